@@ -1,5 +1,4 @@
-# amaranth: UnusedElaboratable=no
-"""The blocks of the hardware: what is built in, measured, proven and tested by itself."""
+"""Blocks of the hardware that are exported, measured, proven and tested on their own."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -36,20 +35,20 @@ TOP = "top"
 
 @dataclass(frozen=True, kw_only=True)
 class Block:
-    """A block, made from the hardware's parameters.
+    """Block of the hardware, made from the hardware's parameters.
 
     Parameters
     ----------
     kind : type
-        Its class.
+        Class of the block.
     arguments : mapping
-        What the class takes beside the parameters, as the hardware has it.
+        Arguments of the class besides the parameters, as in the hardware.
     needs_data : bool
-        Only hardware with data has it.
+        Only hardware with data contains the block.
     is_exported : bool
-        It is of use without the top.
+        The block is useful without the top.
     has_link : bool
-        It can be made for given links.
+        The block takes link parameters.
     """
 
     kind: type[wiring.Component]
@@ -90,4 +89,4 @@ BLOCKS: Mapping[str, Block] = MappingProxyType(
         "link_endpoint": Block(kind=LinkEndpoint, has_link=True),
     }
 )
-"""By name: the top first, then in the order in which they are exported."""
+"""Blocks by name: the top first, then in the order of their export."""

@@ -5,14 +5,14 @@ from dataclasses import dataclass, fields
 __all__ = ["T3Parameters"]
 
 _LEAST = {
-    "tile_atom_bits": 2,  # a count of updates is not narrower than what comes at once
+    "tile_atom_bits": 2,  # a count of updates is at least as wide as one event's count
     "command_depth": 2,
-    "remote_depth": 9,  # of which 8 are room for what is on its way
+    "remote_depth": 9,  # of which 8 are reserved for stores in flight
 }
 _MOST = {
     "system_channels": 256,
     "address_bits": 64,
-    # These fill fields of registers.
+    # The following values have to fit into register fields.
     "workgroup_bits": 16,
     "wavefronts": 8,
     "context_bits": 4,
@@ -30,16 +30,17 @@ def _is_power_of_two(value: int) -> bool:
 class T3Parameters:
     """Geometry of one GPU's T3 hardware.
 
-    Lengths are in memory *atoms*: what one DRAM burst moves, and what one store, one update and
-    one link packet carry.
+    Lengths are in memory *atoms*: an atom is the data of one DRAM burst, one store, one update or
+    one link packet.
 
     Parameters
     ----------
     channels : int
         Memory channels that this instance serves.
     first_channel : int
-        Number of the first one served. With ``channels < system_channels`` the instance is a
-        sample of a larger memory: the DMA engine walks whole tiles and drops what lies elsewhere.
+        Number of the first channel served. With ``channels < system_channels`` the instance is a
+        sample of a larger memory: the DMA engine walks whole tiles and drops the segments of other
+        channels.
     system_channels : int
         Channels of the whole memory, over which addresses are interleaved; a power of two up to
         256.
@@ -61,7 +62,7 @@ class T3Parameters:
         Contexts, up to 8: launches that run at the same time and share nothing but the memory, the
         link and the tracker's ports.
     tag_bits : int
-        Width of the tag that a compute read takes along.
+        Width of the tag of a compute read.
     regions : int
         Address regions that can be mapped.
     ranges : int
@@ -86,7 +87,7 @@ class T3Parameters:
     remote_depth : int
         Stores per channel and context that wait for the link, at least 9; all but one in a memory.
     with_data : bool
-        Carry data. Without it the same hardware moves addresses and tags only.
+        Carry data. Otherwise the same hardware moves addresses and tags only.
     """
 
     channels: int = 1
@@ -170,7 +171,7 @@ class T3Parameters:
 
     @property
     def channel_numbers(self) -> range:
-        """Of the channels that are served."""
+        """Global numbers of the channels that this instance serves."""
         return range(self.first_channel, self.first_channel + self.channels)
 
     @property
@@ -183,7 +184,7 @@ class T3Parameters:
 
     @property
     def owner_bits(self) -> int:
-        """Width of a context's number."""
+        """Width of a context number."""
         return (self.contexts - 1).bit_length()
 
     @property
@@ -192,7 +193,7 @@ class T3Parameters:
 
     @property
     def count_bits(self) -> int:
-        """Updates of one tile: at most three updates for each atom."""
+        """Width of a tile's update counter: up to three updates per atom."""
         return self.tile_atom_bits + 2
 
     @property
@@ -201,10 +202,10 @@ class T3Parameters:
 
     @property
     def egress_bits(self) -> int:
-        """Of an egress slot, with its context above."""
+        """Width of an egress slot's number with the context number above it."""
         return self.slot_bits + self.owner_bits
 
     @property
     def credit_limit_bits(self) -> int:
-        """A credit limit is a dispatch index, exclusive, so one past the last id must fit."""
+        """Width of a credit limit, an exclusive bound that may be one past the last index."""
         return self.dispatch_index_bits + 1

@@ -1,5 +1,4 @@
-# amaranth: UnusedElaboratable=no
-"""The hardware of one GPU."""
+"""Top of the hardware of one GPU."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
@@ -9,14 +8,14 @@ from .channel.channel import Channel
 from .context.unit import ContextUnit
 from .interface.encodings import InjectTarget
 from .interface.signatures import ChannelSignature, ContextSignature, T3Signature
-from .lib.follower import Follower
-from .lib.sleep import may_sleep
+from .lib.gating import clock_gated
+from .lib.pipeline_register import PipelineRegister
 from .lib.wide_counter import WideCounter
 from .link.errors import LinkErrors
 from .link.parameters import LinkParameters
 from .link.ring import RingLinks, WiredT3Signature
 from .parameters import T3Parameters
-from .registers.error_choice import ErrorChoice
+from .registers.error_priority_encoder import ErrorPriorityEncoder
 from .registers.port import Registers
 from .tracker.tracker import Tracker
 
@@ -24,20 +23,19 @@ __all__ = ["T3"]
 
 
 class T3(wiring.Component):
-    """Tracks the updates of a GPU's output tiles, and sends on each tile when it is complete.
+    """Hardware of one GPU: tracks the updates of output tiles and sends each complete tile.
 
-    Every output is a register or a queue's end: none depends combinationally on an input. Of the
-    errors of a context in one cycle the first is reported, a cycle later: those of the channels,
-    lowest first (its store's, its packet's, its issue acknowledgement's), of the tracker's banks,
-    of the context's unit (see :class:`ContextUnit`). Errors of the links wait until the GPU has no
-    other one.
+    Every output comes from a register or a queue; none depends combinationally on an input. If a
+    context raises several errors in one cycle, only the highest-priority one is reported, one cycle
+    later. The priority is: channels, lowest first (error of the store, of the packet, of the issue
+    acknowledgement); banks of the tracker; the context's unit (see :class:`ContextUnit`). Errors of
+    the links wait until the GPU has no other error.
 
     Parameters
     ----------
-    p : T3Parameters
     link : LinkParameters or None
-        With them the link endpoints are inside, and the ports for the neighbours are their wires:
-        see :class:`WiredT3Signature`.
+        If given, the top contains link endpoints, and its ports to the neighbours are the wires of
+        the links: see :class:`WiredT3Signature`.
 
     Members
     -------
@@ -59,8 +57,8 @@ class T3(wiring.Component):
         If ``p`` is not a :class:`T3Parameters`, or ``link`` neither a :class:`LinkParameters` nor
         None.
     ValueError
-        If a channel has no address, a parameter's value does not fit a register, or the link is not
-        for these parameters.
+        If a channel has no address, a parameter's value does not fit a register, or the link does
+        not match the parameters.
     """
 
     def __init__(self, p: T3Parameters, link: LinkParameters | None = None):
@@ -73,7 +71,7 @@ class T3(wiring.Component):
         self.tracker = Tracker(p)
         self.contexts = [ContextUnit(p, number) for number in range(p.contexts)]
         self.channels = [Channel(p) for _ in range(p.channels)]
-        self._error_choice = ErrorChoice(
+        self._error_priority_encoder = ErrorPriorityEncoder(
             p,
             channels=sum(len(channel.errors) for channel in self.channels),
             banks=len(self.tracker.errors),
@@ -81,36 +79,36 @@ class T3(wiring.Component):
         )
         self._link_errors = LinkErrors(p)
         self._corrections = WideCounter(len(self.registers.corrected))
-        self._patrols = WideCounter(len(self.registers.patrolled))
+        self._scrubs = WideCounter(len(self.registers.scrub_corrected))
         self._held_up = Signal(p.channels)
-        # What is found out from all over the hardware, and known a cycle later.
-        found = dict.fromkeys(("idle", "gone", "sent"), p.contexts)
-        found |= dict.fromkeys(("corrected", "patrolled", "armed"), 1)
-        self._finding = Signal(data.StructLayout(found))
-        self._findings = Follower(len(Value.cast(self._finding)))
-        self._found = data.View(self._finding.shape(), self._findings.o)
+        # Status that is collected from all blocks, registered once.
+        fields = dict.fromkeys(("idle", "drained", "dma_idle"), p.contexts)
+        fields |= dict.fromkeys(("corrected", "scrub_corrected", "armed"), 1)
+        self._status_next = Signal(data.StructLayout(fields))
+        self._status_register = PipelineRegister(len(Value.cast(self._status_next)))
+        self._status = data.View(self._status_next.shape(), self._status_register.o)
 
     def elaborate(self, platform):
         m = Module()
         m.submodules.tracker = self.tracker
         for number, unit in enumerate(self.contexts):
             m.submodules[f"context_{number}"] = unit
-        rooms = {
+        blocks = {
             "registers": self.registers,
-            "error_choice": self._error_choice,
+            "error_priority_encoder": self._error_priority_encoder,
             "link_errors": self._link_errors,
             "corrections": self._corrections,
-            "patrols": self._patrols,
-            "findings": self._findings,
+            "scrubs": self._scrubs,
+            "status_register": self._status_register,
         }
-        for name, room in rooms.items():
-            m.submodules[name] = may_sleep(room, platform)
+        for name, block in blocks.items():
+            m.submodules[name] = clock_gated(block)
         wiring.connect(m, wiring.flipped(self.bus), self.registers.bus)
         m.d.comb += self.irq.eq(self.registers.irq)
         if self._links is not None:
             m.submodules.links = self._links
             self._connect_wires(m)
-        m.d.comb += self._findings.i.eq(self._finding)
+        m.d.comb += self._status_register.i.eq(self._status_next)
         self._connect_channels(m)
         self._distribute(m)
         for number in range(self._p.contexts):
@@ -122,23 +120,25 @@ class T3(wiring.Component):
         return m
 
     def _connect_wires(self, m: Module) -> None:
-        """The links inside to the ports."""
+        """Connect the links to the ports of the top."""
         for inside, outside in zip(self._links.wires, self.link, strict=True):
             wiring.connect(m, inside.downstream, wiring.flipped(outside.downstream))
             wiring.connect(m, inside.upstream, wiring.flipped(outside.upstream))
 
     def _connect_channels(self, m: Module) -> None:
-        """Each channel to the ports, the tracker, and what the contexts say."""
+        """Connect each channel to the ports, the tracker and the contexts."""
         registers, contexts = self.registers, self.contexts
-        told = {name: Signal(name=name) for name in ("active", "relaxed", "critical", "congested")}
-        for name, signal in told.items():
+        combined = {
+            name: Signal(name=name) for name in ("active", "relaxed", "critical", "congested")
+        }
+        for name, signal in combined.items():
             of_all = Cat(getattr(unit, name) for unit in contexts)
             m.d.comb += signal.eq(of_all.any())
-        # Communication has time only if that of every active context has.
+        # Communication is relaxed only if it is relaxed in every active context.
         hurried = Cat(unit.active & ~unit.relaxed for unit in contexts)
-        m.d.comb += told["relaxed"].eq(told["active"] & ~hurried.any())
-        # A channel's share of the link is what the others leave: while one's packet waits, the link
-        # holds communication up, and not the memory.
+        m.d.comb += combined["relaxed"].eq(combined["active"] & ~hurried.any())
+        # Channels share the link: while a packet of any channel waits, the link limits
+        # communication, and the memory does not.
         waits = Cat(
             channel.link_out.valid & ~channel.link_out.ready for channel in self.channels
         ).any()
@@ -157,10 +157,10 @@ class T3(wiring.Component):
                 channel.number.eq(registers.number),
                 channel.start.eq(Cat(context.start for context in registers.context).any()),
             ]
-            m.d.comb += [getattr(channel, name).eq(signal) for name, signal in told.items()]
+            m.d.comb += [getattr(channel, name).eq(signal) for name, signal in combined.items()]
 
     def _distribute(self, m: Module) -> None:
-        """Complete tiles to the context that owns them."""
+        """Route complete tiles to the context that owns them."""
         complete = self.tracker.o
         takes = []
         for number, unit in enumerate(self.contexts):
@@ -173,7 +173,7 @@ class T3(wiring.Component):
         m.d.comb += complete.ready.eq(Cat(takes).any())
 
     def _connect_context(self, m: Module, number: int) -> None:
-        """A context's unit to its registers, its ports and what it shares."""
+        """Connect a context's unit to its registers, its ports and the shared blocks."""
         unit, registers, ports = (
             self.contexts[number],
             self.registers.context[number],
@@ -186,10 +186,12 @@ class T3(wiring.Component):
             for channel in self.channels
         )
         rests = unit.own_idle & tracker.empty[number]
-        for name, here in (("idle", rests), ("gone", rests), ("sent", unit.sent)):
+        for name, here in (("idle", rests), ("drained", rests), ("dma_idle", unit.dma_idle)):
             of_channels = Cat(getattr(channel, name)[number] for channel in self.channels)
-            m.d.comb += self._finding[name][number].eq(here & of_channels.all())
-        idle, gone, sent = (self._found[name][number] for name in ("idle", "gone", "sent"))
+            m.d.comb += self._status_next[name][number].eq(here & of_channels.all())
+        idle, drained, dma_idle = (
+            self._status[name][number] for name in ("idle", "drained", "dma_idle")
+        )
         m.d.comb += [
             unit.tick.eq(self.tick),
             unit.idle.eq(idle),
@@ -199,12 +201,13 @@ class T3(wiring.Component):
             tracker.ways[number].eq(registers.ways),
             tracker.clear[number].eq(registers.abort),
             tracker.aborting[number].eq(registers.aborting),
-            unit.over.eq(
-                tracker.empty[number] & Cat(channel.over[number] for channel in self.channels).all()
+            unit.stores_drained.eq(
+                tracker.empty[number]
+                & Cat(channel.stores_drained[number] for channel in self.channels).all()
             ),
             registers.idle.eq(idle),
-            registers.gone.eq(gone),
-            registers.sent.eq(sent),
+            registers.drained.eq(drained),
+            registers.dma_idle.eq(dma_idle),
             registers.clearing.eq(tracker.clearing[number] | unit.clearing),
         ]
         for name, member in ContextSignature(self._p).members.items():
@@ -214,22 +217,25 @@ class T3(wiring.Component):
         m.d.comb += [ports.idle.eq(idle), ports.irq.eq(registers.irq)]
 
     def _count_corrections(self, m: Module) -> None:
-        registers, found, units = self.registers, self._found, self.contexts
+        """Count cycles with corrections, and distribute the scrub strobe."""
+        registers, status, units = self.registers, self._status, self.contexts
         corrected = Cat(part.corrected for part in (*self.channels, *units))
-        patrolled = Cat(unit.patrolled for unit in units)
+        scrub_corrected = Cat(unit.scrub_corrected for unit in units)
         m.d.comb += [
-            self._finding.corrected.eq(corrected.any() | self.tracker.corrected),
-            self._corrections.step.eq(found.corrected),
+            self._status_next.corrected.eq(corrected.any() | self.tracker.corrected),
+            self._corrections.step.eq(status.corrected),
             registers.corrected.eq(self._corrections.o),
-            self._finding.patrolled.eq(patrolled.any() | self.tracker.patrolled),
-            self._patrols.step.eq(found.patrolled),
-            registers.patrolled.eq(self._patrols.o),
-            self.tracker.patrol.eq(registers.patrol),
-            *(unit.patrol.eq(registers.patrol) for unit in units),
+            self._status_next.scrub_corrected.eq(
+                scrub_corrected.any() | self.tracker.scrub_corrected
+            ),
+            self._scrubs.step.eq(status.scrub_corrected),
+            registers.scrub_corrected.eq(self._scrubs.o),
+            self.tracker.scrub.eq(registers.scrub),
+            *(unit.scrub.eq(registers.scrub) for unit in units),
         ]
 
     def _inject(self, m: Module) -> None:
-        """Wrong bits on demand: to each memory with check bits."""
+        """Connect error injection to each memory with check bits."""
         inject = self.registers.inject
         memories = {
             InjectTarget.TRACKER: self.tracker.inject,
@@ -248,13 +254,13 @@ class T3(wiring.Component):
                 ]
                 armed.append(port.armed)
         m.d.comb += [
-            self._finding.armed.eq(Cat(armed).any()),
-            self.registers.armed.eq(self._found.armed),
+            self._status_next.armed.eq(Cat(armed).any()),
+            self.registers.armed.eq(self._status.armed),
         ]
 
     def _report_errors(self, m: Module) -> None:
-        """Of all blocks, in the order of the choice."""
-        choice = self._error_choice
+        """Collect the errors of all blocks, highest priority first."""
+        choice = self._error_priority_encoder
         of_channels = [error for channel in self.channels for error in channel.errors]
         for sink, source in (
             *zip(choice.channels, of_channels, strict=True),
@@ -271,15 +277,15 @@ class T3(wiring.Component):
             m.d.comb += [error.valid.eq(report.valid), error.report.eq(report.report)]
 
     def _report_links(self, m: Module) -> None:
-        """To the GPU, when it has no other error."""
-        links, stray = self._link_errors, self._error_choice.stray
+        """Report errors of the links to the GPU while it has no other error."""
+        links, unowned = self._link_errors, self._error_priority_encoder.unowned
         out, channels = self.registers.error, range(self._p.channels)
         m.d.comb += [
             links.down.eq(Cat(self._channel_port(n, "link_down") for n in channels)),
             links.reset.eq(Cat(self._channel_port(n, "link_reset") for n in channels)),
-            links.hold.eq(stray.valid),
-            out.valid.eq(stray.valid | links.error.valid),
-            out.report.eq(Mux(stray.valid, stray.report, links.error.report)),
+            links.hold.eq(unowned.valid),
+            out.valid.eq(unowned.valid | links.error.valid),
+            out.report.eq(Mux(unowned.valid, unowned.report, links.error.report)),
         ]
 
     def _connect_ports(self, m: Module, index: int, channel: Channel) -> None:
@@ -295,7 +301,7 @@ class T3(wiring.Component):
                 m.d.comb += outside.eq(inside)
 
     def _channel_port(self, index: int, name: str):
-        """A port of a channel, or what the links inside have in its place."""
+        """Find a port of a channel, which may be a port of the links inside."""
         port = wiring.flipped(self.channel[index])
         if self._links is not None and not hasattr(port, name):
             port = self._links.channel[index]

@@ -11,7 +11,7 @@ def c_driver() -> dict[str, bytes]:
     Returns
     -------
     dict
-        Contents by the names of the files.
+        Contents by file name.
     """
     folder = Path(__file__).parent
     return {name: (folder / name).read_bytes() for name in ("t3.c", "t3.h")}

@@ -7,7 +7,7 @@
 #define ADDRESS(name) ((uint32_t)offsetof(t3_t, name))
 #define OF_CONTEXT(context, name)                                                                  \
     (ADDRESS(context[0].name) + (uint32_t)sizeof(((t3_t *)0)->context[0]) * (context)->number)
-/* A value in its field's place, and a field of a word. */
+/* Insert a value into a field; extract a field of a word. */
 #define PUT(page, field, value) (((uint32_t)(value) << page##__##field##_bp) & page##__##field##_bm)
 #define GET(page, field, word) (((word) & page##__##field##_bm) >> page##__##field##_bp)
 #define FIELD(field, value) PUT(T3__CONTEXT, field, value)
@@ -54,7 +54,7 @@ uint32_t t3_status(const struct t3_context *context)
     return get(context->bus, OF_CONTEXT(context, STATUS));
 }
 
-/* Why the hardware refused the last write, if it did. */
+/* Reason for which the hardware refused the last write, or T3_OKAY. */
 static int refused(const struct t3_context *context, int result)
 {
     int code = (int)FIELD_OF(STATUS__CONFIGURATION_ERROR, t3_status(context));
@@ -92,7 +92,7 @@ int t3_set_number(const struct t3_bus *bus, unsigned gpu)
     return put(bus, ADDRESS(GPU_NUMBER), PUT(T3, GPU_NUMBER__GPU, gpu));
 }
 
-int t3_arbitrate(const struct t3_bus *bus, const struct t3_arbitration *arbitration)
+int t3_set_arbitration(const struct t3_bus *bus, const struct t3_arbitration *arbitration)
 {
     const struct t3_arbitration *a = arbitration;
     TRY(put(bus, ADDRESS(ARBITER),
@@ -108,9 +108,9 @@ int t3_arbitrate(const struct t3_bus *bus, const struct t3_arbitration *arbitrat
                    PUT(T3, LEVELS__LEVEL2, a->levels[2]));
 }
 
-int t3_scrubbed(const struct t3_bus *bus)
+int t3_reset_epochs(const struct t3_bus *bus)
 {
-    return put(bus, ADDRESS(SCRUB), PUT(T3, SCRUB__SCRUBBED, 1));
+    return put(bus, ADDRESS(EPOCH_RESET), PUT(T3, EPOCH_RESET__RESTART, 1));
 }
 
 uint32_t t3_next_epoch(const struct t3_bus *bus)
@@ -141,46 +141,46 @@ uint32_t t3_corrected(const struct t3_bus *bus)
     return GET(T3, CORRECTED__COUNT, get(bus, ADDRESS(CORRECTED)));
 }
 
-int t3_patrol(const struct t3_bus *bus, unsigned interval_cycles)
+int t3_scrub(const struct t3_bus *bus, unsigned interval_cycles)
 {
-    return put(bus, ADDRESS(PATROL_INTERVAL), PUT(T3, PATROL_INTERVAL__CYCLES, interval_cycles));
+    return put(bus, ADDRESS(SCRUB_INTERVAL), PUT(T3, SCRUB_INTERVAL__CYCLES, interval_cycles));
 }
 
-uint32_t t3_patrolled(const struct t3_bus *bus)
+uint32_t t3_scrub_corrected(const struct t3_bus *bus)
 {
-    return GET(T3, PATROLLED__COUNT, get(bus, ADDRESS(PATROLLED)));
+    return GET(T3, SCRUB_CORRECTED__COUNT, get(bus, ADDRESS(SCRUB_CORRECTED)));
 }
 
-/* The registers of a log, whose fields are in the same places in each page. */
+/* Registers of an error log, with the same fields in each page. */
 struct log {
     uint32_t error, place, low, high;
 };
 
-/* The oldest error of a log, if there is one. */
+/* Oldest error of a log, if there is one. */
 static int oldest_error(const struct t3_bus *bus, struct log log, struct t3_error *error)
 {
     uint32_t place = get(bus, log.place);
     uint32_t what = get(bus, log.error);
-    if (!FIELD_OF(ERROR_PLACE__ERRORS, place)) return 0;
+    if (!FIELD_OF(ERROR_LOCATION__ERRORS, place)) return 0;
     error->code = (enum t3_error_code)FIELD_OF(ERROR__CODE, what);
     error->dispatch_index = FIELD_OF(ERROR__DISPATCH_INDEX, what);
     error->wavefront = FIELD_OF(ERROR__WAVEFRONT, what);
-    error->channel = FIELD_OF(ERROR_PLACE__CHANNEL, place);
-    error->source = FIELD_OF(ERROR_PLACE__SOURCE, place);
+    error->channel = FIELD_OF(ERROR_LOCATION__CHANNEL, place);
+    error->source = FIELD_OF(ERROR_LOCATION__SOURCE, place);
     error->address = get(bus, log.low) | (uint64_t)get(bus, log.high) << 32;
     return 1;
 }
 
 int t3_gpu_take_error(const struct t3_bus *bus, struct t3_error *error)
 {
-    struct log log = {ADDRESS(GPU_ERROR), ADDRESS(GPU_ERROR_PLACE), ADDRESS(GPU_ERROR_ADDRESS_LO),
+    struct log log = {ADDRESS(GPU_ERROR), ADDRESS(GPU_ERROR_LOCATION), ADDRESS(GPU_ERROR_ADDRESS_LO),
                       ADDRESS(GPU_ERROR_ADDRESS_HI)};
     if (!oldest_error(bus, log, error)) return 0;
     TRY(put(bus, ADDRESS(GPU_CONTROL), PUT(T3, GPU_CONTROL__DROP_ERROR, 1)));
     return 1;
 }
 
-uint32_t t3_gpu_errors_of(const struct t3_bus *bus, enum t3_error_code code)
+uint32_t t3_gpu_error_count(const struct t3_bus *bus, enum t3_error_code code)
 {
 #define COUNTED(name)                                                                              \
     if (code == T3_ERROR_CODE_##name)                                                              \
@@ -195,7 +195,7 @@ int t3_gpu_clear_errors(const struct t3_bus *bus)
     return put(bus, ADDRESS(GPU_CONTROL), PUT(T3, GPU_CONTROL__CLEAR_ERROR, 1));
 }
 
-int t3_gpu_interrupt_by(const struct t3_bus *bus, int error)
+int t3_gpu_enable_interrupts(const struct t3_bus *bus, int error)
 {
     return put(bus, ADDRESS(GPU_INTERRUPT_ENABLE), PUT(T3, GPU_INTERRUPT_ENABLE__ERROR, error));
 }
@@ -440,14 +440,14 @@ uint32_t t3_oldest(const struct t3_context *context)
 
 int t3_take_error(struct t3_context *context, struct t3_error *error)
 {
-    struct log log = {OF_CONTEXT(context, ERROR), OF_CONTEXT(context, ERROR_PLACE),
+    struct log log = {OF_CONTEXT(context, ERROR), OF_CONTEXT(context, ERROR_LOCATION),
                       OF_CONTEXT(context, ERROR_ADDRESS_LO), OF_CONTEXT(context, ERROR_ADDRESS_HI)};
     if (!oldest_error(context->bus, log, error)) return 0;
     TRY(put(context->bus, OF_CONTEXT(context, CONTROL), FIELD(CONTROL__DROP_ERROR, 1)));
     return 1;
 }
 
-uint32_t t3_errors_of(const struct t3_context *context, enum t3_error_code code)
+uint32_t t3_error_count(const struct t3_context *context, enum t3_error_code code)
 {
 #define COUNTED(name)                                                                              \
     if (code == T3_ERROR_CODE_##name)                                                              \
@@ -464,7 +464,7 @@ int t3_clear_errors(struct t3_context *context)
     return T3_OKAY;
 }
 
-int t3_interrupt_by(struct t3_context *context, unsigned kinds)
+int t3_enable_interrupts(struct t3_context *context, unsigned kinds)
 {
     SET(INTERRUPT_ENABLE, kinds);
     return T3_OKAY;

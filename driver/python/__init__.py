@@ -1,7 +1,7 @@
-"""The driver: what a program calls to have its collectives done by the hardware.
+"""Python driver, with which a program has its collectives performed by the hardware.
 
-It programs the registers over any :class:`Bus`: the simulation's, an AXI manager of a test bench,
-registers that are mapped into a process.
+The driver programs the registers over any :class:`Bus`: the simulation's, an AXI manager of a test
+bench, or registers that are mapped into a process.
 """
 
 from rtl.interface.encodings import (

@@ -1,4 +1,4 @@
-"""How the driver reaches the registers: any object that reads and writes 32-bit words."""
+"""Register buses of the driver: objects that read and write 32-bit words."""
 
 from typing import Protocol
 
@@ -6,13 +6,13 @@ __all__ = ["Bus", "MappedRegisters", "Recorder"]
 
 
 class Bus(Protocol):
-    """A register port.
+    """Register port.
 
     Addresses are those of ``t3.rdl``, in bytes from the block's first register.
     """
 
     def write(self, address: int, word: int) -> bool:
-        """Write a word; gives whether the hardware took it, as far as the bus tells."""
+        """Write a word; returns whether the hardware accepted it, as far as the bus reports."""
         ...
 
     def read(self, address: int) -> int:
@@ -21,14 +21,14 @@ class Bus(Protocol):
 
 
 class MappedRegisters:
-    """Registers in memory of this process, as an operating system maps a device's.
+    """Registers mapped into the memory of this process, as by an operating system.
 
-    The answers to writes are not seen here; the driver reads STATUS for them.
+    Responses to writes are not visible; the driver reads STATUS instead.
 
     Parameters
     ----------
     memory : memoryview
-        From the block's first register on, writable; seen as 32-bit words.
+        Writable memory from the block's first register on; accessed as 32-bit words.
     """
 
     def __init__(self, memory: memoryview):
@@ -45,7 +45,7 @@ class MappedRegisters:
 
 
 class Recorder:
-    """Remembers writes, for something else to play them; what it reads is 0.
+    """Recorder of writes, to be replayed later; every read returns 0.
 
     Attributes
     ----------
@@ -62,5 +62,5 @@ class Recorder:
         return True
 
     def read(self, address: int) -> int:
-        """See :meth:`Bus.read`; always 0: nothing was refused, nothing runs."""
+        """See :meth:`Bus.read`; always 0: no write was refused, and no launch is running."""
         return 0

@@ -1,4 +1,4 @@
-"""One context: its buffers, its launches, and what became of them."""
+"""Context of the hardware: buffers, launches, status and errors."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -20,39 +20,38 @@ from .transfer import Ring, Transfer
 
 __all__ = ["Context"]
 
-# Command templates that the driver uses: of tiles, and of copies.
+# Command templates of the driver: for tiles, and for copies.
 _TILES, _COPIES = 0, 1
 
 
 class Context:
-    """A context of the hardware.
+    """Context of the hardware.
 
-    Addresses are in bytes, multiples of 32. What is programmed counts from the next launch on, so
-    the next one may be programmed while one runs.
+    Addresses are in bytes, multiples of 32. Programmed values take effect with the next launch, so
+    the next launch may be programmed while one is running.
 
     Parameters
     ----------
-    bus : Bus
     number : int
-        Of the context.
+        Number of the context.
     """
 
     def __init__(self, bus: Bus, number: int = 0):
         self.number = number
         self._page = Page(bus, number)
-        self._ranges = 0  # that are programmed
+        self._ranges = 0  # number of programmed ranges
 
     def assign(self, local: int, remote: int | None = None, *, ways: int | None = None) -> None:
-        """Say which address space is the context's; privileged once it is locked.
+        """Assign an address space to the context; privileged once the assignment is locked.
 
         Parameters
         ----------
         local : int
-            Stores and packets of this address space are the context's.
+            Stores and packets of this address space belong to the context.
         remote : int or None
-            Address space at the receiver of what it sends; None: the same.
+            Address space at the receiver of the context's packets; None: the same.
         ways : int or None
-            A bit for each way of the tracker's sets that is the context's; None: as it is.
+            One bit for each way of the tracker's sets that the context uses; None: unchanged.
         """
         remote = local if remote is None else remote
         self._write("ADDRESS_SPACE", local=local, remote=remote, enable=1)
@@ -67,14 +66,14 @@ class Context:
         ops: Iterable[Operation] | None = None,
         dtypes: Iterable[Datatype] | None = None,
     ) -> None:
-        """Say which packets the context takes; others are dropped and reported.
+        """Set the packets that the context accepts; others are dropped and reported.
 
         Parameters
         ----------
         stores, updates : iterable of int or None
-            Numbers of the GPUs that may send them; None: all.
+            Numbers of the GPUs that may send stores, or updates; None: all.
         ops, dtypes : iterable of Operation, of Datatype, or None
-            That an update may have; None: all.
+            Operations and data types of accepted updates; None: all.
         """
         for name, sources in (("INBOUND_STORES", stores), ("INBOUND_UPDATES", updates)):
             self._write(name, sources=_bits(range(32) if sources is None else sources))
@@ -86,56 +85,56 @@ class Context:
         self._write("INBOUND_KINDS", **given)
 
     def lock(self, *, regions: bool = True, assignment: bool = True) -> None:
-        """From now on privileged software alone may change regions, or whose the context is."""
+        """Lock regions, or the assignment of the context, for unprivileged software."""
         self._write("LOCK", regions=regions, assignment=assignment)
 
     def region(self, index: int, base: int, limit: int) -> None:
-        """Make the bytes from ``base`` to before ``limit`` a buffer of the context.
+        """Define a region: the bytes from ``base`` to ``limit - 1`` become a buffer of the context.
 
         Raises
         ------
         RefusedError
-            If it overlaps another region, is empty or beyond the address space, or a range that is
-            programmed names it.
+            If the region overlaps another region, is empty, exceeds the address space, or is used
+            by a programmed range.
         """
         self._page.write_wide("REGION_BASE", base)
         self._page.write_wide("REGION_LIMIT", limit)
         self._commit("REGION_COMMIT", index=index, enable=1)
 
     def remove_region(self, index: int) -> None:
-        """It is no buffer any more."""
+        """Remove a region."""
         self._commit("REGION_COMMIT", index=index, enable=0)
 
     def command(self, index: int, transfer: Transfer, *, region: int = 0) -> None:
-        """Program a command template; it reads in this region alone."""
+        """Program a command template, which reads only atoms of one region."""
         for name, fields in transfer.registers(region).items():
             self._write(name, **fields)
         self._page.write_wide("COMMAND_OFFSET", transfer.offset_bytes)
         self._commit("COMMAND_COMMIT", index=index)
 
     def unmap(self, ranges: int | None = None) -> None:
-        """Nothing happens to stores any more, apart from being stored.
+        """Remove all ranges, so that stores are plain writes.
 
         Parameters
         ----------
         ranges : int or None
-            That are programmed, if another object did that.
+            Number of programmed ranges, if another object programmed them.
         """
         for index in range(self._ranges if ranges is None else ranges):
             self._commit("RANGE_COMMIT", index=index, enable=0)
         self._ranges = 0
 
     def remote_map(self, first: int, count: int, *, region: int = 0, command: int = _TILES) -> None:
-        """Stores of workgroups dispatched ``first``, and of as many as ``count``, leave as they
-        are stored."""
+        """Send the stores of ``count`` workgroups, from dispatch index ``first`` on, over the
+        link."""
         self._map(first, count, Action.REMOTE, region, command)
 
     def dma_map(self, first: int, count: int, *, region: int = 0, command: int = _TILES) -> None:
-        """They update the memory here, and each tile is sent when it is complete."""
+        """Let stores of these workgroups update the memory here, and send each complete tile."""
         self._map(first, count, Action.DMA, region, command)
 
     def own_map(self, first: int, count: int, *, region: int = 0, command: int = _TILES) -> None:
-        """They update the memory here, and stay."""
+        """Let stores of these workgroups update the memory here, and keep the tiles here."""
         self._map(first, count, Action.OWN, region, command)
 
     def _map(self, first: int, count: int, action: Action, region: int, command: int) -> None:
@@ -187,11 +186,11 @@ class Context:
         Parameters
         ----------
         workgroups, first_workgroup : int
-            Of the kernel; the one that is dispatched first.
+            Number of workgroups of the kernel; workgroup that is dispatched first.
         tracked : (int, int)
-            First dispatch index that is updated here, and the end of them.
+            First dispatch index that is updated here, and end of these dispatch indices.
         shift : int
-            From a dispatch index here to that of the same workgroup at the receiver.
+            Difference between a workgroup's dispatch index here and at the receiver.
         credit_window, command_window, updates_per_atom, generation : int
             See :class:`Ring`.
         """
@@ -206,20 +205,20 @@ class Context:
         self._write("TRACKING", updates_per_atom=updates_per_atom, generation=generation)
 
     def timeout(self, cycles: int) -> None:
-        """Report TIMEOUT when for so many cycles no tile completes; 0: never.
+        """Report TIMEOUT after this number of cycles without a complete tile; 0: never.
 
-        It comes up to two ticks of the hardware's timebase later, of which the first may come at
-        once.
+        The report may come up to two ticks of the hardware's timebase later, since the first tick
+        may come at once.
         """
         self._write("TIMEOUT", ticks=-(-cycles // TICK_CYCLES) + 1 if cycles else 0)
 
     def launch(self) -> None:
-        """Begin what is programmed, or let it wait for the launch before.
+        """Begin the programmed launch, once the launch before has drained.
 
         Raises
         ------
         RefusedError
-            If one waits already, an abort is not over, or the launch contradicts itself.
+            If a launch is already pending, an abort is in progress, or the launch is inconsistent.
         """
         self._commit("CONTROL", launch=1)
 
@@ -246,15 +245,15 @@ class Context:
         *,
         region: int = 0,
     ) -> None:
-        """Send chunks on around the ring, each as soon as it is here.
+        """Send chunks around the ring, each as soon as it has arrived.
 
         Parameters
         ----------
         chunks : sequence of (int, Transfer)
-            Where each begins, and its shape: the own one, then those of the GPUs upstream.
+            Start and shape of each chunk: this GPU's chunk, then those of the GPUs upstream.
         arrived : callable
-            Waits until the chunk of this number is here: software on the GPUs knows, for one the
-            communication library's flags.
+            Waits until the chunk with a number has arrived, for example by the communication
+            library's flags.
         """
         for number, (start, transfer) in enumerate(chunks):
             if number:
@@ -267,14 +266,14 @@ class Context:
         Raises
         ------
         ReportedError
-            If the hardware reports errors; they are taken out of the log.
+            If the hardware reports errors; they are removed from the log.
         WaitTimeoutError
-            After so many looks.
+            After ``polls`` polls.
         """
         self._await("the launch's end", polls, lambda: not (self._is_pending() or self._runs()))
 
     def wait_idle(self, *, polls: int = 1_000_000) -> None:
-        """Wait until nothing of the context is left: all that was sent has left.
+        """Wait until the context is idle: no work is left, and all packets have been sent.
 
         Raises
         ------
@@ -283,8 +282,8 @@ class Context:
         self._await("the context to be idle", polls, lambda: bool(self.status["idle"]))
 
     def abort(self, *, polls: int = 1_000_000) -> None:
-        """Give up the launch that runs, the one that waits, and all copies; wait until nothing of
-        them is left.
+        """Abort the running launch, the pending launch and all copies, and wait until the abort is
+        complete.
 
         Raises
         ------
@@ -294,7 +293,9 @@ class Context:
         for _ in range(polls):
             if not self.status["aborting"]:
                 return
-        raise WaitTimeoutError(f"context {self.number}: the abort is not over after {polls} looks")
+        raise WaitTimeoutError(
+            f"context {self.number}: the abort is not complete after {polls} polls"
+        )
 
     @property
     def status(self) -> dict[str, int]:
@@ -303,7 +304,7 @@ class Context:
 
     @property
     def tiles(self) -> int:
-        """Tiles that became complete, since reset."""
+        """Number of complete tiles since reset."""
         return self._page.read("TILES")["count"]
 
     @property
@@ -312,23 +313,23 @@ class Context:
         return self._page.read("OLDEST")["dispatch_index"]
 
     def take_errors(self) -> list[HardwareError]:
-        """Take the errors that are in the log out of it, oldest first."""
+        """Remove the errors from the log, and return them, oldest first."""
         return self._page.take_errors()
 
-    def errors_of(self, code: ErrorCode) -> int:
-        """How often this happened; 65,535: as often or more."""
+    def error_count(self, code: ErrorCode) -> int:
+        """Read the counter of an error, which saturates at 65,535."""
         return self._page.count(code)
 
     def clear_errors(self) -> None:
-        """Forget the log and all counts."""
+        """Clear the log and all counters."""
         self._page.clear_errors()
 
-    def interrupt_by(self, **kinds: bool) -> None:
-        """What interrupts: ``done``, ``idle``, ``copy``, ``error``, ``link``."""
-        self._page.interrupt_by(**kinds)
+    def enable_interrupts(self, **kinds: bool) -> None:
+        """Enable interrupts: ``done``, ``idle``, ``copy``, ``error``, ``link``; disable others."""
+        self._page.enable_interrupts(**kinds)
 
     def take_interrupts(self) -> set[str]:
-        """What happened since it was asked last."""
+        """Clear the pending interrupts, and return their kinds."""
         return self._page.take_interrupts()
 
     def _runs(self) -> bool:
@@ -344,14 +345,14 @@ class Context:
                 raise ReportedError(errors)
             if is_over():
                 return
-        raise WaitTimeoutError(f"context {self.number}: {what} did not come after {polls} looks")
+        raise WaitTimeoutError(f"context {self.number}: {what} did not come after {polls} polls")
 
     def _write(self, name: str, **fields: int) -> None:
         if not self._page.write(name, **fields):
             raise self._refused(name)
 
     def _commit(self, name: str, **fields: int) -> None:
-        """Write what the hardware may refuse."""
+        """Perform a write that the hardware may refuse."""
         if not self._page.write(name, **fields) or self.status["configuration_error"]:
             raise self._refused(name)
 

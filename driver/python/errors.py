@@ -1,4 +1,4 @@
-"""What the hardware tells of errors, and the driver's exceptions."""
+"""Errors reported by the hardware, and exceptions of the driver."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,20 +10,18 @@ __all__ = ["HardwareError", "RefusedError", "ReportedError", "T3Error", "WaitTim
 
 @dataclass(frozen=True)
 class HardwareError:
-    """An entry of the error log. What the error has none of is 0.
+    """Entry of the error log. A field is 0 where it does not apply to the error.
 
     Parameters
     ----------
-    code : ErrorCode
     dispatch_index : int
-        Of the tile; for errors of packets and of the DMA engine its workgroup.
-    wavefront : int
+        Dispatch index of the tile; for errors of packets and of the DMA engine its workgroup.
     channel : int
-        Of the store, the packet or the acknowledgement.
+        Channel of the store, the packet or the acknowledgement.
     source : int
         Number of the GPU that sent the packet.
     address : int
-        In bytes: of the store, the packet, or what the DMA engine would have read.
+        Byte address of the store, the packet or the rejected DMA read.
     """
 
     code: ErrorCode
@@ -41,22 +39,21 @@ class HardwareError:
 
 
 class T3Error(Exception):
-    """Of the hardware or its use."""
+    """Error of the hardware, or of its use."""
 
 
 class RefusedError(T3Error):
-    """The hardware did not take what was programmed; nothing changed.
+    """The hardware refused a write, which had no effect.
 
     Parameters
     ----------
-    what : str
-        Register that was written.
-    code : ConfigurationError
+    register : str
+        Name of the register.
     """
 
-    def __init__(self, what: str, code: ConfigurationError):
-        super().__init__(f"the hardware refused {what}: {code.name}")
-        self.what, self.code = what, code
+    def __init__(self, register: str, code: ConfigurationError):
+        super().__init__(f"the hardware refused {register}: {code.name}")
+        self.register, self.code = register, code
 
 
 class ReportedError(T3Error):
@@ -74,4 +71,4 @@ class ReportedError(T3Error):
 
 
 class WaitTimeoutError(T3Error):
-    """What was waited for did not come."""
+    """An expected event did not occur in time."""

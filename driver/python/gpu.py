@@ -1,8 +1,8 @@
-"""The hardware of one GPU, beside its contexts."""
+"""Hardware of one GPU, without its contexts."""
 
 from collections.abc import Sequence
 
-from rtl.interface.encodings import ErrorCode, InjectTarget, Policy
+from rtl.interface.encodings import NO_LIMIT, ErrorCode, InjectTarget, Policy
 from rtl.registers.map import load
 
 from .bus import Bus
@@ -14,23 +14,18 @@ __all__ = ["T3"]
 
 
 class T3:
-    """T3's hardware behind a bus.
-
-    Parameters
-    ----------
-    bus : Bus
-    """
+    """Hardware of one GPU behind a bus."""
 
     def __init__(self, bus: Bus):
         self._bus, self._page = bus, Page(bus, prefix="GPU_")
 
     def identify(self) -> int:
-        """Look whether there is T3 behind the bus; gives the number of contexts.
+        """Check the identification behind the bus; returns the number of contexts.
 
         Raises
         ------
         T3Error
-            If there is something else.
+            If the identification is wrong.
         """
         expected, found = load()["ID"].reset, self._page.read("ID")["id"]
         if found != expected:
@@ -38,23 +33,23 @@ class T3:
         return self._page.read("CONTEXTS")["count"]
 
     def context(self, number: int) -> Context:
-        """A context, as the driver left it last when it was made: nothing is programmed."""
+        """Make the driver of a context without programmed ranges."""
         return Context(self._bus, number)
 
     def set_number(self, number: int) -> None:
         """Give the GPU its number on the links: 0 to 31."""
         self._page.must_write("GPU_NUMBER", gpu=number)
 
-    def arbitrate(
+    def set_arbitration(
         self,
         policy: Policy,
         *,
         automatic: bool = False,
-        threshold: int = 127,
+        threshold: int = NO_LIMIT,
         starvation_cycles: int = 0xFFFF,
         measure_log2: int = 0,
         cuts: Sequence[int] = (0, 0, 0),
-        levels: Sequence[int] = (127, 127, 127),
+        levels: Sequence[int] = (NO_LIMIT, NO_LIMIT, NO_LIMIT),
     ) -> None:
         """Choose the arbiters' policy; see ARBITER to LEVELS of the register map."""
         fields = {"automatic": automatic, "threshold": threshold}
@@ -66,80 +61,80 @@ class T3:
             "LEVELS", **{f"level{index}": level for index, level in enumerate(levels)}
         )
 
-    def scrubbed(self) -> None:
-        """Say that the epochs in memory are cleared, after 255 launches.
+    def reset_epochs(self) -> None:
+        """Restart at epoch 1, once software has cleared the epoch tags in memory.
 
         Raises
         ------
         RefusedError
             While a launch runs or waits.
         """
-        self._page.must_write("SCRUB", scrubbed=1)
+        self._page.must_write("EPOCH_RESET", restart=1)
 
     def lock(self) -> None:
-        """From now on privileged software alone may write what is of the whole GPU."""
+        """Lock the registers of the whole GPU for unprivileged software."""
         self._page.must_write("GPU_LOCK", gpu=1)
 
     def inject(self, target: InjectTarget, instance: int = 0, *, double: bool = False) -> None:
-        """Let the next word that is written into a memory have a wrong bit, or two, once.
+        """Inject a single-bit or double-bit error into the next word written to a memory, once.
 
         Parameters
         ----------
         target : InjectTarget
-            ``NONE`` ends what is armed.
+            Memory; ``NONE`` ends an armed injection.
         instance : int
             Number of the tracker bank, of the context, or of the channel.
         double : bool
-            Two wrong bits: the word is lost when it is read.
+            Inject a double-bit error: the word is lost when it is read.
 
         Raises
         ------
         T3Error
-            If there is no such memory.
+            If the memory does not exist.
         """
         self._page.must_write("INJECT", target=target.value, instance=instance, double=double)
 
     @property
     def armed(self) -> bool:
-        """Whether the word that :meth:`inject` waits for has not come yet."""
+        """An injection still waits for its word."""
         return bool(self._page.read("INJECT")["armed"])
 
-    def patrol(self, interval_cycles: int) -> None:
-        """Let a walk over the memories correct wrong bits that nobody reads: a step at most every
-        so many cycles; 0 for none."""
-        self._page.must_write("PATROL_INTERVAL", cycles=interval_cycles)
+    def scrub(self, interval_cycles: int) -> None:
+        """Set the interval of the scrubbers, which correct bit errors in rarely read memories: at
+        most one step per interval; 0 disables them."""
+        self._page.must_write("SCRUB_INTERVAL", cycles=interval_cycles)
 
     @property
-    def patrolled(self) -> int:
-        """Cycles in which the walk corrected a word."""
-        return self._page.read("PATROLLED")["count"]
+    def scrub_corrected(self) -> int:
+        """Number of cycles in which a scrubber corrected a word."""
+        return self._page.read("SCRUB_CORRECTED")["count"]
 
     @property
     def corrected(self) -> int:
-        """Cycles in which a wrong bit of T3's memories was corrected."""
+        """Number of cycles in which a bit error in a memory of T3 was corrected."""
         return self._page.read("CORRECTED")["count"]
 
     @property
     def next_epoch(self) -> int:
-        """Of the next launch; from 256 on launches are refused, until :meth:`scrubbed`."""
+        """Epoch of the next launch; at 256 launches are refused until :meth:`reset_epochs`."""
         return self._page.read("EPOCHS")["next"]
 
     def take_errors(self) -> list[HardwareError]:
-        """Take the errors of no context out of their log, oldest first."""
+        """Remove the errors of no context from the log, and return them, oldest first."""
         return self._page.take_errors()
 
-    def errors_of(self, code: ErrorCode) -> int:
-        """How often this happened in no context; 65,535: as often or more."""
+    def error_count(self, code: ErrorCode) -> int:
+        """Read the counter of an error of no context, which saturates at 65,535."""
         return self._page.count(code)
 
     def clear_errors(self) -> None:
-        """Forget the log of errors of no context, and all counts of them."""
+        """Clear the log and the counters of errors of no context."""
         self._page.clear_errors()
 
-    def interrupt_by(self, *, error: bool) -> None:
-        """Whether an error of no context interrupts."""
-        self._page.interrupt_by(error=error)
+    def enable_interrupts(self, *, error: bool) -> None:
+        """Enable or disable interrupts by errors of no context."""
+        self._page.enable_interrupts(error=error)
 
     def take_interrupts(self) -> set[str]:
-        """What happened since it was asked last: ``error``, or nothing."""
+        """Clear the pending interrupts of the GPU, and return their kinds: ``error`` or none."""
         return self._page.take_interrupts()

@@ -1,4 +1,4 @@
-"""The registers of one page over a bus, by name."""
+"""Access to the registers of a page by name."""
 
 from rtl.interface.encodings import ErrorCode
 from rtl.registers.map import load
@@ -10,22 +10,21 @@ __all__ = ["Page"]
 
 
 class Page:
-    """The GPU's page, or a context's.
+    """Register page of the GPU or of a context.
 
     Parameters
     ----------
-    bus : Bus
     context : int
-        Its number; of the GPU's page 0.
+        Number of the context; 0 for the GPU's page.
     prefix : str
-        Of the names of the registers that report errors.
+        Prefix of the names of the error and interrupt registers.
     """
 
     def __init__(self, bus: Bus, context: int = 0, prefix: str = ""):
         self._bus, self._context, self._prefix = bus, context, prefix
 
     def write(self, name: str, **fields: int) -> bool:
-        """Write a register; fields that are not given have their reset value.
+        """Write a register; fields without a value get their reset value.
 
         Raises
         ------
@@ -37,14 +36,14 @@ class Page:
         return self._bus.write(register.address_in(self._context), word)
 
     def must_write(self, name: str, **fields: int) -> None:
-        """The same for a register that is only refused where a lock covers it, or names nothing.
+        """Write a register whose write is refused only by a lock or for an invalid target.
 
         Raises
         ------
         T3Error
-            If the hardware refused it.
+            If the hardware refused the write.
         ValueError
-            As :meth:`write`.
+            If a value does not fit its field.
         """
         if not self.write(name, **fields):
             raise T3Error(f"the hardware refused {name}")
@@ -56,23 +55,24 @@ class Page:
         self.write(f"{name}_HI", bytes=value >> 32)
 
     def read(self, name: str) -> dict[str, int]:
-        """A register's fields."""
+        """Read the fields of a register."""
         register = load()[name]
         return register.unpack(self._bus.read(register.address_in(self._context)))
 
     def take_errors(self) -> list[HardwareError]:
-        """Take the errors that are in the log out of it, oldest first; those that come meanwhile
-        are for the next call.
+        """Remove the errors from the log, and return them, oldest first.
+
+        Errors that occur meanwhile are left for the next call.
 
         Raises
         ------
         T3Error
-            If a lock keeps them in the log.
+            If a lock prevents the removal.
         """
         return [self._take_error() for _ in range(self._place()["errors"])]
 
     def _place(self) -> dict[str, int]:
-        return self.read(f"{self._prefix}ERROR_PLACE")
+        return self.read(f"{self._prefix}ERROR_LOCATION")
 
     def _take_error(self) -> HardwareError:
         place, error = self._place(), self.read(f"{self._prefix}ERROR")
@@ -90,25 +90,25 @@ class Page:
         )
 
     def count(self, code: ErrorCode) -> int:
-        """Cycles in which this was the first error; 65,535: as many or more.
+        """Read the number of cycles in which an error was reported, which saturates at 65,535.
 
         Raises
         ------
         KeyError
-            If it is not counted here.
+            If the page has no counter for the error.
         """
         return self.read(f"{self._prefix}COUNT_{code.name}")["count"]
 
     def clear_errors(self) -> None:
-        """Forget the log, all counts and their interrupt."""
+        """Clear the log, all counters and the interrupt."""
         self.must_write(f"{self._prefix}CONTROL", clear_error=1)
 
-    def interrupt_by(self, **kinds: bool) -> None:
-        """These kinds interrupt, and no others."""
+    def enable_interrupts(self, **kinds: bool) -> None:
+        """Enable these kinds of interrupts, and disable all others."""
         self.must_write(f"{self._prefix}INTERRUPT_ENABLE", **{"error": False, **kinds})
 
     def take_interrupts(self) -> set[str]:
-        """The kinds that happened since it was asked last."""
+        """Clear the pending interrupts, and return their kinds."""
         name = f"{self._prefix}INTERRUPTS"
         seen = {kind for kind, happened in self.read(name).items() if happened}
         self.must_write(name, **dict.fromkeys(seen, 1))

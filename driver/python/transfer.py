@@ -1,4 +1,4 @@
-"""What the hardware does with an output tile, as software describes it."""
+"""Description of transfers and of ring reduce-scatters for the hardware."""
 
 from dataclasses import dataclass
 
@@ -6,28 +6,24 @@ from rtl.interface.encodings import Datatype, Granularity, Operation, PacketKind
 
 __all__ = ["Ring", "Transfer"]
 
-_WHOLE_RUN = 15  # a run that lies in one wavefront
+_WHOLE_RUN = 15  # code for a run that lies in one wavefront
 
 
 @dataclass(frozen=True)
 class Transfer:
-    """How a complete tile, or a copy, is walked over and sent. Lengths are in atoms of 32 bytes.
+    """Transfer of a complete tile, or of a copy. Lengths are in atoms of 32 bytes.
 
     A tile has ``rows`` runs of ``run`` atoms, ``stride`` apart. Tiles at the matrix edge have
     ``rows_edge`` runs, or runs of ``run_edge`` atoms.
 
     Parameters
     ----------
-    rows, run : int
-    stride : int
     rows_edge, run_edge : int or None
-        As the others, if not given.
+        Rows, and run, of a tile at the matrix edge; None: as of other tiles.
     kind : PacketKind
-        What arrives: updates, which the receiver reduces, or plain stores.
-    op : Operation
-    dtype : Datatype
+        Kind of the packets: updates, which the receiver reduces, or plain stores.
     granularity : Granularity
-        When a tile is sent: its wavefront's part is complete, or all of the workgroup's.
+        Unit of sending: the complete tile of a wavefront, or of the whole workgroup.
     group : int
         Workgroups that are sent together: 1, 2, 4 or 8.
     wave_rows : int
@@ -37,10 +33,10 @@ class Transfer:
     waves_inner : int
         Wavefronts beside each other in a run: 1, 2, 4 or 8.
     waves : tuple of int
-        Wavefronts of a workgroup: of an inner tile, at the edge of the rows, at that of the runs,
-        at both.
+        Wavefronts of a workgroup: inner, at the edge of the rows, at the edge of the runs, at both
+        edges.
     offset_bytes : int
-        From an atom's address here to that at the receiver.
+        Difference between an atom's address here and at the receiver.
     """
 
     rows: int = 0
@@ -66,7 +62,7 @@ class Transfer:
                 raise ValueError(f"{name} must be a power of two, not {value!r}")
 
     def registers(self, region: int) -> dict[str, dict[str, int]]:
-        """Fields of the registers that hold a command, but for the offset."""
+        """Compute the fields of a command's registers, without the offset."""
         rows_edge = self.rows if self.rows_edge is None else self.rows_edge
         run_edge = self.run if self.run_edge is None else self.run_edge
         run = _WHOLE_RUN if self.wave_run is None else self.wave_run.bit_length() - 1
@@ -92,17 +88,17 @@ class Transfer:
 
 @dataclass(frozen=True)
 class Ring:
-    """A GPU's part in a ring reduce-scatter, in workgroups in their order of dispatch.
+    """Part of a GPU in a ring reduce-scatter, in workgroups in dispatch order.
 
-    The chunk that is dispatched first leaves as it is stored; those that follow are reduced here
-    and go on when they are complete; the last one is reduced here and stays.
+    The chunk that is dispatched first leaves as it is stored. The chunks that follow are reduced
+    here and sent when they are complete. The last chunk is reduced here and stays.
 
     Parameters
     ----------
     workgroups : int
-        Of the kernel.
+        Number of workgroups of the kernel.
     first_workgroup : int
-        The one that is dispatched first.
+        Workgroup that is dispatched first.
     leaving : int
         Workgroups of the chunk that leaves.
     staying : int
@@ -112,9 +108,10 @@ class Ring:
     command_window : int
         Workgroups whose commands may wait.
     updates_per_atom : int
-        Updates that make an atom complete: this GPU's own and those that arrive.
+        Updates that make an atom complete: local ones and those that arrive.
     generation : int
-        Of the launch, the same on all GPUs and another one than that before: 0 to 15.
+        Generation of the launch, 0 to 15: the same on all GPUs, and different from that of the
+        launch before.
     """
 
     workgroups: int

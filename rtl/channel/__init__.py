@@ -1,1 +1,1 @@
-"""One memory channel: address map, arbitration, and the way to the tracker."""
+"""Memory channel: address map, arbitration and the path to the tracker."""

@@ -1,5 +1,4 @@
-# amaranth: UnusedElaboratable=no
-"""All accesses to the DRAM, from the queues and lanes into one stream."""
+"""Merge of all DRAM accesses of a channel into one stream."""
 
 from amaranth.hdl import Cat, Const, Module, Signal
 from amaranth.lib import stream, wiring
@@ -20,42 +19,37 @@ _FOR_THE_ARBITER = ("start", "active", "relaxed", "critical", "congested")
 
 
 class AccessMerge(wiring.Component):
-    """Merges reads and writes of the compute units, updates and writes that come over the link,
-    and the lanes' reads; the arbiter chooses between the first two and the others.
+    """Merge of the compute stream and the communication stream for the DRAM.
 
-    Combinational, but for what the choices remember.
-
-    Parameters
-    ----------
-    p : T3Parameters
+    The compute stream is the reads and writes of the compute units. The communication stream is the
+    updates and writes that arrive over the link, and the DMA lanes' reads. The arbiter chooses
+    between the two. Combinational except for the state of the arbiters.
 
     Members
     -------
     reads : In(stream)
-        From the compute units.
+        Reads of the compute units.
     writes, updates : In(stream)
-        What comes of stores, and of packets.
+        Accesses made from stores, and from packets.
     dma_reads : In(stream).array(contexts)
-        From the lanes; of ``tag`` the slot counts, to which the context is added.
+        Reads of the DMA lanes. ``tag`` holds the slot, to which the context's number is added.
     o : Out(stream)
-        For the DRAM.
+        Accesses for the DRAM.
     configuration, start, active, relaxed, critical, congested : In
         See :class:`Arbiter`.
     occupancy : In(7)
-        Entries of the DRAM queue; counts from the next cycle on.
+        Entries of the DRAM queue; takes effect from the next cycle on.
     is_full : Out(1)
-        They are as many as the last cut.
-    awake : Out(1)
-        See :func:`~rtl.lib.sleep.may_sleep`.
+        The DRAM queue holds at least ``cuts[2]`` entries.
 
     Attributes
     ----------
     For proofs and benches to read, never to drive.
 
     compute, communication : Merge2
-        Of the accesses from reads and from stores, and from packets and from the lanes.
+        Merges of the compute stream (reads, stores) and the communication stream (packets, lanes).
     lanes : Merge
-        Of the lanes' reads.
+        Merge of the lanes' reads.
     arbiter : Arbiter
     """
 
@@ -76,7 +70,7 @@ class AccessMerge(wiring.Component):
                 "critical": In(1),
                 "congested": In(1),
                 "is_full": Out(1),
-                "awake": Out(1),
+                "clock_enable": Out(1),
             }
         )
         self.compute, self.communication = (Merge2(DramRequest(p)) for _ in range(2))
@@ -119,8 +113,8 @@ class AccessMerge(wiring.Component):
             arbiter.configuration.eq(self.configuration),
             arbiter.occupancy.eq(occupancy),
             self.is_full.eq(occupancy >= self.configuration.cuts[2]),
-            # The choices before the arbiter change only if one of them is taken.
-            self.awake.eq(arbiter.awake | (occupancy != self.occupancy)),
+            # The merges in front of the arbiter change state only when a request is taken.
+            self.clock_enable.eq(arbiter.clock_enable | (occupancy != self.occupancy)),
         ]
         m.d.comb += [getattr(arbiter, name).eq(getattr(self, name)) for name in _FOR_THE_ARBITER]
         return m

@@ -1,4 +1,4 @@
-"""Lookup of an address and a workgroup in the programmed output buffers, in two steps."""
+"""Two-step lookup of an address and a workgroup in the programmed output buffers."""
 
 from collections.abc import Iterable
 
@@ -16,28 +16,19 @@ __all__ = ["LocationLookup", "RangeLookup"]
 
 
 class LocationLookup(wiring.Component):
-    """Finds the context and the region of an atom, and the dispatch index of a workgroup.
+    """First lookup: context and region of an atom, and dispatch index of a workgroup.
 
-    Combinational. The lowest-numbered context with the address space counts, and in it the
-    lowest-numbered region.
-
-    Parameters
-    ----------
-    p : T3Parameters
+    Combinational. If several contexts share an address space, or several regions contain the atom,
+    the lowest-numbered one is found.
 
     Members
     -------
     atom, context, workgroup : In
-        What is looked up.
+        Atom address, address space and workgroup to look up.
     contexts : In(array of :func:`ContextView`)
     location : Out(:func:`Location`)
-        The region is 0 outside every region, and the owner 0 without a context; of a context, the
-        dispatch index is computed whether or not it is valid.
-
-    Raises
-    ------
-    TypeError
-        If ``p`` is not a :class:`T3Parameters`.
+        The region is 0 outside every region, the owner and the dispatch index are 0 without a
+        context. The dispatch index of a context is computed even if it is not valid.
     """
 
     def __init__(self, p: T3Parameters):
@@ -60,7 +51,7 @@ class LocationLookup(wiring.Component):
         owner = one_hot_first(Cat(space.enable & (space.local == self.context) for space in spaces))
 
         def of_owner(values: Iterable[Value], name: str) -> Signal:
-            """Chosen first: comparisons for each context would be far larger."""
+            """Select the owner's value before comparing: a comparator per context is larger."""
             chosen = one_hot_select(owner, values)
             signal = Signal(len(chosen), name=name)
             m.d.comb += signal.eq(chosen)
@@ -77,7 +68,7 @@ class LocationLookup(wiring.Component):
         launches = [view.launch_configuration for view in contexts]
         first = of_owner([launch.first_workgroup for launch in launches], "first_workgroup")
         workgroups = of_owner([launch.workgroups for launch in launches], "workgroups")
-        # Both dispatch indices at once; the comparison chooses late.
+        # Both candidates are computed in parallel; the comparison selects late.
         direct = workgroup - first
         wrapped = workgroup + (workgroups - first)
         bits = len(location.dispatch_index)
@@ -95,31 +86,22 @@ class LocationLookup(wiring.Component):
 
 
 class RangeLookup(wiring.Component):
-    """Finds the range that holds a dispatch index of a region, and what its command does.
+    """Second lookup: range of a dispatch index, and operation of the range's command.
 
-    Combinational. The lowest-numbered range wins.
-
-    Parameters
-    ----------
-    p : T3Parameters
+    Combinational. If several ranges match, the lowest-numbered one is found.
 
     Members
     -------
     location : In(:func:`Location`)
-        What is looked up.
+        Location to look up.
     contexts : In(array of :func:`ContextView`)
     action : Out(:class:`Action`)
-        The range's; NONE without one.
+        Action of the range; NONE without a range.
     command : Out
         Number of the range's command; 0 with action NONE.
     op : Out(:class:`Operation`)
     dtype : Out(:class:`Datatype`)
-        The command's; 0 with action NONE.
-
-    Raises
-    ------
-    TypeError
-        If ``p`` is not a :class:`T3Parameters`.
+        Operation and data type of the command; 0 with action NONE.
     """
 
     def __init__(self, p: T3Parameters):
@@ -165,7 +147,7 @@ class RangeLookup(wiring.Component):
                 select_at(location.owner, [of_one[number][name] for of_one in commands])
                 for number in range(len(commands[0]))
             ]
-            # Of every range, before the hit is known.
+            # Each range's value is selected before the hits are known.
             of_range = [select_at(entry.command, of_owner) for entry in entries]
             m.d.comb += Value.cast(getattr(self, name)).eq(one_hot_select(first, of_range))
         return m

@@ -1,5 +1,5 @@
-"""What a store or a packet is to its context: whether it is of a launch that counts, and whether
-its dispatch index is admitted."""
+"""Admission predicates: whether a store or a packet belongs to a current launch, and whether its
+dispatch index is inside the credit window."""
 
 from collections.abc import Iterable
 
@@ -28,7 +28,7 @@ Admissions = Iterable[data.View]  # one of each context
 
 
 def Admission(p: T3Parameters):
-    """What a context lets through: the :func:`ContextView` without tables. ``generation`` is that
+    """Admission state of a context: the :func:`ContextView` without tables, with the ``generation``
     of its launch."""
     members = ContextView(p).members
     return data.StructLayout(
@@ -37,18 +37,18 @@ def Admission(p: T3Parameters):
 
 
 def admission_of(view: data.View) -> Value:
-    """A context's :func:`Admission`."""
+    """Extract a context's :func:`Admission` from its view."""
     return Cat(*(view[name] for name in _NAMES), view.launch_configuration.generation)
 
 
 def is_aborted(admissions: Admissions, location: data.View) -> Value:
-    """What came during an abort stays out after its end as well."""
+    """Test whether a request belongs to an aborted launch, even after the abort has ended."""
     aborting = select_at(location.owner, [one.aborting for one in admissions])
     return location.mapped & (aborting | ~location.counted)
 
 
 def is_of_launch(admissions: Admissions, location: data.View, generation: Value) -> Value:
-    """Whether something is of the launch that runs."""
+    """Test whether a request belongs to the current launch."""
     return select_at(
         location.owner,
         [one.launched & (one.generation == generation) for one in admissions],
@@ -56,7 +56,7 @@ def is_of_launch(admissions: Admissions, location: data.View, generation: Value)
 
 
 def is_of_former(admissions: Admissions, location: data.View, generation: Value) -> Value:
-    """Whether something is of the launch before, if that was not aborted."""
+    """Test whether a request belongs to the previous launch, if that launch was not aborted."""
     return select_at(
         location.owner,
         [one.former.valid & (one.former.generation == generation) for one in admissions],
@@ -64,17 +64,17 @@ def is_of_former(admissions: Admissions, location: data.View, generation: Value)
 
 
 def is_late(admissions: Admissions, location: data.View) -> Value:
-    """Whether a dispatch index was admitted once, and is no longer."""
+    """Test whether a dispatch index is below the credit window: its updates are complete."""
     return select_at(location.owner, [location.dispatch_index < one.oldest for one in admissions])
 
 
 def is_ahead(admissions: Admissions, location: data.View) -> Value:
-    """Whether a dispatch index is yet to be admitted."""
+    """Test whether a dispatch index is above the credit window and not admitted yet."""
     return select_at(
         location.owner, [location.dispatch_index >= one.credit_limit for one in admissions]
     )
 
 
 def is_tracked(action: Value) -> Value:
-    """Whether the updates of a range with this action are counted here."""
+    """Test whether the tracker counts the updates of a range with this action."""
     return (action == Action.DMA) | (action == Action.OWN)

@@ -1,6 +1,4 @@
-# amaranth: UnusedElaboratable=no
-"""The datapath of one memory channel: stores, link and DMA to the DRAM, and its acknowledgements
-back."""
+"""Datapath of one memory channel, between stores, link, DMA, DRAM and tracker."""
 
 from amaranth.hdl import Cat, Module
 from amaranth.lib import data, stream, wiring
@@ -11,11 +9,11 @@ from rtl.interface.configuration import SOURCE_BITS, ArbiterConfiguration, Conte
 from rtl.interface.encodings import Access, ErrorCode, PacketKind, Target
 from rtl.interface.layouts import Packet, Segment, TileUpdates, TrackerInput
 from rtl.interface.signatures import ChannelSignature, ErrorSignature
+from rtl.lib.gating import clock_gated
 from rtl.lib.injection import InjectSignature
 from rtl.lib.memory_queue import MemoryQueue
 from rtl.lib.queue import Queue
 from rtl.lib.select import select_at
-from rtl.lib.sleep import may_sleep
 from rtl.lib.wide_counter import WideCounter
 from rtl.nmc.unit import NmcUnit
 from rtl.parameters import T3Parameters
@@ -28,37 +26,34 @@ from .inbound_lookup import InboundLookup, inbound_table_of
 from .issue_ack_buffer import IssueAckBuffer
 from .issue_ack_queue import IssueAckQueue
 from .link_merge import LinkMerge
+from .monitor import ChannelMonitor
 from .packet_check import PACKET_ERRORS, PacketCheck
 from .queues import ChannelQueues
 from .store_check import STORE_ERRORS, StoreCheck
 from .store_router import StoreRouter, remote_table_of
-from .watch import ChannelWatch
 
-__all__ = ["ISSUE_ACK_BUFFER", "ISSUE_ACK_EVENTS", "STORES_ON_THEIR_WAY", "Channel"]
+__all__ = ["ISSUE_ACK_BUFFER", "ISSUE_ACK_EVENTS", "STORES_IN_FLIGHT", "Channel"]
 
-# Issue acknowledgements that wait: deep enough for the bursts at the end of a GEMM's stage. With
-# 64, one of 32 channels waits for the tracker for some ns in the paper's largest sublayer.
+# Depth of the buffer of issue acknowledgements: enough for the bursts at the end of a GEMM's stage.
+# With 64, one of 32 channels waits for the tracker for some ns in the paper's largest sublayer.
 ISSUE_ACK_BUFFER = 128
-ISSUE_ACK_EVENTS = 8  # tiles whose updates are put together
-STORES_ON_THEIR_WAY = 8
+ISSUE_ACK_EVENTS = 8  # tiles whose updates are merged
+STORES_IN_FLIGHT = 8
 
-_OF_THE_TOP = {"link_down", "link_reset"}  # of a channel's ports
+_PORTS_OF_TOP = {"link_down", "link_reset"}  # ports of a channel that the top handles
 
 
 class Channel(wiring.Component):
-    """Classifies stores, checks packets, merges all accesses, and sorts the DRAM's
+    """Memory channel: classifies stores, checks packets, merges accesses, and sorts issue
     acknowledgements.
 
-    A read is before the arbiter one cycle after its port, a packet two, a store three; what the
-    arbiter chooses is at ``dram`` one cycle later. Each stage moves one payload per cycle. Every
-    output but ``sent``, ``idle`` and ``gone`` is a queue's end or comes from registers.
+    Requests reach the arbiter after one cycle (reads), two cycles (packets) or three cycles
+    (stores); the selected request is at ``dram`` one cycle later. Each stage moves one payload per
+    cycle. Every output except ``dma_idle``, ``idle`` and ``drained`` comes from a queue or from
+    registers.
 
-    Updates are let through for dispatch indices that their context admits, those of packets if
-    their operation and type are the command's; others are dropped and reported.
-
-    Parameters
-    ----------
-    p : T3Parameters
+    Updates pass for dispatch indices that their context admits, and updates of packets only with
+    the operation and type of the command. Other updates are dropped and reported.
 
     Members
     -------
@@ -69,25 +64,25 @@ class Channel(wiring.Component):
     start : In(1)
         Begin the arbiter's measurement.
     active, relaxed, critical, congested : In(1)
-        For the arbiter: what :class:`~rtl.trigger.criticality.Criticality` tells.
+        Outputs of :class:`~rtl.trigger.criticality.Criticality`, for the arbiter.
     held_up : Out(1)
-        The DRAM queue is full, and nothing waits for the link.
+        The DRAM queue is full, and no packet waits for the link.
     tile_issue_acks : Out(stream)
-        Issued updates for the tracker; those of a tile that wait are one payload.
+        Issued updates for the tracker; waiting updates of a tile are merged into one payload.
     end_of_tile_markers : Out(stream)
-        End-of-tile markers, for the tracker.
+        End-of-tile markers for the tracker.
     segments : In(stream).array(contexts)
-        From the DMA engines.
+        Segments from the DMA engines.
     errors : Out(ErrorSignature).array(3)
-        A store, a packet, or an issue acknowledgement was dropped in the last cycle.
+        Error of a store, a packet or an issue acknowledgement that was dropped in the last cycle.
     corrected : Out(1)
-        In this cycle, a wrong bit of an issue acknowledgement was corrected.
+        A bit error of an issue acknowledgement was corrected in this cycle.
     inject : In(:class:`InjectSignature`)
         See :class:`IssueAckBuffer`.
     number : In(5)
-        Of this GPU.
-    sent, idle, gone, over : Out(contexts)
-        See :class:`ChannelWatch`.
+        Number of this GPU.
+    dma_idle, idle, drained, stores_drained : Out(contexts)
+        See :class:`ChannelMonitor`.
 
     Attributes
     ----------
@@ -95,19 +90,14 @@ class Channel(wiring.Component):
 
     queues : ChannelQueues
     lanes : list of DmaLane
-        One for each context.
+        DMA lane of each context.
     remote : list of MemoryQueue
-        Stores that leave over the link, of each context.
+        Stores of each context that leave over the link.
     access_merge : AccessMerge
     link_merge : LinkMerge
-    watch : ChannelWatch
+    monitor : ChannelMonitor
     issue_ack_buffer : IssueAckBuffer
     issue_ack_queue : IssueAckQueue
-
-    Raises
-    ------
-    TypeError
-        If ``p`` is not a :class:`T3Parameters`.
     """
 
     def __init__(self, p: T3Parameters):
@@ -117,7 +107,7 @@ class Channel(wiring.Component):
         members = ChannelSignature(p).members
         super().__init__(
             {
-                **{name: members[name] for name in members if name not in _OF_THE_TOP},
+                **{name: members[name] for name in members if name not in _PORTS_OF_TOP},
                 "contexts": In(data.ArrayLayout(ContextView(p), p.contexts)),
                 "arbiter": In(ArbiterConfiguration(p)),
                 "number": In(SOURCE_BITS),
@@ -133,10 +123,10 @@ class Channel(wiring.Component):
                 "errors": Out(ErrorSignature(p)).array(3),
                 "corrected": Out(1),
                 "inject": In(InjectSignature()),
-                "sent": Out(p.contexts),
+                "dma_idle": Out(p.contexts),
                 "idle": Out(p.contexts),
-                "gone": Out(p.contexts),
-                "over": Out(p.contexts),
+                "drained": Out(p.contexts),
+                "stores_drained": Out(p.contexts),
             }
         )
         self.queues = ChannelQueues.of(p)
@@ -144,7 +134,7 @@ class Channel(wiring.Component):
         self.remote = [MemoryQueue(Packet(p), depth=p.remote_depth) for _ in range(p.contexts)]
         self.access_merge = AccessMerge(p)
         self.link_merge = LinkMerge(p)
-        self.watch = ChannelWatch(p)
+        self.monitor = ChannelMonitor(p)
         self.issue_ack_buffer = IssueAckBuffer(p, depth=ISSUE_ACK_BUFFER)
         self.issue_ack_queue = IssueAckQueue(p, depth=ISSUE_ACK_EVENTS)
         self._store_check, self._packet_check = StoreCheck(p), PacketCheck(p)
@@ -157,28 +147,28 @@ class Channel(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        self._place(m, platform)
+        self._instantiate(m)
         self._connect(m)
         self._take_stores(m)
         self._take_packets(m)
         self._take_issue_acks(m)
-        self._tell_errors(m)
+        self._report_errors(m)
         self._send(m)
         self._access(m)
-        self._watch(m)
+        self._monitor(m)
         if self._p.with_data:
             self._reduce(m)
         return m
 
-    def _place(self, m: Module, platform) -> None:
-        """The parts that remember something: each sleeps by itself."""
-        rooms = {
+    def _instantiate(self, m: Module) -> None:
+        """Instantiate the blocks with registers, each with a clock gate of its own."""
+        blocks = {
             **vars(self.queues),
             **{f"lane_{number}": lane for number, lane in enumerate(self.lanes)},
             **{f"remote_{number}": queue for number, queue in enumerate(self.remote)},
             "access_merge": self.access_merge,
             "link_merge": self.link_merge,
-            "watch": self.watch,
+            "monitor": self.monitor,
             "issue_ack_buffer": self.issue_ack_buffer,
             "issue_acks": self.issue_ack_queue,
             "store_error": self._store_error,
@@ -187,12 +177,12 @@ class Channel(wiring.Component):
             "stored_count": self._stored_count,
         }
         if self._p.with_data:
-            rooms["nmc"] = self._nmc
-        for name, room in rooms.items():
-            m.submodules[name] = may_sleep(room, platform)
+            blocks["nmc"] = self._nmc
+        for name, block in blocks.items():
+            m.submodules[name] = clock_gated(block)
 
     def _connect(self, m: Module) -> None:
-        """Queues and lanes to the ports."""
+        """Connect queues and lanes to the ports."""
         queues = self.queues
         wiring.connect(m, wiring.flipped(self.reads), queues.reads.i)
         wiring.connect(m, queues.issue.o, wiring.flipped(self.dram))
@@ -203,13 +193,13 @@ class Channel(wiring.Component):
                 lane.returns.valid.eq(self.returns.valid & (slot[self._p.slot_bits :] == number)),
                 lane.returns.p.eq(self.returns.p),
                 lane.aborting.eq(self.contexts[number].aborting),
-                self.stores_room[number].eq(
-                    self.remote[number].level <= self._p.remote_depth - STORES_ON_THEIR_WAY
+                self.store_space[number].eq(
+                    self.remote[number].level <= self._p.remote_depth - STORES_IN_FLIGHT
                 ),
             ]
 
     def _take_stores(self, m: Module) -> None:
-        """Stores, checked, to the queues of their targets."""
+        """Check the stores, and route them to the queues of their targets."""
         queues, markers = self.queues, self.end_of_tile_markers
         m.submodules.store_check = check = self._store_check
         m.submodules.store_router = router = StoreRouter(self._p)
@@ -233,7 +223,7 @@ class Channel(wiring.Component):
         m.d.comb += [markers.p[name].eq(ends.p[name]) for name in ends.p.shape().members]
 
     def _take_packets(self, m: Module) -> None:
-        """Packets, checked, to the accesses."""
+        """Check the packets, and turn them into accesses."""
         queues = self.queues
         m.submodules.inbound_lookup = lookup = InboundLookup(self._p)
         m.submodules.packet_check = check = self._packet_check
@@ -245,13 +235,14 @@ class Channel(wiring.Component):
             lookup.owner.eq(location.owner),
             lookup.tables.eq(Cat(map(inbound_table_of, self.contexts))),
             queues.inbound.i.p.forbidden.eq(lookup.forbidden),
-            queues.inbound.i.p.stray.eq(lookup.stray),
+            queues.inbound.i.p.unowned.eq(lookup.unowned),
             queues.updates.drop.eq(check.drop),
         ]
 
     def _locate(self, m: Module, name: str, port) -> data.View:
-        """The queue behind a port, with each request's location in place of its context. Gives the
-        location of what is at the port."""
+        """Fill the queue behind a port, with each request's location in place of its context.
+
+        Returns the location of the request at the port."""
         queue: Queue = getattr(self.queues, name)
         m.submodules[f"{name}_location"] = lookup = LocationLookup(self._p)
         m.d.comb += [
@@ -271,7 +262,7 @@ class Channel(wiring.Component):
         return lookup.location
 
     def _check(self, m: Module, queue: Queue, check, name: str) -> RangeLookup:
-        """A check behind a queue, with the range of what is at its end."""
+        """Connect a check to the output of a queue, with the range of that request."""
         m.submodules[name] = lookup = RangeLookup(self._p)
         wiring.connect(m, queue.o, check.i)
         m.d.comb += [
@@ -285,7 +276,7 @@ class Channel(wiring.Component):
         return lookup
 
     def _take_issue_acks(self, m: Module) -> None:
-        """The DRAM's acknowledgements: updates to the tracker, writes counted."""
+        """Route acknowledgements of updates to the tracker, and count those of writes."""
         buffer, issue_acks = self.issue_ack_buffer, self.issue_ack_queue
         wiring.connect(m, buffer.o, issue_acks.i)
         wiring.connect(m, wiring.flipped(self.inject), buffer.inject)
@@ -304,7 +295,7 @@ class Channel(wiring.Component):
             self.stored.eq(self._stored_count.o),
         ]
 
-    def _tell_errors(self, m: Module) -> None:
+    def _report_errors(self, m: Module) -> None:
         for register, check in (
             (self._store_error, self._store_check),
             (self._packet_error, self._packet_check),
@@ -325,14 +316,14 @@ class Channel(wiring.Component):
             m.d.comb += [out.valid.eq(register.error.valid), out.report.eq(register.error.report)]
 
     def _send(self, m: Module) -> None:
-        """Remote stores and the lanes' packets to the link."""
+        """Route remote stores and the lanes' packets to the link."""
         link, sent, merge = self.queues.link, self.queues.link.o.p, self.link_merge
         wiring.connect(m, merge.o, link.i)
         for number, (remote, lane) in enumerate(zip(self.remote, self.lanes, strict=True)):
             wiring.connect(m, remote.o, merge.remote[number])
             wiring.connect(m, lane.sends, merge.sends[number])
         m.d.comb += [
-            merge.room.eq(self.link_room),
+            merge.space.eq(self.link_space),
             merge.aborting.eq(Cat(view.aborting for view in self.contexts)),
             merge.number.eq(self.number),
             self.link_out.valid.eq(link.o.valid),
@@ -345,7 +336,7 @@ class Channel(wiring.Component):
         ]
 
     def _access(self, m: Module) -> None:
-        """All accesses to the DRAM."""
+        """Merge all accesses to the DRAM."""
         queues, merge = self.queues, self.access_merge
         for queue, port in (
             (queues.reads, merge.reads),
@@ -367,9 +358,9 @@ class Channel(wiring.Component):
             self.held_up.eq(merge.is_full & ~queues.link.o.valid),
         ]
 
-    def _watch(self, m: Module) -> None:
-        """What begins and ends, for the watch."""
-        queues, link, watch = self.queues, self.queues.link, self.watch
+    def _monitor(self, m: Module) -> None:
+        """Connect the events that the monitor counts."""
+        queues, link, monitor = self.queues, self.queues.link, self.monitor
 
         def happens(event, stream, owned, *conditions):
             taken = Cat(stream.valid, stream.ready, *conditions).all()
@@ -379,37 +370,37 @@ class Channel(wiring.Component):
             location = stream.p.location
             happens(event, stream, location, location.counted, *conditions)
 
-        located(watch.store, queues.stores.i)
-        located(watch.store_over, queues.stores.o, self._store_check.over)
+        located(monitor.store, queues.stores.i)
+        located(monitor.store_retired, queues.stores.o, self._store_check.retires)
         classified, markers = queues.classified.o, self.end_of_tile_markers
-        happens(watch.routed, classified, classified.p, classified.p.target == Target.REMOTE)
-        happens(watch.marked, markers, markers.p)
+        happens(monitor.routed, classified, classified.p, classified.p.target == Target.REMOTE)
+        happens(monitor.marked, markers, markers.p)
         came, left = queues.inbound.i, queues.inbound.o
         is_copy, was_copy = (stream.p.kind == PacketKind.STORE for stream in (came, left))
         drop = self._packet_check.drop
-        located(watch.update, came, ~is_copy)
-        located(watch.copy, came, is_copy)
-        located(watch.update_over, left, ~was_copy, drop)
-        located(watch.copy_over, left, was_copy, drop)
+        located(monitor.update, came, ~is_copy)
+        located(monitor.copy, came, is_copy)
+        located(monitor.update_retired, left, ~was_copy, drop)
+        located(monitor.copy_retired, left, was_copy, drop)
         updates, issue_acks = self.tile_issue_acks, self.issue_acks
-        happens(watch.counted, updates, updates.p)
-        happens(watch.written, issue_acks, issue_acks.p, issue_acks.p.access == Access.WRITE)
-        happens(watch.to_link, link.i, link.i.p)
-        happens(watch.from_link, link.o, link.o.p)
+        happens(monitor.counted, updates, updates.p)
+        happens(monitor.written, issue_acks, issue_acks.p, issue_acks.p.access == Access.WRITE)
+        happens(monitor.to_link, link.i, link.i.p)
+        happens(monitor.from_link, link.o, link.o.p)
         lost = self.issue_ack_buffer.error
         m.d.comb += [
-            watch.lost.eq(Cat(lost.valid, lost.report.owner)),
-            watch.count.eq(updates.p.count),
-            watch.lane_idle.eq(Cat(lane.idle for lane in self.lanes)),
-            watch.remote.eq(Cat(remote.level.any() for remote in self.remote)),
-            self.over.eq(watch.over),
-            self.sent.eq(watch.sent),
-            self.gone.eq(watch.gone),
-            self.idle.eq(watch.idle),
+            monitor.lost.eq(Cat(lost.valid, lost.report.owner)),
+            monitor.count.eq(updates.p.count),
+            monitor.lane_idle.eq(Cat(lane.idle for lane in self.lanes)),
+            monitor.remote.eq(Cat(remote.level.any() for remote in self.remote)),
+            self.stores_drained.eq(monitor.stores_drained),
+            self.dma_idle.eq(monitor.dma_idle),
+            self.drained.eq(monitor.drained),
+            self.idle.eq(monitor.idle),
         ]
 
     def _reduce(self, m: Module) -> None:
-        """The reduce unit, which the memory controller uses."""
+        """Connect the reduce unit, which the memory controller uses."""
         nmc = self._nmc
         wiring.connect(m, wiring.flipped(self.nmc_in), nmc.i)
         wiring.connect(m, nmc.o, wiring.flipped(self.nmc_out))

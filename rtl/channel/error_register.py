@@ -1,4 +1,4 @@
-"""A channel's error, known late in one cycle and told in the next."""
+"""Error register of a channel: reports an error one cycle after it is detected."""
 
 from collections.abc import Sequence
 
@@ -15,28 +15,26 @@ __all__ = ["ErrorRegister"]
 
 
 class ErrorRegister(wiring.Component):
-    """Remembers of what leaves in a cycle why it may be wrong, and tells it a cycle later.
+    """Error register: captures the possible causes of an error of a request that leaves, and
+    reports the error one cycle later.
 
-    That something leaves is known early, why it is wrong late: a late signal ends at the register
-    of its cause, and enables nothing.
+    ``taken`` arrives early in a cycle and the causes late. A late signal ends at the register of
+    its cause, and enables no other register.
 
     Parameters
     ----------
-    p : T3Parameters
     codes : sequence of ErrorCode
-        The causes; of those of one cycle the first is told.
+        Error code of each cause, highest priority first.
 
     Members
     -------
     taken : In(1)
-        Something leaves.
+        A request leaves.
     causes : In(len(codes))
-        What is wrong with it; it counts if it is ``taken``.
+        Causes of an error of the request; valid with ``taken``.
     report : In(:func:`ErrorReport`)
-        What it is, but for the code.
+        Report of the request, without the code.
     error : Out(:class:`ErrorSignature`)
-    awake : Out(1)
-        See :func:`~rtl.lib.sleep.may_sleep`.
     """
 
     def __init__(self, p: T3Parameters, codes: Sequence[ErrorCode]):
@@ -47,7 +45,7 @@ class ErrorRegister(wiring.Component):
                 "causes": In(len(self._codes)),
                 "report": In(ErrorReport(p)),
                 "error": Out(ErrorSignature(p)),
-                "awake": Out(1),
+                "clock_enable": Out(1),
             }
         )
 
@@ -61,9 +59,9 @@ class ErrorRegister(wiring.Component):
         m.d.comb += [
             self.error.valid.eq(fresh & causes.any()),
             self.error.report.eq(report),
-            self.awake.eq(self.taken | fresh),
+            self.clock_enable.eq(self.taken | fresh),
         ]
-        # The last of these that is assigned holds: the first cause.
+        # The last assignment takes effect: that of the first cause.
         for cause, code in reversed(list(zip(causes, self._codes, strict=True))):
             with m.If(cause):
                 m.d.comb += self.error.report.code.eq(code)

@@ -1,4 +1,4 @@
-"""Lookup of a packet in the inbound tables: whether its context takes it from where it comes."""
+"""Inbound filter: whether a packet's context accepts packets of this kind from this GPU."""
 
 from amaranth.hdl import Cat, Module, Mux, Value
 from amaranth.lib import data, wiring
@@ -14,35 +14,31 @@ __all__ = ["InboundLookup", "InboundTable", "inbound_table_of"]
 
 
 def InboundTable(p: T3Parameters):
-    """What a context takes, and which packets are its own."""
+    """Inbound table of a context: its address spaces and its filter."""
     return data.StructLayout({"address_space": AddressSpace(p), "inbound": Inbound()})
 
 
 def inbound_table_of(view: data.View) -> Value:
-    """A context's :func:`InboundTable`."""
+    """Extract a context's :func:`InboundTable` from its view."""
     return Cat(view.address_space, view.inbound)
 
 
 class InboundLookup(wiring.Component):
-    """Finds whether a packet's context takes such packets of such a GPU at all.
+    """Filter of inbound packets by sending GPU, kind, operation and data type.
 
     Combinational.
-
-    Parameters
-    ----------
-    p : T3Parameters
 
     Members
     -------
     packet : In(:func:`LinkPacket`)
     owner : In(owner_bits)
-        Of the packet, if it has one.
+        Context of the packet, if it has one.
     tables : In(array of :func:`InboundTable`)
-        One for each context.
+        Inbound table of each context.
     forbidden : Out(1)
-        The owner does not take it.
-    stray : Out(1)
-        It is of no context's address space.
+        The owner does not accept the packet.
+    unowned : Out(1)
+        The packet is in no context's address space.
     """
 
     def __init__(self, p: T3Parameters):
@@ -52,7 +48,7 @@ class InboundLookup(wiring.Component):
                 "owner": In(p.owner_bits),
                 "tables": In(data.ArrayLayout(InboundTable(p), p.contexts)),
                 "forbidden": Out(1),
-                "stray": Out(1),
+                "unowned": Out(1),
             }
         )
 
@@ -63,12 +59,12 @@ class InboundLookup(wiring.Component):
         takes = [self._takes(table.inbound) for table in self.tables]
         m.d.comb += [
             self.forbidden.eq(~select_at(self.owner, takes)),
-            self.stray.eq(~known.any()),
+            self.unowned.eq(~known.any()),
         ]
         return m
 
     def _takes(self, inbound: data.View) -> Value:
-        """Whether a context takes it."""
+        """Test whether a context's filter accepts the packet."""
         packet = self.packet
         return Mux(
             packet.kind == PacketKind.STORE,

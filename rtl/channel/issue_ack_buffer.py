@@ -1,5 +1,4 @@
-# amaranth: UnusedElaboratable=no
-"""Issue acknowledgements that wait for room in the queue that makes events of them."""
+"""Buffer of issue acknowledgements in front of the queue that merges them into events."""
 
 from amaranth.hdl import Cat, Const, Module, Mux
 from amaranth.lib import stream, wiring
@@ -16,34 +15,30 @@ __all__ = ["IssueAckBuffer"]
 
 
 class IssueAckBuffer(wiring.Component):
-    """Takes a burst of acknowledgements while the tracker is behind, so that the DRAM need not
-    wait.
+    """Buffer for bursts of issue acknowledgements, so that the DRAM need not wait for the tracker.
 
-    An issue acknowledgement goes straight through while nothing waits and there is room behind;
+    An issue acknowledgement passes straight through while the buffer is empty and ``o`` is ready;
     otherwise it waits in a memory with check bits.
 
     Parameters
     ----------
-    p : :class:`T3Parameters`
     depth : int
         Issue acknowledgements in the memory.
 
     Members
     -------
     i : In(stream)
-        ``ready`` is a register.
+        Issue acknowledgements; ``ready`` is a register.
     o : Out(stream)
         ``valid`` depends combinationally on ``i.valid`` and on ``o.ready``.
     error : Out(:class:`ErrorSignature`)
-        An issue acknowledgement was lost to wrong bits, with its tile as far as it can be read.
+        An issue acknowledgement was lost to bit errors; reports its tile as it was read.
     corrected : Out(1)
-        In this cycle, a wrong bit was corrected.
+        A bit error was corrected in this cycle.
     inject : In(:class:`InjectSignature`)
-        The next issue acknowledgement that waits gets wrong bits.
+        Injects bit errors into the next issue acknowledgement that waits.
     empty : Out(1)
-        Nothing waits.
-    awake : Out(1)
-        See :func:`~rtl.lib.sleep.may_sleep`.
+        No issue acknowledgement waits.
 
     Attributes
     ----------
@@ -61,7 +56,7 @@ class IssueAckBuffer(wiring.Component):
                 "corrected": Out(1),
                 "inject": In(InjectSignature()),
                 "empty": Out(1),
-                "awake": Out(1),
+                "clock_enable": Out(1),
             }
         )
         self.waiting = ProtectedQueue(IssueAck(p), depth=depth)
@@ -80,7 +75,7 @@ class IssueAckBuffer(wiring.Component):
             self.o.p.eq(Mux(waiting.o.valid, waiting.o.p, self.i.p)),
             self.corrected.eq(waiting.corrected),
             self.empty.eq(waiting.empty),
-            self.awake.eq(waiting.awake),
+            self.clock_enable.eq(waiting.clock_enable),
             self.error.valid.eq(waiting.lost),
             self.error.report.eq(
                 Cat(

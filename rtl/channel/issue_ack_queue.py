@@ -1,4 +1,4 @@
-"""The queue between a channel's issue acknowledgements and the tracker."""
+"""Queue of issue acknowledgements that merges updates of a tile into one tracker event."""
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
@@ -11,10 +11,10 @@ __all__ = ["IssueAckQueue"]
 
 
 class IssueAckQueue(wiring.Component):
-    """First-in first-out queue in which the waiting updates of a tile become one event.
+    """First-in first-out queue that merges waiting updates of a tile into one event.
 
-    An issue acknowledgement joins the event of its tile if that one waits behind the head and has
-    room in its count; otherwise it becomes an event of its own at the end. It can leave in the next
+    An issue acknowledgement joins the event of its tile if that event waits behind the head and its
+    count is not full; otherwise it becomes an event of its own at the end. It can leave in the next
     cycle. ``i.ready`` and all of ``o`` are registers, and the head stays as it is until it is
     taken.
 
@@ -28,25 +28,21 @@ class IssueAckQueue(wiring.Component):
     Members
     -------
     i : In(stream)
-        Issue acknowledgements of updates only; their ``access`` is not looked at.
+        Issue acknowledgements of updates only; ``access`` is ignored.
     o : Out(stream)
-        The updates, those of a tile together.
-    awake : Out(1)
-        See :func:`~rtl.lib.sleep.may_sleep`.
+        Issued updates, merged by tile.
 
     Attributes
     ----------
     For proofs and benches to read, never to drive.
 
     valid : Signal
-        A bit for each entry.
+        Valid bit of each entry.
     entries : Signal
-        The events, the head first.
+        Events, the head first.
 
     Raises
     ------
-    TypeError
-        If ``depth`` is not an integer.
     ValueError
         If ``depth`` is less than 2.
     """
@@ -62,10 +58,10 @@ class IssueAckQueue(wiring.Component):
             {
                 "i": In(stream.Signature(IssueAck(p))),
                 "o": Out(stream.Signature(self._shape)),
-                "awake": Out(1),
+                "clock_enable": Out(1),
             }
         )
-        # The head is entry 0, and the entries that are valid come first.
+        # The head is entry 0; valid entries are contiguous.
         self.valid = Signal(depth)
         self.entries = Signal(data.ArrayLayout(self._shape, depth), reset_less=True)
 
@@ -84,7 +80,7 @@ class IssueAckQueue(wiring.Component):
             take.eq(self.i.valid & self.i.ready),
             push.eq(take & ~joins.any()),
             pop.eq(self.o.valid & self.o.ready),
-            self.awake.eq(take | pop),
+            self.clock_enable.eq(take | pop),
         ]
         taken, taken_valid = self._put(m, push, take, joins)
         with m.If(take | pop):
@@ -96,7 +92,7 @@ class IssueAckQueue(wiring.Component):
         return m
 
     def _find(self, m: Module) -> Signal:
-        """The entry that the issue acknowledgement joins."""
+        """Find the entry that the issue acknowledgement joins, one-hot."""
         issue_ack = self.i.p
         joins = Signal(self._depth)
         for index in range(1, self._depth):
@@ -113,7 +109,7 @@ class IssueAckQueue(wiring.Component):
     def _put(
         self, m: Module, push: Signal, take: Signal, joins: Signal
     ) -> tuple[data.View, Signal]:
-        """The entries with the issue acknowledgement, before the head leaves."""
+        """Compute the entries with the issue acknowledgement, before the head leaves."""
         issue_ack, valid = self.i.p, self.valid
         taken = Signal.like(self.entries)
         taken_valid = Signal(self._depth)

@@ -1,5 +1,4 @@
-# amaranth: UnusedElaboratable=no
-"""All that leaves over the link, from the queues of the contexts into one."""
+"""Merge of all contexts' packets for the link."""
 
 from amaranth.hdl import Cat, Module
 from amaranth.lib import stream, wiring
@@ -16,36 +15,30 @@ __all__ = ["LinkMerge"]
 
 
 class LinkMerge(wiring.Component):
-    """Chooses between the packets of the contexts, of those that the link has room for.
+    """Merge of the contexts' packets for which the link has space.
 
-    Combinational. What a context that is aborting offers is taken and dropped.
-
-    Parameters
-    ----------
-    p : T3Parameters
+    Combinational. Packets of an aborting context are taken and dropped.
 
     Members
     -------
     remote, sends : In(stream).array(contexts)
-        Of each context: its remote stores, and its lane's packets.
-    room : In(contexts)
-        The link has room for a packet of the context.
+        Remote stores and lane packets of each context.
+    space : In(contexts)
+        The link has space for a packet of the context.
     aborting : In(contexts)
     number : In(5)
-        Of this GPU.
+        Number of this GPU.
     o : Out(stream)
-        Packets with their context and the number.
-    awake : Out(1)
-        See :func:`~rtl.lib.sleep.may_sleep`.
+        Packets with their context and the GPU's number.
 
     Attributes
     ----------
     For proofs and benches to read, never to drive.
 
     own : list of Merge2
-        Of each context's remote stores, and of its lane's packets.
+        Merge of remote stores and lane packets, for each context.
     merge : Merge
-        Of the contexts.
+        Merge of the contexts.
     """
 
     def __init__(self, p: T3Parameters):
@@ -53,11 +46,11 @@ class LinkMerge(wiring.Component):
             {
                 "remote": In(stream.Signature(Packet(p))).array(p.contexts),
                 "sends": In(stream.Signature(Packet(p))).array(p.contexts),
-                "room": In(p.contexts),
+                "space": In(p.contexts),
                 "aborting": In(p.contexts),
                 "number": In(SOURCE_BITS),
                 "o": Out(stream.Signature(OwnedPacket(p))),
-                "awake": Out(1),
+                "clock_enable": Out(1),
             }
         )
         self.own = [Merge2(Packet(p)) for _ in range(p.contexts)]
@@ -71,14 +64,14 @@ class LinkMerge(wiring.Component):
             m.submodules[f"own_{number}"] = own
             wiring.connect(m, wiring.flipped(self.remote[number]), own.a)
             wiring.connect(m, wiring.flipped(self.sends[number]), own.b)
-            into, room, aborting = merge.i[number], self.room[number], self.aborting[number]
+            into, space, aborting = merge.i[number], self.space[number], self.aborting[number]
             m.d.comb += [
-                into.valid.eq(own.o.valid & room & ~aborting),
+                into.valid.eq(own.o.valid & space & ~aborting),
                 into.p.packet.eq(own.o.p),
                 into.p.owner.eq(number),
                 into.p.source.eq(self.number),
-                own.o.ready.eq((into.ready & room) | aborting),
+                own.o.ready.eq((into.ready & space) | aborting),
             ]
         taken = Cat(own.o.valid & own.o.ready for own in self.own)
-        m.d.comb += self.awake.eq(taken.any() | (merge.o.valid & merge.o.ready))
+        m.d.comb += self.clock_enable.eq(taken.any() | (merge.o.valid & merge.o.ready))
         return m

@@ -1,4 +1,4 @@
-"""What becomes of a packet, by the tables of its context."""
+"""Check of packets against the state and the tables of their context."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
@@ -32,29 +32,25 @@ PACKET_ERRORS = (
 
 
 class PacketCheck(wiring.Component):
-    """Makes packets updates and writes.
+    """Packet check: turns packets into updates and writes, and detects errors.
 
-    Combinational. A packet that is dropped is taken when ``o`` is, like any other.
-
-    Parameters
-    ----------
-    p : T3Parameters
+    Combinational. A dropped packet, like any other, is taken when ``o`` is ready.
 
     Members
     -------
     i : In(stream)
         Packets with their locations.
     action, op, dtype : In
-        What :class:`RangeLookup` finds for the location.
+        Result of :class:`RangeLookup` for the location.
     admissions : In(array of :func:`Admission`)
     o : Out(stream)
         Accesses for the DRAM.
     drop : Out(1)
-        What ``o`` offers does not count.
+        Discard the access at ``o``.
     causes : Out(6)
-        The packet should not have come: why, in the order of ``PACKET_ERRORS``.
+        Causes of an error of the packet, in the order of ``PACKET_ERRORS``.
     report : Out(:func:`ErrorReport`)
-        Which packet it is; without the code.
+        Report of the packet, without the code.
     """
 
     def __init__(self, p: T3Parameters):
@@ -100,7 +96,7 @@ class PacketCheck(wiring.Component):
         m.d.comb += [
             self.o.valid.eq(self.i.valid),
             self.drop.eq(~keep),
-            # Not at once if it is dropped: that is known late.
+            # A dropped packet waits as well, since `drop` arrives late.
             self.i.ready.eq(self.o.ready),
         ]
         is_update, mapped = packet.kind != PacketKind.STORE, location.mapped
@@ -142,5 +138,5 @@ class PacketCheck(wiring.Component):
             report.wavefront.eq(packet.wavefront),
             report.atom.eq(packet.atom),
             report.source.eq(packet.source),
-            report.stray.eq(packet.stray),
+            report.unowned.eq(packet.unowned),
         ]

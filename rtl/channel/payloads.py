@@ -17,32 +17,34 @@ __all__ = ["EndOfTileMarker", "LocatedPacket", "LocatedStore", "OwnedPacket", "W
 
 
 def LocatedStore(p: T3Parameters):
-    """A store with its location in place of its context."""
+    """Store with its location in place of its context."""
     return _without(StoreRequest(p), "context", location=Location(p))
 
 
 def LocatedPacket(p: T3Parameters):
-    """A packet with its location in place of its context. One that its context does not take from
-    this source is ``forbidden``, one of no context ``stray``."""
-    return _without(LinkPacket(p), "context", location=Location(p), forbidden=1, stray=1)
+    """Packet with its location in place of its context.
+
+    ``forbidden`` is set if the inbound filter of its context rejects it, ``unowned`` if it belongs
+    to no context."""
+    return _without(LinkPacket(p), "context", location=Location(p), forbidden=1, unowned=1)
 
 
 def WriteRequest(p: T3Parameters):
-    """An access that comes from a store or a packet: what is not the same for all of them."""
+    """Access made from a store or a packet, without the fields that are constant for these."""
     return _without(DramRequest(p), "origin", "tag")
 
 
 def EndOfTileMarker(p: T3Parameters):
-    """What the tracker wants of an end-of-tile marker."""
+    """Fields of an end-of-tile marker that the tracker uses."""
     return _without(TrackerInput(p), "end", "atom", "count")
 
 
 def OwnedPacket(p: T3Parameters):
-    """A packet for the link, with its context and this GPU's number."""
+    """Packet for the link, with its context and this GPU's number."""
     return data.StructLayout({"packet": Packet(p), "owner": p.owner_bits, "source": SOURCE_BITS})
 
 
 def _without(layout: data.StructLayout, *names: str, **more) -> data.StructLayout:
-    """The layout without some members, and with others behind."""
+    """Derive a layout without some members and with others appended."""
     kept = {name: shape for name, shape in layout.members.items() if name not in names}
     return data.StructLayout(kept | more)

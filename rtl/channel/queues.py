@@ -1,5 +1,4 @@
-# amaranth: UnusedElaboratable=no
-"""The queues between the stages of a channel."""
+"""Queues between the stages of a channel."""
 
 from dataclasses import dataclass
 
@@ -11,8 +10,8 @@ from .payloads import EndOfTileMarker, LocatedPacket, LocatedStore, OwnedPacket,
 
 __all__ = ["ChannelQueues"]
 
-# Enough for a payload in every cycle. Deeper ones cost flip-flops for each bit of an atom, and
-# save a run nothing.
+# Two entries sustain a payload per cycle. Deeper queues cost flip-flops for each bit of an atom,
+# and do not shorten a run.
 _DEPTH = 2
 
 
@@ -23,17 +22,17 @@ class ChannelQueues:
     Attributes
     ----------
     reads : Queue
-        Behind the port.
+        Reads, behind the port.
     stores, inbound : Queue
-        Behind the ports of stores and packets.
+        Stores and packets with their locations, behind the ports.
     classified : Queue
         Stores with their target.
     writes, updates : Queue
-        Accesses to the DRAM that come from stores, and from packets.
+        DRAM accesses made from stores, and from packets.
     ends : Queue
         End-of-tile markers.
     link, issue : Queue
-        Before the ports to the link and to the DRAM.
+        Packets and accesses in front of the ports to the link and to the DRAM.
     """
 
     reads: Queue
@@ -48,7 +47,7 @@ class ChannelQueues:
 
     @classmethod
     def of(cls, p: T3Parameters) -> "ChannelQueues":
-        """New queues."""
+        """Create the queues of a channel."""
         return cls(
             reads=Queue(ReadRequest(p), depth=_DEPTH),
             stores=Queue(LocatedStore(p), depth=_DEPTH),

@@ -1,4 +1,4 @@
-"""What becomes of a store, by the tables of its context."""
+"""Check of stores against the state and the tables of their context."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
@@ -17,31 +17,28 @@ STORE_ERRORS = (ErrorCode.STORE_STALE, ErrorCode.STORE_LATE, ErrorCode.STORE_AHE
 
 
 class StoreCheck(wiring.Component):
-    """Classifies stores.
+    """Store check: classifies stores, and detects errors.
 
-    Combinational. A store that is dropped is taken when ``o`` is, like any other.
-
-    Parameters
-    ----------
-    p : T3Parameters
+    Combinational. A dropped store, like any other, is taken when ``o`` is ready.
 
     Members
     -------
     i : In(stream)
         Stores with their locations.
     action, command, op, dtype : In
-        What :class:`RangeLookup` finds for the location.
+        Result of :class:`RangeLookup` for the location.
     admissions : In(array of :func:`Admission`)
     o : Out(stream)
         Stores with their targets.
     drop : Out(1)
-        What ``o`` offers does not count.
-    over : Out(1)
-        Nobody waits for the store once it is taken: it is dropped, or an ordinary write.
+        Discard the store at ``o``.
+    retires : Out(1)
+        The store no longer counts as outstanding once it is taken: it is dropped, or an ordinary
+        write.
     causes : Out(3)
-        The store should not have come: why, in the order of ``STORE_ERRORS``.
+        Causes of an error of the store, in the order of ``STORE_ERRORS``.
     report : Out(:func:`ErrorReport`)
-        Which store it is; without the code.
+        Report of the store, without the code.
     """
 
     def __init__(self, p: T3Parameters):
@@ -55,7 +52,7 @@ class StoreCheck(wiring.Component):
                 "admissions": In(data.ArrayLayout(Admission(p), p.contexts)),
                 "o": Out(stream.Signature(Classified(p))),
                 "drop": Out(1),
-                "over": Out(1),
+                "retires": Out(1),
                 "causes": Out(len(STORE_ERRORS)),
                 "report": Out(ErrorReport(p)),
             }
@@ -78,9 +75,9 @@ class StoreCheck(wiring.Component):
             keep.eq(Mux(tracked, ~late & ~ahead, ~end) & ~(is_t3s & (aborted | stale))),
             self.o.valid.eq(self.i.valid),
             self.drop.eq(~keep),
-            # Not at once if it is dropped: that is known late.
+            # A dropped store waits as well, since `drop` arrives late.
             self.i.ready.eq(self.o.ready),
-            self.over.eq(~keep | (self.o.p.target == Target.WRITE)),
+            self.retires.eq(~keep | (self.o.p.target == Target.WRITE)),
             self.causes.eq(
                 Mux(aborted, 0, Cat(is_t3s & stale, tracked & late, tracked & ahead)),
             ),

@@ -1,4 +1,4 @@
-"""Classified stores, each to the queue of its target."""
+"""Router of classified stores to the queues of their targets."""
 
 from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import data, stream, wiring
@@ -18,7 +18,7 @@ _OF_COMMAND = ("kind", "atom_offset")
 
 
 def RemoteTable(p: T3Parameters):
-    """Where a context's remote stores go, by their commands, unless it is aborting."""
+    """Routing table of a context's remote stores: address space and commands."""
     command, space = CommandEntry(p).members, AddressSpace(p).members
     return data.StructLayout(
         {
@@ -32,27 +32,23 @@ def RemoteTable(p: T3Parameters):
 
 
 def remote_table_of(view: data.View) -> Value:
-    """A context's :func:`RemoteTable`."""
+    """Extract a context's :func:`RemoteTable` from its view."""
     commands = (command[name] for command in view.maps.commands for name in _OF_COMMAND)
     return Cat(view.aborting, view.address_space.remote, *commands)
 
 
 class StoreRouter(wiring.Component):
-    """Makes each store what its target wants: an access, an end-of-tile marker, or a packet.
+    """Store router: turns each store into an access, an end-of-tile marker or a packet.
 
-    Combinational; a store waits for room at its own target only. A packet of a context that is
-    aborting goes nowhere.
-
-    Parameters
-    ----------
-    p : T3Parameters
+    Combinational. A store waits only for its own target. A packet of an aborting context is
+    dropped.
 
     Members
     -------
     i : In(stream)
         Stores with their targets.
     tables : In(array of :func:`RemoteTable`)
-        One for each context.
+        Routing table of each context.
     writes : Out(stream)
         Accesses for the DRAM.
     ends : Out(stream)
@@ -92,7 +88,7 @@ class StoreRouter(wiring.Component):
                     m.d.comb += [port.valid.eq(self.i.valid), self.i.ready.eq(port.ready)]
             with m.Case(Target.REMOTE):
                 aborting = [table.aborting for table in self.tables]
-                # One that is dropped ends here as well.
+                # A dropped packet counts as ready.
                 ready = [
                     port.ready | drops for port, drops in zip(self.remote, aborting, strict=True)
                 ]
@@ -120,7 +116,7 @@ class StoreRouter(wiring.Component):
             ]
 
     def _send(self, m: Module) -> None:
-        """The packet, by the command and the address space of this cycle."""
+        """Make the packet from the command and the address space of this cycle."""
         store, packet = self.i.p, Signal(Packet(self._p))
         commands = [
             (command, (store.owner == number) & (store.command == index))

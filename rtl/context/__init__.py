@@ -1,1 +1,1 @@
-"""What each context has for itself."""
+"""Hardware that exists once per context."""

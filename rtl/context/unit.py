@@ -1,5 +1,4 @@
-# amaranth: UnusedElaboratable=no
-"""The part of the hardware that each context has for itself."""
+"""Unit of a context: trigger unit, flow control and DMA engine."""
 
 from amaranth.hdl import Module
 from amaranth.lib import stream, wiring
@@ -10,61 +9,60 @@ from rtl.interface.configuration import ContextView
 from rtl.interface.encodings import ErrorCode
 from rtl.interface.layouts import Completion, Segment
 from rtl.interface.signatures import ContextSignature, ErrorSignature
+from rtl.lib.gating import clock_gated
 from rtl.lib.injection import InjectSignature
-from rtl.lib.sleep import may_sleep
 from rtl.parameters import T3Parameters
 from rtl.registers.context_page import ContextRegistersSignature
 from rtl.trigger.credit_window import CreditWindow
 from rtl.trigger.criticality import Criticality
 from rtl.trigger.trigger import Trigger
 
-from .outside_view import OutsideView
+from .external_status import ExternalStatus
 
 __all__ = ["ContextUnit"]
 
 
 class ContextUnit(wiring.Component):
-    """From a context's complete tiles to its segments for the channels, and its flow control.
+    """Context unit: turns complete tiles into segments for the channels, and controls the flow.
 
     Parameters
     ----------
-    p : T3Parameters
     number : int
-        Of the context.
+        Number of the context.
 
     Members
     -------
     registers : In(:class:`ContextRegistersSignature`)
-        Its ``idle``, ``clearing`` and ``error`` come from outside.
+        Registers of the context. The top drives ``idle``, ``clearing`` and ``error``.
     outside : Out(:class:`ContextSignature`)
-        The context's ports of the top, but for ``idle`` and ``irq``.
+        Ports of the context at the top, without ``idle`` and ``irq``.
     completions : In(stream)
-        From the tracker.
+        Completions from the tracker.
     segments : Out(stream).array(channels)
-        For the lanes.
+        Segments for the DMA lanes.
     view : Out(:func:`ContextView`)
-        For the channels.
+        State of the context for the channels.
     tick : In(1)
-        The GPU's timebase.
+        Tick of the GPU's timebase.
     held_up : In(channels)
         See :class:`Criticality`.
     sends : In(1)
         A packet of the context leaves in this cycle.
     idle : In(1)
-        Nothing of the context is left, here or elsewhere.
+        No work of the context is left in the hardware.
     active, relaxed, critical, congested : Out(1)
         See :class:`Criticality`.
-    sent, own_idle, clearing : Out(1)
-        No command is in the DMA engine; none is here, and no complete tile; the counts are being
-        cleared.
-    over : In(1)
-        No tile of the launch is elsewhere, and none of its stores and updates.
+    dma_idle, own_idle, clearing : Out(1)
+        ``dma_idle``: no command is in the DMA engine. ``own_idle``: nor is a command or a complete
+        tile in this unit. ``clearing``: the counts are being cleared.
+    stores_drained : In(1)
+        No tile, store or update of the launch is left outside this unit.
     errors : Out(:class:`ErrorSignature`).array(4)
-        Of the trigger unit, the credit window, the DMA engine, and the downstream GPU.
+        Errors of the trigger unit, the credit window, the DMA engine and the downstream GPU.
     corrected : Out(1)
-        In this cycle, a wrong bit was corrected.
+        A bit error was corrected in this cycle.
     inject : In(:class:`InjectSignature`).array(3)
-    patrol, patrolled
+    scrub, scrub_corrected
         See :class:`Trigger`.
 
     Attributes
@@ -75,7 +73,7 @@ class ContextUnit(wiring.Component):
     credit_window : CreditWindow
     criticality : Criticality
     engine : DmaEngine
-    outside_view : OutsideView
+    external_status : ExternalStatus
     """
 
     def __init__(self, p: T3Parameters, number: int):
@@ -95,34 +93,34 @@ class ContextUnit(wiring.Component):
                 "relaxed": Out(1),
                 "critical": Out(1),
                 "congested": Out(1),
-                "sent": Out(1),
+                "dma_idle": Out(1),
                 "own_idle": Out(1),
-                "over": In(1),
+                "stores_drained": In(1),
                 "clearing": Out(1),
                 "errors": Out(ErrorSignature(p)).array(4),
                 "corrected": Out(1),
                 "inject": In(InjectSignature()).array(3),
-                "patrol": In(1),
-                "patrolled": Out(1),
+                "scrub": In(1),
+                "scrub_corrected": Out(1),
             }
         )
         self.trigger = Trigger(p)
         self.credit_window = CreditWindow(p)
         self.criticality = Criticality(p)
         self.engine = DmaEngine(p)
-        self.outside_view = OutsideView(p)
+        self.external_status = ExternalStatus(p)
 
     def elaborate(self, platform):
         m = Module()
-        rooms = {
+        blocks = {
             "trigger": self.trigger,
             "credit_window": self.credit_window,
             "criticality": self.criticality,
-            "outside_view": self.outside_view,
+            "external_status": self.external_status,
             "engine": self.engine,
         }
-        for name, room in rooms.items():
-            m.submodules[name] = may_sleep(room, platform)
+        for name, block in blocks.items():
+            m.submodules[name] = clock_gated(block)
         self._connect_streams(m)
         self._configure(m)
         self._control_flow(m)
@@ -133,8 +131,8 @@ class ContextUnit(wiring.Component):
         return m
 
     def _look_outside(self, m: Module) -> None:
-        """What comes from the downstream GPU and from the dispatcher."""
-        registers, outside, view = self.registers, self.outside, self.outside_view
+        """Connect the status from the downstream GPU and from the dispatcher."""
+        registers, outside, view = self.registers, self.outside, self.external_status
         launch = registers.launch_configuration
         m.d.comb += [
             view.launch.eq(registers.launch),
@@ -151,8 +149,8 @@ class ContextUnit(wiring.Component):
         ]
         trigger, engine = self.trigger, self.engine
         ended = view.ended >= launch.workgroups
-        m.d.comb += registers.over.eq(
-            ~registers.launched | (self.over & trigger.idle & engine.over & ended)
+        m.d.comb += registers.launch_drained.eq(
+            ~registers.launched | (self.stores_drained & trigger.idle & engine.tables_free & ended)
         )
 
     def _connect_streams(self, m: Module) -> None:
@@ -161,7 +159,7 @@ class ContextUnit(wiring.Component):
         m.d.comb += [
             trigger.completions.valid.eq(complete.valid & ~self.registers.aborting),
             trigger.completions.p.eq(complete.p),
-            # What is dropped does not hold up the other contexts'.
+            # Completions of an aborted context are dropped, so they do not block other contexts.
             complete.ready.eq(trigger.completions.ready | self.registers.aborting),
         ]
         wiring.connect(m, trigger.ready, engine.ready)
@@ -183,7 +181,7 @@ class ContextUnit(wiring.Component):
             self.engine.maps.eq(registers.maps),
             self.engine.launch_configuration.eq(launch_configuration),
             self.engine.remote_space.eq(registers.address_space.remote),
-            self.engine.credit_limit_in.eq(self.outside_view.admitted),
+            self.engine.credit_limit_in.eq(self.external_status.admitted),
             self.credit_window.launch_configuration.eq(launch_configuration),
             self.credit_window.launch.eq(registers.launch),
             self.credit_window.tick.eq(self.tick),
@@ -193,23 +191,23 @@ class ContextUnit(wiring.Component):
         ]
 
     def _control_flow(self, m: Module) -> None:
-        """What the credit window follows."""
+        """Connect the inputs of the credit window."""
         trigger, credit_window = self.trigger, self.credit_window
         m.d.comb += [
             credit_window.complete.eq(trigger.complete),
             credit_window.complete_dispatch_index.eq(trigger.complete_dispatch_index),
             credit_window.own.eq(trigger.own),
             credit_window.issued.eq(self.engine.issued),
-            credit_window.credit_limit_in.eq(self.outside_view.admitted),
+            credit_window.credit_limit_in.eq(self.external_status.admitted),
             credit_window.unfinished.eq(~self.idle & ~self.sends),
         ]
 
     def _guide(self, m: Module) -> None:
-        """What the arbiters are told."""
+        """Connect the criticality unit, which guides the arbiters."""
         criticality, credit_window = self.criticality, self.credit_window
         m.d.comb += [
-            criticality.dispatched.eq(self.outside_view.given_out),
-            criticality.finished.eq(self.outside_view.ended),
+            criticality.dispatched.eq(self.external_status.kernel_dispatched),
+            criticality.finished.eq(self.external_status.ended),
             criticality.issued.eq(self.engine.issued),
             criticality.oldest.eq(credit_window.oldest),
             criticality.dispatch_limit.eq(credit_window.dispatch_limit),
@@ -221,7 +219,7 @@ class ContextUnit(wiring.Component):
         ]
 
     def _show(self, m: Module) -> None:
-        """To the channels, to software and to the ports."""
+        """Connect status to the channels, to the registers and to the ports."""
         registers, outside, view = self.registers, self.outside, self.view
         trigger, credit_window = self.trigger, self.credit_window
         m.d.comb += [
@@ -234,12 +232,12 @@ class ContextUnit(wiring.Component):
             view.launch_configuration.eq(registers.launch_configuration),
             view.oldest.eq(credit_window.oldest),
             view.credit_limit.eq(credit_window.credit_limit),
-            self.sent.eq(self.engine.idle),
+            self.dma_idle.eq(self.engine.idle),
             self.own_idle.eq(self.engine.idle & trigger.idle),
             self.clearing.eq(trigger.clearing),
             self.corrected.eq(trigger.corrected),
-            trigger.patrol.eq(self.patrol),
-            self.patrolled.eq(trigger.patrolled),
+            trigger.scrub.eq(self.scrub),
+            self.scrub_corrected.eq(trigger.scrub_corrected),
             outside.credit_limit_out.eq(credit_window.credit_limit),
             outside.dispatch_limit.eq(credit_window.dispatch_limit),
         ]
@@ -259,7 +257,7 @@ class ContextUnit(wiring.Component):
                 error.report.eq(source.error.report),
             ]
         m.d.comb += [
-            peer.valid.eq(self.outside_view.gave_up),
+            peer.valid.eq(self.external_status.peer_aborted),
             peer.report.code.eq(ErrorCode.PEER_ABORTED),
             *(error.report.owner.eq(self._number) for error in self.errors),
         ]

@@ -1,1 +1,1 @@
-"""The DMA engine: walks tiles, reads them and sends them on."""
+"""DMA engine: walks tiles, reads them and sends them."""

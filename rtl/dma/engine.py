@@ -1,5 +1,4 @@
-# amaranth: UnusedElaboratable=no
-"""The DMA engine: walks the tile of a command, and hands it in segments to the channels' lanes."""
+"""DMA engine: walks the tile of a command, and distributes its segments to the channels' lanes."""
 
 from collections.abc import Callable
 
@@ -26,7 +25,7 @@ WHOLE_ROW = 15  # no wavefront ends within a row
 
 
 class State(enum.Enum):
-    """What the engine does with the command in hand."""
+    """State of the DMA engine."""
 
     IDLE = 0
     SCALE = 1
@@ -35,21 +34,17 @@ class State(enum.Enum):
 
 
 class DmaEngine(wiring.Component):
-    """Takes one command at a time; its walkers cut the rows where the channel changes and where a
-    row ends.
+    """DMA engine: processes one command at a time. Its walkers cut rows into segments where the
+    channel changes.
 
-    A command is taken in one cycle, its first segments leave in the third after that, then one
-    segment per cycle of each walker, unless several want the same lane; in the cycle after the last
-    segment the next command is taken. Segments of channels that are not served here cost their
-    walker a cycle and are dropped; so are segments with an atom outside the command's region, which
-    are reported. A command without rows or atoms gives no segment and takes three cycles.
+    The first segments of a command leave three cycles after the command is taken. Then each walker
+    sends one segment per cycle, unless several walkers compete for a lane. The next command is
+    taken in the cycle after the last segment. Segments of channels that are not served here cost
+    their walker a cycle and are dropped. Segments with an atom outside the command's region are
+    dropped and reported. A command without rows or atoms gives no segment and takes three cycles.
 
     A ready command waits until the downstream GPU has admitted its workgroup; copies do not wait.
-    Between the two the choice alternates.
-
-    Parameters
-    ----------
-    p : T3Parameters
+    Ready commands and copies alternate.
 
     Members
     -------
@@ -58,52 +53,48 @@ class DmaEngine(wiring.Component):
     segments : Out(stream).array(channels)
         To the lanes.
     maps, launch_configuration : In
-        Command templates, regions and dispatch order. A command keeps its template as it is when it
-        is taken, and its region as it is in the cycle after; a copy has both with it.
+        Command templates, regions and dispatch order. The template of a command is sampled when the
+        command is taken, its region in the cycle after; a copy carries both.
     remote_space : In(context_bits)
         Address space at the receiver.
     credit_limit_in : In(credit_limit_bits)
-        Admission of the downstream GPU.
+        Credit limit of the downstream GPU.
     aborting : In(1)
-        The command in hand is dropped, and all at the ports are.
+        Drop the current command, and all commands at the ports.
     issued : Out(1)
         A workgroup's last command is taken in this cycle.
     idle : Out(1)
-        No command is here or at the ports.
-    over : Out(1)
-        The command in hand does not look at the tables and the launch any more.
+        No command is in the engine or at its ports.
+    tables_free : Out(1)
+        The current command no longer needs the tables and the launch configuration.
     error : Out(:class:`ErrorSignature`)
-        Segments outside the region are dropped in this cycle; of which workgroup, and wavefront if
-        the command moves one's tile.
-    awake : Out(1)
-        See :func:`~rtl.lib.sleep.may_sleep`.
+        Segments outside the region are dropped in this cycle. Reports their workgroup, and their
+        wavefront if the command moves the tile of one wavefront.
 
     Attributes
     ----------
-    For proofs and benches to read, never to drive. Before WALK the registers hold what their
-    value is made of.
+    For proofs and benches to read, never to drive. Before WALK some registers hold intermediate
+    values.
 
     state : Signal
     common : Signal
-        What all segments have in common.
+        Fields common to all segments of the command.
     walk : Signal
-        What all walkers have in common.
+        Values common to all walkers.
     region_number, region : Signal
-        Of the command; in SCALE the number only.
+        Region of the command; in SCALE only the number is valid.
     is_copy, by_wavefront : Signal
-        The command is a copy, or moves one wavefront's tile.
+        The command is a copy; the command moves the tile of one wavefront.
     outer_before, inner_before : Signal
-        Rows, and atoms of a row, of the wavefronts before the command's.
+        Rows, and atoms of a row, of the wavefronts before the command's wavefront.
     walkers : list of RowWalker
     waits : Signal
-        A bit for each walker: it offered a segment that was not taken, and goes first.
+        Per walker: its segment was not taken, so it has priority.
     choice : Merge2
-        Between ready commands and copies.
+        Merge of ready commands and copies.
 
     Raises
     ------
-    TypeError
-        If ``p`` is not a :class:`T3Parameters`.
     ValueError
         If a channel has no address.
     """
@@ -126,8 +117,8 @@ class DmaEngine(wiring.Component):
                 "error": Out(ErrorSignature(p)),
                 "issued": Out(1),
                 "idle": Out(1),
-                "over": Out(1),
-                "awake": Out(1),
+                "tables_free": Out(1),
+                "clock_enable": Out(1),
             }
         )
         self.walkers = [RowWalker(p, number) for number in range(p.dma_walkers)]
@@ -153,7 +144,7 @@ class DmaEngine(wiring.Component):
         inner_extent = self._connect(m, copy, loads)
         ended, moves = self._offer(m)
         self._report(m)
-        self._wake(m, loads, moves, ended)
+        self._enable_clock(m, loads, moves, ended)
         with m.Switch(self.state):
             with m.Case(State.IDLE):
                 with m.If(loads):
@@ -172,8 +163,8 @@ class DmaEngine(wiring.Component):
         return m
 
     def _choose(self, m: Module) -> tuple[Signal, Signal]:
-        """Whether the chosen command is a copy, and whether registers load what is at the ports;
-        whether it is taken is known too late to enable them."""
+        """Select a command; returns whether it is a copy, and whether registers load. Loading does
+        not wait for the acceptance, which arrives too late to enable registers."""
         copy = Signal()
         loads = Signal()
         m.submodules.choice = choice = self.choice
@@ -192,14 +183,15 @@ class DmaEngine(wiring.Component):
             self.copies.ready.eq(choice.b.ready | self.aborting),
             self.issued.eq(idle & choice.o.valid & ~copy & self.ready.p.last),
             self.idle.eq(idle & ~loads),
-            self.over.eq(idle | (self.state == State.WALK)),
+            self.tables_free.eq(idle | (self.state == State.WALK)),
         ]
         return copy, loads
 
     def _template(self, m: Module, copy: Signal) -> Callable[[str], Value]:
-        """The fields of the chosen command, by name: of a table's, or of a copy's own."""
+        """Select the template of the command, from the table or from the copy; returns a function
+        from a field's name to its value."""
         commands = [*self.maps.commands, self.copies.p.command]
-        # The choice is late: what it selects must come by few gates.
+        # The selection arrives late, so it is decoded to one-hot first.
         chosen = Signal(len(commands))
         m.d.comb += [
             chosen.eq(Cat(self.ready.p.command == index for index in range(len(commands) - 1)))
@@ -209,7 +201,7 @@ class DmaEngine(wiring.Component):
         return lambda name: one_hot_select(chosen, [command[name] for command in commands])
 
     def _connect(self, m: Module, copy: Signal, loads: Signal) -> Signal:
-        """The walkers; gives the atoms of a row that the command moves, when it is shaped."""
+        """Connect the walkers; returns the atoms of a row that the command moves."""
         inner_extent = Signal(16, name="inner_extent_now")
         start = Signal(self._p.atom_address_bits)
         m.d.comb += start.eq(Mux(copy, self.copies.p.start, self.ready.p.start))
@@ -229,8 +221,8 @@ class DmaEngine(wiring.Component):
         return inner_extent
 
     def _offer(self, m: Module) -> tuple[Value, Value]:
-        """Each walker's segment to its channel's lane, one to each; gives whether all end, and
-        whether one goes on or begins or ceases to wait."""
+        """Offer the walkers' segments to the lanes, at most one per lane; returns whether all
+        walkers end, and whether the state of a walker changes."""
         p, walkers = self._p, self.walkers
         first, ended = Signal(len(walkers)), Signal(len(walkers))
         ready = Cat(lane.ready for lane in self.segments)
@@ -238,13 +230,13 @@ class DmaEngine(wiring.Component):
         wants = []
         for index, walker in enumerate(walkers):
             here = Signal(p.channels, name=f"here_{index}")
-            # A signal, since each lane would hold the expression for all of them.
+            # A signal keeps the expression from being duplicated for each lane.
             offers = Signal(p.channels, name=f"offers_{index}")
             stops = Signal(name=f"stops_{index}")
             lanes = (walker.channel == number for number in p.channel_numbers)
             m.d.comb += [
                 here.eq(Cat(lanes) & walker.inside.replicate(p.channels)),
-                # Where a segment goes to no lane, none stops the walk.
+                # A segment for no lane cannot be stopped.
                 stops.eq((here & ~ready).any()),
                 first[index].eq(~self._is_behind(index)),
                 walker.advance.eq(walker.valid & ~stops & (first[index] | ~here.any())),
@@ -262,7 +254,7 @@ class DmaEngine(wiring.Component):
         return ended.all(), moves
 
     def _feed(self, m: Module, index: int, wants: Value, first: Value) -> None:
-        """A lane's segment: that of the walker that goes first among those that want the lane."""
+        """Drive a lane with the segment of the walker that has priority among its requesters."""
         lane, common = self.segments[index], self.common
         segment = Signal.like(self.walkers[0].segment, name=f"segment_{index}")
         segments = [walker.segment for walker in self.walkers]
@@ -272,7 +264,7 @@ class DmaEngine(wiring.Component):
         m.d.comb += [lane.p[name].eq(common[name]) for name in common.shape().members]
 
     def _is_behind(self, index: int) -> Value:
-        """Another walker goes first in the lane that this one wants."""
+        """Test whether another walker has priority in the lane of a walker."""
         walker, behind = self.walkers[index], Const(0, 1)
         for other, before in enumerate(self.walkers):
             same = (before.channel == walker.channel) & before.inside
@@ -282,17 +274,17 @@ class DmaEngine(wiring.Component):
                 behind |= same & self.waits[other]
         return behind
 
-    def _wake(self, m: Module, loads: Signal, moves: Value, ended: Value) -> None:
-        """With a command to load or to prepare, a walker that moves, and the end of a walk."""
+    def _enable_clock(self, m: Module, loads: Signal, moves: Value, ended: Value) -> None:
+        """Enable the clock to load or prepare a command, to move a walker and to end a walk."""
         prepares = (self.state == State.SCALE) | (self.state == State.SHAPE)
-        over = (self.state == State.WALK) & (ended | self.aborting)
-        m.d.comb += self.awake.eq(loads | prepares | moves | over)
+        ends = (self.state == State.WALK) & (ended | self.aborting)
+        m.d.comb += self.clock_enable.eq(loads | prepares | moves | ends)
 
     def _report(self, m: Module) -> None:
         outside = Cat(walker.valid & ~walker.inside for walker in self.walkers)
         m.d.comb += [
             self.error.valid.eq(outside.any() & ~self.aborting),
-            self.error.report.code.eq(ErrorCode.DMA_OUTSIDE),
+            self.error.report.code.eq(ErrorCode.DMA_OUT_OF_REGION),
             self.error.report.dispatch_index.eq(self.common.workgroup),
             self.error.report.wavefront.eq(self.walk.wavefront),
             self.error.report.atom.eq(
@@ -303,7 +295,7 @@ class DmaEngine(wiring.Component):
         ]
 
     def _load(self, m: Module, copy: Signal, of_command: Callable[[str], Value]) -> None:
-        """The chosen command, and what its template says."""
+        """Load the selected command and its template."""
         ready, common, walk = self.ready.p, self.common, self.walk
         outer_edge, inner_edge = ready.outer_edge & ~copy, ready.inner_edge & ~copy
         m.d.sync += [
@@ -333,7 +325,7 @@ class DmaEngine(wiring.Component):
         ]
 
     def _scale(self, m: Module) -> None:
-        """What the wavefronts before the command's have; the command's workgroup and region."""
+        """Scale the wavefronts before the command's, and look up the workgroup and the region."""
         common, walk, regions = self.common, self.walk, self.maps.regions
         chosen = Cat(self.region_number == index for index in range(len(regions)))
         minor = walk.wavefront & ((1 << walk.minor_log2) - 1)
@@ -351,7 +343,7 @@ class DmaEngine(wiring.Component):
             m.d.sync += walk.wavefront.eq(0)
 
     def _shape(self, m: Module, inner_extent: Signal) -> None:
-        """The part of the tile that is the command's; without one it ends here."""
+        """Compute the command's part of the tile; a command with an empty part ends here."""
         common, walk = self.common, self.walk
         outer_share, any_outer = share(walk.rows, self.outer_before, walk.wave_outer_extent)
         inner_size = (1 << common.wave_inner_log2)[:16]
@@ -373,7 +365,7 @@ class DmaEngine(wiring.Component):
             m.d.sync += self.state.eq(State.WALK)
 
     def _divide(self, m: Module) -> None:
-        """How many wavefronts, and rows beyond them, a walker goes on by with a step."""
+        """Compute the whole wavefronts, and the rows beyond them, of a walker's step."""
         walk, step = self.walk, self._p.dma_walkers
         rest = Signal.like(walk.wave_rest)
         m.d.comb += rest.eq(step)

@@ -1,4 +1,4 @@
-"""Which part of a tile a command moves, and for which workgroup; each in one cycle."""
+"""Geometry of a command: its part of a tile, and its workgroup, each computed in one cycle."""
 
 from amaranth.hdl import Mux, Value
 from amaranth.lib import data
@@ -9,8 +9,8 @@ __all__ = ["share", "workgroup_of"]
 
 
 def share(total: Value, begin: Value, size: Value) -> tuple[Value, Value]:
-    """Length of the part of ``total`` that begins at ``begin`` and is at most ``size`` long, and
-    whether there is any, which is known earlier."""
+    """Compute the length of the part of ``total`` that begins at ``begin`` and has at most ``size``
+    elements, and whether it is non-empty, which is available earlier."""
     begins = less_than(begin, total)
     rest = (total - begin)[: len(total)]
     length = Mux(sum_at_most(begin, size, total), size, Mux(begins, rest, 0))
@@ -18,9 +18,9 @@ def share(total: Value, begin: Value, size: Value) -> tuple[Value, Value]:
 
 
 def workgroup_of(dispatch_index: Value, launch_configuration: data.View) -> Value:
-    """The workgroup at a dispatch index of the dispatch order."""
+    """Compute the workgroup at a dispatch index."""
     first, workgroups = launch_configuration.first_workgroup, launch_configuration.workgroups
-    # Both at once; the comparison chooses late.
+    # Both candidates are computed in parallel; the comparison selects late.
     direct = dispatch_index + first
     wrapped = dispatch_index + (first - workgroups)
     return Mux(sum_less_than(dispatch_index, first, workgroups), direct, wrapped)[

@@ -1,5 +1,4 @@
-# amaranth: UnusedElaboratable=no
-"""One channel's part of the DMA engine: reads atoms, and sends them on."""
+"""DMA lane: the part of the DMA in a channel, which reads atoms and sends them."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
@@ -18,36 +17,29 @@ READS_DEPTH = 2
 
 
 class DmaLane(wiring.Component):
-    """Expands one context's segments to reads, and sends the atoms that were read as packets, in
-    their order.
+    """DMA lane of a context: expands segments into reads, and sends the atoms as packets in order.
 
-    An atom is read only after an egress slot is reserved for it. Data may return in any order and
-    in any cycle; a packet leaves when its atom and all earlier ones are there. Each memory of the
-    slots has one port: no packet is read in a cycle in which an atom is expanded or returns, and
-    no atom is expanded after that before the packet is read. So at most one atom in two cycles goes
-    in and out; a link takes far less from a channel. A slot that is filled in cycle *t* gives a
-    packet that is at ``sends`` in *t + 2* at the earliest.
-
-    Parameters
-    ----------
-    p : T3Parameters
+    An atom is read only after an egress slot has been reserved for it. Data may return in any order
+    and in any cycle; a packet leaves when its atom and all earlier atoms have returned. The
+    memories of the slots have one port: no packet is read in a cycle in which an atom is expanded
+    or returns. A packet that had to wait is read before the next atom is expanded. So the lane
+    moves at most one atom in two cycles; a link takes far less from a channel. A slot that is
+    filled in cycle *t* gives a packet at ``sends`` in *t + 2* at the earliest.
 
     Members
     -------
     segments : In(stream)
-        From the engine.
+        Segments from the engine.
     reads : Out(stream)
-        To the DRAM; ``tag`` is the egress slot.
+        Reads for the DRAM; ``tag`` is the egress slot.
     returns : In(stream)
-        The data of the slots, always taken; of ``slot`` the lower bits count.
+        Data of the slots, always accepted. The lower bits of ``slot`` select the slot.
     sends : Out(stream)
-        To the link; the output of the slots' memories.
+        Packets for the link, from the slots' memories.
     aborting : In(1)
-        Segments are dropped. What is read already comes back, and leaves.
+        Drop segments. Outstanding reads still return and leave.
     idle : Out(1)
-        Nothing is held here.
-    awake : Out(1)
-        See :func:`~rtl.lib.sleep.may_sleep`.
+        The lane holds no segment, read or packet.
 
     Attributes
     ----------
@@ -55,24 +47,19 @@ class DmaLane(wiring.Component):
 
     segments_queue, reads_queue : Queue
     slot_packets : SinglePortMemory
-        Of each egress slot: what its packet is, apart from its data.
+        Packet of each egress slot, without its data.
     slot_data : SinglePortMemory
-        Of each egress slot: what was read; with ``with_data`` only.
+        Data of each egress slot; with ``with_data`` only.
     head, tail : Signal
-        Slot of the next packet to leave, and the next one to reserve.
+        Slot of the next packet to leave, and slot to reserve next.
     used : Signal
-        Slots that are reserved.
+        Number of reserved slots.
     filled : Signal
-        Slots whose data is here.
+        Slots whose data has returned.
     index : Signal
-        Atoms of the segment that are expanded.
+        Number of expanded atoms of the segment.
     held : Signal
-        A packet could have been read, but for the memories' ports.
-
-    Raises
-    ------
-    TypeError
-        If ``p`` is not a :class:`T3Parameters`.
+        A packet could not be read because of a port conflict.
     """
 
     def __init__(self, p: T3Parameters):
@@ -87,10 +74,10 @@ class DmaLane(wiring.Component):
                 "sends": Out(stream.Signature(Packet(p))),
                 "aborting": In(1),
                 "idle": Out(1),
-                "awake": Out(1),
+                "clock_enable": Out(1),
             }
         )
-        # A read is told from another by these alone; the rest of its request is constant.
+        # Only these fields differ between reads; the rest of a request is constant.
         read = data.StructLayout({"atom": p.atom_address_bits, "slot": p.slot_bits})
         members = Packet(p).members
         held = data.StructLayout({name: members[name] for name in members if name != "data"})
@@ -126,20 +113,21 @@ class DmaLane(wiring.Component):
             & ~self.sends.valid
             & (self.used == 0)
         )
-        self._wake(m, send)
+        self._enable_clock(m, send)
         return m
 
-    def _wake(self, m: Module, send: Signal) -> None:
-        """Something comes or leaves; what is expanded comes into the queue of reads."""
+    def _enable_clock(self, m: Module, send: Signal) -> None:
+        """Enable the clock while something arrives or leaves; an expanded atom enters the queue of
+        reads."""
         happens = [
-            self.segments_queue.awake,
-            self.reads_queue.awake,
+            self.segments_queue.clock_enable,
+            self.reads_queue.clock_enable,
             self.returns.valid,
             self.held,
             send,
             self.sends.valid & self.sends.ready,
         ]
-        m.d.comb += self.awake.eq(Cat(happens).any())
+        m.d.comb += self.clock_enable.eq(Cat(happens).any())
 
     def _connect(self, m: Module) -> None:
         m.submodules.segments = self.segments_queue
@@ -148,7 +136,7 @@ class DmaLane(wiring.Component):
         wiring.connect(m, wiring.flipped(self.segments), self.segments_queue.i)
 
     def _expand(self, m: Module) -> Signal:
-        """The next atom of the first segment becomes a read with a slot, if there is a free one."""
+        """Turn the next atom of the first segment into a read, if a slot is free."""
         p, index, segments, reads = self._p, self.index, self.segments_queue, self.reads_queue
         segment = segments.o.p
         packets = self.slot_packets
@@ -164,8 +152,7 @@ class DmaLane(wiring.Component):
             ),
             ends.eq(expand & (index + 1 == segment.length)),
             segments.o.ready.eq(ends | self.aborting),
-            # A segment lies within what the channel holds in one place: no carry leaves the low
-            # bits.
+            # A segment lies within one granule of the channel, so no carry leaves the low bits.
             atom.eq(Cat((segment.atom[:low_bits] + index)[:low_bits], segment.atom[low_bits:])),
             wave.eq((segment.offset + index) >> segment.wave_inner_log2),
             reads.i.valid.eq(expand),
@@ -182,13 +169,13 @@ class DmaLane(wiring.Component):
             packets.i.op.eq(segment.op),
             packets.i.dtype.eq(segment.dtype),
         ]
-        # Without a segment it is 0.
+        # Without a segment the index stays 0.
         with m.If(expand | (segments.o.valid & self.aborting)):
             m.d.sync += index.eq(Mux(segments.o.ready, 0, index + 1))
         return expand
 
     def _read(self, m: Module) -> None:
-        """Reads that have a slot, to the DRAM."""
+        """Send reads that have a slot to the DRAM."""
         reads = self.reads_queue
         m.d.comb += [
             self.reads.valid.eq(reads.o.valid),
@@ -200,7 +187,7 @@ class DmaLane(wiring.Component):
         ]
 
     def _send(self, m: Module, expand: Signal) -> Signal:
-        """The first slot to the link when it is filled: it is read ahead, and then free."""
+        """Send the first slot to the link once it is filled: it is prefetched, and then free."""
         packets = self.slot_packets
         leaves, send = Signal(), Signal()
         fill = self.returns.valid << self.returns.p.slot[: self._p.slot_bits]
@@ -223,7 +210,7 @@ class DmaLane(wiring.Component):
         return send
 
     def _keep_data(self, m: Module, send: Signal) -> None:
-        """What returns into its slot, and from there into its packet."""
+        """Store returned data in its slot, and read it for its packet."""
         m.submodules.data = slots = self.slot_data
         m.d.comb += [
             slots.write.eq(self.returns.valid),

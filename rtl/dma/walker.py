@@ -1,4 +1,4 @@
-"""One walker of the DMA engine: every so many rows of a tile, a segment at a time."""
+"""Row walker of the DMA engine: generates the segments of every n-th row of a tile."""
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
@@ -16,10 +16,11 @@ __all__ = ["RowWalker", "Walk"]
 
 
 def Walk(p: T3Parameters):
-    """What all walkers share of a command.
+    """Values of a command that all walkers share.
 
-    Before WALK, ``wave_outer_extent`` is the rows of a wavefront, 0 if it stays the same. In WALK
-    they are ``wave_outer_extent + wave_rest``, unless that is 0.
+    Before WALK, ``wave_outer_extent`` is the number of rows of a wavefront, 0 if all rows belong to
+    the same wavefront. In WALK, the number of rows is ``wave_outer_extent + wave_rest``, unless
+    ``wave_outer_extent`` is 0.
     """
     return data.StructLayout(
         {
@@ -36,63 +37,60 @@ def Walk(p: T3Parameters):
 
 
 class RowWalker(wiring.Component):
-    """Cuts its rows where the channel changes and where a row ends.
+    """Row walker: cuts its rows into segments where the channel changes and where a row ends.
 
-    Of ``p.dma_walkers``, this one walks every so manieth row from row ``number`` on.
-
-    Parameters
-    ----------
-    p : T3Parameters
-    number : int
+    Walker ``number`` of ``n = p.dma_walkers`` handles the rows ``number``, ``number + n``,
+    ``number + 2 * n`` and so on.
 
     Members
     -------
     walk : In
-        Common to all walkers.
+        Values common to all walkers.
     region : In(:func:`RegionEntry`)
-        Of the command; here when it shapes.
+        Region of the command; valid from ``shapes`` on.
     start : In
         First atom of the tile.
     loads, scales, shapes, walks : In(1)
-        State of the engine: the start is here; ``walk.stride`` too; all but the extents of ``walk``
-        too; all of it. ``inner_extent`` and whether wavefronts change (``is_fixed``) are here when
-        it shapes.
+        State of the engine, one-hot. With ``loads`` the start is valid, with ``scales`` also
+        ``walk.stride``, with ``shapes`` also ``walk`` except its extents, ``inner_extent`` and
+        ``is_fixed``, and with ``walks`` all of ``walk``.
     advance : In(1)
-        The segment leaves, or is outside the region, or of no channel that is served.
+        Go to the next segment: the current one leaves, is outside the region, or belongs to a
+        channel that is not served.
     inner_extent : In(16)
-        Atoms of a row, a cycle before ``walk`` has them.
+        Atoms of a row, one cycle before they are in ``walk``.
     is_fixed : In(1)
-        All rows are of the first row's wavefront.
+        All rows belong to the first row's wavefront.
     channel : Out
-        Of the segment.
+        Channel of the segment.
     segment : Out
-        Its ``atom``, ``length``, ``offset`` and ``wavefront``.
+        Fields ``atom``, ``length``, ``offset`` and ``wavefront`` of the segment.
     inside : Out(1)
-        The region is enabled and has all atoms of the segment.
+        The region is enabled and contains all atoms of the segment.
     valid : Out(1)
-        There is one.
+        The segment is valid.
     ends : Out(1)
-        It is the last one.
+        The segment is the last one.
 
     Attributes
     ----------
     For proofs and benches to read, never to drive.
 
     atom : Signal
-        Where the segment begins.
+        First atom of the segment.
     inner_left : Signal
-        Atoms of the row that are left.
+        Atoms of the row that are left, including the segment.
     row_ends : Signal
-        The segment has all of them. Known before the segment is: whether it stays inside and which
-        lane takes it come after.
+        The segment ends the row. Registered, because the region check and the lane selection depend
+        on it.
     next_row : Signal
-        Where the next row begins. Before WALK, what that is made of.
+        First atom of the next row. Before WALK an intermediate value.
     row : Signal
-        How many rows have begun, modulo what a tile can have of them.
+        Number of rows that have begun, modulo the greatest number of rows.
     wave_row : Signal
-        Which row of its wavefront this is.
+        Index of the row in its wavefront.
     wavefront : Signal
-        Of the row's first atom.
+        Wavefront of the row's first atom.
     ended : Signal
         No row is left.
     """
@@ -133,7 +131,7 @@ class RowWalker(wiring.Component):
         self.wave_row = Signal(16)
         self.wavefront = Signal(p.wavefront_bits)
         self.ended = Signal()
-        self._room = Signal(range(granule + 1), name="room")
+        self._space = Signal(range(granule + 1), name="space")
 
     def elaborate(self, platform):
         m = Module()
@@ -146,34 +144,34 @@ class RowWalker(wiring.Component):
         return m
 
     def _cut(self, m: Module) -> None:
-        """The next segment ends with the channel's granule, or with the row."""
-        p, room, left, segment = self._p, self._room, self.inner_left, self.segment
+        """Cut the segment at the end of the channel's granule or of the row."""
+        p, space, left, segment = self._p, self._space, self.inner_left, self.segment
         low = self.atom[: (p.interleave_atoms - 1).bit_length()]
         m.d.comb += [
-            room.eq(p.interleave_atoms - low),
+            space.eq(p.interleave_atoms - low),
             segment.atom.eq(self.atom),
-            segment.length.eq(Mux(self.row_ends, left, room)),
+            segment.length.eq(Mux(self.row_ends, left, space)),
             segment.offset.eq(self.walk.inner_extent - left),
             segment.wavefront.eq(self.wavefront),
             self.channel.eq(channel_of(p, self.atom)),
         ]
 
     def _contain(self, m: Module) -> None:
-        """Judge the segment's end by its granule first: its length is known too late."""
+        """Compare the segment with the region, by granules first, since its length arrives late."""
         region, low_bits = self.region, (self._p.interleave_atoms - 1).bit_length()
         low, granule = self.atom[:low_bits], self.atom[low_bits:]
         last_low, last_granule = region.limit[:low_bits], region.limit[low_bits:]
-        ends_before = sum_at_most(low, self.inner_left[: len(self._room)], last_low)
+        ends_before = sum_at_most(low, self.inner_left[: len(self._space)], last_low)
         below_limit = less_than(granule, last_granule) | (
             (granule == last_granule) & self.row_ends & ends_before
         )
         m.d.comb += self.inside.eq(region.enable & ~less_than(self.atom, region.base) & below_limit)
 
     def _count(self, m: Module) -> None:
-        """Whether this walker has a row, and whether it is its last one."""
+        """Determine whether the walker has a row, and whether it is the last one."""
         full = self.walk.rows[self._step_log2 :]
         rest = self.walk.rows[: self._step_log2]
-        # The last walker has none of the rest.
+        # The last walker has no row of the remainder.
         more = rest > self._number if self._number + 1 < self._p.dma_walkers else Const(0)
         last = self.row == (full + more)[: len(self.row)]
         m.d.comb += [
@@ -182,7 +180,7 @@ class RowWalker(wiring.Component):
         ]
 
     def _move(self, m: Module) -> None:
-        """To where the next row begins; at first by the rows before this walker's."""
+        """Advance to the next row; initially skip the rows of the walkers before this one."""
         row, stride, half = self.next_row, self.walk.stride, len(self.next_row.low)
         value = Cat(row.low, row.high)
         before = [(stride << bit)[: len(value)] for bit in range(4) if self._number >> bit & 1] or [
@@ -204,39 +202,40 @@ class RowWalker(wiring.Component):
             m.d.sync += row.as_value().eq(add(halves, addend))
 
     def _advance(self, m: Module) -> None:
-        """One segment on: in the row, or to the next row."""
-        room, granule_atoms = self._room, self._p.interleave_atoms
+        """Advance by one segment, in the row or to the next row."""
+        space, granule_atoms = self._space, self._p.interleave_atoms
         granule = self.atom[(granule_atoms - 1).bit_length() :]
         low_bits = len(self.atom) - len(granule)
         next_row = join(self.next_row)
-        room_of_row = granule_atoms - next_row[:low_bits]
+        space_of_row = granule_atoms - next_row[:low_bits]
         with m.If(self.shapes):
             m.d.sync += [
                 self.atom.eq(next_row),
                 self.inner_left.eq(self.inner_extent),
-                self.row_ends.eq(_at_most(self.inner_extent, room_of_row)),
+                self.row_ends.eq(_at_most(self.inner_extent, space_of_row)),
                 self.row.eq(1),
                 self.ended.eq(0),
             ]
         with m.Elif(self.advance & ~self.row_ends):
             m.d.sync += [
                 self.atom.eq(Cat(Const(0, low_bits), increment(granule))),
-                self.inner_left.eq(self.inner_left - room),
-                self.row_ends.eq(_at_most(self.inner_left, room + granule_atoms)),
+                self.inner_left.eq(self.inner_left - space),
+                self.row_ends.eq(_at_most(self.inner_left, space + granule_atoms)),
             ]
         with m.Elif(self.advance):
             m.d.sync += [
                 self.atom.eq(next_row),
                 self.inner_left.eq(self.walk.inner_extent),
-                self.row_ends.eq(_at_most(self.walk.inner_extent, room_of_row)),
+                self.row_ends.eq(_at_most(self.walk.inner_extent, space_of_row)),
                 self.row.eq(self.row + 1),
                 self.ended.eq(self.ends),
             ]
 
     def _advance_wavefront(self, m: Module) -> None:
-        """To the next row's wavefront: whole wavefronts on, and one more where the rest wraps."""
+        """Advance to the wavefront of the next row: by whole wavefronts, and by one more if the
+        remainder wraps."""
         walk, number = self.walk, self._number
-        beyond = Signal(17)  # less than nothing if the rest does not wrap
+        beyond = Signal(17)  # negative if the remainder does not wrap
         wraps = Signal()
         m.d.comb += [
             beyond.eq(self.wave_row - walk.wave_outer_extent),
@@ -261,7 +260,7 @@ class RowWalker(wiring.Component):
             ]
 
 
-def _at_most(atoms: Value, room: Value) -> Value:
-    """Whether ``atoms`` are no more than ``room``, which has fewer bits."""
-    bits = len(room)
-    return ~atoms[bits:].any() & (atoms[:bits] <= room)
+def _at_most(atoms: Value, space: Value) -> Value:
+    """Test whether ``atoms`` are no more than ``space``, which has fewer bits."""
+    bits = len(space)
+    return ~atoms[bits:].any() & (atoms[:bits] <= space)

@@ -1,1 +1,1 @@
-"""Verilog of the hardware for those who build it in, and what they need beside it."""
+"""Export of the hardware as Verilog, with headers, documents and a self test."""

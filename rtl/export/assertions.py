@@ -1,4 +1,4 @@
-"""Assertions and covers of a module, in SystemVerilog, from the signature of its component."""
+"""SystemVerilog assertions and covers of a module, derived from its component's signature."""
 
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any
@@ -10,7 +10,7 @@ from .ports import Port
 __all__ = ["MACRO", "assertions"]
 
 MACRO = "T3_ASSERT"
-"""With it defined, simulators that know SystemVerilog check what the Verilog asserts."""
+"""Macro that enables the assertions, for simulators with SystemVerilog."""
 
 
 def assertions(
@@ -21,31 +21,30 @@ def assertions(
     *,
     holds_inputs: bool = False,
 ) -> str:
-    """What holds in every cycle, and what should come about in some.
+    """Generate the assertions and covers of a module.
 
-    * A stream that is offered stays, unchanged, until it is taken. This is asserted of outputs that
-      follow from registers alone: others change with what they follow, which is asserted there. It
-      is not asserted of those that the component has in ``may_change``.
-    * An output that follows from registers alone, and whose shape is a range, is within it.
-    * Of the members that the component has in ``one_hot``, at most one bit is set.
-    * Covered are a stall and a transfer of each stream.
+    * A stream's valid payload is stable until it is taken. This is asserted for outputs that depend
+      only on registers: other outputs change with their inputs, where the same is asserted. It is
+      not asserted for members listed in the component's ``may_change``.
+    * An output that depends only on registers, and whose shape is a range, is within the range.
+    * At most one bit is set in the members listed in the component's ``one_hot``.
+    * A stall and a transfer of each stream are covered.
 
     Parameters
     ----------
-    component : Component
     ports : sequence of Port
-        Of it.
+        Ports of the component.
     clocked : collection of str
-        Which of ``clk`` and ``rst`` the module has. Without a clock nothing is asserted.
+        Subset of ``clk`` and ``rst`` that the module has. Without a clock there are no assertions.
     registered : collection of str
-        Outputs that follow from registers alone.
+        Outputs that depend only on registers.
     holds_inputs : bool
-        The same is asserted of streams that come in.
+        Assert stability also for input streams.
 
     Returns
     -------
     str
-        Lines for the end of the module's body, or nothing.
+        Lines for the end of the module's body, possibly empty.
     """
     by_path = {port.path: port for port in ports}
     lines: list[str] = []
@@ -67,7 +66,7 @@ def assertions(
 
 
 def _streams(signature: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
-    """Paths of the streams in a signature."""
+    """Iterate over the paths of the streams in a signature."""
     for name, member in signature.members.items():
         if member.is_port:
             continue
@@ -100,7 +99,7 @@ def _of_stream(
     name = "_".join(map(str, path))
     if valid is None:
         return
-    if ready is None:  # which is then always high
+    if ready is None:  # always ready
         yield _cover(f"{name}_moved", valid.name)
         return
     offered = [port for port in (valid, payload) if port is not None]

@@ -1,4 +1,4 @@
-"""Verilog of a component, the same in every run and on every machine."""
+"""Reproducible Verilog of a component."""
 
 import os
 import re
@@ -9,29 +9,31 @@ from contextlib import contextmanager
 from amaranth.back import verilog
 from amaranth.hdl import ClockDomain, Const, Fragment, Value, ValueCastable
 
-# Converting a component by itself takes its constants for ports, and the directions that a
-# conversion with named ports wants have no public name.
+# The conversion of a component as such would take constants for ports, and the port directions for
+# a conversion with named ports have no public name.
 from amaranth.hdl._ir import PortDirection
 from amaranth.lib import wiring
 
-from .cells import CLOCK_GATE, cell_text
-from .clock_gate import GatedClocks
+from rtl.lib.gating import clock_gated, has_clock_enable
 
-__all__ = ["allow_deep_expressions", "is_room", "ports_of", "verilog_text", "yosys_verilog"]
+from .cells import CLOCK_GATE, cell_text
+from .clock_gate import with_clock_gates
+
+__all__ = ["allow_deep_expressions", "ports_of", "verilog_text", "yosys_verilog"]
 
 _MOST_FRAMES = 10_000
 
 
 def allow_deep_expressions() -> None:
-    """Let Amaranth follow an expression such as a choice among 256 channels, with a few frames for
-    each operator in it, from now on."""
+    """Raise the recursion limit for deep expressions, such as a selection among 256 channels:
+    Amaranth uses a few frames for each operator."""
     sys.setrecursionlimit(max(sys.getrecursionlimit(), _MOST_FRAMES))
 
 
 def ports_of(component: wiring.Component) -> dict[str, tuple[Value, PortDirection]]:
-    """Signals of a component by the names of their members, joined by two underscores.
+    """Collect the port signals of a component by name, with two underscores between path elements.
 
-    A stream that is always ready has a constant there, which cannot be a port.
+    The ``ready`` of a stream that is always ready is a constant, which cannot be a port.
     """
     ports = {}
     for path, member, value in component.signature.flatten(component):
@@ -43,14 +45,9 @@ def ports_of(component: wiring.Component) -> dict[str, tuple[Value, PortDirectio
     return ports
 
 
-def is_room(component: wiring.Component) -> bool:
-    """Whether a component, by itself, keeps what :func:`~rtl.lib.sleep.may_sleep` asks for."""
-    return "awake" in component.signature.members
-
-
 @contextmanager
 def _builtin_yosys() -> Iterator[None]:
-    """Any other Yosys that happens to be installed would write a different text."""
+    """Select the built-in Yosys, since another installed Yosys would write a different text."""
     before = os.environ.get("AMARANTH_USE_YOSYS")
     os.environ["AMARANTH_USE_YOSYS"] = "builtin"
     try:
@@ -63,7 +60,7 @@ def _builtin_yosys() -> Iterator[None]:
 
 
 def yosys_verilog(rtlil: str) -> str:
-    """What the back end writes for RTLIL, without attributes that only name the generator."""
+    """Convert RTLIL to Verilog, without attributes that only name the generator."""
     with _builtin_yosys():
         return verilog._convert_rtlil_text(rtlil, strip_internal_attrs=True)
 
@@ -74,17 +71,17 @@ def verilog_text(component: wiring.Component, name: str, *, gated: bool = False)
     Parameters
     ----------
     component : Component
-        What to convert.
+        Component to convert.
     name : str
-        Name of its module.
+        Name of the module.
     gated : bool
-        The clocks of rooms that sleep stop, also that of the component if it is one.
+        Insert clock gates, also for the component itself if it has a clock enable.
 
     Returns
     -------
     str
-        Verilog without paths of the machine. The ports are ``clk``, ``rst`` and the members that
-        are signals, with two underscores where a path has a dot or a bracket.
+        Verilog without file paths. The ports are ``clk``, ``rst`` and the members that are signals,
+        with two underscores in place of the dots and brackets of a path.
 
     Raises
     ------
@@ -101,7 +98,11 @@ def verilog_text(component: wiring.Component, name: str, *, gated: bool = False)
         raise ValueError(f"Name must be a Verilog identifier, not {name!r}")
     allow_deep_expressions()
     sync = ClockDomain("sync")
-    fragment = _gated(component, sync) if gated else Fragment.get(component, None)
+    if gated and has_clock_enable(component):
+        clock_gated(component)
+    fragment = Fragment.get(component, None)
+    if gated:
+        fragment = with_clock_gates(fragment, sync)
     ports = ports_of(component)
     if "sync" in fragment.domains:
         ports |= {n: (getattr(sync, n), PortDirection.Input) for n in ("clk", "rst")}
@@ -111,15 +112,5 @@ def verilog_text(component: wiring.Component, name: str, *, gated: bool = False)
         )
     if gated:
         text += cell_text(CLOCK_GATE)
-    # A field of no bits becomes a wire that nothing uses, and that Verilog takes for two bits wide.
+    # A field without bits becomes an unused wire, which Verilog would take for two bits wide.
     return re.sub(r"^ *wire \[-1:0\] \S+ ?;\n", "", text, flags=re.MULTILINE)
-
-
-def _gated(component: wiring.Component, sync: ClockDomain) -> Fragment:
-    """Its rooms with gates, if it has any, and then with the clock of the whole."""
-    clocks = GatedClocks(sync)
-    top = clocks.stop_clock(component) if is_room(component) else component
-    fragment = Fragment.get(top, clocks)
-    if clocks.count:
-        fragment.add_domains(sync)
-    return fragment

@@ -1,71 +1,64 @@
-"""Gates that stop the clocks of rooms that sleep."""
+"""Clock-gate cells of gated blocks."""
 
-from amaranth.hdl import (
-    ClockDomain,
-    DomainRenamer,
-    Elaboratable,
-    Fragment,
-    Instance,
-    Signal,
-    Value,
-)
+from amaranth.hdl import ClockDomain, DomainRenamer, Fragment, Instance, Signal, Value
 from amaranth.lib import wiring
+
+from rtl.lib.gating import insert_clock_gates
 
 from .cells import CLOCK_GATE
 
-__all__ = ["GatedClocks", "add_clock_gate"]
+__all__ = ["add_clock_gate", "with_clock_gates"]
 
 
 def add_clock_gate(
-    fragment: Fragment, room: wiring.Component, clk: Value, rst: Value | None
+    fragment: Fragment, block: wiring.Component, clk: Value, rst: Value | None
 ) -> Signal:
-    """Put a gate into what a room was elaborated to.
+    """Add a clock-gate cell to a block's fragment.
 
     Parameters
     ----------
     fragment : Fragment
-        It is changed.
-    room : Component
+        Elaborated block; it is changed.
     clk : Value
-        The clock that is gated.
+        Clock at the input of the gate.
     rst : Value or None
-        A reset that has to get through.
+        Synchronous reset, which opens the gate, too.
 
     Returns
     -------
     Signal
-        The room's own clock.
+        Gated clock.
     """
     gated_clk = Signal()
-    enable = room.awake if rst is None else room.awake | rst
+    enable = block.clock_enable if rst is None else block.clock_enable | rst
     gate = Instance(CLOCK_GATE, i_clk=clk, i_enable=enable, o_gated_clk=gated_clk)
     fragment.add_subfragment(gate, "clock_gate")
     return gated_clk
 
 
-class GatedClocks:
-    """A platform that gives each room a gate, and a clock domain of its own behind it.
+def with_clock_gates(fragment: Fragment, sync: ClockDomain) -> Fragment:
+    """Insert a clock-gate cell for every gated block of a design.
 
     Parameters
     ----------
+    fragment : Fragment
+        Elaborated design; it is changed.
     sync : ClockDomain
-        Of the whole. A room inside another has a gate between its clock and this one.
-
-    Attributes
-    ----------
-    count : int
-        Rooms up to now.
+        Clock domain of the design. The gates of nested blocks are all driven by its clock.
     """
+    count = 0
 
-    def __init__(self, sync: ClockDomain):
-        self._sync = sync
-        self.count = 0
+    def gate(block: wiring.Component, fragment: Fragment) -> Fragment:
+        nonlocal count
+        domain = ClockDomain(f"gated_{count}", local=True)
+        count += 1
+        gated = DomainRenamer(domain.name)(fragment)
+        domain.clk = add_clock_gate(gated, block, sync.clk, sync.rst)
+        domain.rst = sync.rst
+        gated.add_domains(domain)
+        return gated
 
-    def stop_clock(self, room: wiring.Component) -> Elaboratable:
-        domain = ClockDomain(f"room_{self.count}", local=True)
-        self.count += 1
-        fragment = DomainRenamer(domain.name)(Fragment.get(room, self))
-        domain.clk = add_clock_gate(fragment, room, self._sync.clk, self._sync.rst)
-        domain.rst = self._sync.rst
-        fragment.add_domains(domain)
-        return fragment
+    fragment = insert_clock_gates(fragment, gate)
+    if count:
+        fragment.add_domains(sync)
+    return fragment

@@ -1,4 +1,4 @@
-"""The FuseSoC core file of an export."""
+"""FuseSoC core file of an export."""
 
 from collections.abc import Sequence
 
@@ -75,18 +75,18 @@ def core_file(
     cells: Sequence[str],
     waivers: str,
 ) -> str:
-    """A core in the format CAPI=2.
+    """Generate a core file in the format CAPI=2.
 
-    The blocks are a file set that no target takes: the top's file and the cells are all it needs.
+    The blocks are a file set that no target uses, since the top needs only its file and the cells.
 
     Parameters
     ----------
     name, version, summary : str
-        Of the core; its top is the module ``name`` in the file ``name.v``.
+        Name, version and summary of the core; the top is the module ``name`` in ``name.v``.
     headers, blocks, cells : sequence of str
-        Files to include; files of the blocks, and of the cells' models.
+        Files of the headers, the blocks and the cells' models.
     waivers : str
-        File with Verilator's waivers.
+        File with waivers for Verilator.
     """
     return _CORE.format(
         name=name,

@@ -1,4 +1,4 @@
-"""Signals that get from one module to another, but not through ports."""
+"""Check for signals that cross module boundaries without a port."""
 
 from collections.abc import Iterable, Iterator
 
@@ -9,28 +9,28 @@ __all__ = ["Crossings"]
 
 
 class Crossings:
-    """What the modules of a hierarchy read and drive.
+    """Signals that the modules of a hierarchy read and drive.
 
-    Amaranth connects a signal to whatever reads it; a module that is converted by itself would read
-    a constant.
+    Amaranth connects a signal to all of its readers. A module that is converted separately would
+    read a constant instead.
     """
 
     def __init__(self):
-        # By identity, with the kind of component that does it.
+        # By identity, with the class of the reading or driving component.
         self._read: dict[int, tuple[Signal, str]] = {}
         self._driven: dict[int, tuple[Signal, str]] = {}
 
     def add(self, module: str, fragment: Fragment, inputs: Iterable[Value]) -> None:
-        """Note what a module reads without driving it, and what it drives.
+        """Record the signals that a module reads without driving them, and those that it drives.
 
         Parameters
         ----------
         module : str
-            What it is called in an error.
+            Name of the module in error messages.
         fragment : Fragment
-            An elaborated component, with instances in place of the components inside.
+            Elaborated component, with instances in place of the components inside.
         inputs : iterable of Value
-            Its ports that are driven outside.
+            Input ports of the module.
         """
         read: dict[int, Signal] = {}
         driven: dict[int, Signal] = {}
@@ -39,7 +39,7 @@ class Crossings:
             read |= {id(signal): signal for signal in reads}
             driven |= {id(signal): signal for signal in drives}
         loose = read.keys() - driven.keys() - given
-        # Without bits it is no port.
+        # A signal without bits needs no port.
         self._read |= {key: (read[key], module) for key in loose if len(read[key])}
         self._driven |= {key: (signal, module) for key, signal in driven.items()}
 
@@ -48,13 +48,11 @@ class Crossings:
         for key, (signal, reader) in self._read.items():
             if key in self._driven:
                 _, driver = self._driven[key]
-                raise ValueError(
-                    f"{reader} reads {signal.name} of {driver}, which is none of its ports"
-                )
+                raise ValueError(f"{reader} reads {signal.name} of {driver}, which is not a port")
 
 
 def _signals(fragment: Fragment) -> Iterator[tuple[Iterable[Signal], Iterable[Signal]]]:
-    """What is read, and what is driven, in parts."""
+    """Iterate over the read and the driven signals of a fragment, part by part."""
     if isinstance(fragment, Instance):
         for value, direction in fragment.ports.values():
             if direction != "i":

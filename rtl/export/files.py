@@ -1,4 +1,4 @@
-"""All files of an export of the hardware."""
+"""Files of an export of the hardware."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -15,9 +15,9 @@ from .core_file import core_file
 from .guide import guide
 from .headers import layout_header, register_header
 from .hierarchy import Hierarchies
+from .instances import cell_instances
 from .manifest import manifest
 from .names import KEYWORDS
-from .placed import placed_cells
 from .ports import Port, documented_ports, summary
 from .register_documents import register_documents
 from .reset_style import RESET_STYLES, ResetStyle
@@ -39,30 +39,29 @@ def export_files(
     reset: ResetStyle = "synchronous",
     software: Mapping[str, bytes] = MappingProxyType({}),
 ) -> dict[str, str]:
-    """Verilog of the top and of each block, headers, register documents, a core and a manifest.
+    """Export Verilog of the top and of each block, headers, documents, a core file and a manifest.
 
-    Each Verilog file has the module that it is called after, and modules whose names begin with
-    that and two underscores. Beside these it needs only the cells, which are the same for all. So
-    any of them, of any number of exports under different names, can be compiled together.
+    Each Verilog file contains the module of the same name, and modules whose names begin with that
+    name and two underscores. It needs only the cells besides, which all files share. So files of
+    any number of exports with different names can be compiled together.
 
     Parameters
     ----------
-    p : T3Parameters
     name : str
-        Of the top; what the names of all files and modules begin with.
+        Name of the top, and prefix of the names of all files and modules.
     report : callable
-        Told what is being done, and the share of it that is done.
+        Receives the current task and its completed share.
     link : LinkParameters or None
-        With them the top has its link endpoints inside.
+        If given, the top contains its link endpoints.
     reset : ResetStyle
-        Of all registers.
+        Reset style of all registers.
     software : mapping
-        Contents of further files by their names, such as a driver's sources.
+        Contents of further files by name, such as a driver's sources.
 
     Returns
     -------
     dict
-        Texts by file names; the same bytes whenever they are made from the same sources.
+        Texts by file name; reproducible from the same sources.
 
     Raises
     ------
@@ -70,8 +69,8 @@ def export_files(
         If ``p`` is not a :class:`T3Parameters`, ``name`` is not a string, or ``link`` is neither a
         :class:`LinkParameters` nor None.
     ValueError
-        If ``name`` is not a Verilog identifier, has two underscores in a row, ``reset`` is no
-        style, or a block cannot be made with these parameters.
+        If ``name`` is not a Verilog identifier or has two underscores in a row, ``reset`` is not a
+        reset style, or a block cannot be made with these parameters.
     """
     _check(p, name, reset)
     about = _about(p, link)
@@ -88,7 +87,7 @@ def export_files(
         module = name if block_name == TOP else f"{name}_{block_name}"
         parts = hierarchies.parts(component, module)
         if block_name == TOP:
-            cells = placed_cells(parts)
+            cells = cell_instances(parts)
         files[f"{module}.v"] = readable_verilog(parts, about, reset, holds_inputs=block_name == TOP)
         modules[f"{module}.v"] = (module, summary(component), documented_ports(component))
     verilog = list(files)
@@ -111,7 +110,7 @@ def _beside(
     ports: list[Port],
     blocks: list[str],
 ) -> dict[str, str]:
-    """What goes with the Verilog: headers, waivers, core file, bench and page."""
+    """Make the files beside the Verilog: headers, waivers, core file, bench and guide."""
     cells, capitals = [f"{cell}.v" for cell in CELLS], name.upper()
     headers = {
         f"{name}_registers.vh": register_header(capitals),

@@ -1,4 +1,4 @@
-"""The page that comes with an export: what is in the folder, how to try it, what to replace."""
+"""Guide of an export: contents of the folder, trial run, and integration."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -28,16 +28,14 @@ def guide(
     command: str,
     cells: Sequence[str],
 ) -> str:
-    """Markdown of the page.
+    """Make the guide in Markdown.
 
     Parameters
     ----------
     name : str
-        Of the top.
-    p : T3Parameters
-    reset : ResetStyle
+        Name of the top.
     version, command : str
-        Of the project; and how to run the bench.
+        Version of the project, and command that runs the bench.
     cells : sequence of str
         Files of the cells.
     """

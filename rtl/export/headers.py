@@ -1,4 +1,4 @@
-"""Verilog headers with what a test bench or a driver of the hardware has to know."""
+"""Verilog headers with registers and port layouts, for benches and drivers."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -22,12 +22,12 @@ __all__ = ["layout_header", "register_header"]
 
 
 def register_header(prefix: str) -> str:
-    """Addresses, fields and reset values of the registers, from ``t3.rdl``.
+    """Make a header with addresses, fields and reset values of the registers, from ``t3.rdl``.
 
     Parameters
     ----------
     prefix : str
-        Of the macros; in capitals.
+        Prefix of the macros, in capitals.
     """
     lines = []
     for register in register_map.load().values():
@@ -50,13 +50,12 @@ def register_header(prefix: str) -> str:
 
 
 def layout_header(prefix: str, ports: Iterable[Port]) -> str:
-    """Widths and fields of the top's ports at its parameters, those of channel 0 for all.
+    """Make a header with widths and fields of the top's ports; channel 0 represents all channels.
 
     Parameters
     ----------
     prefix : str
-        Of the macros; in capitals.
-    ports : iterable of Port
+        Prefix of the macros, in capitals.
     """
     lines, enumerations = [], {}
     for port in ports:

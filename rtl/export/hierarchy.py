@@ -1,4 +1,4 @@
-"""Hierarchies of components in RTLIL: every distinct module once."""
+"""Hierarchies of components in RTLIL, with each distinct module once."""
 
 import hashlib
 import itertools
@@ -13,15 +13,17 @@ from amaranth.hdl import ClockDomain, ClockSignal, Fragment, Instance, ResetSign
 from amaranth.hdl._ir import PortDirection
 from amaranth.lib import wiring
 
-from .back_end import allow_deep_expressions, is_room, ports_of
+from rtl.lib.gating import clock_gated, has_clock_enable, is_clock_gated
+
+from .back_end import allow_deep_expressions, ports_of
 from .cells import CLOCK_GATE
 from .clock_gate import add_clock_gate
 from .crossings import Crossings
-from .likeness import likeness
-from .outside import drive_outside, open_outside
 from .parts import elaborate, instance_of
 from .platform import ExportPlatform
 from .reset_style import ResetStyle
+from .structural_key import structural_key
+from .wide_inputs import join_inputs, split_inputs
 
 __all__ = ["Hierarchies", "Part"]
 
@@ -33,16 +35,16 @@ _CELL = re.compile(r"^  cell \\(part_[0-9a-f]{32}) \\(\S+)$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Part:
-    """A module.
+    """Module of a hierarchy.
 
     Parameters
     ----------
     name : str
-        Of the module.
+        Name of the module.
     component : Component
-        One of the components that it was made of.
+        One of the components that the module implements.
     rtlil : str
-        Its text, with the final names of its submodules.
+        RTLIL of the module, with the final names of its submodules.
     """
 
     name: str
@@ -51,47 +53,47 @@ class Part:
 
 
 class Hierarchies:
-    """Hierarchies of components, in which what they share is converted once.
+    """Hierarchies of components, in which shared modules are converted once.
 
-    Each component becomes a module of its own, whose ports have the names of the component's
-    members. Components whose modules come out the same share one. FIFOs and the like of Amaranth's
-    library stay inside the module that uses them, and so do small memories; large ones are cells.
-    In the module of a room there is a gate, which stops the clock of all in it but of rooms inside.
+    Each component becomes a module whose ports have the names of the component's members.
+    Components with identical modules share one. Components of Amaranth's library, such as FIFOs,
+    and small memories stay inside the module that uses them; large memories are cells. The module
+    of a clock-gated block contains a gate for the clock of all its registers, except those of gated
+    blocks inside.
 
     Parameters
     ----------
     reset : ResetStyle
-        Of all registers.
+        Reset style of all registers.
     """
 
     def __init__(self, reset: ResetStyle = "synchronous"):
         self._reset = reset
         self._platform = ExportPlatform()
         self._crossings = Crossings()
-        # By a key that is computed from the text.
+        # By a key that is a hash of the text.
         self._texts: dict[str, str] = {}
         self._components: dict[str, wiring.Component] = {}
-        # What each component that was converted consists of, and its key.
+        # Structural key and text key of each converted component.
         self._made: list[tuple[Any, str]] = []
 
     def parts(self, component: wiring.Component, name: str) -> list[Part]:
-        """The distinct modules of a component, the top first.
+        """List the distinct modules of a component, the top first.
 
         Parameters
         ----------
-        component : Component
         name : str
-            Of the top's module. The names of the others begin with it and two underscores, go on
-            with the component's class and, where that has several variants, say where one is used.
+            Name of the top's module, and prefix of all others, followed by two underscores, the
+            component's class and, for a class with several variants, the place of use.
 
         Raises
         ------
         ValueError
-            If a component reads a signal of another one that is none of its ports.
+            If a component reads a signal of another component that is not a port.
         """
         allow_deep_expressions()
-        if is_room(component):
-            self._platform.stop_clock(component)
+        if has_clock_enable(component):
+            clock_gated(component)
         top = self._add(component)
         self._crossings.check()
         names = self._names(top, name)
@@ -110,25 +112,25 @@ class Hierarchies:
         return parts
 
     def _add(self, component: wiring.Component) -> str:
-        """Convert a component, unless one like it was, and give its key."""
-        sleeps = self._platform.has_room(component)
-        consists_of = sleeps, likeness(component)
+        """Convert a component, unless an equal one was converted before; returns its key."""
+        gated = is_clock_gated(component)
+        consists_of = gated, structural_key(component)
         for other, key in self._made:
             if consists_of[1] is not None and consists_of == other:
                 return key
         ports: dict[str, tuple[Value, PortDirection]] = dict(ports_of(component))
-        clk = Signal(name="clk") if sleeps else ClockSignal()
+        clk = Signal(name="clk") if gated else ClockSignal()
         fragment = elaborate(component, self._platform, partial(self._instance, clk))
         if isinstance(clk, Signal):
             ports["clk"] = clk, PortDirection.Input
-            self._put_to_sleep(component, fragment, clk, ports)
+            self._gate(component, fragment, clk, ports)
         inputs = [value for value, side in ports.values() if side is PortDirection.Input]
         self._crossings.add(type(component).__name__, fragment, inputs)
-        text = open_outside(
+        text = join_inputs(
             rtlil.convert(
                 fragment,
                 name=_SELF,
-                ports=drive_outside(fragment, ports),
+                ports=split_inputs(fragment, ports),
                 emit_src=False,
                 missing_domain=lambda _: self._domain(),
             )
@@ -143,31 +145,33 @@ class Hierarchies:
         style = self._reset
         return ClockDomain("sync", async_reset=style == "asynchronous", reset_less=style == "none")
 
-    def _put_to_sleep(
+    def _gate(
         self,
-        room: wiring.Component,
+        block: wiring.Component,
         fragment: Fragment,
         clk: Signal,
         ports: dict[str, tuple[Value, PortDirection]],
     ) -> None:
-        """The reset becomes one of the ports, if there is one."""
+        """Add a clock gate, and the reset to the ports if there is one."""
         domain = self._domain()
         if domain.rst is not None:
             domain.rst = Signal(name="rst")
             ports["rst"] = domain.rst, PortDirection.Input
         needs_clock = domain.rst if self._reset == "synchronous" else None
-        domain.clk = add_clock_gate(fragment, room, clk, needs_clock)
+        domain.clk = add_clock_gate(fragment, block, clk, needs_clock)
         fragment.add_domains(domain)
 
     def _instance(self, clk: Value, component: wiring.Component, name: str | None) -> Instance:
-        """``clk`` is the clock of rooms."""
+        """Make an instance of a component; ``clk`` is the clock before the gate of the module."""
         key = self._add(component)
-        if not self._platform.has_room(component):
+        if not is_clock_gated(component):
             if isinstance(clk, Signal) and self._has_gates(key):
                 kind = type(component).__name__
-                raise TypeError(f"A {kind} in a room must have no rooms: its clock would stop them")
+                raise TypeError(
+                    f"A {kind} in a gated block must contain no gated block: both gates would act"
+                )
             clk = ClockSignal()
-        # Outside, its signals would have the names of its members, as those of all other parts.
+        # In the surrounding module, the signals of different parts need different names.
         for port, (value, _) in ports_of(component).items():
             if name is not None and isinstance(value, Signal):
                 value.name = f"{name}__{port}"
@@ -180,11 +184,11 @@ class Hierarchies:
         return f"cell \\{CLOCK_GATE} " in self._texts[key] or any(map(self._has_gates, children))
 
     def _children(self, key: str) -> list[tuple[str, str]]:
-        """Key and instance name of each submodule."""
+        """List key and instance name of each submodule."""
         return _CELL.findall(self._texts[key])
 
     def _names(self, top: str, prefix: str) -> dict[str, str]:
-        """Names of the modules below ``top`` by their keys, the same whenever they are computed."""
+        """Choose reproducible names for the modules below ``top``, by their keys."""
         names, taken = {top: prefix}, {prefix}
         order = [top]
         kinds = defaultdict(dict)
@@ -206,7 +210,7 @@ class Hierarchies:
 
 
 def _free(name: str, taken: set[str]) -> str:
-    """The name, with a number if it is taken, which it is from now on."""
+    """Reserve a name; appends a number if the name is taken."""
     numbers = itertools.count(2)
     free = name
     while free in taken:
@@ -216,6 +220,6 @@ def _free(name: str, taken: set[str]) -> str:
 
 
 def _snake(component: wiring.Component) -> str:
-    """``dma_lane`` for a ``DmaLane``."""
+    """Convert a class name to snake case: ``dma_lane`` for ``DmaLane``."""
     name = type(component).__name__.lstrip("_")
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()

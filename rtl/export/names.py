@@ -1,11 +1,11 @@
-"""Plain Verilog identifiers for the names of the back end."""
+"""Plain Verilog identifiers for names of the back end."""
 
 import re
 
 __all__ = ["KEYWORDS", "TOKEN", "identifier"]
 
 TOKEN = re.compile(r"\\\S+ |(?<![\w'])[A-Za-z_][\w$]*")
-"""A name in Verilog text: escaped, with the space that ends it, or plain. No digits of numbers."""
+"""Name in Verilog text: escaped, including its final space, or plain. Excludes parts of numbers."""
 
 KEYWORDS = frozenset(
     """
@@ -32,14 +32,14 @@ KEYWORDS = frozenset(
     void wait wait_order wand weak weak0 weak1 while wildcard wire with within wor xnor xor
     """.split()
 )
-"""Reserved words of IEEE 1800-2017, which has those of all older Verilog."""
+"""Reserved words of IEEE 1800-2017, which include those of older versions of Verilog."""
 
 
 def identifier(name: str) -> str:
-    """A name as a plain identifier of Verilog and of SystemVerilog.
+    """Convert a name to a plain identifier of Verilog and SystemVerilog.
 
-    ``$12``, the back end's name for what has none, becomes ``n12``; ``maps.ranges[0].first``
-    becomes ``maps_ranges_0_first``; a keyword gets an underscore at its end.
+    ``$12``, a name that the back end generated, becomes ``n12``; ``maps.ranges[0].first`` becomes
+    ``maps_ranges_0_first``; a keyword gets an underscore at its end.
     """
     name = re.sub(r"^\$(?=\d)", "n", name)
     name = re.sub(r"\W+", "_", name.replace("]", ""))

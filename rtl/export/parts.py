@@ -1,4 +1,4 @@
-"""The components inside of one, and instances in their place."""
+"""Replacement of the components inside a component by instances."""
 
 from collections.abc import Callable
 from typing import Any
@@ -15,15 +15,14 @@ Replace = Callable[[wiring.Component, str | None], Fragment | None]
 
 
 def instance_of(component: wiring.Component, module: str, **inputs: Value) -> Instance:
-    """An instance of a module that has the component's ports, connected to its signals.
+    """Make an instance of a module with the ports of a component, connected to its signals.
 
     Parameters
     ----------
-    component : Component
     module : str
-        Its type.
+        Name of the module.
     inputs : Value
-        What further inputs of the module are connected to, such as the clock.
+        Connections of further inputs of the module, such as the clock.
     """
     connections = {f"i_{port}": value for port, value in inputs.items()}
     for port, (value, direction) in ports_of(component).items():
@@ -33,20 +32,21 @@ def instance_of(component: wiring.Component, module: str, **inputs: Value) -> In
 
 
 def elaborate(component: wiring.Component, platform: Any, replace: Replace) -> Fragment:
-    """Elaborate a component, but not the components directly inside that something else replaces.
+    """Elaborate a component, with replacements for the components directly inside.
 
-    Components of Amaranth's library stay: they have no fixed set of ports. So do those that a
-    transformer changes, such as ``ResetInserter``: an instance would be without the change.
+    Components of Amaranth's library are kept, since they have no fixed set of ports. Components
+    under a transformer such as ``ResetInserter`` are also kept, since an instance would ignore the
+    transformer.
 
     Parameters
     ----------
     component : Component
-        It can be elaborated only once.
+        Component that has not been elaborated yet.
     platform
-        As ``elaborate`` has it.
+        Platform for ``elaborate``.
     replace : callable
-        Given a component and its name as a submodule, what stands in its place; None if it stays,
-        and the components inside are looked at instead.
+        Returns the replacement of a component, given the component and its submodule name; None to
+        keep the component, and to replace components inside it.
     """
     module = component.elaborate(platform)
     _replace_inside(module, platform, replace)
@@ -54,7 +54,7 @@ def elaborate(component: wiring.Component, platform: Any, replace: Replace) -> F
 
 
 def _replace_inside(module: Module, platform: Any, replace: Replace) -> None:
-    """A module's submodules have no public names."""
+    """Replace the submodules of a module, which Amaranth keeps in private attributes."""
     for name, (part, src_loc) in module._named_submodules.items():
         module._named_submodules[name] = _new(part, name, platform, replace), src_loc
     module._anon_submodules[:] = (

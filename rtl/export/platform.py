@@ -1,7 +1,6 @@
-"""What an export has in place of rooms and of memories."""
+"""Memory macros of an export."""
 
 from amaranth.hdl import ClockSignal, Fragment, Instance, Shape, Value
-from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 
 from rtl.lib.memories import MEMORY_ROWS
@@ -12,21 +11,10 @@ __all__ = ["ExportPlatform"]
 
 
 class ExportPlatform:
-    """A platform that remembers the rooms, and has cells in place of the larger memories."""
-
-    def __init__(self):
-        self._rooms: dict[int, wiring.Component] = {}  # by identity
-
-    def stop_clock(self, room: wiring.Component) -> wiring.Component:
-        """The room as it is: its module gets a gate."""
-        self._rooms[id(room)] = room
-        return room
-
-    def has_room(self, component: wiring.Component) -> bool:
-        return id(component) in self._rooms
+    """A platform that puts cells in place of large memories."""
 
     def get_memory(self, memory: Memory) -> Fragment:
-        """One that writes a word and reads a word per cycle."""
+        """Implement a memory with one write and one read port."""
         if not _is_sram(memory):
             return Memory.elaborate(memory, None)
         (write,), (read,) = memory.write_ports, memory.read_ports
@@ -43,7 +31,7 @@ class ExportPlatform:
         )
 
     def get_single_port_memory(self, memory: Memory, address: Value) -> Fragment:
-        """One whose two ports have the same address, and are never both enabled."""
+        """Implement a memory whose two ports share the address and are never enabled together."""
         if not _is_sram(memory):
             return Memory.elaborate(memory, None)
         (write,), (read,) = memory.write_ports, memory.read_ports
@@ -60,7 +48,7 @@ class ExportPlatform:
 
 
 def _is_sram(memory: Memory) -> bool:
-    """It is large, and has the ports of one: whole words are written, and read at a clock."""
+    """Test whether a memory is large enough for an SRAM macro and has the ports of one."""
     reads, writes = memory.read_ports, memory.write_ports
     return (
         memory.depth >= MEMORY_ROWS

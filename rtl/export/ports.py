@@ -1,4 +1,4 @@
-"""What the ports of an exported module are, by the component's members and documentation."""
+"""Ports of an exported module, with descriptions from the component's documentation."""
 
 import re
 import sys
@@ -10,28 +10,23 @@ from typing import Any
 from amaranth.hdl import Const, ShapeLike, Value, ValueCastable
 from amaranth.lib import data, enum, wiring
 
-from rtl.lib.sleep import AWAKE
+from rtl.lib.gating import CLOCK_ENABLE
 
 from .names import identifier
 
 __all__ = ["Field", "Port", "documented_ports", "summary"]
 
-_SEE_AWAKE = re.compile(r"[Ss]ee :func:`~rtl\.lib\.sleep\.may_sleep`\.")
-
 
 @dataclass(frozen=True)
 class Field:
-    """Part of a port: bits ``low`` to ``low + width - 1``.
+    """Field of a port: bits ``low`` to ``low + width - 1``.
 
     Parameters
     ----------
-    name : str
-    low, width : int
     count : int or None
-        Elements, for an array; ``fields`` are those of its first element.
-    fields : tuple of Field
+        Number of elements of an array; ``fields`` are those of its first element.
     shape : type or None
-        The enumeration that names its values.
+        Enumeration of the field's values.
     """
 
     name: str
@@ -43,23 +38,20 @@ class Field:
 
     @property
     def bits(self) -> str:
-        """Its bits as Verilog selects them: ``7:0``, or ``3``."""
+        """Part select of the field in Verilog: ``7:0``, or ``3``."""
         return f"{self.low + self.width - 1}:{self.low}" if self.width > 1 else str(self.low)
 
 
 @dataclass(frozen=True)
 class Port:
-    """A port of an exported module.
+    """Port of an exported module.
 
     Parameters
     ----------
-    name, direction : str
     path : tuple
-        Of the component's member.
-    width : int
-    fields : tuple of Field
+        Path of the component's member.
     description : str
-        What the component's documentation says about it; may be empty.
+        Description from the component's documentation; may be empty.
     """
 
     name: str
@@ -71,7 +63,7 @@ class Port:
 
 
 def documented_ports(component: wiring.Component) -> list[Port]:
-    """Ports in the order of the members, without clock and reset."""
+    """List the ports in the order of the members, without clock and reset."""
     ports = []
     for path, member, value in component.signature.flatten(component):
         value = value.as_value() if isinstance(value, ValueCastable) else value
@@ -90,7 +82,7 @@ def documented_ports(component: wiring.Component) -> list[Port]:
 
 
 def summary(component: wiring.Component) -> str:
-    """First sentence of the component's documentation."""
+    """Extract the first paragraph of the component's documentation."""
     return _plain(dedent(type(component).__doc__ or "").strip().partition("\n\n")[0])
 
 
@@ -113,12 +105,15 @@ def _field(name: str, low: int, width: int, shape: ShapeLike) -> Field:
 
 
 def _description(owner: Any, signature: wiring.Signature, path: tuple) -> str:
-    """The most particular text about a member that the classes on its path have."""
-    documented = _members(owner).get(path[0])
+    """Find the most specific description of a member among the classes on its path."""
+    members = _members(owner)
+    if path == ("clock_enable",):
+        return " ".join([CLOCK_ENABLE, _plain(members.get("clock_enable", ""))]).strip()
+    documented = members.get(path[0])
     see = documented and re.fullmatch(r"See :class:`(\w+)`\.", documented)
     if see:
         documented = _members(vars(sys.modules[owner.__module__])[see[1]]).get(path[0])
-    found = _plain(_SEE_AWAKE.sub(AWAKE, documented or ""))
+    found = _plain(documented or "")
     rest = [name for name in path[1:] if isinstance(name, str)]
     member = signature.members[path[0]]
     if rest and not member.is_port:
@@ -131,7 +126,7 @@ def _description(owner: Any, signature: wiring.Signature, path: tuple) -> str:
 
 
 def _members(owner: type) -> dict[str, str]:
-    """Text of each name in the section "Members" of a class, or else of those that it extends."""
+    """Parse the section "Members" of a class and its base classes into descriptions by name."""
     inherited = [kind for kind in owner.__mro__[1:] if not kind.__module__.startswith("amaranth.")]
     texts = _members(inherited[0]) if inherited and inherited[0] is not object else {}
     document = dedent("    " + (vars(owner).get("__doc__") or ""))
@@ -144,6 +139,6 @@ def _members(owner: type) -> dict[str, str]:
 
 
 def _plain(text: str) -> str:
-    """Without the markup of cross-references and code."""
+    """Remove the markup of cross-references and code."""
     text = re.sub(r":\w+:`~?([^`]+)`", r"\1", text)
     return " ".join(re.sub(r"`{1,2}([^`]+)`{1,2}", r"\1", text).split())

@@ -1,4 +1,4 @@
-"""The registers in other people's formats, by PeakRDL's exporters from ``t3.rdl``."""
+"""Register documents in standard formats, by PeakRDL's exporters from ``t3.rdl``."""
 
 import re
 from pathlib import Path
@@ -29,17 +29,17 @@ def register_documents() -> dict[str, bytes]:
     Returns
     -------
     dict
-        Contents by the names of the files, ``html/...`` for the HTML pages; the same bytes whenever
-        they are made from the same map by the same tools.
+        Contents by file name, with ``html/...`` for the HTML pages; reproducible with the same map
+        and tools.
     """
     root = compiled()
     with TemporaryDirectory() as folder:
         path = Path(folder)
         header = str(path / "t3_registers.h")
         CHeaderExporter().export(root, header, std=CStandard.gnu99)
-        # Of the contexts, one: the others' registers are the same, each a page further.
+        # One context represents all contexts, whose pages are alike.
         MarkdownExporter().export(compiled(contexts=1), str(path / "registers.md"), rename="T3")
-        # In place of the time at which they are made.
+        # A constant in place of the build time keeps the pages reproducible.
         html = HTMLExporter(generate_source_links=False, user_context={"build_ts": 0})
         html.export(root, str(path / "html"), footer=f"T3 {project_version()}")
         names = {"vendor": "t3", "library": "t3", "version": project_version()}
@@ -54,7 +54,8 @@ def register_documents() -> dict[str, bytes]:
 
 
 def _without_keywords() -> RootNode:
-    """The map with names that SystemVerilog takes; the exporter leaves them as they are."""
+    """Compile the map with names that are valid in SystemVerilog, which the exporter does not
+    check."""
     root = compiled()
     for node in root.descendants():
         node.inst.inst_name = identifier(node.inst_name)
@@ -62,7 +63,7 @@ def _without_keywords() -> RootNode:
 
 
 def _codes() -> str:
-    """What the registers' coded fields mean, for C."""
+    """Make a C header with the encodings of register fields."""
     tick = f"// A tick of the timebase.\nenum {{ T3_TICK_CYCLES = {TICK_CYCLES} }};"
     counted = [
         _counted("T3_COUNTED_OF_GPU", "of no context", "GPU_COUNT_"),
@@ -70,12 +71,12 @@ def _codes() -> str:
     ]
     body = "\n\n".join([*(_enumeration(shape) for shape in CODES), tick, *counted])
     guard = "T3_CODES_H"
-    about = "// Values of the registers' coded fields, and what of them is counted."
+    about = "// Encodings of register fields, and lists of the errors that are counted."
     return f"{about}\n#ifndef {guard}\n#define {guard}\n\n{body}\n\n#endif\n"
 
 
 def _counted(name: str, of: str, prefix: str) -> str:
-    """A list of the errors that have a register whose name begins so, to be expanded."""
+    """Make a list macro of the errors that have a counter register with a prefix."""
     codes = [register.removeprefix(prefix) for register in load() if register.startswith(prefix)]
     lines = " \\\n".join(f"    of({code})" for code in codes)
     return f"// Errors {of} that are counted.\n#define {name}(of) \\\n{lines}"

@@ -1,4 +1,4 @@
-"""Which outputs of modules follow from registers alone."""
+"""Analysis of outputs that depend only on registers."""
 
 import re
 from collections import defaultdict
@@ -16,26 +16,26 @@ _PORT = re.compile(r"^  wire width \d+ (input|output) \d+ +\\(\S+)$", re.MULTILI
 _NAME = re.compile(r"[\\$]\S+")
 _STATE = re.compile(r"\$(?:\w*dff\w*|mem(?!rd)\w+)$")
 
-# What each signal follows from within a cycle.
+# Combinational sources of each signal.
 _Sources = dict[str, set[str]]
 
 
 def registered_outputs(rtlil: Iterable[str]) -> Mapping[str, frozenset[str]]:
-    """For each module its outputs to which no input gets within a cycle.
+    """Find, for each module, the outputs without a combinational path from an input.
 
-    An output counts as following from an input if any bit of a signal on the way does.
+    The analysis is by whole signals: an output depends on an input if any bit on the path does.
 
     Parameters
     ----------
     rtlil : iterable of str
-        Modules, in any order. Cells that are not among them are taken for memories and clock gates,
-        whose outputs change with the clock.
+        Modules, in any order. Other cells are memories and clock gates, whose outputs change with
+        the clock.
     """
     bodies = dict(pair for text in rtlil for pair in _MODULE.findall(text))
     follows: dict[str, dict[str, set[str]]] = {}
 
     def of_module(module: str) -> dict[str, set[str]]:
-        """The inputs that each output follows."""
+        """Compute the inputs on which each output depends combinationally."""
         if module not in follows:
             body = bodies[module]
             sources: _Sources = defaultdict(set)
@@ -83,7 +83,7 @@ def _add_instance(sources: _Sources, block: str, follows: Mapping[str, set[str]]
 
 
 def _add_cell(sources: _Sources, kind: str, block: str) -> None:
-    """An operator, or the port of a memory that is read without a clock; others hold state."""
+    """Add an operator or an asynchronous memory read; other cells hold state."""
     if _STATE.match(kind) or not kind.startswith("$") or r"\CLK_ENABLE 1" in block:
         return
     pins = dict(_PIN.findall(block))
@@ -92,7 +92,7 @@ def _add_cell(sources: _Sources, kind: str, block: str) -> None:
 
 
 def _reached(sources: _Sources, start: str) -> Iterator[str]:
-    """All that a signal follows from."""
+    """Iterate over the transitive sources of a signal."""
     seen, waiting = {start}, [start]
     while waiting:
         name = waiting.pop()

@@ -1,12 +1,12 @@
-"""How the registers of an export are reset."""
+"""Reset styles of an export."""
 
 from typing import Literal, get_args
 
 __all__ = ["RESET_STYLES", "ResetStyle"]
 
 ResetStyle = Literal["synchronous", "asynchronous", "none"]
-"""What ``rst`` does to the registers that have a reset value.
+"""Effect of ``rst`` on registers with a reset value.
 
-All registers have initial values, too: without a reset these are all that there is.
+All registers also have initial values, the only initialisation in an export without a reset.
 """
 RESET_STYLES: tuple[ResetStyle, ...] = get_args(ResetStyle)

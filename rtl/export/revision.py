@@ -1,33 +1,40 @@
-"""Which version and state of the sources this is."""
+"""Version and revision of the sources."""
 
 import subprocess
 from importlib.metadata import version
 from pathlib import Path
 
-__all__ = ["project_version", "revision"]
+__all__ = ["made_by", "project_version", "revision"]
 
 _HERE = Path(__file__).parents[1]
 
 
 def project_version() -> str:
-    """Version of the project that makes the hardware."""
+    """Look up the version of the project."""
     return version("t3")
 
 
 def revision() -> str | None:
-    """Git's name of the sources, ending in ``-dirty`` if they were changed; None without Git.
+    """Determine the Git revision, with ``-dirty`` if sources were changed; None without Git.
 
-    Pages in ``docs/`` are no sources: a command that writes one does not change what the next one
-    is about.
+    Pages in ``docs/`` do not count as sources, so a command that writes a page does not change the
+    revision for the next command.
     """
     try:
-        # An installed copy may lie in a checkout of something else.
+        # An installed copy may lie inside a checkout of another project.
         _git("ls-files", "--error-unmatch", "parameters.py")
         name = _git("describe", "--always", "--exclude=*", "--abbrev=12")
         changed = _git("diff", "HEAD", "--name-only", "--", ":/", ":(top,exclude)docs")
         return f"{name}-dirty" if changed else name
     except (OSError, subprocess.CalledProcessError):
         return None
+
+
+def made_by(command: str) -> str:
+    """Name the command, the program and the revision that make a page, as its first sentence."""
+    sources = revision()
+    origin = f"t3 {project_version()}" + (f", revision {sources}" if sources else "")
+    return f"Made by `{command}` ({origin})."
 
 
 def _git(*arguments: str) -> str:

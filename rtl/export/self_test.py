@@ -1,4 +1,4 @@
-"""A test bench that comes with an export and needs nothing but a simulator."""
+"""Self-checking bench of an export, which needs only a simulator."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -25,7 +25,7 @@ _NO_RESET = """\
 
 
 def test_command(name: str, cells: Sequence[str]) -> str:
-    """How Verilator builds and runs the bench, in the folder of the export."""
+    """Make the command that builds and runs the bench with Verilator, in the export's folder."""
     sources = " ".join([f"{name}.vlt", f"{name}_test.sv", f"{name}.v", *cells])
     options = (
         f"--binary -CFLAGS -std=c++20 -Wno-fatal --assert -DT3_ASSERT --top-module {name}_test"
@@ -42,18 +42,18 @@ def self_test(
     has_reset: bool,
     cells: Sequence[str],
 ) -> str:
-    """SystemVerilog of a module ``<name>_test``, which prints PASS and ends, or fails.
+    """Make the bench, a SystemVerilog module ``<name>_test`` that prints PASS or fails.
 
     Parameters
     ----------
     name, about : str
-        Of the top; and what else the comment at the beginning says.
+        Name of the top, and text for the comment at the beginning.
     ports : iterable of Port
-        Of the top.
+        Ports of the top.
     contexts : int
-        That it has.
+        Number of contexts of the top.
     has_reset : bool
-        It has a port ``rst``.
+        The top has a port ``rst``.
     cells : sequence of str
         Files of the cells.
     """

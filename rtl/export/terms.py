@@ -1,4 +1,4 @@
-"""Names for the nets of the back end that have none: after what they are a term of."""
+"""Names for numbered nets of the back end, derived from the nets that use them."""
 
 import re
 from collections import defaultdict
@@ -16,23 +16,22 @@ _PORT = re.compile(r"    \.(\\\S+ |\w+) ?\((.*)\),?$")
 
 
 def term_names(body: str, names: Mapping[str, str]) -> dict[str, str]:
-    """Names for numbered nets that are read for one thing alone.
+    """Name numbered nets that are used by a single net.
 
-    ``assign \\$4  = start | measuring; assign awake = \\$4  | choosing;`` makes ``\\$4`` the
-    ``awake_term``; of several they are numbered. One that is read for several things keeps its
-    number.
+    ``assign \\$4  = start | measuring; assign ready = \\$4  | choosing;`` makes ``\\$4`` the
+    ``ready_term``; several terms are numbered. A net with several users keeps its number.
 
     Parameters
     ----------
     body : str
-        Of a module, as the back end wrote it.
+        Body of a module, as the back end wrote it.
     names : mapping
-        What numbered nets are called that have a name already.
+        Names of the numbered nets that have a name already.
     """
     readers = _readers(body)
     numbers = {net: int(match[1]) for net in readers if (match := _NUMBERED.fullmatch(net))}
     bases: dict[str, str | None] = {}
-    # What reads a net mostly has a higher number, and so a name already.
+    # The user of a net mostly has a higher number, and so is named already.
     for net in sorted(numbers, key=lambda net: -numbers[net]):
         if net not in names:
             found = {_base(reader, names, bases) for reader in readers[net]}
@@ -49,7 +48,7 @@ def term_names(body: str, names: Mapping[str, str]) -> dict[str, str]:
 
 
 def _base(reader: str, names: Mapping[str, str], bases: Mapping[str, str | None]) -> str | None:
-    """What a net is called after that is read for this one."""
+    """Determine the base of the name of a net from the net that uses it."""
     if reader in names:
         return identifier(names[reader].strip())
     if _NUMBERED.fullmatch(reader):
@@ -58,7 +57,7 @@ def _base(reader: str, names: Mapping[str, str], bases: Mapping[str, str | None]
 
 
 def _readers(body: str) -> dict[str, set[str]]:
-    """For each net the signals that follow from it, and the ports of instances as one name."""
+    """Collect the users of each net: signals, and ports of instances as combined names."""
     readers: dict[str, set[str]] = defaultdict(set)
 
     def read(text: str, reader: str) -> None:
@@ -74,7 +73,7 @@ def _readers(body: str) -> dict[str, set[str]]:
             while line.endswith("begin") and process[-1] != "  end":
                 process.append(next(lines))
             targets = {match[1] for one in process if (match := _BLOCKING.match(one))}
-            # A register or a memory reads it: that is another thing than any net.
+            # A register or a memory that reads a net is a user without a name.
             for target in targets or {""}:
                 read("\n".join(process), target)
         elif instance := _INSTANCE.match(line):

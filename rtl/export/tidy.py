@@ -1,4 +1,4 @@
-"""Makes the Verilog that the back end writes pleasant to read, without changing what it means."""
+"""Clean-up of the back end's Verilog for readability, without a change of its meaning."""
 
 import re
 from collections import Counter
@@ -13,7 +13,7 @@ _READ = re.compile(rf"(?<!\.)(?:{TOKEN.pattern})")  # not the name of an instanc
 _NAME = r"(\\\S+ |[A-Za-z_][\w$]*)"
 _MODULE = re.compile(rf"^module {_NAME} ?\(.*?\);\n(.*?)^endmodule\n", re.DOTALL | re.MULTILINE)
 _DECLARATION = re.compile(rf"  (input|output|wire|reg) (\[\d+:\d+\] )?{_NAME} ?( = \S+)?;")
-# Values of enumerations, initial values of memories' ports, wires without bits.
+# Attributes of enumerations and of memory ports, and wires without bits.
 _NOISE = re.compile(r"^ *(\(\* (enum_\w+|init) = .* \*\)|wire \[-1:0\] .*;)\n", re.MULTILINE)
 _TRIGGER = re.compile(r"\\\$auto\$verilog_backend\S+ ")
 _ASSIGN = re.compile(rf"  assign {_NAME} ?= (.*);")
@@ -26,19 +26,19 @@ _BLOCKING = re.compile(rf"^ +{_NAME} ?(?:\[[\d:]+\] )?= ", re.MULTILINE)
 def tidy(text: str, headers: Mapping[str, Sequence[tuple[str, str]]]) -> str:
     """Rewrite the modules of a text.
 
-    What neither Amaranth nor Yosys can be asked for:
+    The rewrite adds features that neither Amaranth nor Yosys offers:
 
-    * ports stand in the module's head, documented, in the order of the component's members;
-    * slices of a payload are written with the names of its fields, where these have a name;
-    * the input of a register is called after it, and a net that only helps one other after that;
-    * wires that nothing reads are gone: Yosys' ``opt_clean`` leaves modules with processes alone;
-    * there are no escaped names, which few people like to type;
-    * what starts processes at time zero does so in SystemVerilog, too.
+    * ports are in the module's head, documented, in the order of the component's members;
+    * slices of a payload have the names of its fields, if these have a name;
+    * the input of a register is named after the register, and a net with one user after its user;
+    * unused wires are removed: Yosys' ``opt_clean`` skips modules with processes;
+    * escaped names are replaced by plain names;
+    * processes also start at time zero in SystemVerilog.
 
     Parameters
     ----------
     text : str
-        What Yosys' ``write_verilog -norename`` wrote.
+        Output of Yosys' ``write_verilog -norename``.
     headers : mapping
         For each module its ports as (name, comment); a comment is whole lines, or empty.
 
@@ -63,28 +63,28 @@ def _module(name: str, body: str, header: Sequence[tuple[str, str]]) -> str:
 
 
 def _started_by_a_net(body: str) -> str:
-    """Let a net start the processes at time zero, not a variable with an initial value.
+    """Start processes at time zero by a net instead of a variable with an initial value.
 
-    Variables of SystemVerilog have theirs before any process waits, nets get theirs afterwards.
+    In SystemVerilog, variables are initialised before any process waits, nets afterwards.
     """
     body = _TRIGGER.sub("evaluate_at_start", body)
     return body.replace("  reg evaluate_at_start = 0;\n", "  wire evaluate_at_start = 1'b0;\n")
 
 
 def _next_names(body: str) -> dict[str, str]:
-    """Names for nets without one that are nothing but the input of a register."""
+    """Name numbered nets that are the input of a register."""
     updates = _REGISTER.findall(body)
     return {net: f"{register.strip()}_next" for register, net in updates if net.startswith("\\$")}
 
 
 def _with_fields(body: str) -> str:
-    """Name the fields in what is read: ``tile_dispatch_index`` instead of ``tile[15:0]``."""
-    # A variable that a process assigns step by step must be read from itself.
+    """Replace slices in expressions by fields: ``tile_dispatch_index`` for ``tile[15:0]``."""
+    # A variable that a process assigns step by step cannot be replaced.
     variables = set(_BLOCKING.findall(body))
     fields: dict[tuple[str, str], str] = {}
     for field, root, bits in _FIELD.findall(body):
         known = fields.get((root, bits))
-        # Of several names the one that is nobody's copy, and says most.
+        # Among several names, prefer an original to a copy, and then the longest name.
         if root not in variables and (
             known is None or (-known.count("$"), len(known)) < (-field.count("$"), len(field))
         ):
@@ -129,7 +129,7 @@ def _without_unread_wires(body: str) -> str:
 
 
 def _ports(body: str, header: Sequence[tuple[str, str]]) -> tuple[str, str, set[str]]:
-    """The ports for the module's head, the body without their declarations, their escaped names."""
+    """Move the ports to the module's head; returns the head, the body and escaped port names."""
     directions, kinds, lines, escaped = {}, {}, [], set()
     for line in body.splitlines(keepends=True):
         declaration = _DECLARATION.match(line)
@@ -162,9 +162,9 @@ def _plain(token: str) -> str:
 
 
 def _renamed(text: str, names: Mapping[str, str], ports: set[str]) -> str:
-    """Plain identifiers for the escaped ones and for those in ``names``, no two alike.
+    """Replace escaped names, and those in ``names``, by distinct plain identifiers.
 
-    A port's is the same in its module's head and body, and wherever an instance is connected.
+    A port has the same identifier in the head, in the body, and at instances of its module.
     """
     tokens = dict.fromkeys(TOKEN.findall(text))
     taken = {token for token in tokens if not token.startswith("\\")}

@@ -1,4 +1,4 @@
-"""Readable Verilog of a component: each distinct module once, plain names, documented ports."""
+"""Readable Verilog of a component: distinct modules, plain names, documented ports."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -37,21 +37,21 @@ def readable_verilog(
     *,
     holds_inputs: bool = False,
 ) -> str:
-    """Convert a component's modules to Verilog-2001, which needs nothing else but cells.
+    """Convert a component's modules to Verilog-2001 that needs only the cells.
 
-    Behaves in every cycle like :func:`~.back_end.verilog_text`, and has the same ports; those
-    whose names are keywords have an underscore at their end.
+    The result behaves cycle by cycle like that of :func:`~.back_end.verilog_text`, and has the same
+    ports; a port whose name is a keyword gets an underscore at its end.
 
     Parameters
     ----------
     parts : sequence of Part
-        The component's first.
+        Modules, the component's first.
     about : str
-        What else the comment at the beginning says.
+        Text for the comment at the beginning.
     reset : ResetStyle
-        Of the parts.
+        Reset style of the parts.
     holds_inputs : bool
-        Assert also that streams into the component keep to the protocol.
+        Assert also that input streams of the component follow the protocol.
     """
     text = yosys_verilog("\n".join(part.rtlil for part in parts))
     ports = {part.name: documented_ports(part.component) for part in parts}
@@ -65,7 +65,7 @@ def readable_verilog(
 def _asserted(
     text: str, parts: Sequence[Part], ports: Mapping[str, list[Port]], *, holds_inputs: bool
 ) -> str:
-    """The text with assertions at the end of each module."""
+    """Add assertions at the end of each module."""
     registered = registered_outputs(part.rtlil for part in parts)
     components = {part.name: part.component for part in parts}
 
@@ -91,12 +91,12 @@ def _comment(text: str, indent: str = "") -> list[str]:
 
 
 def _comments(ports: list[Port]) -> list[tuple[str, str]]:
-    """A comment before each interface's first port: what it is, and where its fields are."""
+    """Make the comment before the first port of each interface: description and fields."""
     commented, before = [], None
     for port in ports:
         interface = port.path[:-1] or port.path
         if any(isinstance(name, int) and name > 0 for name in port.path):
-            commented.append((port.name, ""))  # as the first of the array
+            commented.append((port.name, ""))  # documented at the first element
             continue
         texts = []
         if interface != before and port.description:

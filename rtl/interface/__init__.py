@@ -1,1 +1,1 @@
-"""What the blocks say to each other: codes, payloads, tables and ports."""
+"""Interfaces between blocks: codes, payloads, tables and ports."""

@@ -7,7 +7,7 @@ __all__ = ["AxiLiteSignature"]
 
 
 class AxiLiteSignature(wiring.Signature):
-    """AXI4-Lite as its subordinate sees it, turned around: directions are the manager's.
+    """AXI4-Lite port with the directions of the manager.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Configuration words: the tables that software fills, the dispatch order, the arbiter's policy.
+"""Configuration layouts: tables that software fills, dispatch order and arbitration policy.
 
 Addresses are in atoms. Dispatch indices are those of :mod:`rtl.interface.layouts`.
 """
@@ -25,18 +25,19 @@ __all__ = [
     "RegionEntry",
 ]
 
-GENERATION_BITS = 4  # launches that are told apart, on a link as well
+GENERATION_BITS = 4  # distinguishes launches, also on a link
 EPOCH_BITS = 8
-SOURCE_BITS = 5  # number of a GPU
+SOURCE_BITS = 5  # width of a GPU number
 
 
 def Injection():
-    """Wrong bits that software asks for: with the strobe ``set``, in the next word of a memory."""
+    """Injection request of software: on the strobe ``set``, the next word written into a memory
+    gets bit errors."""
     return data.StructLayout({"set": 1, "target": InjectTarget, "instance": 8, "double": 1})
 
 
 def RegionEntry(p: T3Parameters):
-    """A mapped buffer: atoms ``base`` to ``limit - 1``."""
+    """Mapped buffer: atoms ``base`` to ``limit - 1``."""
     return data.StructLayout(
         {
             "enable": 1,
@@ -47,7 +48,7 @@ def RegionEntry(p: T3Parameters):
 
 
 def RangeEntry(p: T3Parameters):
-    """Dispatch indices ``first`` to ``last``, both included, of a region's workgroups."""
+    """Range of dispatch indices, ``first`` to ``last`` inclusive, of a region's workgroups."""
     return data.StructLayout(
         {
             "enable": 1,
@@ -61,16 +62,15 @@ def RangeEntry(p: T3Parameters):
 
 
 def CommandEntry(p: T3Parameters):
-    """What a transfer does, and the geometry of a workgroup's tile.
+    """Command template: the operation of a transfer and the geometry of a workgroup's tile.
 
     The walk is two-dimensional: ``outer_extent`` rows, ``stride`` atoms apart, of ``inner_extent``
     contiguous atoms. A workgroup at the matrix edge has ``outer_extent_edge`` rows, or rows of
-    ``inner_extent_edge`` atoms. Its wavefronts divide a row in parts of ``2**wave_inner_log2``
-    atoms and the rows in groups of ``wave_outer_extent``; wavefront ids count along the row first.
-    ``waves[inner_edge * 2 + outer_edge]`` is the number of wavefronts that write at all.
-    ``group_log2``: that many workgroups (a power of two) trigger together. ``atom_offset`` is added
-    to an address to make it the receiver's, modulo the address space. It reads nothing outside
-    ``region``.
+    ``inner_extent_edge`` atoms. Its wavefronts divide a row into parts of ``2**wave_inner_log2``
+    atoms and the rows into groups of ``wave_outer_extent``; wavefront ids count along the row
+    first. ``waves[inner_edge * 2 + outer_edge]`` is the number of wavefronts that write. Groups of
+    ``2**group_log2`` workgroups trigger together. The receiver's address is the local address plus
+    ``atom_offset``, modulo the address space. The command reads only atoms of ``region``.
     """
     return data.StructLayout(
         {
@@ -95,6 +95,7 @@ def CommandEntry(p: T3Parameters):
 
 
 def MapConfiguration(p: T3Parameters):
+    """Address map of a context: regions, ranges and commands."""
     return data.StructLayout(
         {
             "regions": data.ArrayLayout(RegionEntry(p), p.regions),
@@ -105,12 +106,12 @@ def MapConfiguration(p: T3Parameters):
 
 
 def LaunchConfiguration(p: T3Parameters):
-    """The dispatch order, and the flow control that rests on it.
+    """Configuration of a launch: dispatch order and flow control.
 
-    ``shift`` takes a dispatch index to the downstream GPU's dispatch index of the same workgroup.
-    Dispatch indices from ``tracked_first`` to ``tracked_end - 1`` are updated here; the ones before
-    leave by remote_map. ``generation`` is the launch's on all GPUs, ``epoch`` its tag in this GPU's
-    memory.
+    ``shift`` is the difference between a workgroup's dispatch index here and on the downstream GPU.
+    Dispatch indices from ``tracked_first`` to ``tracked_end - 1`` are updated here; lower ones
+    leave by remote_map. ``generation`` numbers the launch on all GPUs, ``epoch`` tags its data in
+    this GPU's memory.
     """
     return data.StructLayout(
         {
@@ -130,24 +131,24 @@ def LaunchConfiguration(p: T3Parameters):
 
 
 def AddressSpace(p: T3Parameters):
-    """The address space whose stores and packets are a context's, if ``enable``, and the one that
-    it sends to."""
+    """Address spaces of a context: the ``local`` one, whose stores and packets belong to the
+    context if ``enable`` is set, and the ``remote`` one, to which it sends."""
     return data.StructLayout({"enable": 1, "local": p.context_bits, "remote": p.context_bits})
 
 
 def Inbound():
-    """Which packets a context takes: by the number of the GPU that sends them, those that are only
-    to be written and updates; and updates by their operation and their type. A bit for each."""
+    """Inbound filter of a context: one bit for each GPU that may send stores, each GPU that may
+    send updates, each operation of an update and each data type of an update."""
     sources = 1 << SOURCE_BITS
     return data.StructLayout({"stores": sources, "updates": sources, "ops": 4, "dtypes": 4})
 
 
 def ContextView(p: T3Parameters):
-    """What the channels know of a context. Updates are let through for dispatch indices from
-    ``oldest`` to ``credit_limit - 1``; while it is ``aborting``, all of its traffic is dropped.
+    """State of a context as the channels see it.
 
-    ``launched``: there was a launch since the last abort. ``former``: and one before it, whose
-    copies may still come.
+    Updates pass for dispatch indices from ``oldest`` to ``credit_limit - 1``. While the context is
+    ``aborting``, all of its traffic is dropped. ``launched`` is set if a launch began since the
+    last abort, and ``former`` describes the launch before it, whose copies may still arrive.
     """
     return data.StructLayout(
         {
@@ -165,16 +166,16 @@ def ContextView(p: T3Parameters):
 
 
 def ArbiterConfiguration(p: T3Parameters):
-    """Policy of the arbiter.
+    """Configuration of the arbiter.
 
-    MCA lets communication pass while the DRAM queue holds fewer than a threshold of entries. With
+    MCA lets communication pass while the DRAM queue holds fewer entries than a threshold. With
     ``automatic`` the threshold follows the occupancy averaged over the first
-    ``2**measure_log2`` cycles after the start: at least ``cuts[2]`` gives ``levels[2]``, else at
-    least ``cuts[1]`` gives ``levels[1]``, else at least ``cuts[0]`` gives ``levels[0]``, else
-    there is no limit. Level 127 means no limit.
+    ``2**measure_log2`` cycles after the start. From ``cuts[2]`` on, the threshold is ``levels[2]``;
+    otherwise from ``cuts[1]`` on, ``levels[1]``; otherwise from ``cuts[0]`` on, ``levels[0]``;
+    otherwise there is no limit. Level 127 means no limit.
 
-    For CRITICAL ``threshold`` is what MCA's is while communication has time, and ``cuts[2]`` the
-    mean occupancy from which the memory itself holds communication up.
+    CRITICAL uses ``threshold`` as MCA does while communication is not urgent, and ``cuts[2]`` as
+    the occupancy at which the memory counts as full.
     """
     return data.StructLayout(
         {

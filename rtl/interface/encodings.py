@@ -1,4 +1,4 @@
-"""Codes of the fields, each defined once and shared by all blocks."""
+"""Encodings of fields, each defined once and shared by all blocks."""
 
 from amaranth.lib import enum
 
@@ -10,6 +10,7 @@ __all__ = [
     "ErrorCode",
     "Granularity",
     "InjectTarget",
+    "NO_LIMIT",
     "Operation",
     "Origin",
     "PacketKind",
@@ -33,7 +34,7 @@ class Origin(enum.Enum, shape=1):
 
 class StoreKind(enum.Enum, shape=1):
     STORE = 0
-    END_OF_TILE = 1  # a wavefront's last word: how many atoms its tile has
+    END_OF_TILE = 1  # end-of-tile marker: the number of atoms of a wavefront's tile
 
 
 class PacketKind(enum.Enum, shape=1):
@@ -42,16 +43,16 @@ class PacketKind(enum.Enum, shape=1):
 
 
 class Action(enum.Enum, shape=2):
-    """What becomes of a store into a range of dispatch indices."""
+    """Action on a store into a range of dispatch indices."""
 
     NONE = 0
-    REMOTE = 1  # remote_map: leaves over the link
-    DMA = 2  # dma_map: update here, the complete tile goes on by DMA
-    OWN = 3  # update here, the complete tile stays
+    REMOTE = 1  # remote_map: the store leaves over the link
+    DMA = 2  # dma_map: the store updates memory here, DMA sends the complete tile
+    OWN = 3  # own_map: the store updates memory here, the complete tile stays
 
 
 class Target(enum.Enum, shape=2):
-    """Where a classified store goes."""
+    """Destination of a classified store."""
 
     WRITE = 0
     UPDATE = 1
@@ -77,7 +78,7 @@ class Granularity(enum.Enum, shape=1):
 
 
 class Policy(enum.Enum, shape=3):
-    """Arbitration policies: each has a file in :mod:`rtl.channel.arbitration`."""
+    """Arbitration policy; each one has a file in :mod:`rtl.channel.arbitration`."""
 
     ROUND_ROBIN = 0
     COMPUTE_FIRST = 1
@@ -86,59 +87,63 @@ class Policy(enum.Enum, shape=3):
     MCA_PAPER = 4
 
 
+NO_LIMIT = 127
+"""Threshold of the arbiter above every occupancy of the DRAM queue."""
+
+
 class ErrorCode(enum.Enum, shape=5):
     NONE = 0
-    STORE_LATE = 1  # a local update to a tile that is already complete
+    STORE_LATE = 1  # a local update of a tile that is already complete
     STORE_AHEAD = 2  # a local update beyond the credit window
     PACKET_UNMAPPED = 3  # a packet outside every region, range or context
     PACKET_LATE = 4
     PACKET_AHEAD = 5
     SET_FULL = 6
     ZERO_THRESHOLD = 7  # an end-of-tile marker that announces no atom
-    SECOND_END_OF_TILE = 8
+    DUPLICATE_END_OF_TILE = 8
     OVERRUN = 9  # more updates than the tile has
     COUNT_OVERFLOW = 10
-    TIMEOUT = 11  # for the programmed time no tile completed, or something was left in the end
-    TRACKER_CORRUPT = 12  # an entry in the tile's set was lost to wrong bits
-    TRIGGER_CORRUPT = 13  # a count, or a command of the trigger unit
-    LINK_DOWN = 14  # no progress on a link for its bounded time
-    LINK_RESET = 15  # the other side of a link began anew: what was on the link is lost
-    DMA_OUTSIDE = 16  # atoms that a command may not read: outside its region
+    TIMEOUT = 11  # no tile completed, or the launch did not drain, within the programmed time
+    TRACKER_CORRUPT = 12  # an entry in the tile's set was lost to bit errors
+    TRIGGER_CORRUPT = 13  # a count or a command of the trigger unit was lost to bit errors
+    LINK_DOWN = 14  # no progress on a link for its time-out
+    LINK_RESET = 15  # the other side of a link was reset: packets in flight are lost
+    DMA_OUT_OF_REGION = 16  # a command would read atoms outside its region
     PACKET_MISMATCH = 17  # an update of another operation or type than the range's command
-    PACKET_STALE = 18  # a packet of another launch than the one that runs
+    PACKET_STALE = 18  # a packet of another launch than the current one
     STORE_STALE = 19
-    PACKET_FORBIDDEN = 20  # the context takes no such packets of that GPU
-    PEER_ABORTED = 21  # the downstream GPU has given up this launch
+    PACKET_FORBIDDEN = 20  # the context's inbound filter rejects the packet
+    PEER_ABORTED = 21  # the downstream GPU aborted this launch
 
 
 class InjectTarget(enum.Enum, shape=3):
-    """A kind of memory with check bits."""
+    """Kind of memory with check bits, as the target of an injection."""
 
     NONE = 0
     TRACKER = 1  # entries of a tracker bank
     TILES = 2  # a context's counts of complete tiles
-    GROUPS = 3  # its counts of complete workgroups
-    COMMANDS = 4  # its commands that are ready
+    GROUPS = 3  # a context's counts of complete workgroups
+    COMMANDS = 4  # a context's ready commands
     ISSUE_ACKS = 5  # issue acknowledgements that wait in a channel
 
 
 class ConfigurationError(enum.Enum, shape=4):
-    """Why a table entry, a copy or a launch was refused."""
+    """Reason for which a table entry, a copy or a launch is refused."""
 
     NONE = 0
     UNKNOWN_INDEX = 1
     MISALIGNED = 2
-    OUT_OF_SPACE = 3
+    ADDRESS_OUT_OF_RANGE = 3
     EMPTY = 4
     OVERLAP = 5
     REGION_DISABLED = 6
     REGION_IN_USE = 7
     QUEUE_FULL = 8
-    IN_USE = 9  # a launch is pending, or an abort is not over
-    LAUNCH_RANGE = 10  # the launch's workgroups or dispatch indices contradict each other
-    WINDOW = 11  # a window of 0, or one that the hardware has no room for
-    EPOCH = 12  # no epoch is left until the memory is scrubbed
-    LOCKED = 13  # the register is for privileged software
+    IN_USE = 9  # a launch is pending, or an abort is in progress
+    LAUNCH_RANGE = 10  # the launch's workgroups or dispatch indices are inconsistent
+    WINDOW = 11  # a window of 0, or one larger than the hardware supports
+    EPOCH = 12  # no epoch is left until software clears the epoch tags in memory
+    LOCKED = 13  # the register is locked for unprivileged software
 
 
 CODES = (
@@ -152,4 +157,4 @@ CODES = (
     ConfigurationError,
     InjectTarget,
 )
-"""Of the register fields that hold a code."""
+"""Encodings of the register fields that hold a code."""

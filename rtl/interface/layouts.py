@@ -1,8 +1,8 @@
 """Payloads of the streams, each defined once and shared by all blocks.
 
 Addresses are in atoms. A *dispatch index* is a workgroup's position in the dispatch order of the
-GPU that holds the tile: ``(workgroup - first_workgroup) mod workgroups``. An *owner* is the number
-of the context that something belongs to; with one context it has no bits.
+GPU that holds the tile: ``(workgroup - first_workgroup) mod workgroups``. The *owner* of a payload
+is the number of its context; with one context it has no bits.
 """
 
 from amaranth.lib import data
@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 
-_ISSUE_ACK_COUNT_BITS = 4  # updates of a tile that pass the tracker's front as one: at most 15
+_ISSUE_ACK_COUNT_BITS = 4  # at most 15 updates of a tile are merged into one tracker event
 
 
 def _atoms(p: T3Parameters):
@@ -42,21 +42,21 @@ def _atoms(p: T3Parameters):
 
 
 def _data(p: T3Parameters):
-    """An atom's data in 64-bit words, or nothing."""
+    """Data of an atom in 64-bit words; empty in hardware without data."""
     return data.ArrayLayout(64, p.atom_bytes // 8 if p.with_data else 0)
 
 
 def ReadRequest(p: T3Parameters):
-    """A read that missed in the L2; ``tag`` comes back with the data."""
+    """Read that missed in the L2; ``tag`` returns with the data."""
     return data.StructLayout({"atom": _atoms(p), "tag": p.tag_bits})
 
 
 def StoreRequest(p: T3Parameters):
-    """A store of one atom, or a wavefront's end-of-tile marker.
+    """Store of one atom, or end-of-tile marker of a wavefront.
 
-    ``tile_atoms``, ``outer_edge`` and ``inner_edge`` count for an end-of-tile marker only: the
-    number of atoms that the wavefront really wrote in the channels served here, and whether its
-    workgroup lies at the matrix edge in the direction of the DMA walk's rows or along its runs.
+    ``tile_atoms``, ``outer_edge`` and ``inner_edge`` are valid in an end-of-tile marker only: the
+    number of atoms that the wavefront wrote in the channels served here, and whether its workgroup
+    lies at the matrix edge across the rows of the DMA walk or along them.
     """
     return data.StructLayout(
         {
@@ -75,11 +75,12 @@ def StoreRequest(p: T3Parameters):
 
 
 def Location(p: T3Parameters):
-    """Where a store or a packet belongs: ``region`` if ``mapped``, ``dispatch_index`` if ``valid``.
+    """Result of the address lookup of a store or a packet.
 
-    ``valid`` implies ``mapped``, and that the owner's launch has the workgroup. ``counted``: it is
-    mapped, and its context was not aborting when it came. If it is mapped only, it belongs to what
-    was aborted.
+    ``region`` is meaningful if ``mapped``, ``dispatch_index`` if ``valid``. ``valid`` implies
+    ``mapped``, and that the owner's launch includes the workgroup. ``counted`` is set if the
+    request is mapped and its context was not aborting when it arrived; a request that is mapped but
+    not counted belongs to an aborted launch.
     """
     return data.StructLayout(
         {
@@ -94,7 +95,7 @@ def Location(p: T3Parameters):
 
 
 def Classified(p: T3Parameters):
-    """A store after the address map's lookup."""
+    """Store after the lookup in the address map."""
     return data.StructLayout(
         {
             "target": Target,
@@ -116,7 +117,7 @@ def Classified(p: T3Parameters):
 
 
 def Packet(p: T3Parameters):
-    """One atom for the link; ``atom`` is an address of the receiver."""
+    """Packet of one atom for the link; ``atom`` is an address of the receiver."""
     return data.StructLayout(
         {
             "kind": PacketKind,
@@ -133,16 +134,16 @@ def Packet(p: T3Parameters):
 
 
 def LinkPacket(p: T3Parameters):
-    """A packet on the link, with the number of the GPU that sends it."""
+    """Packet on the link, with the number of the sending GPU."""
     return data.StructLayout({"source": SOURCE_BITS, **Packet(p).members})
 
 
 def DramRequest(p: T3Parameters):
-    """An access for the DRAM queue.
+    """Access for the DRAM queue.
 
-    ``tag`` is a compute read's tag or a DMA read's egress slot. The queue gives ``owner``,
-    ``dispatch_index`` and ``wavefront`` back in the issue acknowledgement of an update or of a
-    communication write.
+    ``tag`` is the tag of a compute read or the egress slot of a DMA read. The queue returns
+    ``owner``, ``dispatch_index`` and ``wavefront`` in the issue acknowledgement of an update or of
+    a communication write.
     """
     return data.StructLayout(
         {
@@ -161,9 +162,9 @@ def DramRequest(p: T3Parameters):
 
 
 def IssueAck(p: T3Parameters):
-    """The DRAM issued an update, or a write of the communication stream.
+    """Issue acknowledgement: the DRAM issued an update or a write of the communication stream.
 
-    From then on no later read can overtake it.
+    No later read can overtake an issued access.
     """
     return data.StructLayout(
         {
@@ -177,11 +178,12 @@ def IssueAck(p: T3Parameters):
 
 
 def ReadReturn(p: T3Parameters):
+    """Data of a DMA read for its egress slot."""
     return data.StructLayout({"slot": p.egress_bits, "data": _data(p)})
 
 
 def NmcRequest(p: T3Parameters):
-    """An update at its memory bank. ``stored_epoch`` is the tag kept beside the stored atom."""
+    """Update at its memory bank; ``stored_epoch`` is the tag beside the stored atom."""
     return data.StructLayout(
         {
             "stored": _data(p),
@@ -195,11 +197,12 @@ def NmcRequest(p: T3Parameters):
 
 
 def NmcResult(p: T3Parameters):
+    """Result of an update, with the epoch tag to store beside it."""
     return data.StructLayout({"value": _data(p), "epoch": EPOCH_BITS})
 
 
 def TileUpdates(p: T3Parameters):
-    """Issued updates of one tile: how many, at least one, and the smallest of their atoms."""
+    """Issued updates of one tile: their number, at least one, and their smallest atom address."""
     return data.StructLayout(
         {
             "atom": _atoms(p),
@@ -212,8 +215,7 @@ def TileUpdates(p: T3Parameters):
 
 
 def TrackerInput(p: T3Parameters):
-    """One event of a tile: ``count`` issued updates, or (``end``) its wavefront's end-of-tile
-    marker.
+    """Tracker event of a tile: ``count`` issued updates, or, with ``end``, an end-of-tile marker.
 
     ``count`` and ``atom`` are 0 in an end-of-tile marker.
     """
@@ -233,7 +235,7 @@ def TrackerInput(p: T3Parameters):
 
 
 def Completion(p: T3Parameters):
-    """A tile is complete; ``start`` is the smallest atom address that was seen."""
+    """Completion of a tile; ``start`` is the smallest atom address of its updates."""
     return data.StructLayout(
         {
             "owner": p.owner_bits,
@@ -247,9 +249,9 @@ def Completion(p: T3Parameters):
 
 
 def ReadyCommand(p: T3Parameters):
-    """A DMA command whose trigger condition holds.
+    """DMA command whose trigger condition holds.
 
-    ``last`` marks the last one of its workgroup, which gives back a credit of the command queue.
+    ``last`` marks the last command of its workgroup, which returns a credit of the command queue.
     """
     return data.StructLayout(
         {
@@ -265,15 +267,15 @@ def ReadyCommand(p: T3Parameters):
 
 
 def Copy(p: T3Parameters):
-    """A plain copy that software starts: the command and its region, as they were then, and where
-    it begins."""
+    """Copy that software starts: its first atom, and the command and the region as they were when
+    the copy was started."""
     return data.StructLayout(
         {"command": CommandEntry(p), "region": RegionEntry(p), "start": _atoms(p)}
     )
 
 
 def Segment(p: T3Parameters):
-    """Consecutive atoms of one tile in one channel, for that channel's DMA lane.
+    """Segment: consecutive atoms of one tile in one channel, for the DMA lane of the channel.
 
     Atom ``i`` of the segment belongs to wavefront
     ``wavefront + ((offset + i) >> wave_inner_log2)``.
@@ -291,18 +293,18 @@ def Segment(p: T3Parameters):
             "kind": PacketKind,
             "op": Operation,
             "dtype": Datatype,
-            "atom_offset": _atoms(p),  # from an atom here to where it goes, at the receiver
+            "atom_offset": _atoms(p),  # from a local address to the receiver's
         }
     )
 
 
 def ErrorReport(p: T3Parameters):
-    """What went wrong, for which tile, and where.
+    """Error report: the error code, its tile and its location.
 
     ``dispatch_index`` is a workgroup id for errors of packets and of the DMA engine. ``atom`` is
-    that of the store, the packet or the segment, ``source`` the GPU that sent the packet,
-    ``channel`` the one of the store, the packet or the acknowledgement; each is 0 where there is
-    none. ``stray``: it is no context's, but the GPU's.
+    the address of the store, the packet or the segment, ``source`` the GPU that sent the packet,
+    ``channel`` the channel of the store, the packet or the acknowledgement; each is 0 where it does
+    not apply. ``unowned`` is set if the error belongs to no context and is reported to the GPU.
     """
     return data.StructLayout(
         {
@@ -313,6 +315,6 @@ def ErrorReport(p: T3Parameters):
             "atom": _atoms(p),
             "source": SOURCE_BITS,
             "channel": range(p.channels),
-            "stray": 1,
+            "unowned": 1,
         }
     )

@@ -28,7 +28,7 @@ __all__ = [
 
 
 class ErrorSignature(wiring.Signature):
-    """An error in this cycle, combinational."""
+    """Error of the current cycle, combinational."""
 
     def __init__(self, p: T3Parameters):
         super().__init__({"valid": Out(1), "report": Out(ErrorReport(p))})
@@ -40,32 +40,32 @@ class ChannelSignature(wiring.Signature):
     Members
     -------
     reads, stores : In(stream)
-        From the compute units, by way of the L2.
+        Reads and stores of the compute units, from the L2.
     link_in, link_out : stream
-        Packets from the upstream GPU, and to the downstream one.
+        Packets from the upstream GPU, and to the downstream GPU.
     link_owner : Out
         Context of the packet at ``link_out``.
-    link_room : In(contexts)
-        At the end of the link there is room for four packets of the context; without it, at most
-        as many still come.
+    link_space : In(contexts)
+        The receiver has space for four packets of the context. After it falls, at most four more
+        packets are sent.
     link_down, link_reset : In(1)
-        In this cycle an endpoint of the channel's link reports that. Each is reported once to the
-        GPU; if the same comes again before that, it is one.
-    stores_room : Out(contexts)
-        There is room for eight stores of the context that leave over the link. More of them may
-        hold up the stores of all contexts.
+        An endpoint of the channel's link reports this error in this cycle. The GPU is notified
+        once; repetitions before that are merged.
+    store_space : Out(contexts)
+        There is space for eight stores of the context that leave over the link. Stores beyond that
+        may block the stores of all contexts.
     dram : Out(stream)
         Accesses for the DRAM queue.
     occupancy : In(7)
-        Entries of that queue.
+        Entries of the DRAM queue.
     issue_acks : In(stream)
-        Issued updates and communication writes.
+        Issue acknowledgements of updates and communication writes.
     returns : In(stream)
-        Data of DMA reads; always taken.
+        Data of DMA reads; always accepted.
     stored : Out(32)
-        Communication writes issued so far.
+        Number of issued communication writes.
     nmc_in, nmc_out : stream
-        The reduce unit's ends, with ``with_data`` only. Always taken.
+        Requests to and results of the reduce unit, with ``with_data`` only. Always accepted.
     """
 
     def __init__(self, p: T3Parameters):
@@ -75,10 +75,10 @@ class ChannelSignature(wiring.Signature):
             "link_in": In(stream.Signature(LinkPacket(p))),
             "link_out": Out(stream.Signature(LinkPacket(p))),
             "link_owner": Out(p.owner_bits),
-            "link_room": In(p.contexts),
+            "link_space": In(p.contexts),
             "link_down": In(1),
             "link_reset": In(1),
-            "stores_room": Out(p.contexts),
+            "store_space": Out(p.contexts),
             "dram": Out(stream.Signature(DramRequest(p))),
             "occupancy": In(7),
             "issue_acks": In(stream.Signature(IssueAck(p))),
@@ -99,29 +99,29 @@ class ContextSignature(wiring.Signature):
     Members
     -------
     credit_limit_in, credit_limit_out : credit_limit_bits
-        Admission of the downstream GPU, and this GPU's for its upstream one.
+        Credit limit of the downstream GPU, and credit limit for the upstream GPU.
     generation_in : In
-        Of the launch that ``credit_limit_in`` is of.
+        Generation of the launch to which ``credit_limit_in`` belongs.
     generation : Out
-        Of the launch that runs: the limits given out, and what is sent for new tiles, are its.
+        Generation of the current launch, to which the limits and packets of new tiles belong.
     aborted_in, aborted : In(1), Out(1)
-        The downstream GPU, or this one, has given up the launch of its generation before that was
-        done, and has begun no other since.
+        The downstream GPU (``aborted_in``) or this GPU (``aborted``) aborted the launch of its
+        generation before the launch was done, and has begun no other launch since.
     dispatch_limit : Out(credit_limit_bits)
         Workgroups of smaller dispatch indices may be dispatched.
     dispatched, finished : In(credit_limit_bits)
-        Workgroups of the kernel that the dispatcher has given out, and that have ended: T3 has
-        taken all of their stores. They guide the arbiters, and no launch begins before all
-        workgroups of the one before have ended.
+        Numbers of the kernel's workgroups that were dispatched, and that finished: T3 has accepted
+        all of their stores. The arbiters use both, and a launch begins only after all workgroups of
+        the launch before have finished.
     kernel_generation : In
-        Of the kernel's launch.
+        Generation of the kernel's launch.
     tiles : Out(32)
         Complete tiles since reset.
     done, idle : Out(1)
-        Every tracked tile is complete; nothing of a mapped buffer is under way in T3 or at the
-        DRAM, no tile has an entry, and no DMA work is left.
+        ``done``: every tracked tile is complete. ``idle``: no access of a mapped buffer is
+        outstanding in T3 or at the DRAM, no tile has an entry, and no DMA work is left.
     irq : Out(1)
-        Something that interrupts is pending; see ``INTERRUPTS``.
+        An enabled interrupt is pending; see ``INTERRUPTS``.
     """
 
     def __init__(self, p: T3Parameters):
@@ -157,7 +157,7 @@ class T3Signature(wiring.Signature):
     tick : In(1)
         The GPU's timebase: high in one cycle of every 64 (``TICK_CYCLES``).
     irq : Out(1)
-        Something that interrupts and is no context's is pending; see ``GPU_INTERRUPTS``.
+        An enabled interrupt of no context is pending; see ``GPU_INTERRUPTS``.
     """
 
     def __init__(self, p: T3Parameters):

@@ -1,4 +1,4 @@
-"""The clock by which the hardware tells how long something takes."""
+"""Timebase of the hardware, for timeouts and measurements."""
 
 __all__ = ["TICK_CYCLES"]
 

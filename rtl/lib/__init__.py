@@ -1,1 +1,1 @@
-"""Parts that several blocks are made of."""
+"""Building blocks that several hardware blocks share."""

@@ -1,4 +1,4 @@
-"""An increment without a carry through all bits."""
+"""Incrementer without a carry chain through all bits."""
 
 from amaranth.hdl import Cat, Const, Mux, Value
 
@@ -8,7 +8,7 @@ _BLOCK_BITS = 8
 
 
 def increment(value: Value) -> Value:
-    """``value + 1``, modulo two to its width, by blocks that are incremented side by side."""
+    """Compute ``value + 1``, modulo two to its width, in blocks of bits side by side."""
     blocks, carry = [], Const(1, 1)
     for low in range(0, len(value), _BLOCK_BITS):
         block = value[low : low + _BLOCK_BITS]

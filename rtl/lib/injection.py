@@ -1,4 +1,4 @@
-"""Wrong bits in a memory with check bits, on demand: software sees that they are found."""
+"""Injection of bit errors into a memory with check bits, to test error detection."""
 
 from amaranth.hdl import Cat, Module
 from amaranth.lib import wiring
@@ -6,22 +6,22 @@ from amaranth.lib.wiring import In, Out
 
 __all__ = ["FLIPPED_BITS", "InjectSignature", "Injector"]
 
-FLIPPED_BITS = 2  # the lowest ones of the word, if both are wrong
+FLIPPED_BITS = 2  # the lowest bits of a word, both for a double-bit error
 
 
 class InjectSignature(wiring.Signature):
-    """From the registers to a memory.
+    """Injection port, from the registers to a memory.
 
     Members
     -------
     set : Out(1)
-        Strobe: from the next cycle on the memory is armed if ``select`` is on, and is not if it is
-        off.
+        Strobe: from the next cycle on, the memory is armed if ``select`` is high, and disarmed if
+        ``select`` is low.
     select : Out(1)
     double : Out(1)
-        Two bits, not one.
+        Inject a double-bit error instead of a single-bit error.
     armed : In(1)
-        A register.
+        An injection waits for the next write. Register.
     """
 
     def __init__(self):
@@ -29,7 +29,7 @@ class InjectSignature(wiring.Signature):
 
 
 class Injector(wiring.Component):
-    """Says which bits of the next word are written wrong.
+    """Injector: selects the bits that are inverted in the next word written.
 
     Members
     -------
@@ -37,10 +37,9 @@ class Injector(wiring.Component):
     write : In(1)
         A word is written in this cycle.
     flips : Out
-        Its lowest bits that are turned: registers, so that no path to the memory is longer by more
-        than the turn. A word that is written while one is on ends the injection.
-    awake : Out(1)
-        See :func:`~rtl.lib.sleep.may_sleep`.
+        Inversion mask for the lowest bits of the word. Registers, so that injection adds only one
+        exclusive-or to the path into the memory. A write with a bit of the mask set ends the
+        injection.
     """
 
     def __init__(self):
@@ -49,7 +48,7 @@ class Injector(wiring.Component):
                 "port": In(InjectSignature()),
                 "write": In(1),
                 "flips": Out(FLIPPED_BITS),
-                "awake": Out(1),
+                "clock_enable": Out(1),
             }
         )
 
@@ -58,7 +57,7 @@ class Injector(wiring.Component):
         port, flips = self.port, self.flips
         m.d.comb += [
             port.armed.eq(flips[0]),
-            self.awake.eq(port.set | (self.write & flips.any())),
+            self.clock_enable.eq(port.set | (self.write & flips.any())),
         ]
         with m.If(port.set):
             m.d.sync += flips.eq(Cat(port.select, port.select & port.double))

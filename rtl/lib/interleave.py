@@ -1,4 +1,4 @@
-"""Which channel holds an atom."""
+"""Address interleaving: mapping from atoms to memory channels."""
 
 from amaranth.hdl import Cat, Const, Value
 
@@ -12,18 +12,20 @@ CHANNEL_POLYNOMIALS = {
     7: 0b10000011,
     8: 0b100011101,
 }
-"""By channel bits, a polynomial over GF(2): bit *i* is the coefficient of x^i. Up to 32 channels it
-is x^bits + 1, which makes the remainder the exclusive-or of all groups of channel bits; beyond, the
-smallest primitive one, since the rows of a tile would keep to some of so many channels."""
+"""Polynomial over GF(2) for each number of channel bits; bit *i* is the coefficient of x^i.
+
+Up to 32 channels the polynomial is x^bits + 1, so the remainder is the exclusive-or of all groups
+of channel bits. For more channels it is the smallest primitive polynomial, because with x^bits + 1
+the rows of a tile would use only some of the channels."""
 
 
 def check_channels(p: T3Parameters) -> None:
-    """See that every channel has an atom.
+    """Check that every channel has an atom.
 
     Raises
     ------
     ValueError
-        If an address is too short for that.
+        If an address is too short to reach every channel.
     """
     least = (p.atom_bytes * p.interleave_atoms * p.system_channels - 1).bit_length()
     if p.address_bits < least:
@@ -34,11 +36,12 @@ def check_channels(p: T3Parameters) -> None:
 
 
 def channel_of(p: T3Parameters, atom: Value) -> Value:
-    """Channel of an atom address: the remainder of its bits above the interleave offset, read as a
-    polynomial over GF(2), by that of the number of channels (Rau, ISCA 1991).
+    """Compute the channel of an atom address.
 
-    Any run of as many address bits as a channel has then reaches all channels, so no stride that is
-    a power of two keeps to some.
+    The address bits above the interleave offset are a polynomial over GF(2). The channel is the
+    remainder of its division by the polynomial of the number of channels (Rau, ISCA 1991). Any
+    group of consecutive address bits as wide as a channel number reaches all channels, so every
+    power-of-two stride uses all of them.
     """
     offset_bits = (p.interleave_atoms - 1).bit_length()
     channel_bits = (p.system_channels - 1).bit_length()
@@ -53,7 +56,7 @@ def channel_of(p: T3Parameters, atom: Value) -> Value:
 
 
 def _remainders(degree: int, count: int) -> list[int]:
-    """Of x^0, x^1, ... by the polynomial of that degree."""
+    """Divide x^0, x^1, ... by the channel polynomial of a degree; return the remainders."""
     remainders = [1]
     while len(remainders) < count:
         following = remainders[-1] << 1

@@ -1,6 +1,6 @@
-"""Which memories become macros."""
+"""Threshold between SRAM macros and flip-flops."""
 
 __all__ = ["MEMORY_ROWS"]
 
 MEMORY_ROWS = 16
-"""A memory of so many rows or more is an SRAM macro, one of fewer is made of flip-flops."""
+"""Least number of rows of an SRAM macro; a smaller memory is made of flip-flops."""

@@ -1,5 +1,4 @@
-# amaranth: UnusedElaboratable=no
-"""A long queue, in a memory that is read in one cycle and gives in the next."""
+"""Long queue in a synchronous memory."""
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import stream, wiring
@@ -12,46 +11,42 @@ __all__ = ["MemoryQueue"]
 
 
 class MemoryQueue(wiring.Component):
-    """First-in first-out queue whose oldest payload is read ahead, into the memory's register.
+    """First-in first-out queue whose oldest payload is prefetched into the memory's output
+    register.
 
-    What comes into an empty queue is visible two cycles later. Neither ``i.ready`` nor ``o.valid``
-    depends combinationally on an input.
+    A payload that enters an empty queue is visible two cycles later. Neither ``i.ready`` nor
+    ``o.valid`` depends combinationally on an input.
 
     Parameters
     ----------
     shape : :class:`~amaranth.hdl.ShapeLike`
         Payload.
     depth : int
-        Payloads, the one that was read ahead among them; at least 2.
+        Payloads, including the prefetched one; at least 2.
     split : bool
-        In two halves with one port each: half the area, if each has rows enough for a macro. Then
-        nothing is read ahead in a cycle in which a payload comes and ``stored`` is even: it waits
-        for that one cycle. One comes and one goes per cycle all the same.
+        Split the memory into two halves with a single port each, which halves the area if each half
+        has enough rows for a macro. A prefetch then waits for one cycle if a payload arrives while
+        ``stored`` is even. The queue still takes and gives one payload per cycle.
 
     Members
     -------
     i, o : stream
     level : Out
         Payloads in the queue.
-    awake : Out(1)
-        See :func:`~rtl.lib.sleep.may_sleep`.
 
     Attributes
     ----------
-    Proofs and benches may read these; nothing outside drives them.
+    For proofs and benches to read, never to drive.
 
     storage : SplitMemory or TwoPortMemory
-        All payloads but the one that was read ahead. Its rows are where the next one goes, and the
-        next to be read is.
+        All payloads except the prefetched one. Its row inputs are the write and read pointers.
     capacity : int
-        Payloads for which there is room in ``storage``.
+        Payloads that fit into ``storage``.
     stored : Signal
-        Those that are in it.
+        Payloads in ``storage``.
 
     Raises
     ------
-    TypeError
-        If ``depth`` is not an integer.
     ValueError
         If ``depth`` is less than 2.
     """
@@ -67,7 +62,7 @@ class MemoryQueue(wiring.Component):
                 "i": In(stream.Signature(shape)),
                 "o": Out(stream.Signature(shape)),
                 "level": Out(range(depth + 1)),
-                "awake": Out(1),
+                "clock_enable": Out(1),
             }
         )
         if split:
@@ -87,7 +82,7 @@ class MemoryQueue(wiring.Component):
             storage.write.eq(self.i.valid & self.i.ready),
             storage.write_data.eq(self.i.p),
             storage.read.eq((stored != 0) & (~self.o.valid | self.o.ready)),
-            self.awake.eq(storage.awake | (self.o.valid & self.o.ready)),
+            self.clock_enable.eq(storage.clock_enable | (self.o.valid & self.o.ready)),
         ]
         for row, moves in ((storage.write_row, put), (storage.read_row, reads)):
             pointer = Signal(range(storage.depth))

@@ -1,4 +1,4 @@
-"""Sums over several cycles, in halves: the carry between them waits for the next cycle."""
+"""Multi-cycle sums in two halves: the carry between the halves is added in the next cycle."""
 
 from amaranth.hdl import Cat, Const, Value
 from amaranth.lib import data
@@ -7,12 +7,12 @@ __all__ = ["Halves", "add", "carry_save", "join"]
 
 
 def Halves(width: int):
-    """A value whose upper half still lacks a carry."""
+    """Layout of a value whose upper half still lacks a carry."""
     return data.StructLayout({"low": width // 2, "carry": 1, "high": width - width // 2})
 
 
 def add(halves: data.View, b: Value) -> Value:
-    """The halves of ``halves + b``, modulo two to the width."""
+    """Compute the halves of ``halves + b``, modulo two to the width."""
     half = len(halves.low)
     low = (halves.low + b[:half])[: half + 1]
     high = (halves.high + b[half:] + halves.carry)[: len(halves.high)]
@@ -20,12 +20,12 @@ def add(halves: data.View, b: Value) -> Value:
 
 
 def join(halves: data.View) -> Value:
-    """The value."""
+    """Add the pending carry, and return the whole value."""
     return Cat(halves.low, (halves.high + halves.carry)[: len(halves.high)])
 
 
 def carry_save(a: Value, b: Value, c: Value) -> tuple[Value, Value]:
-    """Two values whose sum is that of three, modulo two to the width of the first; without a carry
-    through the bits."""
+    """Reduce three addends to two with the same sum, modulo two to the width of the first, without
+    a carry chain."""
     carries = (a & b) | (a & c) | (b & c)
     return (a ^ b ^ c)[: len(a)], Cat(Const(0, 1), carries)[: len(a)]

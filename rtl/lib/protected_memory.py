@@ -1,5 +1,4 @@
-# amaranth: UnusedElaboratable=no
-"""A memory whose words are kept with check bits."""
+"""Memory with check bits, scrubbing and error injection."""
 
 from amaranth.hdl import Cat, Module, Mux, Shape, Signal, Value
 from amaranth.lib import wiring
@@ -7,19 +6,21 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from .injection import Injector, InjectSignature
-from .patrol import Patrol
+from .scrubber import Scrubber
 from .secded import SecdedCheck, code_word, encode
 
 __all__ = ["ProtectedMemory"]
 
 
 class ProtectedMemory(wiring.Component):
-    """One word is read and one written per cycle. A read does not see the write in its cycle.
+    """Memory with check bits: one read and one write per cycle.
+
+    A read does not see a write of the same cycle.
 
     Parameters
     ----------
     shape : :class:`~amaranth.hdl.ShapeLike`
-        Of a word.
+        Word.
     depth : int
         Words, at least 2.
 
@@ -27,33 +28,31 @@ class ProtectedMemory(wiring.Component):
     -------
     read_address, read : In
     o : Out(shape)
-        In the cycle after ``read``. One wrong bit is corrected; with ``lost`` it means nothing.
+        Word, in the cycle after ``read``, with a single-bit error corrected. Invalid with ``lost``.
     corrected, lost : Out(1)
-        Of ``o``: one bit was wrong, more were.
+        ``o`` had a single-bit error; ``o`` had an uncorrectable error.
     write_address, write, i : In
     inject : In(:class:`InjectSignature`)
-        The next word that is written gets wrong bits.
-    patrol : In(1)
-        Strobe: a step of the walk over all words is due (:class:`Patrol`).
-    patrolled : Out(1)
-        In this cycle the walk writes a corrected word.
-    awake : Out(1)
-        See :func:`~rtl.lib.sleep.may_sleep`.
+        Injects bit errors into the next word written.
+    scrub : In(1)
+        Strobe: a step of the scrubber is due (:class:`Scrubber`).
+    scrub_corrected : Out(1)
+        The scrubber writes a corrected word in this cycle.
 
     Attributes
     ----------
-    Proofs and benches may read these; nothing outside drives them.
+    For proofs and benches to read, never to drive.
 
     words : Memory
-        The words, with their check bits.
+        Words with their check bits.
     read_port, write_port : ReadPort, WritePort
-        Of ``words``.
+        Ports of ``words``.
     injector : Injector
-    walk : Patrol
+    walk : Scrubber
     written : Signal
         The traffic wrote in the last cycle.
     fixed : Signal
-        With ``walk.holds``: what the walk writes.
+        With ``walk.holds``: the corrected word that the scrubber writes.
     """
 
     def __init__(self, shape, *, depth: int):
@@ -69,15 +68,15 @@ class ProtectedMemory(wiring.Component):
                 "write": In(1),
                 "i": In(shape),
                 "inject": In(InjectSignature()),
-                "patrol": In(1),
-                "patrolled": Out(1),
-                "awake": Out(1),
+                "scrub": In(1),
+                "scrub_corrected": Out(1),
+                "clock_enable": Out(1),
             }
         )
         self.words = Memory(shape=code_word(shape), depth=depth, init=[])
         self.read_port, self.write_port = self.words.read_port(), self.words.write_port()
         self.injector = Injector()
-        self.walk = Patrol(depth)
+        self.walk = Scrubber(depth)
         self.written = Signal()
         self.fixed = Signal(Shape.cast(shape).width, reset_less=True)
 
@@ -95,11 +94,11 @@ class ProtectedMemory(wiring.Component):
         with m.If(walk.looks):
             m.d.sync += fixed.eq(check.o)
         m.d.comb += [
-            walk.step.eq(self.patrol),
+            walk.step.eq(self.scrub),
             walk.free.eq(~self.read),
             walk.correctable.eq(check.corrected),
             walk.disturbed.eq(self.write | written),
-            self.patrolled.eq(walk.holds & ~self.write),
+            self.scrub_corrected.eq(walk.holds & ~self.write),
         ]
         m.d.comb += [
             read.addr.eq(Mux(self.read, self.read_address, walk.row)),
@@ -114,6 +113,8 @@ class ProtectedMemory(wiring.Component):
             Value.cast(write.data.word).eq(word ^ Mux(self.write, injector.flips, 0)),
             write.data.check.eq(encode(word)),
             injector.write.eq(self.write),
-            self.awake.eq(Cat(read.en, write.en, written, walk.awake, injector.awake).any()),
+            self.clock_enable.eq(
+                Cat(read.en, write.en, written, walk.clock_enable, injector.clock_enable).any()
+            ),
         ]
         return m

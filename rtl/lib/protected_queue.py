@@ -1,5 +1,4 @@
-# amaranth: UnusedElaboratable=no
-"""A long queue, in a memory with check bits."""
+"""Long queue in a memory with check bits."""
 
 from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import stream, wiring
@@ -14,10 +13,10 @@ __all__ = ["ProtectedQueue"]
 
 
 class ProtectedQueue(wiring.Component):
-    """First-in first-out queue whose payloads are in a memory, and corrected on their way out.
+    """First-in first-out queue in a memory whose payloads are corrected as they leave it.
 
-    What comes into an empty queue is visible three cycles later. A payload with one wrong bit is
-    corrected, one with more is dropped.
+    A payload that enters an empty queue is visible three cycles later. A payload with a single-bit
+    error is corrected, a payload with an uncorrectable error is dropped.
 
     Parameters
     ----------
@@ -31,26 +30,24 @@ class ProtectedQueue(wiring.Component):
     i, o : stream
         ``i.ready`` and ``o.valid`` are registers.
     empty : Out(1)
-        Nothing is here.
+        The queue holds no payload.
     corrected, lost : Out(1)
-        In this cycle, a payload was corrected, or dropped.
+        In this cycle a payload was corrected; a payload was dropped.
     suspect : Out(shape)
-        With ``lost``: the payload as far as it can be read.
+        With ``lost``: the dropped payload as it was read, with its errors.
     inject : In(:class:`InjectSignature`)
-        The next payload that comes gets wrong bits.
-    awake : Out(1)
-        See :func:`~rtl.lib.sleep.may_sleep`.
+        Injects bit errors into the next payload.
 
     Attributes
     ----------
-    Proofs and benches may read these; nothing outside drives them.
+    For proofs and benches to read, never to drive.
 
     words : MemoryQueue
-        The payloads with their check bits.
+        Payloads with their check bits.
     check : SecdedCheck
-        Of the word that leaves ``words``.
+        Checker of the word that leaves ``words``.
     checked : Queue
-        The payloads behind it.
+        Corrected payloads.
     injector : Injector
     leaves : Signal
         A word leaves ``words``.
@@ -66,7 +63,7 @@ class ProtectedQueue(wiring.Component):
                 "lost": Out(1),
                 "suspect": Out(shape),
                 "inject": In(InjectSignature()),
-                "awake": Out(1),
+                "clock_enable": Out(1),
             }
         )
         self.words = MemoryQueue(code_word(shape).size, depth=depth, split=True)
@@ -99,6 +96,6 @@ class ProtectedQueue(wiring.Component):
             self.corrected.eq(self.leaves & check.corrected),
             self.lost.eq(self.leaves & check.lost),
             self.suspect.eq(check.i.word),
-            self.awake.eq(words.awake | checked.awake | injector.awake),
+            self.clock_enable.eq(words.clock_enable | checked.clock_enable | injector.clock_enable),
         ]
         return m

@@ -1,5 +1,4 @@
-# amaranth: UnusedElaboratable=no
-"""The queue that stands between any two stages of the hardware."""
+"""Queue between two stages of the hardware."""
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import stream, wiring
@@ -12,8 +11,8 @@ __all__ = ["Queue"]
 class Queue(wiring.Component):
     """First-in first-out queue of stream payloads.
 
-    What is taken in one cycle can leave in the next. Neither ``i.ready`` nor ``o.valid`` depends
-    combinationally on an input, and a full queue takes nothing even while it gives.
+    A payload can leave in the cycle after it arrived. Neither ``i.ready`` nor ``o.valid`` depends
+    combinationally on an input, so a full queue accepts no payload even while one leaves.
 
     Parameters
     ----------
@@ -26,26 +25,22 @@ class Queue(wiring.Component):
     -------
     i, o : stream
     drop : In(1)
-        What ``i`` offers does not count as put. It may come late in a cycle, since it need not
-        reach every bit of an entry.
+        Discard the payload at ``i`` as it is taken. It may arrive late in a cycle, since it gates
+        no bit of an entry.
     level : Out
         Entries in the queue.
-    awake : Out(1)
-        See :func:`~rtl.lib.sleep.may_sleep`.
 
     Attributes
     ----------
-    Proofs and benches may read these; nothing outside drives them.
+    For proofs and benches to read, never to drive.
 
     storage : Memory
-        The entries.
+        Entries.
     write, read : WritePort, ReadPort
-        Of ``storage``: their addresses are where the next entry goes, and the oldest one is.
+        Ports of ``storage``: their addresses are the positions of the next entry and of the oldest.
 
     Raises
     ------
-    TypeError
-        If ``depth`` is not an integer.
     ValueError
         If ``depth`` is less than 2.
     """
@@ -62,7 +57,7 @@ class Queue(wiring.Component):
                 "o": Out(stream.Signature(shape)),
                 "drop": In(1),
                 "level": Out(range(depth + 1)),
-                "awake": Out(1),
+                "clock_enable": Out(1),
             }
         )
         self.storage = Memory(shape=shape, depth=depth, init=[])
@@ -86,17 +81,17 @@ class Queue(wiring.Component):
             put.eq(self.i.valid & self.i.ready & ~self.drop),
             take.eq(self.o.valid & self.o.ready),
             write.data.eq(self.i.p),
-            # Also of what is dropped: the next one takes its place.
+            # A dropped payload is written as well: the next payload overwrites it.
             write.en.eq(self.i.valid & self.i.ready),
             self.o.p.eq(read.data),
-            self.awake.eq(write.en | take),
+            self.clock_enable.eq(write.en | take),
         ]
         for happens, address in ((put, write.addr), (take, read.addr)):
             pointer = Signal.like(address)
             m.d.comb += address.eq(pointer)
             with m.If(happens):
                 m.d.sync += pointer.eq(Mux(pointer == depth - 1, 0, pointer + 1))
-        # Whether something is dropped is known last.
+        # `drop` arrives last, so it only selects between two finished levels.
         m.d.sync += self.level.eq(
             Mux(put, self.level + ~take, self.level - take),
         )

@@ -1,5 +1,4 @@
-# amaranth: UnusedElaboratable=no
-"""Fair choice between streams."""
+"""Round-robin arbitration between streams."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
@@ -18,11 +17,11 @@ def _check_inputs(inputs):
 
 
 class Merge2(wiring.Component):
-    """Two streams into one: the stream that did not give last goes first.
+    """Two-input round-robin merge: the stream that did not send last has priority.
 
     ``o`` follows the inputs in the same cycle, one payload per cycle. ``ready`` of an input
     depends combinationally on both ``valid`` and on ``o.ready``; ``o.valid`` depends on the
-    inputs only. After reset ``a`` goes first.
+    inputs only. After reset ``a`` has priority.
 
     Parameters
     ----------
@@ -31,10 +30,10 @@ class Merge2(wiring.Component):
 
     Attributes
     ----------
-    Proofs and benches may read these; nothing outside drives them.
+    For proofs and benches to read, never to drive.
 
     last : Signal
-        ``b`` gave last.
+        ``b`` sent last.
     """
 
     def __init__(self, shape):
@@ -63,17 +62,17 @@ class Merge2(wiring.Component):
 
 
 def _blocked(m: Module, requests: Value, first: Value) -> Value:
-    """For each input whether a request stands before it, counting from ``first`` up and around.
+    """Compute, for each input, whether a request has priority over it, counting up from ``first``.
 
-    Spans before every input, twice as long in each step, so the depth is logarithmic: whether one
-    has a request, and whether it ends before ``first``.
+    The logic looks at spans before every input, twice as long in each step, so its depth is
+    logarithmic: whether a span has a request, and whether it ends before ``first``.
     """
     inputs = len(requests)
     spans = ~first
     blocked = spans & requests.rotate_left(1)
     length = 1
     while length < inputs - 1:
-        # Signals: an expression would hold each step's operands several times over.
+        # Signals keep each step's operands from being duplicated in the expression.
         open_spans, reached = Signal(inputs), Signal(inputs)
         m.d.comb += [open_spans.eq(spans), reached.eq(blocked)]
         blocked = reached | (open_spans & reached.rotate_left(length))
@@ -83,9 +82,9 @@ def _blocked(m: Module, requests: Value, first: Value) -> Value:
 
 
 class RoundRobinPick(wiring.Component):
-    """The first of ``inputs`` requests at or after a pointer, counting up and around.
+    """Round-robin arbiter: grants the first request at or after a pointer, with wrap-around.
 
-    Combinational; the pointer, 0 after reset, moves behind the granted one in a cycle with
+    Combinational. The pointer, 0 after reset, moves behind the granted request in a cycle with
     ``take``.
 
     Parameters
@@ -97,23 +96,21 @@ class RoundRobinPick(wiring.Component):
     -------
     requests : In(inputs)
     take : In(1)
-        The grant is made use of.
+        The grant is used.
     grant : Out(inputs)
-        The chosen request alone; 0 if there is none.
+        One-hot grant; 0 without a request.
 
     Attributes
     ----------
-    Proofs and benches may read these; nothing outside drives them.
+    For proofs and benches to read, never to drive.
 
     first : Signal
-        The pointer: one bit, of the request that goes first. Constant with one request.
+        One-hot pointer to the request with the highest priority. Constant with one request.
     one_hot : tuple of str
-        Members of which at most one bit is set, as the exported Verilog asserts.
+        Members that are one-hot or zero, as the exported Verilog asserts.
 
     Raises
     ------
-    TypeError
-        If ``inputs`` is not an integer.
     ValueError
         If ``inputs`` is less than 1.
     """
@@ -137,7 +134,7 @@ class RoundRobinPick(wiring.Component):
 
 
 class Merge(wiring.Component):
-    """Any number of streams into one, by :class:`RoundRobinPick`.
+    """Round-robin merge of any number of streams, by :class:`RoundRobinPick`.
 
     ``o`` follows the inputs in the same cycle, one payload per cycle. ``ready`` of an input
     depends combinationally on every ``valid`` and on ``o.ready``.
@@ -153,20 +150,16 @@ class Merge(wiring.Component):
     -------
     i : In(stream).array(inputs)
     o : Out(stream)
-    awake : Out(1)
-        See :func:`~rtl.lib.sleep.may_sleep`.
 
     Attributes
     ----------
-    Proofs and benches may read these; nothing outside drives them.
+    For proofs and benches to read, never to drive.
 
     pick : RoundRobinPick or None
-        The choice; there is none with one stream.
+        Arbiter; None with one stream.
 
     Raises
     ------
-    TypeError
-        If ``inputs`` is not an integer.
     ValueError
         If ``inputs`` is less than 1.
     """
@@ -177,7 +170,7 @@ class Merge(wiring.Component):
             {
                 "i": In(stream.Signature(shape)).array(inputs),
                 "o": Out(stream.Signature(shape)),
-                "awake": Out(1),
+                "clock_enable": Out(1),
             }
         )
         self.pick = RoundRobinPick(inputs) if inputs > 1 else None
@@ -194,7 +187,7 @@ class Merge(wiring.Component):
             pick.take.eq(self.o.ready),
             self.o.valid.eq(pick.requests.any()),
             self.o.p.eq(one_hot_select(pick.grant, (source.p for source in self.i))),
-            self.awake.eq(self.o.valid & self.o.ready),
+            self.clock_enable.eq(self.o.valid & self.o.ready),
         ]
         for source, grant in zip(self.i, pick.grant, strict=True):
             m.d.comb += source.ready.eq(self.o.ready & grant)

@@ -1,4 +1,4 @@
-"""Single error correction, double error detection for words in a memory."""
+"""Single-error correction and double-error detection (SECDED) for words in a memory."""
 
 from functools import cache
 from itertools import combinations, count
@@ -11,10 +11,10 @@ __all__ = ["SecdedCheck", "check_bits", "code_word", "encode"]
 
 
 def check_bits(width: int) -> int:
-    """Check bits for a word of ``width`` bits.
+    """Compute the number of check bits for a word of ``width`` bits.
 
-    The code needs a column of odd weight for every bit, all different: of *r* check bits
-    ``2**(r - 1)``, of which *r* are the check bits' own.
+    The code needs a distinct column of odd weight for every bit. With *r* check bits there are
+    ``2**(r - 1)`` such columns, and *r* of them belong to the check bits themselves.
     """
     if not isinstance(width, int) or width < 1:
         raise ValueError(f"Width must be a positive integer, not {width!r}")
@@ -23,10 +23,10 @@ def check_bits(width: int) -> int:
 
 @cache
 def _columns(width: int) -> tuple[int, ...]:
-    """Which check bits each bit of the word takes part in.
+    """Choose the column of each bit of the word: the check bits that cover it.
 
-    Odd weights, the lightest first and spread evenly over the check bits, as M. Y. Hsiao chose
-    them ("A class of optimal minimum odd-weight-column SEC-DED codes", IBM J. R&D 14, 1970).
+    Columns have odd weight, lightest first and spread evenly over the check bits (M. Y. Hsiao, "A
+    class of optimal minimum odd-weight-column SEC-DED codes", IBM J. R&D 14, 1970).
     """
     checks = check_bits(width)
     load = [0] * checks
@@ -34,7 +34,7 @@ def _columns(width: int) -> tuple[int, ...]:
     for weight in range(3, checks + 1, 2):
         left = list(combinations(range(checks), weight))
         while left and len(chosen) < width:
-            # The one that makes the fullest check bit least full.
+            # Choose the column that keeps the most loaded check bit least loaded.
             best = min(left, key=lambda rows: sorted((load[row] for row in rows), reverse=True))
             left.remove(best)
             chosen.append(sum(1 << row for row in best))
@@ -44,7 +44,7 @@ def _columns(width: int) -> tuple[int, ...]:
 
 
 def encode(word: Value) -> Value:
-    """The check bits of a word; 0 for a word that is 0."""
+    """Compute the check bits of a word; a zero word has zero check bits."""
     columns = _columns(len(word))
     return Cat(
         Cat(bit for bit, column in zip(word, columns, strict=True) if column >> row & 1).xor()
@@ -53,35 +53,36 @@ def encode(word: Value) -> Value:
 
 
 def code_word(shape) -> data.StructLayout:
-    """What a memory keeps of a ``word`` of this shape: the word and its ``check`` bits."""
+    """Layout of a memory word: ``word`` of a shape and its ``check`` bits."""
     return data.StructLayout({"word": shape, "check": check_bits(Shape.cast(shape).width)})
 
 
 class SecdedCheck(wiring.Component):
-    """Corrects a word read from a memory. Combinational.
+    """SECDED checker: corrects a word read from a memory. Combinational.
 
     Parameters
     ----------
     shape : :class:`~amaranth.hdl.ShapeLike`
-        Of the word.
+        Word.
 
     Members
     -------
     i : In(:func:`code_word`)
-        As it was read.
+        Code word as it was read.
     o : Out(shape)
-        The word, right if at most one bit of ``i`` is wrong.
+        Word, correct if ``i`` has at most a single-bit error.
     corrected : Out(1)
-        One bit of ``i`` was wrong.
+        ``i`` has a single-bit error.
     lost : Out(1)
-        More were: two always, of three or more some. ``o`` means nothing.
+        ``i`` has an uncorrectable error: every double-bit error, and some errors of more bits.
+        ``o`` is invalid.
 
     Attributes
     ----------
-    Proofs and benches may read these; nothing outside drives them.
+    For proofs and benches to read, never to drive.
 
     syndrome : Signal
-        By which check bits the word as read differs from its code; 0 if nothing is wrong.
+        Difference between the check bits as read and as computed; 0 without an error.
     """
 
     def __init__(self, shape):
@@ -94,8 +95,8 @@ class SecdedCheck(wiring.Component):
         read = Value.cast(self.i.word)
         syndrome = self.syndrome
         flips = Signal(len(read))
-        own = Signal()  # a check bit is wrong
-        # Simulators make a table of a case, where comparisons took a sixth of the time of a run.
+        own = Signal()  # the error is in a check bit
+        # Simulators turn the case into a table; comparisons took a sixth of a run's time.
         with m.Switch(syndrome):
             for index, column in enumerate(_columns(len(read))):
                 with m.Case(column):

@@ -1,4 +1,4 @@
-"""Selection, as deep as the logarithm of the number of choices."""
+"""Multiplexers and priority encoders of logarithmic depth."""
 
 from collections.abc import Iterable, Sequence
 from functools import reduce
@@ -10,21 +10,21 @@ __all__ = ["one_hot_first", "one_hot_select", "select_at"]
 
 
 def one_hot_first(requests: Value) -> Value:
-    """The lowest bit that is set, alone; 0 without one."""
+    """Isolate the lowest set bit; 0 without one."""
     return Cat(bit & ~requests[:index].any() for index, bit in enumerate(requests))
 
 
 def one_hot_select(one_hot: Value, values: Iterable[ValueLike]) -> Value:
-    """The value at the bit that is set; 0 without one."""
+    """Select the value at the set bit; 0 without one."""
     chosen = []
     for bit, value in zip(one_hot, values, strict=True):
         value = Value.cast(value)
-        # Not replicated: each copy of an expression would be hardware of its own in a simulation.
+        # Each replica of an expression would be evaluated separately in a simulation.
         chosen.append(Mux(bit, value, Const(0, len(value))))
-    # A choice that is 0 has no bits.
+    # Without values the result is 0.
     return reduce(or_, chosen, Const(0, 1))
 
 
 def select_at(index: Value, values: Sequence[ValueLike]) -> Value:
-    """The value at an index; 0 beyond the last."""
+    """Select the value at an index; 0 beyond the last."""
     return one_hot_select(Cat(index == number for number in range(len(values))), values)

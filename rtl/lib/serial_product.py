@@ -1,4 +1,4 @@
-"""Products whose bits come one after the other, the lowest first."""
+"""Bit-serial multiplier, lowest bit first."""
 
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import wiring
@@ -8,14 +8,14 @@ __all__ = ["SerialProduct"]
 
 
 class SerialProduct(wiring.Component):
-    """Multiplies a word by a number that comes bit by bit.
+    """Bit-serial multiplier of a word and a number that arrives bit by bit.
 
-    Sums and carries are kept apart, so no carry goes further than a bit in a cycle.
+    Sums and carries are kept apart (carry-save), so a carry moves by one bit in a cycle.
 
     Parameters
     ----------
     width : int
-        Of the word.
+        Width of the word.
 
     Members
     -------
@@ -24,9 +24,9 @@ class SerialProduct(wiring.Component):
     bit : In(1)
         Bit *i* of the number, *i* steps after ``clear``; 0 beyond its end.
     step : In(1)
-        The next cycle has the next bit. Without it nothing changes.
+        The next cycle has the next bit. Without ``step`` the state is kept.
     clear : In(1)
-        The next cycle has bit 0 of a new product; wins over ``step``.
+        The next cycle has bit 0 of a new product; overrides ``step``.
     o : Out(1)
         Bit *i* of the product, in the same cycle.
 
@@ -35,12 +35,10 @@ class SerialProduct(wiring.Component):
     For proofs and benches to read, never to drive.
 
     sums, carries : Signal
-        Their sum is what the product has beyond the bits that were given.
+        Carry-save form of the product's bits above those already output.
 
     Raises
     ------
-    TypeError
-        If ``width`` is not an integer.
     ValueError
         If ``width`` is less than 1.
     """

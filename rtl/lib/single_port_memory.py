@@ -1,5 +1,4 @@
-# amaranth: UnusedElaboratable=no
-"""A memory with one port, which either writes or reads."""
+"""Single-port memory, which either writes or reads in a cycle."""
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
@@ -10,12 +9,12 @@ __all__ = ["SinglePortMemory"]
 
 
 class SinglePortMemory(wiring.Component):
-    """An SRAM with one port: half the area of one that writes and reads in the same cycle.
+    """Single-port SRAM: half the area of an SRAM that writes and reads in the same cycle.
 
     Parameters
     ----------
     shape : :class:`~amaranth.hdl.ShapeLike`
-        Of a row.
+        Row.
     depth : int
         Rows.
 
@@ -25,9 +24,9 @@ class SinglePortMemory(wiring.Component):
         Never both in one cycle.
     write_address, read_address : In
     i : In(shape)
-        What is written.
+        Data to write.
     o : Out(shape)
-        What was read last, from the next cycle on.
+        Data of the last read, from the cycle after it on.
 
     Attributes
     ----------

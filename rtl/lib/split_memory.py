@@ -1,5 +1,4 @@
-# amaranth: UnusedElaboratable=no
-"""A memory that is written and read in the same cycle, of halves with a single port each."""
+"""Memory with one write and one read per cycle, made of two single-port halves."""
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
@@ -11,28 +10,27 @@ __all__ = ["SplitMemory"]
 
 
 class SplitMemory(wiring.Component):
-    """Even rows are in one half, odd rows in the other.
+    """Memory with even rows in one single-port half and odd rows in the other.
 
-    Where rows follow each other, who waits once for the same half is in the other one from then on:
-    one write and one read per cycle, at half the area of cells with two ports.
+    If writes and reads each go through consecutive rows, a read that waits once for its half uses
+    the other half than the writes from then on. So the memory performs one write and one read per
+    cycle, at half the area of two-port cells.
 
     Parameters
     ----------
     shape : :class:`~amaranth.hdl.ShapeLike`
-        Of a row.
+        Row.
     depth : int
         Rows; even, at least 4.
 
     Members
     -------
     write : In(1)
-        Write ``write_data`` into ``write_row``. It goes before a read.
+        Write ``write_data`` into ``write_row``. A write has priority over a read.
     read : In(1)
-        Read ``read_row``, if that is in the half that is not written.
+        Read ``read_row``, if it is in the half that is not written.
     reads : Out(1)
-        It is read. ``data`` has it from the next cycle on, until another one is read.
-    awake : Out(1)
-        See :func:`~rtl.lib.sleep.may_sleep`.
+        The row is read. ``data`` holds it from the next cycle on, until the next read.
 
     Attributes
     ----------
@@ -44,8 +42,6 @@ class SplitMemory(wiring.Component):
 
     Raises
     ------
-    TypeError
-        If ``depth`` is not an integer.
     ValueError
         If ``depth`` is odd or less than 4.
     """
@@ -64,7 +60,7 @@ class SplitMemory(wiring.Component):
                 "read_row": In(range(depth)),
                 "reads": Out(1),
                 "data": Out(shape),
-                "awake": Out(1),
+                "clock_enable": Out(1),
             }
         )
         self.depth = depth
@@ -86,7 +82,7 @@ class SplitMemory(wiring.Component):
         m.d.comb += [
             self.reads.eq(self.read & ~(self.write & (self.write_row[0] == self.read_row[0]))),
             self.data.eq(Mux(was_odd, odd_half.o, even_half.o)),
-            self.awake.eq(self.write | self.read),
+            self.clock_enable.eq(self.write | self.read),
         ]
         with m.If(self.reads):
             m.d.sync += was_odd.eq(self.read_row[0])

@@ -1,5 +1,4 @@
-# amaranth: UnusedElaboratable=no
-"""A memory that is written and read in the same cycle, in any rows."""
+"""Memory with one write and one read per cycle, in any rows."""
 
 from amaranth.hdl import Module
 from amaranth.lib import wiring
@@ -10,12 +9,14 @@ __all__ = ["TwoPortMemory"]
 
 
 class TwoPortMemory(wiring.Component):
-    """What :class:`~rtl.lib.split_memory.SplitMemory` does, of any depth and without a wait.
+    """Two-port memory with the ports of :class:`~rtl.lib.split_memory.SplitMemory`.
+
+    It has any depth, and a read never waits.
 
     Parameters
     ----------
     shape : :class:`~amaranth.hdl.ShapeLike`
-        Of a row.
+        Row.
     depth : int
         Rows.
 
@@ -24,9 +25,7 @@ class TwoPortMemory(wiring.Component):
     write, read : In(1)
         Write ``write_data`` into ``write_row``; read ``read_row``.
     reads : Out(1)
-        It is read: always. ``data`` has it from the next cycle on, until another one is read.
-    awake : Out(1)
-        See :func:`~rtl.lib.sleep.may_sleep`.
+        The row is read, as always. ``data`` holds it from the next cycle on, until the next read.
 
     Attributes
     ----------
@@ -46,7 +45,7 @@ class TwoPortMemory(wiring.Component):
                 "read_row": In(range(depth)),
                 "reads": Out(1),
                 "data": Out(shape),
-                "awake": Out(1),
+                "clock_enable": Out(1),
             }
         )
         self.depth = depth
@@ -65,6 +64,6 @@ class TwoPortMemory(wiring.Component):
             read.addr.eq(self.read_row),
             self.reads.eq(self.read),
             self.data.eq(read.data),
-            self.awake.eq(self.write | self.read),
+            self.clock_enable.eq(self.write | self.read),
         ]
         return m

@@ -1,4 +1,4 @@
-"""A counter whose carries are short."""
+"""Wide counter with short carry chains."""
 
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import wiring
@@ -10,30 +10,22 @@ _BLOCK_BITS = 8
 
 
 class WideCounter(wiring.Component):
-    """Counts cycles with ``step``; wraps at its width.
+    """Counter of cycles with ``step``; wraps at its width.
 
-    Each block of bits has a register that tells that they are all ones, so a carry goes through no
-    more bits than a block has.
-
-    Parameters
-    ----------
-    width : int
+    Each block of bits has a register that flags that its bits are all ones, so a carry chain is no
+    longer than a block.
 
     Members
     -------
     step : In(1)
         Count this cycle.
     clear : In(1)
-        Back to 0; wins over ``step``.
+        Reset the count to 0; overrides ``step``.
     o : Out(width)
-        A register.
-    awake : Out(1)
-        See :func:`~rtl.lib.sleep.may_sleep`.
+        Count. Register.
 
     Raises
     ------
-    TypeError
-        If ``width`` is not an integer.
     ValueError
         If ``width`` is less than 1.
     """
@@ -43,7 +35,7 @@ class WideCounter(wiring.Component):
             raise TypeError(f"Width must be an integer, not {width!r}")
         if width < 1:
             raise ValueError(f"Width must be at least 1, not {width!r}")
-        super().__init__({"step": In(1), "clear": In(1), "o": Out(width), "awake": Out(1)})
+        super().__init__({"step": In(1), "clear": In(1), "o": Out(width), "clock_enable": Out(1)})
 
     def elaborate(self, platform):
         m = Module()
@@ -63,5 +55,5 @@ class WideCounter(wiring.Component):
                 with m.If(self.clear):
                     m.d.sync += full.eq(0)
                 full_below.append(full)
-        m.d.comb += self.awake.eq(self.step | (self.clear & Cat(self.o, *full_below).any()))
+        m.d.comb += self.clock_enable.eq(self.step | (self.clear & Cat(self.o, *full_below).any()))
         return m

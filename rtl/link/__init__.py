@@ -1,1 +1,1 @@
-"""The physical link: sequence numbers, CRC, credits and replay."""
+"""Physical link: sequence numbers, CRC, credits and replay."""

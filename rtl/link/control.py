@@ -1,4 +1,4 @@
-"""Control words: they go between the packets, so they stay in order with them."""
+"""Control words, which are sent between the packets and in order with them."""
 
 from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
@@ -7,51 +7,49 @@ from amaranth.lib.wiring import In, Out
 from .layouts import Control, Item, SessionState
 from .parameters import LinkParameters
 
-__all__ = ["ControlListener", "ControlTeller"]
+__all__ = ["ControlReceiver", "ControlSender"]
 
 
-class ControlTeller(wiring.Component):
-    """Puts a context's control word between the packets when it has changed.
+class ControlSender(wiring.Component):
+    """Control sender: inserts a context's control word between the packets when it has changed.
 
-    Contexts take turns; one without news takes a cycle while another one has some. A word that
-    changes in cycle *t* is at ``o`` in *t + 2* at the earliest, so it never goes before a packet
-    that was taken in *t* or earlier.
+    Contexts take turns; a context without a change takes a cycle while another context has one. A
+    word that changes in cycle *t* is at ``o`` in *t + 2* at the earliest, so it never overtakes a
+    packet that was taken in *t* or earlier.
 
     Parameters
     ----------
     shape : :class:`~amaranth.hdl.ShapeLike`
-        Of a packet.
+        Packet.
     word : :class:`~amaranth.hdl.ShapeLike`
-        Of a context.
-    link : :class:`LinkParameters`
+        Control word of a context.
 
     Members
     -------
     packets : In(stream)
-        ``ready`` depends on ``o.ready``.
-    tell : In(array of ``word``)
-        Of each context. That it is 0 is known after reset.
+        Packets; ``ready`` depends on ``o.ready``.
+    words : In(array of ``word``)
+        Control word of each context. After reset the receiver assumes 0.
     o : Out(stream of :class:`Item`)
-        What is offered may change until it is taken. Between two words ``control_interval - 1``
-        packets at least are taken, or could have been.
+        Packets and control words. The payload may change until it is taken. Between two words there
+        are at least ``control_interval - 1`` cycles in which a packet is taken or could be taken.
 
-    awake : Out(1)
-        See :func:`~rtl.lib.sleep.may_sleep`.
 
     Attributes
     ----------
     For proofs to read, never to drive.
 
     latest : Signal
-        ``tell`` of the last cycle.
+        ``words`` of the last cycle.
     known : Signal
-        The words that went last.
+        Words that were sent last.
     turn : Signal
-        Context that is looked at, or whose word is to go.
+        Context that is checked, or whose word is sent.
     goes : Signal
         A word is at ``o`` in this cycle.
     places : Signal
-        Packets since a word that were taken, or could have been, ``control_interval - 1`` at most.
+        Cycles since the last word in which a packet was taken or could be taken, at most
+        ``control_interval - 1``.
     """
 
     def __init__(self, shape, word, link: LinkParameters):
@@ -60,9 +58,9 @@ class ControlTeller(wiring.Component):
         super().__init__(
             {
                 "packets": In(stream.Signature(shape)),
-                "tell": In(words),
+                "words": In(words),
                 "o": Out(stream.Signature(Item(shape))),
-                "awake": Out(1),
+                "clock_enable": Out(1),
             }
         )
         self._control = Control(word, link)
@@ -80,14 +78,14 @@ class ControlTeller(wiring.Component):
         moves_on, has_news = Signal(), Signal()
         m.d.comb += [
             has_news.eq(self.latest.as_value() != self.known.as_value()),
-            self.awake.eq(
+            self.clock_enable.eq(
                 has_news
                 | goes
-                | (self.latest.as_value() != self.tell.as_value())
+                | (self.latest.as_value() != self.words.as_value())
                 | (self.o.ready & ~places.all())
             ),
             control.session.eq(SessionState.OPEN),
-            control.told.eq(1),
+            control.has_word.eq(1),
             control.context.eq(turn),
             control.word.eq(self.latest[turn]),
             self.packets.ready.eq(self.o.ready & ~goes),
@@ -97,7 +95,7 @@ class ControlTeller(wiring.Component):
                 Mux(goes, control.as_value(), Value.cast(self.packets.p))
             ),
         ]
-        m.d.sync += self.latest.eq(self.tell)
+        m.d.sync += self.latest.eq(self.words)
         with m.If(goes):
             with m.If(self.o.ready):
                 m.d.comb += moves_on.eq(1)
@@ -114,26 +112,25 @@ class ControlTeller(wiring.Component):
         return m
 
 
-class ControlListener(wiring.Component):
-    """Takes the control words from between the packets, each in its turn.
+class ControlReceiver(wiring.Component):
+    """Control receiver: extracts the control words from between the packets, in order.
 
     Parameters
     ----------
     shape : :class:`~amaranth.hdl.ShapeLike`
-        Of a packet.
+        Packet.
     word : :class:`~amaranth.hdl.ShapeLike`
-        Of a context.
-    link : :class:`LinkParameters`
+        Control word of a context.
 
     Members
     -------
     i : In(stream of :class:`Item`)
-        ``ready`` depends on ``o.ready``.
+        Packets and control words; ``ready`` depends on ``o.ready``.
     o : Out(stream)
-        The packets.
-    told : Out(array of ``word``)
-        Of each context, 0 after reset. A register: it has a word in the cycle after the one in
-        which that was taken, before any packet that followed it.
+        Packets.
+    words : Out(array of ``word``)
+        Control word of each context, 0 after reset. Register: holds a word from the cycle after the
+        word was taken, before any packet that follows the word.
     """
 
     def __init__(self, shape, word, link: LinkParameters):
@@ -142,7 +139,7 @@ class ControlListener(wiring.Component):
             {
                 "i": In(stream.Signature(Item(shape))),
                 "o": Out(stream.Signature(shape)),
-                "told": Out(data.ArrayLayout(word, link.contexts)),
+                "words": Out(data.ArrayLayout(word, link.contexts)),
             }
         )
 
@@ -156,5 +153,5 @@ class ControlListener(wiring.Component):
             self.i.ready.eq(self.o.ready | item.control),
         ]
         with m.If(self.i.valid & item.control):
-            m.d.sync += self.told[control.context].eq(control.word)
+            m.d.sync += self.words[control.context].eq(control.word)
         return m

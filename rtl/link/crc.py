@@ -1,4 +1,4 @@
-"""CRC-32C of a whole word at once."""
+"""CRC-32C of a whole word in one step."""
 
 import heapq
 from functools import lru_cache
@@ -10,16 +10,16 @@ from amaranth.lib.wiring import In, Out
 __all__ = ["CRC_BITS", "CrcTree"]
 
 CRC_BITS = 32
-_POLYNOMIAL = 0x82F63B78  # 0x1EDC6F41 with its lowest power in the highest bit
+_POLYNOMIAL = 0x82F63B78  # 0x1EDC6F41, bit-reversed
 _ONES = (1 << CRC_BITS) - 1
-# Sharing saves half of the gates and more; deeper sums would save little and lengthen the path.
+# Sharing saves more than half of the gates; deeper sums would save little and lengthen the path.
 _SHARED_LEVELS = 4
 
 
 class CrcTree(wiring.Component):
-    """The CRC-32C of a word, bit 0 first; that of iSCSI (RFC 3720, B.4) if it is whole bytes.
+    """CRC-32C of a word, bit 0 first; for whole bytes, the CRC of iSCSI (RFC 3720, B.4).
 
-    Combinational, of exclusive ors only.
+    Combinational, a tree of exclusive-or gates.
 
     Parameters
     ----------
@@ -33,8 +33,6 @@ class CrcTree(wiring.Component):
 
     Raises
     ------
-    TypeError
-        If ``width`` is not an integer.
     ValueError
         If ``width`` is less than 1.
     """
@@ -59,7 +57,7 @@ class CrcTree(wiring.Component):
 
 
 def _sum(terms, output):
-    """Sum by a tree of pairs, as ``output`` nests them."""
+    """Build the sum of an output as a tree of pairs."""
     if output == ():
         return Const(0, 1)
     if isinstance(output, tuple):
@@ -68,7 +66,7 @@ def _sum(terms, output):
 
 
 def _columns(width: int) -> tuple[list[int], int]:
-    """What each bit of a word does to the CRC, and the CRC of zeros."""
+    """Compute the effect of each bit of a word on the CRC, and the CRC of a zero word."""
     columns = []
     register = _POLYNOMIAL
     for _ in range(width):
@@ -86,10 +84,10 @@ def _shift(register: int) -> int:
 
 @lru_cache(maxsize=8)
 def _network(width: int):
-    """Pairs of terms to share, and of each output its terms, nested in pairs.
+    """Find pairs of terms to share, and the terms of each output, nested in pairs.
 
-    The pair that most outputs have in common becomes a term of its own, until none is in two
-    (Paar, "Optimized arithmetic for Reed-Solomon encoders", ISIT 1997).
+    The pair that most outputs have in common becomes a term of its own, until no pair is in two
+    outputs (Paar, "Optimized arithmetic for Reed-Solomon encoders", ISIT 1997).
     """
     columns, constant = _columns(width)  # grows by the shared terms
     levels = [0] * width
@@ -126,7 +124,7 @@ def _network(width: int):
 
 
 def _nest(terms: list[tuple[int, int]]):
-    """Terms with their levels, in pairs so that the sum has the fewest levels."""
+    """Nest terms in pairs so that their sum has the fewest levels."""
     if not terms:
         return ()
     order = [(level, index, term) for index, (level, term) in enumerate(sorted(terms))]

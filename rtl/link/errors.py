@@ -1,4 +1,4 @@
-"""What the channels' link endpoints report, until the GPU's log has it."""
+"""Pending errors of the channels' link endpoints."""
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import wiring
@@ -13,32 +13,27 @@ __all__ = ["LinkErrors"]
 
 
 class LinkErrors(wiring.Component):
-    """Tells them one by one, so that links which fail together are all counted.
+    """Serialiser of link errors: reports them one by one, so that simultaneous errors are all
+    counted.
 
-    Lowest channel first, ``LINK_DOWN`` before ``LINK_RESET``. What comes in a cycle is told in the
-    next one at the earliest.
-
-    Parameters
-    ----------
-    p : T3Parameters
+    The lowest channel has priority, and ``LINK_DOWN`` before ``LINK_RESET``. An error is reported
+    at least one cycle after it occurs.
 
     Members
     -------
     down, reset : In(channels)
-        Of each channel's link.
+        Errors of each channel's link.
     hold : In(1)
-        Another error is told in this cycle.
+        Another error is reported in this cycle.
     error : Out(:class:`ErrorSignature`)
-        Of no context. Depends on ``hold``.
-    awake : Out(1)
-        See :func:`~rtl.lib.sleep.may_sleep`.
+        Error of no context. Depends on ``hold``.
 
     Attributes
     ----------
     For proofs to read, never to drive.
 
     waiting : Signal
-        Two bits for each channel: its ``LINK_DOWN``, its ``LINK_RESET``.
+        Pending errors, two bits per channel: ``LINK_DOWN`` and ``LINK_RESET``.
     """
 
     def __init__(self, p: T3Parameters):
@@ -48,7 +43,7 @@ class LinkErrors(wiring.Component):
                 "reset": In(p.channels),
                 "hold": In(1),
                 "error": Out(ErrorSignature(p)),
-                "awake": Out(1),
+                "clock_enable": Out(1),
             }
         )
         self.waiting = Signal(2 * p.channels)
@@ -66,8 +61,8 @@ class LinkErrors(wiring.Component):
                 Mux(Cat(first[1::2]).any(), ErrorCode.LINK_RESET, ErrorCode.LINK_DOWN)
             ),
             error.report.channel.eq(one_hot_select(first, channels)),
-            error.report.stray.eq(1),
-            self.awake.eq(waiting.any() | comes.any()),
+            error.report.unowned.eq(1),
+            self.clock_enable.eq(waiting.any() | comes.any()),
         ]
         m.d.sync += waiting.eq((waiting & ~Mux(self.hold, 0, first)) | comes)
         return m

@@ -1,5 +1,4 @@
-# amaranth: UnusedElaboratable=no
-"""Check bits of flits: made before the physical link, looked at behind it."""
+"""CRC of flits: generated in front of the physical link, checked behind it."""
 
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import stream, wiring
@@ -13,22 +12,19 @@ __all__ = ["FlitCheck", "FlitStamp"]
 
 
 class FlitStamp(wiring.Component):
-    """Gives each flit its check bits. What is taken in cycle *t* is at ``o`` in *t + 2*.
+    """CRC generator: appends the CRC to each flit, with a latency of two cycles.
 
-    Both stages move whenever the last one is free, so ``i.ready`` depends on ``o.ready``.
+    Both stages advance whenever the last one is free, so ``i.ready`` depends on ``o.ready``.
 
     Parameters
     ----------
     shape : :class:`~amaranth.hdl.ShapeLike`
-        Of a packet.
-    link : :class:`LinkParameters`
+        Packet.
 
     Members
     -------
     i : In(stream of :class:`FlitBody`)
     o : Out(stream of :class:`Flit`)
-    awake : Out(1)
-        See :func:`~rtl.lib.sleep.may_sleep`.
     """
 
     def __init__(self, shape, link: LinkParameters):
@@ -37,7 +33,7 @@ class FlitStamp(wiring.Component):
             {
                 "i": In(stream.Signature(self._body)),
                 "o": Out(stream.Signature(Flit(shape, link))),
-                "awake": Out(1),
+                "clock_enable": Out(1),
             }
         )
 
@@ -51,7 +47,7 @@ class FlitStamp(wiring.Component):
             self.i.ready.eq(self.o.ready | ~self.o.valid),
             crc.i.eq(body),
             self.o.p.eq(stamped),
-            self.awake.eq(self.i.ready & (self.i.valid | valid | self.o.valid)),
+            self.clock_enable.eq(self.i.ready & (self.i.valid | valid | self.o.valid)),
         ]
         with m.If(self.i.ready):
             m.d.sync += [
@@ -66,22 +62,19 @@ class FlitStamp(wiring.Component):
 
 
 class FlitCheck(wiring.Component):
-    """Looks at each flit's check bits. What arrives in cycle *t* is at ``o`` in *t + 3*.
+    """CRC checker of flits, with a latency of three cycles.
 
     Parameters
     ----------
     shape : :class:`~amaranth.hdl.ShapeLike`
-        Of a packet.
-    link : :class:`LinkParameters`
+        Packet.
 
     Members
     -------
     i : In(stream of :class:`Flit`)
-        Always taken.
+        Flits, always accepted.
     o : Out(stream of :class:`CheckedFlit`)
-        Always taken.
-    awake : Out(1)
-        See :func:`~rtl.lib.sleep.may_sleep`.
+        Checked flits, always accepted.
     """
 
     def __init__(self, shape, link: LinkParameters):
@@ -90,7 +83,7 @@ class FlitCheck(wiring.Component):
             {
                 "i": In(stream.Signature(self._flit, always_ready=True)),
                 "o": Out(stream.Signature(CheckedFlit(shape, link), always_ready=True)),
-                "awake": Out(1),
+                "clock_enable": Out(1),
             }
         )
 
@@ -106,7 +99,7 @@ class FlitCheck(wiring.Component):
         m.d.comb += [
             crc.i.eq(flit.body),
             self.o.p.eq(checked),
-            self.awake.eq(self.i.valid | valid.any() | self.o.valid),
+            self.clock_enable.eq(self.i.valid | valid.any() | self.o.valid),
         ]
         m.d.sync += [
             valid.eq(Cat(self.i.valid, valid[0])),

@@ -1,5 +1,4 @@
-# amaranth: UnusedElaboratable=no
-"""A channel's packets over a link, with numbers, replay memory and credits of their own."""
+"""Flow of a channel over a link, with its own sequence numbers, replay memory and credits."""
 
 from dataclasses import replace
 
@@ -9,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 
 from rtl.lib.memory_queue import MemoryQueue
 
-from .control import ControlListener, ControlTeller
+from .control import ControlReceiver, ControlSender
 from .layouts import CheckedFlit, Control, FlowFlit, Item, ReverseState, SessionState
 from .parameters import LinkParameters
 from .receiver import LinkReceiver
@@ -17,51 +16,49 @@ from .sender import LinkSender
 
 __all__ = ["LinkFlow"]
 
-_WORDS = 16  # in the memories of a direction without packets
+_WORDS = 16  # depth of the memories of a direction that carries only control words
 
 
 class LinkFlow(wiring.Component):
-    """Makes flits of a channel's packets, and packets of its flits.
+    """Flow of a channel: turns packets into flits, and flits into packets.
 
-    It shares the endpoint with other channels' flows, and nothing else: what it waits for and what
-    it sends again holds up none of them.
+    Flows share only the endpoint: neither waiting nor replay of a flow blocks another flow.
 
     Parameters
     ----------
     shape : :class:`~amaranth.hdl.ShapeLike`
-        Of a packet.
+        Packet.
     word : :class:`~amaranth.hdl.ShapeLike`
-        Of a context.
-    link : :class:`LinkParameters`
+        Control word of a context.
     sends, receives : bool
-        Packets go, packets come.
+        The flow sends packets; the flow receives packets.
     has_words : bool
-        Control words go where packets come from, and come from where packets go.
+        Control words travel against the direction of packets.
 
     Members
     -------
     open : In(1)
-        There is a session. Without one it forgets all but the packet that ``o`` offers.
+        A session is open. Otherwise the flow is reset, except for the packet at ``o``.
     packets : In(stream)
-        Taken in a session only.
+        Packets to send, accepted in a session only.
     o : Out(stream)
-    tell, told : In, Out(array of ``word``)
+        Received packets.
+    local_words, peer_words : In, Out(array of ``word``)
+        See :class:`ControlSender` and :class:`ControlReceiver`.
     remind : In(1)
-        Say once more how things stand.
+        Report the state once more.
     rest : In(1)
         No flow of the endpoint has an item to send.
     flit : Out(stream of :func:`FlowFlit`)
-        In a session. What is offered may change until it is taken.
+        Flits to send, in a session. The payload may change until it is taken.
     has_item : Out(1)
-        ``flit`` has one.
+        ``flit`` carries an item.
     arrives : In(stream of :func:`CheckedFlit`)
-        Of this channel and a session. Always taken.
+        Received flits of this channel in a session, always accepted.
     empty : Out(1)
-        Nothing waits for ``o``.
+        No packet waits for ``o``.
     progress, waiting, replay : Out(1)
         See :class:`LinkSender`.
-    awake : Out(1)
-        See :func:`~rtl.lib.sleep.may_sleep`.
     """
 
     def __init__(
@@ -70,15 +67,15 @@ class LinkFlow(wiring.Component):
         self._shape, self._word, self._link = shape, word, link
         self._control = Control(word, link)
         self._sends, self._receives = sends, receives
-        self._tells, self._hears = has_words and receives, has_words and sends
+        self._sends_words, self._receives_words = has_words and receives, has_words and sends
         words = data.ArrayLayout(word, link.contexts)
         super().__init__(
             {
                 "open": In(1),
                 "packets": In(stream.Signature(shape)),
                 "o": Out(stream.Signature(shape)),
-                "tell": In(words),
-                "told": Out(words),
+                "local_words": In(words),
+                "peer_words": Out(words),
                 "remind": In(1),
                 "rest": In(1),
                 "flit": Out(stream.Signature(FlowFlit(shape, link))),
@@ -88,36 +85,36 @@ class LinkFlow(wiring.Component):
                 "progress": Out(1),
                 "waiting": Out(1),
                 "replay": Out(1),
-                "awake": Out(1),
+                "clock_enable": Out(1),
             }
         )
 
     def elaborate(self, platform):
         m = Module()
-        # Each session finds them as after a reset.
+        # The parts are reset at the beginning of each session.
         anew = ResetInserter(~self.open)
         was_open = Signal()
         m.d.sync += was_open.eq(self.open)
-        awake = [self.open != was_open]
+        enables = [self.open != was_open]
         state, changes = Signal(ReverseState(self._link)), Signal()
-        if self._receives or self._hears:
-            awake += self._receive(m, anew, state, changes)
+        if self._receives or self._receives_words:
+            enables += self._receive(m, anew, state, changes)
         else:
             m.d.comb += self.empty.eq(1)
-        if self._sends or self._tells:
-            awake += self._send(m, anew)
-        awake.append(self._offer(m, state, changes))
-        m.d.comb += self.awake.eq(Cat(awake).any())
+        if self._sends or self._sends_words:
+            enables += self._send(m, anew)
+        enables.append(self._offer(m, state, changes))
+        m.d.comb += self.clock_enable.eq(Cat(enables).any())
         return m
 
     def _receive(self, m: Module, anew: ResetInserter, state, changes) -> list[Value]:
-        """Packets in order and the words between them. Gives when this half is awake."""
+        """Receive packets in order, and the words between them. Returns the clock enables."""
         shape = self._shape if self._receives else unsigned(self._control.size)
-        item = Item(shape) if self._hears else shape
+        item = Item(shape) if self._receives_words else shape
         depth = self._link.receive_depth if self._receives else _WORDS
         receiver = LinkReceiver(item, replace(self._link, receive_depth=depth))
         m.submodules.receiver = anew(receiver)
-        # What waits has room in its memory, so that all that comes is taken.
+        # Credits guarantee space in this memory, so every arriving packet is accepted.
         m.submodules.arrivals = arrivals = MemoryQueue(item, depth=depth + 1, split=True)
         body, into = self.arrives.p.body, receiver.i.p.body
         packet = Value.cast(body.packet)
@@ -132,8 +129,8 @@ class LinkFlow(wiring.Component):
             changes.eq(receiver.changes),
             self.empty.eq(arrivals.level == 0),
         ]
-        if self._hears:
-            has_word = data.View(self._control, packet[: self._control.size]).told
+        if self._receives_words:
+            has_word = data.View(self._control, packet[: self._control.size]).has_word
             m.d.comb += [
                 into.data.eq(body.data | has_word),
                 into.packet.control.eq(~body.data),
@@ -141,17 +138,17 @@ class LinkFlow(wiring.Component):
             ]
         else:
             m.d.comb += [into.data.eq(body.data), Value.cast(into.packet).eq(packet)]
-        return [receiver.changes, arrivals.awake, *self._deliver(m, anew, shape, arrivals.o)]
+        return [receiver.changes, arrivals.clock_enable, *self._deliver(m, anew, shape, arrivals.o)]
 
     def _deliver(self, m: Module, anew: ResetInserter, shape, arrived) -> list[Value]:
-        """Of an ended session only what is offered already still leaves, the rest is dropped; the
-        next session waits for both."""
-        if self._hears:
-            listener = ControlListener(shape, self._word, self._link)
-            m.submodules.listener = anew(listener)
-            wiring.connect(m, arrived, listener.i)
-            m.d.comb += self.told.eq(listener.told)
-            arrived = listener.o
+        """Deliver packets. After the end of a session the packet that is already offered still
+        leaves, and all others are dropped; the next session waits for this."""
+        if self._receives_words:
+            control_receiver = ControlReceiver(shape, self._word, self._link)
+            m.submodules.control_receiver = anew(control_receiver)
+            wiring.connect(m, arrived, control_receiver.i)
+            m.d.comb += self.peer_words.eq(control_receiver.words)
+            arrived = control_receiver.o
         if not self._receives:
             m.d.comb += arrived.ready.eq(1)
             return []
@@ -167,20 +164,20 @@ class LinkFlow(wiring.Component):
         return [waits != offered]
 
     def _send(self, m: Module, anew: ResetInserter) -> list[Value]:
-        """Packets and the words between them. Gives when this half is awake."""
+        """Send packets and the words between them. Returns the clock enables."""
         shape = self._shape if self._sends else unsigned(self._control.size)
-        item = Item(shape) if self._tells else shape
+        item = Item(shape) if self._sends_words else shape
         depth = self._link.replay_depth if self._sends else _WORDS
         sender = LinkSender(item, replace(self._link, replay_depth=depth))
         m.submodules.sender = anew(sender)
-        packets, awake = sender.packets, [sender.awake]
-        if self._tells:
-            teller = ControlTeller(shape, self._word, self._link)
-            m.submodules.teller = anew(teller)
-            wiring.connect(m, teller.o, packets)
-            m.d.comb += teller.tell.eq(self.tell)
-            packets = teller.packets
-            awake.append(teller.awake)
+        packets, enables = sender.packets, [sender.clock_enable]
+        if self._sends_words:
+            control_sender = ControlSender(shape, self._word, self._link)
+            m.submodules.control_sender = anew(control_sender)
+            wiring.connect(m, control_sender.o, packets)
+            m.d.comb += control_sender.words.eq(self.local_words)
+            packets = control_sender.packets
+            enables.append(control_sender.clock_enable)
         if self._sends:
             m.d.comb += [
                 packets.valid.eq(self.packets.valid & self.open),
@@ -198,15 +195,17 @@ class LinkFlow(wiring.Component):
             self.has_item.eq(sender.o.valid),
             sender.o.ready.eq(self.flit.ready),
             flit.sequence.eq(sender.o.p.sequence),
-            flit.data.eq(sender.o.valid & ~(sent.control if self._tells else Const(0))),
+            flit.data.eq(sender.o.valid & ~(sent.control if self._sends_words else Const(0))),
         ]
         with m.If(sender.o.valid):
-            m.d.comb += Value.cast(flit.packet).eq(Value.cast(sent.packet if self._tells else sent))
-        return awake
+            m.d.comb += Value.cast(flit.packet).eq(
+                Value.cast(sent.packet if self._sends_words else sent)
+            )
+        return enables
 
     def _offer(self, m: Module, state, changes) -> Value:
-        """A flit if there is an item or news, and one behind the last item: it tells that there was
-        one. Gives when something of that changes."""
+        """Offer a flit for an item or a change of state, and one more behind the last item, by
+        which the receiver can detect a lost item. Returns the clock enable of this logic."""
         news, behind = Signal(init=1), Signal()
         taken = Signal()
         flit = self.flit.p

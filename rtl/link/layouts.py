@@ -1,4 +1,4 @@
-"""What travels between two link endpoints, and between the parts of one."""
+"""Layouts of flits, and of the interfaces inside a link endpoint."""
 
 from amaranth.hdl import Shape
 from amaranth.lib import data, enum
@@ -24,55 +24,55 @@ __all__ = [
 
 
 class SessionState(enum.Enum, shape=2):
-    """How far an endpoint is with a session."""
+    """State of a session in an endpoint."""
 
-    QUIET = 0  # waits until no flit of a former session is left
-    READY = 1  # knows that the other side has given the former session up, too
+    QUIET = 0  # waits until no flit of a former session is in flight
+    READY = 1  # the other side has ended the former session, too
     OPEN = 2  # packets pass
 
 
 def ControlWord(p: T3Parameters):
-    """What the other GPU knows of a context: its credit limit, which launch that is of, and whether
-    that was aborted."""
+    """Control word of a context for the other GPU: credit limit, generation and abort flag of its
+    launch."""
     return data.StructLayout(
         {"generation": GENERATION_BITS, "credit_limit": p.credit_limit_bits, "aborted": 1}
     )
 
 
 def Control(word, link: LinkParameters):
-    """What a control flit has in place of a packet; the rest is 0.
+    """Payload of a control flit in place of a packet; the remaining bits are 0.
 
-    If ``told``, it has a number like a packet, and ``word`` is that of ``context``. Else both mean
-    nothing.
+    If ``has_word``, it has a number like a packet, and ``word`` is that of ``context``. Otherwise
+    both are meaningless.
     """
     return data.StructLayout(
-        {"session": SessionState, "told": 1, "context": range(link.contexts), "word": word}
+        {"session": SessionState, "has_word": 1, "context": range(link.contexts), "word": word}
     )
 
 
 def Item(shape):
-    """What has a number: a packet, or, if ``control``, :func:`Control` in its place."""
+    """Item with a sequence number: a packet, or, if ``control``, :func:`Control` in its place."""
     return data.StructLayout({"control": 1, "packet": shape})
 
 
 def Numbered(shape, link: LinkParameters):
-    """An item with its sequence number."""
+    """Item with its sequence number."""
     return data.StructLayout({"sequence": link.sequence_bits, "packet": shape})
 
 
 def ReverseState(link: LinkParameters):
-    """What a receiver tells: every packet before ``acknowledge`` arrived, all before ``limit``
-    have room. ``missing``: one behind the awaited one was sent."""
+    """State that a receiver reports: all packets before ``acknowledge`` have arrived, and all
+    before ``limit`` have space. ``missing`` is set if a packet behind the awaited one was sent."""
     return data.StructLayout(
         {"acknowledge": link.sequence_bits, "limit": link.sequence_bits, "missing": 1}
     )
 
 
 def FlowFlit(shape, link: LinkParameters):
-    """What one channel's flow tells the other side in a flit.
+    """Part of a flit that belongs to a channel's flow.
 
-    Without ``data`` there is :func:`Control` in place of ``packet``, and if that has no word,
-    ``sequence`` is the number of what is sent next.
+    Without ``data``, ``packet`` holds :func:`Control`; if that has no word, ``sequence`` is the
+    number of the next item.
     """
     return data.StructLayout(
         {
@@ -85,7 +85,7 @@ def FlowFlit(shape, link: LinkParameters):
 
 
 def FlitBody(shape, link: LinkParameters):
-    """A flit before its check bits: whole bytes, ``reserved`` is 0."""
+    """Flit without its CRC, padded to whole bytes by ``reserved``, which is 0."""
     flow = FlowFlit(shape, link)
     channel = Shape.cast(range(link.channels)).width
     return data.StructLayout(
@@ -94,10 +94,10 @@ def FlitBody(shape, link: LinkParameters):
 
 
 def Flit(shape, link: LinkParameters):
-    """A flit on the physical link, bit 0 first."""
+    """Flit on the physical link, bit 0 first."""
     return data.StructLayout({"body": FlitBody(shape, link), "crc": CRC_BITS})
 
 
 def CheckedFlit(shape, link: LinkParameters):
-    """A flit that arrived; ``corrupt`` if its check bits are wrong."""
+    """Received flit; ``corrupt`` is set if its CRC does not match."""
     return data.StructLayout({"body": FlitBody(shape, link), "corrupt": 1})

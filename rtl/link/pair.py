@@ -1,5 +1,4 @@
-# amaranth: UnusedElaboratable=no
-"""A GPU's two ends of links in a ring: one to the downstream GPU, and one to the upstream GPU."""
+"""Pair of link endpoints of a GPU in a ring: to the downstream GPU and to the upstream GPU."""
 
 from amaranth.hdl import Module
 from amaranth.lib import data, stream, wiring
@@ -7,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from rtl.interface.encodings import ErrorCode
 from rtl.interface.layouts import LinkPacket
-from rtl.lib.sleep import may_sleep
+from rtl.lib.gating import clock_gated
 from rtl.parameters import T3Parameters
 
 from .endpoint import LinkEndpoint
@@ -18,13 +17,13 @@ __all__ = ["LinkPair", "NeighboursSignature"]
 
 
 class LinkWiresSignature(wiring.Signature):
-    """The wires to one neighbour.
+    """Wires to one neighbour.
 
     Members
     -------
     send : Out(stream of :class:`Flit`)
     receive : In(stream of :class:`Flit`)
-        Always taken.
+        Flits of the neighbour, always accepted.
     """
 
     def __init__(self, p: T3Parameters, link: LinkParameters):
@@ -38,7 +37,7 @@ class LinkWiresSignature(wiring.Signature):
 
 
 class NeighboursSignature(wiring.Signature):
-    """The wires to both neighbours in the ring.
+    """Wires to both neighbours in the ring.
 
     Members
     -------
@@ -51,31 +50,29 @@ class NeighboursSignature(wiring.Signature):
 
 
 class LinkPair(wiring.Component):
-    """The two endpoints of one physical link, and of the channels that share it.
+    """Pair of endpoints of one physical link, which several channels may share.
 
-    Packets come from the upstream GPU and go to the downstream one; control words go the other
-    way. So each endpoint has memories for one direction.
+    Packets come from the upstream GPU and go to the downstream GPU; control words go in the
+    opposite direction. So each endpoint has packet memories for one direction only.
 
     Parameters
     ----------
-    p : T3Parameters
-    link : LinkParameters
     has_words : bool
-        This is the link that carries the words.
+        The link carries the control words.
 
     Members
     -------
     packets : In(stream).array(channels)
-        To the downstream GPU.
+        Packets to the downstream GPU.
     o : Out(stream).array(channels)
-        From the upstream GPU.
-    tell : In(array of :func:`ControlWord`)
-        For the upstream GPU, of each context.
-    told : Out(array of :func:`ControlWord`)
-        By the downstream GPU; 0 without a session.
+        Packets from the upstream GPU.
+    local_words : In(array of :func:`ControlWord`)
+        Control word of each context for the upstream GPU.
+    peer_words : Out(array of :func:`ControlWord`)
+        Control words of the downstream GPU; 0 without a session.
     wires : Out(:class:`NeighboursSignature`)
     down, reset : Out(1)
-        In this cycle one of the endpoints reports ``LINK_DOWN``, or ``LINK_RESET``.
+        An endpoint reports ``LINK_DOWN``, or ``LINK_RESET``, in this cycle.
     """
 
     def __init__(self, p: T3Parameters, link: LinkParameters, *, has_words: bool):
@@ -89,8 +86,8 @@ class LinkPair(wiring.Component):
             {
                 "packets": In(packets).array(link.channels),
                 "o": Out(packets).array(link.channels),
-                "tell": In(words),
-                "told": Out(words),
+                "local_words": In(words),
+                "peer_words": Out(words),
                 "wires": Out(NeighboursSignature(p, link)),
                 "down": Out(1),
                 "reset": Out(1),
@@ -100,8 +97,8 @@ class LinkPair(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         downstream, upstream = self._downstream, self._upstream
-        m.submodules.downstream = may_sleep(downstream, platform)
-        m.submodules.upstream = may_sleep(upstream, platform)
+        m.submodules.downstream = clock_gated(downstream)
+        m.submodules.upstream = clock_gated(upstream)
         for endpoint, wires in (
             (downstream, self.wires.downstream),
             (upstream, self.wires.upstream),
@@ -113,8 +110,8 @@ class LinkPair(wiring.Component):
         for inside, outside in zip(upstream.o, self.o, strict=True):
             wiring.connect(m, inside, wiring.flipped(outside))
         m.d.comb += [
-            upstream.tell.eq(self.tell),
-            self.told.eq(downstream.told),
+            upstream.local_words.eq(self.local_words),
+            self.peer_words.eq(downstream.peer_words),
             self.down.eq(self._reports(ErrorCode.LINK_DOWN)),
             self.reset.eq(self._reports(ErrorCode.LINK_RESET)),
         ]

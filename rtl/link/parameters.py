@@ -1,4 +1,4 @@
-"""Parameters of a link endpoint, checked once, read by its parts."""
+"""Parameters of a link endpoint, checked once and shared by its parts."""
 
 from dataclasses import dataclass, fields
 
@@ -9,45 +9,44 @@ __all__ = ["LinkParameters"]
 class LinkParameters:
     """Sizes and times of a link endpoint.
 
-    A link is used at its full rate if ``replay_depth`` here and ``receive_depth`` on the other side
-    hold the packets of a round trip, and ``timeout_cycles`` is longer than one. Neither matters
-    for what is delivered. :func:`~rtl.link.sizing.fit_link` derives them.
+    A link reaches its full rate if ``replay_depth`` here and ``receive_depth`` on the other side
+    hold the packets of a round trip, and ``timeout_cycles`` is longer than a round trip. These
+    values affect only the rate, not the delivered packets. :func:`~rtl.link.sizing.fit_link`
+    derives them.
 
     Parameters
     ----------
     channels : int
-        Memory channels that share an endpoint, at most.
+        Greatest number of memory channels that share an endpoint.
     replay_depth : int
-        Packets of a channel that are sent and not acknowledged, or wait to be sent; even, at least
-        4. The default is a round trip of 1 us at 8 GB/s of 32 B packets: 1/32 of 250 GB/s.
+        Packets of a channel that wait to be sent or acknowledged; even, at least 4. The default
+        covers a round trip of 1 us at 8 GB/s of 32 B packets: 1/32 of 250 GB/s.
     receive_depth : int
-        Packets of a channel that were received in order and have not left; even, at least 4.
+        Received packets of a channel that have not left yet; even, at least 4.
     sequence_bits : int
-        Width of a sequence number. A flit may be late by less than half of its values, counted in
-        packets that its receiver takes in between.
+        Width of a sequence number. While a flit is in flight, its receiver may accept fewer packets
+        than half of the sequence numbers.
     timeout_cycles : int
-        After so many cycles without an acknowledgement everything unacknowledged is sent again; a
+        Cycles without an acknowledgement after which all unacknowledged packets are sent again; a
         power of two, at least 4.
     idle_cycles : int
-        A link without news tells its state once in so many cycles, and one; a power of two, at
-        least 2, at most half of ``timeout_cycles``.
+        A link without changes reports its state every ``idle_cycles + 1`` cycles; a power of two,
+        at least 2, at most half of ``timeout_cycles``.
     down_cycles : int
-        After so many cycles without progress the link is reported to be down; a power of two,
-        larger than ``timeout_cycles`` and at least four times ``lifetime_cycles``.
+        Cycles without progress after which the link is reported as down; a power of two, larger
+        than ``timeout_cycles`` and at least four times ``lifetime_cycles``.
     lifetime_cycles : int
-        A flit arrives less than so many cycles, by eight and more, after it was offered, or never;
-        a power of two, at least 4 and at most a quarter of the sequence numbers. A session begins
-        after twice as many.
+        Bound on the age of a flit: it arrives at most ``lifetime_cycles - 8`` cycles after it was
+        offered, or never; a power of two, at least 4 and at most a quarter of the sequence numbers.
+        A session begins after twice this time.
     contexts : int
-        Contexts for which control words are told.
+        Contexts with control words.
     control_interval : int
-        Of so many places in the order of packets control words take one at most; a power of two, at
-        least 2.
+        Control words take at most one of ``control_interval`` consecutive places among the packets;
+        a power of two, at least 2.
 
     Raises
     ------
-    TypeError
-        If a value is not an integer.
     ValueError
         If a value is too small, or not a power of two or even where it must be, or the sequence
         numbers are too few.

@@ -1,4 +1,4 @@
-"""Picks from the flits that arrive the next packet in order."""
+"""Receiver of a link flow: selects the next packet in order from the arriving flits."""
 
 from amaranth.hdl import Module, Signal
 from amaranth.lib import stream, wiring
@@ -11,29 +11,28 @@ __all__ = ["LinkReceiver"]
 
 
 class LinkReceiver(wiring.Component):
-    """The receiving half of a channel's flow. What arrives is passed on in the same cycle.
+    """Receiving half of a channel's flow. A packet passes in the cycle of its arrival.
 
-    Each flit tells by its number what was sent before it. If that has not arrived, the state says
-    so until the awaited packet comes.
+    The sequence number of each flit implies the packets sent before it. If one of these has not
+    arrived, the state reports it as missing until the awaited packet arrives.
 
     Parameters
     ----------
     shape : :class:`~amaranth.hdl.ShapeLike`
-        Of a packet.
-    link : :class:`LinkParameters`
+        Packet.
 
     Members
     -------
     i : In(stream of :class:`CheckedFlit`)
-        Always taken.
+        Flits, always accepted.
     o : Out(stream)
-        Packets in order, each once. Always taken: they have room up to the limit.
+        Packets in order, each once. Always accepted: there is space up to the limit.
     leave : In(1)
-        One packet of those that ``o`` gave has made room.
+        A packet leaves the buffer behind ``o``.
     state : Out(:class:`ReverseState`)
-        For the other side; registers.
+        State for the other side. Registers.
     changes : Out(1)
-        In this cycle the state changes, and no other register ever does.
+        The state changes in this cycle. The receiver has no other registers.
     """
 
     def __init__(self, shape, link: LinkParameters):
@@ -58,7 +57,7 @@ class LinkReceiver(wiring.Component):
             ahead.eq(body.sequence - state.acknowledge),
             self.o.valid.eq(intact & body.data & (body.sequence == state.acknowledge)),
             self.o.p.eq(body.packet),
-            # Half of the numbers lie behind: of what came before.
+            # Half of the numbers lie behind, and belong to packets that have arrived before.
             misses.eq(intact & (ahead != 0) & ~ahead[-1]),
             self.changes.eq(self.o.valid | self.leave | (misses & ~state.missing)),
         ]

@@ -1,5 +1,4 @@
-# amaranth: UnusedElaboratable=no
-"""The links of all channels of a top, with what its contexts tell and hear over them."""
+"""Links of all channels of a top, with the control words of its contexts."""
 
 from amaranth.hdl import Cat, Module
 from amaranth.lib import wiring
@@ -13,15 +12,15 @@ from .parameters import LinkParameters
 
 __all__ = ["RingLinks", "WiredT3Signature"]
 
-# What the links have of a channel's ports, and of a context's.
-_OF_CHANNEL = ("link_in", "link_out", "link_owner", "link_room", "link_down", "link_reset")
-_TOLD = {
+# Ports of a channel, and of a context, that belong to the links.
+_OF_CHANNEL = ("link_in", "link_out", "link_owner", "link_space", "link_down", "link_reset")
+_FROM_PEER = {
     "generation_in": "generation",
     "credit_limit_in": "credit_limit",
     "aborted_in": "aborted",
 }
-_TELLS = {"generation": "generation", "credit_limit_out": "credit_limit", "aborted": "aborted"}
-_OF_CONTEXT = (*_TOLD, *_TELLS)
+_TO_PEER = {"generation": "generation", "credit_limit_out": "credit_limit", "aborted": "aborted"}
+_OF_CONTEXT = (*_FROM_PEER, *_TO_PEER)
 
 
 def _without(signature: wiring.Signature, names: tuple[str, ...]) -> dict[str, wiring.Member]:
@@ -70,12 +69,12 @@ class WiredT3Signature(T3Signature):
 
 
 def links(p: T3Parameters, link: LinkParameters) -> int:
-    """How many links serve all channels.
+    """Compute the number of links that serve all channels.
 
     Raises
     ------
     ValueError
-        If they do not share them evenly.
+        If the links cannot share the channels evenly.
     """
     count, rest = divmod(p.channels, link.channels)
     if rest:
@@ -87,31 +86,23 @@ def links(p: T3Parameters, link: LinkParameters) -> int:
 
 
 class RingLinks(wiring.Component):
-    """Links to both neighbours, each for some of the channels. The contexts' words go over link 0.
+    """Links to both neighbours, each for some of the channels. Control words use link 0.
 
-    A word says what its GPU admits in all channels at once, and it holds until the launch is over
-    or given up. So it may be heard from any link, at any time after it was told.
-
-    Parameters
-    ----------
-    p : T3Parameters
-    link : LinkParameters
+    A control word applies to all channels, and stays valid until its launch has ended or is
+    aborted. So it may arrive over any link, with any delay.
 
     Members
     -------
     channel, context : In
         Ports of the channels and contexts for their neighbours; see :class:`ChannelSignature` and
-        :class:`ContextSignature`. A link reports as the lowest of its channels, whose number it
-        has.
+        :class:`ContextSignature`. A link reports errors as its lowest channel.
     wires : Out(:class:`NeighboursSignature`).array(links)
 
     Raises
     ------
-    TypeError
-        If ``p`` is not a :class:`T3Parameters` or ``link`` not a :class:`LinkParameters`.
     ValueError
-        If the link is not for as many contexts, control does not fit into a packet, or links do
-        not share the channels evenly.
+        If the link has another number of contexts, a control word does not fit into a packet, or
+        links cannot share the channels evenly.
     """
 
     def __init__(self, p: T3Parameters, link: LinkParameters):
@@ -141,18 +132,18 @@ class RingLinks(wiring.Component):
             wires = self.wires[number]
             wiring.connect(m, pair.wires.downstream, wiring.flipped(wires.downstream))
             wiring.connect(m, pair.wires.upstream, wiring.flipped(wires.upstream))
-            # Neighbouring channels, which a transfer uses in turn, use different links.
+            # Neighbouring channels, which a transfer uses in turn, are on different links.
             channels = [self.channel[c] for c in range(number, len(self.channel), len(self._pairs))]
             for place, channel in enumerate(channels):
                 wiring.connect(m, wiring.flipped(channel.link_out), pair.packets[place])
                 wiring.connect(m, pair.o[place], wiring.flipped(channel.link_in))
-                # What arrives is always taken, so a link that works stops for no context.
-                m.d.comb += channel.link_room.eq(Cat(True for _ in self.context))
+                # Arriving packets are always accepted, so no context blocks a working link.
+                m.d.comb += channel.link_space.eq(Cat(True for _ in self.context))
             reports = self.channel[number]
             m.d.comb += [reports.link_down.eq(pair.down), reports.link_reset.eq(pair.reset)]
         first = self._pairs[0]
         for number, context in enumerate(self.context):
-            tell, told = first.tell[number], first.told[number]
-            m.d.comb += [tell[word].eq(getattr(context, port)) for port, word in _TELLS.items()]
-            m.d.comb += [getattr(context, port).eq(told[word]) for port, word in _TOLD.items()]
+            local, peer = first.local_words[number], first.peer_words[number]
+            m.d.comb += [local[word].eq(getattr(context, port)) for port, word in _TO_PEER.items()]
+            m.d.comb += [getattr(context, port).eq(peer[word]) for port, word in _FROM_PEER.items()]
         return m

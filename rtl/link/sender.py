@@ -1,5 +1,4 @@
-# amaranth: UnusedElaboratable=no
-"""Numbers packets, keeps them until they are acknowledged, and sends them again if need be."""
+"""Sender of a link flow: numbers packets, keeps them until acknowledged, and replays them."""
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import stream, wiring
@@ -15,71 +14,68 @@ __all__ = ["LinkSender"]
 
 
 class LinkSender(wiring.Component):
-    """The sending half of a channel's flow: go-back-N.
+    """Sending half of a channel's flow: go-back-N.
 
     A packet that is taken in cycle *t* is at ``o`` in *t + 2* at the earliest; one per cycle. A
-    reverse state is looked at in every second cycle only: each one tells all that those before it
-    told.
+    reverse state is processed in every second cycle only, since each one includes the information
+    of those before it.
 
-    It goes back when the other side tells that the oldest packet is missing, once for each oldest
-    packet: until that arrives, the other side tells the same. What is lost again is sent again
-    after the timeout.
+    The sender goes back when the other side reports the oldest packet as missing, once for each
+    oldest packet, because the report repeats until the packet arrives. A packet that is lost again
+    is sent again after the timeout.
 
     Parameters
     ----------
     shape : :class:`~amaranth.hdl.ShapeLike`
-        Of a packet.
-    link : :class:`LinkParameters`
+        Packet.
 
     Members
     -------
     packets : In(stream)
     o : Out(stream of :class:`Numbered`)
-        Without a packet to send, its ``sequence`` is the next one's or, in the cycle after that
-        changes, what it was.
+        Numbered packets. Without a packet to send, ``sequence`` is the number of the next packet
+        or, in the cycle after that number changes, its previous value.
     reverse : In(stream of :class:`ReverseState`)
-        From the other side. Always taken; any of it may be missing, late or repeated.
+        State of the other side, always accepted; states may be missing, late or repeated.
     progress : Out(1)
         Packets were acknowledged in this cycle.
     waiting : Out(1)
-        Packets that the other side has room for are not acknowledged.
+        Packets for which the other side has space are not acknowledged.
     replay : Out(1)
-        In this cycle it goes back to the oldest packet that is not acknowledged.
-    awake : Out(1)
-        See :func:`~rtl.lib.sleep.may_sleep`.
+        The sender goes back to the oldest unacknowledged packet in this cycle.
 
     Attributes
     ----------
     For proofs and benches to read, never to drive.
 
     replay_memory : SplitMemory
-        The packets that are kept, one after another.
+        Unacknowledged packets, in order.
     base, upcoming, head : Signal
         Numbers of the oldest packet that is kept, of the next to send and of the next to take;
         ``base <= upcoming <= head``.
     base_row, upcoming_row, head_row : Signal
-        Their rows.
+        Rows of these packets.
     limit : Signal
-        The first number that the other side has no room for; ``upcoming <= limit``.
+        First number for which the other side has no space; ``upcoming <= limit``.
     kept : Signal
-        Packets from ``base`` to ``head``.
-    told : Signal
-        The last reverse state.
+        Number of packets from ``base`` to ``head``.
+    last_reverse : Signal
+        Last reverse state.
     fresh : Signal
-        It has not been looked at.
+        The last reverse state has not been processed.
     decides : Signal
-        This is the second of two cycles, which decides on what the first has prepared.
+        Second of the two cycles that process a reverse state.
     candidate : Signal
-        The reverse state that is decided on.
+        Reverse state that is being processed.
     distance, ahead : Signal
-        From ``base`` to its acknowledgement, and to ``upcoming``.
+        Distance from ``base`` to the acknowledgement of ``candidate``, and to ``upcoming``.
     behind : Signal
-        Its limit lies before ``limit``.
+        The limit of ``candidate`` lies before ``limit``.
     went_back : Signal
-        It has gone back to ``base`` already.
+        The sender has already gone back to ``base``.
     send, accept, again : Signal
-        In this cycle a packet is sent; packets are acknowledged; the oldest one is missing, which
-        was not known before.
+        A packet is sent in this cycle; packets are acknowledged; the oldest packet is newly
+        reported as missing.
     """
 
     def __init__(self, shape, link: LinkParameters):
@@ -92,7 +88,7 @@ class LinkSender(wiring.Component):
                 "progress": Out(1),
                 "waiting": Out(1),
                 "replay": Out(1),
-                "awake": Out(1),
+                "clock_enable": Out(1),
             }
         )
         number, depth = link.sequence_bits, link.replay_depth
@@ -102,7 +98,7 @@ class LinkSender(wiring.Component):
         self.head, self.head_row = Signal(number), Signal(range(depth))
         self.limit = Signal(number)
         self.kept = Signal(range(depth + 1))
-        self.told = Signal(ReverseState(link))
+        self.last_reverse = Signal(ReverseState(link))
         self.fresh = Signal()
         self.decides = Signal()
         self.candidate = Signal(ReverseState(link))
@@ -122,7 +118,7 @@ class LinkSender(wiring.Component):
         put = self._put(m)
         moves = self._send(m)
         self._time(m, timer, expired)
-        hears = self._listen(m, expired)
+        reports = self._receive(m, expired)
         self._decide(m)
         kept, waiting = Signal.like(self.kept), Signal()
         m.d.comb += [
@@ -130,7 +126,9 @@ class LinkSender(wiring.Component):
                 Mux(self.accept, self.kept - self.distance[: len(kept)] + put, self.kept + put)
             ),
             waiting.eq((self.kept != 0) & (self.base != self.limit)),
-            self.awake.eq(put | moves | hears | timer.awake | (waiting != self.waiting)),
+            self.clock_enable.eq(
+                put | moves | reports | timer.clock_enable | (waiting != self.waiting)
+            ),
         ]
         m.d.sync += [self.kept.eq(kept), self.waiting.eq(waiting)]
         return m
@@ -139,7 +137,7 @@ class LinkSender(wiring.Component):
         return Mux(row == self._link.replay_depth - 1, 0, row + 1)
 
     def _put(self, m: Module) -> Signal:
-        """Take a packet, and keep it."""
+        """Accept a packet into the replay memory."""
         put, memory = Signal(), self.replay_memory
         m.d.comb += [
             self.packets.ready.eq(self.kept != self._link.replay_depth),
@@ -153,8 +151,8 @@ class LinkSender(wiring.Component):
         return put
 
     def _send(self, m: Module) -> Signal:
-        """The upcoming packet, if there is one that the other side has room for. Gives whether
-        anything changes."""
+        """Send the upcoming packet, if the other side has space for it. Returns the clock enable of
+        this logic."""
         upcoming, row, memory = self.upcoming, self.upcoming_row, self.replay_memory
         free, moves = Signal(), Signal()
         m.d.comb += [
@@ -172,7 +170,7 @@ class LinkSender(wiring.Component):
         return moves
 
     def _time(self, m: Module, timer: WideCounter, expired) -> None:
-        """Go back also if nothing is acknowledged for too long."""
+        """Replay also if no packet is acknowledged for too long."""
         rests = self.upcoming == self.base
         m.d.comb += [
             self.replay.eq(self.again | (self.decides & ~self.accept & expired)),
@@ -180,34 +178,34 @@ class LinkSender(wiring.Component):
             timer.clear.eq(self.accept | self.replay | rests),
         ]
 
-    def _listen(self, m: Module, expired) -> Signal:
-        """Keep what the other side told last, and compare it in the first of two cycles. Gives
-        whether there is something to look at."""
-        looks, hears = Signal(), Signal()
+    def _receive(self, m: Module, expired) -> Signal:
+        """Store the last reverse state, and compare it in the first of two cycles. Returns the
+        clock enable of this logic."""
+        looks, reports = Signal(), Signal()
         m.d.comb += [
             looks.eq(~self.decides & (self.fresh | expired)),
-            hears.eq(self.reverse.valid | self.fresh | expired | self.decides),
+            reports.eq(self.reverse.valid | self.fresh | expired | self.decides),
         ]
         m.d.sync += self.decides.eq(looks)
         with m.If(self.reverse.valid):
-            m.d.sync += [self.told.eq(self.reverse.p), self.fresh.eq(1)]
+            m.d.sync += [self.last_reverse.eq(self.reverse.p), self.fresh.eq(1)]
         with m.Elif(looks):
             m.d.sync += self.fresh.eq(0)
         with m.If(looks):
             m.d.sync += [
-                self.candidate.eq(self.told),
-                self.distance.eq(self.told.acknowledge - self.base),
+                self.candidate.eq(self.last_reverse),
+                self.distance.eq(self.last_reverse.acknowledge - self.base),
                 self.ahead.eq(self.upcoming - self.base),
-                self.behind.eq((self.told.limit - self.limit)[len(self.limit) - 1]),
+                self.behind.eq((self.last_reverse.limit - self.limit)[len(self.limit) - 1]),
             ]
-        return hears
+        return reports
 
     def _decide(self, m: Module) -> None:
-        """Act on it in the second cycle."""
+        """Act on the reverse state in the second cycle."""
         candidate, distance, depth = self.candidate, self.distance, self._link.replay_depth
         is_new = Signal()
         sum_row = Signal(range(2 * depth))
-        base_row = Signal.like(self.base_row)  # of what is acknowledged
+        base_row = Signal.like(self.base_row)  # row of the acknowledgement
         m.d.comb += [
             is_new.eq(distance != 0),
             self.accept.eq(self.decides & is_new & (distance <= self.kept)),
@@ -226,7 +224,7 @@ class LinkSender(wiring.Component):
                 self.base_row.eq(base_row),
                 self.went_back.eq(0),
             ]
-            # After going back, what was on its way then may be acknowledged beyond upcoming.
+            # After a replay began, packets in flight may be acknowledged beyond `upcoming`.
             with m.If(distance > self.ahead):
                 self._go(m, candidate.acknowledge, base_row)
         with m.If(self.replay):
@@ -236,10 +234,10 @@ class LinkSender(wiring.Component):
                 Mux(self.accept, candidate.acknowledge, self.base),
                 Mux(self.accept, base_row, self.base_row),
             )
-        # A limit that lies behind is an old one.
+        # A limit that lies behind belongs to an older state.
         with m.If(self.decides & ~self.behind):
             m.d.sync += self.limit.eq(candidate.limit)
 
     def _go(self, m: Module, number, row) -> None:
-        """Send this one next."""
+        """Continue with this packet."""
         m.d.sync += [self.upcoming.eq(number), self.upcoming_row.eq(row)]

@@ -1,5 +1,4 @@
-# amaranth: UnusedElaboratable=no
-"""Agrees with the other side on a new beginning, whichever of them is reset."""
+"""Session of a link: both sides agree on a restart after a reset of either side."""
 
 from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
@@ -14,54 +13,49 @@ __all__ = ["LinkSession"]
 
 
 class LinkSession(wiring.Component):
-    """The states of a session, of which every control flit tells this side's.
+    """State machine of a session, whose state every control flit reports.
 
-    Nothing is remembered over a reset, so time must do: what arrives ``lifetime_cycles`` after this
-    side became quiet was made after that, and what arrives as much later was made when nothing was
-    left of what this side sent before. `docs/link.md` has the argument.
-
-    Parameters
-    ----------
-    link : :class:`LinkParameters`
+    No state survives a reset, so the protocol relies on time: a flit that arrives
+    ``lifetime_cycles`` after this side became quiet was made after that, and a flit that arrives
+    another ``lifetime_cycles`` later was made when no earlier flit of this side was left.
+    `docs/link.md` has the argument.
 
     Members
     -------
-    heard : In(1)
+    intact : In(1)
         An intact flit arrives.
-    told : In(:class:`SessionState`)
-        The other side's state when it made that flit; of one with a packet, ``OPEN``.
+    peer_state : In(:class:`SessionState`)
+        State of the other side when it made the flit; ``OPEN`` in a flit with a packet.
     restart : In(1)
-        Give the session up.
+        End the session.
     empty : In(1)
-        Nothing of the former session is left here.
+        No packet of the former session is left on this side.
     state : Out(:class:`SessionState`)
-        A register.
+        State of the session. Register.
     open : Out(1)
         ``state`` is ``OPEN``.
     lost : Out(1)
-        In this cycle it hears that the other side begins anew.
-    awake : Out(1)
-        See :func:`~rtl.lib.sleep.may_sleep`.
+        The other side restarts, and so ends the session, in this cycle.
 
     Attributes
     ----------
     For proofs to read, never to drive.
 
     cycles : Signal
-        Since the state became ``QUIET``, ``READY`` or ``OPEN``, up to twice ``lifetime_cycles``.
+        Cycles since the last change of state, up to twice ``lifetime_cycles``.
     """
 
     def __init__(self, link: LinkParameters):
         super().__init__(
             {
-                "heard": In(1),
-                "told": In(SessionState),
+                "intact": In(1),
+                "peer_state": In(SessionState),
                 "restart": In(1),
                 "empty": In(1),
                 "state": Out(SessionState),
                 "open": Out(1),
                 "lost": Out(1),
-                "awake": Out(1),
+                "clock_enable": Out(1),
             }
         )
         self.cycles = Signal((2 * link.lifetime_cycles).bit_length())
@@ -69,26 +63,26 @@ class LinkSession(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         m.submodules.timer = timer = WideCounter(len(self.cycles))
-        over = timer.o[-1]
+        expired = timer.o[-1]
         begins = Signal()
-        quiet, ready, opened = (self.told == state for state in SessionState)
+        quiet, ready, opened = (self.peer_state == state for state in SessionState)
         m.d.comb += [
             self.cycles.eq(timer.o),
-            timer.step.eq(~over),
+            timer.step.eq(~expired),
             timer.clear.eq(begins),
-            self.awake.eq(timer.awake | begins),
+            self.clock_enable.eq(timer.clock_enable | begins),
             self.open.eq(self.state == SessionState.OPEN),
-            # In a young session, a quiet flit is one of those before it.
-            self.lost.eq(self.open & self.heard & quiet & over),
+            # In a young session, a QUIET flit may be from before the session.
+            self.lost.eq(self.open & self.intact & quiet & expired),
         ]
         with m.Switch(self.state):
             with m.Case(SessionState.QUIET):
-                with m.If(self.heard & (quiet | ready) & over & self.empty):
+                with m.If(self.intact & (quiet | ready) & expired & self.empty):
                     m.d.comb += begins.eq(1)
                     m.d.sync += self.state.eq(SessionState.READY)
             with m.Case(SessionState.READY):
-                # At first an open flit may be one of the other side's former session.
-                with m.If(self.heard & (ready | (opened & over))):
+                # At first an OPEN flit may belong to the other side's former session.
+                with m.If(self.intact & (ready | (opened & expired))):
                     m.d.comb += begins.eq(1)
                     m.d.sync += self.state.eq(SessionState.OPEN)
         with m.If(self.restart | self.lost):

@@ -1,4 +1,4 @@
-"""Parameters of links from their rate and their latency."""
+"""Sizing of links by their rate and their latency."""
 
 from math import ceil
 
@@ -8,38 +8,38 @@ from .parameters import LinkParameters
 
 __all__ = ["fit_link", "round_trip_cycles"]
 
-# From the cycle in which a packet is written into the replay memory to the one in which its place
-# is free again, with a link without latency.
+# Cycles from the write of a packet into the replay memory until its row is free again, over a link
+# without latency.
 _PIPELINES_CYCLES = 18
 
 
 def round_trip_cycles(channels: int, latency_cycles: int) -> int:
-    """Cycles after which a packet's place is free again, if as many channels share the link.
+    """Compute the cycles after which a packet's row in the replay memory is free again.
 
-    The packet and what acknowledges it may each wait for a flit of every other channel.
+    The packet and its acknowledgement may each wait for a flit of every other channel on the link.
     """
     return _PIPELINES_CYCLES + 2 * latency_cycles + 2 * (channels - 1)
 
 
 def fit_link(p: T3Parameters, *, packets_per_cycle: float, latency_cycles: int) -> LinkParameters:
-    """As few endpoints, and as small ones, as carry a link's packets at its rate.
+    """Derive the fewest and smallest endpoints that sustain a link's rate.
 
-    An endpoint sends one flit per cycle, and all serve as many channels. Each channel has its share
-    of the link's rate: its replay memory and its receive buffer hold what that sends in a round
-    trip, and beyond that what a transfer sends to a channel at once.
+    An endpoint sends one flit per cycle, and all endpoints serve the same number of channels. Each
+    channel has its share of the link's rate: its replay memory and its receive buffer hold the
+    packets of a round trip at that share, plus the packets that a transfer sends to a channel at
+    once.
 
     Parameters
     ----------
-    p : T3Parameters
     packets_per_cycle : float
-        Of the whole link to a neighbour, for all channels of the memory.
+        Rate of the whole link to a neighbour, for all channels of the memory.
     latency_cycles : int
-        From ``send`` of one endpoint to ``receive`` of the other.
+        Latency from ``send`` of one endpoint to ``receive`` of the other.
 
     Raises
     ------
     ValueError
-        If a channel has more than a packet per cycle, or none.
+        If the rate is 0, or more than one packet per cycle and channel.
     """
     share = packets_per_cycle / p.system_channels
     if not 0 < share <= 1:
@@ -54,7 +54,7 @@ def fit_link(p: T3Parameters, *, packets_per_cycle: float, latency_cycles: int) 
     depth = ceil(share * round_trip) + p.interleave_atoms
     depth += depth % 2
     given = LinkParameters(contexts=p.contexts)
-    # Longer than an acknowledgement takes which is lost and told again.
+    # Longer than an acknowledgement takes that is lost once and repeated.
     longest = round_trip + 2 * given.idle_cycles
     return LinkParameters(
         channels=channels,

@@ -13,12 +13,12 @@ from .float_format import FORMATS, Float
 
 __all__ = ["FloatAdd"]
 
-# Of a carry chain. Longer chains take longer, more of them longer to choose from.
+# Length of a carry chain: longer chains are slower, more chains need a slower selection.
 _BLOCK_BITS = 13
 
 
 def _align(m: Module, value: Value, distance: Value) -> Value:
-    """``value >> distance``, with every bit shifted out collected in the lowest one."""
+    """Compute ``value >> distance``, with the disjunction of the shifted-out bits in the lowest."""
     for bit in reversed(range(len(distance))):
         keep = 1 << bit
         shifted = Signal(len(value))
@@ -30,16 +30,16 @@ def _align(m: Module, value: Value, distance: Value) -> Value:
 
 
 def _add(m: Module, a: Value, b: Value, carry: Value) -> Value:
-    """``a + b + carry``, modulo two to their width, with short carry chains.
+    """Compute ``a + b + carry``, modulo two to their width, with short carry chains.
 
-    Mapping to gates leaves a plain sum as one chain. Here each block is summed for either carry
-    that may come in, and that carry chooses.
+    Synthesis would map a plain sum to a single chain. Here each block is summed for both values of
+    its carry in, which then selects (carry-select adder).
     """
     chosen = []
     for low in range(0, len(a), _BLOCK_BITS):
         a_block, b_block = a[low : low + _BLOCK_BITS], b[low : low + _BLOCK_BITS]
         total = Signal(len(a_block) + 1)
-        # A chain of its own that starts with a carry, not an increment behind the other.
+        # A separate chain that starts with a carry, instead of an increment behind the other chain.
         more = (Cat(Const(1, 1), a_block) + Cat(Const(1, 1), b_block))[1:]
         m.d.comb += total.eq(Mux(carry, more, a_block + b_block))
         chosen.append(total[:-1])
@@ -48,7 +48,7 @@ def _add(m: Module, a: Value, b: Value, carry: Value) -> Value:
 
 
 def _leading_zeros(m: Module, value: Value) -> Value:
-    """Zeros above the highest one, by halving; without a one, the result has no meaning."""
+    """Count the zeros above the highest one, by halving; invalid without a one."""
     if len(value) == 2:
         return ~value[1]
     half = 1 << ((len(value) - 1).bit_length() - 1)
@@ -96,38 +96,38 @@ class _Normal:
 
 
 class FloatAdd(wiring.Component):
-    """Sum of two finite numbers of one format, rounded to nearest even.
+    """Floating-point adder of two finite numbers of one format, rounding to nearest even.
 
-    Subnormals go in and come out; a sum that is too large becomes an infinity; an exact zero is
-    positive unless both numbers are negative zeros.
+    Subnormals are supported; a sum that overflows becomes an infinity; an exact zero is positive
+    unless both numbers are negative zeros.
 
-    A sum leaves ``LATENCY`` cycles after its numbers came, one per cycle. The four stages are
-    order, align and add, normalise, and round; the last ends at the output, without a register.
-    While no numbers come, the first stage's registers stay, and those behind come to rest.
+    A sum leaves ``LATENCY`` cycles after its operands arrived, one per cycle. The four stages are
+    order, align and add, normalise, and round; the last stage ends at the output, without a
+    register. Without operands the registers of the first stage hold, and later ones settle.
 
     Parameters
     ----------
     datatypes : sequence of :class:`Datatype`
-        Formats that the adder knows. Another ``dtype`` is taken as the last one of them.
+        Formats that the adder supports. An unsupported ``dtype`` acts as the last one of them.
 
     Members
     -------
     valid : In(1)
-        Numbers come.
+        The operands are valid.
     a, b : In(Float)
-        The numbers. ``special`` is not looked at.
+        Operands. ``special`` is ignored.
     swap : In(1)
         The magnitude of ``a`` is less than that of ``b``.
     alone : In(1)
-        Give ``b`` if ``swap`` is set, else ``a``, whatever it is, instead of the sum.
+        Pass ``b`` if ``swap`` is set, otherwise ``a``, instead of the sum.
     nan : In(1)
-        Give the canonical NaN, if ``alone`` is set and the number that it gives is special.
+        Output the canonical NaN, if ``alone`` is set and the passed number is special.
     dtype : In(Datatype)
-        Format of both.
+        Format of both operands.
     o : Out(Float)
-        The sum. Fraction bits below the format's have no meaning.
+        Sum. Fraction bits below the format's fraction are invalid.
     o_dtype : Out(Datatype)
-        Its format.
+        Format of the sum.
 
     Raises
     ------
@@ -164,23 +164,23 @@ class FloatAdd(wiring.Component):
 
     @property
     def _significand_bits(self) -> int:
-        """The hidden bit, the fraction and three bits below it: guard, round, sticky."""
+        """Width of a significand: hidden bit, fraction, and guard, round and sticky bit."""
         return len(self.o.fraction) + 4
 
     def _order(self, m: Module) -> _Ordered:
-        """The larger number, the smaller one, and how far apart they are.
+        """Order the operands by magnitude, and compute the distance of their exponents.
 
-        What goes alone is added to zero, so it needs no registers beside the adder.
+        A passed number is added to zero, so it needs no registers beside the adder.
         """
         exponent_bits, fraction_bits = len(self.o.exponent), len(self.o.fraction)
         exponents = []
         significands = []
         for number in (self.a, self.b):
             normal = number.exponent.any()
-            # Subnormals have the exponent of the smallest normal numbers, without hidden bit.
+            # Subnormals have the exponent of the smallest normal numbers, without a hidden bit.
             exponents.append(Cat(number.exponent[0] | ~normal, number.exponent[1:]))
             significands.append(Cat(number.fraction, normal))
-        # Beyond the significand one distance is as good as another: the largest that fits.
+        # Distances beyond the significand saturate.
         distance_bits = (self._significand_bits - 1).bit_length()
         distances = []
         for above, below in (exponents, exponents[::-1]):
@@ -216,14 +216,13 @@ class FloatAdd(wiring.Component):
     def _sum(self, m: Module, ordered: _Ordered) -> _Summed:
         """Align and add.
 
-        The bit on top takes the carry, so the leading one is found as far left as exponent + 1 and
-        never needs a shift to the right.
+        An extra bit on top takes the carry, so normalisation never shifts to the right.
         """
         sum_bits = self._significand_bits + 1
         aligned = _align(m, Cat(Const(0, 3), ordered.smaller), ordered.distance)
         complement = Signal(sum_bits)
         m.d.comb += complement.eq(aligned ^ ordered.subtract.replicate(sum_bits))
-        # The carry that goes in makes one adder serve both signs.
+        # The carry in lets one adder serve both signs.
         larger = Cat(Const(0, 3), ordered.larger, Const(0, 1))
         total = _add(m, larger, complement, ordered.subtract)
 
@@ -244,8 +243,8 @@ class FloatAdd(wiring.Component):
         return summed
 
     def _normalise(self, m: Module, summed: _Summed) -> _Normal:
-        """Shift the leading one to the top, or until the exponent has come down to the
-        subnormals'."""
+        """Normalise: shift the leading one to the top, or until the exponent reaches that of
+        subnormals."""
         total, exponent = summed.total, summed.exponent
         sum_bits = len(total)
         barrier = Signal(sum_bits)
@@ -256,11 +255,11 @@ class FloatAdd(wiring.Component):
         ]
         zeros = _leading_zeros(m, bounded)
         largest = self._largest_exponent(m, summed.dtype)
-        overflow = Signal()  # already before rounding
+        overflow = Signal()  # before rounding
         shifted = Signal(sum_bits)
         m.d.comb += [
             overflow.eq(total[-1] & (exponent == largest)),
-            # Too large a sum leaves only its leading one, which makes the infinity's exponent.
+            # An overflowing sum keeps only its leading one, which makes the infinity's exponent.
             shifted.eq(Cat(total[:-1] & ~overflow.replicate(sum_bits - 1), total[-1]) << zeros),
         ]
 
@@ -279,7 +278,7 @@ class FloatAdd(wiring.Component):
         return normal
 
     def _round(self, m: Module, normal: _Normal) -> None:
-        """A carry out of the fraction makes the next exponent, up to the infinity's."""
+        """Round. A carry out of the fraction increments the exponent, up to that of infinity."""
         fraction_bits = len(self.o.fraction)
         significand = normal.significand
         kept = Signal(fraction_bits)
@@ -292,7 +291,7 @@ class FloatAdd(wiring.Component):
                 with m.Default() if datatype is self._datatypes[-1] else m.Case(datatype):
                     m.d.comb += [
                         up.eq(significand[guard] & (odd | significand[:guard].any())),
-                        # Ones below a short fraction take the increment up to its lowest bit.
+                        # Ones below a short fraction propagate the increment to its lowest bit.
                         kept.eq(significand[4:] | (1 << unused) - 1),
                     ]
         magnitude = Cat(kept, normal.exponent)
@@ -306,7 +305,7 @@ class FloatAdd(wiring.Component):
         ]
 
     def _largest_exponent(self, m: Module, dtype: Value) -> Signal:
-        """The infinities' exponent."""
+        """Exponent of infinities."""
         largest = Signal(len(self.o.exponent))
         with m.Switch(dtype):
             for datatype in self._datatypes:

@@ -1,4 +1,4 @@
-"""Floating-point formats, and the one form in which the lanes hold numbers of all of them."""
+"""Floating-point formats, and the common internal representation of the reduce lanes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ __all__ = ["FORMATS", "Float", "FloatFormat", "pack", "unpack"]
 
 @dataclass(frozen=True)
 class FloatFormat:
-    """A binary interchange format: sign, exponent, fraction, most significant first."""
+    """Binary interchange format: sign, exponent, fraction, most significant first."""
 
     exponent_bits: int
     fraction_bits: int
@@ -36,15 +36,11 @@ FORMATS = {
 
 
 class Float(data.StructLayout):
-    """A number of any of some formats.
+    """Common representation of numbers of several formats.
 
-    ``fraction`` is left-aligned in the widest fraction, ``exponent`` keeps its format's bias. Sums
-    and comparisons need no more: within one format the bias does not matter, and the zeros below a
-    short fraction do not either.
-
-    Parameters
-    ----------
-    datatypes : sequence of :class:`Datatype`
+    ``fraction`` is left-aligned in the widest fraction, ``exponent`` has the bias of its format.
+    This suffices for sums and comparisons within one format, in which neither the bias nor the
+    zeros below a short fraction matter.
 
     Raises
     ------
@@ -67,7 +63,7 @@ class Float(data.StructLayout):
 
 
 def unpack(m: Module, datatypes: Sequence[Datatype], dtype: Value, bits: Value) -> data.View:
-    """Number in the low bits of ``bits``. A ``dtype`` not listed is read as the last one listed."""
+    """Unpack the number in the low bits of ``bits``. An unlisted ``dtype`` acts as the last one."""
     number = Signal(Float(datatypes))
     with m.Switch(dtype):
         for datatype in datatypes:
@@ -85,7 +81,7 @@ def unpack(m: Module, datatypes: Sequence[Datatype], dtype: Value, bits: Value) 
 
 
 def pack(m: Module, datatypes: Sequence[Datatype], dtype: Value, number: data.View) -> Signal:
-    """Inverse of :func:`unpack`; bits above a short format are zero."""
+    """Pack a number, the inverse of :func:`unpack`; bits above a short format are zero."""
     bits = Signal(max(FORMATS[datatype].width for datatype in datatypes))
     with m.Switch(dtype):
         for datatype in datatypes:

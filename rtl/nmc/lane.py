@@ -1,5 +1,4 @@
-# amaranth: UnusedElaboratable=no
-"""One lane of the near-memory reduce unit."""
+"""Lane of the near-memory reduce unit."""
 
 from collections.abc import Sequence
 
@@ -16,32 +15,32 @@ __all__ = ["ReduceLane"]
 
 
 class ReduceLane(wiring.Component):
-    """``op(stored, operand)`` of one number, or ``operand`` itself.
+    """Reduce lane: computes ``op(stored, operand)`` of one number, or passes ``operand``.
 
-    SUM rounds to nearest even. MAX and MIN are IEEE 754-2019 ``maximum`` and ``minimum``: a NaN if
-    either is one, and -0 less than +0. Every NaN that an operation makes or passes on is the
-    format's canonical one. Subnormals are kept.
+    SUM rounds to nearest even. MAX and MIN are IEEE 754-2019 ``maximum`` and ``minimum``: the
+    result is a NaN if either operand is a NaN, and -0 is less than +0. Every NaN result is the
+    format's canonical NaN. Subnormals are supported.
 
-    A result leaves ``LATENCY`` cycles after its operands came, one per cycle,
-    and not from a register: the last stage ends at the output.
+    A result leaves ``LATENCY`` cycles after its operands arrived, one per cycle. The output is not
+    registered: the last stage ends at the output.
 
     Parameters
     ----------
     datatypes : sequence of :class:`Datatype`
-        Formats that the lane knows. Another ``dtype`` is taken as the last one of them.
+        Formats that the lane supports. An unsupported ``dtype`` acts as the last one of them.
 
     Members
     -------
     valid : In(1)
-        Operands come; see :class:`FloatAdd`.
+        The operands are valid; see :class:`FloatAdd`.
     stored, operand : In
-        Numbers, in the low bits if the format is not the widest.
+        Operands, in the low bits if the format is not the widest.
     replace : In(1)
         Pass ``operand`` unchanged.
     op : In(Operation)
     dtype : In(Datatype)
     value : Out
-        The result, in the same place; above a short format it is 0.
+        Result, in the low bits; bits above a short format are 0.
 
     Raises
     ------
@@ -70,14 +69,14 @@ class ReduceLane(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        # All goes through the adder, that no registers for another way are needed beside it.
+        # All operations go through the adder, which saves registers for a parallel path.
         m.submodules.add = add = FloatAdd(self._datatypes)
         a = unpack(m, self._datatypes, self.dtype, self.stored)
         b = unpack(m, self._datatypes, self.dtype, self.operand)
 
         smaller = Signal()  # |a| < |b|
         signs_differ = Signal()
-        less = Signal()  # a < b; of equal numbers either will do
+        less = Signal()  # a < b; arbitrary for equal numbers
         nan = Signal()
         m.d.comb += [
             smaller.eq(Cat(a.fraction, a.exponent) < Cat(b.fraction, b.exponent)),

@@ -1,5 +1,4 @@
-# amaranth: UnusedElaboratable=no
-"""Near-memory compute: the unit that reduces an update into a memory atom."""
+"""Near-memory reduce unit: reduces an update into a memory atom."""
 
 from itertools import pairwise
 
@@ -17,46 +16,38 @@ __all__ = ["NmcUnit"]
 
 
 class NmcUnit(wiring.Component):
-    """Op-and-store of an atom.
+    """Reduce unit: performs the op-and-store of an atom.
 
-    An atom whose epoch is not the current one holds nothing of this reduction: the operand is
-    stored as it is, bit for bit, so nobody has to clear the memory first. Else the result is
-    ``op(stored, operand)`` lane by lane, as :class:`ReduceLane` computes it. Lane *i* is the atom's
-    *i*-th number, lowest bits first. The result carries the current epoch, which is the
-    request's: a change of ``epoch`` does not touch requests that were taken before.
+    An atom whose stored epoch is not the current epoch holds older data: the operand replaces it,
+    bit for bit, so the memory need not be cleared before a reduction. Otherwise the result is
+    ``op(stored, operand)`` lane by lane, as :class:`ReduceLane` computes it. Lane *i* processes the
+    atom's *i*-th number, lowest bits first. The result carries the epoch of its request: a change
+    of ``epoch`` does not affect earlier requests.
 
-    A result leaves ``LATENCY`` cycles after its request came, one per cycle; both streams are
-    always ready. ``o`` comes from registers. An operation or datatype that has no name acts as MIN
-    or FP32.
-
-    Parameters
-    ----------
-    parameters : :class:`T3Parameters`
+    A result leaves ``LATENCY`` cycles after its request arrived, one per cycle; both streams are
+    always ready. ``o`` comes from registers. An unassigned operation acts as MIN, an unassigned
+    data type as FP32.
 
     Members
     -------
     i : In(stream of NmcRequest)
     o : Out(stream of NmcResult)
     epoch : In(8)
-        Tag of the current reduction.
-    awake : Out(1)
-        See :func:`~rtl.lib.sleep.may_sleep`.
+        Current epoch.
 
     Attributes
     ----------
     For proofs and benches to read, never to drive.
 
     valid : Signal
-        Stages with a request, the first in the lowest bit; the output is a stage more.
+        Stages with a request, the first in the lowest bit; the output is one more stage.
     moves : Signal
-        Stages with something new, which the next ones follow: ``valid``, but after a reset all.
+        Stages whose registers the next stage takes over: ``valid``, and all stages after a reset.
 
     Raises
     ------
-    TypeError
-        If ``parameters`` are not :class:`T3Parameters`.
     ValueError
-        If they leave out the data.
+        If the parameters are for hardware without data.
     """
 
     LATENCY = ReduceLane.LATENCY + 1
@@ -71,7 +62,7 @@ class NmcUnit(wiring.Component):
                 "i": In(stream.Signature(NmcRequest(parameters), always_ready=True)),
                 "o": Out(stream.Signature(NmcResult(parameters), always_ready=True)),
                 "epoch": In(8),
-                "awake": Out(1),
+                "clock_enable": Out(1),
             }
         )
         self.valid = Signal(ReduceLane.LATENCY)
@@ -83,10 +74,10 @@ class NmcUnit(wiring.Component):
         replace = Signal()
         m.d.comb += replace.eq(request.stored_epoch != self.epoch)
 
-        # A wide lane takes a word as one number or its lower half, a narrow lane the upper half.
+        # A wide lane processes a word or its lower half, a narrow lane its upper half.
         wide = ~((request.dtype == Datatype.FP16) | (request.dtype == Datatype.BF16))
         comes, stages = self.i.valid, range(1, ReduceLane.LATENCY + 1)
-        # As in the lanes, the first stage takes what comes, and the others follow.
+        # As in the lanes, the first stage loads a request, and later stages follow.
         beside = [Signal(len(self.epoch) + 1, name=f"beside_{stage}") for stage in stages]
         with m.If(comes):
             m.d.sync += beside[0].eq(Cat(self.epoch, wide))
@@ -98,7 +89,7 @@ class NmcUnit(wiring.Component):
             self.moves.eq(Cat(comes, self.moves)),
             self.o.p.epoch.eq(epoch),
         ]
-        m.d.comb += self.awake.eq(comes | self.moves.any() | self.o.valid)
+        m.d.comb += self.clock_enable.eq(comes | self.moves.any() | self.o.valid)
         for index in range(len(Value.cast(request.stored)) // 32):
             stored = Value.cast(request.stored).word_select(index, 32)
             operand = Value.cast(request.operand).word_select(index, 32)

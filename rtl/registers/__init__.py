@@ -1,1 +1,1 @@
-"""The register port: one map of registers, and what it programs."""
+"""Register port: the register map, and the pages that implement it."""

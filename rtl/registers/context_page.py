@@ -1,5 +1,4 @@
-# amaranth: UnusedElaboratable=no
-"""Registers of one context: its tables, its launch, and its errors."""
+"""Register page of a context: tables, launches and errors."""
 
 from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import stream, wiring
@@ -27,15 +26,15 @@ from .reporting_page import ReportingPage
 
 __all__ = ["ContextPage", "ContextRegistersSignature"]
 
-# What a write to these registers commits. All have the entry's number where the first has it, and
-# `enable`, those that have it.
+# Tables committed by writes to these registers. The fields `index` and `enable` have the same
+# position in all of them.
 _COMMITS = {
     "REGION_COMMIT": Table.REGION,
     "RANGE_COMMIT": Table.RANGE,
     "COMMAND_COMMIT": Table.COMMAND,
     "COPY": Table.COPY,
 }
-# What a launch that waits keeps as it is.
+# Registers that cannot be written while a launch is pending.
 _OF_A_LAUNCH = {register for register, _ in LAUNCH_CONFIGURATION.values()}
 _INDICES = [
     ("regions", "REGION_COMMIT", "index"),
@@ -49,42 +48,42 @@ _INDICES = [
 
 
 class ContextRegistersSignature(wiring.Signature):
-    """What the registers of a context give to the hardware, and what software reads of it.
+    """Interface between a context's registers and the hardware.
 
     Members
     -------
     maps, launch_configuration : Out
-        Registers: those of the launch that began last. What software programs is a copy of them,
-        which they take over as a launch begins.
+        Configuration of the current launch. Software programs a copy, which these registers
+        take over as a launch begins.
     address_space, inbound : Out
         Registers.
     ways : Out(ways)
-        Ways of the tracker's sets that are the context's.
+        Ways of the tracker's sets that belong to the context.
     launch, abort, start : Out(1)
         Strobes of one cycle: a launch begins, the context is aborted, the arbiters measure.
     launched : Out(1)
-        There was a launch since the last abort.
+        A launch began since the last abort.
     aborted : Out(1)
-        The last launch was aborted before it was done. A register.
+        The last launch was aborted before it was done. Register.
     former : Out
-        And one before it, with this generation.
-    over : In(1)
-        Nothing is left that needs the registers of the last launch.
+        Valid bit and generation of the launch before the current one.
+    launch_drained : In(1)
+        No work is left that needs the configuration of the current launch.
     aborting : Out(1)
-        From the abort, or from reset, until the context is ``gone``.
-    gone : In(1)
-        Nothing of the context is left, but for packets in the queues before the link.
+        High from an abort, or from reset, until the context is ``drained``.
+    drained : In(1)
+        No work of the context is left except packets in the queues in front of the link.
     copies : Out(stream)
         Copies that software started, two deep.
     done, idle, clearing, tiles, oldest, credit_limit : In
-        What software reads, in the cycle in which the read acts; ``clearing``: the tracker or the
-        trigger unit still forgets tiles.
-    sent : In(1)
-        Nothing is left of the context's DMA work, but for the copies that wait here.
+        Status that software reads, sampled when the read takes effect. ``clearing`` is high while
+        the tracker or the trigger unit clears tiles.
+    dma_idle : In(1)
+        The context has no DMA work except the copies that wait here.
     error : In(:class:`ErrorSignature`)
-        For the log.
+        Errors for the log.
     irq : Out(1)
-        Something that interrupts is pending.
+        An enabled interrupt is pending.
     """
 
     def __init__(self, p: T3Parameters):
@@ -102,14 +101,14 @@ class ContextRegistersSignature(wiring.Signature):
                 "launched": Out(1),
                 "aborted": Out(1),
                 "former": Out(ContextView(p).members["former"]),
-                "over": In(1),
+                "launch_drained": In(1),
                 "start": Out(1),
                 "copies": Out(stream.Signature(Copy(p))),
                 "done": In(1),
                 "idle": In(1),
-                "gone": In(1),
+                "drained": In(1),
                 "clearing": In(1),
-                "sent": In(1),
+                "dma_idle": In(1),
                 "tiles": In(32),
                 "oldest": In(p.credit_limit_bits),
                 "credit_limit": In(p.credit_limit_bits),
@@ -120,11 +119,7 @@ class ContextRegistersSignature(wiring.Signature):
 
 
 class ContextPage(ReportingPage):
-    """The page of one context.
-
-    Parameters
-    ----------
-    p : T3Parameters
+    """Register page of a context.
 
     Members
     -------
@@ -134,9 +129,9 @@ class ContextPage(ReportingPage):
     launches : Out(1)
         A launch is accepted in this cycle. Combinational.
     next_epoch : In(9)
-        It will be that launch's; if the highest bit is set, launches are refused.
+        Epoch of the next launch; if the highest bit is set, launches are refused.
     busy : Out(1)
-        A launch runs or waits, or what is left of one is not gone.
+        A launch is running or pending, or an abort is in progress.
     link : In(1)
         An error of a link is reported to the GPU in this cycle.
 
@@ -145,13 +140,14 @@ class ContextPage(ReportingPage):
     For proofs and benches to read, never to drive.
 
     running, pending : Signal
-        A launch has begun, and is neither done nor aborted; one waits for the end of that before.
+        A launch is running: it has begun, and is neither done nor aborted. A launch is pending: it
+        waits for the launch before to drain.
     begun, done : Signal
         Launches since reset that have begun, and that were done.
     programmed : Signal
-        The launch that software programs.
+        Configuration that software programs for the next launch.
     table : MapTable
-        With the tables that it programs.
+        Tables that software programs for the next launch.
 
     Raises
     ------
@@ -227,7 +223,7 @@ class ContextPage(ReportingPage):
         index, enable = commit["index"], commit["enable"]
         m.d.comb += [
             table.staging.eq(self._staging),
-            # Not decoded first, which would come late.
+            # Taken from the word directly, since the decoded fields arrive late.
             table.index.eq(word[index.low :][: index.width]),
             table.enable.eq(word[enable.low]),
             table.locked.eq(self.pending),
@@ -238,22 +234,22 @@ class ContextPage(ReportingPage):
             check.exhausted.eq(self.next_epoch[-1]),
             self.busy.eq(self.running | self.pending | context.aborting | context.abort),
         ]
-        ends = context.gone & ~context.clearing & self._waited
+        ends = context.drained & ~context.clearing & self._waited
         m.d.sync += [
-            # What is cleared, and gone, is so from the second cycle after the strobe on.
+            # `clearing` and `drained` are valid from the second cycle after the strobe on.
             self._waited.eq(context.aborting & ~context.abort),
             context.aborting.eq(context.abort | (context.aborting & ~ends)),
         ]
         self._interrupt(m, self._take(m))
-        self._sleep(m)
+        self._enable_clock(m)
         self.decode(m)
         return m
 
     def _interrupt(self, m: Module, done: Signal) -> None:
-        """Tell of the end of a launch, of what became idle, of copies that have left, of links."""
+        """Raise interrupts for the end of a launch, for idle, for sent copies and for links."""
         context, copies = self.context, self.context.copies
         sent = Signal()
-        m.d.comb += sent.eq(self._copying & ~copies.valid & context.sent)
+        m.d.comb += sent.eq(self._copying & ~copies.valid & context.dma_idle)
         m.d.sync += [
             self._was_idle.eq(context.idle),
             self._copying.eq(copies.valid | (self._copying & ~sent)),
@@ -262,12 +258,12 @@ class ContextPage(ReportingPage):
         events["link"] = self.link
         m.d.comb += context.irq.eq(self.report(m, context.error, events))
 
-    def _sleep(self, m: Module) -> None:
+    def _enable_clock(self, m: Module) -> None:
         context = self.context
         m.d.sync += self._written.eq(self.port.write)
-        self.wake(
+        self.enable_clock(
             m,
-            self._written,  # the launch check sees a commit a cycle later
+            self._written,  # the launch check takes in a commit one cycle later
             self.pending,
             context.launch,
             context.aborting,
@@ -278,13 +274,13 @@ class ContextPage(ReportingPage):
         )
 
     def _take(self, m: Module) -> Signal:
-        """A launch that waits begins when the one before is over: its registers take over what is
-        programmed. Gives the end of a launch."""
+        """Begin a pending launch once the launch before has drained: the registers take over the
+        programmed configuration. Returns the end of a launch."""
         context, former = self.context, self.context.former
         ends, takes = Signal(), Signal()
         m.d.comb += [
             ends.eq(self.running & context.done & ~context.launch),
-            takes.eq(self.pending & ~self.running & context.over & ~context.abort),
+            takes.eq(self.pending & ~self.running & context.launch_drained & ~context.abort),
         ]
         m.d.sync += [
             context.launch.eq(takes),
@@ -324,7 +320,7 @@ class ContextPage(ReportingPage):
         m.d.sync += self._configuration_error.eq(ConfigurationError.LOCKED)
 
     def _program(self, m: Module, register: Register, part: dict[str, Value], okay: Signal) -> None:
-        """A register of the launch, unless one waits."""
+        """Write a register of the launch, unless a launch is pending."""
         m.d.comb += okay.eq(~self.pending)
         with m.If(~self.pending):
             self.store(m, register, part)
@@ -332,6 +328,7 @@ class ContextPage(ReportingPage):
             m.d.sync += self._configuration_error.eq(ConfigurationError.IN_USE)
 
     def _commit(self, m: Module, register: Register, part: dict[str, Value], okay: Signal) -> None:
+        """Commit a staged entry to its table, or start a copy."""
         table = self.table
         m.d.comb += [
             table.table.eq(_COMMITS[register.name]),
@@ -340,16 +337,16 @@ class ContextPage(ReportingPage):
         m.d.sync += self._configuration_error.eq(table.configuration_error)
 
     def _control(self, m: Module, part: dict[str, Value], okay: Signal) -> None:
-        """The strobes, unless one of them is a launch that is refused."""
+        """Act on the strobes, unless one of them is a launch that is refused."""
         launches, error = part["launch"], Signal(ConfigurationError)
-        # `okay` is of all registers, and late.
+        # `okay` collects all registers and is late, so the launch has its own signal.
         accept = Signal(name="accept_launch")
         m.d.comb += [
             error.eq(self._check.configuration_error),
             accept.eq(~launches | (error == ConfigurationError.NONE)),
             okay.eq(accept),
         ]
-        # One that is given up at once.
+        # A launch that is aborted in the same write is refused.
         with m.If(part["abort"]):
             m.d.comb += error.eq(ConfigurationError.IN_USE)
         with m.If(launches):

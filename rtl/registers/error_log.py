@@ -1,5 +1,4 @@
-# amaranth: UnusedElaboratable=no
-"""Errors as software reads them: the oldest ones with all that is known, and how many of a kind."""
+"""Error log for software: the oldest errors in full, and a counter for each kind."""
 
 from collections.abc import Iterable
 
@@ -20,33 +19,31 @@ _COUNT_BITS = 16
 
 
 class ErrorLog(wiring.Component):
-    """Keeps the first eight errors until software drops them, and counts all.
+    """Error log: keeps the first eight errors until software drops them, and counts all errors.
 
     Parameters
     ----------
-    p : T3Parameters
     kinds : iterable of ErrorCode
-        Those that are counted apart.
+        Error codes with a counter of their own.
 
     Members
     -------
     error : In(:class:`ErrorSignature`)
-        It is in the log in the next cycle, if that was not full at the start of this one.
+        Error of this cycle. It is in the log in the next cycle, unless the log is full.
     clear, drop : In(1)
-        Forget all errors and counts, or the oldest error. What is reported in the same cycle is
-        kept.
+        Clear all errors and counts; drop the oldest error. An error of the same cycle is kept.
     oldest : Out(:func:`ErrorReport`)
-        0 while the log is empty. Combinational, as ``pending``.
+        Oldest error; 0 while the log is empty. Combinational, as ``pending``.
     pending : Out(1)
-        There is one.
+        The log holds an error.
     level : Out(range(9))
-        Errors in the log. A register.
+        Errors in the log. Register.
     total : Out(32)
-        Cycles with an error, the last one apart. A register, modulo its range.
+        Cycles with an error up to the cycle before the last. Register, modulo its range.
     counts : Out(16).array
-        Those with an error of each kind, in their order; 65,535: as many or more. Registers.
+        Cycles with an error of each kind, saturating at 65,535. Registers.
     counting : Out(1)
-        The error of the last cycle is counted in this one.
+        The error of the last cycle is counted in this cycle.
 
     Attributes
     ----------
@@ -99,7 +96,7 @@ class ErrorLog(wiring.Component):
             m.d.sync += [level.eq(level + puts - drops), first.eq(first + drops)]
 
     def _count(self, m: Module) -> None:
-        """A cycle later: of which kind an error is, is known late."""
+        """Count errors one cycle later, since the kind of an error arrives late."""
         is_kind = Signal(len(self.kinds))
         m.d.sync += self.counting.eq(self.error.valid)
         with m.If(self.error.valid):

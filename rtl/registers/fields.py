@@ -1,4 +1,4 @@
-"""Which register field programs which part of the configuration."""
+"""Mapping from register fields to the configuration that they program."""
 
 from collections.abc import Iterator, Mapping
 
@@ -16,7 +16,7 @@ __all__ = [
     "resets",
 ]
 
-# Where software's fields go: shaped like the layouts, with a register and a field at each leaf.
+# Each mapping is shaped like its layout, with a (register, field) pair at each leaf.
 LAUNCH_CONFIGURATION = {
     "first_workgroup": ("FIRST_WORKGROUP", "workgroup"),
     "workgroups": ("WORKGROUPS", "count"),
@@ -89,7 +89,7 @@ STAGING = {
 
 
 def leaves(where, view) -> Iterator[tuple[tuple[str, str], Value]]:
-    """Each register field with the part of the view that it goes to."""
+    """Iterate over the register fields of a mapping, each with its part of the view."""
     if isinstance(where, tuple):
         yield where, Value.cast(view)
     else:
@@ -98,7 +98,7 @@ def leaves(where, view) -> Iterator[tuple[tuple[str, str], Value]]:
 
 
 def resets(where, registers: Mapping[str, Register]):
-    """Reset values, shaped as the layout wants its initial value."""
+    """Collect the reset values of a mapping in the shape of the layout's initial value."""
     if isinstance(where, tuple):
         register, field = where
         return registers[register][field].reset

@@ -1,4 +1,4 @@
-"""Registers of the whole GPU: the arbiters' policy, and what concerns all contexts."""
+"""Register page of the whole GPU: arbitration policy, epochs, injection, scrubbing and errors."""
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out
@@ -22,11 +22,7 @@ __all__ = ["GlobalPage"]
 
 
 class GlobalPage(ReportingPage):
-    """The first page.
-
-    Parameters
-    ----------
-    p : T3Parameters
+    """Register page of the GPU, the first page.
 
     Members
     -------
@@ -34,27 +30,28 @@ class GlobalPage(ReportingPage):
         See :class:`ReportingPage`.
     arbiter : Out(:func:`ArbiterConfiguration`)
     corrected : In(32)
-        What software reads, in the cycle in which the read acts.
+        Count of cycles with a correction, sampled when the read takes effect.
     launches : In(1)
-        A launch is accepted in this cycle: its epoch is the next one.
+        A launch is accepted in this cycle, and takes the next epoch.
     busy : In(1)
-        A launch runs or waits, or what is left of one is not gone: the memory is in use.
+        A launch is running or pending, or an abort is in progress: the memory is in use.
     number : Out(5)
-        Of this GPU. A register.
+        Number of this GPU. Register.
     next_epoch : Out(9)
-        A register, with one bit more than an epoch has: if it is set, no epoch is left.
+        Epoch of the next launch. Register, one bit wider than an epoch: if the highest bit is set,
+        the epochs are exhausted.
     error : In(:class:`ErrorSignature`)
-        Of no context.
+        Error of no context.
     irq : Out(1)
-        Something that interrupts is pending.
+        An enabled interrupt is pending.
     inject : Out(:func:`Injection`)
-        A register.
+        Injection request. Register.
     armed : In(1)
         An injection waits for its word.
-    patrol : Out(1)
-        Strobe, every PATROL_INTERVAL cycles. A register.
-    patrolled : In(32)
-        What software reads, like ``corrected``.
+    scrub : Out(1)
+        Strobe, every SCRUB_INTERVAL cycles. Register.
+    scrub_corrected : In(32)
+        Count of cycles with a correction by a scrubber, sampled like ``corrected``.
     """
 
     def __init__(self, p: T3Parameters):
@@ -72,8 +69,8 @@ class GlobalPage(ReportingPage):
                 "irq": Out(1),
                 "inject": Out(Injection()),
                 "armed": In(1),
-                "patrol": Out(1),
-                "patrolled": In(32),
+                "scrub": Out(1),
+                "scrub_corrected": In(32),
             },
             registers,
             prefix="GPU_",
@@ -85,14 +82,14 @@ class GlobalPage(ReportingPage):
             InjectTarget.COMMANDS: p.contexts,
             InjectTarget.ISSUE_ACKS: p.channels,
         }
-        self._interval = Signal(registers["PATROL_INTERVAL"]["cycles"].width)
+        self._interval = Signal(registers["SCRUB_INTERVAL"]["cycles"].width)
         lock = Signal(name="lock")
         self.locks = {"gpu": lock}
         self._storage |= {
             **dict(leaves(ARBITER, self.arbiter)),
             ("GPU_LOCK", "gpu"): lock,
             ("GPU_NUMBER", "gpu"): self.number,
-            ("PATROL_INTERVAL", "cycles"): self._interval,
+            ("SCRUB_INTERVAL", "cycles"): self._interval,
             ("INJECT", "target"): Value.cast(self.inject.target),
             ("INJECT", "double"): self.inject.double,
             ("INJECT", "instance"): self.inject.instance,
@@ -102,26 +99,26 @@ class GlobalPage(ReportingPage):
             ("CONTEXTS", "count"): Const(p.contexts, 8),
             ("EPOCHS", "next"): self.next_epoch,
             ("INJECT", "armed"): self.armed,
-            ("PATROLLED", "count"): self.patrolled,
+            ("SCRUB_CORRECTED", "count"): self.scrub_corrected,
         }
         self.check_widths()
 
     def elaborate(self, platform):
         m = Module()
         m.d.sync += self.inject.set.eq(0)
-        patrols = self._time_patrol(m)
+        scrubs = self._time_scrub(m)
         with m.If(self.launches):
             m.d.sync += self.next_epoch.eq(self.next_epoch + 1)
         m.d.comb += self.irq.eq(self.report(m, self.error, {}))
-        self.wake(m, self.launches, self.inject.set, patrols)
+        self.enable_clock(m, self.launches, self.inject.set, scrubs)
         self.decode(m)
         return m
 
     def act(self, m: Module, register: Register, part: dict[str, Value], okay: Signal) -> None:
         """See :meth:`RegisterPage.act`."""
-        if register.name == "SCRUB":
-            m.d.comb += okay.eq(~part["scrubbed"] | ~self.busy)
-            with m.If(part["scrubbed"] & ~self.busy):
+        if register.name == "EPOCH_RESET":
+            m.d.comb += okay.eq(~part["restart"] | ~self.busy)
+            with m.If(part["restart"] & ~self.busy):
                 m.d.sync += self.next_epoch.eq(1)
         elif register.name == "INJECT":
             has_memory = Signal()
@@ -135,17 +132,19 @@ class GlobalPage(ReportingPage):
         else:
             super().act(m, register, part, okay)
 
-    def _time_patrol(self, m: Module) -> Value:
-        """A new interval counts from the end of the one before. Gives whether there is one."""
+    def _time_scrub(self, m: Module) -> Value:
+        """Generate the scrub strobe; a new interval takes effect at the end of the current one.
+
+        Returns whether the timer is running."""
         left = Signal.like(self._interval)
         ends = left[1:].any() == 0
         m.d.sync += [
             left.eq(Mux(ends, self._interval, left - 1)),
-            self.patrol.eq(ends & self._interval.any()),
+            self.scrub.eq(ends & self._interval.any()),
         ]
-        return self._interval.any() | left.any() | self.patrol
+        return self._interval.any() | left.any() | self.scrub
 
     def _has_memory(self, target: Value, instance: Value) -> Value:
-        """Or there is none that is asked for."""
+        """Test whether the target of an injection exists, or is NONE."""
         exists = ((target == kind) & (instance < count) for kind, count in self._instances.items())
         return Cat(target == InjectTarget.NONE, *exists).any()

@@ -1,4 +1,4 @@
-"""Interrupts: what happened, until software has seen it."""
+"""Interrupt register: events that are pending until software clears them."""
 
 from amaranth.hdl import Module
 from amaranth.lib import wiring
@@ -8,24 +8,25 @@ __all__ = ["Interrupts"]
 
 
 class Interrupts(wiring.Component):
-    """A bit for each kind of event.
+    """Interrupt register with one bit per kind of event.
 
     Parameters
     ----------
     kinds : int
+        Number of kinds of events.
 
     Members
     -------
     events : In(kinds)
-        What happens in this cycle.
+        Events of this cycle.
     clear : In(kinds)
-        What software has seen. What happens again in this cycle stays.
+        Events to clear. An event of the same cycle stays pending.
     enable : In(kinds)
-        What interrupts.
+        Events that raise ``irq``.
     pending : Out(kinds)
-        What happened. A register.
+        Pending events. Register.
     irq : Out(1)
-        Something that interrupts is pending. Combinational.
+        An enabled event is pending. Combinational.
     """
 
     def __init__(self, kinds: int):

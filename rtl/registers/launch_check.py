@@ -1,4 +1,4 @@
-"""What a launch must fulfil before it begins."""
+"""Check of a launch before it is accepted."""
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
@@ -13,28 +13,24 @@ __all__ = ["LaunchCheck"]
 
 
 class LaunchCheck(wiring.Component):
-    """Refuses a launch that contradicts itself, or that the hardware has no room for.
+    """Launch check: refuses a launch that is inconsistent or exceeds the hardware.
 
-    The rows of the trigger unit and the credit window's bitmap are numbered by the low bits of a
-    dispatch index, so no two that are alive at a time may share them; a workgroup is alive until
-    its group is complete. The queue of ready commands never blocks: the commands that may wait must
-    find room in it.
-
-    Parameters
-    ----------
-    p : T3Parameters
+    The rows of the trigger unit and the credit window's bitmap are indexed by the low bits of a
+    dispatch index, so no two workgroups that are alive at a time may share them; a workgroup is
+    alive until its group is complete. The queue of ready commands never blocks, so all commands
+    that may wait must fit into it.
 
     Members
     -------
     launch_configuration : In(:func:`LaunchConfiguration`)
     maps : In(:func:`MapConfiguration`)
-        Not changed in this cycle or the last one.
+        Programmed tables, stable in this cycle and in the last cycle.
     busy : In(1)
-        A launch waits, or an abort is not over.
+        A launch is pending, or an abort is in progress.
     exhausted : In(1)
-        No epoch is left.
+        The epochs are exhausted.
     configuration_error : Out(:class:`ConfigurationError`)
-        Combinational; the first that holds of IN_USE, LAUNCH_RANGE, WINDOW and EPOCH.
+        First applicable error of IN_USE, LAUNCH_RANGE, WINDOW and EPOCH. Combinational.
     """
 
     def __init__(self, p: T3Parameters):
@@ -53,7 +49,7 @@ class LaunchCheck(wiring.Component):
         m = Module()
         p, launch = self._p, self.launch_configuration
         commands, group = self._needs(m)
-        # Without a kernel, a launch is for copies only.
+        # A launch without a kernel is for copies only.
         no_kernel = (launch.workgroups == 0) & (launch.first_workgroup == 0)
         wrong_range = (
             (launch.workgroups > 1 << p.workgroup_bits)
@@ -79,9 +75,10 @@ class LaunchCheck(wiring.Component):
         return m
 
     def _needs(self, m: Module) -> tuple[Value, Value]:
-        """Most commands of a workgroup, and most members of a group beside one, of what is sent."""
+        """Compute the most commands per workgroup and the most other members per group of all
+        ranges that are sent by DMA."""
         commands, group = Signal(4, init=1), Signal(7)
-        # Of every command, before it is known whose range it is.
+        # Values of all commands are computed before the ranges select among them.
         waves = [self._largest(m, list(command.waves)) for command in self.maps.commands]
         others = [Cat(one.group_log2 > bit for bit in range(7)) for one in self.maps.commands]
         granularities = [command.granularity for command in self.maps.commands]
@@ -97,7 +94,7 @@ class LaunchCheck(wiring.Component):
         return commands, group
 
     def _largest(self, m: Module, values: list[Value]) -> Value:
-        """As a tree: a chain of comparisons would be the longest path of the registers."""
+        """Compute the maximum by a tree: a chain of comparisons would be the critical path."""
         if len(values) == 1:
             return values[0]
         half = len(values) // 2

@@ -1,6 +1,6 @@
-"""The register map as plain data, read from ``t3.rdl``.
+"""Register map as plain data, read from ``t3.rdl``.
 
-The register block, the golden model, the driver and the documentation share it.
+The register block, the golden model, the driver and the documentation share this map.
 """
 
 from collections.abc import Iterator, Mapping
@@ -17,7 +17,7 @@ __all__ = [
     "ALWAYS",
     "CONTEXT",
     "GLOBAL",
-    "MOST_CONTEXTS",
+    "MAX_CONTEXTS",
     "PAGE_BITS",
     "Field",
     "Register",
@@ -30,11 +30,11 @@ __all__ = [
 _SOURCE = Path(__file__).with_name("t3.rdl")
 
 PAGE_BITS = 12
-GLOBAL, CONTEXT = 0, 1  # the first page, and the first of those of the contexts
-MOST_CONTEXTS = 8
-ALWAYS = "always"  # of a register's lock
+GLOBAL, CONTEXT = 0, 1  # the GPU's page, and the first context's page
+MAX_CONTEXTS = 8
+ALWAYS = "always"  # lock of a register that only privileged software writes
 
-# SystemRDL has many properties with side effects. What is not listed here is not implemented.
+# Supported SystemRDL properties; all others, many with side effects, are rejected.
 _ADDRMAP_PROPERTIES = {"name", "desc"}
 _REGISTER_PROPERTIES = {"name", "desc", "regwidth", "lock"}
 _FIELD_PROPERTIES = {"name", "desc", "sw", "hw", "reset", "singlepulse", "onwrite"}
@@ -42,21 +42,18 @@ _FIELD_PROPERTIES = {"name", "desc", "sw", "hw", "reset", "singlepulse", "onwrit
 
 @dataclass(frozen=True)
 class Field:
-    """Bits ``low`` to ``low + width - 1`` of a register.
+    """Field: bits ``low`` to ``low + width - 1`` of a register.
 
     Parameters
     ----------
-    name : str
-    low, width : int
     reset : int or None
-        Value after reset; None where the hardware alone gives it.
+        Value after reset; None if the hardware drives the field.
     readable, writable : bool
-        What software may do.
+        Access of software.
     singlepulse : bool
-        A one that is written acts for one cycle.
+        Writing a one acts for one cycle.
     clears : bool
-        A one that is written clears the bit, which the hardware sets.
-    description : str
+        Writing a one clears the bit, which the hardware sets.
     """
 
     name: str
@@ -71,25 +68,23 @@ class Field:
 
     @property
     def mask(self) -> int:
-        """Its bits in the register."""
+        """Mask of the field's bits in the register."""
         return ((1 << self.width) - 1) << self.low
 
 
 @dataclass(frozen=True)
 class Register:
-    """A 32-bit register at a byte address.
+    """Register of 32 bits at a byte address.
 
     Parameters
     ----------
-    name : str
     address : int
-        A context's register: that of context 0.
+        Byte address; for a register of a context, its address in context 0.
     fields : tuple of Field
         From the lowest bit up.
-    title, description : str
     lock : str
-        Field of its page's lock register that keeps writes of other than privileged software away,
-        ``ALWAYS`` if they always are, or nothing.
+        Field of the page's lock register that blocks unprivileged writes, ``ALWAYS`` if they are
+        always blocked, or empty.
     """
 
     name: str
@@ -107,16 +102,16 @@ class Register:
 
     @property
     def page(self) -> int:
-        """``GLOBAL`` or ``CONTEXT``."""
+        """Page of the register, ``GLOBAL`` or ``CONTEXT``."""
         return self.address >> PAGE_BITS
 
     @property
     def offset(self) -> int:
-        """Within its page."""
+        """Byte offset within the page."""
         return self.address & ((1 << PAGE_BITS) - 1)
 
     def address_in(self, context: int) -> int:
-        """Of a context's register; of another one in any context the same."""
+        """Compute the address in a context; a global register has the same address in all."""
         return self.address + (context << PAGE_BITS if self.page == CONTEXT else 0)
 
     @property
@@ -129,11 +124,11 @@ class Register:
 
     @property
     def reset(self) -> int:
-        """What software reads after reset, with 0 where the hardware gives the value."""
+        """Value that software reads after reset, with 0 in fields that the hardware drives."""
         return sum((field.reset or 0) << field.low for field in self.fields if field.readable)
 
     def pack(self, **values: int) -> int:
-        """The word that holds these field values, and the reset values of the other fields.
+        """Pack field values into a word; other fields have their reset values.
 
         Raises
         ------
@@ -154,7 +149,7 @@ class Register:
         return word
 
     def unpack(self, word: int) -> dict[str, int]:
-        """The field values of a word."""
+        """Unpack a word into its field values."""
         return {field.name: (word & field.mask) >> field.low for field in self.fields}
 
 
@@ -179,12 +174,12 @@ def _field(node: FieldNode) -> Field:
         plain = node.get_property("onwrite") is OnWriteType.woclr and node.is_sw_readable
         if not plain or hardware is not AccessType.w or reset is not None:
             raise ValueError(
-                f"{path}: what a write changes is cleared by ones, and hardware gives its value"
+                f"{path}: a field with onwrite must be cleared by ones and driven by hardware"
             )
     elif writable and (hardware is not AccessType.r or reset is None):
-        raise ValueError(f"{path}: what software writes, hardware only reads, and it has a reset")
+        raise ValueError(f"{path}: a writable field must have a reset, and hardware only reads it")
     if not writable and (hardware is AccessType.w) == (reset is not None):
-        raise ValueError(f"{path}: what software only reads is written by hardware or has a reset")
+        raise ValueError(f"{path}: a read-only field is either driven by hardware or has a reset")
     if singlepulse and (software is not AccessType.w or reset != 0):
         raise ValueError(f"{path}: a single pulse must be a write-only bit that is reset to 0")
     return Field(
@@ -201,13 +196,12 @@ def _field(node: FieldNode) -> Field:
 
 
 def compiled(path: Path = _SOURCE, *, contexts: int | None = None) -> RootNode:
-    """A SystemRDL file, ``t3.rdl`` by default, as the compiler gives it to exporters.
+    """Compile a SystemRDL file, ``t3.rdl`` by default, for exporters.
 
     Parameters
     ----------
-    path : Path
     contexts : int or None
-        Pages of contexts in it, if not the most that there can be.
+        Number of context pages; None for the maximum.
 
     Raises
     ------
@@ -220,12 +214,8 @@ def compiled(path: Path = _SOURCE, *, contexts: int | None = None) -> RootNode:
 
 
 def read(path: Path) -> dict[str, Register]:
-    """Read a SystemRDL file: 32-bit registers in the first page, and a register file that repeats
-    in the pages behind it.
-
-    Parameters
-    ----------
-    path : Path
+    """Read a SystemRDL file: 32-bit registers in the first page, and a register file repeated in
+    the pages behind it.
 
     Returns
     -------
@@ -237,8 +227,8 @@ def read(path: Path) -> dict[str, Register]:
     systemrdl.RDLCompileError
         If the file is not SystemRDL.
     ValueError
-        If it uses what the register block does not implement: side effects, other arrays and
-        register files, other widths, an access that is not plain.
+        If the file uses features that the register block does not implement: side effects, other
+        arrays and register files, other widths, or unusual accesses.
     """
     top = compiled(path).top
     _reject(top, _ADDRMAP_PROPERTIES)
@@ -261,17 +251,17 @@ def read(path: Path) -> dict[str, Register]:
 
 
 def _registers(top: Node) -> Iterator[Node]:
-    """Those of the first page, then those of the first context."""
+    """Iterate over the registers of the first page, then of the first context."""
     for node in top.children():
         if not isinstance(node, RegfileNode):
             yield node
             continue
         _reject(node, _ADDRMAP_PROPERTIES)
         place = (node.raw_absolute_address, node.array_dimensions, node.array_stride)
-        if place != (1 << PAGE_BITS, [MOST_CONTEXTS], 1 << PAGE_BITS):
+        if place != (1 << PAGE_BITS, [MAX_CONTEXTS], 1 << PAGE_BITS):
             raise ValueError(
                 f"{node.get_path(empty_array_suffix='')}: a register file must be one of "
-                f"{MOST_CONTEXTS} pages of {1 << PAGE_BITS} bytes behind the first one"
+                f"{MAX_CONTEXTS} pages of {1 << PAGE_BITS} bytes behind the first one"
             )
         yield from next(iter(node.unrolled())).children()
 

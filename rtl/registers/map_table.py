@@ -1,5 +1,4 @@
-# amaranth: UnusedElaboratable=no
-"""The tables of regions, ranges and commands, and what may be written into them."""
+"""Tables of regions, ranges and commands, with checks of their entries."""
 
 from amaranth.hdl import Cat, Module, Value
 from amaranth.lib import data, enum, stream, wiring
@@ -19,7 +18,7 @@ _ADDRESS = data.ArrayLayout(32, 2)  # a byte address as two registers, the low o
 
 
 class Table(enum.Enum, shape=3):
-    """What a commit writes."""
+    """Table that a commit writes."""
 
     NONE = 0
     REGION = 1
@@ -29,7 +28,8 @@ class Table(enum.Enum, shape=3):
 
 
 def Staging(p: T3Parameters):
-    """What software has staged. Addresses are in bytes, and whole, because a commit checks them."""
+    """Staging registers of software. Addresses are full byte addresses, because a commit checks
+    them."""
     command = {name: field.shape for name, field in CommandEntry(p) if name != "atom_offset"}
     command |= {"region": INDEX_BITS, "offset": _ADDRESS}
     return data.StructLayout(
@@ -50,7 +50,7 @@ def Staging(p: T3Parameters):
     )
 
 
-# What refuses an entry: the first that holds.
+# Reasons to refuse an entry, highest priority first.
 _Causes = list[tuple[ConfigurationError, Value]]
 
 
@@ -59,31 +59,26 @@ def _any_of(values) -> Value:
 
 
 class MapTable(wiring.Component):
-    """Holds the address map of the next launch, and refuses entries that contradict themselves or
-    each other.
+    """Address map of the next launch; refuses entries that are inconsistent or conflict.
 
     ``configuration_error`` is combinational in the cycle of ``table``. With
     ``ConfigurationError.NONE`` the whole entry is in ``maps``, or the copy in ``copies``, in the
-    next cycle; otherwise nothing changes. One commit per cycle.
-
-    Parameters
-    ----------
-    p : T3Parameters
+    next cycle; otherwise the state is unchanged. One commit per cycle.
 
     Members
     -------
     table : In(:class:`Table`)
-        A commit in this cycle, or ``Table.NONE``.
+        Table committed in this cycle, or ``Table.NONE``.
     index : In
-        Entry that it writes; of a copy, the command.
+        Entry to write; for a copy, its command.
     enable : In(1)
         0 removes a region or a range.
     staging : In(:func:`Staging`)
     locked : In(1)
-        A launch waits: no entry changes.
+        A launch is pending: all entries are locked.
     aborting : In(1)
-        No copy begins.
-    configuration error : Out(:class:`ConfigurationError`)
+        An abort is in progress: copies are refused.
+    configuration_error : Out(:class:`ConfigurationError`)
     maps : Out(:func:`MapConfiguration`)
     copies : Out(stream)
         Two copies deep.
@@ -93,7 +88,7 @@ class MapTable(wiring.Component):
     For proofs and benches to read, never to drive.
 
     queue : Queue
-        Of the copies.
+        Queue of copies.
     """
 
     def __init__(self, p: T3Parameters):
@@ -123,7 +118,7 @@ class MapTable(wiring.Component):
             (Table.COMMAND, self._refuses_command(), self._command),
             (Table.COPY, self._refuses_copy(), self._copy),
         ):
-            # Known before it is known which table is written; the first cause is known later.
+            # Computed before the table is decoded; the first cause is selected later.
             refused = _any_of(condition for _, condition in causes)
             with m.If(self.table == table):
                 self._refuse(m, causes)
@@ -131,7 +126,7 @@ class MapTable(wiring.Component):
         return m
 
     def _refuse(self, m: Module, causes: _Causes) -> None:
-        """The first cause that holds is the configuration error."""
+        """Report the first applicable cause as the configuration error."""
         for code, condition in reversed(causes):
             with m.If(condition):
                 m.d.comb += self.configuration_error.eq(code)
@@ -147,11 +142,11 @@ class MapTable(wiring.Component):
         return address.as_value()[self._offset_bits : self._p.address_bits]
 
     def _outside(self, address) -> Value:
-        # Of an aligned address, which is the same as above the last atom of the space.
+        # For an aligned address, this is the same as lying above the last atom of the space.
         return address.as_value()[self._p.address_bits :].any()
 
     def _any(self, entries, condition) -> Value:
-        """Whether an enabled entry other than the one written fulfils the condition."""
+        """Test whether an enabled entry other than the one to write fulfils a condition."""
         return _any_of(
             entry.enable & (self.index != index) & condition(entry)
             for index, entry in enumerate(entries)
@@ -170,7 +165,7 @@ class MapTable(wiring.Component):
                 self.enable & (self._misaligned(staged.base) | self._misaligned(staged.limit)),
             ),
             (
-                ConfigurationError.OUT_OF_SPACE,
+                ConfigurationError.ADDRESS_OUT_OF_RANGE,
                 self.enable & (self._outside(staged.base) | self._outside(staged.limit)),
             ),
             (ConfigurationError.EMPTY, self.enable & (limit <= base)),
@@ -253,9 +248,9 @@ class MapTable(wiring.Component):
                 ]
 
     def _copied(self) -> tuple[Value, Value]:
-        """Which command the index names, and which region that command."""
+        """Decode the command of a copy and the region of that command, one-hot."""
         chosen = Cat(self.index == index for index in range(self._p.commands))
-        # It is one that exists: a command's commit sees to that.
+        # The region exists: the commit of a command has checked that.
         region = one_hot_select(chosen, [entry.region for entry in self.maps.commands])
         return chosen, Cat(region == index for index in range(self._p.regions))
 
@@ -265,7 +260,7 @@ class MapTable(wiring.Component):
         return [
             (ConfigurationError.UNKNOWN_INDEX, self.index >= self._p.commands),
             (ConfigurationError.MISALIGNED, self._misaligned(start)),
-            (ConfigurationError.OUT_OF_SPACE, self._outside(start)),
+            (ConfigurationError.ADDRESS_OUT_OF_RANGE, self._outside(start)),
             (ConfigurationError.REGION_DISABLED, ~enabled.any()),
             (ConfigurationError.IN_USE, self.aborting),
             (ConfigurationError.QUEUE_FULL, ~self.queue.i.ready),

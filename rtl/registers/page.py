@@ -1,4 +1,4 @@
-"""One page of registers behind the port: decodes writes and reads."""
+"""Register page: decodes writes and reads of the register port."""
 
 from collections.abc import Mapping
 
@@ -12,22 +12,22 @@ __all__ = ["PageSignature", "RegisterPage"]
 
 
 class PageSignature(wiring.Signature):
-    """A page as the port sees it.
+    """Interface between the register port and a page.
 
     Members
     -------
     write : Out(1)
-        A write of a whole word acts in this cycle.
+        A write of a whole word takes effect in this cycle.
     write_address, word : Out
-        It; the address is within the page.
+        Address within the page, and data of the write.
     privileged : Out(1)
-        It is privileged software's.
+        Privileged software writes.
     okay : In(1)
-        It has an effect. Combinational.
+        The write is accepted. Combinational.
     read_address : Out
-        Within the page.
+        Address of the read within the page.
     known : In(1)
-        There is such a register. Combinational, like ``data``.
+        A register exists at the read address. Combinational, like ``data``.
     data : In(32)
     """
 
@@ -47,33 +47,31 @@ class PageSignature(wiring.Signature):
 
 
 class RegisterPage(wiring.Component):
-    """Base of the pages: plain fields, strobes, and what software only reads.
+    """Base class of the pages: plain fields, strobes and read-only status.
 
-    A page says what else a write does by overriding :meth:`act`.
+    A page overrides :meth:`act` for writes with other effects.
 
     Parameters
     ----------
     members : dict
-        Of the component, apart from ``port``.
+        Members of the component besides ``port``.
     registers : dict of Register
-        Of this page, by name.
+        Registers of the page by name.
 
     Members
     -------
     port : In(:class:`PageSignature`)
-    awake : Out(1)
-        Something may change in this cycle. Combinational.
 
     Attributes
     ----------
     For proofs and benches to read, never to drive.
 
     locks : dict of Value
-        By name.
+        Lock fields by name.
     """
 
     def __init__(self, members: Mapping[str, wiring.Member], registers: Mapping[str, Register]):
-        super().__init__({"port": In(PageSignature()), "awake": Out(1), **members})
+        super().__init__({"port": In(PageSignature()), "clock_enable": Out(1), **members})
         self._registers = registers
         self._storage: dict[tuple[str, str], Value] = {}
         self._status: dict[tuple[str, str], Value] = {}
@@ -95,30 +93,30 @@ class RegisterPage(wiring.Component):
                 )
 
     def act(self, m: Module, register: Register, part: dict[str, Value], okay: Signal) -> None:
-        """What a write of this register does in its cycle.
+        """Perform a write of a register.
 
         Parameters
         ----------
         part : dict
-            The word's fields by name.
+            Fields of the word by name.
         okay : Signal
-            Is to be driven.
+            Acceptance of the write, which this method drives.
         """
         m.d.comb += okay.eq(1)
         self.store(m, register, part)
 
     def refuse(self, m: Module) -> None:
-        """What a write does that is not privileged, of a register that is locked."""
+        """Handle an unprivileged write of a locked register."""
 
     def store(self, m: Module, register: Register, part: Mapping[str, Value]) -> None:
-        """The word's fields into their registers."""
+        """Store the fields of a word in their registers."""
         for field in register.fields:
             if not field.writable:
                 continue
             m.d.sync += self._storage[register.name, field.name].eq(part[field.name])
 
     def decode(self, m: Module) -> None:
-        """Both switches over the page's registers."""
+        """Decode writes and reads."""
         port = self.port
         m.d.sync += [strobe.eq(0) for strobe in self._strobes.values()]
         with m.If(port.write):
@@ -145,7 +143,7 @@ class RegisterPage(wiring.Component):
                     ]
 
     def _is_locked(self, register: Register) -> Value:
-        """For this write."""
+        """Test whether a register is locked for the current write."""
         if not register.lock:
             return Const(0)
         return ~self.port.privileged & (

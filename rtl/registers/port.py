@@ -1,5 +1,4 @@
-# amaranth: UnusedElaboratable=no
-"""The register port: software's view of the hardware, and the configuration it writes."""
+"""Register port: AXI4-Lite access of software to status and configuration."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import enum, wiring
@@ -9,8 +8,8 @@ from rtl.interface.axi_lite import AxiLiteSignature
 from rtl.interface.configuration import SOURCE_BITS, ArbiterConfiguration, Injection
 from rtl.interface.encodings import ErrorCode
 from rtl.interface.signatures import ErrorSignature
+from rtl.lib.gating import clock_gated
 from rtl.lib.select import one_hot_select
-from rtl.lib.sleep import may_sleep
 from rtl.parameters import T3Parameters
 
 from . import map as register_map
@@ -31,44 +30,40 @@ class Response(enum.Enum, shape=2):
 
 
 class Registers(wiring.Component):
-    """AXI4-Lite subordinate with the registers of ``t3.rdl``: a page for the GPU, and one for each
-    context.
+    """AXI4-Lite subordinate with the registers of ``t3.rdl``: one page for the GPU, and one for
+    each context.
 
-    A write acts in the first cycle that has its address and its data and no response waiting, a
-    read in the first that has its address and no data waiting. The register, a strobe, the table
-    or the copy shows it in the next cycle, together with the response. One write and one read
+    A write takes effect in the first cycle in which its address and its data are present and no
+    response waits, a read in the first cycle in which its address is present and no data waits. The
+    effect and the response are visible in the next cycle. The port performs one write and one read
     every two cycles. No output depends combinationally on an input.
 
-    Answers SLVERR, without effect: an address where no register begins, a write with a byte left
-    out, a write to a register that software only reads, or that is locked and the write not
-    privileged, a commit, a copy or a launch that is refused.
-
-    Parameters
-    ----------
-    p : T3Parameters
+    The port answers SLVERR, without any effect, to an address without a register, a write with
+    disabled byte lanes, a write to a read-only register, an unprivileged write to a locked
+    register, and a refused commit, copy or launch.
 
     Members
     -------
     bus : In(:class:`AxiLiteSignature`)
     context : Out(:class:`ContextRegistersSignature`).array(contexts)
     arbiter : Out(:func:`ArbiterConfiguration`)
-        A register.
+        Arbitration policy. Register.
     number : Out(5)
-        Of this GPU. A register.
+        Number of this GPU. Register.
     corrected : In(32)
-        What software reads, in the cycle in which the read acts.
+        Count of cycles with a correction, sampled when the read takes effect.
     error : In(:class:`ErrorSignature`)
-        Of no context.
+        Error of no context.
     irq : Out(1)
-        Something that interrupts and is no context's is pending.
+        An enabled interrupt of no context is pending.
     inject : Out(:func:`Injection`)
-        A register.
+        Injection request. Register.
     armed : In(1)
         An injection waits for its word.
-    patrol, patrolled
+    scrub, scrub_corrected
         See :class:`GlobalPage`.
-    awake : Out(1)
-        Of the port itself, not of its pages: see :func:`~rtl.lib.sleep.may_sleep`.
+    clock_enable : Out(1)
+        Covers the port itself; each page has a clock gate of its own.
 
     Attributes
     ----------
@@ -77,12 +72,10 @@ class Registers(wiring.Component):
     gpu_page : GlobalPage
     pages : list of ContextPage
     write_address, privileged : Signal
-        The address that was taken last, and whether with privilege.
+        Address of the last write, and its privilege.
 
     Raises
     ------
-    TypeError
-        If ``p`` is not a :class:`T3Parameters`.
     ValueError
         If a value does not fit the register field that it comes from or is shown in.
     """
@@ -102,9 +95,9 @@ class Registers(wiring.Component):
                 "irq": Out(1),
                 "inject": Out(Injection()),
                 "armed": In(1),
-                "patrol": Out(1),
-                "patrolled": In(32),
-                "awake": Out(1),
+                "scrub": Out(1),
+                "scrub_corrected": In(32),
+                "clock_enable": Out(1),
             }
         )
         self.gpu_page = GlobalPage(p)
@@ -114,7 +107,7 @@ class Registers(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.gpu = may_sleep(self.gpu_page, platform)
+        m.submodules.gpu = clock_gated(self.gpu_page)
         m.d.comb += [
             self.arbiter.eq(self.gpu_page.arbiter),
             self.number.eq(self.gpu_page.number),
@@ -124,13 +117,13 @@ class Registers(wiring.Component):
             self.irq.eq(self.gpu_page.irq),
             self.inject.eq(self.gpu_page.inject),
             self.gpu_page.armed.eq(self.armed),
-            self.patrol.eq(self.gpu_page.patrol),
-            self.gpu_page.patrolled.eq(self.patrolled),
+            self.scrub.eq(self.gpu_page.scrub),
+            self.gpu_page.scrub_corrected.eq(self.scrub_corrected),
         ]
         code = self.error.report.code
         is_of_link = (code == ErrorCode.LINK_DOWN) | (code == ErrorCode.LINK_RESET)
         for index, page in enumerate(self.pages):
-            m.submodules[f"context_{index}"] = may_sleep(page, platform)
+            m.submodules[f"context_{index}"] = clock_gated(page)
             wiring.connect(m, page.context, wiring.flipped(self.context[index]))
             m.d.comb += [
                 page.next_epoch.eq(self.gpu_page.next_epoch),
@@ -142,11 +135,11 @@ class Registers(wiring.Component):
         ]
         ports = [self.gpu_page.port, *(page.port for page in self.pages)]
         writes, reads = self._write(m, ports), self._read(m, ports)
-        m.d.comb += self.awake.eq(writes | reads)
+        m.d.comb += self.clock_enable.eq(writes | reads)
         return m
 
     def _write(self, m: Module, ports: list) -> Value:
-        """Gives whether a write is under way."""
+        """Connect the write channels; returns whether a write is outstanding."""
         bus = self.bus
         address, address_full, privileged = self.write_address, Signal(), self.privileged
         word, bytes_written, word_full = Signal(32), Signal(4), Signal()
@@ -184,7 +177,7 @@ class Registers(wiring.Component):
         return Cat(bus.awvalid, bus.wvalid, address_full, word_full, bus.bvalid).any()
 
     def _read(self, m: Module, ports: list) -> Value:
-        """Gives whether a read is under way."""
+        """Connect the read channels; returns whether a read is outstanding."""
         bus = self.bus
         address, full = Signal.like(bus.araddr), Signal()
         chosen = Cat(

@@ -1,5 +1,4 @@
-# amaranth: UnusedElaboratable=no
-"""A page with errors and interrupts: of the GPU, or of a context."""
+"""Register page with an error log and interrupts."""
 
 from collections.abc import Mapping
 
@@ -18,17 +17,16 @@ __all__ = ["ReportingPage"]
 
 
 class ReportingPage(RegisterPage):
-    """Base of the pages that report.
+    """Base class of the pages with an error log and interrupts.
 
     Parameters
     ----------
-    p : T3Parameters
     members : dict
         See :class:`RegisterPage`.
     registers : dict of Register
-        Likewise.
+        See :class:`RegisterPage`.
     prefix : str
-        Of the names of the registers that report.
+        Prefix of the names of the error and interrupt registers.
 
     Members
     -------
@@ -68,9 +66,9 @@ class ReportingPage(RegisterPage):
             (f"{prefix}ERROR", "code"): Value.cast(oldest.code),
             (f"{prefix}ERROR", "wavefront"): oldest.wavefront,
             (f"{prefix}ERROR", "dispatch_index"): oldest.dispatch_index,
-            (f"{prefix}ERROR_PLACE", "channel"): oldest.channel,
-            (f"{prefix}ERROR_PLACE", "source"): oldest.source,
-            (f"{prefix}ERROR_PLACE", "errors"): log.level,
+            (f"{prefix}ERROR_LOCATION", "channel"): oldest.channel,
+            (f"{prefix}ERROR_LOCATION", "source"): oldest.source,
+            (f"{prefix}ERROR_LOCATION", "errors"): log.level,
             (f"{prefix}ERROR_ADDRESS_LO", "bytes"): address[:32],
             (f"{prefix}ERROR_ADDRESS_HI", "bytes"): address[32:],
             (f"{prefix}ERRORS", "count"): log.total,
@@ -87,14 +85,14 @@ class ReportingPage(RegisterPage):
         Parameters
         ----------
         error
-            With :class:`ErrorSignature`.
+            Interface with :class:`ErrorSignature`.
         events : dict
-            What interrupts, apart from errors, by field.
+            Interrupt events other than errors, by field.
 
         Returns
         -------
         Signal
-            Something that interrupts is pending.
+            An enabled interrupt is pending.
         """
         m.submodules.log = log = self.log
         m.submodules.interrupts = interrupts = self.interrupts
@@ -114,10 +112,10 @@ class ReportingPage(RegisterPage):
         ]
         return interrupts.irq
 
-    def wake(self, m: Module, *causes: Value) -> None:
-        """Drive ``awake``: by what every page has, and by these causes."""
+    def enable_clock(self, m: Module, *causes: Value) -> None:
+        """Drive the clock enable from the causes that all pages share and from ``causes``."""
         happens = [self.log.error.valid, self.log.counting, self.interrupts.events.any()]
-        m.d.comb += self.awake.eq(
+        m.d.comb += self.clock_enable.eq(
             Cat(self.port.write, *self._strobes.values(), *happens, *causes).any()
         )
 
@@ -132,5 +130,5 @@ class ReportingPage(RegisterPage):
             super().act(m, register, part, okay)
 
     def strobe(self, m: Module, part: dict[str, Value]) -> None:
-        """Each strobe that is written as one is high in the next cycle."""
+        """Raise each strobe that is written as one in the next cycle."""
         m.d.sync += [strobe.eq(part[name]) for name, strobe in self._strobes.items()]

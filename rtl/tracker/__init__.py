@@ -1,1 +1,1 @@
-"""The tracker: which wavefront tiles are complete."""
+"""Tracker: detects complete wavefront tiles."""

@@ -1,5 +1,4 @@
-# amaranth: UnusedElaboratable=no
-"""One bank of the tracker: counts the updates of wavefront tiles."""
+"""Bank of the tracker: counts the updates of wavefront tiles."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value, signed
 from amaranth.lib import data, stream, wiring
@@ -15,14 +14,14 @@ from rtl.lib.select import one_hot_first, one_hot_select, select_at
 from rtl.parameters import T3Parameters
 
 from .count import ContextCount
-from .stages import Compare, Outcome, Update
+from .stages import Compare, Update, UpdateResult
 from .table import TrackerTable
 from .walk import TableWalk
 
 __all__ = ["TrackerBank"]
 
 _COMPLETIONS = 8
-_UNDER_WAY = 5  # events between the choice of the front and the update stage, both included
+_IN_FLIGHT = 5  # events from the front's selection up to the update stage, both included
 
 
 def _log2(value: int) -> int:
@@ -30,15 +29,15 @@ def _log2(value: int) -> int:
 
 
 class TrackerBank(wiring.Component):
-    """Set-associative table of the tiles that are not complete.
+    """Tracker bank: set-associative table of incomplete tiles.
 
-    Four stages, one event per cycle in each, whatever its set and tile: the memory is addressed,
-    the row is corrected, the row is compared, the entry is updated. The event that makes a tile's
-    count reach ``tile_atoms * updates_per_atom`` frees the entry; its completion leaves four cycles
-    after it came at the earliest.
+    The pipeline has four stages with one event per cycle each, whatever its set and tile: address
+    the memory, correct the row, compare the row, update the entry. The event with which a tile's
+    count reaches ``tile_atoms * updates_per_atom`` frees the entry; the completion leaves at least
+    four cycles after that event arrived.
 
     An entry that the memory has lost counts as free, so its tile never completes. An event that
-    finds it in a way of its context is reported.
+    finds such an entry in a way of its context is reported as an error.
 
     Parameters
     ----------
@@ -49,57 +48,55 @@ class TrackerBank(wiring.Component):
     -------
     i : In(stream), always ready
         Updates and end-of-tile markers of dispatch indices that belong to this bank.
-    room : Out(1)
-        What is chosen for the bank in this cycle may come in the next. Off only while completions
-        wait, or while the table is cleared.
+    space : Out(1)
+        An event that is selected for the bank in this cycle may arrive in the next cycle. Low only
+        while completions wait, or while the table is cleared.
     o : Out(stream)
         Complete tiles, each once.
     updates_per_atom : In(2).array(contexts)
-        Updates that every atom of a context's tile gets.
+        Updates per atom of a context's tiles.
     ways : In(ways).array(contexts)
-        Ways in which a context's tiles find room.
+        Ways that a context's tiles may use.
     clear : In(contexts)
-        Strobes: the context's tiles are forgotten, a set per cycle. So are its events that come
-        until then.
+        Strobes: discard the context's tiles, one set per cycle, and its events that arrive until
+        the end.
     aborting : In(contexts)
-        The contexts' events are dropped as they come.
+        Drop the contexts' events as they arrive.
     clearing : Out(contexts)
-        On meanwhile, for all of them also after reset.
+        High during a clear, and for all contexts after reset.
     error : Out(:class:`ErrorSignature`)
-        Three cycles after the event it is about came.
+        Error of an event, three cycles after its arrival.
     corrected : Out(1)
-        In this cycle, a wrong bit of an entry was corrected.
-    inject, patrol, patrolled
+        A bit error of an entry was corrected in this cycle.
+    inject, scrub, scrub_corrected
         See :class:`TrackerTable`.
     empty : Out(contexts)
-        No tile of the context has an entry, none of its events is in a stage, none of its
-        completions waits, and nothing is being cleared. Off for good, until a ``clear``, if the
-        memory has lost one of its entries.
-    awake : Out(1)
-        See :func:`~rtl.lib.sleep.may_sleep`.
+        No tile of the context has an entry, no event of it is in a stage, no completion of it
+        waits, and no clear is in progress. If the memory has lost an entry of the context,
+        ``empty`` stays low until a ``clear``.
 
     Attributes
     ----------
-    Proofs and benches may read these; nothing outside drives them.
+    For proofs and benches to read, never to drive.
 
     table : TrackerTable
         The memory.
     completions : Queue
         Completions on their way to ``o``.
     checking, comparing, updating : Signal
-        There is an event in the stage.
+        The stage holds an event.
     checked, compared, updated : Signal
-        It.
+        Event in the stage.
     write_ways, entry : Signal
-        What the update stage writes in this cycle, and where.
+        Ways that the update stage writes in this cycle, and the entry written.
     result_ways, result : Signal
-        What it wrote in the last one; ``result`` counts only with a way.
+        Ways and entry of the last cycle; ``result`` is valid only with a way.
     compare : Compare
     update : Update
-    outcome : Outcome
+    outcome : UpdateResult
     walk : TableWalk
     counts : list of ContextCount
-        Of each context.
+        Counts of each context.
     """
 
     def __init__(self, p: T3Parameters):
@@ -109,8 +106,8 @@ class TrackerBank(wiring.Component):
             {
                 "valid": 1,
                 "tag": self._tag_bits,
-                # Updates so far; less the threshold, once the end-of-tile marker has told it: then
-                # it is negative until it is zero, and the tile complete.
+                # Updates so far, minus the threshold once the end-of-tile marker has arrived: from
+                # then on the balance is negative, and the tile is complete when it reaches zero.
                 "balance": signed(p.count_bits + 1),
                 "edges": 2,
                 "start": p.atom_address_bits,
@@ -119,7 +116,7 @@ class TrackerBank(wiring.Component):
         super().__init__(
             {
                 "i": In(stream.Signature(TrackerInput(p), always_ready=True)),
-                "room": Out(1),
+                "space": Out(1),
                 "o": Out(stream.Signature(Completion(p))),
                 "updates_per_atom": In(2).array(p.contexts),
                 "ways": In(p.ways).array(p.contexts),
@@ -129,10 +126,10 @@ class TrackerBank(wiring.Component):
                 "error": Out(ErrorSignature(p)),
                 "corrected": Out(1),
                 "inject": In(InjectSignature()),
-                "patrol": In(1),
-                "patrolled": Out(1),
+                "scrub": In(1),
+                "scrub_corrected": Out(1),
                 "empty": Out(p.contexts),
-                "awake": Out(1),
+                "clock_enable": Out(1),
             }
         )
         self.walk = TableWalk(contexts=p.contexts, rows=self._rows)
@@ -155,10 +152,10 @@ class TrackerBank(wiring.Component):
         self.result = Signal(self._entry, reset_less=True)
         self.compare = Compare.of(p, self._entry)
         self.update = Update.of(p, self._entry)
-        self.outcome = Outcome.of(p, self._entry)
+        self.outcome = UpdateResult.of(p, self._entry)
 
     def set_of(self, dispatch_index: Value) -> Value:
-        """The set that a dispatch index belongs to."""
+        """Compute the set of a dispatch index."""
         bank_bits = _log2(self._p.banks)
         return dispatch_index[bank_bits : bank_bits + _log2(self._rows)]
 
@@ -169,7 +166,7 @@ class TrackerBank(wiring.Component):
         return tag[self._tag_bits - self._p.owner_bits :]
 
     def _is_of(self, mask: Value, owner: Value) -> Value:
-        """Whether the owner is one of the contexts of a mask."""
+        """Test whether a mask of contexts includes the owner."""
         return Cat(bit & (owner == number) for number, bit in enumerate(mask)).any()
 
     def elaborate(self, platform):
@@ -190,30 +187,30 @@ class TrackerBank(wiring.Component):
         self._write(m)
         self._walk(m)
         self._count(m)
-        self._wake(m)
+        self._enable_clock(m)
         return m
 
     def _remember(self, m: Module) -> None:
-        """What the update stage did in the last cycle: seen from there the event one ahead, from
-        the comparison the event two ahead."""
+        """Register the result of the update stage. It belongs to the event one ahead of the update
+        stage, and two ahead of the comparison."""
         m.d.sync += self.result_ways.eq(self.write_ways)
         with m.If(self.updating):
             m.d.sync += self.result.eq(self.entry)
 
     def _address(self, m: Module) -> None:
-        """The first two stages: the row is read, then corrected."""
+        """First two stages: read the row, then correct it."""
         table = self.table
         waiting = self.completions.level
         m.d.comb += [
-            self.room.eq(~self.clearing.any() & (waiting <= _COMPLETIONS - _UNDER_WAY)),
+            self.space.eq(~self.clearing.any() & (waiting <= _COMPLETIONS - _IN_FLIGHT)),
             self.clearing.eq(
                 table.clearing.replicate(self._p.contexts)
                 | self.walk.pending
                 | self.walk.forgetting
             ),
             self.corrected.eq(table.corrected),
-            table.patrol.eq(self.patrol),
-            self.patrolled.eq(table.patrolled),
+            table.scrub.eq(self.scrub),
+            self.scrub_corrected.eq(table.scrub_corrected),
             table.read.eq(self.i.valid),
             table.read_set.eq(self.set_of(self.i.p.dispatch_index)),
         ]
@@ -235,8 +232,8 @@ class TrackerBank(wiring.Component):
             m.d.sync += self.compared.eq(self.checked)
 
     def _compare(self, m: Module) -> None:
-        """Find the tile's entry. The row is as the event three ahead has left it; what the event
-        two ahead did is in ``result``."""
+        """Find the tile's entry. The row includes the writes up to the event three ahead; the write
+        of the event two ahead is in ``result``."""
         compare, row = self.compare, self.table.row
         result, result_ways = self.result, self.result_ways
         tag = self._tag_of(self.compared)
@@ -267,7 +264,7 @@ class TrackerBank(wiring.Component):
         )
 
     def _hand_over(self, m: Module) -> None:
-        """From the comparison to the update stage, with what the event there does meanwhile."""
+        """Pass the event to the update stage, with the effect of the event that is there now."""
         compare, update = self.compare, self.update
         compared, updated = self.compared, self.updated
         same_set = self.set_of(updated.dispatch_index) == self.set_of(compared.dispatch_index)
@@ -275,15 +272,15 @@ class TrackerBank(wiring.Component):
             compared.dispatch_index, compared.wavefront, compared.owner
         )
         allowed = select_at(compared.owner, self.ways)
-        written, gone = Signal(), self.outcome.gone
+        written, freed = Signal(), self.outcome.freed
         m.d.comb += written.eq(same_tile & self.write_ways.any())
         m.d.sync += self.updating.eq(self.comparing & ~self._is_of(self.clear, compared.owner))
         with m.If(self.comparing):
             m.d.sync += [
                 updated.eq(compared),
                 update.follows_set.eq(same_set),
-                update.forwarded.eq(written & ~gone),
-                update.freed_ahead.eq(written & gone),
+                update.forwarded.eq(written & ~freed),
+                update.freed_ahead.eq(written & freed),
                 update.stands_alone.eq(~written),
                 update.old_hit.eq(compare.hit),
                 update.old_ways.eq(compare.hits | Mux(compare.result_hits, compare.rewritten, 0)),
@@ -296,7 +293,7 @@ class TrackerBank(wiring.Component):
             ]
 
     def _look_up(self, m: Module) -> None:
-        """The entry as the event one ahead has left it."""
+        """Find the entry after the event one ahead (forwarding)."""
         update, outcome, result = self.update, self.outcome, self.result
         ahead = Signal(self._p.ways)
         m.d.comb += [
@@ -319,17 +316,18 @@ class TrackerBank(wiring.Component):
         )
 
     def _add(self, m: Module) -> None:
-        """The entry with the event's own change."""
+        """Apply the event's own change to the entry."""
         update, known, entry, event = self.update, self.outcome.known, self.entry, self.updated
         before = known.balance.as_unsigned()
         lower = Signal()
-        # A sum is zero if at every bit the half sum meets a carry, which a one below makes.
+        # A sum is zero if, at every bit, the half sum equals the carry in, and the carry in is one
+        # exactly if there is a one below.
         carries = Cat(event.end, before | update.change)[: len(before)]
         choice = Cat(update.stands_alone, update.forwarded)
         m.d.comb += [
             entry.tag.eq(self._tag_of(event)),
             entry.edges.eq(Mux(event.end, Cat(event.outer_edge, event.inner_edge), known.edges)),
-            # Either start is compared, before it is known which of them counts.
+            # Both candidates are compared before one of them is selected.
             lower.eq(
                 one_hot_select(
                     choice, [event.atom < update.old.start, event.atom < self.result.start]
@@ -342,10 +340,10 @@ class TrackerBank(wiring.Component):
         ]
 
     def _judge(self, m: Module) -> None:
-        """The sign changes: a count fits no longer, or the tile is complete, or more than that."""
+        """Detect a sign change of the balance: a count overflow, a completion or an overrun."""
         update, outcome, event = self.update, self.outcome, self.updated
         before, zero = outcome.known.balance.as_unsigned(), outcome.zero
-        # An update adds so little that the upper bits are then all ones.
+        # An update changes the sign only if the upper bits are all ones.
         low = len(event.count)
         turns = (before[:low] + event.count)[low] & before[low:-1].all()
         m.d.comb += [
@@ -355,7 +353,7 @@ class TrackerBank(wiring.Component):
             outcome.above.eq(
                 Mux(event.end, less_than(~update.change[:-1], before[:-1]), turns & ~zero)
             ),
-            outcome.gone.eq(outcome.above | (zero & (before[-1] | event.end))),
+            outcome.freed.eq(outcome.above | (zero & (before[-1] | event.end))),
             outcome.complete.eq(~outcome.keep & zero & (before[-1] | event.end)),
         ]
 
@@ -369,7 +367,7 @@ class TrackerBank(wiring.Component):
         with m.Elif(update.no_atoms):
             m.d.comb += code.eq(ErrorCode.ZERO_THRESHOLD)
         with m.Elif(outcome.second):
-            m.d.comb += code.eq(ErrorCode.SECOND_END_OF_TILE)
+            m.d.comb += code.eq(ErrorCode.DUPLICATE_END_OF_TILE)
         with m.Elif(event.end | outcome.known.balance[-1]):
             m.d.comb += code.eq(ErrorCode.OVERRUN)
         with m.Else():
@@ -380,7 +378,7 @@ class TrackerBank(wiring.Component):
         ]
 
     def _write(self, m: Module) -> None:
-        """The entry goes to the table, the completion to its queue."""
+        """Write the entry to the table, and the completion to its queue."""
         update, outcome, event, entry = self.update, self.outcome, self.updated, self.entry
         completions, table = self.completions, self.table
         ways_found = Signal(self._p.ways)
@@ -388,8 +386,9 @@ class TrackerBank(wiring.Component):
         m.d.comb += [
             ways_found.eq(Mux(update.stands_alone, update.old_ways, self.result_ways)),
             self.write_ways.eq(Mux(self.updating & ~outcome.keep, ways, 0)),
-            entry.valid.eq(~outcome.gone),
-            # Whether it is complete comes too late for every bit of the queue.
+            entry.valid.eq(~outcome.freed),
+            # `complete` arrives too late to gate every data bit of the queue; only the put is
+            # gated.
             completions.i.valid.eq(self.updating),
             completions.drop.eq(~outcome.complete),
             completions.i.p.eq(
@@ -402,7 +401,7 @@ class TrackerBank(wiring.Component):
         ]
 
     def _walk(self, m: Module) -> None:
-        """Forget the tiles of contexts: of every set, what is theirs or nobody's is written 0."""
+        """Clear, in every set, the entries that belong to the cleared contexts or are invalid."""
         walk, table = self.walk, self.table
         stages = self.i.valid | self.checking | self.comparing | self.updating
         m.d.comb += [walk.clear.eq(self.clear), walk.busy.eq(table.clearing | stages)]
@@ -421,7 +420,7 @@ class TrackerBank(wiring.Component):
             ]
 
     def _count(self, m: Module) -> None:
-        """Entries are counted when they are written, a cycle after they change."""
+        """Count entries one cycle after they change, when they are written."""
         is_new, more, fewer = Signal(), Signal(), Signal()
         is_written, is_valid = self.result_ways.any(), self.result.valid
         with m.If(self.updating):
@@ -444,12 +443,12 @@ class TrackerBank(wiring.Component):
                 count.completes.eq(pushed & ~self.completions.drop),
                 count.leaves.eq(popped),
                 self.empty[number].eq(
-                    count.none & ~self.clearing[number] & ~self._is_under_way(number)
+                    count.none & ~self.clearing[number] & ~self._is_outstanding(number)
                 ),
             ]
 
-    def _is_under_way(self, number: int) -> Value:
-        """Whether an event of a context is in a stage."""
+    def _is_outstanding(self, number: int) -> Value:
+        """Test whether an event of a context is in a stage."""
         stages = (
             (self.i.valid, self.i.p),
             (self.checking, self.checked),
@@ -458,10 +457,11 @@ class TrackerBank(wiring.Component):
         )
         return Cat(valid & (event.owner == number) for valid, event in stages).any()
 
-    def _wake(self, m: Module) -> None:
-        """With an event in a stage, or what the last one did. The counts change only with what the
-        parts are awake for."""
+    def _enable_clock(self, m: Module) -> None:
+        """Enable the clock for an event in a stage and for one that was written in the last cycle.
+
+        The counts change only in cycles in which a part needs its clock."""
         parts = (self.table, self.walk, self.completions)
-        m.d.comb += self.awake.eq(
-            Cat(self.walk.busy, self.result_ways, *(part.awake for part in parts)).any()
+        m.d.comb += self.clock_enable.eq(
+            Cat(self.walk.busy, self.result_ways, *(part.clock_enable for part in parts)).any()
         )

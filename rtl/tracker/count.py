@@ -1,4 +1,4 @@
-"""What a tracker bank holds of one context."""
+"""Counts of one context's entries and completions in a tracker bank."""
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
@@ -8,35 +8,35 @@ __all__ = ["ContextCount"]
 
 
 class ContextCount(wiring.Component):
-    """Counts a context's entries, and its completions that wait.
+    """Counters of a context's entries and of its waiting completions.
 
-    Entries that the memory has lost stay counted, and others take their places. A count of all ones
-    is therefore more than there can be; it stays until it is cleared, and never is 0 by mistake.
+    Entries that the memory has lost stay counted while others take their places, so the count may
+    exceed the capacity. It saturates at all ones until it is cleared, so that it never wraps to 0.
 
     Parameters
     ----------
     entries, completions : int
-        How many there are at most.
+        Greatest numbers of entries and of completions.
 
     Members
     -------
     more, fewer : In(1)
-        An entry got in use in the last cycle, or was freed.
+        An entry was allocated in the last cycle; an entry was freed.
     clear : In(1)
-        None is in use any longer.
+        All entries are freed.
     completes : In(1)
-        A completion begins to wait. It may come late in the cycle.
+        A completion begins to wait. May arrive late in a cycle.
     leaves : In(1)
-        One ends.
+        A completion leaves.
     none : Out(1)
-        There is neither. It follows registers and ``more``.
+        There are neither entries nor completions. Depends on registers and ``more``.
 
     Attributes
     ----------
     For proofs and benches to read, never to drive.
 
     in_use, waiting : Signal
-        Entries and completions.
+        Numbers of entries and of completions.
     """
 
     def __init__(self, *, entries: int, completions: int):
@@ -57,7 +57,7 @@ class ContextCount(wiring.Component):
         m = Module()
         in_use, waiting = self.in_use, self.waiting
         m.d.comb += self.none.eq((in_use == 0) & (waiting == 0) & ~self.more)
-        # Both sums at once, before it is known which of them counts.
+        # Both sums are computed before `completes` selects one of them.
         one_more, no_more = Mux(self.leaves, waiting, waiting + 1), waiting - self.leaves
         m.d.sync += waiting.eq(Mux(self.completes, one_more, no_more))
         counts = ~in_use.all()

@@ -1,5 +1,4 @@
-# amaranth: UnusedElaboratable=no
-"""The tracker's front: events of all channels, distributed over the banks."""
+"""Front of the tracker: distributes the events of all channels over the banks."""
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import stream, wiring
@@ -14,27 +13,27 @@ __all__ = ["TrackerFront"]
 
 
 class _Candidates(wiring.Component):
-    """Queue of two events, in which the one that was taken can be read for one cycle more.
+    """Queue of two events in which a taken event can be read for one more cycle.
 
-    Like a :class:`Queue`, ``i.ready`` and ``bank`` do not depend on an input. ``bank`` has one bit
-    for each bank, and says where the first event belongs; without an event it is 0. ``taken`` is
-    the event that left in the last cycle, so it can be moved when it is known where to. ``waits``
-    has one bit for each context: an event of it is here.
+    As in a :class:`Queue`, ``i.ready`` and ``bank`` do not depend on an input. ``bank`` is the
+    one-hot bank of the first event; without an event it is 0. ``taken`` is the event that left in
+    the last cycle, so that it can be routed after its bank is known. ``waits`` has one bit for each
+    context with an event in the queue.
 
     Attributes
     ----------
-    Proofs and benches may read these; nothing outside drives them.
+    For proofs and benches to read, never to drive.
 
     slots : list of Signal
-        The events, in turns.
+        Slots of the events, used alternately.
     valid, full : Signal
-        There is an event; there are two.
+        The queue holds an event; the queue holds two events.
     head, tail : Signal
-        Slot of the first event, and slot that is written next.
+        Slot of the first event, and slot to write next.
     last : Signal
         Slot of ``taken``.
     next_bank : Signal
-        The second event's ``bank``.
+        One-hot bank of the second event.
     """
 
     def __init__(self, p: T3Parameters):
@@ -71,8 +70,7 @@ class _Candidates(wiring.Component):
             tail.eq(tail ^ push),
         ]
         for index, slot in enumerate(slots):
-            # The other slot is the one that may still be read: it is written at the earliest when
-            # that is over.
+            # The slot of `taken` may still be read; it is written one cycle later at the earliest.
             with m.If(push & (tail == index)):
                 m.d.sync += slot.eq(self.i.p)
         first, second = (Mux(head ^ other, slots[1].owner, slots[0].owner) for other in (0, 1))
@@ -80,7 +78,7 @@ class _Candidates(wiring.Component):
             m.d.comb += self.waits[number].eq(
                 (valid & (first == number)) | (full & (second == number))
             )
-        # Decoded and in order, because the choice among the channels is long enough without that.
+        # The bank is registered in decoded form, because the selection among the channels is long.
         with m.If(push):
             m.d.sync += self.next_bank.eq(self.i_bank)
         with m.If(self.take | ~valid):
@@ -89,12 +87,12 @@ class _Candidates(wiring.Component):
 
 
 class TrackerFront(wiring.Component):
-    """Gives every bank one event per cycle, fairly over the channels.
+    """Tracker front: gives every bank one event per cycle, with round-robin over the channels.
 
-    A channel's updates and end-of-tile markers take turns. The tile's dispatch index and wavefront
-    decide about the bank, so that tiles of one workgroup lie in different ones; each bank that has
-    room chooses among the channels in turn. An event is at its bank two cycles after it came, at
-    the earliest.
+    A channel's updates and end-of-tile markers alternate. The tile's dispatch index and wavefront
+    select the bank, so that tiles of one workgroup are in different banks. Each bank with space
+    selects among the channels by round-robin. An event reaches its bank at least two cycles after
+    its arrival.
 
     Parameters
     ----------
@@ -104,26 +102,24 @@ class TrackerFront(wiring.Component):
     Members
     -------
     issue_acks, ends : In(stream).array(channels)
-        Issued updates, and end-of-tile markers. ``ready`` depends on the other one's ``valid``.
-    room : In(banks)
-        Banks that an event may be chosen for in this cycle.
+        Issued updates and end-of-tile markers. ``ready`` of one depends on ``valid`` of the other.
+    space : In(banks)
+        Banks for which an event may be selected in this cycle.
     o : Out(stream).array(banks), always ready
-        In the cycle after the choice.
+        Selected events, in the cycle after the selection.
     empty : Out(contexts)
-        No event of the context waits to be chosen.
-    awake : Out(1)
-        See :func:`~rtl.lib.sleep.may_sleep`.
+        No event of the context waits for selection.
 
     Attributes
     ----------
-    Proofs and benches may read these; nothing outside drives them.
+    For proofs and benches to read, never to drive.
 
     candidates : list of _Candidates
-        Each channel's events that a bank may choose.
+        Events of each channel that a bank may select.
     picks : list of RoundRobinPick
-        Each bank's choice.
+        Arbiter of each bank.
     grants : list of Signal
-        Each bank's chosen channel in this cycle, one-hot.
+        Selected channel of each bank in this cycle, one-hot.
     """
 
     def __init__(self, p: T3Parameters):
@@ -132,10 +128,10 @@ class TrackerFront(wiring.Component):
             {
                 "issue_acks": In(stream.Signature(TileUpdates(p))).array(p.channels),
                 "ends": In(stream.Signature(TrackerInput(p))).array(p.channels),
-                "room": In(p.banks),
+                "space": In(p.banks),
                 "o": Out(stream.Signature(TrackerInput(p), always_ready=True)).array(p.banks),
                 "empty": Out(p.contexts),
-                "awake": Out(1),
+                "clock_enable": Out(1),
             }
         )
         self.candidates = [_Candidates(p) for _ in range(p.channels)]
@@ -143,8 +139,8 @@ class TrackerFront(wiring.Component):
         self.grants = [Signal(p.channels, name=f"grants_{bank}") for bank in range(p.banks)]
 
     def _bank_of(self, event):
-        """A wavefront's lowest bit turns the bank's highest: away from the next dispatch
-        indices' tiles."""
+        """Compute the bank of an event. The lowest bit of the wavefront flips the highest bit of
+        the bank, away from the tiles of the next dispatch indices."""
         bits = (self._p.banks - 1).bit_length()
         turn = Cat(Const(0, bits), event.wavefront[::-1])[self._p.wavefront_bits :]
         return (event.dispatch_index ^ turn)[:bits]
@@ -157,9 +153,9 @@ class TrackerFront(wiring.Component):
             self._choose(m, bank)
         comes = Cat(queue.i.valid & queue.i.ready for queue in self.candidates)
         goes = Cat(pick.take & pick.requests.any() for pick in self.picks)
-        # A cycle after a choice: the chosen one ends, and `last` follows.
+        # One cycle after a selection `chosen` falls, and `last` is updated.
         went = Cat(out.valid for out in self.o)
-        m.d.comb += self.awake.eq(Cat(comes, goes, went).any())
+        m.d.comb += self.clock_enable.eq(Cat(comes, goes, went).any())
         for channel, queue in enumerate(self.candidates):
             m.d.comb += queue.take.eq(Cat(grants[channel] for grants in self.grants).any())
         for number in range(self._p.contexts):
@@ -168,7 +164,7 @@ class TrackerFront(wiring.Component):
         return m
 
     def _merge(self, m: Module, channel: int) -> None:
-        """A channel's updates and end-of-tile markers become candidates, with their bank."""
+        """Queue a channel's updates and end-of-tile markers as candidates, with their bank."""
         issue_ack, end = self.issue_acks[channel], self.ends[channel]
         m.submodules[f"merge_{channel}"] = merge = Merge2(TrackerInput(self._p))
         m.submodules[f"candidates_{channel}"] = queue = self.candidates[channel]
@@ -186,15 +182,15 @@ class TrackerFront(wiring.Component):
         m.d.comb += queue.i_bank.eq(1 << self._bank_of(merge.o.p))
 
     def _choose(self, m: Module, bank: int) -> None:
-        """A bank that has room chooses a channel, whose event it gets in the next cycle."""
+        """Let a bank with space select a channel, whose event it receives in the next cycle."""
         out, grants = self.o[bank], self.grants[bank]
         m.submodules[f"pick_{bank}"] = pick = self.picks[bank]
         chosen = Signal(self._p.channels, name=f"chosen_{bank}")
         m.d.comb += [
             pick.requests.eq(Cat(queue.bank[bank] for queue in self.candidates)),
-            pick.take.eq(self.room[bank]),
+            pick.take.eq(self.space[bank]),
             out.valid.eq(chosen.any()),
             out.p.eq(one_hot_select(chosen, (queue.taken for queue in self.candidates))),
-            grants.eq(Mux(self.room[bank], pick.grant, 0)),
+            grants.eq(Mux(self.space[bank], pick.grant, 0)),
         ]
         m.d.sync += chosen.eq(grants)

@@ -1,4 +1,4 @@
-"""What the last two stages of a tracker bank know of their events."""
+"""Signals of the last two pipeline stages of a tracker bank."""
 
 from dataclasses import dataclass
 
@@ -7,21 +7,21 @@ from amaranth.lib import data
 
 from rtl.parameters import T3Parameters
 
-__all__ = ["Compare", "Outcome", "Update"]
+__all__ = ["Compare", "UpdateResult", "Update"]
 
 
 @dataclass(frozen=True)
 class Compare:
-    """Of the event in the comparison: the row, with what the event two ahead did, and the tile's
-    entry in it."""
+    """Signals of the compare stage: the row after the event two ahead, and the tile's entry in
+    it."""
 
-    two_ahead_in_set: Signal  # a register: the event two ahead is of the same set
-    rewritten: Signal  # by way: by the event two ahead
-    valid: Signal  # by way
-    hits: Signal  # by way: the tile's entry, in the row as it is
+    two_ahead_in_set: Signal  # register: the event two ahead is in the same set
+    rewritten: Signal  # per way: written by the event two ahead
+    valid: Signal  # per way
+    hits: Signal  # per way: the tile's entry in the row as read
     result_hits: Signal  # the event two ahead has written the tile's entry
     hit: Signal
-    stored: Signal  # of an entry that is not there, only what is compared or added up matters
+    stored: Signal  # the tile's entry; without a hit, neutral values for sum and comparison
     threshold: Signal  # of an end-of-tile marker
 
     @classmethod
@@ -40,22 +40,22 @@ class Compare:
 
 @dataclass(frozen=True)
 class Update:
-    """Of the event in the update stage, in registers: what the comparison found, and what the
-    event one ahead does."""
+    """Registers of the update stage: the result of the comparison, and the effect of the event one
+    ahead."""
 
-    follows_set: Signal  # the one ahead is of the same set
-    # The one ahead has left the tile's entry, or freed it, or has not written it.
+    follows_set: Signal  # the event one ahead is in the same set
+    # The event one ahead has written the tile's entry, freed it, or not written it.
     forwarded: Signal
     freed_ahead: Signal
     stands_alone: Signal
     old_hit: Signal
     old_ways: Signal
     old_free: Signal
-    allowed: Signal  # ways in which the tile may find room
+    allowed: Signal  # ways that the tile may use
     old: Signal
-    change: Signal  # without its carry, if an end-of-tile marker's
+    change: Signal  # change of the balance; for an end-of-tile marker without the carry
     no_atoms: Signal
-    lossy: Signal  # an entry of the set is lost, in a way of the event's context
+    lossy: Signal  # an entry of the set was lost, in a way of the event's context
 
     @classmethod
     def of(cls, p: T3Parameters, entry: data.StructLayout) -> "Update":
@@ -76,22 +76,22 @@ class Update:
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """What the event in the update stage does."""
+class UpdateResult:
+    """Effect of the event in the update stage."""
 
     found: Signal
-    free: Signal  # by way
+    free: Signal  # per way
     known: Signal  # the entry before the event
-    zero: Signal  # the new balance
-    full: Signal  # the tile has no entry, and its set no room
-    second: Signal  # end-of-tile marker
-    keep: Signal  # nothing is written
+    zero: Signal  # the new balance is zero
+    full: Signal  # the tile has no entry, and its set has no space
+    second: Signal  # a second end-of-tile marker
+    keep: Signal  # the entry is not written
     above: Signal  # the count is too large
-    gone: Signal  # the entry is freed
+    freed: Signal  # the entry is freed
     complete: Signal
 
     @classmethod
-    def of(cls, p: T3Parameters, entry: data.StructLayout) -> "Outcome":
+    def of(cls, p: T3Parameters, entry: data.StructLayout) -> "UpdateResult":
         return cls(
             found=Signal(name="found"),
             free=Signal(p.ways, name="free"),
@@ -101,6 +101,6 @@ class Outcome:
             second=Signal(name="second"),
             keep=Signal(name="keep"),
             above=Signal(name="above"),
-            gone=Signal(name="gone"),
+            freed=Signal(name="freed"),
             complete=Signal(name="complete"),
         )

@@ -1,5 +1,4 @@
-# amaranth: UnusedElaboratable=no
-"""The memory of a tracker bank: sets of entries, protected, and what is on its way into them."""
+"""Memory of a tracker bank: sets of entries with check bits, and the pipeline of writes."""
 
 from amaranth.hdl import Cat, Module, Mux, Shape, Signal
 from amaranth.lib import data, wiring
@@ -7,7 +6,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from rtl.lib.injection import Injector, InjectSignature
-from rtl.lib.patrol import Patrol
+from rtl.lib.scrubber import Scrubber
 from rtl.lib.secded import SecdedCheck, code_word, encode
 from rtl.lib.select import one_hot_first, one_hot_select
 
@@ -15,18 +14,18 @@ __all__ = ["TrackerTable"]
 
 
 class TrackerTable(wiring.Component):
-    """Sets of entries: one set is read and one entry written per cycle.
+    """Tracker table: reads one set and writes one entry per cycle.
 
-    A set that is asked for in cycle *t* is in ``row`` in *t + 2*, as the writes of all cycles up to
-    *t* have left it. Entries are kept with check bits (:mod:`rtl.lib.secded`): one wrong bit of an
-    entry is corrected, an entry with two is shown as not valid.
+    A set that is read in cycle *t* is in ``row`` in *t + 2*, with all writes up to cycle *t*.
+    Entries have check bits (:mod:`rtl.lib.secded`): a single-bit error is corrected, and an entry
+    with a double-bit error reads as invalid.
 
     Parameters
     ----------
     entry : :class:`~amaranth.lib.data.StructLayout`
-        With a field ``valid``.
+        Layout of an entry, with a field ``valid``.
     rows, ways : int
-        Sets, and entries of each.
+        Number of sets, and of entries per set.
 
     Members
     -------
@@ -34,54 +33,52 @@ class TrackerTable(wiring.Component):
     read_set : In
     row : Out(array of ``entry``)
     corrected : Out(1)
-        In *t + 1*: an entry of the set had a wrong bit.
+        In *t + 1*: a bit error of an entry of the set was corrected.
     lost : Out(ways)
-        In *t + 2*: those that had more.
+        In *t + 2*: entries with an uncorrectable error.
     may_write : In(1)
-        Something may be written in this cycle. It is to come early: all of ``write`` waits for it.
+        An entry may be written in this cycle. Must arrive early, since it enables all of ``write``.
     write_ways : In(ways)
-        Entries of ``write_set`` that become ``write``; none without ``may_write``.
+        Entries of ``write_set`` that are written; none without ``may_write``.
     write_set, write : In
     clearing : Out(1)
-        After reset: all becomes 0, one set per cycle. What is written until then is lost.
+        High after reset, while the table is cleared, one set per cycle. Writes are lost meanwhile.
     inject : In(:class:`InjectSignature`)
-        The next entry that is written, and is valid, gets wrong bits.
-    patrol : In(1)
-        Strobe: a step of the walk over all sets is due.
-    patrolled : Out(1)
-        In this cycle the walk writes a corrected entry.
-    awake : Out(1)
-        See :func:`~rtl.lib.sleep.may_sleep`.
+        Injects bit errors into the next valid entry written.
+    scrub : In(1)
+        Strobe: a step of the scrubber is due.
+    scrub_corrected : Out(1)
+        The scrubber writes a corrected entry in this cycle.
 
     Attributes
     ----------
-    Proofs and benches may read these; nothing outside drives them.
+    For proofs and benches to read, never to drive.
 
     entries : list of Memory
-        One per way, since only one entry of a set changes at a time.
+        One memory per way, since only one entry of a set changes at a time.
     read_ports, write_ports : list of ReadPort, list of WritePort
-        Of ``entries``.
+        Ports of ``entries``.
     written, written_ways, written_set : Signal
-        What was given in the last cycle, and is written in this one; it counts only with a way.
+        Write request of the last cycle, which is performed in this cycle; valid only with a way.
     earlier, earlier_ways : Signal
-        What was given in the cycle before that; likewise.
+        Write request of the cycle before; valid only with a way.
     injector : Injector
-    walk : Patrol
+    walk : Scrubber
     wrong : Signal
-        With ``walk.holds``: the ways of ``row`` in which a bit was corrected.
+        With ``walk.holds``: ways of ``row`` in which a bit error was corrected.
     fixing : Signal
-        The walk writes in this cycle, and the traffic does not.
+        The scrubber writes in this cycle, and the traffic does not.
     fixes, fixed : Signal
-        With ``fixing``: the way that is written, and the corrected entry.
+        With ``fixing``: way to write, and the corrected entry.
     checking, shows : Signal
-        A set was read in the last cycle; one was in the cycle before that.
+        A set was read in the last cycle; a set was read in the cycle before that.
     set_of_written, set_of_earlier : Signal
-        With ``checking``: it was the set of ``written``, or of ``earlier``, as these are now, if
-        they have a way. Off without.
+        With ``checking``: the set that was read is the set of ``written``, or of ``earlier``, as
+        these are now, if they have a way. Low without ``checking``.
     writes_given : Signal
-        ``written`` is what this cycle writes, if anything.
+        A write of this cycle takes ``written``.
     clear_row : Signal
-        With ``clearing``: the set that becomes 0.
+        With ``clearing``: the set that is cleared.
     """
 
     def __init__(self, entry: data.StructLayout, *, rows: int, ways: int):
@@ -100,9 +97,9 @@ class TrackerTable(wiring.Component):
                 "write": In(entry),
                 "clearing": Out(1, init=1),
                 "inject": In(InjectSignature()),
-                "patrol": In(1),
-                "patrolled": Out(1),
-                "awake": Out(1),
+                "scrub": In(1),
+                "scrub_corrected": Out(1),
+                "clock_enable": Out(1),
             }
         )
         self.entries = [Memory(shape=code_word(entry), depth=depth, init=[]) for _ in range(ways)]
@@ -114,7 +111,7 @@ class TrackerTable(wiring.Component):
         self.earlier = Signal(entry, reset_less=True)
         self.earlier_ways = Signal(ways)
         self.injector = Injector()
-        self.walk = Patrol(rows)
+        self.walk = Scrubber(rows)
         self.wrong = Signal(ways)
         self.fixing = Signal()
         self.fixes = Signal(ways)
@@ -132,12 +129,13 @@ class TrackerTable(wiring.Component):
         self._clear(m)
         self._write(m)
         self._read(m)
-        self._wake(m)
+        self._enable_clock(m)
         return m
 
     def _delay(self, m: Module) -> None:
-        """An entry gets its check bits in the cycle after it was given, and is written in it. The
-        one before it is written already, but not seen by a read in that same cycle."""
+        """Delay writes: the check bits of an entry are computed in the cycle after its request, in
+        which it is also written. The write before it is done already, but invisible to a read in
+        the same cycle."""
         m.d.sync += [
             self.written_ways.eq(self.write_ways),
             self.earlier_ways.eq(self.written_ways),
@@ -165,8 +163,9 @@ class TrackerTable(wiring.Component):
         walk, fixing = self.walk, self.fixing
         of_tile = self.written.valid & self.written_ways.any() & ~self.clearing
         m.d.comb += [
-            self.patrolled.eq(fixing),
-            # By a signal for each, for the choice is before all check bits; to clear is neither.
+            self.scrub_corrected.eq(fixing),
+            # One signal per source, since the selection is in front of all check bits. A clear
+            # selects neither source.
             word.eq(
                 (self.writes_given.replicate(len(word)) & self.written.as_value())
                 | (fixing.replicate(len(word)) & self.fixed.as_value())
@@ -187,10 +186,10 @@ class TrackerTable(wiring.Component):
         corrected, lost = Signal(self._ways), Signal(self._ways)
         m.submodules.walk = walk = self.walk
         m.d.comb += [
-            walk.step.eq(self.patrol),
+            walk.step.eq(self.scrub),
             walk.free.eq(~self.read & ~self.clearing & ~self.fixing),
             walk.correctable.eq(corrected.any()),
-            # What was read is not what these leave; without them, each corrected bit counts.
+            # With pending writes the row as read is outdated; without them it can be corrected.
             walk.disturbed.eq(self.written_ways.any() | self.earlier_ways.any()),
         ]
         first = one_hot_first(self.wrong)
@@ -229,13 +228,15 @@ class TrackerTable(wiring.Component):
             with m.Else():
                 m.d.sync += [row.eq(check.o), row.valid.eq(check.o.valid & ~check.lost)]
 
-    def _wake(self, m: Module) -> None:
-        """Up to the cycle in which ``row`` shows a set. At its end ``row`` becomes what was read,
-        without what was written meanwhile, and stays so; nor is anything ``lost`` any longer."""
-        m.d.comb += self.awake.eq(
+    def _enable_clock(self, m: Module) -> None:
+        """Enable the clock up to the cycle in which ``row`` shows a set.
+
+        At the end of that cycle ``row`` takes the set as it was read, without writes since, and
+        keeps it; ``lost`` returns to 0."""
+        m.d.comb += self.clock_enable.eq(
             Cat(
                 *(self.read, self.checking, self.shows),
                 *(self.may_write, self.written_ways, self.earlier_ways),
-                *(self.clearing, self.fixing, self.walk.awake, self.injector.awake),
+                *(self.clearing, self.fixing, self.walk.clock_enable, self.injector.clock_enable),
             ).any()
         )

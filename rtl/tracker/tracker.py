@@ -1,5 +1,4 @@
-# amaranth: UnusedElaboratable=no
-"""The tracker: counts the updates of every wavefront tile until the tile is complete."""
+"""Tracker: counts the updates of every wavefront tile until the tile is complete."""
 
 from functools import reduce
 from operator import and_, or_
@@ -10,9 +9,9 @@ from amaranth.lib.wiring import In, Out
 
 from rtl.interface.layouts import Completion, TileUpdates, TrackerInput
 from rtl.interface.signatures import ErrorSignature
+from rtl.lib.gating import clock_gated
 from rtl.lib.injection import InjectSignature
 from rtl.lib.round_robin import Merge
-from rtl.lib.sleep import may_sleep
 from rtl.parameters import T3Parameters
 
 from .bank import TrackerBank
@@ -22,10 +21,10 @@ __all__ = ["Tracker"]
 
 
 class Tracker(wiring.Component):
-    """All banks between the channels' events and one stream of complete tiles.
+    """Tracker: banks between the channels' events and one stream of complete tiles.
 
-    Takes up to one event per bank and cycle, and gives one completion per cycle, six cycles after
-    the tile's last event at the earliest.
+    The tracker takes up to one event per bank and cycle, and gives one completion per cycle, at
+    least six cycles after the tile's last event.
 
     Parameters
     ----------
@@ -37,23 +36,23 @@ class Tracker(wiring.Component):
     issue_acks, ends : In(stream).array(channels)
         See :class:`TrackerFront`.
     o : Out(stream)
-        Complete tiles, each once; the banks take turns.
+        Complete tiles, each once, by round-robin over the banks.
     updates_per_atom, ways, aborting
         See :class:`TrackerBank`.
     clear : In(contexts)
-        Likewise. Of a context of which there is nothing to forget, or which is being forgotten
-        already, it does nothing: so no context holds up the others by aborts alone.
+        See :class:`TrackerBank`. The strobe is ignored if the context is empty or is being cleared,
+        so that a context cannot block the others by aborts alone.
     clearing : Out(contexts)
-        With any, nothing is taken.
+        See :class:`TrackerBank`. While any bit is high, no event is accepted.
     errors : Out(:class:`ErrorSignature`).array(banks)
-        Of every bank.
+        Error of each bank.
     corrected : Out(1)
-        In this cycle, a wrong bit of an entry was corrected.
+        A bit error of an entry was corrected in this cycle.
     inject : In(:class:`InjectSignature`).array(banks)
-    patrol, patrolled
+    scrub, scrub_corrected
         See :class:`TrackerBank`.
     empty : Out(contexts)
-        See :class:`TrackerBank`; of all banks, and of the front.
+        See :class:`TrackerBank`; covers all banks and the front.
 
     Attributes
     ----------
@@ -62,7 +61,7 @@ class Tracker(wiring.Component):
     front : TrackerFront
     banks : list of TrackerBank
     may_change : tuple of str
-        Streams whose offer may change until it is taken: with the bank whose turn it is.
+        Streams whose payload may change before it is taken, as the selected bank changes.
     """
 
     may_change = ("o",)
@@ -82,8 +81,8 @@ class Tracker(wiring.Component):
                 "errors": Out(ErrorSignature(p)).array(p.banks),
                 "corrected": Out(1),
                 "inject": In(InjectSignature()).array(p.banks),
-                "patrol": In(1),
-                "patrolled": Out(1),
+                "scrub": In(1),
+                "scrub_corrected": Out(1),
                 "empty": Out(p.contexts),
             }
         )
@@ -94,9 +93,9 @@ class Tracker(wiring.Component):
         m = Module()
         p = self._p
         front, merge = self.front, Merge(Completion(p), p.banks)
-        m.submodules.front = may_sleep(front, platform)
-        # Of one stream it has no register.
-        m.submodules.merge = may_sleep(merge, platform) if merge.pick else merge
+        m.submodules.front = clock_gated(front)
+        # A merge of one stream has no register.
+        m.submodules.merge = clock_gated(merge) if merge.pick else merge
         for channel in range(p.channels):
             wiring.connect(m, wiring.flipped(self.issue_acks[channel]), front.issue_acks[channel])
             wiring.connect(m, wiring.flipped(self.ends[channel]), front.ends[channel])
@@ -104,7 +103,7 @@ class Tracker(wiring.Component):
         banks = self.banks
         m.d.comb += [
             self.corrected.eq(corrected.any()),
-            self.patrolled.eq(reduce(or_, (bank.patrolled for bank in banks))),
+            self.scrub_corrected.eq(reduce(or_, (bank.scrub_corrected for bank in banks))),
         ]
         for name, parts in (("empty", [front.empty]), ("clearing", [])):
             parts += [getattr(bank, name) for bank in banks]
@@ -113,17 +112,17 @@ class Tracker(wiring.Component):
         clear = Signal(p.contexts)
         m.d.comb += clear.eq(self.clear & ~self.empty & ~self.clearing)
         for index, bank in enumerate(banks):
-            m.submodules[f"bank_{index}"] = may_sleep(bank, platform)
+            m.submodules[f"bank_{index}"] = clock_gated(bank)
             wiring.connect(m, front.o[index], bank.i)
             wiring.connect(m, bank.o, merge.i[index])
-            m.d.comb += front.room[index].eq(bank.room)
+            m.d.comb += front.space[index].eq(bank.space)
             wiring.connect(m, bank.error, wiring.flipped(self.errors[index]))
             wiring.connect(m, wiring.flipped(self.inject[index]), bank.inject)
             m.d.comb += [
                 bank.clear.eq(clear),
                 bank.aborting.eq(self.aborting),
                 corrected[index].eq(bank.corrected),
-                bank.patrol.eq(self.patrol),
+                bank.scrub.eq(self.scrub),
             ]
             for number in range(p.contexts):
                 m.d.comb += [

@@ -1,4 +1,4 @@
-"""The walk over all sets of a tracker bank, to forget the tiles of contexts."""
+"""Walk over all sets of a tracker bank that clears the tiles of contexts."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import wiring
@@ -8,39 +8,38 @@ __all__ = ["TableWalk"]
 
 
 class TableWalk(wiring.Component):
-    """Says which set is read, and which one is cleared, in which cycle.
+    """Sequencer of a clear: generates the sets to read and to clear.
 
-    It has the table for itself: it begins when no event is in a stage, and none comes until its
-    end. A set is read in one cycle, and cleared two cycles later; the next one a cycle behind it.
+    A walk has exclusive use of the table: it begins when no event is in a stage, and no event
+    arrives until its end. A set is read in one cycle and cleared two cycles later; the next set
+    follows one cycle behind.
 
     Parameters
     ----------
     contexts, rows : int
-        ``rows`` sets.
+        Number of contexts, and of sets.
 
     Members
     -------
     clear : In(contexts)
-        Strobes: the next walk is for these as well.
+        Strobes: include these contexts in the next walk.
     busy : In(1)
         No walk may begin.
     pending : Out(contexts)
-        The next walk is for them. A register.
+        Contexts of the next walk. Register.
     forgetting : Out(contexts)
-        This one is. A register.
+        Contexts of the current walk. Register.
     reads, clears : Out(1)
-        A set is read, and one is cleared, in this cycle. Registers.
+        A set is read, and a set is cleared, in this cycle. Registers.
     row, row_cleared : Out
-        Which ones. Registers.
-    awake : Out(1)
-        See :func:`~rtl.lib.sleep.may_sleep`.
+        Set to read, and set to clear. Registers.
 
     Attributes
     ----------
     For proofs and benches to read, never to drive.
 
     checks, row_checked : Signal
-        The same of the cycle between the two.
+        Valid bit and set of the cycle between read and clear.
     """
 
     def __init__(self, *, contexts: int, rows: int):
@@ -56,7 +55,7 @@ class TableWalk(wiring.Component):
                 "row": Out(row),
                 "clears": Out(1),
                 "row_cleared": Out(row),
-                "awake": Out(1),
+                "clock_enable": Out(1),
             }
         )
         self.checks = Signal()
@@ -68,7 +67,7 @@ class TableWalk(wiring.Component):
         m.d.comb += [
             starts.eq(self.pending.any() & ~self.forgetting.any() & ~self.busy),
             ends.eq(self.clears & ~self.checks),
-            self.awake.eq(
+            self.clock_enable.eq(
                 Cat(
                     *(self.clear, self.pending, self.forgetting),
                     *(self.reads, self.checks, self.clears),

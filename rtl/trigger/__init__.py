@@ -1,1 +1,1 @@
-"""The trigger unit and the flow control: what a complete tile sets off."""
+"""Trigger unit and flow control: actions that a complete tile triggers."""

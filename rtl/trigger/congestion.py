@@ -1,4 +1,4 @@
-"""Whether the memory holds communication up, seen in one channel after the other."""
+"""Congestion detector: samples one channel after another for a full DRAM queue."""
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
@@ -8,51 +8,43 @@ from rtl.parameters import T3Parameters
 
 __all__ = ["Congestion"]
 
-# Of 512: a channel that is held up in an eighth of the samples is the break-even.
+# Steps of the level, of 512: break-even if an eighth of the samples is blocked.
 _MORE, _LESS = 7, 1
 _COUNT_BITS = 9
 
 
 class Congestion(wiring.Component):
-    """Counts, while communication is critical, in how many samples a channel is held up.
+    """Congestion detector: averages, while communication is critical, how often the memory blocks a
+    channel.
 
-    A sample is of one channel, and the next one of the next channel, so the count follows the mean
-    over the channels. The decision is one for all of them: a workgroup waits for the slowest
-    channel, so channels that choose another order each cost it time.
-
-    Parameters
-    ----------
-    p : T3Parameters
+    Each sample takes the next channel, so the level follows the mean over the channels. All
+    channels share one decision: a workgroup waits for the slowest channel, so channels with
+    different priorities would each delay it.
 
     Members
     -------
     held_up : In(channels)
-        Of each channel: the DRAM queue is full, it has nothing to send, and no other's packet waits
-        for the link.
+        Per channel: the DRAM queue is full, the channel has no packet to send, and no packet of
+        another channel waits for the link.
     active, critical : In(1)
-        What :class:`~rtl.trigger.criticality.Criticality` tells; neither: no kernel runs.
+        Outputs of :class:`~rtl.trigger.criticality.Criticality`; both are low if no kernel runs.
     look : In(1)
-        Strobe: look at the next channel.
+        Strobe: sample the next channel.
     count : In(1)
-        Strobe: count what was seen.
+        Strobe: count the last sample.
     congested : Out(1)
-        The memory holds communication up, whoever goes first. A register.
+        The memory limits communication, regardless of priorities. Register.
 
     Attributes
     ----------
     For proofs and benches to read, never to drive.
 
     turn : Signal
-        The next channel.
+        Next channel to sample.
     seen : Signal
-        The last channel was held up.
+        Last sample: the channel was blocked.
     level : Signal
-        How surely the memory holds communication up, of 512: 256 and more is that it does.
-
-    Raises
-    ------
-    TypeError
-        If ``p`` is not a :class:`T3Parameters`.
+        Saturating level from 0 to 511; from 256 on the memory counts as congested.
     """
 
     def __init__(self, p: T3Parameters):

@@ -1,5 +1,4 @@
-# amaranth: UnusedElaboratable=no
-"""Flow control: which dispatch indices may be updated, and which may be dispatched."""
+"""Credit window: dispatch indices that may be updated, and that may be dispatched."""
 
 from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
 from amaranth.lib import wiring
@@ -15,17 +14,17 @@ __all__ = ["CreditWindow"]
 
 
 class CreditWindow(wiring.Component):
-    """Sliding credit window over the dispatch indices of a launch, from the oldest incomplete
-    one on.
+    """Credit window: slides over the dispatch indices of a launch, from the oldest incomplete one
+    on.
 
-    Dispatch indices may complete in any order; ``oldest`` moves over complete ones, one per cycle,
-    from the cycle after their completion on. ``credit_limit`` and ``dispatch_limit`` are registers
-    and follow the state by one cycle each. Nothing is admitted before the first ``launch``.
+    Dispatch indices may complete in any order; ``oldest`` advances over complete ones, one per
+    cycle, from the cycle after their completion on. ``credit_limit`` and ``dispatch_limit`` are
+    registers, one cycle behind the state each. Before the first ``launch`` no index is admitted.
 
     Parameters
     ----------
     p : :class:`T3Parameters`
-        ``credit_window`` dispatch indices are remembered.
+        The bitmap covers ``credit_window`` dispatch indices.
 
     Members
     -------
@@ -33,17 +32,17 @@ class CreditWindow(wiring.Component):
     launch : In(1)
         Strobe: starts a launch at ``tracked_first``.
     aborting : In(1)
-        The launch is given up: nothing is admitted, and nothing waited for.
+        The launch is aborted: no index is admitted, and the timeout is off.
     tick : In(1)
-        The GPU's timebase.
+        Tick of the GPU's timebase.
     complete, complete_dispatch_index : In
         A workgroup is complete.
     own, issued : In(1)
         A complete workgroup needs no DMA; the engine took a workgroup's last command.
     credit_limit_in : In(credit_limit_bits)
-        Limit of the downstream GPU.
+        Credit limit of the downstream GPU.
     unfinished : In(1)
-        Work is left, and nothing leaves in this cycle.
+        Work of the context is left, and no packet leaves in this cycle.
     oldest, credit_limit : Out(credit_limit_bits)
         Updates are accepted for ``oldest <= dispatch_index < credit_limit``.
     dispatch_limit : Out(credit_limit_bits)
@@ -51,23 +50,21 @@ class CreditWindow(wiring.Component):
     done : Out(1)
         Every tracked dispatch index is complete.
     error : Out(:class:`ErrorSignature`)
-        TIMEOUT: for ``timeout`` ticks ``oldest`` has not moved or, from ``tracked_end`` on,
-        something was ``unfinished``.
-    awake : Out(1)
-        See :func:`~rtl.lib.sleep.may_sleep`.
+        TIMEOUT: for ``timeout`` ticks ``oldest`` has not advanced or, from ``tracked_end`` on, work
+        was ``unfinished``.
 
     Attributes
     ----------
-    Proofs and benches may read these; nothing outside drives them.
+    For proofs and benches to read, never to drive.
 
     bitmap : Array of Signal
-        Which dispatch indices of the credit window are complete; see `word_of` and `bit_of`.
+        Complete dispatch indices of the credit window; see `word_of` and `bit_of`.
     launched : Signal
-        There was a launch.
+        A launch is running or done.
     moves : Signal
-        The oldest one is complete.
+        The oldest dispatch index is complete.
     issued_count : Signal
-        Dispatch indices of the launch that need no more of the engine.
+        Dispatch indices of the launch whose commands have all been issued.
     """
 
     def __init__(self, p: T3Parameters):
@@ -89,10 +86,10 @@ class CreditWindow(wiring.Component):
                 "dispatch_limit": Out(p.credit_limit_bits),
                 "done": Out(1),
                 "error": Out(ErrorSignature(p)),
-                "awake": Out(1),
+                "clock_enable": Out(1),
             }
         )
-        # In words, so that a bit is found by a word's index and a shift.
+        # Split into words, so that a bit is addressed by a word index and a shift.
         word_bits = min(p.credit_window, 32)
         self._low_bits = (word_bits - 1).bit_length()
         self.bitmap = Array(
@@ -103,11 +100,11 @@ class CreditWindow(wiring.Component):
         self.issued_count = Signal(p.credit_limit_bits)
 
     def word_of(self, dispatch_index: Value) -> Value:
-        """Index of the word of ``bitmap`` that a dispatch index is in."""
+        """Compute the word of ``bitmap`` that contains a dispatch index."""
         return dispatch_index[self._low_bits : (self._p.credit_window - 1).bit_length()]
 
     def bit_of(self, dispatch_index: Value) -> Value:
-        """Index of a dispatch index's bit in its word of ``bitmap``."""
+        """Compute the bit of a dispatch index in its word of ``bitmap``."""
         return dispatch_index[: self._low_bits]
 
     def elaborate(self, platform):
@@ -117,15 +114,15 @@ class CreditWindow(wiring.Component):
         follows = self._admit(m)
         counts = self._watch(m)
         events = (self.launch, self.complete, self.moves, self.own, self.issued)
-        given_up = self.aborting & (self.launched | self.done)
-        m.d.comb += self.awake.eq(Cat(*events, given_up, follows, counts).any())
+        aborts = self.aborting & (self.launched | self.done)
+        m.d.comb += self.clock_enable.eq(Cat(*events, aborts, follows, counts).any())
         with m.If(self.launch):
             m.d.sync += [
                 self.launched.eq(1),
                 self.oldest.eq(self.launch_configuration.tracked_first),
                 self.done.eq(0),
                 self.issued_count.eq(0),
-                # Until they follow the new launch, nothing is admitted by them.
+                # The limits admit no index until they follow the new launch.
                 self.credit_limit.eq(0),
                 self.dispatch_limit.eq(0),
             ]
@@ -135,7 +132,7 @@ class CreditWindow(wiring.Component):
         return m
 
     def _remember(self, m: Module) -> None:
-        """Which dispatch indices are complete; the oldest moves over those that are."""
+        """Mark complete dispatch indices, and advance the oldest over them."""
         complete, oldest, bitmap = self.complete_dispatch_index, self.oldest, self.bitmap
         word_bits = len(bitmap[0])
         complete_bit = Signal(word_bits)
@@ -154,7 +151,7 @@ class CreditWindow(wiring.Component):
             m.d.sync += self.oldest.eq(self.oldest + 1)
 
     def _count_issued(self, m: Module) -> None:
-        """What is issued is known late in a cycle."""
+        """Count issued dispatch indices; ``issued`` arrives late in a cycle."""
         count = self.issued_count
         one_more, two_more = count + 1, count + 2
         with m.If(self.issued & self.own):
@@ -163,7 +160,7 @@ class CreditWindow(wiring.Component):
             m.d.sync += count.eq(one_more)
 
     def _admit(self, m: Module) -> Value:
-        """The limits and the end; gives whether one of them changes."""
+        """Compute the limits and the end of the launch; returns whether one of them changes."""
         bits, configuration = self._p.credit_limit_bits, self.launch_configuration
         window_end = Signal(bits + 1)
         command_end = Signal(bits + 2)
@@ -181,7 +178,7 @@ class CreditWindow(wiring.Component):
                 )
             ),
         ]
-        # The comparisons are the last to be known, so nothing but the choice is behind them.
+        # The comparisons arrive last, so only a multiplexer is behind them.
         limits = (
             (
                 self.credit_limit,
@@ -209,7 +206,7 @@ class CreditWindow(wiring.Component):
         return Mux(self.launched, Mux(end > most, most, end), 0)
 
     def _watch(self, m: Module) -> Value:
-        """Report a launch in which nothing happens for too long; gives whether time counts."""
+        """Report a launch without progress; returns the clock enable of the timer."""
         configuration = self.launch_configuration
         timeout, waits = Signal(), Signal()
         most = (1 << self._p.dispatch_index_bits) - 1
@@ -221,7 +218,7 @@ class CreditWindow(wiring.Component):
             idle.clear.eq(self.launch | self.moves | timeout | ~waits),
             self.error.valid.eq(timeout),
             self.error.report.code.eq(ErrorCode.TIMEOUT),
-            # The end of a launch of all ids has no dispatch index: the last one stands for it.
+            # The end of a launch of all ids is no dispatch index; the last index represents it.
             self.error.report.dispatch_index.eq(Mux(self.oldest[-1], most, self.oldest)),
         ]
-        return idle.awake
+        return idle.clock_enable

@@ -1,7 +1,4 @@
-# amaranth: UnusedElaboratable=no
-"""Whether communication is what everything waits for: the time that the link still needs against
-three quarters of what the kernel still needs."""
-# amaranth: UnusedElaboratable=no
+"""Criticality: compares the remaining time of the link with three quarters of the kernel's."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import wiring
@@ -31,51 +28,45 @@ _SHIFT = _FRACTION_BITS + _GROUP_BITS - 2
 
 
 class Criticality(wiring.Component):
-    """Compares the time that the link still needs with three quarters of the kernel's.
+    """Criticality unit: compares the remaining time of the link with three quarters of the
+    kernel's.
 
-    The link's time is the workgroups that are still to be sent, each as long as those of the
-    fastest group were. The kernel's time is extrapolated from the workgroups that have ended.
-    Time counts while the kernel runs and is not kept from dispatching, in ticks.
+    The link's remaining time is the number of workgroups still to be sent times the shortest
+    measured time per workgroup. The kernel's remaining time is extrapolated from its finished
+    workgroups. Time is counted in ticks, while the kernel runs and can dispatch.
 
-    A comparison takes 64 cycles, and one begins with each tick. Two are left out: one whose
-    operands are those of the last, for its verdict would be the same; and one at a tick that comes
-    while another is under way, which with a tick in every 64 cycles none does. Of what changed
-    meanwhile the next one knows. A launch ends the one that is under way. The contract page has the
-    steps and their cycles.
-
-    Parameters
-    ----------
-    p : T3Parameters
+    A comparison takes 64 cycles and begins with a tick. It is skipped if its operands have not
+    changed since the last comparison, or if another comparison is running, which cannot happen with
+    a tick every 64 cycles. Changes during a comparison take effect in the next one. A launch ends a
+    running comparison. The contract page lists the steps and their cycles.
 
     Members
     -------
     launch_configuration : In(:func:`LaunchConfiguration`)
-        Changes with a launch only.
+        Configuration of the launch; changes only with a launch.
     launch : In(1)
-        Strobe: a launch begins, and what was measured before it is forgotten.
+        Strobe: a launch begins, and all measurements are reset.
     aborting : In(1)
-        The launch is given up.
+        The launch is aborted.
     tick : In(1)
-        The GPU's timebase.
+        Tick of the GPU's timebase.
     dispatched, finished : In(credit_limit_bits)
-        Workgroups of the kernel that were given out, and that have ended.
+        Workgroups of the kernel that were dispatched, and that have finished.
     issued : In(1)
         The DMA engine takes a workgroup's last command.
     oldest, dispatch_limit : In(credit_limit_bits)
-        Of the credit window.
+        Outputs of the credit window.
     held_up : In(channels)
-        Of each channel: the DRAM queue is full, it has nothing to send, and no other's packet waits
-        for the link.
+        Per channel: the DRAM queue is full, the channel has no packet to send, and no packet of
+        another channel waits for the link.
     active : Out(1)
-        The kernel runs, and is not kept from dispatching. A register.
+        The kernel runs, and can dispatch. Register.
     relaxed : Out(1)
-        Active, and communication has time. A register.
+        The kernel is active, and communication has time. Register.
     critical : Out(1)
-        The kernel runs, and communication is what it, or everything, will wait for. A register.
+        The kernel runs, and communication is on the critical path. Register.
     congested : Out(1)
-        The memory holds communication up, whoever goes first. A register.
-    awake : Out(1)
-        See :func:`~rtl.lib.sleep.may_sleep`.
+        The memory limits communication, regardless of priorities. Register.
 
     Attributes
     ----------
@@ -83,17 +74,17 @@ class Criticality(wiring.Component):
 
     congestion : Congestion
     launched : Signal
-        There was a launch.
+        A launch is running or done.
     changed : Signal
-        Something that a comparison depends on, since the last one began.
+        An operand has changed since the last comparison began.
     phase : Signal
-        Step of the comparison; 0 while none is under way, and for the first step.
+        Step of the comparison; 0 while no comparison runs, and in the first step.
     looked : Signal
-        There was a tick in the last cycle.
+        The last cycle had a tick.
     fraction, elapsed : Signal
-        Ticks at which the kernel ran: the count, and units of 16.
+        Ticks with an active kernel: the count modulo 16, and the count in units of 16.
     finished_seen, finish_time : Signal
-        Workgroups that had ended when the last one did, and ``elapsed`` at that time.
+        Finished workgroups at the last change of their number, and ``elapsed`` at that time.
     sent : Signal
         Workgroups whose last command the engine has taken.
     measuring, group, group_time, link_time : Signal
@@ -101,27 +92,23 @@ class Criticality(wiring.Component):
     remaining : Signal
         Workgroups to be sent, while the comparison is prepared.
     late : Signal
-        The last comparison's result.
-    gone : Signal
-        Workgroups that need not be sent any more, while the comparison is prepared.
+        Result of the last comparison.
+    settled : Signal
+        Workgroups that no longer need to be sent, while the comparison is prepared.
     finished_taken, workgroups_taken, link_time_taken : Signal
-        Of the comparison: what is multiplied as a word. ``remaining`` is the fourth.
+        Parallel operands of the comparison's products, together with ``remaining``.
     finished_bits, finish_time_bits, elapsed_bits : Signal
-        And what bit by bit, the next bit lowest.
+        Serial operands of the products, with the next bit lowest.
     products : list of SerialProduct
-        Workgroups still to be sent x finished, and that x the link's time; workgroups x the time
-        of the last that finished; finished x elapsed time.
+        Remaining workgroups x finished; that product x the link's time; workgroups x finish time;
+        finished x elapsed time.
     shifted : Signal
         The kernel's products have begun.
     overdue, less : Signal
-        Of the bits so far: the kernel's time is below 0, and three quarters of it below the link's.
+        Borrows of the bits so far: the kernel's time is below 0; three quarters of the kernel's
+        time are below the link's time.
     kernel_before, kernel_carry : Signal
-        Of the kernel's time: its bit before, and the carry of it three times.
-
-    Raises
-    ------
-    TypeError
-        If ``p`` is not a :class:`T3Parameters`.
+        Previous bit of the kernel's time, and carry of its multiplication by three.
     """
 
     def __init__(self, p: T3Parameters):
@@ -144,7 +131,7 @@ class Criticality(wiring.Component):
                 "relaxed": Out(1),
                 "critical": Out(1),
                 "congested": Out(1),
-                "awake": Out(1),
+                "clock_enable": Out(1),
             }
         )
         self.congestion = Congestion(p)
@@ -166,7 +153,7 @@ class Criticality(wiring.Component):
         self._runs = Signal()
         self._waits = Signal()
         self._begins = Signal()
-        self.gone = Signal(bits + 1)
+        self.settled = Signal(bits + 1)
         self.finished_taken = Signal(bits)
         self.workgroups_taken = Signal(bits)
         self.link_time_taken = Signal(_TICKS_BITS)
@@ -183,7 +170,7 @@ class Criticality(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         self._begin(m)
-        tells = self._tell(m)
+        changes = self._drive_outputs(m)
         self._follow_congestion(m)
         self._time_kernel(m)
         self._time_link(m)
@@ -199,28 +186,28 @@ class Criticality(wiring.Component):
         with m.Elif(self.aborting):
             m.d.sync += self.launched.eq(0)
         ends = self.finished != self.finished_seen
-        events = (self.tick, self.looked, self.launch, self.issued, ends, tells)
-        given_up = self.aborting & self.launched
-        m.d.comb += self.awake.eq(Cat(*events, given_up, self.phase != _GONE).any())
+        events = (self.tick, self.looked, self.launch, self.issued, ends, changes)
+        aborts = self.aborting & self.launched
+        m.d.comb += self.clock_enable.eq(Cat(*events, aborts, self.phase != _GONE).any())
         return m
 
     def _begin(self, m: Module) -> None:
-        """A comparison, and its next step."""
+        """Begin a comparison, and advance its phase."""
         m.d.comb += self._begins.eq(self.tick & self.changed & (self.phase == _GONE))
         with m.If(self._begins):
             m.d.sync += self.changed.eq(0)
         with m.If(self._begins | (self.phase != _GONE)):
             m.d.sync += self.phase.eq(self.phase + 1)
 
-    def _tell(self, m: Module) -> Value:
-        """What the arbiters are told; gives whether it changes."""
+    def _drive_outputs(self, m: Module) -> Value:
+        """Compute the outputs for the arbiters; returns whether one of them changes."""
         launch = self.launch_configuration
         window = launch.credit_window
         lags, leads, unknown = Signal(), Signal(), Signal()
         m.d.comb += [
-            # What the first group shows is the link's rate only if nothing else holds it up.
+            # The first group measures the link's rate only if communication has priority.
             unknown.eq(self.measuring & (self.link_time == 0)),
-            # Half of the window to three quarters: without an adder.
+            # Between half and three quarters of the window, without an adder.
             leads.eq(sum_less_than(self.oldest, (window >> 1) | (window >> 2), self.dispatched)),
             lags.eq(sum_less_than(self.oldest, window >> 3, self.finished)),
             self._runs.eq(
@@ -230,16 +217,16 @@ class Criticality(wiring.Component):
                 (self.dispatched >= self.dispatch_limit) & (self.dispatched < launch.workgroups)
             ),
         ]
-        told = (
+        outputs = (
             (self.active, self._runs & ~self._waits),
             (self.relaxed, self._runs & ~self._waits & ~self.late & ~lags),
             (self.critical, self._runs & (self._waits | leads | self.late | unknown)),
         )
-        m.d.sync += [register.eq(following) for register, following in told]
-        return Cat(register != following for register, following in told).any()
+        m.d.sync += [register.eq(following) for register, following in outputs]
+        return Cat(register != following for register, following in outputs).any()
 
     def _follow_congestion(self, m: Module) -> None:
-        """A sample with each tick."""
+        """Sample congestion with each tick."""
         m.submodules.congestion = congestion = self.congestion
         m.d.sync += self.looked.eq(self.tick)
         m.d.comb += [
@@ -264,11 +251,11 @@ class Criticality(wiring.Component):
             ]
 
     def _time_link(self, m: Module) -> None:
-        """The shortest time in which a group of workgroups was sent."""
+        """Measure the shortest time in which a group of workgroups was sent."""
         took = Signal.like(self.group_time)
         shorter = Signal()
         m.d.comb += [
-            # 0 is the time of none.
+            # 0 means that no time was measured.
             took.eq(self.group_time | (self.group_time == 0)),
             shorter.eq((self.link_time == 0) | (took < self.link_time)),
         ]
@@ -284,14 +271,14 @@ class Criticality(wiring.Component):
                 m.d.sync += self.link_time.eq(took)
 
     def _prepare(self, m: Module) -> None:
-        """How many workgroups are still to be sent."""
+        """Compute the number of workgroups still to be sent."""
         launch = self.launch_configuration
-        left = Signal(len(self.gone) + 1)
-        m.d.comb += left.eq(self.remaining - self.gone)
+        left = Signal(len(self.settled) + 1)
+        m.d.comb += left.eq(self.remaining - self.settled)
         with m.If(self._begins):
             first = launch.tracked_first
             stored = self.finished < first
-            m.d.sync += self.gone.eq(Mux(stored, self.finished, first + self.sent))
+            m.d.sync += self.settled.eq(Mux(stored, self.finished, first + self.sent))
         with m.If(self.phase == _WHOLE):
             whole = launch.tracked_end - launch.shift
             m.d.sync += self.remaining.eq(Mux(whole[-1], 0, whole))
@@ -299,8 +286,8 @@ class Criticality(wiring.Component):
             m.d.sync += self.remaining.eq(Mux(left[-1], 0, left))
 
     def _compare(self, m: Module) -> None:
-        """remaining x link_time x finished against workgroups x finish_time - finished x elapsed,
-        bit by bit."""
+        """Compare remaining x link_time x finished with workgroups x finish_time - finished x
+        elapsed, bit by bit."""
         sent, link, whole, passed = self.products
         m.submodules.sent, m.submodules.link = sent, link
         m.submodules.whole, m.submodules.passed = whole, passed

@@ -1,4 +1,4 @@
-"""What the map says of a complete tile."""
+"""Lookup of a complete tile in the address map."""
 
 from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import data, wiring
@@ -14,9 +14,10 @@ __all__ = ["TileEntry", "TileLookup"]
 
 
 def TileEntry(p: T3Parameters):
-    """Of the tile's range and of its command, what the trigger unit needs.
+    """Fields of a tile's range and command that the trigger unit needs.
 
-    ``action`` is NONE outside every range. ``waves`` is the number for the tile's edges.
+    ``action`` is NONE outside every range. ``waves`` is the number of wavefronts for the tile's
+    edges.
     """
     of_range, of_command = RangeEntry(p).members, CommandEntry(p).members
     names = ("action", "first", "last", "command")
@@ -28,20 +29,16 @@ def TileEntry(p: T3Parameters):
 
 
 class TileLookup(wiring.Component):
-    """Finds the lowest enabled range, of any region, that holds a tile's dispatch index.
-
-    Parameters
-    ----------
-    p : :class:`T3Parameters`
+    """Tile lookup: finds the lowest enabled range, of any region, with a tile's dispatch index.
 
     Members
     -------
     tile : In(:func:`Completion`)
     maps : In(:func:`MapConfiguration`)
     look : In(1)
-        In the next cycle, ``o`` is for the tile and the map as they are now.
+        Look up the tile; ``o`` is valid in the next cycle.
     o : Out(:func:`TileEntry`)
-        A register.
+        Result. Register.
     """
 
     def __init__(self, p: T3Parameters):
@@ -79,7 +76,7 @@ class TileLookup(wiring.Component):
         return m
 
     def _of_range(self, name: str, entry: data.View, edges: Value):
-        """A field of the result if the range hits; of its command before that is known."""
+        """Compute a field of the result for a range; its command is selected before the hit."""
         if name in entry.shape().members:
             return entry[name]
         values = [command[name] for command in self.maps.commands]

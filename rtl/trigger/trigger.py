@@ -1,5 +1,4 @@
-# amaranth: UnusedElaboratable=no
-"""The trigger unit: complete tiles make DMA commands ready."""
+"""Trigger unit: makes DMA commands ready as tiles complete."""
 
 from dataclasses import dataclass
 
@@ -22,11 +21,11 @@ from .tile_lookup import TileLookup
 
 __all__ = ["State", "Trigger"]
 
-GROUP_BITS = 7  # dispatch indices of a group, less one
+GROUP_BITS = 7  # width of the number of dispatch indices of a group, minus one
 
 
 class State(enum.Enum):
-    """What the unit does in a cycle."""
+    """State of the trigger unit."""
 
     CLEAR = 0
     IDLE = 1
@@ -38,56 +37,57 @@ class State(enum.Enum):
 
 @dataclass(frozen=True)
 class _Fetch:
-    """The row of the tile under way. It is read when the tile is taken, and corrected in the next
-    cycle. The tile before it may write that row in the cycle in which it is read."""
+    """Row of the current tile. It is read when the tile is taken, and corrected in the next cycle.
+    The previous tile may write the row in the cycle of the read."""
 
     fetched: Signal  # the row was read in the last cycle
-    rewritten: Signal  # with ``fetched``: it was written meanwhile
-    written: Signal  # with that
+    rewritten: Signal  # with ``fetched``: the row was written in the cycle of the read
+    written: Signal  # with ``rewritten``: the row as written
     row: Signal
     row_lost: Signal
 
 
 @dataclass(frozen=True)
 class _Sums:
-    """In TILE: the tile's row when the tile counts, and its dispatch index's group."""
+    """Values in state TILE: the row including the tile, and the group of its dispatch index."""
 
     tiles: Signal
     start: Signal
     full: Signal  # the workgroup is complete
-    mask: Signal  # dispatch indices of a group, less one
-    below: Signal  # dispatch indices of the group before this one
+    mask: Signal  # dispatch indices of a group, minus one
+    below: Signal  # dispatch indices of the group below this one
     first: Signal
-    rest: Signal  # dispatch indices of the range behind this one
+    rest: Signal  # dispatch indices of the range above this one
 
 
 @dataclass(frozen=True)
 class _Group:
-    """The dispatch index's group in the states after TILE."""
+    """Group of the dispatch index in the states after TILE."""
 
-    found: Signal  # registers of what TILE found out
-    member: Signal  # a dispatch index of it
-    members_left: Signal  # in RELEASE, behind ``member``
+    found: Signal  # registers with the group that TILE computed
+    member: Signal  # a dispatch index of the group
+    members_left: Signal  # in RELEASE: members above ``member``
     short: Signal  # the range ends within the group
     to_range_end: Signal
-    whole_group: Signal  # in GROUP: this was the last one
+    whole_group: Signal  # in GROUP: the group is complete
 
 
 class Trigger(wiring.Component):
-    """Counts the complete tiles of each workgroup, and the complete workgroups of each group.
+    """Trigger unit: counts the complete tiles of each workgroup, and the complete workgroups of
+    each group.
 
-    A completion is taken every second cycle; one that completes a workgroup of a WORKGROUP command
-    takes one cycle more, and one for each command that it makes ready. A command is visible five
-    cycles after its tile's completion was taken, with WORKGROUP seven.
+    A completion is taken every second cycle. A completion that completes a workgroup of a WORKGROUP
+    command takes one more cycle, and one cycle for each command that becomes ready. A command is
+    visible five cycles after the completion of its tile was taken, with WORKGROUP seven.
 
-    Counts and commands are kept with check bits. One wrong bit is corrected; what has two is left
-    out and reported, so the workgroup never completes, or its command is never ready.
+    Counts and commands have check bits. A single-bit error is corrected. A count or command with a
+    double-bit error is dropped and reported, so the workgroup never completes, or its command is
+    never ready.
 
     Parameters
     ----------
     p : :class:`T3Parameters`
-        ``credit_window`` workgroups are under way at most; ``command_depth`` commands
-        wait.
+        At most ``credit_window`` workgroups are in flight; ``command_depth`` commands wait.
 
     Members
     -------
@@ -97,53 +97,51 @@ class Trigger(wiring.Component):
         Commands whose trigger condition holds.
     maps : In(:func:`MapConfiguration`)
     clear : In(1)
-        Strobe: forgets all counts, one workgroup per cycle. Commands already ready stay.
+        Strobe: clear all counts, one workgroup per cycle. Commands already ready stay.
     clearing : Out(1)
-        On meanwhile, also after reset. Nothing is taken.
+        High during a clear, and after reset. No completion is taken meanwhile.
     complete, complete_dispatch_index : Out
         Strobe: a workgroup is complete.
     own : Out(1)
-        With ``complete``: it needs no DMA.
+        With ``complete``: the workgroup needs no DMA.
     tiles : Out(32)
         Completions taken since reset.
     empty : Out(1)
         No command is ready.
     idle : Out(1)
-        Neither that, nor is a completion worked on or anything cleared.
+        No command is ready, no completion is being processed, and no clear is in progress.
     error : Out(:class:`ErrorSignature`)
-        What a memory has lost.
+        Loss of a row, a count or a command to bit errors.
     corrected : Out(1)
-        In this cycle, a wrong bit was corrected.
+        A bit error was corrected in this cycle.
     inject : In(:class:`InjectSignature`).array(3)
-        For the rows of the workgroups, the counts of the groups, and the commands.
-    patrol : In(1)
-        Strobe: a step of the walks over the rows and over the counts is due.
-    patrolled : Out(1)
-        In this cycle one of them writes a corrected word.
-    awake : Out(1)
-        See :func:`~rtl.lib.sleep.may_sleep`.
+        Injection into the rows of the workgroups, the counts of the groups, and the commands.
+    scrub : In(1)
+        Strobe: a step of the scrubbers of the rows and the counts is due.
+    scrub_corrected : Out(1)
+        A scrubber writes a corrected word in this cycle.
 
     Attributes
     ----------
-    Proofs and benches may read these; nothing outside drives them.
+    For proofs and benches to read, never to drive.
 
     table, groups : ProtectedMemory
-        A row for each workgroup under way, and the complete workgroups of each group.
+        Row of each workgroup in flight, and number of complete workgroups of each group.
     queue : ProtectedQueue
-        Commands on their way to ``ready``.
+        Commands in front of ``ready``.
     lookup : TileLookup
-        Its register holds, in TILE, what the map says of ``tile``.
+        Its register holds, in TILE, the map's entry for ``tile``.
     state : Signal(State)
     tile : Signal
-        The completion that was taken last.
+        Completion that was taken last.
     taken : Signal
-        One is taken in this cycle.
+        A completion is taken in this cycle.
     waiting : Signal
-        ``tile`` is not looked up yet.
+        ``tile`` has not been looked up yet.
     clear_row : Signal
-        In CLEAR: the row that becomes 0.
+        In CLEAR: the row to clear.
     lost : Signal
-        A row or a count is lost, of the tile or the group under way.
+        The row or the count of the current tile or group is lost.
     fetch : _Fetch
     sums : _Sums
     group : _Group
@@ -167,9 +165,9 @@ class Trigger(wiring.Component):
                 "error": Out(ErrorSignature(p)),
                 "corrected": Out(1),
                 "inject": In(InjectSignature()).array(3),
-                "patrol": In(1),
-                "patrolled": Out(1),
-                "awake": Out(1),
+                "scrub": In(1),
+                "scrub_corrected": Out(1),
+                "clock_enable": Out(1),
             }
         )
         depth = max(p.credit_window, 2)  # with one row there would be no address
@@ -206,7 +204,7 @@ class Trigger(wiring.Component):
             {
                 "mask": GROUP_BITS,
                 "below": GROUP_BITS,
-                "rest": GROUP_BITS,  # no group has more
+                "rest": GROUP_BITS,  # saturated: no group is larger
                 "command": self.lookup.o.command.shape(),
             }
         )
@@ -230,9 +228,9 @@ class Trigger(wiring.Component):
         m.d.comb += [
             self.empty.eq(self.queue.empty),
             self.idle.eq(self.empty & (self.state == State.IDLE)),
-            self.table.patrol.eq(self.patrol),
-            self.groups.patrol.eq(self.patrol),
-            self.patrolled.eq(self.table.patrolled | self.groups.patrolled),
+            self.table.scrub.eq(self.scrub),
+            self.groups.scrub.eq(self.scrub),
+            self.scrub_corrected.eq(self.table.scrub_corrected | self.groups.scrub_corrected),
         ]
         self._take(m)
         self._fetch_row(m)
@@ -240,7 +238,7 @@ class Trigger(wiring.Component):
         self._count_tile(m)
         self._find_group(m)
         self._count_group(m)
-        follow = Signal(State)  # after one that was worked off
+        follow = Signal(State)  # next state after a completion
         m.d.comb += follow.eq(Mux(self.waiting, State.LOOKUP, State.IDLE))
         with m.Switch(self.state):
             with m.Case(State.CLEAR):
@@ -262,7 +260,9 @@ class Trigger(wiring.Component):
             m.d.sync += [self.state.eq(State.CLEAR), self.clear_row.eq(0)]
         parts = (self.table, self.groups, self.queue)
         works = self.taken | (self.state != State.IDLE) | self.fetch.fetched
-        m.d.comb += self.awake.eq(Cat(works, self.clear, *(part.awake for part in parts)).any())
+        m.d.comb += self.clock_enable.eq(
+            Cat(works, self.clear, *(part.clock_enable for part in parts)).any()
+        )
         self._report(m)
         return m
 
@@ -277,7 +277,7 @@ class Trigger(wiring.Component):
             self.taken.eq(self.completions.valid & self.completions.ready),
             self.complete_dispatch_index.eq(self.tile.dispatch_index),
         ]
-        # All are of one owner: that is not kept.
+        # All completions have the same owner, which is not stored.
         kept = [name for name in self.tile.shape().members if name != "owner"]
         with m.If(self.taken):
             m.d.sync += [self.tile[name].eq(self.completions.p[name]) for name in kept]
@@ -319,7 +319,7 @@ class Trigger(wiring.Component):
         ]
 
     def _find_group(self, m: Module) -> None:
-        """The dispatch index's group: first dispatch index, and how many more it has."""
+        """Compute the group of the dispatch index: its first index, and the rest of the range."""
         sums, entry, dispatch_index = self.sums, self.lookup.o, self.tile.dispatch_index
         m.d.comb += [
             sums.mask.eq((1 << entry.group_log2) - 1),
@@ -351,7 +351,7 @@ class Trigger(wiring.Component):
             m.d.sync += self.state.eq(State.IDLE)
 
     def _in_tile(self, m: Module) -> None:
-        """The tile counts. Of its dispatch index's group, the count is read."""
+        """Count the tile, and read the count of its group."""
         tile, entry, sums, group = self.tile, self.lookup.o, self.sums, self.group
         table, groups, push = self.table, self.groups, self.queue.i.p
         row_lost = self.fetch.row_lost
@@ -393,7 +393,7 @@ class Trigger(wiring.Component):
             m.d.sync += self.state.eq(State.GROUP)
 
     def _in_group(self, m: Module, follow: Value) -> None:
-        """The workgroup counts. Of the group's first one, the row is read."""
+        """Count the workgroup, and read the row of the group's first workgroup."""
         table, groups, group = self.table, self.groups, self.group
         m.d.comb += [
             groups.write_address.eq(self._row_of(group.member)),
@@ -412,7 +412,7 @@ class Trigger(wiring.Component):
         ]
 
     def _in_release(self, m: Module, follow: Value) -> None:
-        """The command of ``member``, whose row is there. Of the next one, the row is read."""
+        """Make the command of ``member`` from its row, and read the row of the next member."""
         table, group, push = self.table, self.group, self.queue.i.p
         m.d.comb += [
             push.command.eq(group.found.command),
@@ -436,7 +436,7 @@ class Trigger(wiring.Component):
             m.d.sync += self.state.eq(follow)
 
     def _read_row(self, m: Module) -> None:
-        """Of what is taken, before what a group needs."""
+        """Read the row of the completion being taken; it has priority over the group's reads."""
         with m.If(self.taken):
             m.d.comb += [
                 self.table.read_address.eq(self._row_of(self.completions.p.dispatch_index)),
@@ -455,7 +455,7 @@ class Trigger(wiring.Component):
             ),
             self.error.report.wavefront.eq(Mux(self.lost, lost_wavefront, suspect.wavefront)),
         ]
-        # ``tile`` is the next one by the time of GROUP, if that followed at once.
+        # In GROUP, ``tile`` may already be the next completion.
         member = self.group.member
         with m.Switch(self.state):
             with m.Case(State.TILE):

@@ -1,1 +1,1 @@
-"""Which stream the DRAM queue takes from, with each policy in a file of its own."""
+"""Arbitration between the streams for the DRAM queue, with one file per policy."""

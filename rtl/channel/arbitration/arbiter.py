@@ -1,5 +1,4 @@
-# amaranth: UnusedElaboratable=no
-"""Compute stream against communication stream, in front of the DRAM queue."""
+"""Arbiter between the compute stream and the communication stream for the DRAM queue."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import stream, wiring
@@ -10,44 +9,37 @@ from rtl.interface.encodings import Origin, Policy
 from rtl.interface.layouts import DramRequest
 from rtl.parameters import T3Parameters
 
+from .arbiter_inputs import ArbiterInputs
 from .measurement import Measurement
 from .policies import POLICIES
-from .situation import Situation
 
 __all__ = ["Arbiter"]
 
 
 class Arbiter(wiring.Component):
-    """Chooses between the two streams by the configured policy.
+    """Arbiter between two streams, with a configurable policy.
 
     Combinational from the candidates to ``o``, one request per cycle. ``o.valid`` does not depend
-    on ``o.ready``. The choice is made anew in every cycle, so a request that is offered while ``o``
-    is not ready may give way to another one: ``o`` is for a queue, which looks at a request only
-    when it takes it.
+    on ``o.ready``. The arbiter decides anew in every cycle, so the request at ``o`` may change
+    while ``o`` is not ready. A queue at ``o`` tolerates this, since it samples a request only when
+    it accepts it.
 
-    :data:`~rtl.channel.arbitration.policies.POLICIES` has the policies; a number that is not
-    assigned acts as ``ROUND_ROBIN``. :class:`Measurement` gives the threshold that ``automatic``
-    uses.
-
-    Parameters
-    ----------
-    p : T3Parameters
+    :data:`~rtl.channel.arbitration.policies.POLICIES` lists the policies; an unassigned number acts
+    as ``ROUND_ROBIN``. :class:`Measurement` provides the threshold for ``automatic``.
 
     Members
     -------
     compute, communication : In(stream)
-        Candidates.
+        Candidate requests.
     o : Out(stream)
-        To the issue queue.
+        Selected request, for the issue queue.
     occupancy : In(7)
         Entries of the DRAM queue, from a register.
     configuration : In(:func:`ArbiterConfiguration`)
     start : In(1)
-        Begin the measurement; the occupancy counts from the next cycle on.
+        Begin the measurement, with the occupancy of the next cycle.
     active, relaxed, critical, congested : In(1)
-        What :class:`~rtl.trigger.criticality.Criticality` tells.
-    awake : Out(1)
-        See :func:`~rtl.lib.sleep.may_sleep`.
+        Outputs of :class:`~rtl.trigger.criticality.Criticality`.
 
     Attributes
     ----------
@@ -55,14 +47,9 @@ class Arbiter(wiring.Component):
 
     measurement : Measurement
     last : Signal
-        Origin of the last request that was taken.
+        Origin of the last accepted request.
     starved, compute_starved : Signal
-        Cycles that the communication request, and the compute request, has waited; saturates.
-
-    Raises
-    ------
-    TypeError
-        If ``p`` is not a :class:`T3Parameters`.
+        Cycles for which the communication request and the compute request have waited; saturating.
     """
 
     def __init__(self, p: T3Parameters):
@@ -80,7 +67,7 @@ class Arbiter(wiring.Component):
                 "relaxed": In(1),
                 "critical": In(1),
                 "congested": In(1),
-                "awake": Out(1),
+                "clock_enable": Out(1),
             }
         )
         self.measurement = Measurement(p)
@@ -103,8 +90,8 @@ class Arbiter(wiring.Component):
         ]
 
     def _decide(self, m: Module) -> Signal:
-        """Whether a communication request goes, by the policy."""
-        now = Situation(
+        """Decide by the policy whether a communication request may pass."""
+        now = ArbiterInputs(
             compute=self.compute.valid,
             communication=self.communication.valid,
             last=self.last,
@@ -127,8 +114,8 @@ class Arbiter(wiring.Component):
         return communicate
 
     def _grant(self, m: Module, communicate: Signal) -> None:
-        """One request to ``o``; who waits, and who went."""
-        # With no communication request, what is left is compute, valid or not.
+        """Pass one request to ``o``, and update the waiting times and the last origin."""
+        # Without a communication request, the compute request is selected, valid or not.
         grant = Signal()
         m.d.comb += [
             grant.eq(self.communication.valid & communicate),
@@ -145,8 +132,8 @@ class Arbiter(wiring.Component):
         ):
             waits = candidate.valid & ~candidate.ready
             m.d.sync += starved.eq(Mux(waits, starved + (starved != 0xFFFF), 0))
-        m.d.comb += self.awake.eq(
-            self.measurement.awake
+        m.d.comb += self.clock_enable.eq(
+            self.measurement.clock_enable
             | Cat(self.compute.valid, self.communication.valid).any()
             | Cat(self.starved, self.compute_starved).any()
         )

@@ -1,12 +1,12 @@
-"""Compute always goes first."""
+"""Compute-first policy."""
 
 from amaranth.hdl import Value
 
-from .situation import Situation
+from .arbiter_inputs import ArbiterInputs
 
 __all__ = ["compute_first"]
 
 
-def compute_first(now: Situation) -> Value:
-    """Communication goes only if compute has no request."""
+def compute_first(now: ArbiterInputs) -> Value:
+    """Let communication pass only if compute has no request."""
     return ~now.compute

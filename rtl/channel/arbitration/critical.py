@@ -1,19 +1,19 @@
-"""Criticality-aware arbitration: communication goes first while everything waits for it, unless the
-memory itself holds it up."""
+"""Criticality-aware policy: communication has priority while it is on the critical path, unless the
+memory is congested."""
 
 from amaranth.hdl import Mux, Value
 
+from .arbiter_inputs import ArbiterInputs
 from .mca_paper import calm, urgent
-from .situation import Situation
 
 __all__ = ["critical"]
 
 
-def critical(now: Situation) -> Value:
-    """While communication is critical and the memory is not congested it goes first, unless compute
-    has waited for ``starvation_limit`` cycles. Else it goes if compute has no request, and, as
-    long as it has time and the memory is not congested, only into a calm DRAM queue; or if it is
-    urgent."""
+def critical(now: ArbiterInputs) -> Value:
+    """Give communication priority while it is critical and the memory is not congested, unless
+    compute has waited for ``starvation_limit`` cycles. Otherwise let it pass if it is urgent, or if
+    compute has no request; the latter only into a calm DRAM queue while communication is relaxed
+    and the memory is not congested."""
     patient = now.compute_starved < now.configuration.starvation_limit
     first = ~now.compute | patient
     waits = now.relaxed & ~now.congested & ~calm(now)

@@ -1,15 +1,15 @@
-"""Memory-controller arbitration: communication uses what compute leaves of a short DRAM queue, and
-all of it where there is no kernel to protect."""
+"""Memory-controller arbitration (MCA): communication uses idle slots of a short DRAM queue, and the
+whole queue while no kernel is active."""
 
 from amaranth.hdl import Value
 
+from .arbiter_inputs import ArbiterInputs
 from .mca_paper import calm, urgent
-from .situation import Situation
 
 __all__ = ["mca"]
 
 
-def mca(now: Situation) -> Value:
-    """Communication goes if compute has no request and the DRAM queue is calm or no kernel is
-    active, or if it is urgent."""
+def mca(now: ArbiterInputs) -> Value:
+    """Let communication pass if it is urgent, or if compute has no request and either the DRAM
+    queue is calm or no kernel is active."""
     return urgent(now) | (~now.compute & (calm(now) | ~now.active))

@@ -1,28 +1,22 @@
-# amaranth: UnusedElaboratable=no
-"""How full the DRAM queue is on average, and the threshold that this chooses."""
+"""Measurement of the DRAM queue's mean occupancy, which selects the MCA threshold."""
 
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from rtl.interface.configuration import ArbiterConfiguration
+from rtl.interface.encodings import NO_LIMIT
 from rtl.lib.wide_counter import WideCounter
 from rtl.parameters import T3Parameters
 
-__all__ = ["NO_LIMIT", "Measurement"]
-
-NO_LIMIT = 127  # threshold that every occupancy is below
+__all__ = ["Measurement"]
 
 
 class Measurement(wiring.Component):
-    """Averages the occupancy over ``2 ** measure_log2`` cycles, and chooses a threshold by it.
+    """Averages the occupancy over ``2 ** measure_log2`` cycles, and selects a threshold.
 
-    The threshold is none (127) before the first measurement has ended, and for two cycles more.
-    ``start`` begins a measurement, in place of one that is running.
-
-    Parameters
-    ----------
-    p : T3Parameters
+    There is no threshold (127) until two cycles after the end of the first measurement. ``start``
+    restarts a running measurement.
 
     Members
     -------
@@ -30,23 +24,22 @@ class Measurement(wiring.Component):
         Entries of the DRAM queue.
     configuration : In(:func:`ArbiterConfiguration`)
     start : In(1)
-        Begin; the occupancy counts from the next cycle on.
+        Begin a measurement, with the occupancy of the next cycle.
     measured : Out(7)
-        The threshold. A register.
-    awake : Out(1)
-        See :func:`~rtl.lib.sleep.may_sleep`.
+        Threshold. Register.
 
     Attributes
     ----------
     For proofs and benches to read, never to drive.
 
     measuring, averaging, choosing : Signal
-        Adding, then the average, then the threshold: a cycle each, so that none is long.
+        Phases of a measurement: adding samples, then one cycle each for the average and the
+        threshold, which keeps both paths short.
     count : WideCounter
-        Samples that were added.
+        Number of samples.
     low : Signal
     carries : WideCounter
-        The sum: what is too small for a carry, and how many carries there were.
+        Sum of the samples: its low bits, and the number of carries out of them.
     average : Signal
     """
 
@@ -57,10 +50,10 @@ class Measurement(wiring.Component):
                 "configuration": In(ArbiterConfiguration(p)),
                 "start": In(1),
                 "measured": Out(7, init=NO_LIMIT),
-                "awake": Out(1),
+                "clock_enable": Out(1),
             }
         )
-        # As many bits as the longest measurement has samples, and its sum carries.
+        # Wide enough for the samples, and for the carries of the sum, of the longest measurement.
         bits = (1 << len(self.configuration.measure_log2)) - 1
         self.measuring = Signal()
         self.averaging = Signal()
@@ -77,7 +70,7 @@ class Measurement(wiring.Component):
         end = Signal()
         m.d.comb += [
             end.eq(self.measuring & (self.count.o == (1 << self.configuration.measure_log2) - 1)),
-            self.awake.eq(self.start | self.measuring | self.averaging | self.choosing),
+            self.clock_enable.eq(self.start | self.measuring | self.averaging | self.choosing),
         ]
         m.d.sync += [self.averaging.eq(end), self.choosing.eq(self.averaging)]
         self._add(m, end)
@@ -108,7 +101,7 @@ class Measurement(wiring.Component):
             m.d.sync += self.measuring.eq(0)
 
     def _choose(self, m: Module) -> None:
-        """The average, and the threshold of the highest cut that it reaches."""
+        """Compute the average, and select the threshold of the highest cut that it reaches."""
         config = self.configuration
         level = Signal(7)
         m.d.comb += level.eq(NO_LIMIT)

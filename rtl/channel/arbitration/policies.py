@@ -1,4 +1,4 @@
-"""The arbitration policies by their number in the register map."""
+"""Arbitration policies by their number in the register map."""
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
@@ -7,16 +7,16 @@ from amaranth.hdl import Value
 
 from rtl.interface.encodings import Policy
 
+from .arbiter_inputs import ArbiterInputs
 from .compute_first import compute_first
 from .critical import critical
 from .mca import mca
 from .mca_paper import mca_paper
 from .round_robin import round_robin
-from .situation import Situation
 
 __all__ = ["POLICIES"]
 
-POLICIES: Mapping[Policy, Callable[[Situation], Value]] = MappingProxyType(
+POLICIES: Mapping[Policy, Callable[[ArbiterInputs], Value]] = MappingProxyType(
     {
         Policy.ROUND_ROBIN: round_robin,
         Policy.COMPUTE_FIRST: compute_first,
@@ -25,5 +25,6 @@ POLICIES: Mapping[Policy, Callable[[Situation], Value]] = MappingProxyType(
         Policy.MCA_PAPER: mca_paper,
     }
 )
-"""Whether a communication request goes before a compute request. Asked in every cycle; the answer
-counts only while there is a communication request."""
+"""Functions that decide whether a communication request has priority over a compute request.
+
+The arbiter evaluates them in every cycle, and uses the result only with a communication request."""

@@ -1,14 +1,14 @@
-"""Both streams in turn."""
+"""Round-robin policy."""
 
 from amaranth.hdl import Value
 
 from rtl.interface.encodings import Origin
 
-from .situation import Situation
+from .arbiter_inputs import ArbiterInputs
 
 __all__ = ["round_robin"]
 
 
-def round_robin(now: Situation) -> Value:
-    """Communication goes if compute has no request, or went last."""
+def round_robin(now: ArbiterInputs) -> Value:
+    """Let communication pass if compute has no request or was served last."""
     return ~now.compute | (now.last == Origin.COMPUTE)

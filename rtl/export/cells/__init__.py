@@ -1,4 +1,4 @@
-"""Modules that whoever builds the hardware in may put cells of a library in place of."""
+"""Cells: modules to be replaced by cells of the target library."""
 
 from pathlib import Path
 
@@ -7,15 +7,15 @@ __all__ = ["CELLS", "CLOCK_GATE", "SRAM_1R1W", "SRAM_1RW", "cell_text"]
 CLOCK_GATE = "t3_clock_gate"
 SRAM_1R1W, SRAM_1RW = "t3_sram_1r1w", "t3_sram_1rw"
 CELLS = (CLOCK_GATE, SRAM_1R1W, SRAM_1RW)
-"""Their names; the file of each has its model."""
+"""Names of the cells; the file of each contains its model."""
 
 
 def cell_text(module: str) -> str:
-    """Verilog of the model of a cell.
+    """Read the Verilog model of a cell.
 
     Parameters
     ----------
     module : str
-        Its name.
+        Name of the cell.
     """
     return Path(__file__).with_name(f"{module}.v").read_text(encoding="utf-8")

@@ -1,9 +1,9 @@
-// Clock gate: gated_clk has those pulses of clk before which enable was high.
+// Clock gate: gated_clk has a pulse for each pulse of clk before which enable was high.
 //
-// A model for simulation, and for synthesis where no better cell is known: put the clock gate of
-// your library in its place, in a module of this name and these ports. enable comes late in a
-// cycle, from logic; it counts as it is when clk rises. With T3_NO_CLOCK_GATING defined the clock is
-// let through, as for an FPGA: the hardware does the same in every cycle.
+// This is a model for simulation, and for synthesis without a clock-gate cell. Replace it by the
+// clock gate of your library, in a module of the same name and ports. enable comes from logic late
+// in a cycle and is sampled as clk rises. With T3_NO_CLOCK_GATING defined the clock is not gated, as
+// for an FPGA; the hardware behaves the same in every cycle.
 
 module t3_clock_gate (
   input  wire clk,
@@ -14,7 +14,7 @@ module t3_clock_gate (
 `ifdef T3_NO_CLOCK_GATING
   assign gated_clk = clk;
 `else
-  // A latch that keeps its value while clk is high. What it has at power-up lets a reset through.
+  // A latch that holds its value while clk is high. It is open at power-up, so that a reset passes.
   reg open = 1'b1;
   always @*
     if (!clk) open = enable;

@@ -1,10 +1,10 @@
-// Memory with two ports: in each clock it writes a word and reads a word.
+// Memory with two ports: writes one word and reads one word per cycle.
 //
-// A model: put a memory of your compiler, with ROWS words of WIDTH bits, in a module of this name,
-// these ports and parameters. read_data is the word that was read last, and shows it from the clock
-// edge on at which read_enable was high. A read of the word that is written in the same clock gives
-// what it was before. What words hold at power-up means nothing: here it is 0, so that simulators of
-// two and of four states agree.
+// This is a model. Replace it by a compiled memory of ROWS words of WIDTH bits, in a module of the
+// same name, ports and parameters. read_data holds the word that was read last, from the clock edge
+// at which read_enable was high. A read of the word that is written in the same cycle returns its
+// old value. Contents at power-up are don't-care; the model starts with 0, so that two-state and
+// four-state simulators agree.
 
 module t3_sram_1r1w #(
   parameter ROWS = 16,

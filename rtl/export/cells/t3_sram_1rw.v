@@ -1,9 +1,9 @@
-// Memory with one port: in each clock it writes a word or reads one.
+// Memory with one port: writes or reads one word per cycle.
 //
-// A model: put a memory of your compiler, with ROWS words of WIDTH bits, in a module of this name,
-// these ports and parameters. read_data is the word that was read last, and shows it from the clock
-// edge on at which enable was high without write; a write leaves it as it is. What words hold at
-// power-up means nothing: here it is 0, so that simulators of two and of four states agree.
+// This is a model. Replace it by a compiled memory of ROWS words of WIDTH bits, in a module of the
+// same name, ports and parameters. read_data holds the word that was read last, from the clock edge
+// at which enable was high without write; a write does not change it. Contents at power-up are
+// don't-care; the model starts with 0, so that two-state and four-state simulators agree.
 
 module t3_sram_1rw #(
   parameter ROWS = 16,

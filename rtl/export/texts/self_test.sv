@@ -1,6 +1,6 @@
 // {about}
-// Reset, the identification, a register that keeps what is written, and a read of the compute units
-// that comes out for the DRAM queue within {most} cycles; nothing else happens. Run it with
+// Tests the reset, the identification, a register write, and a read of the compute units, which must
+// reach the DRAM queue within {most} cycles without any other output. Run it with
 //   $ {command}
 `timescale 1ns / 1ps
 `include "{name}_registers.vh"
@@ -62,12 +62,12 @@ module {name}_test;
   initial begin
 {reset}
     read_register(`{prefix}_ID);
-    if (found != `{prefix}_ID_RESET) fail("the identification is another one");
+    if (found != `{prefix}_ID_RESET) fail("the identification is wrong");
     read_register(`{prefix}_CONTEXTS);
-    if (found[`{prefix}_CONTEXTS_COUNT] != {contexts}) fail("there are other contexts");
+    if (found[`{prefix}_CONTEXTS_COUNT] != {contexts}) fail("the number of contexts is wrong");
     write_register(`{prefix}_STARVATION, 32'd1234);
     read_register(`{prefix}_STARVATION);
-    if (found != 32'd1234) fail("a register does not keep what was written");
+    if (found != 32'd1234) fail("a register does not hold its value");
 
     {reads}__payload[`{prefix}_READS_ATOM] = 'h155;
     {reads}__payload[`{prefix}_READS_TAG] = 'h2a;
@@ -79,16 +79,16 @@ module {name}_test;
     while (!{dram}__valid) begin
       @(posedge clk);
       cycles = cycles + 1;
-      if (cycles > {most}) fail("a read does not come out");
+      if (cycles > {most}) fail("the read does not reach the DRAM queue");
     end
-    if ({dram}__payload[`{prefix}_DRAM_ACCESS] != `{prefix}_ACCESS_READ) fail("it is no read");
-    if ({dram}__payload[`{prefix}_DRAM_ATOM] != 'h155) fail("it has another address");
-    if ({dram}__payload[`{prefix}_DRAM_TAG] != 'h2a) fail("it has another tag");
+    if ({dram}__payload[`{prefix}_DRAM_ACCESS] != `{prefix}_ACCESS_READ) fail("the access is not a read");
+    if ({dram}__payload[`{prefix}_DRAM_ATOM] != 'h155) fail("the read has a wrong address");
+    if ({dram}__payload[`{prefix}_DRAM_TAG] != 'h2a) fail("the read has a wrong tag");
     @(posedge clk);
     #0.1;
     for (cycles = 0; cycles < 4 * {tick_cycles}; cycles = cycles + 1) begin
       @(posedge clk);
-      if ({dram}__valid) fail("there is a second one");
+      if ({dram}__valid) fail("there is a second access");
       if (irq) fail("there is an interrupt");
     end
     $display("PASS: {name}");

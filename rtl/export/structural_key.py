@@ -1,4 +1,4 @@
-"""Which components become the same hardware, told without converting them."""
+"""Structural keys, which identify components with the same hardware before conversion."""
 
 from dataclasses import is_dataclass
 from enum import Enum
@@ -10,22 +10,24 @@ from amaranth.lib import wiring
 from amaranth.lib.data import Layout
 from amaranth.lib.memory import Memory
 
-__all__ = ["likeness"]
+from rtl.lib.gating import MARK
+
+__all__ = ["structural_key"]
 
 _PLAIN = (int, float, str, bytes, type(None), type, frozenset, range, Enum, Layout, Shape)
 _MEMBERS = "_Signature__members"
 
 
 class _UnknownError(Exception):
-    """There is something that cannot be compared."""
+    """An attribute cannot be compared."""
 
 
-def likeness(component: wiring.Component) -> Any:
-    """What a component consists of, to compare; None if that cannot be compared.
+def structural_key(component: wiring.Component) -> Any:
+    """Compute the structural key of a component; None if an attribute cannot be compared.
 
-    Two components of which it is equal become the same hardware: their classes, signatures and the
-    attributes that their constructors kept are alike. Of signals, memories and components inside,
-    it is their kind that counts: each component has its own.
+    Components with equal keys become the same hardware: their classes, their signatures and the
+    attributes set by their constructors are equal. Signals, memories and components inside are
+    compared by structure, not by identity.
     """
     try:
         return _of_component(component)
@@ -34,7 +36,7 @@ def likeness(component: wiring.Component) -> Any:
 
 
 def _of_component(component: wiring.Component) -> Any:
-    known = {*component.signature.members, "_Component__signature"}
+    known = {*component.signature.members, "_Component__signature", MARK}
     kept = {
         name: _of(value)
         for name, value in vars(component).items()
@@ -44,7 +46,7 @@ def _of_component(component: wiring.Component) -> Any:
 
 
 def _of_signature(signature: wiring.Signature) -> Any:
-    """Most signatures of classes of their own would be equal only to themselves."""
+    """Compute the key of a signature; most signature classes compare by identity only."""
     if isinstance(signature, wiring.FlippedSignature):
         return wiring.FlippedSignature, _of_signature(signature.flip())
     if type(signature).__eq__ is not wiring.Signature.__eq__:

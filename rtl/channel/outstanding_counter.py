@@ -1,36 +1,34 @@
-"""How much of a context's mapped traffic is not yet over in a channel."""
+"""Counter of a context's outstanding requests in a channel."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-__all__ = ["UnderWay"]
+__all__ = ["OutstandingCounter"]
 
 COUNT_BITS = 12
 
 
-class UnderWay(wiring.Component):
-    """Counts stores and packets of mapped buffers from their port to their end.
+class OutstandingCounter(wiring.Component):
+    """Counter of outstanding stores and packets of mapped buffers.
 
-    An update ends where the tracker takes it, another access with the DRAM's acknowledgement, and
-    what leaves over the link where it enters a queue that is watched itself.
-    A surplus of ends, which no proper memory controller makes, counts as none.
+    A request begins at its port. An update ends when the tracker accepts it, another access with
+    its issue acknowledgement, and a remote store when it enters the monitored queue for the link. A
+    surplus of ends, which only a faulty memory controller makes, leaves the count at 0.
 
     Parameters
     ----------
     begins, ends : int
-        How many may begin, and how many end one by one, in a cycle.
+        Numbers of requests that may begin, and that may end individually, in a cycle.
 
     Members
     -------
     begin, end : In
-        A bit for each one.
+        One bit per request that begins or ends.
     end_count : In(4)
-        How many more end together.
+        Number of further requests that end together.
     none : Out(1)
-        Nothing is under way; what begins is counted in the next cycle, what ends in the one after.
-    awake : Out(1)
-        See :func:`~rtl.lib.sleep.may_sleep`.
+        No request is outstanding. A begin takes effect in the next cycle, an end one cycle later.
 
     Attributes
     ----------
@@ -38,7 +36,7 @@ class UnderWay(wiring.Component):
 
     count : Signal
     begun, ended, ended_together : Signal
-        What began and ended in the last cycle.
+        Begins and ends of the last cycle.
     """
 
     def __init__(self, *, begins: int, ends: int):
@@ -48,7 +46,7 @@ class UnderWay(wiring.Component):
                 "end": In(ends),
                 "end_count": In(4),
                 "none": Out(1),
-                "awake": Out(1),
+                "clock_enable": Out(1),
             }
         )
         self.begun, self.ended = Signal.like(self.begin), Signal.like(self.end)
@@ -62,7 +60,7 @@ class UnderWay(wiring.Component):
         m.d.comb += [
             difference.eq(count + sum(begun) - sum(ended) - ended_together),
             self.none.eq(~count.any() & ~begun.any()),
-            self.awake.eq(
+            self.clock_enable.eq(
                 Cat(self.begin, self.end, self.end_count, begun, ended, ended_together).any()
             ),
         ]

@@ -1,34 +1,34 @@
-"""What a policy decides from."""
+"""Inputs of an arbitration policy."""
 
 from dataclasses import dataclass
 
 from amaranth.hdl import Value
 from amaranth.lib import data
 
-__all__ = ["Situation"]
+__all__ = ["ArbiterInputs"]
 
 
 @dataclass(frozen=True)
-class Situation:
-    """The arbiter's inputs and registers in a cycle.
+class ArbiterInputs:
+    """Inputs and registers of the arbiter in a cycle.
 
     Attributes
     ----------
     compute, communication : Value
         The stream has a request.
     last : Value
-        :class:`~rtl.interface.encodings.Origin` of the last request that was taken.
+        :class:`~rtl.interface.encodings.Origin` of the last accepted request.
     starved, compute_starved : Value
-        Cycles that the communication request, and the compute request, has waited; 16 bits,
-        saturates.
+        Cycles for which the communication request and the compute request have waited; 16 bits,
+        saturating.
     occupancy : Value
         Entries of the DRAM queue.
     configuration : View
-        Of :func:`~rtl.interface.configuration.ArbiterConfiguration`.
+        View of :func:`~rtl.interface.configuration.ArbiterConfiguration`.
     measured : Value
-        Threshold that the last measurement chose, 127 for none.
+        Threshold that the last measurement selected, 127 for no limit.
     active, relaxed, critical, congested : Value
-        What :class:`~rtl.trigger.criticality.Criticality` tells.
+        Outputs of :class:`~rtl.trigger.criticality.Criticality`.
     """
 
     compute: Value

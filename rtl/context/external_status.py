@@ -1,4 +1,4 @@
-"""What a context knows of the world outside its GPU's hardware."""
+"""Status that a context receives from the downstream GPU and the dispatcher."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import wiring
@@ -7,44 +7,33 @@ from amaranth.lib.wiring import In, Out
 from rtl.interface.configuration import GENERATION_BITS
 from rtl.parameters import T3Parameters
 
-__all__ = ["OutsideView"]
+__all__ = ["ExternalStatus"]
 
 
-class OutsideView(wiring.Component):
-    """Registers what the downstream GPU and the dispatcher tell, as far as it is of the launch that
-    runs.
+class ExternalStatus(wiring.Component):
+    """Status registers for the downstream GPU and the dispatcher.
 
-    Parameters
-    ----------
-    p : T3Parameters
+    Only status of the current launch is used.
 
     Members
     -------
     launch : In(1)
-        Strobe: another launch begins.
+        Strobe: a launch begins.
     launched : In(1)
-        One runs.
+        A launch is running.
     launch_generation : In
-        Its.
+        Generation of the current launch.
     credit_limit_in, generation_in, aborted_in, dispatched, finished, kernel_generation : In
         See :class:`~rtl.interface.signatures.ContextSignature`.
     generation : Out
-        A register that follows the launch's: the limits given out are its from the cycle after it
-        begins.
+        Generation of the current launch, one cycle late. Register.
     admitted : Out(credit_limit_bits)
-        By the downstream GPU. Nothing before its first launch and while it is at a former one,
-        everything when it is at a later one. A register.
-    given_out, ended : Out(credit_limit_bits)
-        Workgroups of the launch's kernel. Registers.
-    gave_up : Out(1)
-        Strobe: the downstream GPU has given up the launch.
-    awake : Out(1)
-        See :func:`~rtl.lib.sleep.may_sleep`.
-
-    Raises
-    ------
-    TypeError
-        If ``p`` is not a :class:`T3Parameters`.
+        Dispatch indices that the downstream GPU admits: none before its first launch and while it
+        is at a former launch, all while it is at a later launch. Register.
+    kernel_dispatched, ended : Out(credit_limit_bits)
+        Dispatched and finished workgroups of the launch's kernel. Registers.
+    peer_aborted : Out(1)
+        Strobe: the downstream GPU aborted the launch.
     """
 
     def __init__(self, p: T3Parameters):
@@ -64,10 +53,10 @@ class OutsideView(wiring.Component):
                 "kernel_generation": In(GENERATION_BITS),
                 "generation": Out(GENERATION_BITS),
                 "admitted": Out(bits),
-                "given_out": Out(bits),
+                "kernel_dispatched": Out(bits),
                 "ended": Out(bits),
-                "gave_up": Out(1),
-                "awake": Out(1),
+                "peer_aborted": Out(1),
+                "clock_enable": Out(1),
             }
         )
 
@@ -76,12 +65,12 @@ class OutsideView(wiring.Component):
         ahead, admitted = Signal(GENERATION_BITS), Signal.like(self.admitted)
         aborted, was_aborted = Signal(), Signal()
         m.d.comb += ahead.eq(self.generation_in - self.launch_generation)
-        # Nothing is admitted before its first launch, whatever generation it shows.
+        # Before its first launch the downstream GPU admits nothing, whatever its generation.
         admits = self.credit_limit_in.any()
         with m.If(self.launch | ahead[-1] | ~admits):
             m.d.comb += admitted.eq(0)
         with m.Elif(ahead.any()):
-            # It has begun a later launch: it waits for nothing of this one.
+            # The downstream GPU has begun a later launch and waits for no tile of this launch.
             m.d.comb += admitted.eq((1 << len(admitted)) - 1)
         with m.Else():
             m.d.comb += admitted.eq(self.credit_limit_in)
@@ -89,14 +78,16 @@ class OutsideView(wiring.Component):
         registers = (
             (self.generation, self.launch_generation),
             (self.admitted, admitted),
-            (self.given_out, Mux(is_kernel, self.dispatched, 0)),
+            (self.kernel_dispatched, Mux(is_kernel, self.dispatched, 0)),
             (self.ended, Mux(is_kernel, self.finished, 0)),
             (aborted, self.aborted_in & ~ahead.any() & self.launched),
             (was_aborted, aborted),
         )
         m.d.sync += [register.eq(following) for register, following in registers]
         m.d.comb += [
-            self.gave_up.eq(aborted & ~was_aborted),
-            self.awake.eq(Cat(register != following for register, following in registers).any()),
+            self.peer_aborted.eq(aborted & ~was_aborted),
+            self.clock_enable.eq(
+                Cat(register != following for register, following in registers).any()
+            ),
         ]
         return m

@@ -1,52 +1,47 @@
-"""A walk over a memory with check bits that writes corrected words back, in cycles without
-traffic."""
+"""Memory scrubber: writes corrected words back in cycles without traffic."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-__all__ = ["Patrol"]
+__all__ = ["Scrubber"]
 
 
-class Patrol(wiring.Component):
-    """One step reads a row in *t*, looks at it in *t + 1*, and writes what was corrected in
-    *t + 2*. With a write of the traffic in any of these cycles it is in vain, and the row's turn
-    again; so it is after a correction, because a row of several words may need more.
+class Scrubber(wiring.Component):
+    """Scrubber of a memory with check bits.
 
-    Parameters
-    ----------
-    rows : int
+    One step reads a row in *t*, checks it in *t + 1*, and writes a corrected word in *t + 2*. If
+    the traffic writes in any of these cycles, the step is repeated for the same row. A row is also
+    repeated after a correction, because it may hold several words with errors.
 
     Members
     -------
     step : In(1)
         Strobe: a step is due, from the next cycle on.
     free : In(1)
-        The traffic reads nothing in this cycle.
+        The traffic does not read in this cycle.
     reads : Out(1)
         The step reads ``row``.
     looks : Out(1)
-        It did in the last cycle. A register.
+        The step read ``row`` in the last cycle, and checks it now. Register.
     row : Out
     correctable : In(1)
-        In the cycle after ``reads``: the row has a word with one wrong bit.
+        With ``looks``: the row has a word with a single-bit error.
     disturbed : In(1)
-        Likewise: the traffic has written a row since ``reads``, or in its cycle.
+        With ``looks``: the traffic wrote a row in the cycle of ``reads`` or in this cycle.
     holds : Out(1)
-        In the cycle after that: what was corrected is written to ``row`` if the traffic does not
-        write.
-    awake : Out(1)
-        See :func:`~rtl.lib.sleep.may_sleep`.
+        In the cycle after ``looks``: the corrected word is written to ``row`` unless the traffic
+        writes.
 
     Attributes
     ----------
-    Proofs and benches may read these; nothing outside drives them.
+    For proofs and benches to read, never to drive.
 
     due : Signal
         A step is due.
     looked : Signal
-        It was in the cycle before that, and nothing disturbed: unless something is corrected, it is
-        the next row's turn.
+        A step checked its row in the last cycle undisturbed. Unless a word is corrected, the next
+        step takes the next row.
     """
 
     def __init__(self, rows: int):
@@ -62,7 +57,7 @@ class Patrol(wiring.Component):
                 "correctable": In(1),
                 "disturbed": In(1),
                 "holds": Out(1),
-                "awake": Out(1),
+                "clock_enable": Out(1),
             }
         )
 
@@ -71,7 +66,7 @@ class Patrol(wiring.Component):
         due, looks = self.due, self.looks
         m.d.comb += [
             self.reads.eq(due & self.free & ~looks & ~self.holds),
-            self.awake.eq(Cat(self.step, due, looks, self.looked, self.holds).any()),
+            self.clock_enable.eq(Cat(self.step, due, looks, self.looked, self.holds).any()),
         ]
         m.d.sync += [
             due.eq(self.step | (due & ~self.reads)),
@@ -79,7 +74,7 @@ class Patrol(wiring.Component):
             self.looked.eq(looks & ~self.disturbed),
             self.holds.eq(looks & self.correctable & ~self.disturbed),
         ]
-        # What is correctable is known late, so the row moves on a cycle later, in front of `row`.
+        # `correctable` arrives late, so the row advances one cycle later, by a multiplexer.
         row, following = Signal.like(self.row), Signal.like(self.row)
         m.d.comb += [
             following.eq(Mux(row == self._rows - 1, 0, row + 1)),

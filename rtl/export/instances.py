@@ -1,4 +1,4 @@
-"""Where the cells of an export are that its own files do not define."""
+"""Instances of cells in an export."""
 
 import re
 from collections import defaultdict
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from .hierarchy import Part
 from .names import identifier
 
-__all__ = ["PlacedCell", "placed_cells"]
+__all__ = ["CellInstance", "cell_instances"]
 
 _MODULE = re.compile(r"^module \\(\S+)\n(.*?)^end$", re.DOTALL | re.MULTILINE)
 _CELL = re.compile(r"^  cell \\(\S+) \\(\S+)\n((?:    parameter .*\n)*)", re.MULTILINE)
@@ -16,15 +16,13 @@ _PARAMETER = re.compile(r"^    parameter \\(\w+) (\d+)$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
-class PlacedCell:
-    """An instance of a cell.
+class CellInstance:
+    """Instance of a cell.
 
     Parameters
     ----------
     path : str
-        Names of the instances that lead to it, and its own, joined by dots.
-    module : str
-    parameters : mapping of str to int
+        Hierarchical name, with dots.
     """
 
     path: str
@@ -32,8 +30,8 @@ class PlacedCell:
     parameters: Mapping[str, int]
 
 
-def placed_cells(parts: Sequence[Part]) -> list[PlacedCell]:
-    """All instances below the first of the modules."""
+def cell_instances(parts: Sequence[Part]) -> list[CellInstance]:
+    """List all instances of cells below the first module."""
     inside = defaultdict(list)
     for part in parts:
         for module, body in _MODULE.findall(part.rtlil):
@@ -42,11 +40,11 @@ def placed_cells(parts: Sequence[Part]) -> list[PlacedCell]:
                 inside[module].append((cell, identifier(instance), values))
     modules = {module for part in parts for module, _ in _MODULE.findall(part.rtlil)}
 
-    def below(module: str, path: tuple[str, ...]) -> Iterator[PlacedCell]:
+    def below(module: str, path: tuple[str, ...]) -> Iterator[CellInstance]:
         for cell, instance, values in inside[module]:
             if cell in modules:
                 yield from below(cell, (*path, instance))
             else:
-                yield PlacedCell(".".join((*path, instance)), cell, values)
+                yield CellInstance(".".join((*path, instance)), cell, values)
 
     return list(below(parts[0].name, ()))

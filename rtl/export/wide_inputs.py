@@ -1,4 +1,4 @@
-"""More bits of inputs than the back end can number in one module."""
+"""Workaround for modules with more input bits than the back end supports."""
 
 import re
 from collections.abc import Mapping
@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from amaranth.hdl import Fragment, Instance, Signal, Value
 from amaranth.hdl._ir import PortDirection
 
-__all__ = ["drive_outside", "open_outside"]
+__all__ = ["split_inputs", "join_inputs"]
 
 Ports = Mapping[str, tuple[Value, PortDirection]]
 
 _MOST_BITS = (1 << 16) - 1
-"""That Amaranth can number of one cell: all inputs of a module are one, and so is an instance."""
-_KIND = "t3_outside"
+"""Greatest number of output bits of a cell in Amaranth; the inputs of a module form one cell."""
+_KIND = "t3_input_group"
 _CELL = re.compile(rf"^  cell \\{_KIND} \\\S+\n((?:    connect .*\n)*)  end\n", re.MULTILINE)
 _CONNECTION = re.compile(r"    connect \\(\S+) \\(\S+)\n")
 _NAME = re.compile(r"(?<!\n    connect )\\(\S+)")  # but for the ports of cells
@@ -20,22 +20,22 @@ _WIRE = re.compile(r"^(  wire width \d+) \\(\S+)$", re.MULTILINE)
 _PORT = re.compile(r"^(  wire width \d+ (?:input|output) )(\d+)( +\\\S+)$", re.MULTILINE)
 
 
-def drive_outside(fragment: Fragment, ports: Ports) -> dict[str, tuple[Value, PortDirection]]:
-    """Let instances drive a module's inputs if they have too many bits for its ports.
+def split_inputs(fragment: Fragment, ports: Ports) -> dict[str, tuple[Value, PortDirection]]:
+    """Replace a module's inputs by outputs of placeholder instances, if they have too many bits.
 
-    :func:`open_outside` makes inputs of them again, in the module's text.
+    :func:`join_inputs` turns the placeholders back into inputs, in the module's text.
 
     Parameters
     ----------
     fragment : Fragment
-        Gets the instances.
+        Fragment to which the instances are added.
     ports : mapping
-        Signals by name, with their direction.
+        Signals and directions of the ports by name.
 
     Returns
     -------
     dict
-        The ports that are left.
+        Remaining ports.
     """
     inputs = {name: value for name, (value, side) in ports.items() if side is PortDirection.Input}
     if sum(map(len, inputs.values())) <= _MOST_BITS:
@@ -55,15 +55,15 @@ def drive_outside(fragment: Fragment, ports: Ports) -> dict[str, tuple[Value, Po
     return {name: port for name, port in ports.items() if name not in inputs}
 
 
-def open_outside(rtlil: str) -> str:
-    """Inputs in place of the instances of :func:`drive_outside`, before the other ports."""
+def join_inputs(rtlil: str) -> str:
+    """Replace the placeholder instances of :func:`split_inputs` by inputs, before other ports."""
     connections = [pair for cell in _CELL.findall(rtlil) for pair in _CONNECTION.findall(cell)]
     if not connections:
         return rtlil
     text = _CELL.sub("", rtlil)
     count = len(connections)
     text = _PORT.sub(lambda port: f"{port[1]}{count + int(port[2])}{port[3]}", text)
-    # One net may have several names, of which the instance's wire need not be the input's.
+    # A net may have several names, and the placeholder's wire need not have the input's name.
     others = {wire: port for port, wire in connections} | dict(connections)
     text = _NAME.sub(lambda name: f"\\{others.get(name[1], name[1])}", text)
     numbers = {port: number for number, (port, _) in enumerate(connections)}

@@ -1,4 +1,4 @@
-"""Of the errors of all blocks in a cycle, the one that is reported to each context."""
+"""Error priority encoder: selects the error that each context reports."""
 
 from collections.abc import Sequence
 
@@ -10,35 +10,34 @@ from rtl.interface.signatures import ErrorSignature
 from rtl.lib.select import one_hot_first, one_hot_select
 from rtl.parameters import T3Parameters
 
-__all__ = ["ErrorChoice"]
+__all__ = ["ErrorPriorityEncoder"]
 
 
-class ErrorChoice(wiring.Component):
-    """The first error of each owner: those of the channels, the banks, its own unit, each in the
-    order of the ports. Those of banks and units wait a cycle for that: the channels' come a cycle
-    late.
+class ErrorPriorityEncoder(wiring.Component):
+    """Error priority encoder: selects, for each owner, the highest-priority error of a cycle.
+
+    Channels have the highest priority, then banks, then the context's own unit, each in the order
+    of the ports. Errors of banks and units are registered first, because errors of channels arrive
+    one cycle late.
 
     Parameters
     ----------
-    p : T3Parameters
     channels : int
-        Errors of channels: of any context, or of none.
+        Number of errors of channels, which belong to any context or to none.
     banks : int
-        Errors of the tracker's banks: of any context.
+        Number of errors of the tracker's banks, which belong to any context.
     own : int
-        Errors of each context's unit.
+        Number of errors of each context's unit.
 
     Members
     -------
     channels : In(:class:`ErrorSignature`).array(channels)
-        From registers.
+        Errors of channels, from registers.
     banks : In(:class:`ErrorSignature`).array(banks)
     own : In(:class:`ErrorSignature`).array(contexts, own)
     contexts : Out(:class:`ErrorSignature`).array(contexts)
-    stray : Out(:class:`ErrorSignature`)
-        Of no context.
-    awake : Out(1)
-        See :func:`~rtl.lib.sleep.may_sleep`.
+    unowned : Out(:class:`ErrorSignature`)
+        Error of no context.
     """
 
     def __init__(self, p: T3Parameters, *, channels: int, banks: int, own: int):
@@ -50,22 +49,22 @@ class ErrorChoice(wiring.Component):
                 "banks": In(error).array(banks),
                 "own": In(error).array(p.contexts, own),
                 "contexts": Out(error).array(p.contexts),
-                "stray": Out(error),
-                "awake": Out(1),
+                "unowned": Out(error),
+                "clock_enable": Out(1),
             }
         )
 
     def elaborate(self, platform):
         m = Module()
-        # Known late in a cycle: they are chosen from in the next one.
+        # These errors arrive late in a cycle, so they are registered before the selection.
         banks, *own = (self._register(m, errors) for errors in (self.banks, *self.own))
         shared = [*self.channels, *banks]
         for number, out in enumerate(self.contexts):
             self._first(m, [*shared, *own[number]], number, out)
-        self._first(m, shared, None, self.stray)
+        self._first(m, shared, None, self.unowned)
         come = [error.valid for errors in (self.banks, *self.own) for error in errors]
         came = [error.valid for errors in (banks, *own) for error in errors]
-        m.d.comb += self.awake.eq(Cat(come, came).any())
+        m.d.comb += self.clock_enable.eq(Cat(come, came).any())
         return m
 
     def _register(self, m: Module, errors: Sequence) -> list:
@@ -77,13 +76,13 @@ class ErrorChoice(wiring.Component):
         return registers
 
     def _first(self, m: Module, errors: Sequence, owner: int | None, out) -> None:
-        """The first one that is an owner's, or of no context (None)."""
+        """Select the first error of an owner, or the first of no context (None)."""
         valid = Signal(len(errors))
         for bit, error in zip(valid, errors, strict=True):
-            stray = error.report.stray
-            is_own = stray if owner is None else ~stray & (error.report.owner == owner)
+            unowned = error.report.unowned
+            is_own = unowned if owner is None else ~unowned & (error.report.owner == owner)
             m.d.comb += bit.eq(error.valid & is_own)
-        # A signal: each report's bit would hold the expression for all of them.
+        # A signal keeps the expression from being duplicated for each bit of the report.
         first = Signal(len(errors))
         m.d.comb += [
             first.eq(one_hot_first(valid)),

@@ -1,0 +1,142 @@
+"""Monitor of a channel: counts the outstanding work of each context."""
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from rtl.parameters import T3Parameters
+
+from .outstanding_counter import OutstandingCounter
+
+__all__ = ["ChannelMonitor", "OwnedEvent"]
+
+
+def OwnedEvent(p: T3Parameters):
+    """Event of a context in this cycle."""
+    return data.StructLayout({"valid": 1, "owner": p.owner_bits})
+
+
+class ChannelMonitor(wiring.Component):
+    """Monitor of a channel: counts the outstanding stores, updates, copies and packets of each
+    context.
+
+    Every output depends on registers, and so on the events up to the last cycle. ``idle``,
+    ``dma_idle`` and ``drained`` also depend on the inputs ``lane_idle`` and ``remote``.
+
+    Members
+    -------
+    store, update, copy : In(:func:`OwnedEvent`)
+        A store of a mapped buffer, an update packet or a copy packet (plain write) arrives.
+    store_retired, update_retired, copy_retired : In(:func:`OwnedEvent`)
+        A request leaves and no longer counts as outstanding: it was dropped or has no owner.
+    routed : In(:func:`OwnedEvent`)
+        A store enters the queue of remote stores, or is dropped there.
+    marked : In(:func:`OwnedEvent`)
+        The tracker accepts an end-of-tile marker.
+    lost : In(:func:`OwnedEvent`)
+        An issue acknowledgement was dropped.
+    counted : In(:func:`OwnedEvent`)
+        The tracker accepts ``count`` issued updates.
+    count : In(4)
+    written : In(:func:`OwnedEvent`)
+        The DRAM has issued a write of the communication stream.
+    to_link, from_link : In(:func:`OwnedEvent`)
+        A packet enters or leaves the queue in front of the link.
+    lane_idle : In(contexts)
+        The context's DMA lane is idle.
+    remote : In(contexts)
+        Stores of the context wait for the link.
+    dma_idle : Out(contexts)
+        The context has no DMA work in this channel, and no packet in the queue in front of the
+        link.
+    idle : Out(contexts)
+        The context has no DMA work and no packet for the link in this channel, and none of its
+        stores and packets is outstanding between its port and the issue acknowledgement or the
+        tracker.
+    drained : Out(contexts)
+        The context is idle except for packets in the queue in front of the link.
+    stores_drained : Out(contexts)
+        No store or update of the context is outstanding that arrived before the last cycle.
+
+    Attributes
+    ----------
+    For proofs and benches to read, never to drive.
+
+    outstanding, copies_outstanding : list of OutstandingCounter
+        Counters of each context: of stores and updates, and of copies.
+    on_link : list of Signal
+        Packets of each context in the queue in front of the link.
+    """
+
+    def __init__(self, p: T3Parameters):
+        event = In(OwnedEvent(p))
+        names = (
+            "store",
+            "update",
+            "copy",
+            "store_retired",
+            "update_retired",
+            "copy_retired",
+            "routed",
+        )
+        names += ("marked", "lost", "counted", "written", "to_link", "from_link")
+        super().__init__(
+            {
+                **dict.fromkeys(names, event),
+                "count": In(4),
+                "lane_idle": In(p.contexts),
+                "remote": In(p.contexts),
+                "dma_idle": Out(p.contexts),
+                "idle": Out(p.contexts),
+                "drained": Out(p.contexts),
+                "stores_drained": Out(p.contexts),
+                "clock_enable": Out(1),
+            }
+        )
+        self.outstanding = [OutstandingCounter(begins=2, ends=5) for _ in range(p.contexts)]
+        self.copies_outstanding = [OutstandingCounter(begins=1, ends=2) for _ in range(p.contexts)]
+        self.on_link = [Signal(2, name=f"on_link_{number}") for number in range(p.contexts)]
+
+    def elaborate(self, platform):
+        m = Module()
+        for number in range(len(self.on_link)):
+            self._count(m, number)
+            self._report(m, number)
+        counts = (*self.outstanding, *self.copies_outstanding)
+        m.d.comb += self.clock_enable.eq(
+            Cat(
+                self.to_link.valid, self.from_link.valid, *(count.clock_enable for count in counts)
+            ).any()
+        )
+        return m
+
+    def _count(self, m: Module, number: int) -> None:
+        m.submodules[f"outstanding_{number}"] = outstanding = self.outstanding[number]
+        m.submodules[f"copies_outstanding_{number}"] = copies = self.copies_outstanding[number]
+        on_link = self.on_link[number]
+
+        def mine(*events: data.View) -> Value:
+            return Cat(event.valid & (event.owner == number) for event in events)
+
+        m.d.comb += [
+            outstanding.begin.eq(mine(self.store, self.update)),
+            outstanding.end.eq(
+                mine(self.store_retired, self.routed, self.marked, self.update_retired, self.lost)
+            ),
+            outstanding.end_count.eq(Mux(mine(self.counted), self.count, 0)),
+            copies.begin.eq(mine(self.copy)),
+            copies.end.eq(mine(self.copy_retired, self.written)),
+        ]
+        m.d.sync += on_link.eq(on_link + mine(self.to_link) - mine(self.from_link))
+
+    def _report(self, m: Module, number: int) -> None:
+        outstanding, copies = self.outstanding[number], self.copies_outstanding[number]
+        leaves = self.on_link[number].any()
+        m.d.comb += [
+            self.stores_drained[number].eq(outstanding.none),
+            self.dma_idle[number].eq(self.lane_idle[number] & ~leaves),
+            self.drained[number].eq(
+                outstanding.none & copies.none & self.lane_idle[number] & ~self.remote[number]
+            ),
+            self.idle[number].eq(self.drained[number] & ~leaves),
+        ]
