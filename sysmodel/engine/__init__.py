@@ -1,1 +1,1 @@
-"""The T3 hardware in the loop: the compiled RTL, or the golden model."""
+"""T3 hardware in the loop: the compiled RTL, or the golden model."""

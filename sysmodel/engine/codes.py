@@ -1,4 +1,4 @@
-"""What the hardware's ports speak, as plain numbers, which compiled loops take in."""
+"""Codes at the hardware's ports as plain integers, for compiled loops."""
 
 from rtl.interface.encodings import Access, Origin, PacketKind, StoreKind
 from rtl.interface.timebase import TICK_CYCLES

@@ -1,4 +1,4 @@
-"""The hardware that a system describes."""
+"""Parameters of the hardware that a system describes."""
 
 from rtl.link.parameters import LinkParameters
 from rtl.link.sizing import fit_link
@@ -18,17 +18,17 @@ def hardware_parameters(
     contexts: int = 1,
     with_data: bool = False,
 ) -> T3Parameters:
-    """Parameters of the T3 hardware that serves ``channels`` of the memory's channels.
+    """Compute the parameters of the T3 hardware that serves ``channels`` of the memory's channels.
 
-    It has as many contexts as work at the same time: those that stand idle change nothing.
+    The hardware gets as many contexts as are active: idle contexts would change nothing.
 
     Raises
     ------
     InputError
-        With ``with_data``, the memory is faster than the reduce unit.
+        If, with ``with_data``, the memory is faster than the reduce unit.
     """
     dram, t3 = system.dram, system.t3
-    # An atom's second update must find the first one's result.
+    # The second update of an atom must find the result of the first one.
     between = (dram.timing_cycles.tCCD_WL or 0) // t3.clock_divider
     if with_data and between < NmcUnit.LATENCY:
         raise InputError(
@@ -44,7 +44,7 @@ def hardware_parameters(
         atom_bytes=dram.atom_bytes,
         sets=t3.tracker_sets,
         ways=t3.tracker_ways,
-        # Its share of the banks, so that a sample's tracker keeps the pace of the whole.
+        # A share of the banks, so that the tracker of a sample has the relative speed of the whole.
         banks=_power_of_two(t3.tracker_banks * channels // dram.channels),
         credit_window=t3.credit_window_workgroups,
         command_depth=t3.command_depth,
@@ -56,8 +56,10 @@ def hardware_parameters(
 
 
 def link_parameters(system: System, p: T3Parameters) -> LinkParameters:
-    """Parameters of its link endpoints: for the latency of the system's link, and for each channel
-    the share of its rate that a channel of the system has."""
+    """Compute the parameters of the link endpoints.
+
+    They fit the latency of the system's link, and give each channel its share of the link's rate.
+    """
     packets_per_cycle = system.link.bandwidth_gb_per_s * system.cycle_ns / p.atom_bytes
     return fit_link(
         p,
@@ -67,5 +69,5 @@ def link_parameters(system: System, p: T3Parameters) -> LinkParameters:
 
 
 def _power_of_two(most: int) -> int:
-    """The largest power of two up to ``most``, 1 at least."""
+    """Largest power of two up to ``most``, at least 1."""
     return 1 << max(0, most.bit_length() - 1)

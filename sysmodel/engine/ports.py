@@ -1,16 +1,17 @@
-"""The top's ports as columns of two flat arrays of 64-bit words.
+"""Ports of the top as columns of two flat arrays of 64-bit words.
 
-Both engines, the RTL compiled natively and the golden model, read an array of inputs and write one
-of outputs. Each leaf field of ``T3Signature`` is one word; an atom's data is four. The columns are
-the same with and without data, so that the cycle loop is compiled once.
+Both engines, the natively compiled RTL and the golden model, read an array of inputs and write an
+array of outputs. Each leaf field of ``T3Signature`` is one word; an atom's data has four words. The
+columns are the same with and without data, so the cycle loop is compiled once.
 
-An array holds a block of ``CHANNEL_INPUTS`` (``CHANNEL_OUTPUTS``) words for each channel, then the
-words of the whole GPU, then a block of ``CONTEXT_INPUTS`` for each context: the input ``name`` of
-channel *c* is at ``c * CHANNEL_INPUTS + I.name``, the input ``name`` of the GPU at
-``channels * CHANNEL_INPUTS + G.name``, and that of context *c* at
-``channels * CHANNEL_INPUTS + c * CONTEXT_INPUTS + J.name``; likewise with ``O``, ``H`` and ``K``.
-A stream ``s`` with a payload field ``f`` has the words ``s_valid``, ``s_f`` and ``s_ready``. The
-``ready`` of a stream that is always taken has a word too, which reads 1 or is ignored.
+An array of inputs has a block of ``CHANNEL_INPUTS`` words for each channel, then the words of the
+whole GPU, then a block of ``CONTEXT_INPUTS`` words for each context. The input ``name`` is at
+``c * CHANNEL_INPUTS + I.name`` for channel *c*, at ``channels * CHANNEL_INPUTS + G.name`` for the
+GPU, and at ``channels * CHANNEL_INPUTS + c * CONTEXT_INPUTS + J.name`` for context *c*. The array
+of
+outputs has the same structure, with ``CHANNEL_OUTPUTS``, ``CONTEXT_OUTPUTS``, ``O``, ``H`` and
+``K``. A stream ``s`` with a payload field ``f`` has the words ``s_valid``, ``s_f`` and ``s_ready``.
+The ``ready`` of a stream that is always taken has a word, too; it reads 1 or is ignored.
 """
 
 from collections import namedtuple
@@ -53,7 +54,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class PortWord:
-    """Where one word of an array is found among a component's ports.
+    """Place of one word of an array among a component's ports.
 
     Attributes
     ----------
@@ -62,11 +63,11 @@ class PortWord:
     name : str
         Name of the word.
     path : tuple
-        Member names, and indices of arrays, that lead to the port.
+        Path to the port: member names, and indices of arrays.
     offset, width : int
-        Bits of that port which the word holds; the width may be 0.
+        Bits of the port in the word; the width may be 0.
     index : int
-        Place in the array of inputs or of outputs.
+        Index in the array of inputs or outputs.
     """
 
     direction: str
@@ -78,7 +79,7 @@ class PortWord:
 
 
 def _leaves(name: str, shape) -> Iterator[tuple[str, int, int]]:
-    """Words of a shape: name, first bit, width."""
+    """Yield the words of a shape: name, first bit, width."""
     if isinstance(shape, data.Layout):
         for key, field in shape:
             for leaf, offset, width in _leaves(f"{name}_{key}", field.shape):
@@ -107,7 +108,7 @@ def _words(signature: wiring.Signature, prefix: str, path: tuple[str, ...]):
 
 
 def port_words(signature: wiring.Signature) -> Iterator[PortWord]:
-    """Words of a signature's ports, in order; arrays of members are left out."""
+    """Yield the words of a signature's ports in order, without arrays of members."""
     counts = {"in": 0, "out": 0}
     for direction, name, path, offset, width in _words(signature, "", ()):
         yield PortWord(direction, name, path, offset, width, counts[direction])
@@ -139,7 +140,7 @@ J = _columns("ContextInputs", _context, "in", GPU_INPUTS)
 K = _columns("ContextOutputs", _context, "out", GPU_OUTPUTS)
 CONTEXT_INPUTS, CONTEXT_OUTPUTS = len(J), len(K)
 
-# A packet and an access to the memory: their words in order, and where they begin at a port.
+# Words of a packet and of an access to the memory in order, and their offsets at the ports.
 DATA_WORDS = _widest.atom_bytes // 8
 PACKET = _payload("Packet", LinkPacket(_widest))
 REQUEST = _payload("Request", DramRequest(_widest))
@@ -158,14 +159,14 @@ def output_words(p: T3Parameters) -> int:
 
 
 def top_words(p: T3Parameters) -> Iterator[PortWord]:
-    """Words of the top that these parameters make, with their place in the flat arrays.
+    """Yield the words of the top with these parameters, with their indices in the flat arrays.
 
-    Names of channel *c* begin with ``c{c}_``, those of context *c* with ``x{c}_``.
+    Names begin with ``c{c}_`` for channel *c* and with ``x{c}_`` for context *c*.
 
     Raises
     ------
     ValueError
-        If an atom's data has more words than there are columns.
+        If an atom's data has more words than columns.
     """
     if p.with_data and p.atom_bytes > _widest.atom_bytes:
         raise ValueError(

@@ -1,5 +1,7 @@
 """The golden model behind the same interface as the compiled hardware."""
 
+from typing import Any
+
 import numpy as np
 from numba import carray, cfunc, types
 from numba.extending import intrinsic
@@ -15,30 +17,38 @@ from sysmodel.engine.ports import (
     GPU_OUTPUTS,
 )
 
+from .activity.counters import clocked_cycles
+from .activity.kinds import KINDS
+from .allocation import TYPES, new_state
 from .model import reset, step
 from .protected_queue import RING
-from .rooms import KINDS, clocked_cycles
-from .state import REGISTERS, TYPES, GoldenState, new_state
+from .registers.words import REGISTERS
+from .state import GoldenState
 
 __all__ = ["GoldenEngine"]
 
 
 @intrinsic
-def _pointer(typing_context, address):
-    def generate(context, builder, signature, arguments):
+def _pointer(typing_context: Any, address: Any) -> Any:
+    """Convert an address to a pointer."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.inttoptr(arguments[0], context.get_value_type(types.voidptr))
 
     return types.voidptr(types.int64), generate
 
 
 # Globals, because an array's type must be one when the step is compiled.
-_CONFIG, _GPU, _CONTEXT, _REGION, _RANGE, _COMMAND = (
-    TYPES.config, TYPES.gpu, TYPES.contexts, TYPES.regions, TYPES.ranges, TYPES.commands
-)  # fmt: skip
-_CHANNEL, _SLOT, _PACKET, _BANK, _ENTRY, _ROW = (
-    TYPES.channels, TYPES.slots, TYPES.remote, TYPES.banks, TYPES.entries, TYPES.table
-)  # fmt: skip
-_READY, _REGISTER, _LOG = TYPES.ready, TYPES.registers, TYPES.logs
+_CONFIG, _GPU, _CONTEXT, _REGION = (TYPES[n] for n in ("config", "gpu", "contexts", "regions"))
+_RANGE, _COMMAND, _CHANNEL, _SLOT = (TYPES[n] for n in ("ranges", "commands", "channels", "slots"))
+_PACKET, _BANK, _ENTRY, _ROW = (TYPES[n] for n in ("remote", "banks", "entries", "table"))
+_READY, _REGISTER, _INTERRUPTS, _LOG = (
+    TYPES[n] for n in ("ready", "registers", "interrupts", "logs")
+)
+_ACTIVITY, _OF_CHANNEL, _OF_BANK, _OF_CONTEXT = (
+    TYPES[n] for n in ("activity", "channel_activity", "bank_activity", "context_activity")
+)
+_ARRAYS = len(GoldenState._fields)
 
 
 @cfunc(
@@ -47,9 +57,9 @@ _READY, _REGISTER, _LOG = TYPES.ready, TYPES.registers, TYPES.logs
     ),
     cache=True,
 )
-def _step(addresses, inputs, outputs):
-    """``addresses`` are those of the state's arrays, in order; the first has their lengths."""
-    at = carray(addresses, 22)
+def _step(addresses: Any, inputs: Any, outputs: Any) -> Any:
+    """Step the state whose arrays have these ``addresses``; the first array has their lengths."""
+    at = carray(addresses, _ARRAYS)
     config = carray(_pointer(at[0]), 1, _CONFIG)[0]
     channels, banks, contexts = config.channels, config.banks, config.contexts
     window = config.credit_window_slots
@@ -74,8 +84,13 @@ def _step(addresses, inputs, outputs):
         carray(_pointer(at[17]), (contexts, RING * config.depth), _READY),
         carray(_pointer(at[18]), (contexts, RING * config.depth), np.int64),
         carray(_pointer(at[19]), (CONTEXT + contexts, REGISTERS), _REGISTER),
-        carray(_pointer(at[20]), CONTEXT + contexts, _LOG),
-        carray(_pointer(at[21]), len(KINDS), np.int64),
+        carray(_pointer(at[20]), CONTEXT + contexts, _INTERRUPTS),
+        carray(_pointer(at[21]), CONTEXT + contexts, _LOG),
+        carray(_pointer(at[22]), 1, _ACTIVITY)[0],
+        carray(_pointer(at[23]), channels, _OF_CHANNEL),
+        carray(_pointer(at[24]), banks, _OF_BANK),
+        carray(_pointer(at[25]), contexts, _OF_CONTEXT),
+        carray(_pointer(at[26]), len(KINDS), np.int64),
     )
     return step(
         state,
@@ -85,16 +100,12 @@ def _step(addresses, inputs, outputs):
 
 
 class GoldenEngine:
-    """One GPU's T3 hardware by the golden model; a context manager.
-
-    Parameters
-    ----------
-    parameters : :class:`~rtl.parameters.T3Parameters`
+    """Golden model of one GPU's T3 hardware; a context manager.
 
     Attributes
     ----------
     handle, step_address : int
-        As those of :class:`~sysmodel.engine.native.engine.Instance`.
+        The same as those of :class:`~sysmodel.engine.native.engine.Instance`.
     """
 
     def __init__(self, parameters: T3Parameters):
@@ -104,16 +115,17 @@ class GoldenEngine:
         self.step_address = _step.address
 
     def reset(self, outputs: np.ndarray) -> None:
-        """Go back to the state of power-up, and read its outputs."""
+        """Reset the hardware, and read its outputs."""
         reset(self._state, outputs)
 
     @property
     def clocked(self) -> dict[str, int]:
-        """Cycles since the last reset in which rooms were awake, of all rooms of each kind."""
+        """Cycles since the last reset in which clocks were enabled, by kind of clock-gated
+        block."""
         return dict(zip(KINDS, clocked_cycles(self._state).tolist(), strict=True))
 
     def __enter__(self) -> "GoldenEngine":
         return self
 
     def __exit__(self, *exception: object) -> None:
-        """Nothing to free."""
+        """Free nothing."""

@@ -1,4 +1,4 @@
-"""One cycle of the whole top."""
+"""Top of the golden model: connects all blocks, and moves them on by one cycle."""
 
 import numpy as np
 
@@ -6,426 +6,532 @@ from rtl.registers.map import CONTEXT, GLOBAL, PAGE_BITS
 from sysmodel.engine.ports import CHANNEL_INPUTS, CHANNEL_OUTPUTS, G, I, O
 from sysmodel.lib.compiled import compiled, inlined
 
-from .arbitration import ANY
-from .channel import is_called, step_channel
-from .channel_outputs import tell, write_channel
-from .congestion import follow_congestion, packet_waits
-from .contexts import begin_context, end_context, has_tiles, is_calm, is_written
-from .criticality import count_on
-from .dma import step_engine
-from .errors import note_link, place_of, report, tell_of_gpu
-from .injection import arm_banks, count_corrected, follow_injection
+from .activity.channels import count_channel
+from .activity.contexts import count_units, enable_criticality, enable_unit, look_at_page
+from .activity.counters import any_changes, any_enabled, begin_cycle, count_comparison
+from .activity.kinds import UNIT
+from .activity.shared import (
+    count_epochs,
+    count_link_errors,
+    count_registers,
+    count_shared,
+    count_status,
+    look_at_global_page,
+    note_unit_error,
+)
+from .activity.tracker import count_bank, count_front, count_merge, look_at_scrub
+from .channel.arbitration import ARBITER_INPUTS, NO_LIMIT, combine_contexts
+from .channel.channel import changes_channel, step_channel
+from .channel.outputs import update_channel, write_channel
+from .channel.queues import Q, mark
+from .context.status import step_status
+from .context.unit import (
+    begin_context,
+    end_context,
+    inputs_are_calm,
+    own_idle,
+    own_sent,
+    step_external,
+    step_sender,
+    step_trigger_unit,
+    step_units,
+)
+from .dma.engine import reset_engine
+from .index import natural
+from .nmc.unit import NMC_LATENCY, step_nmc
 from .outputs import write_units
-from .patrol import begin_bank, end_bank, follow_patrol, is_timed
-from .queues import Q, natural
-from .records import clear_record
-from .reduce import step_nmc
-from .registers import ABORT, decode, step_bus
-from .rooms import AWAKE, ROOM, UNIT, add_channel, wake
-from .state import EVENTS, NMC_LATENCY, F, GoldenState
-from .tables import write_register
-from .tracker_bank import (
-    clear_bank,
-    comes_now,
-    count_entries,
-    drop_aborted,
-    has_events,
-    is_awake,
-    is_being_forgotten,
-    is_clearing,
-    offer_completion,
-    read_row,
-    step_bank,
-    take_completion,
+from .records import Words, clear_record, record
+from .registers.bus import BUS, bus_changes, respond, step_bus
+from .registers.configuration import decode
+from .registers.corrections import (
+    CORRECTIONS,
+    note_corrected,
+    note_corrected_next,
+    step_corrections,
 )
-from .tracker_front import step_front
-from .trigger import (
-    CLEARING,
-    IDLE,
-    begin_clearing,
-    patrol_rows,
-    step_ready,
-    step_trigger,
+from .registers.errors import place_of, report_bank_error, report_channel_error
+from .registers.injection import INJECTION, arm_banks, step_injection
+from .registers.interrupts import step_global_page
+from .registers.launch import ABORT, MEASURE, reset_control, take_strobes
+from .registers.link_errors import LINKS, note_link, report_global_errors
+from .registers.words import R
+from .registers.write import write_register
+from .scrub import SCRUBBER, step_scrubber
+from .state import GoldenState
+from .tracker.bank import EVENTS, event_comes, step_bank
+from .tracker.clearing import clearing_contexts
+from .tracker.completions import MERGE, offer_completion, withdraw_completion
+from .tracker.counts import has_tiles
+from .tracker.front import step_front
+from .tracker.scrub import begin_bank_scrub, end_bank_scrub
+from .tracker.tracker import begin_contexts, clears_context, count_contexts
+from .trigger.congestion import packet_waits, step_congestion
+from .trigger.criticality import continue_comparison, is_comparing
+from .trigger.trigger import CLEARING, begin_clearing, scrubs_rows
+
+__all__ = ["GPU", "reset", "step"]
+
+GPU = record(
+    "number cycle quiescent tracker_busy channels_busy channels_undrained channels_unsent",
+    [
+        ("bus", BUS),
+        ("links", LINKS),
+        ("injection", INJECTION),
+        ("corrections", CORRECTIONS),
+        ("scrubber", SCRUBBER),
+        ("merge", MERGE),
+        ("arbiter_inputs", ARBITER_INPUTS),
+    ],
 )
+"""Blocks of which there is one. ``quiescent``: nothing beside the channels changes in the next
+cycle while no input changes. ``tracker_busy``: the tracker's blocks may change in the next cycle.
+The last ones have a bit for each context that has anything left in the channels, anything but
+packets before the link, or DMA work."""
 
-__all__ = ["reset", "step"]
-
-_MEASURE = F.CONTROL_measure[2] << F.CONTROL_measure[1]
-# What waits for the tracker.
-_TRACKED = sum(15 << (4 * queue) for queue in (Q.issue_acks, Q.ends, Q.candidates))
-
-
-@inlined
-def _step_banks(s, clear):
-    """All banks; gives whether one has work left, or is awake."""
-    busy = False
-    for context in range(s.config.contexts):
-        s.contexts[context].entries_moved = 0
-    for index in range(s.config.banks):
-        bank = s.banks[index]
-        events, comes = has_events(s, bank), comes_now(s, bank)
-        if is_awake(s, bank, comes) or clear:
-            wake(s, ROOM.tracker_bank)
-            busy = True
-        if bank.flying:
-            drop_aborted(s, bank)
-            report(s, step_bank(s, index), 0, False)
-        if s.gpu.has_wrong_entries:
-            read_row(s, index, comes)
-        if clear or is_clearing(bank):
-            clear_bank(s, index, clear, events)
-        busy |= bank.flying != 0 or is_clearing(bank)
-    for context in range(s.config.contexts):
-        busy |= s.contexts[context].entries_moved != 0
-    return busy or s.gpu.completions != 0
+# Queues whose records wait for the tracker.
+_TRACKED = sum(15 * mark(queue) for queue in (Q.issue_acks, Q.ends, Q.candidates))
 
 
 @compiled
-def _clearing(s):
-    """A bit for each context whose tiles or counts are being forgotten."""
-    clearing = 0
+def _clearing(s: GoldenState) -> int:
+    """Return a bit for each context whose tiles or counts are being cleared."""
+    clearing = clearing_contexts(s)
     for context in range(s.config.contexts):
         if s.contexts[context].trigger.state == CLEARING:
             clearing |= 1 << context
-    for index in range(s.config.banks):
-        bank = s.banks[index]
-        clearing |= bank.pending | bank.forgetting
-        if bank.clearing:
-            clearing |= (1 << s.config.contexts) - 1
     return clearing
 
 
 @inlined
-def _bus_is_busy(bus, words, g):
-    waits = bus.aw_full | bus.w_full | bus.b_valid | bus.ar_full | bus.r_valid
-    comes = words[g + G.bus_awvalid] | words[g + G.bus_wvalid] | words[g + G.bus_arvalid]
-    return waits | comes != 0
+def _step_port(s: GoldenState, inputs: Words, g: int) -> bool:
+    """Move the register port on by one cycle; return whether a write acts."""
+    changes = bus_changes(s.gpu.bus, inputs, g)
+    count_registers(s, changes)
+    return changes and step_bus(s, inputs, g)
 
 
 @inlined
-def _step_port(s, words, g):
-    """The register port; gives whether a write acts."""
-    if not _bus_is_busy(s.gpu.bus, words, g):
-        return False
-    wake(s, ROOM.registers)
-    return step_bus(s, words, g)
-
-
-@inlined
-def _tell_arbiters(s):
-    """What the contexts' criticality units say, together."""
-    gpu = s.gpu
-    active = critical = congested = 0
-    relaxed = 1
+def _step_banks(s: GoldenState, clear: int, taken_bank: int) -> bool:
+    """Move all banks on by one cycle; return whether the tracker may change in the next one."""
+    busy = False
+    begin_contexts(s)
+    for index in range(s.config.banks):
+        busy |= count_bank(s, index, clear, taken_bank == index)
+        bank = step_bank(s, index, clear)
+        if bank.failure:
+            report_bank_error(s.logs, bank.failure)
+            note_unit_error(s, True)
+        if bank.corrected_next:
+            note_corrected_next(s.gpu.corrections, True)
+        busy |= bank.busy
     for context in range(s.config.contexts):
-        own = s.contexts[context].criticality
-        active |= own.active
-        critical |= own.critical
-        congested |= own.congested
-        if own.active and not own.relaxed:
-            relaxed = 0
-    gpu.active, gpu.critical, gpu.congested = active, critical, congested
-    gpu.relaxed = active & relaxed
+        busy |= s.contexts[context].tracker.entries_moved != 0
+    return busy or s.gpu.merge.completions_waiting != 0
 
 
 @inlined
-def _track(s, tracking, clear):
-    """The tracker, and the contexts' trigger units behind it."""
-    config = s.config
-    for context in range(config.contexts):
-        own = s.contexts[context]
-        if clear or own.entries_change != 0:
-            count_entries(s, context, clear >> context & 1)
-    s.gpu.offered = -1
-    if s.gpu.patrolling:
-        for index in range(config.banks):
-            begin_bank(s, index)
-    if tracking or clear:
-        # In this order each sees the completions of the cycle's start.
-        step_front(s)
+def _begin_scrub(s: GoldenState) -> None:
+    """Move the walks over the banks' tables on, before the banks change them."""
+    for index in range(s.config.banks):
+        look_at_scrub(s, index)
+        begin_bank_scrub(s, index, event_comes(s.banks[index], s.gpu.cycle))
+
+
+@inlined
+def _track(s: GoldenState, tracking: bool, clear: int) -> None:
+    """Move the tracker on by one cycle, and the contexts' trigger units behind it.
+
+    Parameters
+    ----------
+    tracking : bool
+        The tracker may change.
+    clear : int
+        Strobes: a bit for each context whose entries are to be cleared.
+    """
+    gpu, scrubs = s.gpu, s.gpu.scrubber.scrubbing != 0
+    count_contexts(s, clear)
+    withdraw_completion(gpu.merge)
+    if scrubs:
+        _begin_scrub(s)
+    if tracking:
+        # In this order each block sees the completions of the cycle's start.
+        count_front(s, step_front(s))
         offer_completion(s)
-    offered = s.gpu.offered
-    for context in range(config.contexts):
-        own = s.contexts[context]
-        state, tiles = own.trigger.state, own.tiles
-        if s.gpu.arms:
-            own.awake |= UNIT.trigger
-        if own.trigger.state != IDLE or own.trigger.written or s.gpu.offered >= 0:
-            own.pushed, own.complete, own.own = step_trigger(s, context)
-        if s.gpu.patrolling:
-            patrol_rows(s, context, state, own.tiles != tiles)
-        if own.aborted:
-            take_completion(s, context)
-    if config.banks > 1 and s.gpu.offered != offered:
-        wake(s, ROOM.tracker_merge)
-    if tracking or clear:
-        s.gpu.tracker_busy = _step_banks(s, clear)
-    if s.gpu.patrolling:
-        for index in range(config.banks):
-            end_bank(s, index)
-
-
-@inlined
-def _send(s, words, tick):
-    """The contexts' engines and their queues of commands."""
-    waits = tick and packet_waits(s, words)
+    offered_bank, any_taken = gpu.merge.offered_bank, False
     for context in range(s.config.contexts):
-        own = s.contexts[context]
-        if own.given & ABORT:
-            begin_clearing(s, context)
-        popped, own.issues, own.outside = step_engine(s, context, own.downstream)
-        if own.pushed or own.had_ready:
-            step_ready(s, context, own.pushed, popped)
-        follow_congestion(s, context, waits, tick)
+        walks = scrubs and scrubs_rows(s, context)
+        active, taken = step_trigger_unit(s, context)
+        enable_unit(s, context, UNIT.trigger, active or walks or gpu.injection.strobe != 0)
+        any_taken |= taken
+    count_merge(s, any_taken)
+    if tracking:
+        gpu.tracker_busy = _step_banks(s, clear, offered_bank if any_taken else -1)
+    if scrubs:
+        for index in range(s.config.banks):
+            end_bank_scrub(s, index)
 
 
 @inlined
-def _step_channel(s, number, words, results, measure):
-    """A channel that may be awake; gives whose packet the link takes."""
-    channel = s.channels[number]
-    levels, heads = channel.levels, channel.heads
-    of_store, of_packet, _, _, sends = step_channel(s, number, words, measure)
-    if of_store | of_packet | channel.corrupt:
-        report(s, of_store, channel.places[0], True)
-        report(s, of_packet, channel.places[1], True)
-        report(s, channel.corrupt, place_of(0, 0, number, False), True)
-        channel.corrupt = 0
-    if s.config.with_data:
-        step_nmc(s, number, words, results)
-    tell(s, number, results, levels, heads)
-    channel.rests = not add_channel(s, channel)
-    channel.awake = channel.awake_more = 0
-    return sends
+def _send(s: GoldenState, inputs: Words, tick: bool) -> None:
+    """Move the contexts' engines and their queues of commands on by one cycle."""
+    waits = tick and packet_waits(s.config, s.channels, inputs)
+    for context in range(s.config.contexts):
+        active, engine = step_sender(s, context)
+        enable_unit(s, context, UNIT.trigger, active)
+        enable_unit(s, context, UNIT.engine, engine.active)
+        own = s.contexts[context].criticality
+        counts = step_congestion(s.config, own, s.channels, waits, tick)
+        enable_unit(s, context, UNIT.criticality, counts)
 
 
 @inlined
-def _step_channels(s, words, results, measure, disturbed):
-    """All channels, but for those that sleep, if nothing is ``disturbed``.
+def _step_channel(
+    s: GoldenState, number: int, inputs: Words, outputs: Words, measure: bool
+) -> tuple[int, bool, bool]:
+    """Move a channel on by one cycle.
 
     Returns
     -------
-    awake : bool
-        One is.
+    sender : int
+        A bit for the context whose packet the link takes.
+    reports : bool
+        The channel reports an error or a correction.
+    freed : bool
+        A lane has space for a segment again.
+    """
+    channel = s.channels[number]
+    done = step_channel(s, number, inputs, measure)
+    reports = done.corrected
+    if done.store_failure | done.packet_failure | done.ack_failure:
+        reports = True
+        report_channel_error(s.logs, done.store_failure, done.store_place)
+        report_channel_error(s.logs, done.packet_failure, done.packet_place)
+        report_channel_error(s.logs, done.ack_failure, place_of(0, 0, number, False))
+    if done.corrected:
+        note_corrected(s.gpu.corrections, True)
+    nmc = False
+    if s.config.with_data:
+        nmc = step_nmc(channel.nmc, number, s.gpu.cycle, s.contexts, inputs, outputs)
+    update_channel(s.config, channel, outputs, done)
+    channel.quiescent = not count_channel(s, channel, done, nmc)
+    return done.sender, reports, done.freed
+
+
+@inlined
+def _step_channels(
+    s: GoldenState, inputs: Words, outputs: Words, measure: bool, disturbed: bool
+) -> tuple[bool, int, bool, bool, bool, bool]:
+    """Move all channels on by one cycle, except for quiescent ones that nothing changes.
+
+    Parameters
+    ----------
+    measure : bool
+        The arbiters begin to measure.
+    disturbed : bool
+        Signals to all channels may change.
+
+    Returns
+    -------
+    active : bool
+        A channel is not quiescent.
     sends : int
         A bit for each context of which the link takes a packet.
     tracked : bool
-        One has something for the tracker.
+        A channel has records for the tracker.
+    reports : bool
+        A channel changes signals to the contexts' registers.
+    freed : bool
+        A lane has space for a segment again.
+    comes : bool
+        A link reports an error.
     """
     gpu = s.gpu
-    awake, sends, levels = False, 0, 0
-    busy = left = unsent = 0
+    active, sends, queued, reports, freed, comes = False, 0, 0, False, False, False
+    busy = undrained = unsent = 0
     for index in range(s.config.channels):
         number = natural(index)
         channel, i = s.channels[number], natural(number * CHANNEL_INPUTS)
-        note_link(s, number, words[i + I.link_down], words[i + I.link_reset])
-        if disturbed or not channel.rests or is_called(s, number, words):
-            sends |= _step_channel(s, number, words, results, measure)
-            awake |= channel.rests == 0
+        comes |= note_link(gpu.links, channel, inputs[i + I.link_down], inputs[i + I.link_reset])
+        if disturbed or not channel.quiescent or changes_channel(s, number, inputs):
+            sender, changes, frees = _step_channel(s, number, inputs, outputs, measure)
+            sends |= sender
+            reports |= changes
+            freed |= frees
+            active |= channel.quiescent == 0
         busy |= channel.busy
-        left |= channel.stays
+        undrained |= channel.undrained
         unsent |= channel.unsent
-        levels |= channel.levels
-    if gpu.busy != busy or gpu.left != left or gpu.unsent != unsent:
-        gpu.busy, gpu.left, gpu.unsent = busy, left, unsent
-        gpu.called = 1
-    return awake, sends, levels & _TRACKED != 0
+        queued |= channel.queued
+    changes = gpu.channels_busy != busy or gpu.channels_undrained != undrained
+    reports |= comes or changes or gpu.channels_unsent != unsent
+    gpu.channels_busy, gpu.channels_undrained, gpu.channels_unsent = busy, undrained, unsent
+    return active, sends, queued & _TRACKED != 0, reports, freed, comes
 
 
 @inlined
-def _begin(s, words, acts, tick):
-    """What comes between the register port, where a write ``acts``, and the channels.
+def _begin_contexts(s: GoldenState, acts: bool) -> tuple[int, int, int, int, int, bool, bool]:
+    """Move the launch controls on by one cycle.
 
     Returns
     -------
-    takes, used, pending, aborting : int
-        See :func:`~.contexts.begin_context`: a bit for each context.
+    takes, busy, pending, aborted : int
+        A bit for each context, as :func:`~.context.unit.begin_context` returns them.
+    clear : int
+        A bit for each context whose entries are to be cleared.
     measure, disturbed : bool
-        The arbiters begin to measure; what the channels know of an abort or of an injection
-        changes, or may do so.
+        The arbiters begin to measure; signals to all channels may change.
     """
-    config, gpu = s.config, s.gpu
-    shown = gpu.armed_shown
-    if gpu.injecting:
-        arm_banks(s)
-    gpu.arming = gpu.armed_shown != shown
-    clearing, disturbed = 0, gpu.arms != 0
-    for context in range(config.contexts):
+    clearing, disturbed = 0, False
+    for context in range(s.config.contexts):
         own = s.contexts[context]
-        disturbed |= own.aborting | own.aborted != 0
-        if own.aborting:
+        if own.control.aborting:
             clearing = _clearing(s)
-    takes, used, pending, aborting, clear, measure = 0, 0, 0, 0, 0, False
-    for context in range(config.contexts):
-        begins, uses, waits, aborts = begin_context(s, context, clearing, acts)
-        own = s.contexts[context]
-        takes |= begins << context
-        used |= uses << context
-        pending |= waits << context
-        aborting |= aborts << context
-        if own.given & ABORT:
             disturbed = True
-            if has_tiles(own) and not is_being_forgotten(s, context):
-                clear |= 1 << context
-        measure |= own.given & _MEASURE != 0
-    tracking = gpu.tracker_busy | gpu.arms | gpu.patrolling != 0
-    for number in range(config.channels):
-        tracking |= s.channels[natural(number)].levels & _TRACKED != 0
-    _track(s, tracking, clear)
-    _send(s, words, tick)
-    return takes, used, pending, aborting, measure, disturbed or measure
-
-
-@inlined
-def _find(s):
-    """What is found out from all over the hardware, and known a cycle later; wakes its register."""
-    gpu, changes = s.gpu, s.gpu.arming != 0
+        disturbed |= own.aborted != 0
+    takes, busy, pending, aborted, clear, measure = 0, 0, 0, 0, 0, False
     for context in range(s.config.contexts):
         own = s.contexts[context]
-        idle = not own.works and not gpu.busy >> context & 1
-        gone = not own.works and not gpu.left >> context & 1
-        sent = not own.sends and not gpu.unsent >> context & 1
-        changes = changes or idle != own.idle or gone != own.gone or sent != own.sent
-        own.idle, own.gone, own.sent = idle, gone, sent
-    if gpu.corrected_before:
-        wake(s, ROOM.corrections)
-    if gpu.patrolled_before:
-        wake(s, ROOM.patrols)
-    changes = changes or gpu.corrected != gpu.corrected_before
-    if changes or gpu.patrolled != gpu.patrolled_before:
-        wake(s, ROOM.findings)
+        strobes = take_strobes(own.control)
+        look_at_page(s, context, strobes, acts)
+        begins, is_busy, waits, is_aborted = begin_context(s, context, strobes, clearing)
+        enable_unit(s, context, UNIT.page, own.cycle.launch_ends != 0)
+        takes |= begins << context
+        busy |= is_busy << context
+        pending |= waits << context
+        aborted |= is_aborted << context
+        if strobes & ABORT:
+            disturbed = True
+            if has_tiles(own.tracker) and not clears_context(s, context):
+                clear |= 1 << context
+        measure |= strobes & MEASURE != 0
+    return takes, busy, pending, aborted, clear, measure, disturbed or measure
 
 
 @inlined
-def _wake_shared(s, acts):
-    """What there is once: the GPU's page, and the choice among errors."""
+def _begin(
+    s: GoldenState, inputs: Words, acts: bool, tick: bool
+) -> tuple[int, int, int, int, bool, bool, bool]:
+    """Move the blocks between the register port and the channels on by one cycle.
+
+    Parameters
+    ----------
+    acts : bool
+        A write acts in this cycle.
+    tick : bool
+        Pulse of the timebase.
+
+    Returns
+    -------
+    takes, busy, pending, aborted : int
+    measure, disturbed : bool
+        As those of :func:`_begin_contexts`.
+    arms : bool
+        The register that shows armed bit errors changes.
+    """
+    gpu, injection = s.gpu, s.gpu.injection
+    shown = injection.armed_shown
+    if injection.injecting:
+        arm_banks(injection, s.registers)
+    arms = injection.armed_shown != shown
+    takes, busy, pending, aborted, clear, measure, disturbed = _begin_contexts(s, acts)
+    tracking = gpu.tracker_busy | injection.strobe | gpu.scrubber.scrubbing != 0 or clear != 0
+    for number in range(s.config.channels):
+        tracking |= s.channels[natural(number)].queued & _TRACKED != 0
+    _track(s, tracking, clear)
+    _send(s, inputs, tick)
+    return takes, busy, pending, aborted, measure, disturbed or injection.strobe != 0, arms
+
+
+@inlined
+def _step_status(s: GoldenState, arms: bool) -> None:
+    """Move the status register of all contexts on by one cycle.
+
+    Parameters
+    ----------
+    arms : bool
+        The register that shows armed bit errors changes.
+    """
+    gpu, changes = s.gpu, arms
+    for context in range(s.config.contexts):
+        own = s.contexts[context]
+        rests, sent = own_idle(own), own_sent(own)
+        idle = rests and not gpu.channels_busy >> context & 1
+        drained = rests and not gpu.channels_undrained >> context & 1
+        sent = sent and not gpu.channels_unsent >> context & 1
+        changes |= step_status(own.status, idle, drained, sent)
+    count_status(s, changes)
+
+
+@inlined
+def _end(
+    s: GoldenState,
+    inputs: Words,
+    k: int,
+    tick: bool,
+    sends: int,
+    takes: int,
+    comes: bool,
+    arms: bool,
+) -> None:
+    """Move the blocks behind the channels on by one cycle.
+
+    Parameters
+    ----------
+    k : int
+        Where the GPU's inputs begin.
+    tick : bool
+        Pulse of the timebase.
+    sends, takes : int
+        A bit for each context of which the link takes a packet; whose launch begins.
+    comes : bool
+        A link reports an error.
+    arms : bool
+        The register that shows armed bit errors changes.
+    """
     gpu = s.gpu
-    if is_written(s, acts, GLOBAL) or gpu.page_awake:
-        wake(s, ROOM.registers_gpu)
-    if gpu.errors_come | gpu.errors_came:
-        wake(s, ROOM.error_choice)
-    gpu.errors_came, gpu.errors_come = gpu.errors_come, 0
-    gpu.page_awake = gpu.link_comes = gpu.written = 0
-    if acts and gpu.bus.wstrb == 15:
-        page = gpu.bus.awaddr >> PAGE_BITS
-        gpu.written = 1 << page if page < CONTEXT + s.config.contexts else 0
-
-
-@inlined
-def _end(s, words, k, tick, sends, takes):
-    """What comes behind the channels."""
     for context in range(s.config.contexts):
-        end_context(s, context, words, k, sends >> context & 1, takes >> context & 1, tick)
-    _find(s)
-    tell_of_gpu(s)
-    count_corrected(s)
-    if s.gpu.patrolling:
-        s.gpu.page_awake |= is_timed(s.gpu)
-        follow_patrol(s)
-    if s.gpu.injecting:
-        follow_injection(s)
-    _tell_arbiters(s)
+        criticality, window, failure = step_units(s, context, sends >> context & 1 != 0, tick)
+        enable_criticality(s, context, criticality)
+        enable_unit(s, context, UNIT.credit_window, window)
+        enable_unit(s, context, UNIT.external_status, step_external(s, context, inputs, k))
+        note_unit_error(s, failure)
+        end_context(s, context, takes >> context & 1 != 0)
+        count_units(s, context)
+    _step_status(s, arms)
+    look_at_global_page(s)
+    step_global_page(s)
+    count_link_errors(s, comes)
+    report_global_errors(s, s.logs[GLOBAL])
+    step_corrections(gpu.corrections, s.registers)
+    if gpu.scrubber.scrubbing:
+        step_scrubber(gpu.scrubber, s.registers)
+    if gpu.injection.injecting:
+        step_injection(gpu.injection, s.registers)
+    combine_contexts(gpu.arbiter_inputs, s.contexts, s.config.contexts)
 
 
 @inlined
-def _write_register(s, used, pending, aborting):
-    """The write that acts; what it does is seen in the next cycle."""
-    written = natural((s.gpu.bus.awaddr >> PAGE_BITS) - CONTEXT)
-    copies = s.contexts[written].copies_before if written < s.config.contexts else 0
-    write_register(s, copies, used, pending, aborting)
+def _write_register(s: GoldenState, busy: int, pending: int, aborted: int) -> None:
+    """Do the write that acts; the next cycle sees its effects."""
+    bus, epochs = s.gpu.bus, s.registers[GLOBAL, R.EPOCHS].contents
+    written = natural((bus.awaddr >> PAGE_BITS) - CONTEXT)
+    copies = 0
+    if written < s.config.contexts:
+        copies = s.contexts[written].cycle.copies_before
+    response = write_register(
+        s, bus.awaddr, bus.wstrb, bus.privileged, bus.wdata, copies, busy, pending, aborted
+    )
+    respond(bus, response)
+    count_epochs(s, epochs)
 
 
 @inlined
-def _waits(s):
-    """Whether a context's timeout counts, which a packet that leaves begins anew."""
+def _timeout_counts(s: GoldenState) -> bool:
+    """Return whether a context's timeout counts, which a packet that leaves begins anew."""
     for context in range(s.config.contexts):
-        if s.contexts[context].waited:
+        if s.contexts[context].window.waited:
             return True
     return False
 
 
 @inlined
-def step(state, inputs, outputs):
+def _continue_comparisons(s: GoldenState) -> None:
+    """Move the comparisons of criticality on by one cycle in which they only count."""
+    for context in range(s.config.contexts):
+        own = s.contexts[context].criticality
+        if is_comparing(own):
+            continue_comparison(own)
+            count_comparison(s)
+
+
+@inlined
+def _inputs_are_calm(s: GoldenState, inputs: Words, k: int) -> bool:
+    """Return whether no input beside the channels' changes a block."""
+    comes = inputs[k + G.tick] | inputs[k + G.bus_awvalid] | inputs[k + G.bus_wvalid]
+    return comes | inputs[k + G.bus_arvalid] == 0 and inputs_are_calm(s, inputs, k)
+
+
+@inlined
+def step(state: GoldenState, inputs: Words, outputs: Words) -> bool:
     """Advance by one clock cycle.
 
     Parameters
     ----------
-    state : GoldenState
     inputs : array of uint64
-        The cycle's inputs, in the columns of :mod:`sysmodel.engine.ports`.
+        Inputs of the cycle, in the columns of :mod:`sysmodel.engine.ports`.
     outputs : array of uint64
-        As the last cycle, or the reset, left it; outputs of the next cycle that differ are written.
-        Payloads of streams that offer nothing keep what they were.
+        Outputs of the last cycle, or of the reset, in which those that differ in the next cycle are
+        written. Payloads of streams that offer nothing keep their values.
 
     Returns
     -------
     bool
-        Something is awake in this cycle: without, it changes nothing.
+        A clock is enabled in this cycle. A cycle without any enabled clock changes nothing.
     """
     s, gpu = state, state.gpu
     words = inputs.view(np.int64)
     results = outputs.view(np.int64)
     k = natural(s.config.channels * CHANNEL_INPUTS)
-    gpu.awake = gpu.called = gpu.freed = 0
-    calm = gpu.rests != 0 and is_calm(s, words, k)
-    acts, takes, used, pending, aborting = False, 0, 0, 0, 0
-    measure = disturbed = tick = False
+    begin_cycle(s)
+    calm = gpu.quiescent != 0 and _inputs_are_calm(s, words, k)
+    acts, takes, busy, pending, aborted = False, 0, 0, 0, 0
+    measure = disturbed = tick = arms = False
     if not calm:
         tick = words[k + G.tick] != 0
         acts = _step_port(s, words, k)
-        takes, used, pending, aborting, measure, disturbed = _begin(s, words, acts, tick)
-    awake, sends, tracked = _step_channels(s, words, results, measure, disturbed)
-    if calm and not gpu.called and not (sends and _waits(s)):
-        count_on(s)
-        gpu.rests = not (tracked or gpu.freed)
+        takes, busy, pending, aborted, measure, disturbed, arms = _begin(s, words, acts, tick)
+    active, sends, tracked, reports, freed, comes = _step_channels(
+        s, words, results, measure, disturbed
+    )
+    if calm and not reports and not (sends and _timeout_counts(s)):
+        _continue_comparisons(s)
+        gpu.quiescent = not (tracked or freed)
     else:
-        _end(s, words, k, tick, sends, takes)
+        _end(s, words, k, tick, sends, takes, comes, arms)
         if acts:
-            _write_register(s, used, pending, aborting)
-        _wake_shared(s, acts)
+            _write_register(s, busy, pending, aborted)
+        count_shared(s, acts)
         write_units(s, results)
-        stirs = gpu.awake & AWAKE | gpu.called | gpu.freed | gpu.tracker_busy != 0
-        gpu.rests = not (calm or stirs or tracked)
+        changes = any_changes(s) or reports or freed or gpu.tracker_busy != 0
+        gpu.quiescent = not (calm or changes or tracked)
     gpu.cycle += 1
-    return awake or gpu.awake != 0
+    return active or any_enabled(s)
 
 
-def reset(state: GoldenState, outputs: np.ndarray) -> None:
-    """Put everything to what it is after reset, and write the first cycle's outputs.
-
-    Parameters
-    ----------
-    state : GoldenState
-    outputs : array of uint64
-    """
-    for name in set(state._fields) - {"config", "gpu", "turns", "registers"}:
+def reset(state: GoldenState, outputs: Words) -> None:
+    """Put the state into that after reset, and write the first cycle's outputs."""
+    for name in set(state._fields) - {"config", "gpu", "activity", "turns", "registers"}:
         array = getattr(state, name)
         array[...] = np.zeros((), array.dtype)
-    state.registers["value"] = state.registers["reset"]
+    state.registers["contents"] = state.registers["reset"]
     state.banks["clearing"] = 1
-    state.banks["wrote"] = -EVENTS
-    state.channels["nmc_left"] = NMC_LATENCY - 1
-    for last in ("compute_last", "communication_last", "arbiter_last", "front_last"):
-        state.channels[last] = 1
-    state.channels["lanes"]["link_last"] = 1
-    state.channels["measured"] = ANY
-    state.channels["number"] = np.arange(len(state.channels))
+    state.banks["wrote_cycle"] = -EVENTS
+    channels = state.channels
+    channels["nmc"]["nmc_left"] = NMC_LATENCY - 1
+    channels["merge"]["compute_last"] = channels["merge"]["communication_last"] = 1
+    channels["arbiter"]["arbiter_last"] = channels["front_last"] = 1
+    channels["link_turns"]["link_last"] = 1
+    channels["measurement"]["measured"] = NO_LIMIT
+    channels["number"] = np.arange(len(channels))
     outputs[:] = 0
     _settle(state, outputs)
 
 
 @compiled
-def _settle(s, outputs):
-    """The GPU's record, and what follows from the registers: configuration and outputs."""
+def _settle(s: GoldenState, outputs: Words) -> None:
+    """Reset the GPU's record, and the state and the outputs that follow from the registers."""
     clear_record(s.gpu)
+    clear_record(s.activity)
     s.gpu.tracker_busy = 1
     decode(s)
     results = outputs.view(np.int64)
     for number in range(s.config.channels):
-        write_channel(s, number, results)
+        write_channel(s.config, s.channels[natural(number)], results)
         if s.config.with_data:
             results[number * CHANNEL_OUTPUTS + O.nmc_in_ready] = 1
     for context in range(s.config.contexts):
-        s.contexts[context].aborting = 1
-        s.contexts[context].engine.last = 1
-        begin_clearing(s, context)
+        own = s.contexts[context]
+        reset_control(own.control)
+        reset_engine(own.engine)
+        begin_clearing(own.trigger)
     write_units(s, results)

@@ -1,17 +1,20 @@
-"""What the hardware shows at its ports, but for those of the channels."""
+"""Outputs of the hardware, except for those of the channels."""
 
 from rtl.registers.map import CONTEXT, GLOBAL
 from sysmodel.engine.ports import CHANNEL_OUTPUTS, CONTEXT_OUTPUTS, H, K
 from sysmodel.lib.compiled import inlined
 
-from .errors import interrupts
-from .queues import natural
+from .index import natural
+from .records import Words
+from .registers.interrupts import interrupts
+from .state import GoldenState
 
 __all__ = ["write_units"]
 
 
 @inlined
-def _write_gpu(s, outputs, h):
+def _write_gpu(s: GoldenState, outputs: Words, h: int) -> None:
+    """Write the outputs of the bus and of the GPU's interrupt."""
     bus = s.gpu.bus
     outputs[h + H.bus_awready] = not bus.aw_full
     outputs[h + H.bus_wready] = not bus.w_full
@@ -21,25 +24,26 @@ def _write_gpu(s, outputs, h):
     outputs[h + H.bus_rdata] = bus.r_data
     outputs[h + H.bus_rresp] = bus.r_resp
     outputs[h + H.bus_rvalid] = bus.r_valid
-    outputs[h + H.irq] = interrupts(s, GLOBAL)
+    outputs[h + H.irq] = interrupts(s.registers, GLOBAL)
 
 
 @inlined
-def _write_context(s, context, outputs, k):
+def _write_context(s: GoldenState, context: int, outputs: Words, k: int) -> None:
+    """Write the outputs of a context."""
     own = s.contexts[context]
-    outputs[k + K.credit_limit_out] = own.credit_limit
-    outputs[k + K.generation] = own.told_generation
-    outputs[k + K.aborted] = own.given_up
-    outputs[k + K.dispatch_limit] = own.dispatch_limit
-    outputs[k + K.tiles] = own.tiles
-    outputs[k + K.done] = own.done
-    outputs[k + K.idle] = own.idle
-    outputs[k + K.irq] = interrupts(s, CONTEXT + context)
+    outputs[k + K.credit_limit_out] = own.window.credit_limit
+    outputs[k + K.generation] = own.external.own_generation
+    outputs[k + K.aborted] = own.control.launch_aborted
+    outputs[k + K.dispatch_limit] = own.window.dispatch_limit
+    outputs[k + K.tiles] = own.trigger.tiles
+    outputs[k + K.done] = own.window.done
+    outputs[k + K.idle] = own.status.idle
+    outputs[k + K.irq] = interrupts(s.registers, CONTEXT + context)
 
 
 @inlined
-def write_units(s, outputs):
-    """All of them, of the next cycle."""
+def write_units(s: GoldenState, outputs: Words) -> None:
+    """Write the outputs of the next cycle."""
     h = natural(s.config.channels * CHANNEL_OUTPUTS)
     _write_gpu(s, outputs, h)
     for context in range(s.config.contexts):

@@ -1,69 +1,106 @@
-"""A queue in a memory with check bits: memory, its output, and places for what is checked."""
+"""Protected queue: a queue in a memory with check bits, the memory's output, and two places behind
+it for checked words."""
 
 from sysmodel.lib.compiled import inlined
 
-from .queues import natural
-from .records import record
+from .index import natural
+from .records import Record, Words, record
 
 __all__ = [
     "PROTECTED_QUEUE",
     "RING",
     "can_push",
+    "check_leaving",
     "is_empty",
     "leaving",
+    "note_bit_errors",
     "oldest",
     "push_at",
     "step_queue",
 ]
 
-PROTECTED_QUEUE = record("head inner read checked has_wrong")
-"""Its state: position of the oldest; how many wait in each part; whether a word had wrong bits."""
+PROTECTED_QUEUE = record("head inner read checked has_bit_errors")
+"""Position of the oldest record, the records in each part, and whether a word ever had bit
+errors."""
 RING = 2
-"""Records of its ring, as a multiple of the memory's depth: all parts use it."""
+"""Records of the ring, as a multiple of the memory's depth: all parts use one ring."""
 _CHECKED = 2
 
 
 @inlined
-def can_push(queue, depth):
-    """Whether the memory has room; its output is a register, so it has one entry less."""
+def can_push(queue: Record, depth: int) -> bool:
+    """Return whether the memory has space; the memory's output takes one of its rows."""
     return queue.inner < depth - 1
 
 
 @inlined
-def is_empty(queue):
+def is_empty(queue: Record) -> bool:
+    """Return whether no part of the queue holds a record."""
     return queue.inner + queue.read + queue.checked == 0
 
 
 @inlined
-def oldest(queue):
-    """Index of the record that leaves next."""
+def oldest(queue: Record) -> int:
+    """Return the index of the record that leaves next."""
     return natural(queue.head)
 
 
 @inlined
-def push_at(queue, depth):
-    """Index of the record that comes next."""
+def push_at(queue: Record, depth: int) -> int:
+    """Return the index of the record that comes next."""
     waiting = queue.inner + queue.read + queue.checked
     return natural((queue.head + waiting) & (RING * depth - 1))
 
 
 @inlined
-def leaving(queue, depth):
-    """Index of the record that leaves the memory in this cycle, or -1."""
+def leaving(queue: Record, depth: int) -> int:
+    """Return the index of the record that leaves the memory in this cycle, or -1."""
     if queue.read and queue.checked < _CHECKED:
         return natural((queue.head + queue.checked) & (RING * depth - 1))
     return -1
 
 
 @inlined
-def step_queue(queue, depth, pushed, popped, lost):
-    """One cycle. What is pushed into an empty queue is visible, as ``checked``, three cycles later.
+def note_bit_errors(queue: Record, errors: Words, at: int, bits: int) -> None:
+    """Note the bit errors of a word that is pushed."""
+    if bits | queue.has_bit_errors:
+        errors[at] = bits
+        queue.has_bit_errors = 1
 
-    The memory's rows are in two halves by turns, each with one port: what is pushed and what would
-    be read are in the same one if an even number waits.
 
-    If what leaves the memory is lost, the one before it must have taken its place in the ring.
-    Gives whether the queue is awake.
+@inlined
+def check_leaving(queue: Record, errors: Words, depth: int) -> tuple[int, int]:
+    """Check the word that leaves the memory in this cycle.
+
+    Returns
+    -------
+    at, bits : int
+        Index of the record, and the word's bit errors; 0 without any.
+    """
+    if queue.has_bit_errors:
+        at = leaving(queue, depth)
+        if at >= 0:
+            bits = errors[at]
+            errors[at] = 0
+            return at, bits
+    return 0, 0
+
+
+@inlined
+def step_queue(queue: Record, depth: int, pushed: bool, popped: bool, lost: bool) -> bool:
+    """Move the queue on by one cycle. A record that is pushed into an empty queue is visible, as
+    ``checked``, three cycles later.
+
+    The memory's rows are in two halves by turns, each with one port: the row of a push and that of
+    a read are in the same half if an even number waits.
+
+    If the word that leaves the memory is lost, the caller moves the record before it to its place
+    in the ring.
+
+    Returns
+    -------
+    bool
+        A register of the queue changes.
     """
     inner, read = queue.inner, queue.read
     moves = read and queue.checked < _CHECKED

@@ -1,4 +1,4 @@
-"""The RTL compiled to a shared library, stepped from compiled loops."""
+"""RTL compiled to a shared library, stepped from compiled loops."""
 
 from .build import NoCompilerError, build, build_component
 from .call import call_step

@@ -1,4 +1,4 @@
-"""Shared libraries made from the RTL on first use, and found again by their content."""
+"""Shared libraries of the RTL, built on first use and cached by content."""
 
 import contextlib
 import os
@@ -23,7 +23,7 @@ __all__ = ["WRAPPER", "NoCompilerError", "build", "build_component", "library", 
 Progress = Callable[[str, float], None]
 
 WRAPPER = Path(__file__).parent / "wrapper.cpp"
-"""The C++ around a Verilator model that makes a library of it."""
+"""C++ source that makes a library of a Verilator model."""
 
 
 def _folder() -> Path:
@@ -33,17 +33,17 @@ def _folder() -> Path:
 
 
 def words_header(flat: Flat, inputs: int, outputs: int) -> str:
-    """C++ that moves words between arrays and a Verilator model's ports, and names its rooms."""
+    """Make C++ that moves words between arrays and the model's ports and names gated blocks."""
     lines = [
         "#pragma once",
         "#include <cstddef>",
         "#include <cstdint>",
         f"constexpr uint64_t kInputWords = {inputs};",
         f"constexpr uint64_t kOutputWords = {outputs};",
-        f"constexpr bool kAlwaysAwake = {str(not flat.sleeps).lower()};",
-        f"#define T3_ROOMS(X) {' '.join(f'X({room})' for room in range(len(flat.rooms)))}",
-        f"constexpr size_t kRooms = {len(flat.rooms)};",
-        f'constexpr char kRoomKinds[] = "{" ".join(flat.kinds)}";',
+        f"constexpr bool kAlwaysClocked = {str(not flat.is_fully_gated).lower()};",
+        f"#define T3_GATED(X) {' '.join(f'X({number})' for number in range(len(flat.clocks)))}",
+        f"constexpr size_t kGated = {len(flat.clocks)};",
+        f'constexpr char kGatedKinds[] = "{" ".join(flat.kinds)}";',
         "template <class Root> inline void set_inputs(Root& root, const uint64_t* in) {",
         *(
             f"    root.{word.name} = in[{word.index}] & {(1 << word.width) - 1:#x}ULL;"
@@ -66,27 +66,27 @@ def build_component(
     trace: bool = False,
     progress: Progress | None = None,
 ) -> Path:
-    """Shared library of a component, from the cache if the same one was built before.
+    """Build the shared library of a component, or find it in the cache.
 
     Parameters
     ----------
     component : :class:`~amaranth.lib.wiring.Component`
-        In one clock domain, ``sync``.
+        Hardware in one clock domain, ``sync``.
     words : iterable of :class:`~sysmodel.engine.ports.PortWord`
-        Where the component's ports lie in the arrays of inputs and outputs.
+        Places of the component's ports in the arrays of inputs and outputs.
     inputs, outputs : int
         Lengths of these arrays.
     trace : bool
-        The library can write waveforms.
+        Make a library that can write waveforms.
     progress : callable
         Called with a stage and the fraction that is done.
 
     Raises
     ------
     NoCompilerError
-        If there is no C++ compiler.
+        There is no C++ compiler.
     RuntimeError
-        If Verilator or the compiler fails.
+        Verilator or the compiler failed.
     """
     report = progress or (lambda stage, fraction: None)
     toolchain = Toolchain(trace=trace)
@@ -111,11 +111,10 @@ def build_component(
 def library(
     toolchain: Toolchain, sources: Mapping[str, str], report: Callable[[float], None]
 ) -> Path:
-    """Shared library of Verilog and C++, made once for the same content.
+    """Build a shared library of Verilog and C++, once for the same content.
 
     Parameters
     ----------
-    toolchain : :class:`~.verilate.Toolchain`
     sources : mapping of str to str
         Texts of the files by name.
     report : callable
@@ -124,7 +123,7 @@ def library(
     Raises
     ------
     RuntimeError
-        If Verilator or the compiler fails.
+        Verilator or the compiler failed.
     """
     target = _folder() / f"{digest([], toolchain.identity, *sources.values())}.so"
     if not target.exists():
@@ -143,37 +142,36 @@ def _sources_digest() -> str:
             *(path for kind in ("*.py", "*.rdl") for path in rtl_folder.rglob(kind)),
             *(path for kind in ("*.py", "*.cpp") for path in here.glob(kind)),
             here.parent / "ports.py",
-            here.parent / "rooms.py",
+            here.parent / "gated_blocks.py",
         ]
     )
 
 
-# Sources may be edited while a process runs on what it imported before.
+# Computed at import, because sources may be edited while the process runs.
 _imported_sources = _sources_digest()
 
 
 def build(
     parameters: T3Parameters, *, trace: bool = False, progress: Progress | None = None
 ) -> Path:
-    """Shared library of the T3 hardware, from the cache if the same one was built before.
+    """Build the shared library of the T3 hardware, or find it in the cache.
 
-    A library is found by the content that it was made from. An index, by the RTL's sources and the
-    parameters, saves making the Verilog again only to find it.
+    The name of a library is the digest of its Verilog. An index from the RTL's sources and the
+    parameters to that name saves generating the Verilog only to find the library.
 
     Parameters
     ----------
-    parameters : :class:`~rtl.parameters.T3Parameters`
     trace : bool
-        The library can write waveforms.
+        Make a library that can write waveforms.
     progress : callable
         Called with a stage and the fraction that is done.
 
     Raises
     ------
     NoCompilerError
-        If there is no C++ compiler.
+        There is no C++ compiler.
     RuntimeError
-        If Verilator or the compiler fails.
+        Verilator or the compiler failed.
     """
     if not isinstance(parameters, T3Parameters):
         raise TypeError(f"Parameters must be T3Parameters, not {parameters!r}")
@@ -182,14 +180,14 @@ def build(
     sources = _sources_digest()
     folder = _folder()
     index = folder / f"{digest([], sources, repr(parameters), identity, *hdl)}.index"
-    with contextlib.suppress(OSError, ValueError):  # there is none, or it is damaged
+    with contextlib.suppress(OSError, ValueError):  # no index, or a damaged one
         name, size_bytes = index.read_text().split()
         target = folder / name
         if target.stat().st_size == int(size_bytes):
             return target
         target.unlink()
 
-    from rtl.top import T3  # not before it is needed: elaboration brings all of the RTL
+    from rtl.top import T3  # imports all of the RTL
 
     target = build_component(
         T3(parameters),

@@ -1,4 +1,4 @@
-"""Call of a library's step function from compiled code."""
+"""Call of a library's step function from code that Numba compiles."""
 
 from llvmlite import ir
 from numba import types
@@ -11,11 +11,11 @@ __all__ = ["call_step"]
 def call_step(typingctx, step_address, handle, inputs_pointer, outputs_pointer):
     """Set the inputs, clock once, and read the outputs, inside an ``@njit`` function.
 
-    The address and the handle (:attr:`Engine.step_address`, :attr:`Engine.handle`) are plain
-    integers, so that functions with ``cache=True`` may call it: a captured ctypes function cannot
-    be cached. Returns whether a clock changed anything: 0 if the hardware slept. The pointers
-    are ``array.ctypes.data`` of contiguous arrays of ``uint64``. Arrays that the compiled
-    function made itself must still be used after the call, or they may be gone before it.
+    Address and handle (:attr:`Engine.step_address`, :attr:`Engine.handle`) are plain integers, so
+    functions with ``cache=True`` may use the call; a captured ctypes function could not be cached.
+    Returns 0 if all clocks of the hardware were gated, otherwise another number. The pointers are
+    ``array.ctypes.data`` of contiguous arrays of ``uint64``. A compiled function that makes such
+    arrays itself must use them after the call, or Numba may free them before.
     """
     word = ir.IntType(64)
     function = ir.FunctionType(word, [word, word, word])

@@ -54,7 +54,7 @@ class _Library:
         functions.t3_new.restype = _POINTER
         functions.t3_free.argtypes = [_POINTER]
         functions.t3_free.restype = None
-        functions.t3_room_kinds.restype = ctypes.c_char_p
+        functions.t3_gated_kinds.restype = ctypes.c_char_p
         functions.t3_clocked.argtypes = [_POINTER]
         functions.t3_clocked.restype = ctypes.POINTER(_WORD)
         functions.t3_reset.argtypes = [_POINTER, _POINTER]
@@ -149,9 +149,9 @@ class Instance:
         self._library.functions.t3_reset(self.handle, outputs.ctypes.data)
 
     @property
-    def rooms(self) -> tuple[list[str], np.ndarray]:
-        """Kinds of the rooms, and the cycles since the last reset in which each was awake; these go
-        on with the instance.
+    def gated_blocks(self) -> tuple[list[str], np.ndarray]:
+        """Kinds of the gated blocks, and cycles since the last reset in which each was clocked; the
+        array follows the instance.
 
         Raises
         ------
@@ -161,13 +161,13 @@ class Instance:
         if not self.handle:
             raise ValueError("Instance is closed")
         functions = self._library.functions
-        kinds = functions.t3_room_kinds().decode().split()
+        kinds = functions.t3_gated_kinds().decode().split()
         return kinds, np.ctypeslib.as_array(functions.t3_clocked(self.handle), (len(kinds),))
 
     @property
     def clocked(self) -> dict[str, int]:
-        """Cycles since the last reset in which rooms were awake, of all rooms of each kind."""
-        kinds, cycles = self.rooms
+        """Cycles since the last reset in which gated blocks were clocked, summed by kind."""
+        kinds, cycles = self.gated_blocks
         sums = dict.fromkeys(kinds, 0)
         for kind, count in zip(kinds, cycles.tolist(), strict=True):
             sums[kind] += count
@@ -196,7 +196,6 @@ class Engine(Instance):
 
     Parameters
     ----------
-    parameters : :class:`~rtl.parameters.T3Parameters`
     trace : :class:`Trace`
         Waveform to write. The hardware is then compiled in a second, slower way.
     progress : callable

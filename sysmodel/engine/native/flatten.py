@@ -8,7 +8,6 @@ from amaranth.hdl import (
     ClockDomain,
     Const,
     DomainRenamer,
-    Elaboratable,
     Fragment,
     MemoryInstance,
     Module,
@@ -19,40 +18,28 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from rtl.export.back_end import allow_deep_expressions
+from rtl.lib.gating import insert_clock_gates
+from sysmodel.engine.gated_blocks import gated_blocks_within
 from sysmodel.engine.ports import PortWord
-from sysmodel.engine.rooms import rooms_within
 
 __all__ = ["Flat"]
 
 
-class Room:
-    """A room that sleeps.
+class GatedClock:
+    """Clock of a gated block, which the wrapper drives.
 
     Attributes
     ----------
-    component : Component
     domain : ClockDomain
-        Its own.
-    awake : Signal
-        See :func:`~rtl.lib.sleep.may_sleep`.
+        Clock domain of the block alone.
+    enable : Signal
+        Clock enable of the block.
     """
 
     def __init__(self, component: wiring.Component, number: int):
         self.component = component
-        self.domain = ClockDomain(f"room_{number}", reset_less=True)
-        self.awake = Signal(name=f"awake_{number}")
-
-
-class _Clocks:
-    """A platform that gives each room that sleeps a clock."""
-
-    def __init__(self) -> None:
-        self.rooms: list[Room] = []
-
-    def stop_clock(self, component: wiring.Component) -> Elaboratable:
-        room = Room(component, len(self.rooms))
-        self.rooms.append(room)
-        return DomainRenamer(room.domain.name)(component)
+        self.domain = ClockDomain(f"gated_{number}", reset_less=True)
+        self.enable = Signal(name=f"enable_{number}")
 
 
 def _inside(fragment: Fragment) -> Iterator[Fragment]:
@@ -62,7 +49,7 @@ def _inside(fragment: Fragment) -> Iterator[Fragment]:
 
 
 def _is_clocked(part: Fragment) -> bool:
-    """Whether a part itself has registers, of no room."""
+    """Whether a part itself has registers that no gate stops."""
     if isinstance(part, MemoryInstance):
         ports = (*part._write_ports, *part._read_ports)
         return any(port._domain == "sync" for port in ports)
@@ -76,12 +63,11 @@ class Flat(wiring.Component):
     is always taken), have no port. There is no reset either: a simulation begins with the initial
     values, and is quicker without a reset in every register.
 
-    In Verilog, rooms that sleep have clocks of their own, which the wrapper leaves low while they
-    do.
+    In Verilog, clock-gated blocks have clocks of their own, which the wrapper leaves low while the
+    clock enable of the block is low.
 
     Parameters
     ----------
-    component : :class:`~amaranth.lib.wiring.Component`
     words : iterable of :class:`PortWord`
         Its ports. All words of a port must be there.
 
@@ -89,12 +75,12 @@ class Flat(wiring.Component):
     ----------
     inputs, outputs : list of :class:`PortWord`
         Words that have a port.
-    rooms : list of :class:`Room`
-        Those whose clocks stop in the Verilog; empty before that is made.
+    clocks : list of :class:`GatedClock`
+        Clocks of the gated blocks; empty before the Verilog is made.
     kinds : list of str
-        Of what kind each of them is; see :class:`sysmodel.engine.rooms.Room`.
-    sleeps : bool
-        There is no register beside those of the rooms.
+        Kind of each gated block; see :class:`sysmodel.engine.gated_blocks.GatedBlock`.
+    is_fully_gated : bool
+        Every register is in a gated block.
     """
 
     def __init__(self, component: wiring.Component, words: Iterable[PortWord]):
@@ -111,26 +97,25 @@ class Flat(wiring.Component):
             | {word.name: Out(word.width) for word in self.outputs}
         )
         self._domain = ClockDomain("sync", reset_less=True)
-        self.rooms: list[Room] = []
+        self.clocks: list[GatedClock] = []
         self.kinds: list[str] = []
-        self.sleeps = False
+        self.is_fully_gated = False
+        self._is_gated = False
 
     def verilog(self) -> str:
-        """Text of a module named ``t3``: its ports are ``clk``, the clocks of the rooms and what
-        tells that they are awake, and the words."""
+        """Make a module named ``t3``: its ports are ``clk``, the clock and the clock enable of each
+        gated block, and the words."""
         allow_deep_expressions()
-        clocks = _Clocks()
-        fragment = Fragment.get(self, clocks)
-        self.rooms = clocks.rooms
+        self._is_gated = True
+        fragment = Fragment.get(self, None)
         whole = fragment.find_subfragment("component")
-        found = rooms_within(whole, [room.component for room in self.rooms])
-        kinds = {id(component): room.kind for component, room in found}
-        self.kinds = [kinds[id(room.component)] for room in self.rooms]
-        self.sleeps = not any(map(_is_clocked, _inside(fragment)))
+        kinds = {id(component): block.kind for component, block in gated_blocks_within(whole)}
+        self.kinds = [kinds[id(clock.component)] for clock in self.clocks]
+        self.is_fully_gated = not any(map(_is_clocked, _inside(fragment)))
         words = self.inputs + self.outputs
         ports = [self._domain.clk, *(getattr(self, word.name) for word in words)]
-        for room in self.rooms:
-            ports += [room.domain.clk, room.awake]
+        for clock in self.clocks:
+            ports += [clock.domain.clk, clock.enable]
         return verilog.convert(
             fragment, name="t3", ports=ports, emit_src=False, strip_internal_attrs=True
         )
@@ -141,13 +126,21 @@ class Flat(wiring.Component):
             found = found[key] if isinstance(key, int) else getattr(found, key)
         return Value.cast(found)
 
+    def _gate(self, block: wiring.Component, fragment: Fragment) -> Fragment:
+        clock = GatedClock(block, len(self.clocks))
+        self.clocks.append(clock)
+        return DomainRenamer(clock.domain.name)(fragment)
+
     def elaborate(self, platform):
         m = Module()
         m.domains += self._domain
-        m.submodules.component = Fragment.get(self._component, platform)
-        for room in platform.rooms if isinstance(platform, _Clocks) else ():
-            m.domains += room.domain
-            m.d.comb += room.awake.eq(room.component.awake)
+        component = Fragment.get(self._component, platform)
+        if self._is_gated:
+            component = insert_clock_gates(component, self._gate)
+        m.submodules.component = component
+        for clock in self.clocks:
+            m.domains += clock.domain
+            m.d.comb += clock.enable.eq(clock.component.clock_enable)
         ports: dict[tuple[str | int, ...], list[PortWord]] = {}
         for word in self.inputs:
             ports.setdefault(word.path, []).append(word)

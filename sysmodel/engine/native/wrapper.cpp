@@ -26,27 +26,27 @@ constexpr uint64_t kPeriod = 1000;  // one cycle is one nanosecond in the wavefo
 template <class Root>
 void evaluate_low(Vt3& top, Root& root) {
     root.clk = 0;
-#define T3_DOWN(room) root.room_##room##_clk = 0;
-    T3_ROOMS(T3_DOWN)
+#define T3_DOWN(number) root.gated_##number##_clk = 0;
+    T3_GATED(T3_DOWN)
     top.eval();
 }
 
-// The clock of a room that sleeps stays down.
+// The clock of a gated block stays low while its clock enable is low.
 template <class Root>
 void raise_clocks(Vt3& top, Root& root) {
     root.clk = 1;
-#define T3_RAISE(room) root.room_##room##_clk = root.awake_##room;
-    T3_ROOMS(T3_RAISE)
+#define T3_RAISE(number) root.gated_##number##_clk = root.enable_##number;
+    T3_GATED(T3_RAISE)
     top.eval();
 }
 
 #else
 
 // In most cycles little happens, and less than what eval() does to find that out. It is known here:
-// what depends on inputs has to be evaluated, then what follows the clocks of the rooms that are
-// awake. The clocks themselves never move.
+// logic behind inputs has to be evaluated, then logic behind the clocks of the enabled blocks. The
+// clocks themselves never move.
 
-// What depends on inputs.
+// Evaluate the logic behind inputs.
 template <class Root>
 void evaluate_inputs(Root& root) {
     if constexpr (requires { root.__VicoFirstIteration; }) {
@@ -60,13 +60,13 @@ template <class Root>
 struct Edges {
     using Bits = decltype(Root::__VnbaTriggered);
     Bits of_clk;
-#define T3_EDGE(room) Bits of_room_##room;
-    T3_ROOMS(T3_EDGE)
+#define T3_EDGE(number) Bits of_gated_##number;
+    T3_GATED(T3_EDGE)
 
     explicit Edges(Root& root) {
         of_clk = found(root, root.clk);
-#define T3_FIND(room) of_room_##room = found(root, root.room_##room##_clk);
-        T3_ROOMS(T3_FIND)
+#define T3_FIND(number) of_gated_##number = found(root, root.gated_##number##_clk);
+        T3_GATED(T3_FIND)
     }
 
     static Bits found(Root& root, CData& clock) {
@@ -83,40 +83,40 @@ struct Edges {
             bits[word] |= more[word] & -on;
     }
 
-    // Clocks, where there is something awake.
+    // Clock the enabled blocks.
     void raise(Root& root) const {
         Bits bits{};
         add(bits, of_clk, 1);
-#define T3_ADD(room) add(bits, of_room_##room, root.awake_##room);
-        T3_ROOMS(T3_ADD)
+#define T3_ADD(number) add(bits, of_gated_##number, root.enable_##number);
+        T3_GATED(T3_ADD)
         root.__VnbaTriggered = bits;
         Vt3___024root___eval_nba(&root);
     }
 };
 
-// Whether a clock would change anything.
+// Whether a clock edge may change a register.
 template <class Root>
-bool is_awake(const Root& root) {
-    uint64_t awake = kAlwaysAwake;
-#define T3_AWAKE(room) awake |= root.awake_##room;
-    T3_ROOMS(T3_AWAKE)
-    return awake;
+bool is_enabled(const Root& root) {
+    uint64_t enabled = kAlwaysClocked;
+#define T3_ENABLE(number) enabled |= root.enable_##number;
+    T3_GATED(T3_ENABLE)
+    return enabled;
 }
 
 #endif
 
-// The rooms that have a clock in this cycle.
+// Count the blocks that are clocked in this cycle.
 template <class Root>
 void count_clocked(const Root& root, uint64_t* clocked) {
-#define T3_COUNT(room) clocked[room] += root.awake_##room;
-    T3_ROOMS(T3_COUNT)
+#define T3_COUNT(number) clocked[number] += root.enable_##number;
+    T3_GATED(T3_COUNT)
 }
 
 struct Instance {
     // One context for each instance: instances in several threads share nothing.
     std::unique_ptr<VerilatedContext> context;
     std::unique_ptr<Vt3> top;
-    uint64_t clocked[kRooms + 1];
+    uint64_t clocked[kGated + 1];
 #if VM_TRACE_VCD
     std::unique_ptr<VerilatedVcdC> waveform;
     std::string path;
@@ -134,8 +134,8 @@ uint64_t t3_input_words() { return kInputWords; }
 
 uint64_t t3_output_words() { return kOutputWords; }
 
-// Kinds of the rooms, in their order, apart by blanks.
-const char* t3_room_kinds() { return kRoomKinds; }
+// Kinds of the gated blocks, in order, separated by blanks.
+const char* t3_gated_kinds() { return kGatedKinds; }
 
 // Cycles since the last reset in which each of them had a clock.
 const uint64_t* t3_clocked(void* handle) { return static_cast<Instance*>(handle)->clocked; }
@@ -160,7 +160,7 @@ void t3_reset(void* handle, uint64_t* out) {
     self->context = std::make_unique<VerilatedContext>();
     self->context->traceEverOn(VM_TRACE);
     self->top = std::make_unique<Vt3>(self->context.get());
-    std::fill_n(self->clocked, kRooms, 0);
+    std::fill_n(self->clocked, kGated, 0);
 #if VM_TRACE_VCD
     if (!self->path.empty()) {
         self->waveform = std::make_unique<VerilatedVcdC>();
@@ -200,20 +200,20 @@ uint64_t t3_step(void* handle, const uint64_t* in, uint64_t* out) {
     evaluate_low(*self->top, root);
     if (drawn) self->waveform->dump(self->cycle * kPeriod + kPeriod / 2);
     ++self->cycle;
-    const bool awake = true;  // a waveform has every cycle
+    const bool active = true;  // a waveform has every cycle
     count_clocked(root, self->clocked);
     raise_clocks(*self->top, root);
 #else
     set_inputs(root, in);
     evaluate_inputs(root);
-    const bool awake = is_awake(root);
-    if (awake) {
+    const bool active = is_enabled(root);
+    if (active) {
         count_clocked(root, self->clocked);
         self->edges->raise(root);
     }
 #endif
     get_outputs(root, out);
-    return awake;
+    return active;
 }
 
 #if VM_TRACE_VCD

@@ -1,0 +1,67 @@
+"""Clock enables of the blocks of a context."""
+
+from rtl.registers.map import CONTEXT, GLOBAL
+from sysmodel.lib.compiled import inlined
+
+from ..records import record
+from ..registers.bus import writes_page
+from ..registers.errors import is_of_link, needs_log
+from ..state import GoldenState
+from ..trigger.criticality import CriticalityOutputs
+from .counters import count_context
+from .kinds import COUNTS, UNIT
+
+__all__ = [
+    "CONTEXT_ACTIVITY",
+    "count_units",
+    "enable_criticality",
+    "enable_unit",
+    "look_at_page",
+]
+
+CONTEXT_ACTIVITY = record("enables")
+"""Clock enables of this cycle, as bits of :data:`~.kinds.UNIT`."""
+
+
+@inlined
+def enable_unit(s: GoldenState, context: int, unit: int, enabled: bool) -> None:
+    """Enable the clock of a block of the context in this cycle."""
+    if enabled:
+        s.context_activity[context].enables |= unit
+
+
+@inlined
+def look_at_page(s: GoldenState, context: int, strobes: int, acts: bool) -> None:
+    """Enable the clock of the context's registers if one may change, at a cycle's start.
+
+    Parameters
+    ----------
+    strobes : int
+        Strobes of CONTROL in this cycle.
+    acts : bool
+        A write acts in this cycle.
+    """
+    own, page = s.contexts[context], CONTEXT + context
+    control, interrupts = own.control, s.interrupts[page]
+    works = strobes | control.aborting | control.waited_abort | control.pending | control.launches
+    works |= own.copies.copies_level | interrupts.copying
+    works |= own.status.idle ^ interrupts.was_idle
+    works |= s.activity.pages_written >> page & 1
+    log = needs_log(s.logs[page]) or is_of_link(s.logs[GLOBAL].failure)
+    writes = writes_page(s.gpu.bus, acts, page)
+    enable_unit(s, context, UNIT.page, works != 0 or log or writes)
+
+
+@inlined
+def enable_criticality(s: GoldenState, context: int, done: CriticalityOutputs) -> None:
+    """Enable the clock of the criticality unit."""
+    enable_unit(s, context, UNIT.criticality, done.active)
+    enable_unit(s, context, COUNTS, done.counts)
+
+
+@inlined
+def count_units(s: GoldenState, context: int) -> None:
+    """Count the clock enables of the context, at the end of a cycle."""
+    own = s.context_activity[context]
+    count_context(s, own.enables)
+    own.enables = 0

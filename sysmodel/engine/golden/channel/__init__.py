@@ -1,0 +1,1 @@
+"""Memory channel: its stages between queues, its arbiter, and its counters."""

@@ -1,0 +1,98 @@
+"""Address map: the region, the dispatch index and the range of an atom."""
+
+from rtl.interface.encodings import Action
+from sysmodel.lib.compiled import inlined
+
+from ..index import natural
+from ..payloads import make_location
+from ..records import Record, Records
+from ..state import GoldenState
+
+__all__ = ["action_of", "dispatch_index_of", "is_aborted", "locate", "range_of"]
+
+_NONE = Action.NONE.value
+
+
+@inlined
+def dispatch_index_of(config: Record, launch: Record, workgroup: int) -> int:
+    """Return a workgroup's dispatch index, or -1 if the launch has no such workgroup."""
+    if workgroup >= launch.workgroups:
+        return -1
+    dispatch_index = workgroup - launch.first_workgroup
+    if dispatch_index < 0:
+        dispatch_index += launch.workgroups
+    return dispatch_index & config.dispatch_index_mask
+
+
+@inlined
+def range_of(count: int, ranges: Records, context: int, region: int, dispatch_index: int) -> int:
+    """Return the number of the context's lowest enabled range with a dispatch index, or -1.
+
+    Parameters
+    ----------
+    count : int
+        Ranges of a context.
+    region : int
+        Region of the range; -1 for any.
+    """
+    for index in range(count):
+        entry = ranges[context, index]
+        if (
+            entry.enable
+            and entry.first <= dispatch_index <= entry.last
+            and (region < 0 or entry.region == region)
+        ):
+            return index
+    return -1
+
+
+@inlined
+def locate(s: GoldenState, location: Record, atom: int, context: int, workgroup: int) -> bool:
+    """First step of the lookup: find the region of a store or a packet.
+
+    Returns
+    -------
+    bool
+        A context owns the address space.
+    """
+    owner = -1
+    for number in range(s.config.contexts):
+        space = s.contexts[number].address_space
+        if space.enable and space.local == context:
+            owner = number
+            break
+    if owner >= 0:
+        for index in range(s.config.regions):
+            region = s.regions[owner, index]
+            if region.base <= atom < region.limit and region.enable:
+                own = s.contexts[owner]
+                dispatch_index = dispatch_index_of(s.config, own.launch, workgroup)
+                make_location(location, owner, True, own.aborted == 0, index, dispatch_index)
+                return True
+    make_location(location, natural(max(owner, 0)), False, False, 0, -1)
+    return owner >= 0
+
+
+@inlined
+def action_of(s: GoldenState, location: Record) -> tuple[int, int]:
+    """Second step of the lookup: find the range.
+
+    Returns
+    -------
+    action : int
+    command : int
+        Number of the range's command, if there is an action.
+    """
+    if location.valid:
+        owner = natural(location.owner)
+        index = range_of(s.config.ranges, s.ranges, owner, location.region, location.dispatch_index)
+        if index >= 0:
+            entry = s.ranges[owner, index]
+            return entry.action, entry.command
+    return _NONE, 0
+
+
+@inlined
+def is_aborted(own: Record, location: Record) -> bool:
+    """Return whether a request is of an aborted launch, or was so when it came."""
+    return location.mapped and (own.aborted or not location.counted)

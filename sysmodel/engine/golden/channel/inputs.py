@@ -1,0 +1,157 @@
+"""Inputs of a channel: requests, packets, acknowledgements and returns from its ports."""
+
+from typing import NamedTuple
+
+from rtl.interface.encodings import Access, PacketKind
+from sysmodel.engine.ports import CHANNEL_INPUTS, I
+from sysmodel.lib.compiled import inlined
+
+from ..dma.lane import fill_slot
+from ..index import natural
+from ..payloads import load_data, note_sender
+from ..protected_queue import is_empty
+from ..records import Record, Words, load_record
+from ..state import GoldenState
+from .address_map import locate
+from .issue_acks import has_buffer_space, step_issue_acks
+from .outstanding import note_begun, note_write_begun, note_write_ended
+from .packet_check import is_accepted
+from .queues import D, Q, back, has_space, mark
+
+__all__ = [
+    "AckOutputs",
+    "STORED_COUNT",
+    "returned_context",
+    "take_issue_ack",
+    "take_requests",
+    "take_return",
+]
+
+STORED_COUNT = "stored"
+"""Field of the channel's record: plain writes of packets that the DRAM has issued."""
+
+_WRITE, _UPDATE = Access.WRITE.value, Access.UPDATE.value
+_STORE = PacketKind.STORE.value
+
+
+class AckOutputs(NamedTuple):
+    """Result of a cycle of the issue acknowledgements.
+
+    Attributes
+    ----------
+    pushed : int
+        Mark of the queue if a new event was pushed, or 0.
+    joins, buffered, issued : bool
+        An acknowledgement enters the queue; a register of the buffer changes; the DRAM issued a
+        plain write.
+    corrected : bool
+        A bit error in the buffer is corrected.
+    failure : int
+        Error of a lost acknowledgement, or 0.
+    """
+
+    pushed: int
+    joins: bool
+    buffered: bool
+    issued: bool
+    corrected: bool
+    failure: int
+
+
+@inlined
+def _take_read(channel: Record, inputs: Words, i: int, queued: int, heads: int) -> int:
+    if inputs[i + I.reads_valid] and has_space(queued, Q.reads, D.reads):
+        load_record(channel.reads[back(queued, heads, Q.reads)], inputs, i + I.reads_atom)
+        return mark(Q.reads)
+    return 0
+
+
+@inlined
+def _take_store(
+    s: GoldenState, channel: Record, inputs: Words, i: int, queued: int, heads: int
+) -> int:
+    if inputs[i + I.stores_valid] and has_space(queued, Q.stores, D.stores):
+        to = channel.stores[back(queued, heads, Q.stores)]
+        store, location = to.store, to.location
+        load_record(store, inputs, i + I.stores_kind)
+        locate(s, location, store.atom, store.context, store.workgroup)
+        note_begun(channel, natural(location.owner), location.counted)
+        return mark(Q.stores)
+    return 0
+
+
+@inlined
+def _take_packet(
+    s: GoldenState, channel: Record, inputs: Words, i: int, queued: int, heads: int
+) -> int:
+    if inputs[i + I.link_in_valid] and has_space(queued, Q.inbound, D.inbound):
+        arrival = channel.inbound[back(queued, heads, Q.inbound)]
+        packet, location = arrival.packet, arrival.location
+        load_record(packet, inputs, i + I.link_in_kind)
+        owned = locate(s, location, packet.atom, packet.context, packet.workgroup)
+        owner, counted = natural(location.owner), location.counted
+        source = inputs[i + I.link_in_source]
+        accepted = is_accepted(s.contexts[owner].inbound, packet, source)
+        note_sender(arrival, source, not owned, not accepted)
+        if packet.kind == _STORE:
+            note_write_begun(channel, owner, counted)
+        else:
+            note_begun(channel, owner, counted)
+        return mark(Q.inbound)
+    return 0
+
+
+@inlined
+def take_requests(s: GoldenState, number: int, inputs: Words, queued: int, heads: int) -> int:
+    """Take the reads, stores and packets that the ports offer; return the queues they enter."""
+    channel, i = s.channels[natural(number)], natural(number * CHANNEL_INPUTS)
+    pushed = _take_read(channel, inputs, i, queued, heads)
+    pushed += _take_store(s, channel, inputs, i, queued, heads)
+    return pushed + _take_packet(s, channel, inputs, i, queued, heads)
+
+
+@inlined
+def take_issue_ack(
+    s: GoldenState, number: int, inputs: Words, queued: int, heads: int
+) -> AckOutputs:
+    """Take the issue acknowledgement that the port offers, and move the buffer on by one cycle."""
+    channel, i = s.channels[natural(number)], natural(number * CHANNEL_INPUTS)
+    update = issued = False
+    if inputs[i + I.issue_acks_valid] and has_buffer_space(channel):
+        access = inputs[i + I.issue_acks_access]
+        update = access == _UPDATE
+        issued = access == _WRITE
+        if issued:
+            channel.stored = (channel.stored + 1) & 0xFFFFFFFF
+            note_write_ended(channel, natural(inputs[i + I.issue_acks_owner]), True)
+    pushed, joins, buffered, corrected, failure = 0, False, False, False, 0
+    if update or not is_empty(channel.waiting):
+        pushed, joins, buffered, corrected, failure = step_issue_acks(
+            s.gpu.injection,
+            channel,
+            queued,
+            heads,
+            update,
+            inputs[i + I.issue_acks_atom],
+            inputs[i + I.issue_acks_owner],
+            inputs[i + I.issue_acks_dispatch_index],
+            inputs[i + I.issue_acks_wavefront],
+        )
+    return AckOutputs(pushed, joins, buffered, issued, corrected, failure)
+
+
+@inlined
+def returned_context(config: Record, number: int, inputs: Words) -> int:
+    """Return the context of the egress slot whose data the DRAM returns, or -1."""
+    i = natural(number * CHANNEL_INPUTS)
+    if inputs[i + I.returns_valid]:
+        return inputs[i + I.returns_slot] >> config.slot_bits
+    return -1
+
+
+@inlined
+def take_return(s: GoldenState, number: int, inputs: Words) -> None:
+    """Take the data that the DRAM returns."""
+    i = natural(number * CHANNEL_INPUTS)
+    packet = fill_slot(s.slots, number, inputs[i + I.returns_slot])
+    load_data(s.config, packet, inputs, i + I.returns_data_0)

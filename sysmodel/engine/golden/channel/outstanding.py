@@ -1,0 +1,160 @@
+"""Outstanding requests of each context in a channel: counters, and whether the channel is drained.
+
+Stages of the channel and the tracker's front report the requests that begin and end in a cycle. The
+counters follow in the next cycle; updates that the tracker takes, in the one after it.
+"""
+
+from rtl.channel.outstanding_counter import COUNT_BITS
+from sysmodel.lib.compiled import inlined
+
+from ..dma.lane import lane_is_idle
+from ..records import Record, record
+
+__all__ = [
+    "OUTSTANDING",
+    "OUTSTANDING_WORDS",
+    "count_outstanding",
+    "has_outstanding",
+    "note_begun",
+    "note_ended",
+    "note_left_link",
+    "note_on_link",
+    "note_segment",
+    "note_tracked",
+    "note_write_begun",
+    "note_write_ended",
+    "take_notes",
+]
+
+OUTSTANDING = record(
+    "update_count updates_begun updates_ended updates_tracked write_count writes_begun "
+    "writes_ended on_link"
+)
+"""Counters of a context: stores and updates, plain writes of packets, packets before the link."""
+OUTSTANDING_WORDS = "live noted busy undrained unsent"
+"""Fields of the channel's record, with a bit for each context: the context may have something in
+the channel; it has anything left, anything but packets before the link, or DMA work. ``noted`` has
+a bit for requests that began or ended in this cycle, and a bit for segments that came."""
+
+_REQUEST, _SEGMENT = 1, 2
+_MOST_OUTSTANDING = (1 << COUNT_BITS) - 1
+
+
+@inlined
+def _note(channel: Record, owner: int) -> None:
+    channel.live |= 1 << owner
+    channel.noted |= _REQUEST
+
+
+@inlined
+def note_begun(channel: Record, owner: int, counted: bool) -> None:
+    """Note a store or an update that comes, if it is ``counted``."""
+    if counted:
+        channel.outstanding[owner].updates_begun += 1
+        _note(channel, owner)
+
+
+@inlined
+def note_ended(channel: Record, owner: int, counted: bool) -> None:
+    """Note a store or an update that is done, if it is ``counted``."""
+    if counted:
+        channel.outstanding[owner].updates_ended += 1
+        _note(channel, owner)
+
+
+@inlined
+def note_tracked(channel: Record, owner: int, count: int) -> None:
+    """Note updates, or an end-of-tile marker, that the tracker takes."""
+    channel.outstanding[owner].updates_tracked += count
+    _note(channel, owner)
+
+
+@inlined
+def note_write_begun(channel: Record, owner: int, counted: bool) -> None:
+    """Note a plain write that comes as a packet, if it is ``counted``."""
+    if counted:
+        channel.outstanding[owner].writes_begun += 1
+        _note(channel, owner)
+
+
+@inlined
+def note_write_ended(channel: Record, owner: int, counted: bool) -> None:
+    """Note a plain write that is done, if it is ``counted``."""
+    if counted:
+        channel.outstanding[owner].writes_ended += 1
+        _note(channel, owner)
+
+
+@inlined
+def note_segment(channel: Record, owner: int) -> None:
+    """Note a segment that a DMA engine pushes into the context's lane."""
+    channel.live |= 1 << owner
+    channel.noted |= _SEGMENT
+
+
+@inlined
+def note_on_link(channel: Record, owner: int) -> None:
+    """Note a packet that enters the queue before the link."""
+    channel.outstanding[owner].on_link += 1
+
+
+@inlined
+def note_left_link(channel: Record, owner: int) -> None:
+    """Note a packet that the link takes."""
+    channel.outstanding[owner].on_link -= 1
+
+
+@inlined
+def take_notes(channel: Record) -> bool:
+    """Return whether a request began or ended in this cycle; at the cycle's end."""
+    noted = channel.noted & _REQUEST != 0
+    channel.noted = 0
+    return noted
+
+
+@inlined
+def has_outstanding(channel: Record, context: int) -> bool:
+    """Return whether stores or updates of the context are outstanding."""
+    own = channel.outstanding[context]
+    return own.update_count | own.updates_begun != 0
+
+
+@inlined
+def _count(outstanding: int, begun: int, ended: int) -> int:
+    count = (outstanding + begun - ended) & (2 * _MOST_OUTSTANDING + 1)
+    return 0 if count > _MOST_OUTSTANDING else count
+
+
+@inlined
+def _follow(own: Record) -> None:
+    """Count the requests that began and ended in the last cycle."""
+    if own.updates_begun | own.updates_ended:
+        own.update_count = _count(own.update_count, own.updates_begun, own.updates_ended)
+    own.updates_begun, own.updates_ended, own.updates_tracked = 0, own.updates_tracked, 0
+    if own.writes_begun | own.writes_ended:
+        own.write_count = _count(own.write_count, own.writes_begun, own.writes_ended)
+        own.writes_begun = own.writes_ended = 0
+
+
+@inlined
+def count_outstanding(contexts: int, channel: Record) -> None:
+    """Count the outstanding requests, and find the contexts that have any; at the cycle's start."""
+    undrained = unsent = 0
+    if channel.live:
+        for context in range(contexts):
+            own, lane, bit = channel.outstanding[context], channel.lanes[context], 1 << context
+            remote = channel.remote_queues[context]
+            work = own.update_count | own.updates_begun | own.write_count | own.writes_begun
+            work |= remote.remote_stored | remote.remote_valid
+            lane_works = not lane_is_idle(lane)
+            sends = own.on_link != 0 or lane_works
+            if work != 0 or lane_works:
+                undrained |= bit
+            if sends:
+                unsent |= bit
+            ends = own.updates_ended | own.updates_tracked | own.writes_ended
+            if work | ends:
+                _follow(own)
+            elif not sends and not lane.segments_pushed | remote.remote_put:
+                channel.live &= ~bit
+    channel.busy, channel.undrained, channel.unsent = undrained | unsent, undrained, unsent

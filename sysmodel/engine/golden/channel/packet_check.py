@@ -1,0 +1,111 @@
+"""Packet check: makes a DRAM request of a packet, and reports the one that no launch takes."""
+
+from rtl.interface.encodings import Action, ErrorCode, Origin, PacketKind
+from sysmodel.lib.compiled import inlined
+
+from ..index import natural
+from ..payloads import make_update_request, make_write_request
+from ..records import Record
+from ..registers.errors import error, place_of
+from ..state import GoldenState
+from .address_map import action_of, is_aborted
+from .outstanding import note_ended, note_write_ended
+from .queues import D, Q, back, front, has_space, mark
+from .store_check import is_of_launch
+
+__all__ = ["check_packet", "is_accepted"]
+
+_NONE, _REMOTE = Action.NONE.value, Action.REMOTE.value
+_COMMUNICATION = Origin.COMMUNICATION.value
+_STORE = PacketKind.STORE.value
+_LATE, _AHEAD = ErrorCode.PACKET_LATE.value, ErrorCode.PACKET_AHEAD.value
+_UNMAPPED, _MISMATCH = ErrorCode.PACKET_UNMAPPED.value, ErrorCode.PACKET_MISMATCH.value
+_FORBIDDEN, _STALE = ErrorCode.PACKET_FORBIDDEN.value, ErrorCode.PACKET_STALE.value
+
+
+@inlined
+def is_accepted(inbound: Record, packet: Record, source: int) -> bool:
+    """Return whether a context accepts packets of this kind from this GPU."""
+    if packet.kind == _STORE:
+        return inbound.stores >> source & 1 != 0
+    of_kind = inbound.ops >> packet.op & inbound.dtypes >> packet.dtype & 1
+    return inbound.updates >> source & of_kind & 1 != 0
+
+
+@inlined
+def _is_stale(own: Record, packet: Record, store: bool) -> bool:
+    """Return whether a packet is of no launch that may still send: for a plain write that is the
+    one that runs or the one before, if that was not aborted."""
+    control = own.control
+    if is_of_launch(control, own.launch, packet.generation):
+        return False
+    former = control.former_valid != 0 and control.former_generation == packet.generation
+    return not (store and former)
+
+
+@inlined
+def _code(
+    own: Record, entry: Record, arrival: Record, action: int, dispatch_index: int, store: bool
+) -> int:
+    """Return the code of a packet's error, or 0."""
+    packet, mapped = arrival.packet, arrival.location.mapped
+    if mapped and arrival.forbidden:
+        return _FORBIDDEN
+    if mapped and _is_stale(own, packet, store):
+        return _STALE
+    if store:
+        return 0 if mapped else _UNMAPPED
+    if action == _NONE or action == _REMOTE:
+        return _UNMAPPED
+    if packet.op != entry.op or packet.dtype != entry.dtype:
+        return _MISMATCH
+    if dispatch_index < own.window.oldest:
+        return _LATE
+    return _AHEAD if dispatch_index >= own.window.credit_limit else 0
+
+
+@inlined
+def _end(channel: Record, owner: int, store: bool, counted: bool) -> None:
+    """Count a dropped packet as done."""
+    if store:
+        note_write_ended(channel, owner, counted)
+    else:
+        note_ended(channel, owner, counted)
+
+
+@inlined
+def check_packet(
+    s: GoldenState, channel: Record, queued: int, heads: int
+) -> tuple[int, int, int, int]:
+    """Move the head of ``inbound`` to ``updates``, or drop it.
+
+    Returns
+    -------
+    popped, pushed : int
+    failure, place : int
+        The error of the packet, and its place; 0 without one.
+    """
+    if not has_space(queued, Q.updates, D.updates):
+        return 0, 0, 0, 0
+    head = channel.inbound[front(heads, Q.inbound)]
+    packet, location = head.packet, head.location
+    dispatch_index = location.dispatch_index
+    owner = natural(location.owner)
+    own = s.contexts[owner]
+    action, command = action_of(s, location)
+    store = packet.kind == _STORE
+    if is_aborted(own, location):
+        _end(channel, owner, store, location.counted)
+        return mark(Q.inbound), 0, 0, 0
+    code = _code(own, s.commands[owner, command], head, action, dispatch_index, store)
+    if code:
+        _end(channel, owner, store, location.counted)
+        failure = error(code, owner, packet.workgroup, packet.wavefront)
+        place = place_of(packet.atom, head.source, channel.number, head.unowned)
+        return mark(Q.inbound), 0, failure, place
+    to = channel.updates[back(queued, heads, Q.updates)]
+    if store:
+        make_write_request(s.config, to, _COMMUNICATION, owner, packet)
+    else:
+        make_update_request(s.config, to, _COMMUNICATION, owner, dispatch_index, packet)
+    return mark(Q.inbound), mark(Q.updates), 0, 0

@@ -1,0 +1,74 @@
+"""Store router: classified stores to the DRAM, to the link, or to the tracker."""
+
+from rtl.interface.encodings import Origin, Target
+from sysmodel.lib.compiled import inlined
+
+from ..index import natural
+from ..payloads import make_marker, make_packet, make_update_request, make_write_request
+from ..records import Record
+from ..state import GoldenState
+from .outstanding import note_ended
+from .queues import D, Q, back, front, has_space, mark
+from .remote_queue import back_of_remote, push_remote
+
+__all__ = ["route_store"]
+
+_COMPUTE = Origin.COMPUTE.value
+_TO_UPDATE, _TO_REMOTE = Target.UPDATE.value, Target.REMOTE.value
+_TO_END_OF_TILE = Target.END_OF_TILE.value
+
+
+@inlined
+def _send_remote(
+    s: GoldenState, number: int, channel: Record, head: Record, owner: int
+) -> tuple[int, int]:
+    """Move a store into its context's queue of remote stores, or drop it for an aborted one."""
+    own, queue = s.contexts[owner], channel.remote_queues[owner]
+    if own.aborted:
+        note_ended(channel, owner, True)
+        return mark(Q.classified), 0
+    behind = back_of_remote(s.config, queue)
+    if behind < 0:
+        return 0, 0
+    command = s.commands[owner, head.command]
+    push_remote(queue)
+    note_ended(channel, owner, True)
+    make_packet(
+        s.config,
+        s.remote[natural(number), owner, natural(behind)],
+        head,
+        command,
+        (head.atom + command.atom_offset) & s.config.atom_mask,
+        own.address_space.remote,
+    )
+    return mark(Q.classified), 0
+
+
+@inlined
+def route_store(
+    s: GoldenState, number: int, channel: Record, queued: int, heads: int
+) -> tuple[int, int]:
+    """Move the head of ``classified`` to ``writes``, to its context's queue of remote stores, or to
+    ``ends``.
+
+    Returns
+    -------
+    popped, pushed : int
+    """
+    head = channel.classified[front(heads, Q.classified)]
+    target, owner = head.target, natural(head.owner)
+    if target == _TO_REMOTE:
+        return _send_remote(s, number, channel, head, owner)
+    if target == _TO_END_OF_TILE:
+        if not has_space(queued, Q.ends, D.ends):
+            return 0, 0
+        make_marker(channel.ends[back(queued, heads, Q.ends)], owner, head)
+        return mark(Q.classified), mark(Q.ends)
+    if not has_space(queued, Q.writes, D.writes):
+        return 0, 0
+    to = channel.writes[back(queued, heads, Q.writes)]
+    if target == _TO_UPDATE:
+        make_update_request(s.config, to, _COMPUTE, owner, head.dispatch_index, head)
+    else:
+        make_write_request(s.config, to, _COMPUTE, 0, head)
+    return mark(Q.classified), mark(Q.writes)

@@ -1,0 +1,1 @@
+"""Context: the blocks of each context, and its external status."""

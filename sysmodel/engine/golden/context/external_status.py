@@ -1,0 +1,66 @@
+"""External status: signals of the downstream GPU and of the dispatcher, for the launch that
+runs."""
+
+from rtl.interface.configuration import GENERATION_BITS
+from sysmodel.engine.ports import J
+from sysmodel.lib.compiled import inlined
+
+from ..records import Record, Words, record
+
+__all__ = ["EXTERNAL_STATUS", "step_external_status", "peer_aborts"]
+
+EXTERNAL_STATUS = record("own_generation downstream dispatched finished peer_aborted peer_reported")
+"""Generation that the ports show; credit limit of the downstream GPU; workgroups that were
+dispatched, and that ended; the downstream GPU aborted the launch, and did so in the last cycle."""
+
+_GENERATIONS = 1 << GENERATION_BITS
+
+
+@inlined
+def peer_aborts(own: Record) -> bool:
+    """Return whether the downstream GPU begins to abort the launch."""
+    return own.peer_aborted and not own.peer_reported
+
+
+@inlined
+def step_external_status(
+    own: Record, generation: int, launches: int, is_open: int, most: int, inputs: Words, at: int
+) -> bool:
+    """Take the inputs of the next cycle.
+
+    Parameters
+    ----------
+    generation : int
+        Generation of the launch.
+    launches, is_open : int
+        A launch begins in this cycle; there was a launch since the last abort.
+    most : int
+        Highest credit limit.
+    at : int
+        Where the context's inputs begin.
+
+    Returns
+    -------
+    bool
+        A register changes.
+    """
+    downstream, aborted = own.downstream, own.peer_aborted
+    dispatched, finished = own.dispatched, own.finished
+    changes = own.own_generation != generation or own.peer_reported != aborted
+    own.own_generation = generation
+    ahead = (inputs[at + J.generation_in] - generation) & _GENERATIONS - 1
+    admitted = inputs[at + J.credit_limit_in]
+    if launches or ahead >= _GENERATIONS // 2 or not admitted:
+        own.downstream = 0
+    elif ahead:
+        # The downstream GPU has begun a later launch, and waits for nothing of this one.
+        own.downstream = most
+    else:
+        own.downstream = admitted
+    own.peer_reported = own.peer_aborted
+    own.peer_aborted = inputs[at + J.aborted_in] != 0 and ahead == 0 and is_open != 0
+    is_kernel = inputs[at + J.kernel_generation] == generation
+    own.dispatched = inputs[at + J.dispatched] if is_kernel else 0
+    own.finished = inputs[at + J.finished] if is_kernel else 0
+    changes = changes or own.downstream != downstream or own.peer_aborted != aborted
+    return changes or own.dispatched != dispatched or own.finished != finished

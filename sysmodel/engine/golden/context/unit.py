@@ -1,0 +1,378 @@
+"""Context unit: connects the blocks of a context, beside the tracker and the channels."""
+
+import numpy as np
+
+from rtl.interface.encodings import ErrorCode
+from rtl.registers.map import CONTEXT as CONTEXT_PAGE
+from sysmodel.engine.ports import CONTEXT_INPUTS, J
+from sysmodel.lib.compiled import inlined
+
+from ..channel.outstanding import has_outstanding
+from ..dma.copies import COPY_QUEUE, copy_valid
+from ..dma.engine import ENGINE, EngineOutputs, engine_is_idle, needs_tables, step_engine
+from ..index import natural
+from ..payloads import ADDRESS_SPACE, INBOUND, LAUNCH
+from ..protected_queue import PROTECTED_QUEUE, is_empty
+from ..records import Record, Words, record
+from ..registers.corrections import note_corrected, note_corrected_next
+from ..registers.errors import error, place_of, set_failure, unit_error
+from ..registers.interrupts import step_context_page
+from ..registers.launch import (
+    ABORT,
+    CONTROL,
+    begin_launch,
+    close_launch,
+    step_launch,
+    take_launch,
+)
+from ..state import GoldenState
+from ..tracker.completions import offered_completion, offers_to, take_completion
+from ..tracker.counts import TRACKER_COUNTS, has_tiles
+from ..trigger.credit_window import WINDOW, WindowInputs, step_credit_window
+from ..trigger.criticality import (
+    CRITICALITY,
+    CriticalityInputs,
+    CriticalityOutputs,
+    only_counts,
+    step_criticality,
+)
+from ..trigger.ready import first_ready, ready_valid, step_ready
+from ..trigger.trigger import (
+    IDLE,
+    TRIGGER,
+    begin_clearing,
+    scrub_rows,
+    step_trigger,
+    trigger_changes,
+)
+from .external_status import EXTERNAL_STATUS, peer_aborts, step_external_status
+from .status import STATUS
+
+__all__ = [
+    "CONTEXT",
+    "begin_context",
+    "end_context",
+    "inputs_are_calm",
+    "own_idle",
+    "own_sent",
+    "step_external",
+    "step_trigger_unit",
+    "step_units",
+    "step_sender",
+    "tables_are_free",
+]
+
+# Signals between the blocks of a context, in one cycle.
+_CYCLE = record(
+    "strobes_on copies_before had_ready launch_ends was_sent works sends ready_pushed "
+    "complete_index own_complete command_issued corrupt outside_failure"
+)
+CONTEXT = record(
+    "aborted ways",
+    [
+        ("inputs_before", np.int64, (CONTEXT_INPUTS,)),
+        ("control", CONTROL),
+        ("launch", LAUNCH),
+        ("programmed", LAUNCH),
+        ("address_space", ADDRESS_SPACE),
+        ("inbound", INBOUND),
+        ("status", STATUS),
+        ("external", EXTERNAL_STATUS),
+        ("tracker", TRACKER_COUNTS),
+        ("trigger", TRIGGER),
+        ("ready", PROTECTED_QUEUE),
+        ("window", WINDOW),
+        ("criticality", CRITICALITY),
+        ("engine", ENGINE),
+        ("copies", COPY_QUEUE),
+        ("cycle", _CYCLE),
+    ],
+)
+"""Context: its configuration, the records of its blocks, and its inputs in the last cycle."""
+
+_PEER_ABORTED, _TIMEOUT = ErrorCode.PEER_ABORTED.value, ErrorCode.TIMEOUT.value
+
+
+@inlined
+def tables_are_free(s: GoldenState, context: int) -> bool:
+    """Return whether nothing is left that needs the tables of the last launch."""
+    own = s.contexts[context]
+    if has_tiles(own.tracker) or own.cycle.had_ready or own.trigger.state != IDLE:
+        return False
+    if needs_tables(own.engine) or own.external.finished < own.launch.workgroups:
+        return False
+    for number in range(s.config.channels):
+        if has_outstanding(s.channels[natural(number)], context):
+            return False
+    return True
+
+
+@inlined
+def begin_context(
+    s: GoldenState, context: int, strobes: int, clearing: int
+) -> tuple[bool, bool, bool, bool]:
+    """Move the launch control on by one cycle, and note the context's state at the cycle's start.
+
+    Parameters
+    ----------
+    strobes : int
+        Strobes of CONTROL in this cycle.
+    clearing : int
+        A bit for each context whose tiles or counts are being cleared.
+
+    Returns
+    -------
+    takes : bool
+        A launch that waits begins in the next cycle.
+    busy, pending, aborted : bool
+        At the cycle's start a launch ran or waited, or an abort was not over; a launch waited; the
+        context was aborted.
+    """
+    own = s.contexts[context]
+    cycle, control, is_clearing = own.cycle, own.control, clearing >> context & 1 != 0
+    cycle.strobes_on = strobes
+    own.aborted = control.aborting
+    cycle.copies_before = own.copies.copies_level
+    cycle.had_ready = not is_empty(own.ready)
+    aborts = strobes & ABORT != 0
+    pending = control.pending != 0
+    busy = control.running | control.pending | control.aborting | aborts != 0
+    done = control.launches_done
+    tables_free = pending and not control.running and tables_are_free(s, context)
+    takes = step_launch(
+        control, aborts, own.window.done != 0, tables_free, own.status.drained != 0, is_clearing
+    )
+    cycle.launch_ends = control.launches_done != done
+    cycle.was_sent = own.status.dma_done
+    has_command = ready_valid(own.ready) or copy_valid(own.copies)
+    cycle.sends = has_command or not engine_is_idle(own.engine)
+    works = cycle.sends | cycle.had_ready | is_clearing
+    cycle.works = works or own.trigger.state != IDLE or has_tiles(own.tracker)
+    cycle.complete_index = -1
+    cycle.own_complete = cycle.ready_pushed = cycle.corrupt = 0
+    return takes, busy, pending, own.aborted | aborts != 0
+
+
+@inlined
+def step_trigger_unit(s: GoldenState, context: int) -> tuple[bool, bool]:
+    """Move the trigger unit on by one cycle, with the completion that the tracker offers.
+
+    Returns
+    -------
+    active : bool
+        A register of the unit may change.
+    taken : bool
+        The completion leaves the tracker.
+    """
+    own = s.contexts[context]
+    cycle, state = own.cycle, own.trigger.state
+    offered = offers_to(s, context)
+    takes, active = False, trigger_changes(own.trigger)
+    if active or offered:
+        is_new = offered and not own.aborted
+        out = step_trigger(s, context, is_new, offered_completion(s))
+        cycle.ready_pushed, cycle.complete_index = out.pushed, out.complete
+        cycle.own_complete, cycle.corrupt = out.own, out.failure
+        if out.corrected:
+            note_corrected(s.gpu.corrections, True)
+        if out.corrected_next:
+            note_corrected_next(s.gpu.corrections, True)
+        takes = out.taken
+    if s.gpu.scrubber.scrubbing:
+        scrub_rows(s, context, state, takes)
+    taken = takes or (offered and own.aborted != 0)
+    if taken:
+        take_completion(s)
+    return active or takes, taken
+
+
+@inlined
+def step_sender(s: GoldenState, context: int) -> tuple[bool, EngineOutputs]:
+    """Move the DMA engine and the queue of ready commands on by one cycle.
+
+    Returns
+    -------
+    active : bool
+        A register of the queue, or of the trigger unit, which clears its memories, may change.
+    engine : EngineOutputs
+    """
+    own = s.contexts[context]
+    cycle = own.cycle
+    active = cycle.strobes_on & ABORT != 0
+    if active:
+        begin_clearing(own.trigger)
+    valid, ready = ready_valid(own.ready), first_ready(s, context)
+    engine = step_engine(s, context, valid, ready, own.external.downstream)
+    cycle.command_issued, cycle.outside_failure = engine.issued, engine.failure
+    if cycle.ready_pushed or cycle.had_ready:
+        out = step_ready(s, context, cycle.ready_pushed != 0, engine.popped)
+        active = active or out.active
+        if out.corrected:
+            note_corrected(s.gpu.corrections, True)
+        if cycle.corrupt == 0:
+            cycle.corrupt = out.failure
+    return active, engine
+
+
+@inlined
+def _unit_failure(
+    s: GoldenState, context: int, expired: bool, oldest: int
+) -> tuple[bool, int, int]:
+    """Select the first error of the context's units.
+
+    Returns
+    -------
+    any_failure : bool
+    failure, place : int
+    """
+    own = s.contexts[context]
+    cycle, aborted = own.cycle, peer_aborts(own.external)
+    any_failure = cycle.corrupt != 0 or expired or cycle.outside_failure != 0 or aborted
+    failure, place = 0, 0
+    if cycle.corrupt:
+        failure = cycle.corrupt
+    elif expired:
+        failure = error(_TIMEOUT, context, min(oldest, s.config.dispatch_index_mask), 0)
+    elif cycle.outside_failure:
+        failure = cycle.outside_failure
+        place = place_of(own.engine.walk.outside_atom, 0, 0, False)
+    elif aborted:
+        failure = error(_PEER_ABORTED, context, 0, 0)
+    return any_failure, failure, place
+
+
+@inlined
+def step_units(
+    s: GoldenState, context: int, sends: bool, tick: bool
+) -> tuple[CriticalityOutputs, bool, bool]:
+    """Move the criticality unit, the credit window and the error log on by one cycle.
+
+    Parameters
+    ----------
+    sends : bool
+        The link takes a packet of the context.
+    tick : bool
+        Pulse of the timebase.
+
+    Returns
+    -------
+    criticality : CriticalityOutputs
+    active : bool
+        A register of the credit window may change.
+    any_failure : bool
+        A unit reports an error.
+    """
+    own = s.contexts[context]
+    cycle, external = own.cycle, own.external
+    launch, issued, aborted = own.control.launches != 0, cycle.command_issued != 0, own.aborted != 0
+    oldest = own.window.oldest
+    criticality = step_criticality(
+        s.config,
+        own.criticality,
+        own.launch,
+        own.window,
+        CriticalityInputs(external.dispatched, external.finished, issued, launch, tick, aborted),
+    )
+    window = step_credit_window(
+        s.config,
+        own.window,
+        s.complete[context],
+        own.launch,
+        WindowInputs(
+            external.downstream,
+            cycle.complete_index,
+            cycle.own_complete != 0,
+            issued,
+            launch,
+            not own.status.idle and not sends,
+            tick,
+            aborted,
+        ),
+    )
+    any_failure, failure, place = _unit_failure(s, context, window.expired, oldest)
+    log = s.logs[CONTEXT_PAGE + context]
+    failure, place = unit_error(log, failure, place)
+    step_context_page(
+        s,
+        context,
+        cycle.strobes_on,
+        own.status.idle != 0,
+        cycle.was_sent != 0,
+        cycle.launch_ends != 0,
+        cycle.copies_before,
+    )
+    set_failure(log, failure, place)
+    return criticality, window.active, any_failure
+
+
+@inlined
+def step_external(s: GoldenState, context: int, inputs: Words, k: int) -> bool:
+    """Take the context's inputs; return whether a register of the external status changes.
+
+    Parameters
+    ----------
+    k : int
+        Where the GPU's inputs begin.
+    """
+    own, at = s.contexts[context], k + natural(context * CONTEXT_INPUTS)
+    control = own.control
+    changes = step_external_status(
+        own.external,
+        own.launch.generation,
+        control.launches,
+        control.open,
+        s.config.credit_limit_mask,
+        inputs,
+        at,
+    )
+    for word in range(CONTEXT_INPUTS):
+        own.inputs_before[word] = inputs[at + J[0] + word]
+    return changes
+
+
+@inlined
+def end_context(s: GoldenState, context: int, takes: bool) -> None:
+    """Begin a launch, or forget the launches before an abort, at the end of a cycle.
+
+    Parameters
+    ----------
+    takes : bool
+        A launch that waits begins in the next cycle.
+    """
+    own = s.contexts[context]
+    begin_launch(own.control, takes)
+    if own.cycle.strobes_on & ABORT:
+        close_launch(own.control)
+    if takes:
+        take_launch(s, context)
+
+
+@inlined
+def own_idle(own: Record) -> bool:
+    """Return whether neither the context's blocks nor the tracker have anything of it."""
+    return not own.cycle.works
+
+
+@inlined
+def own_sent(own: Record) -> bool:
+    """Return whether the context's DMA engine has no work."""
+    return not own.cycle.sends
+
+
+@inlined
+def inputs_are_calm(s: GoldenState, inputs: Words, k: int) -> bool:
+    """Return whether the contexts' inputs did not change, and outstanding comparisons only count.
+
+    Parameters
+    ----------
+    k : int
+        Where the GPU's inputs begin.
+    """
+    changes = 0
+    for context in range(s.config.contexts):
+        own, at = s.contexts[context], k + natural(context * CONTEXT_INPUTS) + J[0]
+        for word in range(CONTEXT_INPUTS):
+            changes |= inputs[at + word] ^ own.inputs_before[word]
+        if not only_counts(own.criticality):
+            return False
+    return changes == 0

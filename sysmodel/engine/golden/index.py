@@ -1,0 +1,21 @@
+"""Index arithmetic: indices into arrays, and the choice between two requests by turns."""
+
+from sysmodel.lib.compiled import inlined
+
+__all__ = ["natural", "pick"]
+
+
+@inlined
+def natural(index: int) -> int:
+    """Return an index that is known not to be negative; Numba tests other ones at each access."""
+    return index & 0x7FFFFFFF
+
+
+@inlined
+def pick(a: bool, b: bool, last: int) -> int:
+    """Round robin of two requests: 0 for the first, 1 for the second, -1 if neither is valid."""
+    if a and b:
+        return 1 - last
+    if a:
+        return 0
+    return 1 if b else -1

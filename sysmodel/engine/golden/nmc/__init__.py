@@ -1,0 +1,1 @@
+"""Near-memory compute: the arithmetic of op-and-store, and the unit's pipeline."""

@@ -1,0 +1,528 @@
+"""Payloads: the records that blocks pass to each other, and the functions that make them.
+
+The fields of a record are those of the hardware's layout of the same name.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from amaranth.lib import data
+
+from rtl.interface import configuration, layouts
+from rtl.interface.encodings import Access, Datatype, Operation
+from rtl.parameters import T3Parameters
+from sysmodel.lib.compiled import inlined
+
+from .records import Record, Words, copy_record, fields_of, record
+
+__all__ = [
+    "ADDRESS_SPACE",
+    "ARBITER",
+    "CANDIDATE",
+    "CLASSIFIED",
+    "COMMAND",
+    "COMPLETION",
+    "COPY",
+    "DATA_WORDS",
+    "DRAM_REQUEST",
+    "INBOUND",
+    "ISSUE_ACK",
+    "LAUNCH",
+    "LINK_PACKET",
+    "LOCATED_PACKET",
+    "LOCATED_STORE",
+    "LOCATION",
+    "NMC_RESULT",
+    "PACKET",
+    "RANGE",
+    "READ",
+    "READY",
+    "REGION",
+    "SEGMENT",
+    "STORE",
+    "TILE",
+    "UPDATES",
+    "add_update",
+    "address_link_packet",
+    "assign_epoch",
+    "assign_run",
+    "assign_workgroup",
+    "disable_entry",
+    "load_data",
+    "make_address_space",
+    "make_candidate",
+    "make_classified",
+    "make_command",
+    "make_completion",
+    "make_copy",
+    "make_issue_ack",
+    "make_launch",
+    "make_location",
+    "make_marker",
+    "make_packet",
+    "make_range",
+    "make_read",
+    "make_read_request",
+    "make_ready",
+    "make_region",
+    "make_segment",
+    "make_segment_packet",
+    "make_segment_template",
+    "make_tile",
+    "make_update_request",
+    "make_updates",
+    "make_write_request",
+    "note_sender",
+]
+
+
+def _record(layout: Callable[[T3Parameters], data.StructLayout]) -> np.dtype[Any]:
+    return record(fields_of(layout(T3Parameters(contexts=1, with_data=True))))
+
+
+READ = _record(layouts.ReadRequest)
+STORE = _record(layouts.StoreRequest)
+LOCATION = _record(layouts.Location)
+CLASSIFIED = _record(layouts.Classified)
+PACKET = _record(layouts.Packet)
+DRAM_REQUEST = _record(layouts.DramRequest)
+ISSUE_ACK = _record(layouts.IssueAck)
+UPDATES = _record(layouts.TileUpdates)
+TILE = _record(layouts.TrackerInput)
+COMPLETION = _record(layouts.Completion)
+READY = _record(layouts.ReadyCommand)
+COPY = _record(layouts.Copy)
+SEGMENT = _record(layouts.Segment)
+NMC_RESULT = _record(layouts.NmcResult)
+REGION = _record(configuration.RegionEntry)
+RANGE = _record(configuration.RangeEntry)
+COMMAND = _record(configuration.CommandEntry)
+LAUNCH = _record(configuration.LaunchConfiguration)
+ADDRESS_SPACE = _record(configuration.AddressSpace)
+INBOUND = _record(lambda p: configuration.Inbound())
+ARBITER = _record(configuration.ArbiterConfiguration)
+DATA_WORDS: int = PACKET["data"].shape[0]
+
+LOCATED_STORE = record([("store", STORE), ("location", LOCATION)])
+"""A store with the result of the address map's first step."""
+LOCATED_PACKET = record([("packet", PACKET), ("location", LOCATION)], "source forbidden unowned")
+"""A packet with the result of the address map's first step, and the number of its sender."""
+CANDIDATE = record([("tile", TILE)], "bank")
+"""An event of a tile with the number of its tracker bank."""
+LINK_PACKET = record([("packet", PACKET)], "owner source")
+"""A packet for the link, with its context and the number of this GPU."""
+
+_READ, _WRITE, _UPDATE = Access.READ.value, Access.WRITE.value, Access.UPDATE.value
+_SUM, _FP16 = Operation.SUM.value, Datatype.FP16.value
+
+
+@inlined
+def _copy_data(config: Record, to: Record, source: Record) -> None:
+    """Copy an atom's data between records of different kinds, if the hardware has data."""
+    if config.with_data:
+        for word in range(DATA_WORDS):
+            to.data[word] = source.data[word]
+
+
+@inlined
+def load_data(config: Record, to: Record, words: Words, at: int) -> None:
+    """Load an atom's data from words of an array, if the hardware has data."""
+    if config.with_data:
+        for word in range(DATA_WORDS):
+            to.data[word] = words[at + word]
+
+
+@inlined
+def make_read(to: Record, atom: int, tag: int) -> None:
+    """Make a read of one atom."""
+    to.atom = atom
+    to.tag = tag
+
+
+@inlined
+def make_location(
+    to: Record,
+    owner: int,
+    mapped: bool,
+    counted: bool,
+    region: int,
+    dispatch_index: int,
+) -> None:
+    """Make a location; a negative dispatch index makes it invalid."""
+    to.owner = owner
+    to.mapped = mapped
+    to.counted = counted
+    to.region = region
+    to.valid = dispatch_index >= 0
+    to.dispatch_index = dispatch_index
+
+
+@inlined
+def make_classified(
+    config: Record,
+    to: Record,
+    store: Record,
+    target: int,
+    owner: int,
+    dispatch_index: int,
+    command: int,
+    entry: Record,
+) -> None:
+    """Make a classified store; ``command`` is the number of the table's ``entry``."""
+    to.target = target
+    to.owner = owner
+    to.atom = store.atom
+    to.generation = store.generation
+    to.workgroup = store.workgroup
+    to.dispatch_index = dispatch_index
+    to.wavefront = store.wavefront
+    to.tile_atoms = store.tile_atoms
+    to.outer_edge = store.outer_edge
+    to.inner_edge = store.inner_edge
+    to.command = command
+    to.op = entry.op
+    to.dtype = entry.dtype
+    _copy_data(config, to, store)
+
+
+@inlined
+def note_sender(arrival: Record, source: int, unowned: bool, forbidden: bool) -> None:
+    """Note the sender of a packet, and whether a context owns and takes the packet."""
+    arrival.source = source
+    arrival.unowned = unowned
+    arrival.forbidden = forbidden
+
+
+@inlined
+def make_packet(
+    config: Record, to: Record, store: Record, command: Record, atom: int, context: int
+) -> None:
+    """Make the packet of a classified store, to an atom of the receiver's address space."""
+    to.kind = command.kind
+    to.atom = atom
+    to.context = context
+    to.generation = store.generation
+    to.workgroup = store.workgroup
+    to.wavefront = store.wavefront
+    to.op = store.op
+    to.dtype = store.dtype
+    _copy_data(config, to, store)
+
+
+@inlined
+def make_segment_packet(to: Record, segment: Record, atom: int, wavefront: int) -> None:
+    """Make the packet of an atom of a segment; its data come later."""
+    to.kind = segment.kind
+    to.atom = atom
+    to.context = segment.context
+    to.generation = segment.generation
+    to.workgroup = segment.workgroup
+    to.wavefront = wavefront
+    to.op = segment.op
+    to.dtype = segment.dtype
+
+
+@inlined
+def address_link_packet(to: Record, packet: Record, owner: int, source: int) -> None:
+    """Make a packet for the link."""
+    copy_record(to.packet, packet)
+    to.owner = owner
+    to.source = source
+
+
+@inlined
+def make_read_request(to: Record, origin: int, atom: int, tag: int, owner: int) -> None:
+    """Make the DRAM request of a read."""
+    to.access = _READ
+    to.origin = origin
+    to.atom = atom
+    to.tag = tag
+    to.owner = owner
+    to.dispatch_index = 0
+    to.wavefront = 0
+    to.op = _SUM
+    to.dtype = _FP16
+    for word in range(DATA_WORDS):
+        to.data[word] = 0
+
+
+@inlined
+def make_write_request(config: Record, to: Record, origin: int, owner: int, source: Record) -> None:
+    """Make the DRAM request of a plain write."""
+    to.access = _WRITE
+    to.origin = origin
+    to.atom = source.atom
+    to.tag = 0
+    to.owner = owner
+    to.dispatch_index = 0
+    to.wavefront = 0
+    to.op = _SUM
+    to.dtype = _FP16
+    _copy_data(config, to, source)
+
+
+@inlined
+def make_update_request(
+    config: Record, to: Record, origin: int, owner: int, dispatch_index: int, source: Record
+) -> None:
+    """Make the DRAM request of an update."""
+    to.access = _UPDATE
+    to.origin = origin
+    to.atom = source.atom
+    to.tag = 0
+    to.owner = owner
+    to.dispatch_index = dispatch_index
+    to.wavefront = source.wavefront
+    to.op = source.op
+    to.dtype = source.dtype
+    _copy_data(config, to, source)
+
+
+@inlined
+def make_issue_ack(to: Record, atom: int, owner: int, dispatch_index: int, wavefront: int) -> None:
+    """Make an issue acknowledgement of an update."""
+    to.atom = atom
+    to.owner = owner
+    to.dispatch_index = dispatch_index
+    to.wavefront = wavefront
+
+
+@inlined
+def make_updates(to: Record, atom: int, owner: int, dispatch_index: int, wavefront: int) -> None:
+    """Make an event of one update of a tile."""
+    to.atom = atom
+    to.owner = owner
+    to.dispatch_index = dispatch_index
+    to.wavefront = wavefront
+    to.count = 1
+
+
+@inlined
+def add_update(event: Record, atom: int) -> None:
+    """Add one more update to an event of its tile."""
+    event.count += 1
+    event.atom = min(event.atom, atom)
+
+
+@inlined
+def make_marker(to: Record, owner: int, store: Record) -> None:
+    """Make the tracker's event of an end-of-tile marker."""
+    to.end = 1
+    to.owner = owner
+    to.dispatch_index = store.dispatch_index
+    to.wavefront = store.wavefront
+    to.atom = 0
+    to.count = 0
+    to.tile_atoms = store.tile_atoms
+    to.outer_edge = store.outer_edge
+    to.inner_edge = store.inner_edge
+
+
+@inlined
+def make_tile(to: Record, updates: Record) -> None:
+    """Make the tracker's event of issued updates."""
+    to.end = 0
+    to.owner = updates.owner
+    to.dispatch_index = updates.dispatch_index
+    to.wavefront = updates.wavefront
+    to.atom = updates.atom
+    to.count = updates.count
+    to.tile_atoms = 0
+    to.outer_edge = 0
+    to.inner_edge = 0
+
+
+@inlined
+def make_completion(to: Record, tile: Record, start: int, outer_edge: int, inner_edge: int) -> None:
+    """Make the completion of a tile."""
+    to.owner = tile.owner
+    to.dispatch_index = tile.dispatch_index
+    to.wavefront = tile.wavefront
+    to.start = start
+    to.outer_edge = outer_edge
+    to.inner_edge = inner_edge
+
+
+@inlined
+def make_ready(
+    to: Record,
+    command: int,
+    dispatch_index: int,
+    wavefront: int,
+    start: int,
+    outer_edge: int,
+    inner_edge: int,
+    last: int,
+) -> None:
+    """Make a ready command."""
+    to.command = command
+    to.dispatch_index = dispatch_index
+    to.wavefront = wavefront
+    to.start = start
+    to.outer_edge = outer_edge
+    to.inner_edge = inner_edge
+    to.last = last
+
+
+@inlined
+def make_candidate(to: Record, bank: int) -> None:
+    """Set the tracker bank of a candidate, whose tile is already there."""
+    to.bank = bank
+
+
+@inlined
+def make_copy(to: Record, command: Record, region: Record, start: int) -> None:
+    """Make a copy of a command and its region as they are programmed now."""
+    copy_record(to.command, command)
+    copy_record(to.region, region)
+    to.start = start
+
+
+@inlined
+def make_segment_template(
+    to: Record, command: Record, context: int, generation: int, run_log2: int
+) -> None:
+    """Make the segment of a command, without its workgroup and its place."""
+    to.wave_inner_log2 = run_log2
+    to.workgroup = 0
+    to.context = context
+    to.generation = generation
+    to.kind = command.kind
+    to.op = command.op
+    to.dtype = command.dtype
+    to.atom_offset = command.atom_offset
+
+
+@inlined
+def assign_workgroup(to: Record, workgroup: int) -> None:
+    """Set the workgroup of a command's segments."""
+    to.workgroup = workgroup
+
+
+@inlined
+def assign_run(to: Record, run_log2: int) -> None:
+    """Set the length of a wavefront's run in a command's segments."""
+    to.wave_inner_log2 = run_log2
+
+
+@inlined
+def make_segment(
+    to: Record, template: Record, atom: int, length: int, offset: int, wavefront: int
+) -> None:
+    """Make a segment of a command."""
+    copy_record(to, template)
+    to.atom = atom
+    to.length = length
+    to.offset = offset
+    to.wavefront = wavefront
+
+
+@inlined
+def make_region(to: Record, enable: int, base: int, limit: int) -> None:
+    """Make an entry of the table of regions."""
+    to.enable = enable
+    to.base = base
+    to.limit = limit
+
+
+@inlined
+def make_range(
+    to: Record, enable: int, region: int, first: int, last: int, action: int, command: int
+) -> None:
+    """Make an entry of the table of ranges."""
+    to.enable = enable
+    to.region = region
+    to.first = first
+    to.last = last
+    to.action = action
+    to.command = command
+
+
+@inlined
+def disable_entry(to: Record) -> None:
+    """Disable an entry of a table."""
+    to.enable = 0
+
+
+@inlined
+def make_command(
+    to: Record,
+    kind: int,
+    op: int,
+    dtype: int,
+    atom_offset: int,
+    granularity: int,
+    group_log2: int,
+    outer_extent: int,
+    outer_extent_edge: int,
+    inner_extent: int,
+    inner_extent_edge: int,
+    stride: int,
+    region: int,
+    wave_outer_extent: int,
+    wave_inner_log2: int,
+    waves_inner_log2: int,
+    waves: tuple[int, int, int, int],
+) -> None:
+    """Make an entry of the table of commands."""
+    to.kind = kind
+    to.op = op
+    to.dtype = dtype
+    to.atom_offset = atom_offset
+    to.granularity = granularity
+    to.group_log2 = group_log2
+    to.outer_extent = outer_extent
+    to.outer_extent_edge = outer_extent_edge
+    to.inner_extent = inner_extent
+    to.inner_extent_edge = inner_extent_edge
+    to.stride = stride
+    to.region = region
+    to.wave_outer_extent = wave_outer_extent
+    to.wave_inner_log2 = wave_inner_log2
+    to.waves_inner_log2 = waves_inner_log2
+    to.waves[0] = waves[0]
+    to.waves[1] = waves[1]
+    to.waves[2] = waves[2]
+    to.waves[3] = waves[3]
+
+
+@inlined
+def make_launch(
+    to: Record,
+    first_workgroup: int,
+    workgroups: int,
+    tracked_first: int,
+    tracked_end: int,
+    shift: int,
+    credit_window: int,
+    command_window: int,
+    updates_per_atom: int,
+    timeout: int,
+    generation: int,
+) -> None:
+    """Make the configuration of a launch, without its epoch."""
+    to.first_workgroup = first_workgroup
+    to.workgroups = workgroups
+    to.tracked_first = tracked_first
+    to.tracked_end = tracked_end
+    to.shift = shift
+    to.credit_window = credit_window
+    to.command_window = command_window
+    to.updates_per_atom = updates_per_atom
+    to.timeout = timeout
+    to.generation = generation
+
+
+@inlined
+def assign_epoch(to: Record, epoch: int) -> None:
+    """Set the epoch of a launch, or of an NMC result."""
+    to.epoch = epoch
+
+
+@inlined
+def make_address_space(to: Record, enable: int, local: int, remote: int) -> None:
+    """Make the configuration of an address space."""
+    to.enable = enable
+    to.local = local
+    to.remote = remote

@@ -1,0 +1,63 @@
+"""Launch check: whether a launch may begin as the registers and the tables are."""
+
+from rtl.interface.encodings import Action, ConfigurationError, Granularity
+from sysmodel.lib.compiled import compiled
+
+from ..state import GoldenState
+from .launch import EPOCHS, next_epoch
+
+__all__ = ["check_launch", "launch_needs"]
+
+_IN_USE = ConfigurationError.IN_USE.value
+_LAUNCH_RANGE = ConfigurationError.LAUNCH_RANGE.value
+_WINDOW = ConfigurationError.WINDOW.value
+_EPOCH = ConfigurationError.EPOCH.value
+_DMA, _WAVEFRONT = Action.DMA.value, Granularity.WAVEFRONT.value
+
+
+@compiled
+def launch_needs(s: GoldenState, context: int) -> tuple[int, int]:
+    """Return the commands of a workgroup, and the other members of a group, that a launch needs
+    space for: the most of all ranges."""
+    commands, others = 1, 0
+    for number in range(s.config.ranges):
+        entry = s.programmed_ranges[context, number]
+        if entry.enable and entry.action == _DMA:
+            command = s.programmed_commands[context, entry.command]
+            if command.granularity == _WAVEFRONT:
+                for edge in range(4):
+                    commands = max(commands, command.waves[edge])
+            else:
+                others = max(others, (1 << command.group_log2) - 1)
+    return commands, others
+
+
+@compiled
+def check_launch(s: GoldenState, context: int, busy: bool) -> int:
+    """Check a launch; return the configuration error.
+
+    Parameters
+    ----------
+    busy : bool
+        A launch waits, or the context is aborted.
+    """
+    config, launch = s.config, s.contexts[context].programmed
+    if busy:
+        return _IN_USE
+    without_kernel = launch.workgroups == 0 and launch.first_workgroup == 0
+    if (
+        launch.workgroups > config.dispatch_index_mask + 1
+        or (launch.first_workgroup >= launch.workgroups and not without_kernel)
+        or launch.tracked_first > launch.tracked_end
+        or launch.tracked_end > launch.workgroups
+        or launch.updates_per_atom == 0
+    ):
+        return _LAUNCH_RANGE
+    commands, others = launch_needs(s, context)
+    if launch.credit_window == 0 or launch.credit_window + others > config.credit_window_slots:
+        return _WINDOW
+    if launch.command_window == 0 or launch.command_window * commands > config.depth:
+        return _WINDOW
+    if next_epoch(s.registers) >= EPOCHS:
+        return _EPOCH
+    return 0

@@ -1,0 +1,105 @@
+"""Reads of the register port: addresses, and the data of each register."""
+
+from rtl.registers.map import CONTEXT, GLOBAL, PAGE_BITS
+from sysmodel.lib.compiled import compiled, inlined
+
+from ..records import Record
+from ..state import GoldenState
+from .errors import PLACE_ATOM, oldest_error, oldest_place
+from .words import REGISTERS, F, R, put_field
+
+__all__ = ["OKAY", "REJECT", "page_of", "read_register", "word_of"]
+
+OKAY, REJECT = 0, 2
+"""Responses of the bus."""
+
+
+@inlined
+def page_of(config: Record, address: int) -> int:
+    """Return the page of an address, or -1: 0 for the GPU's, and from 1 on those of contexts."""
+    page = address >> PAGE_BITS
+    word = (address & ((1 << PAGE_BITS) - 1)) >> 2
+    return -1 if address & 3 or page > config.contexts or word >= REGISTERS else page
+
+
+@inlined
+def word_of(address: int) -> int:
+    """Return the word of an address in its page."""
+    return (address & ((1 << PAGE_BITS) - 1)) >> 2
+
+
+@compiled
+def _read_error(config: Record, log: Record, word: int, is_context: bool) -> tuple[bool, int]:
+    """Read a register of an error log; return whether the register is one, and its data."""
+    failure, place = oldest_error(log), oldest_place(log)
+    if word == (R.ERROR if is_context else R.GPU_ERROR):
+        return True, (
+            put_field(F.ERROR_code, failure & 255)
+            | put_field(F.ERROR_wavefront, (failure >> 8) & 0xFFFF)
+            | put_field(F.ERROR_dispatch_index, failure >> 24)
+        )
+    if word == (R.ERROR_LOCATION if is_context else R.GPU_ERROR_LOCATION):
+        return True, (
+            put_field(F.ERROR_LOCATION_channel, place >> 53)
+            | put_field(F.ERROR_LOCATION_source, place >> 48)
+            | put_field(F.ERROR_LOCATION_errors, log.log_level)
+        )
+    address = (place & PLACE_ATOM) << config.atom_shift
+    if word == (R.ERROR_ADDRESS_LO if is_context else R.GPU_ERROR_ADDRESS_LO):
+        return True, address & 0xFFFFFFFF
+    if word == (R.ERROR_ADDRESS_HI if is_context else R.GPU_ERROR_ADDRESS_HI):
+        return True, address >> 32
+    if word == (R.ERRORS if is_context else R.GPU_ERRORS):
+        return True, log.total
+    return False, 0
+
+
+@compiled
+def _read_status(own: Record, log: Record, word: int) -> tuple[bool, int]:
+    """Read a status register of a context; return whether the register is one, and its data."""
+    control = own.control
+    if word == R.STATUS:
+        return True, (
+            put_field(F.STATUS_done, own.window.done)
+            | put_field(F.STATUS_idle, own.status.idle)
+            | put_field(F.STATUS_error, log.log_level != 0)
+            | put_field(F.STATUS_aborting, control.aborting)
+            | put_field(F.STATUS_pending, control.pending)
+            | put_field(F.STATUS_configuration_error, control.configuration_error)
+        )
+    if word == R.TILES:
+        return True, own.trigger.tiles
+    if word == R.LAUNCHES:
+        begun = put_field(F.LAUNCHES_begun, control.launches_begun)
+        return True, begun | put_field(F.LAUNCHES_done, control.launches_done)
+    if word == R.OLDEST:
+        return True, put_field(F.OLDEST_dispatch_index, own.window.oldest)
+    if word == R.CREDIT_LIMIT:
+        return True, put_field(F.CREDIT_LIMIT_dispatch_index, own.window.credit_limit)
+    return False, 0
+
+
+@compiled
+def read_register(s: GoldenState, address: int) -> tuple[int, int]:
+    """Read the register of an address.
+
+    Returns
+    -------
+    data, resp : int
+    """
+    page, word = page_of(s.config, address), word_of(address)
+    if page < 0 or not s.registers[page, word].known:
+        return 0, REJECT
+    registers, log = s.registers[page], s.logs[page]
+    known, data = _read_error(s.config, log, word, page != GLOBAL)
+    if known:
+        return data, OKAY
+    if page == GLOBAL:
+        if word == R.INJECT:
+            armed = put_field(F.INJECT_armed, s.gpu.injection.armed_shown)
+            return registers[word].contents | armed, OKAY
+    else:
+        known, data = _read_status(s.contexts[page - CONTEXT], log, word)
+        if known:
+            return data, OKAY
+    return registers[word].contents & registers[word].readable, OKAY

@@ -1,0 +1,190 @@
+"""Tables of a context: commits of staged entries with their checks, and copies."""
+
+import numpy as np
+
+from rtl.interface.encodings import ConfigurationError
+from rtl.registers.map import CONTEXT
+from sysmodel.lib.compiled import compiled
+
+from ..dma.copies import MOST_COPIES, push_copy
+from ..payloads import disable_entry, make_command, make_range, make_region
+from ..records import Record, Records
+from ..state import GoldenState
+from .words import F, Field, get_field
+
+__all__ = ["commit_command", "commit_range", "commit_region", "start_copy"]
+
+_UNKNOWN_INDEX = ConfigurationError.UNKNOWN_INDEX.value
+_MISALIGNED = ConfigurationError.MISALIGNED.value
+_ADDRESS_OUT_OF_RANGE = ConfigurationError.ADDRESS_OUT_OF_RANGE.value
+_EMPTY = ConfigurationError.EMPTY.value
+_OVERLAP = ConfigurationError.OVERLAP.value
+_REGION_DISABLED = ConfigurationError.REGION_DISABLED.value
+_REGION_IN_USE = ConfigurationError.REGION_IN_USE.value
+_QUEUE_FULL = ConfigurationError.QUEUE_FULL.value
+_IN_USE = ConfigurationError.IN_USE.value
+
+
+@compiled
+def _bytes(registers: Records, low: Field, high: Field) -> int:
+    """Return a 64-bit byte count from its two registers."""
+    return get_field(registers, low) | get_field(registers, high) << 32
+
+
+@compiled
+def _misaligned(config: Record, value: int) -> bool:
+    return value & ((1 << config.atom_shift) - 1) != 0
+
+
+@compiled
+def _outside(config: Record, value: int) -> bool:
+    """Return whether an aligned byte address is beyond the last atom."""
+    return np.uint64(value) > np.uint64(config.atom_mask << config.atom_shift)
+
+
+@compiled
+def _atoms(config: Record, value: int) -> int:
+    return (value >> config.atom_shift) & config.atom_mask
+
+
+@compiled
+def commit_region(s: GoldenState, context: int, index: int, enable: int, locked: bool) -> int:
+    """Check the staged region and write it; return the configuration error.
+
+    Parameters
+    ----------
+    index, enable : int
+        Number of the entry, and whether the entry is enabled.
+    locked : bool
+        A launch waits.
+    """
+    config, registers = s.config, s.registers[CONTEXT + context]
+    if index >= config.regions:
+        return _UNKNOWN_INDEX
+    if locked:
+        return _IN_USE
+    entry = s.programmed_regions[context, index]
+    if not enable:
+        for number in range(config.ranges):
+            one = s.programmed_ranges[context, number]
+            if one.enable and one.region == index:
+                return _REGION_IN_USE
+        disable_entry(entry)
+        return 0
+    base = _bytes(registers, F.REGION_BASE_LO_bytes, F.REGION_BASE_HI_bytes)
+    limit = _bytes(registers, F.REGION_LIMIT_LO_bytes, F.REGION_LIMIT_HI_bytes)
+    if _misaligned(config, base) or _misaligned(config, limit):
+        return _MISALIGNED
+    if _outside(config, base) or _outside(config, limit):
+        return _ADDRESS_OUT_OF_RANGE
+    if np.uint64(limit) <= np.uint64(base):
+        return _EMPTY
+    base, limit = _atoms(config, base), _atoms(config, limit)
+    for other in range(config.regions):
+        region = s.programmed_regions[context, other]
+        if other != index and region.enable and base < region.limit and region.base < limit:
+            return _OVERLAP
+    make_region(entry, 1, base, limit)
+    return 0
+
+
+@compiled
+def commit_range(s: GoldenState, context: int, index: int, enable: int, locked: bool) -> int:
+    """Check the staged range and write it, with the parameters of :func:`commit_region`."""
+    config, registers = s.config, s.registers[CONTEXT + context]
+    region = get_field(registers, F.RANGE_ACTION_region)
+    command = get_field(registers, F.RANGE_ACTION_command)
+    if index >= config.ranges or region >= config.regions or command >= config.commands:
+        return _UNKNOWN_INDEX
+    if locked:
+        return _IN_USE
+    entry = s.programmed_ranges[context, index]
+    if not enable:
+        disable_entry(entry)
+        return 0
+    first = get_field(registers, F.RANGE_DISPATCH_INDICES_first)
+    last = get_field(registers, F.RANGE_DISPATCH_INDICES_last)
+    action = get_field(registers, F.RANGE_ACTION_action)
+    if last < first or action == 0:
+        return _EMPTY
+    if not s.programmed_regions[context, region].enable:
+        return _REGION_DISABLED
+    for other in range(config.ranges):
+        one = s.programmed_ranges[context, other]
+        same = other != index and one.enable and one.region == region
+        if same and first <= one.last and one.first <= last:
+            return _OVERLAP
+    make_range(entry, 1, region, first, last, action, command)
+    return 0
+
+
+@compiled
+def commit_command(s: GoldenState, context: int, index: int, locked: bool) -> int:
+    """Check the staged command and write it, with the parameters of :func:`commit_region`."""
+    config, registers = s.config, s.registers[CONTEXT + context]
+    region = get_field(registers, F.COMMAND_STRIDE_region)
+    if index >= config.commands or region >= config.regions:
+        return _UNKNOWN_INDEX
+    if locked:
+        return _IN_USE
+    offset = _bytes(registers, F.COMMAND_OFFSET_LO_bytes, F.COMMAND_OFFSET_HI_bytes)
+    if _misaligned(config, offset):
+        return _MISALIGNED
+    make_command(
+        s.programmed_commands[context, index],
+        get_field(registers, F.COMMAND_TRANSFER_kind),
+        get_field(registers, F.COMMAND_TRANSFER_op),
+        get_field(registers, F.COMMAND_TRANSFER_dtype),
+        _atoms(config, offset),
+        get_field(registers, F.COMMAND_TRANSFER_granularity),
+        get_field(registers, F.COMMAND_TRANSFER_group_log2),
+        get_field(registers, F.COMMAND_OUTER_outer_extent),
+        get_field(registers, F.COMMAND_OUTER_outer_extent_edge),
+        get_field(registers, F.COMMAND_INNER_inner_extent),
+        get_field(registers, F.COMMAND_INNER_inner_extent_edge),
+        get_field(registers, F.COMMAND_STRIDE_stride),
+        region,
+        get_field(registers, F.COMMAND_WAVES_wave_outer_extent),
+        get_field(registers, F.COMMAND_TRANSFER_wave_inner_log2),
+        get_field(registers, F.COMMAND_TRANSFER_waves_inner_log2),
+        (
+            get_field(registers, F.COMMAND_WAVES_waves0),
+            get_field(registers, F.COMMAND_WAVES_waves1),
+            get_field(registers, F.COMMAND_WAVES_waves2),
+            get_field(registers, F.COMMAND_WAVES_waves3),
+        ),
+    )
+    return 0
+
+
+@compiled
+def start_copy(s: GoldenState, context: int, command: int, copies: int, aborted: bool) -> int:
+    """Queue a copy; return the configuration error.
+
+    Parameters
+    ----------
+    command : int
+        Number of the command.
+    copies : int
+        Copies that waited at the cycle's start.
+    aborted : bool
+        The context is aborted.
+    """
+    config, registers = s.config, s.registers[CONTEXT + context]
+    if command >= config.commands:
+        return _UNKNOWN_INDEX
+    start = _bytes(registers, F.COPY_START_LO_bytes, F.COPY_START_HI_bytes)
+    if _misaligned(config, start):
+        return _MISALIGNED
+    if _outside(config, start):
+        return _ADDRESS_OUT_OF_RANGE
+    entry = s.programmed_commands[context, command]
+    region = s.programmed_regions[context, entry.region]
+    if not region.enable:
+        return _REGION_DISABLED
+    if aborted:
+        return _IN_USE
+    if copies == MOST_COPIES:
+        return _QUEUE_FULL
+    push_copy(s.contexts[context].copies, entry, region, _atoms(config, start))
+    return 0

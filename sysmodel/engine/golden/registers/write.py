@@ -1,0 +1,189 @@
+"""Writes that act: plain registers, strobes, commits and launches."""
+
+from rtl.interface.encodings import ConfigurationError
+from rtl.registers.map import CONTEXT, GLOBAL
+from sysmodel.lib.compiled import compiled, inlined
+
+from ..state import GoldenState
+from .configuration import decode
+from .injection import arm
+from .interrupts import clear_interrupts, set_global_strobes
+from .launch import (
+    ABORT,
+    LAUNCH,
+    accept_launch,
+    reset_epochs,
+    set_configuration_error,
+    set_strobes,
+)
+from .launch_check import check_launch
+from .read import OKAY, REJECT, page_of, word_of
+from .tables import commit_command, commit_range, commit_region, start_copy
+from .words import F, R, field_of, store_word
+
+__all__ = ["write_register"]
+
+_IN_USE, _LOCKED = ConfigurationError.IN_USE.value, ConfigurationError.LOCKED.value
+
+
+@compiled
+def _is_act(word: int) -> bool:
+    """Return whether a write of a context's register is more than a value."""
+    return (
+        word == R.CONTROL
+        or word == R.REGION_COMMIT
+        or word == R.RANGE_COMMIT
+        or word == R.COMMAND_COMMIT
+        or word == R.COPY
+    )
+
+
+@compiled
+def _is_of_launch(word: int) -> bool:
+    """Return whether a register is part of a launch's configuration."""
+    return (
+        word == R.FIRST_WORKGROUP
+        or word == R.WORKGROUPS
+        or word == R.TRACKED_FIRST
+        or word == R.TRACKED_END
+        or word == R.SHIFT
+        or word == R.CREDIT_WINDOW
+        or word == R.COMMAND_WINDOW
+        or word == R.TRACKING
+        or word == R.TIMEOUT
+    )
+
+
+@compiled
+def _reset_epochs(s: GoldenState, value: int, busy: int) -> int:
+    """Write EPOCH_RESET, the note that the memory holds no stored epochs; return the response."""
+    if not field_of(value, F.EPOCH_RESET_restart):
+        return OKAY
+    if busy:
+        return REJECT
+    reset_epochs(s.registers)
+    return OKAY
+
+
+@compiled
+def _write_control(s: GoldenState, context: int, value: int, busy: bool) -> int:
+    """Write CONTROL: strobes and a launch; return the response."""
+    own = s.contexts[context]
+    if field_of(value, F.CONTROL_launch):
+        code = _IN_USE if value & ABORT else check_launch(s, context, busy)
+        set_configuration_error(own.control, code)
+        if code:
+            return REJECT
+        accept_launch(own.control, own.programmed, s.registers)
+    writable = s.registers[CONTEXT + context, R.CONTROL].writable
+    set_strobes(own.control, value & writable & ~LAUNCH)
+    return OKAY
+
+
+@inlined
+def _is_locked(s: GoldenState, page: int, word: int, privileged: int) -> bool:
+    """Return whether a register is for privileged software only, and the write is another's."""
+    lock = s.registers[page, word].lock
+    if privileged or not lock:
+        return False
+    of_page = R.GPU_LOCK if page == GLOBAL else R.LOCK
+    return lock < 0 or s.registers[page, of_page].contents & lock != 0
+
+
+@compiled
+def _write_global(s: GoldenState, word: int, value: int, busy: int) -> int:
+    """Write a register of the GPU's page; return the response."""
+    if word == R.EPOCH_RESET:
+        return _reset_epochs(s, value, busy)
+    if word == R.INJECT:
+        return OKAY if arm(s.config, s.gpu.injection, s.registers, value) else REJECT
+    if word == R.GPU_CONTROL:
+        set_global_strobes(s.interrupts[GLOBAL], value)
+    elif word == R.GPU_INTERRUPTS:
+        clear_interrupts(s, GLOBAL, word, value)
+    else:
+        store_word(s.registers[GLOBAL, word], value)
+        decode(s)
+    return OKAY
+
+
+@compiled
+def _commit(
+    s: GoldenState, context: int, word: int, value: int, copies: int, locked: bool, aborted: bool
+) -> int:
+    """Commit an entry of a table, or start a copy; return the configuration error."""
+    if word == R.REGION_COMMIT:
+        index, enable = field_of(value, F.REGION_COMMIT_index), F.REGION_COMMIT_enable
+        return commit_region(s, context, index, field_of(value, enable), locked)
+    if word == R.RANGE_COMMIT:
+        index, enable = field_of(value, F.RANGE_COMMIT_index), F.RANGE_COMMIT_enable
+        return commit_range(s, context, index, field_of(value, enable), locked)
+    if word == R.COMMAND_COMMIT:
+        return commit_command(s, context, field_of(value, F.COMMAND_COMMIT_index), locked)
+    return start_copy(s, context, field_of(value, F.COPY_command), copies, aborted)
+
+
+@compiled
+def _write_context(
+    s: GoldenState, context: int, word: int, value: int, copies: int, locked: bool, aborted: bool
+) -> int:
+    """Write a register of a context's page; return the response."""
+    page, control = CONTEXT + context, s.contexts[context].control
+    if word == R.CONTROL:
+        return _write_control(s, context, value, locked or aborted)
+    if word == R.INTERRUPTS:
+        clear_interrupts(s, page, word, value)
+        return OKAY
+    if _is_act(word):
+        code = _commit(s, context, word, value, copies, locked, aborted)
+        set_configuration_error(control, code)
+        return REJECT if code else OKAY
+    if locked and _is_of_launch(word):
+        set_configuration_error(control, _IN_USE)
+        return REJECT
+    store_word(s.registers[page, word], value)
+    decode(s)
+    return OKAY
+
+
+@compiled
+def write_register(
+    s: GoldenState,
+    address: int,
+    strobes: int,
+    privileged: int,
+    value: int,
+    copies: int,
+    busy: int,
+    pending: int,
+    aborted: int,
+) -> int:
+    """Write the register of an address; the next cycle sees the effects.
+
+    Parameters
+    ----------
+    strobes, privileged : int
+        Bytes that are written, and whether privileged software writes.
+    copies : int
+        Copies of the context that waited at the cycle's start.
+    busy, pending, aborted : int
+        A bit for each context, of the cycle's start: a launch ran or waited, or an abort was not
+        over; a launch waited; the context was aborted.
+
+    Returns
+    -------
+    int
+        The response.
+    """
+    page, word = page_of(s.config, address), word_of(address)
+    if strobes != 15 or page < 0 or not s.registers[page, word].writable:
+        return REJECT
+    if _is_locked(s, page, word, privileged):
+        if page != GLOBAL:
+            set_configuration_error(s.contexts[page - CONTEXT].control, _LOCKED)
+        return REJECT
+    if page == GLOBAL:
+        return _write_global(s, word, value, busy)
+    context = page - CONTEXT
+    locked, is_aborted = (pending >> context & 1) != 0, (aborted >> context & 1) != 0
+    return _write_context(s, context, word, value, copies, locked, is_aborted)

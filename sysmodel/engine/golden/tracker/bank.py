@@ -1,0 +1,196 @@
+"""Tracker bank: the pipeline of events on their way to the table."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from rtl.interface.encodings import ErrorCode
+from rtl.registers.map import MAX_CONTEXTS
+from sysmodel.lib.compiled import compiled, inlined
+
+from ..index import natural
+from ..payloads import COMPLETION, TILE
+from ..records import Record, copy_record, record
+from ..registers.errors import error
+from ..scrub import SCRUB_WALK
+from ..state import GoldenState
+from .choice import CHOICE_WORDS
+from .clearing import CLEARING_WORDS, is_clearing, is_clearing_context, reads_row, step_clearing
+from .completions import COMPLETIONS
+from .counts import drop_event, note_event
+from .scrub import SCRUB_WORDS
+from .table import check_row, row_of, update_entry
+
+__all__ = [
+    "BANK",
+    "EVENTS",
+    "BankOutputs",
+    "accept",
+    "event_comes",
+    "has_bank_space",
+    "has_events",
+    "step_bank",
+]
+
+EVENTS = 8
+"""Places of the pipeline's ring, one for each cycle."""
+_EVENT = record([("tile", TILE)], "needed allowed_ways lost_ways")
+BANK = record(
+    f"in_pipeline completions_level completions_head wrote_cycle {CHOICE_WORDS} {CLEARING_WORDS} "
+    f"{SCRUB_WORDS}",
+    [
+        ("walk", SCRUB_WALK),
+        ("completions", COMPLETION, (COMPLETIONS,)),
+        ("events", _EVENT, (EVENTS,)),
+        ("entry_counts", np.int64, (MAX_CONTEXTS,)),
+    ],
+)
+"""Bank: a bit for each event in the pipeline, the queue of completions, the cycle of the last
+change of the table, and the number of each context's entries."""
+
+_CORRUPT = ErrorCode.TRACKER_CORRUPT.value
+# Cycles from an event's choice to the comparison of its row and to the row's update.
+_COMPARE, _UPDATE = 3, 4
+_MOST_WAITING = COMPLETIONS - (_UPDATE + 1)  # every event in the pipeline finds space
+
+
+class BankOutputs(NamedTuple):
+    """Result of a bank's cycle.
+
+    Attributes
+    ----------
+    failure : int
+        Error of the event in the update stage, or 0.
+    corrected_next : bool
+        A bit error is corrected in the next cycle.
+    busy : bool
+        The bank has events or entries to be cleared in the next cycle.
+    """
+
+    failure: int
+    corrected_next: bool
+    busy: bool
+
+
+@inlined
+def _slot(cycle: int) -> int:
+    """Return the place in the ring of an event that was chosen in this cycle."""
+    return cycle & (EVENTS - 1)
+
+
+@inlined
+def has_bank_space(bank: Record) -> bool:
+    """Return whether the bank takes an event in this cycle, before any other change of the bank."""
+    return not is_clearing(bank) and bank.completions_level <= _MOST_WAITING
+
+
+@inlined
+def event_comes(bank: Record, cycle: int) -> bool:
+    """Return whether an event comes into the bank in this cycle, before it may be dropped."""
+    return bank.in_pipeline >> _slot(cycle - 1) & 1 != 0
+
+
+@inlined
+def has_events(bank: Record, cycle: int) -> bool:
+    """Return whether the pipeline has events that were chosen before this cycle."""
+    return bank.in_pipeline & ~(1 << _slot(cycle)) != 0
+
+
+@inlined
+def accept(s: GoldenState, bank: Record, tile: Record) -> None:
+    """Take an event that was chosen in this cycle."""
+    slot = _slot(s.gpu.cycle)
+    copy_record(bank.events[slot].tile, tile)
+    bank.in_pipeline |= 1 << slot
+    note_event(s.contexts[natural(tile.owner)].tracker)
+
+
+@inlined
+def _drop(s: GoldenState, bank: Record, slot: int) -> None:
+    """Drop an event of the pipeline."""
+    bank.in_pipeline &= ~(1 << slot)
+    drop_event(s.contexts[natural(bank.events[slot].tile.owner)].tracker)
+
+
+@inlined
+def _drop_aborted(s: GoldenState, bank: Record) -> None:
+    """Drop the event that comes in this cycle, if its context is aborted or being cleared."""
+    slot = _slot(s.gpu.cycle - 1)
+    if bank.in_pipeline >> slot & 1:
+        owner = natural(bank.events[slot].tile.owner)
+        if s.contexts[owner].aborted or is_clearing_context(bank, owner):
+            _drop(s, bank, slot)
+
+
+@compiled
+def _drop_cleared(s: GoldenState, bank: Record, clear: int) -> None:
+    """Drop the events of contexts that are to be cleared, except for the one that was chosen in
+    this cycle, which is dropped as it comes."""
+    for slot in range(EVENTS):
+        if slot != _slot(s.gpu.cycle) and bank.in_pipeline >> slot & 1:
+            if clear >> bank.events[slot].tile.owner & 1:
+                _drop(s, bank, slot)
+
+
+@inlined
+def _step_events(s: GoldenState, number: int) -> int:
+    """Move the events on by one cycle; return the error of the update stage, or 0.
+
+    An event changes the table at once in its update stage: so it sees all changes before it.
+    """
+    bank, cycle = s.banks[natural(number)], s.gpu.cycle
+    compared, updated = _slot(cycle - _COMPARE), _slot(cycle - _UPDATE)
+    if bank.in_pipeline >> compared & 1:
+        event = bank.events[compared]
+        own = s.contexts[natural(event.tile.owner)]
+        event.needed = event.tile.tile_atoms * own.launch.updates_per_atom
+        event.allowed_ways = own.ways
+    if bank.in_pipeline >> updated & 1:
+        _drop(s, bank, updated)
+        event = bank.events[updated]
+        failure = update_entry(s, natural(number), event)
+        if event.lost_ways & event.allowed_ways:
+            tile = event.tile
+            return error(_CORRUPT, natural(tile.owner), tile.dispatch_index, tile.wavefront)
+        return failure
+    return 0
+
+
+@compiled
+def _read_row(s: GoldenState, number: int, comes: bool) -> bool:
+    """Read the row of the event that comes, or that of the walk; after the table's change. Return
+    whether an entry is corrected in the next cycle."""
+    bank, cycle = s.banks[natural(number)], s.gpu.cycle
+    corrected = False
+    if comes:
+        event = bank.events[_slot(cycle - 1)]
+        row = s.entries[natural(number), row_of(s.config, event.tile.dispatch_index)]
+        event.lost_ways, corrected = check_row(s.config, row, cycle)
+    elif reads_row(s.config, bank):
+        row = s.entries[natural(number), natural(bank.clear_next)]
+        _, corrected = check_row(s.config, row, cycle)
+    return corrected
+
+
+@inlined
+def step_bank(s: GoldenState, number: int, clear: int) -> BankOutputs:
+    """Move a bank on by one cycle, with the event that was chosen in the cycle.
+
+    Parameters
+    ----------
+    clear : int
+        Strobes: a bit for each context whose events and entries are to be cleared.
+    """
+    bank, cycle = s.banks[natural(number)], s.gpu.cycle
+    busy, comes = has_events(bank, cycle), event_comes(bank, cycle)
+    failure, corrected = 0, False
+    if bank.in_pipeline:
+        _drop_aborted(s, bank)
+        failure = _step_events(s, number)
+    if s.gpu.injection.entries_have_errors:
+        corrected = _read_row(s, number, comes)
+    if clear or is_clearing(bank):
+        step_clearing(s, number, clear, busy)
+        if clear:
+            _drop_cleared(s, bank, clear)
+    return BankOutputs(failure, corrected, bank.in_pipeline != 0 or is_clearing(bank))

@@ -1,0 +1,1 @@
+"""Trigger: each context's trigger unit, credit window and criticality unit."""

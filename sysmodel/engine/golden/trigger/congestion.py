@@ -1,0 +1,82 @@
+"""Congestion: whether the memory holds communication up, seen in one channel after the other."""
+
+from sysmodel.engine.ports import CHANNEL_INPUTS, I
+from sysmodel.lib.compiled import inlined
+
+from ..channel.queues import Q, has
+from ..index import natural
+from ..records import Record, Records, Words
+
+__all__ = ["CONGESTION_WORDS", "packet_waits", "step_congestion"]
+
+CONGESTION_WORDS = "looked turn full_seen congestion congested"
+"""Fields of the criticality unit's record: the last cycle looked at a channel; the channel that is
+next; the DRAM queue was full; the count; and its comparison."""
+
+_MORE, _LESS = 7, 1
+_MOST, _CONGESTED = 511, 256
+
+
+@inlined
+def packet_waits(config: Record, channels: Records, inputs: Words) -> bool:
+    """Return whether the link does not take a packet that a channel offers."""
+    for index in range(config.channels):
+        number = natural(index)
+        ready = inputs[natural(number * CHANNEL_INPUTS) + I.link_out_ready]
+        if has(channels[number].queued, Q.link) and not ready:
+            return True
+    return False
+
+
+@inlined
+def _look(config: Record, own: Record, channels: Records, waits: bool) -> None:
+    """Note whether the next channel's DRAM queue is full while the channel has no packet for the
+    link, and no other channel's packet ``waits``."""
+    channel = channels[natural(own.turn)]
+    full = channel.occupancy >= config.arbiter.cuts[2]
+    empty = not has(channel.queued, Q.link)
+    own.full_seen = full and empty and not waits
+    own.turn = own.turn + 1 if own.turn + 1 < config.channels else 0
+
+
+@inlined
+def _count(own: Record) -> None:
+    """Count the full queues that were seen, while communication is critical."""
+    if not own.active and not own.critical:
+        own.congestion = 0
+    elif own.critical:
+        if own.full_seen:
+            own.congestion = min(own.congestion + _MORE, _MOST)
+        elif own.congestion:
+            own.congestion -= _LESS
+    own.congested = own.congestion >= _CONGESTED
+
+
+@inlined
+def step_congestion(
+    config: Record, own: Record, channels: Records, waits: bool, tick: bool
+) -> bool:
+    """Move on by one cycle, before the criticality unit and the channels: look at a channel at a
+    tick, and count in the cycle after the tick.
+
+    Parameters
+    ----------
+    own : record
+        State of the criticality unit.
+    waits : bool
+        Result of :func:`packet_waits`.
+    tick : bool
+        Pulse of the GPU's timebase.
+
+    Returns
+    -------
+    bool
+        The count may change.
+    """
+    counts = own.looked != 0
+    if counts:
+        _count(own)
+    own.looked = tick
+    if tick:
+        _look(config, own, channels, waits)
+    return counts

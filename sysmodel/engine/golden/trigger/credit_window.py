@@ -1,0 +1,143 @@
+"""Credit window: the dispatch indices that are admitted and may be dispatched, and the timeout."""
+
+from typing import NamedTuple
+
+from sysmodel.lib.compiled import inlined
+
+from ..index import natural
+from ..records import Record, Words, record
+
+__all__ = ["WINDOW", "WindowInputs", "WindowOutputs", "step_credit_window"]
+
+WINDOW = record("window_open oldest issued credit_limit dispatch_limit done waited")
+"""A launch is open; its oldest incomplete dispatch index; commands and own workgroups that were
+issued; both limits; all workgroups are complete; ticks since something moved."""
+
+
+class WindowInputs(NamedTuple):
+    """Inputs of the credit window in a cycle.
+
+    Attributes
+    ----------
+    credit_limit_in : int
+        Credit limit of the downstream GPU.
+    complete : int
+        Dispatch index of a workgroup that is complete, or -1.
+    own, issued, launch : bool
+        Strobes: the complete workgroup needs no DMA command; the DMA engine has taken a workgroup's
+        last command; a launch begins.
+    unfinished : bool
+        Work is left, and no packet leaves.
+    tick : bool
+        Pulse of the GPU's timebase.
+    aborted : bool
+        The context is aborted.
+    """
+
+    credit_limit_in: int
+    complete: int
+    own: bool
+    issued: bool
+    launch: bool
+    unfinished: bool
+    tick: bool
+    aborted: bool
+
+
+class WindowOutputs(NamedTuple):
+    """Result of the credit window's cycle.
+
+    Attributes
+    ----------
+    active : bool
+        A register of the unit may change.
+    expired : bool
+        The timeout is reported, for the oldest dispatch index of the cycle's start.
+    """
+
+    active: bool
+    expired: bool
+
+
+@inlined
+def _follow(
+    config: Record, window: Record, launch: Record, credit_limit_in: int, aborted: bool
+) -> bool:
+    """Set the registers of the outputs; return whether one changes, or an abort clears one."""
+    credit_limit, dispatch_limit, done = window.credit_limit, window.dispatch_limit, window.done
+    first, is_open = launch.tracked_first, window.window_open != 0
+    window.credit_limit = 0
+    if is_open:
+        window.credit_limit = min(
+            window.oldest + launch.credit_window,
+            first + window.issued + launch.command_window,
+            config.credit_limit_mask,
+        )
+    admitted = max(credit_limit_in - launch.shift, 0)
+    window.dispatch_limit = admitted if admitted < first else credit_limit
+    window.done = is_open and window.oldest >= launch.tracked_end
+    changes = window.credit_limit != credit_limit or window.dispatch_limit != dispatch_limit
+    return changes or window.done != done or (aborted and (is_open or done != 0))
+
+
+@inlined
+def _open(config: Record, window: Record, complete: Words, first: int) -> None:
+    """Begin a launch: no workgroup is complete."""
+    window.window_open = 1
+    window.oldest = first
+    window.credit_limit = window.dispatch_limit = 0
+    window.issued = 0
+    window.done = 0
+    window.waited = 0
+    for slot in range(config.credit_window_slots):
+        complete[slot] = 0
+
+
+@inlined
+def _advance(config: Record, window: Record, complete: Words, inputs: WindowInputs) -> None:
+    """Complete workgroups, and move over the oldest one."""
+    slots = config.credit_window_slots - 1
+    oldest = window.oldest
+    if complete[natural(oldest & slots)]:
+        complete[natural(oldest & slots)] = 0
+        window.oldest = (oldest + 1) & config.credit_limit_mask
+    if inputs.complete >= 0:
+        complete[natural(inputs.complete & slots)] = 1
+    window.issued = (window.issued + inputs.own + inputs.issued) & config.credit_limit_mask
+
+
+@inlined
+def step_credit_window(
+    config: Record, window: Record, complete: Words, launch: Record, inputs: WindowInputs
+) -> WindowOutputs:
+    """Move the credit window on by one cycle.
+
+    Parameters
+    ----------
+    window : record
+        Record :data:`WINDOW`.
+    complete : array of int64
+        For each workgroup of the window, 1 if it is complete.
+    launch : record
+        Configuration of the launch.
+    """
+    oldest, is_open = window.oldest, window.window_open != 0
+    changes = _follow(config, window, launch, inputs.credit_limit_in, inputs.aborted)
+    expired = launch.timeout != 0 and window.waited == launch.timeout
+    moves = complete[natural(oldest & (config.credit_window_slots - 1))] != 0
+    ended = oldest >= launch.tracked_end and not inputs.unfinished
+    restarts = inputs.launch or moves or expired or not is_open or ended
+    active = inputs.tick or inputs.launch or moves or changes or inputs.complete >= 0
+    active = active or inputs.own or inputs.issued or (restarts and window.waited != 0)
+    if inputs.launch:
+        _open(config, window, complete, launch.tracked_first)
+    else:
+        if inputs.aborted:
+            window.window_open = 0
+            window.done = 0
+        _advance(config, window, complete, inputs)
+        if restarts:
+            window.waited = 0
+        elif inputs.tick:
+            window.waited = (window.waited + 1) & 0xFFFFFFFF
+    return WindowOutputs(active, expired)
