@@ -1,1 +1,1 @@
-"""What every part of the model uses: Numba helpers, caches, files, errors, progress."""
+"""Helpers of all parts of the model: Numba, caches, files, errors, progress."""

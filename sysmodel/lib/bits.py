@@ -1,4 +1,4 @@
-"""Bit operations on 64-bit masks that Numba does not offer.
+"""Bit operations on 64-bit masks that Numba lacks.
 
 Masks are signed: in Numba a ``uint64`` mixed with a signed integer becomes a float.
 """
@@ -11,7 +11,7 @@ __all__ = ["popcount", "trailing_zeros"]
 
 @intrinsic
 def trailing_zeros(typingctx, mask):
-    """Number of the lowest bit set in an ``int64``; 64 if none is."""
+    """Number of the lowest set bit of an ``int64``; 64 for zero."""
 
     def codegen(context, builder, signature, args):
         return builder.cttz(args[0], context.get_constant(types.boolean, False))
@@ -21,7 +21,7 @@ def trailing_zeros(typingctx, mask):
 
 @intrinsic
 def popcount(typingctx, mask):
-    """Bits set in an ``int64``."""
+    """Number of set bits of an ``int64``."""
 
     def codegen(context, builder, signature, args):
         return builder.ctpop(args[0])

@@ -1,4 +1,4 @@
-"""Where compiled code is kept between runs."""
+"""The cache of compiled code and of other files that can be made again."""
 
 import contextlib
 import fcntl
@@ -13,13 +13,13 @@ __all__ = ["cache_folder", "digest", "locked"]
 
 
 def cache_folder() -> Path:
-    """Folder of everything that can be built anew: ``T3_CACHE_DIR``, or else the user's cache."""
+    """Folder of the cache: ``T3_CACHE_DIR``, or else a folder in the user's cache."""
     chosen = os.environ.get("T3_CACHE_DIR")
     return Path(chosen).absolute() if chosen else platformdirs.user_cache_path("t3")
 
 
 def digest(sources: Iterable[Path], *texts: str) -> str:
-    """Name for what is made from files, whatever folder they lie in, and from texts."""
+    """Name of a result that is made from files, in whichever folder they are, and from texts."""
     total = hashlib.sha256()
     for path in sorted(sources):
         content = path.read_bytes()
@@ -32,7 +32,7 @@ def digest(sources: Iterable[Path], *texts: str) -> str:
 
 @contextlib.contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Hold a lock that ends with the process at the latest."""
+    """Hold the lock of a file; it ends with the process at the latest."""
     with path.open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield

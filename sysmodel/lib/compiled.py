@@ -1,19 +1,19 @@
-"""How the functions of the cycle loop are compiled."""
+"""Compilation of the cycle loop's functions."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 from numba import njit
 
-from . import numba_cache as numba_cache  # what is compiled below is kept where it says
+from . import numba_cache as numba_cache  # sets the folder of the cached functions
 
 __all__ = ["compiled", "inlined"]
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
-# They only work on arrays that the caller holds. Without Numba's reference counting, which counts
-# at every access to a member of the state, a cycle takes a small part of the time. C never calls
-# them: what it would need for that takes a tenth of the time to compile.
+# The functions only use arrays that the caller owns. Numba's reference counting, at every access to
+# a member of the state, would multiply the time of a cycle. C never calls the functions, and the
+# wrappers for that would add a tenth to the time of compilation.
 _OPTIONS = {"cache": True, "_nrt": False, "no_cfunc_wrapper": True}
 compiled: Callable[[_F], _F] = njit(**_OPTIONS)
 inlined: Callable[[_F], _F] = njit(**_OPTIONS, forceinline=True)

@@ -1,8 +1,8 @@
-"""Numbers of cycles that stand for something else."""
+"""Special numbers of cycles."""
 
 import numpy as np
 
 __all__ = ["NEVER"]
 
 NEVER = np.int64(1) << 62
-"""A cycle that does not come."""
+"""Cycle that is never reached."""

@@ -1,4 +1,4 @@
-"""Nested tables as pairs of a dotted path and a value."""
+"""Flattening of nested tables to pairs of a dotted path and a value."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -7,7 +7,7 @@ __all__ = ["dotted"]
 
 
 def dotted(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Values of a table and of the tables in it, in their order; lists are values."""
+    """Yield the values of a table and its nested tables in order; lists are values."""
     for key, value in table.items():
         if isinstance(value, dict):
             yield from dotted(value, f"{prefix}{key}.")

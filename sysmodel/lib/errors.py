@@ -1,19 +1,19 @@
-"""What a user can get wrong, what a simulation can, and what a tool can."""
+"""Errors of user input, of a simulation, and of an external tool."""
 
 __all__ = ["InputError", "SimulationError", "ToolError"]
 
 
 class InputError(ValueError):
-    """A value that a user gave and that cannot be used.
+    """Invalid value given by a user.
 
-    The command line prints it as one line and ends with code 2.
+    The command line prints the error as one line and exits with code 2.
 
     Parameters
     ----------
     field : str
-        What is wrong: the name of an option without its dashes, a file and a dotted key, a path.
+        Name of the invalid field: an option without dashes, a file with a dotted key, or a path.
     problem : str
-        The value, and what is allowed.
+        Value, and the allowed values.
     """
 
     def __init__(self, field: str, problem: str):
@@ -21,10 +21,13 @@ class InputError(ValueError):
         self.problem = " ".join(problem.split())
         super().__init__(f"{field}: {self.problem}")
 
+    def __reduce__(self) -> tuple[type["InputError"], tuple[str, str]]:
+        return type(self), (self.field, self.problem)
+
 
 class SimulationError(RuntimeError):
-    """The simulated hardware reported an error, refused its program, or came to a halt."""
+    """Simulated hardware that reported an error, refused its program, or stopped."""
 
 
 class ToolError(Exception):
-    """A tool is missing or failed; its last line says why."""
+    """Missing or failed tool; the last line of the message gives the reason."""

@@ -1,4 +1,4 @@
-"""Which channel holds an atom, and where in the channel it lies."""
+"""Interleave of addresses: channel of an atom, and its address in the channel."""
 
 import numpy as np
 
@@ -8,13 +8,13 @@ __all__ = ["channel_of_atom", "local_of_atom", "system_atom"]
 
 _MOST_CHANNEL_BITS = 8
 
-# Addresses are divided in parts, whose remainders are looked up.
+# Addresses are divided into parts, whose remainders come from a table.
 _PART_BITS = 8
 _PARTS = 8
 
 
 def _remainder(dividend: int, divisor: int) -> int:
-    """Of polynomials over GF(2), bit *i* the coefficient of x^i."""
+    """Remainder of polynomials over GF(2), in which bit *i* is the coefficient of x^i."""
     degree = divisor.bit_length() - 1
     while dividend >> degree:
         dividend ^= divisor << (dividend.bit_length() - 1 - degree)
@@ -22,12 +22,12 @@ def _remainder(dividend: int, divisor: int) -> int:
 
 
 def _polynomial(degree: int) -> int:
-    """x^degree + 1 up to degree 5, beyond that the smallest primitive one."""
+    """Divisor of the interleave: x^degree + 1 up to degree 5, then the smallest primitive one."""
     return 1 << degree | 1 if degree <= 5 else _primitive(degree)
 
 
 def _primitive(degree: int) -> int:
-    """The smallest polynomial of that degree by which the powers of x have all remainders but 0."""
+    """Smallest polynomial of a degree for which the powers of x have all nonzero remainders."""
     for polynomial in range((1 << degree) + 1, 2 << degree, 2):
         powers = {_remainder(1 << i, polynomial) for i in range((1 << degree) - 1)}
         if powers == set(range(1, 1 << degree)):
@@ -36,7 +36,7 @@ def _primitive(degree: int) -> int:
 
 
 def _remainders() -> np.ndarray:
-    """By channel bits, part, and value of the part."""
+    """Table of remainders by channel bits, part, and value of the part."""
     table = np.zeros((_MOST_CHANNEL_BITS + 1, _PARTS, 1 << _PART_BITS), np.int64)
     for channel_bits in range(1, _MOST_CHANNEL_BITS + 1):
         divisor = _polynomial(channel_bits)
@@ -53,8 +53,12 @@ _REMAINDERS = _remainders()
 
 @compiled
 def channel_of_atom(atom: int, offset_bits: int, channel_bits: int) -> int:
-    """Channel of a system atom address: the remainder of its bits above the ``offset_bits`` that
-    one channel holds contiguously, by a polynomial over GF(2) (Rau, ISCA 1991)."""
+    """Channel of a system atom address.
+
+    It is the remainder of the bits above ``offset_bits``, which one channel holds contiguously, by
+    a
+    polynomial over GF(2) (Rau, ISCA 1991).
+    """
     block = atom >> offset_bits
     channel = 0
     part = 0
@@ -67,10 +71,11 @@ def channel_of_atom(atom: int, offset_bits: int, channel_bits: int) -> int:
 
 @compiled
 def local_of_atom(atom: int, offset_bits: int, channel_bits: int) -> int:
-    """Atom address inside the channel: the system's, without the lowest channel bits.
+    """Atom address inside the channel: the system address without the lowest channel bits.
 
-    With the channel it names the atom uniquely, because the lowest bits are their own remainder:
-    for given upper bits they map one to one onto the channels.
+    Channel and local address identify the atom, because the lowest bits are their own remainder:
+    for
+    given upper bits they map one to one to the channels.
     """
     offset = atom & ((1 << offset_bits) - 1)
     return ((atom >> (offset_bits + channel_bits)) << offset_bits) | offset

@@ -1,5 +1,5 @@
-"""What happens to a few tiles, and when: of a tile on a GPU, the first and the last atom that it
-stores itself, that comes in from upstream, and that goes out."""
+"""Trace of a few tiles on each GPU: cycles of the first and the last atom that is stored locally,
+arrives from upstream, and is sent."""
 
 from typing import Any
 
@@ -15,9 +15,9 @@ MOST_FOLLOWED = 256  # tiles
 
 
 def new_journal(gpus: int, workgroups: int) -> dict[str, np.ndarray]:
-    """Fields of the cycle loop's state; no tile is followed.
+    """Make the trace's fields of the cycle loop's state, without a traced tile.
 
-    ``followed[workgroup]`` is the row of its first wavefront's tile, or -1; ``journal[g, row,
+    ``followed[workgroup]`` is the row of the workgroup's first tile, or -1; ``journal[g, row,
     event]`` has the cycles of the event's first and last atom, or -1.
     """
     return {
@@ -28,7 +28,7 @@ def new_journal(gpus: int, workgroups: int) -> dict[str, np.ndarray]:
 
 @inlined
 def note(s: Any, g: int, event: int, workgroup: int, wavefront: int, now: int) -> None:
-    """An atom of a tile."""
+    """Record an event of an atom of a tile."""
     row = s.followed[workgroup]
     if row >= 0 and wavefront == 0:
         times = s.journal[g, row, event]

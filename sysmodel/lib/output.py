@@ -1,4 +1,4 @@
-"""Files of a run: all of them, or none."""
+"""Output of a run's files, all of them or none."""
 
 import json
 import os
@@ -10,27 +10,28 @@ from typing import Any
 
 from .errors import InputError
 
-__all__ = ["OutputFolder", "json_text", "write_json"]
+__all__ = ["OutputFolder", "json_text", "write_json", "write_text"]
 
 
 class OutputFolder:
-    """A folder whose new files appear together, when they are complete.
+    """Output folder whose new files appear together when they are complete.
 
-    As a context manager it proves that the folder can be written, before anything is computed;
-    files, and folders of them, are made in ``staging`` and moved by ``publish``, a folder in the
-    place of one that is there. Leaving it without ``publish`` leaves the file system as it was.
+    On entry, the context manager checks that the folder can be written, before anything is
+    computed.
+    Files, and folders of files, are made in ``staging`` and moved by ``publish``; a new folder
+    replaces an existing one. Leaving the context without ``publish`` changes nothing.
 
     Parameters
     ----------
     path : Path
-        The folder; made with its parents if it does not exist.
+        Output folder; made with its parents if it does not exist.
     names : tuple of str
-        Files that will be published, apart from folders.
+        Names of the files that will be published, without folders.
 
     Raises
     ------
     InputError
-        On entry: the folder or one of the files cannot be written.
+        On entry, if the folder or one of the files cannot be written.
     """
 
     def __init__(self, path: Path, names: tuple[str, ...]):
@@ -63,7 +64,7 @@ class OutputFolder:
         self._remove_made()
 
     def publish(self) -> list[Path]:
-        """Move what is in ``staging`` into the folder, and say where it lies."""
+        """Move the contents of ``staging`` into the folder; return their paths."""
         self._made = []
         published = []
         for file in sorted(self.staging.iterdir()):
@@ -75,12 +76,12 @@ class OutputFolder:
         return published
 
     def write(self, files: Mapping[str, str | bytes]) -> list[Path]:
-        """Make files of these contents by their names in the folder, and publish.
+        """Write files, given by names and contents, and publish them.
 
         Raises
         ------
         InputError
-            The folder cannot be written.
+            If the folder cannot be written.
         """
         try:
             for name, content in files.items():
@@ -97,23 +98,27 @@ class OutputFolder:
             try:
                 folder.rmdir()
             except OSError:
-                return  # somebody else put something into it
+                return  # another process uses the folder
 
 
 def json_text(data: Any, *, indent: int | None = 2) -> str:
-    """JSON that every reader takes: no NaN, no infinity.
+    """Serialize to standard JSON, without NaN and infinity.
 
     Raises
     ------
     ValueError
-        A number is not finite.
+        If a number is not finite.
     """
     return json.dumps(data, indent=indent, allow_nan=False) + "\n"
 
 
 def write_json(path: Path, data: Any, *, indent: int | None = 2) -> None:
-    """Write JSON under a temporary name, then rename: ``path`` is complete or as it was."""
-    content = json_text(data, indent=indent)
+    """Write JSON as :func:`write_text` does."""
+    write_text(path, json_text(data, indent=indent))
+
+
+def write_text(path: Path, content: str) -> None:
+    """Write a file under a temporary name, then rename it: ``path`` is complete or as it was."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         temporary.write_text(content, encoding="utf-8")

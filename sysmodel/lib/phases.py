@@ -1,4 +1,4 @@
-"""Phases that accesses and events are counted to; a counter of each is an array by phase."""
+"""Phases by which accesses and events are counted; a counter is an array indexed by phase."""
 
 __all__ = ["AG", "GEMM", "PHASES", "RS"]
 

@@ -1,21 +1,19 @@
-"""Programs that work for this one, and end when it no longer waits for them."""
+"""External programs, which end with the process that waits for them."""
 
 import os
 import signal
 import subprocess
-import threading
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
-__all__ = ["Ended", "run_program"]
+import psutil
 
-_POLL_S = 0.3
+__all__ = ["program_output", "run_program"]
+
 _PATIENCE_S = 5.0
-
-
-class Ended(Exception):
-    """Nobody waits for the program any more."""
 
 
 def run_program(
@@ -24,58 +22,75 @@ def run_program(
     cwd: Path | None = None,
     env: Mapping[str, str] | None = None,
     errors_with_output: bool = False,
-    ended: threading.Event | None = None,
 ) -> "subprocess.CompletedProcess[str]":
-    """Run a program, and keep what it prints.
+    """Run a program and capture its output.
 
-    It does not hear Ctrl-C. After an error or an interrupt of this thread it ends at once, with
-    all that it has started.
+    The program is in a process group of its own, out of reach of Ctrl-C. An interrupt of this
+    process ends the program at once, with all that it has started.
 
     Parameters
     ----------
     command : sequence of str or Path
+        Program and arguments.
     cwd, env
-        As of :class:`subprocess.Popen`.
+        Parameters of :class:`subprocess.Popen`.
     errors_with_output : bool
-        What it says on standard error is part of its output.
-    ended : threading.Event, optional
-        Set by another thread, when the program is to end at once.
+        Capture standard error as part of the output.
 
     Returns
     -------
     subprocess.CompletedProcess
-        Whatever its exit code.
+        Output and exit code, whichever it is.
+    """
+    with ThreadPoolExecutor(1) as thread:
+        # Signal handlers run in the main thread, so no interrupt comes between start and result.
+        start = thread.submit(
+            subprocess.Popen,
+            command,
+            cwd=cwd,
+            env=env,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT if errors_with_output else subprocess.PIPE,
+            text=True,
+            errors="replace",
+            start_new_session=True,
+        )
+        try:
+            program = start.result()
+            output, errors = program.communicate()
+        except BaseException:
+            if start.exception() is None:
+                with start.result() as program:
+                    _end(program.pid)
+            raise
+    return subprocess.CompletedProcess(command, program.returncode, output, errors)
+
+
+def program_output(command: Sequence[str | Path], **options: Any) -> str:
+    """Run a program and return its standard output; see :func:`run_program`.
 
     Raises
     ------
-    Ended
+    RuntimeError
+        The program failed; the message has the end of its output.
     """
-    with subprocess.Popen(
-        command,
-        cwd=cwd,
-        env=env,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT if errors_with_output else subprocess.PIPE,
-        text=True,
-        errors="replace",
-        start_new_session=True,
-    ) as process:
-        try:
-            while not (ended and ended.is_set()):
-                with suppress(subprocess.TimeoutExpired):
-                    output, errors = process.communicate(timeout=_POLL_S)
-                    return subprocess.CompletedProcess(command, process.returncode, output, errors)
-            raise Ended
-        except BaseException:
-            _end(process)
-            raise
+    done = run_program(command, **options)
+    if done.returncode:
+        printed = (done.stdout + done.stderr)[-4000:]
+        raise RuntimeError(f"{command[0]} failed with status {done.returncode}:\n{printed}")
+    return done.stdout
 
 
-def _end(process: "subprocess.Popen[str]") -> None:
-    """Let it and its group clean up, but not for long."""
-    for how in signal.SIGTERM, signal.SIGKILL:
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, how)
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(_PATIENCE_S)
+def _end(pid: int) -> None:
+    """Give a program a moment to clean up, then kill it with all that it has started."""
+    left = []
+    with suppress(psutil.NoSuchProcess):
+        left = [psutil.Process(pid), *psutil.Process(pid).children(recursive=True)]
+    with suppress(ProcessLookupError):
+        os.killpg(pid, signal.SIGTERM)
+        left = psutil.wait_procs(left, timeout=_PATIENCE_S)[1]
+        os.killpg(pid, signal.SIGKILL)
+    for process in left:
+        with suppress(psutil.NoSuchProcess):
+            process.kill()

@@ -1,97 +1,13 @@
-"""Progress on the terminal, for whoever waits."""
+"""Progress of a long job: the protocol by which the job reports it."""
 
-import sys
-import threading
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
-if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.progress import TaskID
-
-__all__ = ["Report", "no_progress", "progress_console", "shown_progress"]
-
-_FIRST_LINE_S, _LINE_S = 1.5, 5.0
+__all__ = ["Report", "no_progress"]
 
 Report = Callable[[str, float], None]
-"""Called with what is being done and the share of it that is done, from 0 to 1; a long job calls it
-several times a second, so that it shows life and Ctrl-C is heard."""
+"""Callback for progress, with the current task and its finished share, from 0 to 1. A long job
+calls it several times a second, so that the display moves and Ctrl-C takes effect."""
 
 
 def no_progress(task: str, share: float) -> None:
-    """Show nothing."""
-
-
-def progress_console() -> "Console":
-    """Standard error, where progress shows."""
-    from rich.console import Console
-
-    # A notebook is no terminal, whatever colours its kernel asks for, and lines are no results.
-    return Console(
-        stderr=True,
-        highlight=False,
-        markup=False,
-        soft_wrap=True,
-        force_jupyter=False,
-        force_terminal=sys.stderr.isatty(),
-    )
-
-
-@contextmanager
-def shown_progress() -> Iterator[Report]:
-    """Show on standard error what is being done: a bar that vanishes, or lines if that is no
-    terminal."""
-    console = progress_console()
-    with _bar(console) if console.is_terminal else _lines(console) as report:
-        yield report
-
-
-@contextmanager
-def _bar(console: "Console") -> Iterator[Report]:
-    # For which the help of a command shall not wait.
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()
-    with Progress(*columns, console=console, transient=True) as bars:
-        shown: dict[str, TaskID] = {}
-
-        def report(task: str, share: float) -> None:
-            if task not in shown:
-                for done in shown.values():
-                    bars.remove_task(done)
-                shown.clear()
-                shown[task] = bars.add_task(task, total=1.0)
-            bars.update(shown[task], completed=share)
-
-        report("Loading", 0.0)
-        yield report
-
-
-@contextmanager
-def _lines(console: "Console") -> Iterator[Report]:
-    """A line after a moment, and then one every few seconds, whether or not something reports."""
-    begin = time.monotonic()
-    now = ("Loading", 0.0)
-    ended = threading.Event()
-
-    def show() -> None:
-        pause_s = _FIRST_LINE_S
-        while not ended.wait(pause_s):
-            task, share = now
-            done = f", {share:.0%}" if share else ""
-            console.print(f"{task}{done}, {time.monotonic() - begin:.0f} s")
-            pause_s = _LINE_S
-
-    def report(task: str, share: float) -> None:
-        nonlocal now
-        now = task, share
-
-    thread = threading.Thread(target=show, daemon=True)
-    thread.start()
-    try:
-        yield report
-    finally:
-        ended.set()
-        thread.join()
+    """Ignore progress."""

@@ -1,8 +1,8 @@
-"""Who sends what to whom in the ring.
+"""Neighbours in the ring, and the chunks that they exchange.
 
-Every GPU sends to the one below it, and owns the chunk of its own number in the end. In a
-reduce-scatter chunk *x* starts on GPU *x - 1*, and comes to its owner last; in an all-gather every
-GPU starts with its own chunk.
+Every GPU sends to the GPU with the next lower number, and finally owns the chunk of its own number.
+In a reduce-scatter, chunk *x* starts on GPU *x - 1* and reaches its owner last; in an all-gather,
+every GPU starts with its own chunk.
 """
 
 from .compiled import inlined
@@ -12,17 +12,17 @@ __all__ = ["downstream", "gathered", "scattered", "upstream"]
 
 @inlined
 def downstream(gpu: int, gpus: int) -> int:
-    """The GPU that ``gpu`` sends to."""
+    """GPU to which ``gpu`` sends."""
     return (gpu if gpu > 0 else gpus) - 1
 
 
 def upstream(gpu: int, gpus: int) -> int:
-    """The GPU from which ``gpu`` receives."""
+    """GPU from which ``gpu`` receives."""
     return (gpu + 1) % gpus
 
 
 def scattered(gpu: int, step: int, gpus: int) -> int:
-    """Chunk that ``gpu`` works on in a step of the reduce-scatter; in the last one its own."""
+    """Chunk that ``gpu`` processes in a step of the reduce-scatter; its own in the last step."""
     return (gpu + 1 + step) % gpus
 
 

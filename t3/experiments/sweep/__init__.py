@@ -1,1 +1,1 @@
-"""Grids of simulations: what a grid is, how its points are run, kept and put into a table."""
+"""Sweeps: grids of simulations, their checkpoint and their table."""

@@ -13,33 +13,27 @@ from sysmodel.config.system import System
 from sysmodel.config.workload import LARGEST_TP
 from sysmodel.lib.dotted import dotted
 from sysmodel.lib.errors import InputError
-from sysmodel.runs.result import (
-    CONFIGURATIONS,
-    DEFAULT_CONFIGURATIONS,
-    ENGINES,
-    GPUS,
-    EngineName,
-    SimulatedGpus,
-)
+from sysmodel.runs.engines import ENGINES, EngineName
+from sysmodel.runs.options import CONFIGURATIONS, DEFAULT_CONFIGURATIONS, GPUS, SimulatedGpus
 
 __all__ = ["LISTS", "Block", "GridFile"]
 
 
 LISTS = (tuple, list)
-"""Types of a system's values that are lists themselves."""
+"""Types of the system values that are lists."""
 
-_LARGEST_SIZE = 1 << 20  # of a GEMM
+_LARGEST_SIZE = 1 << 20  # largest m, n, k or number of tokens
 
 
 _V = TypeVar("_V")
 _Axis = Annotated[
     list[_V], BeforeValidator(lambda value: value if isinstance(value, list) else [value])
 ]
-"""A list of values, or one value."""
+"""Axis: a list of values, or one value."""
 
 
-def _words(text: str) -> Any:
-    """What an axis may be, which is not empty."""
+def _allowed(text: str) -> Any:
+    """Field of an axis, which is not empty, with a description of the allowed values."""
     return Field(min_length=1, description=text)
 
 
@@ -62,10 +56,12 @@ def _configuration(name: str) -> str:
 _Name = Annotated[str, text()]
 _Degree = Annotated[int, integer(2, LARGEST_TP)]
 _Degrees = Annotated[
-    _Axis[_Degree], _words(f"an integer from 2 to {LARGEST_TP}, or a list of them")
+    _Axis[_Degree], _allowed(f"an integer from 2 to {LARGEST_TP}, or a list of them")
 ]
 _Size = Annotated[int, integer(1, _LARGEST_SIZE)]
-_Sizes = Annotated[_Axis[_Size], _words(f"an integer from 1 to {_LARGEST_SIZE}, or a list of them")]
+_Sizes = Annotated[
+    _Axis[_Size], _allowed(f"an integer from 1 to {_LARGEST_SIZE}, or a list of them")
+]
 _Channels = Annotated[Any, Field(description="1 or more, auto, or all"), AfterValidator(_channels)]
 _Configuration = Annotated[
     str, Field(description=_one_or_more(CONFIGURATIONS)), AfterValidator(_configuration)
@@ -73,10 +69,13 @@ _Configuration = Annotated[
 
 
 class WorkloadAxes(Strict):
-    """Sublayers of known models, or explicit GEMMs; an empty axis is one that was left out."""
+    """Axes of the workload: sublayers of known models, or explicit GEMMs.
 
-    model: Annotated[_Axis[_Name], _words("a model's name, or a list of them")] = []
-    layer: Annotated[_Axis[_Name], _words("a sublayer's name, or a list of them")] = []
+    An axis that the file leaves out is empty.
+    """
+
+    model: Annotated[_Axis[_Name], _allowed("a model's name, or a list of them")] = []
+    layer: Annotated[_Axis[_Name], _allowed("a sublayer's name, or a list of them")] = []
     tp: _Degrees = []
     tokens: _Sizes = []
     m: _Sizes = []
@@ -98,23 +97,23 @@ class WorkloadAxes(Strict):
 
 
 class RunAxes(Strict):
-    """How each point is simulated; ``configurations`` are compared with each other, not an axis."""
+    """Axes of the simulation; ``configurations``, which each point compares, is no axis."""
 
-    engine: Annotated[_Axis[EngineName], _words(_one_or_more(ENGINES))] = [ENGINES[0]]
-    channels: Annotated[_Axis[_Channels], _words("1 or more, auto, all, or a list of such")] = [
+    engine: Annotated[_Axis[EngineName], _allowed(_one_or_more(ENGINES))] = [ENGINES[0]]
+    channels: Annotated[_Axis[_Channels], _allowed("1 or more, auto, all, or a list of such")] = [
         "auto"
     ]
-    gpus: Annotated[_Axis[SimulatedGpus], _words(_one_or_more(GPUS))] = [GPUS[0]]
-    configurations: Annotated[_Axis[_Configuration], _words(_one_or_more(CONFIGURATIONS))] = list(
+    gpus: Annotated[_Axis[SimulatedGpus], _allowed(_one_or_more(GPUS))] = [GPUS[0]]
+    configurations: Annotated[_Axis[_Configuration], _allowed(_one_or_more(CONFIGURATIONS))] = list(
         DEFAULT_CONFIGURATIONS
     )
     seed: Annotated[int, integer(0, (1 << 32) - 1)] = 0
 
 
 def _keys_of(shape: type[Strict], prefix: str = "") -> Iterator[tuple[str, bool]]:
-    """Dotted keys of a system's sections, and whether a value is a list itself."""
+    """Dotted keys of a system's sections, each with whether its value is a list."""
     for name, field in shape.model_fields.items():
-        # A section that may be left out, as a delay that is derived, is one all the same.
+        # An optional section is a section in a union with None.
         union = get_origin(field.annotation) in (Union, UnionType)
         kinds = get_args(field.annotation) if union else (field.annotation,)
         sections = [one for one in kinds if isinstance(one, type) and issubclass(one, Strict)]
@@ -124,7 +123,7 @@ def _keys_of(shape: type[Strict], prefix: str = "") -> Iterator[tuple[str, bool]
             yield f"{prefix}{name}", get_origin(field.annotation) in LISTS
 
 
-# A standard is what other values come from: it is named in a file, not beside them.
+# The standard decides the defaults of other values, so only a system file sets it.
 _SYSTEM_KEYS = {key: listed for key, listed in _keys_of(System) if key != "dram.standard"}
 
 
@@ -158,7 +157,7 @@ SystemAxes = Annotated[dict[str, Any], AfterValidator(_system_axes)]
 
 
 class Block(Strict):
-    """One cross product. ``system`` has an axis for each dotted key, in the file's order."""
+    """Cross product of axes; ``system`` has an axis for each dotted key, in the file's order."""
 
     workload: WorkloadAxes
     system: SystemAxes = {}
@@ -166,7 +165,7 @@ class Block(Strict):
 
 
 class GridFile(Strict):
-    """A whole file."""
+    """Content of a grid's file."""
 
     title: _Name
     grid: Annotated[list[Block], Field(min_length=1, description="one or more [[grid]] blocks")]

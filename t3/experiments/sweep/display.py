@@ -1,4 +1,4 @@
-"""A sweep's progress on the terminal."""
+"""Progress of a sweep on the terminal."""
 
 import time
 from pathlib import Path
@@ -6,26 +6,26 @@ from types import TracebackType
 
 from rich.progress import BarColumn, Progress, TextColumn
 
-from sysmodel.lib.progress import progress_console
+from t3.report.progress import progress_console
 
 from .status import Status
 
 __all__ = ["Display", "duration"]
 
-_PLAIN_S = 30  # between lines where there is no terminal
+_PLAIN_S = 30  # time between lines without a terminal
 _MOST_FAILURES = 20
 
 
 class Display:
-    """Shows a sweep's status on standard error: a bar, or plain lines if that is no terminal.
+    """Shows the status of a sweep on standard error: a bar on a terminal, else plain lines.
 
-    A context manager; call it with each status, of one sweep or of several in turn. When it ends it
-    lists the failures, and after an interruption it says what is kept.
+    A context manager; call it with each status, of one sweep or of several in turn. At the end it
+    lists the failures, and after an interruption the number of points with results.
 
     Parameters
     ----------
     out : Path
-        The sweep's folder.
+        Folder of the sweep.
     """
 
     def __init__(self, out: Path):
@@ -99,7 +99,7 @@ def _line(status: Status) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A time in words, to two figures or so."""
+    """Format a time with its unit, to about two figures."""
     if seconds < 100:
         return f"{seconds:.0f} s"
     minutes = seconds / 60

@@ -1,4 +1,4 @@
-"""Grids: every point of a cross product of workloads, systems and run options, checked."""
+"""Grids: cross products of workloads, systems and run options, with every point checked."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -14,7 +14,8 @@ from sysmodel.config.schema import read_toml, validate
 from sysmodel.config.system import System, load_system, preset_names
 from sysmodel.config.workload import Workload, custom_gemm
 from sysmodel.lib.errors import InputError
-from sysmodel.runs.result import CONFIGURATIONS, EngineName, RunOptions
+from sysmodel.runs.engines import EngineName
+from sysmodel.runs.options import CONFIGURATIONS, RunOptions
 
 from .axes import Block, GridFile
 from .point import Point
@@ -29,18 +30,16 @@ _Place = tuple[Any, ...]  # a point's coordinates
 
 @dataclass(frozen=True, kw_only=True)
 class Grid:
-    """Points in the order of the table, no two alike.
+    """Distinct points, in the order of the table.
 
     Parameters
     ----------
-    title : str
     system_keys : tuple of str
-        Dotted keys of the system that some block sets; each is a column of the table.
-    points : tuple of Point
+        Dotted keys of the system that any block sets; each is a column of the table.
     duplicates : int
-        Points that were given again, and left out.
+        Number of repeated points, which are left out.
     blocks : list of dict
-        The axes, with what was left out filled in; for the record.
+        Axes of each block, with their defaults, for ``sweep.json``.
     """
 
     title: str
@@ -51,14 +50,14 @@ class Grid:
 
 
 def load_grid(path: Path | str, *, engine: EngineName | None = None) -> Grid:
-    """Read a grid and check every point of it.
+    """Read a grid and check all its points.
 
     Parameters
     ----------
     path : Path or str
-        A TOML file; docs/sweeps.md describes it.
+        TOML file; docs/sweeps.md describes its format.
     engine : "rtl" or "golden", optional
-        Instead of the engines that the file names.
+        Replaces the engines that the file names.
 
     Raises
     ------
@@ -72,18 +71,18 @@ def load_grid(path: Path | str, *, engine: EngineName | None = None) -> Grid:
 def make_grid(
     data: Mapping[str, Any], *, where: str, folder: Path, engine: EngineName | None = None
 ) -> Grid:
-    """Check every point of a grid that was read, or that a program made.
+    """Make a grid from data and check all its points.
 
     Parameters
     ----------
     data : mapping
-        What a grid's TOML file would have.
+        Content of a grid's TOML file.
     where : str
-        Its name in messages.
+        Name of the grid in messages.
     folder : Path
-        To which the paths in it are relative.
+        Folder to which paths in the grid are relative.
     engine : "rtl" or "golden", optional
-        Instead of the engines that it names.
+        Replaces the engines that the data names.
 
     Raises
     ------
@@ -116,7 +115,7 @@ def make_grid(
 
 
 def _add(merged: dict[_Place, Point], point: Point, keys: tuple[str, ...], where: str) -> None:
-    """Take in a point; one that is there already gets its configurations."""
+    """Add a point; a repeated point adds its configurations to the first."""
     place = tuple(point.coordinates(keys).values())
     there = merged.setdefault(place, point)
     if there is point:
@@ -125,7 +124,7 @@ def _add(merged: dict[_Place, Point], point: Point, keys: tuple[str, ...], where
         raise InputError(
             where,
             f"{point.workload.title} on {point.system.name} is given with two seeds, or on two "
-            "systems of one name, which the table could not tell apart",
+            "systems of one name, which the table could not distinguish",
         )
     asked = {*there.options.configurations, *point.options.configurations}
     if len(asked) > len(there.options.configurations):
@@ -134,7 +133,7 @@ def _add(merged: dict[_Place, Point], point: Point, keys: tuple[str, ...], where
 
 
 class _Expansion:
-    """A block on its way to points."""
+    """Expansion of a block to its points."""
 
     def __init__(self, block: Block, where: str, folder: Path):
         self.where, self._folder = where, folder
@@ -159,7 +158,7 @@ class _Expansion:
 
     @property
     def _tokens(self) -> list[int | None]:
-        """Tokens that are asked for, or None for a batch of the model's."""
+        """Numbers of tokens; None for the model's batch."""
         return [*self._work.tokens] or [None]
 
     @property
@@ -190,13 +189,13 @@ class _Expansion:
         }
 
     def points(self) -> Iterator[Point]:
-        """Every point, the run options varying fastest, the workload slowest."""
+        """All points; the run options vary fastest, the workload slowest."""
         systems, options = list(self._systems()), list(self._options())
         for work in self._workloads():
-            sound: set[str] = set()  # kernels that can compute it; to build one takes a while
+            sound: set[str] = set()  # kernels that can compute the workload; each is built once
             for system, how in product(systems, options):
                 point = Point(workload=work, system=system, options=how)
-                with self._refusing(point):
+                with self._naming(point):
                     kernel = repr(system.kernel)
                     if kernel not in sound:
                         _build_kernel(work, system)
@@ -232,7 +231,7 @@ class _Expansion:
         return load_system(str(file))
 
     def _changed(self, system: System, changes: dict[str, Any]) -> System:
-        """The system with the values at some dotted keys replaced, checked again."""
+        """Replace the values at some dotted keys of a system, and check the result."""
         if not changes:
             return system
         data = system.model_dump()
@@ -240,7 +239,7 @@ class _Expansion:
             *sections, last = key.split(".")
             section = data
             for name in sections:
-                section[name] = section[name] or {}  # a delay that the base leaves out
+                section[name] = section[name] or {}  # an optional section that the base leaves out
                 section = section[name]
             section[last] = value
         try:
@@ -267,8 +266,8 @@ class _Expansion:
                 )
 
     @contextmanager
-    def _refusing(self, point: Point) -> Iterator[None]:
-        """Name the point that is refused."""
+    def _naming(self, point: Point) -> Iterator[None]:
+        """Add the point's name to errors."""
         with _within(f"{self.where}.run"):
             point.options.channels_of(point.system)
         try:
@@ -278,14 +277,14 @@ class _Expansion:
 
 
 def _build_kernel(work: Workload, system: System) -> None:
-    from sysmodel.machine.tiling import kernel_of  # brings Numba
+    from sysmodel.machine.tiling import kernel_of  # imports Numba
 
     kernel_of(system, work.m, work.n, work.k, work.tp)
 
 
 @contextmanager
 def _within(where: str) -> Iterator[None]:
-    """Put the grid's key before what is wrong there."""
+    """Add the key in the grid to errors."""
     try:
         yield
     except InputError as error:

@@ -1,4 +1,4 @@
-"""A point of a grid: what is simulated, and what it is called in the table."""
+"""Points of a grid: one simulation each, with its coordinates in the table."""
 
 import json
 from dataclasses import dataclass
@@ -8,19 +8,19 @@ from typing import Any
 from sysmodel.config.system import System
 from sysmodel.config.workload import Workload
 from sysmodel.lib.cache import digest
-from sysmodel.runs.result import RunOptions
+from sysmodel.runs.options import RunOptions
 
 from .axes import LISTS
 
 __all__ = ["Point"]
 
-# Names of a system; they do not change what is simulated.
-_WORDS = {"name", "description", "source"}
+# Keys of a system that do not change the simulation.
+_NAMES = {"name", "description", "source"}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Point:
-    """One simulation of a grid."""
+    """Point of a grid."""
 
     workload: Workload
     system: System
@@ -28,15 +28,15 @@ class Point:
 
     @cached_property
     def identity(self) -> str:
-        """Hash of what is simulated, whatever it is called and whichever configurations."""
+        """Digest of the simulation, without names and configurations."""
         work, options = self.workload, self.options
         gemm = work.m, work.n, work.k, work.tp, work.dtype
         how = options.engine, options.channels_of(self.system), options.gpus, options.seed
-        system = self.system.model_dump(mode="json", exclude=_WORDS)
+        system = self.system.model_dump(mode="json", exclude=_NAMES)
         return digest([], json.dumps([gemm, how, system], sort_keys=True))
 
     def coordinates(self, system_keys: tuple[str, ...]) -> dict[str, Any]:
-        """Where the point lies: the first columns of its rows in the table."""
+        """Coordinates of the point: the first columns of its rows in the table."""
         work, options = self.workload, self.options
         return {
             "model": work.model,
@@ -54,7 +54,7 @@ class Point:
         }
 
     def title(self, system_keys: tuple[str, ...]) -> str:
-        """The point in words, for messages."""
+        """Title of the point in messages."""
         values = [f"{key} = {_system_value(self.system, key)}" for key in system_keys]
         options = self.options
         how = f"{options.engine}, channels {options.channels}, gpus {options.gpus}"
@@ -62,7 +62,7 @@ class Point:
 
     @property
     def expected_cycles(self) -> int:
-        """Channel cycles that the simulation is likely to take; only to weigh points."""
+        """Estimate of the channel cycles to simulate, as the weight of the point."""
         work, system, options = self.workload, self.system, self.options
         gemm_ns = work.flops / system.peak_flops_per_ns
         collective_ns = 2 * work.output_bytes / system.link.bandwidth_gb_per_s
@@ -75,7 +75,7 @@ class Point:
 
 
 def _system_value(system: System, key: str) -> Any:
-    """Value of a dotted key; of a list, its JSON text."""
+    """Value of a dotted key; JSON text if it is a list."""
     *sections, last = key.split(".")
     section = reduce(getattr, sections, system)
     value = getattr(section, last)

@@ -1,98 +1,52 @@
-"""Hands simulations to the workers of a Dask cluster, one to each of their threads at a time."""
+"""Simulates the points of a sweep in worker processes of this machine."""
 
-import asyncio
-import time
-from collections.abc import Callable
-from concurrent.futures import CancelledError
-from typing import Any, TypeAlias
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from typing import Any
 
-from distributed import Client, Future, wait
-from distributed.scheduler import KilledWorker
+from loky import cpu_count
 
-from sysmodel.lib.errors import SimulationError
+from sysmodel.lib.jobs import WorkerDiedError, run_jobs
 
-from .jobs import Job
 from .rows import Rows
-from .store import CODE
-from .task import simulate_point
+from .simulations import Simulation
+from .task import arguments_of, failure_of, simulate_point
 
-__all__ = ["simulate_all"]
+__all__ = ["Done", "Tick", "simulate_here"]
 
-_TICK_S = 0.5
+Done = Callable[[Simulation, Rows | None, str | None], None]
+"""Called with each simulation as it ends, and with its rows or with the reason of its failure."""
 
-_Future: TypeAlias = Future[dict[str, Any]]
+Tick = Callable[[int], None]
+"""Called several times a second with the number of points that can be simulated at a time."""
 
 
-def simulate_all(
-    client: Client,
-    jobs: list[Job],
-    done: Callable[[Job, Rows | None, str | None], None],
-    tick: Callable[[int], None],
+def simulate_here(
+    simulations: Sequence[Simulation], done: Done, tick: Tick, *, workers: int | None
 ) -> None:
-    """Simulate, in order of the list, whatever number of workers there is at any time.
-
-    A thread of a worker has at most one point, so a worker that dies takes only that one with it,
-    and Dask hands it to another worker, a few times at most.
+    """Simulate in the order of the list.
 
     Parameters
     ----------
-    done : callable
-        Called with each job as it ends, and with its rows, or else why there are none.
-    tick : callable
-        Called about twice a second with the number of the workers' threads.
-
-    Raises
-    ------
-    SimulationError
-        If the scheduler is lost.
+    workers : int or None
+        Number of processes; one for each core if None.
     """
-    waiting = iter(jobs)
-    running: dict[_Future, Job] = {}
-    left = len(jobs)
-    try:
-        while left:
-            threads = sum(client.nthreads().values())  # type: ignore[no-untyped-call]  # Dask's
-            tick(threads)
-            while len(running) < threads and (job := next(waiting, None)) is not None:
-                running[_submit(client, job)] = job
-            for future in _finished(list(running)):
-                done(running.pop(future), *_outcome(future))
-                left -= 1
-    except (OSError, CancelledError) as error:
-        raise SimulationError(
-            "the connection to the scheduler was lost; completed points are kept"
-        ) from error
+    count = min(workers or cpu_count(), len(simulations))
 
+    def ended(index: int, future: "Future[dict[str, Any]]") -> None:
+        try:
+            outcome = future.result()
+        except WorkerDiedError as error:
+            outcome = {"failure": str(error)}
+        except Exception as error:
+            outcome = {"failure": failure_of(error)}
+        done(simulations[index], outcome.get("rows"), outcome.get("failure"))
 
-def _submit(client: Client, job: Job) -> _Future:
-    point = job.point
-    return client.submit(
-        simulate_point, CODE, point.workload, point.system, point.options, pure=False
+    tick(count)
+    run_jobs(
+        simulate_point,
+        [arguments_of(one) for one in simulations],
+        done=ended,
+        workers=count,
+        tick=lambda: tick(count),
     )
-
-
-def _finished(running: list[_Future]) -> set[_Future]:
-    """Wait a moment for the first to end."""
-    if not running:
-        time.sleep(_TICK_S)
-        return set()
-    try:
-        ended: set[_Future] = wait(  # type: ignore[no-untyped-call]  # Dask's
-            running, timeout=_TICK_S, return_when="FIRST_COMPLETED"
-        ).done
-        return ended
-    except asyncio.TimeoutError:  # of its own before Python 3.11
-        return set()
-
-
-def _outcome(future: _Future) -> tuple[Rows | None, str | None]:
-    if future.status == "error":
-        return None, _death(future.exception())  # type: ignore[no-untyped-call]  # Dask's
-    found: dict[str, Any] = future.result()
-    return found.get("rows"), found.get("failure")
-
-
-def _death(error: BaseException) -> str:
-    if isinstance(error, KilledWorker):
-        return "its worker process died, and so did those that tried again"
-    return " ".join(f"{type(error).__name__}: {error}".split())

@@ -1,18 +1,22 @@
-"""A sweep: every point of a grid simulated once, kept as it comes, and put into one table."""
+"""Sweeps: simulate every point of a grid once, save each result as it comes, write one table."""
 
 import time
+from contextlib import ExitStack
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sysmodel.lib.checkpoints import Checkpoint
 from sysmodel.lib.errors import InputError, SimulationError
 from sysmodel.lib.output import OutputFolder, write_json
 
 from .grid import Grid, load_grid
-from .jobs import Job, missing_jobs
+from .pool import simulate_here
 from .rows import Rows, complete, table
-from .status import Report, Status, Watch
-from .store import CODE, Kept, Store, read_kept
+from .simulations import Simulation, missing_simulations
+from .sources import CODE
+from .status import Report, Status, StatusReporter
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,7 +33,7 @@ class SweepError(SimulationError):
     Parameters
     ----------
     status : Status
-        At the end; its ``failures`` say which, and why.
+        Status at the end; its ``failures`` name the points and the reasons.
     """
 
     def __init__(self, status: Status):
@@ -50,15 +54,16 @@ def sweep(
     Parameters
     ----------
     grid : Grid or path
-        Path of its TOML file.
+        The grid, or the path of its TOML file.
     out : path
         Folder for ``table.csv``, ``table.parquet``, ``sweep.json`` and ``points.jsonl``.
     scheduler : str, optional
-        Address of a Dask scheduler. Without it, processes of this machine simulate.
+        Address of a Dask scheduler, whose workers simulate; without it, processes of this machine
+        do.
     workers : int, optional
-        Number of these processes; one for each core unless given.
+        Number of these processes; one for each core by default.
     report : callable
-        Told of progress.
+        Called with the status at every change.
 
     Returns
     -------
@@ -68,36 +73,38 @@ def sweep(
     Raises
     ------
     InputError
-        Of the grid, the folder or the scheduler; nothing was simulated.
+        The grid, the folder or the scheduler cannot be used; nothing was simulated.
     SweepError
         Some points failed.
     SimulationError
-        The scheduler was lost.
+        The connection to the scheduler was lost.
     """
     begin = time.monotonic()
     grid = grid if isinstance(grid, Grid) else load_grid(grid)
     _check_workers(workers, scheduler)
     out = Path(out)
-    kept = read_kept(out / POINTS)
-    jobs = missing_jobs(grid, kept.results)
-    watch = Watch(_start(grid, kept), jobs, report)
-    if jobs:
-        from .cluster import cluster_client
-        from .pool import simulate_all
+    checkpoint = Checkpoint(out / POINTS, CODE)
+    simulations = missing_simulations(grid, checkpoint.results)
+    reporter = StatusReporter(_start(grid, checkpoint), simulations, report)
 
-        with cluster_client(scheduler, workers, len(jobs)) as client, Store(out / POINTS) as store:
+    def done(simulation: Simulation, rows: Rows | None, failure: str | None) -> None:
+        if rows is not None:
+            checkpoint.append(simulation.point.identity, rows, title=simulation.titles[0])
+        reporter.finished(simulation, failure)
 
-            def done(job: Job, rows: Rows | None, failure: str | None) -> None:
-                if rows is not None:
-                    store.append(job.point.identity, job.titles[0], rows)
-                    kept.take(job.point.identity, rows)
-                watch.finished(job, failure)
+    if simulations:
+        with ExitStack() as stack:
+            simulate = partial(simulate_here, workers=workers)
+            if scheduler is not None:
+                from .cluster import cluster_client, simulate_on  # imports Dask
 
-            simulate_all(client, jobs, done, watch.tick)
-    result = table(grid, kept.results)
-    _write(grid, result, watch.status, out, time.monotonic() - begin)
-    if watch.status.failures:
-        raise SweepError(watch.status)
+                simulate = partial(simulate_on, stack.enter_context(cluster_client(scheduler)))
+            stack.enter_context(checkpoint)
+            simulate(simulations, done, reporter.tick)
+    result = table(grid, checkpoint.results)
+    _write(grid, result, reporter.status, out, time.monotonic() - begin)
+    if reporter.status.failures:
+        raise SweepError(reporter.status)
     return result
 
 
@@ -114,15 +121,15 @@ def _check_workers(workers: int | None, scheduler: str | None) -> None:
         )
 
 
-def _start(grid: Grid, kept: Kept) -> Status:
-    found = sum(complete(point, kept.results) for point in grid.points)
+def _start(grid: Grid, checkpoint: Checkpoint) -> Status:
+    found = sum(complete(point, checkpoint.results) for point in grid.points)
     return Status(
         points=len(grid.points),
         done=found,
         found=found,
         duplicates=grid.duplicates,
-        other_code=kept.other_code,
-        unreadable=kept.unreadable,
+        other_code=checkpoint.other_code,
+        unreadable=checkpoint.unreadable,
     )
 
 

@@ -1,34 +1,36 @@
-"""How far a sweep is."""
+"""Status of a sweep in progress."""
 
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from .jobs import Job
+from .simulations import Simulation
 
-__all__ = ["Report", "Status", "Watch"]
+__all__ = ["Report", "Status", "StatusReporter"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Status:
-    """A moment of a sweep.
+    """Status of a sweep at one moment.
 
     Attributes
     ----------
     points, done, found : int
-        Of the grid; with results; of these, with results from before.
-    duplicates, other_code, unreadable : int
-        Points that the grid gives twice; lines of the kept results that other sources made, and
-        that are none.
+        Number of points in the grid, of points with results, and of points with results of an
+        earlier run.
+    duplicates : int
+        Number of points that the grid gives twice.
+    other_code, unreadable : int
+        Number of lines in the checkpoint that other sources made, and that hold no result.
     failures : tuple of str
         A line for each point that failed.
     share : float
-        Of the expected work that is done, without what was found, from 0 to 1.
+        Share of this run's expected work that is done, from 0 to 1.
     elapsed_s : float
-        Since the first point was handed out.
+        Time since the first simulation began.
     workers : int or None
-        Points that can be simulated at a time; None before any was handed out.
+        Number of points that can be simulated at a time; None before the first one begins.
     """
 
     points: int
@@ -44,46 +46,48 @@ class Status:
 
     @property
     def left_s(self) -> float | None:
-        """Estimate of the time left; None while there is nothing to go by."""
+        """Estimate of the time left; None before the first simulation has ended."""
         return self.elapsed_s * (1 - self.share) / self.share if self.share else None
 
 
 Report = Callable[[Status], None]
 
 
-class Watch:
-    """Keeps the status and tells of every change.
+class StatusReporter:
+    """Keeps the status of a sweep and reports every change.
 
     Parameters
     ----------
     status : Status
-        At the beginning.
-    jobs : list of Job
-        All that is to be done.
+        Status at the beginning.
+    simulations : list of Simulation
+        All simulations to do.
+    report : callable
+        Called with the status at the beginning and at every change.
     """
 
-    def __init__(self, status: Status, jobs: list[Job], report: Report):
+    def __init__(self, status: Status, simulations: list[Simulation], report: Report):
         self.status, self._report = status, report
-        self._all = sum(job.cost for job in jobs)
+        self._all = sum(one.cost for one in simulations)
         self._done = 0
         self._begin: float | None = None
         report(status)
 
     def tick(self, workers: int) -> None:
-        """Time has passed."""
+        """Report that time has passed, and the number of workers."""
         self._begin = self._begin or time.monotonic()
-        self._tell(workers=workers)
+        self._change(workers=workers)
 
-    def finished(self, job: Job, failure: str | None) -> None:
-        """A simulation has ended."""
-        self._done += job.cost
+    def finished(self, simulation: Simulation, failure: str | None) -> None:
+        """Report that a simulation has ended, and the reason if it failed."""
+        self._done += simulation.cost
         if failure is None:
-            self._tell(done=self.status.done + len(job.titles))
+            self._change(done=self.status.done + len(simulation.titles))
         else:
-            lines = (f"{one}: {failure}" for one in job.titles)
-            self._tell(failures=(*self.status.failures, *lines))
+            lines = (f"{one}: {failure}" for one in simulation.titles)
+            self._change(failures=(*self.status.failures, *lines))
 
-    def _tell(self, **changes: Any) -> None:
+    def _change(self, **changes: Any) -> None:
         elapsed_s = time.monotonic() - self._begin if self._begin else 0.0
         share = self._done / self._all
         self.status = replace(self.status, share=share, elapsed_s=elapsed_s, **changes)

@@ -1,7 +1,6 @@
-"""What a worker does with a point."""
+"""The simulation of one point by a worker, here or on a cluster."""
 
 import contextlib
-import fcntl
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,40 +8,47 @@ from typing import Any
 
 from sysmodel.config.system import System
 from sysmodel.config.workload import Workload
-from sysmodel.lib.cache import cache_folder
+from sysmodel.lib.cache import cache_folder, locked
 from sysmodel.lib.errors import InputError, SimulationError
-from sysmodel.runs.phases import Report
-from sysmodel.runs.result import CONFIGURATIONS, RunOptions
+from sysmodel.lib.progress import Report
+from sysmodel.runs.options import CONFIGURATIONS, RunOptions
 
-from .rows import measured
-from .store import CODE
+from .simulations import Simulation
+from .sources import CODE
 
-__all__ = ["simulate_point"]
+__all__ = ["arguments_of", "failure_of", "simulate_point"]
+
+
+def arguments_of(simulation: Simulation) -> tuple[str, Workload, System, RunOptions]:
+    """Arguments of :func:`simulate_point`."""
+    point = simulation.point
+    return CODE, point.workload, point.system, point.options
 
 
 def simulate_point(
     code: str, workload: Workload, system: System, options: RunOptions
 ) -> dict[str, Any]:
-    """Simulate a point on a worker.
+    """Simulate a point.
 
     Parameters
     ----------
     code : str
-        Hash of the sources of who asks.
+        Digest of the sources of the sweep.
 
     Returns
     -------
     dict
-        ``rows``; or ``failure``, one line that says why there are none. An exception would have to
-        travel through pickle, which not all of them survive.
+        ``rows``, or else ``failure``: one line with the reason.
     """
-    from sysmodel.runs.simulate import run
+    from sysmodel.runs.columns import measured
+    from sysmodel.runs.plan import Plan
+    from sysmodel.runs.simulate import simulate
 
     if code != CODE:
         return {"failure": "the worker runs other sources of T3 than the sweep"}
     try:
         with _compiling_alone(options.engine) as report:
-            return {"rows": measured(run(workload, system, options, report))}
+            return {"rows": measured(simulate(Plan(workload, system, options), report))}
     except (InputError, SimulationError) as error:
         problem = str(error).removeprefix(f"{workload.title} on {system.name}: ")
     except Exception as error:
@@ -50,19 +56,23 @@ def simulate_point(
     return {"failure": " ".join(problem.split())}
 
 
+def failure_of(error: BaseException) -> str:
+    """One line about an error that :func:`simulate_point` itself did not report."""
+    return " ".join(f"{type(error).__name__}: {error}".split())
+
+
 @contextlib.contextmanager
 def _compiling_alone(engine: str) -> Iterator[Report]:
-    """Let one process of a machine compile the cycle loop for its cache, and the others wait.
+    """Let one process of a machine compile the cycle loop for its cache while the others wait.
 
-    The run's reports, which go to what this yields, tell when its first configuration has begun and
-    all is compiled. A cache that cannot be written is none, and every process compiles for itself.
+    Everything is compiled when the run reports its first configuration to the function that this
+    yields. If the cache cannot be written, every process compiles for itself.
     """
     ready = Path(os.environ["NUMBA_CACHE_DIR"]) / f"{engine}.ready"
     with contextlib.ExitStack() as lock:
         if not ready.exists():
             with contextlib.suppress(OSError):
-                file = lock.enter_context((cache_folder() / "compiling.lock").open("w"))
-                fcntl.flock(file, fcntl.LOCK_EX)
+                lock.enter_context(locked(cache_folder() / "compiling.lock"))
 
         def report(task: str, share: float) -> None:
             if task.partition(":")[0] in CONFIGURATIONS and not ready.exists():

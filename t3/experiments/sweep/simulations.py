@@ -1,4 +1,4 @@
-"""Simulations that a sweep has still to do."""
+"""The simulations that a sweep has still to do."""
 
 from dataclasses import dataclass, replace
 
@@ -6,13 +6,18 @@ from .grid import Grid
 from .point import Point
 from .rows import Rows, complete
 
-__all__ = ["Job", "missing_jobs"]
+__all__ = ["Simulation", "missing_simulations"]
 
 
 @dataclass(frozen=True)
-class Job:
-    """A simulation, with the configurations that are missing; and the titles of the grid's points
-    that it serves."""
+class Simulation:
+    """A point with the configurations that lack results.
+
+    Attributes
+    ----------
+    titles : tuple of str
+        Titles of the grid's points that share the results.
+    """
 
     point: Point
     titles: tuple[str, ...]
@@ -23,13 +28,13 @@ class Job:
         return self.point.expected_cycles
 
 
-def missing_jobs(grid: Grid, results: dict[str, Rows]) -> list[Job]:
-    """Each simulation that lacks a result, once, the longest first: none is left for the end."""
+def missing_simulations(grid: Grid, results: dict[str, Rows]) -> list[Simulation]:
+    """Each simulation that lacks a result, once; the longest first, so that none begins last."""
     alike: dict[str, list[Point]] = {}
     for point in grid.points:
         if not complete(point, results):
             alike.setdefault(point.identity, []).append(point)
-    jobs = []
+    simulations = []
     for identity, points in alike.items():
         first, have = points[0], results.get(identity, {})
         asked = dict.fromkeys(name for one in points for name in one.options.configurations)
@@ -37,5 +42,5 @@ def missing_jobs(grid: Grid, results: dict[str, Rows]) -> list[Job]:
             first.options, configurations=tuple(name for name in asked if name not in have)
         )
         titles = tuple(one.title(grid.system_keys) for one in points)
-        jobs.append(Job(replace(first, options=options), titles))
-    return sorted(jobs, key=lambda job: -job.cost)
+        simulations.append(Simulation(replace(first, options=options), titles))
+    return sorted(simulations, key=lambda one: -one.cost)

@@ -1,0 +1,113 @@
+"""Checkpoints: results that outlast an interrupt, so that the same command goes on from there."""
+
+import fcntl
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from .errors import InputError
+
+__all__ = ["Checkpoint"]
+
+
+class Checkpoint:
+    """File of JSON lines, one for each result; as a context manager it can be appended to.
+
+    Parameters
+    ----------
+    path : Path
+        A file that does not exist holds no results.
+    code : str
+        Digest of the sources, and of all else that decides the result of an identity.
+
+    Attributes
+    ----------
+    results : dict
+        Results of the same sources by identity; each is a mapping.
+    other_code, unreadable : int
+        Number of lines that other sources made, and that hold no result: a line may be cut short.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read. On entry: it cannot be written, or another process is writing it.
+    """
+
+    def __init__(self, path: Path, code: str):
+        self.path, self._code = path, code
+        self.results: dict[str, dict[str, Any]] = {}
+        self.other_code = self.unreadable = 0
+        try:
+            *lines, torn = path.read_bytes().split(b"\n")
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise InputError("out", f"{str(path)!r} cannot be read: {error.strerror}") from error
+        self.unreadable = int(bool(torn))
+        for line in lines:
+            try:
+                entry = json.loads(line)
+                identity, result = entry["identity"], dict(entry["result"])
+                own = entry["code"] == code
+            except (ValueError, TypeError, KeyError):
+                self.unreadable += 1
+            else:
+                self.other_code += not own
+                if own:
+                    self._add(identity, result)
+
+    def _add(self, identity: str, result: Mapping[str, Any]) -> None:
+        self.results.setdefault(identity, {}).update(result)
+
+    def __enter__(self) -> "Checkpoint":
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self._file = self.path.open("ab+")
+        except OSError as error:
+            raise self._unwritable(error) from error
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            self._file.close()
+            raise InputError("out", f"another process is writing {str(self.path)!r}") from error
+        # The next result begins a line of its own.
+        self._file.seek(0)
+        self._file.truncate(self._file.read().rfind(b"\n") + 1)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def append(self, identity: str, result: Mapping[str, Any], *, title: str = "") -> None:
+        """Add to the result of an identity, and return when the disk holds the line.
+
+        Parameters
+        ----------
+        result : mapping
+            Values by key; they replace earlier values of the same keys.
+        title : str
+            Name of the result, for readers of the file.
+
+        Raises
+        ------
+        InputError
+            The file cannot be written.
+        """
+        entry = {"code": self._code, "identity": identity, "title": title, "result": result}
+        try:
+            self._file.write(json.dumps(entry, allow_nan=False).encode() + b"\n")
+            self._file.flush()
+            os.fsync(self._file.fileno())
+        except OSError as error:
+            raise self._unwritable(error) from error
+        self._add(identity, result)
+
+    def remove(self) -> None:
+        """Remove the file and forget its results."""
+        self.path.unlink(missing_ok=True)
+        self.results.clear()
+
+    def _unwritable(self, error: OSError) -> InputError:
+        return InputError("out", f"{str(self.path)!r} cannot be written: {error.strerror}")
