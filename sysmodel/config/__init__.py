@@ -1,1 +1,1 @@
-"""What is simulated: system and workload, read from TOML and checked."""
+"""System and workload of a simulation, read from TOML and checked."""

@@ -1,4 +1,4 @@
-"""Which bits of an address choose what of a memory channel."""
+"""Address map of a memory channel: the address bits of column, bank group, bank and stack."""
 
 import re
 
@@ -6,19 +6,21 @@ __all__ = ["parse_address_map"]
 
 
 def parse_address_map(text: str, widths: dict[str, int]) -> list[tuple[str, int]]:
-    """Fields of an address map from the lowest bit on, each with its bits; the row is above them.
+    """List the fields of an address map from the lowest bit up, each with its number of bits.
+
+    The row has the bits above them.
 
     Parameters
     ----------
     text : str
-        As ``"column:3 group:1 column:3 group:1 bank:2"``; a part may come in pieces.
+        Map such as ``"column:3 group:1 column:3 group:1 bank:2"``; a part may come in pieces.
     widths : dict
-        Bits that each part has; what has none may be left out.
+        Number of bits of each part; a part of 0 bits may be left out.
 
     Raises
     ------
     ValueError
-        It is not of that form, or the pieces of a part do not sum up to its bits.
+        The text is not such a map, or the pieces of a part do not add up to its number of bits.
     """
     fields = []
     for word in text.split():
@@ -30,7 +32,7 @@ def parse_address_map(text: str, widths: dict[str, int]) -> list[tuple[str, int]
             )
         fields.append((match[1], int(match[2])))
     for part, width in widths.items():
-        found = sum(bits for name, bits in fields if name == part)
-        if found != width:
-            raise ValueError(f"{text!r} has {found} bits of the {part}, which has {width}")
+        total = sum(bits for name, bits in fields if name == part)
+        if total != width:
+            raise ValueError(f"{text!r} has {total} bits of the {part}, which has {width}")
     return [field for field in fields if field[1]]

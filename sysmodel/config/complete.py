@@ -1,6 +1,8 @@
-"""A system as one file: every value, from which file it comes, and why it is what it is."""
+"""A system as one file: every value, the file that gives it, and its source."""
 
 from itertools import groupby
+
+import tomlkit
 
 from .parameters import Parameter, parameters
 from .system import System, load_system
@@ -9,22 +11,23 @@ __all__ = ["complete_toml", "differences", "summary"]
 
 
 def complete_toml(source: str) -> str:
-    """TOML that needs no base, with a comment behind each value: the file that gives it, and its
-    source.
+    """Write a system as TOML without a base; a comment behind each value names its file and source.
 
     Parameters
     ----------
     source : str
-        A preset's name or a file.
+        Name of a preset, or a file.
 
     Raises
     ------
     InputError
-        It is no sound system.
+        The system is not sound.
     """
     system = load_system(source)
     lines = [f"# {line}" for line in summary(system)]
-    lines += ["", f"description = {_text(system.description)}", f"source = {_text(system.source)}"]
+    lines.append("")
+    for key in ("description", "source"):
+        lines.append(f"{key} = {tomlkit.string(getattr(system, key)).as_string()}")
     values = sorted(parameters(source), key=_place)
     for section, group in groupby(values, key=_section):
         lines += ["", _header(section)]
@@ -34,7 +37,7 @@ def complete_toml(source: str) -> str:
 
 
 def summary(system: System) -> list[str]:
-    """What a system amounts to, in a few lines."""
+    """Summarize a system in a few lines: peak, memory, link and hardware clock."""
     gpu, t3 = system.gpu, system.t3
     peak, memory = system.peak_flops_per_ns, system.dram_bytes_per_ns
     gives = f"memory {memory:,.0f} GB/s in {system.dram.channels} channels"
@@ -48,12 +51,12 @@ def summary(system: System) -> list[str]:
 
 
 def differences(one: str, other: str) -> list[tuple[str, str, str]]:
-    """Keys whose values differ between two systems, with both values; a dash for none.
+    """List the keys whose values differ between two systems, with both values; a dash for none.
 
     Raises
     ------
     InputError
-        One of them is no sound system.
+        One of the systems is not sound.
     """
     values = []
     for source in (one, other):
@@ -69,7 +72,7 @@ def _section(one: Parameter) -> str:
 
 
 def _place(one: Parameter) -> tuple[int, str]:
-    """Sections as the schema has them; their own values before those of the sections in them."""
+    """Sort key: sections in the order of the schema, each before its subsections."""
     section = _section(one)
     return list(System.model_fields).index(section.partition(".")[0]), section
 
@@ -77,11 +80,6 @@ def _place(one: Parameter) -> tuple[int, str]:
 def _header(section: str) -> str:
     name, _, last = section.rpartition(".")
     return f"[[{name}]]" if last.isdigit() else f"[{section}]"
-
-
-def _text(words: str) -> str:
-    escaped = words.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
 
 
 def _origin(one: Parameter) -> str:

@@ -10,13 +10,13 @@ __all__ = ["BankInterleave", "DramTiming", "Refresh"]
 Refresh = Literal["none", "all-bank", "per-bank"]
 BankInterleave = Literal["linear", "permuted"]
 
-# What a channel's state has room for.
+# Capacity of a channel's state.
 MAX_BANKS = 64
-MAX_GROUPS = 8  # of a stack ID
+MAX_GROUPS = 8  # per stack ID
 MAX_STACK_IDS = 4
 MAX_PSEUDO_CHANNELS = 2
 MAX_ADDRESS_FIELDS = 16
-MAX_SIDE = 64  # reads, and writes with updates, that wait in a pseudo-channel
+MAX_SIDE = 64  # queued reads of a pseudo-channel, and as many queued writes and updates
 MAX_QUEUE = 2 * MAX_SIDE
 
 _POWERS_OF_TWO = {
@@ -44,52 +44,52 @@ _WORDS = (*_CHOICES, *_SWITCHES, "address_map")
 class DramTiming:
     """One HBM channel: one or two pseudo-channels, which share its row- and column-command bus.
 
-    A pseudo-channel has banks, timing and data bus of its own. Times are in cycles of the memory's
-    command clock and count from command to command unless said otherwise.
+    Each pseudo-channel has its own banks, timing and data bus. Times are cycles of the memory's
+    command clock and count from command to command unless noted otherwise.
 
     Parameters
     ----------
     pseudo_channels : int
         1 or 2.
     banks : int
-        Of a pseudo-channel, in all stack IDs; a power of two.
+        Banks of a pseudo-channel in all stack IDs; a power of two.
     bank_groups : int
-        Of a stack ID; a power of two. The group of a bank is given by the low bits of its number.
+        Bank groups of a stack ID; a power of two. The low bits of a bank's number give its group.
     stack_ids : int
-        Ranks of a high stack; a power of two. The high bits of a bank's number.
+        Ranks of a high stack; a power of two. The high bits of a bank's number give its stack ID.
     columns : int
         Atoms of a row; a power of two.
     address_map : str
-        Address mapping from the lowest bit of the atom address in the pseudo-channel on, the row
-        above it: ``"column:3 group:1 column:3 group:1 bank:2"``; ``stack`` if there is more than
-        one.
+        Address map from the lowest bit of the pseudo-channel's atom address up, with the row above
+        it: ``"column:3 group:1 column:3 group:1 bank:2"``; with several stack IDs also ``stack``.
     bank_interleave : str
-        ``"linear"``: the bank's number is its address bits; ``"permuted"``: their exclusive-or with
-        the low bits of the row, so that rows which share address bits do not share a bank (Zhang,
-        Zhu and Zhang, MICRO-33, 2000).
+        ``"linear"``: the bank's number is its address bits. ``"permuted"``: the bank's number is
+        the exclusive-or of its address bits with the low bits of the row, so that rows which share
+        address bits do not share a bank (Zhang, Zhu and Zhang, MICRO-33, 2000).
     queue_depth : int
-        Requests that wait, reads and writes together; at most 64 of either in a pseudo-channel.
+        Capacity of the queues, reads and writes together; at most 64 of either in a pseudo-channel.
     write_queue : int
-        Of them, those that are writes or updates, which then wait apart from the reads and are held
-        back and drained in batches; 0 for one queue for all.
+        Part of ``queue_depth`` for writes and updates, which then have their own queue and are
+        drained in batches; 0 for one queue for all requests.
     write_high, write_low : int
-        With a write queue: waiting writes at which a drain begins, and at which it ends if a read
-        waits. Ramulator 2 drains from more than 80 to less than 20 % of its write queue.
+        With a write queue: number of queued writes at which a drain begins, and at which it ends if
+        a read waits. Ramulator 2 drains from more than 80 to less than 20 % of its write queue.
     shared_queue : bool
-        Queues and drains are those of the whole channel, not of each pseudo-channel.
+        The pseudo-channels share queues and drains.
     opening_leaves : bool
-        A request for which a row is opened counts no more in its queue, as in Ramulator 2.
+        A request leaves its queue when its row is opened, as in Ramulator 2.
     burst : int
         Cycles that one atom takes on the data bus.
     activate_half_cycles, precharge_half_cycles : int
-        Half cycles that an activate, and a precharge or refresh, hold the row-command bus. Commands
-        start on whole cycles, but for precharges of an odd number, which start on any half.
+        Half cycles for which an activate, and a precharge or refresh, occupy the row-command bus.
+        Commands start on whole cycles; a precharge of an odd number of half cycles starts on any
+        half cycle.
     tCCD_S, tCCD_L, tCCD_R : int
-        Column to column command: in another bank group, in the same one, in another stack ID (not
-        less than in another bank group).
+        Column to column command: in another bank group, in the same group, in another stack ID (at
+        least ``tCCD_S``).
     tCCD_WL : int
         Update to any column command in its bank group: an update reads, computes and writes in the
-        bank. ``2 * tCCD_L`` if not given.
+        bank. The default is ``2 * tCCD_L``.
     tRRD_S, tRRD_L : int
         Activate to activate, in another and in the same bank group.
     tRCD_RD, tRCD_WR : int
@@ -113,26 +113,26 @@ class DramTiming:
     refresh : str
         ``"none"``, ``"all-bank"`` or ``"per-bank"``.
     tREFI : int
-        Time in which each bank is refreshed once: from one all-bank refresh to the next; per-bank
-        refreshes follow each other ``banks`` times as fast.
+        Period in which each bank is refreshed once: the time from one all-bank refresh to the next.
+        Per-bank refreshes follow each other ``banks`` times as fast.
     tRFC, tRFC_pb : int
-        All-bank and per-bank refresh to activate of what was refreshed.
+        All-bank and per-bank refresh to an activate of a refreshed bank.
     tRREFD : int
-        Per-bank refresh to the next one, or to an activate of another bank.
+        Per-bank refresh to the next refresh, or to an activate of another bank.
     turnaround_cap : int
-        Without a write queue: data-bus cycles in one direction, while the other has a request to an
-        open row, after which the channel turns round. The default makes batches of 1280 bytes at 32
-        bytes a cycle, about what Ramulator 2 drains from its write queue: from 80 to 20 % of 32
-        entries of 64 bytes.
+        Without a write queue: data-bus cycles in one direction after which the channel turns round,
+        if the other direction has a request to an open row. The default makes batches of 1280 bytes
+        at 32 bytes a cycle. Ramulator 2 drains about as much from its write queue: from 80 to 20 %
+        of 32 entries of 64 bytes.
     age_cap : int
-        Cycles after which the oldest request goes first.
+        Age in cycles above which the oldest request goes first.
 
     Raises
     ------
     TypeError
-        If a number is not an integer.
+        A number is not an integer.
     ValueError
-        If a value is not allowed, alone or with the others.
+        A value is not allowed, alone or with the others.
     """
 
     pseudo_channels: int = 1
@@ -198,7 +198,9 @@ class DramTiming:
         if self.refresh != "none":
             name = "tRFC_pb" if self.refresh == "per-bank" else "tRFC"
             self._at_least(name, 1, "the shortest refresh")
-            self._at_most(name, self.tREFI - 1, f"what {self.refresh} refresh every tREFI leaves")
+            self._at_most(
+                name, self.tREFI - 1, f"the time that {self.refresh} refresh every tREFI leaves"
+            )
 
     def _check_kinds(self) -> None:
         for name, allowed in _CHOICES.items():
@@ -247,23 +249,25 @@ class DramTiming:
             self.write_queue + sharing * MAX_SIDE,
             "write_queue and the reads that may wait",
         )
-        self._at_least("write_high", 1, "a drain of something")
+        self._at_least("write_high", 1, "a drain of at least one write")
         self._at_most("write_high", self.write_queue, "write_queue")
         self._at_most("write_low", self.write_high - 1, "below write_high")
 
-    def _at_most(self, name: str, most: int, what: str) -> None:
+    def _at_most(self, name: str, most: int, bound: str) -> None:
         if getattr(self, name) > most:
-            raise ValueError(f"{name} must be at most {most} ({what}), not {getattr(self, name)!r}")
+            raise ValueError(
+                f"{name} must be at most {most} ({bound}), not {getattr(self, name)!r}"
+            )
 
-    def _at_least(self, name: str, least: int, what: str) -> None:
+    def _at_least(self, name: str, least: int, bound: str) -> None:
         if getattr(self, name) < least:
             raise ValueError(
-                f"{name} must be at least {least} ({what}), not {getattr(self, name)!r}"
+                f"{name} must be at least {least} ({bound}), not {getattr(self, name)!r}"
             )
 
     @property
     def address_fields(self) -> list[tuple[str, int]]:
-        """Pieces of the address map: their part of the place, and their bits."""
+        """Pieces of the address map: name of the part, and number of bits."""
         banks = self.banks // (self.bank_groups * self.stack_ids)
         parts = {
             "column": self.columns,
@@ -282,7 +286,7 @@ class DramTiming:
 
     @property
     def refresh_interval(self) -> int:
-        """From one refresh command to the next; 0 without refresh."""
+        """Cycles from one refresh command to the next; 0 without refresh."""
         if self.refresh == "none":
             return 0
         return self.tREFI // self.banks if self.refresh == "per-bank" else self.tREFI

@@ -1,4 +1,4 @@
-"""Whose complete tile is sent on."""
+"""Granularity of triggering: the unit whose complete tile is sent on."""
 
 from typing import Literal, get_args
 

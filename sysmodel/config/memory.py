@@ -1,4 +1,4 @@
-"""The memory of a system: its standard, its channels, and its timing at its clock."""
+"""Memory of a system: standard, channels, and timing at the memory's clock."""
 
 import math
 import re
@@ -36,20 +36,20 @@ _STANDARDS = Path(__file__).parent / "memories"
 
 
 class Delay(Strict):
-    """The least time from one command to another: the longest of what is given."""
+    """Shortest time from one command to another: the longest of the given times."""
 
     ns: Annotated[float, number(0, 1e6)] = 0.0
     clocks: Annotated[int, integer(0, 1 << 20)] = 0
-    # Of tRTW only: from the end of the read data to the begin of the write data.
+    # Only for tRTW: clocks from the end of the read data to the begin of the write data.
     gap_clocks: Annotated[int | None, integer(0, 1 << 10)] = None
 
     def cycles(self, clock_mhz: float) -> int:
         """Cycles of the clock, rounded up."""
-        # 14 ns are 14 cycles of 1000 MHz, whatever floating point says.
+        # 14 ns are 14 cycles of 1000 MHz, in spite of floating-point rounding.
         return max(math.ceil(self.ns * clock_mhz / 1e3 - 1e-6), self.clocks)
 
     def cycles_within(self, clock_mhz: float) -> int:
-        """Cycles of the clock, rounded down: of what must not come later."""
+        """Cycles of the clock, rounded down, for an event that must not come later."""
         return max(math.floor(self.ns * clock_mhz / 1e3 + 1e-6), self.clocks)
 
 
@@ -59,7 +59,7 @@ _REQUIRED = {field.name for field in _TIMES if field.default is MISSING}
 if TYPE_CHECKING:
 
     class Timing(Strict):
-        """A delay for each time of ``DramTiming``; None for one that is derived."""
+        """Delay for each time of ``DramTiming``; None for a derived time."""
 
         def __getattr__(self, name: str) -> Delay | None: ...
 
@@ -76,8 +76,11 @@ else:
 
 
 class Dram(Strict):
-    """Memory channels, each with a data bus and a T3 hardware channel of its own: HBM channels, or
-    the pseudo-channels that share an HBM channel's command buses."""
+    """Memory channels, each with its own data bus and its own channel of the T3 hardware.
+
+    A channel is an HBM channel, or one of the pseudo-channels that share the command buses of an
+    HBM channel.
+    """
 
     standard: Annotated[str | None, text()] = None
     channels: PowerOfTwo = power_of_two(1, 256)
@@ -106,12 +109,12 @@ class Dram(Strict):
 
     @property
     def timing_cycles(self) -> DramTiming:
-        """One channel's geometry and timing, in cycles of the memory's clock.
+        """Geometry and timing of one channel, in cycles of the memory's clock.
 
         Raises
         ------
         InputError
-            Names the key whose value does not fit the others.
+            A value does not fit the others; the message names its key.
         """
         try:
             return DramTiming(
@@ -139,7 +142,7 @@ class Dram(Strict):
             raise InputError(f"{within}{name}", problem) from error
 
     def _delays(self) -> dict[str, Any]:
-        """Every delay that is given, in cycles."""
+        """List the given delays in cycles."""
         delays: dict[str, Any] = {}
         for field in _TIMES:
             delay = getattr(self.timing, field.name)
@@ -152,15 +155,17 @@ class Dram(Strict):
 
     def _after_data(self, name: str, delay: Delay, least: int) -> int:
         if name != "tRTW":
-            raise InputError(f"timing.{name}.gap_clocks", "is of tRTW only")
+            raise InputError(f"timing.{name}.gap_clocks", "is allowed for tRTW only")
         latency = (self.timing.tCL or Delay()), (self.timing.tCWL or Delay())
         read, write = (one.cycles(self.clock_mhz) for one in latency)
         return max(least, read + self.burst_clocks + (delay.gap_clocks or 0) - write)
 
 
 class Standard(Strict):
-    """A kind of memory: what a system's ``[dram]`` has unless it says otherwise; ``base`` names a
-    kind that has what is not given."""
+    """Memory standard: default values of a system's ``[dram]``.
+
+    ``base`` names the standard whose values hold where this one gives none.
+    """
 
     base: Annotated[str | None, text()] = None
     description: str = text()
@@ -169,7 +174,7 @@ class Standard(Strict):
 
 
 def standard_names() -> list[str]:
-    """Names of the memory standards that come along."""
+    """Names of the bundled memory standards."""
     return sorted(file.stem for file in _STANDARDS.glob("*.toml"))
 
 
@@ -184,7 +189,7 @@ def known_standard(name: str) -> Standard:
     Raises
     ------
     InputError
-        There is none of that name.
+        No standard has that name.
     """
     if name not in standard_names():
         raise InputError(
@@ -198,12 +203,12 @@ def known_standard(name: str) -> Standard:
 
 
 def with_standard(dram: Any) -> Any:
-    """A file's ``[dram]`` with the values of the standard that it names, where it gives none.
+    """Complete a file's ``[dram]`` with the values of the standard that it names.
 
     Raises
     ------
     InputError
-        There is no such standard.
+        No standard has that name.
     """
     if not isinstance(dram, dict) or not isinstance(dram.get("standard"), str):
         return dram

@@ -1,4 +1,4 @@
-"""Models, each a TOML file: a Transformer by its hyperparameters, or a list of GEMMs."""
+"""Models in TOML files: a Transformer by its hyperparameters, or a list of GEMMs."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -41,17 +41,17 @@ _Degrees = Annotated[list[_Degree], Field(min_length=1, description="a list of d
 
 
 class _Described(Strict):
-    """What every model has.
+    """Keys that every model has.
 
     Parameters
     ----------
     name : str
-        For tables; the file's name if not given.
+        Name in tables; the default is the file's name.
     tensor_parallel : list
-        Degrees that are studied.
+        Degrees of tensor parallelism to study.
     source, confidence : str
-        Where the figures come from, and how sure they are: H, two sources agree; M, one secondary
-        source; L, recalled.
+        Source of the figures, and its reliability: H, two sources agree; M, one secondary source;
+        L, recalled.
     """
 
     name: str = text()
@@ -61,26 +61,24 @@ class _Described(Strict):
 
 
 class Transformer(_Described):
-    """A Transformer by its hyperparameters.
+    """Transformer by its hyperparameters.
 
     Parameters
     ----------
-    hidden, layers, heads : int
     head_dim : int or None
-        Of queries, keys and values; ``hidden / heads`` if not given.
+        Width of queries, keys and values; the default is ``hidden / heads``.
     kv_heads : int or None
-        Key and value heads, which groups of heads share; ``heads`` if not given.
+        Key and value heads, which groups of heads share; the default is ``heads``.
     ffn : int or None
-        Width of the feed-forward layers, of each expert if there are experts; ``4 * hidden`` if not
-        given.
+        Width of the feed-forward layers, or of each expert; the default is ``4 * hidden``.
     gated : bool
         The feed-forward input is two projections, one of which gates the other.
     experts, experts_per_token : int
-        Feed-forward layers, and to how many of them a token goes.
+        Number of feed-forward layers, and number of them that process a token.
     sequence, batch : int
-        Tokens of a batch, unless others are asked for.
+        Size of a batch: length and number of its sequences.
     sublayers : list or None
-        Those whose output is all-reduced; all if not given.
+        Sublayers whose output is all-reduced; the default is all.
     """
 
     hidden: int = integer(1, LARGEST["n"])
@@ -109,25 +107,25 @@ class Transformer(_Described):
 
     @property
     def tokens(self) -> int:
-        """Of a batch."""
+        """Tokens of a batch."""
         return self.sequence * self.batch
 
     @property
     def is_classical(self) -> bool:
-        """A decoder or encoder of the first kind: four times as wide in between, no groups."""
+        """True for the original Transformer: feed-forward width of ``4 * hidden``, no groups."""
         changed = self.head_dim, self.kv_heads, self.ffn
         return changed == (None, None, None) and not self.gated and self.experts == 1
 
     @property
     def reduced(self) -> dict[str, str]:
-        """Names of what is all-reduced, and what each is."""
+        """All-reduced sublayers by name, with their descriptions."""
         return {name: SUBLAYERS[name] for name in self.sublayers or get_args(LayerName)}
 
     def products(self, layer: LayerName) -> int:
         """Products in each sum of a sublayer's GEMM, on all GPUs together.
 
         ``op``: the attention's output projection, forward; ``fc2``: the second feed-forward layer,
-        forward; ``fc1``: the gradient through the first one, of both projections if it is gated;
+        forward; ``fc1``: the gradient through the first one, with both projections if it is gated;
         ``ip``: the gradient through the projections to queries, keys and values.
         """
         head = self.head_dim or self.hidden // self.heads
@@ -139,18 +137,18 @@ class Transformer(_Described):
         return ffn * (2 if self.gated and layer == "fc1" else 1)
 
     def rows(self, layer: LayerName, tokens: int) -> int:
-        """Tokens in a sublayer's GEMM: all, or those of one expert if they are routed evenly."""
+        """Tokens in a sublayer's GEMM: all, or the even share of one expert."""
         if layer in ("op", "ip"):
             return tokens
         return -(-tokens * self.experts_per_token // self.experts)
 
     def workload(self, layer: str, tp: int, tokens: int | None = None) -> Workload:
-        """Workload of a sublayer; in any case, with or without a hyphen.
+        """Workload of a sublayer, named in any case, with or without a hyphen.
 
         Raises
         ------
         InputError
-            It has no such sublayer, or ``tp`` does not divide it.
+            The model has no such sublayer, or ``tp`` does not divide the sublayer.
         """
         name: LayerName = _named("layer", layer, list(self.reduced))  # type: ignore[assignment]
         products = self.products(name)
@@ -172,15 +170,14 @@ class Transformer(_Described):
 
 
 class ListedGemm(Strict):
-    """A GEMM of one GPU.
+    """GEMM of one GPU.
 
     Parameters
     ----------
-    name : str
     m, n, k : int
         The output is ``m`` by ``n``, each element the sum of ``k`` products.
     then : str
-        What follows: ``all-reduce``, or ``nothing`` that T3 could hide.
+        Operation after the GEMM: ``all-reduce``, which T3 can hide, or ``nothing``.
     """
 
     name: str = text()
@@ -191,8 +188,7 @@ class ListedGemm(Strict):
 
 
 class GemmList(_Described):
-    """A model by its GEMMs, each of the size that one GPU computes at the degrees of
-    ``tensor_parallel``."""
+    """Model by its GEMMs; each has the size on one GPU at the degrees of ``tensor_parallel``."""
 
     gemm: Annotated[list[ListedGemm], Field(min_length=1, description="one or more [[gemm]]")]
 
@@ -208,19 +204,19 @@ class GemmList(_Described):
 
     @property
     def reduced(self) -> dict[str, str]:
-        """Names of what is all-reduced, and what each is."""
+        """All-reduced GEMMs by name, with their sizes."""
         return {
             one.name: f"{one.m} x {one.n} x {one.k}" for one in self.gemm if one.then != "nothing"
         }
 
     def workload(self, layer: str, tp: int, tokens: int | None = None) -> Workload:
-        """Workload of a GEMM; in any case, with or without a hyphen.
+        """Workload of a GEMM, named in any case, with or without a hyphen.
 
         Raises
         ------
         InputError
-            It has no such GEMM that is all-reduced, ``tp`` is not one of its degrees, or there are
-            ``tokens``, which its sizes say already.
+            No all-reduced GEMM has that name, ``tp`` is not a degree of the model, or ``tokens``
+            are given although the sizes of the GEMMs are fixed.
         """
         name = _named("layer", layer, list(self.reduced))
         if tp not in self.tensor_parallel:
@@ -237,24 +233,24 @@ Model: TypeAlias = Transformer | GemmList
 
 
 def model_names() -> list[str]:
-    """Names of the models that come along."""
+    """Names of the bundled models."""
     return sorted(file.stem for file in _FOLDER.glob("*.toml"))
 
 
 def load_model(source: str, beside: Path = Path()) -> Model:
-    """Read a model from a file, or by a bundled model's name in any case.
+    """Read a model from a file, or a bundled model by its name in any case.
 
     Parameters
     ----------
     source : str
-        A name, or a path that ends in ``.toml``.
+        Name, or path that ends in ``.toml``.
     beside : Path
         Folder to which a path is relative.
 
     Raises
     ------
     InputError
-        One line that names the file, the key, its value and what is allowed.
+        The model is not valid; the message names file, key, value and the allowed values.
     """
     if not source.endswith(".toml"):
         return _read(model_path(source), source)
@@ -266,7 +262,7 @@ def load_model(source: str, beside: Path = Path()) -> Model:
 
 @cache
 def known_models() -> tuple[Transformer, ...]:
-    """The models that come along; all have hyperparameters."""
+    """Load the bundled models, which all have hyperparameters."""
     models = map(load_model, model_names())
     return tuple(model for model in models if isinstance(model, Transformer))
 
@@ -277,7 +273,7 @@ def model_path(name: str) -> Path:
     Raises
     ------
     InputError
-        It is not known.
+        No bundled model has that name.
     """
     return _FOLDER / f"{_named('model', name, model_names())}.toml"
 

@@ -1,19 +1,19 @@
-"""What looks wrong in a system although it can be simulated."""
+"""Notices of values of a system that look unphysical, although the system can be simulated."""
 
 import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
+
+from .workload import ELEMENT_BYTES
 
 if TYPE_CHECKING:
     from .system import System
 
 __all__ = ["notices"]
 
-_ELEMENT_BYTES = 2  # operands and outputs are 16 bits wide
-
 
 def notices(system: "System") -> list[str]:
-    """Sentences that name the keys whose values contradict each other, and say by how much."""
+    """List the contradictions between values as sentences that name the keys and the amount."""
     return [f"{system.name}: {one}" for one in _notices(system)]
 
 
@@ -23,13 +23,13 @@ def _notices(system: "System") -> Iterator[str]:
     if wanted > system.dram_bytes_per_ns:
         yield (
             f"gpu: at its peak of {system.peak_flops_per_ns / 1e3:.0f} TFLOP/s the GEMM takes at "
-            f"least {wanted:,.0f} GB/s, all workgroups that run sharing what they read, but the "
+            f"least {wanted:,.0f} GB/s, even if all running workgroups share their reads, but the "
             f"memory gives {system.dram_bytes_per_ns:g} (dram.channels, dram.clock_mhz)"
         )
     between = dram.timing_cycles.tCCD_S
     if between > dram.burst_clocks:
         yield (
-            f"dram.timing.tCCD_S: column commands every {between} clocks, of which each fills the "
+            f"dram.timing.tCCD_S: column commands every {between} clocks, each of which fills the "
             f"bus for dram.burst_clocks = {dram.burst_clocks}, give at most "
             f"{dram.burst_clocks / between:.0%} of the memory's {system.dram_bytes_per_ns:g} GB/s"
         )
@@ -41,7 +41,7 @@ def _notices(system: "System") -> Iterator[str]:
             f"t3.dma_walkers = {t3.dma_walkers} walk, a run of {row_bytes} bytes each in a "
             f"cycle at {system.clock_mhz:g} MHz"
         )
-    # What arrives is added in the memory, and most of it is read again to be sent on.
+    # Arriving data are added in the memory; most of the sums are read again to be sent on.
     if 2 * link > system.dram_bytes_per_ns:
         yield (
             f"link.bandwidth_gb_per_s: {link:g} each way is more than the memory feeds, "
@@ -51,11 +51,14 @@ def _notices(system: "System") -> Iterator[str]:
 
 
 def _least_bytes_per_flop(system: "System") -> float:
-    """Of the memory, if the workgroups that run at the same time are a square of macro-tiles whose
-    operands are read once."""
+    """Bytes that the memory reads for each operation, at best.
+
+    At best, the workgroups that run at the same time form a square of macro-tiles and read their
+    operands once.
+    """
     gpu, kernel = system.gpu, system.kernel
     side = math.sqrt(gpu.compute_units * gpu.workgroups_per_cu)
-    return _ELEMENT_BYTES * (1 / kernel.tile_m + 1 / kernel.tile_n) / (2 * side)
+    return ELEMENT_BYTES * (1 / kernel.tile_m + 1 / kernel.tile_n) / (2 * side)
 
 
 def _tile_row_bytes(system: "System") -> int:
@@ -65,4 +68,4 @@ def _tile_row_bytes(system: "System") -> int:
     elements = kernel.tile_m if column_major else kernel.tile_n
     waves = kernel.waves_m if column_major else kernel.waves_n
     parts = waves if system.t3.granularity == "wavefront" else 1
-    return elements // parts * _ELEMENT_BYTES
+    return elements // parts * ELEMENT_BYTES

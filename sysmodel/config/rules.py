@@ -1,4 +1,4 @@
-"""What must hold between the values of a system."""
+"""Rules between the values of a system."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, Any
 from sysmodel.lib.errors import InputError
 
 from .limits import MOST_TILE_ATOMS, MOST_WAVEFRONTS
+from .workload import ELEMENT_BYTES
 
 if TYPE_CHECKING:
     from .system import System, Tile
 
 __all__ = ["check_rules"]
-
-_ELEMENT_BYTES = 2  # operands and outputs are 16 bits wide
 
 
 def check_rules(system: "System") -> None:
@@ -21,7 +20,7 @@ def check_rules(system: "System") -> None:
     Raises
     ------
     InputError
-        Names the first key that does not fit the others, its value and what is allowed.
+        A value does not fit the others; the message names its key and the allowed values.
     """
     for multiple_of in _MULTIPLES.items():
         _check_multiple(system, *multiple_of)
@@ -66,7 +65,7 @@ def _check_multiple(system: "System", field: str, of: tuple[str, ...]) -> None:
 
 
 def _check_memory(system: "System") -> None:
-    """The channel's own rules, and what the hardware's clock asks of it."""
+    """Check the rules of a memory channel, and those between memory clock and hardware clock."""
     dram, divider = system.dram, system.t3.clock_divider
     if dram.clock_mhz > dram.most_clock_mhz:
         raise InputError(
@@ -87,7 +86,7 @@ def _check_memory(system: "System") -> None:
 
 
 def _rules(system: "System") -> Iterator[tuple[str, bool, str]]:
-    """Key, whether it is sound, what is allowed."""
+    """Yield the rules: key, True if its value is sound, allowed values."""
     l2, t3 = system.l2, system.t3
     way_mib = l2.slices * l2.ways * l2.line_bytes / 2**20
     yield (
@@ -101,7 +100,7 @@ def _rules(system: "System") -> Iterator[tuple[str, bool, str]]:
         t3.tracker_banks <= t3.tracker_sets,
         f"at most t3.tracker_sets, {t3.tracker_sets}",
     )
-    # A slot of the command table must be free again before the next group that uses it begins.
+    # A slot of the command table must be free before the next group uses it.
     yield (
         "t3.group_workgroups",
         t3.group_workgroups == 1 or t3.granularity == "workgroup",
@@ -117,13 +116,13 @@ def _rules(system: "System") -> Iterator[tuple[str, bool, str]]:
 def _tile_rules(
     system: "System", tile: "Tile", where: str
 ) -> Iterator[tuple[str, bool, object, str]]:
-    """Key, whether it is sound, its value, what is allowed."""
+    """Yield the rules of a macro-tile: key, True if its value is sound, value, allowed values."""
     gpu, dram = system.gpu, system.dram
     for side in ("m", "n"):
         size, waves = getattr(tile, f"tile_{side}"), getattr(tile, f"waves_{side}")
         allowed = f"a multiple of {where}.waves_{side}, {waves}"
         yield f"{where}.tile_{side}", size % waves == 0, size, allowed
-    stage_bytes = (tile.tile_m + tile.tile_n) * tile.depth_u * _ELEMENT_BYTES
+    stage_bytes = (tile.tile_m + tile.tile_n) * tile.depth_u * ELEMENT_BYTES
     fitting = gpu.lds_kib_per_cu * 1024 // stage_bytes
     yield (
         "gpu.workgroups_per_cu",
@@ -141,14 +140,14 @@ def _tile_rules(
     along = "m" if system.kernel.output_layout == "column-major" else "n"
     size = getattr(tile, f"tile_{along}")
     run = size // getattr(tile, f"waves_{along}")
-    per_atom = dram.atom_bytes // _ELEMENT_BYTES
+    per_atom = dram.atom_bytes // ELEMENT_BYTES
     yield (
         f"{where}.tile_{along}",
         run % per_atom == 0 and (run // per_atom & (run // per_atom - 1)) == 0,
         size,
-        f"what makes a wavefront's run of {per_atom} elements times a power of two, not {run}",
+        f"a size that makes a wavefront's run {per_atom} elements times a power of two, not {run}",
     )
-    atoms = tile.tile_m * tile.tile_n * _ELEMENT_BYTES // (waves * dram.atom_bytes)
+    atoms = tile.tile_m * tile.tile_n * ELEMENT_BYTES // (waves * dram.atom_bytes)
     yield (
         f"{where}.tile_m",
         atoms <= MOST_TILE_ATOMS,

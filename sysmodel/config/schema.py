@@ -1,4 +1,4 @@
-"""Strict TOML: every key known, every value bounded, one line for what is wrong."""
+"""Strict TOML: every key is known, every value is bounded, every error is one line."""
 
 import sys
 from difflib import get_close_matches
@@ -30,13 +30,13 @@ _LARGEST_FILE = 1 << 20
 
 
 class Strict(BaseModel):
-    """A table whose keys are all known and whose values are taken as they are."""
+    """Table without unknown keys, whose values are not converted."""
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 def integer(least: int, most: int) -> Any:
-    """Field of an integer between two bounds, both allowed."""
+    """Make a field for an integer between two bounds, inclusive."""
     return Field(ge=least, le=most, description=f"an integer from {least} to {most}")
 
 
@@ -50,17 +50,17 @@ PowerOfTwo = Annotated[int, AfterValidator(_power_of_two)]
 
 
 def power_of_two(least: int, most: int) -> Any:
-    """Field of a ``PowerOfTwo`` between two bounds, both allowed."""
+    """Make a field for a ``PowerOfTwo`` between two bounds, inclusive."""
     return Field(ge=least, le=most, description=f"a power of two from {least} to {most}")
 
 
 def number(least: float, most: float) -> Any:
-    """Field of a number between two bounds, both allowed."""
+    """Make a field for a number between two bounds, inclusive."""
     return Field(ge=least, le=most, description=f"a number from {least:g} to {most:g}")
 
 
 def text() -> Any:
-    """Field of a short string that is not empty."""
+    """Make a field for a short string that is not empty."""
     return Field(min_length=1, max_length=400, description="a string of 1 to 400 characters")
 
 
@@ -73,7 +73,7 @@ def read_toml(path: Path) -> dict[str, Any]:
     Raises
     ------
     InputError
-        The file cannot be read, is too large, or is not TOML; names file and line.
+        The file cannot be read, is too large, or is not TOML; the message names file and line.
     """
     try:
         with path.open("rb") as file:
@@ -95,40 +95,41 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 
 def validate(shape: type[_Shape], data: Any, where: str) -> _Shape:
-    """Check ``data`` and make a ``shape`` of it.
+    """Check ``data`` and convert it into a ``shape``.
 
     Parameters
     ----------
     shape : type
-        A ``Strict`` model.
+        Subclass of ``Strict``.
     data : dict
-        What was read.
+        Content of a TOML file.
     where : str
         File name for messages.
 
     Raises
     ------
     InputError
-        Names the first wrong field by its dotted path, its value, and what is allowed.
+        A field is wrong; the message names the first one by its dotted path, its value, and the
+        allowed values.
     """
     try:
         return shape.model_validate(data)
     except ValidationError as error:
-        found = error.errors(include_url=False)
-        path, problem = _explain(shape, found[0])
-        if len(found) > 1:
-            problem += f" ({len(found) - 1} more to mend)"
+        errors = error.errors(include_url=False)
+        path, problem = _explain(shape, errors[0])
+        if len(errors) > 1:
+            problem += f" ({len(errors) - 1} more to mend)"
         raise InputError(f"{where}: {path}" if path else where, problem) from error
 
 
 def _explain(shape: type, error: Any) -> tuple[str, str]:
-    """Dotted path, and what is wrong there."""
+    """Dotted path of the field, and the problem there."""
     location, kind = error["loc"], error["type"]
     if isinstance(error.get("ctx", {}).get("error"), InputError):
         cause = error["ctx"]["error"]
         return ".".join((*map(str, location), cause.field)), cause.problem
     if kind == "missing" and isinstance(location[-1], int):
-        location = location[:-1]  # a list that is too short
+        location = location[:-1]  # the list is too short
         problem = "too short"
     elif kind == "missing":
         problem = "missing"
@@ -148,11 +149,11 @@ def _short(value: Any) -> str:
 
 
 def _at(shape: Any, location: tuple[str | int, ...]) -> tuple[Any, str]:
-    """Type of what lies there, and what it may be, in words."""
+    """Type of the field at a location, and a description of its allowed values."""
     words = None
     for part in location:
         if isinstance(part, int):
-            shape = get_args(shape)[0]  # elements of a list are of one type
+            shape = get_args(shape)[0]  # All elements of a list have one type.
             if get_origin(shape) is Annotated:
                 shape, constraint = get_args(shape)[:2]
                 words = constraint.description

@@ -1,7 +1,7 @@
-"""The system that is simulated: one GPU, its memory, its links and its T3 hardware.
+"""Simulated system: one GPU, its memory, its links and its T3 hardware.
 
 A system is one TOML file. The presets are such files; a user's file may be complete, or begin with
-``base = "asplos24"`` and give only what differs. Keys carry their units.
+``base = "asplos24"`` and give only the values that differ. Keys carry their units.
 """
 
 from pathlib import Path
@@ -35,7 +35,7 @@ _PRESETS = Path(__file__).parent / "presets"
 
 
 class Gpu(Strict):
-    """Compute units (CUs) and what feeds them."""
+    """Compute units (CUs) with their bandwidths, and the dispatch of workgroups."""
 
     compute_units: int = integer(1, 1024)
     clock_mhz: float = number(100, 10_000)
@@ -53,7 +53,7 @@ class Gpu(Strict):
 
 
 class Tile(Strict):
-    """Macro-tile of the GEMM kernel, and how the wavefronts share it."""
+    """Macro-tile of the GEMM kernel, and its division among the wavefronts."""
 
     tile_m: int = integer(16, 1024)
     tile_n: int = integer(16, 1024)
@@ -63,10 +63,10 @@ class Tile(Strict):
 
 
 class Kernel(Tile):
-    """The GEMM kernel; its cycles are those of the CU.
+    """GEMM kernel; its cycles are cycles of the CU.
 
-    ``alternatives`` are tried in their order where the macro-tile does not cut the output into
-    equal chunks for the ring.
+    If the macro-tile does not cut the output into equal chunks for the ring, ``alternatives`` are
+    tried in their order.
     """
 
     alternatives: Annotated[tuple[Tile, ...], Field(strict=False)] = ()
@@ -105,14 +105,14 @@ class Link(Strict):
 
 
 class Collective(Strict):
-    """The baselines' kernels for reduce-scatter and all-gather, a workgroup on each CU."""
+    """Reduce-scatter and all-gather kernels of the baselines, with one workgroup on each CU."""
 
     waves_per_cu: int = integer(1, 32)
     bytes_in_flight_per_wave: PowerOfTwo = power_of_two(1024, 1 << 20)
 
 
 class Variation(Strict):
-    """How much a repetition of a run may vary: delays from none to these, and where buffers lie."""
+    """Variation between repetitions of a run: largest added delays, and offsets of the buffers."""
 
     start_skew_ns: float = number(0, 1e6)
     kernel_launch_ns: float = number(0, 1e6)
@@ -126,8 +126,11 @@ _Cut = Annotated[int, integer(0, MOST_OCCUPANCY)]
 
 
 class T3(Strict):
-    """The T3 hardware and its policies; cycles are those of the hardware's own clock, which is the
-    memory's command clock divided by ``clock_divider``."""
+    """T3 hardware and its policies.
+
+    Its cycles are cycles of the hardware's own clock: the memory's command clock divided by
+    ``clock_divider``.
+    """
 
     clock_divider: PowerOfTwo = power_of_two(1, 4)
     granularity: GranularityName
@@ -146,7 +149,7 @@ class T3(Strict):
 
 
 class System(Strict):
-    """Everything that describes the simulated machine, checked."""
+    """Checked description of the simulated machine."""
 
     name: str = text()
     description: str = text()
@@ -172,17 +175,17 @@ class System(Strict):
 
     @property
     def clock_mhz(self) -> float:
-        """Clock of the T3 hardware, whose cycles the simulation counts."""
+        """Clock of the T3 hardware; the simulation counts its cycles."""
         return self.dram.clock_mhz / self.t3.clock_divider
 
     @property
     def cycle_ns(self) -> float:
-        """A cycle of the T3 hardware."""
+        """Length of a cycle of the T3 hardware."""
         return 1e3 / self.clock_mhz
 
     @property
     def offset_bits(self) -> int:
-        """Address bits of the atoms that lie next to each other in a channel."""
+        """Address bits within the contiguous atoms of a channel."""
         return (self.dram.interleave_bytes // self.dram.atom_bytes).bit_length() - 1
 
     @property
@@ -197,16 +200,16 @@ class System(Strict):
 
     @property
     def read_latency_cycles(self) -> int:
-        """Of an unloaded memory: from a read's issue to its data."""
+        """Latency of an unloaded memory, from a read's issue to its data."""
         data = -(-self.dram.timing_cycles.read_latency // self.t3.clock_divider)
         return data + self.cycles(self.dram.read_latency_ns)
 
     def cycles(self, ns: float) -> int:
-        """Whole cycles of the hardware's clock that ``ns`` take, to the nearest."""
+        """Convert ``ns`` to the nearest number of cycles of the hardware's clock."""
         return round(ns * self.clock_mhz / 1e3)
 
     def matrix_cycles(self, flops: int) -> float:
-        """Cycles of the hardware's clock in which a CU's matrix pipe does that much."""
+        """Cycles of the hardware's clock in which a CU's matrix pipe executes ``flops``."""
         gpu = self.gpu
         cycles = flops / (gpu.flops_per_cycle_per_cu * gpu.matrix_issue_rate)
         return cycles * self.clock_mhz / gpu.clock_mhz
@@ -218,7 +221,7 @@ class System(Strict):
 
 
 def preset_names() -> list[str]:
-    """Names of the presets that come along."""
+    """Names of the presets."""
     return sorted(file.stem for file in _PRESETS.glob("*.toml"))
 
 
@@ -228,7 +231,7 @@ def load_system(source: str = "asplos24") -> System:
     Raises
     ------
     InputError
-        One line that names the file, the key, its value and what is allowed.
+        The system is not valid; the message names file, key, value and the allowed values.
     """
     path, where = located(source, Path())
     data = _with_base(path, where, ())
@@ -243,7 +246,7 @@ def preset_path(name: str) -> Path:
 
 
 def located(source: str, beside: Path) -> tuple[Path, str]:
-    """File of a preset or of a path, which may be relative to a folder, and what to call it."""
+    """File of a preset or of a path relative to ``beside``, and its name for messages."""
     path = beside / source
     if source in preset_names() and not path.exists():
         return preset_path(source), f"{source}.toml"
@@ -251,7 +254,7 @@ def located(source: str, beside: Path) -> tuple[Path, str]:
 
 
 def _with_base(path: Path, where: str, seen: tuple[Path, ...]) -> dict[str, Any]:
-    """A file's keys over those of its base, which may have a base of its own."""
+    """Merge a file over its base, which may have its own base."""
     if not path.is_file() and not path.exists():
         names = ", ".join(preset_names())
         raise InputError(where, f"no such file, and no preset; presets: {names}")
@@ -291,5 +294,5 @@ def _merge(base: dict[str, Any], change: dict[str, Any]) -> dict[str, Any]:
 
 
 def is_delay(value: dict[str, Any]) -> bool:
-    """A delay is given anew as a whole."""
+    """Test whether a table is a delay, which a file replaces as a whole."""
     return bool(value) and set(value) <= set(Delay.model_fields)

@@ -1,30 +1,34 @@
-"""What is computed: one GEMM of a tensor-parallel layer, whose output is all-reduced."""
+"""Workload: one GEMM of a tensor-parallel layer, whose output is all-reduced."""
 
 from dataclasses import dataclass
 
 from sysmodel.lib.errors import InputError
 
-__all__ = ["DTYPE_BYTES", "LARGEST", "LARGEST_TP", "Workload", "custom_gemm"]
+__all__ = ["DTYPES", "ELEMENT_BYTES", "LARGEST", "LARGEST_TP", "Workload", "custom_gemm"]
 
-DTYPE_BYTES = {"fp16": 2, "bf16": 2}
+DTYPES = ("fp16", "bf16")
+"""Number formats of operands and output."""
+ELEMENT_BYTES = 2
+"""Size of an element of operands and output, in each of the formats."""
+
 LARGEST_TP = 64
 LARGEST = {"m": 1 << 20, "n": 1 << 17, "k": 1 << 20}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Workload:
-    """The GEMM of one sublayer on each of ``tp`` GPUs, whose outputs are then all-reduced.
+    """GEMM of one sublayer on each of ``tp`` GPUs, whose outputs are then all-reduced.
 
     Parameters
     ----------
     model, layer : str
-        Where it comes from.
+        Names of the model and of its sublayer.
     tp : int
         GPUs that share the layer.
     m, n, k : int
         The output is ``m`` tokens by ``n`` features, each the sum of ``k`` products.
     dtype : str
-        Of operands and output.
+        Number format of operands and output.
 
     Raises
     ------
@@ -41,9 +45,9 @@ class Workload:
     dtype: str = "fp16"
 
     def __post_init__(self) -> None:
-        if self.dtype not in DTYPE_BYTES:
+        if self.dtype not in DTYPES:
             raise InputError(
-                "dtype", f"{self.dtype!r} is not allowed; allowed: {', '.join(DTYPE_BYTES)}"
+                "dtype", f"{self.dtype!r} is not allowed; allowed: {', '.join(DTYPES)}"
             )
         if not 2 <= self.tp <= LARGEST_TP:
             raise InputError(
@@ -57,16 +61,12 @@ class Workload:
                 )
 
     @property
-    def dtype_bytes(self) -> int:
-        return DTYPE_BYTES[self.dtype]
-
-    @property
     def output_bytes(self) -> int:
-        return self.m * self.n * self.dtype_bytes
+        return self.m * self.n * ELEMENT_BYTES
 
     @property
     def flops(self) -> int:
-        """Of one GPU."""
+        """Operations of one GPU."""
         return 2 * self.m * self.n * self.k
 
     @property
@@ -75,7 +75,7 @@ class Workload:
 
 
 def custom_gemm(m: int, n: int, k: int, tp: int, dtype: str = "fp16") -> Workload:
-    """A GEMM of explicit sizes, which is of no model.
+    """Make the workload of a GEMM of explicit sizes, which belongs to no model.
 
     Raises
     ------

@@ -13,7 +13,7 @@ __all__ = ["Constant", "Constants", "known_constants", "load_constants"]
 
 
 class Constant(Strict):
-    """A figure from the literature; see ``constants.toml``."""
+    """Figure from the literature; see ``constants.toml``."""
 
     what: str = text()
     unit: Literal["pJ", "pJ/B", "pJ/bit", "pJ/bit/mm", "mm", "bit"]
@@ -35,7 +35,7 @@ class Constant(Strict):
 
 
 class Constants(Strict):
-    """All of them; see ``constants.toml``."""
+    """All constants; see ``constants.toml``."""
 
     dram_activate: Constant
     dram_array: Constant
@@ -52,7 +52,7 @@ class Constants(Strict):
     flip_flop: Constant
 
     def moved(self, end: Literal["low", "high"], *names: str) -> "Constants":
-        """These constants with some of them at an end of their range."""
+        """Copy the constants, with the named ones at an end of their range."""
         changed = {}
         for name in names:
             one = getattr(self, name)
@@ -66,12 +66,12 @@ def load_constants(path: Path) -> Constants:
     Raises
     ------
     InputError
-        One line that names the file, the key, its value and what is allowed.
+        A value is wrong; the message names file, key, value and the allowed values.
     """
     return validate(Constants, read_toml(path), path.name)
 
 
 @cache
 def known_constants() -> Constants:
-    """The constants that come along."""
+    """Load the bundled constants."""
     return load_constants(Path(__file__).parent / "constants.toml")

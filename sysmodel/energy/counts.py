@@ -1,4 +1,4 @@
-"""What is counted, and the energy that it is turned into."""
+"""Counted events of a run, and their energy."""
 
 from dataclasses import asdict, astuple, dataclass
 
@@ -7,7 +7,7 @@ __all__ = ["Activity", "DramBytes", "Energy", "LinkBytes"]
 
 @dataclass(frozen=True, kw_only=True)
 class DramBytes:
-    """Bytes that one whole GPU moves to and from its memory."""
+    """Bytes that one whole GPU moves to and from its memory, by kernel."""
 
     gemm_read: int
     gemm_write: int
@@ -35,22 +35,22 @@ class LinkBytes:
 
 @dataclass(frozen=True, kw_only=True)
 class Activity:
-    """Events of one whole GPU that its bytes do not tell. Accesses are of one memory atom.
+    """Events of one whole GPU that do not follow from its bytes. An access is one memory atom.
 
     Attributes
     ----------
     activates : int
         DRAM rows opened.
     gemm_updates, rs_updates : int
-        Of the GEMM's and the reduce-scatter's writes, those that are op-and-store.
+        Op-and-store accesses among the writes of the GEMM and of the reduce-scatter.
     dma_reads : int
-        Reads of the DMA engine, which go to the link.
+        Reads of the DMA engine, whose data go to the link.
     cu_loads, cu_stores, cu_additions : int
-        Of the collectives' kernels on the CUs: atoms loaded, stored and summed.
+        Atoms that the collectives' kernels on the CUs load, store and sum.
     tiles : int
-        Tiles that the tracker saw complete.
+        Tiles that the tracker reported complete.
     flip_flop_clocks : int
-        Clock edges at flip-flops of the T3 hardware; those of a part that sleeps have none.
+        Clock edges at flip-flops of the T3 hardware; flip-flops of a gated block have none.
     """
 
     activates: int
@@ -66,22 +66,23 @@ class Activity:
 
 @dataclass(frozen=True, kw_only=True)
 class Energy:
-    """Dynamic energy of one whole GPU in J; ``docs/energy.md`` says what belongs to what.
+    """Dynamic energy of one whole GPU in J; ``docs/energy.md`` defines the parts.
 
     Attributes
     ----------
     dram_activate, dram_read, dram_write, dram_update : float
-        Rows opened; bits of the three kinds of accesses.
+        Energy of opened rows, and of the bits of the three kinds of accesses.
     nmc : float
-        Additions beside the banks.
+        Energy of the additions beside the banks.
     link : float
-        What the GPU sends.
+        Energy of the data that the GPU sends.
     network : float
-        Wires of the die, for the communication.
+        Energy of the die's wires for communication.
     cu : float
-        Instructions of the collectives' kernels.
+        Energy of the instructions of the collectives' kernels.
     dma, tracker, logic : float
-        The T3 hardware: its memories in the lanes and in the tracker; its flip-flops and gates.
+        Energy of the T3 hardware: memories of the lanes, memories of the tracker, and flip-flops
+        with their gates.
     """
 
     dram_activate: float

@@ -1,8 +1,8 @@
-"""From counted events to energy."""
+"""Energy of a run, from its counted events."""
 
 from typing import TYPE_CHECKING
 
-from sysmodel.gpu.kernel import ELEMENT_BYTES
+from sysmodel.config.workload import ELEMENT_BYTES
 
 from .constants import Constants
 from .counts import Activity, Energy
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 __all__ = ["energy_of"]
 
 _PJ = 1e-12
-# The DRAM's constants are of HBM2, and taken to go with the square of the voltage.
+# The DRAM's constants are HBM2's. They are assumed to scale with the square of the voltage.
 _CORE, _IO, _SOURCE_VOLTS = ("dram_activate", "dram_array", "dram_bus"), ("dram_io",), 1.2
-# What one lane moves with an instruction, as RCCL's copy loop does, and what it adds (packed fp16).
+# Bytes that one lane moves with an instruction, as in RCCL's copy loop, and adds (packed fp16).
 _MOVED_BYTES, _ADDED_BYTES = 16, 4
 
 
@@ -28,9 +28,9 @@ def energy_of(
     system: "System",
     constants: Constants,
 ) -> Energy:
-    """Energy of what one GPU did.
+    """Compute the energy of one GPU.
 
-    The counts may be numbers or columns of a table; the energies are of the same kind.
+    The counts may be numbers or columns of a table; the energies have the same type.
     """
     c = {name: getattr(constants, name).value * _PJ for name in Constants.model_fields}
     for names, volts in ((_CORE, system.dram.core_volts), (_IO, system.dram.io_volts)):
@@ -44,14 +44,14 @@ def energy_of(
     access = c["dram_array"] + c["dram_bus"] + c["dram_io"]
     moved = activity.cu_loads + activity.cu_stores
     instructions = atom * moved / _MOVED_BYTES + atom * activity.cu_additions / _ADDED_BYTES
-    # An update or a tile's end reads its set and writes its entry; a complete tile changes a row of
-    # the trigger's table.
+    # An update or an end of tile reads a set of the tracker and writes an entry; a complete tile
+    # reads and writes a row of the trigger's table.
     entries = (updates + activity.tiles) * (system.t3.tracker_ways + 1) + activity.tiles * 2
     return Energy(
         dram_activate=activity.activates * system.dram.row_bytes * c["dram_activate"],
         dram_read=read_bits * access,
         dram_write=write_bits * access,
-        # The operand comes in; the stored value goes from the array to its adder and back.
+        # The operand crosses the interface; the stored value goes from array to adder and back.
         dram_update=update_bits * (access + c["dram_array"]),
         nmc=updates * (atom // ELEMENT_BYTES) * c["nmc_add"],
         link=8 * (link.rs + link.ag) * c["link"],

@@ -1,15 +1,15 @@
-"""Ring collectives by kernels on the CUs, which add and store remotely.
+"""Ring collectives as kernels on the CUs, which add and store remotely.
 
-Every wavefront takes a contiguous part of a chunk and works through it in batches: it loads a batch
-of each operand, waits for the last of these loads, stores the sums, and goes on to the next batch.
-A batch is what a wavefront of the collective's kernel holds in registers. Accesses pass through the
-load and store ports of the wavefront's CU, at most ``BLOCK`` atoms at a time. A batch lies evenly
-over the channels, so each channel has an equal share of a port's rate; among the wavefronts whose
-share is free the one whose turn has lasted longest goes first, and a turn ends with the batch. A
-step begins when the chunk of the step before it has arrived whole.
+Every wavefront processes a contiguous part of a chunk in batches: it loads a batch of each operand,
+waits for the last of these loads, stores the sums, and continues with the next batch. A batch is
+the data that a wavefront of the collective's kernel holds in registers. Accesses pass through the
+load and store ports of the wavefront's CU, at most ``BLOCK`` atoms at a time. A batch is spread
+evenly over the channels, so each channel has an equal share of a port's rate. Among the wavefronts
+with a free share, the one with the longest turn goes first; a turn ends with the batch. A step
+begins when the whole chunk of the previous step has arrived.
 
-Where a kernel's end leaves its results in the L2, loads of them are served from there; what comes
-over the link, and what the collective stores, goes to the memory.
+If a kernel leaves its results in the L2, the L2 serves loads of them. Packets from the link and
+stores of the collective go to the memory.
 """
 
 import numpy as np
@@ -37,32 +37,32 @@ __all__ = [
     "step_done",
 ]
 
-# Atoms that a wavefront has next to each other in a channel when it loads 16 B a lane.
+# Adjacent atoms of a wavefront in a channel when each lane loads 16 bytes.
 BLOCK = 8
 
 MOST_WAVES = 2048
 
-# Reads on their way from the L2, of a channel.
+# Capacity of a channel for reads in flight from the L2.
 _HITS = 4096
 
 FIXED_FIELDS = [
-    ("collective_waves", np.int64),  # that share a chunk, each with a contiguous part
+    ("collective_waves", np.int64),  # wavefronts that share a chunk, each with a contiguous part
     ("waves_per_cu", np.int64),
-    ("batch_atoms", np.int64),  # of a wavefront's batch, in each channel and operand
-    ("port_cycles", np.float64),  # of a channel's share of a CU's port for an atom
-    ("loads_look_up", np.int64),  # 1: loads are served by the L2 where it has them
+    ("batch_atoms", np.int64),  # atoms of a wavefront's batch per channel and operand
+    ("port_cycles", np.float64),  # cycles per atom of a channel's share of a CU's port
+    ("loads_look_up", np.int64),  # 1: loads that hit the L2 are served by it
 ]
 
 GPU_FIELDS = [
     ("operands", np.int64),  # 0 (idle), 1 or 2 reads for each atom
-    ("second_offset", np.int64),  # from the first operand to the second
-    ("load_turn", np.int64),  # wavefront whose turn it is
+    ("second_offset", np.int64),  # atoms from the first operand to the second
+    ("load_turn", np.int64),  # wavefront that has the turn
     ("store_turn", np.int64),
-    ("unissued", np.int64, (MOST_WAVES,)),  # reads of the batch that have not been issued
-    ("awaited", np.int64, (MOST_WAVES,)),  # reads of the batch that have not come back
-    ("unstored", np.int64, (MOST_WAVES,)),  # atoms of the batch that have not left
-    ("l2_reads", np.int64),  # atoms that were loaded from the L2
-    # Atoms stored, and those that were sums, by phase.
+    ("unissued", np.int64, (MOST_WAVES,)),  # reads of the batch still to be issued
+    ("awaited", np.int64, (MOST_WAVES,)),  # reads of the batch that have not returned
+    ("unstored", np.int64, (MOST_WAVES,)),  # atoms of the batch still to be stored
+    ("l2_reads", np.int64),  # atoms loaded from the L2
+    # Stored atoms, and the sums among them, by phase.
     ("cu_stores", np.int64, (PHASES,)),
     ("cu_additions", np.int64, (PHASES,)),
 ]
@@ -70,8 +70,8 @@ GPU_FIELDS = [
 CHANNEL_FIELDS = [
     ("step_atoms", np.int64),
     ("step_first", np.int64),  # index of the step's first atom in the chunk table
-    ("step_stored", np.int64),  # atoms that left
-    # Of each wavefront: its part and its batch, as indices in the step.
+    ("step_stored", np.int64),  # stored atoms of the step
+    # Part and batch of each wavefront, as indices in the step.
     ("part_end", np.int64, (MOST_WAVES,)),
     ("batch_first", np.int64, (MOST_WAVES,)),
     ("batch_size", np.int64, (MOST_WAVES,)),
@@ -79,15 +79,15 @@ CHANNEL_FIELDS = [
     ("batch_stored", np.int64, (MOST_WAVES,)),
     ("loading", np.int64),  # wavefronts with reads to issue
     ("storing", np.int64),  # wavefronts with a batch to store
-    ("load_wave", np.int64),  # in the middle of a block, or -1
+    ("load_wave", np.int64),  # wavefront in the middle of a block, or -1
     ("store_wave", np.int64),
-    # While there is none: cycle before which no wavefront may begin a block.
+    # Without such a wavefront: first cycle in which a wavefront may begin a block.
     ("load_try", np.int64),
     ("store_try", np.int64),
-    # Of each CU: cycle from which the channel's share of its ports takes a block.
+    # For each CU, the cycle from which the channel's share of its ports is free.
     ("load_free", np.float64, (MOST_WAVES,)),
     ("store_free", np.float64, (MOST_WAVES,)),
-    ("hit_time", np.int64, (_HITS,)),  # from which an atom of the L2 is there, the oldest first
+    ("hit_time", np.int64, (_HITS,)),  # arrival cycles of atoms from the L2, the oldest first
     ("hit_wave", np.int64, (_HITS,)),
     ("hit_head", np.int64),
     ("hit_count", np.int64),
@@ -97,7 +97,7 @@ CHANNEL_FIELDS = [
 def set_up_collective(
     state, *, cus: int, waves_per_cu: int, batch_atoms: int, port_cycles: float
 ) -> None:
-    """Let ``cus`` CUs work on collectives.
+    """Set up ``cus`` CUs for collectives.
 
     ``batch_atoms`` is a wavefront's batch in each channel, ``port_cycles`` the time that a
     channel's share of a CU's port takes for an atom.
@@ -105,13 +105,13 @@ def set_up_collective(
     Raises
     ------
     ValueError
-        If there are more wavefronts than the model has room for.
+        If there are more wavefronts than the model supports.
     """
     waves = cus * waves_per_cu
     if waves > MOST_WAVES:
         raise ValueError(
             f"collective: {cus} CUs of {waves_per_cu} wavefronts are more than the {MOST_WAVES} "
-            "that the model has room for"
+            "that the model supports"
         )
     state.fixed["collective_waves"] = waves
     state.fixed["waves_per_cu"] = waves_per_cu
@@ -184,19 +184,19 @@ def _following(f, w):
 
 @inlined
 def _begin_block(free, cu, now, f, atoms):
-    """Occupy a port; a fraction of a cycle is kept while blocks follow each other."""
+    """Occupy a port; consecutive blocks keep fractions of a cycle."""
     free[cu] = max(free[cu], now - 1.0) + f.port_cycles * min(np.int64(BLOCK), atoms)
 
 
 @inlined
 def _cycle_of(time):
-    """The first cycle that is not before a time."""
+    """First cycle at or after a time."""
     return np.int64(np.ceil(time)) if time < NEVER else NEVER
 
 
 @compiled
 def _begin_loads(f, gpu, channel, now):
-    """Let the first wavefront whose turn it is begin a block of reads."""
+    """Let the first ready wavefront, counted from the turn, begin a block of reads."""
     w, earliest = gpu.load_turn, float(NEVER)
     for _ in range(f.collective_waves):
         left = gpu.operands * channel.batch_size[w] - channel.batch_read[w]
@@ -213,7 +213,7 @@ def _begin_loads(f, gpu, channel, now):
 
 @inlined
 def collective_next_read(s, gpu, channel, c, now):
-    """The next read to issue: its atom address and wavefront, or -1 if none may be issued."""
+    """Atom address and wavefront of the next read to issue; -1 if none may be issued."""
     f = s.fixed[0]
     if channel.loading == 0:
         return np.int64(-1), np.int64(0)
@@ -248,7 +248,7 @@ def collective_read_taken(f, gpu, channel):
 
 @inlined
 def collective_read_back(s, g, w):
-    """An operand of wavefront ``w``'s batch has arrived; the last one lets the batch be stored."""
+    """Count an arrived operand of wavefront ``w``'s batch; the last one starts the stores."""
     f, gpu = s.fixed[0], s.gpu[g]
     gpu.awaited[w] -= 1
     if gpu.awaited[w] == 0:
@@ -261,7 +261,7 @@ def collective_read_back(s, g, w):
 
 @inlined
 def collective_hit(f, gpu, channel, w, now):
-    """The next read is served by the L2, if it is not behind on what it serves already."""
+    """Serve the next read from the L2, unless too many of its reads are in flight."""
     if channel.hit_count == _HITS:
         return
     i = (channel.hit_head + channel.hit_count) & (_HITS - 1)
@@ -273,7 +273,7 @@ def collective_hit(f, gpu, channel, w, now):
 
 @inlined
 def collective_hits_back(s, g, channel, now):
-    """What the L2 has served by now arrives."""
+    """Deliver the reads that the L2 has served by now."""
     while channel.hit_count > 0 and channel.hit_time[channel.hit_head] <= now:
         w = channel.hit_wave[channel.hit_head]
         channel.hit_head = (channel.hit_head + 1) & (_HITS - 1)
@@ -283,7 +283,7 @@ def collective_hits_back(s, g, channel, now):
 
 @compiled
 def _begin_stores(f, gpu, channel, now):
-    """Likewise of stores, those whose operands are there."""
+    """Let the first wavefront with all operands, counted from the turn, begin a block of stores."""
     w, earliest = gpu.store_turn, float(NEVER)
     for _ in range(f.collective_waves):
         left = channel.batch_size[w] - channel.batch_stored[w]
@@ -300,7 +300,7 @@ def _begin_stores(f, gpu, channel, now):
 
 @inlined
 def collective_store(s, gpu, channel, c, now):
-    """Address of the atom to store next, or -1 while all operands are on their way."""
+    """Address of the next atom to store, or -1 while operands are missing."""
     f = s.fixed[0]
     if channel.storing == 0:
         return np.int64(-1)
@@ -336,8 +336,7 @@ def collective_store_left(s, g, channel):
 
 @inlined
 def collective_rests_until(channel, now):
-    """First cycle from ``now`` on in which the collective does something in the channel, if until
-    then nothing comes to it."""
+    """First cycle from ``now`` on in which the collective acts in the channel by itself."""
     if channel.load_wave >= 0 or channel.store_wave >= 0:
         return now
     at = NEVER

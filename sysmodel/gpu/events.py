@@ -1,4 +1,4 @@
-"""A GPU's queue of (time, code) events, for what does not happen every cycle: a binary heap."""
+"""Event queue of a GPU: a binary heap of (time, code) for events that do not occur every cycle."""
 
 import numpy as np
 
@@ -17,14 +17,14 @@ __all__ = [
     "next_event",
 ]
 
-LAUNCHED, DATA, READY, DONE, STORE, EPILOGUE = range(6)  # the low bits of a code
+LAUNCHED, DATA, READY, DONE, STORE, EPILOGUE = range(6)  # event kinds, in the low bits of a code
 
 _CODE_BITS = 24
 
 
 @compiled
 def heap_push(gpu, time, code):
-    """Add an event; equal times leave in the order of their codes."""
+    """Add an event; events of equal time leave in the order of their codes."""
     heap = gpu.heap
     i = gpu.heap_size
     gpu.heap_size += 1

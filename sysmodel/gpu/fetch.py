@@ -1,4 +1,4 @@
-"""The compute units' reads: a step's tiles of the operands, or a tile of the output."""
+"""Reads of the compute units: operand tiles of a step, or a tile of the output."""
 
 from sysmodel.lib.compiled import compiled, inlined
 from sysmodel.lib.interleave import channel_of_atom, local_of_atom
@@ -7,7 +7,7 @@ from .events import DATA, heap_push
 from .kernel import LINE_ATOM_BITS, LINE_ATOMS
 from .workgroups import REQUESTS
 
-__all__ = ["buffer_progress", "fetch", "fetch_output", "has_room", "workgroup_at"]
+__all__ = ["buffer_progress", "fetch", "fetch_output", "has_space", "workgroup_at"]
 
 
 @inlined
@@ -20,8 +20,8 @@ def _request(channel, line, mask, buffer):
 
 
 @inlined
-def has_room(s, g):
-    """Whether every channel's queue takes a step's requests."""
+def has_space(s, g):
+    """Return True if every channel's queue has space for a step's requests."""
     f, gpu = s.fixed[0], s.gpu[g]
     for c in range(f.channels):
         if s.channel[g * f.channels + c].request_count > REQUESTS - gpu.most_line_requests:
@@ -31,7 +31,7 @@ def has_room(s, g):
 
 @inlined
 def workgroup_at(gpu, dispatch_index):
-    """Workgroup at a dispatch index of the GPU's dispatch order, by its row in the tables."""
+    """Table row of the workgroup at a dispatch index of the GPU's dispatch order."""
     w = dispatch_index + gpu.first_workgroup
     return gpu.first_row + (w - gpu.workgroups if w >= gpu.workgroups else w)
 
@@ -48,7 +48,7 @@ def _fetch_tile(s, g, tile, step, buffer):
 
 @compiled
 def fetch(s, g, slot, step, now):
-    """Ask for the A and B tiles of one step."""
+    """Request the A and B tiles of one step."""
     f, gpu = s.fixed[0], s.gpu[g]
     buffer = slot * f.prefetch + step % f.prefetch
     w = workgroup_at(gpu, gpu.dispatch_index[slot])
@@ -59,7 +59,7 @@ def fetch(s, g, slot, step, now):
 
 @compiled
 def fetch_output(s, g, slot, now):
-    """Ask for the workgroup's own output tile."""
+    """Request the workgroup's own output tile."""
     f, gpu = s.fixed[0], s.gpu[g]
     w = workgroup_at(gpu, gpu.dispatch_index[slot])
     buffer = slot * f.prefetch
@@ -86,14 +86,14 @@ def _expect(f, gpu, buffer, count, now):
     gpu.from_memory[buffer] = 0
     gpu.ready_at[buffer] = now + gpu.fetch_cycles
     if count == 0:
-        # Nothing of this step lies in the simulated channels.
+        # The simulated channels have no data of this step.
         gpu.ready_at[buffer] = now + max(gpu.fetch_cycles, f.hit_latency)
         heap_push(gpu, gpu.ready_at[buffer], buffer * 8 + DATA)
 
 
 @compiled
 def buffer_progress(gpu, buffer, change, at, from_memory):
-    """Outstanding line requests of a buffer change; the last one's arrival ``at`` completes it."""
+    """Change the number of outstanding requests of a buffer; the last arrival completes it."""
     gpu.pending[buffer] += change
     if at > gpu.ready_at[buffer]:
         gpu.ready_at[buffer] = at

@@ -1,4 +1,4 @@
-"""Geometry of a tiled GEMM: workgroups, their order, the ring's chunks and every tile's atoms."""
+"""Geometry of a tiled GEMM: workgroups, their order, the ring's chunks and the atoms of tiles."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -6,6 +6,7 @@ from functools import cached_property
 import numpy as np
 from numba import njit
 
+from sysmodel.config.workload import ELEMENT_BYTES
 from sysmodel.lib.interleave import channel_of_atom
 from sysmodel.lib.ring import scattered
 
@@ -19,10 +20,9 @@ __all__ = [
     "OutputAtoms",
 ]
 
-ELEMENT_BYTES = 2
 ATOM_BYTES = 32
 ELEMENTS = ATOM_BYTES // ELEMENT_BYTES
-# Of a cache line.
+# Atoms of a cache line.
 LINE_ATOM_BITS = 2
 LINE_ATOMS = 1 << LINE_ATOM_BITS
 
@@ -41,11 +41,12 @@ def _ceil(a: int, b: int) -> int:
 
 @dataclass(frozen=True)
 class OutputAtoms:
-    """Atoms of the output in the simulated channels, workgroup by workgroup.
+    """Output atoms in the simulated channels, workgroup by workgroup.
 
-    ``start[w]`` to ``start[w + 1]`` are workgroup *w*'s entries of ``atom`` (ascending), ``wave``
-    and ``channel``; ``per_wave[w, v]`` counts those of its wavefront *v*, ``wave_first[w, v]`` is
-    the smallest of them and ``wave_start[w, v]`` the smallest in all channels (-1 if none is).
+    Workgroup *w* has the entries ``start[w]`` to ``start[w + 1]`` of ``atom`` (ascending), ``wave``
+    and ``channel``. ``per_wave[w, v]`` counts the entries of its wavefront *v*; the smallest atom
+    of the wavefront is ``wave_first[w, v]`` in the simulated channels and ``wave_start[w, v]`` in
+    all channels (-1 without an atom).
     """
 
     start: np.ndarray
@@ -59,16 +60,16 @@ class OutputAtoms:
 
 @dataclass(frozen=True)
 class Kernel:
-    """A GEMM of m × n × k elements of two bytes, cut into macro-tiles for a ring of GPUs.
+    """GEMM of m × n × k elements of two bytes, cut into macro-tiles for a ring of GPUs.
 
-    A is stored with K contiguous, so is B (the BLAS's TN layout). The output is column-major or
-    row-major; the inner extent of the DMA walk lies along M or along N, the outer one across it.
+    A and B are stored with K contiguous (the TN layout of the BLAS). The output is column-major or
+    row-major; the inner extent of the DMA walk lies along M or N, the outer extent across it.
 
-    Workgroup ids follow the dispatch order: chunk after chunk, in each one bands of ``band`` tile
-    rows, in each band down the rows, then on to the next tile column.
+    Workgroup ids follow the dispatch order: chunk by chunk; in each chunk, band by band of ``band``
+    tile rows; in each band, down the rows and then to the next tile column.
 
-    ``output_atom``, ``a_atom`` and ``b_atom`` are the first atoms of the buffers. ``chunk_grid``
-    says into how many parts the chunks cut the tile rows and columns, if it is not to be chosen.
+    ``output_atom``, ``a_atom`` and ``b_atom`` are the first atoms of the buffers. ``chunk_grid``,
+    if given, is the number of parts into which the chunks cut tile rows and tile columns.
     """
 
     m: int
@@ -93,8 +94,7 @@ class Kernel:
         if inner_elements % (ELEMENTS * inner_waves):
             raise ValueError(
                 f"kernel: a wavefront's inner extent of {inner_elements // inner_waves} elements "
-                f"must be a "
-                f"multiple of {ELEMENTS} (one {ATOM_BYTES}-byte atom)"
+                f"must be a multiple of {ELEMENTS} (one {ATOM_BYTES}-byte atom)"
             )
         wave_inner_extent = inner_elements // inner_waves // ELEMENTS
         if inner_waves > 1 and wave_inner_extent & (wave_inner_extent - 1):
@@ -134,7 +134,7 @@ class Kernel:
 
     @property
     def step_flops(self) -> int:
-        """Of a workgroup in a full depth-U step."""
+        """Floating-point operations of a workgroup in a full depth-U step."""
         return 2 * self.tile_m * self.tile_n * self.depth_u
 
     @property
@@ -147,9 +147,11 @@ class Kernel:
 
     @cached_property
     def cut(self) -> tuple[int, int] | None:
-        """Into how many parts the ring's chunks cut the tile rows and the tile columns: equal
-        chunks if possible, and of those cuts the one whose chunks need the smallest operands. None
-        if only runs of workgroups give a chunk to each GPU."""
+        """Numbers of parts into which the ring's chunks cut tile rows and tile columns.
+
+        Cuts into equal chunks are preferred, then the cut whose chunks need the smallest operands.
+        None if no cut into rectangles gives each GPU a chunk.
+        """
         if self.chunk_grid is not None:
             return self.chunk_grid
         cuts = [
@@ -170,8 +172,8 @@ class Kernel:
 
     @property
     def band(self) -> int:
-        """Tile rows of a band: the most, up to the kernel's workgroup mapping, that divide the
-        chunk's tile rows."""
+        """Tile rows of a band: the largest divisor of the chunk's tile rows, up to the kernel's
+        workgroup mapping."""
         if self.cut is None:
             return min(self.workgroup_mapping, self.grid_m)
         rows = self.grid_m // self.cut[0]
@@ -184,8 +186,7 @@ class Kernel:
         height, width = self.grid_m // across, self.grid_n // along
         corners = [(i * height, j * width) for i in range(across) for j in range(along)]
         if self.m < self.n:
-            # The smaller operand is read again and again, so that it should be the one that stays
-            # in the cache.
+            # The smaller operand is read repeatedly and should stay in the cache.
             corners.sort(key=lambda corner: corner[1])
         rows, columns = [], []
         for top, left in corners:
@@ -197,7 +198,7 @@ class Kernel:
 
     @property
     def uniform(self) -> bool:
-        """Whether all chunks consist of the same tiles in the same order."""
+        """True if all chunks consist of the same tiles in the same order."""
         if self.workgroups % self.gpus:
             return False
         _, outer, inner, _, _ = self.walk
@@ -206,17 +207,17 @@ class Kernel:
 
     @cached_property
     def chunk_start(self) -> np.ndarray:
-        """First workgroup of each chunk, and the end: gpus + 1 entries."""
+        """First workgroup of each chunk, followed by the end: gpus + 1 entries."""
         return np.arange(self.gpus + 1) * self.workgroups // self.gpus
 
     def first_workgroup(self, gpu: int) -> int:
-        """Workgroup that ``gpu`` produces first: the start of the chunk after its own."""
+        """First workgroup of ``gpu``: the start of the chunk after its own."""
         return int(self.chunk_start[scattered(gpu, 0, self.gpus)])
 
     def chunk_workgroups(self, chunk: int) -> int:
         return int(self.chunk_start[chunk + 1] - self.chunk_start[chunk])
 
-    # The two-dimensional walk, as the DMA engine sees the output.
+    # The two-dimensional walk of the DMA engine over the output.
 
     @property
     def inner_extent(self) -> int:
@@ -253,16 +254,16 @@ class Kernel:
 
     @property
     def output_end(self) -> int:
-        """Atom after the output's last one."""
+        """Atom after the last one of the output."""
         return self.output_atom + self.outer_total * self.stride
 
     @property
     def is_mapped(self) -> bool:
-        """Whether the output lies within its region of the address space."""
+        """True if the output lies within its region of the address space."""
         return self.output_end <= OUTPUT_ATOM + MOST_OUTPUT_ATOMS
 
     def slice(self, outer_total: int) -> "Kernel":
-        """The same kernel on so much of the output across its rows of contiguous elements."""
+        """Same kernel on a part of the output, cut across its rows of contiguous elements."""
         if self.column_major:
             return replace(self, n=outer_total)
         return replace(self, m=outer_total)
@@ -296,13 +297,13 @@ class Kernel:
         )
 
     def live_waves(self, outer_edge: bool, inner_edge: bool) -> int:
-        """Wavefronts of a workgroup that have anything to write."""
+        """Number of wavefronts of a workgroup that write to the output."""
         inner = self.inner_extent_edge if inner_edge else self.inner_extent
         outer = self.outer_extent_edge if outer_edge else self.outer_extent
         return _ceil(inner, self.wave_inner_extent) * _ceil(outer, self.wave_outer_extent)
 
     def output_atoms(self, channels: int, offset_bits: int, channel_bits: int) -> OutputAtoms:
-        """The output's atoms in the first ``channels`` channels of the interleave."""
+        """Find the output's atoms in the first ``channels`` channels of the interleave."""
         first, outer, inner, _, _ = self.walk
         start, atom, wave, channel = _enumerate(
             first, outer, inner, self.stride,
@@ -325,12 +326,12 @@ class Kernel:
         return OutputAtoms(start, atom, wave, channel, per_wave, wave_first, wave_start)
 
     def chunk_rectangle(self, chunk: int) -> tuple[int, int, int]:
-        """A chunk as one walk: first atom, outer extent, inner extent.
+        """Walk over a whole chunk: first atom, outer extent, inner extent.
 
         Raises
         ------
         ValueError
-            If its tiles do not form a rectangle.
+            If the chunk's tiles do not form a rectangle.
         """
         members = slice(self.chunk_start[chunk], self.chunk_start[chunk + 1])
         first, outer, inner, _, _ = self.walk

@@ -1,7 +1,7 @@
-"""L2 slices: sectored sets with LRU, and MSHRs that merge the misses of a sector.
+"""L2 slices: sectored sets with LRU replacement, and MSHRs that merge misses of a sector.
 
-A channel has its own slices. A line is allocated when the first of its missing sectors arrives, or
-when one is written (``l2_write.py``). What bypasses the L2 is not cached.
+Each channel has its own slices. A line is allocated when the first of its missing sectors arrives,
+or when one is written (``l2_write.py``). Accesses that bypass the L2 are not cached.
 """
 
 from dataclasses import dataclass, fields
@@ -17,7 +17,7 @@ from .l2_tags import DIRTY, LINE, USED, VALID, WRITE_BACKS, allocate, find_way, 
 
 __all__ = ["L2Parameters", "L2State", "l2_access", "l2_fill", "l2_holds", "new_l2"]
 
-# What a slice's state has room for.
+# Capacities of a slice's state.
 MAX_MSHRS = 1024
 MAX_WAITERS = 4096
 _BUCKETS = 256
@@ -27,8 +27,8 @@ _SLICE = np.dtype(
         (name, np.int64)
         for name in (
             "sets",
-            "set_bits",  # their factor that is a power of two
-            "odd_sets",  # the rest
+            "set_bits",  # log2 of the power-of-two factor of sets
+            "odd_sets",  # odd factor of sets
             "hits",
             "misses",
             "merges",
@@ -39,11 +39,11 @@ _SLICE = np.dtype(
         )
     ]
     + [
-        ("buckets", np.int64, (_BUCKETS,)),  # first MSHR of each
+        ("buckets", np.int64, (_BUCKETS,)),  # first MSHR of each bucket
         ("mshr_line", np.int64, (MAX_MSHRS,)),
         ("mshr_pending", np.int64, (MAX_MSHRS,)),  # sectors
-        ("mshr_next", np.int64, (MAX_MSHRS,)),  # in its bucket, or in the free list
-        ("first_waiter", np.int64, (MAX_MSHRS * LINE_ATOMS,)),  # of each sector of each MSHR
+        ("mshr_next", np.int64, (MAX_MSHRS,)),  # next in the bucket or in the free list
+        ("first_waiter", np.int64, (MAX_MSHRS * LINE_ATOMS,)),  # for each sector of each MSHR
         ("last_waiter", np.int64, (MAX_MSHRS * LINE_ATOMS,)),
         ("waiter_token", np.int64, (MAX_WAITERS,)),
         ("waiter_next", np.int64, (MAX_WAITERS,)),
@@ -53,11 +53,11 @@ _SLICE = np.dtype(
 
 _CHANNEL = np.dtype(
     [
-        # Dirty sectors on their way to the memory: atoms in the channel.
+        # Dirty sectors that wait for the memory, as atoms in the channel.
         ("write_back", np.int64, (WRITE_BACKS,)),
         ("write_back_head", np.int64),
         ("write_backs", np.int64),
-        ("flushed", np.int64),  # sets that have been flushed
+        ("flushed", np.int64),  # flushed sets
     ],
     align=True,
 )
@@ -65,23 +65,21 @@ _CHANNEL = np.dtype(
 
 @dataclass(frozen=True, kw_only=True)
 class L2Parameters:
-    """L2 of one channel. A line is four sectors, a sector one atom.
+    """Parameters of one channel's L2. A line has four sectors of one atom each.
 
     Parameters
     ----------
     slices : int
-        Slices of a channel; a power of two.
+        Number of slices of a channel; a power of two.
     sets, ways : int
-        Geometry of a slice. The default is 256 KiB: 16 MiB over 32 channels of 2 slices.
+        Geometry of a slice. The default is 256 KiB: 16 MiB over 32 channels with 2 slices each.
     mshrs : int
-        Lines that a slice may be missing at once. GPGPU-Sim's V100 has 192, of 4 merges each.
+        Lines that a slice can miss at a time. The V100 of GPGPU-Sim has 192, with 4 merges each.
     waiters : int
-        Missing sectors for which a slice remembers who waits, over all its MSHRs.
+        Waiting requests for missing sectors, over all MSHRs of a slice.
 
     Raises
     ------
-    TypeError
-        If a parameter is not an integer.
     ValueError
         If a value is not allowed.
     """
@@ -111,10 +109,10 @@ class L2Parameters:
 
 
 class L2State(NamedTuple):
-    """The slices of all channels, slice *s* of channel *c* at ``c * slices + s``.
+    """State of the slices of all channels, slice *s* of channel *c* at ``c * slices + s``.
 
-    ``slices`` and ``channels`` are structured arrays with one element for each. The counters
-    ``hits``, ``misses`` and ``merges`` of a slice are sectors asked for.
+    ``slices`` and ``channels`` are structured arrays with one element for each slice and channel.
+    The counters ``hits``, ``misses`` and ``merges`` of a slice count requested sectors.
     """
 
     slice_bits: int
@@ -124,7 +122,7 @@ class L2State(NamedTuple):
 
 
 def new_l2(parameters: L2Parameters, channels: int) -> L2State:
-    """Empty slices.
+    """Make empty slices.
 
     Raises
     ------
@@ -161,25 +159,25 @@ def _mshr(s, local_line):
 def l2_access(
     state: L2State, ch: int, local_line: int, sector_mask: int, waiter: int
 ) -> tuple[int, int, int, bool]:
-    """Reads sectors of a line.
+    """Read sectors of a line.
 
     Parameters
     ----------
     local_line : int
         Atom address in the channel, divided by four.
     sector_mask : int
-        Sectors wanted, bit *i* for atom ``4 * local_line + i``.
+        Requested sectors, bit *i* for atom ``4 * local_line + i``.
     waiter : int
-        Given back by :func:`l2_fill`, once for each sector that is not a hit.
+        Token that :func:`l2_fill` returns once for each sector that is not a hit.
 
     Returns
     -------
     hits, misses, merged : int
-        The sectors that are there, those that the caller has to read from memory, and those that
-        somebody else's miss will bring. Together they are ``sector_mask``.
+        Masks of present sectors, of sectors that the caller must read from the memory, and of
+        sectors for which an earlier miss is outstanding. Their union is ``sector_mask``.
     ok : bool
-        False if the MSHRs or the waiters do not suffice. Then nothing happened, all masks are 0,
-        and the caller tries again later.
+        False if MSHRs or waiters are exhausted. The state is then unchanged, all masks are 0, and
+        the caller retries later.
     """
     index = l2_slice(state, ch, local_line)
     where = set_of(state, index, local_line)
@@ -204,7 +202,7 @@ def l2_access(
 
 @compiled
 def l2_holds(state: L2State, ch: int, local_atom: int) -> bool:
-    """Whether a sector is there; looking changes nothing."""
+    """Return True if a sector is present; the lookup changes no state."""
     local_line, sector = local_atom >> LINE_ATOM_BITS, local_atom & (LINE_ATOMS - 1)
     where = set_of(state, l2_slice(state, ch, local_line), local_line)
     way = find_way(state.ways, where, local_line)
@@ -213,7 +211,7 @@ def l2_holds(state: L2State, ch: int, local_atom: int) -> bool:
 
 @compiled
 def _miss(s, local_line, missing, waiter):
-    """The sectors that were missing already; -1 if there is no room."""
+    """Register a miss; return the sectors with an outstanding miss, or -1 without free entries."""
     mshr = _mshr(s, local_line)
     if s.free_waiters < popcount(missing) or (mshr < 0 and s.free_mshr < 0):
         return np.int64(-1)
@@ -279,21 +277,21 @@ def _free_mshr(s, mshr):
 
 @compiled
 def l2_fill(state: L2State, ch: int, local_atom: int, woken: np.ndarray) -> int:
-    """Puts a missed sector in place, evicting the least recently used line if its line is new.
+    """Fill a missed sector; a new line evicts the least recently used one.
 
-    Dirty sectors of that line are queued for the memory, also if there are many.
+    Dirty sectors of the evicted line are queued for the memory, beyond any limit.
 
     Parameters
     ----------
     local_atom : int
-        An atom that :func:`l2_access` reported as missed.
+        Atom that :func:`l2_access` reported as missed.
     woken : ndarray of int64
-        Receives the waiters of the sector, in the order in which they came; ``waiters`` long.
+        Array of length ``waiters`` that receives the sector's waiters in order of arrival.
 
     Returns
     -------
     int
-        Number of waiters; 0 if nobody missed that atom, which then is not cached.
+        Number of waiters; 0 if the atom has no outstanding miss and is not cached.
     """
     local_line, sector = local_atom >> LINE_ATOM_BITS, local_atom & (LINE_ATOMS - 1)
     index = l2_slice(state, ch, local_line)

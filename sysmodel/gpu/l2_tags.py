@@ -1,5 +1,4 @@
-"""Tags of the L2: which lines are there, which of their sectors are valid and dirty, and the queue
-of dirty sectors on their way to the memory."""
+"""Tags of the L2: lines with valid and dirty sectors, and the queue of write-backs."""
 
 import numpy as np
 
@@ -24,14 +23,14 @@ __all__ = [
 # Fields of a set's ways.
 LINE, VALID, USED, DIRTY = range(4)
 
-# Room for the sectors that a channel writes back: those of the lines that all misses under way may
-# evict, and those that stores may evict before they wait.
+# Capacity of a channel's queue of write-backs: sectors of the lines that all outstanding misses may
+# evict, and sectors that stores may evict before they wait.
 WRITE_BACKS = 8192
 
 
 @compiled
 def _fold(value, bits):
-    """Exclusive-or of all groups of `bits` bits."""
+    """Compute the exclusive-or of all groups of ``bits`` bits."""
     if bits == 0:
         return np.int64(0)
     if bits == 1:
@@ -45,15 +44,18 @@ def _fold(value, bits):
 
 @compiled
 def l2_slice(state, ch: int, local_line: int) -> int:
-    """Index of the slice that serves a line: a fold of all address bits, so that no stride keeps
-    to one slice."""
+    """Index of the slice that serves a line: a fold of all address bits, so that every stride uses
+    all slices."""
     return (ch << state.slice_bits) + _fold(local_line, state.slice_bits)
 
 
 @compiled
 def set_of(state, index: int, local_line: int) -> int:
-    """Row of ``ways`` for a line of slice ``index``. A number of sets that is no power of two is
-    one times an odd number: a division by that gives what is folded, and the rest."""
+    """Row of ``ways`` for a line of slice ``index``.
+
+    The number of sets is a power of two times an odd number: the line is divided by the odd number,
+    the quotient is folded, and the remainder selects the rest.
+    """
     s, line = state.slices[index], local_line >> state.slice_bits
     if s.odd_sets == 1:
         return index * s.sets + _fold(line, s.set_bits)
@@ -66,7 +68,7 @@ def set_of(state, index: int, local_line: int) -> int:
 def find_way(ways: np.ndarray, where: int, local_line: int) -> int:
     """Way of a set that holds a line, or -1."""
     found = -1
-    for way in range(ways.shape[2]):  # without a way out: so all are looked at together
+    for way in range(ways.shape[2]):  # no early exit, so the compiler vectorises the loop
         if ways[where, LINE, way] == local_line:
             found = way
     return found
@@ -74,7 +76,7 @@ def find_way(ways: np.ndarray, where: int, local_line: int) -> int:
 
 @compiled
 def allocate(state, ch: int, where: int, local_line: int) -> int:
-    """Way of a set for a new line, in place of the least recently used one."""
+    """Replace the least recently used line of a set by a new one; return its way."""
     ways = state.ways
     way, least = 0, ways[where, USED, 0]
     for other in range(1, ways.shape[2]):
@@ -91,7 +93,7 @@ def allocate(state, ch: int, where: int, local_line: int) -> int:
 
 @compiled
 def write_back(state, ch: int, where: int, way: int) -> None:
-    """Queue a line's dirty sectors for the memory; they stay, clean."""
+    """Queue a line's dirty sectors for the memory; they stay in the L2 as clean."""
     dirty = state.ways[where, DIRTY, way]
     if dirty == 0:
         return

@@ -1,6 +1,6 @@
-"""Writes into the L2: write-back, write-allocate, and the flush at a kernel's end.
+"""Writes to the L2: write-back, write-allocate, and the flush at a kernel's end.
 
-A written sector is written whole, so that nothing is fetched for it.
+A write covers whole sectors, so it fetches nothing.
 """
 
 from sysmodel.lib.compiled import compiled, inlined
@@ -18,18 +18,18 @@ from .l2_tags import (
     write_back,
 )
 
-__all__ = ["check_room", "l2_flush", "l2_write", "next_write_back", "pop_write_back"]
+__all__ = ["check_write_backs", "l2_flush", "l2_write", "next_write_back", "pop_write_back"]
 
 
-def check_room(queue: int, slices: int, mshrs: int) -> None:
-    """Whether a channel's write-backs have room.
+def check_write_backs(queue: int, slices: int, mshrs: int) -> None:
+    """Check the capacity for a channel's write-backs.
 
-    Reads wait while ``queue`` sectors do, but every miss that is under way may still evict a line.
+    Reads wait while ``queue`` sectors wait, but every outstanding miss may still evict a line.
 
     Raises
     ------
     ValueError
-        If they may be more than the model has room for.
+        If the write-backs may exceed the capacity of the model.
     """
     most = queue + LINE_ATOMS * (1 + slices * mshrs)
     if most > WRITE_BACKS:
@@ -46,13 +46,13 @@ def l2_write(state, ch: int, local_line: int, sector_mask: int, most: int) -> bo
     Parameters
     ----------
     most : int
-        Sectors that the channel's queue to the memory holds.
+        Capacity of the channel's queue of write-backs, in sectors.
 
     Returns
     -------
     bool
-        False if that queue has no room for what the write may evict. Then nothing happened, and
-        the caller tries again later.
+        False if that queue has no space for the sectors that the write may evict. The state is then
+        unchanged, and the caller retries later.
     """
     if state.channels[ch].write_backs + LINE_ATOMS > most:
         return False
@@ -71,13 +71,12 @@ def l2_write(state, ch: int, local_line: int, sector_mask: int, most: int) -> bo
 
 @compiled
 def l2_flush(state, ch: int, most: int) -> bool:
-    """One cycle of writing back all that is dirty: each slice of a channel looks at a set, while
-    its queue to the memory has room.
+    """Flush a channel's slices for one cycle: each slice writes back one set, if there is space.
 
     Returns
     -------
     bool
-        Nothing is dirty, or on its way, any more.
+        True if no sector is dirty or waits for the memory.
     """
     channel = state.channels[ch]
     sets = state.slices[0].sets
@@ -97,12 +96,12 @@ def l2_flush(state, ch: int, most: int) -> bool:
 
 @inlined
 def next_write_back(channel):
-    """Atom, in the channel, that is to be written to the memory next; there must be one."""
+    """Next atom (in the channel) to write to the memory; there must be one."""
     return channel.write_back[channel.write_back_head]
 
 
 @inlined
 def pop_write_back(channel):
-    """The memory has taken it."""
+    """Remove the oldest write-back, which the memory has taken."""
     channel.write_back_head = (channel.write_back_head + 1) & (WRITE_BACKS - 1)
     channel.write_backs -= 1

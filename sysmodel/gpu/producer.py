@@ -1,13 +1,14 @@
-"""The GEMM on the compute units: workgroups that fetch, wait, compute and store.
+"""GEMM on the compute units: workgroups that fetch, wait, compute and store.
 
-A workgroup is dispatched in dispatch order as a slot becomes free, fetches the A and B tiles of
-each depth-U step through the L2 ``prefetch`` steps ahead, writes them into its LDS buffer, and
-computes on its CU's matrix pipe, which serves one workgroup's step at a time. After the last step
-it stores its output tile and gives the slot back when the last store has left the CU. Workgroups of
-one CU overlap each other's waiting; nothing else hides it.
+Workgroups are dispatched in order as slots become free. A workgroup fetches the A and B tiles of
+each depth-U step through the L2, ``prefetch`` steps ahead, writes them into its LDS buffer, and
+computes on its CU's matrix pipe, which serves one step of one workgroup at a time. After the last
+step it stores its output tile; the slot becomes free when the last store has left the CU. Only
+other
+workgroups of the same CU hide a workgroup's waiting.
 
-Time is in memory-clock cycles. ``s`` is the state of ``state.py``, ``g`` a row of its GPUs: with
-several contexts each one's kernel has rows of its own.
+Time is in memory-clock cycles. ``s`` is the state of ``state.py``, ``g`` a row of its GPUs; with
+several contexts, each context's kernel has rows of its own.
 """
 
 import numpy as np
@@ -15,7 +16,7 @@ import numpy as np
 from sysmodel.lib.compiled import compiled, inlined
 
 from .events import DATA, DONE, EPILOGUE, LAUNCHED, READY, STORE, heap_pop, heap_push, next_event
-from .fetch import fetch, fetch_output, has_room
+from .fetch import fetch, fetch_output, has_space
 from .slots import AWAITS_L2, AWAITS_MEMORY, FILLS_LDS, ON_PIPE, STARTS, STORES_OUTPUT, enter
 from .stores import begin_stores, emit
 
@@ -36,11 +37,11 @@ def _try_step(f, gpu, slot, now):
 
 @inlined
 def _compute(f, gpu, slot, now):
-    """Put a step on the CU's matrix pipe, after what is on it."""
+    """Queue a step on the CU's matrix pipe."""
     enter(gpu, slot, ON_PIPE, now)
     cycles = gpu.step_cycles
     if gpu.step[slot] == gpu.steps - 1:
-        # The matrix instruction's K granularity (32x32x8).
+        # K granularity of the matrix instruction (32x32x8).
         cycles *= (gpu.tail_k + 7) // 8 * 8 / gpu.depth_u
     cu = slot // f.slots_per_cu
     end = max(float(now), gpu.pipe_free[cu]) + cycles
@@ -50,8 +51,7 @@ def _compute(f, gpu, slot, now):
 
 @inlined
 def _dispatchable(f, gpu):
-    """Dispatch index below which the dispatcher gives out workgroups: all of them, or those of the
-    stages up to the first that has not ended."""
+    """Limit of the dispatcher: all dispatch indices, or those up to the first unfinished stage."""
     if not f.by_stage:
         return gpu.workgroups
     return min(gpu.workgroups, (gpu.finished // f.slots + 1) * f.slots)
@@ -78,14 +78,14 @@ def _dispatch(s, g, now, limit):
             s.stage_begin[g, stage] = now
         launch = f.launch + s.launch_late[g, gpu.next_dispatch_index]
         gpu.next_dispatch_index += 1
-        # A fraction of a cycle is kept while dispatches follow each other.
+        # Consecutive dispatches keep fractions of a cycle.
         gpu.next_dispatch = max(gpu.next_dispatch, now - 1.0) + f.dispatch_interval
         heap_push(gpu, now + launch, slot * 8 + LAUNCHED)
 
 
 @compiled
 def _launched(s, g, slot, now):
-    """A workgroup has started up and asks for its first tiles."""
+    """Request the first tiles of a workgroup that has started up."""
     f, gpu = s.fixed[0], s.gpu[g]
     if gpu.steps == 0:
         if gpu.dispatch_index[slot] < gpu.tracked_first:
@@ -113,9 +113,9 @@ def _event(s, g, code, now):
             begin_stores(s, g, slot, now)
         elif gpu.waiting[slot] and gpu.step[slot] % f.prefetch == buffer % f.prefetch:
             if gpu.from_memory[buffer]:
-                gpu.slot_state[slot] = AWAITS_MEMORY  # so that was what it waited for
+                gpu.slot_state[slot] = AWAITS_MEMORY  # the whole wait was for the memory
             _try_step(f, gpu, slot, now)
-    elif (kind == LAUNCHED or kind == READY) and not has_room(s, g):
+    elif (kind == LAUNCHED or kind == READY) and not has_space(s, g):
         heap_push(gpu, now + 1, code)
     elif kind == LAUNCHED:
         _launched(s, g, slot, now)
@@ -138,13 +138,13 @@ def _event(s, g, code, now):
 
 @inlined
 def _is_throttled(f, gpu, limit):
-    """Flow control alone keeps a workgroup from a free slot."""
+    """Return True if only flow control keeps a workgroup from a free slot."""
     return gpu.free_count > 0 and limit <= gpu.next_dispatch_index < _dispatchable(f, gpu)
 
 
 @inlined
 def next_step(s, g, now, limit):
-    """First cycle from ``now`` on in which something happens to a workgroup."""
+    """First cycle from ``now`` on with an event of a workgroup."""
     f, gpu = s.fixed[0], s.gpu[g]
     following = gpu.next_dispatch_index
     if gpu.free_count > 0 and following < min(limit, _dispatchable(f, gpu)):
@@ -156,7 +156,7 @@ def next_step(s, g, now, limit):
 
 @inlined
 def pass_waiting(s, g, cycles, limit):
-    """Count cycles in which nothing happens to a workgroup."""
+    """Count cycles without an event of a workgroup."""
     f, gpu = s.fixed[0], s.gpu[g]
     if _is_throttled(f, gpu, limit):
         gpu.throttled += cycles * gpu.free_count
@@ -165,8 +165,8 @@ def pass_waiting(s, g, cycles, limit):
 
 @inlined
 def produce(s, g, now, limit):
-    """Advance the workgroups of GPU ``g`` to cycle ``now``; dispatch indices below ``limit`` may
-    start."""
+    """Advance the workgroups of GPU ``g`` to cycle ``now``; only dispatch indices below ``limit``
+    may start."""
     f, gpu = s.fixed[0], s.gpu[g]
     if gpu.free_count > 0 and gpu.next_dispatch_index < gpu.workgroups:
         _dispatch(s, g, now, limit)

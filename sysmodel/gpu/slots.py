@@ -1,4 +1,4 @@
-"""What the workgroup slots of the compute units spend their time on, from event to event."""
+"""Activities of the workgroup slots, with the cycles that the slots spend in each."""
 
 from typing import Any
 
@@ -18,14 +18,14 @@ __all__ = [
 
 SLOT_STATES = 7
 EMPTY, STARTS, AWAITS_L2, AWAITS_MEMORY, FILLS_LDS, ON_PIPE, STORES_OUTPUT = range(SLOT_STATES)
-"""A slot awaits what a step's last data came from, with the L2 the compute unit's port to it. On
-the pipe its workgroup computes, or waits for another one that does. It stores from its last step's
-end on."""
+"""Activities of a slot. The wait for a step's data is attributed to the source of the last data,
+L2 (including the CU's port to it) or memory. On the pipe, the workgroup computes or waits for
+another one that computes. It stores from the end of its last step on."""
 
 
 @inlined
 def enter(gpu: Any, slot: int, state: int, now: int) -> None:
-    """From now on the slot's workgroup does something else."""
+    """Switch a slot to another activity."""
     gpu.slot_cycles[gpu.slot_state[slot]] += now - gpu.slot_since[slot]
     gpu.slot_state[slot] = state
     gpu.slot_since[slot] = now

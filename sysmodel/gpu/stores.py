@@ -1,4 +1,4 @@
-"""The compute units' stores: a workgroup's output tile, then the ends of its wavefronts' tiles."""
+"""Stores of the compute units: a workgroup's output tile, then end-of-tile markers."""
 
 import numpy as np
 
@@ -35,12 +35,12 @@ def begin_stores(s, g, slot, now):
 
 
 @inlined
-def _queue_store(s, g, channel, slot, w, what, now):
-    """A store leaves the CU when it is in the store buffer, the first part of the queue."""
+def _queue_store(s, g, channel, slot, w, entry, now):
+    """Queue a store; it leaves the CU when it enters the store buffer, the head of the queue."""
     i = (channel.store_head + channel.store_count) & (STORES - 1)
     channel.store_slot[i] = slot
     channel.store_workgroup[i] = w
-    channel.store_what[i] = what
+    channel.store_entry[i] = entry
     channel.store_count += 1
     if channel.store_count <= s.fixed[0].store_buffer:
         _store_left(s, g, slot, now)
@@ -48,7 +48,7 @@ def _queue_store(s, g, channel, slot, w, what, now):
 
 @inlined
 def pop_store(s, g, channel, now):
-    """The oldest store has been taken; the first one that waits enters the store buffer."""
+    """Remove the oldest store, which was taken; the first waiting one enters the store buffer."""
     depth = s.fixed[0].store_buffer
     if channel.store_count > depth:
         i = (channel.store_head + depth) & (STORES - 1)
@@ -59,7 +59,7 @@ def pop_store(s, g, channel, now):
 
 @compiled
 def emit(s, g, slot, now):
-    """Give the channels what the CU has put out by now; a CU stores at its own pace."""
+    """Queue the stores that the CU has issued by now; a CU stores at a fixed rate."""
     f, gpu = s.fixed[0], s.gpu[g]
     w = workgroup_at(gpu, gpu.dispatch_index[slot])
     first = s.output_start[w]
@@ -86,7 +86,7 @@ def emit(s, g, slot, now):
 
 @inlined
 def _store_left(s, g, slot, now):
-    """A store or tile end of a slot has left the CU."""
+    """Count a store or end-of-tile marker of a slot that has left the CU."""
     gpu = s.gpu[g]
     gpu.remaining[slot] -= 1
     if gpu.remaining[slot] == 0:

@@ -1,15 +1,15 @@
-"""Tables of a kernel that the cycle loop looks up: tiles, output atoms, and operand lines."""
+"""Lookup tables of a kernel for the cycle loop: tiles, output atoms and operand lines."""
 
 from collections.abc import Sequence
 
 import numpy as np
 
+from sysmodel.config.workload import ELEMENT_BYTES
 from sysmodel.lib.compiled import compiled
 from sysmodel.lib.interleave import channel_of_atom, local_of_atom
 
 from .kernel import (
     ATOM_BYTES,
-    ELEMENT_BYTES,
     LINE_ATOM_BITS,
     LINE_ATOMS,
     Kernel,
@@ -26,11 +26,11 @@ def kernel_tables(
     offset_bits: int,
     channel_bits: int,
 ) -> dict[str, np.ndarray]:
-    """Fields of the cycle loop's state that follow from the kernel and the channels.
+    """Compute the fields of the cycle loop's state that follow from kernel and channels.
 
-    The lines that one depth-U step reads of a tile row of A are at ``line_request_start[row,
-    step]`` to ``line_request_start[row, step + 1] - 1``; those of a tile column of B follow all
-    tile rows. ``tile_row`` and ``tile_column`` say where a workgroup's are.
+    A depth-U step reads the lines ``line_request_start[row, step]`` to ``line_request_start[row,
+    step + 1] - 1`` of a tile row of A; the tile columns of B follow all tile rows. ``tile_row`` and
+    ``tile_column`` give the rows of a workgroup.
     """
     tile_row, tile_column = kernel.tiles
     _, _, _, outer_edge, inner_edge = kernel.walk
@@ -55,14 +55,14 @@ def kernel_tables(
 
 
 def joined_tables(tables: Sequence[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
-    """Tables of several kernels, one after the other, as those of one."""
+    """Join the tables of several kernels, one after the other."""
     if len(tables) == 1:
         return tables[0]
     moved = []
     tiles = atoms = lines = 0
     for number, one in enumerate(tables):
         last = number == len(tables) - 1
-        # The end of a kernel's atoms is where the next one's begin.
+        # The end of a kernel's atoms is the start of the next kernel's.
         starts = one["output_start"] if last else one["output_start"][:-1]
         moved.append(
             one
@@ -80,7 +80,7 @@ def joined_tables(tables: Sequence[dict[str, np.ndarray]]) -> dict[str, np.ndarr
 
 
 def _stacked(arrays: list[np.ndarray]) -> np.ndarray:
-    """Arrays of rows, of which shorter ones are filled up with zeros, one after the other."""
+    """Concatenate arrays of rows; shorter rows are padded with zeros."""
     if arrays[0].ndim == 1:
         return np.concatenate(arrays)
     width = max(one.shape[1] for one in arrays)
@@ -111,7 +111,7 @@ def _fill(
     geometry, stride, depth, channels, offset_bits, channel_bits,
     start, line, mask, channel
 ):  # fmt: skip
-    """Counts the line requests and, if there is room for them, writes them down."""
+    """Count the line requests and, if the arrays have a length, fill them in."""
     used = 0
     write = len(line) > 0
     for tile in range(start.shape[0]):

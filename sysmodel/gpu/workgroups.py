@@ -1,8 +1,12 @@
-"""What the compute units keep of a kernel's workgroups, and how they begin."""
+"""State of the compute units for a kernel's workgroups, and its initial values."""
+
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from .kernel import ATOM_BYTES, ELEMENT_BYTES, LINE_ATOMS, Kernel, OutputAtoms
+from sysmodel.config.workload import ELEMENT_BYTES
+
+from .kernel import ATOM_BYTES, LINE_ATOMS, Kernel, OutputAtoms
 from .slots import SLOT_STATES
 
 __all__ = [
@@ -13,16 +17,19 @@ __all__ = [
     "MODE_SCATTER",
     "REQUESTS",
     "STORES",
+    "ComputeUnits",
+    "KernelTimes",
+    "PlacedKernel",
     "set_up",
 ]
 
 MODE_GEMM = 0
-# Reduce-scatter alone with the partial products already in memory: the first chunk is read and
-# stored, of the others only the tile ends are announced.
+# Reduce-scatter alone, with the partial products already in memory: the first chunk is read and
+# stored; the other chunks only send their end-of-tile markers.
 MODE_SCATTER = 1
 
-# Most workgroup slots of a GPU, and entries of a channel's queues. The sizes are constants so that
-# one compilation serves all systems; a full queue makes the CUs wait.
+# Limits of workgroup slots and of a channel's queues. They are constants, so that one compilation
+# serves all systems; a full queue makes the CUs wait.
 MOST_SLOTS = 2048
 MOST_PREFETCH = 4
 MOST_COMPUTE_UNITS = 1024
@@ -38,13 +45,13 @@ FIXED_FIELDS = [
     )
 ] + [("dispatch_interval", np.float64)]  # fmt: skip
 
-# Of the row's kernel.
+# Fields of the row's kernel.
 _KERNEL_FIELDS = [
     (name, np.int64)
     for name in (
         "steps", "tail_k", "workgroups", "waves", "depth_u", "lds", "fetch_cycles", "store_cycles",
         "most_line_requests",
-        "first_row",  # of the kernel's workgroups in the tables
+        "first_row",  # row of the kernel's first workgroup in the tables
     )
 ] + [("step_cycles", np.float64)]  # fmt: skip
 
@@ -54,14 +61,14 @@ GPU_FIELDS = [
     ("tracked_first", np.int64),
     ("dispatch_index", np.int64, (MOST_SLOTS,)),
     ("step", np.int64, (MOST_SLOTS,)),
-    ("waiting", np.int64, (MOST_SLOTS,)),  # for the step's tiles
-    ("remaining", np.int64, (MOST_SLOTS,)),  # stores and tile ends that have not left
+    ("waiting", np.int64, (MOST_SLOTS,)),  # 1: waits for the step's tiles
+    ("remaining", np.int64, (MOST_SLOTS,)),  # stores and end-of-tile markers still to leave
     ("emitted", np.int64, (MOST_SLOTS,)),
     ("emit_from", np.int64, (MOST_SLOTS,)),
     ("pending", np.int64, (MOST_SLOTS * MOST_PREFETCH,)),  # line requests of a prefetch buffer
     ("ready_at", np.int64, (MOST_SLOTS * MOST_PREFETCH,)),
     ("arrived", np.int64, (MOST_SLOTS * MOST_PREFETCH,)),
-    ("from_memory", np.int64, (MOST_SLOTS * MOST_PREFETCH,)),  # 1: what came last
+    ("from_memory", np.int64, (MOST_SLOTS * MOST_PREFETCH,)),  # 1: the last data came from memory
     ("slot_state", np.int64, (MOST_SLOTS,)),  # see slots.py
     ("slot_since", np.int64, (MOST_SLOTS,)),
     ("slot_cycles", np.int64, (SLOT_STATES,)),
@@ -77,11 +84,12 @@ GPU_FIELDS = [
     ("throttled", np.int64),  # slot-cycles in which flow control kept free slots empty
 ]
 
-# Rings. A store is a slot, a workgroup and an atom's index in the table or, negative, a tile end.
+# Ring buffers. A store is a slot, a workgroup and an atom's index in the table; a negative index is
+# an end-of-tile marker.
 CHANNEL_FIELDS = [
     ("store_slot", np.int32, (STORES,)),
     ("store_workgroup", np.int32, (STORES,)),
-    ("store_what", np.int32, (STORES,)),
+    ("store_entry", np.int32, (STORES,)),
     ("store_head", np.int64),
     ("store_count", np.int64),
     ("request_line", np.int64, (REQUESTS,)),
@@ -92,64 +100,106 @@ CHANNEL_FIELDS = [
 ]
 
 
-def set_up(
-    state,
-    kernel: Kernel,
-    output_atoms: OutputAtoms,
-    *,
-    mode: int,
-    compute_units: int,
-    workgroups_per_cu: int,
-    prefetch: int,
-    step_cycles: float,
-    launch_cycles: int,
-    lds_cycles: int,
-    epilogue_cycles: int,
-    fetch_cycles: int,
-    store_cycles: int,
-    dispatch_interval_cycles: float,
-    store_buffer: int,
-    by_stage: bool,
-    rows: slice = slice(None),
-    first_row: int = 0,
-) -> None:
-    """Put a kernel that is yet to be dispatched on all GPUs of ``state``, or on some rows of them.
+@dataclass(frozen=True, kw_only=True)
+class ComputeUnits:
+    """Compute units of a GPU and their dispatcher.
 
-    ``step_cycles`` is a full depth-U step on the matrix pipe; ``fetch_cycles`` the least time in
-    which a CU takes in such a step's tiles, ``store_cycles`` that in which it puts out its output;
-    ``first_row`` is the kernel's first in the tables.
+    Parameters
+    ----------
+    cus : int
+        Compute units of the GPU.
+    workgroups_per_cu : int
+        Workgroup slots of a CU.
+    prefetch : int
+        Depth-U steps whose tiles a workgroup requests ahead.
+    store_buffer : int
+        Atoms of the buffer between the CUs and a channel.
+    dispatch_interval_cycles : float
+        Shortest time between two dispatches.
+    by_stage : bool
+        Dispatch a stage's workgroups only after the previous stage.
 
     Raises
     ------
     ValueError
-        If the GPU is larger than the model has room for.
+        If the units exceed the limits of the model.
     """
-    slots = compute_units * workgroups_per_cu
-    if slots > MOST_SLOTS or compute_units > MOST_COMPUTE_UNITS:
-        raise ValueError(
-            f"gpu: {compute_units} CUs of {workgroups_per_cu} workgroups are more than the "
-            f"{MOST_COMPUTE_UNITS} CUs and {MOST_SLOTS} workgroups that the model has room for"
-        )
-    if prefetch > MOST_PREFETCH:
-        raise ValueError(f"kernel.prefetch_depth must be at most {MOST_PREFETCH}, not {prefetch}")
-    depth_atoms = -(-kernel.depth_u * ELEMENT_BYTES // ATOM_BYTES)
-    tile_line_requests = (kernel.tile_m + kernel.tile_n) * (depth_atoms // LINE_ATOMS + 2)
-    tile_atoms = int(np.diff(output_atoms.start).max(initial=1))
-    most_line_requests = prefetch * max(tile_line_requests, tile_atoms)
-    if most_line_requests > REQUESTS:
-        raise ValueError(
-            f"kernel: a step of {most_line_requests} lines exceeds the {REQUESTS} of a queue"
-        )
+
+    cus: int
+    workgroups_per_cu: int
+    prefetch: int
+    store_buffer: int
+    dispatch_interval_cycles: float
+    by_stage: bool
+
+    def __post_init__(self) -> None:
+        if self.slots > MOST_SLOTS or self.cus > MOST_COMPUTE_UNITS:
+            raise ValueError(
+                f"gpu: {self.cus} CUs of {self.workgroups_per_cu} workgroups are more than the "
+                f"{MOST_COMPUTE_UNITS} CUs and {MOST_SLOTS} workgroups that the model supports"
+            )
+        if self.prefetch > MOST_PREFETCH:
+            raise ValueError(
+                f"kernel.prefetch_depth must be at most {MOST_PREFETCH}, not {self.prefetch}"
+            )
+
+    @property
+    def slots(self) -> int:
+        """Workgroup slots of the GPU."""
+        return self.cus * self.workgroups_per_cu
+
+
+@dataclass(frozen=True, kw_only=True)
+class KernelTimes:
+    """Times of a workgroup's phases, in cycles.
+
+    ``step`` is the time of a full depth-U step on the matrix pipe, ``fetch`` the shortest time in
+    which a CU receives the tiles of such a step, and ``store`` the shortest time in which it sends
+    its output.
+    """
+
+    step: float
+    launch: int
+    lds: int
+    epilogue: int
+    fetch: int
+    store: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlacedKernel:
+    """Kernel with its place in a machine's state.
+
+    ``mode`` is ``MODE_GEMM`` or ``MODE_SCATTER``, ``rows`` are the rows of the state's GPUs that
+    run the kernel, and ``first_row`` is the kernel's first row in the tables.
+    """
+
+    kernel: Kernel
+    output_atoms: OutputAtoms
+    mode: int
+    rows: slice = field(default_factory=lambda: slice(None))
+    first_row: int = 0
+
+
+def set_up(state, placed: PlacedKernel, units: ComputeUnits, times: KernelTimes) -> None:
+    """Set up a kernel before its dispatch on all GPUs of ``state``, or on some rows of them.
+
+    Raises
+    ------
+    ValueError
+        If a step of the kernel exceeds the limits of the model.
+    """
+    kernel, mode = placed.kernel, placed.mode
     fixed = {
         "mode": mode,
-        "slots": slots,
-        "slots_per_cu": workgroups_per_cu,
-        "prefetch": prefetch,
-        "launch": launch_cycles,
-        "epilogue": epilogue_cycles,
-        "store_buffer": store_buffer,
-        "by_stage": by_stage,
-        "dispatch_interval": dispatch_interval_cycles,
+        "slots": units.slots,
+        "slots_per_cu": units.workgroups_per_cu,
+        "prefetch": units.prefetch,
+        "launch": times.launch,
+        "epilogue": times.epilogue,
+        "store_buffer": units.store_buffer,
+        "by_stage": units.by_stage,
+        "dispatch_interval": units.dispatch_interval_cycles,
     }
     for name, value in fixed.items():
         state.fixed[name] = value
@@ -159,16 +209,30 @@ def set_up(
         "workgroups": kernel.workgroups,
         "waves": kernel.waves,
         "depth_u": kernel.depth_u,
-        "lds": lds_cycles,
-        "fetch_cycles": fetch_cycles,
-        "store_cycles": store_cycles,
-        "most_line_requests": most_line_requests,
-        "first_row": first_row,
-        "step_cycles": step_cycles,
+        "lds": times.lds,
+        "fetch_cycles": times.fetch,
+        "store_cycles": times.store,
+        "most_line_requests": _line_requests(placed, units.prefetch),
+        "first_row": placed.first_row,
+        "step_cycles": times.step,
     }
     for name, value in of_kernel.items():
-        state.gpu[name][rows] = value
-    # The dispatcher fills the CUs evenly before it gives any a second workgroup.
-    in_turn = np.arange(slots).reshape(compute_units, workgroups_per_cu).T
-    state.gpu["free_ring"][:, :slots] = in_turn.ravel()
-    state.gpu["free_count"] = slots
+        state.gpu[name][placed.rows] = value
+    # The dispatcher fills the CUs evenly: every CU gets one workgroup before any gets a second.
+    in_turn = np.arange(units.slots).reshape(units.cus, units.workgroups_per_cu).T
+    state.gpu["free_ring"][:, : units.slots] = in_turn.ravel()
+    state.gpu["free_count"] = units.slots
+
+
+def _line_requests(placed: PlacedKernel, prefetch: int) -> int:
+    """Bound the line requests that a workgroup makes at once."""
+    kernel = placed.kernel
+    depth_atoms = -(-kernel.depth_u * ELEMENT_BYTES // ATOM_BYTES)
+    tile_line_requests = (kernel.tile_m + kernel.tile_n) * (depth_atoms // LINE_ATOMS + 2)
+    tile_atoms = int(np.diff(placed.output_atoms.start).max(initial=1))
+    most_line_requests = prefetch * max(tile_line_requests, tile_atoms)
+    if most_line_requests > REQUESTS:
+        raise ValueError(
+            f"kernel: a step of {most_line_requests} lines exceeds the {REQUESTS} of a queue"
+        )
+    return most_line_requests

@@ -1,1 +1,1 @@
-"""The simulated machine: state, cycle loop, and the driver of its registers."""
+"""Simulated machine: state, cycle loop, and the programs that its driver writes."""

@@ -1,4 +1,4 @@
-"""The state of a machine at cycle 0: tables of its kernels, and what its parts are set up with."""
+"""Assembly of a machine's state at cycle 0, from its kernels and the parameters of its parts."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -7,13 +7,14 @@ import numpy as np
 
 from rtl.parameters import T3Parameters
 from sysmodel.config import system as config
+from sysmodel.config.workload import ELEMENT_BYTES
 from sysmodel.engine.ports import CHANNEL_INPUTS, DATA_WORDS, I, input_words, output_words
 from sysmodel.gpu.collective import set_up_collective
-from sysmodel.gpu.kernel import ELEMENT_BYTES, Kernel, OutputAtoms
+from sysmodel.gpu.kernel import Kernel, OutputAtoms
 from sysmodel.gpu.l2 import L2Parameters, new_l2
-from sysmodel.gpu.l2_write import check_room
+from sysmodel.gpu.l2_write import check_write_backs
 from sysmodel.gpu.tables import joined_tables, kernel_tables
-from sysmodel.gpu.workgroups import set_up
+from sysmodel.gpu.workgroups import ComputeUnits, KernelTimes, PlacedKernel, set_up
 from sysmodel.lib.ring import scattered
 from sysmodel.memory.accesses import set_up_memory
 from sysmodel.memory.dram import new_dram
@@ -25,18 +26,18 @@ from .variation import Variation
 
 __all__ = ["Assembly"]
 
-_LINK_BUFFER = 64  # packets per channel at the receiver, beyond what the wire holds
+_LINK_BUFFER = 64  # packets per channel in the receiver's buffer
 
 
 @dataclass(frozen=True, kw_only=True)
 class Assembly:
-    """What a machine's state is made of; see :class:`~.machine.Machine`.
+    """Inputs of a machine's state; see :class:`~.machine.Machine`.
 
     Raises
     ------
     ValueError
-        If a mirrored ring would not be symmetric, a wavefront has no atom in the simulated
-        channels, or the GPU is larger than the model has room for; when that is looked at.
+        From the methods, if a mirrored ring would not be symmetric, a wavefront has no atom in the
+        simulated channels, or the GPU exceeds the limits of the model.
     """
 
     system: config.System
@@ -54,7 +55,7 @@ class Assembly:
     seed: int
 
     def state(self) -> State:
-        """At cycle 0."""
+        """Make the state at cycle 0."""
         state = self._empty()
         self._set_up_ring(state)
         self._set_up_kernels(state)
@@ -85,7 +86,7 @@ class Assembly:
 
     @cached_property
     def chunks(self) -> tuple[np.ndarray, np.ndarray]:
-        """Atoms of each chunk, channel by channel: where they start, and a row of them."""
+        """Atoms of each chunk, channel by channel: start indices, and rows of atoms."""
         kernel, output_atoms = self.kernels[0], self._atoms_of[0]
         owner = np.repeat(np.arange(kernel.workgroups), np.diff(output_atoms.start))
         chunk = np.searchsorted(kernel.chunk_start, owner, side="right") - 1
@@ -110,7 +111,7 @@ class Assembly:
         return max(1, self.system.l2.slices // self.system.dram.channels)
 
     def _empty(self) -> State:
-        """Tables of the kernel, and memories that hold nothing of this reduction."""
+        """Make a state with the kernels' tables and with memories from before the reduction."""
         system, gpus, channels = self.system, self.gpus, self.channels
         slots = self._kernel_cus * system.gpu.workgroups_per_cu
         rows = gpus * len(self.kernels)
@@ -123,7 +124,7 @@ class Assembly:
             ways=system.l2.ways,
             mshrs=system.l2.mshrs_per_slice,
         )
-        # What was there before is random, and of another epoch.
+        # The previous contents are random and have another epoch.
         before = np.random.default_rng(self.seed).integers(0, 1 << 63, (gpus, values, DATA_WORDS))
         return new_state(
             gpus,
@@ -157,7 +158,7 @@ class Assembly:
         fixed["cached_stores"] = self.cached_stores
         fixed["flushes"] = self.system.l2.flush_at_kernel_end
         write_back_queue = system.l2.write_back_atoms * self._slices_per_channel
-        check_room(write_back_queue, self._slices_per_channel, system.l2.mshrs_per_slice)
+        check_write_backs(write_back_queue, self._slices_per_channel, system.l2.mshrs_per_slice)
         fixed["write_back_queue"] = write_back_queue
         fixed["work"] = 1
         fixed["with_data"] = self.partial is not None
@@ -182,31 +183,36 @@ class Assembly:
 
         tile_bytes = (kernel.tile_m + kernel.tile_n) * kernel.depth_u * ELEMENT_BYTES
         store_bytes = kernel.tile_m * kernel.tile_n * ELEMENT_BYTES
-        set_up(
-            state,
-            kernel,
-            self._atoms_of[context],
+        placed = PlacedKernel(
+            kernel=kernel,
+            output_atoms=self._atoms_of[context],
+            mode=self.mode,
             rows=slice(context * self.gpus, (context + 1) * self.gpus),
             first_row=first_row,
-            mode=self.mode,
-            compute_units=self._kernel_cus,
+        )
+        units = ComputeUnits(
+            cus=self._kernel_cus,
             workgroups_per_cu=gpu.workgroups_per_cu,
             prefetch=system.kernel.prefetch_depth,
-            step_cycles=system.matrix_cycles(kernel.step_flops),
-            launch_cycles=system.cycles(gpu.workgroup_launch_ns)
-            + cu_cycles(system.kernel.prologue_cycles),
-            lds_cycles=cu_cycles(tile_bytes / gpu.lds_bandwidth_bytes_per_cycle),
-            epilogue_cycles=cu_cycles(system.kernel.epilogue_cycles),
-            fetch_cycles=cu_cycles(tile_bytes / gpu.cu_bandwidth_bytes_per_cycle),
-            store_cycles=cu_cycles(store_bytes / gpu.cu_bandwidth_bytes_per_cycle),
-            dispatch_interval_cycles=gpu.dispatch_interval_ns / system.cycle_ns,
             store_buffer=system.l2.store_buffer_atoms * self._slices_per_channel,
+            dispatch_interval_cycles=gpu.dispatch_interval_ns / system.cycle_ns,
             by_stage=gpu.dispatch == "stages",
         )
+        times = KernelTimes(
+            step=system.matrix_cycles(kernel.step_flops),
+            launch=system.cycles(gpu.workgroup_launch_ns)
+            + cu_cycles(system.kernel.prologue_cycles),
+            lds=cu_cycles(tile_bytes / gpu.lds_bandwidth_bytes_per_cycle),
+            epilogue=cu_cycles(system.kernel.epilogue_cycles),
+            fetch=cu_cycles(tile_bytes / gpu.cu_bandwidth_bytes_per_cycle),
+            store=cu_cycles(store_bytes / gpu.cu_bandwidth_bytes_per_cycle),
+        )
+        set_up(state, placed, units, times)
 
     def _set_up_collective(self, state: State) -> None:
         dram, gpu, collective = self.system.dram, self.system.gpu, self.system.collective
-        # A batch that has no atom for each channel: fewer wavefronts with as many bytes in flight.
+        # If a batch has less than an atom per channel, fewer wavefronts have as many bytes in
+        # flight.
         atoms = collective.bytes_in_flight_per_wave / (dram.atom_bytes * dram.channels)
         set_up_collective(
             state,
@@ -233,6 +239,6 @@ class Assembly:
             seed=self.seed,
             contexts=len(self.kernels),
         )
-        # A packet that the link has no room for waits at the port.
-        rooms = CHANNEL_INPUTS * np.arange(self.channels) + I.link_room
-        state.inputs[:, rooms] = (1 << self.parameters.contexts) - 1
+        # The link always has space in this model: packets wait at the port instead.
+        spaces = CHANNEL_INPUTS * np.arange(self.channels) + I.link_space
+        state.inputs[:, spaces] = (1 << self.parameters.contexts) - 1

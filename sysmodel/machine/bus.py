@@ -1,4 +1,4 @@
-"""An AXI4-Lite manager that plays lists of register writes, from inside the cycle loop."""
+"""AXI4-Lite manager in the cycle loop that performs lists of register writes."""
 
 import numpy as np
 
@@ -15,18 +15,18 @@ GPU_FIELDS = [
     ("write_length", np.int64),
     ("write_position", np.int64),
     ("write_sent", np.int64),
-    ("refused", np.int64),  # address of a write that was refused, or -1
-    ("read_address", np.int64),  # register to read, or -1; -1 again when it is read
+    ("refused", np.int64),  # address of a refused write, or -1
+    ("read_address", np.int64),  # register to read; -1 without one, and after the read
     ("read_value", np.int64),
     ("read_sent", np.int64),
-    ("bus_driven", np.int64),  # the port was not at rest in the last cycle
+    ("bus_driven", np.int64),  # 1: the port was active in the last cycle
 ]
 
 _AW_SENT, _W_SENT = 1, 2
 
 
 def load_writes(gpu: np.void, writes: list[tuple[int, int]]) -> None:
-    """Give a GPU's manager a list of (address, value) to write, in order."""
+    """Load a GPU's manager with a list of (address, value) to write in order."""
     if len(writes) > WRITES:
         raise ValueError(f"{len(writes)} writes exceed the {WRITES} of the list")
     gpu["write_length"] = len(writes)
@@ -43,13 +43,13 @@ def bus_idle(gpu):
 
 @inlined
 def bus_rests(gpu):
-    """Nothing is to be written or read."""
+    """Return True if the manager has nothing to write or read."""
     return bus_idle(gpu) and gpu.read_address < 0
 
 
 @inlined
 def drive_bus(gpu, inputs, outputs):
-    """One cycle of a GPU's manager."""
+    """Simulate one cycle of a GPU's manager."""
     if gpu.bus_driven or not bus_rests(gpu):
         gpu.bus_driven = not bus_rests(gpu)
         _write(gpu, inputs, outputs)
@@ -75,7 +75,7 @@ def _read(gpu, inputs, outputs):
 
 @compiled
 def _write(gpu, inputs, outputs):
-    """A refused write is remembered and ends the list."""
+    """Drive the write channels; a refused write is recorded and ends the list."""
     if gpu.write_position == gpu.write_length:
         inputs[G.bus_awvalid] = 0
         inputs[G.bus_wvalid] = 0

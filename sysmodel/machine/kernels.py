@@ -1,4 +1,4 @@
-"""The compute units that work for a context, as the hardware's flow control lets them."""
+"""Kernels of the contexts on the compute units, under the hardware's flow control."""
 
 import numpy as np
 
@@ -16,13 +16,13 @@ _NO_LIMIT = np.int64(1) << 40  # beyond every dispatch index
 
 @inlined
 def _limit(f, outputs, own):
-    """Dispatch index below which workgroups may start; the context's outputs begin at ``own``."""
+    """Dispatch limit of a context, whose outputs begin at ``own``."""
     return np.int64(outputs[own + K.dispatch_limit]) if f.flow else _NO_LIMIT
 
 
 @inlined
 def step_kernel(s, row, now, outputs, own):
-    """One cycle of a context's kernel; ``own`` is where the context's outputs begin."""
+    """Simulate one cycle of a context's kernel; the context's outputs begin at ``own``."""
     f, gpu = s.fixed[0], s.gpu[row]
     if f.work and now >= gpu.start and gpu.finish_cycle < 0:
         produce(s, row, now, _limit(f, outputs, own))
@@ -34,7 +34,7 @@ def step_kernel(s, row, now, outputs, own):
 
 @inlined
 def kernel_rests_until(s, row, now, outputs, own):
-    """First cycle from ``now`` on in which the kernel may do something."""
+    """First cycle from ``now`` on in which the kernel may act."""
     f, gpu = s.fixed[0], s.gpu[row]
     if gpu.done_cycle < 0 and outputs[own + K.done]:
         return now
@@ -49,7 +49,7 @@ def kernel_rests_until(s, row, now, outputs, own):
 
 @inlined
 def pass_kernel(s, row, now, cycles, outputs, own):
-    """From ``now`` on the kernel rests for so many cycles."""
+    """Count cycles from ``now`` on in which the kernel is idle."""
     f, gpu = s.fixed[0], s.gpu[row]
     if f.work and now >= gpu.start and gpu.finish_cycle < 0:
         pass_waiting(s, row, cycles, _limit(f, outputs, own))

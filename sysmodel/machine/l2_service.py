@@ -1,4 +1,4 @@
-"""What the L2 does for a channel's queues in a cycle, and at a kernel's end."""
+"""Service of a channel's queues by the L2, in each cycle and at a kernel's end."""
 
 import numpy as np
 
@@ -17,14 +17,14 @@ __all__ = ["drained", "serve_l2"]
 
 @inlined
 def _l2_stores(s, g, q, now):
-    """Write the stores at the head of the channel's queue; returns the lookups that took."""
+    """Write the stores at the head of the channel's queue; return the number of lookups."""
     f, channel = s.fixed[0], s.channel[q]
     line, mask = np.int64(-1), np.int64(0)
     count = 0
     while count < channel.store_count:
-        what = np.int64(channel.store_what[(channel.store_head + count) & (STORES - 1)])
-        if what >= 0:
-            local = local_of_atom(s.output_atom[what], f.offset_bits, f.channel_bits)
+        entry = np.int64(channel.store_entry[(channel.store_head + count) & (STORES - 1)])
+        if entry >= 0:
+            local = local_of_atom(s.output_atom[entry], f.offset_bits, f.channel_bits)
             if line >= 0 and local >> LINE_ATOM_BITS != line:
                 break
             line = local >> LINE_ATOM_BITS
@@ -39,8 +39,10 @@ def _l2_stores(s, g, q, now):
 
 @inlined
 def serve_l2(s, g, q, now):
-    """Serve what is at the heads of the channel's queues: a line of stores, then reads; where there
-    is one lookup in a cycle they take turns."""
+    """Serve the heads of the channel's queues: a line of stores, then reads.
+
+    With one lookup per cycle, stores and reads take turns.
+    """
     f, channel = s.fixed[0], s.channel[q]
     served = 0
     if f.cached_stores and channel.store_count > 0 and (f.l2_requests > 1 or now & 1):
@@ -74,8 +76,8 @@ def serve_l2(s, g, q, now):
 
 @compiled
 def drained(s, g):
-    """Whether all stores of the ended kernel have left, to the memory or to an L2 that keeps them;
-    one cycle of the L2's flush if it does not."""
+    """Return True if all stores of the ended kernel have left, to the memory or to an L2 that keeps
+    them; otherwise, an L2 that does not keep them flushes for one cycle."""
     f = s.fixed[0]
     empty = True
     for q in range(g * f.channels, (g + 1) * f.channels):

@@ -1,4 +1,4 @@
-"""The cycle loop: GPUs, links, memory and the T3 hardware, one memory clock at a time."""
+"""Cycle loop: GPUs, links, memory and the T3 hardware, one cycle at a time."""
 
 import numpy as np
 
@@ -44,7 +44,7 @@ from sysmodel.network.link import (
     offer_credit,
     receiver_of,
     send,
-    tell_admission,
+    send_admission,
 )
 
 from .bus import drive_bus
@@ -61,7 +61,7 @@ __all__ = ["advance"]
 
 @inlined
 def _read_back(s, g, q, now, inputs):
-    """The data of the oldest read: to the L2, to the collective, or to the DMA engine."""
+    """Deliver the data of the oldest read to the L2, the collective or the DMA engine."""
     f, channel = s.fixed[0], s.channel[q]
     token = channel.back_token[channel.back_head]
     channel.back_head = (channel.back_head + 1) & (TOKENS - 1)
@@ -78,7 +78,7 @@ def _read_back(s, g, q, now, inputs):
         collective_read_back(s, g, tag & (COLLECTIVE_TAG - 1))
     else:
         local = local_of_atom(request[REQUEST.atom], f.offset_bits, f.channel_bits)
-        others = tag * f.gpus  # the rows of the contexts before the one that the tag names
+        others = tag * f.gpus  # rows of the contexts before the one in the tag
         for i in range(l2_fill(s.l2, q + others * f.channels, local, s.woken)):
             buffer_progress(s.gpu[g + others], s.woken[i], -1, now + f.hit_latency, 1)
     release(channel, token)
@@ -86,9 +86,10 @@ def _read_back(s, g, q, now, inputs):
 
 @inlined
 def _acknowledge(s, g, now, origin, inputs):
-    """What the tracker is told of an issued update. The first atom that a tile has in the simulated
-    channels speaks for the tile's first atom, which lies in a channel that may not be simulated:
-    the tracker learns the true start.
+    """Complete the acknowledgement of an issued update.
+
+    The first atom of a tile may lie in a channel that is not simulated. The tile's first atom in
+    the simulated channels stands for it, so that the tracker records the true start.
     """
     if inputs[I.issue_acks_access] == UPDATE:
         row = g + np.int64(inputs[I.issue_acks_owner]) * s.fixed[0].gpus
@@ -102,8 +103,11 @@ def _acknowledge(s, g, now, origin, inputs):
 
 @inlined
 def _memory(s, g, first, now, outputs):
-    """The cycle's commands of every channel. In a cycle of the hardware's clock the memory's may
-    tick several times, but no channel takes more than one column command."""
+    """Issue the commands of every channel in a cycle.
+
+    The memory may have several clocks in a cycle of the hardware, but each channel issues at most
+    one column command.
+    """
     f = s.fixed[0]
     for c in range(f.channels):
         s.channel[g * f.channels + c].issued = -1
@@ -118,7 +122,7 @@ def _memory(s, g, first, now, outputs):
 
 @inlined
 def _note_packet(s, g, event, now, packet):
-    """What crosses the link is an atom of a tile, or of a copy."""
+    """Record a packet on the link in the tile trace, unless it belongs to a copy."""
     if packet[PACKET.kind] == PACKET_UPDATE:
         w, v = np.int64(packet[PACKET.workgroup]), np.int64(packet[PACKET.wavefront])
         note(s, g, event, w, v, now)
@@ -126,11 +130,11 @@ def _note_packet(s, g, event, now, packet):
 
 @inlined
 def _channel(s, g, c, now, inputs, outputs):
-    """One channel's cycle: what memory, CUs and links do with this cycle's outputs."""
+    """Simulate one cycle of a channel: memory, CUs and links respond to the hardware's outputs."""
     f, gpu = s.fixed[0], s.gpu[g]
     q = g * f.channels + c
     channel = s.channel[q]
-    # Views with constant indices, which the compiler need not check.
+    # Views with constant indices, for which the compiler needs no bounds checks.
     inputs = inputs[c * CHANNEL_INPUTS : (c + 1) * CHANNEL_INPUTS]
     outputs = outputs[c * CHANNEL_OUTPUTS : (c + 1) * CHANNEL_OUTPUTS]
     if f.with_data:
@@ -156,7 +160,7 @@ def _channel(s, g, c, now, inputs, outputs):
     offer_read(s, g, c, now, inputs, outputs[O.reads_ready] == 1)
     receiver = receiver_of(s, g, c)
     leaves = outputs[O.link_out_valid] != 0
-    # A link that stalls at random asks chance in every cycle.
+    # A link with random stalls draws a number in every cycle.
     sending = (leaves or f.link_stall > 0) and can_send(s, gpu, channel, receiver)
     link_free = sending or not leaves
     offer_store(s, g, c, now, inputs, outputs[O.stores_ready] == 1, link_free)
@@ -184,7 +188,7 @@ def _channel(s, g, c, now, inputs, outputs):
 
 @compiled
 def _sample(s, now):
-    """Note the counters; when the table is full keep every second row and double the interval."""
+    """Record the counters; a full table keeps every second row and doubles the interval."""
     f = s.fixed[0]
     if f.sample_count == s.samples.shape[0]:
         f.sample_count //= 2
@@ -211,21 +215,23 @@ def _sample(s, now):
 
 
 @inlined
-def _tell_context(s, row, receiver, now, inputs, told, outputs, own):
-    """What the dispatcher and the downstream GPU tell a context of the hardware; its inputs begin
-    at ``told``, its outputs at ``own``."""
+def _drive_context(s, row, receiver, now, inputs, first, outputs, own):
+    """Drive a context's inputs from the dispatcher and the downstream GPU.
+
+    The context's inputs begin at ``first``, its outputs at ``own``.
+    """
     f, gpu = s.fixed[0], s.gpu[row]
-    tell_admission(f, gpu, now, np.int64(outputs[own + K.credit_limit_out]))
-    inputs[told + J.credit_limit_in] = np.uint64(admitted(s.gpu[receiver], now))
-    inputs[told + J.dispatched] = np.uint64(gpu.next_dispatch_index)
-    # The next launch of a collective is programmed when the kernel of the one before has ended.
+    send_admission(f, gpu, now, np.int64(outputs[own + K.credit_limit_out]))
+    inputs[first + J.credit_limit_in] = np.uint64(admitted(s.gpu[receiver], now))
+    inputs[first + J.dispatched] = np.uint64(gpu.next_dispatch_index)
+    # The next launch of a collective is programmed when the previous kernel has ended.
     ended = gpu.finished if gpu.phase == GEMM else gpu.workgroups
-    inputs[told + J.finished] = np.uint64(ended)
+    inputs[first + J.finished] = np.uint64(ended)
 
 
 @inlined
 def _gpu(s, g, now):
-    """One GPU's cycle, up to the inputs of its hardware."""
+    """Simulate one cycle of a GPU, up to the inputs of its hardware."""
     f, gpu = s.fixed[0], s.gpu[g]
     inputs, outputs = s.inputs[g], s.outputs[g]
     own_inputs = inputs[f.channels * CHANNEL_INPUTS :]
@@ -233,7 +239,7 @@ def _gpu(s, g, now):
     for context in range(f.contexts):
         step_kernel(s, context * f.gpus + g, now, own_outputs, context * CONTEXT_OUTPUTS)
     unused_bytes = offer_credit(f, gpu)
-    # The link's rate is shared: who comes first takes turns.
+    # The channels share the link's rate and take turns at going first.
     first = now % f.channels if f.channels > 1 else np.int64(0)
     _memory(s, g, first, now, outputs)
     for i in range(f.channels):
@@ -245,8 +251,10 @@ def _gpu(s, g, now):
     receiver = 0 if f.mirror else downstream(g, f.gpus)
     for context in range(f.contexts):
         others = context * f.gpus
-        told, own = context * CONTEXT_INPUTS, context * CONTEXT_OUTPUTS
-        _tell_context(s, others + g, others + receiver, now, own_inputs, told, own_outputs, own)
+        own_first, own = context * CONTEXT_INPUTS, context * CONTEXT_OUTPUTS
+        _drive_context(
+            s, others + g, others + receiver, now, own_inputs, own_first, own_outputs, own
+        )
 
 
 @inlined
@@ -260,12 +268,12 @@ def _all_reached(s, until):
 
 @compiled
 def advance(s: State, hardware: np.ndarray, until: int, most: int) -> bool:
-    """Run until the condition holds on all GPUs, for at most ``most`` cycles.
+    """Run until a condition holds on all GPUs, for at most ``most`` cycles.
 
     ``hardware`` holds the address of the engine's step function and, for each GPU, the instance's
     handle and the addresses of its rows of inputs and outputs.
 
-    Returns whether the condition holds.
+    Returns True if the condition holds.
     """
     f = s.fixed[0]
     gpus = f.gpus

@@ -1,4 +1,4 @@
-"""The simulated machine: the cycle loop's state, its hardware, and what can be done with them."""
+"""Simulated machine: state of the cycle loop, hardware instances, and operations on them."""
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from sysmodel.config import system as config
+from sysmodel.engine.gated_blocks import gated_blocks_of
 from sysmodel.engine.hardware import hardware_parameters
 from sysmodel.engine.native.engine import Engine, Trace
 from sysmodel.engine.ports import CHANNEL_OUTPUTS, CONTEXT_OUTPUTS, K
-from sysmodel.engine.rooms import rooms_of
 from sysmodel.gpu.kernel import ATOM_BYTES, MOST_OUTPUT_ATOMS, Kernel
 from sysmodel.gpu.workgroups import MODE_GEMM
 from sysmodel.lib.errors import SimulationError
@@ -35,48 +35,45 @@ from .variation import Variation
 
 __all__ = ["Machine"]
 
-_SLICE_CYCLES = 50_000  # between looks at progress and at Ctrl-C
+_SLICE_CYCLES = 50_000  # between checks of progress and of Ctrl-C
 _STUCK_CYCLES = 2_000_000
-_ADMISSION_CYCLES = 8  # of an admission, beside the link's latency
+_ADMISSION_CYCLES = 8  # of an admission, in addition to the link's latency
 
 
 class Machine:
-    """GPUs of a ring with their T3 hardware, at cycle 0; a context manager.
+    """Machine of GPUs in a ring with their T3 hardware, at cycle 0; a context manager.
 
     Parameters
     ----------
-    system : System
     kernel : Kernel
-        What each GPU computes in context 0.
+        Kernel of each GPU in context 0.
     engine : str
         ``"rtl"`` or ``"golden"``.
     channels : int
         Simulated channels of each GPU, from channel 0.
     beside : sequence of Kernel
-        What each GPU computes in the contexts from 1 on, meanwhile, with compute units and an L2
-        for each.
+        Concurrent kernels of each GPU in the contexts from 1 on, each with compute units and an L2
+        of its own.
     mirror : bool
         One GPU stands for all.
     collective_cus : int
-        CUs that the collectives have for themselves; 0: kernel and collectives, one after the
-        other, have all.
+        CUs reserved for collectives; 0 if kernel and collectives use all CUs, one after the other.
     mode : int
-        What the workgroups do: ``MODE_GEMM`` or ``MODE_SCATTER``.
+        Work of the workgroups: ``MODE_GEMM`` or ``MODE_SCATTER``.
     cached_stores : bool
-        The kernel's stores stay in the L2 until they are evicted, or the kernel ends. Else they
-        bypass it, as tracked ones must.
+        If True, the kernel's stores stay in the L2 until they are evicted or the kernel ends.
+        Otherwise they bypass the L2, as tracked stores must.
     partial : array or None
-        Words of the GEMMs' results, for data mode: (gpus, atoms, 4), from the first atom of context
-        0's output on.
+        Words of the GEMMs' results in data mode, (gpus, atoms, 4), from the first output atom of
+        context 0 on.
     variation : Variation or None
-        What this repetition of a run varies.
+        Variation of this repetition of a run.
     trace : Trace or None
         Waveform of GPU 0.
     link_stall : float
-        Share of cycles in which a link takes nothing, at random.
-    seed : int
+        Share of cycles in which a link is stalled, at random.
     progress : callable
-        Told of the engine's build.
+        Called with a stage of the engine's build and the fraction done.
 
     Raises
     ------
@@ -163,7 +160,7 @@ class Machine:
         if progress:
             progress("Compiling the golden model, once", 0.0)
         from sysmodel.engine.golden.engine import (
-            GoldenEngine,  # compiles on import, which the RTL need not wait for
+            GoldenEngine,  # imported on demand, because the import compiles
         )
 
         return GoldenEngine(parameters)
@@ -190,22 +187,23 @@ class Machine:
 
     @property
     def whole(self) -> int:
-        """What the simulated channels' counts are to be multiplied with."""
+        """Factor from the counts of the simulated channels to those of all channels."""
         return self.system.dram.channels // self.channels
 
     @property
     def tiles(self) -> int:
-        """Tiles that the trackers of all GPUs saw complete, of all contexts."""
-        return int(self._told(K.tiles).sum())
+        """Number of complete tiles in the trackers of all GPUs, of all contexts."""
+        return int(self._context_outputs(K.tiles).sum())
 
     @property
     def flip_flop_clocks(self) -> int:
-        """Clock edges at the flip-flops of the T3 hardware of all GPUs, with all channels.
+        """Number of clock edges at flip-flops of the T3 hardware of all GPUs, with all channels.
 
-        What a channel has, and what follows from it in the tracker, counts for each channel that is
-        not simulated; what its tiles cause is there once, in however many channels they lie.
+        Blocks of a channel, and the parts of the tracker that serve it, are scaled to the channels
+        that are not simulated. Work per tile is not scaled, because it does not depend on the
+        number of channels.
         """
-        flip_flops = {room.kind: room.flip_flops for room in rooms_of(self.parameters)}
+        flip_flops = {block.kind: block.flip_flops for block in gated_blocks_of(self.parameters)}
         count = 0
         for engine in self._engines:
             for kind, cycles in engine.clocked.items():
@@ -214,8 +212,8 @@ class Machine:
                     count += times * cycles * flip_flops[kind]
         return count
 
-    def _told(self, word: int) -> np.ndarray:
-        """What the hardware of each GPU tells of each context: (gpus, contexts)."""
+    def _context_outputs(self, word: int) -> np.ndarray:
+        """Select an output word of the hardware, (gpus, contexts)."""
         first = self.channels * CHANNEL_OUTPUTS + word
         return self.state.outputs[:, first::CONTEXT_OUTPUTS][:, : len(self.kernels)]
 
@@ -225,12 +223,12 @@ class Machine:
             load_writes(self.state.gpu[g], one)
 
     def run(self, until: int, progress: Callable[[int], None] | None = None) -> int:
-        """Advance until a condition of the loop holds; returns the cycles that it took.
+        """Advance until a condition of the loop holds; return the number of cycles.
 
         Raises
         ------
         SimulationError
-            If the hardware refuses a write or reports an error, or nothing moves any more.
+            If the hardware refuses a write, reports an error, or stands still.
         """
         begin = self.now
         moved, last = begin, None
@@ -251,10 +249,11 @@ class Machine:
         return self.now - begin
 
     def launch(self, maps: list[Writes], *, skew_cycles: int = 0) -> int:
-        """Map the outputs on every GPU, let the admissions reach the neighbours, start the kernels.
+        """Map the outputs on every GPU, propagate the admissions, and start the kernels.
 
-        Every GPU starts ``skew_cycles`` after the one before. Returns the first one's cycle, from
-        which its workgroups are a kernel launch away.
+        Every GPU starts ``skew_cycles`` after the previous one. Returns the cycle of the first
+        GPU's
+        start; its first workgroups follow one kernel launch later.
         """
         fixed = self.state.fixed
         fixed["work"], fixed["flow"] = 0, 1
@@ -271,7 +270,7 @@ class Machine:
         return self.now
 
     def await_cleared(self) -> None:
-        """A launch is refused while the hardware clears its memories, as it does after reset."""
+        """Wait until the hardware has cleared its memories; until then it refuses a launch."""
         begin = self.now
         for g, context in product(range(self.gpus), range(len(self.kernels))):
             while self.read(g, "STATUS", context)["aborting"]:
@@ -279,16 +278,16 @@ class Machine:
                     raise SimulationError(f"GPU {g}: the hardware's clearing does not end")
 
     def start_kernel(self, skew_cycles: int = 0) -> None:
-        """Start the kernels; their first workgroups come a kernel launch later."""
+        """Start the kernels; their first workgroups follow one kernel launch later."""
         begin = self.now + self.kernel_launch_cycles(GEMM)
         skew = skew_cycles * np.arange(self.gpus)
         if self._variation is not None:
             drawn = self._variation.skew[: self.gpus]
-            skew += drawn - drawn.min()  # one alone, the mirror's, has none
+            skew += drawn - drawn.min()  # a single GPU, the mirror's, has no skew
         self.state.gpu["start"] = np.tile(begin + skew, len(self.kernels))
 
     def abort(self, context: int) -> None:
-        """End a context's kernel where it is, and give its launch up on every GPU."""
+        """Stop a context's kernel, and abort its launch on every GPU."""
         self._aborted.add(context)
         rows = slice(context * self.gpus, (context + 1) * self.gpus)
         for cycle in ("finish_cycle", "done_cycle"):
@@ -298,13 +297,13 @@ class Machine:
         self.run(UNTIL_PROGRAMMED)
 
     def idle(self, cycles: int) -> None:
-        """Let time pass, with nothing to wait for."""
+        """Simulate a number of cycles without a condition."""
         end = self.now + cycles
         while self.now < end:
             advance(self.state, self.hardware, NEVER, end - self.now)
 
     def expect(self, chunks: list[int]) -> None:
-        """Wait, from now on, for one more chunk on each GPU."""
+        """Add a chunk on each GPU to the arrivals to wait for."""
         for g, chunk in enumerate(chunks):
             arriving = self.chunk_start[:, chunk + 1] - self.chunk_start[:, chunk]
             self.state.gpu["expected"][g] += int(arriving.sum())
@@ -319,8 +318,8 @@ class Machine:
             if refused >= 0:
                 name = register_at(refused)
                 raise SimulationError(f"GPU {g}: the hardware refused the write of {name}")
-            for context in np.flatnonzero(self._told(K.irq)[g]):
-                if context in self._aborted:  # what comes of its former launch is reported, too
+            for context in np.flatnonzero(self._context_outputs(K.irq)[g]):
+                if context in self._aborted:  # packets of the aborted launch may raise errors
                     continue
                 error = self.read(g, "ERROR", int(context))
                 raise SimulationError(
@@ -330,7 +329,7 @@ class Machine:
                 )
 
     def read(self, gpu: int, name: str, context: int = 0) -> dict[str, int]:
-        """Fields of a register, read over the bus."""
+        """Read the fields of a register over the bus."""
         self.state.gpu["read_address"][gpu] = register_address(name, context)
         for _ in range(100):
             advance(self.state, self.hardware, NEVER, 1)

@@ -1,4 +1,4 @@
-"""What CUs and L2 offer to a channel: the next read, and the next store."""
+"""Offers of CUs and L2 to a channel: the next read and the next store."""
 
 import numpy as np
 
@@ -30,20 +30,22 @@ __all__ = [
 # Address spaces.
 CONTEXT_NONE, CONTEXT_GEMM, CONTEXT_COLLECTIVE = 0, 1, 2
 
-# Whose access a port offers, or took last.
+# Source of the access that a port offers, or took last.
 _TAKEN_KERNEL, _TAKEN_COLLECTIVE, _KERNEL, _COLLECTIVE = range(4)
 
 
 @inlined
 def gemm_space(context: int) -> int:
-    """Address space of a GEMM that runs in this context: odd, so that none is a collective's."""
+    """Address space of a context's GEMM: odd, in contrast to those of collectives."""
     return CONTEXT_GEMM + 2 * context
 
 
 @inlined
 def _whose_turn(s, g, c, offer, last, stores):
-    """Context whose kernel's access is offered, after ``last``: what is offered stays, then it is
-    the next one's turn that has any."""
+    """Choose the context whose kernel offers an access after ``last``.
+
+    An offer stays until it is taken; then the next context with an access has its turn.
+    """
     f = s.fixed[0]
     if f.contexts == 1 or offer == _KERNEL:
         return last
@@ -58,8 +60,10 @@ def _whose_turn(s, g, c, offer, last, stores):
 
 @inlined
 def _collective_first(offer, kernel_waits, begin):
-    """Whether a port goes on with, or begins with, an access of the collective: what is offered
-    stays, and after one's transfer it is the other's turn."""
+    """Return True if a port offers an access of the collective.
+
+    An offer stays until it is taken; then the other source has its turn.
+    """
     if offer == _COLLECTIVE:
         return True
     return begin and offer != _KERNEL and not (kernel_waits > 0 and offer == _TAKEN_COLLECTIVE)
@@ -67,7 +71,7 @@ def _collective_first(offer, kernel_waits, begin):
 
 @inlined
 def offer_read(s, g, c, now, inputs, ready):
-    """Offer the next read, of a collective or of the L2; if both have one they take turns."""
+    """Offer the next read of a collective or of the L2, which take turns."""
     f, gpu = s.fixed[0], s.gpu[g]
     q = g * f.channels + c
     channel = s.channel[q]
@@ -110,18 +114,18 @@ def _gemm_store(s, g, c, context, now, inputs, ready):
     row = context * f.gpus + g
     kernel = s.channel[row * f.channels + c]
     head = kernel.store_head
-    w, what = np.int64(kernel.store_workgroup[head]), np.int64(kernel.store_what[head])
+    w, entry = np.int64(kernel.store_workgroup[head]), np.int64(kernel.store_entry[head])
     inputs[I.stores_valid] = 1
     inputs[I.stores_context] = gemm_space(context)
     inputs[I.stores_workgroup] = w - s.gpu[row].first_row
-    if what >= 0:
+    if entry >= 0:
         inputs[I.stores_kind] = STORE
-        inputs[I.stores_atom] = s.output_atom[what]
-        inputs[I.stores_wavefront] = s.output_wave[what]
+        inputs[I.stores_atom] = s.output_atom[entry]
+        inputs[I.stores_wavefront] = s.output_wave[entry]
         if f.with_data:
-            value_of(s, g, s.output_atom[what], inputs)
+            value_of(s, g, s.output_atom[entry], inputs)
     else:
-        wave = -1 - what
+        wave = -1 - entry
         inputs[I.stores_kind] = END_OF_TILE
         inputs[I.stores_atom] = s.output_atom[s.output_start[w]]
         inputs[I.stores_wavefront] = wave
@@ -134,7 +138,7 @@ def _gemm_store(s, g, c, context, now, inputs, ready):
 
 @inlined
 def _offer_write_back(f, l2, c, inputs, ready):
-    """Offer what the L2 writes back next."""
+    """Offer the next write-back of the L2."""
     atom = next_write_back(l2)
     inputs[I.stores_valid] = 1
     inputs[I.stores_kind] = STORE
@@ -148,9 +152,9 @@ def _offer_write_back(f, l2, c, inputs, ready):
 
 @inlined
 def offer_store(s, g, c, now, inputs, ready, link_free):
-    """Offer the next store, of the kernel or of a collective; if both have one they take turns.
+    """Offer the next store of the kernel or of a collective, which take turns.
 
-    A collective's store waits in its CU while the link is backed up, not in front of the kernel's.
+    While the link is blocked, a collective's store waits in its CU and does not delay the kernel's.
     """
     f, gpu = s.fixed[0], s.gpu[g]
     channel, l2 = s.channel[g * f.channels + c], s.l2.channels[g * f.channels + c]

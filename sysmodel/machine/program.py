@@ -1,4 +1,4 @@
-"""What software on a simulated GPU has the driver program, as lists of register writes."""
+"""Programs of the software on a simulated GPU, as the driver's lists of register writes."""
 
 from collections.abc import Sequence
 from enum import Enum
@@ -33,11 +33,11 @@ __all__ = [
 Writes = list[tuple[int, int]]
 _Code = TypeVar("_Code", bound=Enum)
 
-_TRANSFER = 0  # the command template of what leaves
-_OUTPUT = 0  # the region of the output, which they all read
-_PAPER_QUEUE_DEPTH = 64  # in which t3.mca_levels and t3.mca_cuts are entries
-# The DRAM queue counts as full with so much of it taken: while communication has time it leaves the
-# rest to compute; and if it is critical and the link idle, the memory is what holds it up.
+_TRANSFER = 0  # command template of transfers
+_OUTPUT = 0  # region of the output, which all transfers read
+_PAPER_QUEUE_DEPTH = 64  # depth of the queue that t3.mca_levels and t3.mca_cuts refer to
+# Share of the DRAM queue above which it counts as full. Communication that is not critical leaves
+# the rest to compute; critical communication with an idle link is then held up by the memory.
 _FULL = 7 / 8
 _STAGING_ATOMS = (1 << 30) // ATOM_BYTES
 
@@ -47,19 +47,19 @@ def register_address(name: str, context: int = 0) -> int:
 
 
 def register_at(address: int) -> str:
-    """Name of the register at an address, of whatever context."""
+    """Name of the register at an address, in any context."""
     place = min(address >> PAGE_BITS, CONTEXT), address & ((1 << PAGE_BITS) - 1)
     registers = load().values()
     return next(one.name for one in registers if (one.page, one.offset) == place)
 
 
 def fields_of(name: str, word: int) -> dict[str, int]:
-    """Field values of a word that was read from a register."""
+    """Unpack a word read from a register into field values."""
     return load()[name].unpack(word)
 
 
 def _code(codes: type[_Code], name: str) -> _Code:
-    """Code of a name as a user writes it: small letters, with hyphens."""
+    """Code of a name in a user's spelling: lower case, with hyphens."""
     return codes[name.upper().replace("-", "_")]
 
 
@@ -68,8 +68,11 @@ def _bytes(atoms: int) -> int:
 
 
 def staging_offset(channel_bits: int) -> int:
-    """Atoms from the output to its staging copy. It lies beyond all buffers, and every atom keeps
-    its channel: the offset's bits have no remainder, and the output's addresses leave them clear.
+    """Offset in atoms from the output to its staging copy.
+
+    The copy lies beyond all buffers, and every atom stays in its channel: the offset has remainder
+    0,
+    and the output's addresses leave its bits clear.
     """
     return _STAGING_ATOMS * next(
         multiple
@@ -80,13 +83,12 @@ def staging_offset(channel_bits: int) -> int:
 
 
 def credit_windows(kernel: Kernel, system: System, contexts: int = 1) -> tuple[int, int]:
-    """Workgroups that the credit window and the command queue of one of the contexts admit; they
-    share the tracker's ways.
+    """Compute credit window and command window of a context, in workgroups.
 
     Raises
     ------
     InputError
-        If a chunk is larger than that: the ring could not move.
+        If a chunk exceeds a window, so that the ring could not make progress.
     """
     t3 = system.t3
     ways = t3.tracker_ways // contexts
@@ -115,8 +117,10 @@ def credit_windows(kernel: Kernel, system: System, contexts: int = 1) -> tuple[i
 
 
 def stage_cycles(kernel: Kernel, system: System) -> int:
-    """Length of a stage of the GEMM at the matrix pipes' rate. Software knows it, and has MCA
-    measure over as much of the first stage, which has no communication, as a power of two covers.
+    """Length of a stage of the GEMM at the rate of the matrix pipes.
+
+    Software knows this length. It makes MCA measure over the largest power of two of cycles in the
+    first stage, which has no communication.
     """
     steps = kernel.steps * system.gpu.workgroups_per_cu
     return max(1, int(steps * system.matrix_cycles(kernel.step_flops)))
@@ -127,24 +131,24 @@ def map_writes(
     system: System,
     gpu: int,
     *,
-    context: int,
+    address_space: int,
     op: str = "sum",
     dtype: str = "fp16",
     policy: str = "round-robin",
     updates_per_atom: int = 2,
-    number: int = 0,
+    context: int = 0,
     contexts: int = 1,
 ) -> Writes:
     """Map the output for a ring reduce-scatter that the GEMM's stores drive.
 
-    Operation, data type and policy have the names of their codes in small letters, as ``"mca"``.
-    ``context`` is the address space; ``number`` that of the context, one of ``contexts`` which get
-    equal parts of the tracker. Context 0's program has the policy, which is the GPU's.
+    Operation, data type and policy are names of codes in lower case, for example ``"mca"``.
+    The GEMM of ``context`` stores in ``address_space``; the ``contexts`` share the tracker equally.
+    The program of context 0 also sets the GPU's policy.
     """
     credit_window, commands = credit_windows(kernel, system, contexts)
     t3, bus = system.t3, Recorder()
-    ours = Context(bus, number)
-    ours.assign(context, ways=_ways(t3.tracker_ways, number, contexts))
+    ours = Context(bus, context)
+    ours.assign(address_space, ways=_ways(t3.tracker_ways, context, contexts))
     ours.region(_OUTPUT, _bytes(kernel.output_atom), _bytes(kernel.output_end))
     shared_run = kernel.inner_waves > 1
     ours.reduce_scatter(
@@ -174,17 +178,17 @@ def map_writes(
         ),
         region=_OUTPUT,
     )
-    if number == 0:
+    if context == 0:
         _arbitrate(T3(bus), kernel, system, policy)
     return bus.writes
 
 
-def _ways(ways: int, number: int, contexts: int) -> int | None:
-    """A context's part of the tracker's ways, a bit for each; None: the only context has all."""
+def _ways(ways: int, context: int, contexts: int) -> int | None:
+    """Mask of a context's part of the tracker's ways; None for the only context, which has all."""
     if contexts == 1:
         return None
     share = ways // contexts
-    return ((1 << share) - 1) << number * share
+    return ((1 << share) - 1) << context * share
 
 
 def _waves(kernel: Kernel) -> tuple[int, int, int, int]:
@@ -197,8 +201,11 @@ def _waves(kernel: Kernel) -> tuple[int, int, int, int]:
 
 
 def _arbitrate(gpu: T3, kernel: Kernel, system: System, policy: str) -> None:
-    """The policy. ``mca-paper`` has the paper's numbers as they are; for the others occupancies are
-    shares of the memory's queue, and the starvation limit is a number of its latencies."""
+    """Program the policy.
+
+    ``mca-paper`` uses the paper's numbers. For the other policies, occupancies are scaled to the
+    memory's queue, and the starvation limit is a multiple of the memory's latency.
+    """
     t3, depth = system.t3, system.dram.queue_depth
     starvation = t3.starvation_limit_cycles
     levels, cuts = list(t3.mca_levels), list(t3.mca_cuts)
@@ -207,7 +214,7 @@ def _arbitrate(gpu: T3, kernel: Kernel, system: System, policy: str) -> None:
         levels, cuts = (_share(numbers, depth) for numbers in (levels, cuts))
     if policy == "critical":
         cuts[2] = max(1, int(depth * _FULL))
-    gpu.arbitrate(
+    gpu.set_arbitration(
         _code(Policy, policy),
         automatic=policy in ("mca", "mca-paper"),
         threshold=max(1, int(depth * _FULL)),
@@ -219,7 +226,7 @@ def _arbitrate(gpu: T3, kernel: Kernel, system: System, policy: str) -> None:
 
 
 def _share(numbers: Sequence[int], depth: int) -> list[int]:
-    """Entries of the paper's queue as as many of a queue of ``depth``."""
+    """Scale numbers of entries from the paper's queue to a queue of ``depth``."""
     return [min(max(1, round(n * depth / _PAPER_QUEUE_DEPTH)), MOST_OCCUPANCY) for n in numbers]
 
 
@@ -230,21 +237,21 @@ def launch_writes(context: int = 0) -> Writes:
 
 
 def abort_writes(context: int) -> Writes:
-    """Give up the context's launch."""
+    """Abort the context's launch."""
     bus = Recorder()
     Context(bus, context).abort()
     return bus.writes
 
 
 def measure_writes() -> Writes:
-    """Begin the measurement from which MCA picks its threshold."""
+    """Start the measurement from which MCA chooses its threshold."""
     bus = Recorder()
     Context(bus).measure()
     return bus.writes
 
 
 def copy_writes(kernel: Kernel, chunk: int) -> Writes:
-    """Send a chunk on as plain stores, all of it by one copy."""
+    """Send a whole chunk as plain stores with one copy."""
     first, rows, run = kernel.chunk_rectangle(chunk)
     bus = Recorder()
     Context(bus).copy(
@@ -253,12 +260,12 @@ def copy_writes(kernel: Kernel, chunk: int) -> Writes:
     return bus.writes
 
 
-def collective_writes(kernel: Kernel, context: int, *, offset: int) -> Writes:
-    """Map the output for kernels that store remotely, ``offset`` atoms from where they store."""
+def collective_writes(kernel: Kernel, address_space: int, *, offset: int) -> Writes:
+    """Map the output for kernels whose stores go to the neighbour, shifted by ``offset`` atoms."""
     bus = Recorder()
     ours = Context(bus)
     ours.unmap(1)
-    ours.assign(context)
+    ours.assign(address_space)
     first, end = _bytes(kernel.output_atom), _bytes(kernel.output_end)
     for region, there in enumerate([0, _bytes(offset)] if offset else [0]):
         ours.remove_region(region)

@@ -1,7 +1,7 @@
-"""Cycles in which nothing happens: the cycle loop goes over them at once.
+"""Idle cycles, which the cycle loop skips.
 
-While the hardware sleeps its outputs stay as they are, and so does everything around it until the
-first cycle in which something is due. What only goes on counting meanwhile is counted here.
+While all clocks of the hardware are gated, its outputs are constant, and the rest of the machine is
+idle until its first event. Counters that advance during the skipped cycles are updated here.
 """
 
 import numpy as np
@@ -24,14 +24,14 @@ __all__ = ["pass_time", "rests_until"]
 
 @inlined
 def _kernel_accesses(s, q):
-    """What a kernel's row of a channel waits with."""
+    """Nonzero if a kernel's row of a channel has waiting accesses."""
     kernel = s.channel[q]
     return kernel.request_count | kernel.misses | kernel.store_count
 
 
 @inlined
 def _channel_rests_until(s, g, c, now):
-    """Of a channel: accesses that wait try again in every cycle."""
+    """First cycle from ``now`` on in which a channel may act; accesses retry every cycle."""
     f = s.fixed[0]
     q = g * f.channels + c
     channel = s.channel[q]
@@ -72,13 +72,13 @@ def _gpu_rests_until(s, g, now):
 
 @compiled
 def rests_until(s, now, end):
-    """First cycle from ``now`` on, ``end`` at the latest, in which something may happen.
+    """First cycle from ``now`` on in which the machine may act, at most ``end``.
 
-    The hardware sleeps, and its inputs are those of a cycle in which nothing happened.
+    The clocks of the hardware must be gated, with the inputs of an idle cycle.
     """
     f = s.fixed[0]
     at = min(end, (now + TICK_CYCLES - 1) // TICK_CYCLES * TICK_CYCLES)
-    if f.link_stall > 0:  # a link that stalls at random asks chance in every cycle
+    if f.link_stall > 0:  # a link with random stalls draws a number in every cycle
         return now
     for g in range(f.gpus):
         at = min(at, _gpu_rests_until(s, g, now))
@@ -89,7 +89,7 @@ def rests_until(s, now, end):
 
 @compiled
 def pass_time(s, now, cycles):
-    """Count what goes on counting in so many cycles from ``now`` on."""
+    """Update all counters for idle cycles from ``now`` on."""
     f = s.fixed[0]
     f.rested += cycles
     for g in range(f.gpus):

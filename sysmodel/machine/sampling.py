@@ -1,4 +1,4 @@
-"""What must hold of a kernel for a few channels, or one GPU, to stand for all."""
+"""Sampling: conditions under which a few channels, or one GPU, stand for all."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -18,7 +18,7 @@ def require_output_atoms(kernel: Kernel, atoms: OutputAtoms, channels: int, of: 
     Raises
     ------
     ValueError
-        It has none.
+        If a wavefront has no such atom.
     """
     if channels == of:
         return
@@ -33,13 +33,16 @@ def require_output_atoms(kernel: Kernel, atoms: OutputAtoms, channels: int, of: 
 
 
 def symmetry(kernel: Kernel, atoms: OutputAtoms, channels: int) -> int:
-    """How one GPU stands for all: ``EVEN`` if what it does next is what its neighbour does now,
-    channel by channel, ``UNEVEN`` if the tiles are alike but spread otherwise over the channels.
+    """Symmetry with which one GPU stands for all.
+
+    ``EVEN`` if the work of a chunk equals that of the next one channel by channel, ``UNEVEN`` if
+    the
+    tiles are alike but spread differently over the channels.
 
     Raises
     ------
     ValueError
-        The chunks differ.
+        If the chunks differ.
     """
     if kernel.workgroups % kernel.gpus:
         raise ValueError(
@@ -61,12 +64,12 @@ def symmetry(kernel: Kernel, atoms: OutputAtoms, channels: int) -> int:
 
 
 def output_atoms(system: System, kernel: Kernel, channels: int) -> OutputAtoms:
-    """Those of the output in the first ``channels`` of the memory's channels."""
+    """Find the output's atoms in the first ``channels`` channels of the memory."""
     return kernel.output_atoms(channels, system.offset_bits, system.channel_bits)
 
 
 def samples(system: System) -> Iterator[int]:
-    """Channels that may stand for all, from the fewest on."""
+    """Yield the numbers of channels that may stand for all, in ascending order."""
     channels: int = system.dram.pseudo_channels
     while channels <= system.dram.channels:
         yield channels
@@ -74,7 +77,7 @@ def samples(system: System) -> Iterator[int]:
 
 
 def stands_for_all(system: System, kernel: Kernel, channels: int) -> bool:
-    """Whether every wavefront that writes has an atom in so many channels."""
+    """Return True if every wavefront that writes has an atom in this number of channels."""
     with suppress(ValueError):
         atoms = output_atoms(system, kernel, channels)
         require_output_atoms(kernel, atoms, channels, system.dram.channels)

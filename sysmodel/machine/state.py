@@ -1,11 +1,11 @@
-"""State of the cycle loop: records of what each GPU and each channel holds, and tables.
+"""State of the cycle loop: records of each GPU and each channel, and tables.
 
-A record's fields are those that the modules of the loop list as theirs. ``fixed`` has one record;
-``channel`` has GPU *g*'s channel *c* at ``g * channels + c``.
+Each module of the loop declares its fields of a record. ``fixed`` has one record; ``channel`` has
+channel *c* of GPU *g* at ``g * channels + c``.
 
-Each context's kernel has rows of its own, with compute units and an L2 for it alone: of context *n*
-on GPU *g* it is row ``n * gpus + g`` of what is counted ``[row]``, of ``gpu``, and of what stands
-for *g* in the place of a channel. What the contexts share is in GPU *g*'s row: bus, memory, link.
+The kernel of each context has rows of its own, with compute units and an L2 of its own: context *n*
+on GPU *g* has row ``n * gpus + g`` of ``gpu`` and of all arrays indexed by ``[row]``; its channels
+replace *g* by this row. Shared parts (bus, memory, link) are in the row of GPU *g*.
 """
 
 from typing import Any, NamedTuple
@@ -35,19 +35,19 @@ _FIRST_INTERVAL = 256
 _FIXED = np.dtype(
     [
         ("channels", np.int64),
-        ("contexts", np.int64),  # in which kernels run
+        ("contexts", np.int64),  # contexts with a kernel
         ("offset_bits", np.int64),
         ("channel_bits", np.int64),
-        ("queue_depth", np.int64),  # of the DRAM
-        ("hit_latency", np.int64),  # of the L2
-        ("l2_requests", np.int64),  # most lines that a channel's slices look up in a cycle
-        ("flushes", np.int64),  # 1: at a kernel's end the L2 writes back what is dirty
+        ("queue_depth", np.int64),  # depth of a DRAM queue
+        ("hit_latency", np.int64),  # latency of the L2
+        ("l2_requests", np.int64),  # most line lookups of a channel's slices per cycle
+        ("flushes", np.int64),  # 1: the L2 writes back dirty sectors at a kernel's end
         ("cached_stores", np.int64),  # 1: the kernel's stores stay in the L2 until they are evicted
-        ("write_back_queue", np.int64),  # sectors that a channel's slices hold for the memory
+        ("write_back_queue", np.int64),  # capacity of a channel's queue of write-backs, in sectors
         ("flow", np.int64),  # 1: the hardware admits workgroups
         ("work", np.int64),  # 1: the kernel is running
         ("now", np.int64),
-        ("rested", np.int64),  # cycles in which nothing happened, and which the loop went over
+        ("rested", np.int64),  # skipped idle cycles
         ("sample_count", np.int64),
         ("sample_interval", np.int64),
         ("sample_next", np.int64),
@@ -61,9 +61,9 @@ _FIXED = np.dtype(
 _GPU = np.dtype(
     [
         ("start", np.int64),  # cycle in which the kernel begins
-        ("finish_cycle", np.int64),  # the last workgroup's end, or -1
-        ("done_cycle", np.int64),  # the last tracked tile complete, or -1
-        ("store_context", np.int64),  # of the collective's stores
+        ("finish_cycle", np.int64),  # end of the last workgroup, or -1
+        ("done_cycle", np.int64),  # completion of the last tracked tile, or -1
+        ("store_context", np.int64),  # address space of the collective's stores
         ("expected", np.int64),  # arrivals to wait for
         ("stalls", np.int64),  # cycles in which the tracker kept a channel's DRAM from issuing
         *workgroups.GPU_FIELDS,
@@ -87,7 +87,7 @@ _CHANNEL = np.dtype(
 
 
 class State(NamedTuple):
-    """Records, tables of the kernel, the output buffers' contents, memory models, ports."""
+    """State of the cycle loop: records, kernel tables, output buffers, memory models, ports."""
 
     fixed: np.ndarray
     gpu: np.ndarray
@@ -119,11 +119,11 @@ class State(NamedTuple):
     stage_begin: np.ndarray  # [row, stage]: cycle, or -1
     stage_end: np.ndarray
     launch_late: np.ndarray  # [row, dispatch index]: cycles beyond a workgroup's launch time
-    withheld: np.ndarray  # likewise: that flow control kept it from a free slot
-    hold: np.ndarray  # likewise: for which the dispatcher is to keep it from one
+    withheld: np.ndarray  # [row, dispatch index]: cycles in which flow control withheld a free slot
+    hold: np.ndarray  # [row, dispatch index]: cycles in which the dispatcher must withhold a slot
     stored: np.ndarray  # [g, atom, 4]: the output buffer, in data mode
     epoch: np.ndarray  # [g, atom]
-    partial: np.ndarray  # [g, atom, 4]: the GEMM's result, which its stores carry
+    partial: np.ndarray  # [g, atom, 4]: the GEMM's result, carried by its stores
     followed: np.ndarray  # see lib/journal.py
     journal: np.ndarray
     samples: np.ndarray  # records, one after the other
@@ -135,7 +135,7 @@ class State(NamedTuple):
 
 
 def new_state(gpus: int, channels: int, stages: int, *, contexts: int = 1, **tables: Any) -> State:
-    """All zero but for ``tables``, fields of :class:`State`, and what starts as "never"."""
+    """Make a state of zeros, with ``tables`` as fields of :class:`State`; unset cycles are -1."""
     rows = gpus * contexts
     fixed = np.zeros(1, _FIXED)
     fixed["channels"], fixed["contexts"] = channels, contexts

@@ -1,4 +1,4 @@
-"""How a system's GEMM kernel cuts a problem: macro-tiles, and launches if one cannot track it."""
+"""Tiling of a problem by a system's GEMM kernel: macro-tiles, and several launches if necessary."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -27,7 +27,7 @@ _PAGE_ATOMS = 4096 // ATOM_BYTES
 
 
 def apart(kernels: Sequence[Kernel]) -> tuple[Kernel, ...]:
-    """The kernels with buffers of their own: the outputs one after the other, on pages."""
+    """Give kernels separate buffers, with the outputs one after the other on page boundaries."""
     placed: list[Kernel] = []
     output = OUTPUT_ATOM
     for number, kernel in enumerate(kernels):
@@ -39,8 +39,10 @@ def apart(kernels: Sequence[Kernel]) -> tuple[Kernel, ...]:
 
 
 def kernel_of(system: System, m: int, n: int, k: int, gpus: int) -> Kernel:
-    """The system's GEMM kernel on a problem size: of its macro-tiles, in their order, the first
-    that makes the ring's chunks alike; if none does, the first."""
+    """Make the system's GEMM kernel for a problem size.
+
+    The first macro-tile that makes the ring's chunks alike is used; without one, the first.
+    """
     first, *others = system.kernel.tiles
     kernel = _tiled(system, first, m, n, k, gpus)
     for tile in () if kernel.uniform else others:
@@ -53,17 +55,17 @@ def kernel_of(system: System, m: int, n: int, k: int, gpus: int) -> Kernel:
 def launches(
     system: System, m: int, n: int, k: int, gpus: int, contexts: int = 1
 ) -> tuple[Kernel, ...]:
-    """The launches in which T3 tracks a GEMM, each with a ring of its own: one, or as few slices of
-    the output as the tracker's window, of one of ``contexts``, and the workgroup ids allow.
+    """Split a GEMM into the fewest launches that T3 can track, each with a ring of its own.
 
-    The output is cut across the direction in which it is contiguous, so that a slice is contiguous
-    too. Of the macro-tiles, in their order, the first that makes the chunks of all slices alike is
-    taken; if none does, the first.
+    The tracker's window for one of ``contexts`` and the number of workgroup ids limit a launch. The
+    output is cut across its contiguous direction, so every slice is contiguous. The first
+    macro-tile
+    that makes the chunks of all slices alike is used; without one, the first that fits.
 
     Raises
     ------
     InputError
-        Not even a macro-tile for each GPU fits.
+        If not even one macro-tile per GPU fits.
     """
     whole = kernel_of(system, m, n, k, gpus)
     refused = _refusal(system, whole, contexts)
@@ -94,7 +96,7 @@ def _tiled(system: System, tile: Tile, m: int, n: int, k: int, gpus: int) -> Ker
 
 
 def _refusal(system: System, kernel: Kernel, contexts: int) -> InputError | None:
-    """Why the hardware cannot track a kernel in one launch."""
+    """Reason why the hardware cannot track a kernel in one launch, or None."""
     if kernel.workgroups > MOST_WORKGROUPS:
         return InputError(
             "kernel.tile_m",
@@ -109,14 +111,14 @@ def _refusal(system: System, kernel: Kernel, contexts: int) -> InputError | None
 
 
 def _slices(system: System, kernel: Kernel, contexts: int) -> tuple[Kernel, ...]:
-    """The fewest slices of a kernel's output that the hardware can track, about equal; none if
-    there are none.
+    """Cut a kernel's output into the fewest, about equal slices that the hardware can track.
 
-    A slice has a whole number of units, each of which gives every GPU as many macro-tiles; or of
-    rows of macro-tiles, where the output has no whole number of units or they do not fit.
+    A slice consists of whole units, each of which gives every GPU equally many macro-tiles, or of
+    whole rows of macro-tiles, if units do not divide the output or do not fit. The result is empty
+    if no slice fits.
     """
     tiles = -(-kernel.outer_total // kernel.outer_extent)
-    # A macro-tile at the edge is smaller: chunks are alike only if each has one.
+    # Macro-tiles at the edge are smaller: chunks are alike only if each has one.
     shared = 1 if kernel.stride % kernel.inner_extent else kernel.stride // kernel.inner_extent
     unit = kernel.gpus // gcd(kernel.gpus, shared)
     for height in (unit, 1) if tiles % unit == 0 else (1,):

@@ -1,4 +1,4 @@
-"""What the cycle loop can be told to run until."""
+"""Stop conditions of the cycle loop."""
 
 import numpy as np
 
@@ -33,7 +33,7 @@ __all__ = [
 
 @inlined
 def _quiet(s, g):
-    """Nothing of GPU ``g`` is under way outside the hardware."""
+    """Return True if GPU ``g`` has no access or packet in flight outside the hardware."""
     channels = s.fixed[0].channels
     for c in range(channels):
         q = g * channels + c
@@ -56,14 +56,14 @@ def _arrived(s, g):
 
 @inlined
 def _idle(s, g, context):
-    """Nothing of the context is left in the hardware."""
+    """Return True if the hardware is idle for the context."""
     first = s.fixed[0].channels * CHANNEL_OUTPUTS + context * CONTEXT_OUTPUTS
     return s.outputs[g, first + K.idle]
 
 
 @inlined
 def reached(s, g, context, until):
-    """Whether the condition holds for a context on GPU ``g``."""
+    """Return True if the condition holds for a context on GPU ``g``."""
     gpu = s.gpu[context * s.fixed[0].gpus + g]
     if until == NEVER or not bus_idle(gpu):
         return False

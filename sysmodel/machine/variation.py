@@ -1,7 +1,7 @@
-"""What a repetition of a run varies: a real machine does not do the same twice.
+"""Variation between the repetitions of a run, as on a real machine.
 
-A repetition draws when kernels and workgroups start, how far each GPU is behind the first, and
-where the buffers lie. Whatever runs on the machine sees the same draw.
+A repetition draws start times of kernels and workgroups, the skew of each GPU, and the addresses of
+the buffers. All configurations of a repetition use the same draw.
 """
 
 from contextlib import suppress
@@ -32,11 +32,11 @@ class Variation:
     Parameters
     ----------
     kernel : array
-        Of the start of each phase's kernel.
+        Delay of the start of each phase's kernel.
     skew : array
-        Of each GPU's GEMM against the first one's.
+        Skew of each GPU's GEMM relative to the earliest one.
     workgroup : array
-        Of each workgroup's launch: (gpus, dispatch indices).
+        Delay of each workgroup's launch, (gpus, dispatch indices).
     """
 
     kernel: np.ndarray
@@ -45,7 +45,7 @@ class Variation:
 
 
 def varied(system: System, kernel: Kernel, seed: int, repetition: int) -> Variation | None:
-    """Delays of a repetition; none of the first one, which is the machine as it is."""
+    """Draw the delays of a repetition; the first repetition has none."""
     if repetition == 0:
         return None
     random = np.random.default_rng([seed, repetition])
@@ -66,10 +66,11 @@ def varied(system: System, kernel: Kernel, seed: int, repetition: int) -> Variat
 def moved(
     system: System, kernel: Kernel, seed: int, repetition: int, *, channels: int, mirror: bool
 ) -> Kernel:
-    """The kernel with its buffers where a repetition finds them, some pages further on.
+    """Move a kernel's buffers by the page offsets of a repetition.
 
-    The output moves only to where the simulated channels and GPUs still stand for all, and stays if
-    there is no such place.
+    The output moves only to an address at which the simulated channels and GPUs still stand for
+    all,
+    and stays in place without such an address.
     """
     if repetition == 0:
         return kernel
@@ -92,13 +93,12 @@ def moved(
 
 
 def _sampled(system: System, kernel: Kernel, channels: int, mirror: bool) -> int:
-    """How the simulated channels and GPUs stand for all: what :func:`.sampling.symmetry` says of a
-    mirror, or 0.
+    """Symmetry by :func:`.sampling.symmetry` with a mirror, otherwise 0.
 
     Raises
     ------
     ValueError
-        They do not.
+        If the simulated channels and GPUs do not stand for all.
     """
     atoms = output_atoms(system, kernel, channels)
     require_output_atoms(kernel, atoms, channels, system.dram.channels)

@@ -1,4 +1,4 @@
-"""How much of the link's rate packets use, and what else the channels wait for meanwhile."""
+"""Use of the link's rate, with the causes of its idle time."""
 
 import numpy as np
 
@@ -11,11 +11,13 @@ from sysmodel.network.link import receiver_of
 __all__ = ["GPU_FIELDS", "WIRE_STATES", "pass_wire"]
 
 WIRE_STATES = ("link", "receiver", "memory", "ports", "latency", "idle")
-"""The link's rate is used, or every channel sends. What is not used goes in equal parts to what the
-channels that do not send wait for, the first that holds: room in the receiver's buffer; reads that
-are in the memory, or on their way to it or back; the compute units' ports, for a collective's loads
-and stores; packets that are on their way; writes in the memory, which count as it. Or nothing is
-under way."""
+"""States of the link.
+
+``link``: the rate is used, or every channel sends. The unused rate is divided equally among the
+channels that do not send, by the first cause that applies: ``receiver`` (no space in the receiver's
+buffer), ``memory`` (reads in flight), ``ports`` (the compute units' ports, for loads and stores of
+a collective), ``latency`` (packets in flight), ``memory`` again (writes in flight), or ``idle``.
+"""
 _LINK, _RECEIVER, _MEMORY, _PORTS, _LATENCY, _IDLE = range(len(WIRE_STATES))
 
 GPU_FIELDS = [("wire_cycles", np.float64, (len(WIRE_STATES),))]
@@ -48,7 +50,7 @@ def _wait(s, g, c):
 
 @inlined
 def pass_wire(s, g: int, cycles: int, unused_bytes: float) -> None:
-    """Count so many cycles, in which so much of the link's rate is not used."""
+    """Count cycles in which ``unused_bytes`` of the link's rate are not used."""
     f, gpu = s.fixed[0], s.gpu[g]
     unused = unused_bytes / f.link_rate_bytes
     waiting = 0

@@ -1,1 +1,1 @@
-"""The memory side of a GPU: HBM channels and the accesses to them."""
+"""Memory side of a GPU: HBM channels and the accesses to them."""

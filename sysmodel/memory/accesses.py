@@ -1,4 +1,4 @@
-"""The memory side of a channel: accesses between the T3 hardware, the L2's misses and the DRAM."""
+"""Memory side of a channel: accesses between the T3 hardware, the misses of the L2 and the DRAM."""
 
 import numpy as np
 
@@ -24,26 +24,26 @@ __all__ = [
     "value_of",
 ]
 
-# Marks a compute read that belongs to a collective kernel, which bypasses the L2.
+# Marks a compute read of a collective's kernel, which bypasses the L2.
 COLLECTIVE_TAG = 1 << 15
 
 TOKENS = 1024
 MISSES = 4096
 _IN_UNIT = 16
 _REQUEST_WORDS = len(REQUEST)
-_HEADER_WORDS = REQUEST.data_0  # without data only the words before them are moved
+_HEADER_WORDS = REQUEST.data_0  # words moved without data
 
 FIXED_FIELDS = [
     ("with_data", np.int64),  # data mode
     ("contents_base", np.int64),  # first atom of the output buffer, in data mode
-    ("read_latency", np.int64),  # from a read's issue to its data
-    ("clock_divider", np.int64),  # the memory's clocks in a cycle of the hardware
+    ("read_latency", np.int64),  # cycles from a read's issue to its data
+    ("clock_divider", np.int64),  # memory clocks in a cycle of the hardware
 ]
 
 GPU_FIELDS = [
-    ("phase", np.int64),  # that the collective's accesses and the link's count to
-    ("kernel_phase", np.int64),  # that the kernel's accesses count to
-    ("kept", np.int64),  # stores of the collective that stay here; counted among the kernel's
+    ("phase", np.int64),  # phase of the accesses of collective and link
+    ("kernel_phase", np.int64),  # phase of the accesses of the kernel
+    ("kept", np.int64),  # local stores of the collective, counted among the kernel's
     ("reads", np.int64, (PHASES,)),
     ("writes", np.int64, (PHASES,)),
     ("updates", np.int64, (PHASES,)),  # among the writes
@@ -56,19 +56,19 @@ CHANNEL_FIELDS = [
     ("free_token", np.int64, (TOKENS,)),
     ("free_tokens", np.int64),
     ("issued", np.int64),  # token of this cycle's column command, or -1
-    # Reads whose data are on their way, in order.
+    # Reads with data in flight, in order.
     ("back_time", np.int64, (TOKENS,)),
     ("back_token", np.int64, (TOKENS,)),
     ("back_head", np.int64),
     ("back_count", np.int64),
     # The L2's reads that wait for the memory; bounded by its MSHRs.
-    ("miss_atom", np.int64, (MISSES,)),  # in the channel
+    ("miss_atom", np.int64, (MISSES,)),  # atom in the channel
     ("miss_head", np.int64),
     ("misses", np.int64),
-    # Whose access the compute ports offer or took last, kernel or collective.
+    # Source of the offered or last taken access at the compute ports: kernel or collective.
     ("read_offer", np.int64),
     ("store_offer", np.int64),
-    # Context of the kernel whose that is.
+    # Context of that kernel.
     ("reading_context", np.int64),
     ("storing_context", np.int64),
     # Atoms in the reduce unit.
@@ -79,17 +79,17 @@ CHANNEL_FIELDS = [
 
 
 def set_up_memory(state, *, read_latency_cycles: int, queue_depth: int, clock_divider: int) -> None:
-    """Nothing is under way.
+    """Set up the memory model with no access outstanding.
 
     Raises
     ------
     ValueError
-        If more reads may be under way than the model has room for; at most one a cycle begins.
+        If the reads that may be outstanding, one per cycle, exceed the capacity of the model.
     """
     if read_latency_cycles + queue_depth + 2 > TOKENS:
         raise ValueError(
             f"dram: a read latency of {read_latency_cycles} cycles and a queue of {queue_depth} "
-            f"exceed the {TOKENS} accesses that the model has room for"
+            f"exceed the {TOKENS} accesses that the model supports"
         )
     state.fixed["read_latency"] = read_latency_cycles
     state.fixed["clock_divider"] = clock_divider
@@ -99,7 +99,7 @@ def set_up_memory(state, *, read_latency_cycles: int, queue_depth: int, clock_di
 
 @inlined
 def accept(gpu, channel, outputs, with_data):
-    """Note the access that the hardware offers; returns its token."""
+    """Record the access that the hardware offers; return its token."""
     channel.free_tokens -= 1
     token = channel.free_token[channel.free_tokens]
     request = channel.request[token]
@@ -128,7 +128,7 @@ def accept(gpu, channel, outputs, with_data):
 
 @inlined
 def next_return(channel):
-    """Cycle in which the next read's data are there."""
+    """Cycle in which the data of the next read arrive."""
     return channel.back_time[channel.back_head] if channel.back_count > 0 else NEVER
 
 
@@ -140,7 +140,7 @@ def release(channel, token):
 
 @inlined
 def issue(s, g, channel, token, now, inputs):
-    """The DRAM issues an access: data move, and the tracker is told of updates and arrivals."""
+    """Issue an access: move its data, and acknowledge updates and communication writes."""
     f, request = s.fixed[0], channel.request[token]
     access = request[REQUEST.access]
     if access == READ:
@@ -168,7 +168,7 @@ def issue(s, g, channel, token, now, inputs):
 
 @inlined
 def _apply(s, g, channel, token, inputs):
-    """A write takes effect; an update goes through the reduce unit."""
+    """Apply a write, or send an update to the reduce unit."""
     request = channel.request[token]
     a = request[REQUEST.atom] - s.fixed[0].contents_base
     if not 0 <= a < s.stored.shape[1]:
@@ -191,7 +191,7 @@ def _apply(s, g, channel, token, inputs):
 
 @inlined
 def reduce_results(s, g, channel, outputs):
-    """Store what the reduce unit gives in this cycle."""
+    """Store the result of the reduce unit in this cycle."""
     if outputs[O.nmc_out_valid]:
         a = channel.in_unit[channel.in_unit_head & (_IN_UNIT - 1)]
         channel.in_unit_head += 1

@@ -1,12 +1,15 @@
-"""HBM channels: their state, their bounded queues and what the cycle loop calls.
+"""HBM channels: state, bounded queues, and the functions that the cycle loop calls.
 
-A *channel* here is what has a data bus of its own: an HBM channel, or one of the two
-pseudo-channels that share its command buses. A request sits in one of 128 slots, half of them for
-reads and half for writes and updates, its *side*. Sets of slots are 64-bit masks of a side: the
-slots of a bank, of a group, those whose row is open. A cycle's choice is a few ands, then a search
-for the oldest in the mask through ``slot_older``, the mask of the slots that were taken when a slot
-was filled. Whatever cannot happen before a known cycle is not looked at until then (``wake``). How
-requests are chosen: :mod:`.dram_scheduler`; refresh: :mod:`.dram_refresh`.
+A *channel* here is a unit with a data bus of its own: an HBM channel, or one of the two
+pseudo-channels that share its command buses. A request occupies one of 128 slots; its *side* is the
+half for reads or the half for writes and updates. Sets of slots are 64-bit masks of a side: the
+slots of a bank, of a group, or with an open row. A cycle's choice takes a few ANDs, then a search
+for the oldest slot in the mask through ``slot_older``, the mask of the slots that were occupied
+when
+a slot was filled. ``wake`` is the first cycle in which a command may be possible; the scheduler
+does
+nothing before it. The choice of requests is in :mod:`.dram_scheduler`, refresh in
+:mod:`.dram_refresh`.
 """
 
 from dataclasses import fields
@@ -45,7 +48,7 @@ __all__ = [
     "dram_push",
     "dram_reads",
     "dram_rests_until",
-    "dram_room",
+    "dram_accepts",
     "dram_step",
     "new_dram",
     "pass_dram",
@@ -57,35 +60,35 @@ _DERIVED = (
     "per_bank",
     "permuted_banks",
     "refresh_interval",
-    "bus_shift",  # from a channel's number to its bus's
+    "bus_shift",  # from a channel number to its bus number
     "sharing",  # pseudo-channels that share queues
-    "stack_shift",  # from a bank's number to its stack ID
+    "stack_shift",  # from a bank number to its stack ID
     "address_fields",
     "opening_leaves",
     "half_precharge",  # half cycles by which a precharge may start late
 )
-_PLACE_BANK_SHIFT = 16  # column below, bank above, in what an address map gives
+_PLACE_BANK_SHIFT = 16  # a place in the address map has the column below and the bank above
 _TIMING = np.dtype(
     [(name, np.int64) for name in (*_NUMBERS, *_DERIVED)]
     + [(f"address_{name}", np.int64, (MAX_ADDRESS_FIELDS,)) for name in ("bits", "place")]
 )
 
 _SCALARS = (
-    "updates",  # slots, among the writes
+    "updates",  # slots of updates among the writes
     # Sets of banks.
-    "busy",  # has a request that is not held back
+    "busy",  # banks with a request that is not held back
     "open",
-    "wanted",  # if open, has such a request to its row
-    "opening",  # activated, column commands perhaps not yet allowed
+    "wanted",  # open banks with such a request to the open row
+    "opening",  # activated banks, in which column commands may not be allowed yet
     "fresh",  # no column command since the activate
-    "refreshed",  # in this round, per bank
+    "refreshed",  # banks refreshed in this round
     # The queue and its scheduler.
     "level",
     "write_level",  # writes and updates
-    "left",  # requests that count no more, their row being opened for them
+    "left",  # requests that no longer count, because their row is being opened
     "write_left",
-    "draining",  # writes are served, reads held back
-    "taken",  # requests so far: the next one's number
+    "draining",  # writes are served, reads are held back
+    "taken",  # requests so far: the number of the next one
     "oldest",
     "starving",
     "starve_at",
@@ -93,12 +96,12 @@ _SCALARS = (
     "run",
     "allowed",
     "column_stack",  # stack ID of the last column command
-    # Earliest cycle of a column command, of a row command, of a refresh and of any.
+    # Earliest cycle of a column command, a row command, a refresh, and any of them.
     "column_try",
     "row_try",
     "refresh_try",
     "wake",
-    # Earliest command, as the whole channel restricts it.
+    # Earliest command by the restrictions of the whole channel.
     "next_read",
     "next_write",
     "next_activate",
@@ -106,8 +109,8 @@ _SCALARS = (
     "next_stack",  # column command of another stack ID
     "activated",
     "refresh_due",
-    "owed",  # per-bank refreshes that are due
-    "refresh_from",  # between the two no other bank is activated
+    "owed",  # due per-bank refreshes
+    "refresh_from",  # from here until refresh_until no other bank is activated
     "refresh_until",
     # Counters.
     "read_count",
@@ -131,7 +134,7 @@ _CHANNEL = np.dtype(
             "hits",
             "blocked",
             "opened",
-        )  # blocked: an older one to the same atom waits
+        )  # blocked: an older request to the same atom waits
     ]
     + [("last_activates", np.int64, (4,))]
     + [("group_slots", np.int64, (SIDES, _GROUPS))]
@@ -147,7 +150,8 @@ _CHANNEL = np.dtype(
         for name in ("atom", "token", "arrival", "number", "row", "bank", "older")
     ]
     + [("slot_waits", np.int64, (SIDES * MAX_SIDE, SIDES))]
-    # How many requests have an atom with these low bits: nearly always none, which spares a search.
+    # Number of requests per value of an atom's low bits; it is nearly always zero, which saves a
+    # search.
     + [("atoms", np.int64, (ATOM_FILTER,))],
     align=True,
 )
@@ -163,14 +167,14 @@ _BUS = np.dtype(
 
 
 class DramState(NamedTuple):
-    """All channels of a system.
+    """State of all channels of a system.
 
-    ``channel`` is a structured array with one element for each, ``bus`` has one for the
-    ``pseudo_channels`` that follow each other and share command buses. A channel's counters, from
-    the start: ``read_count``, ``write_count``, ``update_count``, ``activate_count``,
-    ``refresh_count``, ``row_hit_count`` (column commands that needed no activate of their own),
-    ``busy_cycles`` of the data bus, and ``occupancy_sum``, the queue's level added up over the
-    cycles. ``timing`` has one element.
+    ``channel`` is a structured array with one element per channel; ``bus`` has one element for the
+    consecutive ``pseudo_channels`` that share command buses; ``timing`` has one element. The
+    counters of a channel are ``read_count``, ``write_count``, ``update_count``, ``activate_count``,
+    ``refresh_count``, ``row_hit_count`` (column commands without an activate of their own),
+    ``busy_cycles`` of the data bus, and ``occupancy_sum``, the sum of the queue's level over all
+    cycles.
     """
 
     timing: np.ndarray
@@ -179,12 +183,12 @@ class DramState(NamedTuple):
 
 
 def new_dram(timing: DramTiming, channels: int) -> DramState:
-    """Channels with empty queues and closed banks.
+    """Make channels with empty queues and closed banks.
 
     Raises
     ------
     ValueError
-        If there is no channel, or a pseudo-channel without the one that it shares the buses with.
+        If there is no channel, or a pseudo-channel without its partner.
     """
     if channels < 1 or channels % timing.pseudo_channels:
         raise ValueError(
@@ -232,7 +236,7 @@ def _timing_record(timing: DramTiming) -> np.ndarray:
 
 @compiled
 def dram_place(state: DramState, local_atom: int) -> tuple[int, int, int]:
-    """Row, bank and column of an atom address in a channel."""
+    """Compute row, bank and column of an atom address in a channel."""
     t = state.timing[0]
     rest, place = local_atom, np.int64(0)
     for i in range(t.address_fields):
@@ -246,22 +250,22 @@ def dram_place(state: DramState, local_atom: int) -> tuple[int, int, int]:
 
 @inlined
 def dram_level(state: DramState, ch: int) -> int:
-    """Requests in the queue."""
+    """Number of requests in the queue."""
     level: int = state.channel[ch].level
     return level
 
 
 @inlined
 def dram_reads(state: DramState, ch: int) -> int:
-    """Reads among them."""
+    """Number of reads in the queue."""
     channel = state.channel[ch]
     reads: int = channel.level - channel.write_level
     return reads
 
 
 @compiled
-def dram_room(state: DramState, ch: int, access: int) -> bool:
-    """Whether a request may be entered."""
+def dram_accepts(state: DramState, ch: int, access: int) -> bool:
+    """Return True if the queue has space for a request."""
     c, t = state.channel[ch], state.timing[0]
     level, writes = c.level, c.write_level
     if (level - writes if access == READ else writes) == MAX_SIDE:
@@ -277,9 +281,9 @@ def dram_room(state: DramState, ch: int, access: int) -> bool:
 
 @compiled
 def dram_push(state: DramState, ch: int, now: int, access: int, local_atom: int, token: int):
-    """Enters a request, which the caller may do only while there is :func:`dram_room`.
+    """Enter a request; the caller must check :func:`dram_accepts` first.
 
-    The scheduler sees it in the next :func:`dram_step`, that of the same cycle if that comes later.
+    The scheduler sees the request in the next :func:`dram_step`, even in the same cycle.
 
     Parameters
     ----------
@@ -288,7 +292,7 @@ def dram_push(state: DramState, ch: int, now: int, access: int, local_atom: int,
     local_atom : int
         Atom address in the channel.
     token : int
-        At least 0; :func:`dram_step` returns it.
+        Number of at least 0 that :func:`dram_step` returns when the request is issued.
     """
     c, t = state.channel[ch], state.timing[0]
     row, bank, _ = dram_place(state, local_atom)
@@ -324,7 +328,7 @@ def dram_push(state: DramState, ch: int, now: int, access: int, local_atom: int,
     if c.bank_row[bank] == row:
         c.hits[side] |= bit
     if t.write_queue:
-        # It may end or begin a drain.
+        # The request may begin or end a drain.
         c.wake = now
     if not served(c, t, side):
         return
@@ -338,7 +342,7 @@ def dram_push(state: DramState, ch: int, now: int, access: int, local_atom: int,
 
 @compiled
 def _wait_for_equals(c, local_atom, bank, slot):
-    """Note the requests to the same atom, which come first; returns whether there is any."""
+    """Record the older requests to the same atom, which come first; return True if any exist."""
     found = False
     for side in range(SIDES):
         c.slot_waits[slot, side] = 0
@@ -358,21 +362,21 @@ def _wait_for_equals(c, local_atom, bank, slot):
 
 @compiled
 def dram_step(state: DramState, ch: int, now: int, allow_update: bool) -> int:
-    """One cycle of a channel; at most one column command is issued.
+    """Simulate one cycle of a channel, which issues at most one column command.
 
-    Of pseudo-channels that share command buses, the one that is stepped first in a cycle goes
-    first. A write's or an update's effect, and what a read sees, are those of the cycle of the
-    column command; a read's data are there ``DramTiming.read_latency`` cycles later.
+    Among pseudo-channels that share command buses, the first one stepped in a cycle has priority.
+    Writes and updates take effect, and reads sample the data, in the cycle of the column command;
+    read data arrive ``DramTiming.read_latency`` cycles later.
 
     Parameters
     ----------
     allow_update : bool
-        Whether a write or an update may be issued: there is room for its acknowledgement.
+        True if a write or an update may be issued: its acknowledgement has space.
 
     Returns
     -------
     int
-        The token of the request whose column command is issued; -1 if none is.
+        Token of the request whose column command is issued; -1 without one.
     """
     c, t = state.channel[ch], state.timing[0]
     c.occupancy_sum += c.level
@@ -383,14 +387,14 @@ def dram_step(state: DramState, ch: int, now: int, allow_update: bool) -> int:
 
 @compiled
 def dram_rests_until(state: DramState, ch: int, now: int) -> int:
-    """First cycle from ``now`` on in which :func:`dram_step` may do something, if until then no
-    request enters the channel and what may be issued stays as it is."""
+    """First cycle from ``now`` on in which :func:`dram_step` may act, if no request enters and the
+    permission to issue does not change."""
     c = state.channel[ch]
     return max(now, c.wake) if state.timing[0].sharing == 1 else now
 
 
 @compiled
 def pass_dram(state: DramState, ch: int, cycles: int) -> None:
-    """Let so many cycles pass in which the channel rests."""
+    """Count cycles in which the channel is idle."""
     c = state.channel[ch]
     c.occupancy_sum += cycles * c.level

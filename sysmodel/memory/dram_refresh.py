@@ -1,13 +1,15 @@
 """Refresh of an HBM channel.
 
-- *All-bank*: when due, no command goes to any bank; they are precharged as soon as they may be, and
-  closed for ``tRFC``.
-- *Per-bank*: when one is due, one of the banks that this round has not refreshed yet and that
-  nothing waits for is refreshed, and closed for ``tRFC_pb``: the one that will be idle longest, if
-  each bank is idle as long as it was the last time. If something waits for each, the refresh is put
-  off, until more than ``_PUT_OFF`` of them are due; then the first bank of the round is refreshed,
-  whatever waits for it. So a stream, which needs one bank after the other, does not meet the
-  refresh.
+- *All-bank*: when a refresh is due, no command goes to any bank; the banks are precharged as soon
+as
+  possible and closed for ``tRFC``.
+- *Per-bank*: when a refresh is due, one bank is refreshed and closed for ``tRFC_pb``. Candidates
+are
+  the banks that this round has not refreshed and for which no request waits; the one that is
+  expected to be idle longest is chosen, assuming that each bank is idle as long as last time. If
+  requests wait for all candidates, the refresh is postponed until more than ``_PUT_OFF`` refreshes
+  are due; then the first bank of the round is refreshed regardless of requests. Therefore a stream,
+  which uses one bank after the other, does not collide with refreshes.
 """
 
 import numpy as np
@@ -18,13 +20,13 @@ from sysmodel.lib.cycles import NEVER
 
 __all__ = ["NEVER", "refresh"]
 
-# Refresh commands that JEDEC's standards let a controller postpone.
+# Refresh commands that a controller may postpone by the JEDEC standards.
 _PUT_OFF = 8
 
 
 @compiled
 def refresh(c, t, bus, now):
-    """What is due of refreshes in a cycle; sets ``refresh_try``."""
+    """Perform the refreshes that are due in a cycle, and set ``refresh_try``."""
     if not t.per_bank:
         while now >= c.refresh_due:
             _all_banks(c, t)
@@ -73,7 +75,7 @@ def _one_bank(c, t, bus, now):
     c.refreshed |= bit
     c.refresh_count += 1
     c.owed -= 1
-    # A command of its own, and one more if the bank was open.
+    # The refresh takes one row command, and one more to close an open bank.
     bus.row_free = max(bus.row_free, 2 * now) + t.precharge_half_cycles
     c.refresh_from, c.refresh_until = start, start + t.tRREFD
     c.row_try = c.column_try = now
@@ -83,13 +85,13 @@ def _one_bank(c, t, bus, now):
 
 @compiled
 def _longest_idle(c, banks, now):
-    """Of the banks without a request the one that is expected back last, or -1."""
+    """Bank without a request that is expected to be idle longest, or -1."""
     best, longest = np.int64(-1), np.int64(-1)
     while banks:
         bank = trailing_zeros(banks)
         banks &= banks - 1
         if not (c.bank_slots[0, bank] | c.bank_slots[1, bank]):
-            # One that is overdue does not come back: the longer it is, the surer.
+            # A bank beyond its expected time is probably no longer used, the longer the surer.
             idle = abs(c.bank_left[bank] + c.bank_gap[bank] - now)
             if idle > longest:
                 best, longest = bank, idle

@@ -4,16 +4,17 @@ Each cycle may issue one column command and one row command (HBM's two command b
 other pseudo-channel holds the bus.
 
 - *Column*: the oldest request to an open row, in the current direction, whose timing allows it.
-  Updates are writes. The direction is kept while it has a request to an open row. It changes when
-  it has none and the other has one, or after ``turnaround_cap`` cycles of data while the other had.
-- *Row*: the oldest request in a closed bank (activate) or in a bank whose open row nobody in the
-  queue wants (precharge).
-- *Write queue*, if there is one: writes are held back until ``write_high`` of them wait, or no
-  read does; then reads are, until ``write_low`` writes are left or none may be issued. What is held
-  back gets no command and keeps no row open.
-- *Order*: a request to the atom of an older one waits for it, whatever the two are.
+  Updates are writes. The direction stays while it has a request to an open row. It changes when
+  only the other direction has such a request, or after ``turnaround_cap`` cycles of data while the
+  other direction had one.
+- *Row*: the oldest request in a closed bank (activate), or in a bank whose open row no queued
+  request needs (precharge).
+- *Write queue*, if there is one: writes are held back until ``write_high`` of them wait or no read
+  waits; then reads are held back until ``write_low`` writes are left or none may be issued.
+  Held-back requests get no command and keep no row open.
+- *Order*: a request waits for every older request to the same atom.
 - *Age*: once the oldest request of the queue has waited for ``age_cap`` cycles, its bank serves no
-  younger one to another row, and the channel turns to its direction as soon as its row is open.
+  younger request to another row, and the channel turns to its direction as soon as its row is open.
 """
 
 import numpy as np
@@ -37,19 +38,19 @@ __all__ = [
     "served",
 ]
 
-# Sides of the queue: a slot's number is its side and its bit in the side's masks.
+# Sides of the queue: a slot number consists of the side and the bit in the side's masks.
 READS, WRITES = 0, 1
 SIDES = 2
 SIDE_BITS = 6
 _IN_SIDE = MAX_SIDE - 1
 
-# Values of the low address bits that are counted, to spare the search for an equal atom.
+# Number of counted values of the low address bits; the counts save the search for an equal atom.
 ATOM_FILTER = 256
 
 
 @compiled
 def schedule(channels, ch, t, bus, now, allow_update):
-    """One cycle of a channel with timing `t`: the token whose column command is issued, or -1."""
+    """Simulate one cycle of a channel with timing ``t``; return the issued token, or -1."""
     c = channels[ch]
     if now >= c.refresh_try:
         refresh(c, t, bus, now)
@@ -73,13 +74,13 @@ def schedule(channels, ch, t, bus, now, allow_update):
 
 @compiled
 def served(c, t, side):
-    """Whether a side is not held back."""
+    """Return True unless a side is held back."""
     return not t.write_queue or (c.draining != 0) == (side == WRITES)
 
 
 @compiled
 def queued(channels, first, sharing):
-    """What counts in a queue that ``sharing`` channels share: requests, and writes among them."""
+    """Count the requests, and the writes among them, in a queue that ``sharing`` channels share."""
     level = writes = np.int64(0)
     for one in range(first, first + sharing):
         level += channels[one].level - channels[one].left
@@ -89,7 +90,7 @@ def queued(channels, first, sharing):
 
 @compiled
 def _hold_back(channels, ch, t, now):
-    """Begin or end a drain; with shared queues, that of all pseudo-channels that share them."""
+    """Begin or end a drain, for all pseudo-channels that share a queue."""
     c, first = channels[ch], ch & -t.sharing
     reads = writes = False
     for one in range(first, first + t.sharing):
@@ -216,8 +217,10 @@ def _column(c, t, bus, now):
 
 @compiled
 def _timely(c, t, side, candidates, now):
-    """Those of the candidates whose group, stack ID and bank allow a column command, and if none
-    does the cycle in which one will."""
+    """Select the candidates whose group, stack ID and bank allow a column command now.
+
+    Also returns the first cycle in which another candidate may be allowed.
+    """
     earliest = NEVER
     if c.next_stack > now:
         other = candidates & ~c.stack_slots[side, c.column_stack]
@@ -285,7 +288,7 @@ def _issue(c, t, now, slot):
 
 @compiled
 def _wants_row(c, t, bank):
-    """Whether a request that is not held back wants the open row of a bank."""
+    """Return True if a request that is not held back needs the open row of a bank."""
     for side in range(SIDES):
         if served(c, t, side) and c.bank_slots[side, bank] & c.hits[side]:
             return True
@@ -331,7 +334,7 @@ def _leave(c, t, now, slot, bank, group):
 
 @compiled
 def _unblock(c, waiting, side, keep):
-    """A request of ``side`` has left: nothing waits for it any more."""
+    """Release the requests that wait for a request of ``side`` that has left."""
     blocked = c.blocked[waiting]
     while blocked:
         other = trailing_zeros(blocked)
@@ -344,7 +347,7 @@ def _unblock(c, waiting, side, keep):
 
 @compiled
 def _slots_of(c, t, bank):
-    """What is not held back of a bank's reads, and of its writes."""
+    """Reads and writes of a bank that are not held back."""
     reads = c.bank_slots[READS, bank] if served(c, t, READS) else np.int64(0)
     writes = c.bank_slots[WRITES, bank] if served(c, t, WRITES) else np.int64(0)
     return reads, writes
@@ -420,8 +423,8 @@ def _precharge(c, t, bus, now, bank):
     bus.row_free = max(bus.row_free, 2 * now) + t.precharge_half_cycles
     c.next_precharge = now + t.tPPD
     c.open &= ~(np.int64(1) << bank)
-    # Requests to the closed row remain: what is held back, and younger ones when the oldest of all
-    # is starving.
+    # Requests to the closed row may remain: held-back ones, and younger ones while the oldest
+    # request starves.
     for side in range(SIDES):
         c.hits[side] &= ~c.bank_slots[side, bank]
     c.bank_row[bank] = -1

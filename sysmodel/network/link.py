@@ -1,8 +1,7 @@
-"""The ring's links: bandwidth, latency and bounded buffers, and the mirror that closes the ring on
-one GPU.
+"""Links of the ring: bandwidth, latency, bounded buffers, and the mirror that closes the ring.
 
-Every GPU sends to the downstream one only. Its simulated channels share the link's rate in the
-proportion in which they share the memory. A packet carries one atom; the rate counts payload.
+Every GPU sends only to its downstream neighbour. The simulated channels of a GPU share the link's
+rate in proportion to their share of the memory. A packet carries one atom; the rate counts payload.
 """
 
 import numpy as np
@@ -31,47 +30,46 @@ __all__ = [
     "receiver_of",
     "send",
     "set_up_link",
-    "tell_admission",
+    "send_admission",
 ]
 
-# Entries of the wire and the receiver's buffer: a power of two, more than rate x latency ever
-# needs.
+# Capacity of wire and receiver's buffer: a power of two that exceeds rate times latency.
 PACKETS = 4096
-# Changes of an admission that are on their way upstream: one a cycle at most.
+# Capacity for changes of an admission in flight upstream, at most one per cycle.
 ADMISSIONS = 16384
 
-# Without data only the words before them are moved.
+# Words of a packet moved without data, and all words.
 _HEADER_WORDS, _PACKET_WORDS = PACKET.data_0, len(PACKET)
 
 FIXED_FIELDS = [
     ("gpus", np.int64),
-    ("link_rate_bytes", np.float64),  # per cycle, for all simulated channels of a GPU
+    ("link_rate_bytes", np.float64),  # bytes per cycle of all simulated channels of a GPU
     ("link_latency", np.int64),
-    ("link_packets", np.int64),  # on the wire and waiting at the receiver, per channel
-    ("link_stall", np.int64),  # share of cycles in which a link takes nothing, of 65536
-    ("mirror", np.int64),  # EVEN or UNEVEN if the one GPU stands for all, or 0
-    ("mirror_shift", np.int64),  # workgroups from a packet of ours to the upstream GPU's
-    ("copy_from", np.int64),  # chunk that is copied in the current step
-    ("copy_to", np.int64),  # chunk that the upstream GPU copies meanwhile
-    ("copy_offset", np.int64),  # of the copies' destination
+    ("link_packets", np.int64),  # capacity of wire and receiver per channel
+    ("link_stall", np.int64),  # share of cycles in which a link is stalled, of 65536
+    ("mirror", np.int64),  # EVEN or UNEVEN if one GPU stands for all, otherwise 0
+    ("mirror_shift", np.int64),  # workgroups from our packet to the one of the upstream GPU
+    ("copy_from", np.int64),  # chunk copied in the current step
+    ("copy_to", np.int64),  # chunk that the upstream GPU copies at the same time
+    ("copy_offset", np.int64),  # atoms from a copy's source to its destination
 ]
 
 GPU_FIELDS = [
     ("credit_bytes", np.float64),
-    ("link_bytes", np.int64, (PHASES,)),  # sent
-    ("first_send", np.int64),  # cycle, or -1
-    ("copied", np.int64),  # atoms of the current step's copy that were sent
-    # What the GPU admits: its last change, and those that are on their way upstream.
+    ("link_bytes", np.int64, (PHASES,)),  # sent bytes by phase
+    ("first_send", np.int64),  # cycle of the first packet, or -1
+    ("copied", np.int64),  # sent atoms of the current step's copy
+    # Admission of the GPU: the last value, and changes in flight upstream.
     ("admits", np.int64),
     ("admission", np.int64, (ADMISSIONS,)),
-    ("admission_time", np.int64, (ADMISSIONS,)),  # of arrival
+    ("admission_time", np.int64, (ADMISSIONS,)),  # cycles of arrival
     ("admission_head", np.int64),
     ("admission_count", np.int64),
-    ("admitted", np.int64),  # what upstream knows
+    ("admitted", np.int64),  # value known to the upstream GPU
 ]
 
 CHANNEL_FIELDS = [
-    ("packet_time", np.int64, (PACKETS,)),  # of arrival
+    ("packet_time", np.int64, (PACKETS,)),  # cycles of arrival
     ("packet", np.uint64, (PACKETS, len(PACKET))),
     ("packet_head", np.int64),
     ("packet_count", np.int64),
@@ -91,15 +89,15 @@ def set_up_link(
     seed: int,
     contexts: int = 1,
 ) -> None:
-    """Connect the GPUs of ``state`` in a ring; of each there is a row for each of its contexts.
+    """Connect the GPUs of ``state`` in a ring; each GPU has a row for each of its contexts.
 
-    ``buffer_packets`` is the receiver's buffer beyond what the wire itself holds, per channel;
-    ``mirror`` is 0, or ``EVEN`` or ``UNEVEN`` if one GPU stands for all.
+    ``buffer_packets`` is the receiver's buffer per channel, beyond the packets on the wire;
+    ``mirror`` is ``EVEN`` or ``UNEVEN`` if one GPU stands for all, otherwise 0.
 
     Raises
     ------
     ValueError
-        If the wire holds more than the model has room for.
+        If the packets on the wire exceed the capacity of the model.
     """
     fixed = state.fixed
     channels = len(state.channel) // len(state.gpu)
@@ -124,7 +122,7 @@ def set_up_link(
 
 @inlined
 def offer_credit(f: np.record, gpu: np.record) -> float:
-    """The link's rate for one cycle. Returns the bytes of it that too few packets leave unused."""
+    """Add the link's rate for one cycle to the credit; return the bytes that stay unused."""
     credit = gpu.credit_bytes + f.link_rate_bytes
     most = f.link_rate_bytes + ATOM_BYTES * f.channels
     gpu.credit_bytes = credit if credit < most else most
@@ -134,7 +132,7 @@ def offer_credit(f: np.record, gpu: np.record) -> float:
 
 @inlined
 def pass_credit(f: np.record, gpu: np.record, cycles: int) -> float:
-    """The link's rate for so many cycles in which nothing is sent; returns the unused bytes."""
+    """Add the link's rate for cycles without a packet; return the bytes that stay unused."""
     unused = 0.0
     for passed in range(cycles):
         before = gpu.credit_bytes
@@ -146,8 +144,8 @@ def pass_credit(f: np.record, gpu: np.record, cycles: int) -> float:
 
 
 @inlined
-def tell_admission(f: np.record, gpu: np.record, now: int, limit: int) -> None:
-    """What the GPU admits in a cycle, on its way upstream."""
+def send_admission(f: np.record, gpu: np.record, now: int, limit: int) -> None:
+    """Send a change of the GPU's admission upstream."""
     if limit == gpu.admits:
         return
     gpu.admits = limit
@@ -159,14 +157,14 @@ def tell_admission(f: np.record, gpu: np.record, now: int, limit: int) -> None:
 
 @inlined
 def next_admission(gpu: np.record) -> int:
-    """Cycle in which upstream hears of the next change."""
+    """Cycle in which the next change of an admission arrives upstream."""
     at: int = gpu.admission_time[gpu.admission_head] if gpu.admission_count > 0 else NEVER
     return at
 
 
 @inlined
 def admitted(gpu: np.record, now: int) -> int:
-    """What upstream knows in a cycle of what the GPU admits."""
+    """Admission of the GPU that the upstream GPU knows in a cycle."""
     while next_admission(gpu) <= now:
         gpu.admitted = gpu.admission[gpu.admission_head]
         gpu.admission_head = (gpu.admission_head + 1) & (ADMISSIONS - 1)
@@ -187,7 +185,7 @@ def _stalled(f, channel):
 
 @inlined
 def receiver_of(s, g: int, c: int) -> np.record:
-    """Channel queue at which what GPU ``g`` sends arrives."""
+    """Channel that receives the packets of GPU ``g``."""
     f = s.fixed[0]
     if not f.mirror:
         g = downstream(g, f.gpus)
@@ -197,7 +195,7 @@ def receiver_of(s, g: int, c: int) -> np.record:
 
 @inlined
 def can_send(s, gpu: np.record, channel: np.record, receiver: np.record) -> bool:
-    """Whether the link takes a packet of this channel in this cycle."""
+    """Return True if the link takes a packet of this channel in this cycle."""
     f = s.fixed[0]
     if f.link_stall > 0 and _stalled(f, channel):
         return False
@@ -231,7 +229,7 @@ def send(s, gpu: np.record, receiver: np.record, c: int, now: int, outputs: np.n
 
 @inlined
 def _on_wire(f, receiver, now):
-    """Index of a new packet."""
+    """Put a new packet on the wire; return its index."""
     i = (receiver.packet_head + receiver.packet_count) & (PACKETS - 1)
     receiver.packet_count += 1
     receiver.packet_time[i] = now + f.link_latency
@@ -261,7 +259,7 @@ def next_packet(channel: np.record) -> int:
 
 @inlined
 def deliver(f: np.record, channel: np.record, now: int, inputs: np.ndarray, ready: bool) -> bool:
-    """Offer the packet that has arrived, if any, to the hardware's input; whether it is taken."""
+    """Offer an arrived packet to the hardware; return True if it is taken."""
     i = channel.packet_head
     if channel.packet_count == 0 or channel.packet_time[i] > now:
         inputs[I.link_in_valid] = 0

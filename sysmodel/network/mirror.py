@@ -1,11 +1,13 @@
-"""The mirror that closes the ring on one GPU: what comes in while a packet of ours leaves.
+"""Mirror that closes the ring on one GPU: each sent packet becomes an incoming one.
 
-The upstream GPU does the same one chunk on: the same dispatch index, which is the workgroup one
-chunk on, and of that workgroup's tile the corresponding atom. *Even* is a ring whose tiles have
-equally many atoms of their chunks in each simulated channel: each packet then arrives in the
-channel in which it left. Otherwise the atoms of a wavefront's tile, or of a chunk that is copied,
-are spread in proportion: while we send *n* atoms of one, the other's *m* arrive, the first of them
-with our first, wherever they lie.
+The upstream GPU does the same work one chunk later: the same dispatch index belongs to the
+workgroup
+one chunk further, and the packet carries the corresponding atom of that workgroup's tile. A ring is
+*even* if the tiles of all chunks have equally many atoms in each simulated channel: each packet
+then
+arrives in the channel in which it left. Otherwise the atoms of a wavefront's tile, or of a copied
+chunk, are spread in proportion: while this GPU sends the *n* atoms of one, the *m* atoms of the
+other arrive, the first with the first, in any channel.
 """
 
 import numpy as np
@@ -26,11 +28,11 @@ def mirror_tables(
     chunk_start: np.ndarray,
     chunk_atom: np.ndarray,
 ) -> dict[str, np.ndarray]:
-    """Fields of the cycle loop's state: the atoms of each wavefront's tile, and of each chunk.
+    """Compute fields of the cycle loop's state: atoms of each wavefront's tile and of each chunk.
 
-    ``wave_entry[wave_entries[w, v]]`` and what follows are the entries of a wavefront's atoms in
-    the output's table; ``copied_atom`` and ``copied_channel`` from ``copied_start[chunk]`` on are a
-    chunk's atoms in all simulated channels, ascending.
+    The entries of a wavefront's atoms in the output's table are ``wave_entry`` from
+    ``wave_entries[w, v]`` on; a chunk's atoms in all simulated channels are ``copied_atom`` and
+    ``copied_channel`` from ``copied_start[chunk]`` on, ascending.
     """
     owner = np.repeat(np.arange(len(start) - 1), np.diff(start))
     entries = np.zeros(per_wave.size + 1, np.int64)
@@ -70,7 +72,7 @@ def _find(table, low, high, atom):
 
 @compiled
 def _nth_of_channel(s, start, c, atom):
-    """How many of the atoms from ``start`` to ``atom`` lie in channel ``c``."""
+    """Count the atoms from ``start`` up to ``atom`` (excluded) in channel ``c``."""
     n = 0
     while s.output_atom[start] != atom:
         if s.output_channel[start] == c:
@@ -87,7 +89,7 @@ def _one_chunk_on(s, workgroup):
 
 @inlined
 def mirrored(s, c, packet):
-    """Of an even ring: make our packet the one that comes in, in the same channel."""
+    """Turn a sent packet of an even ring into the incoming one of the same channel."""
     f = s.fixed[0]
     atom = np.int64(packet[PACKET.atom])
     if packet[PACKET.kind] != PACKET_UPDATE:
@@ -116,10 +118,9 @@ def mirrored(s, c, packet):
 
 @compiled
 def spread(s, gpu, packet):
-    """Of an uneven ring: which packets come in while ours leaves.
+    """Find the packets of an uneven ring that arrive while a packet is sent.
 
-    Returns the number of the first one, among the entries of :func:`arriving`, and how many there
-    are.
+    Returns the number of the first packet, an argument of :func:`arriving`, and their count.
     """
     f = s.fixed[0]
     if packet[PACKET.kind] != PACKET_UPDATE:
@@ -139,7 +140,7 @@ def spread(s, gpu, packet):
 
 @inlined
 def arriving(s, packet, number):
-    """Channel of a packet that comes in while ours leaves, which becomes that packet."""
+    """Turn the sent packet into an arriving one; return its channel."""
     f = s.fixed[0]
     if packet[PACKET.kind] != PACKET_UPDATE:
         packet[PACKET.atom] = s.copied_atom[number] + f.copy_offset
@@ -151,6 +152,6 @@ def arriving(s, packet, number):
 
 @inlined
 def of_other(s, packet):
-    """The upstream GPU's workgroup in place of ours."""
+    """Replace the workgroup of a packet by the one of the upstream GPU."""
     if packet[PACKET.kind] == PACKET_UPDATE:
         packet[PACKET.workgroup] = _one_chunk_on(s, np.int64(packet[PACKET.workgroup]))

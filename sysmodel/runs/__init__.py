@@ -1,1 +1,1 @@
-"""Runs: the configurations that are compared, and what a run gives."""
+"""Runs: the plan, its simulation in several configurations, and the result."""

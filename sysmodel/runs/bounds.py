@@ -1,5 +1,5 @@
-"""What bounds each phase of a run: what the GEMM's workgroup slots spend their time on, what the
-link waits for, and how busy memory and link are."""
+"""Bounds of each phase of a run: the states of the GEMM's workgroup slots and of the link, and the
+shares of their peaks at which memory and link run."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -17,37 +17,38 @@ if TYPE_CHECKING:
 
 __all__ = ["Bound", "bounds"]
 
-_WAITS = 0.05  # of the GEMM's time, from which on flow control is said to bound it
-_CONTENDS = 0.1  # likewise the accesses beside it
-_TOGETHER = 0.1  # of the RS's time: it ends with the GEMM that feeds it
+_WAITS = 0.05  # share of the GEMM's time from which on flow control bounds the GEMM
+_CONTENDS = 0.1  # share of the GEMM's time from which on the accesses beside it bound the GEMM
+_TOGETHER = 0.1  # an RS that outlasts its GEMM by less of its own time ends with the GEMM
 
 
 @dataclass(frozen=True, kw_only=True)
 class Bound:
-    """One phase of one configuration.
+    """Bound of one phase of one configuration.
 
     Attributes
     ----------
     configuration, phase : str
         The phase is ``GEMM``, ``RS`` or ``AG``.
     start_ns, end_ns : float
-        The time in which the shares are measured: all of the phase, but of an RS that outlasts its
-        GEMM, what comes after it.
+        Time in which the shares are measured: the whole phase; or, for an RS that outlasts its
+        GEMM, the time after the GEMM.
     busy : dict
-        Mean share of the peak at which ``pipes`` (the GEMM's only; of what they can issue),
-        ``memory`` and ``link`` go.
+        Mean shares of their peaks at which ``pipes`` (for the GEMM; of the rate at which they can
+        issue), ``memory`` and ``link`` run.
     link_time : dict
-        Shares of the link's rate: used, or every channel sends (``link``); what is not used goes in
-        equal parts to what the channels that do not send wait for, the first that holds: room at
-        the ``receiver``; the ``memory``, for reads, or for writes while none of what follows holds;
-        the compute units' ``ports``, for a collective's loads and stores; packets that are on their
-        way (``latency``). Or nothing is under way, as while kernels and commands start (``idle``).
+        Shares of the link's rate by state. ``link``: used, or every channel sends. The unused rate
+        goes in equal parts to the channels that do not send, each in the first state that holds:
+        ``receiver``, it waits for space there; ``memory``, for reads, or for writes while no later
+        state holds; ``ports``, for loads and stores of a collective at the compute units;
+        ``latency``, for packets in flight; ``idle``, no access is outstanding, as while kernels and
+        commands start.
     by : str
-        Of the GEMM what its workgroup slots spend most of their time on: ``pipes``, ``memory``,
-        ``l2``, ``lds``, ``stores``, ``launch``, or ``empty`` where most have no workgroup; or
+        Bound. For the GEMM the most frequent state of its workgroup slots: ``pipes``, ``memory``,
+        ``l2``, ``lds``, ``stores``, ``launch``, or ``empty`` if most slots have no workgroup; or
         ``flow control``, if that keeps workgroups waiting, or ``contention``, if accesses beside
-        the GEMM slow it. Of RS and AG what most of ``link_time`` is, or ``GEMM``: the RS ends with
-        the GEMM that feeds it.
+        the GEMM slow it. For RS and AG the most frequent state in ``link_time``, or ``GEMM`` if the
+        RS ends with the GEMM that feeds it.
     """
 
     configuration: str
@@ -60,15 +61,15 @@ class Bound:
 
 
 def bounds(result: "RunResult") -> list[Bound]:
-    """Those of every configuration that was simulated as a whole, whose timeline there is."""
+    """Bounds of every configuration with a timeline."""
     found: list[Bound] = []
     for name, timeline in result.timelines.items():
         if name in result.configurations:
-            found += _of_configuration(result, name, timeline)
+            found += _bounds_of(result, name, timeline)
     return found
 
 
-def _of_configuration(result: "RunResult", name: str, timeline: Timeline) -> Iterator[Bound]:
+def _bounds_of(result: "RunResult", name: str, timeline: Timeline) -> Iterator[Bound]:
     one = result.configurations[name]
     times = _times(timeline)
 
@@ -86,7 +87,7 @@ def _of_configuration(result: "RunResult", name: str, timeline: Timeline) -> Ite
         )
 
     if "GEMM" in times:
-        found = bound("GEMM", times["GEMM"][0], _of_gemm(one) or _most(one.gemm_slots.shares))
+        found = bound("GEMM", times["GEMM"][0], _disturbance(one) or _most(one.gemm_slots.shares))
         issue_rate = result.system.gpu.matrix_issue_rate
         pipes = result.gemm_efficiency / one.gemm_slowdown / issue_rate
         yield replace(found, busy={"pipes": pipes, **found.busy})
@@ -102,7 +103,7 @@ def _of_configuration(result: "RunResult", name: str, timeline: Timeline) -> Ite
 
 
 def _times(timeline: Timeline) -> dict[str, tuple[float, float]]:
-    """From the first begin to the last end of what belongs to a phase."""
+    """First start and last end of the spans of each phase."""
     names = {"reduce-scatter": "RS", "all-gather": "AG"}
     times: dict[str, tuple[float, float]] = {}
     for span in timeline.spans:
@@ -129,14 +130,14 @@ def _rates(
 
 
 def _mean(samples: np.ndarray, bucket_ns: float, start_ns: float, end_ns: float) -> float:
-    """Of a rate between two times, each sample weighed by how much of it lies between them."""
+    """Mean rate between two times; a sample counts as much as it lies between them."""
     begins = np.arange(len(samples)) * bucket_ns
     inside = np.clip(np.minimum(begins + bucket_ns, end_ns) - np.maximum(begins, start_ns), 0, None)
     return float(inside @ samples / (end_ns - start_ns)) if end_ns > start_ns else 0.0
 
 
-def _of_gemm(one: "ConfigurationResult") -> str | None:
-    """What beside the GEMM itself makes it take longer, if that is much."""
+def _disturbance(one: "ConfigurationResult") -> str | None:
+    """Influence from outside that makes the GEMM take much longer, if there is one."""
     waits, contends = one.gemm_waiting - 1, one.gemm_contention - 1
     if waits >= _WAITS and waits >= contends:
         return "flow control"
@@ -145,10 +146,12 @@ def _of_gemm(one: "ConfigurationResult") -> str | None:
 
 def _link_time(timeline: Timeline, start_ns: float, end_ns: float) -> dict[str, float]:
     return {
-        what: _mean(timeline.series[WIRE_SERIES.format(what)], timeline.bucket_ns, start_ns, end_ns)
-        for what in WIRE_STATES
+        state: _mean(
+            timeline.series[WIRE_SERIES.format(state)], timeline.bucket_ns, start_ns, end_ns
+        )
+        for state in WIRE_STATES
     }
 
 
 def _most(shares: Mapping[str, float]) -> str:
-    return max(shares, key=lambda what: shares[what])
+    return max(shares, key=lambda state: shares[state])

@@ -1,4 +1,4 @@
-"""Data mode: a GEMM with real values through the hardware, against the ring-order reduction."""
+"""Check with real values: a GEMM through the hardware against the ring-order reduction."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -19,7 +19,7 @@ _COMPUTE_UNITS = 4
 
 
 def _system(channels: int, granularity: str) -> System:
-    """A GPU small enough for a check: a few CUs, ``channels`` memory channels with their share of
+    """GPU small enough for a check: a few CUs, and ``channels`` memory channels with their share of
     the L2, of the link and of the tracker's banks."""
     full = load_system()
     share = channels / full.dram.channels
@@ -66,8 +66,8 @@ def check(options: CheckOptions, progress: Callable[[str, float], None]) -> Chec
     Raises
     ------
     InputError
-        If the matrix is too small for the ring, or not even a macro-tile for each GPU fits into
-        the tracker; or, with several contexts, if an output does not fit in one launch.
+        The matrix is too small for the ring, or not even a macro-tile for each GPU fits into the
+        tracker; or, with several contexts, an output does not fit in one launch.
     """
     launched, system = launches_of(options)
     results = [_check_launch(system, works, options, progress) for works in launched]
@@ -86,14 +86,14 @@ def check(options: CheckOptions, progress: Callable[[str, float], None]) -> Chec
 
 
 def launches_of(options: CheckOptions) -> tuple[Iterable[tuple[Work, ...]], System]:
-    """What the contexts compute, launch by launch, and the GPU on which they do."""
+    """Launches with the work of each context, and the GPU on which they run."""
     system = _system(options.channels, options.granularity)
     launched = _in_slices if options.contexts == 1 else _together
     return launched(system, options), system
 
 
 def _kernels(system: System, problem: Problem, options: CheckOptions) -> tuple[Kernel, ...]:
-    """Those of the launches in which a context computes the problem."""
+    """Kernels of the launches in which a context computes the problem."""
     shape = problem.m, problem.n, problem.k
     try:
         return launches(system, *shape, options.gpus, options.contexts)
@@ -104,7 +104,7 @@ def _kernels(system: System, problem: Problem, options: CheckOptions) -> tuple[K
 
 
 def _in_slices(system: System, options: CheckOptions) -> Iterator[tuple[Work]]:
-    """One context's launches, each with a slice of the output."""
+    """Launches of one context, each with a slice of the output."""
     (problem,) = options.problems
     slices = _kernels(system, problem, options)
     products = _products(problem, options.gpus, options.seed)
@@ -119,7 +119,7 @@ def _in_slices(system: System, options: CheckOptions) -> Iterator[tuple[Work]]:
 
 
 def _together(system: System, options: CheckOptions) -> Iterator[tuple[Work, ...]]:
-    """The one launch of all contexts."""
+    """Single launch of all contexts."""
     kernels: list[Kernel] = []
     for problem in options.problems:
         slices = _kernels(system, problem, options)
@@ -144,7 +144,7 @@ def _check_launch(
     options: CheckOptions,
     progress: Callable[[str, float], None],
 ) -> CheckResult:
-    """A launch of each context, all at the same time."""
+    """Run a launch of each context, all at the same time, and compare."""
     with DataLaunch(
         system,
         works,

@@ -1,14 +1,14 @@
-"""What a check in data mode is asked for and what it gives."""
+"""Options and result of a check with real values."""
 
 import os
 from dataclasses import dataclass
 from typing import Literal
 
 from sysmodel.config.granularity import GRANULARITIES, GranularityName
-from sysmodel.config.workload import DTYPE_BYTES, LARGEST
+from sysmodel.config.workload import DTYPES, LARGEST
 from sysmodel.lib.errors import InputError
 
-from .result import ENGINES, EngineName
+from .engines import ENGINES, EngineName
 
 __all__ = ["CheckOptions", "CheckResult", "Mismatch", "Problem"]
 
@@ -27,7 +27,7 @@ _BOUNDS = {
 
 @dataclass(frozen=True)
 class Problem:
-    """A GEMM on each GPU, of m × n × k, whose results the ring adds up."""
+    """GEMM of m × n × k on each GPU, whose results the ring adds up."""
 
     m: int
     n: int
@@ -40,35 +40,36 @@ class Problem:
 
 @dataclass(frozen=True, kw_only=True)
 class CheckOptions:
-    """A GEMM with real values on every GPU and channel, or two at the same time.
+    """Options of a check: a GEMM with real values on every GPU and channel, or two at a time.
 
     Parameters
     ----------
     gpus : int
-        GPUs of the ring.
+        Number of GPUs in the ring.
     m, n, k : int
         Size of each GPU's GEMM.
     dtype : str
-        ``fp16`` or ``bf16``.
+        Format of operands and output: ``fp16`` or ``bf16``.
     contexts : int
-        2: a second context works at the same time, on an output of n × m in the other format.
+        Contexts that work at the same time; the second one has an output of n × m in the other
+        format.
     granularity : str
-        ``workgroup`` or ``wavefront``: whose complete tile is sent on.
+        Owner of the tile that is sent on when complete: ``workgroup`` or ``wavefront``.
     engine : str
-        ``rtl`` or ``golden``.
+        Engine of the T3 hardware: ``rtl`` or ``golden``.
     channels : int
         Memory channels of every GPU, a power of two.
     skew : int
-        Memory cycles that each GPU starts later than the one before.
+        Memory cycles between the starts of two neighbouring GPUs.
     back_pressure : int
-        Share of cycles, in percent, in which a link takes nothing, at random.
+        Share of cycles, in percent and at random, in which a link accepts nothing.
     seed : int
-        Of the operands and of all that is random.
+        Seed of the operands and of every other random choice.
 
     Raises
     ------
     InputError
-        A value that is not allowed.
+        A value is not allowed.
     """
 
     gpus: int = 4
@@ -104,7 +105,7 @@ class CheckOptions:
                 "this machine",
             )
         for name, allowed in (
-            ("dtype", tuple(DTYPE_BYTES)),
+            ("dtype", DTYPES),
             ("granularity", GRANULARITIES),
             ("engine", ENGINES),
         ):
@@ -114,16 +115,15 @@ class CheckOptions:
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        """What each context computes."""
-        (other,) = set(DTYPE_BYTES) - {self.dtype}
+        """Problem of each context."""
+        (other,) = set(DTYPES) - {self.dtype}
         first = Problem(self.m, self.n, self.k, self.dtype)
         return (first, Problem(self.n, self.m, self.k, other))[: self.contexts]
 
     @property
     def needed_bytes(self) -> int:
-        """Memory that the check takes, for each context: each GPU's product, what the hardware
-        makes of it, and what it should be, all of 2 bytes an element, with its epochs; operands and
-        product in fp32."""
+        """Memory that the check takes, for each context: operands and product in fp32, and for each
+        GPU its product, the result of the hardware with its epochs, and the expected result."""
         output = self.m * self.n
         operands = (self.m + self.n) * self.k
         return self.contexts * (self.gpus * output * 16 + (output + 2 * operands) * 4)
@@ -135,7 +135,7 @@ def _memory_bytes() -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class Mismatch:
-    """An element whose bits differ: where, and both bit patterns."""
+    """Element whose bits differ: its place, and both bit patterns."""
 
     gpu: int
     row: int
@@ -147,20 +147,20 @@ class Mismatch:
 
 @dataclass(frozen=True, kw_only=True)
 class CheckResult:
-    """A finished check.
+    """Result of a check.
 
     Attributes
     ----------
     passed : bool
         Every bit of every element agrees and the hardware reported no error.
     elements, mismatches : int
-        Compared, and among them different.
+        Number of compared elements, and of those that differ.
     first_mismatches : tuple of Mismatch
-        A few, for the report.
+        First elements that differ.
     launches : int
-        In which the output was computed, slice by slice.
+        Launches in which the output was computed, slice by slice.
     errors : tuple of str
-        What the hardware or the loop reported.
+        Errors that the hardware or the loop reported.
     cycles : int
         Memory cycles simulated.
     wall_s : float

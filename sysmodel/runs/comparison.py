@@ -1,10 +1,10 @@
-"""Repetitions of a run compared: how much they spread, and what is slower than it should be."""
+"""Comparison of a run's repetitions: their spread, and configurations that are too slow."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from .configurations.registry import CONFIGURATIONS
+from .configurations.registry import BASE, CONFIGURATIONS
 
 if TYPE_CHECKING:
     from .result import ConfigurationResult
@@ -14,9 +14,8 @@ if TYPE_CHECKING:
 __all__ = ["ROUND_ROBIN", "ConfigurationSpread", "Slower", "Spread", "slower", "spreads"]
 
 ROUND_ROBIN = "t3"
-"""Configuration that the other arbitration policies are held against."""
+"""Configuration with which the other arbitration policies are compared."""
 
-_SEQUENTIAL = "sequential"
 _WORTH_SAYING = 0.001
 
 
@@ -34,7 +33,7 @@ class Spread:
 
     @property
     def within_variation(self) -> bool:
-        """Of a difference: whether not all repetitions agree on its sign."""
+        """Return whether the spread, that of a difference, includes zero."""
         return self.least <= 0 <= self.most
 
 
@@ -44,7 +43,6 @@ class ConfigurationSpread:
 
     Attributes
     ----------
-    total_ns : Spread
     speedup : Spread or None
         Over ``sequential`` of the same repetition.
     over_round_robin : Spread or None
@@ -62,14 +60,14 @@ class ConfigurationSpread:
 
 @dataclass(frozen=True, kw_only=True)
 class Slower:
-    """A configuration of T3 that is slower than what it should beat.
+    """Configuration of T3 that is slower than one that it should beat.
 
     Attributes
     ----------
     by, least, most : float
         Total time over that of ``than`` in the same repetition, less 1: mean and range.
     within_variation : bool or None
-        Whether some repetition has it the other way round; None if there is only one.
+        Some repetition has the opposite order; None if there is only one repetition.
     """
 
     configuration: str
@@ -91,7 +89,7 @@ class Slower:
 
 
 def spreads(repetitions: "Repetitions") -> list[ConfigurationSpread]:
-    """Mean and range of every configuration; nothing of a single repetition."""
+    """Mean and range of every configuration; an empty list for a single repetition."""
     if len(repetitions) == 1:
         return []
     return [
@@ -107,12 +105,12 @@ def spreads(repetitions: "Repetitions") -> list[ConfigurationSpread]:
 
 def slower(repetitions: "Repetitions") -> list[Slower]:
     """Configurations of T3 that are slower than ``sequential`` or than round-robin: by more than
-    0.1 % on average, or in every one of several repetitions."""
+    0.1 % on average, or in each of several repetitions."""
     found = []
     for name in repetitions[0]:
         if not CONFIGURATIONS[name].tracked:
             continue
-        for than in (_SEQUENTIAL, ROUND_ROBIN):
+        for than in (BASE, ROUND_ROBIN):
             spread = _spread(_over(repetitions, name, than)) if name != than else None
             if spread is None:
                 continue
@@ -133,8 +131,8 @@ def slower(repetitions: "Repetitions") -> list[Slower]:
 
 def _over(repetitions: "Repetitions", name: str, than: str) -> list[float | None]:
     """Total time over another configuration's in the same repetition, less 1."""
-    if than == _SEQUENTIAL:
-        # It is simulated in every run, whether asked for or not.
+    if than == BASE:
+        # Every run simulates the base, so its speedups are known even if its results are not.
         speedups = [one[name].speedup for one in repetitions]
         return [None if speedup is None else 1 / speedup - 1 for speedup in speedups]
     if than not in repetitions[0]:

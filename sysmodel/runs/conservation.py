@@ -1,4 +1,4 @@
-"""The bytes that a ring all-reduce must move, checked in every run."""
+"""Conservation of bytes: the traffic of a ring all-reduce, checked in every run."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ from sysmodel.machine.state import State
 
 __all__ = ["Reduction", "check_conservation"]
 
-# Counters that the ring alone decides, with the size of what they count.
+# Counters that depend on the ring alone, with the bytes of one count.
 _CATEGORIES = {
     "GEMM write": ("writes", GEMM, ATOM_BYTES),
     "RS read": ("reads", RS, ATOM_BYTES),
@@ -26,18 +26,18 @@ _CATEGORIES = {
 
 @dataclass(frozen=True)
 class Reduction:
-    """How the partial results of the GEMM are reduced: who reads and writes what, in chunks.
+    """Reduction of the GEMM's partial results, which decides the chunks that are read and written.
 
     Parameters
     ----------
     gemm : bool
         The GEMM's workgroups run, and store their output.
     tracked : bool
-        By the T3 hardware; else by kernels on the CUs.
+        The T3 hardware reduces; otherwise kernels on the CUs do.
     gather : bool
         An all-gather follows.
     beside : bool
-        The GEMM runs beside them, and its output is another one.
+        The GEMM runs beside the collectives, which reduce another output.
     """
 
     gemm: bool = True
@@ -47,25 +47,25 @@ class Reduction:
 
 
 def check_conservation(state: State, chunks: int, how: Reduction, counts: np.ndarray) -> None:
-    """Compare what all simulated GPUs moved in the simulated channels with what they had to.
+    """Compare the bytes that all simulated GPUs moved with those that the ring requires.
 
     Parameters
     ----------
     chunks : int
-        Of the ring; one GPU of a symmetric ring may stand for all.
+        Chunks of the ring; one GPU of a symmetric ring may stand for all.
     counts : array
-        Of all simulated GPUs; see :func:`.counters.new_counters`.
+        Counters of all simulated GPUs; see :func:`.counters.new_counters`.
 
     Raises
     ------
     SimulationError
-        If a single access is missing or too many; names the category. The GEMM's reads depend on
-        the L2 and are held between one read of every operand and one for every request.
+        A single access is missing or too many; the message names the category. The GEMM's reads
+        depend on the L2: at least every operand once, at most once for every request.
     """
     gpus = len(state.gpu)
     sizes = (state.chunk_start[:, 1:] - state.chunk_start[:, :-1]).sum(axis=0)
     moved = [_moved(np.roll(sizes, -g), how) for g in range(gpus)]
-    in_l2 = _kept_in_l2(state, how)
+    in_l2 = _in_l2(state, how)
     for category, (counter, phase, size) in _CATEGORIES.items():
         atoms = sum(int(one[category]) for one in moved) - in_l2.get(category, 0)
         wanted = atoms * ATOM_BYTES
@@ -85,7 +85,7 @@ def check_conservation(state: State, chunks: int, how: Reduction, counts: np.nda
         )
 
 
-def _kept_in_l2(state: State, how: Reduction) -> dict[str, int]:
+def _in_l2(state: State, how: Reduction) -> dict[str, int]:
     """Atoms by category that did not reach the memory: the last kernel's dirty ones, where its end
     does not flush them, and those that a collective loaded from there.
 
@@ -120,8 +120,8 @@ def _moved(size: np.ndarray, how: Reduction) -> dict[str, int]:
             "RS read": whole - own - (first if how.gemm else 0),
             "RS write": whole - first,
         }
-    # Of the first chunk one operand is read, of all others two. What comes in goes to the staging
-    # buffer: all but the sender's own chunk, which is our first; then the result is written.
+    # The first chunk is read once, each other chunk with its second operand. Incoming chunks go to
+    # the staging buffer: all but the sender's own chunk, our first; then the result is written.
     return moved | {
         "GEMM write": whole,
         "RS read": first + 2 * (whole - first),

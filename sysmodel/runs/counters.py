@@ -1,4 +1,4 @@
-"""What a configuration moved and did, counted by phase."""
+"""Counters of a configuration's accesses and events, by phase."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from sysmodel.lib.phases import PHASES
 __all__ = ["COUNTED", "new_counters"]
 
 COUNTED = ("reads", "writes", "link_bytes", "updates", "dma_reads", "cu_stores", "cu_additions")
-"""What every GPU of the cycle loop counts, under the same names."""
+"""Counters that every GPU of the cycle loop has, under the same names."""
 
 _OF_HARDWARE = "tiles", "flip_flop_clocks"
 _COUNTERS = np.dtype(
@@ -16,7 +16,7 @@ _COUNTERS = np.dtype(
 
 
 def new_counters() -> np.ndarray:
-    """Zeros: a record for each phase.
+    """Make counters of zero: a record for each phase.
 
     ``reads`` and ``writes`` are accesses to the memory, ``updates`` and ``dma_reads`` some of them;
     ``link_bytes`` are sent. The others are those of :class:`~sysmodel.energy.counts.Activity`.

@@ -1,5 +1,5 @@
-"""Launches with real values: what each context computes goes through the hardware and comes out to
-be compared."""
+"""Launches with real values: the product of each context goes through the hardware, and the result
+is compared with the expected one."""
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -24,27 +24,26 @@ DTYPES = {
     "fp16": (np.dtype(np.float16), 0x7E00),
     "bf16": (np.dtype(ml_dtypes.bfloat16), 0x7FC0),
 }
-"""NumPy's type of a format, and the only NaN that the reduce unit gives in it."""
+"""NumPy type of each format, and the only NaN that the reduce unit returns in it."""
 
 SHOWN = 5
-"""Mismatches that are told one by one."""
+"""Number of mismatches that are reported one by one."""
 
-_SETTLING_CYCLES = 16  # in which an error that comes late shows
+_SETTLING_CYCLES = 16  # after the end, for late errors
 
 
 @dataclass(frozen=True)
 class Work:
-    """What a context computes.
+    """Work of a context.
 
     Parameters
     ----------
-    kernel : Kernel
     dtype : str
-        ``fp16`` or ``bf16``.
+        Format: ``fp16`` or ``bf16``.
     products : array
         Each GPU's product: (gpus, m, n).
     corner : (int, int)
-        Row and column of a larger output from which on this is a part of it.
+        Row and column at which the output begins within a larger one.
     """
 
     kernel: Kernel
@@ -54,13 +53,12 @@ class Work:
 
 
 class DataLaunch:
-    """A launch of each context, all at the same time, on a ring of GPUs; a context manager.
+    """Launch of each context, all at the same time, on a ring of GPUs; a context manager.
 
     Parameters
     ----------
-    system : System
     works : sequence of Work
-        Of the contexts in turn, with buffers one after the other.
+        Work of each context, with buffers one after the other.
     engine, channels, link_stall, seed, progress
         See :class:`Machine`.
 
@@ -125,10 +123,10 @@ class DataLaunch:
             work.kernel,
             self.machine.system,
             gpu,
-            context=gemm_space(context),
+            address_space=gemm_space(context),
             op="sum",
             dtype=work.dtype,
-            number=context,
+            context=context,
             contexts=len(self.works),
         )
 
@@ -146,7 +144,7 @@ class DataLaunch:
         self.machine.idle(_SETTLING_CYCLES)
 
     def compare(self, context: int) -> tuple[int, tuple[Mismatch, ...]]:
-        """How many bit patterns differ in the chunk that each GPU owns, and the first of them."""
+        """Count the bit patterns that differ in each GPU's own chunk, and list the first."""
         work = self.works[context]
         dtype, nan = DTYPES[work.dtype]
         expected = reference(work.products, nan)
@@ -173,7 +171,7 @@ class DataLaunch:
 
 
 def reference(products: np.ndarray, nan: int) -> np.ndarray:
-    """The ring's sum as each GPU in turn would have it for its own chunk: (gpus, m, n).
+    """Expected sum of the ring for each GPU's own chunk: (gpus, m, n).
 
     Chunk *x* starts at GPU *x − 1* and goes down the ring to GPU *x*; every step rounds. NaN is the
     reduce unit's.
@@ -191,7 +189,7 @@ def reference(products: np.ndarray, nan: int) -> np.ndarray:
 
 
 def _words(kernel: Kernel, matrix: np.ndarray) -> np.ndarray:
-    """A matrix in the layout of the output buffer: (atoms, 4) words. Padding is zero."""
+    """Words of a matrix in the layout of the output buffer: (atoms, 4). Padding is zero."""
     rows = matrix.T if kernel.column_major else matrix
     padded = np.zeros((rows.shape[0], kernel.stride * ELEMENTS), matrix.dtype)
     padded[:, : rows.shape[1]] = rows
@@ -199,7 +197,7 @@ def _words(kernel: Kernel, matrix: np.ndarray) -> np.ndarray:
 
 
 def _matrix(kernel: Kernel, words: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    """The inverse of :func:`_words`."""
+    """Matrix of words; the inverse of :func:`_words`."""
     rows = np.ascontiguousarray(words).view(dtype).reshape(kernel.outer_total, -1)
     along = kernel.m if kernel.column_major else kernel.n
     matrix = rows[:, :along]
@@ -207,7 +205,7 @@ def _matrix(kernel: Kernel, words: np.ndarray, dtype: np.dtype) -> np.ndarray:
 
 
 def _chunk_of_element(kernel: Kernel) -> np.ndarray:
-    """Which chunk each element of the output belongs to: (m, n)."""
+    """Chunk of each element of the output: (m, n)."""
     row, column = kernel.tiles
     chunk = np.empty((kernel.grid_m, kernel.grid_n), np.int64)
     chunk[row, column] = np.repeat(np.arange(kernel.gpus), np.diff(kernel.chunk_start))

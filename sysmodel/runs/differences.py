@@ -1,4 +1,5 @@
-"""Two results of ``t3 run`` side by side: what was asked differently, and what came out so."""
+"""Differences of two results of ``t3 run``: in their workloads, systems and options, and in their
+measured values."""
 
 import json
 from collections.abc import Mapping
@@ -9,19 +10,26 @@ from typing import Any
 from sysmodel.lib.dotted import dotted
 from sysmodel.lib.errors import InputError
 
+from .columns import BY_KEY, Column
+
 __all__ = ["Change", "Difference", "asked_differently", "changes", "read_result"]
 
 _RESULT = "result.json"
 _LARGEST_FILE = 1 << 26
-_TIMES = ("total_ns", "gemm_ns", "rs_ns", "ag_ns", "exposed_communication_ns")
-_MEASURED = (*_TIMES, "speedup", "gemm_contention", "gemm_waiting", "energy_total_j", "t3_power_w")
+_MEASURED = tuple(
+    BY_KEY[key]
+    for key in (
+        *("total_ns", "gemm_ns", "rs_ns", "ag_ns", "exposed_communication_ns", "speedup"),
+        *("gemm_contention", "gemm_waiting", "energy_total_j", "t3_power_w"),
+    )
+)
 _OPTIONS = ("engine", "channels", "gpus", "launches", "extrapolated", "seed", "version")
 _WORDS = ("name", "description", "source")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Difference:
-    """A value of the workload, the system or the options that is another one in the second."""
+    """Value of the workload, the system or the options that differs in the second result."""
 
     key: str
     first: Any
@@ -30,26 +38,26 @@ class Difference:
 
 @dataclass(frozen=True, kw_only=True)
 class Change:
-    """A measured value of a configuration that both have; ``share`` is of the first."""
+    """Measured value of a configuration that both results have."""
 
     configuration: str
-    key: str
+    column: Column
     first: float
     second: float
 
     @property
     def share(self) -> float | None:
-        """None if the first is 0."""
+        """Change as a share of the first value; None if that is 0."""
         return self.second / self.first - 1 if self.first else None
 
 
 def read_result(path: Path) -> dict[str, Any]:
-    """A ``result.json``, or that of the folder of a run.
+    """Read a ``result.json``, or that of a run's folder.
 
     Raises
     ------
     InputError
-        It cannot be read, or is none.
+        The file cannot be read, or is no result.
     """
     file = path / _RESULT if path.is_dir() else path
     try:
@@ -67,7 +75,7 @@ def read_result(path: Path) -> dict[str, Any]:
 
 
 def asked_differently(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[Difference]:
-    """Where workloads, systems and options differ; names and descriptions aside."""
+    """List the differences of workloads, systems and options, without names and descriptions."""
     values = [dict(dotted(_asked(one))) for one in (first, second)]
     return [
         Difference(key=key, first=values[0].get(key), second=values[1].get(key))
@@ -77,14 +85,18 @@ def asked_differently(first: Mapping[str, Any], second: Mapping[str, Any]) -> li
 
 
 def changes(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[Change]:
-    """What was measured, of each configuration that both have."""
+    """Measured values of each configuration that both results have."""
     found = []
     for name, one in first["configurations"].items():
         other = second["configurations"].get(name)
-        for key in _MEASURED if isinstance(one, dict) and isinstance(other, dict) else ():
-            pair = one.get(key), other.get(key)
-            if all(isinstance(value, (int, float)) for value in pair):
-                found.append(Change(configuration=name, key=key, first=pair[0], second=pair[1]))
+        for column in _MEASURED if isinstance(one, dict) and isinstance(other, dict) else ():
+            first_value, second_value = one.get(column.key), other.get(column.key)
+            if all(isinstance(value, (int, float)) for value in (first_value, second_value)):
+                found.append(
+                    Change(
+                        configuration=name, column=column, first=first_value, second=second_value
+                    )
+                )
     return found
 
 

@@ -1,7 +1,10 @@
-"""What is simulated of a run: the whole GEMM, the launches in which T3 tracks it, and of what is
-too large to simulate smaller sizes, from which its times and bytes are extrapolated linearly."""
+"""Plan of a run: the GEMMs to simulate, in one launch and in the launches that T3 tracks.
+
+A GEMM that is too large to simulate is extrapolated from smaller ones.
+"""
 
 from collections import Counter
+from collections.abc import Mapping
 
 from sysmodel.config.system import System
 from sysmodel.config.workload import LARGEST_TP, Workload
@@ -16,98 +19,113 @@ from sysmodel.machine.sampling import (
 )
 from sysmodel.machine.tiling import kernel_of, launches
 
-from .configurations.registry import CONFIGURATIONS
-from .result import RunOptions, SimulatedGemm
-from .sizes import Estimate, Sizes
+from .configurations.registry import CONFIGURATIONS, evaluation_order
+from .extrapolation import ExtrapolatedKernel, SizeChoice
+from .options import RunOptions
+from .result import SimulatedGemm
 
-__all__ = ["Parts", "Plan", "kernels_of"]
+__all__ = ["LaunchCounts", "Plan", "kernels_of"]
 
-# Of a configuration, as Sizes counts it. The golden engine does eight million a second or more,
-# and a run simulates some eight GEMMs.
+# Work of a configuration, as SizeChoice counts it. The golden engine does eight million a second or
+# more, and a run simulates some eight GEMMs.
 _MOST_WORK = 64_000_000
 
 
-Parts = dict[Estimate, int]
-"""GEMMs, and how often each runs."""
+LaunchCounts = dict[ExtrapolatedKernel, int]
+"""Number of launches of each GEMM."""
 
 
 class Plan:
-    """What a run simulates, checked.
+    """GEMMs that a run simulates, checked against the system and the options.
 
     Attributes
     ----------
     channels : int
-        Simulated ones of a GPU.
+        Simulated memory channels of a GPU.
     whole : dict
         The GEMM in one launch.
     launches : dict
-        Those in which T3 tracks it; empty if it does not.
+        Launches in which T3 tracks the GEMM; empty if no configuration tracks it.
 
     Raises
     ------
     InputError
-        The hardware cannot track the GEMM, or what would be simulated does not stand for all.
+        The workload does not fit the system or the options, the hardware cannot track the GEMM, or
+        the simulated channels and GPUs do not stand for all.
     """
 
     def __init__(self, workload: Workload, system: System, options: RunOptions):
-        self._system, self._options = system, options
-        size = workload.m, workload.n, workload.k, workload.tp
+        self.workload, self.system, self.options = workload, system, options
+        try:
+            self._choose()
+            self._check()
+        except ValueError as error:
+            raise self.input_error(error) from error
+
+    def _choose(self) -> None:
+        """Choose channels and kernels: the fewest channels that stand for all."""
+        system, options = self.system, self.options
+        size = self.workload.m, self.workload.n, self.workload.k, self.workload.tp
         kernel = kernel_of(system, *size)
-        tracked = launches(system, *size) if _is_tracked(options) else ()
-        asked = options.channels_of(system)
-        for self.channels in samples(system) if asked == "auto" else (asked,):
-            self.whole = self._parts({kernel: 1})
-            self.launches = self._parts(Counter(tracked))
+        evaluated = (CONFIGURATIONS[name] for name in evaluation_order(options.configurations))
+        tracked = launches(system, *size) if any(one.tracked for one in evaluated) else ()
+        given = options.channels_of(system)
+        for self.channels in samples(system) if given == "auto" else (given,):
+            self.whole = self._extrapolated({kernel: 1})
+            self.launches = self._extrapolated(Counter(tracked))
             if all(stands_for_all(system, one, self.channels) for one in self.kernels):
                 break
         options.buildable(self.channels)
-        self._check(workload)
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:
-        """All that is simulated, each once, first the one of which the most is to be seen."""
+        """Kernels to simulate, each once; the first one shows most."""
         return kernels_of(self.launches | self.whole)
 
     @property
     def is_extrapolated(self) -> bool:
-        """Whether something is too large to be simulated itself."""
+        """Flag of a plan in which some GEMM is too large to be simulated itself."""
         return any(one.smaller for one in (*self.whole, *self.launches))
 
     @property
     def simulated(self) -> dict[str, tuple[SimulatedGemm, ...]]:
-        """Sizes simulated for a GEMM in one launch, and for those of T3."""
+        """Sizes simulated for the GEMM in one launch, and for the launches of T3."""
         named = {"whole": self.whole, "launches": self.launches}
         return {
-            name: tuple(SimulatedGemm(m=one.m, n=one.n, k=one.k) for one in kernels_of(parts))
-            for name, parts in named.items()
-            if parts
+            name: tuple(SimulatedGemm(m=one.m, n=one.n, k=one.k) for one in kernels_of(counts))
+            for name, counts in named.items()
+            if counts
         }
 
-    def _parts(self, kernels: dict[Kernel, int]) -> Parts:
-        """What is simulated of kernels, of which each runs so many times."""
-        sizes = Sizes(
-            system=self._system,
-            channels=self.channels,
-            mirror=self._options.gpus == "mirror",
-        )
-        most = _MOST_WORK / max(1, len(kernels))
-        return {sizes.of(kernel, most): count for kernel, count in kernels.items()}
+    def input_error(self, error: ValueError) -> InputError:
+        """Error of this plan's workload and system, for one that the model reports."""
+        if isinstance(error, InputError):
+            return error
+        return InputError(f"{self.workload.title} on {self.system.name}", str(error))
 
-    def _check(self, workload: Workload) -> None:
-        """Whether the simulated channels and GPUs stand for all."""
-        system, problems = self._system, {}
+    def _extrapolated(self, launch_counts: Mapping[Kernel, int]) -> LaunchCounts:
+        choice = SizeChoice(
+            system=self.system,
+            channels=self.channels,
+            mirror=self.options.gpus == "mirror",
+        )
+        most = _MOST_WORK / max(1, len(launch_counts))
+        return {choice.of(kernel, most): count for kernel, count in launch_counts.items()}
+
+    def _check(self) -> None:
+        """Check that the simulated channels and GPUs stand for all."""
+        workload, system, problems = self.workload, self.system, {}
         for kernel in self.kernels:
-            channels = self.channels
-            atoms = output_atoms(system, kernel, channels)
+            atoms = output_atoms(system, kernel, self.channels)
             try:
-                require_output_atoms(kernel, atoms, channels, system.dram.channels)
+                require_output_atoms(kernel, atoms, self.channels, system.dram.channels)
             except ValueError as error:
                 problems["channels"] = str(error)
             try:
-                if self._options.gpus == "mirror":
-                    symmetry(kernel, atoms, channels)
+                if self.options.gpus == "mirror":
+                    symmetry(kernel, atoms, self.channels)
             except ValueError as error:
-                problems["tp"] = f"{error}{_others(workload, system)}"
+                problems["tp"] = f"{error}{_other_degrees(workload, system)}"
         if problems:
             raise InputError(
                 f"{workload.title} on {system.name}: {', '.join(problems)}",
@@ -115,31 +133,23 @@ class Plan:
             )
 
 
-def kernels_of(parts: Parts) -> tuple[Kernel, ...]:
-    """What is simulated for them, each once."""
-    return tuple({kernel: None for one in parts for kernel in one.simulated})
+def kernels_of(counts: LaunchCounts) -> tuple[Kernel, ...]:
+    """Kernels to simulate for some launches, each once."""
+    return tuple({kernel: None for one in counts for kernel in one.simulated})
 
 
-def _is_tracked(options: RunOptions) -> bool:
-    """Whether T3 tracks the GEMM in a configuration, or in what one is made of."""
-    chosen = [CONFIGURATIONS[name] for name in options.configurations]
-    return any(
-        one.tracked or any(CONFIGURATIONS[other].tracked for other in one.of) for one in chosen
-    )
-
-
-def _others(workload: Workload, system: System) -> str:
-    """Degrees of tensor parallelism whose chunks are alike."""
+def _other_degrees(workload: Workload, system: System) -> str:
+    """Words for the degrees of tensor parallelism with uniform chunks."""
     products = workload.k * workload.tp
-    alike = [
+    uniform = [
         tp
         for tp in range(2, LARGEST_TP + 1)
-        if products % tp == 0 and _alike(system, workload.m, workload.n, products // tp, tp)
+        if products % tp == 0 and _is_uniform(system, workload.m, workload.n, products // tp, tp)
     ]
-    return f", or --tp {', '.join(map(str, alike))}" if alike else ""
+    return f", or --tp {', '.join(map(str, uniform))}" if uniform else ""
 
 
-def _alike(system: System, m: int, n: int, k: int, gpus: int) -> bool:
+def _is_uniform(system: System, m: int, n: int, k: int, gpus: int) -> bool:
     try:
         return all(one.uniform for one in set(launches(system, m, n, k, gpus)))
     except ValueError:

@@ -1,16 +1,15 @@
-"""What a run is asked for and what it gives."""
+"""Results of a run."""
 
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
 
 from sysmodel.config.notices import notices
 from sysmodel.config.workload import Workload
 from sysmodel.energy.counts import Activity, DramBytes, Energy, LinkBytes
-from sysmodel.lib.errors import InputError
 
 from .comparison import slower, spreads
-from .configurations import registry
+from .options import RunOptions
 from .slots import SlotTimes
 
 if TYPE_CHECKING:
@@ -18,197 +17,51 @@ if TYPE_CHECKING:
 
     from .timeline import Timeline
 
-__all__ = [
-    "CONFIGURATIONS",
-    "DEFAULT_CONFIGURATIONS",
-    "ENGINES",
-    "GPUS",
-    "ConfigurationResult",
-    "EngineName",
-    "RunOptions",
-    "RunResult",
-    "SimulatedGemm",
-    "SimulatedGpus",
-]
-
-EngineName = Literal["rtl", "golden"]
-SimulatedGpus = Literal["mirror", "all"]
-ENGINES: tuple[EngineName, ...] = get_args(EngineName)
-GPUS: tuple[SimulatedGpus, ...] = get_args(SimulatedGpus)
-CONFIGURATIONS = tuple(name for name, one in registry.CONFIGURATIONS.items() if one.listed)
-DEFAULT_CONFIGURATIONS = tuple(name for name, one in registry.CONFIGURATIONS.items() if one.default)
-# Amaranth numbers 65,535 bits of a module's inputs, and a channel of the whole has 280.
-_MOST_RTL_CHANNELS = 128
-_LARGEST_WAVES = 1_000_000
-_LARGEST_SEED = (1 << 32) - 1
-_MOST_REPETITIONS = 1000
-
-
-@dataclass(frozen=True, kw_only=True)
-class RunOptions:
-    """How a workload is simulated.
-
-    Parameters
-    ----------
-    engine : str
-        ``rtl``, the compiled hardware, or ``golden``, the model in Numba.
-    channels : int, "auto" or "all"
-        Memory channels that are simulated; with a uniform interleave a few stand for all. ``auto``
-        takes the fewest that do.
-    gpus : str
-        ``mirror``: one GPU, whose egress feeds its own ingress, stands for all; or ``all``.
-    configurations : tuple of str
-        Some of ``CONFIGURATIONS``, each once.
-    waves : tuple of int or None
-        First and last memory cycle of a waveform; the RTL engine only.
-    waves_file : Path or None
-        Where the waveform goes.
-    seed : int
-        Of everything random.
-    repeat : int
-        Repetitions: the machine as it is, then with what a real machine varies.
-
-    Raises
-    ------
-    InputError
-        A value that is not allowed.
-    """
-
-    engine: EngineName = "rtl"
-    channels: int | Literal["auto", "all"] = "auto"
-    gpus: SimulatedGpus = "mirror"
-    configurations: tuple[str, ...] = DEFAULT_CONFIGURATIONS
-    waves: tuple[int, int] | None = None
-    waves_file: Path | None = None
-    seed: int = 0
-    repeat: int = 1
-
-    def __post_init__(self) -> None:
-        _one_of("engine", self.engine, ENGINES)
-        _one_of("gpus", self.gpus, GPUS)
-        if self.channels not in ("auto", "all") and (
-            not isinstance(self.channels, int) or self.channels < 1
-        ):
-            raise InputError(
-                "channels", f"{self.channels!r} is not allowed; allowed: 1 or more, auto, or all"
-            )
-        if not self.configurations:
-            raise InputError(
-                "configurations", f"none given; allowed: some of {', '.join(CONFIGURATIONS)}"
-            )
-        for name in self.configurations:
-            _one_of("configurations", name, CONFIGURATIONS)
-        if len(set(self.configurations)) < len(self.configurations):
-            raise InputError("configurations", "each may be named once")
-        if not 0 <= self.seed <= _LARGEST_SEED:
-            raise InputError(
-                "seed", f"{self.seed} is not allowed; allowed: an integer from 0 to {_LARGEST_SEED}"
-            )
-        if not 1 <= self.repeat <= _MOST_REPETITIONS:
-            raise InputError(
-                "repeat",
-                f"{self.repeat} is not allowed; allowed: an integer from 1 to {_MOST_REPETITIONS}",
-            )
-        if self.waves is not None:
-            first, last = self.waves
-            if not 0 <= first < last <= first + _LARGEST_WAVES:
-                raise InputError(
-                    "waves",
-                    f"{first}:{last} is not allowed; allowed: A:B with 0 <= A < B, "
-                    f"at most {_LARGEST_WAVES} cycles",
-                )
-            if self.engine != "rtl":
-                raise InputError("waves", "a waveform needs --engine rtl")
-
-    def channels_of(self, system: "System") -> int | Literal["auto"]:
-        """Channels of a system to simulate, if it was said how many.
-
-        Raises
-        ------
-        InputError
-            The system has fewer, they are a part of channels that share their command buses, or the
-            engine has no hardware for so many.
-        """
-        most, together = system.dram.channels, system.dram.pseudo_channels
-        if self.channels == "auto":
-            return "auto"
-        if self.channels == "all":
-            return self.buildable(most)
-        if self.channels > most or self.channels % together:
-            multiple = (
-                f"{together} to {most} in steps of {together}" if together > 1 else f"1 to {most}"
-            )
-            raise InputError(
-                "channels",
-                f"{self.channels} is not allowed; allowed: {multiple} (dram.channels of "
-                f"{system.name}), auto, or all",
-            )
-        return self.buildable(self.channels)
-
-    def buildable(self, channels: int) -> int:
-        """So many channels, if the engine can have them.
-
-        Raises
-        ------
-        InputError
-            The RTL engine's hardware would have more of them than can be built.
-        """
-        if self.engine == "rtl" and channels > _MOST_RTL_CHANNELS:
-            raise InputError(
-                "channels",
-                f"{channels} are not allowed with the RTL engine; allowed: up to "
-                f"{_MOST_RTL_CHANNELS}, or the golden engine, which has the same cycles",
-            )
-        return channels
-
-
-def _one_of(field_name: str, value: str, allowed: tuple[str, ...]) -> None:
-    if value not in allowed:
-        raise InputError(field_name, f"{value!r} is not allowed; allowed: {', '.join(allowed)}")
+__all__ = ["ConfigurationResult", "RunResult", "SimulatedGemm"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class ConfigurationResult:
-    """One configuration's times, bytes and energy.
+    """Times, bytes and energy of one configuration.
 
     Attributes
     ----------
     gemm_ns, rs_ns, ag_ns : float
-        Each from its own first to its own last event; they may overlap.
+        Time of each phase, from its own first to its own last event; phases may overlap.
     gemm_throttled_ns : float
         Part of ``gemm_ns`` in which T3's flow control kept workgroup slots empty, averaged over the
-        slots. The others of a CU run the faster for it, so it is not what the GEMM loses.
+        slots. The other slots of a CU then run faster, so the GEMM loses less than this.
     gemm_slots : SlotTimes
-        What a workgroup slot does or waits for while the GEMM lasts, averaged over the slots.
+        Times of a workgroup slot by state while the GEMM lasts, averaged over the slots.
     tracker_stall_ns : float
         Time in which the tracker kept a memory channel from issuing, averaged over the channels.
     total_ns : float
-        From the GEMM's start to the all-gather's end.
+        Time from the GEMM's start to the all-gather's end.
     speedup : float or None
-        Over ``sequential``; None if that was not run.
+        Total time of ``sequential`` over this one; None if the former is not known.
     overlapped_communication_ns, exposed_communication_ns : float
-        Communication (RS and AG) that the GEMM hides, and that comes on top of it.
+        Communication (RS and AG) that the GEMM hides, and that adds to its time.
     gemm_slowdown : float
-        GEMM time over that of the GEMM alone: waiting times contention.
+        GEMM time over that of the GEMM alone: the product of waiting and contention.
     gemm_waiting : float
         Time of the GEMM alone whose dispatcher waits as long before each workgroup as flow control
         makes it wait here, over that of the GEMM alone.
     gemm_contention : float
         GEMM time over that of the GEMM alone with these waits.
     dram_bytes : DramBytes
-        Of one whole GPU.
+        Memory traffic of one whole GPU.
     link_bytes : LinkBytes
-        That one whole GPU sends.
+        Bytes that one whole GPU sends.
     activity : Activity
         Other events of one whole GPU.
     energy_j : Energy
-        Of one whole GPU; see ``docs/energy.md`` for what is not counted.
+        Energy of one whole GPU; ``docs/energy.md`` lists the parts that are left out.
     energy_total_j : float
         Sum of its parts.
     energy_reduction : float or None
-        Share of the energy of ``sequential`` that is saved; None if that was not run.
+        Saved share of the energy of ``sequential``; None if the latter is not known.
     t3_power_w : float
-        Of the T3 hardware, averaged over ``total_ns``: its part of ``energy_j``.
+        Power of the T3 hardware: its part of ``energy_j`` over ``total_ns``.
     """
 
     gemm_ns: float
@@ -252,7 +105,7 @@ class ConfigurationResult:
         energy_j: Energy,
         sequential_j: float | None,
     ) -> "ConfigurationResult":
-        """Derive what follows from what was measured.
+        """Derive the other quantities from the measured ones.
 
         ``withheld_gemm_ns`` is the time of the GEMM alone with the waits for flow control; None if
         there were none.
@@ -305,7 +158,7 @@ class ConfigurationResult:
 
 @dataclass(frozen=True, kw_only=True)
 class SimulatedGemm:
-    """Size of a GEMM that was simulated."""
+    """Size of a simulated GEMM."""
 
     m: int
     n: int
@@ -314,32 +167,32 @@ class SimulatedGemm:
 
 @dataclass(frozen=True, kw_only=True)
 class RunResult:
-    """A finished run.
+    """Result of a run.
 
     Attributes
     ----------
     channels : int
-        Memory channels simulated.
+        Simulated memory channels.
     launches : int
-        In which T3 tracks the GEMM, each with a reduce-scatter and an all-gather of its own: more
-        than one where a chunk of the output exceeds the tracker's window.
+        Launches in which T3 tracks the GEMM, each with its own reduce-scatter and all-gather: more
+        than one if a chunk of the output exceeds the tracker's window.
     simulated : dict
-        The GEMMs simulated for configurations with one launch, ``whole``, and for those with T3's,
-        ``launches``; of equal ones, one.
+        GEMMs simulated for configurations with one launch (``whole``) and for those with T3's
+        launches (``launches``), each once.
     extrapolated : bool
-        Smaller ones stand for some that are too large, whose times and bytes follow from theirs.
+        Times and bytes of a GEMM that is too large to simulate follow from smaller ones.
     configurations : dict
-        Results of the machine as it is.
+        Results of the first repetition, by name.
     varied : tuple of dict
-        Those of each further repetition.
+        Results of each further repetition, by configuration.
     cycles : int
-        Memory cycles simulated, all configurations and repetitions together.
+        Memory cycles simulated in all configurations and repetitions together.
     wall_s : float
         Time that the simulation took, without building the engine.
     gemm_efficiency : float
-        Of the GEMM alone, as a share of the GPU's peak.
+        Rate of the GEMM alone, as a share of the GPU's peak.
     timelines : dict
-        For some or all configurations.
+        Timelines of the simulated configurations, by name.
     """
 
     workload: Workload
@@ -363,7 +216,7 @@ class RunResult:
 
     @property
     def simulated_share(self) -> float:
-        """Share of the products that was simulated, at least in either way to launch them."""
+        """Smallest share of the products that was simulated, in one launch or in T3's."""
         work = self.workload.m * self.workload.n * self.workload.k
         parts = self.simulated.values()
         return min(1.0, *(sum(one.m * one.n * one.k for one in of) / work for of in parts))
@@ -374,10 +227,7 @@ class RunResult:
 
     def as_dict(self) -> dict[str, Any]:
         """Content of ``result.json``, keys in a fixed order."""
-        # They take their time, for which the help of a command shall not wait.
-        from importlib.metadata import version
-
-        from .bounds import bounds
+        from .bounds import bounds  # which reads results
 
         work = asdict(self.workload)
         return {

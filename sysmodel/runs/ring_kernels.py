@@ -7,7 +7,7 @@ from sysmodel.machine.offers import CONTEXT_COLLECTIVE, CONTEXT_NONE
 from sysmodel.machine.program import collective_writes, staging_offset
 from sysmodel.machine.until import UNTIL_COLLECTIVE, UNTIL_PROGRAMMED, UNTIL_QUIET
 
-from .phases import RunContext, Simulation
+from .simulation import RunContext, Simulation
 
 __all__ = ["LAST_ADDITION", "all_gather", "reduce_scatter"]
 
@@ -61,7 +61,7 @@ def all_gather(context: RunContext, simulation: Simulation, *, alone: bool = Tru
 
 
 def _map(context: RunContext, simulation: Simulation, phase: int, offset: int) -> None:
-    """Map the output so that stores to it leave for the neighbour, ``offset`` atoms on."""
+    """Map the output so that stores to it leave for the neighbour, ``offset`` atoms further on."""
     simulation.machine.await_cleared()
     writes = collective_writes(context.kernel, CONTEXT_COLLECTIVE, offset=offset)
     simulation.program([writes] * simulation.machine.gpus, UNTIL_PROGRAMMED)

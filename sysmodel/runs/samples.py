@@ -13,16 +13,21 @@ from .timeline import Flow, Span, Timeline
 if TYPE_CHECKING:
     from sysmodel.machine.machine import Machine
 
-__all__ = ["WIRE_SERIES", "timeline_of"]
+__all__ = ["WIRE_SERIES", "dram_series", "timeline_of"]
 
 WIRE_SERIES = "link's time: {} (share)"
-"""Name of the series of a state of :data:`sysmodel.machine.wire.WIRE_STATES`."""
+"""Name of the series for a state of :data:`sysmodel.machine.wire.WIRE_STATES`."""
+
+
+def dram_series(category: str) -> str:
+    """Name of the series of a category of :class:`~sysmodel.energy.counts.DramBytes`."""
+    return f"DRAM {category.replace('_', ' ')} (bytes/ns)"
 
 
 def timeline_of(
     machine: "Machine", spans: list[Span], zero: int, flows: Sequence[Flow] = ()
 ) -> Timeline:
-    """Rates of GPU 0 between the samples, from cycle ``zero`` on, and what lasted."""
+    """Make a timeline of the rates of GPU 0 between the samples, from cycle ``zero`` on."""
     state = machine.state
     fixed = state.fixed[0]
     count, interval = int(fixed["sample_count"]), int(fixed["sample_interval"])
@@ -31,11 +36,11 @@ def timeline_of(
     ns = interval * machine.system.cycle_ns
     change = {name: np.diff(rows[name]) for name in SAMPLES}
     atom = machine.system.dram.atom_bytes * machine.whole / ns
-    series = {f"DRAM {name.replace('_', ' ')} (bytes/ns)": change[name] * atom for name in ACCESSES}
+    series = {dram_series(name): change[name] * atom for name in ACCESSES}
     series["link (bytes/ns)"] = change["link"] * machine.whole / ns
     series["tiles complete (per us)"] = change["tiles"] / ns * 1e3
     series["DRAM queue, channel 0 (entries)"] = change["occupancy"] / interval
-    # What is left of a cycle that is not used may be a rounding error below nothing.
+    # A rounding error may leave less than nothing for a state.
     each = np.diff(rows["wire_cycles"], axis=0).clip(0) / interval
     series |= {WIRE_SERIES.format(what): each[:, i] for i, what in enumerate(WIRE_STATES)}
     series["workgroups finished (per us)"] = change["finished"] / ns * 1e3

@@ -1,7 +1,6 @@
-"""A run: some of the configurations on one workload."""
+"""Simulation of a plan: its configurations on its GEMMs, once or repeated."""
 
 from sysmodel.config.system import System
-from sysmodel.config.workload import Workload
 from sysmodel.energy.constants import known_constants
 from sysmodel.energy.counts import Activity, DramBytes, Energy, LinkBytes
 from sysmodel.energy.model import energy_of
@@ -13,102 +12,109 @@ from sysmodel.gpu.slots import (
     STARTS,
     STORES_OUTPUT,
 )
-from sysmodel.lib.errors import InputError
 from sysmodel.lib.phases import AG, GEMM, RS
+from sysmodel.lib.progress import Report, no_progress
 
-from .phases import PhaseResult, Report, RunContext
+from .configurations.registry import BASE
+from .phases import PhaseResult
 from .plan import Plan
-from .result import ConfigurationResult, RunOptions, RunResult
+from .repetition import repetition_results
+from .result import ConfigurationResult, RunResult
+from .simulation import RunContext
 from .slots import SlotTimes
-from .whole import Whole
 
-__all__ = ["run"]
+__all__ = ["simulate"]
 
 
 # Counters whose phases make no difference to the energy.
 _SUMS = (
-    "activates",
-    "dma_reads",
-    "cu_loads",
-    "cu_stores",
-    "cu_additions",
-    "tiles",
-    "flip_flop_clocks",
+    *("activates", "dma_reads", "cu_loads", "cu_stores", "cu_additions"),
+    *("tiles", "flip_flop_clocks"),
 )
+_PHASES = {"gemm": GEMM, "rs": RS, "ag": AG}
+_SLOT_FIELDS = {
+    "launch_ns": STARTS,
+    "l2_ns": AWAITS_L2,
+    "memory_ns": AWAITS_MEMORY,
+    "lds_ns": FILLS_LDS,
+    "pipes_ns": ON_PIPE,
+    "stores_ns": STORES_OUTPUT,
+}
 
 
-def run(workload: Workload, system: System, options: RunOptions, progress: Report) -> RunResult:
-    """Simulate a workload in the configurations that the options name, once or several times.
+def simulate(plan: Plan, report: Report = no_progress) -> RunResult:
+    """Simulate all repetitions of a plan.
+
+    Parameters
+    ----------
+    report : callable
+        Receives the progress.
 
     Raises
     ------
     InputError
-        If the workload does not fit the system or the options.
+        The workload does not fit the system or a configuration.
     SimulationError
-        If the hardware reports an error, or nothing moves any more.
+        The hardware reports an error, bytes are lost, or the simulation makes no progress.
     """
+    first: dict[str, PhaseResult] = {}
+    configurations: list[dict[str, ConfigurationResult]] = []
+    cycles, wall_s = 0, 0.0
     try:
-        plan = Plan(workload, system, options)
-        first, *others = (
-            _Repetition(plan, system, options, progress, repetition)
-            for repetition in range(options.repeat)
-        )
-    except InputError:
-        raise
+        for number in range(plan.options.repeat):
+            results = _repetition(plan, report, number)
+            first = first or results
+            cycles += sum(one.simulated_cycles for one in results.values())
+            wall_s += sum(one.wall_s for one in results.values())
+            configurations.append(
+                {
+                    name: _configuration_result(results[name], results[BASE], plan.system)
+                    for name in plan.options.configurations
+                }
+            )
     except ValueError as error:
-        raise InputError(f"{workload.title} on {system.name}", str(error)) from error
+        raise plan.input_error(error) from error
+    gemm_ns = first[BASE].gemm_cycles * plan.system.cycle_ns
     return RunResult(
-        workload=workload,
-        system=system,
-        options=options,
+        workload=plan.workload,
+        system=plan.system,
+        options=plan.options,
         channels=plan.channels,
         launches=max(1, sum(plan.launches.values())),
         simulated=plan.simulated,
         extrapolated=plan.is_extrapolated,
-        configurations=first.measured,
-        varied=tuple(one.measured for one in others),
-        gemm_efficiency=workload.flops / (first.gemm_ns * system.peak_flops_per_ns),
-        cycles=sum(one.cycles for one in (first, *others)),
-        wall_s=sum(one.wall_s for one in (first, *others)),
-        timelines=first.timelines,
+        configurations=configurations[0],
+        varied=tuple(configurations[1:]),
+        gemm_efficiency=plan.workload.flops / (gemm_ns * plan.system.peak_flops_per_ns),
+        cycles=cycles,
+        wall_s=wall_s,
+        timelines={
+            name: timeline
+            for name in plan.options.configurations
+            if (timeline := first[name].timeline) is not None
+        },
     )
 
 
-class _Repetition:
-    """What is kept of a repetition: results, how long it took, and of the first its timelines."""
-
-    def __init__(
-        self, plan: Plan, system: System, options: RunOptions, report: Report, repetition: int
-    ):
-        results = Whole(
-            plan,
-            {
-                kernel: RunContext(
-                    system,
-                    kernel,
-                    options,
-                    report,
-                    channels=plan.channels,
-                    repetition=repetition,
-                    is_first=index == 0,
-                )
-                for index, kernel in enumerate(plan.kernels)
-            },
+def _repetition(plan: Plan, report: Report, number: int) -> dict[str, PhaseResult]:
+    contexts = {
+        kernel: RunContext(
+            plan.system,
+            kernel,
+            plan.options,
+            report,
+            channels=plan.channels,
+            repetition=number,
+            is_first=index == 0,
         )
-        base = results["sequential"]
-        phases = {name: results[name] for name in options.configurations}
-        self.measured = {name: _result(one, base, system) for name, one in phases.items()}
-        self.gemm_ns = base.gemm_cycles * system.cycle_ns
-        self.cycles = sum(one.simulated_cycles for one in results.values())
-        self.wall_s = sum(one.wall_s for one in results.values())
-        self.timelines = {
-            name: one.timeline
-            for name, one in phases.items()
-            if one.timeline is not None and repetition == 0
-        }
+        for index, kernel in enumerate(plan.kernels)
+    }
+    return repetition_results(plan, contexts)
 
 
-def _result(one: PhaseResult, base: PhaseResult, system: System) -> ConfigurationResult:
+def _configuration_result(
+    one: PhaseResult, base: PhaseResult, system: System
+) -> ConfigurationResult:
     ns = system.cycle_ns
     dram_bytes, link_bytes, activity = _counts(one, system)
     return ConfigurationResult.from_times(
@@ -133,31 +139,21 @@ def _result(one: PhaseResult, base: PhaseResult, system: System) -> Configuratio
 
 
 def _slot_times(one: PhaseResult, ns: float) -> SlotTimes:
-    times = one.slot_cycles * ns
-    return SlotTimes(
-        launch_ns=float(times[STARTS]),
-        l2_ns=float(times[AWAITS_L2]),
-        memory_ns=float(times[AWAITS_MEMORY]),
-        lds_ns=float(times[FILLS_LDS]),
-        pipes_ns=float(times[ON_PIPE]),
-        stores_ns=float(times[STORES_OUTPUT]),
-        empty_ns=max(0.0, one.gemm_cycles * ns - float(times.sum())),
-    )
+    times = {field: float(one.slot_cycles[state] * ns) for field, state in _SLOT_FIELDS.items()}
+    occupied_ns = float((one.slot_cycles * ns).sum())
+    return SlotTimes(**times, empty_ns=max(0.0, one.gemm_cycles * ns - occupied_ns))
 
 
 def _counts(one: PhaseResult, system: System) -> tuple[DramBytes, LinkBytes, Activity]:
     counts, atom_bytes = one.counts, system.dram.atom_bytes
-    read, written, sent = counts["reads"], counts["writes"], counts["link_bytes"]
-    updates = counts["updates"]
+    moved = {
+        f"{phase}_{way}": int(counts[f"{way}s"][number]) * atom_bytes
+        for phase, number in _PHASES.items()
+        for way in ("read", "write")
+    }
+    sent, updates = counts["link_bytes"], counts["updates"]
     return (
-        DramBytes(
-            gemm_read=int(read[GEMM]) * atom_bytes,
-            gemm_write=int(written[GEMM]) * atom_bytes,
-            rs_read=int(read[RS]) * atom_bytes,
-            rs_write=int(written[RS]) * atom_bytes,
-            ag_read=int(read[AG]) * atom_bytes,
-            ag_write=int(written[AG]) * atom_bytes,
-        ),
+        DramBytes(**moved),
         LinkBytes(rs=int(sent[RS]), ag=int(sent[AG])),
         Activity(
             gemm_updates=int(updates[GEMM]),

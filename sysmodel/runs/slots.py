@@ -1,4 +1,4 @@
-"""Where the time of the GEMM's workgroup slots goes."""
+"""Times of the GEMM's workgroup slots by state."""
 
 from dataclasses import asdict, dataclass
 
@@ -7,25 +7,25 @@ __all__ = ["SlotTimes"]
 
 @dataclass(frozen=True, kw_only=True)
 class SlotTimes:
-    """Mean time of a workgroup slot, by what its workgroup does or waits for; together they are
-    the GEMM's time.
+    """Mean time of a workgroup slot in each state of its workgroup; together they are the GEMM's
+    time.
 
     Attributes
     ----------
     launch_ns : float
-        It starts up.
+        Workgroup starts up.
     l2_ns, memory_ns : float
-        It waits for a step's data, of which the last came through the L2 and the compute unit's
-        port to it, or out of the memory.
+        Workgroup waits for the data of a step, the last of which come through the L2 and the
+        compute unit's port to it, or from the memory.
     lds_ns : float
-        It moves them into the LDS.
+        Workgroup moves the data into the LDS.
     pipes_ns : float
-        It computes, or waits for another workgroup of its compute unit that does.
+        Workgroup computes, or waits for another one of its compute unit that computes.
     stores_ns : float
-        It converts its results, and stores until all has left the compute unit.
+        Workgroup converts and stores its results, until all have left the compute unit.
     empty_ns : float
-        There is none: before the first, between two, after the last. The part of it for which T3's
-        flow control keeps it so is ``gemm_throttled_ns``.
+        Slot has no workgroup: before the first, between two, after the last. T3's flow control
+        keeps it empty for ``gemm_throttled_ns`` of that.
     """
 
     launch_ns: float = 0.0
@@ -38,7 +38,7 @@ class SlotTimes:
 
     @property
     def shares(self) -> dict[str, float]:
-        """Of the whole time, by name without the unit; none if there is no time."""
+        """Shares of the whole time, by state; empty if there is no time."""
         times = {name.removesuffix("_ns"): time for name, time in asdict(self).items()}
         whole = sum(times.values())
         return {name: time / whole for name, time in times.items()} if whole else {}

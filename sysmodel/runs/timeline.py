@@ -16,7 +16,7 @@ _INSIDE_NS = 0.01
 
 @dataclass(frozen=True)
 class Span:
-    """Something that lasts: a GEMM stage, the reduce-scatter, a DMA burst."""
+    """Interval with a name: a GEMM stage, the reduce-scatter, a DMA burst."""
 
     name: str
     track: str
@@ -32,7 +32,7 @@ class Span:
 
 @dataclass(frozen=True)
 class Flow:
-    """What follows from what: an arrow from the end of one span to the begin of another."""
+    """Arrow from the end of one span to the start of another that follows from it."""
 
     name: str
     cause: Span
@@ -41,16 +41,16 @@ class Flow:
 
 @dataclass(frozen=True)
 class Timeline:
-    """One configuration over time, in a bounded number of samples.
+    """Course of one configuration, in a bounded number of samples and spans.
 
     Parameters
     ----------
     bucket_ns : float
-        Length of the time that one sample stands for.
+        Time that one sample covers.
     series : dict
         Samples by name; the name ends in the unit, as ``"link (bytes/ns)"``.
     spans : list of Span
-        What lasts, in any order.
+        Spans in any order.
     flows : list of Flow
         Between spans of ``spans``.
     first_cycle : int
@@ -88,8 +88,8 @@ class Timeline:
 
 
 def trace(timelines: dict[str, Timeline], title: str) -> dict[str, Any]:
-    """A trace with a process for each configuration, a thread for each track of spans and a
-    counter for each series. Times are in microseconds, as the format demands."""
+    """Trace with a process for each configuration, a thread for each track of spans and a counter
+    for each series. Times are in microseconds, as the format demands."""
     events: list[dict[str, Any]] = []
     numbers = count(1)  # of flows
     for process, (name, timeline) in enumerate(timelines.items(), start=1):
@@ -122,8 +122,8 @@ def _named(kind: str, name: str, process: int, thread: int) -> dict[str, Any]:
 def _spans(
     timeline: Timeline, process: int, thread_of: dict[Span, int]
 ) -> Iterator[dict[str, Any]]:
-    """Spans in threads. Those of one thread must not overlap, so a track whose spans do gets as
-    many threads as needed. ``thread_of`` is told where each one is."""
+    """Spans in threads. Spans of one thread must not overlap, so a track with overlapping spans
+    gets as many threads as it needs. ``thread_of`` collects the thread of each span."""
     ends: dict[str, list[float]] = {}
     threads: dict[tuple[str, int], int] = {}
     for span in sorted(timeline.spans, key=lambda span: (span.start_ns, span.end_ns)):
@@ -150,8 +150,8 @@ def _spans(
 def _arrow(
     flow: Flow, number: int, process: int, threads: dict[Span, int]
 ) -> Iterator[dict[str, Any]]:
-    """Its two ends, each inside its span: of a span's end the format takes the one that begins
-    there."""
+    """Two ends of an arrow, each inside its span: at the very end of a span, the format would take
+    the next span."""
     shared = {"name": flow.name, "cat": "flow", "id": number, "pid": process}
     middle = (flow.cause.start_ns + flow.cause.end_ns) / 2
     start = max(middle, flow.cause.end_ns - _INSIDE_NS)

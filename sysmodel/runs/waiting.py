@@ -1,4 +1,4 @@
-"""How much of a GEMM's slow-down is waiting for flow control: the waits, and nothing else."""
+"""Share of flow control in the slow-down of a GEMM: the GEMM alone, with the same waits."""
 
 from dataclasses import replace
 
@@ -6,14 +6,15 @@ import numpy as np
 
 from sysmodel.machine.until import UNTIL_GEMM
 
-from .phases import PhaseResult, RunContext, Simulation
+from .phases import PhaseResult
+from .simulation import RunContext, Simulation
 
 __all__ = ["gemm_alone", "with_waits"]
 
 
 def gemm_alone(context: RunContext, name: str, withheld: np.ndarray | None = None) -> PhaseResult:
-    """Simulate the GEMM with nothing beside it, its dispatcher held up before each workgroup for
-    as many cycles as ``withheld`` says, by GPU and dispatch index."""
+    """Simulate the GEMM with nothing beside it. Its dispatcher waits before each workgroup for the
+    cycles of ``withheld``, by GPU and dispatch index."""
     with Simulation(context, name, cached_stores=True) as simulation:
         if withheld is not None:
             simulation.machine.state.hold[:] = withheld
@@ -26,8 +27,8 @@ def gemm_alone(context: RunContext, name: str, withheld: np.ndarray | None = Non
 
 
 def with_waits(context: RunContext, name: str, result: PhaseResult) -> PhaseResult:
-    """Add what the GEMM alone takes if its dispatcher waits as long before each workgroup as flow
-    control made it wait in a configuration's simulation, with free slots at hand."""
+    """Add the time of the GEMM alone with the same waits: its dispatcher waits as long before each
+    workgroup as flow control made it wait, despite a free slot, in a configuration's simulation."""
     if result.withheld is None or not result.withheld.any():
         return result
     alone = gemm_alone(context, f"{name}, its waits", result.withheld)

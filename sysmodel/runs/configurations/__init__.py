@@ -1,1 +1,1 @@
-"""The configurations that are compared: a file for each, and the registry."""
+"""Configurations that a run compares: a file for each, and their list."""

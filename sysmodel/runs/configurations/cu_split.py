@@ -1,9 +1,10 @@
-"""Two kernels at once: the CUs are split between a GEMM and the collectives of the one before."""
+"""Two kernels at once: the CUs are split between a GEMM and the collectives of an earlier GEMM."""
 
 from sysmodel.machine.until import UNTIL_GEMM
 from sysmodel.runs.conservation import Reduction
-from sysmodel.runs.phases import PhaseResult, RunContext, Simulation
+from sysmodel.runs.phases import PhaseResult
 from sysmodel.runs.ring_kernels import all_gather, reduce_scatter
+from sysmodel.runs.simulation import RunContext, Simulation
 
 __all__ = ["cu_split"]
 
@@ -12,12 +13,12 @@ def cu_split(context: RunContext, name: str, collective_cus: int) -> PhaseResult
     """Simulate a GEMM beside the all-reduce of an equal output that an earlier GEMM left.
 
     The collectives have ``collective_cus`` CUs, the GEMM has the others; neither waits for the
-    other, and they share memory and clocks. What a software scheme could overlap at best.
+    other, and they share memory and clocks. No software scheme can overlap more.
 
     Raises
     ------
     ValueError
-        If no CU is left for the GEMM.
+        No CU is left for the GEMM.
     """
     if collective_cus >= context.system.gpu.compute_units:
         raise ValueError(

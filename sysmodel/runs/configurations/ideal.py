@@ -1,15 +1,13 @@
-"""Perfect overlap: nothing that runs at once slows anything else."""
+"""Perfect overlap: phases at the same time do not slow each other."""
 
 from sysmodel.lib.phases import RS
-from sysmodel.runs.phases import PhaseResult, RunContext
+from sysmodel.runs.phases import PhaseResult
 
 __all__ = ["ideal"]
 
 
-def ideal(
-    context: RunContext, name: str, sequential: PhaseResult, scatter: PhaseResult
-) -> PhaseResult:
-    """GEMM and reduce-scatter as fast side by side as each alone, then the all-gather."""
+def ideal(sequential: PhaseResult, scatter: PhaseResult) -> PhaseResult:
+    """GEMM and reduce-scatter side by side, each as fast as alone, then the all-gather."""
     counts = sequential.counts.copy()
     counts[RS] = scatter.counts[RS]
     return PhaseResult(

@@ -1,68 +1,84 @@
-"""The configurations by name, in the order of tables and help.
+"""List of the configurations, in the order of tables and help."""
 
-It is read to print a command's help, so a configuration's file is imported when it is simulated.
-"""
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 
-from collections.abc import Callable
-from importlib import import_module
-from typing import Any
+from sysmodel.runs.phases import PhaseResult
+from sysmodel.runs.simulation import RunContext
 
-__all__ = ["CONFIGURATIONS", "Configuration"]
+from .cu_split import cu_split
+from .ideal import ideal
+from .sequential import sequential
+from .transparent import scatter, transparent
+
+__all__ = ["BASE", "CONFIGURATIONS", "Configuration", "evaluation_order"]
+
+BASE = "sequential"
+"""Configuration that every run simulates, and over which speedups are given."""
 
 
+@dataclass(frozen=True)
 class Configuration:
-    """How one configuration is simulated.
+    """One configuration.
 
     Parameters
     ----------
-    file, function : str
-        Where it is: ``function(context, name, *of, **options)`` gives its ``PhaseResult``.
+    name : str
+        Name in tables and options.
+    function : callable
+        Returns the result, given the context of a kernel, the name and the options; or, for a
+        derived configuration, given the results of the others.
+    options : mapping
+        Further arguments of the function.
     of : tuple of str
-        Configurations whose results it is made of.
+        Configurations from whose results this one is derived; empty if it is simulated.
+    tracked : bool
+        The T3 hardware does the reduction.
     listed : bool
-        A run may ask for it; else it serves others.
+        A run may ask for the configuration; otherwise it only serves others.
     default : bool
-        A run has it unless asked for others.
-    options
-        What tells it apart from others of the same function.
+        A run has the configuration unless asked for others.
     """
 
-    def __init__(
-        self,
-        file: str,
-        function: str,
-        *,
-        of: tuple[str, ...] = (),
-        listed: bool = True,
-        default: bool = True,
-        **options: object,
-    ):
-        self.of, self.listed, self.default = of, listed, listed and default
-        self._file, self._function, self._options = file, function, options
+    name: str
+    function: Callable[..., PhaseResult]
+    options: Mapping[str, object] = field(default_factory=dict)
+    of: tuple[str, ...] = ()
+    tracked: bool = False
+    listed: bool = True
+    default: bool = True
 
-    @property
-    def tracked(self) -> bool:
-        """Whether the T3 hardware does the reduction."""
-        return self._file == "transparent"
+    def simulate(self, context: RunContext) -> PhaseResult:
+        """Simulate a kernel."""
+        return self.function(context, self.name, **self.options)
 
-    def simulate(self, context: Any, name: str, *of: Any) -> Any:
-        module = import_module(f"{__package__}.{self._file}")
-        function: Callable[..., Any] = getattr(module, self._function)
-        return function(context, name, *of, **self._options)
+    def derive(self, *results: PhaseResult) -> PhaseResult:
+        """Derive the result from those of the configurations in ``of``."""
+        return self.function(*results, **self.options)
 
 
-CONFIGURATIONS = {
-    "sequential": Configuration("sequential", "sequential"),
-    "t3": Configuration("transparent", "transparent", policy="round-robin"),
-    "t3-mca": Configuration("transparent", "transparent", policy="mca"),
-    "t3-critical": Configuration("transparent", "transparent", policy="critical"),
-    "t3-mca-paper": Configuration("transparent", "transparent", policy="mca-paper", default=False),
-    "t3-compute-first": Configuration(
-        "transparent", "transparent", policy="compute-first", default=False
-    ),
-    "ideal-overlap": Configuration("ideal", "ideal", of=("sequential", "sequential")),
-    "ideal-rs-nmc": Configuration("ideal", "ideal", of=("sequential", "rs-nmc")),
-    "rs-nmc": Configuration("transparent", "scatter", listed=False),
-    "cu-split-8": Configuration("cu_split", "cu_split", default=False, collective_cus=8),
-    "cu-split-16": Configuration("cu_split", "cu_split", default=False, collective_cus=16),
-}
+def _t3(name: str, policy: str, default: bool = True) -> Configuration:
+    options = {"policy": policy}
+    return Configuration(name, transparent, options=options, tracked=True, default=default)
+
+
+_LIST = (
+    Configuration(BASE, sequential),
+    _t3("t3", "round-robin"),
+    _t3("t3-mca", "mca"),
+    _t3("t3-critical", "critical"),
+    _t3("t3-mca-paper", "mca-paper", default=False),
+    _t3("t3-compute-first", "compute-first", default=False),
+    Configuration("ideal-overlap", ideal, of=(BASE, BASE)),
+    Configuration("ideal-rs-nmc", ideal, of=(BASE, "rs-nmc")),
+    Configuration("rs-nmc", scatter, tracked=True, listed=False, default=False),
+    Configuration("cu-split-8", cu_split, options={"collective_cus": 8}, default=False),
+    Configuration("cu-split-16", cu_split, options={"collective_cus": 16}, default=False),
+)
+CONFIGURATIONS = {one.name: one for one in _LIST}
+
+
+def evaluation_order(names: Iterable[str]) -> list[str]:
+    """Configurations to evaluate for those named, each after the ones that it is derived from."""
+    order = (one for name in names for one in (*evaluation_order(CONFIGURATIONS[name].of), name))
+    return list(dict.fromkeys(order))

@@ -7,7 +7,8 @@ from sysmodel.machine.offers import CONTEXT_GEMM
 from sysmodel.machine.program import copy_writes, map_writes
 from sysmodel.machine.until import UNTIL_COPIED, UNTIL_QUIET, UNTIL_REDUCED
 from sysmodel.runs.conservation import Reduction
-from sysmodel.runs.phases import PhaseResult, RunContext, Simulation
+from sysmodel.runs.phases import PhaseResult
+from sysmodel.runs.simulation import RunContext, Simulation
 from sysmodel.runs.waiting import with_waits
 
 __all__ = ["scatter", "transparent"]
@@ -17,7 +18,7 @@ def transparent(context: RunContext, name: str, policy: str) -> PhaseResult:
     """Simulate T3 under an arbitration policy."""
     with Simulation(context, name) as simulation:
         machine = simulation.machine
-        simulation.follow_tiles()
+        simulation.trace_tiles()
         zero = simulation.zero = _launch(context, simulation, policy, updates_per_atom=2)
         simulation.run("GEMM and RS", UNTIL_REDUCED)
         gpu = machine.state.gpu
@@ -37,7 +38,7 @@ def transparent(context: RunContext, name: str, policy: str) -> PhaseResult:
 
 
 def scatter(context: RunContext, name: str = "rs-nmc") -> PhaseResult:
-    """Simulate the reduce-scatter by the T3 hardware alone, the partial products in memory."""
+    """Simulate the reduce-scatter by the T3 hardware alone; the partial products are in memory."""
     with Simulation(context, name, mode=MODE_SCATTER) as simulation:
         simulation.machine.state.gpu["kernel_phase"] = RS
         zero = simulation.zero = _launch(context, simulation, "round-robin", updates_per_atom=1)
@@ -54,7 +55,7 @@ def _launch(context: RunContext, simulation: Simulation, policy: str, updates_pe
                 context.kernel,
                 context.system,
                 g,
-                context=CONTEXT_GEMM,
+                address_space=CONTEXT_GEMM,
                 policy=policy,
                 updates_per_atom=updates_per_atom,
             )

@@ -1,4 +1,4 @@
-"""Smaller GEMMs from which one that is too large to simulate is extrapolated.
+"""Extrapolation of a GEMM that is too large to simulate from smaller ones.
 
 A time or a count of bytes is taken as linear in the depth of the sums, as long as the GEMM hides
 its reduce-scatter, and as linear in the rows, with the same columns, chunks and order of
@@ -12,21 +12,23 @@ from fractions import Fraction
 from sysmodel.config.system import System
 from sysmodel.gpu.kernel import Kernel
 
-__all__ = ["Estimate", "Sizes"]
+__all__ = ["ExtrapolatedKernel", "SizeChoice"]
 
-_HIDDEN = 2  # times of its reduce-scatter that a GEMM must take to hide it for sure
+_HIDDEN = 2  # a GEMM that takes this many times its reduce-scatter hides it for sure
 
 
 @dataclass(frozen=True)
-class Estimate:
-    """A GEMM, and those that are simulated for it.
+class ExtrapolatedKernel:
+    """GEMM, and the GEMMs that are simulated for it.
 
     Parameters
     ----------
-    kernel, base : Kernel
-        The one in question, and the largest that is simulated; the same if it is not too large.
+    kernel : Kernel
+        GEMM whose times and counts are needed.
+    base : Kernel
+        Largest GEMM that is simulated; the kernel itself if that is not too large.
     smaller : tuple of Kernel
-        With fewer rows, or with less depth, than the base.
+        GEMMs with fewer rows, or with less depth, than the base.
     """
 
     kernel: Kernel
@@ -38,9 +40,9 @@ class Estimate:
         return self.base, *self.smaller
 
     def value(self, of: Callable[[Kernel], float], *, deepens: bool = True) -> Fraction:
-        """A time or a count, from those of what is simulated.
+        """Time or count of the GEMM, from the values ``of`` the simulated ones.
 
-        ``deepens``: it depends on the depth of the sums.
+        ``deepens``: the value depends on the depth of the sums.
         """
         base = Fraction(of(self.base))
         value = base
@@ -53,18 +55,18 @@ class Estimate:
 
 
 def _growth(kernel: Kernel, base: Kernel, smaller: Kernel) -> Fraction:
-    """How many times as far as from the smaller size to the base it is from there to the whole."""
+    """Step from the base to the whole, in steps from the smaller size to the base."""
     if smaller.m != base.m:
         return Fraction(kernel.m - base.m, base.m - smaller.m)
     return Fraction(kernel.k - base.k, base.k - smaller.k)
 
 
 @dataclass(frozen=True)
-class Sizes:
-    """Chooses sizes for a system.
+class SizeChoice:
+    """Choice of the sizes to simulate on a system.
 
     Work is counted in cycles of the hardware's clock at the peaks of pipes and link, times the
-    simulated channels of all simulated GPUs and, for what a GPU has beside them, one each.
+    simulated channels of all simulated GPUs, plus one for the rest of each GPU.
 
     Parameters
     ----------
@@ -78,11 +80,11 @@ class Sizes:
     channels: int
     mirror: bool
 
-    def of(self, kernel: Kernel, most_work: float) -> Estimate:
-        """The kernel itself if it takes at most ``most_work``, else up to three smaller ones that
-        together take no more, or as little as possible."""
+    def of(self, kernel: Kernel, most_work: float) -> ExtrapolatedKernel:
+        """Choose the kernel itself if it takes at most ``most_work``, else up to three smaller ones
+        that together take no more, or as little as possible."""
         if self._work(kernel) <= most_work and kernel.is_mapped:
-            return Estimate(kernel, kernel)
+            return ExtrapolatedKernel(kernel, kernel)
         *less_depth, depth = self._depths(kernel, most_work)
         deepest = replace(kernel, k=depth)
         *fewer_rows, rows = self._rows(deepest, most_work / (1 + len(less_depth) / 2))
@@ -91,7 +93,7 @@ class Sizes:
             *(replace(base, m=m) for m in fewer_rows),
             *(replace(base, k=k) for k in less_depth),
         )
-        return Estimate(kernel, base, smaller)
+        return ExtrapolatedKernel(kernel, base, smaller)
 
     def _work(self, kernel: Kernel) -> float:
         gpus = 1 if self.mirror else kernel.gpus
@@ -103,12 +105,12 @@ class Sizes:
         return kernel.flops / self.system.peak_flops_per_ns
 
     def _link_ns(self, kernel: Kernel) -> float:
-        """Of a reduce-scatter, or an all-gather."""
+        """Time of a reduce-scatter, or of an all-gather, at the peak of the link."""
         share = (kernel.gpus - 1) / kernel.gpus
         return kernel.output_bytes * share / self.system.link.bandwidth_gb_per_s
 
     def _depths(self, kernel: Kernel, most_work: float) -> tuple[int, ...]:
-        """All products of a sum, or two smaller numbers with which the reduce-scatter is hidden."""
+        """Depth of the sums, or two smaller depths that still hide the reduce-scatter."""
         unit = kernel.depth_u
         least = kernel.k * _HIDDEN * self._link_ns(kernel) / self._gemm_ns(kernel)
         smallest = unit * max(1, -int(-least // unit))
@@ -123,7 +125,7 @@ class Sizes:
         return small, 2 * small
 
     def _rows(self, kernel: Kernel, most_work: float) -> tuple[int, ...]:
-        """All rows, or two smaller numbers."""
+        """Number of rows, or two smaller numbers."""
         step = kernel.tile_m * (kernel.cut[0] if kernel.cut else 1)
         most = -(-kernel.m // step)
 
@@ -145,7 +147,7 @@ class Sizes:
         return small.m, large.m
 
     def _unevenness(self, large: Kernel, small: Kernel) -> tuple[float, float]:
-        """How far two sizes are from differing by full rounds of workgroups, and from one half."""
+        """Distance of two sizes from differing by full rounds of workgroups, and from one half."""
         gpu = self.system.gpu
         rounds = (large.workgroups - small.workgroups) / (gpu.compute_units * gpu.workgroups_per_cu)
         off = abs(rounds / max(1, round(rounds)) - 1)

@@ -1,9 +1,9 @@
-"""Single tiles on their way around the ring, for the timeline.
+"""Tile trace: single tiles on their way around the ring, for the timeline.
 
-A tile is stored by every GPU. On the first one the stores themselves go out; each next one adds its
-own to what comes in, and sends on what is complete, up to the tile's owner. Of a mirrored ring the
-one GPU stands for all: what is another GPU's turn with the same tile is its own turn with the tile
-one chunk on.
+Every GPU stores its part of a tile. On the first GPU the stores themselves leave over the link;
+each further GPU adds its own part to the incoming one and sends the complete tile on, until the
+tile reaches its owner. In a mirrored ring the simulated GPU stands for all: the turn of another GPU
+with the same tile is the turn of the simulated GPU with the tile one chunk further on.
 """
 
 from collections.abc import Sequence
@@ -15,36 +15,36 @@ from sysmodel.machine.machine import Machine
 
 from .timeline import Flow, Span
 
-__all__ = ["Journey", "follow", "on_the_timeline"]
+__all__ = ["TileTrace", "begin_tracing", "on_the_timeline"]
 
-_PLACES = (0.25, 0.5, 0.75)  # in the chunk, of the tiles that are followed
+_PLACES = (0.25, 0.5, 0.75)  # of the traced tiles within the chunk
 _NAMES = dict(zip(EVENTS, ("stored", "arrives", "sent"), strict=True))
 
 
 @dataclass(frozen=True)
-class Journey:
-    """One tile on every GPU that it comes by.
+class TileTrace:
+    """One tile on every GPU along its way.
 
     Parameters
     ----------
     workgroup : int
-        Whose first wavefront's tile it is, on the first GPU.
+        Workgroup of the first GPU whose first wavefront stores the tile.
     stops : list of (int, int)
-        The simulated GPU, and the row of its journal.
+        Simulated GPU, and row of its journal.
     """
 
     workgroup: int
     stops: list[tuple[int, int]]
 
 
-def follow(machine: Machine) -> list[Journey]:
-    """Begin to follow a few tiles of the chunk that GPU 0 sends first; none if there are so many
-    GPUs that the journal has no room."""
+def begin_tracing(machine: Machine) -> list[TileTrace]:
+    """Begin to trace a few tiles of the chunk that GPU 0 sends first; none if the journal has fewer
+    rows than there are GPUs."""
     kernel, n = machine.kernel, machine.kernel.gpus
     first, size = kernel.first_workgroup(0), kernel.chunk_workgroups(scattered(0, 0, n))
     starts = sorted({first + int(place * size) for place in _PLACES})
     starts = starts[: MOST_FOLLOWED // n]
-    journeys: list[Journey] = []
+    traces: list[TileTrace] = []
     followed = machine.state.followed
     for row, start in enumerate(starts):
         if machine.mirror:
@@ -57,27 +57,27 @@ def follow(machine: Machine) -> list[Journey]:
             stops = [(0, row)]
             while len(stops) < n:
                 stops.append((int(downstream(stops[-1][0], n)), row))
-        journeys.append(Journey(start, stops))
-    return journeys
+        traces.append(TileTrace(start, stops))
+    return traces
 
 
 def on_the_timeline(
-    machine: Machine, journeys: Sequence[Journey], zero: int
+    machine: Machine, traces: Sequence[TileTrace], zero: int
 ) -> tuple[list[Span], list[Flow]]:
-    """A track for each stop of each journey, with what happens there, and arrows from what makes
-    the tile complete to its packets, and from these to their arrival."""
+    """Track for each stop of each trace, with arrows from the event that completes a tile to its
+    packets, and from the packets to their arrival."""
     spans: list[Span] = []
     flows: list[Flow] = []
-    for journey in journeys:
+    for trace in traces:
         packets: Span | None = None
-        for hop, (gpu, row) in enumerate(journey.stops):
-            track = f"tile of workgroup {journey.workgroup}, GPU {hop}"
-            seen = _seen(machine, gpu, row, track, zero)
-            spans += seen.values()
-            arrives, sent = seen.get("arrived"), seen.get("sent")
+        for hop, (gpu, row) in enumerate(trace.stops):
+            track = f"tile of workgroup {trace.workgroup}, GPU {hop}"
+            events = _events(machine, gpu, row, track, zero)
+            spans += events.values()
+            arrives, sent = events.get("arrived"), events.get("sent")
             if packets is not None and arrives is not None:
                 flows.append(Flow("on the link", packets, arrives))
-            added = [seen[name] for name in ("stored", "arrived") if name in seen]
+            added = [events[name] for name in ("stored", "arrived") if name in events]
             if sent is not None and added:
                 last = max(added, key=lambda one: one.end_ns)
                 flows.append(Flow("complete", last, sent))
@@ -85,8 +85,8 @@ def on_the_timeline(
     return spans, flows
 
 
-def _seen(machine: Machine, gpu: int, row: int, track: str, zero: int) -> dict[str, Span]:
-    """What happened to a tile on a GPU."""
+def _events(machine: Machine, gpu: int, row: int, track: str, zero: int) -> dict[str, Span]:
+    """Events of a tile on a GPU, by name."""
     ns, spans = machine.system.cycle_ns, {}
     for name, (first, last) in zip(EVENTS, machine.state.journal[gpu, row].tolist(), strict=True):
         if first >= zero:

@@ -1,0 +1,127 @@
+"""Results of one repetition: every configuration once, whole GEMMs from the simulated kernels."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from fractions import Fraction
+from functools import partial
+from itertools import product
+from operator import attrgetter
+
+import numpy as np
+
+from sysmodel.gpu.kernel import Kernel
+from sysmodel.gpu.slots import SLOT_STATES
+
+from .configurations.registry import BASE, CONFIGURATIONS, evaluation_order
+from .counters import new_counters
+from .phases import PhaseResult
+from .plan import LaunchCounts, Plan, kernels_of
+from .simulation import RunContext
+from .waiting import gemm_alone
+
+__all__ = ["repetition_results"]
+
+KernelResults = dict[Kernel, PhaseResult]
+
+
+def repetition_results(plan: Plan, contexts: Mapping[Kernel, RunContext]) -> dict[str, PhaseResult]:
+    """Evaluate the base and the configurations of the plan; returns their results by name.
+
+    Parameters
+    ----------
+    contexts : mapping
+        Context of each kernel of the plan.
+    """
+    results: dict[str, PhaseResult] = {}
+    alone: KernelResults = {}
+    for name in evaluation_order((BASE, *plan.options.configurations)):
+        configuration = CONFIGURATIONS[name]
+        if configuration.of:
+            results[name] = configuration.derive(*(results[other] for other in configuration.of))
+            continue
+        counts = plan.launches if configuration.tracked else plan.whole
+        simulated = {
+            kernel: configuration.simulate(contexts[kernel]) for kernel in kernels_of(counts)
+        }
+        if name == BASE:
+            alone |= simulated
+        if any(one.withheld_gemm_cycles is not None for one in simulated.values()):
+            _add_waits(name, simulated, contexts, alone)
+        results[name] = _sum_of_launches(counts, simulated)
+    return results
+
+
+def _add_waits(
+    name: str,
+    simulated: KernelResults,
+    contexts: Mapping[Kernel, RunContext],
+    alone: KernelResults,
+) -> None:
+    """Complete kernels without waits beside kernels with waits: their time with waits is the time
+    of their GEMM alone, which ``alone`` collects."""
+    for kernel, result in simulated.items():
+        if result.withheld_gemm_cycles is not None:
+            continue
+        if kernel not in alone:
+            alone[kernel] = gemm_alone(contexts[kernel], f"{name}, GEMM alone")
+            result = replace(
+                result,
+                simulated_cycles=result.simulated_cycles + alone[kernel].simulated_cycles,
+                wall_s=result.wall_s + alone[kernel].wall_s,
+            )
+        simulated[kernel] = replace(result, withheld_gemm_cycles=alone[kernel].gemm_cycles)
+
+
+def _sum_of_launches(launch_counts: LaunchCounts, simulated: KernelResults) -> PhaseResult:
+    """Times and counts of all launches, from those of the simulated kernels."""
+    first, *others = simulated.values()
+    if not others and list(launch_counts.values()) == [1]:
+        return first
+
+    def total(value: Callable[[PhaseResult], float], *, deepens: bool = True) -> Fraction:
+        each = [
+            count * launched.value(lambda one: value(simulated[one]), deepens=deepens)
+            for launched, count in launch_counts.items()
+        ]
+        return sum(each, Fraction(0))
+
+    gemm = round(total(attrgetter("gemm_cycles")))
+    ag = round(total(attrgetter("ag_cycles"), deepens=False))
+    between = max(0, round(total(_between, deepens=False)))
+    before_rs = min(gemm + between, max(0, round(total(_before_rs))))
+    counts = new_counters()
+    for field, phase in product(counts.dtype.names or (), range(len(counts))):
+        counts[field][phase] = round(total(partial(_count, field, phase)))
+    waits = first.withheld_gemm_cycles is not None
+    return PhaseResult(
+        gemm_cycles=gemm,
+        rs_cycles=gemm + between - before_rs,
+        ag_cycles=ag,
+        total_cycles=gemm + between + ag,
+        throttled_cycles=round(total(attrgetter("throttled_cycles"))),
+        slot_cycles=np.array([float(total(partial(_slot, state))) for state in range(SLOT_STATES)]),
+        stall_cycles=float(total(attrgetter("stall_cycles"))),
+        withheld_gemm_cycles=round(total(attrgetter("withheld_gemm_cycles"))) if waits else None,
+        counts=counts,
+        simulated_cycles=sum(one.simulated_cycles for one in simulated.values()),
+        wall_s=sum(one.wall_s for one in simulated.values()),
+        timeline=first.timeline,
+    )
+
+
+def _slot(state: int, result: PhaseResult) -> float:
+    return float(result.slot_cycles[state])
+
+
+def _between(result: PhaseResult) -> int:
+    """Time between the GEMM and the all-gather."""
+    return result.total_cycles - result.gemm_cycles - result.ag_cycles
+
+
+def _before_rs(result: PhaseResult) -> int:
+    """Time until the reduce-scatter begins."""
+    return result.total_cycles - result.ag_cycles - result.rs_cycles
+
+
+def _count(field: str, phase: int, result: PhaseResult) -> int:
+    return int(result.counts[field][phase])
