@@ -3,39 +3,14 @@
 >>> import t3
 >>> t3.run("mega-gpt-2", "op", tp=16, engine="golden")  # doctest: +SKIP
 
-What is here is loaded when it is first used, so that importing takes no time.
+A name is loaded when it is first used, so that ``import t3`` takes no time.
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from importlib.metadata import version
+from typing import Any
 
-if TYPE_CHECKING:
-    __version__: str
-    from sysmodel.config.system import System, load_system, preset_names
-    from sysmodel.lib.errors import InputError, SimulationError
-
-    from .library.checking import check
-    from .library.hardware import export
-    from .library.result import Result
-    from .library.simulation import gemm, run
-    from .library.sweeping import sweep
-
-__all__ = [
-    "InputError",
-    "Result",
-    "SimulationError",
-    "System",
-    "__version__",
-    "check",
-    "export",
-    "gemm",
-    "load_system",
-    "preset_names",
-    "run",
-    "sweep",
-]
-
-_HOMES = {
+_MODULES = {
     "InputError": "sysmodel.lib.errors",
     "Result": "t3.library.result",
     "SimulationError": "sysmodel.lib.errors",
@@ -48,13 +23,18 @@ _HOMES = {
     "run": "t3.library.simulation",
     "sweep": "t3.library.sweeping",
 }
+"""Modules of the public names."""
+
+__version__: str
+
+__all__ = [*_MODULES, "__version__"]
 
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
-        value = import_module("importlib.metadata").version("t3")
-    elif name in _HOMES:
-        value = getattr(import_module(_HOMES[name]), name)
+        value: Any = version("t3")
+    elif name in _MODULES:
+        value = getattr(import_module(_MODULES[name]), name)
     else:
         raise AttributeError(f"module 't3' has no attribute {name!r}")
     globals()[name] = value

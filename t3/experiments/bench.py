@@ -1,5 +1,5 @@
-"""Speed of the engines: the full loop with one channel, and the top alone against Amaranth's
-simulator; and of the DRAM model alone."""
+"""Benchmark of the engines (full loop with one channel, against the top alone in Amaranth's
+simulator) and of the DRAM model."""
 
 import time
 
@@ -11,16 +11,16 @@ from rtl.top import T3
 from sysmodel.config.model import workload_of
 from sysmodel.config.system import load_system
 from sysmodel.engine.codes import READ
-from sysmodel.lib.terminal import terminal, terminal_table
 from sysmodel.machine.loop import advance
 from sysmodel.machine.machine import Machine
 from sysmodel.machine.offers import CONTEXT_GEMM
 from sysmodel.machine.program import map_writes
 from sysmodel.machine.tiling import kernel_of
 from sysmodel.machine.until import NEVER
-from sysmodel.runs.result import EngineName
+from sysmodel.runs.engines import EngineName
 from t3.experiments.dram.patterns import sequential
 from t3.experiments.dram.serve import serve
+from t3.report.terminal import terminal, terminal_table
 
 __all__ = ["amaranth_cycles_per_s", "dram_requests_per_s", "loop_cycles_per_s", "main"]
 
@@ -30,12 +30,12 @@ _AMARANTH_CYCLES = 2_000
 
 
 def loop_cycles_per_s(engine: EngineName, cycles: int = _CYCLES) -> float:
-    """Cycles per second of T-NLG FC-2 with one channel, from the first GEMM stage on."""
+    """Measure cycles per second of T-NLG FC-2 with one channel, from the first GEMM stage on."""
     system = load_system()
     workload = workload_of("t-nlg", "fc2", 8)
     kernel = kernel_of(system, workload.m, workload.n, workload.k, workload.tp)
     with Machine(system, kernel, engine=engine, channels=1, mirror=True) as machine:
-        machine.launch([map_writes(kernel, system, 0, context=CONTEXT_GEMM)])
+        machine.launch([map_writes(kernel, system, 0, address_space=CONTEXT_GEMM)])
         machine.idle(_WARM_UP_CYCLES)
         begin = time.perf_counter()
         advance(machine.state, machine.hardware, NEVER, cycles)
@@ -43,8 +43,7 @@ def loop_cycles_per_s(engine: EngineName, cycles: int = _CYCLES) -> float:
 
 
 def amaranth_cycles_per_s(cycles: int = _AMARANTH_CYCLES) -> float:
-    """Cycles per second of the same top on Amaranth's own simulator, with random reads and
-    stores."""
+    """Measure cycles per second of the top in Amaranth's simulator with random traffic."""
     top = T3(T3Parameters(contexts=1))
     simulator = Simulator(top)
     simulator.add_clock(1e-9)
@@ -69,7 +68,7 @@ def amaranth_cycles_per_s(cycles: int = _AMARANTH_CYCLES) -> float:
 
 
 def dram_requests_per_s(system: str) -> float:
-    """Sequential reads per second of a system's DRAM channel, with nothing around it."""
+    """Measure sequential reads per second of a system's DRAM channel alone."""
     timing, pattern = load_system(system).dram.timing_cycles, sequential(READ)
     serve(timing, pattern)  # compiles
     begin = time.perf_counter()
@@ -83,7 +82,7 @@ def main() -> None:
     rtl, golden = loop_cycles_per_s("rtl"), loop_cycles_per_s("golden")
     table = terminal_table(
         "Simulated cycles per second, one memory channel",
-        *("what", "cycles/s", "against Amaranth's simulator"),
+        *("simulation", "cycles/s", "against Amaranth's simulator"),
     )
     rows = (
         ("top alone, Amaranth's simulator", amaranth),

@@ -1,4 +1,4 @@
-"""The GEMM alone: its time, its efficiency, what it moves to and from the memory."""
+"""Isolated GEMM: time, efficiency and memory traffic."""
 
 from dataclasses import dataclass
 
@@ -8,18 +8,18 @@ from sysmodel.machine.machine import Machine
 from sysmodel.machine.sampling import samples, stands_for_all
 from sysmodel.machine.tiling import kernel_of
 from sysmodel.machine.until import UNTIL_GEMM
-from sysmodel.runs.result import EngineName
+from sysmodel.runs.engines import EngineName
 
 __all__ = ["GemmAlone", "gemm_alone", "gemm_efficiency"]
 
-_TP = 8  # GPUs of the ring that the output would be cut for; hardly matters to the GEMM
+_TP = 8  # GPUs of the ring for which the output is cut; hardly affects the GEMM
 
 
 @dataclass(frozen=True)
 class GemmAlone:
-    """What a GEMM with nothing beside it takes, and moves between caches and memory.
+    """Time and memory traffic of a GEMM without other work.
 
-    ``share_of_peak`` is that of the matrix pipes' rate at the system's clock.
+    ``share_of_peak`` is the share of the matrix pipes' rate at the system's clock.
     """
 
     time_ns: float
@@ -29,9 +29,9 @@ class GemmAlone:
 
 
 def gemm_alone(system: System, m: int, n: int, k: int, engine: EngineName = "golden") -> GemmAlone:
-    """Simulate an ``m`` × ``n`` × ``k`` GEMM alone, of the memory as few channels as stand for all.
+    """Simulate an isolated ``m`` × ``n`` × ``k`` GEMM with the fewest channels that stand for all.
 
-    What the caches still hold at its end is not written.
+    Data that the caches still hold at the end does not count as written.
     """
     kernel = kernel_of(system, m, n, k, _TP)
     channels = next(one for one in samples(system) if stands_for_all(system, kernel, one))
@@ -52,5 +52,5 @@ def gemm_alone(system: System, m: int, n: int, k: int, engine: EngineName = "gol
 
 
 def gemm_efficiency(system: System, m: int, n: int, k: int, engine: EngineName = "golden") -> float:
-    """Share of the GPU's peak that an ``m`` × ``n`` × ``k`` GEMM reaches alone."""
+    """Share of the GPU's peak that an isolated ``m`` × ``n`` × ``k`` GEMM reaches."""
     return gemm_alone(system, m, n, k, engine).share_of_peak

@@ -1,1 +1,1 @@
-"""What ``import t3`` gives: a thin face over the rooms that do the work."""
+"""Functions of ``import t3``: thin wrappers around the packages that do the work."""

@@ -1,36 +1,35 @@
-"""Data mode from Python."""
+"""Checks with real values, from Python."""
 
-from dataclasses import fields
 from typing import Any
 
-from sysmodel.lib.errors import InputError
-from sysmodel.lib.progress import shown_progress
 from sysmodel.runs.check_options import CheckOptions, CheckResult
+from t3.report.progress import shown_progress
+
+from .given import options_of, takes_options
 
 __all__ = ["check"]
 
 
+@takes_options(CheckOptions)
 def check(**options: Any) -> CheckResult:
     """Run real values through the hardware and compare every bit with NumPy's reduction.
 
     Parameters
     ----------
     **options
-        As :class:`~sysmodel.runs.check_options.CheckOptions` has them: ``gpus``, ``m``, ``n``,
-        ``k``, ``dtype``, ``contexts``, ``granularity``, ``engine``, ``channels``, ``skew`` and
-        ``back_pressure`` (percent), ``seed``.
+        Fields of :class:`~sysmodel.runs.check_options.CheckOptions`.
 
     Returns
     -------
     CheckResult
-        ``passed``, and what was compared.
+        ``passed``, and the number of compared elements.
 
     Raises
     ------
     InputError
-        An option that there is not, or a value that is not allowed.
+        There is no such option, or its value is not allowed.
     SimulationError
-        The hardware reported an error, or nothing moves any more.
+        The hardware reports an error, or the simulation makes no progress.
 
     Examples
     --------
@@ -38,12 +37,7 @@ def check(**options: Any) -> CheckResult:
     >>> t3.check(gpus=2, m=256, n=128, k=64, engine="golden").passed
     True
     """
-    known = [field.name for field in fields(CheckOptions)]
-    for name in options:
-        if name not in known:
-            raise InputError(name, f"no such option; allowed: {', '.join(known)}")
-    chosen = CheckOptions(**options)
-    # It brings Numba, for which `import t3` shall not wait.
+    chosen = options_of(CheckOptions, options)
     from sysmodel.runs.check import check as compare
 
     with shown_progress() as progress:

@@ -11,7 +11,7 @@ from rtl.export.reset_style import ResetStyle
 from sysmodel.lib.collector import collects_rarely
 from sysmodel.lib.errors import InputError
 from sysmodel.lib.output import OutputFolder
-from sysmodel.lib.progress import shown_progress
+from t3.report.progress import shown_progress
 
 if TYPE_CHECKING:
     from rtl.parameters import T3Parameters
@@ -40,11 +40,11 @@ def export(
     with_links : bool
         The top has its link endpoints inside.
     reset : str
-        Of the registers: ``synchronous``, ``asynchronous`` or ``none``.
+        Reset style of all registers: ``synchronous``, ``asynchronous`` or ``none``.
     name : str
-        Of the top, with which all modules and files begin.
+        Name of the top, with which the names of all modules and files begin.
     **parameters
-        Of :class:`~rtl.parameters.T3Parameters`, instead of what the system says: such as
+        Fields of :class:`~rtl.parameters.T3Parameters`, instead of the system's values: such as
         ``channels`` (all of the system's), ``contexts`` (2) or ``with_data`` (true).
 
     Returns
@@ -65,7 +65,6 @@ def export(
     >>> "manifest.json" in [file.name for file in files]
     True
     """
-    # They bring Amaranth, for which `import t3` shall not wait.
     from amaranth.hdl import UnusedElaboratable
 
     from driver.c import c_driver
@@ -75,7 +74,7 @@ def export(
     from .systems import as_system
 
     loaded = as_system(system)
-    # What no register can hold is found while a component is made, which then stays unused.
+    # A value that no register can hold is found in the middle of a component, which stays unused.
     with (
         OutputFolder(Path(out), (f"{name}.v", "manifest.json")) as folder,
         warnings.catch_warnings(),
@@ -94,12 +93,12 @@ def export(
 
 
 def hardware_of(system: "System", given: Mapping[str, Any]) -> "T3Parameters":
-    """Parameters of a system's hardware: all channels, two contexts, data, and what is given.
+    """Parameters of a system's hardware: all channels, two contexts, data, and the given ones.
 
     Raises
     ------
     InputError
-        There is no such parameter, or the memory is too fast for data.
+        No parameter has the name, or the memory is too fast for data.
     ValueError
         A parameter has no such value.
     """
@@ -110,13 +109,13 @@ def hardware_of(system: "System", given: Mapping[str, Any]) -> "T3Parameters":
     for name in given:
         if name not in known:
             raise InputError(name, f"no such parameter; allowed: {', '.join(known)}")
-    # What else of the system's follows from these.
+    # Further parameters of the system follow from these.
     basic: dict[str, Any] = {"channels": system.dram.channels, "contexts": 2, "with_data": True}
     basic |= {name: value for name, value in given.items() if name in basic}
     return replace(hardware_parameters(system, **basic), **given)
 
 
 def _input_error(error: ValueError, otherwise: str) -> InputError:
-    """What the hardware has to say about a parameter, which it names with its first word."""
+    """Error of the parameter that the hardware's message names with its first word."""
     rule = re.fullmatch(r"(\w+) (must .*)", str(error), re.DOTALL)
     return InputError(rule[1].lower(), rule[2]) if rule else InputError(otherwise, str(error))

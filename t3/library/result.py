@@ -1,9 +1,10 @@
-"""A finished run, for notebooks and scripts."""
+"""Finished run, for notebooks and scripts."""
 
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sysmodel.runs.columns import BY_KEY, measured
 from sysmodel.runs.result import RunResult
 
 if TYPE_CHECKING:
@@ -12,30 +13,21 @@ if TYPE_CHECKING:
 
 __all__ = ["Result"]
 
-_SHOWN = {
-    "gemm_ns": "GEMM, µs",
-    "rs_ns": "RS, µs",
-    "ag_ns": "AG, µs",
-    "overlapped_communication_ns": "hidden, µs",
-    "exposed_communication_ns": "exposed, µs",
-    "total_ns": "total, µs",
-    "speedup": "speedup",
-}
+_SHOWN = [
+    *("gemm_ns", "rs_ns", "ag_ns", "overlapped_communication_ns", "exposed_communication_ns"),
+    *("total_ns", "speedup"),
+]
 
 
 class Result:
-    """What :func:`t3.run` and :func:`t3.gemm` give.
+    """Result of :func:`t3.run` and :func:`t3.gemm`.
 
-    In a notebook it shows itself as a table and a picture.
-
-    Parameters
-    ----------
-    run : RunResult
+    A notebook shows it as a table and a picture.
 
     Attributes
     ----------
     run : RunResult
-        Everything, by name: workload, system, options, results of each configuration.
+        Workload, system, options and the results of each configuration.
     """
 
     def __init__(self, run: RunResult):
@@ -43,14 +35,12 @@ class Result:
 
     @cached_property
     def table(self) -> "pd.DataFrame":
-        """A row for each configuration: times in ns, bytes and energies in J of one GPU.
+        """Row for each configuration: times in ns, bytes and energies in J of one GPU.
 
-        Columns are those of a sweep's table (docs/sweeps.md): ``gemm_ns``, ``total_ns``,
+        The columns are listed in :data:`sysmodel.runs.columns.COLUMNS`: ``gemm_ns``, ``total_ns``,
         ``speedup``, ``dram_total_bytes``, ``link_rs_bytes``, ``energy_total_j`` and so on.
         """
         import pandas as pd
-
-        from t3.experiments.sweep.rows import measured
 
         made = pd.DataFrame.from_dict(measured(self.run), orient="index")
         made.index.name = "configuration"
@@ -58,7 +48,7 @@ class Result:
 
     @cached_property
     def timeline(self) -> "pd.DataFrame":
-        """What lasts: a row for each GEMM stage, reduce-scatter, DMA burst, with its track.
+        """Row for each GEMM stage, collective and DMA burst, with its track.
 
         Columns: ``configuration``, ``track``, ``name``, ``start_ns``, ``end_ns``.
         """
@@ -74,11 +64,11 @@ class Result:
 
     @cached_property
     def bounds(self) -> "pd.DataFrame":
-        """What bounds each phase: a row for each configuration and phase, with how busy pipes,
-        memory and link are while it lasts, as shares of their peaks, what the link does or waits
-        for, as shares of the time (``link_link``, ``link_memory``...), and what it is bound ``by``.
+        """Bound of each phase: a row for each configuration and phase.
 
-        :class:`sysmodel.runs.bounds.Bound` says what the words mean.
+        The columns are the shares of their peaks at which pipes, memory and link run, the shares of
+        the time in each state of the link (``link_link``, ``link_memory``...), and the bound
+        (``by``); :class:`sysmodel.runs.bounds.Bound` defines them.
         """
         import pandas as pd
 
@@ -98,8 +88,8 @@ class Result:
 
     @cached_property
     def slots(self) -> "pd.DataFrame":
-        """What the GEMM's workgroup slots spend their time on: a row for each configuration, the
-        shares of :class:`sysmodel.runs.slots.SlotTimes`."""
+        """Shares of the time that the GEMM's workgroup slots spend in each state of
+        :class:`sysmodel.runs.slots.SlotTimes`: a row for each configuration."""
         import pandas as pd
 
         found = {name: one.gemm_slots.shares for name, one in self.run.configurations.items()}
@@ -108,17 +98,16 @@ class Result:
         return made
 
     def roofline(self) -> "Figure":
-        """How fast each configuration's GEMM is, over the bytes of memory that it takes for that:
-        a Matplotlib figure."""
-        from sysmodel.runs.roofline import roofline_figure
+        """Matplotlib figure of the GEMM's rate over its memory traffic, for each configuration."""
+        from t3.report.roofline import roofline_picture
 
-        return roofline_figure(self.run)
+        return roofline_picture(self.run)
 
     def plot(self) -> "Figure":
-        """Where each configuration's time goes: a Matplotlib figure of stacked bars."""
-        from sysmodel.runs.plots import configurations_figure
+        """Matplotlib figure of the parts of each configuration's time, as stacked bars."""
+        from t3.report.bars import bars_picture
 
-        return configurations_figure(self.run)
+        return bars_picture(self.run)
 
     def as_dict(self) -> dict[str, Any]:
         """Content of ``result.json``, as ``t3 run`` writes it."""
@@ -130,7 +119,7 @@ class Result:
         Parameters
         ----------
         path : path
-            A JSON file.
+            JSON file.
         """
         from sysmodel.lib.output import write_json
         from sysmodel.runs.timeline import trace
@@ -138,23 +127,26 @@ class Result:
         write_json(Path(path), trace(self.run.timelines, self.run.workload.title), indent=None)
 
     def save_report(self, path: Path | str) -> None:
-        """Write a page to look at: times, what bounds them, traffic over time, the ring.
+        """Write a page: times and their bounds, traffic over time, the ring.
 
         Parameters
         ----------
         path : path
-            An HTML file, which needs nothing else.
+            HTML file, which needs no other file.
         """
+        from sysmodel.lib.output import write_text
         from t3.report.run import run_page
 
-        Path(path).write_text(run_page(self.run), encoding="utf-8")
+        write_text(Path(path), run_page(self.run))
 
     @property
     def summary(self) -> "pd.DataFrame":
         """Times in µs and speedups, rounded for reading."""
-        shown = self.table[list(_SHOWN)].copy()
-        shown[[name for name in _SHOWN if name.endswith("_ns")]] /= 1e3
-        return shown.rename(columns=_SHOWN).round(3)
+        shown = self.table[_SHOWN].copy()
+        columns = [BY_KEY[key] for key in _SHOWN]
+        shown[[one.key for one in columns if one.unit == "ns"]] /= 1e3
+        titles = {one.key: f"{one.title}, µs" if one.unit == "ns" else one.title for one in columns}
+        return shown.rename(columns=titles).round(3)
 
     def __repr__(self) -> str:
         return f"{self.run.workload.title} on {self.run.system.name}\n{self.summary.to_string()}"

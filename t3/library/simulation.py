@@ -1,20 +1,22 @@
 """Simulations from Python: a sublayer of a known model, or a GEMM of one's own."""
 
 from pathlib import Path
-from typing import Literal
+from typing import Any
 
 from sysmodel.config.model import workload_of
 from sysmodel.config.system import System
 from sysmodel.config.workload import Workload, custom_gemm
-from sysmodel.lib.progress import shown_progress
-from sysmodel.runs.result import EngineName, RunOptions, SimulatedGpus
+from sysmodel.runs.options import RunOptions
+from t3.report.progress import shown_progress
 
+from .given import options_of, takes_options
 from .result import Result
 from .systems import as_system
 
 __all__ = ["gemm", "run"]
 
 
+@takes_options(RunOptions)
 def run(
     model: str = "t-nlg",
     layer: str = "fc2",
@@ -22,41 +24,27 @@ def run(
     *,
     tokens: int | None = None,
     system: System | Path | str = "asplos24",
-    configurations: tuple[str, ...] = RunOptions.configurations,
-    engine: EngineName = RunOptions.engine,
-    channels: int | Literal["auto", "all"] = RunOptions.channels,
-    gpus: SimulatedGpus = RunOptions.gpus,
-    repeat: int = RunOptions.repeat,
-    seed: int = RunOptions.seed,
+    **options: Any,
 ) -> Result:
     """Simulate a model's sublayer: its GEMM, the reduce-scatter, the all-gather.
 
     Parameters
     ----------
     model : str
-        A name, as ``t3 models`` lists them, or a TOML file (docs/models.md).
+        Name, as ``t3 models`` lists them, or TOML file (docs/models.md).
     layer : str
-        The sublayer whose output is all-reduced: ``op``, ``fc1``, ``fc2`` or ``ip``, or a GEMM of
-        the file.
+        Sublayer whose output is all-reduced: ``op``, ``fc1``, ``fc2`` or ``ip``, or a GEMM of the
+        file.
     tp : int
         GPUs that share the layer, its degree of tensor parallelism.
     tokens : int, optional
         Rows of the output; a batch of the model's if not given.
     system : System, path or str
-        A preset's name, as ``t3 presets`` lists them, a TOML file, or what
-        :func:`t3.load_system` gave.
-    configurations : tuple of str
-        What is compared, as ``t3 run --help`` lists it.
-    engine : str
-        ``rtl``, the compiled hardware, or ``golden``, the model in Numba, which needs no compiler.
-    channels : int, "auto" or "all"
-        Memory channels to simulate; a few stand for all.
-    gpus : str
-        ``mirror``: one GPU stands for all; or ``all``.
-    repeat : int
-        Repetitions, all but the first with what a real machine varies.
-    seed : int
-        Of what the repetitions vary.
+        Name of a preset, as ``t3 presets`` lists them, TOML file, or result of
+        :func:`t3.load_system`.
+    **options
+        Fields of :class:`~sysmodel.runs.options.RunOptions`: ``engine``, ``channels``, ``gpus``,
+        ``configurations``, ``repeat``, ``seed`` and others.
 
     Returns
     -------
@@ -65,9 +53,9 @@ def run(
     Raises
     ------
     InputError
-        A value that cannot be used; one line that names it and says what is allowed.
+        A value cannot be used; one line names it and the allowed values.
     SimulationError
-        The hardware reported an error, or nothing moves any more.
+        The hardware reports an error, or the simulation makes no progress.
 
     Examples
     --------
@@ -76,21 +64,10 @@ def run(
     >>> result.table.loc["t3-mca", "speedup"] > 1
     np.True_
     """
-    workload = workload_of(model, layer, tp, tokens)
-    return _simulated(
-        workload,
-        system,
-        RunOptions(
-            configurations=tuple(configurations),
-            engine=engine,
-            channels=channels,
-            gpus=gpus,
-            repeat=repeat,
-            seed=seed,
-        ),
-    )
+    return _simulated(workload_of(model, layer, tp, tokens), system, options)
 
 
+@takes_options(RunOptions)
 def gemm(
     m: int,
     n: int,
@@ -99,12 +76,7 @@ def gemm(
     tp: int = 8,
     dtype: str = "fp16",
     system: System | Path | str = "asplos24",
-    configurations: tuple[str, ...] = RunOptions.configurations,
-    engine: EngineName = RunOptions.engine,
-    channels: int | Literal["auto", "all"] = RunOptions.channels,
-    gpus: SimulatedGpus = RunOptions.gpus,
-    repeat: int = RunOptions.repeat,
-    seed: int = RunOptions.seed,
+    **options: Any,
 ) -> Result:
     """Simulate a GEMM of any size whose output is all-reduced.
 
@@ -113,14 +85,14 @@ def gemm(
     m, n : int
         Rows and columns of the output, which every GPU has as a whole.
     k : int
-        Products that each element sums on one GPU: what is left of the inner dimension when ``tp``
-        GPUs share it.
+        Products that each element sums on one GPU: the share of the inner dimension that one of
+        ``tp`` GPUs has.
     tp : int
         GPUs of the ring.
     dtype : str
-        ``fp16`` or ``bf16``, of operands and output.
-    system, configurations, engine, channels, gpus, repeat, seed
-        As in :func:`run`.
+        Format of operands and output: ``fp16`` or ``bf16``.
+    system, **options
+        See :func:`run`.
 
     Returns
     -------
@@ -129,7 +101,7 @@ def gemm(
     Raises
     ------
     InputError, SimulationError
-        As in :func:`run`.
+        See :func:`run`.
 
     Examples
     --------
@@ -138,25 +110,15 @@ def gemm(
     >>> list(result.table.index)[:2]
     ['sequential', 't3']
     """
-    return _simulated(
-        custom_gemm(m, n, k, tp, dtype),
-        system,
-        RunOptions(
-            configurations=tuple(configurations),
-            engine=engine,
-            channels=channels,
-            gpus=gpus,
-            repeat=repeat,
-            seed=seed,
-        ),
-    )
+    return _simulated(custom_gemm(m, n, k, tp, dtype), system, options)
 
 
-def _simulated(workload: Workload, system: System | Path | str, options: RunOptions) -> Result:
-    # It brings Numba, for which `import t3` shall not wait.
-    from sysmodel.runs.simulate import run as simulate
-
+def _simulated(workload: Workload, system: System | Path | str, options: dict[str, Any]) -> Result:
+    chosen = options_of(RunOptions, options)
     loaded = as_system(system)
-    options.channels_of(loaded)
+    chosen.channels_of(loaded)
     with shown_progress() as progress:
-        return Result(simulate(workload, loaded, options, progress))
+        from sysmodel.runs.plan import Plan
+        from sysmodel.runs.simulate import simulate
+
+        return Result(simulate(Plan(workload, loaded, chosen), progress))

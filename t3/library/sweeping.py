@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sysmodel.runs.result import EngineName
+from sysmodel.runs.engines import EngineName
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,15 +29,15 @@ def sweep(
     Parameters
     ----------
     grid : mapping or path
-        A TOML file (docs/sweeps.md), or what it would have: one block with the axes ``workload``,
+        TOML file (docs/sweeps.md), or its content: one block with the axes ``workload``,
         ``system`` and ``run``, or ``title`` and ``grid``, a list of such blocks. An axis is a
         value or a list; keys of the system are dotted, or nested. Paths of models and systems in a
         mapping are relative to the working folder.
     out : path, optional
-        Folder in which results are kept as they come, and from which the next call goes on, with a
-        page to look at, ``report.html``. Without it nothing is kept.
+        Folder that stores each result as it comes, so that the next call continues there, and a
+        page, ``report.html``. Without a folder only the table is returned.
     engine : str, optional
-        ``rtl`` or ``golden``, instead of what the grid says.
+        Engine instead of the grid's: ``rtl`` or ``golden``.
     workers : int, optional
         Simulations at a time; one for each core unless given.
     scheduler : str, optional
@@ -52,11 +52,11 @@ def sweep(
     Raises
     ------
     TypeError
-        If ``grid`` is neither a mapping nor a path.
+        The grid is neither a mapping nor a path.
     InputError
-        A value that cannot be used; nothing was simulated.
+        A value cannot be used; nothing was simulated.
     SimulationError
-        Some points failed; the others are kept in ``out``.
+        Some points failed; the others are stored in ``out``.
 
     Examples
     --------
@@ -72,7 +72,6 @@ def sweep(
     >>> table.pivot(index="link.bandwidth_gb_per_s", columns="configuration", values="rs_ns").shape
     (2, 2)
     """
-    # They bring Dask, pandas and Numba, for which `import t3` shall not wait.
     from t3.experiments.sweep.display import Display
     from t3.experiments.sweep.grid import load_grid, make_grid
     from t3.experiments.sweep.run import sweep as run_sweep

@@ -8,11 +8,11 @@ __all__ = ["as_system"]
 
 
 def as_system(system: System | Path | str) -> System:
-    """A system itself, or the one that a file or a preset describes.
+    """Return a system itself, or load it from a file or a preset.
 
     Raises
     ------
     InputError
-        It cannot be read.
+        The file cannot be read.
     """
     return system if isinstance(system, System) else load_system(str(system))

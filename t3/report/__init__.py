@@ -1,1 +1,1 @@
-"""Pages to look at, each one HTML file that needs nothing else: of a run, and of a sweep."""
+"""Reports: pages, tables and pictures for terminal, Markdown and HTML, and progress bars."""

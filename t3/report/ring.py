@@ -1,4 +1,4 @@
-"""The ring of GPUs, and the chunks that move in it over time."""
+"""Chart of the ring of GPUs, and of the chunks that move around it over time."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping
@@ -10,7 +10,7 @@ from plotly.graph_objects import Figure, Frame, Scatter
 from sysmodel.lib.ring import gathered, scattered
 from sysmodel.runs.timeline import Timeline
 
-__all__ = ["Position", "positions", "ring_figure"]
+__all__ = ["Position", "positions", "ring_chart"]
 
 _FRAMES = 120
 _FRAME_MS = 80
@@ -23,18 +23,18 @@ _PHASES: Mapping[str, Callable[[int, int, int], int]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Position:
-    """What a GPU sends at some time.
+    """Chunks that all GPUs send at one time.
 
     Attributes
     ----------
     phase : str
         ``reduce-scatter`` or ``all-gather``.
     step : int
-        Of the ring, from 0 on.
+        Step of the phase, from 0 on.
     chunks : tuple of int
-        The chunk that each GPU sends.
+        Number of the chunk that each GPU sends.
     share : float
-        Of it that is sent, from 0 to 1.
+        Share of the chunk that has been sent, from 0 to 1.
     """
 
     phase: str
@@ -44,11 +44,11 @@ class Position:
 
 
 def positions(timeline: Timeline, gpus: int, times_ns: np.ndarray) -> Iterator[Position | None]:
-    """Where the chunks are at some times: as many bytes as the link was seen to send by then are on
-    their way or over; None where no collective is.
+    """Positions of the chunks at some times, from the bytes that the link has sent by then; None
+    while no collective runs.
 
-    A step sends one chunk, and a phase has one step less than there are GPUs. What a phase sends
-    before the one ahead of it has ended counts for the one ahead.
+    A step sends one chunk, and a phase has one step less than there are GPUs. Bytes that a phase
+    sends before the phase ahead of it has ended count for the phase ahead.
     """
     moved = np.concatenate([[0.0], np.cumsum(timeline.series[_LINK]) * timeline.bucket_ns])
     at = np.arange(len(moved)) * timeline.bucket_ns
@@ -71,8 +71,8 @@ def positions(timeline: Timeline, gpus: int, times_ns: np.ndarray) -> Iterator[P
         yield Position(phase=phase, step=step, chunks=chunks, share=min(done - step, 1.0))
 
 
-def ring_figure(timeline: Timeline, gpus: int, title: str) -> Figure:
-    """GPUs in a circle and a mark for the chunk that each one sends to the next, with a slider and
+def ring_chart(timeline: Timeline, gpus: int, title: str) -> Figure:
+    """GPUs in a circle and a mark for the chunk that each sends to its neighbour, with a slider and
     a button that lets the time run."""
     last_ns = max(one.end_ns for one in timeline.spans)
     times_ns = np.linspace(0.0, last_ns, _FRAMES)
@@ -119,7 +119,7 @@ def ring_figure(timeline: Timeline, gpus: int, title: str) -> Figure:
 
 
 def _at(gpu: float, gpus: int) -> tuple[float, float]:
-    """Place on the circle; GPU 0 is at the top, the one below it to the right."""
+    """Place on the circle: GPU 0 at the top, numbers counter-clockwise."""
     angle = math.pi / 2 + 2 * math.pi * gpu / gpus
     return math.cos(angle), math.sin(angle)
 
@@ -138,7 +138,7 @@ def _gpus(gpus: int) -> Scatter:
 
 
 def _chunks(place: Position | None, gpus: int) -> Scatter:
-    """A mark between each GPU and the one below it."""
+    """Marks between each GPU and its downstream neighbour."""
     if place is None:
         return Scatter(x=[0], y=[0], mode="text", text=["GEMM alone, or between two phases"])
     around = [_at(gpu - place.share, gpus) for gpu in range(gpus)]

@@ -3,23 +3,21 @@
 import pandas as pd
 
 from sysmodel.runs.bounds import bounds
+from sysmodel.runs.columns import BY_KEY
 from sysmodel.runs.result import RunResult
 
-from .page import Section, page
-from .ring import ring_figure
-from .times import times_figure
-from .traffic import traffic_figure
+from .bars import bars_chart
+from .document import Section, table_of
+from .html import interactive_page
+from .ring import ring_chart
+from .traffic import traffic_chart
 
 __all__ = ["run_page"]
 
-_TIMES = {
-    "gemm_ns": "GEMM",
-    "rs_ns": "RS",
-    "ag_ns": "AG",
-    "overlapped_communication_ns": "hidden",
-    "exposed_communication_ns": "exposed",
-    "total_ns": "total",
-}
+_TIMES = (
+    *("gemm_ns", "rs_ns", "ag_ns", "overlapped_communication_ns", "exposed_communication_ns"),
+    "total_ns",
+)
 _LINK_TIME = {
     "link": "link sends",
     "receiver": "waits: receiver",
@@ -28,82 +26,81 @@ _LINK_TIME = {
     "latency": "waits: latency",
     "idle": "idle",
 }
-_MOST_GPUS = 16  # that a picture of the ring has room for
+_MOST_GPUS = 16  # largest ring that fits into a picture
 
 
 def run_page(result: RunResult) -> str:
-    """HTML of a finished run: times, what bounds them, traffic over time, and the ring."""
+    """HTML of a finished run: times, their bounds, traffic over time, and the ring."""
     system, options = result.system, result.options
     sections = [
         Section(
-            name="times",
             title="Times",
-            text="In µs. Hidden is communication that runs while the GEMM does, exposed what comes "
-            "on top of it.",
-            figure=times_figure(result),
-            table=_times(result),
+            text="In µs. Hidden communication runs while the GEMM does; exposed communication "
+            "comes on top of it.",
+            table=table_of(_times(result)),
+            chart=bars_chart(result),
         )
     ]
     if found := bounds(result):
         rows = [
             {"configuration": one.configuration, "phase": one.phase}
             | {f"{name} busy": f"{share:.0%}" for name, share in one.busy.items()}
-            | {_LINK_TIME[what]: f"{share:.0%}" for what, share in one.link_time.items()}
+            | {_LINK_TIME[state]: f"{share:.0%}" for state, share in one.link_time.items()}
             | {"bound by": one.by}
             for one in found
         ]
-        sections.append(
+        sections += [
             Section(
-                name="bounds",
-                title="What bounds it",
-                text="How busy pipes, memory and link are while a phase lasts, and what the link "
-                "does meanwhile: its rate is used; or not, since the channels wait for room in the "
-                "receiver's buffer, for the memory, for the compute units' ports, or for packets "
-                "that are on their way (latency), or nothing is under way (idle).",
-                table=pd.DataFrame(rows).fillna("").set_index(["configuration", "phase"]),
-            )
-        )
-        sections.append(
+                title="Bounds",
+                text="How busy pipes, memory and link are during a phase, and the state of the "
+                "link meanwhile: it sends; or the channels wait for a place in the receiver's "
+                "buffer, for the memory, for the compute units' ports, or for packets in flight "
+                "(latency); or no access is outstanding (idle).",
+                table=table_of(pd.DataFrame(rows).fillna("").set_index(["configuration", "phase"])),
+            ),
             Section(
-                name="slots",
-                title="Where the time of the GEMM's workgroup slots goes",
-                text="On the pipes a workgroup computes, or waits for another one that does; "
-                "l2 and memory are what its data came from last.",
-                table=_slots(result),
-            )
-        )
+                title="Workgroup slots of the GEMM",
+                text="Shares of their time. On the pipes a workgroup computes, or waits for "
+                "another one that computes; l2 and memory name the source from which the last "
+                "data of a step came.",
+                table=table_of(_slots(result)),
+            ),
+        ]
     if result.timelines:
-        sections.append(_traffic(result))
-        sections += _ring(result)
-    about = (
+        sections += [_traffic(result), *_ring(result)]
+    introduction = (
         f"{system.description}. {options.engine} engine, {result.channels} of "
         f"{system.dram.channels} memory channels simulated."
     )
-    return page(f"{result.workload.title} on {system.name}", about, sections)
+    return interactive_page(f"{result.workload.title} on {system.name}", introduction, sections)
 
 
 def _times(result: RunResult) -> pd.DataFrame:
     rows = {}
     for name, one in result.configurations.items():
-        rows[name] = {shown: f"{getattr(one, key) / 1e3:,.1f}" for key, shown in _TIMES.items()}
+        rows[name] = {BY_KEY[key].title: f"{getattr(one, key) / 1e3:,.1f}" for key in _TIMES}
         rows[name]["speedup"] = "-" if one.speedup is None else f"{one.speedup:.3f}x"
-    return pd.DataFrame.from_dict(rows, orient="index")
+    return _by_configuration(rows)
 
 
 def _slots(result: RunResult) -> pd.DataFrame:
-    rows = {
-        name: {what: f"{share:.0%}" for what, share in one.gemm_slots.shares.items()}
-        for name, one in result.configurations.items()
-    }
-    return pd.DataFrame.from_dict(rows, orient="index")
+    return _by_configuration(
+        {
+            name: {state: f"{share:.0%}" for state, share in one.gemm_slots.shares.items()}
+            for name, one in result.configurations.items()
+        }
+    )
+
+
+def _by_configuration(rows: dict[str, dict[str, str]]) -> pd.DataFrame:
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("configuration")
 
 
 def _traffic(result: RunResult) -> Section:
     return Section(
-        name="traffic",
         title="Traffic over time",
-        text="Of one GPU. Pick a configuration; drag to zoom, double-click to go back.",
-        figure=traffic_figure(
+        text="One GPU. Pick a configuration; drag to zoom, double-click to go back.",
+        chart=traffic_chart(
             result.timelines,
             memory_gb_per_s=result.system.dram_bytes_per_ns,
             link_gb_per_s=result.system.link.bandwidth_gb_per_s,
@@ -112,19 +109,18 @@ def _traffic(result: RunResult) -> Section:
 
 
 def _ring(result: RunResult) -> list[Section]:
-    """Of the configuration with the most to see."""
-    asked = [name for name in ("t3-critical", "t3-mca", "t3") if name in result.timelines]
-    name = asked[0] if asked else next(iter(result.timelines))
+    """Section on the ring, in the configuration that shows most."""
+    preferred = [name for name in ("t3-critical", "t3-mca", "t3") if name in result.timelines]
+    name = preferred[0] if preferred else next(iter(result.timelines))
     gpus, timeline = result.workload.tp, result.timelines[name]
     collective = any(one.name == "reduce-scatter" for one in timeline.spans)
     if gpus > _MOST_GPUS or not collective:
         return []
     return [
         Section(
-            name="ring",
-            title="The ring",
-            text="Each mark is the chunk that a GPU sends to the one below it. It moves as the "
-            "link was seen to move bytes.",
-            figure=ring_figure(timeline, gpus, name),
+            title="Ring",
+            text="Each mark is the chunk that a GPU sends to the next GPU clockwise. It moves as "
+            "fast as the simulated link moves bytes.",
+            chart=ring_chart(timeline, gpus, name),
         )
     ]

@@ -1,4 +1,4 @@
-"""The page of a sweep: any measured column over any axis."""
+"""Page of a sweep: any measured column over any axis."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -6,75 +6,66 @@ from pathlib import Path
 import pandas as pd
 from plotly.graph_objects import Figure, Scatter
 
-from .page import Section, page
+from sysmodel.lib.output import write_text
+from sysmodel.runs.columns import BY_KEY
+
+from .document import Section, table_of
+from .html import interactive_page
 
 __all__ = ["PAGE", "sweep_page", "write_sweep_page"]
 
 PAGE = "report.html"
 
-_MEASURED = {
-    "speedup": "speedup",
-    "total_ns": "total (ns)",
-    "gemm_ns": "GEMM (ns)",
-    "rs_ns": "RS (ns)",
-    "ag_ns": "AG (ns)",
-    "exposed_communication_ns": "exposed communication (ns)",
-    "gemm_contention": "contention of the GEMM",
-    "energy_total_j": "energy (J)",
-    "dram_total_bytes": "DRAM traffic (bytes)",
-}
+_MEASURED = (
+    *("speedup", "total_ns", "gemm_ns", "rs_ns", "ag_ns", "exposed_communication_ns"),
+    *("gemm_contention", "energy_total_j", "dram_total_bytes"),
+)
 _COLOURS = ("#30507a", "#d9722e", "#3a7d44", "#b8902a", "#7d9cc7", "#8a3b5c", "#51606e", "#c05f9f")
 _LONGEST_TABLE = 500
 
 
 def sweep_page(title: str, table: pd.DataFrame) -> str:
-    """HTML of a sweep's table; menus pick what is drawn over what.
+    """HTML of a sweep's table; menus pick the columns of the chart.
 
     Parameters
     ----------
     title : str
-        Of the grid.
+        Title of the grid.
     table : DataFrame
-        As a sweep gives it, with at least one row.
+        Table of the sweep, with at least one row.
     """
     axes = _axes(table)
-    sections = [
-        Section(
-            name="points",
-            title="Points",
-            text="The first menu picks what is measured, the second the axis. A click on a "
-            "configuration's name hides it, a double click shows it alone.",
-            figure=_figure(table, axes),
-        )
-    ]
     shown = [*axes, "configuration", *(name for name in _MEASURED if name in table)]
     more = f" The first {_LONGEST_TABLE} rows." if len(table) > _LONGEST_TABLE else ""
-    sections.append(
+    sections = [
         Section(
-            name="table",
+            title="Points",
+            text="The first menu picks the measured column, the second the axis. A click on a "
+            "configuration's name hides the configuration; a double click hides all others.",
+            chart=_chart(table, axes),
+        ),
+        Section(
             title="Table",
-            text=f"Axes that vary, and what was measured; table.csv has the rest.{more}",
-            table=table[shown].head(_LONGEST_TABLE).set_index(shown[0]).round(4),
-        )
-    )
+            text=f"Axes that vary, and the main measured columns; table.csv has all columns.{more}",
+            table=table_of(table[shown].head(_LONGEST_TABLE).set_index(shown[0]).round(4)),
+        ),
+    ]
     about = f"{len(table)} rows of {len(table[axes].drop_duplicates())} points."
-    return page(title, about, sections)
+    return interactive_page(title, about, sections)
 
 
 def write_sweep_page(folder: Path, title: str, table: pd.DataFrame) -> None:
-    """Write the page beside a sweep's table, under a temporary name until it is complete."""
-    temporary = folder / f".{PAGE}"
-    temporary.write_text(sweep_page(title, table), encoding="utf-8")
-    temporary.replace(folder / PAGE)
+    """Write the page beside the table of a sweep."""
+    write_text(folder / PAGE, sweep_page(title, table))
 
 
 def _axes(table: pd.DataFrame) -> list[str]:
-    """Columns before the configuration that vary; the first if none does."""
+    """Varying columns before the configuration; the first column if none varies."""
     columns = list(table.columns[: table.columns.get_loc("configuration")])
     return [name for name in columns if table[name].nunique(dropna=False) > 1] or columns[:1]
 
 
-def _figure(table: pd.DataFrame, axes: list[str]) -> Figure:
+def _chart(table: pd.DataFrame, axes: list[str]) -> Figure:
     measured = [name for name in _MEASURED if name in table and table[name].notna().any()]
     groups = list(table.groupby("configuration", sort=False))
     figure = Figure()
@@ -95,13 +86,18 @@ def _figure(table: pd.DataFrame, axes: list[str]) -> Figure:
         height=520,
         margin={"t": 70, "b": 60},
         xaxis_title=axes[0],
-        yaxis_title=_MEASURED[measured[0]],
+        yaxis_title=_title(measured[0]),
         updatemenus=[
-            _menu("y", [(one, _MEASURED[one]) for one in measured], groups, x=0.0),
+            _menu("y", [(one, _title(one)) for one in measured], groups, x=0.0),
             _menu("x", [(one, one) for one in axes], groups, x=0.35),
         ],
     )
     return figure
+
+
+def _title(key: str) -> str:
+    column = BY_KEY[key]
+    return f"{column.title} ({column.unit})" if column.unit else column.title
 
 
 def _menu(

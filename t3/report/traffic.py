@@ -1,4 +1,4 @@
-"""Traffic over time, with a configuration to pick."""
+"""Chart of the traffic over time, with a menu of configurations."""
 
 from collections.abc import Mapping
 
@@ -8,7 +8,7 @@ from plotly.subplots import make_subplots
 
 from sysmodel.runs.timeline import Timeline
 
-__all__ = ["traffic_figure"]
+__all__ = ["traffic_chart"]
 
 _UNIT = " (bytes/ns)"
 _COLOURS = {
@@ -23,12 +23,12 @@ _COLOURS = {
 _LINK = "link"
 
 
-def traffic_figure(
+def traffic_chart(
     timelines: Mapping[str, Timeline], *, memory_gb_per_s: float, link_gb_per_s: float
 ) -> Figure:
-    """Rates of the memory, stacked, and of the link below it, with their peaks.
+    """Rates of the memory, stacked, and below them the rate of the link, each with its peak.
 
-    A menu picks the configuration; both share the time, so that they zoom together.
+    A menu picks the configuration; both plots share the time axis, so that they zoom together.
     """
     figure = make_subplots(
         rows=2, shared_xaxes=True, vertical_spacing=0.06, row_heights=[0.65, 0.35]

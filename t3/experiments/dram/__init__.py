@@ -1,1 +1,1 @@
-"""Patterns and traces on one channel of a memory."""
+"""Simulation of patterns and traces on one channel of a memory."""

@@ -1,4 +1,4 @@
-"""The memory channel of a system, with queues and an address map of one's own."""
+"""Memory channel of a system, with optional own queues and address map."""
 
 import re
 from dataclasses import replace
@@ -22,7 +22,7 @@ _NOTHING = np.zeros(0, np.int64)
 
 
 def standard_memory(standard: str, clock_mhz: float) -> Dram:
-    """One HBM channel of a standard at a clock, with the queue of the presets."""
+    """Make an HBM channel of a standard at a clock rate, with the queue of the presets."""
     own = {
         "standard": standard,
         "channels": 2,
@@ -37,7 +37,7 @@ def standard_memory(standard: str, clock_mhz: float) -> Dram:
 
 
 def channel_map(system: System) -> str:
-    """Address map of an HBM channel: pseudo-channels take turns in the system's interleave."""
+    """Address map of an HBM channel, whose pseudo-channels alternate in the system's interleave."""
     dram = system.dram
     if dram.pseudo_channels == 1:
         return dram.address_map
@@ -61,22 +61,22 @@ def memory_channel(
     refresh: Refresh | None = None,
     address_map: str | None = None,
 ) -> tuple[DramTiming, str]:
-    """A system's HBM channel and its address map.
+    """Make a system's HBM channel with its address map.
 
     Parameters
     ----------
     queue : str or None
-        ``"N"``: requests that wait in the channel; ``"R+W"``: reads, and writes apart from them,
-        which are drained from 80 to 20 %. The system's queue, of each pseudo-channel, if not given.
+        ``"N"``: one queue of N requests; ``"R+W"``: separate queues of R reads and W writes, where
+        writes are drained from 80 to 20 %. Default: the system's queue for each pseudo-channel.
     refresh : str or None
-        The system's if not given.
+        Kind of refresh; the system's by default.
     address_map : str or None
-        With ``pseudo:1`` for the pseudo-channel's bit, if there are two; the system's if not given.
+        Address map, with ``pseudo:1`` for the bit of two pseudo-channels; the system's by default.
 
     Raises
     ------
     InputError
-        Names the option and what is allowed.
+        If an option is not allowed; with the option's name and the allowed values.
     """
     timing = system.dram.timing_cycles
     address_map = address_map or channel_map(system)

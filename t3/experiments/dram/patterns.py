@@ -1,4 +1,4 @@
-"""Access patterns: requests to one channel, in the order in which they are offered."""
+"""Access patterns: requests to one channel in the order of their offer."""
 
 from dataclasses import dataclass
 
@@ -15,13 +15,13 @@ __all__ = [
 ]
 
 _REQUESTS = 1 << 18
-# Regions of a mix: so far apart that they share the bank, whatever the geometry.
+# Distance between the regions of a mix: they begin in the same bank in any geometry.
 _REGION_ATOMS = 1 << 24
 
 
 @dataclass(frozen=True, eq=False)
 class Pattern:
-    """Requests in the order in which they are offered.
+    """Requests in the order of their offer.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ class Pattern:
     Raises
     ------
     ValueError
-        There is no request, a value is not allowed, or the two do not match.
+        If there is no request, a value is not allowed, or the lengths differ.
     """
 
     atoms: np.ndarray
@@ -57,18 +57,18 @@ class Pattern:
 
 
 def sequential(access: int) -> Pattern:
-    """One atom after the other. ``UPDATE``: op-and-store near the memory."""
+    """Access one atom after the other; ``UPDATE`` is op-and-store near the memory."""
     return strided(access, 1)
 
 
 def strided(access: int, stride_atoms: int, *, requests: int = _REQUESTS) -> Pattern:
-    """Every ``stride_atoms``-th atom."""
+    """Access every ``stride_atoms``-th atom."""
     _at_least_one(stride_atoms=stride_atoms, requests=requests)
     return Pattern(np.arange(requests) * stride_atoms, np.full(requests, access))
 
 
 def random_rows(access: int, seed: int = 1, *, requests: int = _REQUESTS) -> Pattern:
-    """Atoms anywhere in a channel of 8 GB, so that nearly every one lies in another row."""
+    """Access random atoms in a channel of 8 GB, nearly all of which lie in different rows."""
     _at_least_one(requests=requests)
     atoms = np.random.default_rng(seed).integers(0, 1 << 28, requests)
     return Pattern(atoms, np.full(requests, access))
@@ -83,26 +83,26 @@ def mixed(
     atom_bytes: int = 32,
     requests: int = _REQUESTS,
 ) -> Pattern:
-    """Two sequential streams in turn, reads of one region and writes of another.
+    """Alternate between two sequential streams: reads of one region and writes of another.
 
     Parameters
     ----------
     reads, writes : int
-        Their ratio: ``reads * grain_atoms`` reads, then ``writes * grain_atoms`` writes, and so on.
+        Ratio of a turn: ``reads * grain_atoms`` reads, then ``writes * grain_atoms`` writes.
     grain_atoms : int
-        Atoms of a ratio's unit.
+        Atoms in a unit of the ratio.
     offset_bytes : int
-        From the place of the second region at which both begin in the same bank, in different rows
-        (unless the banks are permuted), to where it really begins.
+        Offset of the second region. With offset 0 both regions begin in the same bank, in different
+        rows (unless the banks are permuted).
     atom_bytes : int
         Size of an atom, of which the offset is a multiple.
     requests : int
-        At least as many, of whole turns.
+        Lower bound on the number of requests, which consist of whole turns.
 
     Raises
     ------
     ValueError
-        A number is not at least 1, or the offset is negative or inside an atom.
+        If a number is less than 1, or the offset is negative or inside an atom.
     """
     _at_least_one(
         reads=reads,

@@ -1,4 +1,4 @@
-"""Serves requests with one channel of the DRAM model, or with the pseudo-channels of one.
+"""Simulation of a pattern on one channel of the DRAM model, with its pseudo-channels.
 
 >>> from sysmodel.config.system import load_system
 >>> from t3.experiments.dram.patterns import mixed
@@ -31,22 +31,22 @@ _WARM_UP_CYCLES = 20_000
 
 @dataclass(frozen=True, eq=False)
 class Served:
-    """What became of a pattern.
+    """Results of a pattern.
 
     Parameters
     ----------
     timing : DramTiming
-        The channel that served it.
+        Channel that served the pattern.
     cycles : int
-        Until its last request was accepted.
+        Cycles until the last request was accepted.
     issued : int
-        Column commands until then.
+        Column commands in these cycles.
     activates, refreshes, row_hits : int
-        Commands, and column commands to a row that was open, until the last one was served.
+        Commands, and column commands to an open row, until the last request was served.
     issued_at : array
         Cycle of each request's column command.
     latency_cycles : array
-        Of each read, from its acceptance to its last data.
+        Latency of each read, from acceptance to the last data.
     """
 
     timing: DramTiming
@@ -60,13 +60,15 @@ class Served:
 
     @property
     def share_of_peak(self) -> float:
-        """Of what the pseudo-channels' data buses could carry."""
+        """Share of the capacity of the pseudo-channels' data buses."""
         return self.issued * self.timing.burst / (self.cycles * self.timing.pseudo_channels)
 
 
 def split_channel(atoms: np.ndarray, address_map: str) -> tuple[np.ndarray, np.ndarray, str]:
-    """Pseudo-channel of each atom and its atom in there, and the address map without the
-    pseudo-channel's bit, ``pseudo:1``; without one, there is one pseudo-channel."""
+    """Split atoms into pseudo-channel and local atom, and remove ``pseudo:1`` from the address map.
+
+    Without ``pseudo:1`` there is only one pseudo-channel.
+    """
     words = address_map.split()
     if "pseudo:1" not in words:
         return np.zeros_like(atoms), atoms, address_map
@@ -86,25 +88,24 @@ def serve(
 ) -> Served:
     """Serve a pattern once.
 
-    Requests are offered in order: the first for which there is no room holds up those behind it.
+    Requests are offered in order; a request without space holds up the following ones.
 
     Parameters
     ----------
-    timing : DramTiming
     pattern : Pattern
-        Atoms of the channel.
+        Pattern of atoms of the channel.
     address_map : str or None
-        The channel's, with its pseudo-channel's bit; the timing's, with the pseudo-channel in the
-        lowest bit, if not given.
+        Address map of the channel, with the pseudo-channel's bit. Default: the map of the timing,
+        with the pseudo-channel in the lowest bit.
     offered_per_cycle : int
-        Most that are accepted in a cycle.
+        Most requests accepted per cycle.
     front : Front or None
-        Queues in front of the timing's.
+        Queues in front of the channel's.
 
     Raises
     ------
     ValueError
-        Nothing is offered, or the address map does not fit the timing.
+        If nothing is offered, or the address map does not fit the timing.
     """
     if offered_per_cycle < 1:
         raise ValueError(f"offered_per_cycle must be at least 1, not {offered_per_cycle!r}")
@@ -136,7 +137,7 @@ def serve(
 
 
 def without_refresh(timing: DramTiming) -> DramTiming:
-    """The same channel, never refreshed."""
+    """Return the same channel without refresh."""
     return replace(timing, refresh="none")
 
 
@@ -148,24 +149,23 @@ def fraction_of_peak(
     refresh: bool = True,
     cycles: int = 400_000,
 ) -> float:
-    """Share of a channel's data-bus cycles that carry data while a pattern, offered again and
-    again, saturates it; the pseudo-channel is in the lowest bit of an atom.
+    """Share of data-bus cycles with data while a repeated pattern saturates a channel.
+
+    The pseudo-channel is in the lowest bit of an atom.
 
     Parameters
     ----------
-    timing : DramTiming
-    pattern : Pattern
     queue_depth : int or None
-        Requests that wait, reads and writes together; the timing's if not given.
+        Depth of the queue for reads and writes; the timing's by default.
     refresh : bool
-        False leaves the timing's refresh out.
+        False removes the refresh from the timing.
     cycles : int
-        How long is measured, after the warm-up.
+        Length of the measurement, after the warm-up.
 
     Raises
     ------
     ValueError
-        The queue's depth is not allowed, or nothing would be measured.
+        If the queue's depth is not allowed, or no cycle would be measured.
     """
     if cycles < 1:
         raise ValueError(f"cycles must be at least 1, not {cycles!r}")

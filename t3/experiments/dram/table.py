@@ -1,4 +1,4 @@
-"""What a channel did with a pattern, as a table and as JSON."""
+"""Results of a pattern on a channel, as a table and as JSON."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ _PERCENTILES = (50, 95, 99)
 
 
 def as_dict(served: Served, system: System) -> dict[str, Any]:
-    """Figures of one HBM channel, units in the keys."""
+    """Compute the figures of one HBM channel; the keys contain the units."""
     clock_ns = 1e3 / system.dram.clock_mhz
     atom = system.dram.atom_bytes
     peak = served.timing.pseudo_channels * atom / (served.timing.burst * clock_ns)
@@ -41,11 +41,11 @@ def as_dict(served: Served, system: System) -> dict[str, Any]:
     return figures
 
 
-def print_served(served: Served, system: System, what: str) -> None:
-    """Print the figures."""
+def print_served(served: Served, system: System, pattern: str) -> None:
+    """Print the figures of one HBM channel."""
     figures = as_dict(served, system)
     dram = system.dram
-    table = Table(title=f"One HBM channel of {system.name}: {what}")
+    table = Table(title=f"One HBM channel of {system.name}: {pattern}")
     table.add_column("figure")
     table.add_column("value", justify="right")
     table.add_row("memory", f"{dram.standard or 'own timing'}, {dram.clock_mhz:g} MHz")

@@ -1,4 +1,4 @@
-"""Traces of memory accesses as text: an access and a byte address of the channel on each line."""
+"""Text traces of memory accesses: each line has an access and a byte address of the channel."""
 
 from pathlib import Path
 
@@ -20,14 +20,15 @@ _LARGEST_ADDRESS = 1 << 48
 
 
 def read_trace(path: Path, atom_bytes: int) -> Pattern:
-    """Read a trace: ``R 0x1f40`` or ``0x1f40 R`` on a line, ``W`` for a write, ``U`` for an update;
-    ``LD``, ``READ``, ``ST``, ``WRITE`` and ``UPDATE`` are understood, too. What follows a ``#`` is
-    left out.
+    """Read a trace.
+
+    A line is ``R 0x1f40`` or ``0x1f40 R``, with ``W`` for a write and ``U`` for an update; ``LD``,
+    ``READ``, ``ST``, ``WRITE`` and ``UPDATE`` are allowed, too. A ``#`` begins a comment.
 
     Raises
     ------
     InputError
-        The file cannot be read or has no access, or a line is wrong: names file and line.
+        If the file cannot be read or has no access, or if a line is wrong; with file and line.
     """
     try:
         lines = path.read_text(encoding="utf-8").splitlines()

@@ -1,1 +1,1 @@
-"""The paper's evaluation: what is run, what is made of it, and the pages that show it."""
+"""The paper's evaluation: its measurements, claims, tables, figures and pages."""

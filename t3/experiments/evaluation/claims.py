@@ -1,4 +1,4 @@
-"""What the paper says, beside what was measured."""
+"""Claims of the paper beside our measurements."""
 
 import inspect
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ def _known_metric(name: str) -> str:
 
 
 class Claim(Strict):
-    """Something that the paper says, or that follows by arithmetic; see ``claims.toml``."""
+    """Claim of the paper, or a consequence by arithmetic; see ``claims.toml``."""
 
     id: str = text()
     figure: str = text()
@@ -52,14 +52,14 @@ class Claim(Strict):
 
 
 class Difference(Strict):
-    """What differs in method, and so in many numbers."""
+    """Difference in method, which affects many numbers."""
 
     topic: str = text()
     text: str = text()
 
 
 class Claims(Strict):
-    """A file of claims; ``figure`` says what each of the paper's figures or sections is about."""
+    """File of claims; ``figure`` has the topics of the paper's figures and sections."""
 
     figure: dict[str, str]
     claim: list[Claim]
@@ -85,41 +85,41 @@ def load_claims(path: Path) -> Claims:
     Raises
     ------
     InputError
-        One line that names the file, the key, its value and what is allowed.
+        A value is not allowed; one line names the file, the key, the value and those allowed.
     """
     return validate(Claims, read_toml(path), path.name)
 
 
 @cache
 def known_claims() -> Claims:
-    """The claims of the paper."""
+    """Return the claims of the paper."""
     return load_claims(Path(__file__).parent / "claims.toml")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """A claim and what was measured for it.
+    """Claim of the paper beside our measurements.
 
     Parameters
     ----------
     claim : Claim
-        What the paper says.
+        Claim of the paper.
     ours : dict
-        By case; NaN where it was not measured.
+        Our value by case; NaN if it was not measured.
     """
 
     claim: Claim
     ours: dict[Case, float]
 
     def difference(self, case: Case) -> float:
-        """How far ours is from the paper's number: percent of it for a ratio, percentage points for
-        a percentage; NaN without a measurement."""
+        """Distance of our value from the paper's: percent of a ratio, percentage points of a
+        percentage; NaN without a measurement."""
         ours, paper = self.ours[case], self.claim.value
         return 100 * (ours / paper - 1) if self.claim.unit == "x" else ours - paper
 
     def agrees(self, case: Case) -> bool:
-        """Whether a bound or a trend holds, or ours is within 5 % of a ratio or 2 points of a
-        percentage."""
+        """Return whether the claim holds: a bound or a trend does, or our value is within 5 % of a
+        ratio or 2 points of a percentage."""
         apart = self.difference(case)
         return {
             "is": abs(apart) <= (5 if self.claim.unit == "x" else 2),
@@ -130,7 +130,7 @@ class Comparison:
         }[self.claim.relation]
 
     def holds_in(self, cases: Sequence[Case]) -> str:
-        """Ways of dispatch, one for each of ``cases``, in which it agrees, in a word or two."""
+        """Words for the ways of dispatch, one for each of ``cases``, in which the claim holds."""
         where = [case.dispatch for case in cases if self.agrees(case)]
         if len(where) == len(cases) > 1:
             return "both"
@@ -138,7 +138,7 @@ class Comparison:
 
 
 def compare(study: Study) -> list[Comparison]:
-    """Compute every claim's metric in each case of the study."""
+    """Compute the metric of every claim in each case of the study."""
     return [
         Comparison(
             claim=claim,

@@ -1,6 +1,7 @@
-"""The energy of the sublayers under other constants: counts stay, so nothing is simulated again."""
+"""Energy of the sublayers under other constants: the counts stay, so no simulation is repeated."""
 
-from dataclasses import dataclass, fields
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import pandas as pd
@@ -8,12 +9,13 @@ import pandas as pd
 from sysmodel.energy.constants import Constants, known_constants
 from sysmodel.energy.counts import Activity, DramBytes, Energy, LinkBytes
 from sysmodel.energy.model import energy_of
+from sysmodel.runs.columns import ACTIVITY, DRAM, LINK, Column
 
 from .study import BASE, REPRODUCED, Case, Study
 
 __all__ = ["PARTS", "Range", "energies", "ranges", "reductions"]
 
-# The parts of the energy as they are shown.
+# Parts of the energy, as tables and figures show them.
 PARTS: dict[str, tuple[str, ...]] = {
     "DRAM rows": ("dram_activate",),
     "DRAM reads, writes": ("dram_read", "dram_write"),
@@ -28,16 +30,17 @@ _DRAM = tuple(name for name in Constants.model_fields if name.startswith("dram_"
 
 @dataclass(frozen=True)
 class Range:
-    """What constants decide when they leave their values, the others staying.
+    """Effect of constants that leave their values while all others stay.
 
     Parameters
     ----------
     names : tuple of str
-        The constants that move together.
+        Constants that move together.
     title : str
-        What they are.
+        Description of the constants.
     at_low, at_high : float
-        Percent of sequential's energy that T3-MCA saves, mean over the sublayers.
+        Percent of sequential's energy that T3-MCA saves at each end of the range, mean over the
+        sublayers.
     """
 
     names: tuple[str, ...]
@@ -49,12 +52,14 @@ class Range:
 def energies(table: pd.DataFrame, study: Study, constants: Constants) -> Energy:
     """Energy of every row of a sweep's table, in columns."""
     # The sums are the same for columns as for the numbers that the classes are made for.
-    dram: dict[str, Any] = {one.name: table[f"dram_{one.name}_bytes"] for one in fields(DramBytes)}
-    sent: dict[str, Any] = {one.name: table[f"link_{one.name}_bytes"] for one in fields(LinkBytes)}
-    done: dict[str, Any] = {one.name: table[one.name] for one in fields(Activity)}
+    dram, sent, done = (_columns(table, group) for group in (DRAM, LINK, ACTIVITY))
     return energy_of(
         DramBytes(**dram), LinkBytes(**sent), Activity(**done), study.system, constants
     )
+
+
+def _columns(table: pd.DataFrame, group: Mapping[str, Column]) -> dict[str, Any]:
+    return {name: table[column.key] for name, column in group.items() if name != "total"}
 
 
 def reductions(study: Study, case: Case, constants: Constants, group: str = "main") -> pd.Series:

@@ -1,4 +1,4 @@
-"""Runs what the evaluation consists of."""
+"""Measurements of the evaluation: its sweeps and single runs."""
 
 from pathlib import Path
 
@@ -6,16 +6,19 @@ import pandas as pd
 
 from sysmodel.config.model import workload_of
 from sysmodel.config.system import load_system
-from sysmodel.lib.progress import Report, shown_progress
-from sysmodel.runs.report import library_efficiency
-from sysmodel.runs.result import EngineName, RunOptions
-from sysmodel.runs.simulate import run
+from sysmodel.lib.progress import Report
+from sysmodel.runs.engines import EngineName
+from sysmodel.runs.options import RunOptions
+from sysmodel.runs.plan import Plan
+from sysmodel.runs.simulate import simulate
+from sysmodel.runs.tuned_library import library_efficiency
 from t3.experiments.efficiency import gemm_efficiency
 from t3.experiments.sweep.display import Display
 from t3.experiments.sweep.grid import load_grid
 from t3.experiments.sweep.run import sweep
 from t3.experiments.transformer.bert import bert_breakdown, by_setting
 from t3.experiments.transformer.end_to_end import VARIANTS, end_to_end
+from t3.report.progress import shown_progress
 
 from .engines import check_engines
 from .study import REPRODUCED, Study
@@ -31,8 +34,8 @@ _DEPTHS = (128, 256, 512, 1024, 2048, 4096)
 
 
 def measure(out: Path, engine: EngineName, workers: int | None, scheduler: str | None) -> Study:
-    """Simulate the evaluation by the golden engine; what ``out`` holds already is not simulated
-    again.
+    """Simulate the evaluation by the golden engine; results that ``out`` holds already are not
+    simulated again.
 
     Parameters
     ----------
@@ -64,7 +67,7 @@ def measure(out: Path, engine: EngineName, workers: int | None, scheduler: str |
     with shown_progress() as progress:
         efficiency = _efficiency(progress)
         options = RunOptions(engine="golden", configurations=("t3", REPRODUCED))
-        timelines = run(_SHOWN, load_system(_STAGES), options, progress).timelines
+        timelines = simulate(Plan(_SHOWN, load_system(_STAGES), options), progress).timelines
         variation = measure_variation(system, progress)
     return Study(
         table=table,

@@ -1,7 +1,7 @@
-"""A number for each claim of the paper, out of what was measured.
+"""Metrics: the number for each claim of the paper, from our measurements.
 
-Every function takes the study and the case, and further arguments by keyword. What was not measured
-in that case is NaN. Speedups and ratios are plain numbers, changes are percent.
+Every function takes the study and the case, and further arguments by keyword. A value that was not
+measured in that case is NaN. Speedups and ratios are plain numbers, changes are percent.
 G, RS and AG are the times of GEMM, reduce-scatter and all-gather in ``sequential``.
 """
 
@@ -11,6 +11,8 @@ from operator import add
 
 import numpy as np
 import pandas as pd
+
+from sysmodel.runs.columns import DRAM
 
 from .study import BASE, REPRODUCED, Case, Study
 
@@ -97,7 +99,7 @@ def reduce_scatter_gain(study: Study, case: Case, *, group: str) -> float:
 def traffic_saving(study: Study, case: Case, *, statistic: str, group: str = "main") -> float:
     """100 · statistic over sublayers of 1 - bytes(t3-mca-paper) / bytes(sequential), all traffic of
     the DRAM."""
-    moved = study.points("dram_total_bytes", case, group=group)
+    moved = study.points(DRAM["total"].key, case, group=group)
     savings = 1 - _column(moved, REPRODUCED) / _column(moved, BASE)
     return 100 * _statistic(statistic, savings)
 
@@ -108,8 +110,8 @@ def traffic_ratio(study: Study, case: Case, *, kinds: str, group: str = "main") 
     ``kinds`` are the categories that are added, separated by spaces, such as
     ``gemm_write rs_write``.
     """
-    names = [f"dram_{kind}_bytes" for kind in kinds.split()]
-    moved = reduce(add, (study.points(name, case, group=group) for name in names))
+    columns = (DRAM[kind].key for kind in kinds.split())
+    moved = reduce(add, (study.points(column, case, group=group) for column in columns))
     return geomean(_column(moved, BASE) / _column(moved, REPRODUCED))
 
 

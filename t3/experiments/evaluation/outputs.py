@@ -1,4 +1,4 @@
-"""The evaluation's files: page, what lies beside it, report; in the results and among the docs."""
+"""Files of the evaluation: page, figures, tables and report in the results; summary in the docs."""
 
 import shutil
 from contextlib import ExitStack
@@ -9,8 +9,7 @@ from sysmodel.lib.errors import InputError
 from sysmodel.lib.output import OutputFolder
 
 from .figures import FIGURES, draw_figures
-from .html import report
-from .page import origin, page
+from .page import SUMMARY_FIGURE, origin, page, report, summary
 from .study import Study
 from .tables import DETAILS
 
@@ -22,21 +21,21 @@ _FILES = {name: f"{name}.csv" for name in DETAILS}
 
 
 class Outputs:
-    """Where the files go; all of them appear when all are made.
+    """Folders of the files; all files appear when all are complete.
 
-    A context manager, which proves that everything can be written before anything is simulated.
+    A context manager, which checks that the files can be written before anything is simulated.
 
     Parameters
     ----------
     out : Path
-        Folder of the results.
+        Folder for the results.
     copy : Path or None
-        Where the page goes besides; its figures and tables go into a folder of the same name.
+        Path of the summary; its figure goes into a folder of the same name.
 
     Raises
     ------
     InputError
-        On entry: something cannot be written.
+        On entry: a folder cannot be written.
     """
 
     def __init__(self, out: Path, copy: Path | None):
@@ -51,7 +50,7 @@ class Outputs:
             if self._copy is not None:
                 folders = (
                     OutputFolder(self._copy.parent, (self._copy.name,)),
-                    OutputFolder(self._copy.with_suffix(""), beside),
+                    OutputFolder(self._copy.with_suffix(""), (SUMMARY_FIGURE.file,)),
                 )
                 try:
                     self._copies = [stack.enter_context(folder) for folder in folders]
@@ -69,12 +68,12 @@ class Outputs:
         self._stack.close()
 
     def write(self, study: Study) -> list[Path]:
-        """Make every file and say where the pages lie.
+        """Write all files; returns the paths of the pages.
 
         Raises
         ------
         InputError
-            A file cannot be written, or the study lacks something that is shown.
+            A file cannot be written, or the study lacks a value that the page shows.
         """
         made_by = origin()
         whole = page(study, made_by, FOLDER, is_whole=True)
@@ -87,8 +86,8 @@ class Outputs:
             _write(self._results.staging / REPORT, report(whole, beside, study.system.name))
             if self._copy is not None:
                 pages, beside_copy = self._copies
-                _write(pages.staging / self._copy.name, page(study, made_by, self._copy.stem))
-                shutil.copytree(beside, beside_copy.staging, dirs_exist_ok=True)
+                _write(pages.staging / self._copy.name, summary(study, made_by, self._copy.stem))
+                shutil.copy(beside / SUMMARY_FIGURE.file, beside_copy.staging)
             self._beside.publish()
             published = self._results.publish()
             for folder in reversed(self._copies):

@@ -1,4 +1,4 @@
-"""The evaluation as one Markdown page."""
+"""Evaluation as one page, in Markdown and as an HTML file, and its summary for the docs."""
 
 from dataclasses import dataclass
 from itertools import groupby
@@ -7,9 +7,11 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from rtl.export.revision import project_version, revision
-from sysmodel.lib.markdown import filled
+from sysmodel.config.system import preset_path
 from sysmodel.runs.comparison import ROUND_ROBIN
-from sysmodel.runs.result import CONFIGURATIONS
+from sysmodel.runs.options import CONFIGURATIONS
+from t3.report.html import html_page, picture_html
+from t3.report.markdown import filled, table
 
 from . import tables
 from .claims import compare, known_claims
@@ -17,21 +19,24 @@ from .figures import FIGURES
 from .study import POINT, Study
 from .variation import variation
 
-__all__ = ["Origin", "origin", "page"]
+__all__ = ["SUMMARY_FIGURE", "Origin", "origin", "page", "report", "summary"]
 
 _HERE = Path(__file__).parent
+
+SUMMARY_FIGURE = FIGURES["speedups"]
+"""The one figure of the summary."""
 
 
 @dataclass(frozen=True)
 class Origin:
-    """What made the results.
+    """Program that made the results.
 
     Parameters
     ----------
     version : str
-        Of this program.
+        Version of the program.
     revision : str or None
-        Of the source, where it is known.
+        Revision of the source, if it is known.
     """
 
     version: str
@@ -39,54 +44,44 @@ class Origin:
 
 
 def origin() -> Origin:
-    """Program and revision that are running."""
+    """Return the running program and its revision."""
     return Origin(f"t3 {project_version()}", revision())
 
 
 def page(study: Study, made_by: Origin, folder: str, *, is_whole: bool = False) -> str:
-    """The page in Markdown.
+    """Page in Markdown.
 
     Parameters
     ----------
     study : Study
-        What was measured.
+        Measurements.
     made_by : Origin
-        What made it.
+        Program that made them.
     folder : str
-        Where the figures and the files of tables lie, seen from the page.
+        Folder of the figures and of the tables' files, relative to the page.
     is_whole : bool
-        The tables behind it are folded parts of it, not files beside it.
+        Fold the detailed tables into the page instead of linking to their files.
 
     Raises
     ------
     InputError
-        Something that the page shows is missing from the study's tables.
+        The tables of the study lack a value that the page shows.
     """
-    environment = Environment(
-        loader=FileSystemLoader(_HERE), undefined=StrictUndefined, keep_trailing_newline=True
-    )
     comparisons, main = compare(study), study.main_cases
     by_figure = groupby(comparisons, key=lambda one: one.claim.figure)
-    text = environment.get_template("page.md.j2").render(
-        study=study,
+    return _rendered(
+        "page.md.j2",
+        study,
         origin=made_by,
-        engine=_engine(study),
         folder=folder,
         is_whole=is_whole,
         details=tables.DETAILS,
         figures=FIGURES,
         first=study.cases[0].label,
-        rate=f"{study.cases[0].link:g} GB/s",
-        rates=" and ".join(f"{link:g} GB/s" for link in _values(study, "link")),
-        dispatches=" and ".join(f"`{name}`" for name in _values(study, "dispatch")),
-        sublayers=len(study.table[POINT].drop_duplicates()),
         configurations=", ".join(
             f"`{name}`" for name in CONFIGURATIONS if name in set(study.table["configuration"])
         ),
-        sampling=_sampling(study),
         comparisons=comparisons,
-        agreeing={case.dispatch: sum(one.agrees(case) for one in comparisons) for case in main},
-        agreeing_somewhere=sum(any(map(one.agrees, main)) for one in comparisons),
         differences=known_claims().difference,
         claims={
             f"{figure}: {known_claims().figure[figure]}": tables.claim_table(list(some), main)
@@ -103,16 +98,96 @@ def page(study: Study, made_by: Origin, folder: str, *, is_whole: bool = False) 
             if name != ROUND_ROBIN
         },
     )
+
+
+def summary(study: Study, made_by: Origin, folder: str) -> str:
+    """Write the summary: speedups, and the claims that hold in no way of dispatch.
+
+    Parameters
+    ----------
+    study : Study
+        Measured values.
+    made_by : Origin
+        Program and revision that measured them.
+    folder : str
+        Folder of the figure, seen from the page.
+    """
+    comparisons, main = compare(study), study.main_cases
+    group, words = next(iter(tables.GROUPS.items()))
+    means = tables.mean_table(study, {group: words}, main).rows
+    speedups = [
+        [row[1], *(f"{row[at]} ({row[at + 1]} to {row[at + 2]})" for at in range(2, len(row), 4))]
+        for row in means
+    ]
+    open_claims = [one for one in comparisons if not any(map(one.agrees, main))]
+    by_dispatch = [case.dispatch for case in main]
+    return _rendered(
+        "summary.md.j2",
+        study,
+        origin=made_by,
+        folder=folder,
+        figure=SUMMARY_FIGURE,
+        group=words,
+        claims=len(comparisons),
+        speedups=table(["configuration", *by_dispatch], speedups),
+        open_claims=table(
+            ["claim", "paper", *by_dispatch],
+            [row[: 2 + len(main)] for row in tables.claim_table(open_claims, main).rows],
+        ),
+    )
+
+
+def _rendered(template: str, study: Study, **values: object) -> str:
+    """Render a template with its own values and those of every page of the study."""
+    environment = Environment(
+        loader=FileSystemLoader(_HERE), undefined=StrictUndefined, keep_trailing_newline=True
+    )
+    environment.filters["table"] = lambda one: table(one.headings, one.rows, one.text_columns)
+    comparisons, main = compare(study), study.main_cases
+    text = environment.get_template(template).render(
+        study=study,
+        engine=_engine(study),
+        rate=f"{study.cases[0].link:g} GB/s",
+        rates=" and ".join(f"{link:g} GB/s" for link in _values(study, "link")),
+        dispatches=" and ".join(f"`{name}`" for name in _values(study, "dispatch")),
+        sublayers=len(study.table[POINT].drop_duplicates()),
+        sampling=_sampling(study),
+        agreeing={case.dispatch: sum(one.agrees(case) for one in comparisons) for case in main},
+        agreeing_somewhere=sum(any(map(one.agrees, main)) for one in comparisons),
+        **values,
+    )
     return filled(text)
 
 
+def report(markdown: str, figures: Path, system: str) -> str:
+    """Page in HTML, with its figures and the system's values in it.
+
+    Parameters
+    ----------
+    markdown : str
+        Page that links to figures.
+    figures : Path
+        Folder of the figures.
+    system : str
+        Preset whose TOML file ends the page.
+    """
+    values = preset_path(system).read_text(encoding="utf-8")
+    configuration = (
+        "\n## Configuration\n\n<details>\n"
+        f"<summary>{system}.toml, with the source of every value</summary>\n\n"
+        f"```toml\n{values.rstrip()}\n```\n</details>\n"
+    )
+    pictures = {one.file: picture_html(figures / one.file, one.title) for one in FIGURES.values()}
+    return html_page(f"{markdown}{configuration}", pictures, allows_html=True)
+
+
 def _values(study: Study, part: str) -> list[object]:
-    """Values of a part of the cases, in their order."""
+    """Values of one field of the cases, in the order of the cases."""
     return list(dict.fromkeys(getattr(case, part) for case in study.cases))
 
 
 def _engine(study: Study) -> str:
-    """What stood for the T3 hardware, in words."""
+    """Words for the engines that simulated the T3 hardware."""
     if study.rtl.empty:
         return "golden model of the RTL"
     pairs = study.rtl[["model", "tp"]].drop_duplicates().itertuples(index=False, name=None)
@@ -124,7 +199,7 @@ def _engine(study: Study) -> str:
 
 
 def _sampling(study: Study) -> str:
-    """Channels and GPUs that stand for all."""
+    """Words for the simulated channels and GPUs."""
     channels = "/".join(map(str, sorted(set(study.table["simulated_channels"]))))
     mirrored = set(study.table["gpus"]) == {"mirror"}
     gpus = "one GPU that stands for all" if mirrored else "every GPU"

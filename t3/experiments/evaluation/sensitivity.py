@@ -1,4 +1,4 @@
-"""How the result moves when a parameter that is not public leaves its default."""
+"""Sensitivity of the speedups to the parameters that are not public."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -17,7 +17,7 @@ _CUSTOM = "gemm"  # layer of a point whose sizes the grid gives
 
 
 def effects(study: Study) -> pd.DataFrame:
-    """What each value does to the speedups.
+    """Speedups at each value of the parameters.
 
     Returns
     -------
@@ -51,7 +51,7 @@ def effects(study: Study) -> pd.DataFrame:
 
 
 def _changes(rows: pd.DataFrame, system: System) -> Iterator[dict[str, Any]]:
-    """Each row's sublayer, and the parameters that are not at their default."""
+    """Sublayer of each row, and the parameters that are not at their default."""
     named = rows[rows["layer"] != _CUSTOM]
     sublayers = {(row.tp, row.n, row.k): row for row in named.itertuples()}
     defaults = {key: system_value(system, key) for key in rows.columns if "." in key}

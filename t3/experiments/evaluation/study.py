@@ -1,4 +1,4 @@
-"""Everything that the evaluation measured, and how a part of it is chosen."""
+"""Measurements of the evaluation, and selections from them."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from sysmodel.config.system import System
-from sysmodel.energy.counts import Activity, Energy
 from sysmodel.lib.errors import InputError
+from sysmodel.runs import columns
+
+from .variation import OVER, spread_columns
 
 if TYPE_CHECKING:
     from sysmodel.runs.timeline import Timeline
@@ -44,25 +46,13 @@ GROUPS: dict[str, tuple[int, ...]] = {
     "large and futuristic": (32, 64),
     "all": (8, 16, 32, 64),
 }
-_BYTES = (
-    *(f"dram_{part}_{way}_bytes" for part in ("gemm", "rs", "ag") for way in ("read", "write")),
-    *("dram_total_bytes", "link_rs_bytes", "link_ag_bytes"),
-)
-_ENERGY = (
-    *Activity.__dataclass_fields__,
-    *(f"energy_{part}_j" for part in Energy.__dataclass_fields__),
-    "energy_total_j",
-)
-_TIMES = (
-    *("gemm_ns", "tracker_stall_ns", "rs_ns", "ag_ns", "total_ns", "speedup"),
-    *("overlapped_communication_ns", "exposed_communication_ns", "gemm_slowdown"),
-    *("gemm_waiting", "gemm_contention"),
-)
 _COLUMNS = {
     "table": (
         *(*POINT, "m", "n", "k", DISPATCH, LINK, CUS),
         *("simulated_channels", "gpus", "configuration"),
-        *(*_TIMES, *_BYTES, *_ENERGY),
+        *(one.key for one in columns.TIMES),
+        *(one.key for one in (*columns.DRAM.values(), *columns.LINK.values())),
+        *(one.key for one in (*columns.ACTIVITY.values(), *columns.ENERGY.values())),
     ),
     "sensitivity": (*POINT, "m", "n", "k", "system", "configuration", "speedup"),
     "models": (
@@ -71,14 +61,13 @@ _COLUMNS = {
     ),
     "variation": (
         *(*POINT, "configuration"),
-        *(f"speedup_{part}" for part in ("mean", "least", "most")),
-        *(f"over_round_robin_{part}" for part in ("mean", "least", "most")),
+        *(*spread_columns("speedup"), *spread_columns(OVER)),
     ),
 }
 
 
 def system_value(system: System, key: str) -> Any:
-    """Value of a system's key, given by its dotted path; a list as its JSON text."""
+    """Value of a key of a system, given by its dotted path; a list as its JSON text."""
     value: Any = system
     for part in key.split("."):
         value = getattr(value, part)
@@ -87,7 +76,7 @@ def system_value(system: System, key: str) -> Any:
 
 @dataclass(frozen=True)
 class Case:
-    """A machine of the matrix.
+    """Machine of the matrix.
 
     Parameters
     ----------
@@ -107,29 +96,29 @@ class Case:
 
 @dataclass(frozen=True, kw_only=True)
 class Study:
-    """What was measured.
+    """Measurements of the evaluation.
 
     Parameters
     ----------
     table : DataFrame
-        The evaluation matrix: a row for each point and configuration, with the columns of a
+        Evaluation matrix: a row for each point and configuration, with the columns of a
         sweep's table. Dispatch, link rate and number of compute units are columns of it.
     rtl : DataFrame
-        Rows of the matrix again, with the compiled RTL in the loop; none if it was not run.
+        Rows of the matrix again, with the compiled RTL in the loop; empty if it was not run.
     sensitivity : DataFrame
-        The same columns, where one parameter at a time leaves its default.
+        Rows with the same columns in which one parameter at a time leaves its default.
     models : DataFrame
-        End-to-end results, as ``end_to_end`` gives them, of both variants.
+        Results of ``end_to_end`` for both variants.
     operators : DataFrame
-        Operators of BERT-Large, as they are to be shown.
+        Operators of BERT-Large, as the page shows them.
     variation : DataFrame
-        A few sublayers, repeated, as ``measure_variation`` gives them.
+        Result of ``measure_variation`` for a few sublayers.
     efficiency : sequence of (int, mapping, float)
-        K, and share of the peak that our GEMM reaches, by way of dispatch, and a tuned library's.
+        K, share of the peak that our GEMM reaches by way of dispatch, and share of a tuned library.
     timelines : mapping
-        Of T-NLG FC-2 on 8 GPUs, dispatched in stages, by configuration.
+        Timelines of T-NLG FC-2 on 8 GPUs, dispatched in stages, by configuration.
     system : System
-        The preset whose values hold where a column does not say otherwise.
+        Preset whose values hold unless a column has others.
 
     Raises
     ------
@@ -154,8 +143,8 @@ class Study:
     )
 
     def __post_init__(self) -> None:
-        for name, columns in _COLUMNS.items():
-            missing = [column for column in columns if column not in getattr(self, name)]
+        for name, needed in _COLUMNS.items():
+            missing = [column for column in needed if column not in getattr(self, name)]
             if missing:
                 raise InputError(name, f"column {missing[0]!r} is missing")
         for case in self.cases:
@@ -173,7 +162,7 @@ class Study:
 
     @property
     def main_cases(self) -> list[Case]:
-        """Those at the system's own link rate, which page and figures show."""
+        """Cases at the system's own link rate, which page and figures show."""
         return [one for one in self.cases if one.link == self.cases[0].link]
 
     @property
@@ -189,14 +178,14 @@ class Study:
         layers: Sequence[str] | None = None,
         compute_units: int | None = None,
     ) -> pd.DataFrame:
-        """A column of the matrix, with a row for each sublayer and a column for each configuration.
+        """Column of the matrix, as a row for each sublayer and a column for each configuration.
 
         Parameters
         ----------
         group : str
-            A key of ``GROUPS``.
+            Key of ``GROUPS``.
         layers : sequence of str, optional
-            Only these.
+            Layers to select; all unless given.
         compute_units : int, optional
             The system's own number unless given.
 
@@ -207,7 +196,7 @@ class Study:
         """
         units = compute_units or self.compute_units
         only = None if layers is None else tuple(layers)
-        # Tables and claims ask for the same ones again and again.
+        # Tables and claims need the same columns again and again.
         key = (column, case, group, only, units)
         if key not in self._made:
             chosen = self._choose(case, group, only, units)
@@ -222,13 +211,13 @@ class Study:
         return made
 
     def spread(self, values: pd.Series, case: Case, *, group: str = "all") -> pd.DataFrame:
-        """Values of the matrix's rows, as ``points`` gives those of a column."""
+        """Values of the matrix's rows in the shape that ``points`` returns."""
         return _spread(self._choose(case, group, None, self.compute_units), values)
 
     def _choose(
         self, case: Case, group: str, layers: tuple[str, ...] | None, units: int
     ) -> pd.DataFrame:
-        """What the matrix's rows of some sublayers are of, these in their order."""
+        """Point and configuration of the matrix's rows for some sublayers, in their order."""
         key = (case, group, layers, units)
         if key not in self._chosen:
             rows = self.table.loc[
@@ -255,7 +244,7 @@ class Study:
         variant: str = "megatron",
         compute_units: int | None = None,
     ) -> pd.DataFrame:
-        """A column of the end-to-end results, with a row for each model and degree of tensor
+        """Column of the end-to-end results, as a row for each model and degree of tensor
         parallelism and a column for each configuration."""
         rows = self.models[
             (self.models[DISPATCH] == case.dispatch)
@@ -271,7 +260,7 @@ class Study:
 
 
 def _spread(chosen: pd.DataFrame, values: pd.Series) -> pd.DataFrame:
-    """A row for each sublayer and a column for each configuration."""
+    """Arrange values as a row for each sublayer and a column for each configuration."""
     rows = chosen.assign(value=values.loc[chosen.index])
     wide = rows.pivot(index=POINT, columns="configuration", values="value")
     ordered: pd.DataFrame = wide.reindex(_order(chosen, POINT))
@@ -279,7 +268,7 @@ def _spread(chosen: pd.DataFrame, values: pd.Series) -> pd.DataFrame:
 
 
 def _order(rows: pd.DataFrame, keys: list[str]) -> pd.MultiIndex:
-    """Points key by key, each in the order in which the table first has it."""
+    """Points in order, each key in the order of its first place in the table."""
     columns = [rows[name].tolist() for name in keys]
     places = [{value: place for place, value in enumerate(dict.fromkeys(one))} for one in columns]
     points = sorted(

@@ -1,6 +1,7 @@
-"""How sure the evaluation's differences are: a few sublayers, repeated."""
+"""Variation of the evaluation's differences: a few sublayers, repeated."""
 
 from collections.abc import Sequence
+from dataclasses import fields
 
 import pandas as pd
 
@@ -10,10 +11,11 @@ from sysmodel.config.workload import Workload
 from sysmodel.lib.progress import Report
 from sysmodel.runs.comparison import Spread, spreads
 from sysmodel.runs.configurations import registry
-from sysmodel.runs.result import CONFIGURATIONS, RunOptions
-from sysmodel.runs.simulate import run
+from sysmodel.runs.options import CONFIGURATIONS, RunOptions
+from sysmodel.runs.plan import Plan
+from sysmodel.runs.simulate import simulate
 
-__all__ = ["COMPARED", "OVER", "SUBLAYERS", "measure_variation", "variation"]
+__all__ = ["COMPARED", "OVER", "SUBLAYERS", "measure_variation", "spread_columns", "variation"]
 
 SUBLAYERS: tuple[tuple[str, str, int], ...] = (
     ("t-nlg", "fc2", 8),
@@ -36,12 +38,12 @@ def measure_variation(
     sublayers: Sequence[Workload] | None = None,
     repetitions: int = _REPETITIONS,
 ) -> pd.DataFrame:
-    """Repeat some sublayers with what a real machine varies, by the golden engine.
+    """Repeat some sublayers with the variation of a real machine, by the golden engine.
 
     Parameters
     ----------
     configurations : sequence of str
-        What is compared, ``t3`` among it; unless given, T3 with every policy.
+        Configurations to compare, ``t3`` among them; T3 with every policy unless given.
     sublayers : sequence of Workload, optional
         ``SUBLAYERS`` unless given.
     repetitions : int
@@ -62,19 +64,24 @@ def measure_variation(
         | _columns("speedup", one.speedup)
         | _columns(OVER, one.over_round_robin)
         for work in sublayers
-        for one in spreads(run(work, system, options, progress).repetitions)
+        for one in spreads(simulate(Plan(work, system, options), progress).repetitions)
     ]
     measured: pd.DataFrame = pd.DataFrame(rows)
     return measured
 
 
+def spread_columns(name: str) -> dict[str, str]:
+    """Columns of the mean and the range of a quantity, each with its field of a spread."""
+    return {f"{name}_{one.name}": one.name for one in fields(Spread)}
+
+
 def _columns(name: str, spread: Spread | None) -> dict[str, float]:
-    values = {} if spread is None else vars(spread)
-    return {f"{name}_{part}": values.get(part, float("nan")) for part in ("mean", "least", "most")}
+    columns = spread_columns(name)
+    return {column: getattr(spread, part, float("nan")) for column, part in columns.items()}
 
 
 def variation(measured: pd.DataFrame, configuration: str) -> float:
-    """Share of the total time below which a configuration's difference to ``t3`` says nothing: its
-    largest range over the repetitions of a sublayer that was measured."""
+    """Smallest significant difference of a configuration to ``t3``, as a share of the total time:
+    the largest range over the repetitions of any measured sublayer."""
     rows = measured[measured["configuration"] == configuration]
     return float((rows[f"{OVER}_most"] - rows[f"{OVER}_least"]).max())

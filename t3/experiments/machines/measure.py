@@ -1,4 +1,4 @@
-"""Runs the matrix, and what tells how far its sampling can be trusted."""
+"""Sweeps over today's machines: the matrix, and samples of channels beside all channels."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,7 +31,7 @@ class Matrix:
 
 
 def measure(out: Path, workers: int | None, scheduler: str | None) -> Matrix:
-    """Simulate what ``out`` does not hold already, by the golden engine.
+    """Simulate the points that ``out`` does not hold already, by the golden engine.
 
     Raises
     ------

@@ -1,1 +1,1 @@
-"""Operators of a whole Transformer, their times, and what faster sublayers give end to end."""
+"""Operators of a whole Transformer, their times, and the end-to-end gain of faster sublayers."""

@@ -65,7 +65,7 @@ class Bert(Strict):
 
 @cache
 def bert_large() -> Bert:
-    """The shape that comes along."""
+    """Return the shape of BERT-Large."""
     path = Path(__file__).with_name("bert.toml")
     return validate(Bert, read_toml(path), path.name)
 
@@ -124,7 +124,7 @@ def by_setting(breakdown: pd.DataFrame) -> pd.DataFrame:
 
 
 def summary(breakdown: pd.DataFrame) -> str:
-    """What precision, micro-batches and accumulation move, a sentence for each."""
+    """Effects of precision, micro-batches and accumulation, a sentence for each."""
     time = breakdown.groupby(_SETTING)["time_ms"].sum()
     share = 100 * breakdown.set_index([*_SETTING, "kind"])["share"]
     (whole, _), (_, parts), (small, _) = BATCHES

@@ -1,4 +1,4 @@
-"""What faster sublayers give a whole model: its time with each configuration."""
+"""Time of a whole model with each configuration of its sublayers."""
 
 import json
 from collections.abc import Sequence
@@ -45,7 +45,7 @@ def end_to_end(
         A sweep's result, a row for each sublayer and configuration. Columns whose names have a dot
         are keys of the system that vary.
     system : System
-        What holds where the table does not say otherwise.
+        System whose values hold unless the table has others.
     variant : str
         ``megatron``: attention is sliced by heads; ``attention unsliced``: every GPU computes
         scores, softmax, dropout and context of all heads, as the operator mix that the paper
@@ -59,10 +59,10 @@ def end_to_end(
         A row for each model, degree of tensor parallelism, values of the system's keys, phase and
         configuration. ``layer_*_ns`` are one layer's times on one GPU and sum to ``layer_ns``:
         ``layer_all_reduced_gemm_ns`` and ``layer_communication_ns`` are the simulated sublayers'
-        GEMMs and what RS and AG add to them; ``layer_gemm_ns`` are the other GEMMs. ``model_ms`` is
-        all layers, ``speedup`` is over ``sequential``. ``communication_share`` is the share of the
-        time that exposed RS and AG take, ``sliced_gemm_rs_ag_share`` what the all-reduced sublayers
-        take, GEMM and communication.
+        GEMMs and the time that RS and AG add to them; ``layer_gemm_ns`` are the other GEMMs.
+        ``model_ms`` is all layers, ``speedup`` is over ``sequential``. ``communication_share`` is
+        the share of the time that exposed RS and AG take, ``sliced_gemm_rs_ag_share`` the share of
+        the all-reduced sublayers, GEMM and communication.
 
     Raises
     ------
@@ -154,7 +154,7 @@ def _simulated(reduced: list[Operator], rows: pd.DataFrame, where: str) -> tuple
             problem = "has twice" if found else "lacks"
             raise InputError("table", f"{where}: {problem} layer {one.sublayer}")
         (row,) = found
-        assert one.gemm is not None  # what is all-reduced is a GEMM's output
+        assert one.gemm is not None  # every all-reduced sublayer is a GEMM
         ours = (one.gemm.m, one.gemm.n, one.gemm.k)
         if tuple(row[name] for name in _SHAPE) != ours:
             raise InputError(

@@ -29,7 +29,7 @@ class _Pass:
         sublayer: str | None = None,
         accumulate: bool = False,
     ) -> Operator:
-        """``sizes`` are m, n, k and, unless 1, the count; ``accumulate`` adds to what is there."""
+        """``sizes`` are m, n, k and, unless 1, the count; ``accumulate`` adds to the old output."""
         gemm = Gemm(*sizes)
         reads = gemm.operands + (gemm.outputs if accumulate else 0)
         return Operator(
@@ -95,7 +95,7 @@ def forward(shape: LayerShape, *, training: bool = True) -> Sequence[Operator]:
 
 
 def _feed_forward(shape: LayerShape, make: _Pass) -> Sequence[Operator]:
-    """One feed-forward layer, or the experts with what goes to them and comes back."""
+    """Feed-forward layer, or the experts with router, dispatch and combination."""
     hidden, tp, experts, rows = shape.hidden, shape.tp, shape.experts, shape.expert_tokens
     width, projections = shape.ffn_width, shape.ffn_projections
     whole, copies = shape.tokens * hidden, shape.experts_per_token

@@ -1,4 +1,4 @@
-"""What a Transformer layer is made of: operators with their work and their traffic."""
+"""Operators of a Transformer layer, with their work and their traffic."""
 
 from dataclasses import dataclass
 from typing import Literal, get_args
@@ -15,17 +15,17 @@ KINDS: tuple[str, ...] = get_args(Kind)
 
 @dataclass(frozen=True, kw_only=True)
 class Precision:
-    """How numbers are held, and how fast they are multiplied.
+    """Format of the numbers, and rate at which they are multiplied.
 
     Parameters
     ----------
     name : str
-        For tables.
+        Name in tables.
     element_bytes : int
-        Of activations, gradients and the weights that GEMMs read. Mixed precision holds a master
-        copy of the weights in fp32 besides.
+        Size of activations, gradients and the weights that GEMMs read. Mixed precision also holds a
+        master copy of the weights in fp32.
     rate_divisor : int
-        The matrix pipe's fp16 rate over the GEMMs' rate.
+        Rate of the matrix pipe in fp16 over the rate of the GEMMs.
     """
 
     name: str
@@ -66,18 +66,18 @@ class Gemm:
 
 @dataclass(frozen=True, kw_only=True)
 class Operator:
-    """A kernel on one GPU.
+    """Kernel on one GPU.
 
     Parameters
     ----------
     name, kind, phase : str
-        What it is.
+        Name, kind of operator, and pass.
     read_bytes, written_bytes : float
-        From and to memory, every operand once.
+        Memory traffic, every operand once.
     gemm : Gemm, optional
-        For GEMMs.
+        Sizes of a GEMM.
     sublayer : str, optional
-        Its name in the table of workloads, if the output is all-reduced.
+        Name in the table of workloads, if the output is all-reduced.
     """
 
     name: str
@@ -90,7 +90,7 @@ class Operator:
 
     @property
     def flops(self) -> float:
-        """Of GEMMs; the arithmetic of the others hides behind their traffic and is not counted."""
+        """Work of a GEMM; the arithmetic of other operators hides behind their traffic: 0."""
         return self.gemm.flops if self.gemm else 0.0
 
     @property
@@ -100,12 +100,12 @@ class Operator:
 
 @dataclass(frozen=True, kw_only=True)
 class LayerShape:
-    """One layer on each of ``tp`` GPUs, sliced as in Megatron-LM.
+    """Shape of a layer on each of ``tp`` GPUs, sliced as in Megatron-LM.
 
     Parameters
     ----------
     hidden, heads, sequence, batch : int
-        Of the model; ``batch`` sequences are computed at a time.
+        Sizes of the model; ``batch`` sequences are computed at a time.
     kv_heads, head_dim, ffn : int or None
         Where they are not ``heads``, ``hidden / heads`` and ``4 * hidden``.
     gated : bool
@@ -113,7 +113,7 @@ class LayerShape:
     experts, experts_per_token : int
         Feed-forward layers, among which the tokens are routed evenly.
     biases : bool
-        Of every matrix, and layer norms that subtract the mean.
+        Every matrix has a bias, and layer norms subtract the mean.
     tp : int
         GPUs that share the layer. Layer norms, dropouts and residuals after an all-reduce are done
         by each of them in full.
@@ -121,7 +121,7 @@ class LayerShape:
         GPUs that share the attention: ``tp``, or 1 where it is not sliced. GPUs that do not divide
         the heads are taken to share them evenly all the same.
     precision : Precision
-        Of everything.
+        Precision of all operators.
 
     Raises
     ------
@@ -189,12 +189,12 @@ class LayerShape:
 
     @property
     def attention_width(self) -> int:
-        """Of what the output projection takes."""
+        """Width of the output projection's input."""
         return self.heads * self.head_size
 
     @property
     def qkv_width(self) -> int:
-        """Of queries, keys and values together."""
+        """Width of queries, keys and values together."""
         return (self.heads + 2 * (self.kv_heads or self.heads)) * self.head_size
 
     @property
@@ -203,12 +203,12 @@ class LayerShape:
 
     @property
     def ffn_projections(self) -> int:
-        """Into the feed-forward layer."""
+        """Number of projections into the feed-forward layer."""
         return 2 if self.gated else 1
 
     @property
     def expert_tokens(self) -> int:
-        """That go to each expert; all if there is one feed-forward layer."""
+        """Tokens that go to each expert; all tokens if there is one feed-forward layer."""
         return -(-self.tokens * self.experts_per_token // self.experts)
 
     @property
@@ -218,8 +218,9 @@ class LayerShape:
 
     @property
     def parameters(self) -> float:
-        """Of a layer, on one GPU: the sliced matrices with the biases of their sliced outputs, and
-        in full the biases of what is all-reduced, the two layer norms, and the experts' router."""
+        """Parameters of a layer on one GPU: the sliced matrices with the biases of their sliced
+        outputs, and in full the biases of all-reduced outputs, the two layer norms, and the
+        experts' router."""
         hidden, routed = self.hidden, self.experts if self.experts > 1 else 0
         inputs = self.qkv_width + self.experts * self.ffn_projections * self.ffn_width
         outputs = self.attention_width + self.experts * self.ffn_width

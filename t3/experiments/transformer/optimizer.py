@@ -1,4 +1,4 @@
-"""Optimizers: what they move for each parameter."""
+"""Optimizers: their memory traffic for each parameter."""
 
 from .operators import Operator, Precision
 
@@ -34,7 +34,7 @@ def lamb(parameters: float, precision: Precision) -> Operator:
 
 
 def _copy_bytes(precision: Precision) -> int:
-    """Of a weight's copy that the GEMMs read; in fp32 they read the weight itself."""
+    """Bytes of the weight's copy that the GEMMs read; in fp32 they read the weight itself."""
     return precision.element_bytes if precision.element_bytes < _STATE_BYTES else 0
 
 

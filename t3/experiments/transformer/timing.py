@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from sysmodel.config.system import System
-from sysmodel.runs.report import library_efficiency
+from sysmodel.runs.tuned_library import library_efficiency
 
 from .operators import MIXED, Operator, Precision
 
@@ -24,7 +24,7 @@ def operator_ns(operator: Operator, system: System, precision: Precision = MIXED
     if operator.gemm is None:
         return memory_ns
     slower = precision.rate_divisor
-    # What a tile costs beside its products takes the same time at a lower rate, so it is worth that
+    # The overhead of a tile takes the same time at a lower rate, so it is worth that
     # many fewer steps along K.
     efficiency = library_efficiency(slower * operator.gemm.k)
     return max(memory_ns, operator.flops * slower / (system.peak_flops_per_ns * efficiency))

@@ -1,4 +1,4 @@
-"""A whole model with and without T3: its all-reduced sublayers simulated, everything else timed."""
+"""Whole model with and without T3: its all-reduced sublayers are simulated, the rest is timed."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from sysmodel.config.model import Transformer, load_model
 from sysmodel.config.system import load_system
 from sysmodel.lib.errors import InputError
-from sysmodel.runs.result import EngineName
+from sysmodel.runs.engines import EngineName
 from t3.experiments.sweep.grid import make_grid
 from t3.experiments.sweep.run import sweep
 from t3.experiments.sweep.status import Report
@@ -16,12 +16,12 @@ from .end_to_end import VARIANTS, end_to_end
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["CONFIGURATIONS", "PARTS", "whole_model"]
+__all__ = ["CONFIGURATIONS", "LAYER_PARTS", "whole_model"]
 
 CONFIGURATIONS = ("sequential", "t3", "t3-critical", "ideal-overlap")
-"""What is compared, the last without contention between GEMM and reduce-scatter."""
+"""Configurations to compare; the last has no contention between GEMM and reduce-scatter."""
 
-PARTS = {
+LAYER_PARTS = {
     "layer_all_reduced_gemm_ns": "GEMMs before an all-reduce",
     "layer_communication_ns": "communication on top of them",
     "layer_gemm_ns": "other GEMMs",
@@ -31,7 +31,7 @@ PARTS = {
     "layer_activation_ns": "activations, residuals, routing",
     "layer_optimizer_ns": "optimizer",
 }
-"""Columns of a layer's time, and what each is."""
+"""Columns of a layer's time, with their titles."""
 
 
 def whole_model(
@@ -55,14 +55,14 @@ def whole_model(
     system : str
         Preset or file.
     out : Path
-        Folder in which the simulated sublayers are kept.
+        Folder that stores the simulated sublayers.
     engine, workers, report
-        As of :func:`~t3.experiments.sweep.run.sweep`.
+        See :func:`~t3.experiments.sweep.run.sweep`.
 
     Returns
     -------
     DataFrame
-        As of :func:`~.end_to_end.end_to_end`.
+        Result of :func:`~.end_to_end.end_to_end`.
 
     Raises
     ------
@@ -76,7 +76,7 @@ def whole_model(
         raise InputError("model", f"{loaded.name} has layers whose operators are not counted")
     loaded_system = load_system(system)
     for layer in loaded.reduced:
-        loaded.workload(layer, tp)  # or it says what is wrong
+        loaded.workload(layer, tp)  # raises an InputError for a wrong layer
     block = {
         "workload": {"model": model, "tp": tp},
         "system": {"base": system},

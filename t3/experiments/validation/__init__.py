@@ -1,1 +1,1 @@
-"""The model beside independent references: what other simulators and closed forms give."""
+"""Validation of the model against other simulators, closed forms and GPUs."""

@@ -1,4 +1,4 @@
-"""One channel of the DRAM model beside Ramulator 2.1 and DRAMsim3."""
+"""Comparison of one channel of the DRAM model with Ramulator 2.1 and DRAMsim3."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -35,18 +35,18 @@ __all__ = [
     "span",
 ]
 
-SEQUENTIAL_BOUND = 0.02  # of the reference's figure
-MIX_BOUND = 0.05  # of the reference's figure, where there is one reference
-SPAN_BOUND = 0.05  # by which the span of a mix's references is widened at either end
+SEQUENTIAL_BOUND = 0.02  # share of the reference's figure
+MIX_BOUND = 0.05  # share of the reference's figure, if there is only one reference
+SPAN_BOUND = 0.05  # share by which the span of several references is widened at either end
 
 _SEQUENTIAL = {"seq_read": READ, "seq_write": WRITE}
 _REQUESTS = 150_000
-_REGION_ATOMS = 1 << 24  # to the same place of another row, whatever the mapping
+_REGION_ATOMS = 1 << 24  # distance to the same place of another row in any mapping
 
 
 @dataclass(frozen=True)
 class Channel:
-    """One channel of ours under a reference's conditions."""
+    """Channel of this model under the conditions of a reference."""
 
     timing: DramTiming
     address_map: str
@@ -55,11 +55,12 @@ class Channel:
 
 
 def channel_like(reference: DramReference) -> Channel:
-    """A reference's timing, mapping and queues.
+    """Make a channel with a reference's timing, mapping and queues.
 
-    Ramulator 2 serves reads or writes, from a queue of each that the pseudo-channels of a channel
-    share. DRAMsim3 releases a full write queue among the reads, into one queue of commands
-    (controller.cc, ScheduleTransaction).
+    Ramulator 2 serves either reads or writes, from two queues that the pseudo-channels of a channel
+    share. DRAMsim3 moves a full write queue and the reads into one queue of commands
+    (controller.cc,
+    ScheduleTransaction).
     """
     queues = reference.read_queue, reference.write_queue
     if reference.simulator == "ramulator2.1":
@@ -78,12 +79,12 @@ def channel_like(reference: DramReference) -> Channel:
 
 
 def is_sequential(reference: DramReference) -> bool:
-    """Whether a reference's pattern is a sequential one; all others are mixes."""
+    """Return True for a sequential pattern of a reference; all others are mixes."""
     return reference.pattern in _SEQUENTIAL
 
 
 def pattern_like(reference: DramReference, channel: Channel) -> Pattern:
-    """A reference's pattern on a channel."""
+    """Make a reference's pattern on a channel."""
     place = np.arange(_REQUESTS)
     if is_sequential(reference):
         return Pattern(place, np.full(_REQUESTS, _SEQUENTIAL[reference.pattern]))
@@ -93,10 +94,10 @@ def pattern_like(reference: DramReference, channel: Channel) -> Pattern:
 
 
 def span(reference: DramReference, references: list[DramReference]) -> tuple[float, float]:
-    """The lowest and the highest figure of a mix under like conditions, widened by ``SPAN_BOUND``.
+    """Lowest and highest figure of a mix under equal conditions, widened by ``SPAN_BOUND``.
 
-    Like conditions: the same pattern and width of the channel, both with or both without refresh,
-    both with or both without the two regions beginning in the same bank.
+    Equal conditions are the same pattern, width of the channel and kind of refresh, and agreement
+    on whether both regions begin in the same bank.
     """
     figures = [
         other.fraction_of_peak
@@ -111,16 +112,16 @@ def span(reference: DramReference, references: list[DramReference]) -> tuple[flo
 
 @dataclass(frozen=True)
 class DramComparison:
-    """A reference's figure and ours.
+    """Figure of a reference with the figure of this model.
 
     Parameters
     ----------
     reference : DramReference
-        What and whose.
+        Reference with its conditions.
     ours : float
-        Share of the peak under the reference's conditions.
+        Share of the peak in this model under the reference's conditions.
     low, high : float
-        Between which ours has to lie.
+        Bounds for ``ours``.
     """
 
     reference: DramReference
@@ -130,25 +131,24 @@ class DramComparison:
 
     @cached_property
     def difference(self) -> float:
-        """Of ours, relative to the reference."""
+        """Difference of ours, relative to the reference."""
         return self.ours / self.reference.fraction_of_peak - 1
 
     @property
     def binding(self) -> bool:
-        """Whether the reference binds: not with a per-bank refresh that stops both
-        pseudo-channels."""
+        """False for references with a per-bank refresh, which stops both pseudo-channels there."""
         return self.reference.refresh != "per-bank"
 
     @property
     def holds(self) -> bool:
-        """Whether ours lies inside, or need not."""
+        """True if ours is within the bounds, or the reference does not bind."""
         return not self.binding or self.low <= self.ours <= self.high
 
 
 def compare_dram(
     references: list[DramReference], report: Report = no_progress
 ) -> list[DramComparison]:
-    """Every reference figure beside ours, in their order."""
+    """Compare every reference figure with ours, in order."""
     compared = []
     for i, one in enumerate(references):
         report("DRAM", i / len(references))

@@ -1,14 +1,14 @@
-"""What the page says of the DRAM."""
+"""Sections of the validation page about the DRAM."""
 
 from collections.abc import Callable
 from functools import partial
 
 from sysmodel.engine.codes import READ, UPDATE, WRITE
-from sysmodel.lib.markdown import signed
 from t3.experiments.dram.memory import standard_memory
 from t3.experiments.dram.patterns import Pattern, mixed, random_rows, sequential, strided
 from t3.experiments.dram.serve import fraction_of_peak
-from t3.experiments.page import Picture, Section
+from t3.report.document import Figure, Section, Table
+from t3.report.markdown import signed
 
 from .dram_comparison import (
     MIX_BOUND,
@@ -30,9 +30,11 @@ _HEADINGS = (
     *("offset", "offered", "queue", "reference", "ours", "difference"),
 )
 
+_BOUND_HEADINGS = (*_HEADINGS, "allowed", "inside")
+
 
 def channel_words(one: DramComparison) -> str:
-    """A reference's channel, for readers."""
+    """Name of a reference's channel in words."""
     channel = one.reference.channel
     return _CHANNEL_WORDS.get(channel, channel.replace("_", " "))
 
@@ -66,41 +68,37 @@ def _broken(compared: list[DramComparison]) -> tuple[str, ...]:
 
 
 def sequential_section(compared: list[DramComparison]) -> Section:
-    """Sequential reads and writes beside each reference."""
+    """Compare sequential reads and writes with each reference."""
     chosen = [one for one in compared if one.binding and is_sequential(one.reference)]
     return Section(
         title="DRAM: sequential",
-        text="One channel, requests offered in order: the share of its peak that it gives, with "
-        "each reference's own timing columns, address mapping, queues and refresh. "
+        text="Share of a channel's peak for requests offered in order, with the timing columns, "
+        "address mapping, queues and refresh of each reference. "
         f"Bound: within {100 * SEQUENTIAL_BOUND:g} % of each figure.",
-        headings=(*_HEADINGS, "allowed", "inside"),
-        rows=tuple(map(_bound_row, chosen)),
-        text_columns=4,
+        table=Table(_BOUND_HEADINGS, tuple(map(_bound_row, chosen)), text_columns=4),
         broken=_broken(chosen),
     )
 
 
 def mix_section(compared: list[DramComparison]) -> Section:
-    """Mixes beside the references."""
+    """Compare mixes with the references."""
     chosen = [one for one in compared if one.binding and not is_sequential(one.reference)]
     return Section(
         title="DRAM: reads and writes mixed",
-        text="Reads of one region and writes of another in turn; offset 0 is in the same bank. "
-        f"Bound: within {100 * MIX_BOUND:g} % of each figure. Of the first file's HBM2 channels "
-        "there are figures of two simulators that disagree, so their span under like conditions "
-        f"binds, widened by {100 * SPAN_BOUND:g} % at either end.\n\n"
-        "Mixes depend on how writes are held back and drained, so each reference is met with its "
-        "own queues. Ramulator 2 serves either reads or writes, from queues that the "
-        "pseudo-channels share; it turns when more than 80 % of its write queue is full and when "
-        "less than 20 % is, and a request whose row is being opened counts no more. DRAMsim3 "
-        "releases a full write queue among the reads into a queue of commands, of which a bank "
-        "has five (the size is not described; five meets its figures best). Neither bounds how "
-        "long a request may wait.",
-        headings=(*_HEADINGS, "allowed", "inside"),
-        rows=tuple(map(_bound_row, chosen)),
-        text_columns=4,
+        text="Reads of one region alternate with writes of another; with offset 0 both begin in "
+        f"the same bank. Bound: within {100 * MIX_BOUND:g} % of each figure. For the HBM2 channels "
+        "of the first file, two simulators give different figures; there the bound is their span "
+        f"under equal conditions, widened by {100 * SPAN_BOUND:g} % at either end.\n\nMixes depend "
+        "on how writes are held back and drained, so each comparison uses the queues of its "
+        "reference. Ramulator 2 serves either reads or writes, from queues that the "
+        "pseudo-channels share. It turns to writes when its write queue is more than 80 % full, "
+        "and back when it is less than 20 % full; a request whose row is being opened no longer "
+        "counts. DRAMsim3 moves a full write queue and the reads into a queue with five commands "
+        "per bank (the size is not documented; five fits its figures best). Neither simulator "
+        "bounds the wait of a request.",
+        table=Table(_BOUND_HEADINGS, tuple(map(_bound_row, chosen)), text_columns=4),
         broken=_broken(chosen),
-        picture=Picture(
+        figure=Figure(
             DRAM_FIGURE,
             "Share of the channel's peak, ours and the references'",
             lambda path: draw_dram(chosen, path),
@@ -109,25 +107,23 @@ def mix_section(compared: list[DramComparison]) -> Section:
 
 
 def refresh_section(compared: list[DramComparison]) -> Section:
-    """Per-bank refresh, where the reference does not bind."""
+    """Show the comparison for per-bank refresh, where the reference does not bind."""
     chosen = [one for one in compared if not one.binding]
     return Section(
         title="DRAM: per-bank refresh",
-        text="While a bank's refresh waits, the reference's controller starts no other row in "
-        "either pseudo-channel, which the standard does not ask for. So its figures bind nothing "
-        "here. Ours refreshes a bank that nothing waits for, and of those the one that will be "
-        "idle longest: a stream loses at most the `tRREFD` of each refresh interval in which no "
-        "other bank may be activated, and one bank alone loses `tRP + tRFC_pb + tRCD` in each "
-        "`tREFI` (`tests/sysmodel/memory/test_dram_refresh.py`).",
-        headings=_HEADINGS,
-        rows=tuple(map(_row, chosen)),
-        text_columns=4,
+        text="While a bank's refresh waits, the reference's controller opens no other row in "
+        "either pseudo-channel. The standard does not require this, so its figures are no bound "
+        "here. This model refreshes the bank without requests that is expected to be idle longest: "
+        "a stream loses at most the `tRREFD` of each refresh interval, in which no other bank may "
+        "be activated, and traffic to one bank loses `tRP + tRFC_pb + tRCD` in each `tREFI` "
+        "(`tests/sysmodel/memory/test_dram_refresh.py`).",
+        table=Table(_HEADINGS, tuple(map(_row, chosen)), text_columns=4),
     )
 
 
 _RATIOS = ((8, 1), (4, 1), (2, 1), (1, 1), (1, 2), (1, 4), (1, 8))
 
-# Beyond the files: what it is, and its pattern.
+# Patterns beyond the references' files, by description.
 _OTHERS: dict[str, Callable[[], Pattern]] = {
     "read, sequential": lambda: sequential(READ),
     "write, sequential": lambda: sequential(WRITE),
@@ -144,15 +140,17 @@ _MEMORIES = {"hbm2": 1000.0, "hbm3": 1600.0, "hbm4": 2000.0}
 
 
 def pattern_section() -> Section:
-    """Patterns that the references do not have."""
+    """Show patterns that the references lack."""
     return Section(
         title="DRAM: other patterns, ours only",
-        text="An HBM channel of two pseudo-channels of three standards, with the model's one queue "
-        "of 64 for reads and writes in each, mapping and refresh as the presets have them. Ratios "
-        "are reads to writes in turn, of two regions. `t3 dram` serves any other pattern, or a "
-        "trace.",
-        headings=("pattern", *(f"{name}, {mhz:g} MHz" for name, mhz in _MEMORIES.items())),
-        rows=tuple((what, *_shares(make())) for what, make in _OTHERS.items()),
+        text="HBM channels of three standards with two pseudo-channels each; every pseudo-channel "
+        "has one queue of 64 for reads and writes, and mapping and refresh are those of the "
+        "presets. Ratios are of alternating reads and writes in two regions. `t3 dram` simulates "
+        "any other pattern, or a trace.",
+        table=Table(
+            ("pattern", *(f"{name}, {mhz:g} MHz" for name, mhz in _MEMORIES.items())),
+            tuple((name, *_shares(make())) for name, make in _OTHERS.items()),
+        ),
     )
 
 

@@ -1,22 +1,22 @@
-"""The figures of the validation page."""
+"""Figures of the validation page."""
 
 from pathlib import Path
 
 from matplotlib.axes import Axes
+
+from t3.report.style import clean, drawn, legend_below
 
 from .dram_comparison import DramComparison
 from .ring_comparison import RING_BOUND, RingComparison
 
 __all__ = ["draw_dram", "draw_rings"]
 
-# In the order of their lightness, for eyes that do not tell hues apart.
+# Ordered by lightness, so that the colours can be distinguished without hues.
 _OURS, _COLOURS = "#222222", {"ramulator2.1": "#d9722e", "dramsim3": "#7d9cc7"}
 
 
 def draw_dram(compared: list[DramComparison], path: Path) -> None:
-    """Each reference's figure, ours, and what is allowed, a line for each row of the file."""
-    from t3.experiments.evaluation.figures.style import clean, drawn, legend_below
-
+    """Draw each reference's figure, ours, and the allowed range, one line per row of the file."""
     ordered = sorted(
         compared,
         key=lambda one: (one.reference.standard, one.reference.refresh, one.high),
@@ -44,7 +44,7 @@ def draw_dram(compared: list[DramComparison], path: Path) -> None:
             )
         one_axes.set_yticks(range(len(ordered)), [_label(one) for one in ordered], fontsize=8)
         one_axes.invert_yaxis()
-        one_axes.set_xlabel("share of the channel's peak; grey: what is allowed")
+        one_axes.set_xlabel("share of the channel's peak; grey: allowed range")
         one_axes.set_xlim(0.2, 1.0)
         clean(one_axes, "x")
         legend_below(figure, one_axes, 3)
@@ -52,7 +52,7 @@ def draw_dram(compared: list[DramComparison], path: Path) -> None:
 
 
 def _once(axes: Axes, label: str) -> str:
-    """The label if nothing has it yet: a legend lists each only once."""
+    """Hide a label that the legend already has."""
     return "_" + label if label in axes.get_legend_handles_labels()[1] else label
 
 
@@ -66,9 +66,7 @@ def _label(one: DramComparison) -> str:
 
 
 def draw_rings(compared: list[RingComparison], others: list[RingComparison], path: Path) -> None:
-    """Times over the closed form, and the difference from the reference below."""
-    from t3.experiments.evaluation.figures.style import clean, drawn, legend_below
-
+    """Draw times over the closed form, with the difference from the reference below."""
     with drawn(8.5, 5.2, 2, 1, sharex=True) as (figure, axes):
         above, below = axes.flat
         for name, colour, marker, chosen in (

@@ -1,10 +1,10 @@
-"""The GEMM alone beside a tuned library."""
+"""Comparison of the isolated GEMM with a tuned library."""
 
 from dataclasses import dataclass
 
 from sysmodel.config.system import System, load_system
 from sysmodel.lib.progress import Report, no_progress
-from sysmodel.runs.report import library_efficiency
+from sysmodel.runs.tuned_library import library_efficiency
 from t3.experiments.efficiency import gemm_efficiency
 
 __all__ = ["BOUND_POINTS", "GemmComparison", "compare_gemm"]
@@ -17,8 +17,8 @@ _M, _N = 8192, 4256  # T-NLG's output
 
 @dataclass(frozen=True)
 class GemmComparison:
-    """Shares of the peak at one K: the library's; ours; ours with one workgroup on a CU; and ours
-    on the GPU on which the library was measured."""
+    """Shares of the peak at one K: of the library, the model, the model with one workgroup per CU,
+    and the model of the GPU on which the library was measured."""
 
     k: int
     library: float
@@ -28,7 +28,7 @@ class GemmComparison:
 
     @property
     def holds(self) -> bool | None:
-        """Whether the model is within the bound; None where there is none."""
+        """True if the model is within the bound; None without a bound."""
         if self.k < _BOUND_FROM_K:
             return None
         ours = (self.model, self.measured_gpu)
@@ -36,7 +36,7 @@ class GemmComparison:
 
 
 def compare_gemm(report: Report = no_progress) -> list[GemmComparison]:
-    """Simulate the GEMM alone over K, with the golden engine."""
+    """Simulate the isolated GEMM for several K with the golden engine."""
     usual, found = load_system(), []
     for done, k in enumerate(_DEPTHS):
         report("GEMM alone", done / len(_DEPTHS))

@@ -1,4 +1,4 @@
-"""The model of a GPU beside the GPU itself."""
+"""Comparison of the model of a GPU with measurements on the GPU."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,14 +14,14 @@ from .references import CardReference, GemmReference, card_reference
 
 __all__ = ["SHARE_BOUND", "CardFigure", "CardGemm", "card_figures", "compare_card_gemms"]
 
-SHARE_BOUND = 0.1  # of the matrix pipes' peak
+SHARE_BOUND = 0.1  # share of the matrix pipes' peak
 _PRESETS = "h200", "h100"
-_ALIGNED = 8  # fp16 values in 16 bytes, in which the tensor memory accelerator copies rows
+_ALIGNED = 8  # fp16 values in the 16 bytes to which the tensor memory accelerator aligns rows
 
 
 @dataclass(frozen=True)
 class CardGemm:
-    """A GEMM on the card, and the model's at the clock that the card had."""
+    """GEMM measured on a card, with the model's at the card's clock."""
 
     preset: str
     reference: GemmReference
@@ -30,8 +30,10 @@ class CardGemm:
 
     @property
     def holds(self) -> bool | None:
-        """Whether the shares of the peak are within the bound; None where the library takes a
-        kernel for an older GPU, whose units the model does not have."""
+        """True if the shares of the peak are within the bound.
+
+        None if the library uses a kernel for an older GPU, whose units the model lacks.
+        """
         if self.reference.k % _ALIGNED:
             return None
         return abs(self.ours.share_of_peak - self.measured_share) <= SHARE_BOUND
@@ -39,17 +41,17 @@ class CardGemm:
 
 @dataclass(frozen=True)
 class CardFigure:
-    """Something else that was measured, and the same of the model."""
+    """Other measured figure, with the model's."""
 
     preset: str
-    what: str
+    name: str
     unit: str
     measured: float
     ours: float
 
 
 def compare_card_gemms(report: Report = no_progress) -> list[CardGemm]:
-    """Simulate each GEMM that was measured, with the golden engine."""
+    """Simulate each measured GEMM with the golden engine."""
     measured = [(name, gemm) for name in _PRESETS for gemm in card_reference(name).gemms]
     found = []
     for done, (name, gemm) in enumerate(measured):
@@ -62,7 +64,7 @@ def compare_card_gemms(report: Report = no_progress) -> list[CardGemm]:
 
 
 def card_figures() -> list[CardFigure]:
-    """Rates of the memory, latencies, and the start of a kernel."""
+    """Compare rates of the memory, latencies, and the start of a kernel."""
     return [
         CardFigure(name, *figure)
         for name in _PRESETS

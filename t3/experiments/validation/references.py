@@ -1,4 +1,4 @@
-"""The reference figures as records."""
+"""Records of the reference figures."""
 
 import csv
 import json
@@ -23,15 +23,15 @@ _REFRESH = {
     "AllBank per PC": "all-bank",
     "PerBank": "per-bank",
 }
-# Requests that a row of dram_channel.csv offers a cycle: more than drain.
+# Requests offered per cycle in the rows of dram_channel.csv: more than can drain.
 _MORE_THAN_DRAIN = 4
 
 
 @dataclass(frozen=True)
 class DramReference:
-    """A row of ``dram_channel.csv`` or ``dram_hbm3.csv``: share of its peak that a channel gives.
+    """Row of ``dram_channel.csv`` or ``dram_hbm3.csv``: share of the peak that a channel reaches.
 
-    ``columns`` has the row's own columns as they are, of ``dram_hbm3.csv`` only.
+    ``columns`` has the unchanged columns of a row of ``dram_hbm3.csv``.
     """
 
     simulator: str
@@ -49,7 +49,7 @@ class DramReference:
 
 @dataclass(frozen=True)
 class RingReference:
-    """A row of ``ring_collectives.csv``: time of a collective on a ring."""
+    """Row of ``ring_collectives.csv``: time of a collective on a ring."""
 
     collective: str
     gpus: int
@@ -61,7 +61,7 @@ class RingReference:
 
 @dataclass(frozen=True)
 class GemmReference:
-    """A GEMM on a GPU: ``time_ns`` alone with empty caches, ``one_of_many_ns`` of many in turn."""
+    """GEMM on a GPU: ``time_ns`` alone with empty caches, ``one_of_many_ns`` in a sequence."""
 
     m: int
     n: int
@@ -75,8 +75,8 @@ class GemmReference:
 
 @dataclass(frozen=True)
 class CardReference:
-    """What ``measure_gpu.py`` found: rates count bytes read and written, latencies go from one load
-    to the next."""
+    """Results of ``measure_gpu.py``: rates count read and written bytes; latencies are between
+    dependent loads."""
 
     name: str
     l2_mib: float
@@ -88,7 +88,7 @@ class CardReference:
 
 
 def card_reference(name: str) -> CardReference:
-    """Figures of a GPU, named as its preset."""
+    """Read the figures of a GPU, which has the name of its preset."""
     found = json.loads((_FOLDER / f"gpu_{name}.json").read_text(encoding="utf-8"))
     return CardReference(
         name=found["conditions"]["name"],
@@ -115,7 +115,7 @@ def _rows(name: str) -> list[dict[str, str]]:
 
 
 def dram_references() -> list[DramReference]:
-    """Figures of one memory channel, by Ramulator 2.1 and DRAMsim3."""
+    """Read the figures of one memory channel, by Ramulator 2.1 and DRAMsim3."""
     return [*_of_hbm2(), *_of_hbm3()]
 
 
@@ -153,7 +153,7 @@ def _of_hbm3() -> Iterable[DramReference]:
 
 
 def ring_references() -> list[RingReference]:
-    """Times of ring collectives, by ASTRA-sim."""
+    """Read the times of ring collectives, by ASTRA-sim."""
     return [
         RingReference(
             collective=row["collective"],

@@ -1,8 +1,8 @@
-"""Ring reduce-scatter and all-gather on the link model alone: memory and reduction take no time.
+"""Ring reduce-scatter and all-gather on the link model alone, without memory and reduction times.
 
-The links are those of :mod:`sysmodel.network.link`: credit at their rate, latency, a bounded
-buffer at the receiver, one atom a packet. A GPU begins a step when the chunk of the step before it
-has arrived whole and its own has left, as the baseline's collectives do.
+The links are those of :mod:`sysmodel.network.link`, with credit at their rate, latency, a bounded
+buffer at the receiver, and one atom per packet. As in the baseline's collectives, a GPU begins a
+step when the whole chunk of the previous step has arrived and its own chunk has left.
 """
 
 from typing import NamedTuple
@@ -22,8 +22,8 @@ __all__ = ["COLLECTIVES", "closed_form_ns", "ring_time_ns"]
 COLLECTIVES = ("reduce_scatter", "all_gather")
 
 _CYCLE_NS = 1.0
-_STEP_CYCLES = 1000  # at least: the shortest step is resolved to a thousandth
-_BUFFER_PACKETS = 8  # what an idle link has saved up may leave at once
+_STEP_CYCLES = 1000  # least cycles of a step, whose time is thus resolved to a thousandth
+_BUFFER_PACKETS = 8  # packets that may leave at once after an idle time
 _MOST_CHANNELS = 128
 
 _FIXED = np.dtype(
@@ -35,7 +35,7 @@ _CHANNEL = np.dtype(link.CHANNEL_FIELDS, align=True)
 
 
 class _Ring(NamedTuple):
-    """The fields of the cycle loop's state that links look at; all tables but these are empty."""
+    """Fields of the cycle loop's state that links use; the tables are empty."""
 
     fixed: np.ndarray
     gpu: np.ndarray
@@ -56,14 +56,14 @@ class _Ring(NamedTuple):
     inputs: np.ndarray  # [word]: the ports of a channel
     outputs: np.ndarray
     step: np.ndarray  # [g]
-    unsent: np.ndarray  # [g, c]: atoms of the step
-    missing: np.ndarray  # [g]: atoms of the step and before that have not arrived
+    unsent: np.ndarray  # [g, c]: atoms of the step still to be sent
+    missing: np.ndarray  # [g]: atoms up to this step that have not arrived
 
 
 def closed_form_ns(
     gpus: int, buffer_bytes: float, link_gb_per_s: float, link_latency_ns: float
 ) -> float:
-    """Time of either collective in which nothing waits: (N - 1) x (chunk / rate + latency)."""
+    """Time of either collective without waiting: (N - 1) x (chunk / rate + latency)."""
     return (gpus - 1) * (buffer_bytes / gpus / link_gb_per_s + link_latency_ns)
 
 
@@ -74,29 +74,29 @@ def ring_time_ns(
     link_gb_per_s: float,
     link_latency_ns: float,
 ) -> float:
-    """Time of a collective on a ring of which one direction is used.
+    """Simulate a collective on one direction of a ring; return its time.
 
-    Chunks are equal to an atom. What the model rounds is an atom and a cycle in each step, and the
-    latency to a cycle. A cycle is 1 ns; less where a step takes less than a thousand of them, more
-    where the wire would be longer than the link model's.
+    Chunks are equal up to one atom. The model rounds each step to an atom and a cycle, and the
+    latency to a cycle. A cycle is 1 ns, or less if a step would have fewer than a thousand cycles,
+    or more if the wire would exceed the capacity of the link model.
 
     Parameters
     ----------
     collective : str
         One of ``COLLECTIVES``.
     gpus : int
-        At least 2.
+        Number of GPUs, at least 2.
     buffer_bytes : int
-        The whole buffer.
+        Size of the whole buffer.
     link_gb_per_s : float
-        In the direction that is used; 10^9 bytes/s.
+        Rate of the used direction in 10^9 bytes/s.
     link_latency_ns : float
-        From a packet's first byte at the sender to its arrival; at least one cycle is modelled.
+        Time from a packet's first byte at the sender to its arrival; at least one cycle.
 
     Raises
     ------
     ValueError
-        A value is not allowed, or more is on the wire than the model has room for.
+        If a value is not allowed, or the packets on the wire exceed the capacity of the model.
     """
     if collective not in COLLECTIVES:
         raise ValueError(f"collective must be one of {COLLECTIVES}, not {collective!r}")
@@ -117,19 +117,19 @@ def ring_time_ns(
     limit = int(2 * gpus * step_ns / cycle_ns) + 10 * gpus * _STEP_CYCLES
     cycles = _run(state, chunks, COLLECTIVES.index(collective), limit)
     if cycles < 0:
-        raise SimulationError(f"the ring of {gpus} GPUs came to a halt")
+        raise SimulationError(f"the ring of {gpus} GPUs stands still")
     return cycles * cycle_ns
 
 
 def _new_ring(gpus: int, rate_bytes: float, latency: int) -> _Ring:
-    # A channel sends a packet a cycle at most, and its wire has so much room.
-    room = link.PACKETS - _BUFFER_PACKETS - 1
+    # A channel sends at most one packet per cycle, and its wire has this capacity.
+    capacity = link.PACKETS - _BUFFER_PACKETS - 1
     atoms = rate_bytes / ATOM_BYTES
-    channels = int(max(np.ceil(atoms), np.ceil(atoms * latency / room)))
+    channels = int(max(np.ceil(atoms), np.ceil(atoms * latency / capacity)))
     if channels > _MOST_CHANNELS:
         raise ValueError(
             f"link: {atoms * latency:.0f} atoms on the wire, {atoms:.0f} a cycle, are more than "
-            f"the {_MOST_CHANNELS * room} and {_MOST_CHANNELS} that the model has room for"
+            f"the {_MOST_CHANNELS * capacity} and {_MOST_CHANNELS} that the model supports"
         )
     none, table = np.zeros(0, np.int64), np.zeros((0, 0), np.int64)
     state = _Ring(
@@ -171,7 +171,7 @@ def _new_ring(gpus: int, rate_bytes: float, latency: int) -> _Ring:
 
 @compiled
 def _begin_step(s: _Ring, g: int, chunks: np.ndarray, all_gather: int) -> None:
-    """GPU g sends a chunk to g - 1 while the following one arrives from g + 1."""
+    """Start a step: GPU g sends a chunk to g - 1 while the following chunk arrives from g + 1."""
     gpus, channels = s.unsent.shape
     chunk = (g + (0 if all_gather else 1) + s.step[g]) % gpus
     for c in range(channels):
@@ -181,7 +181,7 @@ def _begin_step(s: _Ring, g: int, chunks: np.ndarray, all_gather: int) -> None:
 
 @compiled
 def _run(s: _Ring, chunks: np.ndarray, all_gather: int, limit: int) -> int:
-    """The cycle after the last arrival, or -1 if there is none before ``limit``."""
+    """Simulate the collective; return the cycle after the last arrival, or -1 at ``limit``."""
     f = s.fixed[0]
     gpus, channels = s.unsent.shape
     inputs, outputs = s.inputs, s.outputs

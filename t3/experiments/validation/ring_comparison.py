@@ -1,4 +1,4 @@
-"""Ring collectives on the link model beside ASTRA-sim and the closed form."""
+"""Comparison of ring collectives on the link model with ASTRA-sim and the closed form."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ __all__ = ["RING_BOUND", "RingComparison", "compare_rings", "other_rings"]
 
 RING_BOUND = 0.01
 
-# Not in the files: few and many GPUs, buffers of a few bytes and such as no GPU count divides.
+# Beyond the files: few and many GPUs, tiny buffers, and sizes that no number of GPUs divides.
 _OTHERS = (
     (2, 1, 150.0, 500.0),
     (3, 1_000, 75.0, 500.0),
@@ -26,14 +26,14 @@ _OTHERS = (
 
 @dataclass(frozen=True)
 class RingComparison:
-    """A time and ours.
+    """Time of a collective in a reference and in this model.
 
     Parameters
     ----------
     reference : RingReference
-        What, and how long it takes elsewhere.
+        Collective with the reference's time.
     ours_ns : float
-        How long it takes here.
+        Time in this model.
     """
 
     reference: RingReference
@@ -46,7 +46,7 @@ class RingComparison:
 
     @property
     def difference(self) -> float:
-        """Of ours, relative to the reference."""
+        """Difference of ours, relative to the reference."""
         return self.ours_ns / self.reference.time_ns - 1
 
     @property
@@ -55,7 +55,7 @@ class RingComparison:
 
 
 def other_rings() -> list[RingReference]:
-    """Rings beyond the reference's, with the closed form as their time."""
+    """List rings beyond the reference's, with the closed form as their time."""
     return [
         RingReference(name, *values, closed_form_ns(*values))
         for name in COLLECTIVES
@@ -66,7 +66,7 @@ def other_rings() -> list[RingReference]:
 def compare_rings(
     references: list[RingReference], report: Report = no_progress
 ) -> list[RingComparison]:
-    """Every reference time beside ours, in their order."""
+    """Compare every reference time with ours, in order."""
     compared = []
     for i, one in enumerate(references):
         report("rings", i / len(references))

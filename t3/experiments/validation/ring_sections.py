@@ -1,7 +1,7 @@
-"""What the page says of ring collectives."""
+"""Sections of the validation page about ring collectives."""
 
-from sysmodel.lib.markdown import signed
-from t3.experiments.page import Picture, Section
+from t3.report.document import Figure, Section, Table
+from t3.report.markdown import signed
 
 from .figures import draw_rings
 from .ring_comparison import RING_BOUND, RingComparison
@@ -36,16 +36,15 @@ def _broken(compared: list[RingComparison]) -> tuple[str, ...]:
 
 
 def ring_section(compared: list[RingComparison], others: list[RingComparison]) -> Section:
-    """Collectives beside ASTRA-sim; the figure has the ``others`` too."""
+    """Compare collectives with ASTRA-sim; the figure also shows the ``others``."""
     return Section(
         title="Ring collectives, network only",
         text="The link model alone (credit, latency, bounded buffer), in one direction of a ring; "
         "memory and reduction take no time. The reference is ASTRA-sim's analytical network. "
         f"Bound: within {100 * RING_BOUND:g} % of each time.",
-        headings=_HEADINGS,
-        rows=tuple(map(_row, compared)),
+        table=Table(_HEADINGS, tuple(map(_row, compared))),
         broken=_broken(compared),
-        picture=Picture(
+        figure=Figure(
             RING_FIGURE,
             "Difference of ring collectives' times from the reference",
             lambda path: draw_rings(compared, others, path),
@@ -54,14 +53,13 @@ def ring_section(compared: list[RingComparison], others: list[RingComparison]) -
 
 
 def closed_form_section(compared: list[RingComparison]) -> Section:
-    """Collectives beside the closed form."""
+    """Compare collectives with the closed form."""
     return Section(
         title="Ring collectives, beyond the reference",
-        text="Other GPU counts, sizes, rates and latencies beside the closed form "
+        text="Other GPU counts, sizes, rates and latencies against the closed form "
         "(N − 1) · (buffer / N / rate + latency). "
         f"Bound: within {100 * RING_BOUND:g} %. The link carries whole atoms of 32 bytes and "
-        "time passes in cycles, so that a step may differ by one of each.",
-        headings=_HEADINGS,
-        rows=tuple(map(_row, compared)),
+        "time advances in cycles, so a step may differ by one atom and one cycle.",
+        table=Table(_HEADINGS, tuple(map(_row, compared))),
         broken=_broken(compared),
     )

@@ -1,4 +1,4 @@
-"""What stands for the whole machine beside the whole machine: one channel, one GPU."""
+"""Comparison of sampled simulations (one channel, one GPU) with full ones."""
 
 from dataclasses import dataclass, replace
 
@@ -7,8 +7,10 @@ from sysmodel.config.system import load_system
 from sysmodel.config.workload import Workload
 from sysmodel.lib.progress import Report, no_progress
 from sysmodel.runs.comparison import Spread
-from sysmodel.runs.result import RunOptions, RunResult
-from sysmodel.runs.simulate import run
+from sysmodel.runs.options import RunOptions
+from sysmodel.runs.plan import Plan
+from sysmodel.runs.result import RunResult
+from sysmodel.runs.simulate import simulate
 
 __all__ = ["CHANNELS", "GPUS", "Sampling", "SamplingComparison", "compare_sampling"]
 
@@ -19,10 +21,10 @@ _SAMPLED = RunOptions(engine="golden", configurations=_CONFIGURATIONS)
 
 @dataclass(frozen=True, kw_only=True)
 class Sampling:
-    """A way to sample, and how far the total time may be from that of the whole machine."""
+    """Kind of sampling, with a bound on the total time's deviation from the full simulation."""
 
     title: str
-    whole: RunOptions  # of the run that is not sampled
+    whole: RunOptions  # options of the full simulation
     bound: float
     workloads: tuple[tuple[str, str, int], ...]  # model, layer, TP
 
@@ -31,8 +33,8 @@ class Sampling:
         return replace(_SAMPLED, repeat=self.whole.repeat)
 
 
-# A single run is as far from the next one as a workgroup takes: the last ones of a GEMM may share a
-# CU or not. So means are compared.
+# Single runs differ by up to the time of a workgroup, because the last workgroups of a GEMM may or
+# may not share a CU. Therefore means are compared.
 CHANNELS = Sampling(
     title="one memory channel against all",
     whole=replace(_SAMPLED, channels="all", repeat=4),
@@ -44,7 +46,7 @@ CHANNELS = Sampling(
         ("mega-gpt-2", "fc2", 16),
     ),
 )
-# Not repeated: in a repetition real GPUs start apart, and one cannot stand for that.
+# Without repetitions: there, real GPUs start at different times, which one GPU cannot represent.
 GPUS = Sampling(
     title="one GPU that stands for all against all",
     whole=replace(_SAMPLED, gpus="all"),
@@ -55,7 +57,7 @@ GPUS = Sampling(
 
 @dataclass(frozen=True)
 class SamplingComparison:
-    """Mean total times of one workload and configuration, sampled and whole."""
+    """Mean total times of one workload and configuration in sampled and full simulations."""
 
     workload: Workload
     configuration: str
@@ -64,7 +66,7 @@ class SamplingComparison:
 
     @property
     def difference(self) -> float:
-        """Of the sampled time, as a share of the whole machine's."""
+        """Deviation of the sampled time, as a share of the full simulation's."""
         return self.sampled_ns / self.whole_ns - 1
 
 
@@ -74,15 +76,15 @@ def compare_sampling(sampling: Sampling, report: Report = no_progress) -> list[S
     Raises
     ------
     InputError
-        An unknown workload, or one that cannot be sampled.
+        If a workload is unknown or cannot be sampled.
     SimulationError
-        If a run loses bytes, or nothing moves any more.
+        If a run loses bytes or stands still.
     """
     system, found = load_system(), []
     for one in sampling.workloads:
         workload = workload_of(*one)
         sampled, whole = (
-            _mean_totals(run(workload, system, options, report))
+            _mean_totals(simulate(Plan(workload, system, options), report))
             for options in (sampling.sampled, sampling.whole)
         )
         found += [

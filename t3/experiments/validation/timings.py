@@ -1,4 +1,4 @@
-"""The channels of the reference figures: their own timing columns, address mapping and queues."""
+"""Channels of the reference figures, with their timing columns, address mapping and queues."""
 
 from dataclasses import replace
 
@@ -16,7 +16,7 @@ __all__ = [
     "with_ramulator_queues",
 ]
 
-UNBOUNDED = 1 << 40  # cycles, more than anything runs
+UNBOUNDED = 1 << 40  # cycles, longer than any simulation
 
 # HBM2_2000Mbps and HBM2_4Gb, two pseudo-channels of 64 bits; conventions as in ramulator_channel.
 RAMULATOR_HBM2 = DramTiming(
@@ -50,7 +50,7 @@ RAMULATOR_HBM2 = DramTiming(
     tRREFD=8,
 )
 
-# What a pseudo-channel and the 128-bit channel have in common; of the files' description.
+# Common part of a pseudo-channel and the 128-bit channel, from the files' description.
 _DRAMSIM3 = DramTiming(
     columns=32,
     address_map="group:2 column:5 bank:2",
@@ -79,10 +79,10 @@ _DRAMSIM3 = DramTiming(
     tRFC=260,
 )
 
-# It knows no pseudo-channels but channels, each with buses of its own: commands of half a cycle
-# leave both as much as they can use. Requests come in order to the two together. Write to read is
-# described as 13 and 15 cycles for both simulators, a cycle more than its tCWL with Ramulator's
-# tWTR.
+# DRAMsim3 has no pseudo-channels, but channels with buses of their own: commands of half a cycle
+# leave both enough of the shared buses. Requests go to the two in a common order. Write to read is
+# described as 13 and 15 cycles for both simulators, one cycle more than DRAMsim3's tCWL with
+# Ramulator's tWTR.
 DRAMSIM3_PSEUDO_CHANNELS = replace(
     _DRAMSIM3,
     pseudo_channels=2,
@@ -92,7 +92,7 @@ DRAMSIM3_PSEUDO_CHANNELS = replace(
     tWTR_L=9,
 )
 
-# Its stock HBM2_8Gb_x128.ini: 64 bytes in two cycles, pages of 2 KB, mapping rorabgbachco.
+# DRAMsim3's HBM2_8Gb_x128.ini: 64 bytes in two cycles, pages of 2 KB, mapping rorabgbachco.
 DRAMSIM3_128BIT_CHANNEL = replace(
     _DRAMSIM3,
     address_map="column:5 bank:2 group:2",
@@ -104,17 +104,17 @@ DRAMSIM3_128BIT_CHANNEL = replace(
 )
 
 
-# Commands of a bank that its command queue takes: not described. With 5 the model meets the figures
-# of both widths within 4 %; with 4 to 6, of the 128-bit one within 5 %.
+# Commands per bank in DRAMsim3's command queue, which is not documented. With 5 the model is within
+# 4 % of the figures of both widths; with 4 to 6, within 5 % for the 128-bit channel.
 DRAMSIM3_COMMANDS_OF_BANK = 5
 
 
 def ramulator_channel(reference: DramReference) -> tuple[DramTiming, str]:
-    """Channel and address mapping of a row that names them.
+    """Make channel and address mapping from the columns of a row.
 
-    That simulator counts a delay from the last half clock of a command to the last one of the next.
-    An activate holds the bus longer than others, so what follows it comes a clock later, and what
-    it follows a clock earlier, than the columns say.
+    Ramulator counts a delay from the last half clock of a command to the last one of the next
+    command. An activate occupies the bus longer than other commands, so delays after an activate
+    are one clock longer, and delays before it one clock shorter, than in the columns.
     """
     row = reference.columns
 
@@ -166,11 +166,13 @@ def ramulator_channel(reference: DramReference) -> tuple[DramTiming, str]:
 
 
 def with_ramulator_queues(timing: DramTiming, read_queue: int, write_queue: int) -> DramTiming:
-    """The same channel with Ramulator 2's queues (2.1, controller_base.cpp).
+    """Return the same channel with the queues of Ramulator 2 (2.1, controller_base.cpp).
 
-    The pseudo-channels share them. It turns to writes above 0.8 of the write queue or without a
-    read, and back below 0.2 if there is one (set_write_mode and its defaults). A request whose row
-    is being opened leaves its queue (promote_to_active). No request's age is bounded.
+    The pseudo-channels share the queues. The controller turns to writes above 0.8 of the write
+    queue
+    or without a read, and back below 0.2 with a read (set_write_mode and its defaults). A request
+    whose row is being opened leaves its queue (promote_to_active). The age of requests is
+    unbounded.
     """
     return replace(
         timing,

@@ -9,8 +9,7 @@ from matplotlib.ticker import ScalarFormatter
 
 from t3.experiments.evaluation.sensitivity import effects
 from t3.experiments.evaluation.study import POINT, Study
-
-from .style import COLOURS, clean, drawn, legend_below, save
+from t3.report.style import COLOURS, clean, drawn, legend_below, save
 
 __all__ = ["draw_efficiency", "draw_sensitivity"]
 

@@ -8,8 +8,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from t3.experiments.evaluation.study import BASE, REPRODUCED, Study
-
-from .style import bars, clean, drawn, legend_below, save
+from t3.report.style import bars, clean, drawn, legend_below, save
 
 __all__ = ["draw_communication", "draw_models"]
 

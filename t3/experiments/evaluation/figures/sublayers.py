@@ -9,30 +9,15 @@ from matplotlib.figure import Figure
 
 from t3.experiments.evaluation.metrics import geomean
 from t3.experiments.evaluation.study import BASE, REPRODUCED, Case, Study
+from t3.report.style import COLOURS, PART_COLOURS, Grid, bars, clean, drawn, legend_below, save
 
-from .style import (
-    COLOURS,
-    Grid,
-    Places,
-    bars,
-    clean,
-    drawn,
-    legend_below,
-    save,
-    sublayer_places,
-)
+from .places import Places, sublayer_places
+from .shares import draw_shares
 
 __all__ = ["draw_compute", "draw_cu_split", "draw_ideal", "draw_speedups", "draw_time"]
 
 _TRACKED = ("t3", REPRODUCED, "t3-critical")
 _SHOWN = (*_TRACKED, "ideal-overlap", "ideal-rs-nmc")
-# Colours as in the picture of a single run, sysmodel/runs/plots.py.
-_PARTS = {
-    "GEMM": "#30507a",
-    "GEMM slowed by communication": "#7d9cc7",
-    "reduce-scatter, exposed": "#d9722e",
-    "all-gather": "#f2c879",
-}
 
 
 def draw_speedups(study: Study, group: str, path: Path) -> None:
@@ -58,23 +43,13 @@ def draw_speedups(study: Study, group: str, path: Path) -> None:
 
 def draw_time(study: Study, group: str, path: Path) -> None:
     """Share of the sequential time that each part takes: sequential on the left, T3-MCA right."""
-    with drawn(10, 6.4, rows=len(study.main_cases), sharex=True, sharey=True) as (figure, grid):
-        for axes, case in zip(grid[:, 0], study.main_cases, strict=True):
-            parts = _parts(study, case, group)
-            places = sublayer_places(parts["GEMM"])
-            for side, name in ((-0.21, BASE), (0.21, REPRODUCED)):
-                bottom = np.zeros(len(places.at))
-                for part, colour in _PARTS.items():
-                    heights = parts[part][name].to_numpy()
-                    label = part if side < 0 else None
-                    at = np.array(places.at) + side
-                    axes.bar(at, heights, 0.38, bottom=bottom, color=colour, label=label)
-                    bottom += heights
-            axes.set_title(f"{case.label}: {BASE} (left bar) and {REPRODUCED} (right bar)")
-            axes.set_ylabel("share of sequential (%)")
-            clean(axes)
-        _finish(figure, grid, places)
-        save(figure, path)
+    draw_shares(
+        study,
+        path,
+        lambda case: _parts(study, case, group),
+        PART_COLOURS.values(),
+        shows_change=False,
+    )
 
 
 def _parts(study: Study, case: Case, group: str) -> dict[str, pd.DataFrame]:
@@ -88,7 +63,7 @@ def _parts(study: Study, case: Case, group: str) -> dict[str, pd.DataFrame]:
         "GEMM": alone,
         "GEMM slowed by communication": column["gemm_ns"] - alone,
         "reduce-scatter, exposed": exposed.clip(lower=0),
-        "all-gather": column["ag_ns"],
+        "all-gather, exposed": column["ag_ns"],
     }
     whole = column["total_ns"][BASE]
     return {name: part.div(whole, axis=0) * 100 for name, part in parts.items()}

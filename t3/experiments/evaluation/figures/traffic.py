@@ -4,62 +4,39 @@ from io import BytesIO
 from pathlib import Path
 
 import numpy as np
-from matplotlib.axes import Axes
+import pandas as pd
 from matplotlib.figure import Figure
 from PIL import Image
 
+from sysmodel.runs.columns import DRAM
+from sysmodel.runs.samples import dram_series
 from t3.experiments.evaluation.study import BASE, REPRODUCED, Case, Study
+from t3.report.style import COLOURS, clean, drawn, legend_below
 
-from .style import COLOURS, Places, clean, drawn, legend_below, sublayer_places
-from .style import save as save_figure
+from .shares import draw_shares
 
 __all__ = ["draw_traffic", "draw_traffic_over_time"]
 
-_CATEGORIES = {
-    "GEMM read": "#30507a",
-    "GEMM write": "#7d9cc7",
-    "RS read": "#d9722e",
-    "RS write": "#f2c879",
-    "AG read": "#7b5a8c",
-    "AG write": "#cdb5d6",
+_COLOURS = {
+    "gemm_read": "#30507a",
+    "gemm_write": "#7d9cc7",
+    "rs_read": "#d9722e",
+    "rs_write": "#f2c879",
+    "ag_read": "#7b5a8c",
+    "ag_write": "#cdb5d6",
 }
-_SAMPLES = 400  # across the width of a page, more cannot be told apart
+_SAMPLES = 400  # across the width of a page; more samples cannot be distinguished
 
 
 def draw_traffic(study: Study, path: Path) -> None:
-    """Bytes by category of sequential and T3-MCA, as a share of sequential's total."""
-    with drawn(10, 6.4, rows=len(study.main_cases), sharex=True, sharey=True) as (figure, grid):
-        for axes, case in zip(grid[:, 0], study.main_cases, strict=True):
-            places = _traffic_bars(axes, study, case)
-            axes.set_ylabel("share of sequential (%)")
-            axes.set_title(
-                f"{case.label}: {BASE} (left bar) and {REPRODUCED} (right bar; change in %)"
-            )
-            clean(axes)
-        places.label(grid[-1, 0])
-        legend_below(figure, grid[0, 0], columns=len(_CATEGORIES))
-        save_figure(figure, path)
+    """Draw the bytes by category of sequential and T3-MCA, as a share of sequential's total."""
 
+    def parts_of(case: Case) -> dict[str, pd.DataFrame]:
+        whole = study.points(DRAM["total"].key, case, group="main")[BASE]
+        moved = {name: study.points(DRAM[name].key, case, group="main") for name in _COLOURS}
+        return {DRAM[name].title: 100 * one.div(whole, axis=0) for name, one in moved.items()}
 
-def _traffic_bars(axes: Axes, study: Study, case: Case) -> Places:
-    moved = {
-        name: study.points(f"dram_{name.lower().replace(' ', '_')}_bytes", case, group="main")
-        for name in _CATEGORIES
-    }
-    total = study.points("dram_total_bytes", case, group="main")
-    places = sublayer_places(total)
-    for side, configuration in ((-0.21, BASE), (0.21, REPRODUCED)):
-        bottom = np.zeros(len(places.at))
-        for name, colour in _CATEGORIES.items():
-            heights = 100 * (moved[name][configuration] / total[BASE]).to_numpy()
-            label = name if side < 0 else None
-            at = np.array(places.at) + side
-            axes.bar(at, heights, 0.38, bottom=bottom, color=colour, label=label)
-            bottom += heights
-        if configuration == REPRODUCED:
-            for x, top in zip(places.at, bottom, strict=True):
-                axes.text(x + side, top + 1, f"{top - 100:+.0f}", ha="center", fontsize=9)
-    return places
+    draw_shares(study, path, parts_of, _COLOURS.values())
 
 
 def draw_traffic_over_time(study: Study, path: Path) -> None:
@@ -68,14 +45,13 @@ def draw_traffic_over_time(study: Study, path: Path) -> None:
     A PNG file: areas of many samples are smaller so.
     """
     shown = {name: study.timelines[name] for name in ("t3", REPRODUCED)}
+    titles = [DRAM[name].title for name in _COLOURS]
     end = max(_samples(one.series) * one.bucket_ns for one in shown.values()) / 1e3
     with drawn(10, 7.2, rows=3, sharex=True) as (figure, grid):
         for axes, (name, timeline) in zip(grid[:2, 0], shown.items(), strict=True):
-            series = [
-                timeline.series[f"DRAM {category.lower()} (bytes/ns)"] for category in _CATEGORIES
-            ]
+            series = [timeline.series[dram_series(name)] for name in _COLOURS]
             time, rates = _binned(timeline.bucket_ns, series)
-            axes.stackplot(time, rates, colors=_CATEGORIES.values(), labels=_CATEGORIES)
+            axes.stackplot(time, rates, colors=_COLOURS.values(), labels=titles)
             axes.axhline(study.system.dram_bytes_per_ns, color="#555555", linewidth=0.8)
             axes.set_title(f"{name}: DRAM traffic (the line is the peak)")
             axes.set_ylabel("GB/s")
@@ -93,12 +69,12 @@ def draw_traffic_over_time(study: Study, path: Path) -> None:
         for axes in grid[:, 0]:
             axes.set_ylim(bottom=0)
             clean(axes)
-        legend_below(figure, grid[0, 0], columns=len(_CATEGORIES))
+        legend_below(figure, grid[0, 0], columns=len(_COLOURS))
         _save_few_colours(figure, path)
 
 
 def _save_few_colours(figure: Figure, path: Path) -> None:
-    """A PNG with a palette; flat areas need no more colours, and it is a third of the size."""
+    """Write a PNG with a palette: flat areas need few colours, and the file is a third in size."""
     plain = BytesIO()
     figure.savefig(plain, dpi=130)
     with Image.open(plain) as picture:

@@ -4,17 +4,16 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sysmodel.lib.markdown import MISSING, signed, with_unit
 from t3.experiments.evaluation.claims import Comparison, known_claims
 from t3.experiments.evaluation.study import Case, Study
-
-from .table import Table
+from t3.report.document import MISSING, Table
+from t3.report.markdown import signed, with_unit
 
 __all__ = ["claim_table", "full_claim_table"]
 
 
 def claim_table(comparisons: list[Comparison], cases: Sequence[Case]) -> Table:
-    """What the paper says, ours by dispatch, the difference, where the claim holds, and why not.
+    """Claims with the paper's value, ours by dispatch, the difference, and the reason for it.
 
     ``cases`` differ in their dispatch only.
     """

@@ -6,6 +6,7 @@ from types import MappingProxyType
 
 from t3.experiments.evaluation.claims import compare
 from t3.experiments.evaluation.study import Study
+from t3.report.document import Table, csv_text
 
 from .claims import full_claim_table
 from .energy import constant_range_table, energy_table
@@ -13,7 +14,6 @@ from .models import layer_table, model_table, operator_table, shape_table
 from .parameters import sensitivity_table
 from .policies import policy_table
 from .sublayers import byte_table, mean_table, speedup_table, time_table
-from .table import Table, csv_text
 from .variation import variation_table
 
 __all__ = ["DETAILS", "GROUPS", "UNSLICED", "Detail"]
@@ -24,14 +24,14 @@ GROUPS = {"main": "Mega-GPT-2 and T-NLG", "large and futuristic": "large and fut
 
 @dataclass(frozen=True)
 class Detail:
-    """What one file has.
+    """Tables of one file.
 
     Parameters
     ----------
     title : str
-        Of the file.
+        Title of the file.
     parts : callable
-        Its tables, each with the title that the report gives it.
+        Tables of a study, each with its title in the report.
     """
 
     title: str

@@ -7,10 +7,9 @@ import numpy as np
 import pandas as pd
 
 from sysmodel.config.model import known_models
-from sysmodel.lib.markdown import MISSING, signed
 from t3.experiments.evaluation.study import BASE, REPRODUCED, Case, Study
-
-from .table import Table
+from t3.report.document import MISSING, Table
+from t3.report.markdown import signed
 
 __all__ = ["model_table", "layer_table", "operator_table", "efficiency_table", "shape_table"]
 

@@ -1,11 +1,10 @@
-"""Tables of what is not public."""
+"""Tables of the parameters that are not public."""
 
 from sysmodel.config.parameters import assumptions
-from sysmodel.lib.markdown import MISSING, signed
 from t3.experiments.evaluation.sensitivity import MEASURED, effects
 from t3.experiments.evaluation.study import POINT, Study
-
-from .table import Table
+from t3.report.document import MISSING, Table
+from t3.report.markdown import signed
 
 __all__ = ["sensitivity_table", "parameter_table"]
 
@@ -13,7 +12,7 @@ _SHOWN = ("t3-mca", "t3-critical")
 
 
 def sensitivity_table(study: Study) -> Table:
-    """Speedups of what was run at each value of each parameter that is not public."""
+    """Speedups at each value of each parameter that is not public."""
     moved = effects(study)
     points = list(moved[POINT].drop_duplicates().itertuples(index=False, name=None))
     headings = ["parameter", "default", "value"]

@@ -5,8 +5,7 @@ from typing import Any
 import pandas as pd
 
 from t3.experiments.evaluation.study import REPRODUCED, Case, Study
-
-from .table import Table
+from t3.report.document import Table
 
 __all__ = ["CLOSE", "policy_table", "worst_table"]
 
@@ -51,7 +50,7 @@ def policy_table(study: Study) -> Table:
 
 
 def _behind(study: Study, case: Case) -> pd.DataFrame:
-    """Of every sublayer: the best of the other policies, and the policy's time over it, less 1."""
+    """Best of the other policies for each sublayer, and the policy's time over it, less 1."""
     total = study.points("total_ns", case)
     others = total[_OTHERS]
     share = total[_POLICY] / others.min(axis=1) - 1

@@ -1,17 +1,17 @@
 """Tables of the sublayers."""
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import pandas as pd
 
-from sysmodel.lib.markdown import MISSING
-from sysmodel.runs.result import CONFIGURATIONS
+from sysmodel.runs.columns import DRAM, LINK
+from sysmodel.runs.options import CONFIGURATIONS
 from t3.experiments.evaluation.metrics import geomean
 from t3.experiments.evaluation.study import BASE, POINT, REPRODUCED, Case, Study
+from t3.report.document import MISSING, Table
 
-from .table import Table
-
-__all__ = ["byte_table", "mean_table", "speedup_table", "time_table"]
+__all__ = ["byte_table", "mean_table", "point_table", "speedup_table", "time_table"]
 
 _IDEAL = "ideal-overlap"
 _COMPARED = (BASE, "t3", "t3-mca", REPRODUCED, "t3-critical")
@@ -39,8 +39,8 @@ def speedup_table(study: Study, group: str) -> Table:
 
 def mean_table(study: Study, groups: Mapping[str, str], cases: Sequence[Case]) -> Table:
     """Speedups of a group's sublayers together, and the gain of their geomean as a share of the
-    ideal overlap's; ``groups`` has the words for each group. Split CUs are left out: what they
-    run beside the all-reduce is another GEMM than the one whose output it reduces."""
+    ideal overlap's; ``groups`` has the words for each group. Split CUs are left out: their
+    all-reduce does not reduce the output of the GEMM that runs beside it."""
     headings = ["sublayers", "configuration:"]
     for case in cases:
         headings += [f"{name}, {case.label} (x)" for name in _STATISTICS]
@@ -61,7 +61,7 @@ def mean_table(study: Study, groups: Mapping[str, str], cases: Sequence[Case]) -
 
 
 def _configurations(study: Study) -> list[str]:
-    """What is compared with the base."""
+    """Configurations to compare with the base."""
     measured = set(study.table["configuration"])
     return [name for name in CONFIGURATIONS if name != BASE and name in measured]
 
@@ -77,45 +77,51 @@ def time_table(study: Study, group: str) -> Table:
         "comm. exposed (µs)": ("exposed_communication_ns", 1e-3, ",.1f"),
         "total (µs)": ("total_ns", 1e-3, ",.1f"),
     }
-    columns = [(name, case) for case in study.cases for name in quantities]
-    wide = {
-        (name, case): study.points(quantities[name][0], case, group=group) for name, case in columns
+    columns = {
+        f"{name}, {case.label}": (study.points(key, case, group=group) * scale, form)
+        for case in study.cases
+        for name, (key, scale, form) in quantities.items()
     }
-    headings = [*_POINT, "configuration", *(f"{name}, {case.label}" for name, case in columns)]
-    rows = []
-    for point in wide[columns[0]].index:
-        for configuration in _COMPARED:
-            row = [*_named(point), configuration]
-            for column in columns:
-                _, scale, form = quantities[column[0]]
-                row.append(f"{wide[column].loc[point, configuration] * scale:{form}}")
-            rows.append(row)
-    return Table(headings, rows, text_columns=4)
+    return point_table(columns, _COMPARED)
 
 
 def byte_table(study: Study, group: str) -> Table:
     """Bytes of one GPU by DRAM category and on its link; the DRAM's total in every case."""
     first, others = study.cases[0], study.cases[1:]
+    shown = [(one, first) for one in (*DRAM.values(), *LINK.values())]
+    shown += [(DRAM["total"], other) for other in others]
     columns = {
-        f"{part.upper()} {way}": f"dram_{part}_{way}_bytes"
-        for part in ("gemm", "rs", "ag")
-        for way in ("read", "write")
-    } | {
-        "DRAM total": "dram_total_bytes",
-        "link RS": "link_rs_bytes",
-        "link AG": "link_ag_bytes",
+        f"{one.title}, {case.label} (MB)": (study.points(one.key, case, group=group) / 1e6, ",.1f")
+        for one, case in shown
     }
-    wide = [study.points(column, first, group=group) for column in columns.values()]
-    wide += [study.points("dram_total_bytes", other, group=group) for other in others]
-    headings = [*_POINT, "configuration", *(f"{name}, {first.label} (MB)" for name in columns)]
-    headings += [f"DRAM total, {other.label} (MB)" for other in others]
+    return point_table(columns, _COMPARED)
+
+
+def point_table(
+    columns: Mapping[str, tuple[pd.DataFrame, str]], configurations: Sequence[str]
+) -> Table:
+    """Table with a row for each sublayer and configuration.
+
+    Parameters
+    ----------
+    columns : mapping
+        Values of a column, with a row for each sublayer and a column for each configuration, and
+        the format of a value, by heading.
+    configurations : sequence of str
+        Configurations to show.
+    """
+    (first, _), *_ = columns.values()
     rows = [
         [*_named(point), configuration]
-        + [f"{one.loc[point, configuration] / 1e6:,.1f}" for one in wide]
-        for point in wide[0].index
-        for configuration in _COMPARED
+        + [_cell(values.loc[point, configuration], form) for values, form in columns.values()]
+        for point in first.index
+        for configuration in configurations
     ]
-    return Table(headings, rows, text_columns=4)
+    return Table([*_POINT, "configuration", *columns], rows, text_columns=4)
+
+
+def _cell(value: Any, form: str) -> str:
+    return MISSING if pd.isna(value) else f"{value:{form}}"
 
 
 def _named(point: tuple[str, int, str]) -> list[str]:

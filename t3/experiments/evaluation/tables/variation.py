@@ -3,9 +3,8 @@
 import pandas as pd
 
 from sysmodel.runs.comparison import ROUND_ROBIN
-from t3.experiments.evaluation.variation import OVER
-
-from .table import Table
+from t3.experiments.evaluation.variation import OVER, spread_columns
+from t3.report.document import Table
 
 __all__ = ["variation_table"]
 
@@ -17,10 +16,9 @@ def variation_table(measured: pd.DataFrame) -> Table:
     headings += [f"time over `{ROUND_ROBIN}`, mean (%)", "least (%)", "most (%)"]
     rows = []
     for _, one in measured.iterrows():
-        differences = [one[f"{OVER}_{part}"] for part in ("mean", "least", "most")]
         rows.append(
             [one["model"], str(one["tp"]), one["layer"], f"`{one['configuration']}`"]
-            + [f"{one[f'speedup_{part}']:.3f}" for part in ("mean", "least", "most")]
-            + [f"{100 * difference:+.2f}" for difference in differences]
+            + [f"{one[column]:.3f}" for column in spread_columns("speedup")]
+            + [f"{100 * one[column]:+.2f}" for column in spread_columns(OVER)]
         )
     return Table(headings, rows, text_columns=4)

@@ -1,12 +1,12 @@
-"""Measure on a GPU what the model of one is set beside: GEMMs, memory, latencies, kernel starts.
+"""Measurements on a GPU for comparison with its model: GEMMs, memory, latencies, kernel starts.
 
-Needs nothing of this project, but PyTorch, CuPy and NVIDIA's ``ncu``::
+The program needs PyTorch, CuPy and NVIDIA's ``ncu``, but nothing of this project::
 
     python measure_gpu.py gpu.json 8192x8192x1024 2048x6144x4096
 
-A GEMM M x N x K is C[M, N] = A[M, K] · B[K, N] in fp16, row-major, by the vendor's library.
-Operands are random, since a GPU's clock falls with the bits that change, and nothing of the card is
-set. All figures are medians.
+A GEMM M x N x K is C[M, N] = A[M, K] · B[K, N] in fp16, row-major, by the vendor's library. The
+operands are random, because a GPU's clock depends on the number of toggling bits. The settings of
+the card are not changed. All figures are medians.
 """
 
 import csv
@@ -35,7 +35,7 @@ _KERNELS = cupy.RawModule(
     code=r"""
 extern "C" __global__ void empty() {}
 
-// Each element has the index of the next, so that no load can start before the one before it ends.
+// Each element has the index of the next, so no load can start before the previous one ends.
 extern "C" __global__ void chase(const unsigned *next, unsigned warm_up, unsigned steps,
                                  unsigned *out, unsigned long long *took_ns) {
     unsigned long long begin, end;
@@ -49,7 +49,7 @@ extern "C" __global__ void chase(const unsigned *next, unsigned warm_up, unsigne
     *took_ns = end - begin;
 }
 
-// Past the L1, in which a second pass would find a part.
+// Bypasses the L1, in which a second pass would hit.
 extern "C" __global__ void read_all(const uint4 *from, size_t count, unsigned passes, uint4 *out) {
     uint4 sum = make_uint4(0, 0, 0, 0);
     size_t stride = (size_t)gridDim.x * blockDim.x;
@@ -62,7 +62,7 @@ extern "C" __global__ void read_all(const uint4 *from, size_t count, unsigned pa
 }
 """
 )
-# What ncu counts, and what it is called here.
+# Metrics of ncu, with their names in the result.
 _METRICS = {
     "gpu__time_duration.sum": "time_ns",
     "sm__cycles_elapsed.max": "cycles",
@@ -74,11 +74,11 @@ _UNITS = {
     **{"ns": 1.0, "us": 1e3, "ms": 1e6, "cycle": 1.0, "": 1.0},
     **{"byte": 1.0, "Kbyte": 1e3, "Mbyte": 1e6, "Gbyte": 1e9},
 }
-_COUNTED = "counted"  # the range of the program that ncu looks at
+_COUNTED = "counted"  # range of the program that ncu profiles
 
 
 def _median_us(run: Callable[[], Any], between: Callable[[], Any] = lambda: None) -> float:
-    """Time of ``run`` on the stream, after some that do not count."""
+    """Measure the time of ``run`` on the stream, after some warm-up runs."""
     times_us = []
     for _ in range(_REPEATS + 3):
         begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
@@ -92,7 +92,7 @@ def _median_us(run: Callable[[], Any], between: Callable[[], Any] = lambda: None
 
 
 def _conditions() -> dict[str, Any]:
-    """The card as it is found."""
+    """Record the conditions of the card."""
     fields = "name", "driver_version", "clocks.max.sm", "clocks.max.mem", "power.limit"
     query = ["nvidia-smi", f"--query-gpu={','.join(fields)}", "--format=csv,noheader,nounits"]
     shown = subprocess.run(query, capture_output=True, text=True, check=True).stdout
@@ -114,7 +114,7 @@ def _operands(*, m: int, n: int, k: int) -> tuple[torch.Tensor, torch.Tensor, to
 
 
 def _run_counted(shapes: list[str]) -> None:
-    """What ncu runs."""
+    """Run each GEMM in the range that ncu profiles."""
     for shape in shapes:
         a, b, c = _operands(**_size(shape))
         torch.mm(a, b, out=c)
@@ -127,7 +127,7 @@ def _run_counted(shapes: list[str]) -> None:
 
 
 def _counted(shapes: list[str]) -> Iterator[dict[str, Any]]:
-    """Counters of each GEMM's kernel, each time with caches that were emptied before."""
+    """Yield the counters of each GEMM's kernel, with empty caches."""
     options = ["--csv", "--clock-control", "none", "--cache-control", "all"]
     options += ["--nvtx", "--nvtx-include", f"{_COUNTED}/", "--metrics", ",".join(_METRICS)]
     this = [sys.executable, __file__, _COUNTED, *shapes]
@@ -148,8 +148,10 @@ def _counted(shapes: list[str]) -> Iterator[dict[str, Any]]:
 
 
 def _gemms(shapes: list[str]) -> list[dict[str, Any]]:
-    """Each GEMM by ncu, alone, and its time by events, one after another with memory traffic
-    between them that empties the caches."""
+    """Measure each GEMM alone with ncu, and in a sequence with events.
+
+    In the sequence, memory traffic between the GEMMs empties the caches.
+    """
     flush, found = torch.empty(_FLUSH_BYTES, dtype=torch.uint8, device="cuda"), []
     for shape, counters in zip(shapes, _counted(shapes), strict=True):
         a, b, c = _operands(**_size(shape))
@@ -159,9 +161,10 @@ def _gemms(shapes: list[str]) -> list[dict[str, Any]]:
 
 
 def _streams_gb_per_s() -> dict[str, float]:
-    """Arrays larger than the caches read, written, copied and added: bytes read and written.
+    """Measure rates of reading, writing, copying and adding arrays larger than the caches.
 
-    And one in the L2, read again and again."""
+    A further array fits into the L2 and is read repeatedly. Rates count read and written bytes.
+    """
     half = {"dtype": torch.float16, "device": "cuda"}
     a, b, c = (torch.empty(_STREAM_BYTES // 2, **half) for _ in range(3))
     a.normal_()
@@ -189,7 +192,7 @@ def _streams_gb_per_s() -> dict[str, float]:
 
 
 def _latency_ns(span_bytes: int) -> float:
-    """From one load to the next, of lines anywhere in so many bytes, past the first cache."""
+    """Measure the time from one load to the next of random lines, bypassing the L1."""
     lines, words = span_bytes // _LINE_BYTES, _LINE_BYTES // 4
     order = torch.randperm(lines, device="cuda")
     following = torch.zeros(lines * words, dtype=torch.int32, device="cuda")
@@ -206,7 +209,7 @@ def _latency_ns(span_bytes: int) -> float:
 
 
 def _kernel_start_ns() -> float:
-    """From one empty kernel to the next, of a graph of many."""
+    """Measure the time from one empty kernel to the next in a graph of many."""
     empty, stream = _KERNELS.get_function("empty"), torch.cuda.Stream()
     graph = torch.cuda.CUDAGraph()
     empty((1,), (32,), ())

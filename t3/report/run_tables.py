@@ -1,0 +1,231 @@
+"""Tables of a run on the terminal, for 80 columns."""
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from textwrap import fill
+
+from rich.markup import escape
+from rich.table import Table as RichTable
+
+from sysmodel.config.notices import notices
+from sysmodel.runs.bounds import Bound, bounds
+from sysmodel.runs.comparison import ROUND_ROBIN, Spread, slower, spreads
+from sysmodel.runs.result import RunResult
+from sysmodel.runs.tuned_library import library_efficiency
+
+from .document import Table
+from .terminal import shown_table, terminal
+
+__all__ = ["print_run"]
+
+
+_SHOWN_SLOTS = (("pipes",), ("l2", "memory"), ("stores",))
+_SHOWN_LINK = (("RS", "link"), ("RS", "memory"), ("AG", "link"))
+_NAME_WIDTH = 13  # of a configuration, which leaves enough width for the numbers
+_FEW_CHANNELS = 32  # of which one stands for all within about 1 %; see docs/validation
+
+
+def print_run(result: RunResult, files: list[Path]) -> None:
+    """Print the results of a run and the paths of its files."""
+    console = terminal()
+    console.print()
+    console.print(_times(result))
+    for sentence in _simulated(result):
+        console.print(sentence, soft_wrap=True)
+    for notice in notices(result.system):
+        console.print(notice, style="yellow", soft_wrap=True, markup=False)
+    for one in slower(result.repetitions):
+        console.print(one.sentence, style="yellow", soft_wrap=True)
+    console.print()
+    if result.varied:
+        console.print(_repetitions(result))
+        console.print()
+    if found := bounds(result):
+        console.print(_bounds(result, found))
+        console.print()
+    console.print(_bytes(result))
+    console.print()
+    console.print(_energy(result))
+    k = result.workload.k
+    console.print(
+        f"\nGEMM alone: {result.gemm_efficiency:.1%} of peak "
+        f"(a tuned library at K = {k}: {library_efficiency(k):.1%})."
+    )
+    console.print(
+        f"Simulated {result.cycles:,} memory cycles in {result.wall_s:.1f} s "
+        f"({result.cycles_per_s / 1e6:.2f} M/s), {result.options.engine} engine."
+    )
+    stalls = max(one.tracker_stall_ns for one in result.configurations.values())
+    console.print(
+        "The tracker never held the memory up."
+        if stalls == 0
+        else f"The tracker held the memory up for {stalls:,.1f} ns at most (per channel)."
+    )
+    for file in files:
+        console.print(f"  {file}", style="cyan", soft_wrap=True, markup=False)
+
+
+def _simulated(result: RunResult) -> Iterator[str]:
+    """Sentences on the simulated GEMMs and channels, unless they are the whole GEMM and GPU."""
+    if result.launches > 1:
+        yield (
+            f"T3 tracks it in {result.launches} launches, since a chunk of the whole exceeds its "
+            "window; each has a reduce-scatter and an all-gather of its own."
+        )
+    channels = result.system.dram.channels
+    if result.channels < channels and channels > _FEW_CHANNELS:
+        yield (
+            f"Simulated are {result.channels} of {channels} channels: T3 comes out faster than "
+            "with --channels all, the more so the shorter a tile's rows."
+        )
+    if result.extrapolated:
+        simulated = (one for gemms in result.simulated.values() for one in gemms)
+        sizes = {f"{one.m} x {one.n} x {one.k}": None for one in simulated}
+        yield (
+            f"Too large to simulate: extrapolated from {', '.join(sizes)}, linearly in rows and "
+            "depth."
+        )
+
+
+def _thousandths(value: float) -> str:
+    """Number of ns in µs, or of kB in MB, with a decimal unless there are many digits."""
+    return f"{value / 1e3:,.1f}" if value < 1e6 else f"{value / 1e3:,.0f}"
+
+
+def _megabytes(count: int) -> str:
+    return _thousandths(count / 1e3)
+
+
+def _unit(result: RunResult) -> tuple[str, Callable[[float], str]]:
+    """Unit in which all times have few digits, and the function that writes a time in it."""
+    longest = max(one.total_ns for one in result.configurations.values())
+    return ("µs", _thousandths) if longest < 1e7 else ("ms", lambda value: f"{value / 1e6:,.2f}")
+
+
+def _times(result: RunResult) -> RichTable:
+    unit, words = _unit(result)
+    headings = (
+        *("\n\nconfiguration", "\n\nGEMM", "con-\nten-\ntion", "\nwait-\ning"),
+        *("\n\nRS", "\n\nAG", "comm.\nhid-\nden", "comm.\nex-\nposed"),
+        *("\n\ntotal", "\nspeed-\nup"),
+    )
+    rows = [
+        (
+            fill(name, _NAME_WIDTH),
+            words(one.gemm_ns),
+            f"{one.gemm_contention:.3f}",
+            f"{one.gemm_waiting:.3f}",
+            words(one.rs_ns),
+            words(one.ag_ns),
+            words(one.overlapped_communication_ns),
+            words(one.exposed_communication_ns),
+            words(one.total_ns),
+            "-" if one.speedup is None else f"{one.speedup:.3f}x",
+        )
+        for name, one in result.configurations.items()
+    ]
+    title = f"{result.workload.title} on {result.system.name}: times in {unit}"
+    shown = shown_table(escape(title), Table(headings, rows))
+    shown.columns[-1].style = "bold green"
+    return shown
+
+
+def _bounds(result: RunResult, found: Sequence[Bound]) -> RichTable:
+    headings = (
+        *("\nconfiguration", "GEMM\npipes", "\ndata", "\nstores"),
+        *("RS\nlink", "\nmemory", "AG\nlink", "bound by\nGEMM, RS, AG:"),
+    )
+    rows = []
+    for name in dict.fromkeys(one.configuration for one in found):
+        phases = {one.phase: one for one in found if one.configuration == name}
+        slots = result.configurations[name].gemm_slots.shares
+        by = (phases[phase].by if phase in phases else "-" for phase in ("GEMM", "RS", "AG"))
+        rows.append(
+            (
+                name,
+                *(
+                    f"{100 * sum(slots[state] for state in together):.0f}" if slots else "-"
+                    for together in _SHOWN_SLOTS
+                ),
+                *(
+                    f"{100 * phases[phase].link_time[state]:.0f}" if phase in phases else "-"
+                    for phase, state in _SHOWN_LINK
+                ),
+                ", ".join(by),
+            )
+        )
+    title = "What bounds it: what GEMM slots and link do or wait for, in %"
+    return shown_table(title, Table(headings, rows))
+
+
+def _repetitions(result: RunResult) -> RichTable:
+    unit, words = _unit(result)
+    headings = (
+        *("\nconfiguration", "total\nmean", "\nleast", "\nmost"),
+        *("speed-\nup", "\nleast", "\nmost", "over\nmean", "\nleast", "\nmost"),
+    )
+    rows = [
+        (
+            one.configuration,
+            *_extent(one.total_ns, words),
+            *_extent(one.speedup, "{:.3f}".format),
+            *_extent(one.over_round_robin, _percent),
+        )
+        for one in spreads(result.repetitions)
+    ]
+    title = (
+        f"{len(result.repetitions)} repetitions: times in {unit}, time over {ROUND_ROBIN}'s in %"
+    )
+    return shown_table(title, Table(headings, rows))
+
+
+def _extent(spread: Spread | None, words: Callable[[float], str]) -> tuple[str, ...]:
+    if spread is None:
+        return ("-",) * 3
+    return words(spread.mean), words(spread.least), words(spread.most)
+
+
+def _percent(share: float) -> str:
+    """Percentage in five characters."""
+    return f"{share * 1e2:+.{2 if abs(share) < 0.0999 else 1}f}"
+
+
+def _bytes(result: RunResult) -> RichTable:
+    headings = (
+        *("configuration", "GEMM\nread", "GEMM\nwrite", "RS\nread", "RS\nwrite"),
+        *("AG\nread", "AG\nwrite", "DRAM\ntotal", "\nlink"),
+    )
+    rows = [
+        (
+            name,
+            *(_megabytes(count) for count in vars(one.dram_bytes).values()),
+            _megabytes(one.dram_bytes.total),
+            _megabytes(one.link_bytes.total),
+        )
+        for name, one in result.configurations.items()
+    ]
+    return shown_table("One GPU's traffic in MB", Table(headings, rows))
+
+
+def _energy(result: RunResult) -> RichTable:
+    headings = (
+        *("configuration", "DRAM", "NMC", "link", "wires", "CUs", "T3", "total", "saved"),
+        "T3's mW",
+    )
+    rows = []
+    for name, one in result.configurations.items():
+        energy = one.energy_j
+        parts = (energy.dram, energy.nmc, energy.link, energy.network, energy.cu, energy.t3)
+        rows.append(
+            (
+                name,
+                *(f"{part * 1e3:.2f}" for part in (*parts, one.energy_total_j)),
+                "-" if one.energy_reduction is None else f"{one.energy_reduction:.1%}",
+                f"{one.t3_power_w * 1e3:.0f}",
+            )
+        )
+    title = (
+        "One GPU's dynamic energy in mJ, without the GEMM's on the CUs; T3's power in mW, beside "
+        f"the board's {result.system.gpu.board_power_w:g} W"
+    )
+    return shown_table(title, Table(headings, rows))

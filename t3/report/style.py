@@ -1,0 +1,103 @@
+"""Style of all Matplotlib figures: colours, lettering, grid and legend."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import matplotlib
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+if TYPE_CHECKING:
+    from matplotlib.typing import RcKeyType
+
+__all__ = [
+    "COLOURS",
+    "PART_COLOURS",
+    "Grid",
+    "bars",
+    "clean",
+    "drawn",
+    "legend_below",
+    "save",
+]
+
+Grid: TypeAlias = np.ndarray[Any, np.dtype[Any]]
+"""Rows and columns of axes."""
+
+# All colours differ in lightness, too, for print and for readers who cannot distinguish hues.
+COLOURS = {
+    "sequential": "#8c8c8c",
+    "t3": "#7d9cc7",
+    "t3-mca": "#30507a",
+    "t3-mca-paper": "#30507a",
+    "t3-compute-first": "#30507a",
+    "t3-critical": "#3f8f5f",
+    "ideal-overlap": "#d9722e",
+    "ideal-rs-nmc": "#f2c879",
+    "cu-split-8": "#cdb5d6",
+    "cu-split-16": "#7b5a8c",
+}
+PART_COLOURS = {
+    "GEMM": "#30507a",
+    "GEMM slowed by communication": "#7d9cc7",
+    "reduce-scatter, exposed": "#d9722e",
+    "all-gather, exposed": "#f2c879",
+}
+"""Colours of the parts of a configuration's time."""
+
+_LETTERING: "dict[RcKeyType, Any]" = {
+    "svg.hashsalt": "t3",  # equal results give equal files
+    "font.size": 9.5,
+    "axes.titlesize": 10.5,
+    "axes.titlelocation": "left",
+    "axes.axisbelow": True,
+    "hatch.linewidth": 0.6,
+}
+
+
+@contextmanager
+def drawn(
+    width: float,
+    height: float,
+    rows: int = 1,
+    columns: int = 1,
+    *,
+    sharex: bool = False,
+    sharey: bool = False,
+) -> Iterator[tuple[Figure, Grid]]:
+    """Figure, sized in inches, and its array of axes."""
+    with matplotlib.rc_context(_LETTERING):
+        figure = Figure(figsize=(width, height), layout="constrained")
+        yield figure, figure.subplots(rows, columns, squeeze=False, sharex=sharex, sharey=sharey)
+
+
+def save(figure: Figure, path: Path) -> None:
+    """Write an SVG file without a date."""
+    figure.savefig(path, format="svg", metadata={"Date": None})
+
+
+def clean(axes: Axes, grid: Literal["x", "y"] = "y") -> None:
+    """Leave a light grid and the axis that carries the labels."""
+    axes.grid(axis=grid, color="#dddddd", linewidth=0.8)
+    axes.spines[["top", "right", "left" if grid == "y" else "bottom"]].set_visible(False)
+    axes.tick_params(length=0)
+
+
+def legend_below(figure: Figure, axes: Axes, columns: int) -> None:
+    """Put one legend for all axes below them."""
+    handles, labels = axes.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=columns, frameon=False)
+
+
+def bars(
+    axes: Axes, at: Sequence[float], series: Mapping[str, Sequence[float]], base: float
+) -> None:
+    """Draw bars side by side, a colour for each configuration, standing on ``base``."""
+    width = 0.86 / len(series)
+    for i, (name, values) in enumerate(series.items()):
+        left = [x - 0.43 + (i + 0.5) * width for x in at]
+        heights = [value - base for value in values]
+        axes.bar(left, heights, width, bottom=base, color=COLOURS[name], label=name)
