@@ -1,55 +1,95 @@
-"""The commands of ``t3``, as one application."""
+"""The application ``t3``: its commands by help panel, each imported when it is used."""
 
-from collections.abc import Callable
-from typing import Annotated
+import ast
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
-from .area import area
-from .check import check
-from .compare import compare
-from .config import config
-from .coverage import coverage
-from .diagrams import diagrams
-from .dram import dram
-from .exhaust import exhaust
-from .export import export
-from .faults import faults
-from .fpga import fpga
-from .machines import machines
-from .model import model
-from .models import models
-from .mutate import mutate
-from .presets import presets
-from .prove import prove
-from .registers import registers
-from .reproduce import reproduce
-from .route import route
-from .run import run
-from .sweep import sweep
-from .timing import timing
-from .validate import validate
+import t3
 
-__all__ = ["COMMANDS", "GROUPS", "app"]
+__all__ = ["PANELS", "CheckoutError", "app", "load"]
 
-GROUPS: dict[str, tuple[Callable[..., None] | typer.Typer, ...]] = {
-    "Use it": (run, model, sweep, compare, check, dram, models, presets, config),
-    "Study it": (reproduce, machines, validate),
-    "The hardware": (export, registers, area, timing, route, fpga, diagrams),
-    "Its evidence": (prove, exhaust, mutate, coverage, faults),
+_SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"]}
+
+PANELS = {
+    "Use it": ("run", "model", "sweep", "compare", "check", "dram", "models", "presets", "config"),
+    "Study it": ("reproduce", "machines", "validate"),
+    "The hardware": ("export", "registers", "area", "timing", "route", "fpga", "diagrams"),
+    "Its evidence": ("prove", "exhaust", "mutate", "coverage", "faults"),
 }
-"""Commands as the help lists them. A command is named as its function; ``config`` has some."""
+"""Names of the commands by help panel. A command is a function in the module of the same name."""
 
-COMMANDS = tuple(c for group in GROUPS.values() for c in group if not isinstance(c, typer.Typer))
+_CHECKOUT = ("tb", "verification")
 
-app = typer.Typer(context_settings={"help_option_names": ["-h", "--help"]})
+
+class CheckoutError(RuntimeError):
+    """Report that a command needs packages that are not installed with the project."""
+
+    def __init__(self, command: str):
+        super().__init__(
+            f"t3 {command} runs from a checkout of the project: it needs the packages "
+            f"{' and '.join(_CHECKOUT)}"
+        )
+
+
+@cache
+def load(name: str) -> Any:
+    """Import a command's module and build the command.
+
+    Raises
+    ------
+    CheckoutError
+        The command needs a checkout of the project.
+    """
+    try:
+        module = import_module(f".{name}", __package__)
+    except ModuleNotFoundError as error:
+        if error.name in _CHECKOUT:
+            raise CheckoutError(name) from error
+        raise
+    if hasattr(module, "app"):  # a group of commands
+        application = module.app
+    else:
+        application = typer.Typer(add_completion=False)
+        application.command()(getattr(module, name))
+    command = typer.main.get_command(application)
+    command.context_settings |= _SETTINGS
+    return command
+
+
+class LazyGroup(TyperGroup):
+    """Group that lists its commands without importing them."""
+
+    def __init__(self, **settings: Any):
+        super().__init__(**settings)
+        for panel, names in PANELS.items():
+            for name in names:
+                self.add_command(TyperCommand(name, help=_summary(name), rich_help_panel=panel))
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find the command that ``args`` begin with, and load it."""
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, command and load(command.name), rest
+
+
+def _summary(name: str) -> str:
+    """First line of a command's help, read from its source."""
+    source = (Path(__file__).parent / f"{name}.py").read_text(encoding="utf-8")
+    functions = [node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)]
+    (text,) = (ast.get_docstring(function) for function in functions if function.name == name)
+    return (text or "").partition("\n\n")[0]
+
+
+app = typer.Typer(cls=LazyGroup, context_settings=_SETTINGS)
 
 
 def _print_version(asked: bool) -> None:
     if asked:
-        from t3 import __version__  # looked up among what is installed
-
-        typer.echo(f"t3 {__version__}")
+        typer.echo(f"t3 {t3.__version__}")
         raise typer.Exit
 
 
@@ -62,13 +102,6 @@ def _t3(
         ),
     ] = False,
 ) -> None:
-    """Transparent tracking and triggering (T3): what a Transformer gains when the GEMM before an
-    all-reduce hides it, simulated cycle by cycle, with the RTL of the hardware in the loop."""
-
-
-for _group, _commands in GROUPS.items():
-    for _command in _commands:
-        if isinstance(_command, typer.Typer):
-            app.add_typer(_command, rich_help_panel=_group)
-        else:
-            app.command(rich_help_panel=_group)(_command)
+    """Transparent tracking and triggering (T3): the gain of a Transformer when the GEMM before an
+    all-reduce hides the all-reduce, simulated cycle by cycle, with the hardware's RTL in the loop.
+    """

@@ -5,10 +5,11 @@ from typing import Annotated, Literal
 import typer
 
 from sysmodel.config.granularity import GRANULARITIES, GranularityName
-from sysmodel.config.workload import DTYPE_BYTES
-from sysmodel.lib.progress import Report, shown_progress
-from sysmodel.runs.check_options import CheckOptions, CheckResult
-from sysmodel.runs.report import print_check
+from sysmodel.config.workload import DTYPES
+from sysmodel.runs.check import check as compare
+from sysmodel.runs.check_options import CheckOptions
+from t3.report.check import print_check
+from t3.report.progress import shown_progress
 
 from .options import Engine, choice, integer_option
 
@@ -16,40 +17,42 @@ __all__ = ["check"]
 
 
 def check(
-    gpus: Annotated[int, integer_option("GPUs of the ring, 2 to 8.")] = CheckOptions.gpus,
+    gpus: Annotated[int, integer_option("GPUs in the ring, 2 to 8.")] = CheckOptions.gpus,
     m: Annotated[int, integer_option("Rows of the output.")] = CheckOptions.m,
     n: Annotated[int, integer_option("Columns of the output.")] = CheckOptions.n,
     k: Annotated[
-        int, integer_option("Products that each element of the output sums.")
+        int, integer_option("Depth of the GEMM: products summed in each element of the output.")
     ] = CheckOptions.k,
     dtype: Annotated[
-        Literal["fp16", "bf16"], choice("Format of operands and output.", tuple(DTYPE_BYTES))
+        Literal["fp16", "bf16"], choice("Format of operands and output.", DTYPES)
     ] = CheckOptions.dtype,
     contexts: Annotated[
-        int, integer_option("2: a second context sums N x M at the same time, in the other format.")
+        int,
+        integer_option("2: a second context reduces N x M at the same time, in the other format."),
     ] = CheckOptions.contexts,
     granularity: Annotated[
-        GranularityName, choice("Whose complete tile is sent on.", GRANULARITIES)
+        GranularityName, choice("Unit whose complete tile triggers its transfer.", GRANULARITIES)
     ] = CheckOptions.granularity,
     engine: Engine = CheckOptions.engine,
     channels: Annotated[
         int, integer_option("Memory channels of each GPU, a power of two.")
     ] = CheckOptions.channels,
     skew: Annotated[
-        int, integer_option("Memory cycles from the start of a GPU to that of the next.", "CYCLES")
+        int,
+        integer_option("Memory cycles between the starts of successive GPUs.", "CYCLES"),
     ] = CheckOptions.skew,
     back_pressure: Annotated[
-        int, integer_option("Percent of cycles in which a link takes nothing.", "PERCENT")
+        int, integer_option("Percentage of cycles in which a link accepts no flit.", "PERCENT")
     ] = CheckOptions.back_pressure,
     seed: Annotated[
-        int, integer_option("Seed of the operands and of all that is random.")
+        int, integer_option("Seed for the operands and all other random choices.")
     ] = CheckOptions.seed,
 ) -> None:
     """Run real values through the hardware and compare every bit.
 
     Compares every element of the reduce-scattered GEMM, on every GPU and channel, with NumPy's
-    reduction in the order of the ring; with two contexts, of two GEMMs that run at the same time.
-    The exit code is 0 only if all agree.
+    reduction in the order of the ring. With two contexts, two GEMMs run at the same time, and both
+    are compared. The exit code is 0 only if all elements agree.
     """
     options = CheckOptions(
         gpus=gpus,
@@ -66,14 +69,7 @@ def check(
         seed=seed,
     )
     with shown_progress() as progress:
-        result = _check(options, progress)
+        result = compare(options, progress)
     print_check(options, result)
     if not result.passed:
         raise typer.Exit(1)
-
-
-def _check(options: CheckOptions, progress: Report) -> CheckResult:
-    # It brings Numba, for which other commands shall not wait.
-    from sysmodel.runs.check import check as compare
-
-    return compare(options, progress)

@@ -5,22 +5,27 @@ from typing import Annotated, Any
 
 import typer
 
-from sysmodel.lib.terminal import terminal, terminal_table
 from sysmodel.runs.differences import Change, asked_differently, changes, read_result
+from t3.report.terminal import terminal, terminal_table
 
 __all__ = ["compare"]
 
-_MATTERS = 0.01  # of a measured value
+_LEAST_SHARE = 0.01
+"""Smallest relative difference of a measured value that the table lists."""
+
+_UNITS = {"ns": ("µs", 1e-3), "J": ("mJ", 1e3), "W": ("mW", 1e3)}
+"""Unit in the table and its factor, by unit of a column."""
+
 _Result = Annotated[
     Path, typer.Argument(metavar="RESULT", help="A folder or result.json of t3 run.")
 ]
 
 
 def compare(one: _Result, other: _Result) -> None:
-    """Put two results of t3 run side by side.
+    """Compare two results of t3 run.
 
-    Lists where workload, system and options differ, and what was measured that differs by one
-    percent or more.
+    Lists the differences of workload, system and options, and the measured values that differ by
+    one percent or more.
     """
     first, second = read_result(one), read_result(other)
     console = terminal()
@@ -34,7 +39,7 @@ def compare(one: _Result, other: _Result) -> None:
         text_columns=2,
     )  # fmt: skip
     for change in both:
-        if change.share is None or abs(change.share) >= _MATTERS:
+        if change.share is None or abs(change.share) >= _LEAST_SHARE:
             measured.add_row(change.configuration, *_cells(change))
     console.print(measured if measured.row_count else "Nothing measured differs by 1 %.")
     missing = first["configurations"].keys() ^ second["configurations"].keys()
@@ -44,16 +49,12 @@ def compare(one: _Result, other: _Result) -> None:
 
 def _cells(change: Change) -> tuple[str, ...]:
     share = "-" if change.share is None else f"{change.share:+.1%}".removesuffix("%")
-    if change.key.endswith("_ns"):
-        what, scale = f"{change.key.removesuffix('_ns').replace('_', ' ')}, µs", 1e-3
-    elif change.key.endswith("_j"):
-        what, scale = "energy, mJ", 1e3
-    elif change.key.endswith("_w"):
-        what, scale = "T3's power, mW", 1e3
-    else:
-        what, scale = change.key.replace("_", " "), 1.0
-    digits = 3 if scale == 1 else 1
-    return what, *(f"{value * scale:,.{digits}f}" for value in (change.first, change.second)), share
+    column = change.column
+    unit, scale = _UNITS.get(column.unit, ("", 1.0))
+    title = f"{column.title}, {unit}" if unit else column.title
+    digits = 1 if unit else 3
+    values = (f"{value * scale:,.{digits}f}" for value in (change.first, change.second))
+    return title, *values, share
 
 
 def _shown(value: Any) -> str:

@@ -4,60 +4,54 @@ from typing import Annotated
 
 import typer
 
-from sysmodel.lib.terminal import terminal, terminal_table
+from sysmodel.config.complete import complete_toml, differences, summary
+from sysmodel.config.notices import notices
+from sysmodel.config.system import load_system
+from t3.report.terminal import terminal, terminal_table
 
-__all__ = ["config"]
+__all__ = ["app"]
 
-config = typer.Typer(
-    name="config",
-    help="Say what a system is and where each value comes from, whether it is sound, and how two "
-    "differ.",
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
+app = typer.Typer(name="config", add_completion=False)
 
-_System = Annotated[str, typer.Argument(metavar="NAME|FILE.toml", help="A preset, or a file.")]
+_System = Annotated[str, typer.Argument(metavar="NAME|FILE.toml", help="A preset, or a TOML file.")]
 
 
-@config.command()
+@app.callback()
+def config() -> None:
+    """Print the values of a system with their sources, check a system, or compare two systems."""
+
+
+@app.command()
 def show(system: _System) -> None:
-    """Print a system as one file: every value, with the file that gives it and its source.
+    """Print a system as one file: every value, the file that gives it, and its source.
 
-    What is printed is a file that needs no base; save it, change it, and give it to --system.
+    The output is a system file without a base: save it, change it, and give it to --system.
     """
-    # It checks what it reads with pydantic, for which other commands shall not wait.
-    from sysmodel.config.complete import complete_toml
-
     typer.echo(complete_toml(system), nl=False)
 
 
-@config.command()
+@app.command()
 def validate(system: _System) -> None:
-    """Check a system, and say what looks unphysical in it.
+    """Check that a system can be simulated, and report values that look unphysical.
 
-    The exit code is 2 if it cannot be simulated, and 1 if something looks unphysical.
+    The exit code is 2 if the system cannot be simulated, and 1 if a value looks unphysical.
     """
-    from sysmodel.config.complete import summary
-    from sysmodel.config.notices import notices
-    from sysmodel.config.system import load_system
-
     loaded = load_system(system)
     for line in summary(loaded):
         typer.echo(line)
-    found = notices(loaded)
-    for notice in found:
+    contradictions = notices(loaded)
+    for notice in contradictions:
         typer.echo(notice)
-    if found:
+    if contradictions:
         raise typer.Exit(1)
     typer.echo("sound")
 
 
-@config.command()
+@app.command()
 def diff(one: _System, other: _System) -> None:
     """List the values in which two systems differ."""
-    from sysmodel.config.complete import differences
-
     table = terminal_table(f"{one} and {other}", "key", one, other, text_columns=3)
-    found = differences(one, other)
-    for row in found:
+    rows = differences(one, other)
+    for row in rows:
         table.add_row(*row)
-    terminal().print(table if found else f"{one} and {other} are alike", markup=False)
+    terminal().print(table if rows else f"{one} and {other} are alike", markup=False)

@@ -8,7 +8,14 @@ from typing import Annotated, Any, get_args
 import typer
 
 from sysmodel.config.dram_timing import Refresh
+from sysmodel.config.system import load_system
+from sysmodel.engine.codes import READ, UPDATE, WRITE
 from sysmodel.lib.errors import InputError
+from t3.experiments.dram.memory import memory_channel
+from t3.experiments.dram.patterns import mixed, random_rows, strided
+from t3.experiments.dram.serve import serve
+from t3.experiments.dram.table import as_dict, print_served
+from t3.experiments.dram.trace import read_trace
 
 from .options import SystemOption, choice, integer_option, option
 
@@ -20,25 +27,27 @@ _LARGEST = {"requests": 1 << 24, "stride": 1 << 30, "offset": 1 << 40, "offered"
 
 def dram(
     pattern: Annotated[
-        str | None, typer.Argument(metavar=f"[{'|'.join(PATTERNS)}]", help="What is asked of it.")
+        str | None, typer.Argument(metavar=f"[{'|'.join(PATTERNS)}]", help="Access pattern.")
     ] = None,
     trace: Annotated[
-        Path | None, option("Accesses of one's own: R, W or U and a byte address.", "FILE")
+        Path | None,
+        option("Trace instead of a pattern: R, W or U and a byte address.", "FILE"),
     ] = None,
     system: SystemOption = "asplos24",
-    ratio: Annotated[str, option("Reads to writes of a mix.", "R:W")] = "1:1",
+    ratio: Annotated[str, option("Ratio of reads to writes in a mix.", "R:W")] = "1:1",
     offset: Annotated[
         int,
-        integer_option("Bytes from the reads' bank to the begin of a mix's writes.", "BYTES"),
+        integer_option("Bytes from the bank of a mix's reads to the first of its writes.", "BYTES"),
     ] = 0,
     stride: Annotated[int, integer_option("Atoms from one access to the next.", "ATOMS")] = 1,
-    requests: Annotated[int, integer_option("How many, of a pattern.")] = 200_000,
-    offered: Annotated[int, integer_option("Most that are accepted in a clock.")] = 4,
+    requests: Annotated[int, integer_option("Number of requests of a pattern.")] = 200_000,
+    offered: Annotated[int, integer_option("Most requests accepted in one clock.")] = 4,
     queue: Annotated[
-        str | None, option("Requests that wait, or reads and writes apart.", "N|R+W")
+        str | None,
+        option("Depth of one queue, or of a read and a write queue.", "N|R+W"),
     ] = None,
     refresh: Annotated[
-        Refresh | None, choice("The system's if not given.", get_args(Refresh))
+        Refresh | None, choice("Refresh scheme.", get_args(Refresh), show_default="the system's")
     ] = None,
     address_map: Annotated[
         str | None,
@@ -50,15 +59,9 @@ def dram(
 ) -> None:
     """Serve a pattern or a trace with one HBM channel: bandwidth, row hits, latency.
 
-    Addresses are those of one channel. Requests are offered in order; one for which there is no
-    room holds up those behind it.
+    Addresses are local to the channel. Requests are offered in order; a request that finds the
+    queue full blocks the requests behind it.
     """
-    # They bring Numba, for which other commands shall not wait.
-    from t3.experiments.dram.memory import memory_channel
-    from t3.experiments.dram.serve import serve
-    from t3.experiments.dram.table import as_dict, print_served
-    from t3.experiments.dram.trace import read_trace
-
     for name, value in (
         ("requests", requests), ("stride", stride), ("offset", offset), ("offered", offered)
     ):  # fmt: skip
@@ -68,18 +71,16 @@ def dram(
                 name,
                 f"{value} is not allowed; allowed: an integer from {least} to {_LARGEST[name]}",
             )
-    from sysmodel.config.system import load_system
-
     loaded = load_system(system)
     atom_bytes = loaded.dram.atom_bytes
     timing, own_map = memory_channel(loaded, queue=queue, refresh=refresh, address_map=address_map)
     if (pattern is None) == (trace is None):
         raise InputError("PATTERN", f"give one of {', '.join(PATTERNS)}, or --trace")
     if trace is not None:
-        asked = read_trace(trace, atom_bytes)
+        accesses = read_trace(trace, atom_bytes)
     else:
-        asked = _built_in(str(pattern), requests, stride, ratio, offset, atom_bytes)
-    served = serve(timing, asked, address_map=own_map, offered_per_cycle=offered)
+        accesses = _built_in(str(pattern), requests, stride, ratio, offset, atom_bytes)
+    served = serve(timing, accesses, address_map=own_map, offered_per_cycle=offered)
     if as_json:
         sys.stdout.write(json.dumps(as_dict(served, loaded), indent=2) + "\n")
     else:
@@ -89,9 +90,6 @@ def dram(
 def _built_in(
     name: str, requests: int, stride: int, ratio: str, offset: int, atom_bytes: int
 ) -> Any:
-    from sysmodel.engine.codes import READ, UPDATE, WRITE
-    from t3.experiments.dram.patterns import mixed, random_rows, strided
-
     accesses = {"read": READ, "write": WRITE, "update": UPDATE}
     if name not in PATTERNS:
         raise InputError("PATTERN", f"{name[:20]!r} is not allowed; allowed: {', '.join(PATTERNS)}")

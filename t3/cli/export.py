@@ -18,7 +18,7 @@ __all__ = ["export"]
 
 
 def _described() -> dict[str, str]:
-    """What the documentation of the parameters says about each."""
+    """Read the description of each parameter from the docstring of the parameters."""
     section = (inspect.getdoc(T3Parameters) or "").partition("Parameters\n----------\n")[2]
     texts = {}
     for names, text in re.findall(r"^(\S.*) : \w+\n((?: +\S.*\n?)+)", section, re.MULTILINE):
@@ -28,7 +28,7 @@ def _described() -> dict[str, str]:
 
 
 def _options() -> list[inspect.Parameter]:
-    """An option for every parameter of the hardware."""
+    """Make an option for every parameter of the hardware."""
     texts = _described()
     options = []
     for field in fields(T3Parameters):
@@ -36,7 +36,7 @@ def _options() -> list[inspect.Parameter]:
         text = typer.Option(
             help=texts[field.name],
             metavar=None if kind is bool else "N",
-            rich_help_panel="Parameters of the hardware, instead of the system's",
+            rich_help_panel="Parameters of the hardware (default: the system's)",
         )
         options.append(
             inspect.Parameter(
@@ -53,18 +53,21 @@ def export(
     out: Out = Path("build/verilog"),
     system: SystemOption = "asplos24",
     name: Annotated[
-        str, option("Name of the top, with which all modules and files begin.", "NAME")
+        str, option("Name of the top; all modules and files begin with it.", "NAME")
     ] = "t3",
     with_links: Annotated[
-        bool, option("The top has its link endpoints inside, for the system's links.")
+        bool, option("Put the link endpoints into the top, for the system's links.")
     ] = False,
-    reset: Annotated[ResetStyle, choice("Reset of the registers.", RESET_STYLES)] = "synchronous",
+    reset: Annotated[
+        ResetStyle, choice("Reset style of all registers.", RESET_STYLES)
+    ] = "synchronous",
     **parameters: Any,
 ) -> None:
     """Write Verilog of the hardware of one GPU of a system: all channels, two contexts, data.
 
-    The top and each block, self-contained; headers with the registers and the payloads' fields; a
-    FuseSoC core; manifest.json with ports, parameters and checksums. The same bytes every time.
+    Writes the top and each block as self-contained files, headers with the registers and the fields
+    of the payloads, a FuseSoC core, and manifest.json with ports, parameters and checksums. The
+    files are identical in every run.
     """
     given = {key: value for key, value in parameters.items() if value is not None}
     files = write(out, system=system, name=name, with_links=with_links, reset=reset, **given)

@@ -5,11 +5,13 @@ from typing import Annotated
 
 import typer
 
-from sysmodel.lib.output import OutputFolder, write_json
-from sysmodel.lib.progress import shown_progress
+from sysmodel.lib.output import OutputFolder, json_text
+from t3.report.progress import shown_progress
+from t3.silicon.fpga.designs import DESIGNS, fit
+from t3.silicon.fpga.flow import check_installed
+from t3.silicon.fpga.report import Fitted, as_dict, as_markdown
 
-from .options import Out, option
-from .output import writing
+from .options import Out, named, option
 
 __all__ = ["fpga"]
 
@@ -21,8 +23,8 @@ def fpga(
     design: Annotated[
         list[str] | None,
         option(
-            "without_data or with_data; may be repeated. The second, with 256 data bits, takes "
-            "twice as long.",
+            "Design: without_data or with_data; may be repeated. The second has 256 data bits and "
+            "takes twice as long.",
             "NAME",
             show_default="without_data",
         ),
@@ -30,15 +32,9 @@ def fpga(
 ) -> None:
     """Place and route one channel with a small tracker in a Lattice ECP5.
 
-    With Yosys and nextpnr, which come with the extra `fpga`; writes fpga.json and fpga.md.
+    Uses Yosys and nextpnr, which the extra `fpga` installs; writes fpga.json and fpga.md.
     """
-    # They bring Amaranth, for which other commands shall not wait.
-    from t3.silicon.fpga.designs import check_names, fit
-    from t3.silicon.fpga.flow import check_installed
-    from t3.silicon.fpga.report import Fitted, as_dict, as_markdown
-
-    names = list(dict.fromkeys(design or ["without_data"]))
-    check_names(names)
+    names = named("design", design or ["without_data"], DESIGNS)
     with OutputFolder(out, (_JSON, _PAGE)) as folder:
         check_installed()
         fitted: list[Fitted] = []
@@ -47,8 +43,5 @@ def fpga(
                 progress(f"place and route {name}", len(fitted) / len(names))
                 fitted.append(fit(name))
         page = as_markdown(fitted)
-        with writing(out):
-            (folder.staging / _PAGE).write_text(page, encoding="utf-8")
-            write_json(folder.staging / _JSON, as_dict(fitted))
-            folder.publish()
+        folder.write({_PAGE: page, _JSON: json_text(as_dict(fitted))})
     typer.echo(page)

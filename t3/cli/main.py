@@ -18,33 +18,32 @@ from typer.core import TyperGroup
 
 from sysmodel.lib.errors import InputError, SimulationError, ToolError
 
-from .app import app
-from .checkout import CheckoutError
+from .app import CheckoutError, app, load
 
 __all__ = ["main"]
 
-_OF_OUTPUT = (errno.EPIPE, errno.ENOSPC, errno.EIO)
+_OUTPUT_ERRORS = (errno.EPIPE, errno.ENOSPC, errno.EIO)
 _NUMBA_CACHING = ("numba", "core", "caching.py")
-_INTERRUPTED = 130  # what a shell reports for a command that Ctrl-C ended
+_INTERRUPTED = 130  # exit code that a shell reports for a command that Ctrl-C ended
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command and give its exit code.
+    """Run the command and return its exit code.
 
     Parameters
     ----------
     arguments : list of str or None
-        Without the program's name; those of the process by default.
+        Arguments without the program's name; by default the arguments of the process.
 
     Returns
     -------
     int
-        0; 1 for a failed check, a failed simulation, a compiler or tool that is missing or failed,
-        or output that cannot be written; 2 for bad input and for a command that needs a checkout;
-        130 after Ctrl-C, SIGTERM or SIGHUP.
+        0 for success; 1 for a failed check, a failed simulation, a missing or failed compiler or
+        tool, or output that cannot be written; 2 for bad input and for a command that needs a
+        checkout; 130 after Ctrl-C, SIGTERM or SIGHUP.
     """
     arguments = sys.argv[1:] if arguments is None else arguments
-    _show_what_the_terminal_can(sys.stdout)
+    _replace_unencodable(sys.stdout)
     with _termination_as_interrupt():
         try:
             code = _run(arguments or ["--help"])
@@ -52,7 +51,7 @@ def main(arguments: list[str] | None = None) -> int:
         except KeyboardInterrupt:
             code = _fail("interrupted", _INTERRUPTED)
         except OSError as error:
-            if error.filename is not None or error.errno not in _OF_OUTPUT:
+            if error.filename is not None or error.errno not in _OUTPUT_ERRORS:
                 raise
             code = _lost_output(error)
     return code
@@ -64,7 +63,7 @@ def _run(arguments: list[str]) -> int:
     try:
         code = group.main(arguments, prog_name="t3", standalone_mode=False)
     except InputError as error:
-        command = group.commands.get(arguments[0], group)
+        command = load(arguments[0]) if arguments[0] in group.commands else group
         options = {option for parameter in command.params for option in parameter.opts}
         option = f"--{error.field.replace('_', '-')}"
         return _fail(f"{option}: {error.problem}" if option in options else str(error), 2)
@@ -72,51 +71,50 @@ def _run(arguments: list[str]) -> int:
         return _fail(str(error), 2)
     except (SimulationError, ToolError) as error:
         return _fail(str(error), 1)
-    except typer.Abort:  # what some versions of Typer make of an interrupt
+    except typer.Abort:  # Some versions of Typer turn an interrupt into this,
         raise KeyboardInterrupt from None
     except OSError:
         raise
     except Exception as error:
         if _no_compiler(error):
             return _fail(str(error), 1)
-        if _is_of_numba_cache(error):
-            return _fail(_without_numba_cache(), 1)
+        if _is_numba_cache_error(error):
+            return _fail(_remove_numba_cache(), 1)
         usage = _usage(error)
         if usage is None:
             raise
         return _fail(usage, 2)
-    if code == _INTERRUPTED:  # what others make of it
+    if code == _INTERRUPTED:  # others into this.
         raise KeyboardInterrupt
     return code or 0
 
 
-def _show_what_the_terminal_can(stream: TextIO) -> None:
-    """A question mark for a letter that its encoding lacks."""
+def _replace_unencodable(stream: TextIO) -> None:
+    """Print a question mark for each letter that the encoding of the terminal lacks."""
     if isinstance(stream, TextIOWrapper):
         stream.reconfigure(errors="replace")
 
 
 @contextmanager
 def _termination_as_interrupt() -> Iterator[None]:
-    """What ends on Ctrl-C, with everything kept, ends so when it is told to terminate, and when its
-    terminal goes, too."""
+    """Treat SIGTERM, and SIGHUP of a closed terminal, as Ctrl-C: the command saves its results."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    # Under nohup the terminal may go.
-    heard = [s for s in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(s) == signal.SIG_DFL]
-    for one in heard:
-        signal.signal(one, signal.default_int_handler)
+    # nohup ignores SIGHUP; the command must ignore it, too.
+    handled = [s for s in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(s) == signal.SIG_DFL]
+    for number in handled:
+        signal.signal(number, signal.default_int_handler)
     try:
         yield
     finally:
-        for one in heard:
-            signal.signal(one, signal.SIG_DFL)
+        for number in handled:
+            signal.signal(number, signal.SIG_DFL)
 
 
 def _lost_output(error: OSError) -> int:
-    """Nobody reads it any more, or there is no room for it."""
-    # What is still in the buffer would fail again when Python ends.
+    """Report that standard output cannot be written, unless its reader closed it."""
+    # The text left in the buffer would raise the error again when Python ends.
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     if error.errno == errno.EPIPE:
@@ -125,26 +123,26 @@ def _lost_output(error: OSError) -> int:
 
 
 def _no_compiler(error: Exception) -> bool:
-    """Whether the native engine lacks its compiler; says so without importing the engine."""
+    """Detect that the native engine lacks its compiler, without importing the engine."""
     build = sys.modules.get("sysmodel.engine.native.build")
     return build is not None and isinstance(error, build.NoCompilerError)
 
 
-def _is_of_numba_cache(error: Exception) -> bool:
-    """Whether Numba could not read what it had kept."""
+def _is_numba_cache_error(error: Exception) -> bool:
+    """Detect that Numba could not read its cache."""
     frames = traceback.extract_tb(error.__traceback__)
     return any(Path(frame.filename).parts[-3:] == _NUMBA_CACHING for frame in frames)
 
 
-def _without_numba_cache() -> str:
-    """Remove it, and say so."""
+def _remove_numba_cache() -> str:
+    """Remove Numba's damaged cache, and return the message about it."""
     folder = os.environ["NUMBA_CACHE_DIR"]
     shutil.rmtree(folder, ignore_errors=True)
     return f"compiled code in {folder} was damaged and is removed; give the command again"
 
 
 def _usage(error: Any) -> str | None:
-    """What the option parser found wrong, if it did. Its errors have no public common base."""
+    """Message of an error of the option parser, whose errors have no public common base."""
     if not hasattr(error, "format_message"):
         return None
     options = getattr(getattr(error, "param", None), "opts", None)
@@ -152,7 +150,7 @@ def _usage(error: Any) -> str | None:
         return f"{max(options, key=len)}: {error.message}"
     message = str(error.format_message())
     group = getattr(getattr(error, "ctx", None), "command", None)
-    if isinstance(group, TyperGroup):  # in which there is no such command, or that lacks one
+    if isinstance(group, TyperGroup):  # The command is unknown, or missing.
         message += f" Allowed: {', '.join(group.commands)}"
     return message
 

@@ -5,19 +5,18 @@ from typing import Annotated
 
 import typer
 
+from sysmodel.config.model import model_path
+from t3.report.listing import print_models
+
 __all__ = ["models"]
 
 
 def models(
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="Print this model's TOML file.")
+        str | None, typer.Argument(metavar="[NAME]", help="Model whose TOML file is printed.")
     ] = None,
 ) -> None:
-    """List the known models and sublayers with their sources, or print one's file."""
-    # They check what they read with pydantic, for which other commands shall not wait.
-    from sysmodel.config.listing import print_models
-    from sysmodel.config.model import model_path
-
+    """List the known models and sublayers with their sources, or print the file of one model."""
     if name is None:
         print_models()
     else:

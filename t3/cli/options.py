@@ -1,13 +1,13 @@
-"""Options that several commands have, and how values are read."""
+"""Options that several commands share, and the parsing of their values."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Protocol, TypeVar
+from typing import Annotated, Any
 
 import typer
 
 from sysmodel.lib.errors import InputError
-from sysmodel.runs.result import ENGINES, EngineName
+from sysmodel.runs.engines import ENGINES, EngineName
 
 __all__ = [
     "ENGINE_HELP",
@@ -24,11 +24,11 @@ __all__ = [
     "several",
 ]
 
-_LONGEST = 20  # of a number that is read, and of a value that is shown
+_LONGEST = 20  # characters of a number, and of a value in a message
 
 
 def option(help_text: str, metavar: str | None = None, **more: Any) -> Any:
-    """An option with a placeholder for its value."""
+    """Make an option with a placeholder for its value."""
     return typer.Option(help=help_text, metavar=metavar, **more)
 
 
@@ -38,7 +38,7 @@ def integer(text: str) -> int:
     Raises
     ------
     BadParameter
-        It is none.
+        The text is not an integer.
     """
     try:
         return int(text) if len(text) < _LONGEST else int("too long")
@@ -47,13 +47,13 @@ def integer(text: str) -> int:
         raise typer.BadParameter(f"{shown!r} is not allowed; allowed: an integer") from None
 
 
-def integer_option(help_text: str, metavar: str = "N") -> Any:
-    """An option for an integer, whose bounds the command checks."""
-    return option(help_text, metavar, parser=lambda value: integer(str(value)))
+def integer_option(help_text: str, metavar: str = "N", **more: Any) -> Any:
+    """Make an option for an integer. The command checks the bounds."""
+    return option(help_text, metavar, parser=lambda value: integer(str(value)), **more)
 
 
 def choice(help_text: str, allowed: Sequence[str], **more: Any) -> Any:
-    """An option for one of a few words."""
+    """Make an option for one of a few words."""
 
     def parse(value: str) -> str:
         if value not in allowed:
@@ -64,43 +64,35 @@ def choice(help_text: str, allowed: Sequence[str], **more: Any) -> Any:
     return option(help_text, "|".join(allowed), parser=parse, **more)
 
 
-def several(what: str) -> Any:
-    """An option that may be repeated, to choose some of what has names."""
-    return option(f"Only this {what}; may be repeated.", "NAME", show_default="all")
+def several(kind: str) -> Any:
+    """Make an option that selects one item of a kind by name, and may be repeated."""
+    return option(f"Only this {kind}; may be repeated.", "NAME", show_default="all")
 
 
-class _Named(Protocol):
-    @property
-    def name(self) -> str: ...
-
-
-_N = TypeVar("_N", bound=_Named)
-
-
-def named(field: str, names: Sequence[str] | None, among: Sequence[_N]) -> list[_N]:
-    """Those of ``among`` that are named, or all; in the order of ``among``.
+def named(field: str, names: Sequence[str] | None, known: Iterable[str]) -> list[str]:
+    """Select the known names that the user gave, or all of them, in the order of ``known``.
 
     Raises
     ------
     InputError
-        It has no such name.
+        The user gave a name that is not known.
     """
-    known = [one.name for one in among]
+    known = list(known)
     for name in names or ():
         if name not in known:
-            problem = f"{name[:40]!r} is not allowed; allowed: {', '.join(known)}"
+            problem = f"{name[:40]!r} is not allowed; allowed: {', '.join(sorted(known))}"
             raise InputError(field, problem)
-    return [one for one in among if not names or one.name in names]
+    return [name for name in known if not names or name in names]
 
 
-ENGINE_HELP = "The T3 hardware: rtl (compiled Verilog) or golden (fast model)."
+ENGINE_HELP = "Model of the T3 hardware: rtl (compiled Verilog) or golden (fast model)."
 Engine = Annotated[EngineName, choice(ENGINE_HELP, ENGINES)]
 SystemOption = Annotated[
-    str, option("The system: a preset, see t3 presets, or a TOML file.", "NAME|FILE.toml")
+    str, option("System: a preset, see t3 presets, or a TOML file.", "NAME|FILE.toml")
 ]
-Out = Annotated[Path, option("Folder for the files.", "DIR")]
+Out = Annotated[Path, option("Output folder.", "DIR")]
 Scheduler = Annotated[str | None, option("Simulate on a running Dask cluster.", "ADDRESS")]
 Workers = Annotated[
     int | None,
-    option("Simulations at a time on this machine.", "N", show_default="one for each core"),
+    option("Simulations at a time on this machine.", "N", show_default="one per core"),
 ]

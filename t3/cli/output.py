@@ -1,4 +1,4 @@
-"""Files of a command, and what may go wrong with them."""
+"""Output files of a command, and the errors of writing them."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,12 +11,12 @@ __all__ = ["writing"]
 
 @contextmanager
 def writing(out: Path) -> Iterator[None]:
-    """Say of an error of the file system that ``out`` cannot be written.
+    """Report an error of the file system as an ``out`` that cannot be written.
 
     Raises
     ------
     InputError
-        With the reason.
+        A file cannot be written; the message gives the reason.
     """
     try:
         yield

@@ -5,21 +5,19 @@ from typing import Annotated
 
 import typer
 
+from sysmodel.config.system import preset_names, preset_path
 from sysmodel.lib.errors import InputError
+from t3.report.listing import print_presets
 
 __all__ = ["presets"]
 
 
 def presets(
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="Print this preset's TOML file.")
+        str | None, typer.Argument(metavar="[NAME]", help="Preset whose TOML file is printed.")
     ] = None,
 ) -> None:
-    """List the known systems, or print one with the source of every value."""
-    # They check what they read with pydantic, for which other commands shall not wait.
-    from sysmodel.config.listing import print_presets
-    from sysmodel.config.system import preset_names, preset_path
-
+    """List the known systems, or print one of them with the source of every value."""
     if name is None:
         print_presets()
     elif name in preset_names():

@@ -1,21 +1,24 @@
 """``t3 prove``."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
+from rich.text import Text
 
-from sysmodel.lib.progress import shown_progress
+from t3.report.progress import shown_progress
+from t3.report.terminal import terminal, terminal_table
+from verification.evidence import Evidence
+from verification.proofs.registry import PROOFS
+from verification.proofs.report import as_markdown, as_summary
+from verification.proofs.run import Result, prove_all
 
-from .checkout import require_checkout
 from .options import Out, named, several
-
-if TYPE_CHECKING:
-    from verification.proofs.run import Result
 
 __all__ = ["NAME", "prove"]
 
-NAME = "proofs"  # of the files
+NAME = "proofs"
+"""Name of the files without their extension."""
 
 
 def prove(
@@ -24,32 +27,22 @@ def prove(
 ) -> None:
     """Prove the contracts of the hardware's blocks, by k-induction with SymbiYosys.
 
-    Writes proofs.json, proofs.md and, of a proof that fails, NAME/trace.vcd. The exit code is 0
-    only if every proof holds.
+    Writes proofs.json, proofs.md, a summary and, for each proof that fails, NAME/trace.vcd. The
+    exit code is 0 only if every proof holds.
     """
-    require_checkout("prove")
-    # They bring Amaranth, for which other commands shall not wait.
-    from verification.evidence import Evidence
-    from verification.proofs.registry import PROOFS
-    from verification.proofs.report import as_markdown
-    from verification.proofs.run import prove_all
-
-    proofs = named("proof", proof, PROOFS)
+    names = named("proof", proof, (known.name for known in PROOFS))
+    proofs = [known for known in PROOFS if known.name in names]
     with Evidence(out, NAME, title="Proofs", command="t3 prove") as evidence:
         with shown_progress() as progress:
             results = prove_all(proofs, out, progress)
         records = [result.record() for result in results]
-        evidence.publish({"proofs": records}, as_markdown(records))
+        evidence.publish({"proofs": records}, as_markdown(records), as_summary(records))
     _print(results)
     if not all(result.holds for result in results):
         raise typer.Exit(1)
 
 
-def _print(results: "list[Result]") -> None:
-    from rich.text import Text
-
-    from sysmodel.lib.terminal import terminal, terminal_table
-
+def _print(results: list[Result]) -> None:
     table = terminal_table(
         f"{sum(r.holds for r in results)} of {len(results)} proofs hold",
         *("proof", "depth", "assertions", "covers", "s", "status"),

@@ -6,7 +6,9 @@ from typing import Annotated
 import typer
 
 from sysmodel.lib.errors import InputError
-from sysmodel.runs.result import ENGINES, EngineName
+from sysmodel.runs.engines import ENGINES, EngineName
+from t3.experiments.evaluation.measure import measure
+from t3.experiments.evaluation.outputs import Outputs
 
 from .options import Out, Scheduler, Workers, choice, option
 
@@ -16,27 +18,23 @@ __all__ = ["reproduce"]
 def reproduce(
     engine: Annotated[
         EngineName,
-        choice("rtl: simulate a part with the RTL too, which must give the same numbers.", ENGINES),
+        choice("rtl: simulate a part with the RTL too, and require the same numbers.", ENGINES),
     ] = "rtl",
     out: Out = Path("results"),
     page: Annotated[
         Path | None,
-        option("Write the page here too, its figures into a folder of the same name.", "FILE.md"),
+        option("Path of a summary; its figure goes into a folder of the same name.", "FILE.md"),
     ] = None,
     workers: Workers = None,
     scheduler: Scheduler = None,
 ) -> None:
     """Regenerate the paper's evaluation and set it beside the paper's numbers.
 
-    The golden engine simulates. Writes one table, figures, a page and a self-contained report.
-    What an earlier, interrupted run left in the folder is not simulated again.
+    Simulates with the golden engine. Writes one table, plots, a page and a self-contained report.
+    Simulations that an earlier, interrupted run left in the folder are not repeated.
     """
     if page is not None and page.suffix != ".md":
         raise InputError("page", f"{str(page)!r} is not allowed; allowed: a name that ends in .md")
-    # They bring Numba, pandas and Matplotlib, for which other commands shall not wait.
-    from t3.experiments.evaluation.measure import measure
-    from t3.experiments.evaluation.outputs import Outputs
-
     with Outputs(out, page) as outputs:
         files = outputs.write(measure(out, engine, workers, scheduler))
     for file in files:

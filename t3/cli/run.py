@@ -4,43 +4,47 @@ import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 
+from sysmodel.config.model import workload_of
+from sysmodel.config.system import load_system
 from sysmodel.config.workload import Workload, custom_gemm
 from sysmodel.lib.errors import InputError
 from sysmodel.lib.output import OutputFolder, json_text, write_json
-from sysmodel.lib.progress import Report, shown_progress
-from sysmodel.runs import report
-from sysmodel.runs.result import (
+from sysmodel.runs.options import (
     CONFIGURATIONS,
     DEFAULT_CONFIGURATIONS,
     GPUS,
+    ChannelCount,
     RunOptions,
-    RunResult,
     SimulatedGpus,
 )
+from sysmodel.runs.plan import Plan
+from sysmodel.runs.result import RunResult
+from sysmodel.runs.simulate import simulate
+from sysmodel.runs.timeline import trace
+from t3.report.bars import draw_bars
+from t3.report.progress import shown_progress
+from t3.report.roofline import draw_roofline
+from t3.report.run import run_page
+from t3.report.run_tables import print_run
 
 from .options import Engine, Out, SystemOption, choice, integer, integer_option, option
 from .output import writing
-
-if TYPE_CHECKING:
-    from sysmodel.config.system import System
 
 __all__ = ["run"]
 
 _MODEL, _LAYER = "t-nlg", "fc2"
 _ModelOption = Annotated[
     str | None,
-    option(
-        "A model: a name, see t3 models, or a TOML file.", "NAME|FILE.toml", show_default=_MODEL
-    ),
+    option("Model: a name, see t3 models, or a TOML file.", "NAME|FILE.toml", show_default=_MODEL),
 ]
 _LayerOption = Annotated[
     str | None,
     option(
-        "What is all-reduced: op, fc1, fc2, ip, or a GEMM of the file.",
+        "Sublayer whose output is all-reduced: op, fc1, fc2, ip, or a GEMM of the file.",
         "NAME",
         show_default=_LAYER,
     ),
@@ -59,39 +63,37 @@ def run(
     model: _ModelOption = None,
     layer: _LayerOption = None,
     tp: Annotated[
-        int, integer_option("GPUs that share the layer: its degree of tensor parallelism.")
+        int, integer_option("Degree of tensor parallelism: GPUs that share the layer.")
     ] = 8,
     tokens: Annotated[
-        int | None, integer_option("Tokens; a batch of the model's if not given.")
+        int | None, integer_option("Tokens.", show_default="a batch of the model")
     ] = None,
-    m: Annotated[
-        int | None, integer_option("A GEMM instead of a model: rows of its output.")
-    ] = None,
-    n: Annotated[int | None, integer_option("Columns of its output.")] = None,
-    k: Annotated[int | None, integer_option("Products that each element sums on one GPU.")] = None,
+    m: Annotated[int | None, integer_option("GEMM instead of a model: rows of its output.")] = None,
+    n: Annotated[int | None, integer_option("Columns of the GEMM's output.")] = None,
+    k: Annotated[int | None, integer_option("Products in each sum on one GPU.")] = None,
     engine: Engine = "rtl",
     channels: Annotated[
-        str, option("Memory channels to simulate; a few stand for all.", "auto|K|all")
+        str, option("Memory channels to simulate; a sample represents all.", "auto|K|all")
     ] = "auto",
     gpus: Annotated[
-        SimulatedGpus, choice("Simulate one GPU, which stands for all, or every one.", GPUS)
+        SimulatedGpus, choice("Simulate one GPU, which represents all, or every GPU.", GPUS)
     ] = "mirror",
     system: SystemOption = "asplos24",
     configurations: Annotated[
         str,
         option(
-            f"What is compared, separated by commas: some of {', '.join(CONFIGURATIONS)}.",
+            f"Configurations to compare, separated by commas: {', '.join(CONFIGURATIONS)}.",
             "A,B,...",
             show_default=", ".join(DEFAULT_CONFIGURATIONS),
         ),
     ] = ",".join(DEFAULT_CONFIGURATIONS),
     repeat: Annotated[
         int,
-        integer_option("Repetitions, all but the first with what a real machine varies."),
+        integer_option("Repetitions; all but the first vary as real machines do."),
     ] = 1,
-    seed: Annotated[int, integer_option("Of what the repetitions vary.")] = 0,
+    seed: Annotated[int, integer_option("Seed for the variation between repetitions.")] = 0,
     waves: Annotated[
-        str | None, option("Write a waveform of memory cycles A to B; RTL engine only.", "A:B")
+        str | None, option("Write a waveform of the memory cycles A to B; RTL engine only.", "A:B")
     ] = None,
     out: Out = Path("build/run"),
     json: Annotated[bool, typer.Option("--json", help="Print result.json and nothing else.")] = (
@@ -100,12 +102,8 @@ def run(
 ) -> None:
     """Simulate one sublayer: its GEMM, the reduce-scatter, the all-gather.
 
-    Prints tables; writes result.json, a page to look at, two pictures, a timeline for
-    Perfetto.
+    Prints tables; writes result.json, an HTML page, two pictures and a timeline for Perfetto.
     """
-    # It checks what it reads with pydantic, for which other commands shall not wait.
-    from sysmodel.config.system import load_system
-
     sizes = {"m": m, "n": n, "k": k}
     workload = _workload(sizes, tp, {"model": model, "layer": layer, "tokens": tokens})
     loaded = load_system(system)
@@ -124,21 +122,19 @@ def run(
         if options.waves:
             options = replace(options, waves_file=folder.staging / WAVES)
         with shown_progress() as progress:
-            result = _simulate(workload, loaded, options, progress)
+            result = simulate(Plan(workload, loaded, options), progress)
         files = _write(result, folder)
     if json:
         sys.stdout.write(json_text(result.as_dict()))
     else:
-        report.print_run(result, files)
+        print_run(result, files)
 
 
 def _workload(sizes: Mapping[str, int | None], tp: int, of_model: Mapping[str, Any]) -> Workload:
-    """Of a model's sublayer, or of explicit sizes."""
+    """Workload of a model's sublayer, or of explicit sizes."""
     given = [name for name, size in sizes.items() if size is not None]
     if not given:
         model, layer = of_model["model"] or _MODEL, of_model["layer"] or _LAYER
-        from sysmodel.config.model import workload_of
-
         return workload_of(model, layer, tp, of_model["tokens"])
     for name, value in of_model.items():
         if value is not None:
@@ -150,7 +146,7 @@ def _workload(sizes: Mapping[str, int | None], tp: int, of_model: Mapping[str, A
     return custom_gemm(whole["m"], whole["n"], whole["k"], tp)
 
 
-def _channels(text: str) -> int | Literal["auto", "all"]:
+def _channels(text: str) -> ChannelCount:
     if text == "all" or text == "auto":
         return text  # type: ignore[return-value]
     try:
@@ -169,24 +165,10 @@ def _cycles(text: str) -> tuple[int, int]:
         raise InputError("waves", problem) from None
 
 
-def _simulate(
-    workload: Workload, system: "System", options: RunOptions, progress: Report
-) -> RunResult:
-    # It brings Numba, for which other commands shall not wait.
-    from sysmodel.runs.simulate import run as simulate
-
-    return simulate(workload, system, options, progress)
-
-
 def _write(result: RunResult, folder: OutputFolder) -> list[Path]:
-    from sysmodel.runs.plots import draw_configurations
-    from sysmodel.runs.roofline import draw_roofline
-    from sysmodel.runs.timeline import trace
-    from t3.report.run import run_page
-
     with writing(folder.path):
         write_json(folder.staging / RESULT, result.as_dict())
-        draw_configurations(result, folder.staging / PICTURE)
+        draw_bars(result, folder.staging / PICTURE)
         draw_roofline(result, folder.staging / ROOFLINE)
         (folder.staging / REPORT).write_text(run_page(result), encoding="utf-8")
         timeline = trace(result.timelines, result.workload.title)

@@ -1,16 +1,17 @@
-"""Options of ``t3 area`` and ``t3 timing``: a cell library and the size of the hardware."""
+"""Options of ``t3 area`` and ``t3 timing``: cell library and sizes of the hardware."""
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
+from rtl.parameters import T3Parameters
 from sysmodel.lib.errors import InputError
+from t3.silicon.blocks import REFERENCE
+from t3.silicon.cells import Library
+from t3.silicon.library import load_library
+from t3.silicon.osu018 import osu018
 
 from .options import option
-
-if TYPE_CHECKING:
-    from rtl.parameters import T3Parameters
-    from t3.silicon.cells import Library
 
 __all__ = [
     "Banks",
@@ -26,7 +27,7 @@ __all__ = [
 Liberty = Annotated[
     list[Path] | None,
     option(
-        "Cell library, .lib or .lib.gz; may be repeated.",
+        "Cell library in Liberty format, .lib or .lib.gz; may be repeated.",
         "FILE",
         show_default="osu018, fetched with apt-get",
     ),
@@ -34,26 +35,24 @@ Liberty = Annotated[
 
 
 def _size(help_text: str) -> Any:
-    return option(help_text, "N", show_default="the reference's")
+    return option(help_text, "N", show_default="as the reference hardware")
 
 
 Channels = Annotated[int | None, _size("Memory channels of the GPU.")]
-Banks = Annotated[int | None, _size("Banks of the tracker.")]
-Sets = Annotated[int | None, _size("Sets of the tracker, over all banks.")]
-Ways = Annotated[int | None, _size("Ways of the tracker.")]
+Banks = Annotated[int | None, _size("Tracker banks.")]
+Sets = Annotated[int | None, _size("Tracker sets in all banks together.")]
+Ways = Annotated[int | None, _size("Tracker ways.")]
 Contexts = Annotated[int | None, _size("Contexts.")]
 
 
-def chosen_parameters(**sizes: int | None) -> "T3Parameters":
-    """The reference hardware at other sizes; None is the reference's.
+def chosen_parameters(**sizes: int | None) -> T3Parameters:
+    """Parameters of the reference hardware with other sizes; None keeps the reference's size.
 
     Raises
     ------
     InputError
-        No hardware has such a size.
+        The hardware does not support a size.
     """
-    from t3.silicon.blocks import REFERENCE
-
     given: dict[str, Any] = {field: size for field, size in sizes.items() if size is not None}
     try:
         return replace(REFERENCE, **given)
@@ -62,10 +61,7 @@ def chosen_parameters(**sizes: int | None) -> "T3Parameters":
         raise InputError(field, problem) from None
 
 
-def chosen_library(liberty: list[Path] | None) -> "tuple[list[Path], Library]":
-    """The files of the cell library, and what is in them."""
-    from t3.silicon.library import load_library
-    from t3.silicon.osu018 import osu018
-
+def chosen_library(liberty: list[Path] | None) -> tuple[list[Path], Library]:
+    """Files of the cell library, and the library that they hold; osu018 by default."""
     files = list(liberty or [osu018()])
     return files, load_library(files)

@@ -5,7 +5,12 @@ from typing import Annotated
 
 import typer
 
-from sysmodel.runs.result import ENGINES, EngineName
+from sysmodel.runs.engines import ENGINES, EngineName
+from t3.experiments.sweep.display import Display
+from t3.experiments.sweep.grid import load_grid
+from t3.experiments.sweep.run import CSV, PARQUET, RECORD
+from t3.experiments.sweep.run import sweep as run_sweep
+from t3.report.sweep import PAGE, write_sweep_page
 
 from .options import ENGINE_HELP, Out, Scheduler, Workers, choice
 from .output import writing
@@ -14,7 +19,7 @@ __all__ = ["sweep"]
 
 
 def sweep(
-    grid: Annotated[Path, typer.Argument(metavar="GRID.toml", help="What to simulate.")],
+    grid: Annotated[Path, typer.Argument(metavar="GRID.toml", help="Grid of points to simulate.")],
     out: Out = Path("build/sweep"),
     scheduler: Scheduler = None,
     workers: Workers = None,
@@ -24,16 +29,9 @@ def sweep(
 ) -> None:
     """Simulate every point of a grid of workloads, systems and policies.
 
-    Writes table.csv, table.parquet, sweep.json and a page to look at. Results are kept in
-    points.jsonl as they come; the same command goes on where an interrupted one stopped.
+    Writes table.csv, table.parquet, sweep.json and an HTML page. Each result is stored in
+    points.jsonl when it is ready; after an interrupt the same command continues there.
     """
-    # They bring Dask and pandas, for which other commands shall not wait.
-    from t3.experiments.sweep.display import Display
-    from t3.experiments.sweep.grid import load_grid
-    from t3.experiments.sweep.run import CSV, PARQUET, RECORD
-    from t3.experiments.sweep.run import sweep as run_sweep
-    from t3.report.sweep import PAGE, write_sweep_page
-
     loaded = load_grid(grid, engine=engine)
     with Display(out) as display:
         table = run_sweep(loaded, out, scheduler=scheduler, workers=workers, report=display)

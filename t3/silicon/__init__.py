@@ -1,1 +1,1 @@
-"""What the hardware costs in a standard-cell library: area and critical paths."""
+"""Cost of the hardware in a standard-cell library: area and critical paths."""

@@ -10,16 +10,15 @@ __all__ = ["Area", "area"]
 
 @dataclass(frozen=True, slots=True)
 class Area:
-    """What a netlist consists of.
+    """Cells and SRAM macros of a netlist, with their sizes.
 
     Parameters
     ----------
-    flip_flops : int
     flip_flop_ge, logic_ge : float
         Area of the flip-flops and of all other cells, in NAND2 gates of the same library.
     macros, bits, single_port_bits : int
-        Number of SRAM macros, what they hold, and what of it is in those with one port; the cells'
-        area excludes them.
+        Number of SRAM macros, number of their bits, and number of bits in macros with one port. The
+        area of the cells excludes the macros.
     cells_um2 : float
         Area of all cells.
     """
@@ -47,7 +46,7 @@ NOTHING = Area(0, 0.0, 0.0, 0, 0, 0, 0.0)
 
 
 def area(netlist: Netlist, library: Library) -> Area:
-    """Add up the cells and the macros; black boxes count nothing."""
+    """Add up the cells and macros of a netlist; black boxes have no area."""
     flip_flops, flip_flop_um2, logic_um2 = 0, 0.0, 0.0
     for instance in netlist.instances:
         cell = library.cells[instance.cell]

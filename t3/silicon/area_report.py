@@ -1,12 +1,15 @@
-"""The area of the hardware as tables."""
+"""Report of the hardware's area, as CSV, JSON and a page."""
 
 import csv
 import io
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
+from rtl.export.revision import made_by
 from rtl.lib.memories import MEMORY_ROWS
-from sysmodel.lib.markdown import filled
+from t3.report.document import Section, Table
+from t3.report.markdown import page
 
 from .area import Area
 from .cells import Library
@@ -16,28 +19,28 @@ from .node7 import GATE_UM2, SRAM, SRAM_RANGE, cells_mm2, mm2
 __all__ = ["as_csv", "as_dict", "as_markdown"]
 
 TRACKER_BYTES = 19 * 1024
-"""What the paper gives for its tracker (section 4.2.1: 19 KB)."""
+"""Size of the paper's tracker (section 4.2.1: 19 KB)."""
 GOAL_MM2 = 0.1
-"""The whole for 32 channels, without the arithmetic in memory."""
+"""Goal for the area of 32 channels, without the arithmetic in memory."""
 
 
 def tracker_bytes(inventory: Inventory) -> int:
-    """Bytes that the tracker's SRAM holds."""
+    """Capacity of the tracker's SRAM in bytes."""
     return -(-inventory.tracker().bits // 8)
 
 
 def totals(inventory: Inventory) -> dict[str, Area]:
-    """The sums, by what they are of."""
-    found = {
+    """Sum the areas of the whole hardware, of the tracker, and of the blocks counted apart."""
+    sums = {
         "whole, without NMC": inventory.whole(),
         "whole without data": inventory.without_data(),
         "tracker": inventory.tracker(),
     }
-    return found | inventory.apart()
+    return sums | inventory.apart()
 
 
 def as_dict(inventory: Inventory, library: Library) -> dict[str, Any]:
-    """Everything, for JSON."""
+    """Convert the inventory to JSON."""
     return {
         "library": library.name,
         "library_sha256": library.checksum,
@@ -81,7 +84,7 @@ def _figures(area: Area) -> dict[str, float]:
 
 
 def as_csv(inventory: Inventory) -> str:
-    """One row for each block, its figures those of one."""
+    """Write a CSV table with a row for each block; the figures count one instance."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(
@@ -100,7 +103,7 @@ def as_csv(inventory: Inventory) -> str:
 
 
 def as_markdown(inventory: Inventory, library: Library) -> str:
-    """A page."""
+    """Write the inventory as a page."""
     p = inventory.parameters
     about = (
         f"{p.channels} channels, {p.contexts} contexts; tracker of {p.sets} sets, {p.ways} ways, "
@@ -120,23 +123,18 @@ def as_markdown(inventory: Inventory, library: Library) -> str:
         if used
         else f"Tracker storage: in flip-flops; its banks have fewer than {MEMORY_ROWS} rows."
     )
-    title = f"# Area in {library.name}"
-    parts = (
-        title,
-        about,
-        _block_table(inventory),
-        reading,
-        storage,
-        _scaling(),
-        _node7_table(inventory),
+    sections = (
+        Section("", about, _block_table(inventory)),
+        Section("", f"{reading}\n\n{storage}"),
+        Section("", _scaling(), _node7_table(inventory)),
     )
-    return filled("\n\n".join(parts) + "\n")
+    return page(f"Area in {library.name}", made_by("t3 area"), sections)
 
 
-def _block_table(inventory: Inventory) -> str:
+def _block_table(inventory: Inventory) -> Table:
     counts = ("block", "×", "flip-flops", "SRAM macros", "SRAM bits", "of one port")
     head = (*counts, "flip-flop GE", "logic GE", "µm²", "all, GE")
-    lines = ["| " + " | ".join(head) + " |", "|---|" + "--:|" * (len(head) - 1)]
+    rows = []
     for block in inventory.blocks:
         name = f"&emsp;{block.name}" if block.inside else block.name
         if block.instead_of:
@@ -144,17 +142,16 @@ def _block_table(inventory: Inventory) -> str:
         if block.apart:
             name += " (apart)"
         count = block.count(inventory.parameters)
-        lines.append(_row(name, str(count), inventory.areas[block.name], inventory.of(block)))
+        rows.append(_row(name, str(count), inventory.areas[block.name], inventory.of(block)))
     for name, area in totals(inventory).items():
-        lines.append(_row(f"**{name}**", "", area, area))
-    return "\n".join(lines)
+        rows.append(_row(f"**{name}**", "", area, area))
+    return Table(head, rows)
 
 
-def _row(name: str, count: str, area: Area, of_all: Area) -> str:
+def _row(name: str, count: str, area: Area, of_all: Area) -> Sequence[str]:
     figures = (area.flip_flops, area.macros, area.bits, area.single_port_bits)
     sizes = (area.flip_flop_ge, area.logic_ge, area.cells_um2, of_all.ge)
-    cells = (name, count, *(f"{each:,}" for each in figures), *(f"{each:,.0f}" for each in sizes))
-    return "| " + " | ".join(cells) + " |"
+    return name, count, *(f"{each:,}" for each in figures), *(f"{each:,.0f}" for each in sizes)
 
 
 def _scaling() -> str:
@@ -169,17 +166,12 @@ def _scaling() -> str:
     )
 
 
-def _node7_table(inventory: Inventory) -> str:
-    lines = [
-        "| | cells, mm² | SRAM, mm² | together, mm² | goal, mm² |",
-        "|---|--:|--:|--:|--:|",
-    ]
+def _node7_table(inventory: Inventory) -> Table:
+    rows = []
     for name, area in totals(inventory).items():
         cells, together = cells_mm2(area), mm2(area)
         low, high = (mm2(area, each) for each in SRAM_RANGE)
         goal = f"{GOAL_MM2:g}" if name.startswith("whole") else ""
-        lines.append(
-            f"| {name} | {cells:.4f} | {together - cells:.4f} | {together:.4f} "
-            f"({low:.4f}–{high:.4f}) | {goal} |"
-        )
-    return "\n".join(lines)
+        both = f"{together:.4f} ({low:.4f}–{high:.4f})"
+        rows.append((name, f"{cells:.4f}", f"{together - cells:.4f}", both, goal))
+    return Table(("", "cells, mm²", "SRAM, mm²", "together, mm²", "goal, mm²"), rows)

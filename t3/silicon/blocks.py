@@ -1,4 +1,4 @@
-"""The blocks that are measured, and how many of each the hardware has."""
+"""MeasuredBlock blocks, and the number of their instances in the hardware."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -13,44 +13,45 @@ from sysmodel.engine.hardware import hardware_parameters, link_parameters
 
 from .elaboration import rtlil_text
 
-__all__ = ["MEASURED", "REFERENCE", "Measured"]
+__all__ = ["MEASURED", "REFERENCE", "MeasuredBlock"]
 
 REFERENCE = hardware_parameters(
     load_system(), channels=32, contexts=T3Parameters().contexts, with_data=True
 )
-"""One GPU of the paper's system."""
+"""Parameters of the hardware of one GPU in the paper's system."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Measured:
-    """A block to measure, or a variant of one.
+class MeasuredBlock:
+    """Block to measure, or variant of a block.
 
     Parameters
     ----------
     name : str
-        That of the block in :data:`rtl.blocks.BLOCKS`, or of the variant.
+        Name of the block in :data:`rtl.blocks.BLOCKS`, or of the variant.
     variant_of : str
-        The block of which this is a variant.
+        Name of the block of which this is a variant.
     change : callable
-        From the hardware's parameters to the variant's.
+        Function from the hardware's parameters to the variant's parameters.
     boxes : tuple of str
-        Blocks inside that are measured by themselves, and left out here.
+        Inner blocks that are measured separately, and left out here.
     count : callable
-        How many the hardware has.
+        Number of instances in the hardware, by the hardware's parameters.
     of_link : mapping or None
-        What else it is made from, beside the parameters of the system's link.
+        Arguments of a link endpoint beside the parameters of the system's link; None for other
+        blocks.
     inside : str
-        Block that this one is a part of and is counted with.
+        Block that contains this one and whose area includes it.
     apart : bool
-        Not counted with the whole: the arithmetic in memory.
+        True if the sum of the whole hardware excludes the block: arithmetic in memory, links.
     instead_of : str
-        Block that this one replaces in hardware without data; not counted with the whole.
+        Block that this one replaces in hardware without data; the sum of the whole excludes it.
     tracks : bool
-        Belongs to the tracker.
+        True if the block belongs to the tracker.
     in_area, in_timing : bool
-        What it is measured for.
+        True if area and timing of the block are measured.
     limit_fo4 : float
-        Longest path that is allowed.
+        Longest allowed path.
     """
 
     name: str
@@ -69,7 +70,7 @@ class Measured:
 
     @property
     def block(self) -> str:
-        """The block that is measured, by its name."""
+        """Name of the block that is measured."""
         return self.variant_of or self.name
 
     def make(self, p: T3Parameters) -> wiring.Component:
@@ -87,7 +88,7 @@ def _channels(p: T3Parameters) -> int:
 
 
 def _lookups(p: T3Parameters) -> int:
-    """One for stores and one for packets."""
+    """Number of lookups: one for stores and one for packets in each channel."""
     return 2 * p.channels
 
 
@@ -104,14 +105,14 @@ def _links(p: T3Parameters) -> int:
 
 
 def _of_four_banks(p: T3Parameters) -> T3Parameters:
-    """What one more bank adds to a path is in the tracker's front and in its glue."""
+    """Limit the banks to four: more banks lengthen paths only in the tracker's front and glue."""
     return replace(p, banks=min(p.banks, 4))
 
 
 def _of_ring(
     name: str, without: str, *, count: Callable[[T3Parameters], int], has_words: bool
-) -> Measured:
-    return Measured(
+) -> MeasuredBlock:
+    return MeasuredBlock(
         name=f"link_endpoint, {name}",
         variant_of="link_endpoint",
         of_link={without: False, "has_words": has_words},
@@ -124,43 +125,43 @@ def _of_ring(
 _SHORT_FO4 = 30.0
 
 MEASURED = (
-    Measured(name="tracker_front", tracks=True, limit_fo4=_SHORT_FO4),
-    Measured(name="tracker_bank", count=lambda p: p.banks, tracks=True, limit_fo4=_SHORT_FO4),
-    Measured(
+    MeasuredBlock(name="tracker_front", tracks=True, limit_fo4=_SHORT_FO4),
+    MeasuredBlock(name="tracker_bank", count=lambda p: p.banks, tracks=True, limit_fo4=_SHORT_FO4),
+    MeasuredBlock(
         name="tracker glue",
         variant_of="tracker",
         boxes=("tracker_front", "tracker_bank"),
         tracks=True,
         limit_fo4=_SHORT_FO4,
     ),
-    Measured(
+    MeasuredBlock(
         name="tracker of 4 banks, flat",
         variant_of="tracker",
         change=_of_four_banks,
         in_area=False,
         limit_fo4=_SHORT_FO4,
     ),
-    Measured(name="trigger", count=_contexts),
-    Measured(name="credit_window", count=_contexts),
-    Measured(name="criticality", count=_contexts),
-    Measured(name="registers"),
-    Measured(name="map_table", count=_contexts, inside="registers"),
-    Measured(name="dma_engine", count=_contexts),
-    Measured(name="channel", boxes=("nmc_unit",), count=_channels),
-    Measured(name="location_lookup", count=_lookups, inside="channel"),
-    Measured(name="range_lookup", count=_lookups, inside="channel"),
-    Measured(name="arbiter", count=_channels, inside="channel", limit_fo4=_SHORT_FO4),
-    Measured(name="issue_ack_queue", count=_channels, inside="channel"),
-    Measured(name="issue_ack_buffer", count=_channels, inside="channel"),
-    Measured(name="dma_lane", count=_lanes, inside="channel"),
-    Measured(
+    MeasuredBlock(name="trigger", count=_contexts),
+    MeasuredBlock(name="credit_window", count=_contexts),
+    MeasuredBlock(name="criticality", count=_contexts),
+    MeasuredBlock(name="registers"),
+    MeasuredBlock(name="map_table", count=_contexts, inside="registers"),
+    MeasuredBlock(name="dma_engine", count=_contexts),
+    MeasuredBlock(name="channel", boxes=("nmc_unit",), count=_channels),
+    MeasuredBlock(name="location_lookup", count=_lookups, inside="channel"),
+    MeasuredBlock(name="range_lookup", count=_lookups, inside="channel"),
+    MeasuredBlock(name="arbiter", count=_channels, inside="channel", limit_fo4=_SHORT_FO4),
+    MeasuredBlock(name="issue_ack_queue", count=_channels, inside="channel"),
+    MeasuredBlock(name="issue_ack_buffer", count=_channels, inside="channel"),
+    MeasuredBlock(name="dma_lane", count=_lanes, inside="channel"),
+    MeasuredBlock(
         name="channel without data",
         variant_of="channel",
         change=lambda p: replace(p, with_data=False),
         count=_channels,
         instead_of="channel",
     ),
-    Measured(
+    MeasuredBlock(
         name="top glue",
         variant_of=TOP,
         boxes=(
@@ -173,15 +174,16 @@ MEASURED = (
             "channel",
         ),  # fmt: skip
     ),
-    Measured(
+    MeasuredBlock(
         name="top of one channel and 4 banks, flat",
         variant_of=TOP,
         change=lambda p: replace(_of_four_banks(p), channels=1, with_data=False),
         in_area=False,
     ),
-    Measured(name="nmc_unit", count=_channels, apart=True),
-    Measured(name="link_endpoint", of_link={}, in_area=False, limit_fo4=_SHORT_FO4),
-    # In a ring packets go one way over a link and words the other way, words over one link only.
+    MeasuredBlock(name="nmc_unit", count=_channels, apart=True),
+    MeasuredBlock(name="link_endpoint", of_link={}, in_area=False, limit_fo4=_SHORT_FO4),
+    # In a ring, packets cross a link in one direction and control words in the other. Control words
+    # use one link only.
     _of_ring("source", "receives", count=lambda p: _links(p) - 1, has_words=False),
     _of_ring("source with words", "receives", count=lambda p: 1, has_words=True),
     _of_ring("sink", "sends", count=lambda p: _links(p) - 1, has_words=False),

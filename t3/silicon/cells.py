@@ -1,4 +1,4 @@
-"""Cells of a library as area and timing see them."""
+"""Cells of a library, with the data that area and timing need."""
 
 from dataclasses import dataclass
 
@@ -18,11 +18,11 @@ class Arc:
     source, target : str
         Pins.
     edges : tuple of (int, int)
-        Edges of input and output that belong together: `RISE` or `FALL`.
+        Pairs of an input edge and the output edge that it causes: `RISE` or `FALL`.
     delay_ns, slew_ns : tuple of Table
-        By edge of the output; over the input's slew (ns) and the output's load (pF).
+        Tables by edge of the output, over the input's slew (ns) and the output's load (pF).
     clocked : bool
-        The input is a clock, the output changes with its active edge.
+        True if the input is a clock with whose active edge the output changes.
     """
 
     source: str
@@ -35,7 +35,7 @@ class Arc:
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """Time that a pin is stable before the clock; by edge, over the slews of clock and pin."""
+    """Setup time of a pin: tables by edge, over the slews of clock and pin."""
 
     pin: str
     time_ns: tuple[Table, Table]
@@ -43,23 +43,18 @@ class Setup:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A standard cell.
+    """Standard cell.
 
     Parameters
     ----------
-    name : str
-    area_um2 : float
     inputs : dict of str to float
         Capacitance of each input pin in pF.
     functions : dict of str to str
-        Boolean function of each output pin that has one.
-    arcs : tuple of Arc
-    setups : tuple of Setup
-    is_flip_flop : bool
+        Boolean function of each output pin with a function.
     is_plain_flip_flop : bool
-        It takes one data pin at a rising clock edge, and nothing else acts on it.
+        True if the cell stores one data pin at a rising clock edge and has no other input.
     usable : bool
-        Synthesis may use it.
+        True if synthesis may use the cell.
     """
 
     name: str
@@ -75,20 +70,19 @@ class Cell:
 
 @dataclass(frozen=True)
 class Library:
-    """Cells, and the three by which others are measured.
+    """Cells of a library, and its three reference cells.
 
     Parameters
     ----------
     name : str
-        What the library calls itself.
+        Name of the library in its file.
     checksum : str
         SHA-256 of the Liberty text.
-    cells : dict of str to Cell
     inverter, nand2, flip_flop : str
-        The smallest cell of that function.
+        Smallest cell of each function.
     fo4_ns, fo4_slew_ns : float
-        Delay and output slew of the inverter that drives four of itself and is itself driven by
-        such an inverter; means of rise and fall.
+        Delay and output slew of an inverter that drives four inverters and is driven by such an
+        inverter; means of rise and fall.
     """
 
     name: str

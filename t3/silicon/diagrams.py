@@ -1,4 +1,4 @@
-"""The timing diagrams of the hardware page."""
+"""Timing diagrams of the hardware page."""
 
 from collections.abc import Iterator
 
@@ -25,7 +25,7 @@ _COMMAND = {
     "wave_inner_log2": 2,
     "waves": [1] * 4,
 }
-_CLEARED = 4  # cycles in which these small tables are emptied
+_CLEARED = 4  # cycles in which the hardware clears these small tables
 
 
 def _tracker() -> Diagram:
@@ -220,7 +220,7 @@ def _registers() -> Diagram:
 
 
 def diagrams() -> Iterator[Diagram]:
-    """Every diagram, with a component of its own."""
+    """Yield the diagrams, each with its own component."""
     yield _tracker()
     for granularity in Granularity:
         yield _trigger(granularity)

@@ -1,4 +1,4 @@
-"""Components as RTLIL, with parts of them left out as black boxes."""
+"""Conversion of components to RTLIL, with parts replaced by black boxes."""
 
 from collections.abc import Sequence
 
@@ -20,14 +20,13 @@ def rtlil_text(component: wiring.Component, boxes: Sequence[type] = ()) -> str:
 
     Parameters
     ----------
-    component : Component
     boxes : sequence of type
-        Classes of the components inside that become black boxes.
+        Classes of inner components that become black boxes.
 
     Returns
     -------
     str
-        The same in every run and on every machine.
+        RTLIL, identical in every run and on every machine.
     """
     declared: dict[str, str] = {}
 
@@ -44,7 +43,7 @@ def rtlil_text(component: wiring.Component, boxes: Sequence[type] = ()) -> str:
 
 
 def _declaration(part: wiring.Component, name: str) -> str:
-    """Of a module with an inside that only Yosys' declaration of a black box knows."""
+    """Declare a black box: the ports of a module without its content."""
     lines = ["attribute \\blackbox 1", f"module \\{name}"]
     for port, (value, direction) in ports_of(part).items():
         side = "input" if direction is PortDirection.Input else "output"

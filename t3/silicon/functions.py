@@ -1,85 +1,65 @@
 """Boolean functions of Liberty's cells."""
 
 import itertools
-import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import pyparsing as pp
 
 __all__ = ["truth_table"]
 
-_token = re.compile(r"\s*([A-Za-z_]\w*(?:\[\d+\])?|[01]|[()!'*&+|^])")
-_starts_operand = re.compile(r"[\w(!]")
+_Function = Callable[[Mapping[str, bool]], bool]
 
 
 def truth_table(function: str, inputs: Sequence[str]) -> tuple[bool, ...]:
-    """Values of a function for all values of its inputs, the last input changing fastest.
+    """Evaluate a function for all values of its inputs, the last input changing fastest.
 
-    Operators by precedence: ``!`` before and ``'`` after, ``^``, ``*`` or ``&`` or nothing, ``+``
-    or ``|``.
+    Operators by precedence: ``'`` after an operand, ``!`` before it, ``^``, ``*`` or ``&`` or
+    nothing, ``+`` or ``|``.
 
     Raises
     ------
     ValueError
-        The function cannot be read, or has a variable that is not among the inputs.
+        The function cannot be parsed, or has a variable that is not among the inputs.
     """
-    tokens = _tokens(function)
-    table = []
-    for values in itertools.product((False, True), repeat=len(inputs)):
-        rest = list(tokens)
-        try:
-            table.append(_or(rest, dict(zip(inputs, values, strict=True))))
-        except (IndexError, KeyError):
-            rest = ["?"]
-        if rest:
-            raise ValueError(f"{function!r} is no function of {', '.join(inputs)}")
-    return tuple(table)
+    try:
+        (value,) = _GRAMMAR.parse_string(function, parse_all=True)
+        return tuple(
+            value({"0": False, "1": True} | dict(zip(inputs, values, strict=True)))
+            for values in itertools.product((False, True), repeat=len(inputs))
+        )
+    except (pp.ParseException, KeyError):
+        raise ValueError(f"{function!r} is no function of {', '.join(inputs)}") from None
 
 
-def _tokens(function: str) -> list[str]:
-    tokens, position = [], 0
-    while position < len(function.rstrip()):
-        found = _token.match(function, position)
-        if not found:
-            raise ValueError(f"{function!r} is not a function")
-        tokens.append(found[1])
-        position = found.end()
-    return tokens
+def _level(combine: Callable[[list[bool]], bool]) -> Callable[[Any], _Function]:
+    """Make the parse action of an operator that combines any number of operands."""
+
+    def action(tokens: Any) -> _Function:
+        operands = [token for token in tokens[0] if callable(token)]
+        return lambda values: combine([operand(values) for operand in operands])
+
+    return action
 
 
-def _or(rest: list[str], values: dict[str, bool]) -> bool:
-    value = _and(rest, values)
-    while rest and rest[0] in "+|":
-        rest.pop(0)
-        value |= _and(rest, values)
-    return value
+def _inverted(tokens: Any) -> _Function:
+    """Parse action of ``!``, and of any number of ``'``."""
+    operand, *others = sorted(tokens[0], key=callable, reverse=True)
+    return lambda values: operand(values) ^ (len(others) % 2 == 1)
 
 
-def _and(rest: list[str], values: dict[str, bool]) -> bool:
-    value = _xor(rest, values)
-    while rest and (rest[0] in "*&" or _starts_operand.match(rest[0])):
-        if rest[0] in "*&":
-            rest.pop(0)
-        value &= _xor(rest, values)
-    return value
+def _variable(tokens: Any) -> _Function:
+    name = tokens[0]
+    return lambda values: values[name]
 
 
-def _xor(rest: list[str], values: dict[str, bool]) -> bool:
-    value = _operand(rest, values)
-    while rest and rest[0] == "^":
-        rest.pop(0)
-        value ^= _operand(rest, values)
-    return value
-
-
-def _operand(rest: list[str], values: dict[str, bool]) -> bool:
-    token = rest.pop(0)
-    if token == "!":
-        return not _operand(rest, values)
-    if token == "(":
-        value = _or(rest, values)
-        rest.pop(0)
-    else:
-        value = token == "1" if token in "01" else values[token]
-    while rest and rest[0] == "'":
-        rest.pop(0)
-        value = not value
-    return value
+_GRAMMAR = pp.infix_notation(
+    pp.Regex(r"[A-Za-z_]\w*(\[\d+\])?|[01]").set_parse_action(_variable),
+    [
+        ("'", 1, pp.OpAssoc.LEFT, _inverted),
+        ("!", 1, pp.OpAssoc.RIGHT, _inverted),
+        ("^", 2, pp.OpAssoc.LEFT, _level(lambda operands: sum(operands) % 2 == 1)),
+        (pp.Opt(pp.one_of("* &")), 2, pp.OpAssoc.LEFT, _level(all)),
+        (pp.one_of("+ |"), 2, pp.OpAssoc.LEFT, _level(any)),
+    ],
+)

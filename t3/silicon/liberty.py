@@ -1,4 +1,7 @@
-"""Reads the Liberty format: groups, and attributes as they are written."""
+"""Parser of the Liberty format: groups, and attributes as text.
+
+The package liberty-parser takes seven to ten times as long (3.3 s for sky130) and brings SymPy.
+"""
 
 import re
 from collections.abc import Iterator
@@ -22,17 +25,14 @@ _argument = re.compile(r'"([^"]*)"|([^,\s"]+)')
 
 @dataclass
 class Group:
-    """``kind (arguments) { ... }``.
+    """Group ``kind (arguments) { ... }``.
 
     Parameters
     ----------
-    kind : str
-    arguments : tuple of str
     values : dict of str to str
         Attributes of one value, without quotes.
     lists : dict of str to tuple of str
-        Attributes of several, such as the rows of ``values``.
-    groups : list of Group
+        Attributes of several values, such as the rows of ``values``.
     """
 
     kind: str
@@ -46,7 +46,7 @@ class Group:
         return self.arguments[0] if self.arguments else ""
 
     def all(self, kind: str) -> Iterator["Group"]:
-        """Its groups of a kind, in their order."""
+        """Yield the inner groups of a kind, in their order."""
         return (group for group in self.groups if group.kind == kind)
 
     def first(self, kind: str) -> "Group | None":
@@ -59,7 +59,7 @@ def parse(text: str) -> Group:
     Raises
     ------
     ValueError
-        The text is not Liberty; the message gives the line, of the text without comments.
+        The text is not Liberty; the message gives the line in the text without comments.
     """
     text = _ignored.sub(" ", text)
     root = Group("", ())

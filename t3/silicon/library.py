@@ -1,9 +1,9 @@
-"""Cell libraries from Liberty files, with the reference cells found and FO4 calibrated."""
+"""Cell libraries from Liberty files, with their reference cells and FO4 delay."""
 
 import gzip
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from sysmodel.lib.errors import InputError
@@ -17,7 +17,7 @@ __all__ = ["liberty_text", "load_library"]
 
 _NS = {"ps": 1e-3, "ns": 1.0, "us": 1e3}
 _PF = {"ff": 1e-3, "pf": 1.0, "nf": 1e3}
-# Cells with one of these are not for plain logic: some stand between power domains.
+# A cell with one of these attributes is not for plain logic; some stand between power domains.
 _SPECIAL = ("dont_use", "always_on", "is_isolation_cell", "is_level_shifter", "retention_cell")
 _SENSES = {
     "positive_unate": ((RISE, RISE), (FALL, FALL)),
@@ -29,12 +29,12 @@ _SECOND = {"total_output_net_capacitance", "constrained_pin_transition"}
 
 
 def liberty_text(path: Path) -> str:
-    """Text of a Liberty file, which may be compressed with gzip.
+    """Read the text of a Liberty file, which may be compressed with gzip.
 
     Raises
     ------
     InputError
-        It cannot be read.
+        The file cannot be read.
     """
     try:
         content = path.read_bytes()
@@ -71,22 +71,22 @@ def load_library(paths: Sequence[Path]) -> Library:
 
 
 def _calibrated(name: str, checksum: str, cells: dict[str, Cell]) -> Library:
-    inverter = _smallest(cells, "an inverter", lambda c: _is_gate(c, 1, (True, False)))
-    nand2 = _smallest(cells, "a NAND2", lambda c: _is_gate(c, 2, (True, True, True, False)))
-    flip_flop = _smallest(cells, "a D flip-flop", lambda c: c.is_plain_flip_flop)
-    # Yosys' ABC ends without a word where there is none.
-    _smallest(cells, "a buffer", lambda c: _is_gate(c, 1, (False, True)))
+    inverter = _smallest(cells, "inverter", lambda c: _is_gate(c, 1, (True, False)))
+    nand2 = _smallest(cells, "NAND2", lambda c: _is_gate(c, 2, (True, True, True, False)))
+    flip_flop = _smallest(cells, "D flip-flop", lambda c: c.is_plain_flip_flop)
+    # Without a buffer, Yosys' ABC ends without a message.
+    _smallest(cells, "buffer", lambda c: _is_gate(c, 1, (False, True)))
     fo4_ns, slew_ns = _fo4(inverter)
     return Library(
         name, checksum, cells, inverter.name, nand2.name, flip_flop.name, fo4_ns, slew_ns
     )
 
 
-def _smallest(cells: dict[str, Cell], what: str, wanted) -> Cell:
-    found = [cell for cell in cells.values() if cell.usable and wanted(cell)]
-    if not found:
-        raise InputError("liberty", f"the library has no {what.split(' ', 1)[1]}")
-    return min(found, key=lambda c: (c.area_um2, sum(c.inputs.values()), c.name))
+def _smallest(cells: dict[str, Cell], kind: str, is_kind: Callable[[Cell], bool]) -> Cell:
+    candidates = [cell for cell in cells.values() if cell.usable and is_kind(cell)]
+    if not candidates:
+        raise InputError("liberty", f"the library has no {kind}")
+    return min(candidates, key=lambda c: (c.area_um2, sum(c.inputs.values()), c.name))
 
 
 def _is_gate(cell: Cell, inputs: int, table: tuple[bool, ...]) -> bool:
@@ -102,7 +102,7 @@ def _is_gate(cell: Cell, inputs: int, table: tuple[bool, ...]) -> bool:
 def _fo4(inverter: Cell) -> tuple[float, float]:
     (capacitance,) = inverter.inputs.values()
     slews = [0.0, 0.0]
-    for _ in range(100):  # it contracts: a few steps are enough for any real cell
+    for _ in range(100):  # converges in a few steps for any real cell
         delays, after = [0.0, 0.0], [0.0, 0.0]
         for arc in inverter.arcs:
             for before, edge in arc.edges:
@@ -117,7 +117,7 @@ def _fo4(inverter: Cell) -> tuple[float, float]:
 
 
 class _Reader:
-    """Cells of one library group, in ns, pF and µm²."""
+    """Reader of one library group: its cells in ns, pF and µm²."""
 
     def __init__(self, library: Group):
         self._library = library
@@ -170,7 +170,7 @@ class _Reader:
             if not delay or not slew:
                 continue
             clocked = kind != "combinational"
-            # Only the active edge of a clock counts, and whichever it is, it comes at 0.
+            # Only the active edge of a clock counts; it arrives at 0.
             active = FALL if kind == "falling_edge" else RISE
             edges = (
                 ((active, RISE), (active, FALL))
@@ -198,8 +198,11 @@ class _Reader:
         return self._table(first), self._table(second)
 
     def _table(self, group: Group) -> Table:
-        """In ns, its first variable the slew of input or clock, its second the load or the slew of
-        the constrained pin."""
+        """Read a table in ns.
+
+        The first variable is the slew of the input or clock, the second the load or the slew of the
+        constrained pin.
+        """
         values = [_numbers(row) for row in group.lists["values"]]
         template = self._templates.get(group.name)
         if template is None:  # "scalar"

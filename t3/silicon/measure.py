@@ -1,4 +1,4 @@
-"""Blocks, synthesised and measured, two at a time."""
+"""Synthesis and measurement of blocks in parallel."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from rtl.parameters import T3Parameters
+from sysmodel.lib.jobs import map_jobs
 from sysmodel.lib.progress import Report
-from sysmodel.lib.workers import side_by_side
 
 from .area import Area, area
-from .blocks import MEASURED, Measured
+from .blocks import MEASURED, MeasuredBlock
 from .cells import Library
 from .elaboration import TOP
 from .library import load_library
@@ -25,21 +25,21 @@ __all__ = ["Job", "measure", "measure_area", "measure_paths"]
 
 @dataclass(frozen=True)
 class Job:
-    """A block to measure at given parameters."""
+    """Block to measure, with its parameters."""
 
-    block: Measured
+    block: MeasuredBlock
     parameters: T3Parameters
 
 
 def measure_area(block: str, p: T3Parameters, liberty: Sequence[Path]) -> Area:
-    """Area of a block."""
+    """Measure the area of a block."""
     return area(*_netlist(block, p, tuple(liberty)))
 
 
 def measure_paths(
     block: str, p: T3Parameters, liberty: Sequence[Path], count: int | None = None
 ) -> list[TimingPath]:
-    """Longest paths of a block, as :func:`~.sta.worst_paths` gives them."""
+    """Find the longest paths of a block with :func:`~.sta.worst_paths`."""
     netlist, library = _netlist(block, p, tuple(liberty))
     return worst_paths(netlist, library, count=count)
 
@@ -50,17 +50,17 @@ def measure(
     liberty: Sequence[Path],
     report: Report,
 ) -> list[Any]:
-    """Apply one of this module's functions to every job, in processes of their own.
+    """Apply one of this module's functions to every job, in worker processes.
 
     Returns
     -------
     list
         Results in the order of the jobs.
     """
-    # What takes longest begins first.
+    # The longest jobs begin first.
     order = sorted(range(len(jobs)), key=lambda index: jobs[index].block.in_area)
     tasks = [(jobs[index].block.name, jobs[index].parameters, liberty) for index in order]
-    found = side_by_side(function, tasks, lambda share: report("synthesis", share))
+    found = map_jobs(function, tasks, lambda share: report("synthesis", share))
     results = dict(zip(order, found, strict=True))
     return [results[index] for index in range(len(jobs))]
 

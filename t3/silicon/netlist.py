@@ -1,4 +1,4 @@
-"""A mapped netlist, with the names that its designer gave."""
+"""Mapped netlist, with the designer's names."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -20,7 +20,7 @@ _MEMORY_INPUTS = {
 
 @dataclass(frozen=True, slots=True)
 class Instance:
-    """A library cell and the net of each of its connected pins."""
+    """Instance of a library cell, with the net of each connected pin."""
 
     cell: str
     pins: dict[str, int]
@@ -28,21 +28,19 @@ class Instance:
 
 @dataclass(frozen=True, slots=True)
 class Macro:
-    """An SRAM.
+    """SRAM macro.
 
     Parameters
     ----------
-    name : str
-    rows, width : int
     outputs : dict of int to str
-        Nets of the read data, and what they are.
+        Nets of the read data, with descriptions.
     inputs : dict of int to str
-        Nets of all else but clocks. A net counts once, as the one enable that a macro has, where
-        Yosys has one for each bit.
+        Nets of all other pins except clocks, with descriptions. A net counts once: Yosys has an
+        enable for each bit, the macro has one.
     through : list of (list of int, list of int)
         Addresses and data of ports that read without a clock.
     is_single_port : bool
-        It is read and written at one and the same address.
+        True if the macro is read and written at the same address.
     """
 
     name: str
@@ -60,7 +58,7 @@ class Macro:
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """A part that was left out, with the names of its pins by their nets."""
+    """Black box: an omitted part, with the names of its pins by their nets."""
 
     name: str
     kind: str
@@ -70,7 +68,7 @@ class Box:
 
 @dataclass
 class Netlist:
-    """Cells and nets of one module; constants are left out."""
+    """Cells and nets of one module, without constants."""
 
     instances: list[Instance] = field(default_factory=list)
     macros: list[Macro] = field(default_factory=list)
@@ -81,17 +79,17 @@ class Netlist:
 
     @property
     def parts(self) -> list[Macro | Box]:
-        """All that is not made of cells."""
+        """List macros and black boxes."""
         return [*self.macros, *self.boxes]
 
 
 def read_netlist(module: Mapping[str, Any], library: Library) -> Netlist:
-    """Netlist of a module that Yosys wrote as JSON.
+    """Read a module from Yosys' JSON.
 
     Raises
     ------
     ValueError
-        A cell of Yosys' own was not mapped.
+        An internal cell of Yosys was not mapped.
     """
     netlist = Netlist()
     for name, port in module["ports"].items():
@@ -105,7 +103,7 @@ def read_netlist(module: Mapping[str, Any], library: Library) -> Netlist:
             netlist.instances.append(Instance(kind, pins))
         elif kind == "$mem_v2":
             netlist.macros.append(_macro(cell))
-        elif kind == "$scopeinfo":  # where a module was before it was flattened
+        elif kind == "$scopeinfo":  # place of a flattened module
             continue
         elif kind.startswith("$"):
             raise ValueError(f"cell {name} of type {kind} was not mapped")
@@ -136,10 +134,10 @@ def _named(bits: list, name: str) -> dict[int, str]:
 
 
 def _net_names(module: Mapping[str, Any]) -> dict[int, str]:
-    """The name of each net that a designer would use for it.
+    """Choose the designer's name of each net.
 
-    A net that several modules share has many names. One that no tool had to make unique by a
-    ``$`` comes first, then the fewest levels, then the shortest.
+    A net that several modules share has many names. The choice prefers a name without the ``$`` by
+    which tools make names unique, then the fewest levels, then the shortest name.
     """
     names: dict[int, str] = {}
     best_first = sorted(
@@ -161,7 +159,7 @@ def _macro(cell: Mapping[str, Any]) -> Macro:
     for pin, role in _MEMORY_INPUTS.items():
         inputs |= {bit: f"{name} {role}" for bit in connections[pin] if isinstance(bit, int)}
     through = []
-    # The string has the highest port first.
+    # The string begins with the highest port.
     for port, clocked in enumerate(reversed(parameters["RD_CLK_ENABLE"])):
         if clocked == "0":
             addresses = connections["RD_ADDR"][port * address : (port + 1) * address]

@@ -1,33 +1,33 @@
-"""The default library: Oklahoma State University's cells for a 180 nm process."""
+"""Default library osu018: Oklahoma State University's cells for a 180 nm process."""
 
 import hashlib
 import os
 import shutil
-import subprocess
 import tempfile
 from pathlib import Path
 
 from sysmodel.lib.cache import cache_folder
 from sysmodel.lib.errors import InputError
+from sysmodel.lib.programs import run_program
 
 __all__ = ["PACKAGE", "osu018"]
 
 PACKAGE = "qflow-tech-osu018"
 _FILE = "osu018_stdcells.lib"
-# Of the file in Debian's package 1.3.17, from which all figures of the documentation come.
+# Checksum of the file in Debian's package 1.3.17, on which all figures of the documentation rest.
 _SHA256 = "86f79b2000f1ac46715a9f6dfd5f5a596906418e9ee8a8611077bbaaad3de4e9"
 
 
 def osu018() -> Path:
-    """Liberty file of the default library, fetched with ``apt-get`` the first time.
+    """Liberty file of the default library, downloaded with ``apt-get`` the first time.
 
-    Debian's package is downloaded and unpacked, not installed: it takes no rights, and what the
-    package depends on stays away.
+    Debian's package is downloaded and unpacked, not installed. This needs no privileges and no
+    dependencies of the package.
 
     Raises
     ------
     InputError
-        There is no ``apt-get``, it fails, or the package holds another library.
+        ``apt-get`` is missing or fails, or the package contains another library.
     """
     kept = cache_folder() / "liberty" / _FILE
     if kept.exists() and _checksum(kept) == _SHA256:
@@ -57,7 +57,7 @@ def _checksum(path: Path) -> str:
 
 
 def _run(folder: Path, *command: str) -> None:
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    done = run_program(command, cwd=folder)
     if done.returncode:
         last = (done.stderr.strip() or "no message").splitlines()[-1]
         raise _not_to_be_had(f"{command[0]} says: {last}")

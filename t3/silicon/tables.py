@@ -8,14 +8,14 @@ __all__ = ["Table"]
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A function of two variables, given on a grid.
+    """Function of two variables, given on a grid.
 
     Parameters
     ----------
     rows, columns : tuple of float
         Increasing values of the two variables. An axis of one value is constant.
     values : tuple of tuple of float
-        One tuple for each row.
+        Values, one tuple for each row.
     """
 
     rows: tuple[float, ...]
@@ -23,8 +23,10 @@ class Table:
     values: tuple[tuple[float, ...], ...]
 
     def at(self, row: float, column: float) -> float:
-        """Interpolate between the four nearest points, or extrapolate beyond the edge, linearly in
-        each variable: what NLDM tables are made for."""
+        """Interpolate between the four nearest points, linearly in each variable, as NLDM requires.
+
+        Beyond the edge of the grid the same planes extrapolate.
+        """
         rows, columns, values = self.rows, self.columns, self.values
         if len(columns) == 1:
             k, v = 0, 0.0

@@ -1,4 +1,4 @@
-"""The critical paths of all blocks."""
+"""Critical paths of all blocks."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,7 +16,7 @@ __all__ = ["block_paths", "measure_timing"]
 
 
 def measure_timing(p: T3Parameters, liberty: Sequence[Path], report: Report) -> list[BlockTiming]:
-    """Longest path of each kind, in every block."""
+    """Find the longest path of each kind in every block."""
     jobs = [Job(block, p) for block in MEASURED if block.in_timing]
     results = measure(measure_paths, jobs, liberty, report)
     return [BlockTiming(job.block, paths) for job, paths in zip(jobs, results, strict=True)]
@@ -25,12 +25,12 @@ def measure_timing(p: T3Parameters, liberty: Sequence[Path], report: Report) -> 
 def block_paths(
     name: str, p: T3Parameters, liberty: Sequence[Path], count: int
 ) -> list[TimingPath]:
-    """The longest paths of one block.
+    """Find the longest paths of one block.
 
     Raises
     ------
     InputError
-        There is no block of that name.
+        No block has that name.
     """
     known = [block.name for block in MEASURED]
     if name not in known:

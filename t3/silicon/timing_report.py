@@ -1,4 +1,4 @@
-"""Critical paths as tables."""
+"""Report of the critical paths, as CSV, JSON and a page."""
 
 import csv
 import io
@@ -6,23 +6,26 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from sysmodel.lib.markdown import filled
+from rtl.export.revision import made_by
+from t3.report.document import MISSING, Section, Table
+from t3.report.markdown import listed, page
 
-from .blocks import Measured
+from .blocks import MeasuredBlock
 from .cells import Library
 from .sta import KINDS, Path
 
 __all__ = ["NOTES", "BlockTiming", "as_csv", "as_dict", "as_markdown", "path_text"]
 
 SRAM_FO4 = (8, 14)
-"""Rough access time of small SRAM macros: decoder, bit line and sense amplifier of some kbit to
-some tens of kbit. Grows by about one gate delay a doubling (Amrutur and Horowitz, "Speed and power
-scaling of SRAM's", IEEE J. Solid-State Circuits 35(2), 2000). An estimate of ours, in no figure."""
+"""Estimated access time of small SRAM macros: decoder, bit line and sense amplifier of some kbit to
+some tens of kbit. It grows by about one gate delay per doubling (Amrutur and Horowitz, "Speed and
+power scaling of SRAM's", IEEE J. Solid-State Circuits 35(2), 2000). No figure includes it."""
 
 _SRAM_NOTE = (
     "An SRAM's own access time is left out: its data come at 0. To a path that begins at read data "
     f"add about {SRAM_FO4[0]} to {SRAM_FO4[1]} FO4 (an estimate for small macros)."
 )
+_WIDEST = 30  # characters of a name in the table
 NOTES = (
     "Before placement: no wires, no clock skew.",
     "Inputs come at 0; a path that ends at a flip-flop includes its setup time.",
@@ -32,9 +35,9 @@ NOTES = (
 
 @dataclass(frozen=True)
 class BlockTiming:
-    """A block and its longest paths, longest first."""
+    """Block and its longest paths, longest first."""
 
-    block: Measured
+    block: MeasuredBlock
     paths: Sequence[Path]
 
     @property
@@ -49,7 +52,7 @@ class BlockTiming:
 
 
 def as_dict(timings: Sequence[BlockTiming], library: Library) -> dict[str, Any]:
-    """Everything, for JSON."""
+    """Convert the timings to JSON."""
     return {
         "library": library.name,
         "library_sha256": library.checksum,
@@ -71,7 +74,7 @@ def as_dict(timings: Sequence[BlockTiming], library: Library) -> dict[str, Any]:
 
 
 def as_csv(timings: Sequence[BlockTiming], library: Library) -> str:
-    """One row for each block and kind of path."""
+    """Write a CSV table with a row for each block and kind of path."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(("block", "kind", "fo4", "ns", "gates", "start", "end", "limit_fo4"))
@@ -84,39 +87,43 @@ def as_csv(timings: Sequence[BlockTiming], library: Library) -> str:
     return out.getvalue()
 
 
+def _shortened(name: str) -> str:
+    """Show only the last part of a hierarchical name that would make the table too wide."""
+    parts = name.split(".")
+    return f"….{parts[-1]}" if len(name) > _WIDEST and len(parts) > 2 else name
+
+
 def as_markdown(timings: Sequence[BlockTiming], library: Library) -> str:
-    """A page."""
-    columns = ("block", "FO4", "limit", "ns", "gates", "from", "to")
-    head = (*columns, *(f"{kind.replace('->', '→')}, FO4" for kind in KINDS))
+    """Write the timings as a page."""
     fo4 = f"FO4 {library.fo4_ns * 1e3:.1f} ps ({library.inverter} driving four of itself)"
-    lines = [
-        f"# Critical paths in {library.name}",
-        "",
-        f"Library {library.name}: {fo4}.",
-        "",
-        "| " + " | ".join(head) + " |",
-        "|---|--:|--:|--:|--:|---|---|" + "--:|" * len(KINDS),
-    ]
-    for timing in timings:
-        worst = timing.worst
-        kinds = {path.kind: f"{path.delay_ns / library.fo4_ns:.1f}" for path in timing.paths}
-        over = " **over**" if timing.exceeds(library) else ""
-        cells = (
-            timing.block.name,
-            f"{timing.fo4(library):.1f}{over}",
-            f"{timing.block.limit_fo4:g}",
-            f"{worst.delay_ns:.2f}",
-            str(worst.gates),
-            f"`{worst.start}`",
-            f"`{worst.end}`",
-            *(kinds.get(kind, "–") for kind in KINDS),
-        )
-        lines.append("| " + " | ".join(cells) + " |")
-    return filled("\n".join([*lines, "", *(f"- {note}" for note in NOTES)]) + "\n")
+    columns = ("block", "FO4", "limit", "ns", "gates", "from:", "to:")
+    head = (*columns, *(f"{kind.replace('->', '→')}, FO4" for kind in KINDS))
+    rows = [_row(timing, library) for timing in timings]
+    sections = (
+        Section("", f"Library {library.name}: {fo4}.", Table(head, rows)),
+        Section("", listed(NOTES)),
+    )
+    return page(f"Critical paths in {library.name}", made_by("t3 timing"), sections)
+
+
+def _row(timing: BlockTiming, library: Library) -> Sequence[str]:
+    worst = timing.worst
+    kinds = {path.kind: f"{path.delay_ns / library.fo4_ns:.1f}" for path in timing.paths}
+    mark = " **over**" if timing.exceeds(library) else ""
+    return (
+        timing.block.name,
+        f"{timing.fo4(library):.1f}{mark}",
+        f"{timing.block.limit_fo4:g}",
+        f"{worst.delay_ns:.2f}",
+        str(worst.gates),
+        f"`{_shortened(worst.start)}`",
+        f"`{_shortened(worst.end)}`",
+        *(kinds.get(kind, MISSING) for kind in KINDS),
+    )
 
 
 def path_text(path: Path, library: Library) -> str:
-    """A path, cell by cell."""
+    """Write a path cell by cell."""
     size = f"{path.delay_ns / library.fo4_ns:.1f} FO4, {path.delay_ns:.3f} ns, {path.gates} gates"
     lines = [
         f"{path.kind}  {path.start} -> {path.end}: {size}",

@@ -1,4 +1,4 @@
-"""Timing diagrams, recorded from a simulation of the block that they show."""
+"""Timing diagrams, recorded from simulations of blocks."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -20,11 +20,11 @@ class Lane:
     Parameters
     ----------
     signal : str
-        Path of the component's member, as in ``"i.payload.dispatch_index"``.
+        Path of the component's member, such as ``"i.payload.dispatch_index"``.
     when : str
-        Path of the bit that says when the value counts; empty: always.
+        Path of the bit that marks the value as valid; empty for a value that is always valid.
     label : str
-        Name shown; empty: the path.
+        Name in the diagram; empty for the path.
     """
 
     signal: str
@@ -34,24 +34,23 @@ class Lane:
 
 @dataclass(frozen=True, kw_only=True)
 class Diagram:
-    """What is done to a component, and what is shown of it.
+    """Stimulus of a component, and the signals to show.
 
     Parameters
     ----------
     name, title : str
         File name without suffix, and heading.
-    component : wiring.Component
     settings : mapping
-        Members that keep one value, by path.
+        Constant values of members, by path.
     stimulus : mapping
-        For a cycle, counted from the first one shown, the members that are set in it, by path. A
-        member that is not named in a cycle is 0 there.
+        Values of members by path, for each cycle; the first shown cycle is 0. A member without a
+        value in a cycle is 0 there.
     lanes : sequence of Lane
-        The rows, from the top.
+        Rows, from the top.
     cycles : int
-        How many are shown.
+        Number of shown cycles.
     skip : int
-        Cycles after reset before the first one shown.
+        Number of cycles between reset and the first shown cycle.
     """
 
     name: str
@@ -76,7 +75,7 @@ def _text(value: Any) -> str:
 
 
 def _samples(diagram: Diagram) -> list[list[str | None]]:
-    """What each lane shows in each cycle; None where its value does not count."""
+    """Record the value of each lane in each cycle; None where the value is not valid."""
     component = diagram.component
     shown: list[list[str | None]] = []
 
@@ -92,8 +91,8 @@ def _samples(diagram: Diagram) -> list[list[str | None]]:
                 ctx.set(_member(component, path), values.get(path, 0))
             row: list[str | None] = []
             for lane in diagram.lanes:
-                counts = not lane.when or ctx.get(_member(component, lane.when))
-                row.append(_text(ctx.get(_member(component, lane.signal))) if counts else None)
+                valid = not lane.when or ctx.get(_member(component, lane.when))
+                row.append(_text(ctx.get(_member(component, lane.signal))) if valid else None)
             shown.append(row)
             await ctx.tick()
 
@@ -105,7 +104,7 @@ def _samples(diagram: Diagram) -> list[list[str | None]]:
 
 
 def _wave(values: Sequence[str | None], is_bit: bool) -> dict[str, Any]:
-    """A lane's wave and the texts of its values, which are written where they change."""
+    """Write a lane as a wave and the texts of its values, which stand where the value changes."""
     wave = []
     texts = []
     before: Any = object()
@@ -129,7 +128,7 @@ def record(diagram: Diagram) -> dict[str, Any]:
     Returns
     -------
     dict
-        The diagram in WaveJSON. A value is that of the cycle before the clock edge that ends it.
+        Diagram in WaveJSON. The value of a cycle is sampled before the clock edge that ends it.
     """
     samples = _samples(diagram)
     lanes = [{"name": "cycle", "wave": "=" * diagram.cycles, "data": [*range(diagram.cycles)]}]

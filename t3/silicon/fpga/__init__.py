@@ -1,1 +1,1 @@
-"""The hardware on an FPGA: packed, placed and routed."""
+"""Synthesis, placement and routing of the hardware for an FPGA."""

@@ -1,17 +1,13 @@
-# amaranth: UnusedElaboratable=no
-"""What is put on an FPGA."""
-
-from collections.abc import Iterable
+"""Designs for an FPGA."""
 
 from rtl.parameters import T3Parameters
 from rtl.top import T3
-from sysmodel.lib.errors import InputError
 
 from .flow import place_and_route
 from .harness import ScanHarness
 from .report import Fitted
 
-__all__ = ["DESIGNS", "check_names", "fit"]
+__all__ = ["DESIGNS", "fit"]
 
 _SMALL = {
     "channels": 1,
@@ -31,24 +27,11 @@ DESIGNS = {
     "without_data": T3Parameters(**_SMALL, with_data=False),
     "with_data": T3Parameters(**_SMALL, with_data=True),
 }
-"""One channel with a tracker of 256 tiles."""
-
-
-def check_names(names: Iterable[str]) -> None:
-    """Find out whether designs of these names are known.
-
-    Raises
-    ------
-    InputError
-        One is not.
-    """
-    for name in names:
-        if name not in DESIGNS:
-            raise InputError("design", f"{name!r} is not known; allowed: {', '.join(DESIGNS)}")
+"""Parameters by name of the design: one channel with a tracker of 256 tiles."""
 
 
 def fit(name: str) -> Fitted:
-    """Place and route one of :data:`DESIGNS`."""
+    """Place and route one of the :data:`DESIGNS`."""
     p = DESIGNS[name]
     harness = ScanHarness(T3(p))
     return Fitted(name, p, harness.inputs, harness.outputs, place_and_route(harness))

@@ -1,4 +1,4 @@
-"""A component with more ports than a part has pins, on four pins."""
+"""Harness that connects a component with many ports to four pins."""
 
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.hdl._ir import PortDirection
@@ -11,28 +11,24 @@ __all__ = ["ScanHarness"]
 
 
 class ScanHarness(wiring.Component):
-    """Two shift registers: one drives every input of a component, one takes every output.
+    """Two shift registers: one drives every input of a component, one captures every output.
 
-    So that none of its logic is left out for want of an input that changes or of an output that is
-    used, and that every path of it is one between two flip-flops.
-
-    Parameters
-    ----------
-    inside : Component
+    With them synthesis removes no logic for lack of a changing input or a used output, and every
+    path runs between two flip-flops.
 
     Members
     -------
     scan_in : In(1)
-        Next bit of the register before the inputs.
+        Next bit of the input register.
     capture : In(1)
-        The register behind the outputs takes them, instead of shifting.
+        The output register captures the outputs instead of shifting.
     scan_out : Out(1)
-        Last bit of the register behind the outputs.
+        Last bit of the output register.
 
     Attributes
     ----------
     inputs, outputs : int
-        Bits of the component's ports, and of the shift registers.
+        Number of bits of the component's ports and of the shift registers.
     """
 
     def __init__(self, inside: wiring.Component):

@@ -10,14 +10,14 @@ __all__ = ["PACKAGE", "PARTS", "SPEED_GRADE", "Part", "smallest_part"]
 
 PACKAGE = "CABGA381"
 SPEED_GRADE = 6  # the slowest
-_FILLED = 0.7  # above it placement and routing take long, and may not end
-# Combinational cells of a slice that one cell of the netlist takes.
+_FILLED = 0.7  # above this share placement and routing may not end
+# Combinational cells of a slice that one cell of the netlist occupies.
 _COMBINATIONAL = {"LUT4": 1, "CCU2C": 2, "TRELLIS_DPR16X4": 6}
 
 
 @dataclass(frozen=True)
 class Part:
-    """A part, with what it has of cells and block RAMs of 18 kbit."""
+    """Part, with its numbers of cells and of block RAMs of 18 kbit."""
 
     name: str
     option: str
@@ -33,12 +33,12 @@ PARTS = (
 
 
 def smallest_part(cells: Iterable[str]) -> Part:
-    """The smallest part that has room for cells of these types.
+    """Find the smallest part for cells of these types.
 
     Raises
     ------
     InputError
-        None has.
+        Every part is too small.
     """
     counts = Counter(cells)
     combinational = sum(size * counts[kind] for kind, size in _COMBINATIONAL.items())

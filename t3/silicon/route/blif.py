@@ -1,4 +1,4 @@
-"""A mapped netlist as qflow's placement reads it."""
+"""Conversion of a mapped netlist to BLIF, for qflow's placement."""
 
 from dataclasses import replace
 
@@ -9,7 +9,7 @@ __all__ = ["blif_text", "without_parts"]
 
 
 def without_parts(netlist: Netlist) -> Netlist:
-    """The cells alone: what a memory or a box has as a pin becomes an input or output."""
+    """Remove macros and black boxes from a netlist; their pins become inputs and outputs."""
     inputs, outputs = dict(netlist.inputs), dict(netlist.outputs)
     for part in netlist.parts:
         inputs |= part.outputs
@@ -18,21 +18,15 @@ def without_parts(netlist: Netlist) -> Netlist:
 
 
 def blif_text(netlist: Netlist, library: Library, name: str) -> str:
-    """A netlist of cells as BLIF.
+    """Write a netlist of cells as BLIF.
+
+    The only ports of the model are the clocks. The other ports of a block are wires to adjacent
+    blocks; as pins of a die they would determine its size. A net is called ``n`` and its number.
 
     Parameters
     ----------
-    netlist : Netlist
-    library : Library
     name : str
-        Of the model.
-
-    Returns
-    -------
-    str
-        Nets are called ``n`` and their number. Its ports are the clocks alone: the others are wires
-        to neighbours among which a block is placed, and a die for itself would be as large as so
-        many pins need.
+        Name of the model.
     """
     clocks: set[int] = set()
     gates = []

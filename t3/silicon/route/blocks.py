@@ -1,6 +1,6 @@
-"""The blocks that are placed and routed."""
+"""Blocks that are placed and routed."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -13,7 +13,6 @@ from rtl.link.flit_crc import FlitStamp
 from rtl.link.parameters import LinkParameters
 from rtl.nmc.lane import ReduceLane
 from rtl.parameters import T3Parameters
-from sysmodel.lib.errors import InputError
 
 from ..area import area
 from ..blocks import REFERENCE
@@ -27,7 +26,7 @@ from .blif import blif_text, without_parts
 from .flow import Routed, place_and_route
 from .tools import find_tools
 
-__all__ = ["ROUTED", "BlockRoute", "check_names", "route_block"]
+__all__ = ["ROUTED", "BlockRoute", "route_block"]
 
 
 def _link_crc(p: T3Parameters) -> wiring.Component:
@@ -46,23 +45,21 @@ ROUTED: Mapping[str, Callable[[T3Parameters], wiring.Component]] = MappingProxyT
         "tracker_bank": BLOCKS["tracker_bank"].make,
     }
 )
-"""By name: how a block is made from the hardware's parameters."""
+"""Constructors of the blocks from the hardware's parameters, by name."""
 
 
 @dataclass(frozen=True)
 class BlockRoute:
-    """A block before and after.
+    """Block before and after placement and routing.
 
     Parameters
     ----------
-    block : str
     cells_um2 : float
-        Area of its cells.
+        Area of the cells.
     estimate_ns : float
-        Longest path from flip-flop to flip-flop of these cells, before placement.
+        Longest path from flip-flop to flip-flop, before placement.
     macros : int
-        SRAMs that are left out.
-    routed : Routed
+        Number of omitted SRAMs.
     """
 
     block: str
@@ -72,34 +69,21 @@ class BlockRoute:
     routed: Routed
 
 
-def check_names(names: Iterable[str]) -> None:
-    """Find out whether blocks of these names are known.
-
-    Raises
-    ------
-    InputError
-        One is not.
-    """
-    for name in names:
-        if name not in ROUTED:
-            raise InputError("block", f"{name!r} is not known; allowed: {', '.join(ROUTED)}")
-
-
 def route_block(name: str) -> BlockRoute:
-    """Place and route a block of the reference hardware, as it is synthesised for its timing.
+    """Place and route a block of the reference hardware, synthesized as for timing.
 
     Raises
     ------
     ToolError
-        The tools are missing, or one failed.
+        A tool is missing or failed.
     """
-    find_tools()  # before a synthesis that would be for nothing
+    find_tools()  # fails before the synthesis
     file = osu018()
     library = load_library([file])
     rtlil = rtlil_text(ROUTED[name](REFERENCE))
     netlist = read_netlist(synthesize(rtlil, TOP, library, [file]), library)
     cells = without_parts(netlist)
-    # That of the flip-flops: vesta's figure is for them.
+    # vesta's figure is for paths between flip-flops.
     estimate = next(path for path in worst_paths(cells, library) if path.kind == "reg->reg")
     return BlockRoute(
         block=name,

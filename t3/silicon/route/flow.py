@@ -1,15 +1,14 @@
-"""From a mapped netlist to what qflow's tools say of it, placed and routed."""
+"""Flow of qflow's tools: placement, routing and timing of a mapped netlist."""
 
 import json
-import os
-import tempfile
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from sysmodel.lib.cache import cache_folder, digest, locked
+from sysmodel.lib.cache import digest
 from sysmodel.lib.errors import ToolError
 
+from ..cached import cached
 from .tools import Tools, find_tools
 from .vesta import cells_placed, die_um2, period_ns, unrouted
 
@@ -18,26 +17,27 @@ __all__ = ["Routed", "place_and_route"]
 _NAME = "block"
 _STEPS = (("placement.sh", "-k", "-d"), ("vesta.sh",), ("router.sh",), ("vesta.sh", "-d"))
 _DENSITY = 0.5
-"""Share of the rows that cells fill. The arbiter has wires at 0.8, too, the bank not at 0.5."""
+"""Share of the rows that cells fill. The arbiter is routable at 0.8, the bank not even at 0.5."""
 _ROUTE = f"qrouter::standard_route {_NAME}_route.def false"
 _WITHOUT_CLEANUP = f"{_ROUTE} true"
-"""What qrouter is told: to route each net twice more, to save vias, is two thirds of its time."""
+"""Command for qrouter without its cleanup, which routes each net twice more to save vias and takes
+two thirds of the time."""
 _LOGS = ("place.log", "sta.log", "route.log", "post_sta.log")
 
 
 @dataclass(frozen=True)
 class Routed:
-    """A block that was placed and routed.
+    """Placed and routed block.
 
     Parameters
     ----------
     cells : int
-        Cells, without fillers.
+        Number of cells, without fillers.
     die_um2 : float
         Area of the die.
     placed_ns, routed_ns : float
-        Longest path from flip-flop to flip-flop, setup included, without wires and with those that
-        were routed; by vesta.
+        Longest path from flip-flop to flip-flop by vesta, setup included: without wires, and with
+        routed wires.
     """
 
     cells: int
@@ -47,26 +47,18 @@ class Routed:
 
 
 def place_and_route(blif: str) -> Routed:
-    """Place and route a netlist of osu018's cells; the result is kept in the cache.
+    """Place and route a netlist of osu018's cells; the cache stores the result.
 
     Raises
     ------
     ToolError
-        The tools are missing, or one failed.
+        A tool is missing or failed.
     """
     tools = find_tools()
     parameters = (tools.technology / "osu018.par").read_text(encoding="utf-8")
-    made_of = digest([], blif, parameters, str((_STEPS, _DENSITY, _WITHOUT_CLEANUP)))
-    kept = cache_folder() / "route" / f"{made_of}.json"
-    kept.parent.mkdir(parents=True, exist_ok=True)
-    with locked(kept.with_suffix(".lock")):
-        if not kept.exists():
-            with tempfile.TemporaryDirectory(prefix="t3-") as name:
-                routed = _route(tools, Path(name), blif)
-            partial = kept.with_name(f".{kept.name}.{os.getpid()}")
-            partial.write_text(json.dumps(asdict(routed)), encoding="utf-8")
-            partial.replace(kept)
-    return Routed(**json.loads(kept.read_bytes()))
+    key = digest([], blif, parameters, str((_STEPS, _DENSITY, _WITHOUT_CLEANUP)))
+    text = cached("route", key, lambda folder: json.dumps(asdict(_route(tools, folder, blif))))
+    return Routed(**json.loads(text))
 
 
 def _route(tools: Tools, project: Path, blif: str) -> Routed:
@@ -94,8 +86,9 @@ def _route(tools: Tools, project: Path, blif: str) -> Routed:
     logs = []
     for (script, *options), name in zip(_STEPS, _LOGS, strict=True):
         if script == "router.sh":
-            told = folders["layout"] / f"{_NAME}.cfg"
-            told.write_text(_read(told).replace(_ROUTE, _WITHOUT_CLEANUP), encoding="utf-8")
+            commands = folders["layout"] / f"{_NAME}.cfg"
+            text = _read(commands).replace(_ROUTE, _WITHOUT_CLEANUP)
+            commands.write_text(text, encoding="utf-8")
         tools.run(script, *options, str(project), _NAME)
         logs.append(_read(folders["log"] / name))
         _check(script, logs[-1])
@@ -111,11 +104,11 @@ def _route(tools: Tools, project: Path, blif: str) -> Routed:
             period_ns(with_wires),
         )
     except ValueError as error:
-        raise ToolError(f"what qflow wrote cannot be read: {error}") from error
+        raise ToolError(f"the output of qflow cannot be read: {error}") from error
 
 
 def _check(script: str, log: str) -> None:
-    """Find out whether a script said that it gave up, before its last line."""
+    """Raise the error that a script reports before its last line."""
     lines = log.strip().splitlines()
     if "Premature exit." in lines:
         reason = lines[lines.index("Premature exit.") - 1]

@@ -1,10 +1,12 @@
-"""Placed and routed blocks as a table."""
+"""Report of the placed and routed blocks, as JSON and a page."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from sysmodel.lib.markdown import filled
+from rtl.export.revision import made_by
+from t3.report.document import Section, Table
+from t3.report.markdown import listed, page
 
 from .blocks import BlockRoute
 
@@ -23,7 +25,7 @@ NOTES = (
 
 
 def as_dict(blocks: Sequence[BlockRoute]) -> dict[str, Any]:
-    """Everything, for JSON."""
+    """Convert the blocks to JSON."""
     return {
         "library": "osu018",
         "notes": list(NOTES),
@@ -32,27 +34,21 @@ def as_dict(blocks: Sequence[BlockRoute]) -> dict[str, Any]:
 
 
 def as_markdown(blocks: Sequence[BlockRoute]) -> str:
-    """A page."""
+    """Write the blocks as a page."""
     columns = (
         *("block", "cells", "cell area, µm²", "die, µm²", "filled", "SRAMs left out"),
         *("estimate, MHz", "placed, MHz", "routed, MHz"),
     )
-    lines = [
-        "# Blocks placed and routed",
-        "",
-        "Library osu018 (180 nm), placed and routed by the tools of qflow.",
-        "",
-        "| " + " | ".join(columns) + " |",
-        "|---|" + "--:|" * (len(columns) - 1),
-    ]
+    rows = []
     for block in blocks:
         routed = block.routed
         size = (f"{routed.cells:,}", f"{block.cells_um2:,.0f}", f"{routed.die_um2:,.0f}")
         periods = (block.estimate_ns, routed.placed_ns, routed.routed_ns)
         speed = (f"{1e3 / period:.0f}" for period in periods)
-        row = (block.block, *size, f"{_filled(block):.0%}", str(block.macros), *speed)
-        lines.append("| " + " | ".join(row) + " |")
-    return filled("\n".join([*lines, "", *(f"- {note}" for note in NOTES)]) + "\n")
+        rows.append((block.block, *size, f"{_filled(block):.0%}", str(block.macros), *speed))
+    library = "Library osu018 (180 nm), placed and routed by the tools of qflow."
+    sections = Section("", library, Table(columns, rows)), Section("", listed(NOTES))
+    return page("Blocks placed and routed", made_by("t3 route"), sections)
 
 
 def _filled(block: BlockRoute) -> float:

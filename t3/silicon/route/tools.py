@@ -1,8 +1,7 @@
-"""The tools of Debian's qflow: installed, or unpacked into the cache."""
+"""Tools of Debian's qflow: installed, or unpacked into the cache."""
 
 import os
 import shutil
-import subprocess
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,15 +16,15 @@ PACKAGES = (
     *("qflow", "qflow-tech-osu018", "graywolf", "qrouter", "tcsh"),
     *("libycadgraywolf1", "libgsl27", "libgslcblas0"),
 )
-"""What is fetched where qflow is not installed. An installed one brings a Yosys of its own along,
-too old for the proofs."""
+"""Packages to download if qflow is not installed. Installing qflow would also install a Yosys that
+is too old for the proofs."""
 
 _NEEDED = (
     *("bin/tcsh", "usr/bin/graywolf", "usr/lib/qrouter/qrouternullg"),
     *("usr/lib/qflow/scripts/placement.sh", "usr/lib/qflow/bin/vesta"),
     "usr/share/qflow/tech/osu018/osu018_stdcells.lef",
 )
-# What qrouter's own script starts looks for its Tcl at a fixed place.
+# qrouter's own script starts a program that looks for its Tcl files at a fixed place.
 _QROUTER = """#!/bin/bash
 for argument in "$@"; do
   shift
@@ -37,12 +36,12 @@ exec "$QROUTER_LIB_DIR/qrouternullg" "$QROUTER_LIB_DIR/qrouter.tcl" "$@"
 
 @dataclass(frozen=True)
 class Tools:
-    """Where the tools are.
+    """Places of the tools.
 
     Parameters
     ----------
     root : Path
-        What lies in ``/`` if they are installed.
+        Folder of their files: ``/`` if the tools are installed.
     """
 
     root: Path
@@ -56,7 +55,7 @@ class Tools:
         return self.root / "usr/lib/qflow/scripts"
 
     def programs(self, folder: Path) -> Path:
-        """A folder, in another one, of the programs that the scripts call."""
+        """Make a folder with the programs that the scripts call."""
         programs = folder / "bin"
         programs.mkdir()
         for program in (self.root / "usr/lib/qflow/bin").iterdir():
@@ -68,7 +67,7 @@ class Tools:
         return programs
 
     def run(self, script: str, *arguments: str) -> None:
-        """Run one of qflow's scripts, which say in their logs how it went."""
+        """Run one of qflow's scripts, which report errors only in their logs."""
         environment = {name: value for name, value in os.environ.items() if name != "DISPLAY"}
         environment |= {
             "LD_LIBRARY_PATH": ":".join(map(str, (self.root / "usr/lib").glob("*-linux-gnu"))),
@@ -80,15 +79,14 @@ class Tools:
 
 
 def find_tools() -> Tools:
-    """Installed tools, or those of Debian's packages, fetched with ``apt-get`` the first time.
+    """Find the installed tools, or download Debian's packages with ``apt-get`` the first time.
 
-    The packages are unpacked, not installed: it takes no rights, and what they depend on stays
-    away.
+    The packages are unpacked, not installed. This needs no privileges and no further dependencies.
 
     Raises
     ------
     ToolError
-        They are not installed and cannot be fetched.
+        The tools are not installed and cannot be downloaded.
     """
     for program in ("bash", "tclsh"):
         if not shutil.which(program):
@@ -122,7 +120,7 @@ def _fetch(folder: Path) -> None:
 
 
 def _run(folder: Path, *command: str) -> None:
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    done = run_program(command, cwd=folder)
     if done.returncode:
         last = (done.stderr.strip() or "no message").splitlines()[-1]
         raise _missing(f"{command[0]} says: {last}")

@@ -1,4 +1,4 @@
-"""What qflow's tools say of a block."""
+"""Parsing of the files that qflow's tools write."""
 
 import re
 
@@ -17,7 +17,7 @@ def period_ns(log: str) -> float:
     Raises
     ------
     ValueError
-        There is none.
+        The log has no such path.
     """
     delays = [float(delay) for delay in _PERIOD.findall(log)]
     if not delays:
@@ -35,10 +35,10 @@ def die_um2(layout: str) -> float:
 
 
 def cells_placed(layout: str) -> int:
-    """Cells of a DEF file, without fillers."""
+    """Number of cells in a DEF file, without fillers."""
     return sum(kind != _FILLER for kind in _COMPONENT.findall(layout))
 
 
 def unrouted(log: str) -> bool:
-    """Whether qrouter's log does not end with every net routed."""
+    """Test whether qrouter's log lacks its message that every net is routed."""
     return "Final: No failed routes!" not in log
