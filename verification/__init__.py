@@ -1,1 +1,1 @@
-"""Evidence that the hardware is right: proofs, exhaustive arithmetic, mutants, coverage, faults."""
+"""Verification of the hardware: proofs, exhaustive arithmetic, mutants, coverage, faults."""

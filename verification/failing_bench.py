@@ -1,10 +1,10 @@
-"""A block whose bench fails on the block as it is."""
+"""Blocks whose bench fails on the unchanged block."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from sysmodel.lib.markdown import table
+from t3.report.markdown import table
 
 __all__ = ["FailingBench", "as_section", "parted"]
 
@@ -13,31 +13,30 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class FailingBench:
-    """What a run says of such a block, in place of a result.
+    """Entry of such a block in place of a result.
 
     Attributes
     ----------
-    block : str
     message : str
-        Which tests failed, or why none ran.
+        Names of the tests that failed, or the reason why none ran.
     """
 
     block: str
     message: str
 
     def record(self) -> dict[str, Any]:
-        """As JSON."""
+        """Return the entry as JSON."""
         return {"block": self.block, "message": self.message}
 
 
 def parted(found: Sequence[Result | FailingBench]) -> tuple[list[Result], list[FailingBench]]:
-    """The results, and the benches that failed; each in its order."""
+    """Separate results from benches that failed; both keep their order."""
     failing = [one for one in found if isinstance(one, FailingBench)]
     return [one for one in found if not isinstance(one, FailingBench)], failing
 
 
 def as_section(failing: Sequence[FailingBench]) -> list[str]:
-    """A section of a page, or nothing."""
+    """Section of a page about the failing benches; empty if there are none."""
     if not failing:
         return []
     rows = [[one.block, one.message] for one in failing]

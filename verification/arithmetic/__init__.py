@@ -1,1 +1,1 @@
-"""The reduce unit's arithmetic against NumPy and ml_dtypes: all pairs of 16 bit, many of 32."""
+"""Arithmetic of the reduce unit against NumPy and ml_dtypes: all 16-bit pairs, many 32-bit ones."""

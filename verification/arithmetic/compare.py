@@ -1,4 +1,4 @@
-"""Results of the compiled reduce unit beside those of the reference."""
+"""Comparison of the compiled reduce unit's results with those of the reference."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,8 +16,8 @@ __all__ = ["ROWS_AT_ONCE", "ROW_PAIRS", "Comparison", "compare_batches", "compar
 ROWS_AT_ONCE = 2
 ROW_PAIRS = 1 << 16
 
-_SHOWN = 5  # mismatches that are kept for the report
-# Each number goes into a lower lane and the upper lane beside it, which differ.
+_SHOWN = 5  # mismatches in the report
+# The lower and the upper lane of a pair differ in hardware: each number goes into both.
 _BOTH_LANES = np.uint64(0x0001_0001)
 _ALL_LANES = np.uint64(0x0001_0001_0001_0001)
 _EVERY = np.arange(ROW_PAIRS, dtype=np.uint16)
@@ -25,11 +25,10 @@ _EVERY = np.arange(ROW_PAIRS, dtype=np.uint16)
 
 @dataclass(frozen=True)
 class Comparison:
-    """Pairs that were compared, and the first that differ.
+    """Number of compared pairs, with the first mismatches.
 
     Attributes
     ----------
-    pairs, mismatches : int
     first : tuple of (stored, operand, expected, found)
         Bit patterns of the first few mismatches.
     """
@@ -47,7 +46,7 @@ class Comparison:
 
 
 def _differing(stored, operand, expected, *found) -> Comparison:
-    """Comparison of numbers with what one lane or several found."""
+    """Compare the expected results with those of one or several lanes."""
     wrong = np.logical_or.reduce([each != expected for each in found])
     first = []
     for i in np.flatnonzero(wrong)[:_SHOWN]:
@@ -59,12 +58,12 @@ def _differing(stored, operand, expected, *found) -> Comparison:
 def compare_rows(
     unit: NativeUnit, op: Operation, dtype: Datatype, rows: Sequence[int]
 ) -> Comparison:
-    """Some numbers as the stored one, each with all 2^16 operands, in both kinds of lanes.
+    """Compare some stored numbers with all 2^16 operands each, in both kinds of lanes.
 
     Parameters
     ----------
     rows : sequence of int
-        Bit patterns of the stored numbers of 16 bit; a multiple of ``ROWS_AT_ONCE``.
+        Bit patterns of the 16-bit stored numbers; their count is a multiple of ``ROWS_AT_ONCE``.
     """
     total = Comparison()
     operands = _EVERY.astype(np.uint64) * _ALL_LANES
@@ -83,13 +82,12 @@ def compare_rows(
 def compare_batches(
     unit: NativeUnit, op: Operation, seed: int, batches: Sequence[int]
 ) -> Comparison:
-    """Batches of structured-random pairs of fp32, each one random by its own number.
+    """Compare batches of structured random fp32 pairs, each with a random generator of its own.
 
     Parameters
     ----------
-    seed : int
     batches : sequence of int
-        Numbers of the batches.
+        Batch numbers; each is part of its generator's seed.
     """
     total = Comparison()
     for batch in batches:

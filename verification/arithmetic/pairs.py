@@ -1,4 +1,4 @@
-"""Pairs of fp32 numbers at which adders and comparisons go wrong."""
+"""Pairs of fp32 numbers that expose typical errors of adders and comparators."""
 
 import numpy as np
 
@@ -22,7 +22,7 @@ def _any(rng: np.random.Generator) -> np.ndarray:
 
 
 def _between(rng: np.random.Generator, low: int, high: int) -> np.ndarray:
-    """Integers from ``low`` on, less than ``high``; negative ones modulo 2^32."""
+    """Draw integers from ``low`` (included) to ``high`` (excluded); negative ones modulo 2^32."""
     return rng.integers(low, high, _SIZE).astype(np.uint32)
 
 
@@ -36,14 +36,14 @@ def _uniform(rng: np.random.Generator) -> Pairs:
 
 
 def _distances(rng: np.random.Generator) -> Pairs:
-    """Every difference of finite exponents, equally often."""
+    """Draw every difference of finite exponents equally often."""
     difference = np.arange(_SIZE) % _SPECIAL
     low = (rng.random(_SIZE) * (_SPECIAL - difference)).astype(np.int64)
     return _with_exponent(_any(rng), low + difference), _with_exponent(_any(rng), low)
 
 
 def _close(rng: np.random.Generator) -> Pairs:
-    """Exponents at most a significand apart, every other fraction with few ones."""
+    """Draw exponents at most a significand apart; every other fraction has few ones."""
     a, b = _any(rng), _any(rng)
     sparse = _any(rng) & _any(rng) & _any(rng) | np.uint32(_SIGN)
     a[::4], b[1::2] = a[::4] & sparse[::4], b[1::2] & sparse[1::2]
@@ -54,13 +54,13 @@ def _close(rng: np.random.Generator) -> Pairs:
 
 
 def _cancelling(rng: np.random.Generator) -> Pairs:
-    """Of other signs, and equal or a few units in the last place apart."""
+    """Draw pairs of opposite signs that are equal or a few units in the last place apart."""
     a = _any(rng)
     return a, (a ^ np.uint32(_SIGN)) + _between(rng, -4, 5)
 
 
 def _halfway(rng: np.random.Generator) -> Pairs:
-    """Sums halfway between two numbers, and the smallest step beside that."""
+    """Draw pairs whose sum is halfway between two numbers, or the smallest step beside that."""
     distance = _between(rng, 1, _FRACTION_BITS + 2)
     exponent = _between(rng, _FRACTION_BITS + 2, _SPECIAL)
     one = np.uint32(1)
@@ -73,7 +73,7 @@ def _halfway(rng: np.random.Generator) -> Pairs:
 
 
 def _subnormal(rng: np.random.Generator) -> Pairs:
-    """Subnormal, or hardly normal."""
+    """Draw subnormal numbers and the smallest normal ones."""
     return (
         _with_exponent(_any(rng), rng.integers(0, 3, _SIZE)),
         _with_exponent(_any(rng), rng.integers(0, 3, _SIZE)),
@@ -81,20 +81,20 @@ def _subnormal(rng: np.random.Generator) -> Pairs:
 
 
 def _boundary(rng: np.random.Generator) -> Pairs:
-    """Both within a few steps of a power of two, zero, the largest number or infinity."""
+    """Draw numbers within a few steps of a power of two, zero, the largest number or infinity."""
     near = [
         (_between(rng, 0, _SPECIAL + 1) << np.uint32(_FRACTION_BITS)) + _between(rng, -3, 4)
         for _ in range(2)
     ]
     a, b = (bits ^ (_any(rng) & np.uint32(_SIGN)) for bits in near)
-    # The largest numbers, whose sums overflow or just do not, are few of all.
+    # Sums that overflow or just do not overflow are rare among these pairs: add more of them.
     b[::4] = _with_exponent(b[::4], np.uint32(_SPECIAL - 1) - _between(rng, 0, 26)[::4])
     a[::4] = _with_exponent(a[::4], np.full(_SIZE // 4, _SPECIAL - 1))
     return a, b
 
 
 def _special(rng: np.random.Generator) -> Pairs:
-    """A NaN with any payload, an infinity or a zero, and any number or another of these."""
+    """Draw a NaN with any payload, an infinity or a zero, and any number or a special one."""
     a, b = _any(rng), _any(rng)
     infinity = np.uint32(_SPECIAL << _FRACTION_BITS)
     nan = a | infinity
@@ -118,11 +118,11 @@ BATCH_PAIRS = len(_KINDS) * _SIZE
 
 
 def structured_pairs(rng: np.random.Generator) -> Pairs:
-    """A batch of bit patterns, as many of each kind.
+    """Draw a batch of bit patterns with the same number of pairs of each kind.
 
-    Uniform patterns; all differences of exponents; exponents close to each other; sums that cancel;
-    sums halfway between two numbers; subnormal numbers; boundaries of the number classes; NaNs,
-    infinities and zeros. Of each kind, half come in either order.
+    The kinds are: uniform patterns; all differences of exponents; exponents close to each other;
+    sums that cancel; sums halfway between two numbers; subnormal numbers; boundaries of the number
+    classes; NaNs, infinities and zeros. Half of the pairs of each kind are swapped.
 
     Returns
     -------

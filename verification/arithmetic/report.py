@@ -1,15 +1,15 @@
-"""Exhaustive arithmetic as a page."""
+"""Page of the exhaustive arithmetic; short enough to be its own summary."""
 
 from collections.abc import Sequence
 from typing import Any
 
-from sysmodel.lib.markdown import table
+from t3.report.markdown import table
 
 __all__ = ["as_markdown"]
 
 
 def as_markdown(runs: Sequence[dict[str, Any]], seed: int) -> str:
-    """A table of results, as they stand in the JSON file."""
+    """Format the results of the JSON file as a table."""
     rows = [
         [
             run["dtype"],

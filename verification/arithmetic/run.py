@@ -1,4 +1,4 @@
-"""Complete comparisons, on all processors."""
+"""Runs complete comparisons on all processors."""
 
 import os
 import time
@@ -17,7 +17,7 @@ from .compare import ROW_PAIRS, Comparison, compare_batches, compare_rows
 from .pairs import BATCH_PAIRS
 from .unit import NativeUnit
 
-__all__ = ["Outcome", "run"]
+__all__ = ["ComparisonResult", "run"]
 
 _TASK_PAIRS = 1 << 21  # some tenths of a second
 
@@ -25,14 +25,13 @@ Task = Callable[[NativeUnit], Comparison]
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """A comparison of one operation on one format.
+class ComparisonResult:
+    """Result of the comparison of one operation on one format.
 
     Attributes
     ----------
     seconds, processor_seconds : float
-        How long it took, and how long processors worked on it; the latter hardly depends on what
-        else they do.
+        Elapsed time and processor time; other programs hardly change the processor time.
     """
 
     operation: Operation
@@ -60,7 +59,7 @@ def _tasks(op: Operation, dtype: Datatype, pairs: int, seed: int) -> Iterator[Ta
 def _all(
     library: Path, tasks: Iterable[Task], workers: int, done: Callable[[float], None]
 ) -> Comparison:
-    """Sum of the tasks' comparisons, in their order."""
+    """Run the tasks and add their comparisons up, in the order of the tasks."""
     with ExitStack() as stack:
         units: SimpleQueue[NativeUnit] = SimpleQueue()
         for _ in range(workers):
@@ -73,7 +72,7 @@ def _all(
             finally:
                 units.put(unit)
 
-        # The unit runs without Python's lock, so threads are enough.
+        # The unit releases Python's lock, so threads run in parallel.
         pool = ThreadPoolExecutor(workers)
         try:
             futures = [pool.submit(work, task) for task in tasks]
@@ -81,7 +80,7 @@ def _all(
                 future.result()
                 done(count / len(futures))
         finally:
-            # Before the units are closed, and at once after an error or Ctrl-C.
+            # The units are closed only after this, which an error or Ctrl-C reaches at once.
             pool.shutdown(cancel_futures=True)
     return sum((future.result() for future in futures), Comparison())
 
@@ -94,18 +93,15 @@ def run(
     pairs: int,
     seed: int,
     progress: Report = no_progress,
-) -> Outcome:
-    """Compare all pairs of a format of 16 bit, or at least ``pairs`` of fp32.
+) -> ComparisonResult:
+    """Compare all pairs of a 16-bit format, or at least ``pairs`` pairs of fp32.
 
     Parameters
     ----------
     library : Path
-        The unit; see ``build_unit``.
-    operation : Operation
-    datatype : Datatype
+        Library of the unit; see ``build_unit``.
     pairs, seed : int
-        Of fp32: how many, rounded up to whole batches, and what makes them random.
-    progress : callable
+        Number of fp32 pairs, rounded up to whole batches, and the seed of their choice.
     """
     name = f"{datatype.name.lower()} {operation.name.lower()}"
     begin, begin_processor = time.perf_counter(), time.process_time()
@@ -115,7 +111,7 @@ def run(
         os.cpu_count() or 1,
         lambda share: progress(name, share),
     )
-    return Outcome(
+    return ComparisonResult(
         operation,
         datatype,
         comparison,

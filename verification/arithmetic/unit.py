@@ -1,5 +1,4 @@
-# amaranth: UnusedElaboratable=no
-"""The reduce unit, compiled to machine code and fed one request in every cycle."""
+"""Reduce unit, compiled to machine code and fed one request in every cycle."""
 
 from pathlib import Path
 
@@ -11,13 +10,13 @@ from rtl.nmc.unit import NmcUnit
 from rtl.parameters import T3Parameters
 from sysmodel.engine.native import Instance, build_component, call_step
 from sysmodel.engine.ports import port_words
-from sysmodel.lib import numba_cache as numba_cache  # where Numba keeps what it compiles
+from sysmodel.lib import numba_cache as numba_cache  # where Numba keeps compiled functions
 from sysmodel.lib.errors import SimulationError
 from sysmodel.lib.progress import Report, no_progress
 
 __all__ = ["PARAMETERS", "NativeUnit", "build_unit"]
 
-# An atom of one 64-bit word has two lanes of each kind that larger ones repeat.
+# An atom of one 64-bit word has two lanes of each kind; larger atoms repeat these lanes.
 PARAMETERS = T3Parameters(contexts=1, with_data=True, atom_bytes=8)
 
 _words = {word.name: word for word in port_words(NmcUnit(PARAMETERS).signature)}
@@ -30,7 +29,7 @@ _O_VALID, _VALUE = (_words[name].index for name in ("o_valid", "o_value_0"))
 
 
 def build_unit(progress: Report = no_progress) -> Path:
-    """Shared library of the reduce unit, unchanged, from the cache if it was built before.
+    """Build a shared library of the unchanged reduce unit, or find it in the cache.
 
     Raises
     ------
@@ -43,7 +42,7 @@ def build_unit(progress: Report = no_progress) -> Path:
 
 @njit(cache=True, nogil=True)
 def _stream(step, handle, inputs, outputs, stored, operand, result, drain):
-    """One request per cycle, results in the order in which they come; gives their number."""
+    """Send one request per cycle, store the results in order, and return the number of results."""
     inputs_pointer, outputs_pointer = inputs.ctypes.data, outputs.ctypes.data
     got = 0
     inputs[_I_VALID] = 1
@@ -62,12 +61,12 @@ def _stream(step, handle, inputs, outputs, stored, operand, result, drain):
 
 
 class NativeUnit:
-    """An instance of the compiled unit; a context manager. Not for several threads at a time.
+    """Instance of the compiled unit; a context manager for one thread at a time.
 
     Parameters
     ----------
     library : Path
-        Made by :func:`build_unit`.
+        Shared library made by :func:`build_unit`.
     """
 
     def __init__(self, library: Path):
@@ -77,7 +76,7 @@ class NativeUnit:
     def reduce(
         self, stored: np.ndarray, operand: np.ndarray, op: Operation, dtype: Datatype
     ) -> np.ndarray:
-        """Results of as many requests, in successive cycles.
+        """Reduce pairs of atoms, one request per cycle.
 
         Parameters
         ----------
@@ -91,14 +90,14 @@ class NativeUnit:
         Raises
         ------
         SimulationError
-            If the unit gives more or fewer results than it got requests.
+            If the number of results differs from the number of requests.
         """
-        # Epochs are all zero: every atom holds a number of this reduction.
+        # All epochs are zero: every atom already holds a number of this reduction.
         inputs = np.zeros(_INPUTS, np.uint64)
         inputs[_words["i_op"].index] = op.value
         inputs[_words["i_dtype"].index] = dtype.value
         result = np.empty_like(stored)
-        # The last result is there one cycle earlier; another one after it would be one too many.
+        # One cycle more than the last result needs, so that a surplus result is seen.
         drain = NmcUnit.LATENCY
         step, handle = self._instance.step_address, self._instance.handle
         got = _stream(step, handle, inputs, self._outputs, stored, operand, result, drain)

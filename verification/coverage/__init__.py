@@ -1,1 +1,1 @@
-"""What of the Verilog the benches run through."""
+"""Coverage of the Verilog by the benches."""

@@ -1,4 +1,4 @@
-"""Runs a block's bench with coverage."""
+"""Measurement of the coverage that a block's bench reaches."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -9,25 +9,24 @@ from verification.targets import TARGETS
 
 from .points import LINE, TOGGLE, Point, read_points
 
-__all__ = ["SCALE", "Measured", "measure"]
+__all__ = ["SCALE", "BlockCoverage", "measure"]
 
 SCALE = 5
-"""Of the benches: how many times as much random traffic as at the shortest."""
-# Of Verilator; for expressions its coverage fails on memories.
+"""Amount of random traffic of the benches, as a multiple of the shortest run."""
+# Verilator's expression coverage fails on memories and stays off.
 _ARGUMENTS = ("--coverage-line", "--coverage-toggle")
 
 
 @dataclass(frozen=True)
-class Measured:
-    """What a bench ran through.
+class BlockCoverage:
+    """Coverage of one block by its bench.
 
     Attributes
     ----------
-    block : str
     points : Counter
-        Hits of Verilator's points.
+        Hits of Verilator's coverage points.
     functional : dict of str to int
-        Hits of the bench's own points.
+        Hits of the bench's own cover points.
     """
 
     block: str
@@ -35,12 +34,12 @@ class Measured:
     functional: dict[str, int]
 
     def share(self, kind: str) -> tuple[int, int]:
-        """Points of a kind that were hit, and all of them."""
+        """Count the points of a kind that were hit, and all points of that kind."""
         hits = [count for point, count in self.points.items() if point.kind == kind]
         return sum(count > 0 for count in hits), len(hits)
 
     def holes(self) -> list[tuple[str, str, int]]:
-        """Kind, group and number of points that were not hit, by group."""
+        """List kind, group and number of the points that were not hit, by group."""
         missed = Counter(
             (point.kind, point.group) for point, count in self.points.items() if not count
         )
@@ -50,13 +49,13 @@ class Measured:
         return [name for name, count in self.functional.items() if not count]
 
     def shares(self) -> dict[str, tuple[int, int]]:
-        """Hits and points of each kind, the functional ones too."""
+        """Count hits and points of each kind, including the functional ones."""
         hit = sum(count > 0 for count in self.functional.values())
         both = {kind: self.share(kind) for kind in (LINE, TOGGLE)}
         return both | {"functional": (hit, len(self.functional))}
 
 
-def measure(name: str, *, seed: int, folder: Path) -> Measured:
+def measure(name: str, *, seed: int, folder: Path) -> BlockCoverage:
     """Run the bench of one of :data:`~verification.targets.TARGETS`.
 
     Raises
@@ -76,4 +75,4 @@ def measure(name: str, *, seed: int, folder: Path) -> Measured:
         quiet=True,
     )
     verilog = (folder / f"{name}.v").read_text(encoding="utf-8")
-    return Measured(name, read_points(folder / "coverage.dat", verilog), functional)
+    return BlockCoverage(name, read_points(folder / "coverage.dat", verilog), functional)

@@ -1,4 +1,4 @@
-"""Coverage points as Verilator writes them."""
+"""Coverage points in Verilator's format."""
 
 import re
 from collections import Counter
@@ -10,15 +10,15 @@ __all__ = ["LINE", "TOGGLE", "Point", "read_points"]
 LINE, TOGGLE = "line", "toggle"
 _KINDS = {"v_line": LINE, "v_branch": LINE, "v_toggle": TOGGLE}
 _POINT = re.compile(r"^C '(.*)' (\d+)$")
-_CODED = re.compile(r"__0([0-9A-Fa-f]{2})")  # a character that C++ does not have in names
-# A constant that makes simulators evaluate processes at the start.
+_CODED = re.compile(r"__0([0-9A-Fa-f]{2})")  # a character that is not allowed in C++ names
+# This constant only makes simulators evaluate processes at the start.
 _FOR_SIMULATORS = "$auto$verilog_backend"
 _BIT = re.compile(r"(\[[\d:]+\])*(:[01]->[01])?$")
 
 
 @dataclass(frozen=True)
 class Point:
-    """A line or branch, or a change of a bit.
+    """Coverage point: a line, a branch, or one direction of a bit's toggle.
 
     Attributes
     ----------
@@ -27,7 +27,7 @@ class Point:
     module : str
         Path of the instance.
     name : str
-        The line's number and, if it is a branch, which; or the bit and how it changes.
+        Line number, with the branch if it is one; or the bit with the direction of its change.
     """
 
     kind: str
@@ -36,19 +36,19 @@ class Point:
 
     @property
     def group(self) -> str:
-        """The module and signal, for toggles; the module and line."""
+        """Name the module with the signal (toggles) or with the line (lines and branches)."""
         return f"{self.module}.{_BIT.sub('', self.name)}"
 
 
 def read_points(path: Path, verilog: str) -> Counter[Point]:
-    """Hits of all points.
+    """Read the hits of all points.
 
     Parameters
     ----------
     path : Path
         Verilator's coverage.dat.
     verilog : str
-        The text that was compiled. What it has for simulators only does not count.
+        The compiled text. Its lines for simulators only do not count.
     """
     hits: Counter[Point] = Counter()
     lines = verilog.splitlines()

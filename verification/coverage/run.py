@@ -4,17 +4,17 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from sysmodel.lib.jobs import map_jobs
 from sysmodel.lib.progress import Report, no_progress
-from sysmodel.lib.workers import side_by_side
 from verification.failing_bench import FailingBench
 
-from .measure import Measured, measure
+from .measure import BlockCoverage, measure
 
 __all__ = ["run"]
 
 
-def _measure(name: str, seed: int, folder: Path) -> Measured | FailingBench:
-    folder.mkdir()
+def _measure(name: str, seed: int, folder: Path) -> BlockCoverage | FailingBench:
+    folder.mkdir(exist_ok=True)  # it exists if a worker died
     try:
         return measure(name, seed=seed, folder=folder)
     except AssertionError as error:
@@ -23,17 +23,16 @@ def _measure(name: str, seed: int, folder: Path) -> Measured | FailingBench:
 
 def run(
     names: Sequence[str], *, seed: int, progress: Report = no_progress
-) -> list[Measured | FailingBench]:
+) -> list[BlockCoverage | FailingBench]:
     """Measure blocks, two at a time; the results are in the order of the names.
 
     Parameters
     ----------
     names : sequence of str
-        Of :data:`~verification.targets.TARGETS`, the longest first.
+        Names in :data:`~verification.targets.TARGETS`, the block that takes longest first.
     seed : int
-        Of the benches.
-    progress : callable
+        Seed of the benches.
     """
     with tempfile.TemporaryDirectory(prefix="t3-coverage-") as root:
         tasks = [(name, seed, Path(root) / name) for name in names]
-        return side_by_side(_measure, tasks, lambda share: progress("benches", share))
+        return map_jobs(_measure, tasks, lambda share: progress("benches", share))

@@ -1,1 +1,1 @@
-"""Faults put into running hardware, and what becomes of each of them."""
+"""Fault injection: faults put into running hardware, with a verdict on each."""

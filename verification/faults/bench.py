@@ -1,4 +1,4 @@
-"""What faults are put into: rings and a link, made when a fault first needs them."""
+"""Hardware for fault injection: rings and a link, built when a fault first needs them."""
 
 from contextlib import ExitStack
 from functools import cached_property
@@ -12,14 +12,14 @@ __all__ = ["Bench"]
 
 
 class Bench:
-    """Hardware to put faults into; a context manager. Only one at a time in a process.
+    """Hardware for fault injection; a context manager. A process may have one at a time.
 
     Parameters
     ----------
     hooked : dict of :class:`Hooked`
-        The hardware by its contexts, for those with which faults of rings are wanted.
+        Hardware by number of contexts, as the chosen faults of rings need it.
     endpoint : Path or None
-        The link endpoint's library, if faults of links are.
+        Library of the link endpoint, if faults of links are chosen.
     """
 
     def __init__(self, hooked: dict[int, Hooked], endpoint: Path | None):
@@ -28,7 +28,7 @@ class Bench:
         self._rings: dict[Setup, Ring] = {}
 
     def ring(self, setup: Setup) -> Ring:
-        """The ring that computes what the setup says."""
+        """Ring of a setup, built on first use."""
         if setup.contexts not in self._hooked:
             raise ValueError(f"No hardware with {setup.contexts} contexts was built")
         if setup not in self._rings:

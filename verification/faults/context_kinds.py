@@ -1,4 +1,4 @@
-"""Faults while two contexts are at work: what one loses must not touch the other."""
+"""Faults while two contexts are active: the loss of one must not affect the other."""
 
 from functools import partial
 
@@ -11,7 +11,7 @@ from .bench import Bench
 from .hook import FAULT
 from .judge import judge, judge_all, report_bound, run_bound
 from .memory_kinds import TARGETS, Target, described, may_report, memory_fault
-from .outcome import Kind, Outcome, Result
+from .outcome import Kind, Result, Verdict
 from .ring import GPUS, Ring, Setup
 
 __all__ = ["CONTEXTS", "KINDS"]
@@ -33,15 +33,17 @@ def _inject(target: Target, bits: int, bench: Bench, rng: np.random.Generator) -
         injected=f"GPU {gpu}, {described(ring, fault)}",
         begin=int(fault["when"]),
         codes=(target.code, ErrorCode.TIMEOUT) if bits == 2 else (),
-        also_told=(target.code,) if bits == 2 and target.payload is IssueAck else (),
+        also_reported=(target.code,) if bits == 2 and target.payload is IssueAck else (),
         tile=partial(may_report, ring, target, fault, gpu),
     )
 
 
 def _concerned(ring: Ring, target: Target, number: int) -> set[int]:
-    """Contexts of which a memory's rows may be."""
+    """Contexts that may own rows of a memory."""
     if target.name == "tracker-entry":
-        group = ring.hooked.group(target.pattern)  # a memory for each way, of which each has half
+        group = ring.hooked.group(
+            target.pattern
+        )  # one memory per way; each context has half of them
         return {(number - group[0]) * CONTEXTS // len(group)}
     if target.shared:
         return set(range(CONTEXTS))
@@ -59,7 +61,7 @@ def _aborted(bench: Bench, rng: np.random.Generator) -> Result:
     runs = ring.run_all(nothing, _SETUP, bound=run_bound(ring), abort=(context, cycle))
     injected = f"context {context} is aborted in cycle {cycle}"
     if runs[context].aborting:
-        return Result(Outcome.HANG, injected, detail="the abort does not end")
+        return Result(Verdict.HANG, injected, detail="the abort does not end")
     other = 1 - context
     return judge(ring, runs[other], injected=injected, begin=cycle, codes=(), context=other)
 
@@ -81,18 +83,18 @@ def _kernel_stops(bench: Bench, rng: np.random.Generator) -> Result:
 
 
 _REQUIRED = {
-    1: "Both sums are right.",
-    2: "{code} or `TIMEOUT` of the context that lost it, or harmless; the other's sum is right"
-    "{though}.",
+    1: "The sums of both contexts are right.",
+    2: "The context that lost the data reports {code} or `TIMEOUT`, or the fault is harmless; the "
+    "sum of the other context is right{though}.",
 }
-_THOUGH = ", though it may be told `TRACKER_CORRUPT`, too"
+_THOUGH = ", though that context may report `TRACKER_CORRUPT`, too"
 
 KINDS = (
     *(
         Kind(
             name=f"contexts-{target.name}-{'single' if bits == 1 else 'double'}",
-            injected=f"Two contexts at work. {'One bit' if bits == 1 else 'Two bits'} of "
-            f"{target.words}.",
+            injected="Two contexts are active. "
+            f"{'One bit is' if bits == 1 else 'Two bits are'} inverted in {target.words}.",
             required=_REQUIRED[bits].format(
                 code=f"`{target.code.name}`", though=_THOUGH if target.payload is IssueAck else ""
             ),
@@ -105,15 +107,17 @@ KINDS = (
     ),
     Kind(
         name="contexts-aborted",
-        injected="Two contexts at work. The driver aborts one of them on all GPUs at any time.",
-        required="Harmless: the other's sum is right, and the abort ends.",
+        injected="Two contexts are active. The driver aborts one of them on all GPUs at any time.",
+        required="The fault is harmless: the sum of the other context is right, and the abort "
+        "ends.",
         share=1,
         inject=_aborted,
     ),
     Kind(
         name="contexts-kernel-stops",
-        injected="Two contexts at work. The kernel of one stops for ever on a GPU.",
-        required="`TIMEOUT` of that context, or harmless; the other's sum is right.",
+        injected="Two contexts are active. The kernel of one stops forever on a GPU.",
+        required="That context reports `TIMEOUT`, or the fault is harmless; the sum of the other "
+        "context is right.",
         share=1,
         inject=_kernel_stops,
         report_bound=report_bound(_SETUP),

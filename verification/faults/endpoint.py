@@ -1,5 +1,4 @@
-# amaranth: UnusedElaboratable=no
-"""A link endpoint of one channel, for a simulation that knows no arrays of ports."""
+"""Link endpoint of one channel, for a simulation without arrays of ports."""
 
 from amaranth.hdl import Module
 from amaranth.lib import wiring
@@ -13,20 +12,19 @@ __all__ = ["OneChannelEndpoint"]
 
 
 class OneChannelEndpoint(wiring.Component):
-    """A :class:`LinkEndpoint` whose streams are no arrays.
+    """Wrapper of a :class:`LinkEndpoint` that replaces its one-element arrays of streams.
 
     Parameters
     ----------
-    p : T3Parameters
     link : LinkParameters
-        For one channel.
+        Link parameters for one channel.
     """
 
     def __init__(self, p: T3Parameters, link: LinkParameters):
         self._endpoint = LinkEndpoint(p, link)
         super().__init__(
             {
-                # A member's signature has its flow in it.
+                # The signature of an array's member already includes the flow.
                 name: Out(member.signature) if member.dimensions else member
                 for name, member in self._endpoint.signature.members.items()
             }

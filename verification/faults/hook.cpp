@@ -1,27 +1,27 @@
-// The C interface of wrapper.cpp, and a step that puts one fault into one instance.
+// C interface of wrapper.cpp, with a step function that injects one fault into one instance.
 
 #include <cstring>
 #include <vector>
 
 #include "wrapper.h"
-// Made with the model, after the types that it names.
+// Generated together with the model; it needs the types of wrapper.h.
 #include "memories.h"
 
 namespace {
 
-enum Action : uint64_t { kNone, kTurnRow, kTurnWritten, kDead, kEndOfTile };
+enum Action : uint64_t { kNone, kInvertRow, kInvertWritten, kDead, kEndOfTile };
 
-// As t3/verification/faults/hook.py lays it out.
+// Same layout as in hook.py.
 struct Fault {
     uint64_t handle, action, cycle;
-    uint64_t memory, memories, row, first_bit, second_bit, delay;      // kTurnRow, kTurnWritten
+    uint64_t memory, memories, row, first_bit, second_bit, delay;      // kInvertRow, kInvertWritten
     uint64_t valid, kind, workgroup, tile_atoms, ready, number, add;      // kEndOfTile
-    uint64_t done, when, where, which;                                 // what was done
+    uint64_t done, when, where, which;                                 // filled in by the hook
 };
 
 constexpr uint64_t kNoBit = ~0ULL;
 
-struct Seen {
+struct InstanceRecord {
     void* handle;
     uint64_t cycle;
     std::vector<uint64_t> errors;  // of each context
@@ -29,7 +29,7 @@ struct Seen {
 
 Fault* fault = nullptr;
 uint64_t irq_word = 0, irq_words_apart = 0, contexts = 0;
-std::vector<Seen> seen;
+std::vector<InstanceRecord> records;
 std::vector<std::vector<unsigned char>> before;
 uint64_t wait = 0;
 bool found = false;
@@ -38,14 +38,14 @@ Memory memory_of(void* handle, uint64_t index) {
     return memory(*static_cast<Instance*>(handle)->top->rootp, index);
 }
 
-Seen& seen_of(void* handle) {
-    for (auto& one : seen)
+InstanceRecord& record_of(void* handle) {
+    for (auto& one : records)
         if (one.handle == handle) return one;
-    seen.push_back({handle, 0, std::vector<uint64_t>(contexts, kNoBit)});
-    return seen.back();
+    records.push_back({handle, 0, std::vector<uint64_t>(contexts, kNoBit)});
+    return records.back();
 }
 
-void turn(void* handle, uint64_t cycle) {
+void invert(void* handle, uint64_t cycle) {
     auto words = memory_of(handle, fault->where);
     unsigned char* row = words.bytes + fault->which * words.row_bytes;
     for (uint64_t bit : {fault->first_bit, fault->second_bit})
@@ -62,7 +62,7 @@ void snapshot(void* handle) {
     }
 }
 
-// Finds a row that was written, with anything but zeros, since the snapshot.
+// Finds a row that was written since the snapshot with a value other than zero.
 void find_written(void* handle) {
     for (uint64_t i = 0; i < fault->memories; ++i) {
         auto words = memory_of(handle, fault->memory + i);
@@ -83,47 +83,47 @@ void find_written(void* handle) {
     }
 }
 
-// Between two cycles.
-void turn_bits(void* handle, uint64_t cycle) {
+// Called between two cycles.
+void invert_bits(void* handle, uint64_t cycle) {
     if (fault->done || cycle < fault->cycle) return;
-    if (fault->action == kTurnRow) {
+    if (fault->action == kInvertRow) {
         fault->where = fault->memory;
         fault->which = fault->row;
-        turn(handle, cycle);
+        invert(handle, cycle);
         return;
     }
     if (!found) {
         if (before.empty()) snapshot(handle);
         find_written(handle);
     }
-    if (found && wait-- == 0) turn(handle, cycle);
+    if (found && wait-- == 0) invert(handle, cycle);
 }
 
 }  // namespace
 
 extern "C" {
 
-// From now on, until the next call; cycles are counted from this one on.
+// Injects a fault from now on until the next call, and restarts the count of cycles.
 void t3_arm(Fault* armed, uint64_t irq, uint64_t apart, uint64_t count) {
     fault = armed;
     irq_word = irq;
     irq_words_apart = apart;
     contexts = count;
-    seen.clear();
+    records.clear();
     before.clear();
     found = false;
 }
 
 uint64_t t3_fault_words() { return sizeof(Fault) / sizeof(uint64_t); }
 
-// Cycle after which an error of the context was first pending; all ones if none was.
+// Cycle after which an error of the context was first pending; all ones without an error.
 uint64_t t3_error_cycle(void* handle, uint64_t context) {
-    return seen_of(handle).errors[context];
+    return record_of(handle).errors[context];
 }
 
-// Never asleep: a fault may come in any cycle.
+// Returns 1, "active", in every cycle: a fault may come in any of them.
 uint64_t t3_fault_step(void* handle, uint64_t* in, uint64_t* out) {
-    auto& own = seen_of(handle);
+    auto& own = record_of(handle);
     const uint64_t cycle = own.cycle++;
     const bool here = fault && fault->action && fault->handle == reinterpret_cast<uint64_t>(handle);
     if (here && fault->action == kDead && cycle >= fault->cycle) {
@@ -145,8 +145,8 @@ uint64_t t3_fault_step(void* handle, uint64_t* in, uint64_t* out) {
         }
     }
     t3_step(handle, in, out);
-    if (here && (fault->action == kTurnRow || fault->action == kTurnWritten))
-        turn_bits(handle, cycle + 1);
+    if (here && (fault->action == kInvertRow || fault->action == kInvertWritten))
+        invert_bits(handle, cycle + 1);
     for (uint64_t context = 0; context < contexts; ++context)
         if (out[irq_word + context * irq_words_apart] && own.errors[context] == kNoBit)
             own.errors[context] = cycle + 1;

@@ -1,4 +1,4 @@
-"""The hardware compiled with a step that puts a fault into it."""
+"""Hardware compiled with a hook: a step function that injects a fault."""
 
 import ctypes
 from pathlib import Path
@@ -29,7 +29,7 @@ _HOOK = Path(__file__).with_name("hook.cpp")
 _POINTER = ctypes.c_void_p
 _WORD = ctypes.c_uint64
 NO_BIT = (1 << 64) - 1
-"""Stands for a bit that is not turned, and for a cycle that did not come."""
+"""Bit number of an unused inversion, and cycle of an event that did not occur."""
 
 _FAULT_WORDS = (
     *("handle", "action", "cycle"),
@@ -38,29 +38,22 @@ _FAULT_WORDS = (
     *("done", "when", "where", "which"),
 )
 FAULT = np.dtype([(name, np.uint64) for name in _FAULT_WORDS])
-"""A fault as ``hook.cpp`` takes it, all zero for none; the last four say what it did."""
+"""Fault record of ``hook.cpp``, all zero for no fault; the hook fills in the last four words."""
 
 
 class Hooked:
-    """A library with the hook.
-
-    Attributes
-    ----------
-    path : Path
-    parameters : :class:`T3Parameters`
-    memories : list of :class:`Memory`
-    """
+    """Library of the hardware with the hook."""
 
     def __init__(self, path: Path, parameters: T3Parameters, memories: list[Memory]):
         self.path, self.parameters, self.memories = path, parameters, memories
 
     def group(self, pattern: str) -> range:
-        """Numbers of the memories whose path contains the pattern.
+        """Find the numbers of the memories whose path contains the pattern.
 
         Raises
         ------
         ValueError
-            If there is none, or others lie between them.
+            If no memory matches, or the numbers are not consecutive.
         """
         found = [i for i, one in enumerate(self.memories) if pattern in one.path]
         if not found or found[-1] - found[0] >= len(found):
@@ -94,7 +87,7 @@ def build_hooked(parameters: T3Parameters, progress: Report = no_progress) -> Ho
 
 
 class FaultyInstance(Instance):
-    """An instance whose steps go through the hook; a context manager."""
+    """Instance whose steps go through the hook; a context manager."""
 
     def __init__(self, hooked: Hooked):
         p = hooked.parameters
@@ -111,13 +104,14 @@ class FaultyInstance(Instance):
         self.step_address = ctypes.cast(functions.t3_fault_step, _POINTER).value or 0
 
     def arm(self, fault: np.ndarray) -> None:
-        """Put this fault, one record that stays where it is, into the run that begins now.
+        """Inject a fault into the run that begins now.
 
-        It holds for all instances of the library in this process.
+        The record must stay in place during the run; it applies to all instances of the library in
+        this process.
         """
         self._library.functions.t3_arm(fault.ctypes.data, *self._irqs)
 
     def error_cycle(self, context: int) -> int | None:
-        """Cycle in which an error of the context was first pending, counted from :meth:`arm` on."""
+        """First cycle with a pending error of the context, counted from :meth:`arm`."""
         cycle = self._library.functions.t3_error_cycle(self.handle, context)
         return None if cycle == NO_BIT else cycle

@@ -7,14 +7,15 @@ from rtl.interface.encodings import ErrorCode
 from rtl.interface.timebase import TICK_CYCLES
 
 from .bench import Bench
-from .outcome import Outcome, Result
+from .outcome import Result, Verdict
 from .ring import Ring, RingRun, Setup
 
 __all__ = ["TileCheck", "judge", "judge_all", "report_bound", "run_bound"]
 
-# A report's way through the hardware, and refresh and row conflicts that another order brings.
+# Allowance for a report's way through the hardware, and for refreshes and row conflicts that
+# differ because the order of accesses differs.
 _SLACK_CYCLES = 256
-# A timeout is counted in ticks.
+# A timeout is counted in ticks and may come this much later.
 _LATER_CYCLES = 2 * TICK_CYCLES
 
 _OF_PACKETS = (
@@ -23,17 +24,18 @@ _OF_PACKETS = (
     ErrorCode.PACKET_LATE,
     ErrorCode.PACKET_AHEAD,
 )
-"""Their reports hold a workgroup, not a dispatch index."""
+"""Errors of packets, whose reports hold a workgroup instead of a dispatch index."""
 
 TileCheck = Callable[[int, int], bool]
-"""Whether a GPU may report that dispatch index."""
+"""Predicate: may this GPU report this dispatch index?"""
 
 
 def report_bound(setup: Setup) -> Callable[[Bench], int]:
-    """Most cycles from a fault to its report.
+    """Upper bound on the cycles from a fault to its report.
 
-    What lies before the tile that cannot complete is complete within a fault-free run; then the
-    credit window's oldest dispatch index stands still, and after the timeout it is reported.
+    All tiles before the one that cannot complete are complete after the time of a fault-free run.
+    From then on the oldest dispatch index of the credit window stands still, and the timeout
+    reports it.
     """
     return lambda bench: _bound(bench.ring(setup))
 
@@ -44,7 +46,7 @@ def _bound(ring: Ring) -> int:
 
 
 def run_bound(ring: Ring) -> int:
-    """Cycles after which a run with a fault at any time hangs."""
+    """Number of cycles after which a run with a fault counts as a hang."""
     return ring.fault_free.cycles + 2 * _bound(ring)
 
 
@@ -59,16 +61,16 @@ def judge(
     at_end: bool = False,
     context: int = 0,
 ) -> Result:
-    """The outcome of a context's run with a fault in cycle ``begin``.
+    """Judge a context's run with a fault in cycle ``begin``.
 
     Parameters
     ----------
     codes : tuple of :class:`ErrorCode`
-        Causes that may be reported.
+        Error codes that may be reported.
     tile : callable or None
-        Whether a GPU may report that dispatch index; any dispatch index that there is if None.
+        Check of the reported tile; None allows every dispatch index of the launch.
     at_end : bool
-        A `TIMEOUT` may be for what is left when all tiles are complete.
+        A `TIMEOUT` may also come after all tiles are complete.
     """
     if run.reports:
         gpu, (number, dispatch_index, wavefront, cycle) = min(
@@ -82,20 +84,20 @@ def judge(
             known = at_end
         else:
             known = tile(gpu, dispatch_index) if tile else dispatch_index < workgroups
-        outcome = Outcome.REPORTED if code in codes and known else Outcome.MISREPORTED
+        outcome = Verdict.REPORTED if code in codes and known else Verdict.MISREPORTED
         late = cycle - begin > _bound(ring)
         return Result(
-            Outcome.HANG if late else outcome,
+            Verdict.HANG if late else outcome,
             injected,
             code.name,
             report_cycles=cycle - begin,
             detail=f"GPU {gpu}, workgroup {dispatch_index}, wavefront {wavefront}, cycle {cycle}",
         )
     if not run.finished:
-        return Result(Outcome.HANG, injected, detail=f"neither done nor reported in {run.cycles}")
+        return Result(Verdict.HANG, injected, detail=f"neither done nor reported in {run.cycles}")
     if not run.right:
-        return Result(Outcome.SILENT, injected, detail="a wrong sum")
-    return Result(Outcome.CORRECTED if run.corrected else Outcome.HARMLESS, injected)
+        return Result(Verdict.SILENT, injected, detail="a wrong sum")
+    return Result(Verdict.CORRECTED if run.corrected else Verdict.HARMLESS, injected)
 
 
 def judge_all(
@@ -106,23 +108,22 @@ def judge_all(
     injected: str,
     begin: int,
     codes: tuple[ErrorCode, ...],
-    also_told: tuple[ErrorCode, ...] = (),
+    also_reported: tuple[ErrorCode, ...] = (),
     tile: Callable[[int], TileCheck] | None = None,
 ) -> Result:
-    """The outcome of a run: each context's sum is right, or of one alone, which the fault concerns
-    and which reports it.
+    """Judge a run of several contexts: all sums are right, or one of the affected reports an error.
 
     Parameters
     ----------
-    also_told : tuple of :class:`ErrorCode`
-        What a context whose sum is right may report.
+    also_reported : tuple of :class:`ErrorCode`
+        Error codes that a context may report although its sum is right.
     tile : callable or None
-        Gives for a context which tiles it may report with the first of the codes.
+        Makes the tile check of a context for reports with the first of the codes.
     """
     results = []
     for context, run in enumerate(runs):
         allowed = codes if context in concerned else ()
-        if run.right and _all_of(run, also_told):
+        if run.right and _all_of(run, also_reported):
             run = replace(run, reports={})
         results.append(
             judge(
@@ -139,9 +140,9 @@ def judge_all(
     for result in results:
         if result.outcome.fails:
             return result
-    reported = [one for one in results if one.outcome is Outcome.REPORTED]
+    reported = [one for one in results if one.outcome is Verdict.REPORTED]
     if len(reported) == len(runs):
-        return replace(reported[0], outcome=Outcome.MISREPORTED, detail="both contexts lost")
+        return replace(reported[0], outcome=Verdict.MISREPORTED, detail="both contexts lost")
     return (reported or results)[0]
 
 

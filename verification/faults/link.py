@@ -1,5 +1,4 @@
-# amaranth: UnusedElaboratable=no
-"""Two link endpoints with packets both ways, and a wire between them that does one thing wrong."""
+"""Two link endpoints that exchange packets over a wire with one fault."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +11,7 @@ from rtl.link.parameters import LinkParameters
 from rtl.parameters import T3Parameters
 from sysmodel.engine.native import Instance, build_component, call_step
 from sysmodel.engine.ports import PortWord, port_words
-from sysmodel.lib import numba_cache as numba_cache  # where Numba keeps what it compiles
+from sysmodel.lib import numba_cache as numba_cache  # where Numba keeps compiled functions
 from sysmodel.lib.errors import SimulationError
 from sysmodel.lib.progress import Report, no_progress
 
@@ -30,9 +29,9 @@ LINK = LinkParameters(
 )
 LATENCY_CYCLES = 8
 PACKETS = 40
-"""Each way."""
+"""Number of packets in each direction."""
 _DRAIN_CYCLES = 256
-_OPEN_CYCLES = 2 * LINK.lifetime_cycles + 128  # the session has begun
+_OPEN_CYCLES = 2 * LINK.lifetime_cycles + 128  # by then the session has begun
 _ON_WIRE = 512
 
 _PARAMETERS = T3Parameters(contexts=1, with_data=True)
@@ -43,7 +42,7 @@ _index = {word.name: word.index for word in _words}
 
 
 def _payload(stream: str) -> list[PortWord]:
-    """Words of a stream's payload, in the order of its fields."""
+    """List the words of a stream's payload in the order of its fields."""
     control = (f"{stream}_valid", f"{stream}_ready")
     return [
         word for word in _words if word.name.startswith(f"{stream}_") and word.name not in control
@@ -51,12 +50,12 @@ def _payload(stream: str) -> list[PortWord]:
 
 
 FLIT_BITS = [(i, bit) for i, word in enumerate(_payload("send")) for bit in range(word.width)]
-"""Word and bit of each bit of a flit, in the flit's order."""
+"""Place of each bit of a flit: word, and bit in it."""
 PACKET_WIDTHS = [word.width for word in _payload("packets")]
 
 
 class _Ports(NamedTuple):
-    """Words of an endpoint's payloads, and of what goes with them."""
+    """Word numbers of an endpoint's payloads and their handshakes."""
 
     packets: np.ndarray
     o: np.ndarray
@@ -86,24 +85,25 @@ def _ports() -> _Ports:
 
 @dataclass(frozen=True)
 class Wire:
-    """What the wire does wrong.
+    """Fault of the wire.
 
     Attributes
     ----------
     way : int
-        From this side to the other; -1 for both ways.
+        Direction: from this side to the other; -1 for both directions.
     number : int
-        First flit that is concerned.
+        Number of the first affected flit.
     data_only : bool
-        Only flits with a packet count towards it.
+        Count only the flits with a packet.
     copies, late : tuple of int
-        Of it and of those after it: how often each arrives, and how many cycles later than it
-        should. A second one comes ``again`` cycles after the first.
+        For the first affected flit and each one after it: how often it arrives, and how many
+        cycles late.
     again : int
+        Cycles between the first and the second arrival of the same flit.
     wrong : tuple of int
-        Bits of the first one that are turned.
+        Bits of the first affected flit that are inverted.
     dark : tuple of int or None
-        First cycle in which nothing arrives, and the first in which it does again.
+        First cycle of an interruption, and the first cycle after it.
     """
 
     way: int
@@ -118,24 +118,24 @@ class Wire:
 
 @dataclass(frozen=True)
 class Exchange:
-    """What came of it.
+    """Result of a run of the two endpoints.
 
     Attributes
     ----------
     delivered : tuple of int
         Packets that arrived at side 0 and 1.
     right : bool
-        They are the first ones of what was sent, once, in order and unchanged.
+        The delivered packets are the first sent ones, each once, in order and unchanged.
     error : tuple
-        Code of each side's first error and its cycle, or None.
+        Code and cycle of each side's first error, or None.
     replays, corrupt : int
-        Of both sides.
+        Number of replays, and of flits dropped as corrupt, on both sides together.
     begin : int or None
-        Cycle of the fault.
+        Cycle of the fault, or None if it did not occur.
     cycles : int
-        Until the last packet was delivered, or of the run.
+        Cycle of the last delivery; the length of the run if packets are missing.
     silent_since : tuple of int
-        Of each side, the cycle of the last flit that arrived unchanged.
+        Cycle of the last flit that arrived unchanged, for each side.
     """
 
     delivered: tuple[int, int]
@@ -149,7 +149,7 @@ class Exchange:
 
 
 def build_endpoint(progress: Report = no_progress) -> Path:
-    """Shared library of an endpoint, from the cache if it was built before.
+    """Build a shared library of an endpoint, or find it in the cache.
 
     Raises
     ------
@@ -161,7 +161,7 @@ def build_endpoint(progress: Report = no_progress) -> Path:
 
 
 class _Sides(NamedTuple):
-    """The two endpoints: the function that steps one, and for each its instance and its words."""
+    """Both endpoints: step function, and the instance and the port words of each side."""
 
     step: int
     handles: np.ndarray
@@ -170,7 +170,7 @@ class _Sides(NamedTuple):
 
 
 class _Traffic(NamedTuple):
-    """For each side its packets, the cycle from which each is offered, and what arrives."""
+    """Traffic of each side: its packets, the cycle from which each is offered, received packets."""
 
     packets: np.ndarray
     offer: np.ndarray
@@ -178,7 +178,7 @@ class _Traffic(NamedTuple):
 
 
 class _Fault(NamedTuple):
-    """A :class:`Wire` for compiled code."""
+    """Fault of the wire in the form that compiled code takes; see :class:`Wire`."""
 
     way: int
     number: int
@@ -192,7 +192,7 @@ class _Fault(NamedTuple):
 
 
 class _Times(NamedTuple):
-    """Cycles: of the wire, before the first packet and fault, after the last packet, in all."""
+    """Cycles: wire latency, start of packets and faults, time after the last packet, total."""
 
     latency: int
     open: int
@@ -201,18 +201,20 @@ class _Times(NamedTuple):
 
 
 class _OnWire(NamedTuple):
-    """Flits by the side that sent them: the cycle in which each arrives, or -1; if it is changed;
-    its words."""
+    """Flits in flight, by sending side: arrival cycle (or -1), changed by the fault, words."""
 
     due: np.ndarray
     changed: np.ndarray
     words: np.ndarray
 
 
-class _Found(NamedTuple):
-    """For each side the packets sent and delivered, the flits that count towards the fault, the
-    first error's code and cycle, the cycle of the last unchanged flit; flits since the fault's
-    first one and the fault's cycle, and the cycle at the end."""
+class _Counts(NamedTuple):
+    """Counts of a run.
+
+    For each side: packets sent and delivered, flits that count towards the fault, code and cycle
+    of the first error, cycle of the last unchanged flit. For both: flits since the fault with the
+    cycle of the fault, and the last cycle.
+    """
 
     sent: np.ndarray
     delivered: np.ndarray
@@ -225,14 +227,14 @@ class _Found(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def _exchange(sides, ports, traffic, fault, times):
-    """Cycle after cycle, until all is delivered and nothing more comes."""
+    """Simulate until all packets are delivered and the wire stays silent."""
     wanted = traffic.packets.shape[1]
     on_wire = _OnWire(
         np.full((2, _ON_WIRE), -1),
         np.zeros((2, _ON_WIRE), np.bool_),
         np.zeros((2, _ON_WIRE, len(ports.send)), np.uint64),
     )
-    found = _Found(
+    counts = _Counts(
         np.zeros(2, np.int64),
         np.zeros(2, np.int64),
         np.zeros(2, np.int64),
@@ -243,34 +245,34 @@ def _exchange(sides, ports, traffic, fault, times):
     )
     cycle, last = 0, 0
     while cycle < times.most and (
-        cycle - last < times.drain + (times.most if min(found.delivered) < wanted else 0)
+        cycle - last < times.drain + (times.most if min(counts.delivered) < wanted else 0)
     ):
         for side in range(2):
             inputs, outputs = sides.inputs[side], sides.outputs[side]
-            _offer(inputs, ports, traffic, found, side, cycle)
-            _arrive(inputs, ports, on_wire, found, side, cycle)
+            _offer(inputs, ports, traffic, counts, side, cycle)
+            _arrive(inputs, ports, on_wire, counts, side, cycle)
             if outputs[ports.packets_ready] and inputs[ports.packets_valid]:
-                found.sent[side] += 1
+                counts.sent[side] += 1
             if outputs[ports.o_valid]:
-                _deliver(outputs, ports, traffic, found, side)
+                _deliver(outputs, ports, traffic, counts, side)
                 last = cycle
-            if outputs[ports.error_valid] and found.errors[side, 0] < 0:
-                found.errors[side, 0] = np.int64(outputs[ports.error_report_code])
-                found.errors[side, 1] = cycle
+            if outputs[ports.error_valid] and counts.errors[side, 0] < 0:
+                counts.errors[side, 0] = np.int64(outputs[ports.error_report_code])
+                counts.errors[side, 1] = cycle
             if outputs[ports.send_valid]:
-                _send(outputs, ports, fault, times, on_wire, found, side, cycle)
+                _send(outputs, ports, fault, times, on_wire, counts, side, cycle)
         for side in range(2):
             inputs, outputs = sides.inputs[side], sides.outputs[side]
             call_step(sides.step, sides.handles[side], inputs.ctypes.data, outputs.ctypes.data)
         cycle += 1
-    found.end[0] = last if min(found.delivered) >= wanted else cycle
-    return found
+    counts.end[0] = last if min(counts.delivered) >= wanted else cycle
+    return counts
 
 
 @njit(cache=True, nogil=True)
-def _offer(inputs, ports, traffic, found, side, cycle):
-    """Offer the next packet, and take whatever comes."""
-    wanted, number = traffic.packets.shape[1], found.sent[side]
+def _offer(inputs, ports, traffic, counts, side, cycle):
+    """Offer the next packet, and accept everything that the endpoint sends."""
+    wanted, number = traffic.packets.shape[1], counts.sent[side]
     inputs[ports.packets_valid] = (
         number < wanted and cycle >= traffic.offer[side, min(number, wanted - 1)]
     )
@@ -282,8 +284,8 @@ def _offer(inputs, ports, traffic, found, side, cycle):
 
 
 @njit(cache=True, nogil=True)
-def _arrive(inputs, ports, on_wire, found, side, cycle):
-    """Let the flit arrive that is due longest."""
+def _arrive(inputs, ports, on_wire, counts, side, cycle):
+    """Deliver the flit with the earliest arrival cycle."""
     there = 1 - side
     due = on_wire.due[there]
     first = -1
@@ -296,38 +298,38 @@ def _arrive(inputs, ports, on_wire, found, side, cycle):
             inputs[ports.receive[k]] = on_wire.words[there, first, k]
         due[first] = -1
         if not on_wire.changed[there, first]:
-            found.unchanged[side] = cycle
+            counts.unchanged[side] = cycle
 
 
 @njit(cache=True, nogil=True)
-def _deliver(outputs, ports, traffic, found, side):
-    """Keep a packet that arrived; of those beyond what was sent, the first few."""
-    number = found.delivered[side]
+def _deliver(outputs, ports, traffic, counts, side):
+    """Record a packet that arrived, including the first few surplus ones."""
+    number = counts.delivered[side]
     if number < traffic.received.shape[1]:
         for k in range(len(ports.o)):
             traffic.received[side, number, k] = outputs[ports.o[k]]
-    found.delivered[side] += 1
+    counts.delivered[side] += 1
 
 
 @njit(cache=True, nogil=True)
-def _send(outputs, ports, fault, times, on_wire, found, side, cycle):
-    """Put a flit on the wire: not at all, late, changed or several times, as the fault has it."""
+def _send(outputs, ports, fault, times, on_wire, counts, side, cycle):
+    """Put a flit on the wire; the fault may drop, delay, change or repeat it."""
     concerned = cycle >= times.open and (fault.way == side or fault.way == -1)
     if concerned and fault.dark <= cycle < fault.bright:
-        if found.fault[1] < 0:
-            found.fault[1] = cycle
+        if counts.fault[1] < 0:
+            counts.fault[1] = cycle
         return
     copies, late, changed = 1, 0, False
     if concerned and len(fault.copies) > 0:
-        counts = outputs[ports.send_body_data] or not fault.data_only
-        if found.fault[0] >= 0:
-            found.fault[0] += 1
-        elif counts and found.flits[side] == fault.number:
-            found.fault[0], found.fault[1], changed = 0, cycle, True
-        if counts:
-            found.flits[side] += 1
-        if 0 <= found.fault[0] < len(fault.copies):
-            copies, late = fault.copies[found.fault[0]], fault.late[found.fault[0]]
+        eligible = outputs[ports.send_body_data] or not fault.data_only
+        if counts.fault[0] >= 0:
+            counts.fault[0] += 1
+        elif eligible and counts.flits[side] == fault.number:
+            counts.fault[0], counts.fault[1], changed = 0, cycle, True
+        if eligible:
+            counts.flits[side] += 1
+        if 0 <= counts.fault[0] < len(fault.copies):
+            copies, late = fault.copies[counts.fault[0]], fault.late[counts.fault[0]]
     for copy in range(copies):
         k = 0
         while on_wire.due[side, k] >= 0:
@@ -346,7 +348,7 @@ def _of_both(sides: np.ndarray) -> tuple[int, int]:
 
 
 class LinkPair:
-    """Two endpoints that are started anew for every fault; a context manager."""
+    """Two connected endpoints, reset before every run; a context manager."""
 
     def __init__(self, library: Path):
         self._ports = _ports()
@@ -361,12 +363,12 @@ class LinkPair:
             side.close()
 
     def fault_free(self, seed: int) -> Exchange:
-        """The run without a fault.
+        """Run without a fault.
 
         Raises
         ------
         SimulationError
-            If not all packets are delivered.
+            If a packet is lost or changed.
         """
         if seed not in self._normal:
             normal = self.run(seed, None, most=1 << 14)
@@ -381,11 +383,11 @@ class LinkPair:
         Parameters
         ----------
         seed : int
-            Of the packets.
+            Seed for the packets.
         wire : :class:`Wire` or None
-            The fault.
+            Fault of the wire; None for a run without one.
         most : int
-            Cycles.
+            Most cycles of the run.
         """
         random = np.random.default_rng(seed)
         packets = np.stack(
@@ -400,7 +402,7 @@ class LinkPair:
         for bit in wire.wrong:
             word, position = FLIT_BITS[bit]
             mask[word] ^= np.uint64(1 << position)
-        # A link that fails when all has arrived must be missed, too.
+        # A link that fails after the last packet must be noticed, too.
         drain = 2 * LINK.down_cycles if wire.dark else _DRAIN_CYCLES
         dark, bright = wire.dark or (0, 0)
         fault = _Fault(
@@ -419,19 +421,19 @@ class LinkPair:
         received = np.zeros((2, PACKETS + 8, len(PACKET_WIDTHS)), np.uint64)
         traffic = _Traffic(packets, offer, received)
         times = _Times(LATENCY_CYCLES, _OPEN_CYCLES, drain, most)
-        found = _exchange(sides, self._ports, traffic, fault, times)
+        counts = _exchange(sides, self._ports, traffic, fault, times)
         right = all(
             n <= PACKETS and np.array_equal(received[side, :n], packets[1 - side, :n])
-            for side, n in enumerate(found.delivered)
+            for side, n in enumerate(counts.delivered)
         )
-        begin = found.fault[1]
+        begin = counts.fault[1]
         return Exchange(
-            delivered=_of_both(found.delivered),
+            delivered=_of_both(counts.delivered),
             right=bool(right),
-            error=tuple((int(c), int(t)) if c >= 0 else None for c, t in found.errors),
+            error=tuple((int(c), int(t)) if c >= 0 else None for c, t in counts.errors),
             replays=int(sides.outputs[:, _index["replays"]].sum()),
             corrupt=int(sides.outputs[:, _index["corrupt"]].sum()),
             begin=None if begin < 0 else int(begin),
-            cycles=int(found.end[0]),
-            silent_since=_of_both(found.unchanged),
+            cycles=int(counts.end[0]),
+            silent_since=_of_both(counts.unchanged),
         )

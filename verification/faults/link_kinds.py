@@ -1,4 +1,4 @@
-"""Links that lose, repeat, spoil, delay and reorder flits, or fail."""
+"""Faults of links that lose, repeat, corrupt, delay and reorder flits, or fail."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -9,24 +9,24 @@ from rtl.interface.encodings import ErrorCode
 
 from .bench import Bench
 from .link import FLIT_BITS, LATENCY_CYCLES, LINK, PACKETS, Exchange, Wire
-from .outcome import Kind, Outcome, Result
+from .outcome import Kind, Result, Verdict
 
 __all__ = ["KINDS"]
 
-_SEEDS = 64  # traffic; the fault-free run of each is kept
+_SEEDS = 64  # seeds of traffic; the fault-free run of each is stored
 _MOST_BURST_FLITS = 8
 _MOST_LATE_CYCLES = 1000
 _ROUND_TRIP_CYCLES = 18 + 2 * LATENCY_CYCLES  # docs/link.md
-# It is missed, goes back, and sends all that it keeps once more, which is acknowledged.
+# Timeout, negative acknowledgement, replay of the whole replay memory, acknowledgement.
 _RECOVERY_CYCLES = LINK.timeout_cycles + 2 * _ROUND_TRIP_CYCLES + LINK.replay_depth
-# docs/link.md: after the last intact flit, which was on the wire before the fault, or after the
-# last acknowledgement, which comes a round trip after its packet.
+# docs/link.md: the count begins at the last intact flit, sent before the fault, or at the last
+# acknowledgement, which arrives a round trip after its packet.
 _REPORT_CYCLES = LINK.down_cycles + max(5 + LATENCY_CYCLES, 2 + _ROUND_TRIP_CYCLES)
 _NEVER = 1 << 40
 
 
 def _some_flit(rng: np.random.Generator) -> Wire:
-    """One of those with packets, or, less often, of all."""
+    """Draw a flit: one with a packet, or, less often, any one."""
     data_only = bool(rng.random() < 0.75)
     return Wire(
         way=int(rng.integers(2)),
@@ -46,7 +46,7 @@ def _duplicated(rng: np.random.Generator) -> Wire:
 
 
 def _corrupted(rng: np.random.Generator) -> Wire:
-    """One to five bits, or a burst of up to 32."""
+    """Draw one to five inverted bits, or a burst of up to 32."""
     bits = len(FLIT_BITS)
     if rng.random() < 0.5:
         wrong = rng.choice(bits, rng.integers(1, 6), replace=False)
@@ -92,22 +92,22 @@ def _inject(
 
 
 def _judge(seed: int, wire: Wire, found: Exchange, normal: Exchange) -> Result | None:
-    """None if the fault did not come to pass."""
+    """Judge a run; None if the fault did not occur."""
     if found.begin is None:
         return None
     injected = f"traffic {seed}, {wire}"
     if not found.right:
-        return Result(Outcome.SILENT, injected, detail=f"delivered {found.delivered}")
+        return Result(Verdict.SILENT, injected, detail=f"delivered {found.delivered}")
     complete = found.delivered == (PACKETS, PACKETS)
     errors = [error for error in found.error if error is not None]
     if errors:
         number, cycle = min(errors, key=lambda error: error[1])
         code, cycles = ErrorCode(number), cycle - found.begin
-        outcome = Outcome.REPORTED
+        outcome = Verdict.REPORTED
         if code is not ErrorCode.LINK_DOWN or wire.dark is None:
-            outcome = Outcome.MISREPORTED
+            outcome = Verdict.MISREPORTED
         elif cycles > _REPORT_CYCLES or not (complete or wire.dark[1] == _NEVER):
-            outcome = Outcome.HANG  # or it did not go on when it could
+            outcome = Verdict.HANG  # late, or no delivery after the interruption
         return Result(
             outcome, injected, code.name, report_cycles=cycles, detail=f"cycle {cycle}, {found}"
         )
@@ -115,8 +115,8 @@ def _judge(seed: int, wire: Wire, found: Exchange, normal: Exchange) -> Result |
     dark = 0 if wire.dark is None or unreported else wire.dark[1] - wire.dark[0]
     delay = max(0, found.cycles - normal.cycles - dark)
     if not complete or unreported or delay > _RECOVERY_CYCLES:
-        return Result(Outcome.HANG, injected, delay_cycles=delay, detail=str(found))
-    outcome = Outcome.CORRECTED if found.replays or found.corrupt else Outcome.HARMLESS
+        return Result(Verdict.HANG, injected, delay_cycles=delay, detail=str(found))
+    outcome = Verdict.CORRECTED if found.replays or found.corrupt else Verdict.HARMLESS
     return Result(outcome, injected, delay_cycles=delay)
 
 
@@ -124,7 +124,7 @@ def _kind(
     name: str,
     injected: str,
     choose: Callable[[np.random.Generator], Wire],
-    required: str = "Every packet is delivered once, in order and unchanged, some cycles later.",
+    required: str = "Every packet is delivered once, in order and unchanged, some cycles late.",
 ) -> Kind:
     return Kind(
         name,
@@ -144,22 +144,26 @@ KINDS = (
         f"A flit arrives a second time, up to {_MOST_LATE_CYCLES} cycles later.",
         _duplicated,
     ),
-    _kind("flit-corrupted", "One to five bits of a flit, or a burst of up to 32.", _corrupted),
+    _kind(
+        "flit-corrupted",
+        "One to five bits of a flit, or a burst of up to 32, are inverted.",
+        _corrupted,
+    ),
     _kind("flit-delayed", f"A flit arrives up to {_MOST_LATE_CYCLES} cycles late.", _delayed),
     _kind(
         "flits-reordered", f"Two to {_MOST_BURST_FLITS} flits arrive in another order.", _reordered
     ),
     _kind(
         "link-interrupted",
-        f"Nothing arrives, one way or both ways, for up to {2 * LINK.down_cycles} cycles.",
+        f"No flit arrives in one or both directions for up to {2 * LINK.down_cycles} cycles.",
         _interrupted,
-        "Every packet is delivered once, in order and unchanged when the link works again; "
-        "`LINK_DOWN` if it took too long.",
+        "When the link works again, every packet is delivered once, in order and unchanged; "
+        "after a long interruption the endpoint reports `LINK_DOWN`.",
     ),
     _kind(
         "link-dead",
-        "Nothing arrives any more, one way or both ways.",
+        "From some time on, no flit arrives in one or both directions.",
         _dead,
-        "`LINK_DOWN`; what was delivered is right.",
+        "The endpoint reports `LINK_DOWN`; the delivered packets are right.",
     ),
 )

@@ -1,4 +1,4 @@
-"""The memories of a design, found in its Verilog."""
+"""Memories of a design, found in its Verilog."""
 
 import re
 from collections.abc import Sequence
@@ -13,14 +13,14 @@ _TOP = "t3.component."
 
 @dataclass(frozen=True)
 class Memory:
-    """A memory of the compiled hardware.
+    """Memory of the compiled hardware.
 
     Attributes
     ----------
     path : str
-        Instances that lead to it, and its own name, joined by dots.
+        Hierarchical name: the instances above the memory and its own name, joined by dots.
     width, rows : int
-        Bits of a row, and rows.
+        Bits of a row, and number of rows.
     """
 
     path: str
@@ -33,9 +33,9 @@ class Memory:
 
 
 def find_memories(verilog: str) -> list[Memory]:
-    """Memories of the Verilog that Amaranth makes: its modules are named by their place.
+    """Find the memories in Verilog of Amaranth, whose modules have hierarchical names.
 
-    Those whose paths differ in numbers only follow each other.
+    Memories whose paths differ only in numbers are consecutive.
     """
     found, module = [], ""
     for line in verilog.splitlines():
@@ -48,13 +48,13 @@ def find_memories(verilog: str) -> list[Memory]:
 
 
 def _member(path: str) -> str:
-    """Verilator's name of a memory: characters that C++ does not have become codes."""
+    """Verilator's name of a memory, with codes for characters that C++ does not allow."""
     dotted = (_TOP + path).replace(".", "__DOT__")
     return re.sub(r"[^A-Za-z0-9_]", lambda character: f"__0{ord(character[0]):02X}", dotted)
 
 
 def memories_header(memories: Sequence[Memory]) -> str:
-    """C++ that gives the bytes of each memory of a Verilator model, by its number."""
+    """Write C++ that finds the bytes of a Verilator model's memory by its number."""
     lines = [
         "#pragma once",
         "#include <cstdint>",

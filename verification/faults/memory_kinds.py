@@ -1,4 +1,4 @@
-"""Wrong bits in memories that have check bits."""
+"""Bit errors in memories with check bits."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 _SETUP = Setup()
-_TURN_ROW, _TURN_WRITTEN = 1, 2
+_INVERT_ROW, _INVERT_WRITTEN = 1, 2
 _WRITTEN_SHARE = 0.75
 _AT_ONCE_SHARE = 0.5
 _MOST_DELAY_CYCLES = 64
@@ -36,22 +36,23 @@ _MOST_DELAY_CYCLES = 64
 
 @dataclass(frozen=True)
 class Target:
-    """A group of memories.
+    """Group of memories of one kind.
 
     Attributes
     ----------
     name, words : str
-        As a kind's name begins, and what it is called in sentences.
+        Beginning of the names of its kinds of faults, and name of a row in sentences.
     pattern : str
-        In the memories' paths.
+        Part of the memories' paths.
     code : ErrorCode
-        Of what cannot be corrected.
+        Error code of a loss that cannot be corrected.
     dispatch_index_of_row : callable or None
-        Whether a tile of that dispatch index may be reported for that row; given also the rows.
+        Predicate of a dispatch index, a row and the number of rows: may an error in this row
+        report a tile of this dispatch index?
     payload : callable or None
-        Layout of a row whose own tile is reported as it reads, wrong bits and all.
+        Layout of a row that is reported as it is read, including the bit errors.
     shared : bool
-        The memories hold what is of all contexts.
+        The memories hold data of all contexts.
     """
 
     name: str
@@ -68,7 +69,7 @@ def _same(dispatch_index: int, row: int, rows: int) -> bool:
 
 
 def _same_group(dispatch_index: int, row: int, rows: int) -> bool:
-    """A group's count is in the row of its first dispatch index."""
+    """Accept the two dispatch indices of a group; its count is in the row of the first."""
     return (dispatch_index - row) % rows < 2
 
 
@@ -112,13 +113,13 @@ TARGETS = (
     ),
 )
 PROTECTED = tuple(target.pattern for target in TARGETS)
-"""Patterns of the memories with check bits."""
+"""Path patterns of the memories with check bits."""
 
 
 def memory_fault(
     ring: Ring, target: Target, bits: int, rng: np.random.Generator
 ) -> tuple[np.ndarray, int]:
-    """A fault of so many bits at a random time, and the GPU that has it."""
+    """Draw a fault of some bits at a random time; return it with the number of its GPU."""
     group = ring.hooked.group(target.pattern)
     memory = ring.hooked.memories[group[0]]
     gpu = int(rng.integers(GPUS))
@@ -129,30 +130,32 @@ def memory_fault(
     if bits == 1:
         fault["second_bit"] = NO_BIT
     if rng.random() < _WRITTEN_SHARE:
-        # A row that was just written holds something that matters.
-        fault["action"], fault["memory"], fault["memories"] = _TURN_WRITTEN, group[0], len(group)
+        # A row that was just written holds data that will be used.
+        fault["action"], fault["memory"], fault["memories"] = _INVERT_WRITTEN, group[0], len(group)
         fault["delay"] = 0 if rng.random() < _AT_ONCE_SHARE else rng.integers(_MOST_DELAY_CYCLES)
     else:
-        fault["action"], fault["memory"] = _TURN_ROW, rng.choice(group)
+        fault["action"], fault["memory"] = _INVERT_ROW, rng.choice(group)
         fault["row"] = rng.integers(memory.rows)
     return fault, gpu
 
 
-def _turned(fault: np.ndarray) -> list[int]:
+def _inverted_bits(fault: np.ndarray) -> list[int]:
     bits = (int(fault[name]) for name in ("first_bit", "second_bit"))
     return [bit for bit in bits if bit != NO_BIT]
 
 
 def described(ring: Ring, fault: np.ndarray) -> str:
-    """Where a fault has hit, and when."""
+    """Describe place and time of a fault."""
     memory = ring.hooked.memories[int(fault["where"])]
-    return f"{memory.path}, row {fault['which']}, bits {_turned(fault)}, cycle {fault['when']}"
+    return (
+        f"{memory.path}, row {fault['which']}, bits {_inverted_bits(fault)}, cycle {fault['when']}"
+    )
 
 
 def may_report(
     ring: Ring, target: Target, fault: np.ndarray, gpu: int, context: int = 0
 ) -> TileCheck:
-    """Which tiles a context may report that was hit on that GPU."""
+    """Make the check of the tiles that a context may report after a fault on a GPU."""
     memory, row = ring.hooked.memories[int(fault["where"])], int(fault["which"])
 
     def check(reporter: int, dispatch_index: int) -> bool:
@@ -160,7 +163,7 @@ def may_report(
             return False
         if target.payload is not None:
             field = target.payload(ring.hooked.parameters)["dispatch_index"]
-            for bit in _turned(fault):
+            for bit in _inverted_bits(fault):
                 if field.offset <= bit < field.offset + field.width:
                     dispatch_index ^= 1 << bit - field.offset
         elif target.dispatch_index_of_row is None or not target.dispatch_index_of_row(
@@ -190,14 +193,15 @@ def _inject(target: Target, bits: int, bench: Bench, rng: np.random.Generator) -
 
 
 _REQUIRED = {
-    1: "Corrected, or harmless: nothing is read from there before it is written anew.",
-    2: "{code} with the tile, or harmless likewise; what is lost is never sent.",
+    1: "The error is corrected, or harmless: the row is written again before it is read.",
+    2: "{code} is reported with the tile, or the error is harmless for the same reason; lost data "
+    "is never sent.",
 }
 KINDS = tuple(
     Kind(
         name=f"{target.name}-{'single' if bits == 1 else 'double'}",
-        injected=f"{'One bit' if bits == 1 else 'Two bits'} of {target.words}, check bits "
-        "included, three times in four of what was just written.",
+        injected=f"{'One bit is' if bits == 1 else 'Two bits are'} inverted in {target.words} or "
+        "in its check bits; in three of four cases the row was just written.",
         required=_REQUIRED[bits].format(code=f"`{target.code.name}`"),
         share=6,
         inject=partial(_inject, target, bits),

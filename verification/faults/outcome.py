@@ -1,4 +1,4 @@
-"""What may become of a fault."""
+"""Kinds of faults, and the verdict on one fault."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,11 +10,11 @@ if TYPE_CHECKING:
 
     from .bench import Bench
 
-__all__ = ["Kind", "Outcome", "Result"]
+__all__ = ["Kind", "Verdict", "Result"]
 
 
-class Outcome(Enum):
-    """Of one fault; the last three must not happen."""
+class Verdict(Enum):
+    """Verdict on one fault; the last three must not happen."""
 
     CORRECTED = "corrected"
     REPORTED = "reported"
@@ -25,29 +25,28 @@ class Outcome(Enum):
 
     @property
     def fails(self) -> bool:
-        return self in (Outcome.MISREPORTED, Outcome.SILENT, Outcome.HANG)
+        return self in (Verdict.MISREPORTED, Verdict.SILENT, Verdict.HANG)
 
 
 @dataclass(frozen=True)
 class Result:
-    """A fault and its outcome.
+    """Fault with its verdict.
 
     Attributes
     ----------
-    outcome : :class:`Outcome`
     injected : str
-        What was done, where and when.
+        Kind, place and time of the fault.
     code : str or None
         Name of the reported error.
     report_cycles : int or None
-        From the fault to the report.
+        Cycles from the fault to the report.
     delay_cycles : int or None
-        How much later than without the fault all was done.
+        Delay of the end compared with the run without the fault.
     detail : str
-        What was reported, or is wrong.
+        Reported tile, or description of the failure.
     """
 
-    outcome: Outcome
+    outcome: Verdict
     injected: str
     code: str | None = None
     report_cycles: int | None = None
@@ -57,19 +56,18 @@ class Result:
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of fault.
+    """Kind of fault.
 
     Attributes
     ----------
-    name : str
     injected, required : str
-        What is done, and what must happen.
+        Description of the fault, and the required behaviour, in sentences.
     share : int
-        Of all faults, in parts of the sum of all kinds' shares.
+        Weight of this kind among all faults.
     inject : callable
-        Puts one fault in, chosen by the generator; None if the choice hit nothing.
+        Injects one random fault and judges it; None if the fault had no target.
     report_bound, delay_bound : callable or None
-        Most cycles of a :class:`Result`.
+        Upper bounds for the cycles of a :class:`Result`.
     """
 
     name: str

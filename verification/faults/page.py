@@ -1,50 +1,53 @@
-"""The outcome of a campaign as a page."""
+"""Full page of a fault campaign, and its summary."""
 
-from sysmodel.lib.markdown import table
+from typing import Any
+
+from t3.report.markdown import table
 
 from .memories import Memory
 from .memory_kinds import PROTECTED
-from .report import HEAD, cells
+from .report import HEAD, bounded, cells
 from .run import Campaign
 
-__all__ = ["as_markdown"]
+__all__ = ["as_markdown", "as_summary"]
 
+_FAILURES = ("misreported", "silent corruption", "hang")
 _LEAST_ROWS = 8  # what is shorter is flip-flops in any technology
 
 _METHOD = """\
-One fault in each run, at a random time and place. Memories and GPUs: a ring of three GPUs computes
-a sum with real values in the compiled RTL, and every bit of it is compared with NumPy's. With two
-contexts at work (`contexts-` kinds) each computes a sum of its own on the same ring: what the fault
-does not concern must come out right, whatever the other context reports. Links: two
-compiled link endpoints exchange random packets both ways, and what is delivered is compared with
-what was sent.
+Each run has one fault, at a random time and place. For faults of memories and GPUs, a ring of three
+GPUs computes a sum with real values in the compiled RTL, and every bit is compared with NumPy's. In
+the kinds that begin with `contexts-`, two contexts each compute a sum on the same ring, and the sum
+that the fault does not concern must be right. For faults of links, two compiled link endpoints
+exchange random packets in both directions, and the delivered packets are compared with the sent
+ones.
 
-- *corrected*: the result is right, and the hardware says that it corrected or sent again;
-- *reported*: an error is pending, with an expected cause, and the expected tile where the fault
-  tells which;
+- *corrected*: the result is right, and the hardware reports a correction or a replay;
+- *reported*: an error is pending, with an expected cause, and with the expected tile where the
+  fault determines it;
 - *harmless*: the result is right, and there was nothing to correct;
-- *misreported*: another cause or tile, or another context whose sum is not there;
+- *misreported*: another cause or tile, or the missing sum of a context without a fault;
 - *silent corruption*: a wrong result and no error;
 - *hang*: neither the end nor a report within the bound.
 
-The last three must not happen. The last two columns are cycles, the longest of all with the bound:
-from the fault to the report, and by which the last packet came later than without the fault (an
-interruption itself not counted)."""
+The last three are failures. Two columns are in cycles, the longest of all faults and its bound: the
+time from the fault to the report, and the delay of the last packet compared with a run without the
+fault (an interruption itself not counted)."""
 
 _BOUNDS = """\
-A ring's report comes at the latest when a run without a fault, which is as much as the work before
-the oldest incomplete tile takes, and the ticks of the `TIMEOUT` register are over. `LINK_DOWN` is
-an output of the endpoint, without a tile; all other errors are read from `ERROR`, with theirs."""
+A ring must report within the time of a run without a fault (the work before the oldest incomplete
+tile takes at most that) plus the ticks of the `TIMEOUT` register. `LINK_DOWN` is an output of the
+endpoint, without a tile; all other errors are read from `ERROR`, with their tile."""
 
 _UNPROTECTED = """\
-These memories of the GPUs' hardware have no check bits, and no fault was put into them: a wrong bit
-there goes on as it is, into an address or a value. Nor have the link endpoint's two, its replay
-memory and its receive buffer, which hold packets before and after the flit's check bits. Flip-flops
-have none either, among them all queues of fewer than {rows} entries."""
+These memories of the GPUs' hardware have no check bits, and the campaign puts no fault into them: a
+bit error there changes an address or a value. The link endpoint's replay memory and receive buffer
+have none either; they hold packets before and after the flit's check bits. Flip-flops have no check
+bits, which includes all queues of fewer than {rows} entries."""
 
 
 def as_markdown(campaign: Campaign) -> str:
-    """What the faults were, what became of them, and where none were put."""
+    """Write the full page: every kind of fault, its outcomes, and the unprotected memories."""
     tallies = campaign.tallies
     meanings = [[each.kind.name, each.kind.injected, each.kind.required] for each in tallies]
     parts = [
@@ -61,7 +64,7 @@ def as_markdown(campaign: Campaign) -> str:
             if _is_unprotected(one)
         ]
         parts += [
-            "## What is not protected",
+            "## Unprotected memories",
             _UNPROTECTED.format(rows=_LEAST_ROWS),
             table(["memory", "rows", "bits of a row"], rows),
         ]
@@ -71,3 +74,34 @@ def as_markdown(campaign: Campaign) -> str:
 def _is_unprotected(memory: Memory) -> bool:
     protected = any(pattern in memory.path for pattern in PROTECTED)
     return memory.rows >= _LEAST_ROWS and not protected
+
+
+def as_summary(result: dict[str, Any]) -> str:
+    """Summarize the outcomes of each kind of fault."""
+    rows = [
+        [
+            kind["kind"],
+            f"{kind['faults']:,}",
+            *(f"{kind['outcomes'][name]:,}" for name in ("corrected", "reported", "harmless")),
+            f"{sum(kind['outcomes'][name] for name in _FAILURES):,}",
+            bounded(kind["report_cycles"], kind["report_bound_cycles"]),
+            bounded(kind["delay_cycles"], kind["delay_bound_cycles"]),
+        ]
+        for kind in result["kinds"]
+    ]
+    headings = [
+        "kind:",
+        "faults",
+        "corrected",
+        "reported",
+        "harmless",
+        "failures",
+        "report",
+        "delay",
+    ]
+    closing = (
+        "`t3 faults` also writes the full page, `faults.md`: the error codes of each kind, the "
+        "injected faults and required outcomes in words, and the memories without check bits."
+    )
+    counts = f"**{result['faults']:,} faults, {result['failures']:,} failures.**"
+    return "\n\n".join([counts, _METHOD, table(headings, rows).strip(), closing])

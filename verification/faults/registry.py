@@ -1,4 +1,4 @@
-"""All kinds of faults."""
+"""Registry of all kinds of faults."""
 
 from collections.abc import Sequence
 
@@ -16,12 +16,12 @@ KINDS: tuple[Kind, ...] = (
 
 
 def needs_endpoint(kinds: Sequence[Kind]) -> bool:
-    """Whether a link endpoint is needed for some of them."""
+    """Return True if one of the kinds needs a link endpoint."""
     return any(kind in link_kinds.KINDS for kind in kinds)
 
 
 def contexts_needed(kinds: Sequence[Kind]) -> tuple[int, ...]:
-    """Of the whole GPUs that are needed for some of them: how many contexts they have."""
+    """List the numbers of contexts of the GPUs that the kinds need."""
     of_one = (*memory_kinds.KINDS, *ring_kinds.KINDS)
     needed = {1: of_one, context_kinds.CONTEXTS: context_kinds.KINDS}
     return tuple(contexts for contexts, of in needed.items() if any(kind in of for kind in kinds))

@@ -1,25 +1,25 @@
-"""The outcome of a campaign as JSON, and as a table on the terminal."""
+"""Results of a fault campaign as JSON, and as a table on the terminal."""
 
 from typing import Any
 
-from .outcome import Outcome
+from .outcome import Verdict
 from .run import Campaign, Tally
 
-__all__ = ["HEAD", "as_dict", "cells", "print_table"]
+__all__ = ["HEAD", "as_dict", "bounded", "cells", "print_table"]
 
-HEAD = ("kind", "faults", *(outcome.value for outcome in Outcome))
+HEAD = ("kind", "faults", *(outcome.value for outcome in Verdict))
 HEAD += ("errors", "to the report", "later than without")
-"""Columns of the table, in cycles the last two."""
+"""Columns of the table; the last two are cycles."""
 
 
 def as_dict(tally: Tally) -> dict[str, Any]:
-    """A kind of fault, for JSON."""
+    """Collect the results of one kind of fault for JSON."""
     return {
         "kind": tally.kind.name,
         "injected": tally.kind.injected,
         "required": tally.kind.required,
         "faults": tally.faults,
-        "outcomes": {outcome.value: tally.outcomes[outcome] for outcome in Outcome},
+        "outcomes": {outcome.value: tally.outcomes[outcome] for outcome in Verdict},
         "codes": dict(sorted(tally.codes.items())),
         "report_cycles": tally.report_cycles,
         "report_bound_cycles": tally.report_bound,
@@ -39,30 +39,31 @@ def as_dict(tally: Tally) -> dict[str, Any]:
 
 
 def cells(tally: Tally) -> list[str]:
-    """A row of the table: the longest times with their bounds."""
+    """Format a row of the table, with the longest times and their bounds."""
     return [
         tally.kind.name,
         f"{tally.faults:,}",
-        *(f"{tally.outcomes[outcome]:,}" for outcome in Outcome),
+        *(f"{tally.outcomes[outcome]:,}" for outcome in Verdict),
         ", ".join(f"{name} {count:,}" for name, count in sorted(tally.codes.items())),
-        _cycles(tally.report_cycles, tally.report_bound),
-        _cycles(tally.delay_cycles, tally.delay_bound),
+        bounded(tally.report_cycles, tally.report_bound),
+        bounded(tally.delay_cycles, tally.delay_bound),
     ]
 
 
-def _cycles(longest: int | None, bound: int | None) -> str:
+def bounded(longest: int | None, bound: int | None) -> str:
+    """Write the longest time beside its bound; empty without a bound."""
     if bound is None:
         return ""
     return f"{'–' if longest is None else f'{longest:,}'} of {bound:,}"
 
 
 def print_table(campaign: Campaign) -> None:
-    """Show the outcomes on the terminal, and the first failures."""
+    """Print the verdicts and the first failures on the terminal."""
     from rich.text import Text
 
-    from sysmodel.lib.terminal import terminal, terminal_table
+    from t3.report.terminal import terminal, terminal_table
 
-    good = [outcome for outcome in Outcome if not outcome.fails]
+    good = [outcome for outcome in Verdict if not outcome.fails]
     table = terminal_table(
         f"{campaign.faults:,} faults, {campaign.failures:,} failures",
         *("kind", "faults", *(outcome.value for outcome in good), "failures"),

@@ -1,4 +1,4 @@
-"""A ring of three GPUs with real values, run again and again with one fault each."""
+"""Ring of three GPUs with real values, for runs with one fault each."""
 
 from contextlib import suppress
 from dataclasses import dataclass
@@ -39,12 +39,12 @@ CHANNELS = 2
 _SLICE_CYCLES = 128
 _DRAIN_CYCLES = 64
 NEVER_STARTS = 1 << 62
-"""A skew: the kernel is never launched."""
+"""Skew of a kernel that is never launched."""
 
 
 @cache
 def _system() -> System:
-    """A GPU as small as the ring's mechanism allows: a run takes some 2000 cycles."""
+    """Make the smallest GPU that the mechanism allows: a run takes some 2000 cycles."""
     full = load_system()
     changes = {
         "gpu": {"compute_units": 2, "workgroup_launch_ns": 20.0},
@@ -69,13 +69,13 @@ def _system() -> System:
 
 
 def ring_parameters(contexts: int = 1) -> T3Parameters:
-    """Of each GPU's hardware."""
+    """Parameters of each GPU's hardware."""
     return hardware_parameters(_system(), channels=CHANNELS, contexts=contexts, with_data=True)
 
 
 @dataclass(frozen=True)
 class Setup:
-    """What the ring computes, and what software got wrong.
+    """Setup of a ring: size of its computation, and settings of its software.
 
     Attributes
     ----------
@@ -84,16 +84,16 @@ class Setup:
     tile_columns : int
         Workgroups along N; two along M.
     updates_per_atom : tuple of int
-        As each GPU is told.
+        Setting of each GPU.
     credit_window : int or None
-        Workgroups that each GPU is told to admit, if not as many as its tracker holds.
+        Credit window of each GPU in workgroups; None for the number that its tracker holds.
     skew : tuple of int
-        Cycles that each GPU starts later.
+        Start of each GPU, in cycles of delay.
     timeout_cycles : int
-        After which `TIMEOUT` is reported; more than anything waits for without a fault.
+        Timeout, longer than any wait without a fault.
     contexts : int
-        At work at the same time; the second one has half as many rows and half as many columns
-        more.
+        Number of active contexts. The second one has half as many rows and one and a half times
+        as many columns.
     """
 
     waves_n: int = 1
@@ -107,22 +107,22 @@ class Setup:
 
 @dataclass(frozen=True)
 class RingRun:
-    """How a run ended for a context.
+    """Result of a run for one context.
 
     Attributes
     ----------
     finished : bool
-        All GPUs, or all that live, say that they are done.
+        All GPUs (except a dead one) signal that they are done.
     right : bool
-        Their shares of the sum are right, every bit.
+        Every bit of their shares of the sum is right.
     reports : dict
-        Of each GPU with an error: its code, dispatch index and wavefront, and the cycle.
+        Code, dispatch index, wavefront and cycle of the error, by number of the GPU.
     corrected : int
-        Wrong bits that the hardware says it corrected.
+        Number of bit errors that the hardware reports as corrected.
     cycles : int
-        Of the run.
+        Length of the run.
     aborting : bool
-        Its abort has not ended.
+        The abort of the context has not ended.
     """
 
     finished: bool
@@ -160,7 +160,7 @@ class _FaultyMachine(Machine):
         return self.instances[-1]
 
     def restart(self) -> None:
-        """Go back to cycle 0."""
+        """Reset the machine to cycle 0."""
         for array, beginning in zip(_arrays(self.state), self._beginning, strict=True):
             array[...] = beginning
         self._aborted.clear()
@@ -169,24 +169,24 @@ class _FaultyMachine(Machine):
 
 
 class Ring:
-    """GPUs whose sum is known; a context manager.
+    """Ring of GPUs with a known sum; a context manager.
 
     Parameters
     ----------
     hooked : :class:`Hooked`
-        Of :func:`ring_parameters`.
+        Compiled hardware with the parameters of :func:`ring_parameters`.
     setup : :class:`Setup`
-        Only what it computes counts here.
+        Setup; only the size of the computation is used here.
 
     Attributes
     ----------
     kernel : Kernel
-        Of context 0; ``kernels`` has those of all.
+        Kernel of context 0; ``kernels`` has the kernels of all contexts.
     machine : Machine
-        With an ``instances`` for each GPU.
+        Simulated machine with one of ``instances`` for each GPU.
     credit_window, most_credit_window : int
-        Workgroups that a tracker holds for certain, and that the credit_window can be told to
-        admit.
+        Number of workgroups that always fit into the tracker, and the largest credit window that
+        can be programmed.
     """
 
     def __init__(self, hooked: Hooked, setup: Setup):
@@ -197,7 +197,7 @@ class Ring:
         self.kernels = apart([self._kernel(*shape) for shape in shapes])
         self.kernel = self.kernels[0]
         self.credit_window, _ = credit_windows(self.kernel, self._system, setup.contexts)
-        # A launch with a larger one is refused.
+        # The hardware refuses a launch with a larger credit window.
         t3 = self._system.t3
         self.most_credit_window = t3.credit_window_workgroups - t3.group_workgroups + 1
         base = self.kernel.output_atom
@@ -246,13 +246,13 @@ class Ring:
         self.machine.__exit__(*exception)
 
     def _atoms(self, matrices: np.ndarray) -> np.ndarray:
-        """Matrices as the column-major output buffers hold them: (gpus, atoms, 4) words."""
+        """Lay out matrices like the column-major output buffers: (gpus, atoms, 4) words."""
         # No padding: M is a multiple of an atom's elements.
         columns = np.ascontiguousarray(matrices.transpose(0, 2, 1))
         return columns.view(np.uint64).reshape(GPUS, -1, 4)
 
     def _share(self, kernel: Kernel, workgroups: np.ndarray) -> np.ndarray:
-        """Atoms of these workgroups' tiles, counted from the start of the kernel's buffer."""
+        """List the atoms of workgroup tiles, numbered from the start of the kernel's buffer."""
         row, column = kernel.tiles
         tiles = np.zeros((kernel.grid_n, kernel.grid_m), bool)
         tiles[column[workgroups], row[workgroups]] = True
@@ -263,7 +263,7 @@ class Ring:
 
     @cached_property
     def fault_free(self) -> RingRun:
-        """The run without a fault; of several contexts, as context 0 has it.
+        """Result of the run without a fault, for context 0.
 
         Raises
         ------
@@ -288,7 +288,7 @@ class Ring:
         return self.kernels[context].chunk_workgroups((gpu + 1) % GPUS)
 
     def dispatch_index_of(self, gpu: int, workgroup: int, context: int = 0) -> int:
-        """Where a workgroup comes in a GPU's order."""
+        """Dispatch index of a workgroup on a GPU."""
         kernel = self.kernels[context]
         return (workgroup - kernel.first_workgroup(gpu)) % kernel.workgroups
 
@@ -304,10 +304,10 @@ class Ring:
             self.kernels[context],
             self._system,
             gpu,
-            context=gemm_space(context),
+            address_space=gemm_space(context),
             dtype="fp16",
             updates_per_atom=setup.updates_per_atom[gpu],
-            number=context,
+            context=context,
             contexts=setup.contexts,
         )
         if setup.credit_window is not None:
@@ -339,28 +339,26 @@ class Ring:
         stop: tuple[int, int] | None = None,
         abort: tuple[int, int] | None = None,
     ) -> list[RingRun]:
-        """Run until each context's sum is there or an error of it is pending, or for ``bound``
-        cycles.
+        """Run until each context has its sum or a pending error, or for ``bound`` cycles.
 
         Parameters
         ----------
         fault : record of :data:`FAULT`
-            Of cycles counted from 0.
-        setup : :class:`Setup`
-        bound : int
+            Fault; its cycles are counted from 0.
         dead : int or None
-            GPU whose hardware the fault stops; it is judged no more.
+            GPU whose hardware the fault stops; its result is not judged.
         stop : tuple of int or None
-            GPU whose kernel stops, or row of the machine's state, and in which cycle.
+            Row of the machine's state (the GPU, with one context) whose kernel stops, and the
+            cycle.
         abort : tuple of int or None
-            Context that the driver gives up, and in which cycle.
+            Context that the driver aborts, and the cycle.
         """
         machine = self.machine
         machine.restart()
         machine.instances[0].arm(fault)
         state = machine.state
         living = [g for g in range(GPUS) if g != dead]
-        with suppress(SimulationError):  # an error that comes early is seen below
+        with suppress(SimulationError):  # early errors are evaluated below
             machine.launch(self._maps(setup))
             state.gpu["start"] = machine.now + np.tile(setup.skew, setup.contexts)
         if stop is not None:
@@ -370,11 +368,11 @@ class Ring:
             machine.idle(abort[1] - machine.now)
             with suppress(SimulationError):
                 machine.abort(abort[0])
-        given_up = () if abort is None else abort[:1]
-        self._await([c for c in range(setup.contexts) if c not in given_up], living, bound)
-        given_up_one = abort is not None or any(self._errors(c) for c in range(setup.contexts))
-        if setup.contexts > 1 and given_up_one:
-            # Time for the abort's end, or for a context to finish that was told of another's error.
+        aborted = () if abort is None else abort[:1]
+        self._await([c for c in range(setup.contexts) if c not in aborted], living, bound)
+        lost_one = abort is not None or any(self._errors(c) for c in range(setup.contexts))
+        if setup.contexts > 1 and lost_one:
+            # Time for the abort to end, or for the other context to finish after an error.
             machine.idle(setup.timeout_cycles)
         machine.idle(_DRAIN_CYCLES)
         corrected = sum(machine.read(g, "CORRECTED")["count"] for g in living)
@@ -407,7 +405,7 @@ class Ring:
         return {g: cycle for g, cycle in found.items() if cycle is not None}
 
     def _finished(self, context: int, living: list[int]) -> bool:
-        """Every living GPU's hardware says that the context is done and idle."""
+        """Return True if the hardware of every living GPU signals the context as done and idle."""
         first = CHANNELS * CHANNEL_OUTPUTS + context * CONTEXT_OUTPUTS
         outputs = self.machine.state.outputs[:, first:]
         return all(outputs[g, K.done] and outputs[g, K.idle] for g in living)

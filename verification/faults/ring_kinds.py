@@ -1,4 +1,4 @@
-"""GPUs that do not do their part, and software that programs what cannot be."""
+"""Faults of GPUs that stop, and of software that programs wrong thresholds."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -11,7 +11,7 @@ from sysmodel.engine.ports import CHANNEL_INPUTS, CHANNEL_OUTPUTS, I, O
 from .bench import Bench
 from .hook import FAULT
 from .judge import judge, report_bound, run_bound
-from .outcome import Kind, Outcome, Result
+from .outcome import Kind, Result, Verdict
 from .ring import CHANNELS, GPUS, NEVER_STARTS, Ring, Setup
 
 __all__ = ["KINDS"]
@@ -28,7 +28,7 @@ def _skewed(rng: np.random.Generator) -> Setup:
 
 
 def _never_starts(bench: Bench, rng: np.random.Generator) -> Result:
-    """The kernel of one or two GPUs is never launched."""
+    """Never launch the kernel of one or two GPUs."""
     ring, setup = bench.ring(_SETUP), _skewed(rng)
     idle = [int(g) for g in rng.choice(GPUS, rng.integers(1, GPUS), replace=False)]
     skew = tuple(NEVER_STARTS if g in idle else s for g, s in enumerate(setup.skew))
@@ -90,7 +90,7 @@ def _wrong_tile_atoms(
     *,
     at_end: bool = False,
 ) -> Result | None:
-    """One end-of-tile marker announces another number of atoms; None if the tile is not tracked."""
+    """Change the size in one end-of-tile marker; return None if the tile is not tracked."""
     ring = bench.ring(_SETUP)
     gpu, channel = int(rng.integers(GPUS)), int(rng.integers(CHANNELS))
     inputs, outputs = channel * CHANNEL_INPUTS, channel * CHANNEL_OUTPUTS
@@ -126,11 +126,11 @@ def _wrong_updates(
     *,
     at_end: bool = False,
 ) -> Result:
-    """A GPU is told another number of updates for each atom."""
+    """Program one GPU with a wrong number of updates per atom."""
     ring, setup = bench.ring(_SETUP), _skewed(rng)
     gpu = int(rng.integers(GPUS))
-    told = tuple(updates if g == gpu else 2 for g in range(GPUS))
-    setup = replace(setup, updates_per_atom=told)
+    updates_per_atom = tuple(updates if g == gpu else 2 for g in range(GPUS))
+    setup = replace(setup, updates_per_atom=updates_per_atom)
     run = ring.run(np.zeros((), FAULT), setup, bound=run_bound(ring))
     return judge(
         ring,
@@ -160,8 +160,8 @@ def _threshold_too_low(bench: Bench, rng: np.random.Generator) -> Result | None:
 
 
 def _table_full(bench: Bench, rng: np.random.Generator) -> Result | None:
-    """More workgroups are admitted than the tracker holds, and one GPU is late; None if there is
-    room all the same."""
+    """Admit more workgroups than the tracker holds, with one GPU late; return None if the tiles
+    fit nevertheless."""
     ring = bench.ring(_CROWDED)
     late, wait = int(rng.integers(GPUS)), int(rng.integers(*_WAIT_CYCLES))
     skew = tuple(wait if g == late else 0 for g in range(GPUS))
@@ -171,12 +171,12 @@ def _table_full(bench: Bench, rng: np.random.Generator) -> Result | None:
     result = judge(
         ring,
         run,
-        injected=f"{credit_window} workgroups admitted, room for {ring.credit_window}, "
+        injected=f"{credit_window} workgroups admitted, space for {ring.credit_window}, "
         f"GPU {late} {wait} late",
         begin=ring.launch_cycle,
         codes=(ErrorCode.SET_FULL,),
     )
-    return None if result.outcome is Outcome.HARMLESS else result
+    return None if result.outcome is Verdict.HARMLESS else result
 
 
 def _kind(
@@ -193,43 +193,44 @@ KINDS = (
     _kind(
         "gpu-never-starts",
         "The kernels of one or two of the three GPUs are never launched.",
-        "`TIMEOUT` with the oldest tile that waits.",
+        "`TIMEOUT` is reported with the oldest incomplete tile.",
         _never_starts,
     ),
     _kind(
         "kernel-stops",
-        "A GPU's kernel stops for ever at any time; its memory, link and T3 go on.",
-        "`TIMEOUT` with the oldest tile that waits, or harmless: it had stored all.",
+        "A GPU's kernel stops forever at any time; its memory, link and T3 go on.",
+        "`TIMEOUT` is reported with the oldest incomplete tile, or the fault is harmless: the "
+        "kernel had stored everything.",
         _kernel_stops,
     ),
     _kind(
         "gpu-stops",
-        "A GPU's T3 is dead from any time on, with its link and its registers.",
-        "`TIMEOUT` from another GPU, or harmless: the others' sums are right without it.",
+        "A GPU's T3 is dead from any time on, including its link and its registers.",
+        "Another GPU reports `TIMEOUT`, or the fault is harmless: the sums of the other GPUs are "
+        "right.",
         _hardware_stops,
     ),
     _kind(
         "threshold-too-high",
-        "An end-of-tile marker announces 1 to 255 atoms too many, or a GPU is told to wait for "
-        "three "
-        "updates of each atom.",
-        "`TIMEOUT` with the tile.",
+        "An end-of-tile marker announces 1 to 255 atoms too many, or a GPU is programmed to wait "
+        "for three updates of each atom.",
+        "`TIMEOUT` is reported with the tile.",
         _threshold_too_high,
     ),
     _kind(
         "threshold-too-low",
-        "An end-of-tile marker announces 1 to 16 of its 16 atoms too few, or a GPU is told to "
-        "wait for one "
-        "update of each atom.",
-        "`OVERRUN` with the tile, or `ZERO_THRESHOLD`; or, for what comes after it seemed "
-        "complete, `STORE_LATE` or `PACKET_LATE`, or, in the end, `TIMEOUT`.",
+        "An end-of-tile marker announces 1 to 16 of its 16 atoms too few, or a GPU is programmed "
+        "to wait for one update of each atom.",
+        "`OVERRUN` is reported with the tile, or `ZERO_THRESHOLD`; a store or packet that comes "
+        "after the tile seemed complete gives `STORE_LATE`, `PACKET_LATE` or, in the end, "
+        "`TIMEOUT`.",
         _threshold_too_low,
     ),
     _kind(
         "table-full",
-        "A GPU's credit_window admits more workgroups than its tracker holds, and a late neighbour "
-        "keeps them there.",
-        "`SET_FULL` with the tile that is refused; no entry is overwritten.",
+        "A GPU's credit window admits more workgroups than its tracker holds, and a late neighbour "
+        "delays their completion.",
+        "`SET_FULL` is reported with the refused tile; no entry is overwritten.",
         _table_full,
         _CROWDED,
     ),

@@ -1,19 +1,20 @@
-"""Campaigns: many faults of many kinds, on all processors."""
+"""Fault injection campaigns: many faults of many kinds, on all processors."""
 
 import os
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from concurrent.futures import as_completed
+from collections.abc import Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 
 from sysmodel.lib.errors import SimulationError
+from sysmodel.lib.jobs import run_jobs
 from sysmodel.lib.progress import Report, no_progress
-from sysmodel.lib.workers import worker_processes
 
 from .bench import Bench
-from .hook import build_hooked
+from .hook import Hooked, build_hooked
 from .link import build_endpoint
 from .memories import Memory
 from .outcome import Kind, Result
@@ -24,24 +25,23 @@ __all__ = ["Campaign", "Tally", "inject_all", "shares"]
 
 _TASK_FAULTS = 50  # a few seconds
 _MOST_CHOICES = 200
-_KEPT_FAILURES = 5
+_MOST_FAILURES = 5
 
 
 @dataclass
 class Tally:
-    """What became of the faults of one kind.
+    """Counts of the outcomes of one kind of fault.
 
     Attributes
     ----------
-    kind : :class:`Kind`
-    outcomes : Counter of :class:`Outcome`
     codes : Counter of str
-        Errors that were reported, rightly or not.
+        Codes of the errors that were reported, rightly or not.
     report_cycles, delay_cycles : int or None
-        The longest.
+        Longest time until the report, and longest delay.
     report_bound, delay_bound : int or None
+        Bounds of these times.
     failures : list of (int, :class:`Result`)
-        The first outcomes that must not be, with the fault's number.
+        The first failures, with the numbers of their faults.
     """
 
     kind: Kind
@@ -59,11 +59,11 @@ class Tally:
 
     @property
     def failed(self) -> int:
-        """Faults that ended as none may."""
+        """Number of faults whose outcome is a failure."""
         return sum(count for outcome, count in self.outcomes.items() if outcome.fails)
 
     def add(self, number: int, result: Result) -> None:
-        """Count a fault."""
+        """Count the outcome of a fault."""
         self.outcomes[result.outcome] += 1
         if result.code is not None:
             self.codes[result.code] += 1
@@ -73,20 +73,19 @@ class Tally:
                 setattr(self, name, max(cycles, getattr(self, name) or 0))
         if result.outcome.fails:
             self.failures = sorted([*self.failures, (number, result)], key=lambda one: one[0])
-            del self.failures[_KEPT_FAILURES:]
+            del self.failures[_MOST_FAILURES:]
 
 
 @dataclass(frozen=True)
 class Campaign:
-    """Faults and what became of them.
+    """Result of a campaign.
 
     Attributes
     ----------
-    seed : int
     tallies : list of :class:`Tally`
-        One for each kind.
+        One tally for each kind.
     memories : list of :class:`Memory`
-        Of the GPUs' hardware; none if only links had faults.
+        Memories of the GPUs' hardware; empty if only links had faults.
     """
 
     seed: int
@@ -99,18 +98,18 @@ class Campaign:
 
     @property
     def failures(self) -> int:
-        """Faults that ended as none may."""
+        """Number of faults whose outcome is a failure."""
         return sum(tally.failed for tally in self.tallies)
 
 
 def shares(kinds: Sequence[Kind], faults: int) -> list[int]:
-    """How many faults each kind gets, at least one; together at least ``faults``."""
+    """Number of faults of each kind: at least one each, and at least ``faults`` in all."""
     total = sum(kind.share for kind in kinds)
     return [max(1, -(-faults * kind.share // total)) for kind in kinds]
 
 
 def _inject(bench: Bench, kind: Kind, number: int, seed: int) -> Result:
-    """The fault of that number, whatever was injected before."""
+    """Inject the fault of a number; the result does not depend on earlier faults."""
     rng = np.random.default_rng([seed, *kind.name.encode(), number])
     for _ in range(_MOST_CHOICES):
         result = kind.inject(bench, rng)
@@ -119,35 +118,18 @@ def _inject(bench: Bench, kind: Kind, number: int, seed: int) -> Result:
     raise SimulationError(f"{kind.name}: {_MOST_CHOICES} choices hit nothing, seed {seed}")
 
 
-_bench: Bench  # of a process of the pool, from its beginning on
+_bench: Bench | None = None  # the bench of a worker process
 
 
-def _begin(*arguments) -> None:
+def _inject_some(
+    hooked: dict[int, Hooked], endpoint: Path | None, kind: str, numbers: range, seed: int
+) -> list[Result]:
+    """Inject faults in a worker process."""
     global _bench
-    _bench = Bench(*arguments)
-
-
-def _inject_some(name: str, numbers: range, seed: int) -> list[Result]:
-    kind = next(kind for kind in KINDS if kind.name == name)
-    return [_inject(_bench, kind, number, seed) for number in numbers]
-
-
-def _in_turn(bench: Bench, tasks: list[tuple[str, range]], seed: int):
-    kinds = {kind.name: kind for kind in KINDS}
-    for name, numbers in tasks:
-        for number in numbers:
-            yield name, number, _inject(bench, kinds[name], number, seed)
-
-
-def _at_once(
-    arguments: tuple, workers: int, tasks: list[tuple[str, range]], seed: int
-) -> Iterator[tuple[str, int, Result]]:
-    with worker_processes(workers, _begin, arguments) as pool:
-        futures = {pool.submit(_inject_some, *task, seed): task for task in tasks}
-        for future in as_completed(futures):
-            name, numbers = futures[future]
-            for number, result in zip(numbers, future.result(), strict=True):
-                yield name, number, result
+    if _bench is None:
+        _bench = Bench(hooked, endpoint)
+    (one,) = (one for one in KINDS if one.name == kind)
+    return [_inject(_bench, one, number, seed) for number in numbers]
 
 
 def inject_all(
@@ -158,25 +140,23 @@ def inject_all(
     workers: int | None = None,
     progress: Report = no_progress,
 ) -> Campaign:
-    """Put faults of these kinds in, one in each run.
+    """Inject faults of these kinds, one in each run.
 
     Parameters
     ----------
-    kinds : sequence of :class:`Kind`
     faults : int
-        In all, at least.
+        Least number of faults in all.
     seed : int
-        The outcome depends on it, on the kind and on the fault's number only.
+        The result depends on the seed, on the kind and on the fault's number only.
     workers : int or None
-        Processes; all that there are processors for if None, and this one if 1.
-    progress : callable
+        Number of processes: one for each processor if None, only this process if 1.
 
     Raises
     ------
     NoCompilerError
-        If there is no C++ compiler.
+        There is no C++ compiler.
     SimulationError
-        If the hardware fails without a fault.
+        The hardware fails without a fault.
     """
     hooked = {
         contexts: build_hooked(ring_parameters(contexts), progress)
@@ -197,13 +177,27 @@ def inject_all(
             if tally.kind.delay_bound:
                 tally.delay_bound = tally.kind.delay_bound(bench)
         workers = min(workers or len(os.sched_getaffinity(0)), len(tasks))
-        results = (
-            _in_turn(bench, tasks, seed)
-            if workers == 1
-            else _at_once((hooked, endpoint), workers, tasks, seed)
-        )
-        for done, (name, number, result) in enumerate(results, 1):
-            tallies[name].add(number, result)
-            progress("Injecting", done / sum(counts))
+        injected = 0
+
+        def count(name: str, numbers: range, results: Sequence[Result]) -> None:
+            nonlocal injected
+            for number, result in zip(numbers, results, strict=True):
+                tallies[name].add(number, result)
+            injected += len(numbers)
+            progress("Injecting", injected / sum(counts))
+
+        if workers == 1:
+            named = {kind.name: kind for kind in kinds}
+            for name, numbers in tasks:
+                for number in numbers:
+                    result = _inject(bench, named[name], number, seed)
+                    count(name, range(number, number + 1), [result])
+        else:
+
+            def done(index: int, future: "Future[list[Result]]") -> None:
+                count(*tasks[index], future.result())
+
+            jobs = [(hooked, endpoint, *task, seed) for task in tasks]
+            run_jobs(_inject_some, jobs, done=done, workers=workers)
     memories = hooked[min(hooked)].memories if hooked else []
     return Campaign(seed, list(tallies.values()), memories)

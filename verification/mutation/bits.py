@@ -1,4 +1,4 @@
-"""Nets and cells of a module in Yosys' JSON format."""
+"""Nets and cells of a module in the JSON format of Yosys."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -6,19 +6,19 @@ from typing import Any
 __all__ = ["Bit", "Place", "first_free_bit", "new_cell"]
 
 Bit = int | str
-"""A net's number, or a constant."""
+"""Number of a net, or a constant."""
 Place = str | tuple[str, str]
-"""A port, or a cell and its port."""
+"""Port of the module, or a cell with one of its ports."""
 
 
 def first_free_bit(module: Mapping[str, Any]) -> int:
-    """The first number that no cell's port has; nets from it on are new ones."""
+    """First net number that no cell uses."""
     ports = (bits for cell in module["cells"].values() for bits in cell["connections"].values())
     return 1 + max(bit for bits in ports for bit in bits if isinstance(bit, int))
 
 
 def new_cell(kind: str, inputs: Mapping[str, Sequence[Bit]], output: Bit) -> dict[str, Any]:
-    """A cell of unsigned inputs and the output ``Y`` of one bit."""
+    """Make a cell with unsigned inputs and the one-bit output ``Y``."""
     ports = {**inputs, "Y": [output]}
     return {
         "type": kind,

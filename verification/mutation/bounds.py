@@ -1,4 +1,4 @@
-"""Bounds of queues' levels: what makes states unreachable in which many mutants differ."""
+"""Bounds of queue levels, which exclude unreachable states in which many mutants differ."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -11,14 +11,14 @@ from .yosys import PROVED, run_yosys
 __all__ = ["Bound", "add_bounds", "proved_bounds"]
 
 Bound = tuple[str, int]
-"""A register and its largest value."""
+"""Name of a register, and its largest value."""
 _LEVEL, _STORAGE = "level", "storage"
 _RESET = "rst"
 _TIMEOUT_S = 30
 
 
 def _queues(module: Mapping[str, Any]) -> Iterator[Bound]:
-    """Levels, with the rows of the memory beside them."""
+    """Yield the level register of each queue, with the number of rows of the queue's memory."""
     for label, cell in module["cells"].items():
         name = label.removesuffix(_STORAGE) + _LEVEL
         if cell["type"] == "$mem_v2" and label.endswith(_STORAGE) and name in module["netnames"]:
@@ -26,16 +26,16 @@ def _queues(module: Mapping[str, Any]) -> Iterator[Bound]:
 
 
 def add_bounds(module: Mapping[str, Any], bounds: list[Bound], target: dict[str, Any]) -> None:
-    """Give a module the output ``bounded``: registers of another one are within their bounds.
+    """Add the output ``bounded`` to a module: all registers are within their bounds.
 
     Parameters
     ----------
     module : mapping
-        Has the registers, under their names.
+        Module with the registers under their names.
     bounds : list
-        At least one.
+        At least one bound.
     target : dict
-        Gets the cells and the output; its bits are those of ``module`` where both have them.
+        Module that receives the cells and the output; it shares the net numbers of ``module``.
     """
     bit = first_free_bit(target)
     within = []
@@ -52,7 +52,7 @@ def add_bounds(module: Mapping[str, Any], bounds: list[Bound], target: dict[str,
 
 
 def proved_bounds(module: Mapping[str, Any], folder: Path) -> list[Bound]:
-    """The bounds that hold from a reset on, each proved by induction over one cycle."""
+    """List the bounds that hold from reset on, each proved by induction over one cycle."""
     return [bound for bound in _queues(module) if _holds(module, bound, folder)]
 
 

@@ -1,4 +1,4 @@
-"""A block's mutants: drawn, played against its bench in stages, and what is left proved."""
+"""The campaign of a block: draw mutants, simulate them in stages, prove survivors equivalent."""
 
 import time
 from dataclasses import dataclass
@@ -9,28 +9,25 @@ from verification.targets import TARGETS
 
 from .equivalence import equivalent
 from .netlist import Mutant, mutate
-from .simulate import Death, build, play
+from .simulate import Death, build, simulate
 
-__all__ = ["STAGES", "Outcome", "run_block"]
+__all__ = ["STAGES", "CampaignResult", "run_block"]
 
 STAGES = ((1, 1), (2, 2), (6, 3))
-"""Scale of the bench and what is added to the seed, for what is left after the stage before."""
+"""Scale of the bench and offset of its seed in each stage, which simulates the mutants that survive
+the stage before."""
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """What became of a block's mutants of one seed.
+class CampaignResult:
+    """Result of a block's campaign with one seed.
 
     Attributes
     ----------
-    block : str
-    seed : int
-    mutants : list of Mutant
     deaths : dict
-        By the number of the mutant.
+        How mutants were killed, by their numbers.
     equivalent : set of int
-        Mutants that are proved to behave like the block.
-    seconds : float
+        Numbers of the mutants that are proved to behave like the block.
     """
 
     block: str
@@ -42,7 +39,7 @@ class Outcome:
 
     @property
     def survivors(self) -> list[Mutant]:
-        """Those that were neither noticed nor proved equivalent."""
+        """Mutants that were neither killed nor proved equivalent."""
         return [
             mutant
             for mutant in self.mutants
@@ -50,7 +47,7 @@ class Outcome:
         ]
 
     def record(self) -> dict[str, Any]:
-        """As JSON."""
+        """Return the result as JSON."""
         return {
             "block": self.block,
             "seed": self.seed,
@@ -71,24 +68,23 @@ class Outcome:
         }
 
 
-def run_block(name: str, *, count: int, seed: int, folder: Path) -> Outcome:
+def run_block(name: str, *, count: int, seed: int, folder: Path) -> CampaignResult:
     """Mutate one of :data:`~verification.targets.BLOCKS`.
 
-    A mutant that a stage of the bench leaves is first tried to be proved equivalent, then played
-    longer and with other random choices.
+    The survivors of the first stage are checked for equivalence; the others are simulated longer
+    and with other random choices.
 
     Parameters
     ----------
-    name : str
     count, seed : int
-        Mutants, and what makes them and the bench's choices random.
+        Number of mutants, and the seed of their choice and of the bench.
     folder : Path
-        For everything that is made on the way; it must exist.
+        Folder for intermediate files; it must exist.
 
     Raises
     ------
     AssertionError
-        If the bench fails on the block as it is.
+        The bench fails on the unchanged block.
     """
     begin = time.perf_counter()
     target = TARGETS[name]
@@ -101,9 +97,11 @@ def run_block(name: str, *, count: int, seed: int, folder: Path) -> Outcome:
         if not left:
             break
         numbers = [mutant.number for mutant in left]
-        deaths |= play(target.module, name, numbers, scale=scale, seed=seed + offset, folder=folder)
+        deaths |= simulate(
+            target.module, name, numbers, scale=scale, seed=seed + offset, folder=folder
+        )
         left = [mutant for mutant in left if mutant.number not in deaths]
         if number == 0:
             same = equivalent(left, name, folder)
             left = [mutant for mutant in left if mutant.number not in same]
-    return Outcome(name, seed, mutants, deaths, same, time.perf_counter() - begin)
+    return CampaignResult(name, seed, mutants, deaths, same, time.perf_counter() - begin)

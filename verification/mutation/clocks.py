@@ -1,37 +1,32 @@
-"""A block in which a clock stops, as gates would stop it, but with a single clock."""
+"""Clock gating as clock enables: a block with gated clocks, modelled with a single clock."""
 
 from amaranth.hdl import DomainRenamer, EnableInserter, Fragment
 from amaranth.lib.wiring import Component
 
-from rtl.export.back_end import is_room
+from rtl.lib.gating import clock_gated, has_clock_enable, insert_clock_gates
 
 __all__ = ["stopped"]
 
 
-class _Rooms:
-    """A platform that gives each room a clock domain of its own."""
-
-    def __init__(self) -> None:
-        self.domains: list[str] = []
-
-    def stop_clock(self, room: Component) -> Fragment:
-        domain = f"room_{len(self.domains)}"
-        self.domains.append(domain)
-        renamed = DomainRenamer(domain)(Fragment.get(room, self))
-        return EnableInserter({domain: room.awake})(renamed)
-
-
 def stopped(component: Component) -> Fragment:
-    """A component in which a clock changes nothing in a room that is not ``awake``.
+    """Elaborate a component so that a clock edge changes nothing in a block without clock enable.
 
-    Each room is judged by its own output: one inside another may be awake while that one is not.
+    Each clock-gated block has its own clock enable: an inner block may be clocked while the block
+    around it is not.
 
     Parameters
     ----------
     component : Component
-        A room itself, or one with rooms in it, or neither.
+        Component that is clock-gated itself, contains clock-gated blocks, or neither.
     """
-    rooms = _Rooms()
-    top = rooms.stop_clock(component) if is_room(component) else component
-    fragment = Fragment.get(top, rooms)
-    return DomainRenamer(dict.fromkeys(rooms.domains, "sync"))(fragment)
+    domains: list[str] = []
+
+    def gate(block: Component, fragment: Fragment) -> Fragment:
+        domain = f"gated_{len(domains)}"
+        domains.append(domain)
+        return EnableInserter({domain: block.clock_enable})(DomainRenamer(domain)(fragment))
+
+    if has_clock_enable(component):
+        clock_gated(component)
+    fragment = insert_clock_gates(Fragment.get(component, None), gate)
+    return DomainRenamer(dict.fromkeys(domains, "sync"))(fragment)

@@ -1,39 +1,38 @@
-"""Mutants that no test can notice, because they behave like the block."""
+"""Equivalent mutants: mutants that no test can notice, because they behave like the block."""
 
 import json
 from collections.abc import Sequence
 from pathlib import Path
 
 from .bounds import add_bounds, proved_bounds
+from .miter import DIFFERS, miter
 from .netlist import FLAT, Mutant
 from .renumbered import renumbered_rows
-from .shadow import DIFFERS, shadowed
 from .yosys import PROVED, run_yosys
 
 __all__ = ["HISTORY", "equivalent"]
 
 HISTORY = 6
-"""Cycles of a proof: in the last one the mutant is the same."""
+"""Number of cycles of a proof; it compares the last one."""
 _TIMEOUT_S = 60
-_TOP = "shadowed"
+_TOP = "miter"
 
 
 def equivalent(mutants: Sequence[Mutant], name: str, folder: Path) -> set[int]:
-    """Numbers of the mutants that are proved to behave like the block.
+    """Find the mutants that are proved to behave like the block, by number.
 
-    The mutant has the block's state, then both take the same step: the same outputs but for
-    ``awake``, and the same next values of all registers and inputs of all memories, whose rows may
-    be in another order (:mod:`.renumbered`). That is shown for every input and for every state that
-    has ``HISTORY - 1`` cycles before it, as all have after a reset of as many, and in which no
-    queue holds more than it can (:mod:`.bounds`).
+    Started from the block's state, such a mutant takes the same step as the block: the outputs
+    (except the clock enable), the next values of all registers and the inputs of all memories are
+    equal; memory rows may be in another order (:mod:`.renumbered`). The proof covers every input
+    and every state that has ``HISTORY - 1`` predecessors, as all states after a reset of that
+    length have, and in which no queue holds more entries than it can (:mod:`.bounds`).
 
     Parameters
     ----------
-    mutants : sequence of Mutant
     name : str
-        Of the netlist's module.
+        Name of the module in the netlist.
     folder : Path
-        With the netlist that :func:`~.netlist.mutate` leaves.
+        Folder in which :func:`~.netlist.mutate` left the netlist.
 
     Raises
     ------
@@ -42,7 +41,7 @@ def equivalent(mutants: Sequence[Mutant], name: str, folder: Path) -> set[int]:
     """
     if not mutants:
         return set()
-    # Also the block as it is goes through Yosys, which names things anew.
+    # Yosys renames nets: the unchanged block takes the same route as its mutants.
     lines = [f"read_json {FLAT}", "design -save flat", "write_json block.json"]
     for mutant in mutants:
         lines += [
@@ -56,7 +55,7 @@ def equivalent(mutants: Sequence[Mutant], name: str, folder: Path) -> set[int]:
     found = set()
     for mutant in mutants:
         path = folder / f"mutant{mutant.number}.json"
-        both = shadowed(block, _module(path, name), renumbered_rows(block, mutant))
+        both = miter(block, _module(path, name), renumbered_rows(block, mutant))
         if bounds:
             add_bounds(block, bounds, both)
         netlist = {"creator": "t3", "modules": {_TOP: both}}
@@ -80,7 +79,7 @@ def _same(path: Path, *, bounded: bool) -> bool:
         opt_clean -purge
     """
     prove = f"sat -timeout {_TIMEOUT_S} -prove {DIFFERS} 0" + " -set bounded 1" * bounded
-    # Of the longer one the first cycles only make the state.
+    # In the longer proof, the first cycles only produce the state.
     for cycles in (1, HISTORY):
         script = f"{prepare}\n{prove} -seq {cycles} -prove-skip {cycles - 1} {_TOP}"
         if PROVED in run_yosys(path.parent, script):

@@ -1,8 +1,8 @@
-"""The cocotb test that plays a bench against mutants, in the simulator's process.
+"""The cocotb test that runs a bench on mutants, in the simulator's process.
 
-Each test of the bench runs in a fork of the process: no mutant can leave anything behind, and none
-can take the simulator with it. The bench has run on the block as it is before, in this process, so
-that nothing is compiled in every fork anew.
+Each test of the bench runs in a fork of the process, so that no mutant leaves anything behind or
+takes the simulator down. The bench has run on the unchanged block in this process before, so that
+no fork compiles anything.
 """
 
 import importlib
@@ -25,12 +25,12 @@ from .netlist import SELECT
 __all__ = ["PLAN"]
 
 PLAN = "T3_MUTATION_PLAN"
-"""Variable with the name of the file that :mod:`.simulate` writes."""
+"""Environment variable with the path of the plan that :mod:`.simulate` writes."""
 
-# As many times as long as the block as it is may a mutant take, in cycles and in processor time.
+# Limits of a mutant's run, as multiples of the unchanged block's cycles and processor time.
 _LONGER_CYCLES, _LONGER_SECONDS = 3, 8
 _LEAST_NS, _LEAST_SECONDS = 2000, 5
-_DEADLOCK_S = 600  # of waiting for nothing, which takes no processor time
+_DEADLOCK_S = 600  # limit of a deadlock, which takes no processor time
 _HANG = "hang"
 _MESSAGE_BYTES = 300
 
@@ -41,22 +41,22 @@ def _tests(module: str) -> Iterator[Any]:
             yield from value.generate_tests()
 
 
-def _say(pipe: int, **message: Any) -> None:
-    """The last words of a fork."""
+def _end(pipe: int, **message: Any) -> None:
+    """Send the result of a fork and end its process."""
     os.write(pipe, json.dumps(message).encode())
     os._exit(0)
 
 
 async def _too_long(pipe: int, limit_ns: int) -> None:
     await Timer(limit_ns, "ns")
-    _say(pipe, killed=_HANG)
+    _end(pipe, killed=_HANG)
 
 
-async def _play(dut, test, number: int, limits: tuple[int, float] | None, pipe: int) -> None:
-    """Run a test, and end the process."""
+async def _run_test(dut, test, number: int, limits: tuple[int, float] | None, pipe: int) -> None:
+    """Run a test and end the process."""
     if limits:
         limit_ns, limit_s = limits
-        # Of this process's own time, so that other processes do not matter.
+        # SIGPROF counts the time of this process alone, whatever else the machine does.
         signal.signal(signal.SIGPROF, signal.SIG_DFL)
         signal.setitimer(signal.ITIMER_PROF, limit_s)
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
@@ -66,19 +66,19 @@ async def _play(dut, test, number: int, limits: tuple[int, float] | None, pipe: 
     begin = get_sim_time("ns")
     try:
         await test.func(dut, *test.args, **test.kwargs)
-    except BaseException as error:  # also what stops this test because a task beside it failed
+    except BaseException as error:  # cocotb also cancels this test when a task beside it fails
         text = " ".join(str(error).split()) or type(error).__name__
-        _say(pipe, killed=text[:_MESSAGE_BYTES])
-    _say(pipe, ns=get_sim_time("ns") - begin, seconds=sum(os.times()[:2]))
+        _end(pipe, killed=text[:_MESSAGE_BYTES])
+    _end(pipe, ns=get_sim_time("ns") - begin, seconds=sum(os.times()[:2]))
 
 
 async def _forked(dut, test, number: int, limits: tuple[int, float] | None) -> dict[str, Any]:
-    """Run a test in a fork; gives how long it took, or what ``killed`` the mutant."""
+    """Run a test in a fork; return its duration, or as ``killed`` the message of its failure."""
     reading, writing = os.pipe()
     child = os.fork()
     if not child:
         os.close(reading)
-        await _play(dut, test, number, limits, writing)
+        await _run_test(dut, test, number, limits, writing)
     os.close(writing)
     with os.fdopen(reading, "rb") as pipe:
         message = pipe.read()
@@ -90,9 +90,9 @@ async def _forked(dut, test, number: int, limits: tuple[int, float] | None) -> d
     return {"killed": "the simulator gave up"}
 
 
-@cocotb.test(stage=1)  # after the bench's own
+@cocotb.test(stage=1)  # after the bench's own tests
 async def mutants(dut):
-    """Every mutant of the plan, by every test of the bench until one notices it."""
+    """Run the tests of the bench on every mutant of the plan until one kills it."""
     plan = json.loads(Path(os.environ[PLAN]).read_text())
     tests = list(_tests(plan["bench"]))
     assert tests, f"{plan['bench']} has no test"
@@ -101,19 +101,19 @@ async def mutants(dut):
     random.seed(plan["seed"])
     limits = {}
     for test in tests:
-        whole = await _forked(dut, test, 0, None)
-        assert "killed" not in whole, f"{test.name} fails on the block as it is: {whole}"
+        original = await _forked(dut, test, 0, None)
+        assert "killed" not in original, f"{test.name} fails on the block as it is: {original}"
         limits[test.name] = (
-            _LEAST_NS + _LONGER_CYCLES * round(whole["ns"]),
-            _LEAST_SECONDS + _LONGER_SECONDS * whole["seconds"],
+            _LEAST_NS + _LONGER_CYCLES * round(original["ns"]),
+            _LEAST_SECONDS + _LONGER_SECONDS * original["seconds"],
         )
     with Path(plan["results"]).open("w") as results:
         for number in plan["mutants"]:
-            outcome = {"number": number, "test": None, "killed": None}
+            line = {"number": number, "test": None, "killed": None}
             for test in tests:
-                found = await _forked(dut, test, number, limits[test.name])
-                if "killed" in found:
-                    outcome |= {"test": test.name, "killed": found["killed"]}
+                result = await _forked(dut, test, number, limits[test.name])
+                if "killed" in result:
+                    line |= {"test": test.name, "killed": result["killed"]}
                     break
-            results.write(json.dumps(outcome) + "\n")
+            results.write(json.dumps(line) + "\n")
             results.flush()

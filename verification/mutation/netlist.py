@@ -1,4 +1,4 @@
-"""A block's netlist with many mutants in it, chosen by an input."""
+"""Netlist of a block with many mutants in it; an input selects one of them."""
 
 import json
 import random
@@ -16,43 +16,42 @@ from .bits import first_free_bit
 from .clocks import stopped
 from .yosys import run_yosys
 
-__all__ = ["AWAKE", "FLAT", "SELECT", "Mutant", "mutate"]
+__all__ = ["CLOCK_ENABLE", "FLAT", "SELECT", "Mutant", "mutate"]
 
-AWAKE = "awake"
-"""The output of a block whose clock may stop (:mod:`rtl.lib.sleep`)."""
+CLOCK_ENABLE = "clock_enable"
+"""Clock-enable output of a clock-gated block."""
 
 SELECT = "mutsel"
-"""The input that chooses a mutant by its number; 0 is the block as it is."""
+"""Input that selects a mutant by its number; 0 selects the unchanged block."""
 FLAT = "flat.json"
-"""File with the netlist before mutation, as Yosys writes JSON."""
+"""File with the netlist before mutation, in the JSON format of Yosys."""
 _ROOT = Path(__file__).parents[2]
 _OPTION = re.compile(r"-(\S+) (\S+)")
 _LIST = "mutants.txt"
-# Of memories: resets of their read ports, which no memory here has, nor can have in Verilog.
+# Resets of memory read ports: no memory here uses them, and Verilog cannot express them.
 _RESETS = ("RD_ARST", "RD_SRST")
-_CLOCKED = ("RD_CLK", "RD_EN")  # of a read port with a clock only
-_MORE = 8  # are drawn, to choose from without those
+_CLOCKED = ("RD_CLK", "RD_EN")  # used by synchronous read ports only
+_MORE = 8  # mutants drawn in addition, to replace those of unused ports
 _BUFFER = "$read"
 
 
 @dataclass(frozen=True)
 class Mutant:
-    """A small defect of a netlist.
+    """Mutant: one small defect of a netlist.
 
     Attributes
     ----------
     number : int
-        From 1 on.
+        Number of the mutant, from 1.
     mode : str
-        ``inv``, ``const0``, ``const1``: of a bit of a cell's port; ``cnot0``, ``cnot1``: it is
-        inverted while another bit of the port is 0, or 1.
-    cell, port : str
+        Defect of the bit: ``inv``, ``const0``, ``const1``, or ``cnot0`` and ``cnot1`` (inverted
+        while another bit of the port is 0 or 1).
     bit : int
-        Of the port.
+        Bit of the port.
     sources : tuple of str
-        Files and lines that the cell comes from.
+        Source files and lines of the cell.
     command : str
-        Arguments of Yosys' ``mutate`` for it.
+        Arguments of the ``mutate`` command of Yosys.
     """
 
     number: int
@@ -65,7 +64,7 @@ class Mutant:
 
     @property
     def place(self) -> str:
-        """Where it is, for people."""
+        """Place of the defect in readable form."""
         return f"{self.cell}.{self.port}[{self.bit}]"
 
 
@@ -87,9 +86,9 @@ def _mutant(number: int, line: str) -> Mutant:
 
 
 def _one_name(module: dict[str, Any]) -> None:
-    """Leave each net the name that it has deepest in the hierarchy, and the ports theirs.
+    """Keep one name for each net, the deepest in the hierarchy, and the names of the ports.
 
-    Otherwise a register would have the name of some wire that it drives.
+    Otherwise a register could be named after a wire that it drives.
     """
     names: dict[tuple, str] = {}
     for name, net in module["netnames"].items():
@@ -101,7 +100,7 @@ def _one_name(module: dict[str, Any]) -> None:
 
 
 def _port_registers(module: dict[str, Any]) -> set[str]:
-    """Registers that are outputs, and would have the ports' names."""
+    """Registers that drive output ports and would be named after them."""
     ports = module["ports"].values()
     outputs = {bit for port in ports if port["direction"] == "output" for bit in port["bits"]}
     cells = module["cells"].items()
@@ -109,10 +108,10 @@ def _port_registers(module: dict[str, Any]) -> set[str]:
 
 
 def _keep_registers(module: dict[str, Any], cells: set[str]) -> None:
-    """Let what reads these registers read them through a buffer.
+    """Insert a buffer between these registers and their readers.
 
-    So that neither a port nor a defect of a register's output takes the register the name by which
-    a bench may have to reach it.
+    The buffer preserves the name of the register, by which a bench may access it, when the register
+    drives a port or when its output has the defect.
     """
     fresh = first_free_bit(module)
     behind: dict[int | str, int] = {}
@@ -138,7 +137,7 @@ def _keep_registers(module: dict[str, Any], cells: set[str]) -> None:
         read = [behind.get(bit, bit) for bit in port["bits"]]
         if port["direction"] == "output" and read != port["bits"]:
             port["bits"] = read
-            # The port is no register any more, and has no initial value.
+            # The port is no longer a register and has no initial value.
             net = module["netnames"].pop(name)
             if all(other["bits"] != net["bits"] for other in module["netnames"].values()):
                 module["netnames"][name + _BUFFER] = net
@@ -154,22 +153,21 @@ def _is_used(cell: dict[str, Any], mutant: Mutant) -> bool:
 def mutate(
     component: Component, name: str, *, count: int, seed: int, folder: Path
 ) -> tuple[list[Mutant], str]:
-    """Draw mutants of a component, in which the clock of a room stops while it is not ``awake``.
+    """Draw mutants of a component whose clock-gated blocks stop while their clock is disabled.
 
     Parameters
     ----------
-    component : Component
     name : str
-        Of its module.
+        Name of the module.
     count, seed : int
-        How many, spread evenly over the netlist, and what makes them random.
+        Number of mutants, drawn evenly over the netlist, and the seed of the draw.
     folder : Path
-        Keeps the flat netlist, ``FLAT``.
+        Folder for the flat netlist, ``FLAT``.
 
     Returns
     -------
     tuple of list of Mutant and str
-        The mutants, and Verilog of the flat netlist with all of them and the input ``SELECT``.
+        Mutants, and Verilog of the flat netlist with all of them and the input ``SELECT``.
     """
     ports = ports_of(component)
     text = rtlil.convert(stopped(component), name=name, ports=ports)
@@ -217,7 +215,7 @@ def mutate(
 
 
 def _at_buffer(mutant: Mutant) -> Mutant:
-    """The same defect, of the buffer behind the register."""
+    """Move a defect from a register's output to the buffer behind the register."""
     command = mutant.command.replace(
         f"-cell {mutant.cell} -port Q ", f"-cell {mutant.cell}{_BUFFER} -port A "
     )

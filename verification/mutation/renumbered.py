@@ -1,4 +1,4 @@
-"""Mutants that number a memory's rows anew."""
+"""Mutants that renumber the rows of a memory."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,21 +12,20 @@ _ADDRESSES = ("RD_ADDR", "WR_ADDR")
 
 
 def renumbered_rows(block: Mapping[str, Any], mutant: Mutant) -> dict[Place, set[int]]:
-    """Address bits that a mutant inverts alike wherever a memory is read or written.
+    """Find the address bits that a mutant inverts in every read and write of a memory.
 
-    Each row of such a memory is in another place, and found there: as long as each place has a row,
-    and all rows are the same at first, the memory gives what the block's gives.
+    Such a mutant stores and reads each row at another address. If every address has a row and all
+    rows have the same initial value, the memory reads the same values as that of the block.
 
     Parameters
     ----------
     block : mapping
-        The module without the mutant, in Yosys' JSON format.
-    mutant : Mutant
+        Module without the mutant, in the JSON format of Yosys.
 
     Returns
     -------
     dict
-        For each memory and port with addresses, which of its bits are inverted.
+        Inverted bits of each memory's address port.
     """
     if mutant.mode != "inv":
         return {}

@@ -1,41 +1,57 @@
-"""The mutation scores as JSON and as a page."""
+"""Mutation scores as JSON, as the full page, and as its summary."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from sysmodel.lib.markdown import table
+from t3.report.markdown import table
 from verification.failing_bench import FailingBench, as_section, parted
 
-from .campaign import STAGES, Outcome
+from .campaign import STAGES, CampaignResult
 from .score import Score
 
-__all__ = ["LEAST", "LEAST_OF_A_BLOCK", "as_dict", "as_markdown", "by_block", "holds"]
+__all__ = ["LEAST", "LEAST_OF_A_BLOCK", "as_dict", "as_markdown", "as_summary", "by_block", "holds"]
 
 LEAST, LEAST_OF_A_BLOCK = 0.97, 0.95
-"""The share of the mutants, not counting equivalent ones, that must be noticed."""
+"""Share of the mutants, not counting equivalent ones, that must be noticed."""
+
+READING = (
+    "A mutant is the block's netlist with one bit of one cell's port inverted, stuck, or inverted "
+    "while another bit of the port is 0 or 1. Yosys draws mutants evenly over the netlist. A "
+    "mutant is noticed if a test of the block's own cocotb bench fails. Survivors are simulated "
+    f"again with other random choices, at scales {', '.join(str(scale) for scale, _ in STAGES)}. "
+    "The clock of a block stops while its clock enable is low. An equivalent mutant is proved to "
+    "take the same step as the block, from any state with some cycles before it; the rows of a "
+    "memory may be in another order. The score is the share of noticed mutants among those that "
+    f"are not equivalent; {LEAST:.0%} of all and {LEAST_OF_A_BLOCK:.0%} of each block are "
+    "required. Seconds are those of one of two processes. `t3 mutate` also writes the full page, "
+    "`mutation.md`, with every survivor and its place in the source."
+)
+"""How to read the table; first paragraph of both pages."""
 
 
-def by_block(outcomes: Sequence[Outcome]) -> dict[str, Score]:
-    """The score of each block, of all its seeds together."""
+def by_block(outcomes: Sequence[CampaignResult]) -> dict[str, Score]:
+    """Score of each block over all seeds."""
     return _by(lambda outcome: outcome.block, outcomes)
 
 
-def _by(key: Callable[[Outcome], str], outcomes: Sequence[Outcome]) -> dict[str, Score]:
-    parts: dict[str, list[Outcome]] = {}
+def _by(
+    key: Callable[[CampaignResult], str], outcomes: Sequence[CampaignResult]
+) -> dict[str, Score]:
+    parts: dict[str, list[CampaignResult]] = {}
     for outcome in outcomes:
         parts.setdefault(key(outcome), []).append(outcome)
     return {name: Score.of(part) for name, part in parts.items()}
 
 
-def holds(found: Sequence[Outcome | FailingBench]) -> bool:
-    """Whether no bench fails by itself, and enough was noticed, in each block and in all."""
+def holds(found: Sequence[CampaignResult | FailingBench]) -> bool:
+    """Return True if no bench fails by itself and the scores of all blocks suffice."""
     outcomes, failing = parted(found)
     each = all(score.share >= LEAST_OF_A_BLOCK for score in by_block(outcomes).values())
     return not failing and each and Score.of(outcomes).share >= LEAST
 
 
-def as_dict(found: Sequence[Outcome | FailingBench], seeds: Sequence[int]) -> dict[str, Any]:
-    """Everything, for JSON."""
+def as_dict(found: Sequence[CampaignResult | FailingBench], seeds: Sequence[int]) -> dict[str, Any]:
+    """Collect all results for JSON."""
     outcomes, failing = parted(found)
     return {
         "seeds": list(seeds),
@@ -49,32 +65,23 @@ def as_dict(found: Sequence[Outcome | FailingBench], seeds: Sequence[int]) -> di
     }
 
 
-def as_markdown(found: Sequence[Outcome | FailingBench]) -> str:
-    """The page's text and tables."""
+def as_markdown(found: Sequence[CampaignResult | FailingBench]) -> str:
+    """Write the full page: the summary, and every survivor with its place in the source."""
+    return "\n\n".join([as_summary(found), *_survivors(parted(found)[0])])
+
+
+def as_summary(found: Sequence[CampaignResult | FailingBench]) -> str:
+    """Summarize the scores: each block, each seed and all together."""
     outcomes, failing = parted(found)
     whole = [["**all**", *Score.of(outcomes).cells()]]
     blocks = [[block, *score.cells()] for block, score in by_block(outcomes).items()]
     seeds = _by(lambda outcome: str(outcome.seed), outcomes).items()
     each_seed = [[f"seed {seed}", *score.cells()] for seed, score in seeds if len(seeds) > 1]
-    scales = ", ".join(str(scale) for scale, _ in STAGES)
-    reading = (
-        "A mutant is the block's netlist with one bit of one cell's port inverted, stuck, or "
-        "inverted while another bit of the port is 0 or 1; Yosys draws them evenly over the "
-        "netlist. It is noticed if a test of the block's own cocotb bench fails; what is left is "
-        f"played again with other random choices, at scales {scales}. The clock of a block "
-        "stops while that is not awake. Equivalent ones are proved "
-        "to take the same step as the block, from any state with some cycles before it; rows of a "
-        "memory may be in another order. Score: "
-        f"noticed of those that are not equivalent; required: {LEAST:.0%} of all, "
-        f"{LEAST_OF_A_BLOCK:.0%} of each block. The seconds are of one of two that run side by "
-        "side."
-    )
     rows = table(["block:", *Score.HEADINGS], blocks + each_seed + whole)
-    parts = [reading, rows, *as_section(failing), *_survivors(outcomes)]
-    return "\n\n".join(parts)
+    return "\n\n".join([READING, rows.strip(), *as_section(failing)])
 
 
-def _survivors(outcomes: Sequence[Outcome]) -> list[str]:
+def _survivors(outcomes: Sequence[CampaignResult]) -> list[str]:
     rows = [
         [
             outcome.block,

@@ -1,23 +1,17 @@
-"""How many mutants of one or several outcomes were noticed."""
+"""Mutation score of one or several campaigns."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from .campaign import Outcome
+from .campaign import CampaignResult
 
 __all__ = ["Score"]
 
 
 @dataclass(frozen=True)
 class Score:
-    """What became of the mutants, added up.
-
-    Attributes
-    ----------
-    mutants, noticed, survived, equivalent : int
-    seconds : float
-    """
+    """Numbers of mutants by outcome."""
 
     mutants: int
     noticed: int
@@ -28,8 +22,8 @@ class Score:
     HEADINGS: ClassVar = ("mutants", "noticed", "survived", "equivalent", "score", "s")
 
     @classmethod
-    def of(cls, outcomes: Sequence[Outcome]) -> "Score":
-        """The sum of outcomes."""
+    def of(cls, outcomes: Sequence[CampaignResult]) -> "Score":
+        """Add up the numbers of several campaigns."""
         return cls(
             sum(len(outcome.mutants) for outcome in outcomes),
             sum(len(outcome.deaths) for outcome in outcomes),
@@ -40,17 +34,17 @@ class Score:
 
     @property
     def share(self) -> float:
-        """Noticed of those that are not proved equivalent; 1 if there is none."""
+        """Share of noticed mutants among those not proved equivalent; 1 if all are equivalent."""
         different = self.mutants - self.equivalent
         return self.noticed / different if different else 1.0
 
     def cells(self) -> list[str]:
-        """A row of a table, under :attr:`HEADINGS`."""
+        """Row of a table with the columns :attr:`HEADINGS`."""
         counts = (self.mutants, self.noticed, self.survived, self.equivalent)
         return [*map(str, counts), f"{self.share:.1%}", f"{self.seconds:.0f}"]
 
     def record(self) -> dict[str, Any]:
-        """As JSON."""
+        """Collect the numbers for JSON."""
         return {
             "mutants": self.mutants,
             "killed": self.noticed,

@@ -1,4 +1,4 @@
-"""Builds a netlist with mutants, and plays a bench against them."""
+"""Builds a netlist with mutants and runs a bench on each of them."""
 
 import json
 from collections.abc import Sequence
@@ -9,16 +9,26 @@ from tb.runner import build_bench, run_tests
 
 from . import harness
 
-__all__ = ["PLAYED", "Death", "build", "play"]
+__all__ = ["RESULTS", "Death", "build", "simulate"]
 
-PLAYED = "played.jsonl"
-# Mutants break what the netlist's case statements promise, and only then is there an assertion.
+RESULTS = "results.jsonl"
+"""File with a line for each mutant that :func:`simulate` has finished."""
+
+# Mutants violate the case statements that the netlist asserts to be complete.
 _ARGUMENTS = ("--no-assert", "-Wno-UNOPTFLAT", "-Wno-fatal")
 
 
 @dataclass(frozen=True)
 class Death:
-    """How a mutant was noticed: by which test of the bench, and what it said."""
+    """How a mutant was killed.
+
+    Attributes
+    ----------
+    test : str
+        Name of the bench's test that failed.
+    message : str
+        Message of the failure.
+    """
 
     test: str
     message: str
@@ -35,29 +45,28 @@ def build(verilog: str, name: str, folder: Path) -> None:
     )
 
 
-def play(
+def simulate(
     bench: str, name: str, numbers: Sequence[int], *, scale: int, seed: int, folder: Path
 ) -> dict[int, Death]:
-    """Play a bench against mutants of what :func:`build` made; gives those that were noticed.
+    """Run a bench on mutants of the netlist from :func:`build`; return the mutants that it kills.
 
     Parameters
     ----------
     bench : str
         Module of the cocotb tests.
     name : str
-        Of the netlist's module.
+        Name of the netlist's module.
     numbers : sequence of int
-        The mutants.
+        Numbers of the mutants.
     scale, seed : int
-        Of the bench.
-    folder : Path
+        Scale and seed of the bench.
 
     Raises
     ------
     AssertionError
-        If the bench fails on the block as it is.
+        The bench fails on the unchanged block.
     """
-    plan, results = folder / "plan.json", folder / PLAYED
+    plan, results = folder / "plan.json", folder / RESULTS
     contents = {"bench": bench, "mutants": list(numbers), "scale": scale, "seed": seed}
     plan.write_text(json.dumps(contents | {"results": str(results)}))
     run_tests(
@@ -68,10 +77,10 @@ def play(
         environment={harness.PLAN: str(plan)},
         log=folder / "run.log",
     )
-    outcomes = [json.loads(line) for line in results.read_text().splitlines()]
-    assert [outcome["number"] for outcome in outcomes] == list(numbers)
+    lines = [json.loads(line) for line in results.read_text().splitlines()]
+    assert [line["number"] for line in lines] == list(numbers)
     return {
-        outcome["number"]: Death(outcome["test"], outcome["killed"])
-        for outcome in outcomes
-        if outcome["killed"] is not None
+        line["number"]: Death(line["test"], line["killed"])
+        for line in lines
+        if line["killed"] is not None
     }

@@ -1,4 +1,4 @@
-"""Scripts for Yosys."""
+"""Runs scripts of Yosys."""
 
 from pathlib import Path
 
@@ -7,16 +7,16 @@ from sysmodel.lib.yowasp import YOSYS, run_tool
 __all__ = ["PROVED", "run_yosys"]
 
 PROVED = "no model found: SUCCESS!"
-"""What ``sat`` prints when what was to be proved holds."""
+"""Output of ``sat`` when the property holds."""
 
 
 def run_yosys(folder: Path, script: str) -> str:
-    """Run a script in a folder; gives what it printed.
+    """Run a script in a folder and return its output.
 
     Raises
     ------
     ToolError
-        It failed.
+        Yosys failed.
     """
     path = folder / "script.ys"
     path.write_text(script, encoding="utf-8")

@@ -1,1 +1,1 @@
-"""Proofs of the blocks' contracts by k-induction, with SymbiYosys."""
+"""Proofs of the block contracts by k-induction, with SymbiYosys."""

@@ -1,4 +1,4 @@
-"""An abort ends, whatever the link takes and other contexts do: part by part."""
+"""Proofs that an abort ends, independently of the link and of other contexts, part by part."""
 
 from amaranth.asserts import AnyConst
 from amaranth.hdl import Assert, Assume, Cat, Cover, Elaboratable, Module, Mux, Signal
@@ -19,7 +19,7 @@ from .tracker_bank_inside import relate_walk
 __all__ = ["PROOFS"]
 
 _P = PARAMETERS_OF_TWO
-_SEGMENTS = 5  # cycles until a lane has none
+_SEGMENTS = 5  # cycles until a lane has no segment
 _REMOTE = 2 * _P.remote_depth
 _P_OF_UNIT = T3Parameters(
     contexts=1,
@@ -39,18 +39,21 @@ _P_OF_UNIT = T3Parameters(
     dma_walkers=1,
     egress_slots=2,
 )
-_COPIES = 3  # cycles after which none is left in the page's queue
+_COPIES = 3  # cycles after which the page's queue has no copy
 _UNIT = 8
 _P_OF_BANK = T3Parameters(
     workgroup_bits=3, wavefronts=2, contexts=2, sets=2, ways=2, tile_atom_bits=2, address_bits=7
 )
-_WALK = _P_OF_BANK.sets + 3  # cycles of a walk, the one before it among them
+_WALK = _P_OF_BANK.sets + 3  # cycles of a walk, including the cycle before it
 _BANK = 2 * _WALK + 4
 
 
 class ChannelHarness(Elaboratable):
-    """One context is aborting, for as long as it likes; all else does what it likes, the links for
-    ever. The engine of a context that is aborting gives no segment (dma-engine, abort-unit)."""
+    """Harness of a channel with aborting contexts; a link may be blocked forever.
+
+    Aborts may last arbitrarily long, and all other inputs are arbitrary. The engine of an aborting
+    context gives no segment (proofs dma-engine and abort-unit).
+    """
 
     def __init__(self, channel: type = Channel):
         self._channel = channel
@@ -68,7 +71,7 @@ class ChannelHarness(Elaboratable):
 
     def _assert_context(self, m: Module, dut: Channel, number: int) -> None:
         aborting = dut.contexts[number].aborting
-        since = Signal(range(_REMOTE + 2), name=f"since_{number}")  # cycles of the abort before
+        since = Signal(range(_REMOTE + 2), name=f"since_{number}")  # previous cycles of the abort
         lane, remote, link = dut.lanes[number], dut.remote[number], dut.queues.link.i
         offered, held_back = Signal(name=f"offered_{number}"), lane.sends.valid & ~lane.sends.ready
         segments = lane.segments_queue
@@ -77,33 +80,37 @@ class ChannelHarness(Elaboratable):
         with m.Elif(since <= _REMOTE):
             m.d.sync += since.eq(since + 1)
         m.d.sync += offered.eq(held_back & aborting)
-        watch, own = dut.watch, dut.link_merge.own[number]
-        begins = watch.under_way[number].begin, watch.copies_under_way[number].begin
+        monitor, own = dut.monitor, dut.link_merge.own[number]
+        begins = monitor.outstanding[number].begin, monitor.copies_outstanding[number].begin
         m.d.comb += [
             Assume(~aborting | ~dut.segments[number].valid),
             Assert((since < _REMOTE) | (remote.level == 0), f"{number}: remote stores stay"),
             Assert((since < _SEGMENTS) | (segments.level == 0), f"{number}: segments stay"),
             Assert(~(aborting & offered & held_back), f"{number}: a packet waits"),
-            Assert(~(aborting & moves(link) & (link.p.owner == number)), f"{number}: is sent"),
-            Assert(~(aborting & Cat(begins).any()), f"{number}: what is dropped counts"),
             Assert(
-                ~(moves(link) & (link.p.owner == number)) | dut.link_room[number],
-                f"{number}: is sent without room",
+                ~(aborting & moves(link) & (link.p.owner == number)), f"{number}: a packet is sent"
+            ),
+            Assert(~(aborting & Cat(begins).any()), f"{number}: a dropped access counts"),
+            Assert(
+                ~(moves(link) & (link.p.owner == number)) | dut.link_space[number],
+                f"{number}: a packet is sent without space",
             ),
             Assert(
-                ~(own.o.valid & dut.link_room[number] & ~aborting) | link.valid,
-                f"{number}: waits for another context's room",
+                ~(own.o.valid & dut.link_space[number] & ~aborting) | link.valid,
+                f"{number}: a packet waits for another context's space",
             ),
-            Cover((since == 4) & (remote.level > 2) & dut.link_out.valid, f"{number}: drains"),
+            Cover(
+                (since == 4) & (remote.level > 2) & dut.link_out.valid, f"{number}: stores drain"
+            ),
             Cover(aborting & moves(lane.sends) & offered, f"{number}: a packet is dropped"),
         ]
-        # Remote stores and the lane's packets take turns.
+        # Remote stores and packets of the lane take turns.
         is_next = remote.o.valid & (own.last | ~lane.sends.valid)
         left = 2 * remote.level + Mux(remote.o.valid, 0, 2) - is_next
         m.d.comb += [
             invariant(remote.level == remote.stored + remote.o.valid, f"{number}: remote"),
-            invariant(remote.stored < _P.remote_depth, f"{number}: remote: more than room"),
-            invariant(remote.o.valid | (remote.stored <= 1), f"{number}: not read ahead"),
+            invariant(remote.stored < _P.remote_depth, f"{number}: remote: overflow"),
+            invariant(remote.o.valid | (remote.stored <= 1), f"{number}: remote: not read ahead"),
             invariant(
                 (remote.level == 0) | (left + since <= _REMOTE), f"{number}: remote: too slow"
             ),
@@ -112,8 +119,11 @@ class ChannelHarness(Elaboratable):
 
 
 class UnitHarness(Elaboratable):
-    """From the strobe on, its registers say that the context is aborting; the queue of copies
-    empties. No bits are injected. All else does what it likes."""
+    """Harness of a context unit that is aborted.
+
+    From the strobe on, the registers report the context as aborting, and the queue of copies
+    empties. No bit errors are injected. All other inputs are arbitrary.
+    """
 
     def __init__(self, unit: type = ContextUnit):
         self._unit = unit
@@ -137,15 +147,17 @@ class UnitHarness(Elaboratable):
             m.d.sync += started.eq(0)
         with m.Elif(since != _UNIT):
             m.d.sync += since.eq(since + 1)
-        over = started & aborting & (since == _UNIT)
+        late = started & aborting & (since == _UNIT)
         m.d.comb += [
             Assume(~(started & (since == 0)) | aborting),
             Assume(~(started & (since >= _COPIES)) | ~registers.copies.valid),
             invariant(since <= _UNIT, "since"),
-            Assert(~over | dut.own_idle, "not idle"),
-            Assert(~over | ~dut.clearing, "counts are cleared for too long"),
-            Assert(~aborting | dut.completions.ready, "holds up another context's tile"),
-            Assert(~aborting | ~Cat(lane.valid for lane in dut.segments).any(), "gives a segment"),
+            Assert(~late | dut.own_idle, "not idle"),
+            Assert(~late | ~dut.clearing, "clearing the counts takes too long"),
+            Assert(~aborting | dut.completions.ready, "a completion of another context is held up"),
+            Assert(
+                ~aborting | ~Cat(lane.valid for lane in dut.segments).any(), "a segment is sent"
+            ),
             Assert(~aborting | registers.copies.ready, "a copy stays"),
         ]
         queue = dut.trigger.queue
@@ -153,14 +165,14 @@ class UnitHarness(Elaboratable):
         held_words(m, queue, "ready")
         held(m, queue.checked, "checked")
         m.d.comb += [
-            Cover(over, "over"),
+            Cover(late, "an abort lasts"),
             Cover(started & aborting & moves(dut.trigger.ready), "a command is dropped"),
         ]
         return m
 
 
 class BankHarness(Elaboratable):
-    """Both contexts are cleared when they like, one of them, after its clear, not again."""
+    """Harness of a tracker bank in which both contexts are cleared at arbitrary times."""
 
     def __init__(self, bank: type = TrackerBank):
         self._bank = bank
@@ -171,9 +183,9 @@ class BankHarness(Elaboratable):
         m.submodules.dut = dut = self._bank(p)
         free(m, dut.i.valid, dut.i.p, dut.o.ready, *dut.updates_per_atom, *dut.ways)
         free(m, dut.clear, dut.aborting)
-        had_room, who = Signal(), Signal()
-        m.d.sync += had_room.eq(dut.room)
-        m.d.comb += [Assume(~dut.i.valid | had_room), who.eq(AnyConst(1))]
+        had_space, who = Signal(), Signal()
+        m.d.sync += had_space.eq(dut.space)
+        m.d.comb += [Assume(~dut.i.valid | had_space), who.eq(AnyConst(1))]
         mine, clearing = dut.clear.bit_select(who, 1), dut.clearing.bit_select(who, 1)
         since, others = Signal(range(_BANK + 1)), Signal(2)
         with m.If(mine | ~clearing):
@@ -185,56 +197,58 @@ class BankHarness(Elaboratable):
         walked = Signal(reset_less=True)
         m.d.sync += walked.eq(dut.walk.clears)
         stages = dut.checking | dut.comparing | dut.updating
-        relate_walk(m, dut, walked, had_room)
+        relate_walk(m, dut, walked, had_space)
         m.d.comb += [
-            invariant(~(dut.table.clearing & stages), "under way while all is cleared"),
-            invariant(~(dut.table.clearing & dut.table.written_ways.any()), "a write beside it"),
-            Assert(since < _BANK, "forgets for too long"),
-            Cover(clearing & (since == 2 * _WALK - 2) & (others != 0), "another walk before it"),
+            invariant(~(dut.table.clearing & stages), "an event is in flight while all is cleared"),
+            invariant(
+                ~(dut.table.clearing & dut.table.written_ways.any()), "a write during the clear"
+            ),
+            Assert(since < _BANK, "the clear takes too long"),
+            Cover(clearing & (since == 2 * _WALK - 2) & (others != 0), "another clear comes first"),
         ]
         return m
 
 
-_WHATEVER = "whatever the link takes and the other context does, also for ever"
+_INDEPENDENT = "independently of the link and of the other context, even if they block forever"
 
 PROOFS = (
     Proof(
         name="abort-channel",
-        statement=f"While a context is aborting, {_WHATEVER}: its remote stores are gone within "
-        f"{_REMOTE} cycles, its lane's segments within {_SEGMENTS}, and what its lane offers "
-        "within two; nothing of it enters the queue before the link, and nothing that comes of it "
-        "is waited for; a packet enters that queue only with room for its context, and none waits "
-        "for another context's room",
+        statement=f"While a context is aborting, {_INDEPENDENT}, its remote stores are dropped "
+        f"within {_REMOTE} cycles, the segments of its lane within {_SEGMENTS}, and the packets "
+        "that its lane offers within two; none of its packets enters the queue before the link, "
+        "and none of its dropped accesses counts as outstanding; a packet enters that queue only "
+        "with space for its context, and never waits for the space of another context",
         blocks=(Channel,),
         harness=ChannelHarness,
         geometry="2 contexts, 9 remote stores of each, 4 workgroups, addresses of 3 bits",
-        reason="no width is looked at; a longer queue takes two cycles more for each store",
+        reason="the proof depends on no width; a longer queue takes two more cycles per store",
         depth=2,
         cover_depth=14,
         slow=True,
     ),
     Proof(
         name="abort-unit",
-        statement=f"Within {_UNIT} cycles of its abort a context's unit is idle and has forgotten "
-        "all counts, whatever is admitted and whatever its lanes take; meanwhile it gives no "
-        "segment, and takes every completion and every copy",
+        statement=f"Within {_UNIT} cycles of an abort, the unit of the context is idle and has "
+        "cleared all counts, independently of the admitted workgroups and of its lanes; during the "
+        "abort it sends no segment and accepts every completion and every copy",
         blocks=(ContextUnit,),
         harness=UnitHarness,
-        geometry="2 workgroups under way, room for 2 commands, 1 walker, addresses of 3 bits",
-        reason="counts are cleared one a cycle, and commands dropped one a cycle",
+        geometry="2 admitted workgroups, space for 2 commands, 1 walker, addresses of 3 bits",
+        reason="each cycle clears one count and drops one command",
         depth=_UNIT + 2,
         cover_depth=14,
         slow=True,
     ),
     Proof(
         name="abort-tracker-bank",
-        statement=f"A context is forgotten within {_BANK} cycles of its clear, whatever events "
-        "come, whatever completions wait, and whenever the other context is cleared: that is two "
-        "walks, of which the first may be the other one's",
+        statement=f"All entries of a context are cleared within {_BANK} cycles of its clear, "
+        "independently of incoming events, of waiting completions and of clears of the other "
+        "context: the time of two walks, of which the first may belong to the other context",
         blocks=(TrackerBank,),
         harness=BankHarness,
         geometry="2 contexts, 2 sets of 2 entries",
-        reason="a walk takes a cycle for each set",
+        reason="a walk takes one cycle per set",
         depth=_BANK + 2,
         cover_depth=_BANK + 10,
         slow=True,

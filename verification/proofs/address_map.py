@@ -1,4 +1,4 @@
-"""Address map: nothing becomes an update, a remote update or a trigger that is not mapped."""
+"""Proofs of the address map: unmapped accesses get no action."""
 
 from functools import partial
 from types import SimpleNamespace
@@ -30,11 +30,11 @@ _NARROW = T3Parameters(
 
 
 class MapHarness(Elaboratable):
-    """Any access in any tables: its location, and the range of that location.
+    """Harness with an arbitrary access and arbitrary tables: location and range of the access.
 
-    The dispatch index is compared only where the dispatch order can be: its first workgroup is one
-    of its workgroups, and there are no more of them than ids. NONE is asserted for every register
-    value.
+    The dispatch index is compared only for a possible dispatch order: the first workgroup is one of
+    the launch, and there are no more workgroups than numbers. NONE is asserted for all register
+    values.
     """
 
     def __init__(
@@ -55,19 +55,19 @@ class MapHarness(Elaboratable):
         mapped, known, none = expected.mapped, expected.known, Signal()
         m.d.comb += [
             none.eq(range_.action == Action.NONE),
-            Assert(mapped | none, "outside every region of its context, but not NONE"),
-            Assert(known | none, "a workgroup that the launch does not have, but not NONE"),
-            Assert(location.owner == expected.owner, "another owner"),
-            Assert(location.mapped == mapped, "mapped: wrong"),
-            Assert(location.valid == (mapped & known), "valid: wrong"),
+            Assert(mapped | none, "an action outside every region of the context"),
+            Assert(known | none, "an action for a workgroup that the launch does not have"),
+            Assert(location.owner == expected.owner, "wrong owner"),
+            Assert(location.mapped == mapped, "wrong mapped"),
+            Assert(location.valid == (mapped & known), "wrong valid"),
             Assert(~mapped | (location.region == expected.region), "not the lowest region"),
             Assert(
                 ~(location.valid & expected.possible)
                 | (location.dispatch_index == expected.dispatch_index),
-                "not its dispatch index in the dispatch order",
+                "wrong dispatch index",
             ),
-            Cover(expected.within & ~mapped & none, "in a region, but of no context's space"),
-            Cover(mapped & ~known, "mapped, but an unknown workgroup"),
+            Cover(expected.within & ~mapped & none, "in a region, but in no context's space"),
+            Cover(mapped & ~known, "mapped, but of an unknown workgroup"),
             Cover(location.valid & none, "mapped, but in no range"),
             Cover(location.valid & expected.wraps & ~none, "a dispatch index that wraps"),
         ]
@@ -79,11 +79,14 @@ class MapHarness(Elaboratable):
         return m
 
     def _expect(self, m: Module, dut) -> SimpleNamespace:
-        """Context by context, the lowest last; as integers, before anything wraps."""
+        """Compute the expected result, context by context, the lowest one last.
+
+        The arithmetic uses integers that do not wrap.
+        """
         p = self._p
         expected = SimpleNamespace(
             owner=Signal(range(max(p.contexts, 2)), name="owner"),
-            within=Signal(name="within"),  # a region, whoever's
+            within=Signal(name="within"),  # within a region of any context
             mapped=Signal(name="mapped"),
             region=Signal(range(p.regions), name="region"),
             known=Signal(name="known"),
@@ -118,7 +121,7 @@ class MapHarness(Elaboratable):
 
 
 class OtherContextHarness(Elaboratable):
-    """An access, and the same one for each context with other tables in that context."""
+    """Harness that repeats an access with changed tables in one context at a time."""
 
     def __init__(self, location: type = LocationLookup, range_: type = RangeLookup):
         self._location = location
@@ -144,10 +147,16 @@ class OtherContextHarness(Elaboratable):
                     _owns(view, location)
                     | ~location.location.mapped
                     | (location.location.owner != number),
-                    f"{number}: found in the context",
+                    f"{number}: the access belongs to the context",
                 ),
-                Cover(strange & (range_.action == Action.DMA), f"{number}: in a region of both"),
-                Cover(strange & ~location.location.mapped, f"{number}: in its region alone"),
+                Cover(
+                    strange & (range_.action == Action.DMA),
+                    f"{number}: in a region of both contexts",
+                ),
+                Cover(
+                    strange & ~location.location.mapped,
+                    f"{number}: only in a region of this context",
+                ),
             ]
         return m
 
@@ -161,7 +170,7 @@ class OtherContextHarness(Elaboratable):
         return location, range_
 
     def _change(self, m: Module, location, range_, number: int) -> None:
-        """What is found with other tables in a context whose the access is not, with either."""
+        """Assert that the tables of a context do not matter if the access is not in its space."""
         changed, changed_range = self._look_up(m, f"changed_{number}")
         m.d.comb += [
             getattr(changed, name).eq(getattr(location, name))
@@ -190,12 +199,12 @@ class OtherContextHarness(Elaboratable):
 
 
 def _owns(view: data.View, lookup) -> Value:
-    """Whether a context has the access's address space."""
+    """Signal that a context owns the address space of the access."""
     return view.address_space.enable & (view.address_space.local == lookup.context)
 
 
 class RangeHarness(Elaboratable):
-    """Any location in any tables. What is expected is found entry by entry, the lowest last."""
+    """Harness with an arbitrary location and tables; it evaluates the entries one by one."""
 
     def __init__(self, lookup: type = RangeLookup, *, p: T3Parameters):
         self._lookup = lookup
@@ -211,7 +220,7 @@ class RangeHarness(Elaboratable):
         return m
 
     def _assert_of(self, m: Module, dut, number: int) -> None:
-        """A location of one context, and the tables of that context."""
+        """Assert the result for a location of one context with that context's tables."""
         p, location, maps = self._p, dut.location, dut.contexts[number].maps
         own = location.owner == number
         holders = Signal(p.ranges, name=f"holders_{number}")
@@ -235,16 +244,18 @@ class RangeHarness(Elaboratable):
                     m.d.comb += [op.eq(entry.op), dtype.eq(entry.dtype)]
         with m.If(own):
             m.d.comb += [
-                Assert(holders.any() | (dut.action == Action.NONE), "in no range, but not NONE"),
-                Assert(dut.action == action, "not the action of the lowest range that holds it"),
-                Assert(dut.command == command, "not the command of that range"),
-                Assert(dut.op == op, "not the op of its command"),
-                Assert(dut.dtype == dtype, "not the dtype of its command"),
+                Assert(
+                    holders.any() | (dut.action == Action.NONE), "an action outside every range"
+                ),
+                Assert(dut.action == action, "not the action of the lowest matching range"),
+                Assert(dut.command == command, "not the command of the lowest matching range"),
+                Assert(dut.op == op, "not the op of the command"),
+                Assert(dut.dtype == dtype, "not the dtype of the command"),
                 Cover(holders.all(), f"{number}: in every range"),
                 Cover(location.valid & ~holders.any(), f"{number}: in no range"),
                 Cover(
                     holders[-1] & ~holders[:-1].any() & (dut.command == p.commands - 1),
-                    f"{number}: the last",
+                    f"{number}: in the last range only",
                 ),
             ]
 
@@ -252,13 +263,13 @@ class RangeHarness(Elaboratable):
 def _map_proof(p: T3Parameters) -> Proof:
     return Proof(
         name="address-map" + _suffix(p),
-        statement="An access outside every enabled region of the lowest context with its address "
-        "space, in no context's address space, or of a workgroup that the launch does not have "
-        "gets action NONE; owner, region and, in a dispatch order that can be, dispatch_index are "
-        "those of the specification",
+        statement="An access gets action NONE if it is outside every enabled region of the lowest "
+        "context with its address space, in no context's address space, or of a workgroup that the "
+        "launch does not have; owner, region and (for a possible dispatch order) dispatch index "
+        "follow the specification",
         blocks=(LocationLookup, RangeLookup),
         harness=partial(MapHarness, p=p),
-        geometry=f"the reference's, any tables, contexts: {p.contexts}",
+        geometry=f"reference with arbitrary tables, contexts: {p.contexts}",
         depth=1,
         cover_depth=1,
         solver="z3",
@@ -268,11 +279,11 @@ def _map_proof(p: T3Parameters) -> Proof:
 def _range_proof(p: T3Parameters) -> Proof:
     return Proof(
         name="range-lookup" + _suffix(p),
-        statement="A location in no range of its context gets action NONE; any other the action, "
-        "command, op and dtype of the lowest range that holds it",
+        statement="A location in no range of its context gets action NONE; any other location gets "
+        "the action, command, op and dtype of the lowest range that holds it",
         blocks=(RangeLookup,),
         harness=partial(RangeHarness, p=p),
-        geometry=f"the reference's, any tables, contexts: {p.contexts}",
+        geometry=f"reference with arbitrary tables, contexts: {p.contexts}",
         depth=1,
         cover_depth=1,
         solver="z3",
@@ -289,12 +300,12 @@ PROOFS = (
     *(_range_proof(p) for p in (_P, _P_2)),
     Proof(
         name="address-map-strangers",
-        statement="An access finds nothing of a context whose address space is another, and what "
-        "it finds does not depend on that context's tables",
+        statement="An access is never assigned to a context with another address space, and its "
+        "result does not depend on that context's tables",
         blocks=(LocationLookup, RangeLookup),
         harness=OtherContextHarness,
         geometry="2 contexts, 2 regions, 2 ranges, 2 commands, addresses of 4 bits, 8 workgroups",
-        reason="no width is looked at; address-map and range-lookup have the reference's",
+        reason="the proof depends on no width; address-map and range-lookup use the reference's",
         depth=1,
         cover_depth=1,
     ),

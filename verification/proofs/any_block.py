@@ -1,4 +1,4 @@
-"""A block that does what it likes, in the place of one that is proven on its own."""
+"""Abstraction of a block that has a proof of its own: its outputs are arbitrary."""
 
 from amaranth.hdl import Module
 from amaranth.lib import wiring
@@ -10,12 +10,12 @@ __all__ = ["AnyBlock"]
 
 
 class AnyBlock(wiring.Component):
-    """Has the ports of another block; its outputs are anything in every cycle.
+    """Stand-in with the ports of another block and arbitrary outputs in every cycle.
 
     Parameters
     ----------
     block : Component
-        The other one.
+        Block to stand in for.
     """
 
     def __init__(self, block: wiring.Component):

@@ -1,11 +1,10 @@
-"""Arbiter: one grant, nothing lost, each policy as specified, and neither stream starves."""
+"""Proof of the arbiter: one grant, no loss, specified policies, no starvation."""
 
 from amaranth.asserts import AnyConst
 from amaranth.hdl import Assert, Assume, Cover, Elaboratable, Module, Mux, Signal, Value
 
 from rtl.channel.arbitration.arbiter import Arbiter
-from rtl.channel.arbitration.measurement import NO_LIMIT
-from rtl.interface.encodings import Origin, Policy
+from rtl.interface.encodings import NO_LIMIT, Origin, Policy
 from rtl.parameters import T3Parameters
 
 from .invariant import invariant
@@ -16,12 +15,12 @@ __all__ = ["PROOFS"]
 
 
 class ArbiterHarness(Elaboratable):
-    """Both streams and the queue behind do what they like.
+    """Harness with arbitrary streams and an arbitrary queue behind the arbiter.
 
-    The configuration and what the criticality unit tells may change in every cycle, but for the
-    starvation limit, which is any constant. Each stream numbers its requests, so that what leaves
-    can be told apart. A measured threshold is taken from the block: how it is measured is not
-    proven here.
+    The configuration and the inputs from the criticality unit may change in every cycle; only the
+    starvation limit is an arbitrary constant. Each stream numbers its requests, which identifies
+    the requests that leave. A measured threshold is taken from the block: its measurement is not
+    part of this proof.
     """
 
     def __init__(self, arbiter: type = Arbiter):
@@ -48,17 +47,17 @@ class ArbiterHarness(Elaboratable):
         return m
 
     def _assert_one_grant(self, m: Module, dut: Arbiter, c_moves: Value, m_moves: Value) -> None:
-        """What leaves is what one stream offers, and that stream alone is told so."""
+        """Assert that each leaving request comes from one stream, and only that stream is ready."""
         o = dut.o
         m.d.comb += [
             Assert(~(dut.compute.ready & dut.communication.ready), "two grants"),
-            Assert((c_moves | m_moves) == moves(o), "not one taken for one given"),
-            Assert(~c_moves | (o.p == dut.compute.p), "compute's request changes"),
-            Assert(~m_moves | (o.p == dut.communication.p), "communication's request changes"),
+            Assert((c_moves | m_moves) == moves(o), "inputs and output transfer different numbers"),
+            Assert(~c_moves | (o.p == dut.compute.p), "a compute request changes"),
+            Assert(~m_moves | (o.p == dut.communication.p), "a communication request changes"),
         ]
 
     def _assert_order(self, m: Module, dut: Arbiter) -> None:
-        """Each stream's requests leave in their order: none is missing, none comes twice."""
+        """Assert that each stream's requests leave in order: none is missing, none is repeated."""
         for origin, source in (
             (Origin.COMPUTE, dut.compute),
             (Origin.COMMUNICATION, dut.communication),
@@ -71,19 +70,21 @@ class ArbiterHarness(Elaboratable):
             m.d.comb += [
                 Assume(source.p.origin == origin),
                 Assume(source.p.tag == taken),
-                Assert(~gives | (dut.o.p.tag == given), f"{name}: lost, twice, or out of order"),
-                invariant(taken == given, f"{name}: not as many given as taken"),
+                Assert(~gives | (dut.o.p.tag == given), f"{name}: lost, repeated, or out of order"),
+                invariant(taken == given, f"{name}: numbers of taken and leaving requests differ"),
             ]
 
     def _assert_starvation(
         self, m: Module, dut: Arbiter, limit: Value, c_moves: Value, m_moves: Value
     ) -> tuple[Value, Value]:
-        """How long a request waits, and how many of these cycles it loses where a policy promises
-        something; gives which of the two, communication first, has waited for the limit."""
+        """Assert that a request protected by the policy loses at most as many cycles as the limit.
+
+        Returns the signals that communication and compute have waited for the limit.
+        """
         policy = dut.configuration.policy
         criticality = policy == Policy.CRITICAL
         urges = _urges(dut)
-        first, second = Signal(), Signal()  # communication's protection by the limit; compute's
+        first, second = Signal(), Signal()  # the limit protects communication; compute
         m.d.comb += [
             first.eq(
                 (policy == Policy.MCA) | (policy == Policy.MCA_PAPER) | (criticality & ~urges)
@@ -96,7 +97,7 @@ class ArbiterHarness(Elaboratable):
             ("compute", dut.compute, dut.compute_starved, c_moves, m_moves, second),
         ):
             waited, lost = Signal(16, name=f"{name}_waited"), Signal(17, name=f"{name}_lost")
-            # Communication may lose a cycle to nobody, where it is held back.
+            # Communication may be held back without a compute request.
             loses = dut.o.ready if name == "communication" else other
             with m.If(source.valid & ~own):
                 m.d.sync += waited.eq(Mux(waited == 0xFFFF, waited, waited + 1))
@@ -107,9 +108,12 @@ class ArbiterHarness(Elaboratable):
             m.d.comb += [
                 Assert(lost <= limit, f"{name} loses more cycles than the limit"),
                 Cover((limit == 3) & (lost == limit), f"{name}: the starvation limit is reached"),
-                Cover((lost == 3) & promised & own & dut.compute.valid, f"{name}: the rule acts"),
-                invariant(starved == waited, f"{name}: the block counts another time"),
-                invariant(lost <= waited, f"{name}: more lost than waited"),
+                Cover(
+                    (lost == 3) & promised & own & dut.compute.valid,
+                    f"{name}: the limit takes effect",
+                ),
+                invariant(starved == waited, f"{name}: the block counts other cycles"),
+                invariant(lost <= waited, f"{name}: more lost cycles than waiting cycles"),
             ]
             dues.append(waited >= limit)
         return dues[0], dues[1]
@@ -123,9 +127,9 @@ class ArbiterHarness(Elaboratable):
         c_moves: Value,
         m_moves: Value,
     ) -> None:
-        """Who goes, by the policy."""
+        """Assert the choice of each policy."""
         config = dut.configuration
-        c, communication, room = dut.compute.valid, dut.communication.valid, dut.o.ready
+        c, communication, ready = dut.compute.valid, dut.communication.valid, dut.o.ready
         last = Signal(Origin, init=Origin.COMMUNICATION)
         with m.If(moves(dut.o)):
             m.d.sync += last.eq(dut.o.p.origin)
@@ -133,7 +137,7 @@ class ArbiterHarness(Elaboratable):
         calm = Signal()
         m.d.comb += [
             calm.eq((threshold == NO_LIMIT) | (dut.occupancy < threshold)),
-            invariant(dut.last == last, "the block takes another one for the last"),
+            invariant(dut.last == last, "last: another stream"),
         ]
         may_pass = {
             Policy.COMPUTE_FIRST: ~c,
@@ -152,11 +156,11 @@ class ArbiterHarness(Elaboratable):
                     self._assert_choice(m, dut, policy.name, passes, m_moves)
             with m.Default():
                 self._assert_choice(m, dut, "ROUND_ROBIN", in_turn, m_moves)
-        both = room & c & communication
+        both = ready & c & communication
         critical = _urges(dut) & (config.policy == Policy.CRITICAL)
         m.d.comb += [
-            Assert(~room | ~c | c_moves | m_moves, "compute waits for nothing"),
-            Cover(room & ~c & communication & ~m_moves, "held back"),
+            Assert(~ready | ~c | c_moves | m_moves, "compute waits without reason"),
+            Cover(ready & ~c & communication & ~m_moves, "communication is held back"),
             Cover(both & critical & m_moves & ~due, "critical: communication goes first"),
             Cover(both & critical & c_moves & ~due, "critical: compute has waited for the limit"),
         ]
@@ -164,10 +168,10 @@ class ArbiterHarness(Elaboratable):
     def _assert_choice(
         self, m: Module, dut: Arbiter, name: str, passes: Value, m_moves: Value
     ) -> None:
-        """Communication goes if, and only if, it may pass."""
+        """Assert that communication goes if and only if the policy lets it pass."""
         offered = dut.communication.valid & dut.o.ready
         m.d.comb += [
-            Assert(~m_moves | passes, f"{name}: communication goes where it may not"),
+            Assert(~m_moves | passes, f"{name}: communication goes without permission"),
             Assert(~offered | ~passes | m_moves, f"{name}: communication does not go"),
             Cover(offered & dut.compute.valid & ~m_moves, f"{name}: compute goes first"),
             Cover(m_moves, f"{name}: communication goes"),
@@ -175,7 +179,7 @@ class ArbiterHarness(Elaboratable):
 
 
 def _urges(dut: Arbiter) -> Value:
-    """Communication is critical, and the memory not congested."""
+    """Signal that communication is critical and the memory is not congested."""
     return dut.critical & ~dut.congested
 
 
@@ -184,14 +188,15 @@ _CHANGING = ("policy", "automatic", "threshold", "measure_log2", "cuts", "levels
 PROOFS = (
     Proof(
         name="arbiter",
-        statement="At most one grant; no request lost, doubled or overtaken within its stream; "
-        "each of the five policies as specified, the others as round robin; under MCA, the "
-        "paper's MCA, and CRITICAL while not critical or with the memory congested, communication "
-        "loses at most as many cycles as the starvation limit; under CRITICAL otherwise, compute "
-        "loses at most as many to communication",
+        statement="There is at most one grant; no request is lost, repeated or overtaken within "
+        "its stream; each of the five policies decides as specified, and all other codes act as "
+        "round robin; under MCA, the paper's MCA, and CRITICAL (while communication is not "
+        "critical or the memory is congested), communication loses at most as many cycles as the "
+        "starvation limit; under CRITICAL otherwise, compute loses at most as many cycles to "
+        "communication",
         blocks=(Arbiter,),
         harness=ArbiterHarness,
-        geometry="the reference's",
+        geometry="reference",
         depth=2,
         cover_depth=8,
     ),

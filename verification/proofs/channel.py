@@ -1,4 +1,4 @@
-"""Channel: a stranger's store has no effect but its write."""
+"""Proof of the channel: a store outside all ranges (a stranger) has no effect but its write."""
 
 from dataclasses import replace
 
@@ -36,27 +36,26 @@ _STRANGER = 1  # wavefront
 
 
 def free_ports(m: Module, dut: Channel) -> None:
-    """Let the ports be anything, but for the configuration, what follows the channel, and the
-    segments."""
+    """Free all inputs except configuration, segments, and the ready inputs of DRAM and link."""
     for one in (dut.reads, dut.stores, dut.link_in, dut.issue_acks, dut.returns):
         free(m, one.valid, one.p)
     free(m, dut.tile_issue_acks.ready, dut.end_of_tile_markers.ready, dut.occupancy, dut.start)
-    free(m, dut.link_room, dut.active, dut.relaxed, dut.critical, dut.congested)
+    free(m, dut.link_space, dut.active, dut.relaxed, dut.critical, dut.congested)
 
 
 def constant(m: Module, *inputs) -> None:
-    """Let inputs be any constants."""
+    """Give inputs arbitrary constant values."""
     for one in map(Value.cast, inputs):
         m.d.comb += one.eq(AnyConst(len(one)))
 
 
 class StrangerHarness(Elaboratable):
-    """Marks strangers by their wavefront, which no lookup looks at and every effect carries.
+    """Harness that marks strangers by their wavefront, which lookups ignore and effects carry.
 
     A stranger is a store or a packet outside every region of its context, or of a workgroup in no
-    range; whether it is one is found here, entry by entry, as integers. The tables and the
-    dispatch order are any constants, an order that can be. The DMA engine rests, so that all that
-    leaves over the link comes from stores.
+    range; the harness decides this with integers, entry by entry. The tables and the (possible)
+    dispatch order are arbitrary constants. The DMA engine is idle, so all packets that leave over
+    the link come from stores.
     """
 
     def __init__(self, channel: type = Channel):
@@ -93,15 +92,20 @@ class StrangerHarness(Elaboratable):
         strange = Signal()
         m.d.comb += [
             strange.eq(moves(store) & (store.p.wavefront == _STRANGER)),
-            Assert(~local | (request.p.wavefront != _STRANGER), "becomes an update"),
+            Assert(~local | (request.p.wavefront != _STRANGER), "a stranger becomes an update"),
             Assert(
                 ~(updates & ~local) | (request.p.wavefront != _STRANGER),
-                "a packet becomes an update",
+                "a stranger's packet becomes an update",
             ),
-            Assert(~sent.valid | (sent.p.wavefront != _STRANGER), "becomes a remote update"),
-            Assert(~end.valid | (end.p.wavefront != _STRANGER), "becomes an end-of-tile marker"),
+            Assert(
+                ~sent.valid | (sent.p.wavefront != _STRANGER), "a stranger becomes a remote update"
+            ),
+            Assert(
+                ~end.valid | (end.p.wavefront != _STRANGER),
+                "a stranger becomes an end-of-tile marker",
+            ),
             Cover(local, "an update"),
-            Cover(updates & ~local, "a packet's update"),
+            Cover(updates & ~local, "an update of a packet"),
             Cover(sent.valid & (sent.p.kind == PacketKind.UPDATE), "a remote update"),
             Cover(end.valid, "an end-of-tile marker"),
             Cover(moves(packet) & (packet.p.wavefront == _STRANGER), "a stranger's packet"),
@@ -111,7 +115,7 @@ class StrangerHarness(Elaboratable):
         return m
 
     def _known(self, m: Module, dut: Channel, access) -> Signal:
-        """Whether a range of the access's region holds the dispatch index of its workgroup."""
+        """Signal that a range of the access's region holds the dispatch index of its workgroup."""
         (view,) = dut.contexts
         maps, launch_configuration, space = (
             view.maps,
@@ -141,7 +145,7 @@ class StrangerHarness(Elaboratable):
         return known
 
     def _cover_strangers(self, m: Module, dut: Channel, strange: Signal) -> None:
-        """A stranger is in somebody else's region, and its store is written."""
+        """Cover a stranger in another context's region, and the write of its store."""
         atom, wanted = Signal.like(dut.stores.p.atom), Signal()
         (view,) = dut.contexts
         region = view.maps.regions[0]
@@ -155,19 +159,19 @@ class StrangerHarness(Elaboratable):
             m.d.sync += [atom.eq(dut.stores.p.atom), wanted.eq(1)]
         request = dut.dram
         m.d.comb += [
-            Cover(strange & in_region, "in a region, but of another address space"),
+            Cover(strange & in_region, "a stranger in a region, but of another address space"),
             Cover(
                 wanted
                 & request.valid
                 & (request.p.access == Access.WRITE)
                 & (request.p.origin == Origin.COMPUTE)
                 & (request.p.atom == atom),
-                "the stranger's store is written",
+                "the store of a stranger is written",
             ),
         ]
 
     def _invariants(self, m: Module, dut: Channel) -> None:
-        """No queue holds an effect of a stranger, and the lane holds nothing."""
+        """Assert that no queue holds an effect of a stranger and that the lane is empty."""
         for name in ("stores", "inbound"):
             for index, (entry, valid) in enumerate(_entries(m, dut, name)):
                 location = entry.location
@@ -181,12 +185,12 @@ class StrangerHarness(Elaboratable):
                 ]
                 stranger = valid & (entry.wavefront == _STRANGER)
                 m.d.comb += [
-                    invariant(~stranger | ~hit, f"{name} {index}: located in a range")
+                    invariant(~stranger | ~hit, f"{name} {index}: a stranger in a range")
                     for hit in hits
                 ]
                 if name == "inbound":
                     update = entry.kind == PacketKind.UPDATE
-                    m.d.comb += invariant(~stranger | update, f"{name} {index}: a store")
+                    m.d.comb += invariant(~stranger | update, f"{name} {index}: a stranger's store")
         effects = {
             "classified": lambda entry: entry.target != Target.WRITE,
             "writes": lambda entry: entry.access == Access.UPDATE,
@@ -204,7 +208,8 @@ class StrangerHarness(Elaboratable):
         for name, entries in held_here.items():
             for index, (entry, affects) in enumerate(entries):
                 m.d.comb += invariant(
-                    ~affects | (entry.wavefront != _STRANGER), f"{name} {index}: a stranger's"
+                    ~affects | (entry.wavefront != _STRANGER),
+                    f"{name} {index}: an effect of a stranger",
                 )
         m.d.comb += [
             invariant(lane.segments_queue.level == 0, "a segment in the lane"),
@@ -215,21 +220,21 @@ class StrangerHarness(Elaboratable):
 
 
 def _entries(m: Module, dut: Channel, name: str) -> list:
-    found = held(m, getattr(dut.queues, name), name)
-    return [(entry, found.has(index)) for index, entry in enumerate(found.entries)]
+    contents = held(m, getattr(dut.queues, name), name)
+    return [(entry, contents.has(index)) for index, entry in enumerate(contents.entries)]
 
 
 PROOFS = (
     Proof(
         name="channel-strangers",
-        statement="A store outside every range, or of another address space than the context's, "
-        "never becomes an update, a remote update or an end-of-tile marker; such a packet never "
-        "becomes an update",
+        statement="A store outside every range, or of an address space other than the context's, "
+        "never becomes an update, a remote update or an end-of-tile marker; a packet outside every "
+        "range never becomes an update",
         blocks=(Channel,),
         harness=StrangerHarness,
         geometry="2 regions, 2 ranges, 2 commands, 4 workgroups, addresses of 3 bits, constant "
         "tables, no DMA commands",
-        reason="the lookups are proven at the reference's geometry (address-map, range-lookup), "
+        reason="the lookups are proven with the reference's geometry (address-map, range-lookup), "
         "and queues carry any payload",
         depth=1,
         cover_depth=9,

@@ -1,4 +1,4 @@
-"""Channel: incoming packets sink, whatever the state of egress."""
+"""Proof of the channel: incoming packets are accepted, independently of the egress."""
 
 from functools import partial
 
@@ -15,17 +15,16 @@ from .streams import free, moves
 
 __all__ = ["PROOFS"]
 
-_MOST_STARVED = 3  # the starvation limit, in the proof
+_MOST_STARVED = 3  # largest starvation limit of the proof
 _LONGEST = 2 * (_MOST_STARVED + 1) + 1
 
 
 class SinkHarness(Elaboratable):
-    """Egress may be blocked for good, of one context or of all; the DRAM takes an access in every
-    cycle.
+    """Harness with a DRAM that is ready in every cycle and an egress that may be blocked forever.
 
-    The policy is any constant but compute-first, under which communication waits for compute by
-    design. The starvation limit is a constant of up to 3, and under CRITICAL at least 1: with 0,
-    compute is always due there. All else does what it likes.
+    The policy is an arbitrary constant except compute-first, under which communication waits for
+    compute by design. The starvation limit is a constant of up to 3, and under CRITICAL at least 1:
+    with 0, compute would always be due. All other inputs are arbitrary.
     """
 
     def __init__(self, channel: type = Channel, *, p: T3Parameters):
@@ -47,7 +46,7 @@ class SinkHarness(Elaboratable):
             Assume(policy != Policy.COMPUTE_FIRST),
             Assume(starvation_limit <= _MOST_STARVED),
             Assume((policy != Policy.CRITICAL) | (starvation_limit != 0)),
-            # Round robin lets one other access pass.
+            # Under round robin, a request lets one other access pass.
             limit.eq(Mux(_in_turn(policy), 1, starvation_limit)),
         ]
 
@@ -59,21 +58,22 @@ class SinkHarness(Elaboratable):
             m.d.sync += waited.eq(0)
         m.d.sync += blocked.eq(dut.link_out.valid & ~dut.link_out.ready)
         m.d.comb += [
-            Assert(waited <= 2 * (limit + 1) + 1, "an incoming packet does not sink"),
+            Assert(waited <= 2 * (limit + 1) + 1, "an incoming packet waits too long"),
             Cover((waited == 3) & blocked, "a packet waits while egress is blocked"),
             Cover(
-                moves(dut.link_in) & blocked & (waited != 0), "a packet sinks while it is blocked"
+                moves(dut.link_in) & blocked & (waited != 0),
+                "a packet is accepted during the block",
             ),
         ]
         self._invariants(m, dut, limit, waited)
         return m
 
     def _invariants(self, m: Module, dut: Channel, limit: Value, waited: Value) -> None:
-        """How long the updates have waited, by whose turn it is."""
+        """Relate the time that updates have waited to the state of arbiter and merge."""
         queues, arbiter = dut.queues, dut.access_merge.arbiter
         inbound, updates, issue = queues.inbound, queues.updates, queues.issue
         merge = dut.access_merge.communication
-        unserved = Signal(range(_LONGEST + 1))  # cycles in which updates are held, and none goes
+        unserved = Signal(range(_LONGEST + 1))  # cycles in which updates wait and none goes
         with m.If(updates.o.valid & ~updates.o.ready):
             m.d.sync += unserved.eq(unserved + 1)
         with m.Else():
@@ -83,29 +83,31 @@ class SinkHarness(Elaboratable):
         for queue, name in ((inbound, "inbound"), (updates, "updates"), (issue, "issue")):
             m.d.comb += invariant(queue.level <= queue.depth, f"{name}: level")
         m.d.comb += [
-            invariant(issue.level <= 1, "the DRAM takes every access"),
-            invariant(arbiter.starved <= limit, "starved for too long"),
+            invariant(issue.level <= 1, "issue: the DRAM does not take every access"),
+            invariant(arbiter.starved <= limit, "communication starves for too long"),
             invariant(
                 ~_in_turn(dut.arbiter.policy)
                 | (arbiter.starved == 0)
                 | (arbiter.last == Origin.COMPUTE),
-                "not its turn",
+                "a turn is skipped",
             ),
             invariant(
-                (arbiter.starved == 0) | (arbiter.compute_starved == 0), "neither of two goes"
+                (arbiter.starved == 0) | (arbiter.compute_starved == 0), "both streams starve"
             ),
             invariant(
                 unserved <= arbiter.starved + Mux(merge.last, limit + 1, 0), "updates wait too long"
             ),
-            invariant(~updates.o.valid | updates.level.any(), "an update of none"),
-            invariant((unserved == 0) | (updates.level != 0), "none waits"),
-            invariant(~(full & stuck) | (waited <= unserved), "waits for another"),
-            invariant(~(~full & stuck) | (waited <= longest + 1), "waits though there is room"),
+            invariant(~updates.o.valid | updates.level.any(), "updates: valid while empty"),
+            invariant((unserved == 0) | (updates.level != 0), "unserved without an update"),
+            invariant(
+                ~(full & stuck) | (waited <= unserved), "a packet waits longer than the updates"
+            ),
+            invariant(~(~full & stuck) | (waited <= longest + 1), "a packet waits despite space"),
         ]
 
 
 def _in_turn(policy: Value) -> Value:
-    """Whether both streams go in turn: round robin, and the codes of no policy."""
+    """Signal that the streams take turns: round robin, and codes without a policy."""
     gated = (Policy.MCA, Policy.MCA_PAPER, Policy.CRITICAL)
     return ~Cat(policy == one for one in gated).any()
 
@@ -113,15 +115,15 @@ def _in_turn(policy: Value) -> Value:
 def _proof(p: T3Parameters) -> Proof:
     return Proof(
         name="channel-sinks" + ("" if p.contexts == 1 else f"-contexts-{p.contexts}"),
-        statement="An incoming packet waits for 2 (L + 1) + 1 cycles at most, L the starvation "
-        "limit or 1 under round robin, also while egress is blocked for good, of any context: so "
-        "in a ring of any length no link waits for another one. Of all policies but compute-first; "
-        "under CRITICAL L is at least 1",
+        statement="An incoming packet waits for at most 2 (L + 1) + 1 cycles, where L is the "
+        "starvation limit, or 1 under round robin, even if the egress of any context is blocked "
+        "forever; hence no link of a ring waits for another link; this holds for all policies "
+        "except compute-first, under CRITICAL for L of at least 1",
         blocks=(Channel,),
         harness=partial(SinkHarness, p=p),
         geometry="L up to 3, a DRAM that takes an access per cycle, 2 egress slots, 4 workgroups, "
         f"addresses of 3 bits, contexts: {p.contexts}",
-        reason="no width is looked at; a slower DRAM stretches the time",
+        reason="the proof depends on no width; a slower DRAM stretches the time",
         depth=2,
         cover_depth=22,
         slow=True,

@@ -1,8 +1,8 @@
-"""Channel: no context's stores wait for the link of another one."""
+"""Proof of the channel: stores of a context do not wait for the link of another context."""
 
 from amaranth.hdl import Assert, Assume, Cat, Const, Cover, Elaboratable, Module, Mux, Signal, Value
 
-from rtl.channel.channel import STORES_ON_THEIR_WAY, Channel
+from rtl.channel.channel import STORES_IN_FLIGHT, Channel
 from rtl.interface.encodings import Access, Origin, Policy, Target
 
 from .channel import PARAMETERS_OF_TWO, constant, free_ports
@@ -14,17 +14,17 @@ from .streams import free
 __all__ = ["PROOFS"]
 
 _P = PARAMETERS_OF_TWO
-_LATE = 2  # cycles after which a store may still come
+_LATE = 2  # cycles in which a store may still come
 _LONGEST = 6
 
 
 class StoresHarness(Elaboratable):
-    """The link takes packets when it likes, and of each context perhaps none for ever. The DRAM
-    takes an access in every cycle, and the tracker an end-of-tile marker.
+    """Harness with a link that may block the packets of each context forever.
 
-    Assumed, as the port asks for it: a store of a context comes only while there is room for its
-    stores, or there was in one of the two cycles before. The policy is one under which compute
-    does not wait for more than one other access.
+    DRAM and tracker take an access and an end-of-tile marker in every cycle. As the contract of the
+    port requires, a store of a context comes only if there is space for its stores, or was in one
+    of
+    the two cycles before. Under the assumed policies, compute waits for at most one other access.
     """
 
     def __init__(self, channel: type = Channel):
@@ -39,7 +39,7 @@ class StoresHarness(Elaboratable):
             free(m, lane.valid, lane.p)
         constant(m, dut.arbiter)
         policy = dut.arbiter.policy
-        rooms = self._rooms(m, dut)
+        spaces = self._spaces(m, dut)
         m.d.comb += [
             dut.dram.ready.eq(1),
             dut.end_of_tile_markers.ready.eq(1),
@@ -51,34 +51,34 @@ class StoresHarness(Elaboratable):
         with m.Else():
             m.d.sync += waited.eq(0)
         m.d.comb += [
-            Assert(waited <= _LONGEST, "a store waits for too long"),
+            Assert(waited <= _LONGEST, "a store waits too long"),
             Cover(waited == 2, "a store waits"),
         ]
         self._cover(m, dut)
-        self._relate_room(m, dut, rooms)
+        self._relate_space(m, dut, spaces)
         self._relate_times(m, dut, waited)
         return m
 
-    def _rooms(self, m: Module, dut: Channel) -> list[Signal]:
-        """Whether there was room in the last cycles, of each context; and no store without it."""
-        store, rooms = dut.stores, []
-        owned = Const(0, 1)  # by a context of a lower number
+    def _spaces(self, m: Module, dut: Channel) -> list[Signal]:
+        """Record the space of each context in the last cycles; assume that stores have space."""
+        store, spaces = dut.stores, []
+        owned = Const(0, 1)  # owned by a context with a lower number
         for number, view in enumerate(dut.contexts):
-            room = Signal(_LATE, name=f"had_room_{number}")
+            space = Signal(_LATE, name=f"had_space_{number}")
             mine = view.address_space.enable & (view.address_space.local == store.p.context)
-            m.d.sync += room.eq(Cat(dut.stores_room[number], room))
+            m.d.sync += space.eq(Cat(dut.store_space[number], space))
             m.d.comb += Assume(
-                ~(store.valid & mine & ~owned) | dut.stores_room[number] | room.any()
+                ~(store.valid & mine & ~owned) | dut.store_space[number] | space.any()
             )
             owned |= mine
-            rooms.append(room)
-        return rooms
+            spaces.append(space)
+        return spaces
 
     def _cover(self, m: Module, dut: Channel) -> None:
-        """Of a context whose link was never open, stores wait; another one's go on."""
+        """Cover waiting stores of a context with a closed link while the other context goes on."""
         closed, written = Signal(init=1), Signal()
         request = dut.dram
-        with m.If(dut.link_room[1]):
+        with m.If(dut.link_space[1]):
             m.d.sync += closed.eq(0)
         m.d.comb += [
             written.eq(
@@ -87,18 +87,18 @@ class StoresHarness(Elaboratable):
                 & (request.p.origin == Origin.COMPUTE)
                 & (request.p.owner == 0)
             ),
-            Cover(closed & ~dut.stores_room[1] & written, "an update of the other context"),
+            Cover(closed & ~dut.store_space[1] & written, "an update of the other context"),
             Cover(
-                closed & (dut.remote[1].level > _P.remote_depth - STORES_ON_THEIR_WAY + 2),
-                "stores come without room",
+                closed & (dut.remote[1].level > _P.remote_depth - STORES_IN_FLIGHT + 2),
+                "stores come without space",
             ),
         ]
 
-    def _relate_room(self, m: Module, dut: Channel, rooms: list[Signal]) -> None:
-        """All that may leave over the link finds room there: what waits, and what comes to it."""
+    def _relate_space(self, m: Module, dut: Channel, spaces: list[Signal]) -> None:
+        """Relate waiting and incoming remote stores to the capacity of their queue."""
         stores, classified = (held(m, getattr(dut.queues, name), name) for name in _STAGES)
         depth = _P.remote_depth
-        for number, (queue, room) in enumerate(zip(dut.remote, rooms, strict=True)):
+        for number, (queue, space) in enumerate(zip(dut.remote, spaces, strict=True)):
             held_in_memory(m, queue, f"remote_{number}")
             coming = [
                 stores.has(index) & entry.location.valid & (entry.location.owner == number)
@@ -110,13 +110,13 @@ class StoresHarness(Elaboratable):
             total = Signal(range(depth + len(coming) + 1), name=f"total_{number}")
             m.d.comb += [
                 total.eq(queue.level + sum(coming)),
-                invariant(total <= depth, f"{number}: more stores than room"),
-                invariant(~room[0] | (total <= depth - 2), f"{number}: a cycle after room"),
-                invariant(~room[1] | (total <= depth - 1), f"{number}: two cycles after room"),
+                invariant(total <= depth, f"{number}: overflow"),
+                invariant(~space[0] | (total <= depth - 2), f"{number}: one cycle after space"),
+                invariant(~space[1] | (total <= depth - 1), f"{number}: two cycles after space"),
             ]
 
     def _relate_times(self, m: Module, dut: Channel, waited: Signal) -> None:
-        """Each stage is full because the next one is, and the last one because compute waits."""
+        """Relate full stages: each is full because the next is, the last because compute waits."""
         queues, merge, arbiter = dut.queues, dut.access_merge, dut.access_merge.arbiter
         writes, issue, ends = queues.writes, queues.issue, queues.ends
         stages = (queues.stores, queues.classified, writes)
@@ -130,28 +130,30 @@ class StoresHarness(Elaboratable):
             range(_LONGEST, 0, -1), stages, times, (*times[1:], unserved), strict=False
         ):
             m.d.comb += [
-                invariant((stage.level != stage.depth) | (time <= cause), "full for no cause"),
-                invariant(time <= longest, "full for too long"),
+                invariant(
+                    (stage.level != stage.depth) | (time <= cause), "a stage is full without cause"
+                ),
+                invariant(time <= longest, "a stage is full for too long"),
             ]
         m.d.comb += [
             invariant(writes.level <= writes.depth, "writes: level"),
             invariant(ends.level <= 1, "ends: level"),
-            invariant(issue.level <= 1, "the DRAM takes every access"),
-            invariant(waited <= times[0], "waits though there is room"),
-            invariant((unserved == 0) | (writes.level != 0), "none waits"),
-            invariant(arbiter.compute_starved <= 1, "compute waits for two"),
+            invariant(issue.level <= 1, "issue: the DRAM does not take every access"),
+            invariant(waited <= times[0], "a store waits despite space"),
+            invariant((unserved == 0) | (writes.level != 0), "unserved without a write"),
+            invariant(arbiter.compute_starved <= 1, "compute waits for two accesses"),
             invariant(
                 (arbiter.compute_starved == 0) | (arbiter.last == Origin.COMMUNICATION),
-                "not its turn",
+                "a turn is skipped",
             ),
             invariant(
                 unserved <= arbiter.compute_starved + Mux(merge.compute.last, 0, 2),
-                "writes wait for too long",
+                "writes wait too long",
             ),
         ]
 
     def _full(self, m: Module, queue, name: str) -> Value:
-        """Cycles before this one in which a queue was full all the time."""
+        """Number of consecutive cycles before this one in which a queue was full."""
         time = Signal(range(_LONGEST + 2), name=name)
         with m.If(queue.level == queue.depth):
             m.d.sync += time.eq(time + 1)
@@ -166,14 +168,14 @@ _TIMES = ("stores_full", "classified_full", "writes_full")
 PROOFS = (
     Proof(
         name="channel-stores",
-        statement="If the stores of each context come only while stores_room of it is on, or was "
-        f"in one of the two cycles before, a store waits for {_LONGEST} cycles at most, whatever "
-        "the link takes of whichever context, also none for ever",
+        statement="If stores of a context come only while its store_space is high, or was high in "
+        f"one of the two cycles before, a store waits for at most {_LONGEST} cycles, even if the "
+        "link blocks the packets of any context forever",
         blocks=(Channel,),
         harness=StoresHarness,
-        geometry="2 contexts, 9 remote stores of each, a DRAM and a tracker that take one in each "
-        "cycle, round robin or compute first, 4 workgroups, addresses of 3 bits",
-        reason="no width is looked at; a slower DRAM or tracker stretches the time",
+        geometry="2 contexts, 9 remote stores of each, a DRAM and a tracker that are ready in "
+        "every cycle, round robin or compute first, 4 workgroups, addresses of 3 bits",
+        reason="the proof depends on no width; a slower DRAM or tracker stretches the time",
         depth=1,
         cover_depth=20,
         slow=True,

@@ -1,4 +1,4 @@
-"""Congestion: every channel in turn, counted as the contract says, forgotten without a kernel."""
+"""Proof of the congestion level: channels are sampled in turn, counted, and cleared when idle."""
 
 from amaranth.hdl import Assert, Cover, Elaboratable, Module, Mux, Signal
 
@@ -15,7 +15,7 @@ _CHANNELS = 4
 
 
 class CongestionHarness(Elaboratable):
-    """All inputs do what they like."""
+    """Harness with arbitrary inputs."""
 
     def __init__(self, congestion: type = Congestion):
         self._congestion = congestion
@@ -35,12 +35,12 @@ class CongestionHarness(Elaboratable):
         with m.Elif(dut.count & ~dut.active & ~dut.critical):
             m.d.sync += level.eq(0)
         m.d.comb += [
-            Assert(dut.seen == seen, "another channel than the next was looked at"),
-            Assert(dut.congested == (level >= 256), "congested: not as specified"),
-            Cover(dut.level == 20, "congestion falls"),
+            Assert(dut.seen == seen, "the sample is not the next channel's"),
+            Assert(dut.congested == (level >= 256), "congested: differs from the specification"),
+            Cover(dut.level == 20, "the level falls"),
             Cover(dut.turn == _CHANNELS - 1, "the last channel's turn"),
-            invariant(dut.turn == looks, "another channel's turn"),
-            invariant(dut.level == level, "another level"),
+            invariant(dut.turn == looks, "turn: another channel"),
+            invariant(dut.level == level, "level: differs"),
         ]
         return m
 
@@ -48,8 +48,8 @@ class CongestionHarness(Elaboratable):
 PROOFS = (
     Proof(
         name="congestion",
-        statement="Each channel is looked at in its turn; what was seen counts only while "
-        "communication is critical, saturates, and is forgotten where no kernel runs",
+        statement="The channels are sampled in turn; samples count only while communication is "
+        "critical; the count saturates, and is cleared while no kernel runs",
         blocks=(Congestion,),
         harness=CongestionHarness,
         geometry=f"{_CHANNELS} channels",

@@ -1,5 +1,4 @@
-"""Credit window: admits no more than it remembers, and passes no dispatch index that is not
-complete."""
+"""Proof of the credit window: it admits at most its size and passes complete indices only."""
 
 from functools import partial
 from types import SimpleNamespace
@@ -18,11 +17,11 @@ __all__ = ["PROOFS"]
 
 
 class CreditWindowHarness(Elaboratable):
-    """Follows one dispatch index, whichever.
+    """Harness that observes one arbitrary dispatch index.
 
-    Assumed, as the blocks around guarantee it: a dispatch index completes once in a launch, and
-    only after it was admitted; the credit window register is at most what the block can remember,
-    and the tracked dispatch indices are ones that exist.
+    The neighbouring blocks guarantee the assumptions: a dispatch index completes once in a launch,
+    after it was admitted; the credit window register is at most the capacity of the block; the
+    tracked dispatch indices exist.
     """
 
     def __init__(self, credit_window: type = CreditWindow, *, workgroups: int):
@@ -41,7 +40,7 @@ class CreditWindowHarness(Elaboratable):
         return m
 
     def _assume(self, m: Module, dut) -> None:
-        """What comes from the blocks around. ``tracked_end`` is any constant."""
+        """Drive the inputs from neighbouring blocks; ``tracked_end`` is an arbitrary constant."""
         configuration = dut.launch_configuration
         free(m, dut.launch, dut.complete, dut.complete_dispatch_index)
         free(m, dut.own, dut.issued, dut.credit_limit_in, dut.unfinished, dut.tick)
@@ -53,7 +52,7 @@ class CreditWindowHarness(Elaboratable):
         ]
 
     def _follow(self, m: Module, dut) -> SimpleNamespace:
-        """One dispatch index: whether it is complete since the launch."""
+        """Record the completion of the observed dispatch index since the launch."""
         bits = len(dut.oldest)
         ghost = SimpleNamespace(
             dispatch_index=Signal(bits, name="dispatch_index"),
@@ -77,7 +76,7 @@ class CreditWindowHarness(Elaboratable):
                 Assume(ghost.launched),
                 Assume(dut.complete_dispatch_index >= dut.oldest),
                 Assume(dut.complete_dispatch_index < dut.oldest + self._workgroups),
-                # Not complete yet: of a dispatch index in the credit window, its bit says so.
+                # Not complete yet, by its bit in the credit window.
                 Assume(~_is_complete(dut, dut.complete_dispatch_index)),
             ]
         return ghost
@@ -94,29 +93,29 @@ class CreditWindowHarness(Elaboratable):
                 ghost.just_launched | (dut.credit_limit <= end),
                 "admits beyond the credit window",
             ),
-            Assert(~passed | completed, "the oldest passes a dispatch index that is not complete"),
+            Assert(~passed | completed, "the oldest passes an incomplete dispatch index"),
             Assert(
                 ~(dut.done & (start <= dispatch_index) & (dispatch_index < tracked_end))
                 | completed,
-                "done, but a tracked dispatch index is not complete",
+                "done with an incomplete tracked dispatch index",
             ),
             Assert(
                 ~stays | (dut.oldest == dispatch_index + 1),
                 "the oldest stays at a complete dispatch index",
             ),
             Cover(passed & (dut.oldest == start + 2), "the oldest passes two dispatch indices"),
-            Cover(completed & (dut.oldest < dispatch_index), "complete before its turn"),
+            Cover(completed & (dut.oldest < dispatch_index), "a dispatch index completes early"),
             Cover(dut.done & (start < tracked_end), "done"),
             Cover(dut.credit_limit == end, "the whole credit window is admitted"),
         ]
 
     def _relate(self, m: Module, dut, ghost: SimpleNamespace) -> None:
-        """Where the oldest is."""
+        """Relate the oldest dispatch index to the ghost state."""
         last = 1 << len(dut.complete_dispatch_index)
         tracked_end = dut.launch_configuration.tracked_end
         m.d.comb += [
-            invariant(dut.launched == ghost.launched, "launched: the block knows another"),
-            invariant(dut.oldest <= last, "the oldest is no dispatch index"),
+            invariant(dut.launched == ghost.launched, "launched: differs"),
+            invariant(dut.oldest <= last, "the oldest is out of range"),
             invariant(
                 ~ghost.launched | (ghost.start <= dut.oldest), "the oldest is before the start"
             ),
@@ -125,7 +124,7 @@ class CreditWindowHarness(Elaboratable):
         ]
 
     def _relate_bitmap(self, m: Module, dut, ghost: SimpleNamespace) -> None:
-        """The followed dispatch index's bit; nothing else is set that cannot be complete."""
+        """Relate the bitmap to the ghost state; bits without a dispatch index are clear."""
         size, dispatch_index = self._workgroups, ghost.dispatch_index
         within = (dut.oldest <= dispatch_index) & (dispatch_index < dut.oldest + size)
         with m.If(ghost.launched & within):
@@ -135,8 +134,7 @@ class CreditWindowHarness(Elaboratable):
             )
         with m.If(ghost.launched & (dispatch_index >= dut.oldest + size)):
             m.d.comb += invariant(~ghost.completed, "complete without admission")
-        # Dispatch indices that there are not are never complete, so that the oldest does not get
-        # there.
+        # Dispatch indices that do not exist never complete, so the oldest does not reach them.
         last = 1 << len(dut.complete_dispatch_index)
         beyond = Signal(size)
         m.d.comb += beyond.eq(Mux(dut.oldest == last, ~0, (1 << (dut.oldest % size)) - 1))
@@ -151,7 +149,7 @@ class CreditWindowHarness(Elaboratable):
 
 
 def _is_complete(dut, dispatch_index: Value) -> Value:
-    """The bit of a dispatch index in the credit window."""
+    """Completion bit of a dispatch index in the credit window."""
     return dut.bitmap[dut.word_of(dispatch_index)].bit_select(dut.bit_of(dispatch_index), 1)
 
 
@@ -160,17 +158,15 @@ _CHANGING = ("tracked_first", "shift", "credit_window", "command_window", "timeo
 PROOFS = tuple(
     Proof(
         name=f"credit-window-{workgroups}",
-        statement="Nothing is admitted before the launch, nor more than the credit window "
-        "beyond the "
-        "oldest; the oldest passes no dispatch index that is not complete, and waits at no "
-        "complete one; done "
-        "means that every tracked dispatch index is complete",
+        statement="The unit admits no dispatch index before the launch, nor beyond the credit "
+        "window from the oldest on; the oldest passes complete dispatch indices only, and does not "
+        "wait at a complete one; done implies that every tracked dispatch index is complete",
         blocks=(CreditWindow,),
         harness=partial(CreditWindowHarness, workgroups=workgroups),
-        geometry=f"{workgroups} workgroups, else the reference's",
+        geometry=f"{workgroups} workgroups, otherwise the reference",
         depth=1,
         cover_depth=7,
         slow=True,
     )
-    for workgroups in (64, 512)  # two words; the reference's
+    for workgroups in (64, 512)  # two words of the bitmap; the reference
 )

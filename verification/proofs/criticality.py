@@ -1,4 +1,4 @@
-"""Criticality: tells what the contract says, counts without wrapping, and forgets at a launch."""
+"""Proof of the criticality unit: specified outputs and counters that saturate."""
 
 from collections.abc import Mapping
 
@@ -13,16 +13,18 @@ from .streams import free
 
 __all__ = ["PROOFS"]
 
-_MOST = (1 << 14) - 1  # ticks of a group
+_MOST = (1 << 14) - 1  # most ticks of a group
 _GROUP = 32
 _FRACTIONS = 16  # ticks in a unit of elapsed time
 
 
 class CriticalityHarness(Elaboratable):
-    """All inputs do what they like.
+    """Harness with arbitrary inputs.
 
-    The verdict is taken from the block: it is that of the proof ``criticality-comparison``. The
-    proof ``congestion`` is about what it tells of the memory; here, that it looks at each tick.
+    The verdict ``late`` is taken from the block; the proof ``criticality-comparison`` covers it.
+    The
+    proof ``congestion`` covers the congestion level; this one shows that samples come with each
+    tick.
     """
 
     def __init__(self, criticality: type = Criticality):
@@ -41,33 +43,33 @@ class CriticalityHarness(Elaboratable):
         m.d.comb += [
             runs.eq(launched & (dut.dispatched != 0) & (dut.finished < workgroups)),
             waits.eq((dut.dispatched >= dut.dispatch_limit) & (dut.dispatched < workgroups)),
-            invariant(dut.launched == launched, "launched: the block knows another"),
+            invariant(dut.launched == launched, "launched: differs"),
         ]
-        self._assert_told(m, dut, runs, waits)
+        self._assert_outputs(m, dut, runs, waits)
         self._assert_kernel(m, dut, runs & ~waits)
         self._assert_link(m, dut, just_launched)
         self._assert_remaining(m, dut)
         self._assert_samples(m, dut)
         return m
 
-    def _assert_told(self, m: Module, dut: Criticality, runs: Value, waits: Value) -> None:
-        """The outputs, a cycle behind."""
+    def _assert_outputs(self, m: Module, dut: Criticality, runs: Value, waits: Value) -> None:
+        """Assert the outputs, which are one cycle late."""
         stopped = Signal(init=1)
         m.d.sync += stopped.eq(~runs)
-        for name, value in _told(dut, runs, waits).items():
+        for name, value in _specified(dut, runs, waits).items():
             expected = Signal(name=f"expected_{name}")
             m.d.sync += expected.eq(value)
-            told = getattr(dut, name)
+            output = getattr(dut, name)
             m.d.comb += [
-                Assert(told == expected, f"{name}: not as specified"),
-                Assert(~stopped | ~told, f"{name}: while no kernel runs"),
-                Cover(told, f"{name}: on"),
-                Cover(~told & ~stopped, f"{name}: off while a kernel runs"),
+                Assert(output == expected, f"{name}: differs from the specification"),
+                Assert(~stopped | ~output, f"{name}: high while no kernel runs"),
+                Cover(output, f"{name}: high"),
+                Cover(~output & ~stopped, f"{name}: low while a kernel runs"),
             ]
 
     def _assert_kernel(self, m: Module, dut: Criticality, counts: Value) -> None:
-        """Elapsed time, and the time of the last workgroup that ended."""
-        ran = Signal(24)  # ticks; at its end the last unit repeats
+        """Assert the elapsed time, and the time at which the last workgroup finished."""
+        ran = Signal(24)  # ticks; the last unit repeats at saturation
         seen, time = Signal.like(dut.finished), Signal(20)
         with m.If(dut.launch):
             m.d.sync += [ran.eq(0), seen.eq(0), time.eq(0)]
@@ -77,14 +79,14 @@ class CriticalityHarness(Elaboratable):
             with m.If(dut.finished != seen):
                 m.d.sync += [seen.eq(dut.finished), time.eq(ran // _FRACTIONS)]
         m.d.comb += [
-            Assert(dut.elapsed == ran // _FRACTIONS, "another elapsed time"),
-            Assert(dut.finish_time == time, "another time of the last that ended"),
-            invariant(dut.fraction == ran % _FRACTIONS, "another fraction"),
-            invariant(dut.finished_seen == seen, "another number of ended workgroups"),
+            Assert(dut.elapsed == ran // _FRACTIONS, "elapsed: differs"),
+            Assert(dut.finish_time == time, "finish_time: differs"),
+            invariant(dut.fraction == ran % _FRACTIONS, "fraction: differs"),
+            invariant(dut.finished_seen == seen, "finished_seen: differs"),
         ]
 
     def _assert_link(self, m: Module, dut: Criticality, just_launched: Value) -> None:
-        """The shortest time of a group: found anew, never 0 after the first, never growing."""
+        """Assert the shortest time of a group: not 0 after the first group, and never growing."""
         begun, count, ticks = Signal(), Signal(range(_GROUP)), Signal(range(_MOST + 1))
         took, shortest, any_group = Signal.like(ticks), Signal.like(ticks), Signal()
         sent, before = Signal.like(dut.sent), Signal.like(ticks)
@@ -107,26 +109,24 @@ class CriticalityHarness(Elaboratable):
             with m.If(ends & (~any_group | (took < shortest))):
                 m.d.sync += shortest.eq(took)
         m.d.comb += [
-            Assert(dut.link_time == shortest, "not the shortest time of a group"),
-            Assert(~any_group | (dut.link_time != 0), "no time after the first group"),
-            Assert(
-                just_launched | (before == 0) | (dut.link_time <= before), "the link's time grows"
-            ),
-            Assert(dut.sent == sent, "another number of sent workgroups"),
+            Assert(dut.link_time == shortest, "link_time: not the shortest time of a group"),
+            Assert(~any_group | (dut.link_time != 0), "link_time: 0 after the first group"),
+            Assert(just_launched | (before == 0) | (dut.link_time <= before), "link_time: grows"),
+            Assert(dut.sent == sent, "sent: differs"),
             Cover(dut.link_time != 0, "the first group ends"),
-            invariant(any_group | (shortest == 0), "a time of no group"),
-            invariant(~any_group | (shortest != 0), "a group of no time"),
-            invariant(dut.measuring == begun, "measures at another time"),
-            invariant(dut.group == count, "another number in the group"),
-            invariant(dut.group_time == ticks, "another time of the group"),
+            invariant(any_group | (shortest == 0), "a time without a group"),
+            invariant(~any_group | (shortest != 0), "a group without a time"),
+            invariant(dut.measuring == begun, "measuring: differs"),
+            invariant(dut.group == count, "group: differs"),
+            invariant(dut.group_time == ticks, "group_time: differs"),
         ]
 
     def _assert_remaining(self, m: Module, dut: Criticality) -> None:
-        """What the comparison begins with, from the values of each step's phase."""
+        """Assert the operand of the comparison, from the values in each phase."""
         launch = dut.launch_configuration
         phase, begins = Signal(6), Signal()
-        gone, whole = Signal(len(dut.gone)), Signal(signed(len(dut.gone)))
-        left = Signal(signed(len(dut.gone) + 2))
+        done, whole = Signal(len(dut.settled)), Signal(signed(len(dut.settled)))
+        left = Signal(signed(len(dut.settled) + 2))
         m.d.comb += begins.eq(dut.tick & dut.changed & (phase == 0))
         with m.If(dut.launch):
             m.d.sync += phase.eq(0)
@@ -134,33 +134,33 @@ class CriticalityHarness(Elaboratable):
             m.d.sync += phase.eq(phase + 1)
         with m.If(begins):
             sent = launch.tracked_first + dut.sent
-            m.d.sync += gone.eq(Mux(dut.finished < launch.tracked_first, dut.finished, sent))
+            m.d.sync += done.eq(Mux(dut.finished < launch.tracked_first, dut.finished, sent))
         with m.If(phase == 1):
             m.d.sync += whole.eq(launch.tracked_end - launch.shift)
         m.d.comb += [
-            left.eq(whole - gone),
+            left.eq(whole - done),
             Assert(
                 (phase != 3) | (dut.remaining == Mux(left > 0, left, 0)),
-                "not the workgroups that are still to be sent",
+                "remaining: not the workgroups that are still to be sent",
             ),
-            Cover((phase == 3) & (left > 3) & (gone > 3), "some are still to be sent"),
-            invariant(dut.phase == phase, "another phase"),
+            Cover((phase == 3) & (left > 3) & (done > 3), "workgroups are still to be sent"),
+            invariant(dut.phase == phase, "phase: differs"),
         ]
 
     @staticmethod
     def _assert_samples(m: Module, dut: Criticality) -> None:
-        """A look at a channel at each tick, and its count in the cycle after it."""
+        """Assert that each tick samples a channel, counted in the next cycle."""
         congestion, ticked = dut.congestion, Signal()
         m.d.sync += ticked.eq(dut.tick)
         m.d.comb += [
-            Assert(congestion.look == dut.tick, "looks at another time"),
-            Assert(congestion.count == ticked, "counts at another time"),
-            Assert(dut.congested == congestion.congested, "congested: another one's"),
+            Assert(congestion.look == dut.tick, "look: differs from the tick"),
+            Assert(congestion.count == ticked, "count: not one cycle after the tick"),
+            Assert(dut.congested == congestion.congested, "congested: differs"),
         ]
 
 
-def _told(dut: Criticality, runs: Value, waits: Value) -> Mapping[str, Value]:
-    """What each output says of the cycle before."""
+def _specified(dut: Criticality, runs: Value, waits: Value) -> Mapping[str, Value]:
+    """Specified value of each output for the previous cycle."""
     window, oldest = dut.launch_configuration.credit_window, dut.oldest
     leads = dut.dispatched > oldest + ((window >> 1) | (window >> 2))
     lags = dut.finished > oldest + (window >> 3)
@@ -175,12 +175,12 @@ def _told(dut: Criticality, runs: Value, waits: Value) -> Mapping[str, Value]:
 PROOFS = (
     Proof(
         name="criticality",
-        statement="The outputs are as specified, and off while no kernel runs; elapsed times, the "
-        "link's time and what is still to be sent are those of the contract: they saturate, and "
-        "from a launch's first group on the link's time is not 0 and never grows",
+        statement="The outputs follow the specification and are low while no kernel runs; elapsed "
+        "times, link time and the workgroups still to be sent follow the contract: they saturate, "
+        "and from the first group of a launch on the link time is not 0 and never grows",
         blocks=(Criticality,),
         harness=CriticalityHarness,
-        geometry="the reference's",
+        geometry="reference",
         depth=6,
         cover_depth=36,
     ),

@@ -1,4 +1,4 @@
-"""Criticality: the verdict that is found bit by bit is that of the contract's formula."""
+"""Proof of the criticality unit: the bit-serial verdict follows the contract's formula."""
 
 from amaranth.hdl import Assert, Assume, Cover, Elaboratable, Module, Signal
 
@@ -10,16 +10,17 @@ from .streams import free
 
 __all__ = ["PROOFS"]
 
-_LINK_TIME_LOW, _LINK_TIME_BITS = 3, 3  # of the link's time: 0 below, where it hardly decides
+# Low bits of the link time that are 0, because they hardly decide, and the bits above them.
+_LINK_TIME_LOW, _LINK_TIME_BITS = 3, 3
 _ELAPSED_BITS = 2
 _TAKEN, _LAST = 3, 63  # phases
 
 
 class ComparisonHarness(Elaboratable):
-    """One comparison, from operands of any registers' values on.
+    """Harness of one comparison with arbitrary operands.
 
-    An induction over more than one begins in any state, so that the times need not be waited for.
-    They are short, so that the solver can multiply.
+    The induction begins in an arbitrary state, so the proof does not wait for the times to grow.
+    The times are short, because the solver has to multiply them.
     """
 
     def __init__(self, criticality: type = Criticality):
@@ -34,7 +35,7 @@ class ComparisonHarness(Elaboratable):
         kernel = workgroups * dut.finish_time - dut.finished * dut.elapsed
         link = dut.remaining * dut.finished * dut.link_time
 
-        late, shown = Signal(), Signal()  # of the comparison under way, and of the last one
+        late, shown = Signal(), Signal()  # verdicts of the current and of the last comparison
         overdue, longer = Signal(), Signal()
         m.d.comb += [overdue.eq(kernel < 0), longer.eq(3 * (kernel << 7) < link)]
         with m.If(dut.phase == _TAKEN):
@@ -50,7 +51,7 @@ class ComparisonHarness(Elaboratable):
         with m.If(dut.launch):
             m.d.sync += shown.eq(0)
         m.d.comb += [
-            Assert(dut.late == shown, "not the formula's verdict"),
+            Assert(dut.late == shown, "late: differs from the formula"),
             Cover((dut.phase == _LAST) & ~dut.launch, "a verdict"),
         ]
         return m
@@ -61,13 +62,13 @@ _PARAMETERS = T3Parameters(contexts=1, workgroup_bits=2, sets=1)
 PROOFS = (
     Proof(
         name="criticality-comparison",
-        statement="The verdict is that of the contract's formula for the operands of the last "
-        "comparison; after a launch nothing is late until one has ended",
+        statement="The verdict is the value of the contract's formula for the operands of the last "
+        "comparison; after a launch it is not late until a comparison has ended",
         blocks=(Criticality,),
         harness=ComparisonHarness,
         geometry=f"4 workgroups, elapsed times of {_ELAPSED_BITS} bits, link times of "
-        f"{_LINK_TIME_BITS} bits above {_LINK_TIME_LOW} that are 0",
-        reason="the solver multiplies; lockstep runs compare the reference's",
+        f"{_LINK_TIME_BITS} bits above {_LINK_TIME_LOW} zero bits",
+        reason="the solver has to multiply; lockstep runs compare the reference's geometry",
         depth=62,
         cover_depth=66,
         slow=True,

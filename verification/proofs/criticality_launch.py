@@ -1,4 +1,4 @@
-"""Criticality: nothing of before a launch does anything after it."""
+"""Proof of the criticality unit: a launch removes every influence of the past."""
 
 from amaranth.hdl import Assert, Assume, Cat, Cover, Elaboratable, Module, Mux, Signal, Value
 
@@ -13,7 +13,7 @@ __all__ = ["PROOFS"]
 
 
 class LaunchHarness(Elaboratable):
-    """Two blocks with any pasts, which from one launch on have the same inputs."""
+    """Harness of two blocks with arbitrary pasts that have equal inputs from one launch on."""
 
     def __init__(self, criticality: type = Criticality):
         self._criticality = criticality
@@ -22,31 +22,34 @@ class LaunchHarness(Elaboratable):
         m = Module()
         m.submodules.one = one = self._criticality(T3Parameters(contexts=1))
         m.submodules.other = other = self._criticality(T3Parameters(contexts=1))
-        common, told, meet = Signal(), Signal(), Signal()
+        common, settled, meet = Signal(), Signal(), Signal()
         free(m, meet)
-        m.d.sync += [common.eq(common | meet), told.eq(common)]
+        m.d.sync += [common.eq(common | meet), settled.eq(common)]
         same = common | meet
         for name in _INPUTS:
             mine, yours = getattr(one, name), getattr(other, name)
             past = Signal.like(Value.cast(mine), name=f"past_{name}")
             free(m, mine, past)
             m.d.comb += Value.cast(yours).eq(Mux(same, Value.cast(mine), past))
-        # The launch in which they meet.
+        # Both blocks receive this launch.
         m.d.comb += Assume(common | ~meet | one.launch)
 
         m.d.comb += [
-            Assert(~common | (one.late == other.late), "a verdict of before the launch"),
+            Assert(~common | (one.late == other.late), "late: depends on the past"),
             *(
-                Assert(~told | (getattr(one, name) == getattr(other, name)), f"{name}: of before")
+                Assert(
+                    ~settled | (getattr(one, name) == getattr(other, name)),
+                    f"{name}: depends on the past",
+                )
                 for name in _OUTPUTS
             ),
-            Cover(~common & meet & (one.gone != other.gone), "their pasts differ"),
+            Cover(~common & meet & (one.settled != other.settled), "the pasts differ"),
         ]
         self._relate(m, one, other, common)
         return m
 
     def _relate(self, m: Module, one: Criticality, other: Criticality, common: Value) -> None:
-        """What is the same after the launch."""
+        """Assert the equality of the blocks' states after the launch."""
         phase = one.phase
 
         def equal(*names: str) -> Value:
@@ -58,17 +61,17 @@ class LaunchHarness(Elaboratable):
 
         prepared, compared = Signal(), Signal()
         m.d.comb += [
-            prepared.eq(equal("gone") & ((phase == 1) | equal("remaining"))),
+            prepared.eq(equal("settled") & ((phase == 1) | equal("remaining"))),
             compared.eq(
                 equal(*_COMPARED) & Cat(product(index) for index in range(len(one.products))).all()
             ),
         ]
         with m.If(common):
             m.d.comb += [
-                invariant(equal(*_STATE), "the state is of before"),
-                # A launch ends a comparison, so all of one is of after it.
-                invariant((phase == 0) | prepared, "another preparation"),
-                invariant((phase <= _LOAD) | compared, "another comparison"),
+                invariant(equal(*_STATE), "the state depends on the past"),
+                # A launch ends a running comparison, so every comparison begins after it.
+                invariant((phase == 0) | prepared, "the preparation depends on the past"),
+                invariant((phase <= _LOAD) | compared, "the comparison depends on the past"),
             ]
 
 
@@ -90,12 +93,11 @@ _COMPARED = (
 PROOFS = (
     Proof(
         name="criticality-launch",
-        statement="A launch forgets all: whatever was before it, from the next cycle on the "
-        "verdict, and from the one after on the outputs, are those that the inputs since the "
-        "launch make",
+        statement="The verdict from the first cycle after a launch on, and the outputs from the "
+        "second one on, depend only on the inputs since the launch",
         blocks=(Criticality,),
         harness=LaunchHarness,
-        geometry="the reference's",
+        geometry="reference",
         depth=1,
         cover_depth=10,
     ),

@@ -1,4 +1,4 @@
-"""Criticality: a comparison that is left out would find what the last one found."""
+"""Proof of the criticality unit: a skipped comparison would repeat the last verdict."""
 
 from amaranth.hdl import (
     Assert,
@@ -26,9 +26,10 @@ _REMAINING, _TAKEN = 2, 3  # phases
 
 
 class RestHarness(Elaboratable):
-    """Any inputs. Assumed is that the launch configuration changes with a launch only.
+    """Harness with arbitrary inputs; the launch configuration changes with a launch only.
 
-    What ends in a cycle is known from the next one on, and compared with the first tick then.
+    The unit registers the end of a workgroup in the next cycle and compares at the first tick from
+    then on.
     """
 
     def __init__(self, criticality: type = Criticality):
@@ -43,14 +44,15 @@ class RestHarness(Elaboratable):
         m.d.sync += [configuration.eq(dut.launch_configuration), begun.eq(1)]
         m.d.comb += Assume(~begun | dut.launch | (dut.launch_configuration == configuration))
 
-        # Of the comparison: which has begun, and what is not kept as a word.
+        # Ghost state of the comparison: it has begun, and its operands that the block does not
+        # store.
         compared, phase = Signal(), dut.phase
         finish_time, elapsed = Signal.like(dut.finish_time), Signal.like(dut.elapsed)
         with m.If(phase == _TAKEN):
             m.d.sync += [finish_time.eq(dut.finish_time), elapsed.eq(dut.elapsed)]
         with m.If(phase != 0):
             m.d.sync += compared.eq(1)
-        gone, whole, left = self._left(m, dut, configuration)
+        done, whole, left = self._left(m, dut, configuration)
         prepared, taken, nothing = Signal(), Signal(), Signal()
         m.d.comb += [
             prepared.eq(dut.remaining == left),
@@ -66,41 +68,45 @@ class RestHarness(Elaboratable):
         rests = Signal()
         m.d.comb += [
             rests.eq((phase == 0) & ~dut.changed),
-            Assert(~rests | Mux(compared, prepared & taken, nothing), "other operands"),
-            Cover(rests & compared & dut.tick, "a comparison is left out"),
-            invariant(compared | (phase <= 1), "compared"),
+            Assert(~rests | Mux(compared, prepared & taken, nothing), "the operands have changed"),
+            Cover(rests & compared & dut.tick, "a comparison is skipped"),
+            invariant(compared | (phase <= 1), "compared: differs"),
         ]
         with m.If(~dut.changed & (phase != 0)):
             m.d.comb += [
-                invariant((phase > _REMAINING) | (dut.gone == gone), "others are gone"),
-                invariant((phase != _REMAINING) | (dut.remaining == whole), "others are tracked"),
-                invariant((phase <= _REMAINING) | prepared, "others are left"),
-                invariant((phase <= _TAKEN) | taken, "others are taken"),
+                invariant(
+                    (phase > _REMAINING) | (dut.settled == done), "finished workgroups differ"
+                ),
+                invariant(
+                    (phase != _REMAINING) | (dut.remaining == whole), "tracked workgroups: differ"
+                ),
+                invariant((phase <= _REMAINING) | prepared, "remaining workgroups: differ"),
+                invariant((phase <= _TAKEN) | taken, "operands: differ"),
             ]
         return m
 
     @staticmethod
     def _left(m: Module, dut: Criticality, configuration) -> tuple[Value, Value, Value]:
-        """Workgroups that need not be sent any more, those that are tracked, and what is left."""
-        gone, whole = Signal(len(dut.gone)), Signal(signed(len(dut.gone)))
-        left = Signal(signed(len(dut.gone) + 2))
+        """Numbers of workgroups: no longer to be sent, tracked, and remaining."""
+        done, whole = Signal(len(dut.settled)), Signal(signed(len(dut.settled)))
+        left = Signal(signed(len(dut.settled) + 2))
         first = configuration.tracked_first
         m.d.comb += [
-            gone.eq(Mux(dut.finished_seen < first, dut.finished_seen, first + dut.sent)),
+            done.eq(Mux(dut.finished_seen < first, dut.finished_seen, first + dut.sent)),
             whole.eq(configuration.tracked_end - configuration.shift),
-            left.eq(Mux(whole > 0, whole, 0) - gone),
+            left.eq(Mux(whole > 0, whole, 0) - done),
         ]
-        return gone, Mux(whole > 0, whole, 0), Mux(left > 0, left, 0)
+        return done, Mux(whole > 0, whole, 0), Mux(left > 0, left, 0)
 
 
 PROOFS = (
     Proof(
         name="criticality-rest",
-        statement="A tick begins no comparison only where the last one had the same operands, or "
-        "there is nothing to compare yet, or one is under way",
+        statement="A tick begins a comparison unless the last one had the same operands, there is "
+        "nothing to compare yet, or a comparison is running",
         blocks=(Criticality,),
         harness=RestHarness,
-        geometry="the reference's",
+        geometry="reference",
         depth=2,
         cover_depth=72,
         slow=True,

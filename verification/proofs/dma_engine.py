@@ -1,4 +1,4 @@
-"""DMA engine: each command leaves once, as the segments that its tile has."""
+"""Proof of the DMA engine: each command leaves once, as the segments of its tile."""
 
 from functools import partial
 from types import SimpleNamespace
@@ -31,14 +31,14 @@ _P = T3Parameters(
     ranges=1,
 )
 _GRANULE = _P.interleave_atoms
-_WHOLE = 15  # no wavefront ends within a row
+_WHOLE = 15  # encodes that no wavefront ends within a row
 
 
 class DmaEngineHarness(Elaboratable):
-    """Walks the taken command's tile row by row, one in so many rows for each walker, and compares
-    with the segments.
+    """Harness that walks a command's tile row by row and compares the result with the segments.
 
-    Tables, dispatch order, admission and lanes do what they like in every cycle.
+    Each walker handles every `dma_walkers`-th row. Tables, dispatch order, admission and lanes are
+    arbitrary in every cycle.
     """
 
     def __init__(self, engine: type = DmaEngine, *, channels: int, walkers: int):
@@ -66,7 +66,7 @@ class DmaEngineHarness(Elaboratable):
         return m
 
     def _tile(self, m: Module, dut, takes_ready: Signal, takes_copy: Signal) -> SimpleNamespace:
-        """What the command in hand is: its template and its fields when it was taken."""
+        """Record the current command: template and fields at the time it was taken."""
         template = Signal(dut.maps.commands.shape().elem_shape, name="template")
         command = Signal.like(dut.ready.p, name="command")
         tile = SimpleNamespace(
@@ -78,7 +78,7 @@ class DmaEngineHarness(Elaboratable):
             start=Signal(self._p.atom_address_bits, name="start"),
             workgroup=Signal(self._p.workgroup_bits, name="workgroup"),
             region=Signal(RegionEntry(self._p), name="region"),
-            since=Signal(2, name="since"),  # cycles since it was taken, 3 for more
+            since=Signal(2, name="since"),  # cycles since the command was taken, at most 3
             busy=Signal(name="busy"),
         )
         with m.If(takes_ready | takes_copy):
@@ -93,7 +93,7 @@ class DmaEngineHarness(Elaboratable):
             ]
         with m.If(takes_copy):
             m.d.sync += template.eq(dut.copies.p.command)
-        # By the dispatch order and the regions of the cycle after; a copy has its own.
+        # The next cycle's dispatch order and regions apply, except to a copy.
         first, workgroups = (
             dut.launch_configuration.first_workgroup,
             dut.launch_configuration.workgroups,
@@ -109,7 +109,7 @@ class DmaEngineHarness(Elaboratable):
         return tile
 
     def _geometry(self, m: Module, tile: SimpleNamespace) -> None:
-        """Rows and atoms of a row that the command moves, as integers; none if it has none."""
+        """Compute the rows, and the atoms of a row, that the command moves, as integers."""
         template, command = tile.template, tile.command
         tile.by_wavefront = ~tile.copy & (template.granularity == Granularity.WAVEFRONT)
         outer_extent = Mux(
@@ -155,12 +155,12 @@ class DmaEngineHarness(Elaboratable):
         tile.any = (tile.outer_extent != 0) & (tile.inner_extent != 0)
 
     def _walk(self, m: Module, dut, tile: SimpleNamespace, takes: Value) -> None:
-        """What the walkers do from the cycle on in which the geometry is known."""
+        """Simulate the walkers from the cycle on in which the geometry is known."""
         p = self._p
         template = tile.template
         tile.walks = Signal(name="walks")
         m.d.comb += tile.walks.eq(tile.busy & (tile.since == 3))
-        # Rows of a wavefront, 0 if it stays the same.
+        # Rows of a wavefront, 0 if the wavefront does not change.
         tile.wave_rows = Mux(tile.copy | tile.by_wavefront, 0, template.wave_outer_extent)
         tile.walkers = [self._walker(m, dut, tile, number) for number in range(p.dma_walkers)]
         self._lanes(m, dut, tile)
@@ -177,13 +177,13 @@ class DmaEngineHarness(Elaboratable):
             m.d.sync += tile.busy.eq(~Cat(ended).all())
 
     def _walker(self, m: Module, dut, tile: SimpleNamespace, number: int) -> SimpleNamespace:
-        """Row, offset in it, and the atom there; a segment ends at a granule, or with the row."""
+        """Make a walker with row, offset and atom; a segment ends at a granule or with the row."""
         p = self._p
         walker = SimpleNamespace(
             row=Signal(17, name=f"row_{number}"),
             offset=Signal(16, name=f"offset_{number}"),
             row_start=Signal(p.atom_address_bits, name=f"row_start_{number}"),
-            # Which row of its wavefront this is, without a division.
+            # Row within its wavefront, found without a division.
             wave_row=Signal(16, name=f"wave_row_{number}"),
             wavefront=Signal(p.wavefront_bits, name=f"wavefront_{number}"),
             walks=Signal(name=f"walks_{number}"),
@@ -194,11 +194,11 @@ class DmaEngineHarness(Elaboratable):
         )
         walker.atom = (walker.row_start + walker.offset)[: p.atom_address_bits]
         left = tile.inner_extent - walker.offset
-        room = _GRANULE - walker.atom % _GRANULE
-        walker.length = Mux(left < room, left, room)
+        rest = _GRANULE - walker.atom % _GRANULE
+        walker.length = Mux(left < rest, left, rest)
         walker.row_ends = walker.offset + walker.length == tile.inner_extent
         blocks = Value.cast(walker.atom)[(_GRANULE - 1).bit_length() :]
-        channel = blocks.xor()  # of two
+        channel = blocks.xor()  # one of two channels
         m.d.comb += [
             walker.walks.eq(tile.walks & (walker.row < tile.outer_extent)),
             walker.inside.eq(self._is_inside(tile, walker.atom, walker.length)),
@@ -212,12 +212,12 @@ class DmaEngineHarness(Elaboratable):
         return walker
 
     def _is_inside(self, tile: SimpleNamespace, atom: Value, length: Value) -> Value:
-        """Whether the command's region has all atoms of a segment; no sum is cut."""
+        """Signal that the command's region contains all atoms of a segment; sums do not wrap."""
         region = tile.region
         return region.enable & (region.base <= atom) & (atom + length <= region.limit)
 
     def _lanes(self, m: Module, dut, tile: SimpleNamespace) -> None:
-        """Whose segment is offered to each lane; an offer that is not taken stays."""
+        """Choose the walker that each lane serves; an offer stays until it is taken."""
         tile.offers, tile.kept = [], []
         for index, lane in enumerate(dut.segments):
             wants = Cat(walker.served[index] for walker in tile.walkers)
@@ -235,7 +235,7 @@ class DmaEngineHarness(Elaboratable):
             m.d.comb += walker.moves.eq(walker.walks & (~walker.served.any() | taken.any()))
 
     def _advance(self, m: Module, tile: SimpleNamespace, walker, number: int) -> None:
-        """Begin in row ``number``, and go on when a segment has left."""
+        """Start in row ``number``, and step on when a segment has left."""
         template = tile.template
         begin = Mux(tile.by_wavefront, tile.command.wavefront, 0)
         with m.If(tile.busy & ~tile.walks):
@@ -261,7 +261,7 @@ class DmaEngineHarness(Elaboratable):
                 ]
 
     def _rows_on(self, tile: SimpleNamespace, wave_row, wavefront, rows: int):
-        """Row in the wavefront, and wavefront, so many rows later; one after the other."""
+        """Step row and wavefront by some rows, one after the other."""
         for _ in range(rows):
             next_one = (wave_row + 1 == tile.wave_rows) & (tile.wave_rows != 0)
             step = Mux(next_one, 1 << tile.template.waves_inner_log2, 0)
@@ -279,25 +279,28 @@ class DmaEngineHarness(Elaboratable):
             ),
             Assert(~(takes_ready & takes_copy), "two commands are taken"),
             Assert(
-                ~(takes_ready | takes_copy) | ~tile.busy, "taken before the one before has left"
+                ~(takes_ready | takes_copy) | ~tile.busy, "taken before the previous one has left"
             ),
-            Assert(~takes_ready | admitted, "taken before the downstream GPU admits it"),
+            Assert(~takes_ready | admitted, "taken before the downstream GPU admits the command"),
             Assert(
                 ~(waits & ~tile.busy) | takes_ready | takes_copy,
-                "an admitted command waits in vain",
+                "an admitted command is not taken",
             ),
-            Assert(dut.issued == picks, "issued: not with a workgroup's last command"),
+            Assert(dut.issued == picks, "issued: differs from a workgroup's last command"),
             Assert(
                 dut.idle == ~(tile.busy | dut.ready.valid | dut.copies.valid),
-                "idle: not without commands",
+                "idle: differs from no command",
             ),
-            Assert(dut.over == (~tile.busy | tile.walks), "over: not when the tile is known"),
+            Assert(
+                dut.tables_free == (~tile.busy | tile.walks),
+                "tables_free: differs from a known tile",
+            ),
             Cover(takes_ready & tile.template.outer_extent.any(), "a second command"),
-            Cover(dut.ready.valid & ~admitted & takes_copy, "a copy goes before one not admitted"),
+            Cover(dut.ready.valid & ~admitted & takes_copy, "a copy overtakes a waiting command"),
         ]
 
     def _segment(self, tile, walker) -> dict[str, Value]:
-        """What a walker's segment is."""
+        """Compute the expected segment of a walker."""
         template = tile.template
         expected = {name: template[name] for name in ("kind", "op", "dtype", "atom_offset")}
         return expected | {
@@ -314,26 +317,28 @@ class DmaEngineHarness(Elaboratable):
     def _assert_segments(self, m: Module, dut, tile) -> None:
         for index, (lane, offers) in enumerate(zip(dut.segments, tile.offers, strict=True)):
             m.d.comb += Assert(
-                lane.valid == offers.any(), f"lane {index}: a segment too many or too few"
+                lane.valid == offers.any(), f"lane {index}: a surplus or missing segment"
             )
             for number, walker in enumerate(tile.walkers):
                 due = offers[number]
                 for name, value in self._segment(tile, walker).items():
                     right = Value.cast(lane.p[name]) == Value.cast(value)
-                    m.d.comb += Assert(~due | right, f"lane {index}: {name} of a segment is wrong")
+                    m.d.comb += Assert(~due | right, f"lane {index}: a segment with a wrong {name}")
                 self._cover_segments(m, tile, walker, due, lane, f"lane {index}, walker {number}")
             wants = [walker.served[index] for walker in tile.walkers]
             if len(wants) > 1:
                 m.d.comb += [
-                    Cover(wants[0] & wants[1] & offers[0] & lane.ready, f"lane {index}: two want"),
+                    Cover(
+                        wants[0] & wants[1] & offers[0] & lane.ready, f"lane {index}: two requests"
+                    ),
                     Cover(wants[0] & offers[1] & lane.ready, f"lane {index}: an offer stays"),
                 ]
         walker = tile.walkers[0]
         m.d.comb += [
-            Cover(tile.busy & (tile.since == 2) & ~tile.any, "a command that moves nothing"),
+            Cover(tile.busy & (tile.since == 2) & ~tile.any, "a command that moves no atom"),
             Cover(walker.walks & ~walker.served.any(), "a segment of a channel that is not served")
             if len(dut.segments) == 1
-            else Cover(walker.walks & (walker.row_start > walker.atom), "around the address space"),
+            else Cover(walker.walks & (walker.row_start > walker.atom), "the address wraps"),
         ]
 
     def _assert_contained(self, m: Module, dut, tile) -> None:
@@ -346,15 +351,15 @@ class DmaEngineHarness(Elaboratable):
         report = dut.error.report
         wavefront = Mux(tile.by_wavefront, tile.command.wavefront, 0)
         m.d.comb += [
-            Assert(dut.error.valid == dropped.any(), "error: not with a segment that is dropped"),
+            Assert(dut.error.valid == dropped.any(), "error: differs from a dropped segment"),
             Assert(
                 ~dut.error.valid
                 | (
-                    (report.code == ErrorCode.DMA_OUTSIDE)
+                    (report.code == ErrorCode.DMA_OUT_OF_REGION)
                     & (report.dispatch_index == tile.workgroup)
                     & (report.wavefront == wavefront)
                 ),
-                "error: of another tile",
+                "error: wrong code or tile",
             ),
         ]
         for number, walker in enumerate(tile.walkers):
@@ -362,7 +367,7 @@ class DmaEngineHarness(Elaboratable):
             ends = tile.region.limit == walker.atom + walker.length
             m.d.comb += [
                 Cover(walker.moves & ~walker.inside & tile.region.enable, f"{where}: outside"),
-                Cover(walker.moves & walker.inside & ends, f"{where}: to the region's end"),
+                Cover(walker.moves & walker.inside & ends, f"{where}: up to the end of the region"),
             ]
 
     def _cover_segments(self, m: Module, tile, walker, due, lane, where: str) -> None:
@@ -370,26 +375,26 @@ class DmaEngineHarness(Elaboratable):
         rows = self._p.dma_walkers
         m.d.comb += [
             Cover(moves_ & (walker.row >= rows) & (walker.offset != 0), f"{where}: a second row"),
-            Cover(moves_ & tile.by_wavefront & (tile.inner_before != 0), f"{where}: a part"),
+            Cover(moves_ & tile.by_wavefront & (tile.inner_before != 0), f"{where}: a later tile"),
             Cover(moves_ & (walker.wavefront != 0) & ~tile.by_wavefront, f"{where}: next wave"),
-            Cover(due & ~lane.ready, f"{where}: full"),
+            Cover(due & ~lane.ready, f"{where}: the lane is full"),
         ]
 
 
 def _proof(channels: int, walkers: int) -> Proof:
     return Proof(
         name=f"dma-engine-{channels}" + (f"-walkers-{walkers}" if walkers != 2 else ""),
-        statement="A command is taken when it is admitted and the one before has left, and leaves "
-        "once: as segments that hold each atom of its tile once and end at a granule or with the "
-        "row, each in its channel's lane, with its fields, those of one walker in row-major order; "
-        "no other segment leaves, and none with an atom outside the command's region, which is "
-        "reported instead; what is offered to a lane stays; a template, dispatch order or "
-        "address space that changes meanwhile does not touch it",
+        statement="A command is taken when it is admitted and the previous one has left; it leaves "
+        "once, as segments that contain each atom of its tile once and end at a granule or with "
+        "the row, each in the lane of its channel with the right fields, and those of one walker "
+        "in row-major order; no other segment leaves; a segment outside the command's region is "
+        "dropped and reported; an offer to a lane stays until it is taken; later changes of "
+        "template, dispatch order or address space do not affect a command",
         blocks=(DmaEngine,),
         harness=partial(DmaEngineHarness, channels=channels, walkers=walkers),
         geometry=f"{channels} of 2 channels, {walkers} walkers, granules of 4 atoms, addresses of "
-        "8 bits, 4 wavefronts, the reference's tiles",
-        reason="addresses are only added up, and channels compared",
+        "8 bits, 4 wavefronts, tiles of the reference",
+        reason="addresses are only added, and channels only compared",
         depth=1,
         cover_depth=14,
         timeout_s=900,

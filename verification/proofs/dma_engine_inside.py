@@ -1,4 +1,4 @@
-"""How far the DMA engine is with a tile, for the induction."""
+"""Invariants of the DMA engine: its progress in a tile, for the induction."""
 
 from types import SimpleNamespace
 
@@ -13,7 +13,7 @@ __all__ = ["assert_inside"]
 
 
 def assert_inside(m: Module, dut: DmaEngine, tile: SimpleNamespace) -> None:
-    """Link the engine's registers to the walks of the harness."""
+    """Relate the engine's registers to the walks of the harness."""
     common, walk, template = dut.common, dut.walk, tile.template
     scale = tile.busy & (tile.since == 1)
     shape = tile.busy & (tile.since == 2)
@@ -21,7 +21,7 @@ def assert_inside(m: Module, dut: DmaEngine, tile: SimpleNamespace) -> None:
         invariant((dut.state == State.SCALE) == scale, "in SCALE"),
         invariant((dut.state == State.SHAPE) == shape, "in SHAPE"),
         invariant((dut.state == State.WALK) == tile.walks, "in WALK"),
-        invariant(~tile.busy | (tile.since != 0), "taken, but not since when"),
+        invariant(~tile.busy | (tile.since != 0), "busy without a time"),
     ]
     with m.If(tile.busy):
         m.d.comb += [
@@ -40,7 +40,7 @@ def assert_inside(m: Module, dut: DmaEngine, tile: SimpleNamespace) -> None:
     with m.If(scale | shape):
         m.d.comb += [
             invariant(walk.rows == tile.total_rows, "all rows"),
-            invariant(walk.inner_extent == tile.total_run, "all of a row"),
+            invariant(walk.inner_extent == tile.total_run, "all atoms of a row"),
             invariant(walk.wave_outer_extent == template.wave_outer_extent, "wave_outer_extent"),
             invariant(common.wave_inner_log2 == template.wave_inner_log2, "wave_inner_log2"),
         ]
@@ -67,7 +67,7 @@ def assert_inside(m: Module, dut: DmaEngine, tile: SimpleNamespace) -> None:
         ]
     with m.If(tile.walks):
         m.d.comb += [
-            invariant(tile.any, "walks nothing"),
+            invariant(tile.any, "a walk over no atom"),
             invariant(common.workgroup == tile.workgroup, "workgroup"),
             invariant(
                 common.wave_inner_log2
@@ -88,7 +88,7 @@ def assert_inside(m: Module, dut: DmaEngine, tile: SimpleNamespace) -> None:
             ]
         with m.If(shape):
             first = (tile.start + number * template.stride)[:width]
-            m.d.comb += invariant(join(walker.next_row) == first, f"walker {number}: its row")
+            m.d.comb += invariant(join(walker.next_row) == first, f"walker {number}: first row")
         with m.If(tile.walks):
             _assert_walker(m, dut, tile, walker, ghost, number)
 
@@ -98,7 +98,7 @@ def _first_wavefront(tile: SimpleNamespace) -> Value:
 
 
 def _assert_division(m: Module, dut: DmaEngine, tile: SimpleNamespace) -> None:
-    """What a step is in wavefronts, and rows beyond them."""
+    """Relate a step to its number of wavefronts and the rows beyond them."""
     walk, step = dut.walk, len(dut.walkers)
     changes = tile.wave_rows != 0
     steps, rest = Const(0, walk.wave_steps.shape()), Const(step)
@@ -117,7 +117,7 @@ def _assert_division(m: Module, dut: DmaEngine, tile: SimpleNamespace) -> None:
 
 
 def _assert_offers(m: Module, dut: DmaEngine, tile: SimpleNamespace) -> None:
-    """A walker waits if a lane keeps its offer."""
+    """Relate waiting walkers to the stored offers of the lanes."""
     walkers = range(len(dut.walkers))
     if len(dut.walkers) > 1:
         m.d.comb += [
@@ -129,10 +129,10 @@ def _assert_offers(m: Module, dut: DmaEngine, tile: SimpleNamespace) -> None:
         ]
     for index, kept in enumerate(tile.kept):
         m.d.comb += [
-            invariant(~kept[number] | tile.walkers[number].served[index], f"lane {index}: kept")
+            invariant(~kept[number] | tile.walkers[number].served[index], f"lane {index}: stored")
             for number in walkers
         ]
-        m.d.comb += invariant((kept & (kept - 1)[: len(kept)]) == 0, f"lane {index}: kept two")
+        m.d.comb += invariant((kept & (kept - 1)[: len(kept)]) == 0, f"lane {index}: two stored")
 
 
 def _assert_walker(
@@ -143,7 +143,7 @@ def _assert_walker(
     has_rows = tile.outer_extent > number
     width = len(tile.start)
     m.d.comb += [
-        invariant(ghost.row[:step_log2] == number, f"walker {number}: another's row"),
+        invariant(ghost.row[:step_log2] == number, f"walker {number}: row of another walker"),
         invariant(
             walker.ended == (has_rows & (ghost.row >= tile.outer_extent)),
             f"walker {number}: ended",
@@ -161,7 +161,7 @@ def _assert_walker(
             invariant(walker.atom == ghost.atom, f"walker {number}: atom"),
             invariant(
                 walker.inner_left == tile.inner_extent - ghost.offset,
-                f"walker {number}: left of the row",
+                f"walker {number}: rest of the row",
             ),
             invariant(walker.row_ends == ghost.row_ends, f"walker {number}: the row ends"),
             invariant(join(walker.next_row) == next_row[:width], f"walker {number}: next row"),

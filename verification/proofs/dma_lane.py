@@ -1,4 +1,4 @@
-"""DMA lane: each atom of a segment is read once and sent once, in their order."""
+"""Proof of the DMA lane: each atom of a segment is read once and sent once, in order."""
 
 from types import SimpleNamespace
 
@@ -32,15 +32,15 @@ _P = T3Parameters(
     contexts=2,
     with_data=True,
 )
-_MOST_STILL = 1  # cycles from what comes to what leaves
+_MOST_STILL = 1  # most cycles from an input to the next output
 
 
 class DmaLaneHarness(Elaboratable):
-    """Follows one atom, whichever, of one segment, whichever.
+    """Harness that observes one arbitrary atom of one arbitrary segment.
 
-    Assumed: a segment has atoms, and lies within what the channel holds in one place, as the engine
-    cuts it; the DRAM returns what was read and only that, each once, in any order. Of a
-    returned slot the upper bits, the context's, may be anything.
+    Assumptions: a segment has at least one atom and lies within a granule, as the engine makes it;
+    the DRAM returns each read once, in any order, and nothing else. The upper bits of a returned
+    slot, which hold the context, are arbitrary.
     """
 
     def __init__(self, lane: type = DmaLane):
@@ -65,12 +65,12 @@ class DmaLaneHarness(Elaboratable):
         return m
 
     def _ghosts(self, m: Module, dut: DmaLane) -> SimpleNamespace:
-        """Atoms that are to be read and to be sent, and the followed one among them."""
+        """Count the atoms to be read and to be sent, and the place of the observed one."""
         segment = dut.segments.p
         ghost = SimpleNamespace(
             to_read=Signal(6, name="to_read"),
             to_send=Signal(6, name="to_send"),
-            asked=Signal(_P.egress_slots, name="asked"),  # read, and not returned
+            asked=Signal(_P.egress_slots, name="asked"),  # outstanding reads
             follows=Signal(name="follows"),
             segment=Signal.like(segment, name="followed_segment"),
             index=Signal.like(segment.length, name="followed_index"),
@@ -143,8 +143,8 @@ class DmaLaneHarness(Elaboratable):
         sent_now = Signal()
         m.d.comb += [
             sent_now.eq(dut.sends.valid & ghost.follows & (ghost.sends_ahead == 0)),
-            Assert(~dut.reads.valid | (ghost.to_read != 0), "a read of no atom"),
-            Assert(~dut.sends.valid | (ghost.to_send != 0), "a packet of no atom"),
+            Assert(~dut.reads.valid | (ghost.to_read != 0), "a read without an atom"),
+            Assert(~dut.sends.valid | (ghost.to_send != 0), "a packet without an atom"),
             Assert(
                 ~dut.reads.valid
                 | ((read.access == Access.READ) & (read.origin == Origin.COMMUNICATION)),
@@ -152,26 +152,26 @@ class DmaLaneHarness(Elaboratable):
             ),
             Assert(
                 ~dut.reads.valid | ~ghost.asked.bit_select(read.tag[: _P.slot_bits], 1),
-                "a slot is asked for twice",
+                "a slot is read twice",
             ),
             Assert(
                 ~read_now | (read.atom == (ghost.segment.atom + ghost.index)[: len(read.atom)]),
-                "an atom is not read, or not in its turn",
+                "an atom is not read, or out of order",
             ),
-            Assert(~sent_now | ghost.returned, "a packet is sent before its data is here"),
-            Assert(~sent_now | (packet == ghost.packet), "a packet is wrong, or not in its turn"),
-            Assert(dut.idle == (ghost.to_send == 0), "idle: not while nothing is to be sent"),
-            Cover(sent_now & moves(dut.sends) & (ghost.index == 2), "sent"),
-            Cover(~dut.segments.ready, "no room for a segment"),
+            Assert(~sent_now | ghost.returned, "a packet is sent before its data has returned"),
+            Assert(~sent_now | (packet == ghost.packet), "a packet is wrong or out of order"),
+            Assert(dut.idle == (ghost.to_send == 0), "idle: differs from nothing to send"),
+            Cover(sent_now & moves(dut.sends) & (ghost.index == 2), "the third atom is sent"),
+            Cover(~dut.segments.ready, "no space for a segment"),
             Cover(ghost.asked.all(), "all slots are read"),
             Cover(
                 ghost.follows & ghost.returned & (ghost.asked.any()) & (ghost.sends_ahead == 2),
-                "returned before those ahead",
+                "data returns before that of earlier atoms",
             ),
         ]
 
     def _assert_progress(self, m: Module, dut: DmaLane, ghost) -> None:
-        """With both sinks open and all data returned, something leaves soon."""
+        """Assert progress: with both sinks ready and all data returned, a payload leaves soon."""
         still = Signal(range(_MOST_STILL + 2))
         offers = dut.reads.valid | dut.sends.valid
         open_ = dut.reads.ready & dut.sends.ready & ~ghost.asked.any() & (ghost.to_send != 0)
@@ -180,9 +180,9 @@ class DmaLaneHarness(Elaboratable):
         with m.Else():
             m.d.sync += still.eq(0)
         m.d.comb += [
-            Assert(still <= _MOST_STILL, "atoms wait for nothing"),
-            Cover(still == _MOST_STILL, "from a return to its packet"),
-            invariant((still == 0) | offers, "nothing comes out"),
+            Assert(still <= _MOST_STILL, "atoms wait without reason"),
+            Cover(still == _MOST_STILL, "a cycle between a return and its packet"),
+            invariant((still == 0) | offers, "no payload leaves"),
         ]
 
 
@@ -191,16 +191,14 @@ _AS_IN_SEGMENT = ("kind", "context", "generation", "workgroup", "op", "dtype")
 PROOFS = (
     Proof(
         name="dma-lane",
-        statement="Each atom of a segment is read once, into a slot of its own, and sent once, "
-        "with "
-        "its data and its packet's fields, in the order of the segments and of the atoms in them; "
-        "nothing is read without a segment or sent before its data is here; while anything is to "
-        "be "
-        "sent and nothing is waited for, something leaves within 2 cycles",
+        statement="Each atom of a segment is read once into a slot of its own and sent once, with "
+        "its data and the right packet fields, in the order of segments and atoms; there is no "
+        "read without a segment, and no packet before its data has returned; while atoms are to be "
+        "sent and no read is outstanding, a read or a packet leaves within 2 cycles",
         blocks=(DmaLane,),
         harness=DmaLaneHarness,
         geometry="4 egress slots, segments of up to 4 atoms, atoms of 8 bytes, addresses of 4 bits",
-        reason="slots and addresses are only counted on, so more of them have no other cases",
+        reason="slots and addresses are only incremented, so larger numbers have no other cases",
         depth=2,
         cover_depth=16,
         slow=True,

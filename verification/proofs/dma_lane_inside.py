@@ -1,4 +1,4 @@
-"""Where the atoms in a DMA lane are, for the induction."""
+"""Invariants of the DMA lane: the places of its atoms, for the induction."""
 
 from dataclasses import dataclass
 from types import SimpleNamespace
@@ -8,7 +8,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from rtl.dma.lane import DmaLane
 from rtl.parameters import T3Parameters
 
-from .held import Held
+from .held import QueueContents
 from .invariant import invariant
 
 __all__ = ["Queues", "assert_inside"]
@@ -16,28 +16,28 @@ __all__ = ["Queues", "assert_inside"]
 
 @dataclass(frozen=True)
 class Queues:
-    """What the lane's queues hold."""
+    """Contents of the lane's queues."""
 
-    segments: Held
-    reads: Held
+    segments: QueueContents
+    reads: QueueContents
 
 
 def assert_inside(
     m: Module, p: T3Parameters, dut: DmaLane, queues: Queues, ghost: SimpleNamespace
 ) -> None:
-    """Link queues and slots to the atoms that the harness counts and follows."""
+    """Relate queues and slots to the atoms that the harness counts and observes."""
     before = _assert_counts(m, p, dut, queues, ghost)
     _assert_slots(m, p, dut, queues, ghost)
     _assert_followed(m, p, dut, queues, ghost, before)
 
 
 def _assert_counts(m: Module, p: T3Parameters, dut: DmaLane, queues: Queues, ghost) -> list[Value]:
-    """The atoms that are to be read and sent are those that are somewhere dut.
+    """Relate the atoms to be read and sent to the queues and slots.
 
     Returns
     -------
     list
-        Of each segment: atoms of the segments before.
+        Number of atoms before each segment.
     """
     segments = queues.segments
     low_bits = (p.interleave_atoms - 1).bit_length()
@@ -54,14 +54,14 @@ def _assert_counts(m: Module, p: T3Parameters, dut: DmaLane, queues: Queues, gho
                     (segment.length != 0)
                     & (segment.atom[:low_bits] + segment.length <= p.interleave_atoms)
                 ),
-                f"segment {index} is none",
+                f"segment {index}: invalid",
             ),
         ]
         before = through
     m.d.comb += [
         invariant(
             Mux(segments.has(0), dut.index < segments.entries[0].length, dut.index == 0),
-            "index outside its segment",
+            "index out of range",
         ),
         invariant(before - dut.index + queues.reads.level == ghost.to_read, "to read"),
         invariant(before - dut.index + dut.used + dut.sends.valid == ghost.to_send, "to send"),
@@ -70,14 +70,14 @@ def _assert_counts(m: Module, p: T3Parameters, dut: DmaLane, queues: Queues, gho
 
 
 def _assert_slots(m: Module, p: T3Parameters, dut: DmaLane, queues: Queues, ghost) -> None:
-    """A slot in use is one that will be read, or that was asked for, or that is filled."""
+    """Assert that each used slot is to be read, outstanding or filled."""
     used, waiting = dut.used, queues.reads.level
     m.d.comb += [
-        invariant(used <= p.egress_slots, "more slots than there are"),
+        invariant(used <= p.egress_slots, "too many used slots"),
         invariant((dut.head + used - dut.tail)[: p.slot_bits] == 0, "head and tail"),
         invariant(waiting <= used, "a read without a slot"),
         invariant(
-            ~dut.held | ((used != 0) & dut.filled.bit_select(dut.head, 1)), "nothing is held"
+            ~dut.held | ((used != 0) & dut.filled.bit_select(dut.head, 1)), "held without data"
         ),
     ]
     for slot in range(p.egress_slots):
@@ -97,42 +97,46 @@ def _assert_slots(m: Module, p: T3Parameters, dut: DmaLane, queues: Queues, ghos
 def _assert_followed(
     m: Module, p: T3Parameters, dut: DmaLane, queues: Queues, ghost, before: list[Value]
 ) -> None:
-    """Where the followed atom is: to be read, in a slot, or about to leave."""
+    """Relate the observed atom to its place: a segment, a slot, or the output."""
     segments, reads = queues.segments, queues.reads
     sent, used = dut.sends.valid, dut.used
     ahead = ghost.sends_ahead
     with m.If(ghost.follows):
         m.d.comb += [
-            invariant(ahead < ghost.to_send, "left already"),
-            invariant(ghost.read | (ghost.reads_ahead < ghost.to_read), "read already"),
+            invariant(ahead < ghost.to_send, "the observed atom has left"),
+            invariant(
+                ghost.read | (ghost.reads_ahead < ghost.to_read), "the observed atom was read"
+            ),
             invariant(
                 ghost.read | (ahead + ghost.to_read == ghost.reads_ahead + ghost.to_send),
-                "the two orders differ",
+                "the orders of reads and packets differ",
             ),
             invariant(
                 ghost.read == (ahead + reads.level < sent + used),
-                "read, but not in its turn",
+                "read out of order",
             ),
-            invariant(ghost.read | ~ghost.returned, "returned before it was read"),
-            invariant(ghost.index < ghost.segment.length, "not of its segment"),
+            invariant(ghost.read | ~ghost.returned, "returned before the read"),
+            invariant(ghost.index < ghost.segment.length, "index beyond the segment"),
         ]
         with m.If(sent & (ahead == 0)):
-            m.d.comb += invariant(ghost.returned & (dut.sends.p == ghost.packet), "another packet")
+            m.d.comb += invariant(
+                ghost.returned & (dut.sends.p == ghost.packet), "the packet differs"
+            )
         _assert_slot(m, p, dut, queues, ghost)
         for index, segment in enumerate(segments.entries):
             with m.If((ahead >= sent + used) & (ghost.segments_ahead == index)):
                 m.d.comb += [
                     invariant(
                         segments.has(index) & (segment == ghost.segment),
-                        f"segment {index} is another",
+                        f"segment {index}: differs",
                     ),
                     invariant(
                         ghost.reads_ahead + dut.index == reads.level + before[index] + ghost.index,
-                        f"segment {index}: its turn",
+                        f"segment {index}: order",
                     ),
                 ]
         with m.If(ahead >= sent + used):
-            m.d.comb += invariant(ghost.segments_ahead < len(segments.entries), "in no segment")
+            m.d.comb += invariant(ghost.segments_ahead < len(segments.entries), "segment not found")
 
 
 def _assert_slot(m: Module, p: T3Parameters, dut: DmaLane, queues: Queues, ghost) -> None:
@@ -153,15 +157,17 @@ def _assert_slot(m: Module, p: T3Parameters, dut: DmaLane, queues: Queues, ghost
     with m.If((ghost.sends_ahead >= sent) & (ghost.sends_ahead < sent + dut.used)):
         filled = dut.filled.bit_select(slot, 1)
         m.d.comb += [
-            invariant(right.all(), "the slot holds another packet"),
-            invariant(~ghost.read | (slot == ghost.slot), "in another slot"),
-            invariant(~ghost.read | (ghost.returned == filled), "filled: not by its data"),
-            invariant(~filled | (data.data == ghost.packet.data), "the slot has other data"),
+            invariant(right.all(), "the packet in the slot differs"),
+            invariant(~ghost.read | (slot == ghost.slot), "the slot differs"),
+            invariant(
+                ~ghost.read | (ghost.returned == filled), "filled: differs from returned data"
+            ),
+            invariant(~filled | (data.data == ghost.packet.data), "the data in the slot differs"),
         ]
         for index, read in enumerate(queues.reads.entries):
             with m.If(~ghost.read & (ghost.reads_ahead == index)):
                 m.d.comb += invariant(
                     (read.atom == (ghost.segment.atom + ghost.index)[: len(read.atom)])
                     & (read.slot == slot),
-                    f"read {index} is another",
+                    f"read {index}: differs",
                 )

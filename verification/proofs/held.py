@@ -1,4 +1,4 @@
-"""What queues hold, for the invariants of harnesses that have queues inside."""
+"""Contents of queues, for the invariants of harnesses with queues inside."""
 
 from dataclasses import dataclass
 
@@ -13,45 +13,43 @@ from rtl.lib.two_port_memory import TwoPortMemory
 
 from .invariant import invariant
 
-__all__ = ["Held", "held", "held_in_memory", "held_words", "relate_pointers", "word_in"]
+__all__ = ["QueueContents", "held", "held_in_memory", "held_words", "relate_pointers", "word_in"]
 
 
 @dataclass(frozen=True)
-class Held:
-    """Payloads of a queue.
+class QueueContents:
+    """Contents of a queue.
 
     Attributes
     ----------
     level : Value
-        How many there are.
+        Number of payloads.
     entries : list
-        Of which these, from the next to leave on.
+        Payload signals, from the next one to leave on; those below ``level`` are valid.
     """
 
     level: Value
     entries: list
 
     def has(self, index: int) -> Value:
-        """Whether there is an entry ``index``."""
+        """Signal that entry ``index`` is valid."""
         return self.level > index
 
 
-def held(m: Module, queue: Queue, name: str) -> Held:
-    """Look into a queue, whose depth is a power of two, and assert that its pointers agree.
+def held(m: Module, queue: Queue, name: str) -> QueueContents:
+    """Expose the contents of a queue and assert that its pointers agree.
 
     Parameters
     ----------
-    m : Module
-        Of the harness.
     queue : Queue
-        Part of a submodule that is not elaborated yet.
+        Queue in a submodule that is not elaborated yet.
     name : str
-        For messages.
+        Name for messages.
     """
     depth = queue.depth
     write, read = queue.write, queue.read
     m.d.comb += [
-        invariant(queue.level <= depth, f"{name}: more than there is room for"),
+        invariant(queue.level <= depth, f"{name}: overflow"),
         invariant(
             (read.addr + queue.level - write.addr)[: len(read.addr)] == 0,
             f"{name}: the pointers differ from the level",
@@ -64,19 +62,16 @@ def held(m: Module, queue: Queue, name: str) -> Held:
         entry = Signal.like(queue.o.p, name=f"{name}_{index}")
         m.d.comb += entry.eq(port.data)
         entries.append(entry)
-    return Held(queue.level, entries)
+    return QueueContents(queue.level, entries)
 
 
 def word_in(m: Module, memory: SplitMemory | TwoPortMemory, row: Signal) -> Value:
-    """What is in a row of a queue's memory.
+    """Read a row of a queue's memory.
 
     Parameters
     ----------
-    m : Module
-        Of the harness.
     memory : SplitMemory or TwoPortMemory
-        Part of a submodule that is not elaborated yet.
-    row : Signal
+        Queue in a submodule that is not elaborated yet.
     """
     if isinstance(memory, TwoPortMemory):
         port = memory.memory.read_port(domain="comb")
@@ -88,49 +83,45 @@ def word_in(m: Module, memory: SplitMemory | TwoPortMemory, row: Signal) -> Valu
 
 
 def relate_pointers(m: Module, queue: MemoryQueue, name: str) -> None:
-    """Assert that the pointers of a queue in a memory agree, and that it is read ahead.
+    """Assert that the pointers of a memory queue agree, and that it reads ahead.
 
     Parameters
     ----------
-    m : Module
-        Of the harness.
     queue : MemoryQueue
-        Part of a submodule that is not elaborated yet.
+        Queue in a submodule that is not elaborated yet.
     name : str
-        For messages.
+        Name for messages.
     """
     storage, stored = queue.storage, queue.stored
     depth = storage.depth
     behind = storage.read_row + stored
-    # Only a read that waited for what comes leaves more behind: then there is an odd number.
+    # Only a read that waited for the next write leaves more payloads behind, then an odd number.
     waits = stored[0] if isinstance(storage, SplitMemory) else stored == 1
     m.d.comb += [
-        invariant(stored <= queue.capacity, f"{name}: more than there is room for"),
-        invariant(storage.read_row < depth, f"{name}: read pointer outside"),
+        invariant(stored <= queue.capacity, f"{name}: overflow"),
+        invariant(storage.read_row < depth, f"{name}: read pointer out of range"),
         invariant(
             storage.write_row == Mux(behind >= depth, behind - depth, behind),
             f"{name}: the pointers differ from the level",
         ),
-        invariant((stored == 0) | waits | queue.o.valid, f"{name}: nothing read ahead"),
+        invariant((stored == 0) | waits | queue.o.valid, f"{name}: no payload was read ahead"),
     ]
 
 
 def held_in_memory(m: Module, queue: MemoryQueue, name: str) -> list[tuple]:
-    """Look into a queue in a memory, and assert that its pointers agree.
+    """Expose the contents of a memory queue and assert that its pointers agree.
 
     Parameters
     ----------
-    m : Module
-        Of the harness.
     queue : MemoryQueue
-        Part of a submodule that is not elaborated yet.
+        Queue in a submodule that is not elaborated yet.
     name : str
-        For messages.
+        Name for messages.
 
     Returns
     -------
     list
-        Of payloads and whether they are there; from the next to leave on.
+        Pairs of a payload and its valid signal, from the next one to leave on.
     """
     storage, stored = queue.storage, queue.stored
     relate_pointers(m, queue, name)
@@ -144,21 +135,19 @@ def held_in_memory(m: Module, queue: MemoryQueue, name: str) -> list[tuple]:
 
 
 def held_words(m: Module, queue: ProtectedQueue, name: str) -> list[tuple]:
-    """Look into the memory of a protected queue, and assert that it holds code words.
+    """Expose the memory of a protected queue and assert that it holds code words.
 
     Parameters
     ----------
-    m : Module
-        Of the harness.
     queue : ProtectedQueue
-        Part of a submodule that is not elaborated yet.
+        Queue in a submodule that is not elaborated yet.
     name : str
-        For messages.
+        Name for messages.
 
     Returns
     -------
     list
-        Of payloads and whether they are there; from the next to leave on.
+        Pairs of a payload and its valid signal, from the next one to leave on.
     """
     payloads = []
     for index, (word, valid) in enumerate(held_in_memory(m, queue.words, name)):
@@ -167,7 +156,7 @@ def held_words(m: Module, queue: ProtectedQueue, name: str) -> list[tuple]:
         m.d.comb += [
             code.eq(word),
             invariant(
-                ~valid | (code.check == encode(Value.cast(payload))), f"{name}: no code word"
+                ~valid | (code.check == encode(Value.cast(payload))), f"{name}: wrong check bits"
             ),
         ]
         payloads.append((payload, valid))

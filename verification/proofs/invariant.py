@@ -1,16 +1,16 @@
-"""Assertions that only an induction needs."""
+"""Invariants: assertions that only an induction needs."""
 
 from amaranth.hdl import Assert, ValueLike
 
 __all__ = ["INVARIANT", "invariant"]
 
 INVARIANT = "invariant:"
-"""How the message of an assertion begins that is no part of the block's contract."""
+"""Prefix of the message of an assertion that is no part of the block's contract."""
 
 
 def invariant(condition: ValueLike, message: str) -> Assert:
-    """An assertion about the attributes of a block that its constructor makes for proofs to read.
+    """Assert a property of a block's internal signals, which its constructor exposes to proofs.
 
-    When a proof fails, a counterexample to the others is looked for.
+    When a proof fails, a counterexample to the other assertions is searched for.
     """
     return Assert(condition, f"{INVARIANT} {message}", src_loc_at=1)

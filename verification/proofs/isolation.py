@@ -1,4 +1,4 @@
-"""The top with two contexts: what is of a context comes from its own inputs."""
+"""Proof of isolation in the top with two contexts: effects of a context come from its inputs."""
 
 import gc
 import warnings
@@ -42,23 +42,23 @@ _P = T3Parameters(
     egress_slots=2,
     remote_depth=9,
 )
-_BUFFER = 2  # issue acknowledgements that wait
+_BUFFER = 2  # depth of the issue acknowledgement buffer
 
 
 @dataclass(frozen=True)
 class Marks:
-    """What tells the contexts' traffic apart.
+    """Marks that distinguish the traffic of the contexts.
 
     Attributes
     ----------
     came : list of Signal
-        Something of the context came already: a store, a packet, or a segment.
+        For each context: a store, a packet or a segment of it has arrived.
     remote : list of Signal
-        Address space that each one sends to.
+        Address space to which each context sends.
     regions : list
-        Of each context.
+        Regions of each context.
     since_reset : Signal
-        Cycles, in which all sets are cleared.
+        Cycles since the reset, during which all sets are cleared.
     """
 
     came: list
@@ -75,7 +75,7 @@ class Marks:
         ).any()
 
     def holds(self, owner: Value, atom: Value, length: Value | int = 1) -> Value:
-        """Whether a region of the owner has all these atoms."""
+        """Signal that a region of the owner contains all these atoms."""
         return Cat(
             (owner == number)
             & region.enable
@@ -87,15 +87,16 @@ class Marks:
 
 
 class IsolationHarness(Elaboratable):
-    """Marks the traffic of each context by what no block looks at, and every effect carries: the
-    wavefront, and of what leaves over the link the lowest bit of the generation, are the number of
-    the context.
+    """Harness that marks the traffic of each context with fields that no block evaluates.
 
-    In the place of the registers and of the contexts' own units stand blocks that do what they
-    like in every cycle: launches and aborts, admissions and tables are anything at any time, in
-    both contexts. Constant is what software locks, and any: the address spaces and the regions.
-    Links, memory and neighbours do what they like as well. Assumed is that the memory acknowledges
-    only what it was asked for, and that no wrong bits are injected.
+    The mark is the number of the context: in the wavefront, and for packets on the link in the
+    lowest bit of the generation. Every effect carries these fields.
+
+    Blocks with arbitrary outputs stand in for the registers and for the units of the contexts:
+    launches, aborts, admissions and tables are arbitrary in both contexts at any time. The address
+    spaces and the regions, which software locks, are arbitrary constants. Links, memory and
+    neighbours are arbitrary, too. The memory is assumed to acknowledge only its accesses, and no
+    bit errors are injected.
     """
 
     def __init__(self, top: type = T3, channel: type = Channel):
@@ -108,9 +109,9 @@ class IsolationHarness(Elaboratable):
         port = dut.channel[0]
         for one in (port.reads, port.stores, port.link_in, port.issue_acks, port.returns):
             free(m, one.valid, one.p)
-        free(m, port.link_out.ready, port.link_room, port.dram.ready, port.occupancy)
+        free(m, port.link_out.ready, port.link_space, port.dram.ready, port.occupancy)
         registers = dut.registers
-        m.d.comb += [Assume(~registers.inject.set), Assume(~registers.patrol)]
+        m.d.comb += [Assume(~registers.inject.set), Assume(~registers.scrub)]
         marks = Marks(
             came=[Signal(name=f"came_{number}") for number in range(_P.contexts)],
             remote=[Signal(_P.context_bits, name=f"remote_{n}") for n in range(_P.contexts)],
@@ -131,16 +132,16 @@ class IsolationHarness(Elaboratable):
             self._assert_context(m, dut, marks, number)
         gpu = dut.registers.error
         m.d.comb += [
-            Assert(~gpu.valid | gpu.report.stray, "an error of a context is the GPU's"),
-            Cover(gpu.valid, "a stray packet"),
+            Assert(~gpu.valid | gpu.report.unowned, "an error of a context is reported as global"),
+            Cover(gpu.valid, "an unowned packet"),
         ]
         relate(m, dut, marks)
         return m
 
     def _cut(self):
-        """The top, with the parts that do what they like."""
+        """Make the top with stand-ins for registers and units."""
         with warnings.catch_warnings():
-            # What is replaced is not used.
+            # The replaced blocks stay unused.
             warnings.simplefilter("ignore")
             dut, channel = self._top(_P), self._channel(_P)
             dut.registers = AnyBlock(dut.registers)
@@ -151,7 +152,7 @@ class IsolationHarness(Elaboratable):
         return dut
 
     def _fix(self, m: Module, dut, marks: Marks, number: int):
-        """What is constant of a context."""
+        """Fix address space and regions of a context to arbitrary constants."""
         view = dut.contexts[number].view
         space = Signal.like(view.address_space, name=f"address_space_{number}")
         m.d.comb += [
@@ -167,7 +168,7 @@ class IsolationHarness(Elaboratable):
         return space
 
     def _mark(self, m: Module, dut, port, marks: Marks, spaces: list) -> None:
-        """What comes of each context has its mark."""
+        """Assume that all inputs of each context carry its mark."""
         comes = [Signal(name=f"comes_{number}") for number in range(_P.contexts)]
         for number, (came, unit) in enumerate(zip(marks.came, dut.contexts, strict=True)):
             m.d.sync += came.eq(came | comes[number])
@@ -184,20 +185,20 @@ class IsolationHarness(Elaboratable):
             segment = unit.segments[0].p
             within = segment.atom[0] + segment.length <= _P.interleave_atoms
             m.d.comb += [
-                # As the engine gives them (dma-engine).
+                # Properties of segments that the proof dma-engine shows.
                 Assume(
                     ~unit.segments[0].valid
                     | (within & (segment.length != 0))
                     & marks.holds(Const(number, 1), segment.atom, segment.length)
                     & (segment.context == marks.remote[number])
                 ),
-                # A unit to which nothing came has nothing to do.
-                Assume(came | (unit.own_idle & unit.sent)),
+                # A unit without any input is idle.
+                Assume(came | (unit.own_idle & unit.dma_idle)),
             ]
             for error in unit.errors:
                 report = error.report
                 m.d.comb += Assume(
-                    (report.owner == number) & ~report.stray & (report.wavefront == number)
+                    (report.owner == number) & ~report.unowned & (report.wavefront == number)
                 )
         ack = port.issue_acks
         m.d.comb += [
@@ -206,7 +207,7 @@ class IsolationHarness(Elaboratable):
         ]
 
     def _assert_memory(self, m: Module, port, marks: Marks) -> None:
-        """A context reads, writes and updates through T3 only where its regions are."""
+        """Assert that a context reads, writes and updates through T3 only within its regions."""
         request = port.dram.p
         updates = port.dram.valid & (request.access == Access.UPDATE)
         communicates = port.dram.valid & (request.origin == Origin.COMMUNICATION)
@@ -218,7 +219,7 @@ class IsolationHarness(Elaboratable):
             Assert(~(updates | communicates) | mine, "an access outside the context's regions"),
             Assert(
                 ~reads | (request.tag[_P.slot_bits : _P.egress_bits] == owner),
-                "data for another context's slot",
+                "a read into the slot of another context",
             ),
         ]
         for number in range(_P.contexts):
@@ -231,11 +232,12 @@ class IsolationHarness(Elaboratable):
     def _assert_link(self, m: Module, port, marks: Marks) -> None:
         sent, owner = port.link_out, port.link_owner
         m.d.comb += [
-            Assert(~sent.valid | (sent.p.generation[0] == owner), "another context's packet"),
+            Assert(~sent.valid | (sent.p.generation[0] == owner), "a packet of another context"),
             Assert(
-                ~sent.valid | marks.is_sent_to(owner, sent.p.context), "to another address space"
+                ~sent.valid | marks.is_sent_to(owner, sent.p.context),
+                "a packet to another address space",
             ),
-            Assert(~sent.valid | marks.has_come(owner), "a packet of nothing"),
+            Assert(~sent.valid | marks.has_come(owner), "a packet without an input"),
         ]
         for number in range(_P.contexts):
             m.d.comb += Cover(
@@ -243,7 +245,7 @@ class IsolationHarness(Elaboratable):
             )
 
     def _assert_context(self, m: Module, dut, marks: Marks, number: int) -> None:
-        """What a context's unit and its registers are told."""
+        """Assert the inputs of a context's unit and registers."""
         unit, registers = dut.contexts[number], dut.registers.context[number]
         complete, error, came = unit.completions, registers.error, marks.came[number]
         idle, clearing = dut.context[number].idle, dut.tracker.clearing[number]
@@ -256,47 +258,51 @@ class IsolationHarness(Elaboratable):
         m.d.comb += [
             Assert(
                 ~complete.valid | ((complete.p.wavefront == number) & came),
-                f"{number}: completes another context's tile",
+                f"{number}: a completion of another context",
             ),
             Assert(
-                ~error.valid | (error.report.wavefront == number) & ~error.report.stray,
-                f"{number}: another context's error",
+                ~error.valid | (error.report.wavefront == number) & ~error.report.unowned,
+                f"{number}: an error of another context",
             ),
-            Assert(~error.valid | came | failed, f"{number}: an error of nothing"),
-            Assert(came | ~clearing | ~cleared, f"{number}: cleared, but nothing came"),
+            Assert(~error.valid | came | failed, f"{number}: an error without an input"),
+            Assert(came | ~clearing | ~cleared, f"{number}: clearing without an input"),
             Assert(
                 registers.abort | ~dut.tracker.clear[number],
-                f"{number}: its tiles are forgotten, but it was not aborted",
+                f"{number}: tiles are cleared without an abort",
             ),
-            Assert(came | clearing | unit.over, f"{number}: not over, but nothing came"),
-            Assert(came | ~begun | idle, f"{number}: not idle, but nothing came"),
-            Assert(came | ~begun | registers.sent, f"{number}: sends, but nothing came"),
-            Assert(came | dut.channel[0].stores_room[number], f"{number}: no room, for nothing"),
+            Assert(
+                came | clearing | unit.stores_drained, f"{number}: not drained without an input"
+            ),
+            Assert(came | ~begun | idle, f"{number}: not idle without an input"),
+            Assert(came | ~begun | registers.dma_idle, f"{number}: DMA busy without an input"),
+            Assert(
+                came | dut.channel[0].store_space[number], f"{number}: no space without an input"
+            ),
             Assert(
                 unit.sends
                 == moves(dut.channel[0].link_out) & (dut.channel[0].link_owner == number),
-                f"{number}: another context's packet counts",
+                f"{number}: a packet of another context counts",
             ),
             Cover(moves(complete), f"{number}: a complete tile"),
             Cover(error.valid & ~failed, f"{number}: an error"),
-            Cover(came & ~idle & dut.context[1 - number].idle, f"{number}: busy alone"),
+            Cover(came & ~idle & dut.context[1 - number].idle, f"{number}: the only busy context"),
         ]
 
 
 PROOFS = (
     Proof(
         name="isolation",
-        statement="Whatever both contexts do: an update, an end-of-tile marker, a read or a packet "
-        "of a context, a tile that is completed for it and an error that is told to it come of "
-        "stores, packets and segments of its own; what it reads, updates and writes through T3 "
-        "lies in its regions, what it reads comes back to it, and what it sends goes to its remote "
-        "address space; if nothing of it came, it is idle, and nothing is cleared for it",
+        statement="Every update, end-of-tile marker, read, packet, completed tile and reported "
+        "error of a context results from stores, packets and segments of that context; its reads, "
+        "updates and writes through T3 lie in its regions, its read data returns to it, and its "
+        "packets go to its remote address space; a context without any input is idle, and none of "
+        "its tiles is cleared",
         blocks=(T3, Channel),
         harness=IsolationHarness,
         geometry="2 contexts, 1 channel, 1 bank of 2 sets of 2 entries, 4 workgroups, 2 "
-        "wavefronts, addresses of 3 bits, 1 region, 2 issue acknowledgements that wait; any "
-        "constant region and address spaces; registers and the contexts' own units give anything",
-        reason="payloads are only moved, and each context's registers and unit are its own "
+        "wavefronts, addresses of 3 bits, 1 region, 2 waiting issue acknowledgements; arbitrary "
+        "constant regions and address spaces; arbitrary outputs of registers and units",
+        reason="payloads are only moved, and each context has registers and a unit of its own "
         "(registers, trigger, credit-window, dma-engine)",
         depth=1,
         cover_depth=14,

@@ -1,4 +1,4 @@
-"""Whose everything is that waits in the channel and in the tracker, for the induction."""
+"""Invariants of isolation: owners of all waiting traffic in channel and tracker."""
 
 from amaranth.hdl import Const, Module, Value
 
@@ -8,22 +8,20 @@ from rtl.interface.encodings import Access, Origin, Target
 from rtl.tracker.tracker import Tracker
 
 from .held import held, held_in_memory, held_words
-from .injection import no_injection, no_patrol_of
+from .injection import no_injection, no_scrub_of
 from .invariant import invariant
 
 __all__ = ["relate"]
 
 
 def relate(m: Module, dut, marks) -> None:
-    """Everything has its owner's mark, and of an owner of whom nothing came there is nothing.
+    """Assert that all waiting traffic carries its owner's mark, and that the owner had an input.
 
     Parameters
     ----------
-    m : Module
-        The harness.
     dut : T3
     marks : Marks
-        Of the harness.
+        Marks of the harness.
     """
     (channel,) = dut.channels
     _relate_ports(m, channel, marks)
@@ -41,8 +39,8 @@ def relate(m: Module, dut, marks) -> None:
 
 
 def _entries(m: Module, queue, name: str) -> list:
-    found = held(m, queue, name)
-    return [(entry, found.has(index)) for index, entry in enumerate(found.entries)]
+    contents = held(m, queue, name)
+    return [(entry, contents.has(index)) for index, entry in enumerate(contents.entries)]
 
 
 def _is_marked(marks, event, owner: Value) -> Value:
@@ -50,7 +48,7 @@ def _is_marked(marks, event, owner: Value) -> Value:
 
 
 def _relate_ports(m: Module, channel: Channel, marks) -> None:
-    """Stores and packets with their locations."""
+    """Relate stores and packets with their locations."""
     for name in ("stores", "inbound"):
         for index, (entry, valid) in enumerate(_entries(m, getattr(channel.queues, name), name)):
             location = entry.location
@@ -66,8 +64,8 @@ def _relate_ports(m: Module, channel: Channel, marks) -> None:
             ]
             if name == "inbound":
                 m.d.comb += [
-                    invariant(~valid | entry.stray | marked, f"{where}: of another context"),
-                    invariant(~valid | ~entry.stray | ~location.mapped, f"{where}: stray"),
+                    invariant(~valid | entry.unowned | marked, f"{where}: of another context"),
+                    invariant(~valid | ~entry.unowned | ~location.mapped, f"{where}: unowned"),
                 ]
     for index, (entry, valid) in enumerate(_entries(m, channel.queues.classified, "classified")):
         owner, target, where = entry.owner, entry.target, f"classified {index}"
@@ -91,7 +89,7 @@ def _relate_accesses(m: Module, channel: Channel, marks) -> None:
         for index, (entry, valid) in enumerate(_entries(m, getattr(channel.queues, name), name)):
             owner, where = entry.owner, f"{name} {index}"
             updates = valid & (entry.access == Access.UPDATE)
-            # An ordinary read or write is nobody's.
+            # An ordinary read or write has no owner.
             owned = {"writes": updates, "updates": valid}.get(name)
             if owned is None:
                 communicates = valid & (entry.origin == Origin.COMMUNICATION)
@@ -105,7 +103,9 @@ def _relate_accesses(m: Module, channel: Channel, marks) -> None:
                 m.d.comb += invariant(~valid | (entry.access != Access.READ), f"{where}: a read")
             mine = marks.holds(owner, entry.atom) & marks.has_come(owner)
             m.d.comb += [
-                invariant(~updates | _is_marked(marks, entry, owner), f"{where}: of another one"),
+                invariant(
+                    ~updates | _is_marked(marks, entry, owner), f"{where}: of another context"
+                ),
                 invariant(~owned | mine, f"{where}: outside"),
             ]
 
@@ -157,7 +157,7 @@ def _relate_lane(m: Module, lane: DmaLane, marks, number: int) -> None:
         invariant(lane.used <= slots, f"{number}: used"),
         invariant((lane.head + lane.used - lane.tail)[: len(lane.head)] == 0, f"{number}: slots"),
         *(
-            invariant(came | ~there, f"{number}: in the lane, but nothing came")
+            invariant(came | ~there, f"{number}: lane in use without an input")
             for there in (has_first, reads[0][1], lane.used.any(), lane.sends.valid)
         ),
     ]
@@ -174,27 +174,29 @@ def _relate_link(m: Module, channel: Channel, marks, number: int) -> None:
         )
         for index, (packet, valid) in enumerate(remote)
     ]
-    m.d.comb += invariant(came | ~channel.watch.on_link[number].any(), f"{number}: on the link")
+    m.d.comb += invariant(
+        came | ~channel.monitor.on_link[number].any(), f"{number}: packets in flight"
+    )
     if number:
         return
     for index, (entry, valid) in enumerate(_entries(m, channel.queues.link, "link")):
         owner, packet = entry.owner, entry.packet
         m.d.comb += [
-            invariant(~valid | (packet.generation[0] == owner), f"link {index}: another one's"),
+            invariant(~valid | (packet.generation[0] == owner), f"link {index}: wrong owner"),
             invariant(~valid | marks.is_sent_to(owner, packet.context), f"link {index}: space"),
-            invariant(~valid | marks.has_come(owner), f"link {index}: of nothing"),
+            invariant(~valid | marks.has_come(owner), f"link {index}: no input"),
         ]
 
 
 def _relate_counts(m: Module, dut, marks, number: int) -> None:
-    """What is counted of a context of which nothing came."""
+    """Assert that all counts of a context without an input are zero."""
     (channel,), came = dut.channels, marks.came[number]
-    watch = channel.watch
-    for one in (watch.under_way[number], watch.copies_under_way[number]):
-        m.d.comb += invariant(came | ~(one.count.any() | one.begun.any()), f"{number}: under way")
+    monitor = channel.monitor
+    for one in (monitor.outstanding[number], monitor.copies_outstanding[number]):
+        m.d.comb += invariant(came | ~(one.count.any() | one.begun.any()), f"{number}: outstanding")
     for bank in dut.tracker.banks:
         m.d.comb += [
-            invariant(came | ~one.any(), f"{number}: in the tracker")
+            invariant(came | ~one.any(), f"{number}: tracker entries")
             for one in (bank.counts[number].in_use, bank.counts[number].waiting)
         ]
 
@@ -219,26 +221,24 @@ def _relate_tracker(m: Module, tracker: Tracker, marks) -> None:
     ]
     tag = bank.result.tag
     m.d.comb += [
-        invariant(candidates.valid | ~candidates.full, "candidates: full without a first one"),
-        invariant(candidates.valid | ~candidates.bank.any(), "candidates: a bank of no event"),
+        invariant(candidates.valid | ~candidates.full, "candidates: full without a first event"),
+        invariant(candidates.valid | ~candidates.bank.any(), "candidates: a bank without an event"),
         invariant(
             candidates.tail == head ^ candidates.valid ^ candidates.full, "candidates: pointers"
         ),
-        invariant(
-            ~bank.result_ways.any() | marks.has_come(tag[len(tag) - 1]), "result: nothing came"
-        ),
+        invariant(~bank.result_ways.any() | marks.has_come(tag[len(tag) - 1]), "result: no input"),
     ]
 
 
 def _relate_clearing(m: Module, tracker: Tracker, marks) -> None:
-    """Tiles are forgotten after reset, and those of a context after its abort."""
+    """Relate the clears: all tiles after reset, and the tiles of a context after its abort."""
     (bank,) = tracker.banks
     table, walk = bank.table, bank.walk
     no_injection(m, table.injector)
-    no_patrol_of(m, table)
+    no_scrub_of(m, table)
     m.d.comb += invariant(
         ~table.clearing | (marks.since_reset == table.clear_row), "cleared after reset"
     )
     for number, came in enumerate(marks.came):
         forgets = walk.pending[number] | walk.forgetting[number]
-        m.d.comb += invariant(came | ~forgets, f"{number}: forgets what did not come")
+        m.d.comb += invariant(came | ~forgets, f"{number}: clears without an input")

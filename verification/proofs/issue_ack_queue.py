@@ -1,4 +1,4 @@
-"""Issue acknowledgement queue: no update is lost or counted twice, however they are merged."""
+"""Proof of the issue acknowledgement queue: merging neither loses updates nor counts them twice."""
 
 from functools import partial
 
@@ -16,10 +16,10 @@ __all__ = ["PROOFS"]
 
 
 class IssueAckQueueHarness(Elaboratable):
-    """Counts the updates inside of one tile, whichever.
+    """Harness that counts the queued updates of one arbitrary tile.
 
-    ``least`` is any atom: while no issue acknowledgement of the tile has a smaller one, no event
-    may.
+    ``least`` is an arbitrary atom: while no issue acknowledgement of the tile has a smaller atom,
+    no event may have one.
     """
 
     def __init__(self, queue: type = IssueAckQueue, *, depth: int, p: T3Parameters):
@@ -60,27 +60,27 @@ class IssueAckQueueHarness(Elaboratable):
             held.eq(held + put_tile - Mux(take_tile, event.count, 0)),
             below.eq(below | (put_tile & (issue_ack.atom < least))),
         ]
-        # Those of the tile that wait behind the head and have room.
+        # Entries of the tile behind the head that can still merge an update.
         joined = Signal(depth)
         for index in range(1, depth):
-            room = entries[index].count != most
-            m.d.comb += joined[index].eq(valid[index] & of_tile(entries[index]) & room)
+            space = entries[index].count != most
+            m.d.comb += joined[index].eq(valid[index] & of_tile(entries[index]) & space)
         m.d.comb += [
-            Assert(dut.o.valid | (held == 0), "updates are held, but nothing is offered"),
-            Assert(~dut.o.valid | (event.count != 0), "an event of no update"),
-            Assert(~take_tile | (event.count <= held), "more updates leave than came"),
+            Assert(dut.o.valid | (held == 0), "no event is offered, although updates are queued"),
+            Assert(~dut.o.valid | (event.count != 0), "an event without an update"),
+            Assert(~take_tile | (event.count <= held), "more updates leave than entered"),
             Assert(
                 below | ~(dut.o.valid & of_tile(event)) | (event.atom >= least),
-                "an atom that no issue acknowledgement had",
+                "an atom below those of all issue acknowledgements",
             ),
-            Cover(put_tile & joined.any(), "an update joins an event"),
+            Cover(put_tile & joined.any(), "an update merges into an event"),
             Cover(take_tile & (event.count == 3), "an event of three updates"),
             Cover(~dut.i.ready, "full"),
             Cover(below & dut.o.valid & of_tile(event) & (event.atom < least), "a smaller atom"),
         ]
         assert_held(m, dut.o, "o")
 
-        # From the last one on, so that the sum without the head is a part of it.
+        # Summed from the last entry on, so that the sum without the head is a partial sum.
         of_one = Const(0, len(held))
         for index in reversed(range(depth)):
             counted = valid[index] & of_tile(entries[index])
@@ -89,18 +89,18 @@ class IssueAckQueueHarness(Elaboratable):
             of_one = sum_here
         m.d.comb += [
             invariant((valid & (valid + 1)) == 0, "a hole between the events"),
-            invariant(of_one == held, "the sum of the tile's counts is another"),
+            invariant(of_one == held, "the sum of the tile's counts differs"),
             invariant(
-                (joined & (joined - 1)) == 0, "an issue acknowledgement could join two events"
+                (joined & (joined - 1)) == 0, "an issue acknowledgement could merge into two events"
             ),
         ]
         for index in range(depth):
             entry = entries[index]
             m.d.comb += [
-                invariant(~valid[index] | (entry.count != 0), f"no update in event {index}"),
+                invariant(~valid[index] | (entry.count != 0), f"event {index} has no update"),
                 invariant(
                     below | ~(valid[index] & of_tile(entry)) | (entry.atom >= least),
-                    f"an atom that no issue acknowledgement had in event {index}",
+                    f"event {index}: an atom below those of all issue acknowledgements",
                 ),
             ]
         return m
@@ -109,10 +109,9 @@ class IssueAckQueueHarness(Elaboratable):
 def _proof(p: T3Parameters, depth: int, geometry: str, reason: str, solver: str) -> Proof:
     return Proof(
         name=f"issue-ack-queue-{depth}",
-        statement="The updates of a tile that leave are, in number, those that came: none lost, "
-        "none counted twice; no event has a smaller atom than its issue acknowledgements; an "
-        "offer stays until "
-        "it is taken",
+        statement="As many updates of a tile leave as entered: none is lost or counted twice; no "
+        "event has a smaller atom than all issue acknowledgements of its tile; an offer stays "
+        "until it is taken",
         blocks=(IssueAckQueue,),
         harness=partial(IssueAckQueueHarness, depth=depth, p=p),
         geometry=geometry,
@@ -128,15 +127,15 @@ PROOFS = (
     _proof(
         T3Parameters(contexts=1),
         4,
-        "depth 4, the reference's tiles and atoms",
-        "a channel's depth of 8 with the reference's atoms is proved as well, but takes four "
-        "minutes; issue-ack-queue-8 has that depth",
+        "depth 4, tiles and atoms of the reference",
+        "the channel's depth of 8 with the reference's atoms takes four minutes; issue-ack-queue-8 "
+        "has that depth",
         "z3",
     ),
     _proof(
         T3Parameters(contexts=1, address_bits=8),
         8,
-        "depth 8, the reference's tiles, atoms of 3 bits",
+        "depth 8, tiles of the reference, atoms of 3 bits",
         "atoms are only compared with each other; issue-ack-queue-4 has their full width",
         "yices",
     ),

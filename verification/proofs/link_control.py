@@ -1,9 +1,9 @@
-"""Control words of a link: in order with the packets, not too often, and not too late."""
+"""Proof of the link's control words: in order with packets, with bounded rate and delay."""
 
 from amaranth.asserts import AnyConst
 from amaranth.hdl import Assert, Cover, Elaboratable, Module, Mux, Signal
 
-from rtl.link.control import ControlListener, ControlTeller
+from rtl.link.control import ControlReceiver, ControlSender
 from rtl.link.parameters import LinkParameters
 
 from .invariant import invariant
@@ -15,18 +15,19 @@ __all__ = ["PROOFS"]
 _LINK = LinkParameters(contexts=2, control_interval=4)
 _PACKET_BITS = 6
 _WORD_BITS = 2
-# Until a word is next, with news of the other context: the rest of an interval and the cycle that
-# ends it, the other one's place, and another interval.
+# Longest wait of a word when the other context has one, too: the rest of an interval and the cycle
+# that ends it, the word of the other context, and another interval.
 _MOST_PLACES = 2 * _LINK.control_interval + 1
 
 
 class LinkControlHarness(Elaboratable):
-    """A teller and a listener; what is between them keeps the order, and stops in any cycle.
+    """Harness of a sender and a receiver of control words.
 
-    One context, whichever, is followed.
+    The connection between them keeps the order and may stop in any cycle. The harness observes one
+    arbitrary context.
     """
 
-    def __init__(self, teller: type = ControlTeller, listener: type = ControlListener):
+    def __init__(self, teller: type = ControlSender, listener: type = ControlReceiver):
         self._teller, self._listener = teller, listener
 
     def elaborate(self, platform):
@@ -34,7 +35,7 @@ class LinkControlHarness(Elaboratable):
         m.submodules.teller = teller = self._teller(_PACKET_BITS, _WORD_BITS, _LINK)
         m.submodules.listener = listener = self._listener(_PACKET_BITS, _WORD_BITS, _LINK)
         moves_now, context = Signal(), Signal(range(_LINK.contexts))
-        free(m, teller.packets.valid, teller.packets.p, teller.tell, listener.o.ready, moves_now)
+        free(m, teller.packets.valid, teller.packets.p, teller.words, listener.o.ready, moves_now)
         m.d.comb += [
             context.eq(AnyConst(context.shape())),
             listener.i.valid.eq(teller.o.valid & moves_now),
@@ -48,31 +49,33 @@ class LinkControlHarness(Elaboratable):
         return m
 
     def _assert_packets(self, m: Module, teller, listener) -> None:
-        """Packets pass, and nothing else does."""
+        """Assert that packets pass, and nothing else."""
         passes = moves(listener.o)
         m.d.comb += [
-            Assert(passes == moves(teller.packets), "a packet is lost or made"),
+            Assert(passes == moves(teller.packets), "a packet is lost or invented"),
             Assert(~passes | (listener.o.p == teller.packets.p), "a packet changes"),
         ]
 
     def _assert_words(self, m: Module, teller, listener, context) -> None:
-        """What is told now was to be told when the last packet had passed, not earlier."""
-        told, before, last = Signal(_WORD_BITS), Signal(_WORD_BITS), Signal(_WORD_BITS)
-        m.d.comb += told.eq(listener.told[context])
-        m.d.sync += [before.eq(told), last.eq(teller.tell[context])]
-        older = Signal.like(last)  # of the cycle in which what changes now was at the teller
+        """Assert that a delivered word is the word sent when the last packet passed."""
+        received, before, last = Signal(_WORD_BITS), Signal(_WORD_BITS), Signal(_WORD_BITS)
+        m.d.comb += received.eq(listener.words[context])
+        m.d.sync += [before.eq(received), last.eq(teller.words[context])]
+        older = Signal.like(last)  # word at the sender two cycles ago
         m.d.sync += older.eq(last)
-        changed, went = told != before, Signal()
+        changed, went = received != before, Signal()
         m.d.sync += went.eq(moves(teller.o) & teller.goes & (teller.turn == context))
         m.d.comb += [
-            Assert(~(changed | went) | (told == older), "what is told is not what was to be told"),
+            Assert(
+                ~(changed | went) | (received == older), "the delivered word is not the sent one"
+            ),
             invariant(teller.latest[context] == last, "latest"),
-            invariant(teller.known[context] == told, "known"),
-            Cover(changed & moves(listener.o), "a word before a packet"),
+            invariant(teller.known[context] == received, "known"),
+            Cover(changed & moves(listener.o), "a word arrives before a packet"),
         ]
 
     def _assert_share(self, m: Module, teller) -> None:
-        """Between two words there are places for packets."""
+        """Assert that words leave places for packets between them."""
         places = Signal(range(_LINK.control_interval), init=_LINK.control_interval - 1)
         word = moves(teller.o) & teller.o.p.control
         with m.If(word):
@@ -86,7 +89,7 @@ class LinkControlHarness(Elaboratable):
         ]
 
     def _assert_wait(self, m: Module, teller, context) -> None:
-        """News of a context go soon, whatever the other one has."""
+        """Assert that a new word goes soon, whatever the other context sends."""
         waits = Signal(range(_MOST_PLACES + 2))
         news = teller.latest[context] != teller.known[context]
         goes = moves(teller.o) & teller.goes & (teller.turn == context)
@@ -97,23 +100,23 @@ class LinkControlHarness(Elaboratable):
         interval, is_next = _LINK.control_interval, teller.turn == context
         rest = Mux(teller.goes, 1, interval + 1 - teller.places)
         m.d.comb += [
-            Assert(waits <= _MOST_PLACES, "news wait for too many packets"),
+            Assert(waits <= _MOST_PLACES, "a word waits for too many packets"),
             invariant(
-                waits + rest + Mux(is_next, 0, interval + 1) <= _MOST_PLACES + 1, "what is left"
+                waits + rest + Mux(is_next, 0, interval + 1) <= _MOST_PLACES + 1, "remaining wait"
             ),
-            Cover(waits == _MOST_PLACES, "waits for long"),
+            Cover(waits == _MOST_PLACES, "the longest wait"),
         ]
 
 
 PROOFS = (
     Proof(
         name="link-control",
-        statement="Control words stay in order with the packets between which they go, take one "
-        "place in control_interval at most, and wait for two intervals at most",
-        blocks=(ControlTeller, ControlListener),
+        statement="Control words stay in order with the packets around them, take at most one "
+        "place in control_interval, and wait for at most two intervals",
+        blocks=(ControlSender, ControlReceiver),
         harness=LinkControlHarness,
-        geometry="2 contexts with words of 2 bits, packets of 6, one place in 4",
-        reason="Words and packets are only moved; contexts take turns",
+        geometry="2 contexts with words of 2 bits, packets of 6 bits, one place in 4",
+        reason="words and packets are only moved; contexts take turns",
         depth=16,
         cover_depth=20,
     ),

@@ -1,4 +1,4 @@
-"""Link endpoint: every packet is delivered once and in order, over a link that does not."""
+"""Proof of the link endpoint: in-order, exactly-once delivery over an unreliable link."""
 
 from types import SimpleNamespace
 
@@ -36,27 +36,28 @@ def _number(name: str) -> Signal:
 
 
 def _from(first, second) -> Value:
-    """How far the second number lies behind the first."""
+    """Distance from the first number to the second."""
     return (second - first)[: _LINK.sequence_bits]
 
 
 def _row(first: Signal, behind) -> Value:
-    """The row so many rows behind one, not more than there are."""
+    """Row at a distance from another, modulo the number of rows."""
     row = first + behind
     return Mux(row >= _LINK.replay_depth, row - _LINK.replay_depth, row)
 
 
 class LinkHarness(Elaboratable):
-    """A sender, a receiver and the worst link between them: one direction of packets.
+    """Harness of a sender, a receiver and the worst possible link: one direction of packets.
 
-    Forth, the link gives in every cycle any flit that was ever sent, or a corrupt one, or none:
-    what is lost, repeated, late and out of order is all in that. Back, it gives any acknowledgement
-    and any limit that the receiver ever told, or none. What is left out is older than numbers can
-    tell: a flit 16 packets behind the newest sent, an acknowledgement more than 9 packets old, a
-    limit more than 8.
+    In every cycle, the link delivers any flit that was ever sent, a corrupt flit, or none; this
+    includes loss, repetition, delay and reordering. In the other direction it delivers any
+    acknowledgement and any limit that the receiver ever sent, or none. Excluded are flits that the
+    sequence numbers cannot distinguish: 16 packets behind the newest sent one; acknowledgements
+    more
+    than 9 packets old, and limits more than 8.
 
-    Numbers of packets are counted modulo 16, as the blocks do: those that are compared lie closer
-    together. One packet, whichever, is followed with its contents; the others' may be anything.
+    Packets are numbered modulo 16, as in the blocks; compared numbers lie closer together. The
+    harness observes one arbitrary packet with its contents; the other contents are arbitrary.
     """
 
     def __init__(self, sender: type = LinkSender, receiver: type = LinkReceiver):
@@ -80,7 +81,7 @@ class LinkHarness(Elaboratable):
         assert_held(m, sender.o, "o")
 
     def _ghosts(self, m: Module, sender, receiver) -> SimpleNamespace:
-        """Packets put, sent for the first time, delivered, gone; and the followed one."""
+        """Count packets (accepted, first sent, delivered, taken) and observe one of them."""
         ghost = SimpleNamespace(
             put=_number("put"),
             sent=_number("sent"),
@@ -110,7 +111,7 @@ class LinkHarness(Elaboratable):
         with m.Elif(receiver.o.valid & (ghost.delivered == ghost.followed)):
             m.d.sync += ghost.follows.eq(0)
         m.d.comb += [
-            # Only what was delivered can leave.
+            # Only delivered packets can leave.
             Assume(~receiver.leave | (ghost.left != ghost.delivered)),
             ghost.followed_is_sent.eq(
                 ghost.follows
@@ -120,7 +121,7 @@ class LinkHarness(Elaboratable):
         return ghost
 
     def _link_forth(self, m: Module, sender, receiver, ghost) -> None:
-        """What leaves the sender is what the link is assumed to carry."""
+        """Assume flits of the sender on the link, and assert that the sender sends them."""
         flit, numbered = receiver.i.p, sender.o.p
         free(m, receiver.i.valid, flit)
         arrives, of_followed = Signal(), Signal()
@@ -133,29 +134,29 @@ class LinkHarness(Elaboratable):
             leaves.eq(sender.o.valid),
             Assert(
                 ~leaves | (_from(numbered.sequence, ghost.sent) - 1 < _LINK.replay_depth),
-                "a number leaves that no packet has, or that of one long gone",
+                "a flit has the number of no packet, or of an acknowledged one",
             ),
             Assert(
                 ~(leaves & ghost.followed_is_sent & (numbered.sequence == ghost.followed))
                 | (numbered.packet == ghost.payload),
-                "a packet leaves under another one's number",
+                "a packet leaves with the number of another one",
             ),
         ]
 
     def _link_back(self, m: Module, sender, receiver, ghost) -> None:
-        told, state = sender.reverse, receiver.state
-        free(m, told.valid, told.p)
-        # What the receiver's numbers were when that arrived which the sender knows.
+        reverse, state = sender.reverse, receiver.state
+        free(m, reverse.valid, reverse.p)
+        # State of the receiver at the arrival of the sender's last information.
         ghost.then = SimpleNamespace(acknowledge=_number("acknowledge"), limit=_number("limit"))
-        with m.If(told.valid):
+        with m.If(reverse.valid):
             m.d.sync += [
                 ghost.then.acknowledge.eq(state.acknowledge),
                 ghost.then.limit.eq(state.limit),
             ]
-        age = _from(told.p.acknowledge, state.acknowledge)
+        age = _from(reverse.p.acknowledge, state.acknowledge)
         m.d.comb += [
-            Assume(~told.valid | (age <= _OLDEST_ACKNOWLEDGE)),
-            Assume(~told.valid | (_from(told.p.limit, state.limit) <= _OLDEST_LIMIT)),
+            Assume(~reverse.valid | (age <= _OLDEST_ACKNOWLEDGE)),
+            Assume(~reverse.valid | (_from(reverse.p.limit, state.limit) <= _OLDEST_LIMIT)),
         ]
 
     def _assert_delivery(self, m: Module, sender, receiver, ghost) -> None:
@@ -166,18 +167,18 @@ class LinkHarness(Elaboratable):
         m.d.sync += replayed.eq(replayed | (sender.replay & ghost.followed_is_sent))
         m.d.comb += [
             Assert(~o.valid | (ghost.delivered != ghost.put), "a packet is delivered twice"),
-            Assert(~is_followed | (o.p == ghost.payload), "a packet changes, or not in its turn"),
-            Assert(~o.valid | (held < _LINK.receive_depth), "delivered without room"),
+            Assert(~is_followed | (o.p == ghost.payload), "a packet changes or is out of order"),
+            Assert(~o.valid | (held < _LINK.receive_depth), "delivered without space"),
             Cover(is_followed & replayed, "delivered after a replay"),
-            Cover(ghost.delivered == _LINK.replay_depth + 1, "a place is used again"),
-            Cover(~sender.packets.ready, "all kept"),
+            Cover(ghost.delivered == _LINK.replay_depth + 1, "a row is used again"),
+            Cover(~sender.packets.ready, "the replay memory is full"),
             Cover((held == _LINK.receive_depth) & (sender.kept != 0), "no credit"),
-            Cover(sender.accept & (sender.distance > sender.ahead), "acknowledged while replayed"),
-            Cover(receiver.i.valid & receiver.i.p.corrupt, "corrupt"),
+            Cover(sender.accept & (sender.distance > sender.ahead), "acknowledged during a replay"),
+            Cover(receiver.i.valid & receiver.i.p.corrupt, "a corrupt flit"),
         ]
 
     def _assert_order_of_numbers(self, m: Module, sender, receiver, ghost) -> None:
-        """base <= upcoming <= sent <= put, base <= delivered <= sent, and the sender's limit."""
+        """Assert base <= upcoming <= sent <= put, base <= delivered <= sent, and the limits."""
         base, left = sender.base, ghost.left
         entries = [half.memory.read_port(domain="comb") for half in sender.replay_memory.halves]
         m.d.comb += [entry.addr.eq(ghost.row[1:]) for entry in entries]
@@ -185,22 +186,22 @@ class LinkHarness(Elaboratable):
         for holds, message in (
             (sender.head == ghost.put, "head"),
             (sender.kept == _from(base, ghost.put), "kept"),
-            (sender.kept <= _LINK.replay_depth, "too many kept"),
+            (sender.kept <= _LINK.replay_depth, "replay memory: overflow"),
             (_from(base, sender.upcoming) <= _from(base, ghost.sent), "upcoming"),
             (_from(base, ghost.sent) <= sender.kept, "sent"),
             (_from(base, ghost.delivered) <= _from(base, ghost.sent), "delivered"),
             (receiver.state.acknowledge == ghost.delivered, "acknowledge"),
             (receiver.state.limit == (left + _LINK.receive_depth)[:4], "limit"),
-            (_from(left, ghost.delivered) <= _from(left, ghost.sent), "gone"),
+            (_from(left, ghost.delivered) <= _from(left, ghost.sent), "left"),
             (_from(left, ghost.sent) <= _from(left, sender.limit), "sent beyond the limit"),
             (_from(left, sender.limit) <= _LINK.receive_depth, "the sender's limit"),
             (
                 ~ghost.follows
                 | (_from(ghost.delivered, ghost.followed) < _from(ghost.delivered, ghost.put)),
-                "the followed packet is not on its way",
+                "the observed packet is not in flight",
             ),
-            (~ghost.follows | (kept == ghost.payload), "the followed packet is not kept"),
-            (sender.base_row < _LINK.replay_depth, "no row"),
+            (~ghost.follows | (kept == ghost.payload), "the observed packet is not stored"),
+            (sender.base_row < _LINK.replay_depth, "base row out of range"),
             (sender.head_row == _row(sender.base_row, sender.kept), "row of the head"),
             (
                 sender.upcoming_row == _row(sender.base_row, _from(base, sender.upcoming)),
@@ -208,28 +209,28 @@ class LinkHarness(Elaboratable):
             ),
             (
                 ~ghost.follows | (ghost.row == _row(sender.base_row, _from(base, ghost.followed))),
-                "row of the followed packet",
+                "row of the observed packet",
             ),
         ):
             m.d.comb += invariant(holds, message)
 
     def _assert_decision(self, m: Module, sender, ghost) -> None:
-        """What the sender knows is old or right, and so is what it is about to decide on."""
+        """Assert that the sender's information and decisions are outdated or right, never wrong."""
         base, limit, then = sender.base, sender.limit, ghost.then
         new_acknowledge = _from(base, then.acknowledge)
         new_limit = _from(limit, then.limit)
         for holds, message in (
-            (new_acknowledge <= _from(base, ghost.delivered), "acknowledged then"),
-            (new_limit <= _from(limit, ghost.left + _LINK.receive_depth), "limit then"),
+            (new_acknowledge <= _from(base, ghost.delivered), "known acknowledgement"),
+            (new_limit <= _from(limit, ghost.left + _LINK.receive_depth), "known limit"),
             (
-                _from(sender.told.acknowledge, then.acknowledge) <= _OLDEST_ACKNOWLEDGE,
+                _from(sender.last_reverse.acknowledge, then.acknowledge) <= _OLDEST_ACKNOWLEDGE,
                 "acknowledgement too old",
             ),
-            (_from(sender.told.limit, then.limit) <= _OLDEST_LIMIT, "limit too old"),
+            (_from(sender.last_reverse.limit, then.limit) <= _OLDEST_LIMIT, "limit too old"),
         ):
             m.d.comb += invariant(holds, message)
         with m.If(sender.decides):
-            told_limit = _from(limit, sender.candidate.limit)
+            reported_limit = _from(limit, sender.candidate.limit)
             for holds, message in (
                 (sender.distance == _from(base, sender.candidate.acknowledge), "distance"),
                 (
@@ -238,22 +239,23 @@ class LinkHarness(Elaboratable):
                 ),
                 (_from(base, sender.upcoming) - sender.ahead <= 1, "ahead"),
                 (_from(base, sender.upcoming) >= sender.ahead, "behind"),
-                (sender.behind == told_limit[_LINK.sequence_bits - 1], "old limit"),
-                (sender.behind | (told_limit <= new_limit), "wrong limit"),
+                (sender.behind == reported_limit[_LINK.sequence_bits - 1], "old limit"),
+                (sender.behind | (reported_limit <= new_limit), "wrong limit"),
             ):
                 m.d.comb += invariant(holds, message)
 
 
 class LinkProgressHarness(LinkHarness):
-    """The same with a link that works at times: it then gives at once what it is given.
+    """Harness of a link that works at times and then delivers every flit at once.
 
-    Whatever it did before, the next packet is delivered when it has worked for some cycles.
+    Whatever happened before, the next packet is delivered after the link has worked for some
+    cycles.
     """
 
     def _assert_more(self, m: Module, sender, receiver, ghost) -> None:
         works = Signal()
         waited = Signal(range(_MOST_CYCLES + 2))
-        flit, numbered, told = receiver.i.p, sender.o.p, sender.reverse
+        flit, numbered, reverse = receiver.i.p, sender.o.p, sender.reverse
         m.d.comb += [
             works.eq(AnySeq(1)),
             Assert(waited <= _MOST_CYCLES, "no packet is delivered although the link works"),
@@ -265,7 +267,7 @@ class LinkProgressHarness(LinkHarness):
                 Assume(receiver.i.valid & ~flit.corrupt),
                 Assume(flit.body.data == sender.o.valid),
                 Assume(flit.body.sequence == numbered.sequence),
-                Assume(told.valid & (told.p == receiver.state)),
+                Assume(reverse.valid & (reverse.p == receiver.state)),
                 Assume(receiver.leave == (ghost.left != ghost.delivered)),
             ]
         with m.If(works & ~receiver.o.valid & (ghost.delivered != ghost.put)):
@@ -277,24 +279,26 @@ class LinkProgressHarness(LinkHarness):
 PROOFS = (
     Proof(
         name="link-endpoint",
-        statement="Every packet is delivered once, in order and unchanged, and only into room, "
-        "over a link that loses, repeats, corrupts, delays and reorders in both directions",
+        statement="Every packet is delivered once, in order and unchanged, and only into free "
+        "space, over a link that loses, repeats, corrupts, delays and reorders flits in both "
+        "directions",
         blocks=(LinkSender, LinkReceiver),
         harness=LinkHarness,
-        geometry="6 packets kept, room for 4, 16 numbers, packets of 2 bits",
-        reason="The numbers are compared modulo their range only, so a larger one has no other "
-        "cases; that check bits tell a corrupt flit is assumed",
+        geometry="6 replay rows, space for 4 packets, 16 numbers, packets of 2 bits",
+        reason="numbers are only compared modulo their range, so a larger range has no other "
+        "cases; the proof assumes that check bits detect a corrupt flit",
         depth=2,
         cover_depth=20,
     ),
     Proof(
         name="link-endpoint-progress",
         statement="After any faults, a link that works again delivers the next packet within 8 "
-        "cycles, a timeout of 4 among them",
+        "cycles, including a timeout of 4 cycles",
         blocks=(LinkSender, LinkReceiver),
         harness=LinkProgressHarness,
-        geometry="6 packets kept, room for 4, 16 numbers, packets of 2 bits, a timeout of 4 cycles",
-        reason="The numbers are compared modulo their range only, so a larger one has no other "
+        geometry="6 replay rows, space for 4 packets, 16 numbers, packets of 2 bits, a timeout of "
+        "4 cycles",
+        reason="numbers are only compared modulo their range, so a larger range has no other "
         "cases; a longer timeout adds its cycles",
         depth=_MOST_CYCLES + 2,
         cover_depth=24,

@@ -1,4 +1,4 @@
-"""Sessions of a link: whatever is reset, what belongs to one session stays in it."""
+"""Proof of the link's sessions: flits of one session are never accepted in another."""
 
 from types import SimpleNamespace
 
@@ -16,18 +16,19 @@ from .streams import free
 __all__ = ["PROOFS"]
 
 _LINK = LinkParameters(lifetime_cycles=8)
-_LATEST = _LINK.lifetime_cycles - 3  # from the cycle that makes a flit to the one that judges it
+_LATEST = _LINK.lifetime_cycles - 3  # from making a flit to judging it
 _GONE = _LINK.lifetime_cycles
 _QUIET, _READY, _OPEN = SessionState
 
 
 class LinkSessionHarness(Elaboratable):
-    """Two sides, each of which may be reset or restarted in any cycle, and the worst link.
+    """Harness of two sides with the worst possible link; each may be reset or restarted anytime.
 
-    In each cycle it gives a side nothing, or any flit that the other made in the last five cycles.
+    In each cycle, the link gives a side any flit that the other side made in the last five cycles,
+    or none.
 
-    Of each side one session is followed, whichever: from a cycle in which it opens to the one in
-    which it ends.
+    The harness observes one arbitrary session of each side, from a cycle in which it opens to the
+    cycle in which it ends.
     """
 
     def __init__(self, session: type = LinkSession):
@@ -44,10 +45,10 @@ class LinkSessionHarness(Elaboratable):
         return m
 
     def _side(self, m: Module, name: str) -> SimpleNamespace:
-        """A side, its followed session, and for each kind of flit the cycles since it made one."""
+        """Make a side with its observed session and the age of its last flit of each kind."""
         session, reset = self._session(_LINK), Signal(name=f"reset_{name}")
         m.submodules[name] = ResetInserter(reset)(session)
-        free(m, reset, session.restart, session.empty, session.heard, session.told)
+        free(m, reset, session.restart, session.empty, session.intact, session.peer_state)
         was_open, chosen = Signal(name=f"was_open_{name}"), Signal(name=f"chosen_{name}")
         follows, follows_on = Signal(name=f"follows_{name}"), Signal(name=f"follows_on_{name}")
         m.d.comb += follows.eq(session.open & Mux(was_open, follows_on, ~chosen & AnySeq(1)))
@@ -82,12 +83,12 @@ class LinkSessionHarness(Elaboratable):
         )
 
     def _arrive(self, m: Module, here, there) -> None:
-        """Something that lives; whether an open flit is of the followed session."""
+        """Deliver a live flit; an open one may belong to the observed session."""
         session = here.session
         here.of_followed = Signal(name=f"of_followed_{here.follows.name}")
         age = Signal(range(_GONE + 1), name=f"age_{here.follows.name}")
         free(m, here.of_followed)
-        with m.Switch(session.told):
+        with m.Switch(session.peer_state):
             with m.Case(_QUIET):
                 m.d.comb += age.eq(there.quiet)
             with m.Case(_READY):
@@ -95,12 +96,12 @@ class LinkSessionHarness(Elaboratable):
             with m.Case(_OPEN):
                 m.d.comb += age.eq(Mux(here.of_followed, there.followed, there.other))
         m.d.comb += [
-            Assume(session.told.as_value() <= _OPEN.value),
-            Assume(~session.heard | (age <= _LATEST)),
+            Assume(session.peer_state.as_value() <= _OPEN.value),
+            Assume(~session.intact | (age <= _LATEST)),
         ]
 
     def _assert_pairs(self, m: Module, sides) -> None:
-        """If two sessions exchange a flit, neither of them does so with any other session."""
+        """Assert that two sessions that exchange a flit exchange none with other sessions."""
         joined = Signal()
         joins = [_takes(side) & side.follows & side.of_followed for side in sides]
         m.d.sync += joined.eq(joined | joins[0] | joins[1])
@@ -113,14 +114,14 @@ class LinkSessionHarness(Elaboratable):
             )
             m.d.comb += [
                 Assert(~(joined & here.apart), "a session exchanges flits with two others"),
-                Cover(joined & here.session.open & ~here.follows, "another session"),
-                Cover(joined & here.had_others, "not the first session"),
+                Cover(joined & here.session.open & ~here.follows, "a later session"),
+                Cover(joined & here.had_others, "an earlier session"),
                 Cover(here.apart & there.chosen, "two sessions that never meet"),
-                Cover(here.session.lost & joined, "the other side begins anew"),
+                Cover(here.session.lost & joined, "the other side restarts"),
             ]
 
     def _assert_states(self, m: Module, here, there) -> None:
-        """How long which flits live, and who waits for whom."""
+        """Relate the states of the sides to the ages of their flits."""
         session, cycles, other = here.session, here.session.cycles, there.session
         quiet, ready = session.state == _QUIET, session.state == _READY
         lives = here.followed != _GONE
@@ -128,64 +129,70 @@ class LinkSessionHarness(Elaboratable):
         for holds, message in (
             (session.state.as_value() <= _OPEN.value, "state"),
             (cycles <= 2 * _GONE, "cycles"),
-            (~here.follows_on | here.chosen, "followed, not chosen"),
-            (here.chosen | (here.followed == _GONE), "made, not chosen"),
-            (~(here.joined | here.apart) | here.chosen, "met, not chosen"),
+            (~here.follows_on | here.chosen, "observed without a choice"),
+            (here.chosen | (here.followed == _GONE), "a flit without a choice"),
+            (~(here.joined | here.apart) | here.chosen, "met without a choice"),
             (~session.open | here.was_open | (cycles == 0), "open"),
             (~here.was_open | session.open | (quiet & (cycles == 0)), "closed"),
             (~quiet | _made_before(here.ready, cycles), "ready before quiet"),
-            (~quiet | _made_before(here.followed, cycles), "followed before quiet"),
+            (~quiet | _made_before(here.followed, cycles), "observed before quiet"),
             (~quiet | _made_before(here.other, cycles), "other before quiet"),
             (~ready | _made_before(here.quiet, cycles), "quiet before ready"),
-            (~ready | (here.followed == _GONE), "followed before ready"),
+            (~ready | (here.followed == _GONE), "observed before ready"),
             (~ready | (here.other == _GONE), "other before ready"),
             (~session.open | _made_before(here.ready, cycles), "ready before open"),
             (~session.open | _made_before(here.quiet, cycles), "quiet before open"),
             ((here.followed == _GONE) | (here.other == _GONE), "flits of two sessions"),
             (~here.follows | (here.other == _GONE), "flits of another session"),
-            (~(session.open & ~here.follows) | ~lives, "flits of the followed session"),
+            (~(session.open & ~here.follows) | ~lives, "flits of the observed session"),
             (
                 ~(quiet & (cycles > _GONE) & other.open) | (other.cycles + _GONE >= cycles),
-                "opens although the other one is quiet",
+                "opens although the other side is quiet",
             ),
-            (~(ready & other.open) | (other.cycles <= cycles), "opens before the other is ready"),
+            (
+                ~(ready & other.open) | (other.cycles <= cycles),
+                "opens before the other side is ready",
+            ),
             (
                 ~(here.joined & here.follows) | there.follows | (other.state == _QUIET),
-                "joined, and another one begins",
+                "joined, and another session begins",
             ),
-            (~(here.joined & here.follows) | (there.other == _GONE), "joined, and hears another"),
-            (~(here.joined & lives) | ~opens_other, "joined, and heard by another"),
+            (
+                ~(here.joined & here.follows) | (there.other == _GONE),
+                "joined, and receives another",
+            ),
+            (~(here.joined & lives) | ~opens_other, "joined, and received by another"),
             (
                 ~(here.apart & here.follows) | opens_other | (other.state == _QUIET),
-                "apart, and the followed one begins",
+                "apart, and the observed session begins",
             ),
-            (~(here.apart & here.follows) | (there.followed == _GONE), "apart, and hears it"),
-            (~(here.apart & lives) | ~there.follows, "apart, and heard by it"),
+            (~(here.apart & here.follows) | (there.followed == _GONE), "apart, and receives it"),
+            (~(here.apart & lives) | ~there.follows, "apart, and received by it"),
         ):
             m.d.comb += invariant(holds, message)
 
 
 def _takes(side: SimpleNamespace):
-    """Whether it takes a flit of a session."""
+    """Signal that a side accepts a flit of a session."""
     session = side.session
-    return session.open & session.heard & (session.told == _OPEN)
+    return session.open & session.intact & (session.peer_state == _OPEN)
 
 
 def _made_before(age, cycles):
-    """Whether what was made last is older than a state that has lasted for so many cycles."""
+    """Signal that a flit's age exceeds the duration of the current state."""
     return (age == _GONE) | (age > cycles)
 
 
 PROOFS = (
     Proof(
         name="link-session",
-        statement="Of two sessions that exchange a flit neither exchanges one with any other "
-        "session, whichever side is reset or restarted when, over a link that loses, repeats, "
-        "delays and reorders",
+        statement="Two sessions that exchange a flit exchange none with any other session, even if "
+        "either side is reset or restarted at any time, over a link that loses, repeats, delays "
+        "and reorders flits",
         blocks=(LinkSession,),
         harness=LinkSessionHarness,
-        geometry="flits of at most 5 cycles, a quiet time of 16",
-        reason="Times only have to exceed each other",
+        geometry="flits that live for at most 5 cycles, a quiet time of 16",
+        reason="only the order of the times matters",
         depth=12,
         cover_depth=48,
         slow=True,

@@ -1,4 +1,4 @@
-"""Long queue, in either memory: what goes in comes out, once, in order and unchanged."""
+"""Proof of the memory queue: every payload comes out once, in order and unchanged."""
 
 from functools import partial
 
@@ -14,12 +14,12 @@ from .streams import assert_held, free, moves
 
 __all__ = ["PROOFS"]
 
-_DEPTH = 6  # so that a memory in halves takes one less than it has rows
+_DEPTH = 6  # a memory in two halves then holds one payload less than it has rows
 _WIDTH = 8
 
 
 class MemoryQueueHarness(Elaboratable):
-    """Counts what is in the queue, and follows one payload, whichever, through it."""
+    """Harness that counts the payloads in the queue and observes one arbitrary payload."""
 
     def __init__(self, queue: type = MemoryQueue, *, split: bool):
         self._queue, self._split = queue, split
@@ -44,25 +44,25 @@ class MemoryQueueHarness(Elaboratable):
             m.d.sync += [ahead.eq(ahead - 1), follows.eq(ahead != 0)]
         first = follows & (ahead == 0) & dut.o.valid
         m.d.comb += [
-            Assert(dut.level == held, "level: not what was put less what was taken"),
-            Assert(held <= _DEPTH, "more is held than there is room for"),
-            Assert(dut.i.ready | (held >= _DEPTH - 1), "no room, for nothing"),
-            Assert(~dut.o.valid | (held != 0), "something is offered, but nothing is held"),
-            Assert(waited <= 1, "nothing is offered for two cycles"),
-            Assert(~first | (dut.o.p == payload), "a payload changes, or not in its turn"),
+            Assert(dut.level == held, "level: differs from accepted minus delivered payloads"),
+            Assert(held <= _DEPTH, "overflow"),
+            Assert(dut.i.ready | (held >= _DEPTH - 1), "not ready, although there is space"),
+            Assert(~dut.o.valid | (held != 0), "an empty queue offers a payload"),
+            Assert(waited <= 1, "no payload is offered for two cycles"),
+            Assert(~first | (dut.o.p == payload), "a payload changes or leaves out of order"),
             Cover((held == _DEPTH) & ~dut.i.ready, "full"),
-            Cover(first & take & (held == 1), "the followed payload leaves last"),
-            Cover((held > 2) & ~dut.o.valid, "a read waited")
+            Cover(first & take & (held == 1), "the observed payload leaves last"),
+            Cover((held > 2) & ~dut.o.valid, "a read waits")
             if self._split
-            else Cover(put & take & (held > 2), "one in, one out"),
+            else Cover(put & take & (held > 2), "one payload enters while another leaves"),
         ]
         assert_held(m, dut.o, "o")
         self._relate(m, dut, held, follows, ahead, payload)
-        m.d.comb += invariant((waited == 0) | dut.o.valid, "it does not move")
+        m.d.comb += invariant((waited == 0) | dut.o.valid, "no payload moves to the output")
         return m
 
     def _relate(self, m: Module, dut: MemoryQueue, held, follows, ahead, payload) -> None:
-        """Where the payloads are."""
+        """Relate the ghost state to the places of the payloads."""
         memory = dut.storage
         row = Signal(range(memory.depth))
         at = memory.read_row + ahead - dut.o.valid
@@ -70,11 +70,11 @@ class MemoryQueueHarness(Elaboratable):
         relate_pointers(m, dut, "payloads")
         m.d.comb += [
             row.eq(Mux(at >= memory.depth, at - memory.depth, at)),
-            invariant(held == dut.stored + dut.o.valid, "held: not what is there"),
-            invariant(~follows | (ahead < held), "the followed payload is no longer held"),
+            invariant(held == dut.stored + dut.o.valid, "held: differs from the stored payloads"),
+            invariant(~follows | (ahead < held), "the observed payload has left"),
             invariant(
                 ~follows | (Mux(dut.o.valid & (ahead == 0), dut.o.p, word) == payload),
-                "the followed payload changes",
+                "the observed payload changes",
             ),
         ]
 
@@ -83,12 +83,12 @@ PROOFS = tuple(
     Proof(
         name=name,
         statement="Every payload comes out once, in order and unchanged, and is offered within two "
-        "cycles if nothing is before it; no overflow, no underflow; an offer stays until it is "
-        "taken",
+        "cycles if it is the first; the queue neither overflows nor underflows; an offer stays "
+        "until it is taken",
         blocks=(MemoryQueue,),
         harness=partial(MemoryQueueHarness, split=split),
         geometry=f"depth {_DEPTH}, payloads of {_WIDTH} bits, {memory}",
-        reason="no bit of a payload is looked at; a longer memory has the same pointers",
+        reason="the queue does not depend on payload bits; a longer memory has the same pointers",
         depth=1,
         cover_depth=12,
     )

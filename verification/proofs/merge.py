@@ -1,4 +1,4 @@
-"""Merges: every payload passes once and unchanged, and every stream has its turn."""
+"""Proof of the merges: every payload passes once and unchanged, and streams take turns."""
 
 from functools import partial
 
@@ -28,7 +28,7 @@ __all__ = ["PROOFS"]
 
 
 class Merge2Harness(Elaboratable):
-    """Both streams and the sink do what they like."""
+    """Harness with arbitrary streams and an arbitrary sink."""
 
     def __init__(self, merge: type = Merge2):
         self._merge = merge
@@ -50,16 +50,18 @@ class Merge2Harness(Elaboratable):
             m.d.sync += b_was_last.eq(from_b)
 
         m.d.comb += [
-            Assert(dut.o.valid == (dut.a.valid | dut.b.valid), "valid: not as the inputs"),
-            Assert((from_a + from_b) == moves(dut.o), "not one taken for one given"),
-            Assert(~from_a | (dut.o.p == dut.a.p), "a's payload changes"),
-            Assert(~from_b | (dut.o.p == dut.b.p), "b's payload changes"),
+            Assert(dut.o.valid == (dut.a.valid | dut.b.valid), "valid: differs from the inputs"),
+            Assert(
+                (from_a + from_b) == moves(dut.o), "inputs and output transfer different numbers"
+            ),
+            Assert(~from_a | (dut.o.p == dut.a.p), "the payload of a changes"),
+            Assert(~from_b | (dut.o.p == dut.b.p), "the payload of b changes"),
             Assert(~(both & from_a) | b_was_last, "a goes twice while b waits"),
             Assert(~(both & from_b) | ~b_was_last, "b goes twice while a waits"),
             Cover(both & from_a & b_was_last, "a has its turn"),
             Cover(both & from_b, "b has its turn"),
             Cover(both & ~dut.o.ready, "both wait"),
-            invariant(dut.last == b_was_last, "the last one is another"),
+            invariant(dut.last == b_was_last, "last: another stream"),
         ]
         return m
 
@@ -67,19 +69,19 @@ class Merge2Harness(Elaboratable):
 def _assert_turns(
     m: Module, requests: Value, grant: Value, *, seen: ValueLike, taken: Value, first: Value
 ) -> None:
-    """The first request at or after a pointer is granted; the pointer is behind what was taken.
+    """Assert a round-robin order: grants go to the first request at or after a pointer.
 
-    Hence a request that stays is granted after at most as many others as there are.
+    The pointer moves behind each taken request, so a waiting request lets every other one pass at
+    most once.
 
     Parameters
     ----------
-    requests, grant : Value
     seen : ValueLike
-        The grant can be seen; otherwise it is 0.
+        Signal that the grant is visible; it is 0 otherwise.
     taken : Value
-        The grant is made use of.
+        Signal that the grant is used.
     first : Value
-        The block's pointer, one-hot.
+        One-hot pointer of the block.
     """
     inputs = len(requests)
     who, pointer, granted = (Signal(range(inputs)) for _ in range(3))
@@ -104,19 +106,19 @@ def _assert_turns(
     with m.Elif(taken):
         m.d.sync += others.eq(others + 1)
     m.d.comb += [
-        Assert((grant & (grant - 1)) == 0, "two are granted"),
-        Assert((grant & ~requests) == 0, "what does not ask is granted"),
-        Assert(grant.any() == (seen & requests.any()), "nothing is granted, though something asks"),
-        Assert(~(seen & asks) | (of_granted <= of_who), "the pointer's nearest is passed over"),
-        Assert(others < inputs, "a request waits for more than all others"),
-        Cover(others == inputs - 1, "a request waits for all others"),
-        invariant(first == 1 << pointer, "the pointer is another"),
-        invariant((others == 0) | (others + of_who < inputs), "a turn does not come nearer"),
+        Assert((grant & (grant - 1)) == 0, "two grants"),
+        Assert((grant & ~requests) == 0, "a grant without a request"),
+        Assert(grant.any() == (seen & requests.any()), "no grant, although there is a request"),
+        Assert(~(seen & asks) | (of_granted <= of_who), "the request nearest to the pointer waits"),
+        Assert(others < inputs, "a request lets another one pass twice"),
+        Cover(others == inputs - 1, "a request lets all others pass"),
+        invariant(first == 1 << pointer, "first: another input"),
+        invariant((others == 0) | (others + of_who < inputs), "the turn does not come nearer"),
     ]
 
 
 class PickHarness(Elaboratable):
-    """Requests come and go, and are granted or not; follows one input, whichever."""
+    """Harness with arbitrary requests and grants that observes one arbitrary input."""
 
     def __init__(self, pick: type = RoundRobinPick, *, inputs: int):
         self._pick = pick
@@ -138,7 +140,7 @@ class PickHarness(Elaboratable):
 
 
 class MergeHarness(Elaboratable):
-    """The streams and the sink do what they like; follows one stream, whichever."""
+    """Harness with arbitrary streams and sink that observes one arbitrary stream."""
 
     def __init__(self, merge: type = Merge, *, inputs: int):
         self._merge = merge
@@ -152,8 +154,11 @@ class MergeHarness(Elaboratable):
         m.d.comb += [
             valid.eq(Cat(i.valid for i in dut.i)),
             ready.eq(Cat(i.ready for i in dut.i)),
-            Assert(dut.o.valid == valid.any(), "valid: not as the inputs"),
-            Assert((ready & valid).any() == moves(dut.o), "not one taken for one given"),
+            Assert(dut.o.valid == valid.any(), "valid: differs from the inputs"),
+            Assert(
+                (ready & valid).any() == moves(dut.o),
+                "inputs and output transfer different numbers",
+            ),
         ]
         for index, i in enumerate(dut.i):
             unchanged = ~moves(i) | (dut.o.p == i.p)
@@ -167,19 +172,20 @@ class MergeHarness(Elaboratable):
 PROOFS = (
     Proof(
         name="merge2",
-        statement="A transfer gives one offered payload, unchanged, whenever one is offered; "
-        "while both wait they take turns",
+        statement="Whenever a payload is offered, a transfer passes one offered payload unchanged; "
+        "while both streams wait, they take turns",
         blocks=(Merge2,),
         harness=Merge2Harness,
-        geometry="the reference's widest payload",
+        geometry="widest payload of the reference",
         depth=2,
         cover_depth=3,
     ),
     *(
         Proof(
             name=f"round-robin-{inputs}",
-            statement="At most one grant, one whenever there is a request, to the first at or "
-            "after the pointer; a request waits for each other at most once",
+            statement="There is exactly one grant whenever there is a request, and it goes to the "
+            "first request at or after the pointer; a request lets every other one pass at most "
+            "once",
             blocks=(RoundRobinPick,),
             harness=partial(PickHarness, inputs=inputs),
             geometry=f"{inputs} inputs",
@@ -187,15 +193,17 @@ PROOFS = (
             cover_depth=inputs + 2,
             slow=inputs != 3,
         )
-        for inputs in (2, 3, 8, 32)  # the reference's 32 channels, and no power of two
+        # Among them the 32 channels of the reference, and no power of two.
+        for inputs in (2, 3, 8, 32)
     ),
     Proof(
         name="merge-4",
-        statement="A transfer gives one offered payload, unchanged, whenever one is offered; "
-        "it is the first at or after the pointer, so a stream waits for each other at most once",
+        statement="Whenever a payload is offered, a transfer passes one offered payload unchanged; "
+        "it is the first one at or after the pointer, so a stream lets every other one pass at "
+        "most once",
         blocks=(Merge,),
         harness=partial(MergeHarness, inputs=4),
-        geometry="4 inputs, the tracker's payload",
+        geometry="4 inputs, payload of the tracker",
         depth=2,
         cover_depth=6,
         slow=True,

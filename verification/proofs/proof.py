@@ -1,4 +1,4 @@
-"""What a proof is."""
+"""Description of a proof."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -11,7 +11,7 @@ __all__ = ["Mode", "Proof"]
 
 
 class Mode(Enum):
-    """How far a proof reaches."""
+    """Reach of a proof."""
 
     INDUCTION = "prove"  # every number of cycles
     BOUNDED = "bmc"  # the first ``depth`` cycles after reset
@@ -19,44 +19,43 @@ class Mode(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class Proof:
-    """A statement about a block, and the harness that asserts it.
+    """Proof of a statement about a block, with the harness that asserts it.
 
     The harness drives the block's ports with free inputs (``AnySeq``, ``AnyConst``), asserts the
-    statement and covers the states that make it worth something, each with a message. What only the
-    induction needs is an ``invariant``. The reset is free too: ghost state that remembers is to be
-    reset with the block.
+    statement, and covers the states that show that the statement is not vacuous, each with a
+    message. Assertions that only the induction needs are made by ``invariant``. The reset is a free
+    input, too: ghost state must be reset together with the block.
 
     Parameters
     ----------
     name : str
-        Unique; letters, digits and dashes.
+        Unique name of letters, digits and dashes.
     statement : str
-        What is proven, for a table.
+        Proven property, for a table.
     blocks : tuple of type
-        The hardware, unchanged; :meth:`with_copy` puts others in their place.
+        Blocks of the unchanged hardware; :meth:`with_copy` replaces one of them.
     harness : callable
-        Makes the harness of ``blocks``.
+        Function that makes the harness for ``blocks``.
     geometry : str
-        Of the blocks.
+        Sizes of the blocks.
     reason : str
-        Why the geometry is not the reference's, or the mode is not induction; empty if they are.
-    mode : Mode
+        Reason for a geometry other than the reference's or for a bounded mode; else empty.
     depth : int
-        Cycles: the k of the induction, or the bound.
+        Cycles: k of the induction, or the bound.
     cover_depth : int
-        Cycles within which every cover is reached, and within which a counterexample is looked for
-        when the proof fails.
+        Cycles within which every cover is reached; also the depth of the search for a
+        counterexample after a failure.
     solver : str
-        ``yices``, or ``z3`` where that is better.
+        ``yices``, or ``z3`` where that is faster.
     timeout_s : int
-        Most seconds of each of the two runs.
+        Time limit of each of the two runs.
     slow : bool
-        Left to ``make verify``.
+        Run by ``make verify`` only.
 
     Raises
     ------
     ValueError
-        A bounded proof without a reason.
+        If a bounded proof has no reason.
     """
 
     name: str
@@ -77,12 +76,12 @@ class Proof:
             raise ValueError(f"A bounded proof must give its reason: {self.name!r}")
 
     def with_copy(self, original: type, copy: Any) -> "Proof":
-        """The same proof of a copy of one of its blocks.
+        """Make the same proof with a copy in the place of one block.
 
         Raises
         ------
         ValueError
-            ``original`` is not among the blocks.
+            If ``original`` is not among the blocks.
         """
         if original not in self.blocks:
             raise ValueError(f"{self.name!r} has no block {original!r}")

@@ -1,5 +1,5 @@
-"""Protected queue and acknowledgement buffer: all comes out, in order, but for what wrong bits
-have lost."""
+"""Proof of protected queue and acknowledgement buffer: payloads come out in order, or are lost
+to bit errors."""
 
 from types import SimpleNamespace
 
@@ -22,15 +22,15 @@ from .streams import assert_held, free, moves
 
 __all__ = ["PROOFS"]
 
-_DEPTH = 6  # so that the memory takes an odd number, one less than its rows
-_MOST = _DEPTH + 2  # two more are checked
+_DEPTH = 6  # the memory then holds an odd number of payloads, one less than its rows
+_MOST = _DEPTH + 2  # two more payloads may be in the checked queue
 _P = T3Parameters(contexts=1, workgroup_bits=3, wavefronts=2, sets=2, ways=2, address_bits=7)
 
 
 class ProtectedQueueHarness(Elaboratable):
-    """Follows one payload, whichever, and turns any bits in the memory through a port of its own.
+    """Harness that observes one arbitrary payload and inverts arbitrary bits in the memory.
 
-    No more than two bits of the followed payload are wrong. Others may be lost, too.
+    At most two bits of the observed payload are wrong. Other payloads may be lost, too.
     """
 
     def __init__(self, queue: type = ProtectedQueue):
@@ -44,7 +44,7 @@ class ProtectedQueueHarness(Elaboratable):
 
 
 class IssueAckBufferHarness(Elaboratable):
-    """As that of a protected queue, round which an issue acknowledgement may go."""
+    """Harness of a protected queue with a bypass for issue acknowledgements."""
 
     def __init__(self, buffer: type = IssueAckBuffer):
         self._buffer = buffer
@@ -56,35 +56,37 @@ class IssueAckBufferHarness(Elaboratable):
         passes = Signal()
         ghost = follow(m, dut, queue, passes)
         m.d.comb += [
-            # It is there, and could not come out of the queue in this cycle.
+            # It bypasses the queue, which could not deliver a payload in this cycle.
             passes.eq(moves(dut.i) & dut.o.ready & (ghost.held == 0)),
             Assert(
                 ~passes | (moves(dut.o) & (dut.o.p == dut.i.p)),
-                "an issue acknowledgement does not pass",
+                "an issue acknowledgement is held back",
             ),
-            Assert(dut.error.valid == queue.lost, "lost, but not told, or told for nothing"),
+            Assert(
+                dut.error.valid == queue.lost, "a loss is not reported, or a report has no loss"
+            ),
             Assert(
                 ~dut.error.valid | (dut.error.report.code == ErrorCode.TRACKER_CORRUPT),
-                "another error",
+                "wrong error code",
             ),
-            Cover(passes & ghost.was_full, "passes after the buffer was full"),
+            Cover(passes & ghost.was_full, "bypass after the buffer was full"),
         ]
         return m
 
 
 def follow(m: Module, dut, queue: ProtectedQueue, passes: Value) -> SimpleNamespace:
-    """Assert that what goes into a queue comes out of it.
+    """Assert that every payload that enters a queue comes out of it.
 
     Parameters
     ----------
     m : Module
         The harness.
     dut
-        Has the ports ``i`` and ``o``.
+        Block with the ports ``i`` and ``o``.
     queue : ProtectedQueue
-        It, or a part of it.
+        Queue: the block itself, or a part of it.
     passes : Value
-        A payload goes from ``i`` to ``o`` in this cycle.
+        Signal that a payload bypasses the queue from ``i`` to ``o`` in this cycle.
     """
     free(m, dut.i.valid, dut.i.p, dut.o.ready)
     put, take, lost = Signal(), Signal(), queue.lost
@@ -94,7 +96,7 @@ def follow(m: Module, dut, queue: ProtectedQueue, passes: Value) -> SimpleNamesp
     m.d.comb += [put.eq(moves(dut.i) & ~passes), take.eq(moves(dut.o) & ~passes)]
     m.d.sync += [held.eq(held + put - take - lost), was_full.eq(was_full | ~dut.i.ready)]
 
-    # What leaves the memory, and is lost perhaps, stands behind what is checked.
+    # The word that leaves the memory, and may be lost, is behind the checked payloads.
     checked = queue.checked.level
     follows, ahead = Signal(), Signal.like(held)
     payload = Signal.like(dut.i.p)
@@ -119,17 +121,17 @@ def follow(m: Module, dut, queue: ProtectedQueue, passes: Value) -> SimpleNamesp
     m.d.comb += [
         bits.eq(sum(wrong)),
         Assume(~follows | (bits <= 2)),
-        Assert(~take | (held != 0), "something leaves, but nothing is held"),
-        Assert(~lost | (held != 0), "something is lost, but nothing is held"),
-        Assert(queue.empty == (held == 0), "empty: not while nothing is held"),
-        Assert(dut.i.ready | (held >= _DEPTH - 1), "no room, for nothing"),
-        Assert(waited <= 2, "nothing comes out for three cycles"),
-        Assert(~first | (dut.o.p == payload), "a payload changes, or not in its turn"),
-        Assert(~at_end | (lost == (bits == 2)), "lost: not if two bits are wrong"),
-        Assert(~at_end | (queue.corrected == (bits == 1)), "corrected: not if one bit is wrong"),
+        Assert(~take | (held != 0), "a payload leaves an empty queue"),
+        Assert(~lost | (held != 0), "an empty queue loses a payload"),
+        Assert(queue.empty == (held == 0), "empty: differs from no payload"),
+        Assert(dut.i.ready | (held >= _DEPTH - 1), "not ready, although there is space"),
+        Assert(waited <= 2, "no payload comes out for three cycles"),
+        Assert(~first | (dut.o.p == payload), "a payload changes or leaves out of order"),
+        Assert(~at_end | (lost == (bits == 2)), "lost: differs from a double-bit error"),
+        Assert(~at_end | (queue.corrected == (bits == 1)), "corrected: differs from one bit error"),
         Cover(first & take & (bits == 1), "a corrected payload leaves"),
-        Cover(at_end & lost, "lost"),
-        Cover(at_end & ~lost & was_full & (ahead == 1), "one that waited"),
+        Cover(at_end & lost, "a payload is lost"),
+        Cover(at_end & ~lost & was_full & (ahead == 1), "a payload that waited is checked"),
         Cover((held == _MOST) & ~dut.i.ready, "full"),
     ]
     assert_held(m, dut.o, "o")
@@ -148,7 +150,7 @@ def follow(m: Module, dut, queue: ProtectedQueue, passes: Value) -> SimpleNamesp
 
 
 def _relate(m: Module, queue: ProtectedQueue, ghost: SimpleNamespace) -> None:
-    """Where the payloads are, and the followed one's wrong bits."""
+    """Relate the ghost state to the places of the payloads and the errors of the observed one."""
     words, checked = queue.words, queue.checked
     memory, rdy, level = words.storage, words.o.valid, checked.level
     at = checked.storage.read_port(domain="comb")
@@ -171,25 +173,25 @@ def _relate(m: Module, queue: ProtectedQueue, ghost: SimpleNamespace) -> None:
     read, write = checked.read, checked.write
     relate_pointers(m, words, "words")
     with m.If(ghost.follows):
-        m.d.comb += invariant(ghost.ahead < ghost.held, "the followed payload is not held")
+        m.d.comb += invariant(ghost.ahead < ghost.held, "the observed payload has left")
         with m.If(ghost.ahead < level):
-            m.d.comb += invariant(at.data == ghost.payload, "another payload is checked")
-            m.d.comb += invariant(sum(ghost.wrong) <= 1, "a wrong payload is checked")
+            m.d.comb += invariant(at.data == ghost.payload, "the checked payload is another one")
+            m.d.comb += invariant(sum(ghost.wrong) <= 1, "a lost payload counts as checked")
         with m.Elif(~behind):
-            m.d.comb += invariant(words.o.p == code, "another payload at the end")
+            m.d.comb += invariant(words.o.p == code, "the payload at the end is another one")
         with m.Else():
-            m.d.comb += invariant(stored == code, "another payload in the memory")
+            m.d.comb += invariant(stored == code, "the payload in the memory is another one")
     m.d.comb += [
-        invariant(level <= checked.depth, "more checked than there is room for"),
-        invariant((read.addr + level)[: len(write.addr)] == write.addr, "pointers of the checked"),
-        invariant(ghost.held == words.stored + rdy + level, "held: not what is there"),
-        invariant((ghost.waited != 1) | rdy | level.any() | ~ghost.held.any(), "it does not move"),
-        invariant((ghost.waited != 2) | level.any() | ~ghost.held.any(), "nor here"),
+        invariant(level <= checked.depth, "checked queue: overflow"),
+        invariant((read.addr + level)[: len(write.addr)] == write.addr, "checked queue: pointers"),
+        invariant(ghost.held == words.stored + rdy + level, "held: differs from the payloads"),
+        invariant((ghost.waited != 1) | rdy | level.any() | ~ghost.held.any(), "memory: stuck"),
+        invariant((ghost.waited != 2) | level.any() | ~ghost.held.any(), "check: stuck"),
     ]
 
 
 def _turn(m: Module, memory: SplitMemory, writes: Value) -> tuple[Value, Value]:
-    """Turn any bits in any row but one that is written; gives the row and the bits."""
+    """Invert arbitrary bits of any row except one that is being written; return row and bits."""
     row, bits = Signal(range(memory.depth)), Signal(len(memory.data))
     free(m, row, bits)
     m.d.comb += [
@@ -207,12 +209,12 @@ def _turn(m: Module, memory: SplitMemory, writes: Value) -> tuple[Value, Value]:
 
 
 _STATEMENT = (
-    "Every payload comes out once, in order and unchanged, within three cycles if nothing is "
-    "before it, and an offer stays until it is taken; one turned bit in the memory is corrected, "
-    "and a payload with two is left out and told as lost; an injection turns the lowest bit, or "
-    "the two lowest, of the next payload that is kept there, and nothing else"
+    "Every payload comes out once, in order and unchanged, within three cycles if it is the first, "
+    "and an offer stays until it is taken; a single-bit error in the memory is corrected, and a "
+    "payload with a double-bit error is dropped and reported as lost; an injection inverts only "
+    "the lowest bit, or the two lowest bits, of the next payload that is stored"
 )
-_REASON = "check-bits and check-syndrome have every width; a longer memory has the same pointers"
+_REASON = "check-bits and check-syndrome cover every width; a longer memory has the same pointers"
 
 PROOFS = (
     Proof(
@@ -228,7 +230,8 @@ PROOFS = (
     ),
     Proof(
         name="issue-ack-buffer",
-        statement=f"{_STATEMENT}, as TRACKER_CORRUPT; no acknowledgement passes one that waits",
+        statement=f"{_STATEMENT}; losses are reported as TRACKER_CORRUPT; no acknowledgement "
+        "overtakes a waiting one",
         blocks=(IssueAckBuffer,),
         harness=IssueAckBufferHarness,
         geometry=f"depth {_DEPTH}, issue acknowledgements of 8 bits",

@@ -1,4 +1,4 @@
-"""Queue: what goes in comes out, once, in order and unchanged."""
+"""Proof of the queue: every payload comes out once, in order and unchanged."""
 
 from functools import partial
 
@@ -15,11 +15,11 @@ from .streams import assert_held, free, moves
 
 __all__ = ["PROOFS"]
 
-_DEPTHS = (2, 4, 8)  # those of rtl/, and one between
+_DEPTHS = (2, 4, 8)  # depths in rtl/, and one between them
 
 
 class QueueHarness(Elaboratable):
-    """Counts what is in the queue, and follows one payload, whichever, through it."""
+    """Harness that counts the payloads in the queue and observes one arbitrary payload."""
 
     def __init__(self, queue: type = Queue, *, depth: int):
         self._queue = queue
@@ -28,7 +28,7 @@ class QueueHarness(Elaboratable):
     def elaborate(self, platform):
         m = Module()
         depth = self._depth
-        # The widest payload there is; no bit of it is looked at.
+        # The widest payload of the hardware; the queue does not depend on its bits.
         shape = DramRequest(T3Parameters(contexts=1))
         m.submodules.dut = dut = self._queue(shape, depth=depth)
         free(m, dut.i.valid, dut.i.p, dut.drop, dut.o.ready)
@@ -50,34 +50,34 @@ class QueueHarness(Elaboratable):
         first = Signal()
         m.d.comb += [
             first.eq(follows & (ahead == 0)),
-            Assert(dut.level == held, "level: not what was put less what was taken"),
-            Assert(held <= depth, "more is held than there is room for"),
-            Assert(dut.i.ready == (held != depth), "ready: not while there is room"),
-            Assert(dut.o.valid == (held != 0), "valid: not while something is held"),
-            Assert(~first | (dut.o.p == payload), "a payload changes, or not in its turn"),
+            Assert(dut.level == held, "level: differs from accepted minus delivered payloads"),
+            Assert(held <= depth, "overflow"),
+            Assert(dut.i.ready == (held != depth), "ready: differs from free space"),
+            Assert(dut.o.valid == (held != 0), "valid: differs from not empty"),
+            Assert(~first | (dut.o.p == payload), "a payload changes or leaves out of order"),
             Cover(held == depth, "full"),
-            Cover((held == depth) & dut.i.valid & dut.o.ready, "full while both sides would"),
-            Cover(first & take & (held == 1), "the followed payload leaves last"),
-            Cover(put & take, "one in, one out"),
-            Cover(moves(dut.i) & dut.drop, "a payload dropped"),
+            Cover((held == depth) & dut.i.valid & dut.o.ready, "full while both sides are active"),
+            Cover(first & take & (held == 1), "the observed payload leaves last"),
+            Cover(put & take, "one payload enters while another leaves"),
+            Cover(moves(dut.i) & dut.drop, "a payload is dropped"),
         ]
         assert_held(m, dut.o, "o")
 
-        # For the induction: the entries between the pointers, and the followed one among them.
+        # For the induction: the entries between the pointers, and the observed one among them.
         write, read = dut.write, dut.read
         entry = dut.storage.read_port(domain="comb")
         behind = Signal(range(2 * depth))
         m.d.comb += [
             behind.eq(read.addr + ahead),
             entry.addr.eq(Mux(behind >= depth, behind - depth, behind)),
-            invariant(write.addr < depth, "write pointer outside"),
-            invariant(read.addr < depth, "read pointer outside"),
+            invariant(write.addr < depth, "write pointer out of range"),
+            invariant(read.addr < depth, "read pointer out of range"),
             invariant(
                 (read.addr + held == write.addr) | (read.addr + held == write.addr + depth),
                 "the pointers differ from the level",
             ),
-            invariant(~follows | (ahead < held), "the followed payload is no longer held"),
-            invariant(~follows | (entry.data == payload), "the followed payload changes"),
+            invariant(~follows | (ahead < held), "the observed payload has left"),
+            invariant(~follows | (entry.data == payload), "the observed payload changes"),
         ]
         return m
 
@@ -85,11 +85,11 @@ class QueueHarness(Elaboratable):
 PROOFS = tuple(
     Proof(
         name=f"queue-{depth}",
-        statement="Every payload that is put and not dropped comes out once, in order, unchanged; "
-        "no overflow, no underflow; an offer stays until it is taken",
+        statement="Every payload that enters and is not dropped comes out once, in order and "
+        "unchanged; the queue neither overflows nor underflows; an offer stays until it is taken",
         blocks=(Queue,),
         harness=partial(QueueHarness, depth=depth),
-        geometry=f"depth {depth}, the reference's widest payload",
+        geometry=f"depth {depth}, widest payload of the reference",
         depth=2,
         cover_depth=2 * depth + 3,
         slow=depth != 4,

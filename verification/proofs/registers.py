@@ -1,4 +1,4 @@
-"""Registers: a write into a page changes nothing of another one."""
+"""Proof of the registers: a write to a page changes no other page."""
 
 from amaranth.hdl import Assert, Assume, Cat, Cover, Elaboratable, Module, Signal, Value
 
@@ -28,15 +28,28 @@ GEOMETRY = T3Parameters(
 _PROGRAMMED = ("address_space", "ways", "inbound")
 _LAUNCHED = ("maps", "launch_configuration")
 _STROBES = ("abort", "start")
-_READ = ("done", "over", "idle", "gone", "clearing", "sent", "tiles", "oldest", "credit_limit")
-# What a context can be told of by an interrupt.
-_EVENTS = ("done", "idle", "sent")
+_READ = (
+    "done",
+    "launch_drained",
+    "idle",
+    "drained",
+    "clearing",
+    "dma_idle",
+    "tiles",
+    "oldest",
+    "credit_limit",
+)
+# Events that can interrupt a context's owner.
+_EVENTS = ("done", "idle", "dma_idle")
 _OF_LINKS = (ErrorCode.LINK_DOWN, ErrorCode.LINK_RESET)
 
 
 class RegistersHarness(Elaboratable):
-    """Any traffic at the port. A write has an effect in a page if it is answered with OKAY, and
-    the address that was taken before lies in the page; that shows with the response."""
+    """Harness with arbitrary traffic at the port.
+
+    A write takes effect in a page if its address lies in the page and its response is OKAY; the
+    effect appears together with the response.
+    """
 
     def __init__(self, registers: type = Registers):
         self._registers = registers
@@ -60,19 +73,19 @@ class RegistersHarness(Elaboratable):
             answered.eq(bus.bvalid & ~pending),
             okay.eq(answered & (bus.bresp == Response.OKAY)),
         ]
-        # While a write is answered the next address may be taken.
+        # The next address may be taken during the response to a write.
         address = Signal.like(bus.awaddr)
         with m.If(bus.awvalid & bus.awready):
             m.d.sync += address.eq(bus.awaddr)
-        # Of the write that acted last: whether it was privileged.
+        # Privilege of the last write that took effect.
         privileged, by_privileged = Signal(), Signal()
         with m.If(bus.awvalid & bus.awready):
             m.d.sync += privileged.eq(bus.awprot[0])
         m.d.sync += [page.eq(address[PAGE_BITS:]), by_privileged.eq(privileged)]
         m.d.comb += [
-            invariant(dut.write_address == address, "another address"),
-            invariant(dut.privileged == privileged, "privileged"),
-            Assert(~okay | (page <= GEOMETRY.contexts), "a page of no context, but OKAY"),
+            invariant(dut.write_address == address, "write_address: differs"),
+            invariant(dut.privileged == privileged, "privileged: differs"),
+            Assert(~okay | (page <= GEOMETRY.contexts), "OKAY for a page without a context"),
         ]
         of_gpu = okay & (page == 0)
         self._assert_unchanged(m, dut.arbiter, of_gpu, "arbiter")
@@ -95,8 +108,7 @@ class RegistersHarness(Elaboratable):
         return m
 
     def _assert_locked(self, m: Module, lock: Value, covered: list, by: Value, name: str) -> None:
-        """While the lock is set, a write that is not privileged changes nothing, nor ever the
-        lock."""
+        """Assert that unprivileged writes change neither the lock nor locked registers."""
         was_locked = Signal(name="was_locked")
         m.d.sync += was_locked.eq(lock)
         self._assert_unchanged(m, lock, by, f"{name}: lock")
@@ -104,15 +116,15 @@ class RegistersHarness(Elaboratable):
             self._assert_unchanged(m, one, ~was_locked | by, f"{name}: locked")
 
     def _assert_abort(self, m: Module, context, copies: Value, number: int) -> None:
-        """It ends when nothing is left, and only then; no copy outlives it."""
+        """Assert that an abort ends exactly when nothing is outstanding, and drops all copies."""
         since, left = Signal(2, name=f"since_{number}"), Signal(name=f"left_{number}")
-        gone = context.gone & ~context.clearing
+        drained = context.drained & ~context.clearing
         with m.If(~context.aborting | context.abort):
             m.d.sync += since.eq(0)
         with m.Elif(~since.all()):
             m.d.sync += since.eq(since + 1)
         was_aborting = Signal(name=f"was_aborting_{number}")
-        m.d.sync += [was_aborting.eq(context.aborting), left.eq(~gone | (since == 0))]
+        m.d.sync += [was_aborting.eq(context.aborting), left.eq(~drained | (since == 0))]
         m.d.comb += [
             Assume(~context.aborting | context.copies.ready),
             Assert(
@@ -120,7 +132,7 @@ class RegistersHarness(Elaboratable):
                 f"{number}: the abort does not end",
             ),
             Assert(context.aborting | ~was_aborting | ~left, f"{number}: the abort ends too early"),
-            Assert(~(since.all() & context.copies.valid), f"{number}: a copy outlives it"),
+            Assert(~(since.all() & context.copies.valid), f"{number}: a copy outlives the abort"),
             invariant((copies == 0) | (copies + since <= 2), f"{number}: copies"),
             Cover(since.all() & context.aborting, f"{number}: an abort lasts"),
         ]
@@ -138,28 +150,27 @@ class RegistersHarness(Elaboratable):
         for name in _STROBES:
             strobe = getattr(context, name)
             m.d.comb += [
-                Assert(~strobe | written, f"{number}: {name} by no write of the page"),
+                Assert(~strobe | written, f"{number}: {name} without a write to the page"),
                 Cover(strobe, f"{number}: {name}"),
             ]
         m.d.comb += [
-            Assert(~context.copies.valid | had_copy | written, f"{number}: a copy by no write"),
+            Assert(~context.copies.valid | had_copy | written, f"{number}: a copy without a write"),
             Cover(moves(context.copies), f"{number}: a copy"),
         ]
 
     def _assert_interrupt(
         self, m: Module, irq: Value, happens: Value, name: str, written: Value | int = 0
     ) -> None:
-        """It begins only after what happens to its owner, or with a write into its page."""
+        """Assert that an interrupt begins only after an event or a write to the owner's page."""
         was_irq, happened = Signal(name=f"was_irq_{name}"), Signal(name=f"happened_{name}")
         m.d.sync += [was_irq.eq(irq), happened.eq(happens)]
         m.d.comb += [
-            Assert(~irq | was_irq | happened | written, f"{name}: irq by another one"),
+            Assert(~irq | was_irq | happened | written, f"{name}: irq without its own event"),
             Cover(irq & ~was_irq, f"{name}: irq"),
         ]
 
     def _assert_launch(self, m: Module, dut: Registers, number: int, written: Value) -> None:
-        """What is programmed changes by a write, what is active by a launch, and that begins only
-        if a write has asked for it."""
+        """Assert that programmed values change by writes, active ones by requested launches."""
         context, page = dut.context[number], dut.pages[number]
         self._assert_unchanged(m, page.table.maps, written, f"{number}: programmed maps")
         self._assert_unchanged(m, page.programmed, written, f"{number}: programmed launch")
@@ -168,18 +179,20 @@ class RegistersHarness(Elaboratable):
         was_pending = Signal(name=f"was_pending_{number}")
         m.d.sync += was_pending.eq(page.pending)
         m.d.comb += [
-            Assert(~page.pending | was_pending | written, f"{number}: a launch by no write"),
-            Assert(~context.launch | was_pending, f"{number}: a launch that none asked for"),
+            Assert(
+                ~page.pending | was_pending | written, f"{number}: a pending launch without a write"
+            ),
+            Assert(~context.launch | was_pending, f"{number}: a launch without a request"),
             Cover(context.launch, f"{number}: launch"),
         ]
 
     def _assert_unchanged(self, m: Module, value, written: Value, name: str) -> None:
-        """A register is as it was, unless it is written."""
+        """Assert that a register changes only when it is written."""
         here = Value.cast(value)
         before, begun = Signal(len(here)), Signal()
         m.d.sync += [before.eq(here), begun.eq(1)]
         m.d.comb += [
-            Assert(~begun | written | (here == before), f"{name}: changed by itself"),
+            Assert(~begun | written | (here == before), f"{name}: changed without a write"),
             Cover(begun & (here != before), f"{name}: changed"),
         ]
 
@@ -187,14 +200,15 @@ class RegistersHarness(Elaboratable):
 PROOFS = (
     Proof(
         name="registers",
-        statement="The registers, tables, copies and strobes of a context change with a write into "
-        "its page that is answered with OKAY, and with no other; those of the GPU likewise; what "
-        "is active changes when a launch begins that such a write has asked for; a context "
-        "interrupts only after something of its own, an error of a link, or such a write",
+        statement="Registers, tables, copies and strobes of a context change only with a write to "
+        "its page that is answered with OKAY, and registers of the GPU only with such a write to "
+        "the GPU's page; the active configuration changes only when a launch begins that such a "
+        "write requested; a context interrupts only after an event of its own, an error of a link, "
+        "or such a write",
         blocks=(Registers,),
         harness=RegistersHarness,
         geometry="2 contexts, 2 regions, 2 ranges, 2 commands, addresses of 8 bits",
-        reason="no width is looked at",
+        reason="the proof depends on no width",
         depth=2,
         cover_depth=12,
         slow=True,

@@ -1,4 +1,4 @@
-"""All proofs."""
+"""Registry of all proofs."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -10,6 +10,12 @@ from . import (
     channel,
     channel_sinks,
     channel_stores,
+    clock_gating,
+    clock_gating_channel,
+    clock_gating_dma,
+    clock_gating_link,
+    clock_gating_tracker,
+    clock_gating_trigger,
     congestion,
     credit_window,
     criticality,
@@ -32,12 +38,6 @@ from . import (
     ring,
     secded,
     serial_product,
-    sleep,
-    sleep_channel,
-    sleep_dma,
-    sleep_link,
-    sleep_tracker,
-    sleep_trigger,
     tracker_bank,
     tracker_front,
     tracker_table,
@@ -69,12 +69,12 @@ _MODULES = (
     ring,
     secded,
     serial_product,
-    sleep,
-    sleep_channel,
-    sleep_tracker,
-    sleep_trigger,
-    sleep_dma,
-    sleep_link,
+    clock_gating,
+    clock_gating_channel,
+    clock_gating_tracker,
+    clock_gating_trigger,
+    clock_gating_dma,
+    clock_gating_link,
     tracker_bank,
     tracker_front,
     tracker_table,
@@ -89,12 +89,12 @@ _MODULES = (
 )
 
 PROOFS: tuple[Proof, ...] = tuple(proof for module in _MODULES for proof in module.PROOFS)
-"""Those of each module that has a block's harness; names are unique."""
+"""Proofs of all modules; their names are unique."""
 
 UNPROVEN: Mapping[str, str] = MappingProxyType(
     {
-        "tracker": "only joins front, banks and merges, which are proven",
-        "map_table": "its bench writes tables beside a model",
+        "tracker": "the block only connects front, banks and merges, which are proven",
+        "map_table": "the bench writes tables and compares them with a model",
     }
 )
-"""Blocks of :data:`rtl.blocks.BLOCKS` that no proof is about, and what is there instead."""
+"""Blocks of :data:`rtl.blocks.BLOCKS` without a proof, each with the reason."""

@@ -1,16 +1,17 @@
-"""Proofs as a page."""
+"""Full page of the proofs, and its summary by block."""
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from sysmodel.lib.markdown import table
+from t3.report.markdown import table
 from verification.seeded_bugs.table import SEEDED_BUGS
 
-__all__ = ["as_markdown"]
+__all__ = ["as_markdown", "as_summary"]
 
 
 def as_markdown(records: Sequence[dict[str, Any]]) -> str:
-    """Tables of results, as :meth:`~.run.Result.record` gives them, and of the seeded bugs."""
+    """Format the page from results in the form of :meth:`~.run.Result.record`."""
     unbounded = sum(record["mode"] == "k-induction" for record in records)
     seconds = sum(record["seconds"] for record in records)
     headings = (
@@ -33,16 +34,49 @@ def as_markdown(records: Sequence[dict[str, Any]]) -> str:
     ]
     shapes = [[f"`{r['proof']}`", r["geometry"], r["reason"] or "the reference's"] for r in records]
     explained = (
-        f"{len(records)} proofs, {unbounded} of them by k-induction, for any number of cycles; the "
-        "depth is then that of the induction. The covers show that what the asserts speak of "
-        f"happens. The seconds are of one of two that run side by side, {seconds:.0f} in all."
+        f"{len(records)} proofs; {unbounded} of them use k-induction and hold for any number of "
+        "cycles, with the depth of the induction in the table. The covers show that the asserted "
+        "situations occur. The seconds were measured with two proofs running side by side; "
+        f"{seconds:.0f} in total."
     )
     parts = [explained, table(headings, rows)]
     parts += ["## Geometry", table(["proof", "geometry:", "why:"], shapes)]
     faults = [[bug.block, bug.fault] for bug in SEEDED_BUGS]
     shown = (
-        "Tests show that each fails its proof, by an assertion and with a waveform, and its bench, "
-        "which all have but RingNode, a part of the proofs."
+        "Tests show that each seeded bug fails its proof, by an assertion and with a waveform, and "
+        "its bench. RingNode, a part of the proofs, has no bench."
     )
     parts += ["## Seeded bugs", shown, table(["block:", "fault:"], faults)]
+    return "\n\n".join(part.rstrip("\n") for part in parts) + "\n"
+
+
+def as_summary(records: Sequence[dict[str, Any]]) -> str:
+    """Summarize the proofs by block, with every proof that does not hold."""
+    totals: dict[str, Counter[str]] = {}
+    for record in records:
+        for block in record["blocks"]:
+            totals.setdefault(block, Counter()).update(
+                proofs=1,
+                unbounded=int(record["mode"] == "k-induction"),
+                asserts=record["assertions"],
+                covers=record["covers"],
+            )
+    failing = [record for record in records if record["status"] not in ("proved", "bounded")]
+    unbounded = sum(record["mode"] == "k-induction" for record in records)
+    text = (
+        f"{len(records)} proofs, {len(records) - len(failing)} of which hold. {unbounded} are by "
+        "k-induction and hold for any number of cycles; the others hold up to a depth. A cover "
+        "shows that the asserted case occurs. A proof of several blocks counts for each. "
+        f"{len(SEEDED_BUGS)} seeded bugs show that the proofs can fail: tests check that each bug "
+        "fails the proof of its block. `t3 prove` also writes the full page, `proofs.md`, with the "
+        "statement, geometry, engine and time of each proof, and every seeded bug."
+    )
+    rows = [
+        [block, *(str(total[name]) for name in ("proofs", "unbounded", "asserts", "covers"))]
+        for block, total in sorted(totals.items())
+    ]
+    parts = [text, table(["block:", "proofs", "for any cycle", "asserts", "covers"], rows)]
+    if failing:
+        shown = [[f"`{record['proof']}`", record["status"]] for record in failing]
+        parts += ["## Proofs that do not hold", table(["proof", "status:"], shown)]
     return "\n\n".join(part.rstrip("\n") for part in parts) + "\n"

@@ -1,4 +1,4 @@
-"""Ring of nodes: whatever is on its way, something moves."""
+"""Proof of progress in a ring of nodes: while packets are in flight, one moves."""
 
 from functools import partial
 
@@ -27,15 +27,15 @@ _P = T3Parameters(
     sets=1,
     egress_slots=2,
 )
-_STILL = 8  # cycles: from a return to the link it takes 4, to a slow DRAM past a compute read 5
+_STILL = 8  # bound in cycles: a return takes 4 to the link, 5 to a slow DRAM past a compute read
 _DEPTHS = {2: 20, 3: 18}
 
 
 class RingHarness(Elaboratable):
-    """The link of each node ends at the next one; a full queue there is its back-pressure.
+    """Harness of nodes whose links form a ring; a full queue at a receiver is back-pressure.
 
-    Stores and compute reads come as they like, and any update may complete a tile. The sinks are
-    fair: of two cycles, a DRAM takes an access in one at least, and a read returns in the next.
+    Stores and compute reads are arbitrary, and any update may complete a tile. The sinks are fair:
+    a DRAM takes an access in at least one of two cycles, and a read returns in the next cycle.
     """
 
     def __init__(self, node: type = RingNode, *, nodes: int):
@@ -67,9 +67,9 @@ class RingHarness(Elaboratable):
             m.d.sync += still.eq(0)
         returned = Cat(node.returns.valid for node in nodes)
         m.d.comb += [
-            Assert(still < _STILL, "packets are on their way, but nothing moves"),
+            Assert(still < _STILL, "packets are in flight, but none moves"),
             Cover(full.all(), "every link is blocked"),
-            Cover(returned.all(), "every node sends on"),
+            Cover(returned.all(), "every node forwards an atom"),
             Cover(full.all() & returned.any(), "a read returns while every link is blocked"),
         ]
         return m
@@ -90,14 +90,14 @@ class RingHarness(Elaboratable):
 PROOFS = tuple(
     Proof(
         name=f"ring-{nodes}",
-        statement=f"In a ring of {nodes} nodes, while packets are on their way, one moves within "
-        f"{_STILL} cycles",
+        statement=f"In a ring of {nodes} nodes, while packets are in flight, one of them moves "
+        f"within {_STILL} cycles",
         blocks=(RingNode,),
         harness=partial(RingHarness, nodes=nodes),
         geometry=f"{nodes} nodes of one channel, queues of 2, 2 egress slots",
-        reason="a bound on the whole ring's waiting needs an order on all its states; that no node "
-        "waits for its egress before it takes a packet, of which it follows for any number of "
-        "nodes, is proven without bound (channel-sinks)",
+        reason="an unbounded proof for the whole ring needs an order on all its states; "
+        "channel-sinks proves without a bound that no node waits for its egress before it takes a "
+        "packet, from which progress follows for any number of nodes",
         mode=Mode.BOUNDED,
         depth=_DEPTHS[nodes],
         cover_depth=_DEPTHS[nodes],

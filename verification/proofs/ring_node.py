@@ -1,4 +1,4 @@
-"""The smallest GPU of a ring that can still deadlock."""
+"""Node of a ring: the smallest GPU that can still deadlock."""
 
 from amaranth.hdl import Module, Signal
 from amaranth.lib import stream, wiring
@@ -14,18 +14,14 @@ from rtl.parameters import T3Parameters
 
 __all__ = ["RingNode"]
 
-_DUE_BITS = 5  # more than a bounded proof has cycles
+_DUE_BITS = 5  # enough for the cycles of a bounded proof
 
 
 class RingNode(wiring.Component):
-    """A channel's blocks, connected as there, with the queues at their least depth.
+    """Blocks of a channel, connected as in the channel, with the smallest queue depths.
 
-    What is not of the path of packets is left out: lookups, tracker, trigger unit and engine. An
-    update that the DRAM takes may make one atom's command due, by ``triggers``.
-
-    Parameters
-    ----------
-    p : T3Parameters
+    Blocks outside the packet path are left out: lookups, tracker, trigger unit and engine. The
+    input ``triggers`` makes an update at the DRAM start the command of one atom.
 
     Members
     -------
@@ -33,13 +29,13 @@ class RingNode(wiring.Component):
     stores : In(stream)
         Remote updates of this GPU's stores.
     reads : In(stream)
-        Of the compute stream.
+        Reads of the compute stream.
     dram : Out(stream)
     triggers : In(1)
-        The update that is taken at ``dram`` in this cycle completes a tile.
+        Signal that the update taken at ``dram`` in this cycle completes a tile.
     returns : In(stream)
     idle : Out(1)
-        Nothing is here but compute reads.
+        Signal that the node holds nothing except compute reads.
     """
 
     def __init__(self, p: T3Parameters):

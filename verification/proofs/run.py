@@ -1,12 +1,11 @@
-"""Runs proofs, and says what they gave."""
+"""Runs proofs and reports their results."""
 
 import re
 import shutil
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any
 
 from amaranth.back import rtlil
 
+from sysmodel.lib.jobs import run_jobs
 from sysmodel.lib.progress import Report, no_progress
 from sysmodel.lib.yowasp import YOSYS, compile_tool
 
@@ -24,28 +24,25 @@ from .sby import Run, run_sby
 __all__ = ["Result", "prove", "prove_all"]
 
 _ROOT = Path(__file__).parents[2]
-_AT_A_TIME = 2
 _MOST_LINES = 4
 _HOLDS = {Mode.INDUCTION: "proved", Mode.BOUNDED: "bounded"}
-# Traces of a run, by what they are called afterwards; the first one that exists is kept.
+# Waveforms of a run and their names in the output folder; the first one that exists is published.
 _TRACES = {"trace.vcd": "trace.vcd", "trace_induct.vcd": "induction.vcd"}
 
 
 @dataclass(frozen=True)
 class Result:
-    """What a proof gave.
+    """Result of a proof.
 
     Attributes
     ----------
-    proof : Proof
     status : str
         ``proved``; ``bounded``: holds for the first ``depth`` cycles; ``failed``: there is a
         counterexample; ``vacuous``: holds, but a cover is not reached; ``unknown``: neither proved
         nor refuted; ``timeout``; ``error``: the tools failed.
-    seconds : float
-    assertions, covers : int
     notes : list of str
-        What failed or was not reached, and where; of an error, the log's first lines about it.
+        Messages and places of the properties that failed or were not reached; for an error, the
+        first lines of the log that mention it.
     trace : Path or None
         Waveform of the counterexample, or of the step that the induction cannot take.
     """
@@ -60,7 +57,7 @@ class Result:
 
     @property
     def expected(self) -> str:
-        """The status that is wanted."""
+        """Status of the proof if it holds."""
         return _HOLDS[self.proof.mode]
 
     @property
@@ -68,7 +65,7 @@ class Result:
         return self.status == self.expected
 
     def record(self) -> dict[str, Any]:
-        """As JSON."""
+        """Return the result as JSON."""
         proof = self.proof
         names = ("statement", "geometry", "reason", "depth", "cover_depth")
         return {
@@ -87,8 +84,8 @@ class Result:
 
 
 def _line(source: str) -> str:
-    """File and line, from the repository on; of a source as Yosys gives it: ``FILE:LINE``, and
-    columns perhaps."""
+    """Convert a source of Yosys, ``FILE:LINE`` with or without columns, to a path in the repository
+    and a line."""
     file, _, line = source.partition("|")[0].rpartition(":")
     path = Path(file)
     return f"{path.relative_to(_ROOT) if path.is_relative_to(_ROOT) else path}:{line}"
@@ -100,42 +97,28 @@ def _notes(run: Run, word: str) -> list[str]:
 
 
 def _log_errors(run: Run) -> list[str]:
-    """The first lines that tell of an error or a timeout, where the cause stands; or the log's
-    end."""
+    """First lines that mention an error or a timeout, which give the cause; else the last line."""
     lines = run.log.splitlines()
-    told = [line for line in lines if re.search("error|timeout", line, re.I)]
-    return told[:_MOST_LINES] or lines[-1:] or ["no output"]
+    errors = [line for line in lines if re.search("error|timeout", line, re.I)]
+    return errors[:_MOST_LINES] or lines[-1:] or ["no output"]
 
 
-def prove(proof: Proof, out: Path, ended: threading.Event | None = None) -> Result:
-    """Prove one proof and reach its covers; or find a counterexample.
+def prove(proof: Proof, out: Path) -> Result:
+    """Prove a statement and reach its covers, or find a counterexample.
 
     Parameters
     ----------
-    proof : Proof
     out : Path
-        A waveform goes to ``out / proof.name``, in place of an older one.
-    ended : threading.Event, optional
-        See :func:`.sby.run_sby`.
-
-    Raises
-    ------
-    Ended
+        A waveform goes to ``out / proof.name`` and replaces an older one.
     """
     begin = time.perf_counter()
     design = rtlil.convert(proof.harness(*proof.blocks), ports=[], name="top")
-    kept = out / proof.name
+    waveforms = out / proof.name
     for name in _TRACES.values():
-        (kept / name).unlink(missing_ok=True)
+        (waveforms / name).unlink(missing_ok=True)
     with tempfile.TemporaryDirectory(prefix="t3-") as name:
         folder = Path(name)
-        run = partial(
-            run_sby,
-            design,
-            solver=proof.solver,
-            timeout_s=proof.timeout_s,
-            ended=ended or threading.Event(),
-        )
+        run = partial(run_sby, design, solver=proof.solver, timeout_s=proof.timeout_s)
         first = run(folder / "0", mode=proof.mode.value, depth=proof.depth)
         last = first
         if first.status == "PASS":
@@ -147,19 +130,19 @@ def prove(proof: Proof, out: Path, ended: threading.Event | None = None) -> Resu
             notes = _notes(last, status)
         else:
             status, notes = first.status.lower(), _log_errors(first)
-        trace = None if status in _HOLDS.values() else _keep_trace(last, kept)
+        trace = None if status in _HOLDS.values() else _publish_trace(last, waveforms)
     kinds = [one.kind for one in first.properties]
     seconds = time.perf_counter() - begin
     return Result(proof, status, seconds, kinds.count("ASSERT"), kinds.count("COVER"), notes, trace)
 
 
 def _refute(proof: Proof, run: Callable[..., Run], folder: Path) -> Run | None:
-    """The run that finds a counterexample to the contract, from reset: the induction may have
-    failed by an invariant that does not hold, or too early to say.
+    """Find a counterexample to the contract, from reset.
 
-    The shortest one is the easiest to read, and cycle by cycle finds it. But each further cycle
-    takes longer to be shown free of one, and most counterexamples can wait: beyond the first half
-    of the cycles, the last one is asked before those between.
+    A failed induction alone refutes nothing: an invariant may be wrong, or its depth too small. A
+    search cycle by cycle finds the shortest counterexample, which is the easiest to read, but each
+    further cycle takes longer to show free of one. Most counterexamples can be delayed to any later
+    cycle, so the last cycle is checked directly after the first half, before the cycles between.
     """
     last = proof.cover_depth
     half = last // 2
@@ -172,7 +155,7 @@ def _refute(proof: Proof, run: Callable[..., Run], folder: Path) -> Run | None:
 
 
 def _reached(proof: Proof, run: Run) -> tuple[str, list[str]]:
-    """Status and notes of a proof that holds, by its covers."""
+    """Status and notes of a proof that holds, from the run of its covers."""
     if not any(one.kind == "COVER" for one in run.properties):
         return "vacuous", ["the harness covers nothing"]
     if run.status == "PASS":
@@ -182,40 +165,40 @@ def _reached(proof: Proof, run: Run) -> tuple[str, list[str]]:
     return run.status.lower(), _log_errors(run)
 
 
-def _keep_trace(run: Run, kept: Path) -> Path | None:
+def _publish_trace(run: Run, folder: Path) -> Path | None:
     for made, name in _TRACES.items():
         if (run.traces / made).exists():
-            kept.mkdir(parents=True, exist_ok=True)
-            return Path(shutil.move(run.traces / made, kept / name))
+            folder.mkdir(parents=True, exist_ok=True)
+            return Path(shutil.move(run.traces / made, folder / name))
     return None
 
 
 def prove_all(proofs: Sequence[Proof], out: Path, progress: Report = no_progress) -> list[Result]:
-    """Prove all, two at a time.
+    """Prove all statements, two at a time.
 
     Parameters
     ----------
-    proofs : sequence of Proof
     out : Path
-        See :func:`prove`.
-    progress : callable
+        Folder of the waveforms; see :func:`prove`.
 
     Returns
     -------
     list of Result
-        In the order of ``proofs``.
+        Results in the order of ``proofs``.
     """
     progress("Yosys, compiled once for this machine", 0.0)
-    compile_tool(YOSYS)  # here, where an interrupt ends it
-    progress(f"proofs: {len(proofs)}", 0.0)
-    # SymbiYosys runs in processes of its own, so threads are enough.
-    pool = ThreadPoolExecutor(_AT_A_TIME)
-    ended = threading.Event()
-    try:
-        futures = [pool.submit(prove, proof, out, ended) for proof in proofs]
-        for count, future in enumerate(as_completed(futures), 1):
-            progress(f"{future.result().proof.name} {future.result().status}", count / len(futures))
-    finally:
-        ended.set()  # those in progress, too, after an error or an interrupt
-        pool.shutdown(cancel_futures=True)
-    return [future.result() for future in futures]
+    compile_tool(YOSYS)
+    latest = f"proofs: {len(proofs)}"
+    results: dict[int, Result] = {}
+
+    def done(index: int, future: "Future[Result]") -> None:
+        nonlocal latest
+        results[index] = future.result()
+        latest = f"{results[index].proof.name} {results[index].status}"
+
+    def tick() -> None:
+        progress(latest, len(results) / len(proofs))
+
+    tick()
+    run_jobs(prove, [(proof, out) for proof in proofs], done=done, tick=tick)
+    return [results[index] for index in range(len(proofs))]

@@ -1,9 +1,8 @@
-"""One run of SymbiYosys, from the wheels beside this Python."""
+"""Runs SymbiYosys from the wheels beside this Python."""
 
 import os
 import re
 import sysconfig
-import threading
 import xml.etree.ElementTree as ET
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,10 +36,12 @@ class Property:
 
     Attributes
     ----------
+    kind : str
+        ``ASSERT`` or ``COVER``.
     message, source : str
-        What it says, and its file and line.
+        Its message, and its file and line.
     failed : bool
-        The assertion does not hold, or the cover was not reached.
+        True for an assertion that does not hold and a cover that was not reached.
     """
 
     kind: str
@@ -51,16 +52,14 @@ class Property:
 
 @dataclass(frozen=True)
 class Run:
-    """What a run gave.
+    """Result of a run.
 
     Attributes
     ----------
     status : str
-        SymbiYosys': PASS, FAIL, UNKNOWN, TIMEOUT or ERROR.
-    log : str
-    properties : list of Property
+        Status that SymbiYosys reports: PASS, FAIL, UNKNOWN, TIMEOUT or ERROR.
     traces : Path
-        Where its waveforms are.
+        Folder of the waveforms.
     """
 
     status: str
@@ -75,7 +74,7 @@ def _environment() -> dict[str, str]:
 
 
 def messages_of(rtlil: str) -> dict[str, str]:
-    """Messages of the assertions and covers, by the number that SymbiYosys calls them by."""
+    """Messages of the assertions and covers, by their numbers in SymbiYosys' names."""
     return dict(_CHECK.findall(rtlil))
 
 
@@ -89,31 +88,21 @@ def run_sby(
     timeout_s: int,
     skip: int = 0,
     without: str = "",
-    ended: threading.Event,
 ) -> Run:
     """Run SymbiYosys on the module ``top``.
 
     Parameters
     ----------
-    rtlil : str
     folder : Path
-        Where the run may write.
+        Folder of the run's files; it must not exist.
     mode : str
-        prove, bmc or cover.
+        ``prove``, ``bmc`` or ``cover``.
     depth : int
-        Cycles.
-    solver : str
-    timeout_s : int
+        Number of cycles.
     skip : int
-        Cycles in which nothing is asked, of bmc.
+        Number of first cycles in which ``bmc`` checks no assertion.
     without : str
-        Leave out assertions whose message begins so; no spaces.
-    ended : threading.Event
-        Set by another thread, when the run is to end at once.
-
-    Raises
-    ------
-    Ended
+        Beginning of the messages of the assertions to leave out; no spaces.
     """
     compile_tool(YOSYS)
     folder.mkdir(parents=True)
@@ -132,7 +121,6 @@ def run_sby(
     options = [text for name, tool in tools.items() for text in (f"--{name}", tool)]
     done = run_program(
         ["yowasp-sby", *options, "run.sby"],
-        ended=ended,
         cwd=folder,
         env=_environment(),
         errors_with_output=True,

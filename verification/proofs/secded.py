@@ -1,4 +1,4 @@
-"""Check bits: one wrong bit is corrected, two are detected, wherever they are."""
+"""Proof of the check bits: any single-bit error is corrected, any double-bit error detected."""
 
 from functools import partial
 
@@ -13,15 +13,15 @@ from .streams import free
 __all__ = ["PROOFS", "WIDTHS", "WIDTHS_OF_ONE_CONTEXT"]
 
 WIDTHS = (8, 41, 57, 59, 63)
-"""Words of the reference hardware: the trigger unit's counts and rows, acknowledgements, ready
-commands, and the tracker's entries."""
+"""Word widths of the reference hardware: the trigger unit's counts and rows, acknowledgements,
+ready commands, and the tracker's entries."""
 
 WIDTHS_OF_ONE_CONTEXT = (8, 41, 56, 59, 62)
-"""The same with one context: no owner in acknowledgements and entries."""
+"""Word widths with one context, where acknowledgements and entries have no owner."""
 
 
 class _Harness(Elaboratable):
-    """A word as it was written, of which some bits turn before it is read."""
+    """Harness in which bits of an arbitrary written word flip before it is read."""
 
     def __init__(self, check: type = SecdedCheck, *, width: int):
         self._check = check
@@ -34,28 +34,28 @@ class _Harness(Elaboratable):
         word, flips = Signal(self._width), Signal(size)
         free(m, word)
         m.d.comb += Value.cast(dut.i).eq(Cat(word, encode(word)) ^ flips)
-        # A sum of columns: no bit of the word is in it.
+        # A sum of columns of the code, independent of the word.
         of_flips = encode(flips[: self._width]) ^ flips[self._width :]
         self._assert(m, dut, word, flips, dut.syndrome == of_flips)
         return m
 
 
 class SyndromeHarness(_Harness):
-    """Any bits turn."""
+    """Harness in which arbitrary bits flip."""
 
     def _assert(self, m: Module, dut, word: Value, flips: Value, holds: Value) -> None:
         free(m, flips)
         m.d.comb += [
             Assert(holds, "the syndrome depends on the word"),
-            Cover(flips.all() & word.all(), "all bits turn"),
+            Cover(flips.all() & word.all(), "all bits flip"),
         ]
 
 
 class SecdedHarness(_Harness):
-    """None, one or two bits turn, check bits included.
+    """Harness in which no bit, one bit or two bits flip, check bits included.
 
-    That the syndrome does not depend on the word is proven by itself: it takes the solver a second
-    alone, and minutes together with where the bits are.
+    The independence of the syndrome from the word has a proof of its own, because the solver needs
+    a second for it alone and minutes for both together.
     """
 
     def _assert(self, m: Module, dut, word: Value, flips: Value, holds: Value) -> None:
@@ -75,21 +75,22 @@ class SecdedHarness(_Harness):
             flips.eq(turned[0] | turned[1]),
             none.eq(~flips.any()),
             two.eq(turned[0].any() & turned[1].any() & (turned[0] != turned[1])),
-            Assert(two | right, "a wrong bit is not corrected"),
-            Assert(dut.lost == two, "lost: not if two bits are wrong"),
-            Assert(dut.corrected == ~(none | two), "corrected: not if one bit is wrong"),
-            Cover(turned[0][-1] & right & ~two, "the last check bit is wrong"),
-            Cover(turned[0][0] & right & ~two, "the first bit is wrong"),
-            Cover(two & turned[0][0] & turned[1][-1], "the first and the last one"),
-            Cover(none & word.any(), "nothing is wrong"),
+            Assert(two | right, "a single-bit error is not corrected"),
+            Assert(dut.lost == two, "lost: differs from a double-bit error"),
+            Assert(dut.corrected == ~(none | two), "corrected: differs from a single-bit error"),
+            Cover(turned[0][-1] & right & ~two, "an error in the last check bit"),
+            Cover(turned[0][0] & right & ~two, "an error in the first bit"),
+            Cover(two & turned[0][0] & turned[1][-1], "errors in the first and the last bit"),
+            Cover(none & word.any(), "no error"),
         ]
 
 
 _STATEMENTS = {
-    SecdedHarness: "Of any word, any one wrong bit is corrected and any two are detected, check "
-    "bits included; that the syndrome does not depend on the word is check-syndrome's",
-    SyndromeHarness: "Whatever bits of a stored word turn, the syndrome is that of these bits "
-    "alone",
+    SecdedHarness: "In any word, any single-bit error is corrected and any double-bit error is "
+    "detected, check bits included; check-syndrome proves that the syndrome does not depend on the "
+    "word",
+    SyndromeHarness: "The syndrome of a stored word depends only on the flipped bits, not on the "
+    "word",
 }
 _NAMES = {SecdedHarness: "check-bits", SyndromeHarness: "check-syndrome"}
 
@@ -103,7 +104,7 @@ PROOFS = tuple(
         depth=1,
         cover_depth=1,
         slow=harness is SyndromeHarness or width != max(WIDTHS),
-        reason="" if width in WIDTHS else "the reference's with one context",
+        reason="" if width in WIDTHS else "width of the reference with one context",
     )
     for harness, statement in _STATEMENTS.items()
     for width in sorted({*WIDTHS, *WIDTHS_OF_ONE_CONTEXT})

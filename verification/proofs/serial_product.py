@@ -1,4 +1,4 @@
-"""Serial product: its bits are those of the product."""
+"""Proof of the serial product: it outputs the bits of the product."""
 
 from functools import partial
 
@@ -14,10 +14,10 @@ __all__ = ["PROOFS"]
 
 
 class SerialProductHarness(Elaboratable):
-    """Multiplies a word by numbers of as many bits, each any; a new one may begin at any time, and
-    a bit may stay for any.
+    """Harness that multiplies a word by arbitrary numbers of the same width.
 
-    The word stays as it is from the first bit of a product on.
+    A new product may begin, and a bit may stay, at any time. The word is constant from the first
+    bit of a product on.
     """
 
     def __init__(self, serial_product: type = SerialProduct, *, width: int):
@@ -30,7 +30,7 @@ class SerialProductHarness(Elaboratable):
         m.submodules.dut = dut = self._serial_product(width)
         free(m, dut.word, dut.bit, dut.step, dut.clear)
 
-        # Which bit comes, and the number: of the bits before, and with this one.
+        # Index of the current bit, and the number: of the previous bits, and with the current one.
         index = Signal(range(2 * width + 1))
         before, number = Signal(width), Signal(width)
         word = Signal(width)
@@ -49,12 +49,12 @@ class SerialProductHarness(Elaboratable):
         m.d.comb += [
             product.eq(dut.word * number),
             known.eq(dut.word * before),
-            Assert(dut.o == (product >> index)[0], "no bit of the product"),
+            Assert(dut.o == (product >> index)[0], "o: differs from the bit of the product"),
             Cover(dut.o & (index == 2 * width - 1), "a product of the greatest length"),
-            Cover(dut.clear & (index == width) & dut.carries.any(), "cleared before its end"),
-            invariant(index <= 2 * width, "beyond the last bit"),
-            invariant(before >> index == 0, "the number has bits that did not come"),
-            invariant(dut.sums + dut.carries == known >> index, "what is left of the product"),
+            Cover(dut.clear & (index == width) & dut.carries.any(), "a product is cleared early"),
+            invariant(index <= 2 * width, "index beyond the last bit"),
+            invariant(before >> index == 0, "the number has bits that are still to come"),
+            invariant(dut.sums + dut.carries == known >> index, "wrong rest of the product"),
         ]
         return m
 
@@ -62,12 +62,12 @@ class SerialProductHarness(Elaboratable):
 PROOFS = tuple(
     Proof(
         name=f"serial-product-{width}",
-        statement="Each bit that is given is the product's, up to the highest and beyond, whatever "
-        "was multiplied before",
+        statement="Every output bit is the bit of the product, up to the highest bit and beyond, "
+        "independently of earlier products",
         blocks=(SerialProduct,),
         harness=partial(SerialProductHarness, width=width),
         geometry=f"a word and a number of {width} bits",
-        reason="the solver multiplies; all bits but the first and the last are alike",
+        reason="the solver has to multiply; all bits except the first and the last are alike",
         depth=1,
         cover_depth=2 * width + 2,
         slow=width != 4,

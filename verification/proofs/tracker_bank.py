@@ -1,4 +1,4 @@
-"""Tracker bank: every tile fires once, exactly at its threshold, and no update is lost."""
+"""Proof of the tracker bank: every tile fires once, at its threshold, and no update is lost."""
 
 from functools import partial
 from itertools import combinations, pairwise
@@ -31,9 +31,9 @@ _P = {
     )
     for contexts in (1, 2)
 }
-_WRITES_NOTHING = (ErrorCode.SET_FULL, ErrorCode.ZERO_THRESHOLD, ErrorCode.SECOND_END_OF_TILE)
+_WRITES_NOTHING = (ErrorCode.SET_FULL, ErrorCode.ZERO_THRESHOLD, ErrorCode.DUPLICATE_END_OF_TILE)
 _FREES = (ErrorCode.OVERRUN, ErrorCode.COUNT_OVERFLOW)
-_AGES = 3  # cycles from an event's coming to its update
+_AGES = 3  # cycles from the arrival of an event to its update
 
 
 def _set_of(dispatch_index: Value) -> Value:
@@ -49,14 +49,15 @@ def _is_one_of(code: Value, codes: tuple[ErrorCode, ...]) -> Value:
 
 
 class TrackerBankHarness(Elaboratable):
-    """Follows one tile, whichever, in a table that all others use, too.
+    """Harness that observes one arbitrary tile in a table that all tiles share.
 
-    What the specification makes of the tile's events is its ``ghost``. Which tiles of its set have
-    an entry, ``live``, is taken from what the bank tells about their events. Of other contexts the
-    ghost knows nothing: neither their events nor their clears touch it.
+    ``ghost`` is the tile's state by the specification. ``live`` marks the tiles of its set that
+    have
+    an entry, from the bank's reports about their events. Events and clears of other contexts do not
+    affect the ghost.
 
-    Assumed, as the front guarantees it: an event comes only in the cycle after one with room. The
-    ways of a context are any constants, and two contexts have the same or none in common.
+    As the front guarantees, an event comes only in the cycle after one with space. The ways of a
+    context are arbitrary constants; two contexts have the same ways, or none in common.
     """
 
     def __init__(self, bank: type = TrackerBank, *, p: T3Parameters):
@@ -73,9 +74,9 @@ class TrackerBankHarness(Elaboratable):
             Assume((one == other) | ((one & other) == 0))
             for one, other in combinations(dut.ways, 2)
         ]
-        had_room = Signal()
-        m.d.sync += had_room.eq(dut.room)
-        m.d.comb += Assume(~dut.i.valid | had_room)
+        had_space = Signal()
+        m.d.sync += had_space.eq(dut.space)
+        m.d.comb += Assume(~dut.i.valid | had_space)
 
         tile = SimpleNamespace(
             dispatch_index=Signal(p.dispatch_index_bits, name="dispatch_index"),
@@ -91,15 +92,15 @@ class TrackerBankHarness(Elaboratable):
         ghost = self._ghost(m, dut, event, live, tile)
         self._assert_completions(m, dut, ghost, tile)
         m.d.comb += [
-            Assert(event.updates | ~dut.error.valid, "an error of no event"),
-            Assert(dut.room | dut.clearing.any() | dut.o.valid, "no room, for nothing"),
-            Cover(~dut.room & ~dut.clearing.any() & dut.i.valid, "no room"),
+            Assert(event.updates | ~dut.error.valid, "an error without an event"),
+            Assert(dut.space | dut.clearing.any() | dut.o.valid, "no space without reason"),
+            Cover(~dut.space & ~dut.clearing.any() & dut.i.valid, "no space"),
         ]
-        relate(m, dut, event=event, ghost=ghost, live=live, tile=tile, had_room=had_room)
+        relate(m, dut, event=event, ghost=ghost, live=live, tile=tile, had_space=had_space)
         return m
 
     def _events(self, m: Module, dut, tile) -> SimpleNamespace:
-        """What came, on its way to the update; a clear catches it there."""
+        """Record arrived events up to their update; a clear removes them."""
         comes = [Signal(name=f"comes_{age}") for age in range(_AGES)]
         came = [Signal(TrackerInput(self._p), name=f"came_{age}") for age in range(_AGES)]
         threshold = Signal(self._p.count_bits, name="event_threshold")
@@ -134,8 +135,10 @@ class TrackerBankHarness(Elaboratable):
         )
 
     def _live(self, m: Module, dut, event) -> Signal:
-        """The tiles of the set that have an entry; one that has none gets one if there is room. A
-        walk forgets those of its contexts."""
+        """Track the tiles of the set that have an entry; a walk removes those of its contexts.
+
+        A tile without an entry gets one if there is space.
+        """
         live = Signal(1 << len(event.tag))
         here = live.bit_select(event.tag, 1)
         code = Mux(dut.error.valid, dut.error.report.code, ErrorCode.NONE)
@@ -156,7 +159,7 @@ class TrackerBankHarness(Elaboratable):
             m.d.comb += [
                 Assert(
                     (code == ErrorCode.SET_FULL) == (full & ~here),
-                    "refused though there is room, or not refused in a full set",
+                    "refused despite space, or not refused in a full set",
                 ),
             ]
         for forgotten, some in zip(dut.walk.forgetting, lives, strict=True):
@@ -164,13 +167,13 @@ class TrackerBankHarness(Elaboratable):
                 m.d.sync += some.eq(0)
         m.d.comb += [
             Assert(sum(live) <= self._p.ways, "more tiles than entries"),
-            Cover(event.in_set & full & here & dut.outcome.complete, "one of a full set fires"),
+            Cover(event.in_set & full & here & dut.outcome.complete, "a tile of a full set fires"),
         ]
         event.full = full
         return live
 
     def _ghost(self, m: Module, dut, event, live, tile) -> SimpleNamespace:
-        """The tile by the specification: its entry, and what becomes of it."""
+        """Compute the tile's entry by the specification, and the effect of each event."""
         p, now = self._p, event.now
         entry = {
             "has": Signal(name="has"),
@@ -209,7 +212,7 @@ class TrackerBankHarness(Elaboratable):
             with m.Elif(now.end & (now.tile_atoms == 0)):
                 m.d.comb += code.eq(ErrorCode.ZERO_THRESHOLD)
             with m.Elif(now.end & ghost.ended):
-                m.d.comb += code.eq(ErrorCode.SECOND_END_OF_TILE)
+                m.d.comb += code.eq(ErrorCode.DUPLICATE_END_OF_TILE)
             with m.Elif(after["ended"] & (total == after["threshold"])):
                 m.d.comb += ghost.fires.eq(1)
             with m.Elif(after["ended"] & (total > after["threshold"])):
@@ -220,14 +223,14 @@ class TrackerBankHarness(Elaboratable):
                 m.d.comb += keeps.eq(1)
             report = dut.error.report
             m.d.comb += [
-                Assert(dut.error.valid == (code != ErrorCode.NONE), "an error or none, wrongly"),
-                Assert(~dut.error.valid | (report.code == code), "another error"),
+                Assert(dut.error.valid == (code != ErrorCode.NONE), "a missing or surplus error"),
+                Assert(~dut.error.valid | (report.code == code), "a wrong error code"),
                 Assert(
                     report.dispatch_index == tile.dispatch_index,
-                    "an error of another dispatch index",
+                    "an error with a wrong dispatch index",
                 ),
-                Assert(report.wavefront == tile.wavefront, "an error of another wavefront"),
-                Assert(report.owner == tile.owner, "an error of another context"),
+                Assert(report.wavefront == tile.wavefront, "an error with a wrong wavefront"),
+                Assert(report.owner == tile.owner, "an error with a wrong owner"),
             ]
         with m.If(keeps):
             m.d.sync += [value.eq(after[name]) for name, value in entry.items()]
@@ -240,7 +243,7 @@ class TrackerBankHarness(Elaboratable):
         return ghost
 
     def _cover_events(self, m: Module, event, ghost, code: Signal, keeps: Signal) -> None:
-        """Every end of an event of the tile."""
+        """Cover every result of an event of the tile."""
         was_of_tile, both_of_tile = Signal(), Signal()
         m.d.sync += [
             was_of_tile.eq(event.of_tile & keeps),
@@ -252,13 +255,11 @@ class TrackerBankHarness(Elaboratable):
                 for one in (*_WRITES_NOTHING, *_FREES)
             ),
             Cover(ghost.fires & ~event.now.end & (ghost.count == 2), "fires at an update"),
-            Cover(
-                ghost.fires & event.now.end & both_of_tile, "the third event in a row makes it fire"
-            ),
+            Cover(ghost.fires & event.now.end & both_of_tile, "fires at the third event in a row"),
         ]
 
     def _cover_others(self, m: Module, dut, ghost, tile) -> None:
-        """The tile fires after another context was cleared."""
+        """Cover a tile that fires after another context was cleared."""
         others = Signal.like(dut.clear, name="others")
         survives = Signal(name="survives")
         m.d.comb += others.eq(dut.walk.forgetting & ~(1 << tile.owner))
@@ -269,7 +270,7 @@ class TrackerBankHarness(Elaboratable):
         m.d.comb += Cover(survives & ghost.fires, "fires after another context was cleared")
 
     def _assert_completions(self, m: Module, dut, ghost, tile) -> None:
-        """What the ghost fires leaves once, in order, and nothing else of the tile does."""
+        """Assert that exactly the ghost's completions of the tile leave, once and in order."""
         ghost.due = due = Signal(range(10))
         ghost.follows, ghost.ahead = Signal(name="follows"), Signal.like(due, name="ahead")
         ghost.payload = Signal.like(ghost.completion, name="payload")
@@ -296,30 +297,29 @@ class TrackerBankHarness(Elaboratable):
             m.d.sync += [ghost.ahead.eq(ghost.ahead - 1), ghost.follows.eq(ghost.ahead != 0)]
         assert_held(m, o, "o")
         m.d.comb += [
-            Assert(~leaves | (due != 0), "fires before its threshold, or twice, or when freed"),
+            Assert(~leaves | (due != 0), "fires early, twice, or after it was freed"),
             Assert((due == 0) | o.valid, "a complete tile does not fire"),
-            Assert(~first | (o.p == ghost.payload), "fires with another start or other edges"),
+            Assert(~first | (o.p == ghost.payload), "fires with a wrong start or wrong edges"),
             Cover(leaves & ~ghost.has & (due == 1), "fires"),
-            Cover(due == 2, "complete again before the first completion left"),
+            Cover(due == 2, "completes again before the first completion left"),
         ]
 
 
 def _proof(p: T3Parameters) -> Proof:
     return Proof(
         name="tracker-bank" + ("" if p.contexts == 1 else f"-contexts-{p.contexts}"),
-        statement="Each tile fires once for each time that its updates reach the threshold which "
-        "its end-of-tile marker told, with the smallest of their atoms, and never otherwise, so "
-        "not when its entry was freed; no update is lost or counted twice, whatever comes behind "
-        "whatever, and completions may wait for as long as they like; a tile is refused with "
-        "SET_FULL if and only if its context's ways are full of others of its set, and no entry is "
-        "overwritten; every other error is told if and only if it happens; a clear forgets the "
-        "tiles of its contexts, and what other contexts do, clears included, changes nothing",
+        statement="Each tile fires exactly once whenever its updates reach the threshold from its "
+        "end-of-tile marker, with the smallest of their atoms; no update is lost or counted twice, "
+        "in any order of events, and completions may wait arbitrarily long; a tile is refused with "
+        "SET_FULL if and only if the ways of its context are full of other tiles of its set, and "
+        "no entry is overwritten; every other error is reported if and only if it occurs; a clear "
+        "removes the tiles of its contexts, and events and clears of other contexts have no effect",
         blocks=(TrackerBank,),
         harness=partial(TrackerBankHarness, p=p),
         geometry=f"2 sets of 2 entries, {8 * p.contexts} tiles for each set, counts to 15, "
-        f"atoms of 2 bits, contexts: {p.contexts}, with any ways, the same or none in common",
-        reason="Sets and tiles are only compared with each other, and every hazard is between "
-        "two events of a set; the width of the counts is that of a sum",
+        f"atoms of 2 bits, contexts: {p.contexts}, with arbitrary ways, the same or none in common",
+        reason="sets and tiles are only compared with each other, and every hazard concerns two "
+        "events of a set; counts are only added",
         depth=1,
         cover_depth=16 if p.contexts == 1 else 20,
         slow=True,

@@ -1,4 +1,4 @@
-"""What the proof of the tracker bank needs to know about its inside."""
+"""Invariants of the tracker bank, for the induction."""
 
 from itertools import combinations
 from types import SimpleNamespace
@@ -8,7 +8,7 @@ from amaranth.lib import data
 
 from rtl.lib.secded import encode
 
-from .injection import no_injection, no_patrol_of
+from .injection import no_injection, no_scrub_of
 from .invariant import invariant
 from .streams import moves
 
@@ -23,29 +23,27 @@ def relate(
     ghost: SimpleNamespace,
     live: Signal,
     tile: SimpleNamespace,
-    had_room: Signal,
+    had_space: Signal,
 ) -> None:
-    """Relate what the harness of a tracker bank remembers to the bank's registers and memories.
+    """Relate the ghost state of the harness to the bank's registers and memories.
 
-    Of the followed tile's set there are three versions: ``kept``, as it is in the memory;
-    ``newest``, with the entry that was written last and is on its way there; and what the events
-    in the stages took with them, which is ``kept`` for each of them.
+    The observed tile's set has three versions: ``kept``, the content of the memory; ``newest``,
+    which includes the last write that has not reached the memory; and the copies that the events
+    in the stages carry, which equal ``kept`` for each of them.
 
     Parameters
     ----------
-    m : Module
-        The harness.
     dut : TrackerBank
-    event, ghost, live, tile, had_room
-        Of the harness.
+    event, ghost, live, tile, had_space
+        Ghost state of the harness.
     """
     table = dut.table
     no_injection(m, table.injector)
-    no_patrol_of(m, table)
+    no_scrub_of(m, table)
     read = [port.data for port in table.read_ports]
     kept, newest = [], []
     is_written = Signal()
-    walked = Signal(reset_less=True)  # like what is written
+    walked = Signal(reset_less=True)  # without reset, like the write registers
     m.d.comb += is_written.eq(table.written_set == tile.set)
     m.d.sync += walked.eq(dut.walk.clears)
     for way, memory in enumerate(table.entries):
@@ -58,19 +56,19 @@ def relate(
             invariant(
                 encode(port.data.word.as_value()) == port.data.check, f"{way}: wrong check bits"
             ),
-            # Also of an entry that was freed.
+            # This also holds for a freed entry.
             invariant(
                 walked
                 | ~(is_written & table.written_ways.any() & port.data.word.valid)
                 | (table.written_ways[way] == (port.data.word.tag == table.written.tag)),
-                f"{way}: written over another tile, or beside the same one",
+                f"{way}: a write over another tile, or a second entry of a tile",
             ),
         ]
         kept.append(port.data)
         newest.append(entry)
     _relate_writes(m, dut, is_written, walked)
     _relate_clear(m, dut, [code.as_value() for code in kept], ghost, live, tile)
-    step = relate_walk(m, dut, walked, had_room)
+    step = relate_walk(m, dut, walked, had_space)
     with m.If(~table.clearing):
         _relate_ghost(m, newest, ghost, tile)
         _relate_live(m, dut, newest, live, tile, step)
@@ -81,49 +79,49 @@ def relate(
     _relate_check(m, dut, kept, read, tile)
     _relate_compare(m, dut, [code.word for code in kept], tile)
     _relate_update(m, dut, [code.word for code in kept], event)
-    _relate_completions(m, dut, ghost, tile, had_room)
+    _relate_completions(m, dut, ghost, tile, had_space)
 
 
 def _relate_writes(m: Module, dut, is_written: Value, walked: Value) -> None:
     table, ways = dut.table, dut.result_ways
     m.d.comb += [
-        invariant(~ways.any() | (dut.result == table.written), "another entry was written"),
-        invariant(walked | (ways == table.written_ways), "other ways were written"),
+        invariant(~ways.any() | (dut.result == table.written), "written entry: differs"),
+        invariant(walked | (ways == table.written_ways), "written ways: differ"),
         invariant(~is_written | ((ways & (ways - 1)) == 0), "two ways were written"),
-        invariant(~walked | ~table.written.as_value().any(), "the walk writes something"),
-        invariant(~walked | ~ways.any(), "a write beside the walk"),
+        invariant(~walked | ~table.written.as_value().any(), "the walk writes a value"),
+        invariant(~walked | ~ways.any(), "a write during the walk"),
     ]
 
 
-def relate_walk(m: Module, dut, walked: Value, had_room: Value) -> Signal:
-    """Where the walk is; it has the table for itself.
+def relate_walk(m: Module, dut, walked: Value, had_space: Value) -> Signal:
+    """Relate the walk to its step; during a walk, no event uses the table.
 
     Returns
     -------
     Signal
-        0 without a walk, else counted from 1 on: set ``s`` is read in ``s + 1``, and written in
+        Step of the walk, 0 without one: set ``s`` is read in step ``s + 1`` and written in step
         ``s + 3``.
     """
     walk, table = dut.walk, dut.table
     rows = 1 << len(walk.row)
-    step, under_way = Signal(range(rows + 3)), Signal()
+    step, outstanding = Signal(range(rows + 3)), Signal()
     stages = dut.checking | dut.comparing | dut.updating
     idle = ~walk.forgetting.any() & ~table.clearing
-    m.d.comb += under_way.eq(dut.i.valid | stages)
+    m.d.comb += outstanding.eq(dut.i.valid | stages)
     with m.If(step != 0):
         m.d.sync += step.eq(Mux(step == rows + 2, 0, step + 1))
-    with m.Elif(walk.pending.any() & idle & ~under_way):
+    with m.Elif(walk.pending.any() & idle & ~outstanding):
         m.d.sync += step.eq(1)
     with m.If((step != 0) | walked):
         m.d.comb += [
-            invariant(~had_room & ~stages, "events beside the walk"),
+            invariant(~had_space & ~stages, "an event during the walk"),
         ]
     m.d.comb += [
-        invariant(walk.forgetting.any() == (step != 0), "walks, or not"),
-        invariant(step <= rows + 2, "no end of the walk"),
-        invariant(~table.clearing | (step == 0), "walks while all is cleared"),
-        invariant(~walked | (step == 0) | (step > 3), "walked, but did not begin"),
-        invariant((step <= 3) | walked, "has not walked"),
+        invariant(walk.forgetting.any() == (step != 0), "forgetting: differs from a walk"),
+        invariant(step <= rows + 2, "the walk does not end"),
+        invariant(~table.clearing | (step == 0), "a walk while all is cleared"),
+        invariant(~walked | (step == 0) | (step > 3), "walked: too early"),
+        invariant((step <= 3) | walked, "walked: too late"),
     ]
     stages_of_walk = (
         (1, walk.reads, walk.row),
@@ -133,34 +131,36 @@ def relate_walk(m: Module, dut, walked: Value, had_room: Value) -> Signal:
     for first, valid, row in stages_of_walk:
         here = (step >= first) & (step < first + rows)
         m.d.comb += [
-            invariant(valid == here, f"walk, {first}: not in its turn"),
-            invariant(~here | (row == (step - first)[: len(row)]), f"walk, {first}: another set"),
+            invariant(valid == here, f"walk, stage {first}: valid"),
+            invariant(~here | (row == (step - first)[: len(row)]), f"walk, stage {first}: set"),
         ]
     m.d.comb += invariant(
-        (step <= 3) | (table.written_set == (step - 4)[: len(walk.row)]), "another set was written"
+        (step <= 3) | (table.written_set == (step - 4)[: len(walk.row)]), "written set: differs"
     )
     m.d.comb += invariant(
-        (step == 0) | (step > 3) | ~table.written_ways.any(), "a write in the walk"
+        (step == 0) | (step > 3) | ~table.written_ways.any(), "a write early in the walk"
     )
     return step
 
 
 def _relate_clear(m: Module, dut, kept: list[Value], ghost, live, tile) -> None:
-    """While sets are cleared, nothing is under way, and nothing has an entry."""
+    """Assert that no event is in flight and no tile has an entry while sets are cleared."""
     table = dut.table
     clearing, row = table.clearing, table.clear_row
     with m.If(clearing):
         m.d.comb += [
-            invariant(~(dut.checking | dut.comparing | dut.updating), "under way"),
-            invariant(~table.written_ways.any(), "a write beside the clearing"),
-            invariant((row <= tile.set) | ~Cat(kept).any(), "a cleared set has something"),
+            invariant(~(dut.checking | dut.comparing | dut.updating), "an event during the clear"),
+            invariant(~table.written_ways.any(), "a write during the clear"),
+            invariant((row <= tile.set) | ~Cat(kept).any(), "a cleared set is not empty"),
             invariant(~(ghost.has | live.any()), "an entry in a cleared table"),
         ]
     empty = ~(ghost.count.any() | ghost.ended | ghost.edges.any()) & ghost.start.all()
     m.d.comb += [
-        invariant(~ghost.ended | (ghost.count < ghost.threshold), "complete, but there"),
-        invariant(ghost.ended | (ghost.threshold == 0), "a threshold of no end-of-tile marker"),
-        invariant(ghost.has | empty, "no entry, but something of one"),
+        invariant(~ghost.ended | (ghost.count < ghost.threshold), "a complete tile has an entry"),
+        invariant(
+            ghost.ended | (ghost.threshold == 0), "a threshold without an end-of-tile marker"
+        ),
+        invariant(ghost.has | empty, "state without an entry"),
         invariant(~(tile.clearing & ghost.has), "an entry while its context is cleared"),
     ]
 
@@ -173,48 +173,49 @@ def _assert_no_twins(m: Module, row: list[data.View], name: str) -> None:
 
 
 def _relate_ghost(m: Module, newest: list[data.View], ghost, tile) -> None:
-    """The followed tile's entry is what the ghost says."""
+    """Relate the observed tile's entry to the ghost."""
     holds = [entry.valid & (entry.tag == tile.tag) for entry in newest]
     m.d.comb += invariant(
-        tile.clearing | (Cat(holds).any() == ghost.has), "the tile's entry is there, or not"
+        tile.clearing | (Cat(holds).any() == ghost.has), "the tile's entry: differs"
     )
     for way, (entry, here) in enumerate(zip(newest, holds, strict=True)):
         with m.If(here & ~tile.clearing):
             balance = ghost.count - ghost.threshold
             m.d.comb += [
-                invariant(entry.balance == balance, f"{way}: another balance"),
-                invariant((entry.balance < 0) == ghost.ended, f"{way}: ended, or not"),
-                invariant(entry.start == ghost.start, f"{way}: another start"),
-                invariant(entry.edges == ghost.edges, f"{way}: other edges"),
+                invariant(entry.balance == balance, f"{way}: balance"),
+                invariant((entry.balance < 0) == ghost.ended, f"{way}: ended"),
+                invariant(entry.start == ghost.start, f"{way}: start"),
+                invariant(entry.edges == ghost.edges, f"{way}: edges"),
             ]
 
 
 def _relate_live(m: Module, dut, newest: list[data.View], live, tile, step) -> None:
-    """``live`` is all that there is, but for what a walk has yet to forget."""
+    """Relate ``live`` to the entries, except those that a walk is about to remove."""
     of_context = len(live) // len(dut.clear)
     for tag, bit in enumerate(live):
         there = Cat(entry.valid & (entry.tag == tag) for entry in newest).any()
         forgotten = dut.walk.forgetting[tag // of_context]
-        # The cycle after the one in which the walk began is the first in which it is not live.
+        # The tile is no longer live from the second cycle of the walk on.
         walks = forgotten & (step <= tile.set + 3)
         m.d.comb += [
-            invariant(walks | (bit == there), f"tile {tag} of the set is there, or not"),
-            invariant(~(forgotten & (step > 1)) | ~bit, f"tile {tag} is not forgotten"),
+            invariant(walks | (bit == there), f"live: tile {tag} of the set"),
+            invariant(~(forgotten & (step > 1)) | ~bit, f"tile {tag} survives the walk"),
         ]
 
 
 def _assert_own_ways(m: Module, dut, row: list[data.View]) -> None:
-    """An entry is in a way of its context."""
+    """Assert that each entry is in a way of its context."""
     for way, entry in enumerate(row):
         owner = entry.tag[len(entry.tag) - dut.i.p.owner.shape().width :]
         for number, ways in enumerate(dut.ways):
             m.d.comb += invariant(
-                ~(entry.valid & (owner == number)) | ways[way], f"{way}: not a way of {number}"
+                ~(entry.valid & (owner == number)) | ways[way],
+                f"{way}: not a way of context {number}",
             )
 
 
 def _relate_stages(m: Module, dut, event) -> None:
-    """The events in the stages are those that came."""
+    """Relate the events in the stages to the arrived ones."""
     stages = (
         ("check", dut.checking, dut.checked),
         ("compare", dut.comparing, dut.compared),
@@ -222,17 +223,17 @@ def _relate_stages(m: Module, dut, event) -> None:
     )
     for (name, valid, there), comes, came in zip(stages, event.comes, event.came, strict=True):
         m.d.comb += [
-            invariant(valid == comes, f"{name}: an event more or less"),
-            invariant(~valid | (there == came), f"{name}: another event"),
+            invariant(valid == comes, f"{name}: valid"),
+            invariant(~valid | (there == came), f"{name}: event"),
             invariant(
-                ~(valid & dut.clearing.bit_select(there.owner, 1)), f"{name}: of a cleared context"
+                ~(valid & dut.clearing.bit_select(there.owner, 1)), f"{name}: a cleared context"
             ),
         ]
     with m.If(dut.updating):
         threshold, update = Cat(event.threshold, 0), dut.update
         m.d.comb += [
             invariant(
-                update.change == Mux(event.now.end, ~threshold, event.now.count), "another change"
+                update.change == Mux(event.now.end, ~threshold, event.now.count), "update: change"
             ),
             invariant(update.no_atoms == (event.now.end & (event.now.tile_atoms == 0)), "no atoms"),
         ]
@@ -243,7 +244,7 @@ def _relate_check(m: Module, dut, kept, read, tile) -> None:
     of_event = dut.checking & (dut.set_of(dut.checked.dispatch_index) == tile.set)
     with m.If(of_event | (walk.checks & (walk.row_checked == tile.set))):
         m.d.comb += [
-            invariant(table.checking, "what is checked was not read"),
+            invariant(table.checking, "check without a read"),
             invariant(
                 ~table.written_ways.any()
                 | (table.set_of_written == (table.written_set == tile.set)),
@@ -253,8 +254,8 @@ def _relate_check(m: Module, dut, kept, read, tile) -> None:
         for way, (there, was_read) in enumerate(zip(kept, read, strict=True)):
             earlier = table.set_of_earlier & table.earlier_ways[way]
             m.d.comb += [
-                invariant(~earlier | (there.word == table.earlier), f"{way}: written earlier"),
-                invariant(earlier | (there == was_read), f"{way}: another entry was read"),
+                invariant(~earlier | (there.word == table.earlier), f"{way}: earlier write"),
+                invariant(earlier | (there == was_read), f"{way}: read entry"),
             ]
 
 
@@ -269,11 +270,11 @@ def _relate_compare(m: Module, dut, kept, tile) -> None:
                 of_walk
                 | ~dut.result_ways.any()
                 | (dut.compare.two_ahead_in_set == (table.written_set == tile.set)),
-                "compare: another set",
+                "compare: set",
             ),
         ]
         for way, there in enumerate(kept):
-            m.d.comb += invariant(table.row[way] == there, f"compare: another entry {way}")
+            m.d.comb += invariant(table.row[way] == there, f"compare: entry {way}")
 
 
 def _relate_update(m: Module, dut, kept, event) -> None:
@@ -286,36 +287,36 @@ def _relate_update(m: Module, dut, kept, event) -> None:
             invariant(~update.lossy, "update: lost"),
             invariant(
                 ~table.written_ways.any() | (update.follows_set == follows),
-                "update: another set",
+                "update: set",
             ),
-            invariant(update.forwarded == (ahead & table.written.valid), "update: not forwarded"),
-            invariant(update.freed_ahead == (ahead & ~table.written.valid), "update: not freed"),
-            invariant(update.stands_alone == ~ahead, "update: another tile"),
+            invariant(update.forwarded == (ahead & table.written.valid), "update: forwarded"),
+            invariant(update.freed_ahead == (ahead & ~table.written.valid), "update: freed ahead"),
+            invariant(update.stands_alone == ~ahead, "update: stands alone"),
             invariant(update.old_hit == update.old_ways.any(), "update: hit"),
         ]
         for owner, ways in enumerate(dut.ways):
             with m.If(event.now.owner == owner):
-                m.d.comb += invariant(update.allowed == ways, "update: other ways")
+                m.d.comb += invariant(update.allowed == ways, "update: allowed ways")
         for way, there in enumerate(kept):
             hits = there.valid & (there.tag == event.tag)
             same = Cat(old[name] == there[name] for name in ("balance", "edges", "start")).all()
             m.d.comb += [
-                invariant(update.old_ways[way] == hits, f"update: entry {way} is the tile's"),
+                invariant(update.old_ways[way] == hits, f"update: hit in entry {way}"),
                 invariant(
                     update.old_free[way] == (~there.valid & update.allowed[way]),
-                    f"update: entry {way} is free",
+                    f"update: free entry {way}",
                 ),
-                invariant(~hits | same, f"update: another entry {way}"),
+                invariant(~hits | same, f"update: old entry {way}"),
             ]
         with m.If(~update.old_hit):
             m.d.comb += [
-                invariant((old.balance == 0) & (old.edges == 0), "update: not an empty one"),
-                invariant(old.start.all(), "update: a start of none"),
+                invariant((old.balance == 0) & (old.edges == 0), "update: old entry not empty"),
+                invariant(old.start.all(), "update: start of an empty entry"),
             ]
 
 
-def _relate_completions(m: Module, dut, ghost, tile, had_room) -> None:
-    """There is room for all that is under way, and the followed completion is among the others."""
+def _relate_completions(m: Module, dut, ghost, tile, had_space) -> None:
+    """Relate the queue of completions to events in flight and to the observed completion."""
     queue = dut.completions
     depth, level = queue.depth, queue.level
     read, write = queue.read, queue.write
@@ -341,17 +342,17 @@ def _relate_completions(m: Module, dut, ghost, tile, had_room) -> None:
             mine.eq((index < level) & is_mine(port.data)),
         ]
         with m.If(ghost.follows & (position == index)):
-            m.d.comb += invariant(port.data == ghost.payload, f"{index}: another completion")
+            m.d.comb += invariant(port.data == ghost.payload, f"completion {index}: differs")
         of_tile.append(mine)
         before.append(mine & (index < position))
-    stages = (had_room, dut.checking, dut.comparing, dut.updating)
+    stages = (had_space, dut.checking, dut.comparing, dut.updating)
     m.d.comb += [
         invariant((read.addr + level)[: len(write.addr)] == write.addr, "pointers and level"),
-        invariant(level <= depth, "more completions than room"),
-        invariant(sum(of_tile) == ghost.due, "other completions of the tile than are due"),
-        invariant(~ghost.follows | is_mine(ghost.payload), "another tile's is followed"),
-        invariant(~ghost.follows | (position < level), "the followed completion is not there"),
-        invariant(~ghost.follows | (sum(before) == ghost.ahead), "another number ahead"),
+        invariant(level <= depth, "completions: overflow"),
+        invariant(sum(of_tile) == ghost.due, "completions of the tile: differ from those due"),
+        invariant(~ghost.follows | is_mine(ghost.payload), "the observed tile: differs"),
+        invariant(~ghost.follows | (position < level), "the observed completion is missing"),
+        invariant(~ghost.follows | (sum(before) == ghost.ahead), "completions ahead: differ"),
     ]
-    for number, under_way in enumerate(reversed(stages), 1):
-        m.d.comb += invariant(~under_way | (level <= depth - number), f"no room for {number}")
+    for number, outstanding in enumerate(reversed(stages), 1):
+        m.d.comb += invariant(~outstanding | (level <= depth - number), f"no space for {number}")

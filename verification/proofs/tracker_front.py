@@ -1,4 +1,4 @@
-"""The tracker's front: every event reaches its bank, once, and in its channel's order."""
+"""Proof of the tracker front: every event reaches its bank once and in its channel's order."""
 
 from types import SimpleNamespace
 
@@ -37,22 +37,22 @@ _P = T3Parameters(
     tile_atom_bits=2,
     address_bits=8,
 )
-_MOST = 2  # events of a channel that are inside
-_NUMBER_BITS = 2  # numbers in their addresses
+_MOST = 2  # most events of a channel inside the block
+_NUMBER_BITS = 2  # bits of the event numbers in the addresses
 
 
 def _is_for(bank: int, event) -> Value:
-    """The specification's choice of the bank: the wavefront's bits come in the other order."""
+    """Signal that an event belongs to a bank: the wavefront's bits are in reverse order."""
     low = event.dispatch_index[0] ^ event.wavefront[1]
     high = event.dispatch_index[1] ^ event.wavefront[0]
     return Cat(low, high) == bank
 
 
 class TrackerFrontHarness(Elaboratable):
-    """The channels give what they like, and the banks have room when they like.
+    """Harness with arbitrary channels and arbitrary space in the banks.
 
-    Each event has its channel and its number among that channel's in its address, so that what
-    leaves can be told apart; and one event, whichever, is followed with all that is in it.
+    The address of each event contains its channel and its number in that channel, which identifies
+    the events that leave. One arbitrary event is observed with all its fields.
     """
 
     def __init__(self, front: type = TrackerFront):
@@ -61,27 +61,29 @@ class TrackerFrontHarness(Elaboratable):
     def elaborate(self, platform):
         m = Module()
         m.submodules.dut = dut = self._front(_P)
-        free(m, dut.room)
-        had_room = Signal(_P.banks)
-        m.d.sync += had_room.eq(dut.room)
+        free(m, dut.space)
+        had_space = Signal(_P.banks)
+        m.d.sync += had_space.eq(dut.space)
         channels = [self._number(m, dut, index) for index in range(_P.channels)]
         followed = self._follow(m, dut, channels)
         for bank, out in enumerate(dut.o):
             m.d.comb += [
-                Assert(~out.valid | had_room[bank], f"bank {bank}: an event without room"),
-                Assert(~out.valid | _is_for(bank, out.p), f"bank {bank}: another one's event"),
+                Assert(~out.valid | had_space[bank], f"bank {bank}: an event without space"),
+                Assert(~out.valid | _is_for(bank, out.p), f"bank {bank}: an event of another bank"),
             ]
         m.d.comb += [
             Cover(dut.o[0].valid & dut.o[3].valid, "events for two banks"),
-            Cover(Cat(channel.held == _MOST for channel in channels).all(), "no more can be held"),
+            Cover(
+                Cat(channel.held == _MOST for channel in channels).all(), "all channels are full"
+            ),
         ]
-        # Which input was chosen for each bank in the cycle before.
+        # Input chosen for each bank in the previous cycle.
         chosen = [Signal(_P.channels, name=f"chose_{bank}") for bank in range(_P.banks)]
         m.d.sync += [one.eq(grants) for one, grants in zip(chosen, dut.grants, strict=True)]
         for bank, one in enumerate(chosen):
             first = dut.picks[bank].first
             m.d.comb += [
-                invariant(dut.o[bank].valid == one.any(), f"bank {bank}: chosen, or not"),
+                invariant(dut.o[bank].valid == one.any(), f"bank {bank}: valid"),
                 invariant((one & (one - 1)) == 0, f"bank {bank}: two are chosen"),
                 invariant(first.any() & ((first & (first - 1)) == 0), f"bank {bank}: pointer"),
             ]
@@ -90,7 +92,7 @@ class TrackerFrontHarness(Elaboratable):
         return m
 
     def _number(self, m: Module, dut, index: int) -> SimpleNamespace:
-        """Number what comes from a channel, and assert that it leaves by its number."""
+        """Number the events of a channel, and assert that they leave in order."""
         issue_acks, ends = dut.issue_acks[index], dut.ends[index]
         free(m, issue_acks.valid, issue_acks.p, ends.valid, ends.p)
         put, given, held = (
@@ -108,14 +110,14 @@ class TrackerFrontHarness(Elaboratable):
             number.eq(Cat(Const(index, 1), put)),
             Assume(issue_acks.p.atom == number),
             Assume(ends.p.atom == number),
-            Assert(~(moves(issue_acks) & moves(ends)), f"{index}: two are taken"),
-            Assert(sum(of_channel) <= 1, f"{index}: two leave"),
-            Assert(~leaves | (held != 0), f"{index}: one leaves that did not come"),
+            Assert(~(moves(issue_acks) & moves(ends)), f"{index}: two events are taken"),
+            Assert(sum(of_channel) <= 1, f"{index}: two events leave"),
+            Assert(~leaves | (held != 0), f"{index}: a surplus event leaves"),
             Assert(
                 comes | (held >= 2) | ~(issue_acks.valid | ends.valid),
-                f"{index}: no room, for nothing",
+                f"{index}: not ready, although there is space",
             ),
-            Cover(comes & leaves & (held == 2), f"{index}: one in, one out"),
+            Cover(comes & leaves & (held == 2), f"{index}: an event enters while another leaves"),
         ]
         with m.If(moves(ends)):
             m.d.comb += event.eq(ends.p)
@@ -126,7 +128,7 @@ class TrackerFrontHarness(Elaboratable):
             ]
         for out, mine in zip(dut.o, of_channel, strict=True):
             m.d.comb += Assert(
-                ~mine | (out.p.atom[1:] == given), f"{index}: lost, twice, or out of order"
+                ~mine | (out.p.atom[1:] == given), f"{index}: lost, repeated, or out of order"
             )
         return SimpleNamespace(put=put, given=given, held=held, event=event, comes=comes)
 
@@ -145,12 +147,12 @@ class TrackerFrontHarness(Elaboratable):
                     Cover(event.end & (event.tile_atoms == 3), "an end-of-tile marker"),
                     Cover(~event.end & (event.count == 9), "updates"),
                 ]
-        m.d.comb += invariant(~follows | (event.atom[0] == who), "another channel is followed")
+        m.d.comb += invariant(~follows | (event.atom[0] == who), "the observed channel: differs")
         return SimpleNamespace(follows=follows, event=event)
 
 
 def _relate(m: Module, index: int, channel, queue, followed, chosen: Value) -> None:
-    """The slots of a channel's candidates, the one that was taken last among them."""
+    """Relate the slots of a channel's candidates and the last taken one to the ghost state."""
     taken = Signal(name=f"taken_{index}")
     m.d.sync += taken.eq(queue.take)
     slots = Array(queue.slots)
@@ -158,17 +160,17 @@ def _relate(m: Module, index: int, channel, queue, followed, chosen: Value) -> N
     held, given = channel.held, channel.given
     m.d.comb += [
         invariant(held == queue.valid + queue.full + taken, f"{index}: held"),
-        invariant(queue.valid | ~queue.full, f"{index}: full without a first one"),
+        invariant(queue.valid | ~queue.full, f"{index}: full without a first event"),
         invariant(queue.tail == queue.head ^ queue.valid ^ queue.full, f"{index}: head and tail"),
-        invariant(~taken | (queue.last == ~queue.head), f"{index}: the last one"),
-        invariant(taken == chosen.any(), f"{index}: taken, or not"),
+        invariant(~taken | (queue.last == ~queue.head), f"{index}: last"),
+        invariant(taken == chosen.any(), f"{index}: taken"),
         invariant((chosen & (chosen - 1)) == 0, f"{index}: chosen twice"),
-        invariant(~taken | ~queue.full, f"{index}: full, but one was taken"),
+        invariant(~taken | ~queue.full, f"{index}: full after a taken event"),
     ]
     followed_number = followed.event.atom[1:]
     with m.If(followed.follows & (followed.event.atom[0] == index)):
         m.d.comb += invariant(
-            (followed_number - given)[:_NUMBER_BITS] < held, f"{index}: the followed one has left"
+            (followed_number - given)[:_NUMBER_BITS] < held, f"{index}: the observed event left"
         )
     dispatch_indices = (
         (taken, queue.taken, given, chosen),
@@ -183,7 +185,7 @@ def _relate(m: Module, index: int, channel, queue, followed, chosen: Value) -> N
             m.d.comb += [
                 invariant(
                     slot.atom == Cat(Const(index, 1), number[:_NUMBER_BITS]),
-                    f"{index}: {name}: another event",
+                    f"{index}: {name}: event",
                 ),
                 invariant(
                     ~is_followed | (Value.cast(slot) == Value.cast(followed.event)),
@@ -194,21 +196,20 @@ def _relate(m: Module, index: int, channel, queue, followed, chosen: Value) -> N
                     for of in range(_P.banks)
                 ),
             ]
-    m.d.comb += invariant(queue.valid | ~queue.bank.any(), f"{index}: a bank of no event")
+    m.d.comb += invariant(queue.valid | ~queue.bank.any(), f"{index}: a bank without an event")
 
 
 PROOFS = (
     Proof(
         name="tracker-front",
-        statement="Every update and end-of-tile marker that a channel gives reaches the bank "
-        "of its dispatch index "
-        "and wavefront, once, unchanged and in the channel's order, and only in the cycle after "
-        "one in which that bank has room; a channel is not held up while it has room",
+        statement="Every update and end-of-tile marker of a channel reaches the bank of its "
+        "dispatch index and wavefront once, unchanged and in the channel's order, and only in the "
+        "cycle after one in which that bank has space; a channel is not held up while it has space",
         blocks=(TrackerFront,),
         harness=TrackerFrontHarness,
         geometry="2 channels, 2 contexts, 4 banks, dispatch indices of 3 bits, 4 wavefronts",
-        reason="Channels have nothing in common but the choice among them, for which round-robin "
-        "is proven up to 32 inputs",
+        reason="channels share only the choice among them, for which round-robin is proven with up "
+        "to 32 inputs",
         depth=2,
         cover_depth=9,
         slow=True,

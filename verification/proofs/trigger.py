@@ -1,4 +1,4 @@
-"""Trigger unit: each command is ready once, when its tile, or its group of dispatch indices, is
+"""Proof of the trigger unit: each command becomes ready once, when its tile or group is
 complete."""
 
 from types import SimpleNamespace
@@ -32,17 +32,17 @@ _P = T3Parameters(
     command_depth=4,
 )
 _ROWS = _P.credit_window
-_MOST_LOG2 = 1  # of a group's workgroups: half of the credit window, as the driver wants it
-_LONGEST = 5  # cycles without taking a completion
+_MOST_LOG2 = 1  # log2 of a group's workgroups: at most half of the credit window
+_LONGEST = 5  # bound on the cycles without taking a completion
 
 
 class TriggerHarness(Elaboratable):
-    """Counts tiles and workgroups as completions are taken, and follows one command, whichever.
+    """Harness that counts completed tiles and workgroups, and observes one arbitrary command.
 
-    Assumed, as tracker, credit window and driver guarantee it: a tile completes once, and no more
-    tiles of a workgroup than write; a row of the tables is used by no other workgroup, or group,
-    before the one under way is complete; no more commands are ready than there is room for; ranges
-    do not overlap. The maps are any constants, and the unit is cleared by reset only.
+    Tracker, credit window and driver guarantee the assumptions: a tile completes once, and a
+    workgroup completes only the tiles that it writes; a row of the tables serves one workgroup or
+    group until that is complete; the ready commands fit into the queue; ranges do not overlap. The
+    maps are arbitrary constants, and only a reset clears the unit.
     """
 
     def __init__(self, trigger: type = Trigger):
@@ -71,7 +71,7 @@ class TriggerHarness(Elaboratable):
         return m
 
     def entry_of(self, m: Module, maps, dispatch_index, name: str) -> SimpleNamespace:
-        """What the maps say of a dispatch index, and the group that it is in."""
+        """Look up the map entry of a dispatch index, and its group."""
         entry = SimpleNamespace(
             action=Signal(Action, name=f"{name}_action"),
             first=Signal(_P.dispatch_index_bits, name=f"{name}_range_first"),
@@ -90,7 +90,7 @@ class TriggerHarness(Elaboratable):
         entry.grouped = dma & (template.granularity == Granularity.WORKGROUP)
         entry.group = Signal(
             _P.dispatch_index_bits, name=f"{name}_group"
-        )  # its first dispatch index
+        )  # first dispatch index of the group
         entry.size = Signal(range(3), name=f"{name}_group_size")
         behind = (dispatch_index - entry.first)[: _P.dispatch_index_bits]
         in_pairs = template.group_log2[0]
@@ -101,12 +101,12 @@ class TriggerHarness(Elaboratable):
         return entry
 
     def _ghost(self, m: Module, dut) -> SimpleNamespace:
-        """The tables as they are when every completion that was taken counts."""
+        """Make ghost tables that include every completion that was taken."""
         row_shape = data.StructLayout(
             {
-                # A tile of its dispatch index came, and that or its group is incomplete.
+                # Some tile is complete, but the dispatch index or its group is not.
                 "busy": 1,
-                "complete": 1,  # the dispatch index; its group is not
+                "complete": 1,  # the dispatch index is complete, its group is not
                 "dispatch_index": _P.dispatch_index_bits,
                 "tiles": 4,
                 "start": _P.atom_address_bits,
@@ -118,12 +118,12 @@ class TriggerHarness(Elaboratable):
             rows=Signal(data.ArrayLayout(row_shape, _ROWS), name="rows"),
             groups=Signal(data.ArrayLayout(group_shape, _ROWS), name="groups"),
             ready=Signal(range(_P.command_depth + 1), name="commands_ready"),
-            room=_P.command_depth,
+            capacity=_P.command_depth,
             entry_of=lambda dispatch_index, name: self.entry_of(m, dut.maps, dispatch_index, name),
         )
 
     def _counted(self, m: Module, tile, ghost: SimpleNamespace) -> SimpleNamespace:
-        """What a tile makes of the tables."""
+        """Compute the effect of a tile on the tables."""
         entry = ghost.entry_of(tile.dispatch_index, "taken")
         row = ghost.rows[tile.dispatch_index[:2]]
         group = ghost.groups[entry.group[:2]]
@@ -131,8 +131,8 @@ class TriggerHarness(Elaboratable):
             entry=entry,
             row=Signal.like(row, name="new_row"),
             full=Signal(name="new_full"),
-            grouped=Signal(name="new_grouped"),  # completes a dispatch index of a group
-            released=Signal(name="new_released"),  # completes the group
+            grouped=Signal(name="new_grouped"),  # the tile completes a dispatch index of a group
+            released=Signal(name="new_released"),  # the tile completes the group
             commands=Signal(range(3), name="new_commands"),
         )
         waves = entry.template.waves[tile.inner_edge * 2 + tile.outer_edge]
@@ -153,7 +153,7 @@ class TriggerHarness(Elaboratable):
         return new
 
     def _count(self, m: Module, dut, taken: Signal) -> SimpleNamespace:
-        """Count the tiles that are taken; assume that each is one that may come."""
+        """Count the taken tiles, and assume that each of them is allowed."""
         tile, ghost = dut.completions.p, self._ghost(m, dut)
         ghost.new = new = self._counted(m, tile, ghost)
         entry = new.entry
@@ -191,8 +191,7 @@ class TriggerHarness(Elaboratable):
         return ghost
 
     def _follow(self, m: Module, dut, taken: Signal, ghost: SimpleNamespace) -> None:
-        """The command of one tile, or of one dispatch index: it leaves if it is due, and is then
-        right."""
+        """Observe the command of one tile or dispatch index: it is right, and leaves when due."""
         tile, new, entry = dut.completions.p, ghost.new, ghost.new.entry
         dispatch_index, wavefront = Signal.like(tile.dispatch_index), Signal.like(tile.wavefront)
         m.d.comb += [one.eq(AnyConst(len(one))) for one in (dispatch_index, wavefront)]
@@ -237,9 +236,9 @@ class TriggerHarness(Elaboratable):
             Assume(~(taken & entry.mapped & followed(tile)) | ~due),
             Assert(
                 ~of_other | (own_row.complete & (own_row.dispatch_index == dispatch_index)),
-                "due by another dispatch index's tiles",
+                "released by tiles of another dispatch index",
             ),
-            Assert(~dut.ready.valid | (ghost.ready != 0), "a command that nothing made ready"),
+            Assert(~dut.ready.valid | (ghost.ready != 0), "a command without a cause"),
             Assert(
                 ~(dut.ready.valid & followed(dut.ready.p)) | due,
                 "a command leaves twice, or before its tiles are complete",
@@ -248,44 +247,46 @@ class TriggerHarness(Elaboratable):
                 ~(dut.ready.valid & followed(dut.ready.p)) | (dut.ready.p == command),
                 "a command is wrong",
             ),
-            Cover(leaves & ghost.of_dispatch_index.each & (dut.tiles == 2), "of a tile"),
+            Cover(leaves & ghost.of_dispatch_index.each & (dut.tiles == 2), "a command of a tile"),
             Cover(
                 leaves & ghost.of_dispatch_index.each & ~command.last,
-                "of a tile that is not the last",
+                "a command of a tile that is not the last",
             ),
             Cover(
                 leaves
                 & ghost.of_dispatch_index.grouped
                 & (dispatch_index != ghost.of_dispatch_index.group),
-                "of the second dispatch index of a group",
+                "a command of the second dispatch index of a group",
             ),
-            Cover(ghost.ready == _P.command_depth, "as many commands as there is room for"),
+            Cover(ghost.ready == _P.command_depth, "the largest number of commands"),
         ]
 
     def _assert_strobes(self, m: Module, dut, taken: Signal, ghost: SimpleNamespace) -> None:
-        """A dispatch index is told to be complete once for each time that it is."""
-        ghost.untold = untold = Signal(name="untold")
-        told = Signal()
-        m.d.comb += told.eq(dut.complete & (dut.complete_dispatch_index == ghost.dispatch_index))
+        """Assert that a dispatch index is reported complete once for each completion."""
+        ghost.unreported = unreported = Signal(name="unreported")
+        reported = Signal()
+        m.d.comb += reported.eq(
+            dut.complete & (dut.complete_dispatch_index == ghost.dispatch_index)
+        )
         with m.If(
             taken & ghost.new.full & (dut.completions.p.dispatch_index == ghost.dispatch_index)
         ):
-            m.d.sync += untold.eq(1)
-        with m.Elif(told):
-            m.d.sync += untold.eq(0)
+            m.d.sync += unreported.eq(1)
+        with m.Elif(reported):
+            m.d.sync += unreported.eq(0)
         m.d.comb += [
-            Assert(~told | untold, "a dispatch index is told to be complete twice, or too early"),
-            Assert(~told | (dut.own == ghost.of_dispatch_index.own), "own: not as the range says"),
-            Assert(dut.complete | ~dut.own, "own, but not complete"),
-            Assert(~dut.error.valid, "an error without a wrong bit"),
-            Assert(~dut.corrected, "a correction without a wrong bit"),
-            Cover(told & dut.own, "an own dispatch index is complete"),
+            Assert(~reported | unreported, "a dispatch index is reported twice, or too early"),
+            Assert(~reported | (dut.own == ghost.of_dispatch_index.own), "own: differs"),
+            Assert(dut.complete | ~dut.own, "own without complete"),
+            Assert(~dut.error.valid, "an error without a bit error"),
+            Assert(~dut.corrected, "a correction without a bit error"),
+            Cover(reported & dut.own, "an own dispatch index is complete"),
         ]
 
     def _assert_progress(self, m: Module, dut, taken: Signal, ghost: SimpleNamespace) -> None:
-        """The unit takes completions again soon, and without work nothing is due."""
+        """Assert that the unit takes completions soon, and that nothing is due without work."""
         busy = Signal(range(_LONGEST + 2))
-        passed = Signal()  # in the cycle before, one could have been taken, and was not
+        passed = Signal()  # in the previous cycle, the unit was ready, but took no completion
         quiet = Signal()
         m.d.sync += passed.eq(dut.completions.ready & ~taken)
         m.d.comb += quiet.eq(passed & dut.completions.ready)
@@ -295,28 +296,28 @@ class TriggerHarness(Elaboratable):
             m.d.sync += busy.eq(busy + 1)
         ghost.busy, ghost.quiet, ghost.passed = busy, quiet, passed
         m.d.comb += [
-            Assert(busy < _LONGEST, "no completion is taken although there is room"),
+            Assert(busy < _LONGEST, "no completion is taken although there is space"),
             Assert(~(quiet & dut.empty) | (ghost.ready == 0), "commands are lost"),
             Assert(~(quiet & dut.empty) | ~ghost.due, "a command is lost"),
-            Assert(~quiet | ~ghost.untold, "a complete dispatch index is not told"),
-            Cover(busy == _LONGEST - 1, "as long as it takes"),
-            Cover(quiet & ~dut.empty & ~dut.ready.valid, "on its way through the queue"),
+            Assert(~quiet | ~ghost.unreported, "a complete dispatch index is not reported"),
+            Cover(busy == _LONGEST - 1, "the longest time without a completion"),
+            Cover(quiet & ~dut.empty & ~dut.ready.valid, "a command passes through the queue"),
         ]
 
 
 PROOFS = (
     Proof(
         name="trigger",
-        statement="Each command is ready once, with its fields, when its tile is complete or, by "
-        "workgroups, when all tiles of all workgroups of its group are; never before, and none is "
-        "lost under any back-pressure; a workgroup is told to be complete once, when its last tile "
-        "is; a completion is taken again within 5 cycles",
+        statement="Each command becomes ready once, with the right fields, when its tile is "
+        "complete or, with granularity by workgroup, when all tiles of all workgroups of its group "
+        "are complete, and never before; no command is lost under any back-pressure; a workgroup "
+        "is reported complete once, after its last tile; the next completion is taken within 5 "
+        "cycles",
         blocks=(Trigger,),
         harness=TriggerHarness,
-        geometry="4 workgroups under way, groups of 1 or 2, 2 wavefronts, 8 dispatch "
-        "indices, 2 ranges, "
-        "2 commands, room for 4, addresses of 2 bits, memories without wrong bits",
-        reason="rows are only chosen by a dispatch index's lower bits, and addresses compared",
+        geometry="4 admitted workgroups, groups of 1 or 2, 2 wavefronts, 8 dispatch indices, 2 "
+        "ranges, 2 commands, space for 4, addresses of 2 bits, memories without bit errors",
+        reason="rows are selected by low bits of a dispatch index, and addresses are only compared",
         depth=1,
         cover_depth=26,
         slow=True,

@@ -1,4 +1,4 @@
-"""Where the trigger unit's commands are until they leave, for the induction."""
+"""Invariants of the trigger unit: the places of its commands, for the induction."""
 
 from types import SimpleNamespace
 
@@ -21,19 +21,17 @@ def assert_commands(
     grouped: dict[str, Value],
     rows: list[Signal],
 ) -> None:
-    """The followed command is in the queue, or a completion or a group under way gives it.
+    """Relate the observed command to the queue, to the newest completion, and to the open group.
 
     Parameters
     ----------
-    m : Module
-        The harness.
     dut, ghost, now, newest, grouped
         See :func:`~.trigger_inside.assert_inside`.
     rows : list of Signal
-        Of the table in the memory.
+        Rows of the table in the memory.
     """
     dispatch_index, group = ghost.dispatch_index, dut.group
-    of_newest = now.under_way & Mux(
+    of_newest = now.outstanding & Mux(
         newest["released"],
         (dispatch_index - newest["group"])[: len(dispatch_index)] < newest["size"],
         newest["each"] & ghost.followed(dut.tile),
@@ -44,56 +42,56 @@ def assert_commands(
     of_group = releases & ((dispatch_index - first)[: len(dispatch_index)] < left)
     in_queue, count = _queued(m, dut, ghost)
     m.d.comb += [
-        invariant(in_queue + of_newest + of_group == ghost.due, "due, but not on its way"),
+        invariant(in_queue + of_newest + of_group == ghost.due, "due: differs"),
         invariant(
-            count + Mux(now.under_way, newest["commands"], 0) + Mux(releases, left, 0)
+            count + Mux(now.outstanding, newest["commands"], 0) + Mux(releases, left, 0)
             == ghost.ready,
-            "not as many on their way as are ready",
+            "number of ready commands: differs",
         ),
         invariant(
-            ghost.untold
-            == (now.under_way & newest["full"] & (newest["dispatch_index"] == dispatch_index)),
-            "untold, but not on its way",
+            ghost.unreported
+            == (now.outstanding & newest["full"] & (newest["dispatch_index"] == dispatch_index)),
+            "unreported: differs",
         ),
-        invariant(ghost.ready <= ghost.room, "too many"),
+        invariant(ghost.ready <= ghost.capacity, "too many commands"),
     ]
     _assert_due(m, ghost)
     _assert_fields(m, dut, ghost, newest, rows, of_newest=of_newest, of_group=of_group)
 
 
 def _queued(m: Module, dut: Trigger, ghost: SimpleNamespace) -> tuple[Value, Value]:
-    """How many commands in the queue are the followed one, and how many there are."""
+    """Count the observed command and all commands in the queue."""
     checked = held(m, dut.queue.checked, "checked")
     commands = [(entry, checked.has(i)) for i, entry in enumerate(checked.entries)]
     commands += held_words(m, dut.queue, "ready")
     for index, (entry, valid) in enumerate(commands):
         m.d.comb += invariant(
             ~valid | ~ghost.followed(entry) | (entry == ghost.command),
-            f"command {index} is another",
+            f"command {index}: differs",
         )
     words = dut.queue.words
-    # The memory is full only when as many are ready as may be.
+    # The memory is full only with the largest number of ready commands.
     m.d.comb += invariant(
-        (words.stored <= 1) | words.o.valid | checked.has(0), "nothing went on when a read waited"
+        (words.stored <= 1) | words.o.valid | checked.has(0), "no command moves to the check"
     )
     in_queue = sum((valid & ghost.followed(entry) for entry, valid in commands), start=0)
     return in_queue, sum((valid for _, valid in commands), start=0)
 
 
 def _assert_due(m: Module, ghost: SimpleNamespace) -> None:
-    """The followed command is what the maps say of its dispatch index."""
+    """Relate the observed command to the maps."""
     due, own, dispatch_index = ghost.command, ghost.of_dispatch_index, ghost.dispatch_index
     row = ghost.rows[dispatch_index[:2]]
     with m.If(ghost.due):
         m.d.comb += [
             invariant(due.dispatch_index == dispatch_index, "due: dispatch index"),
             invariant(due.command == own.command, "due: command"),
-            invariant(own.each | own.grouped, "due: nothing"),
+            invariant(own.each | own.grouped, "due: no command"),
             invariant(due.wavefront == Mux(own.each, ghost.wavefront, 0), "due: wavefront"),
             invariant(own.each | due.last, "due: last"),
             invariant(
                 ~own.grouped | ~row.complete | (row.dispatch_index != dispatch_index),
-                "due, but complete once more",
+                "due: complete again",
             ),
         ]
 
@@ -108,7 +106,7 @@ def _assert_fields(
     of_newest: Value,
     of_group: Value,
 ) -> None:
-    """Start and edges of the followed command are those of its tile, or of its row."""
+    """Relate start and edges of the observed command to its tile or row."""
     due, tile, dispatch_index = ghost.command, dut.tile, ghost.dispatch_index
     due_edges = Cat(due.outer_edge, due.inner_edge)
     row = Signal.like(rows[0], name="followed_row")
@@ -125,12 +123,12 @@ def _assert_fields(
             (due.start == tile.start)
             & (due_edges == Cat(tile.outer_edge, tile.inner_edge))
             & (due.last == newest["full"]),
-            "the tile's command is another",
+            "command of the tile: differs",
         )
     with m.If(of_newest & newest["released"]):
         m.d.comb += invariant(
             Mux(newest["dispatch_index"] == dispatch_index, as_counted, as_row),
-            "the dispatch index's command is another",
+            "command of the dispatch index: differs",
         )
     with m.If(of_group):
-        m.d.comb += invariant(as_row, "the member's command is another")
+        m.d.comb += invariant(as_row, "command of the member: differs")

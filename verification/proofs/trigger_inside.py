@@ -1,4 +1,4 @@
-"""What the trigger unit's state has to do with the completions that it took, for the induction."""
+"""Invariants of the trigger unit: its state after the taken completions, for the induction."""
 
 from types import SimpleNamespace
 
@@ -7,7 +7,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from rtl.lib.secded import encode
 from rtl.trigger.trigger import State, Trigger
 
-from .injection import no_injection, no_patrol
+from .injection import no_injection, no_scrub
 from .invariant import invariant
 from .trigger_commands import assert_commands
 
@@ -19,15 +19,15 @@ def _is_code_word(word) -> Value:
 
 
 def assert_inside(m: Module, dut: Trigger, ghost: SimpleNamespace) -> None:
-    """Link tables, pipeline and queue to what the harness counts.
+    """Relate tables, pipeline and queue to the counts of the harness.
 
-    Of the completions taken, the last one may still be on its way (``under_way``): before its
-    row is written. The one before it may be about to count in its group, or about to make the
-    group's commands ready (``in_group``).
+    The last completion may be in flight (``outstanding``) until its row is written. The completion
+    before it may be about to count in its group, or to make the group's commands ready
+    (``in_group``).
     """
     memories = dut.table, dut.groups
     no_injection(m, dut.queue.injector, *(memory.injector for memory in memories))
-    no_patrol(m, *(memory.walk for memory in memories))
+    no_scrub(m, *(memory.walk for memory in memories))
     state = dut.state
     now = SimpleNamespace(
         clear=state == State.CLEAR,
@@ -38,17 +38,17 @@ def assert_inside(m: Module, dut: Trigger, ghost: SimpleNamespace) -> None:
         release=state == State.RELEASE,
     )
     now.in_group = now.group | now.release
-    now.under_way = now.lookup | now.tile | (now.in_group & dut.waiting)
+    now.outstanding = now.lookup | now.tile | (now.in_group & dut.waiting)
     newest, older = _records(m, dut, ghost)
     grouped = {name: Mux(dut.waiting, older[name], newest[name]) for name in newest}
     _state(m, dut, ghost, now)
     rows = _rows(m, dut, ghost, now, newest)
     _group_counts(m, dut, ghost, now, newest, grouped)
     entry = ghost.entry_of(dut.tile.dispatch_index, "tile")
-    _under_way(m, dut, ghost, now, newest, entry)
+    _outstanding(m, dut, ghost, now, newest, entry)
     _fetched(m, dut, now, newest)
     for record, valid, name in (
-        (newest, now.under_way, "newest"),
+        (newest, now.outstanding, "newest"),
         (grouped, now.in_group, "older"),
     ):
         _record(m, ghost, record, valid, name)
@@ -61,7 +61,7 @@ def assert_inside(m: Module, dut: Trigger, ghost: SimpleNamespace) -> None:
 
 
 def _records(m: Module, dut, ghost: SimpleNamespace) -> tuple[dict, dict]:
-    """What was to be done with the last completion taken, and with the one before it."""
+    """Record the expected effects of the last completion and of the one before it."""
     tile, new, entry = dut.completions.p, ghost.new, ghost.new.entry
     row = ghost.rows[tile.dispatch_index[:2]]
     sources = {
@@ -75,7 +75,7 @@ def _records(m: Module, dut, ghost: SimpleNamespace) -> tuple[dict, dict]:
         "size": entry.size,
         "commands": new.commands,
         "command": entry.command,
-        "tiles": row.tiles,  # before it
+        "tiles": row.tiles,  # before the completion
         "start": row.start,
         "edges": row.edges,
         "count": ghost.groups[entry.group[:2]].count,
@@ -94,36 +94,36 @@ def _records(m: Module, dut, ghost: SimpleNamespace) -> tuple[dict, dict]:
 def _state(m: Module, dut, ghost, now) -> None:
     rows, fetched, members_left = len(ghost.rows), dut.fetch.fetched, dut.group.members_left
     m.d.comb += [
-        invariant(now.clear | now.idle | now.lookup | now.tile | now.in_group, "in no state"),
+        invariant(now.clear | now.idle | now.lookup | now.tile | now.in_group, "unknown state"),
         invariant(~now.clear | (ghost.ready == 0), "ready before the clear"),
         invariant(~now.clear | ~ghost.due, "due before the clear"),
-        invariant(~now.clear | ~ghost.untold, "untold before the clear"),
+        invariant(~now.clear | ~ghost.unreported, "unreported before the clear"),
         invariant(~now.clear | (Value.cast(ghost.rows) == 0), "counted before the clear"),
         invariant(~now.clear | (Value.cast(ghost.groups) == 0), "grouped before the clear"),
         invariant(~ghost.passed | now.idle | now.group, "passed"),
         invariant(dut.clear_row < rows, "row"),
-        invariant(~now.clear | (ghost.busy == 0), "busy while clearing"),
-        invariant(~now.lookup | (ghost.busy <= 3), "looks up for too long"),
-        invariant(~now.group | (ghost.busy == 0), "counts for too long"),
-        invariant(~now.release | (ghost.busy + members_left <= 2), "releases for too long"),
-        invariant(~fetched | now.under_way, "fetched for nothing"),
+        invariant(~now.clear | (ghost.busy == 0), "busy during the clear"),
+        invariant(~now.lookup | (ghost.busy <= 3), "the lookup takes too long"),
+        invariant(~now.group | (ghost.busy == 0), "the count takes too long"),
+        invariant(~now.release | (ghost.busy + members_left <= 2), "the release takes too long"),
+        invariant(~fetched | now.outstanding, "fetched without a completion"),
         invariant(~(fetched & now.tile), "fetched too late"),
-        invariant(~fetched | ~now.release, "fetched late"),
+        invariant(~fetched | ~now.release, "fetched in the release"),
     ]
 
 
 def _rows(m: Module, dut, ghost, now, newest) -> list[Signal]:
-    """The rows in the memory: code words of what was counted, but for the tile under way."""
+    """Relate the rows in the memory to the counted tiles, without the tile in flight."""
     rows = []
     for index, counted in enumerate(ghost.rows):
         row = Signal(dut.table.words.shape, name=f"row_{index}")
         port = dut.table.words.read_port(domain="comb")
         m.d.comb += [port.addr.eq(index), row.eq(port.data)]
         rows.append(row)
-        late = now.under_way & newest["mapped"] & (newest["dispatch_index"][:2] == index)
+        late = now.outstanding & newest["mapped"] & (newest["dispatch_index"][:2] == index)
         cleared = ~now.clear | (dut.clear_row > index)
         m.d.comb += [
-            invariant(~cleared | _is_code_word(row), f"row {index} is no code word"),
+            invariant(~cleared | _is_code_word(row), f"row {index}: wrong check bits"),
             invariant(
                 ~cleared
                 | (
@@ -134,21 +134,20 @@ def _rows(m: Module, dut, ghost, now, newest) -> list[Signal]:
                         Cat(counted.tiles, counted.start, counted.edges),
                     )
                 ),
-                f"row {index} is another",
+                f"row {index}: differs",
             ),
         ]
     return rows
 
 
 def _group_counts(m: Module, dut, ghost, now, newest, grouped) -> None:
-    """The groups' counts in the memory: code words of what was counted, but for the tiles under
-    way."""
+    """Relate the group counts in the memory to the counted tiles, without those in flight."""
     for index, group in enumerate(ghost.groups):
         port = dut.groups.words.read_port(domain="comb")
         word = port.data
         cleared = ~now.clear | (dut.clear_row > index)
         older_late = now.group & (grouped["group"][:2] == index)
-        newer_late = now.under_way & newest["grouped"] & (newest["group"][:2] == index)
+        newer_late = now.outstanding & newest["grouped"] & (newest["group"][:2] == index)
         before = Mux(newer_late, newest["count"], group.count)
         m.d.comb += [
             invariant(
@@ -156,29 +155,29 @@ def _group_counts(m: Module, dut, ghost, now, newest, grouped) -> None:
             ),
             invariant(~older_late | (_counted(grouped) == before), f"count {index} with the older"),
             port.addr.eq(index),
-            invariant(~cleared | _is_code_word(word), f"count {index} is no code word"),
+            invariant(~cleared | _is_code_word(word), f"count {index}: wrong check bits"),
             invariant(
                 ~cleared | (word.word == Mux(older_late, grouped["count"], before)),
-                f"count {index} is another",
+                f"count {index}: differs",
             ),
         ]
 
 
 def _counted(record) -> Value:
-    """The count of the record's group when its tile counts."""
+    """Count of the record's group after its tile."""
     return Mux(record["released"], 0, record["count"] + 1)
 
 
-def _under_way(m: Module, dut, ghost, now, newest, entry) -> None:
-    """What was counted of the tile under way is what the maps say of it."""
+def _outstanding(m: Module, dut, ghost, now, newest, entry) -> None:
+    """Relate the counts for the tile in flight to the maps."""
     tile = dut.tile
     edges = Cat(tile.outer_edge, tile.inner_edge)
     counted = ghost.rows[tile.dispatch_index[:2]]
     keep = (newest["tiles"] != 0) & (newest["start"] < tile.start)
-    with m.If(now.under_way):
+    with m.If(now.outstanding):
         waves = entry.template.waves[edges]
         m.d.comb += [
-            invariant(newest["dispatch_index"] == tile.dispatch_index, "another tile"),
+            invariant(newest["dispatch_index"] == tile.dispatch_index, "tile in flight: differs"),
             invariant(newest["mapped"] == entry.mapped, "mapped"),
             invariant(newest["each"] == entry.each, "each"),
             invariant(newest["full"] == (entry.mapped & (newest["tiles"] + 1 == waves)), "full"),
@@ -195,27 +194,27 @@ def _under_way(m: Module, dut, ghost, now, newest, entry) -> None:
 
 
 def _fetched(m: Module, dut, now, newest) -> None:
-    """The row of the tile under way is as it was before the tile."""
+    """Relate the fetched row to the state before the tile in flight."""
     fetch, read = dut.fetch, dut.table.read_port.data
     before = Cat(newest["tiles"], newest["start"], newest["edges"])
-    with m.If(now.under_way & fetch.fetched):
+    with m.If(now.outstanding & fetch.fetched):
         m.d.comb += invariant(
             Mux(
                 fetch.rewritten,
                 Value.cast(fetch.written) == before,
                 _is_code_word(read) & (Value.cast(read.word) == before),
             ),
-            "another row is fetched",
+            "fetched row: differs",
         )
-    with m.If(now.under_way & ~fetch.fetched):
+    with m.If(now.outstanding & ~fetch.fetched):
         m.d.comb += [
-            invariant(Value.cast(fetch.row) == before, "another row"),
+            invariant(Value.cast(fetch.row) == before, "row: differs"),
             invariant(~fetch.row_lost, "row lost"),
         ]
 
 
 def _record(m: Module, ghost, record, valid: Value, name: str) -> None:
-    """What was to be done with a tile is what the maps say."""
+    """Relate the recorded effects of a tile to the maps."""
     own = ghost.entry_of(record["dispatch_index"], name)
     m.d.comb += [
         invariant(~valid | (record["group"] == own.group), "the group of a tile"),
@@ -256,13 +255,13 @@ def _looked_up(m: Module, dut, now, entry) -> None:
 
 
 def _in_group(m: Module, dut, now, grouped, own) -> None:
-    """The registers of the group under way; in GROUP, the count that is read."""
+    """Relate the registers of the open group and, in GROUP, the count that is read."""
     found, count = dut.group.found, dut.groups.read_port.data
     with m.If(now.in_group):
         m.d.comb += [
-            invariant(grouped["grouped"], "in no group"),
+            invariant(grouped["grouped"], "no group"),
             invariant(found.command == own.command, "the group's command"),
-            invariant(own.grouped, "the group is none"),
+            invariant(own.grouped, "not grouped"),
         ]
     with m.If(now.group):
         below = (grouped["dispatch_index"] - own.group)[:1]
@@ -273,31 +272,28 @@ def _in_group(m: Module, dut, now, grouped, own) -> None:
             invariant(found.rest == own.last - grouped["dispatch_index"], "rest"),
             invariant(
                 _is_code_word(count) & (count.word == grouped["count"]),
-                "another count is read",
+                "read count: differs",
             ),
         ]
 
 
 def _releases(m: Module, dut, now, grouped, own, rows: list[Signal]) -> None:
-    """In RELEASE, the members that are left, and the row of the next one."""
+    """Relate, in RELEASE, the remaining members and the row of the next one."""
     member, members_left = dut.group.member, dut.group.members_left
     behind = (member - own.group)[: len(member)]
     with m.If(now.release):
         m.d.comb += [
-            invariant(grouped["released"], "releases too early"),
-            invariant(behind < own.size, "releases too many"),
+            invariant(grouped["released"], "a release too early"),
+            invariant(behind < own.size, "too many members"),
             invariant(members_left + behind + 1 == own.size, "members left"),
         ]
         for index, row in enumerate(rows):
             with m.If(member[:2] == index):
-                m.d.comb += invariant(
-                    dut.table.read_port.data == row, "the member's row is not read"
-                )
+                m.d.comb += invariant(dut.table.read_port.data == row, "the member's row: differs")
 
 
 def _counts(m: Module, ghost) -> None:
-    """What is not under way is zero; the count of a group is that of its complete dispatch
-    indices."""
+    """Assert that unused rows are zero, and relate group counts to complete dispatch indices."""
     rows, groups = ghost.rows, ghost.groups
 
     def is_complete(dispatch_index) -> Value:
@@ -308,16 +304,16 @@ def _counts(m: Module, ghost) -> None:
         own = ghost.entry_of(row.dispatch_index, f"row_{index}")
         group = groups[own.group[:2]]
         m.d.comb += [
-            invariant(row.busy | (row.tiles == 0), f"row {index}: tiles of nothing"),
-            invariant(row.busy | ~row.complete, f"row {index}: complete, but of nothing"),
-            invariant(~row.complete | (row.tiles == 0), f"row {index}: complete, but counts"),
+            invariant(row.busy | (row.tiles == 0), f"row {index}: tiles in an unused row"),
+            invariant(row.busy | ~row.complete, f"row {index}: unused, but complete"),
+            invariant(~row.complete | (row.tiles == 0), f"row {index}: complete with a count"),
             invariant(
                 ~row.complete | (own.grouped & group.busy & (group.first == own.group)),
-                f"row {index}: complete, but in no group",
+                f"row {index}: complete without a group",
             ),
             invariant(
                 ~row.busy | (row.dispatch_index[:2] == index),
-                f"row {index}: of another dispatch index",
+                f"row {index}: dispatch index",
             ),
         ]
     for index, group in enumerate(groups):
@@ -334,6 +330,6 @@ def _counts(m: Module, ghost) -> None:
                     & (group.first[:2] == index)
                     & (is_complete(group.first) ^ is_complete(last))
                 ),
-                f"group {index}: not one dispatch index complete",
+                f"group {index}: not exactly one complete dispatch index",
             ),
         ]

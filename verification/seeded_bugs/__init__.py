@@ -1,1 +1,1 @@
-"""Blocks with a bug put into them on purpose, for tests of proofs and of benches."""
+"""Seeded bugs: deliberate bugs in blocks, for tests of proofs and benches."""

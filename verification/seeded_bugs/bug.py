@@ -1,4 +1,4 @@
-"""What a seeded bug is."""
+"""Description of a seeded bug, and the class of a block that has it."""
 
 import importlib
 from dataclasses import dataclass
@@ -10,16 +10,16 @@ __all__ = ["SeededBug"]
 
 @dataclass(frozen=True, kw_only=True)
 class SeededBug:
-    """A bug that is put into a block: one segment of its source is replaced.
+    """Seeded bug of a block: one segment of its source is replaced.
 
     Parameters
     ----------
     module, block : str
-        Where the block is, as ``rtl.lib.queue``, and its class.
+        Module of the block, for example ``rtl.lib.queue``, and its class.
     fault : str
-        What is wrong.
+        Wrong behaviour, as a sentence without a subject or with the affected noun.
     right, wrong : str
-        A segment that the source has once, and what stands in its place.
+        Segment that occurs once in the source, and its replacement.
     """
 
     module: str
@@ -30,16 +30,16 @@ class SeededBug:
 
     @property
     def original(self) -> type:
-        """The block as it is."""
+        """Class of the unchanged block."""
         return getattr(importlib.import_module(self.module), self.block)
 
     def seeded(self) -> type:
-        """The block with the bug, a class of its own: the original stays as it is.
+        """Make a class of the block with the bug; the original stays unchanged.
 
         Raises
         ------
         ValueError
-            The source does not have ``right`` exactly once.
+            If ``right`` does not occur exactly once in the source.
         """
         original = importlib.import_module(self.module)
         loader = _PatchedSource(self.module, original.__file__ or "", self.right, self.wrong)
@@ -51,9 +51,9 @@ class SeededBug:
 
 
 class _PatchedSource(SourceFileLoader):
-    """Loads a module with one segment of its source replaced.
+    """Loader of a module with one segment of its source replaced.
 
-    The lines are those of the original, and so are the messages that name them.
+    Line numbers stay the same, also in messages.
     """
 
     def __init__(self, module: str, path: str, right: str, wrong: str):
@@ -61,7 +61,7 @@ class _PatchedSource(SourceFileLoader):
         self._right, self._wrong = right, wrong
 
     def get_code(self, fullname: str):
-        """Neither from compiled files nor into them: those are of the source as it is."""
+        """Compile the patched source; the cache of compiled files holds the original."""
         return self.source_to_code(self.get_data(self.path), self.path)
 
     def get_data(self, path: str) -> bytes:

@@ -1,4 +1,4 @@
-"""The seeded bugs, one table: what is put into which block."""
+"""Table of the seeded bugs."""
 
 from .bug import SeededBug
 
@@ -8,21 +8,21 @@ SEEDED_BUGS: tuple[SeededBug, ...] = (
     SeededBug(
         module="rtl.top",
         block="T3",
-        fault="an abort of a context forgets the tiles of all",
+        fault="an abort of a context clears the tiles of all contexts",
         right="tracker.clear[number].eq(registers.abort)",
         wrong="tracker.clear[number].eq(Cat(c.abort for c in self.registers.context).any())",
     ),
     SeededBug(
         module="rtl.context.unit",
         block="ContextUnit",
-        fault="a tile of a context that is aborting is not taken while the counts are cleared",
+        fault="an aborting context does not take completions while its counts are cleared",
         right="complete.ready.eq(trigger.completions.ready | self.registers.aborting)",
         wrong="complete.ready.eq(trigger.completions.ready)",
     ),
     SeededBug(
         module="rtl.channel.address_map",
         block="LocationLookup",
-        fault="the address space is not looked at",
+        fault="the address space is ignored",
         right="space.enable & (space.local == self.context)",
         wrong="space.enable",
     ),
@@ -36,77 +36,77 @@ SEEDED_BUGS: tuple[SeededBug, ...] = (
     SeededBug(
         module="rtl.registers.port",
         block="Registers",
-        fault="a write into any context's page goes to all contexts",
+        fault="a write to one context's page reaches all contexts",
         right="acts & bytes_written.all() & (address[PAGE_BITS:] == number)",
         wrong="acts & bytes_written.all() & (address[PAGE_BITS:].any() == (number > 0))",
     ),
     SeededBug(
         module="rtl.registers.context_page",
         block="ContextPage",
-        fault="counts the end of a launch as long as it shows",
+        fault="counts the end of a launch in every cycle in which it is visible",
         right="self.done.eq(self.done + ends)",
         wrong="self.done.eq(self.done + context.done)",
     ),
     SeededBug(
         module="rtl.registers.global_page",
         block="GlobalPage",
-        fault="patrols in every cycle if there is no interval",
-        right="self.patrol.eq(ends & self._interval.any())",
-        wrong="self.patrol.eq(ends)",
+        fault="scrubs in every cycle if no interval is programmed",
+        right="self.scrub.eq(ends & self._interval.any())",
+        wrong="self.scrub.eq(ends)",
     ),
     SeededBug(
         module="rtl.channel.arbitration.arbiter",
         block="Arbiter",
-        fault="no starvation rule",
+        fault="ignores the starvation limit of communication",
         right="starved=self.starved,",
         wrong="starved=self.starved & 0,",
     ),
     SeededBug(
         module="rtl.link.control",
-        block="ControlListener",
-        fault="gives control words as packets, too",
+        block="ControlReceiver",
+        fault="delivers control words as packets, too",
         right="self.o.valid.eq(self.i.valid & ~item.control)",
         wrong="self.o.valid.eq(self.i.valid)",
     ),
     SeededBug(
         module="rtl.link.control",
-        block="ControlTeller",
-        fault="tells once more what it told last",
+        block="ControlSender",
+        fault="sends the last control word again",
         right="control.word.eq(self.latest[turn])",
         wrong="control.word.eq(self.known[turn])",
     ),
     SeededBug(
         module="rtl.link.session",
         block="LinkSession",
-        fault="does not wait for the last flits of a former session",
-        right="(quiet | ready) & over & self.empty",
+        fault="does not wait for the last flits of the previous session",
+        right="(quiet | ready) & expired & self.empty",
         wrong="(quiet | ready) & self.empty",
     ),
     SeededBug(
         module="rtl.link.receiver",
         block="LinkReceiver",
-        fault="takes corrupt flits",
+        fault="accepts corrupt flits",
         right="intact.eq(self.i.valid & ~self.i.p.corrupt)",
         wrong="intact.eq(self.i.valid)",
     ),
     SeededBug(
         module="rtl.link.sender",
         block="LinkSender",
-        fault="sends more than it has credits for",
+        fault="sends more packets than it has credits for",
         right="& (upcoming != self.limit)",
         wrong="",
     ),
     SeededBug(
         module="rtl.channel.issue_ack_queue",
         block="IssueAckQueue",
-        fault="an acknowledgement joins the head, also while it is offered and when it leaves",
+        fault="an acknowledgement merges into the head, even while the head is offered or leaves",
         right="for index in range(1, self._depth):",
         wrong="for index in range(self._depth):",
     ),
     SeededBug(
         module="rtl.lib.round_robin",
         block="Merge",
-        fault="every stream is told that it is taken",
+        fault="every stream is ready, not only the granted one",
         right="source.ready.eq(self.o.ready & grant)",
         wrong="source.ready.eq(self.o.ready)",
     ),
@@ -127,70 +127,70 @@ SEEDED_BUGS: tuple[SeededBug, ...] = (
     SeededBug(
         module="rtl.lib.queue",
         block="Queue",
-        fault="takes what is offered also when it is full, over its oldest entry",
+        fault="accepts payloads while full and overwrites its oldest entry",
         right="self.i.ready.eq(self.level != depth)",
         wrong="self.i.ready.eq(1)",
     ),
     SeededBug(
         module="rtl.trigger.credit_window",
         block="CreditWindow",
-        fault="the oldest passes one complete dispatch index for two",
+        fault="the oldest dispatch index advances by two instead of one",
         right="m.d.sync += self.oldest.eq(self.oldest + 1)",
         wrong="m.d.sync += self.oldest.eq(self.oldest + 2)",
     ),
     SeededBug(
         module="rtl.trigger.criticality",
         block="Criticality",
-        fault="protects a kernel that may not dispatch",
+        fault="is active for a kernel that may not dispatch",
         right="(self.active, self._runs & ~self._waits)",
         wrong="(self.active, self._runs)",
     ),
     SeededBug(
         module="rtl.trigger.congestion",
         block="Congestion",
-        fault="looks at the first channel only",
+        fault="samples the first channel only",
         right="self.seen.eq(self.held_up.bit_select(self.turn, 1))",
         wrong="self.seen.eq(self.held_up[0])",
     ),
     SeededBug(
         module="rtl.lib.serial_product",
         block="SerialProduct",
-        fault="gives a bit without its carry",
+        fault="outputs a bit without its carry",
         right="self.o.eq(part[0] ^ low[0] ^ carries[0])",
         wrong="self.o.eq(part[0] ^ low[0])",
     ),
     SeededBug(
         module="rtl.channel.channel",
         block="Channel",
-        fault="every store and packet is taken for one of the first context",
+        fault="every store and packet counts as one of the first context",
         right="lookup.context.eq(port.p.context),",
         wrong="lookup.context.eq(self.contexts[0].address_space.local),",
     ),
     SeededBug(
         module="rtl.dma.engine",
         block="DmaEngine",
-        fault="of two segments for one lane, one is lost",
+        fault="loses one of two segments for the same lane",
         right="walker.advance.eq(walker.valid & ~stops & (first[index] | ~here.any())),",
         wrong="walker.advance.eq(walker.valid & ~stops),",
     ),
     SeededBug(
         module="rtl.dma.lane",
         block="DmaLane",
-        fault="reads an atom although no egress slot is free for it",
+        fault="reads an atom without a free egress slot",
         right="& (self.used != p.egress_slots)",
         wrong="",
     ),
     SeededBug(
         module="rtl.nmc.unit",
         block="NmcUnit",
-        fault="a result has the epoch of the cycle before it leaves",
+        fault="a result has the epoch of a later request",
         right="self.o.p.epoch.eq(epoch),",
         wrong="self.o.p.epoch.eq(self.epoch),",
     ),
     SeededBug(
         module="verification.proofs.ring_node",
         block="RingNode",
-        fault="takes an incoming update only while its own link has room",
+        fault="accepts an incoming update only while its own link has space",
         right="goes.eq(inbound.o.valid),",
         wrong="goes.eq(inbound.o.valid & link.i.ready),",
     ),
@@ -204,35 +204,35 @@ SEEDED_BUGS: tuple[SeededBug, ...] = (
     SeededBug(
         module="rtl.channel.issue_ack_buffer",
         block="IssueAckBuffer",
-        fault="an issue acknowledgement goes straight through while others are still in the memory",
+        fault="an issue acknowledgement bypasses others that are still in the memory",
         right="straight = waiting.empty & self.o.ready",
         wrong="straight = ~waiting.o.valid & self.o.ready",
     ),
     SeededBug(
         module="rtl.lib.protected_memory",
         block="ProtectedMemory",
-        fault="does not tell that a word is lost",
+        fault="does not report a lost word",
         right="self.lost.eq(check.lost)",
         wrong="self.lost.eq(0)",
     ),
     SeededBug(
         module="rtl.lib.memory_queue",
         block="MemoryQueue",
-        fault="a payload that comes as another is read is not counted",
+        fault="does not count a payload that arrives while another is read",
         right="with m.If(reads & ~put):",
         wrong="with m.If(reads):",
     ),
     SeededBug(
         module="rtl.lib.protected_queue",
         block="ProtectedQueue",
-        fault="gives a payload that is lost",
+        fault="delivers a lost payload",
         right="checked.drop.eq(check.lost)",
         wrong="checked.drop.eq(0)",
     ),
     SeededBug(
         module="rtl.lib.secded",
         block="SecdedCheck",
-        fault="tells that it corrects a bit, but does not",
+        fault="reports a correction, but does not correct",
         right="Value.cast(self.o).eq(read ^ flips)",
         wrong="Value.cast(self.o).eq(read)",
     ),
@@ -246,19 +246,19 @@ SEEDED_BUGS: tuple[SeededBug, ...] = (
     SeededBug(
         module="rtl.tracker.front",
         block="TrackerFront",
-        fault="gives a bank events that it has no room for",
-        right="grants.eq(Mux(self.room[bank], pick.grant, 0))",
+        fault="sends events to a bank without space",
+        right="grants.eq(Mux(self.space[bank], pick.grant, 0))",
         wrong="grants.eq(pick.grant)",
     ),
     SeededBug(
         module="rtl.tracker.table",
         block="TrackerTable",
-        fault="a read does not see what is written in its cycle",
+        fault="a read misses a write of the same cycle",
         right="by_earlier.eq(self.set_of_earlier & self.earlier_ways[way])",
         wrong="by_earlier.eq(0)",
     ),
 )
-"""One for each block that is proven."""
+"""One seeded bug for each proven block."""
 
 MORE_TRACKER_BANKS: tuple[SeededBug, ...] = (
     SeededBug(
@@ -279,14 +279,14 @@ MORE_TRACKER_BANKS: tuple[SeededBug, ...] = (
     SeededBug(
         module="rtl.tracker.bank",
         block="TrackerBank",
-        fault="an event does not see the one of its tile just ahead",
+        fault="an event misses the previous event of its tile",
         right="written.eq(same_tile & self.write_ways.any())",
         wrong="written.eq(0)",
     ),
     SeededBug(
         module="rtl.tracker.bank",
         block="TrackerBank",
-        fault="an event does not see the one of its tile two ahead",
+        fault="an event misses the event of its tile two cycles ahead",
         right="compare.two_ahead_in_set.eq(self.set_of(two_ahead) == self.set_of(event))",
         wrong="compare.two_ahead_in_set.eq(0)",
     ),
@@ -301,11 +301,11 @@ MORE_TRACKER_BANKS: tuple[SeededBug, ...] = (
         module="rtl.tracker.bank",
         block="TrackerBank",
         fault="does not free the entry of a tile with too many updates",
-        right="entry.valid.eq(~outcome.gone)",
+        right="entry.valid.eq(~outcome.freed)",
         wrong="entry.valid.eq(~outcome.complete)",
     ),
 )
-"""Further ways in which a tracker bank may go wrong."""
+"""Further seeded bugs of the tracker bank."""
 
 BUGS_OF_CONTEXTS: tuple[tuple[str, SeededBug], ...] = (
     (
@@ -314,8 +314,8 @@ BUGS_OF_CONTEXTS: tuple[tuple[str, SeededBug], ...] = (
             module="rtl.channel.link_merge",
             block="LinkMerge",
             fault="remote stores and packets of an aborted context wait for the link",
-            right="own.o.ready.eq((into.ready & room) | aborting)",
-            wrong="own.o.ready.eq(into.ready & room)",
+            right="own.o.ready.eq((into.ready & space) | aborting)",
+            wrong="own.o.ready.eq(into.ready & space)",
         ),
     ),
     (
@@ -323,7 +323,7 @@ BUGS_OF_CONTEXTS: tuple[tuple[str, SeededBug], ...] = (
         SeededBug(
             module="rtl.channel.channel",
             block="Channel",
-            fault="what comes of an aborted context counts as under way",
+            fault="accesses of an aborted context count as outstanding",
             right="happens(event, stream, location, location.counted, *conditions)",
             wrong="happens(event, stream, location, location.mapped, *conditions)",
         ),
@@ -333,7 +333,7 @@ BUGS_OF_CONTEXTS: tuple[tuple[str, SeededBug], ...] = (
         SeededBug(
             module="rtl.context.unit",
             block="ContextUnit",
-            fault="an aborted context goes on until its commands are admitted",
+            fault="an aborted context waits until its commands are admitted",
             right="self.engine.aborting.eq(registers.aborting)",
             wrong="self.engine.aborting.eq(registers.abort)",
         ),
@@ -343,7 +343,7 @@ BUGS_OF_CONTEXTS: tuple[tuple[str, SeededBug], ...] = (
         SeededBug(
             module="rtl.tracker.walk",
             block="TableWalk",
-            fault="a walk does not end if there is a clear in its last cycle",
+            fault="a walk does not end if a clear comes in its last cycle",
             right="ends.eq(self.clears & ~self.checks)",
             wrong="ends.eq(self.clears & ~self.checks & ~self.clear.any())",
         ),
@@ -353,7 +353,7 @@ BUGS_OF_CONTEXTS: tuple[tuple[str, SeededBug], ...] = (
         SeededBug(
             module="rtl.top",
             block="T3",
-            fault="every context gets the completions of all",
+            fault="every context receives the completions of all contexts",
             right="unit.completions.valid.eq(complete.valid & here)",
             wrong="unit.completions.valid.eq(complete.valid)",
         ),
@@ -363,7 +363,7 @@ BUGS_OF_CONTEXTS: tuple[tuple[str, SeededBug], ...] = (
         SeededBug(
             module="rtl.channel.access_merge",
             block="AccessMerge",
-            fault="every read returns into the first context's lane",
+            fault="every read returns to the lane of the first context",
             right="Cat(lane.p.tag[: self._p.slot_bits], Const(number, 4))",
             wrong="Cat(lane.p.tag[: self._p.slot_bits], Const(0, 4))",
         ),
@@ -373,7 +373,7 @@ BUGS_OF_CONTEXTS: tuple[tuple[str, SeededBug], ...] = (
         SeededBug(
             module="rtl.channel.packet_check",
             block="PacketCheck",
-            fault="a packet that is only to be written need not be in a region",
+            fault="a packet with a plain write may lie outside every region",
             right="keep.eq(location.mapped & ~packet.forbidden & ~stale & ~aborted),",
             wrong="keep.eq(~packet.forbidden & ~stale & ~aborted),",
         ),
@@ -383,7 +383,7 @@ BUGS_OF_CONTEXTS: tuple[tuple[str, SeededBug], ...] = (
         SeededBug(
             module="rtl.tracker.bank",
             block="TrackerBank",
-            fault="a clear forgets the tiles of every context",
+            fault="a clear removes the tiles of every context",
             right="~kept.valid | self._is_of(walk.forgetting, self._owner_of(kept.tag))",
             wrong="~kept.valid | walk.forgetting.any()",
         ),
@@ -413,7 +413,7 @@ BUGS_OF_CONTEXTS: tuple[tuple[str, SeededBug], ...] = (
         SeededBug(
             module="rtl.tracker.bank",
             block="TrackerBank",
-            fault="two contexts' tiles with the same numbers are one",
+            fault="tiles of two contexts with the same numbers share an entry",
             right="[_log2(self._p.sets) :], event.wavefront, event.owner)",
             wrong="[_log2(self._p.sets) :], event.wavefront, event.owner & 0)",
         ),
@@ -423,7 +423,7 @@ BUGS_OF_CONTEXTS: tuple[tuple[str, SeededBug], ...] = (
         SeededBug(
             module="rtl.tracker.bank",
             block="TrackerBank",
-            fault="a tile finds room in another context's ways",
+            fault="a tile gets an entry in another context's ways",
             right="update.old_free.eq(~compare.valid & allowed)",
             wrong="update.old_free.eq(~compare.valid)",
         ),
@@ -433,7 +433,7 @@ BUGS_OF_CONTEXTS: tuple[tuple[str, SeededBug], ...] = (
         SeededBug(
             module="rtl.tracker.bank",
             block="TrackerBank",
-            fault="every tile is completed as of the first context",
+            fault="every completion belongs to the first context",
             right="Cat(event.owner, event.dispatch_index, event.wavefront, entry.start, "
             "entry.edges)",
             wrong="Cat(event.owner & 0, event.dispatch_index, event.wavefront, entry.start, "
@@ -445,7 +445,7 @@ BUGS_OF_CONTEXTS: tuple[tuple[str, SeededBug], ...] = (
         SeededBug(
             module="rtl.channel.address_map",
             block="RangeLookup",
-            fault="the first context's ranges are everybody's",
+            fault="all contexts use the ranges of the first context",
             right="select_at(location.owner, of_each)",
             wrong="of_each[0]",
         ),
@@ -455,11 +455,11 @@ BUGS_OF_CONTEXTS: tuple[tuple[str, SeededBug], ...] = (
         SeededBug(
             module="rtl.channel.channel",
             block="Channel",
-            fault="a remote store waits until the link has room for every context",
+            fault="a remote store waits until the link has space for every context",
             right="wiring.connect(m, port, queue.i)",
             wrong="m.d.comb += [queue.i.p.eq(port.p), "
-            "queue.i.valid.eq(port.valid & self.link_room.all()), "
-            "port.ready.eq(queue.i.ready & self.link_room.all())]",
+            "queue.i.valid.eq(port.valid & self.link_space.all()), "
+            "port.ready.eq(queue.i.ready & self.link_space.all())]",
         ),
     ),
     (
@@ -467,19 +467,19 @@ BUGS_OF_CONTEXTS: tuple[tuple[str, SeededBug], ...] = (
         SeededBug(
             module="rtl.channel.channel",
             block="Channel",
-            fault="takes an incoming packet only while the link has room for every context",
+            fault="accepts an incoming packet only while the link has space for every context",
             right="wiring.connect(m, check.o, queues.updates.i)",
             wrong="m.d.comb += [queues.updates.i.p.eq(check.o.p), "
-            "queues.updates.i.valid.eq(check.o.valid & self.link_room.all()), "
-            "check.o.ready.eq(queues.updates.i.ready & self.link_room.all())]",
+            "queues.updates.i.valid.eq(check.o.valid & self.link_space.all()), "
+            "check.o.ready.eq(queues.updates.i.ready & self.link_space.all())]",
         ),
     ),
 )
-"""Ways in which one context gets in the way of another, and the proofs that must see them."""
+"""Seeded bugs in which contexts interfere, each with the proof that must find it."""
 
 _BY_BLOCK = {bug.block: bug for bug in SEEDED_BUGS}
 
 
 def bug_of(block: str) -> SeededBug:
-    """The seeded bug of a block, by the name of its class."""
+    """Find the seeded bug of a block by the name of its class."""
     return _BY_BLOCK[block]

@@ -1,36 +1,36 @@
-"""Rooms of a channel that sleep."""
+"""Proofs of clock gating in the channel."""
 
 from rtl.channel.access_merge import AccessMerge
 from rtl.channel.error_register import ErrorRegister
 from rtl.channel.issue_ack_buffer import IssueAckBuffer
 from rtl.channel.issue_ack_queue import IssueAckQueue
 from rtl.channel.link_merge import LinkMerge
+from rtl.channel.monitor import ChannelMonitor
 from rtl.channel.store_check import STORE_ERRORS
-from rtl.channel.watch import ChannelWatch
 
+from .clock_gating import clock_gating
 from .registers import GEOMETRY
-from .sleep import sleeps
 
 __all__ = ["PROOFS"]
 
 _CONTEXTS = "2 contexts, addresses of 8 bits"
 
 PROOFS = (
-    sleeps(
+    clock_gating(
         "access-merge",
-        "what merges the accesses to the DRAM",
+        "the merge of the accesses to the DRAM",
         AccessMerge,
         GEOMETRY,
         geometry=_CONTEXTS,
     ),
-    sleeps(
+    clock_gating(
         "link-merge",
-        "what merges the packets for the link",
+        "the merge of the packets for the link",
         LinkMerge,
         GEOMETRY,
         geometry=_CONTEXTS,
     ),
-    sleeps(
+    clock_gating(
         "issue-ack-buffer",
         "the buffer of issue acknowledgements",
         IssueAckBuffer,
@@ -38,7 +38,7 @@ PROOFS = (
         depth=4,
         geometry=f"{_CONTEXTS}; 4 entries",
     ),
-    sleeps(
+    clock_gating(
         "issue-ack-queue",
         "the queue of issue acknowledgements",
         IssueAckQueue,
@@ -46,13 +46,15 @@ PROOFS = (
         depth=4,
         geometry=f"{_CONTEXTS}; 4 entries",
     ),
-    sleeps(
+    clock_gating(
         "error-register",
-        "what tells a channel's error",
+        "a channel's error register",
         ErrorRegister,
         GEOMETRY,
         STORE_ERRORS,
         geometry=_CONTEXTS,
     ),
-    sleeps("channel-watch", "a channel's watch", ChannelWatch, GEOMETRY, geometry=_CONTEXTS),
+    clock_gating(
+        "channel-monitor", "a channel's monitor", ChannelMonitor, GEOMETRY, geometry=_CONTEXTS
+    ),
 )

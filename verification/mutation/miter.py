@@ -1,16 +1,16 @@
-"""A block with a mutant as its shadow: both have the block's state, and what they make of it is
+"""Miter of a block and its mutant: both start from the block's state, and their steps are
 compared."""
 
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from .bits import Bit, Place, first_free_bit, new_cell
-from .netlist import AWAKE
+from .netlist import CLOCK_ENABLE
 
-__all__ = ["DIFFERS", "shadowed"]
+__all__ = ["DIFFERS", "miter"]
 
 DIFFERS = "differs"
-"""Output: the mutant gives another output in this cycle, or another state of the next one."""
+"""Output of the miter: the mutant's outputs or next state differ from the block's."""
 _REGISTERS = ("$dff", "$sdff", "$adff")
 _MEMORY = "$mem_v2"
 
@@ -36,28 +36,28 @@ def _state(module: Module, direction: str) -> Iterator[tuple[tuple[str, str], li
 
 
 def _bits(module: Module, ports: str, state: str) -> dict[Place, list[Bit]]:
-    """Of its ports of the one direction, and of its state's of the other."""
+    """Bits of the module's ports of one direction and of its state's ports of the other."""
     return dict(_ports(module, ports)) | dict(_state(module, state))
 
 
-def shadowed(
+def miter(
     block: Module, mutant: Module, inverted: Mapping[Place, Collection[int]]
 ) -> dict[str, Any]:
-    """Join a block and its mutant.
+    """Join a block and its mutant to a miter.
 
-    Registers are the block's; what its memories give are inputs.
+    The registers are the block's; the read data of its memories become inputs.
 
     Parameters
     ----------
     block, mutant : mapping
-        Modules in Yosys' JSON format, flat, with the same names of ports, registers and memories.
+        Flat modules in the JSON format of Yosys, with the same ports, registers and memories.
     inverted : mapping
-        Of ports the bits that the mutant must give inverted.
+        Bits of ports that the mutant must drive inverted.
 
     Returns
     -------
     dict
-        A module with the block's inputs and the output ``DIFFERS``.
+        Module with the block's inputs and the output ``DIFFERS``.
     """
     offset = first_free_bit(block)
     given = _bits(block, "input", "output")
@@ -84,8 +84,8 @@ def shadowed(
         if block["cells"][label]["type"].startswith(_MEMORY):
             ports[f"{label}:{port}"] = {"direction": "input", "bits": bits}
     wanted = _bits(block, "output", "input")
-    # One that is awake for nothing has clocks that change nothing.
-    wanted.pop(AWAKE, None)
+    # A clock that is enabled without need changes nothing.
+    wanted.pop(CLOCK_ENABLE, None)
     differs = 2 * offset + max((bit for bit in known.values() if isinstance(bit, int)), default=0)
     pairs, turned = [], differs
     for key, bits in _bits(mutant, "output", "input").items():

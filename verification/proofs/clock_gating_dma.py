@@ -1,4 +1,4 @@
-"""DMA engine, lanes and reduce unit: a clock while one is not awake changes nothing in it."""
+"""Proofs of clock gating in DMA engine, DMA lanes and reduce unit."""
 
 from amaranth.hdl import Cat, Module, Signal, Value
 
@@ -7,8 +7,8 @@ from rtl.dma.lane import DmaLane
 from rtl.nmc.unit import NmcUnit
 from rtl.parameters import T3Parameters
 
+from .clock_gating import ClockGatingHarness, clock_gating
 from .invariant import invariant
-from .sleep import SleepHarness, sleeps
 
 __all__ = ["PROOFS"]
 
@@ -33,18 +33,18 @@ _P = T3Parameters(
 )
 
 
-class NmcHarness(SleepHarness):
-    """The registers of a stage stay while the stage before has nothing new."""
+class NmcHarness(ClockGatingHarness):
+    """Harness of the reduce unit: a stage holds its registers without a new request before it."""
 
-    def __init__(self, room: type[NmcUnit], *arguments):
-        super().__init__(room, *arguments)
+    def __init__(self, block: type[NmcUnit], *arguments):
+        super().__init__(block, *arguments)
         self._moved = Signal(NmcUnit.LATENCY, init=-1)
 
     def elaborate(self, platform):
         m = super().elaborate(platform)
-        unit = self._room
+        unit = self._block
         m.d.sync += self._moved.eq(Cat(unit.i.valid, unit.moves))
-        m.d.comb += invariant((unit.valid & ~unit.moves) == 0, "a request that does not move")
+        m.d.comb += invariant((unit.valid & ~unit.moves) == 0, "a request stands still")
         return m
 
     def relate(self, m: Module, register: Signal, unchanged: Value) -> None:
@@ -58,21 +58,21 @@ class NmcHarness(SleepHarness):
 
 
 PROOFS = (
-    sleeps(
+    clock_gating(
         "dma-engine",
         "a DMA engine",
         DmaEngine,
         _P,
         geometry="2 channels, 2 walkers, granules of 4 atoms, addresses of 8 bits",
     ),
-    sleeps(
+    clock_gating(
         "dma-lane",
-        "a channel's lane of a DMA engine",
+        "a DMA lane",
         DmaLane,
         _P,
         geometry="4 egress slots, atoms of 8 bytes, addresses of 8 bits",
     ),
-    sleeps(
+    clock_gating(
         "nmc-unit",
         "a reduce unit",
         NmcUnit,

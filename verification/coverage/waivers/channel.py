@@ -1,4 +1,4 @@
-"""Reasons for the channel's holes."""
+"""Coverage waivers of the channel."""
 
 from .phrases import ELSEWHERE, LONG_RUNS, OF_A_STREAM, WIDE_COUNTS
 
@@ -27,15 +27,15 @@ CHANNEL: tuple[tuple[str, str], ...] = (
         rf"toggle {_ACCESSES}\.(o|compute|communication)__payload(\$\d+)?\.(tag|origin)",
         OF_A_STREAM,
     ),
-    (rf"toggle {_TO_LINK}\.i__\d__payload\.owner", "each context has a port of its own"),
+    (rf"toggle {_TO_LINK}\.i__\d__payload\.owner", "constant: each context has a port of its own"),
     (r"toggle channel\.(o|stored)", LONG_RUNS),
-    (r"toggle channel\.watch\.(copies_)?under_way_\d\.count", LONG_RUNS),
+    (r"toggle channel\.monitor\.(copies_)?outstanding_\d\.count", LONG_RUNS),
     (
-        r"toggle channel\.watch\.copies_under_way_\d\.(end_count|ended_together)",
-        "updates alone end several at a time",
+        r"toggle channel\.monitor\.copies_outstanding_\d\.(end_count|ended_together)",
+        "only updates end several at a time",
     ),
     (
         r"toggle .*\b([ab]__payload|end_of_tile_markers__payload)\b.*",
-        "an end-of-tile marker has no atom and no count, an update no atoms and no edges",
+        "an end-of-tile marker carries no atom and no count, an update no size and no edges",
     ),
 )

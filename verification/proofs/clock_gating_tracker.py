@@ -1,4 +1,4 @@
-"""The tracker's rooms sleep: a clock while one is not awake changes nothing in it."""
+"""Proofs of clock gating in the tracker."""
 
 from dataclasses import replace
 
@@ -8,7 +8,7 @@ from rtl.parameters import T3Parameters
 from rtl.tracker.bank import TrackerBank
 from rtl.tracker.front import TrackerFront
 
-from .sleep import sleeps
+from .clock_gating import clock_gating
 
 __all__ = ["PROOFS"]
 
@@ -29,12 +29,12 @@ _BANK = "2 contexts, 2 sets of 2 entries"
 _FRONT = "2 channels, 2 contexts, 2 banks"
 
 PROOFS = (
-    # Whether a row is at rest follows from the two cycles before.
+    # The state of a row depends on the two previous cycles.
     replace(
-        sleeps("tracker-bank", "a bank of the tracker", TrackerBank, _P, geometry=_BANK), depth=3
+        clock_gating("tracker-bank", "a tracker bank", TrackerBank, _P, geometry=_BANK), depth=3
     ),
-    sleeps("tracker-front", "the tracker's front", TrackerFront, _P, geometry=_FRONT),
-    sleeps(
+    clock_gating("tracker-front", "the tracker front", TrackerFront, _P, geometry=_FRONT),
+    clock_gating(
         "tracker-merge", "the merge of completions", Merge, Completion(_P), 3, geometry="3 streams"
     ),
 )

@@ -1,5 +1,7 @@
-"""Finds the reason of a hole: "line" or "toggle", a space, and the instance with the line or the
-signal."""
+"""Lookup of the waiver for a coverage hole.
+
+A hole is named by its kind ("line" or "toggle"), a space, and the instance with the line or signal.
+"""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -10,9 +12,9 @@ from .channel import CHANNEL
 from .everywhere import EVERYWHERE
 from .top import TOP
 
-__all__ = ["reason_of", "without_a_hole"]
+__all__ = ["reason_of", "unused_waivers"]
 
-# Of each block: patterns of a hole's whole name, and the reason. The first that matches counts.
+# Patterns that match the whole name of a hole, with the reason. The first match applies.
 _OF_BLOCKS: Mapping[str, tuple[tuple[str, str], ...]] = MappingProxyType(
     {"top": TOP, "channel": CHANNEL, **BLOCKS}
 )
@@ -26,12 +28,12 @@ def _matching(block: str, hole: str) -> tuple[str, str] | None:
 
 
 def reason_of(block: str, hole: str) -> str | None:
-    """Why a point is not hit; None if nobody has explained it."""
+    """Reason why a point is waived; None if it is not."""
     found = _matching(block, hole)
     return found[1] if found else None
 
 
-def without_a_hole(block: str, holes: Iterable[str]) -> list[str]:
-    """The block's own patterns that explain none of these, which are all of its holes."""
+def unused_waivers(block: str, holes: Iterable[str]) -> list[str]:
+    """List the block's own patterns that match none of its holes."""
     used = {_matching(block, hole) for hole in holes}
     return [entry[0] for entry in _OF_BLOCKS.get(block, ()) if entry not in used]
