@@ -23,12 +23,12 @@ class Bench:
     Parameters
     ----------
     name : str
-        Of the package in ``tb``, and of the module under test.
+        Name of the package in ``tb``, and of the module under test.
     blocks : mapping of type to str
         The classes under test, each with the argument of ``make_dut`` that takes another class in
         its place.
     seed : int
-        Of its run in the tests.
+        Seed of the bench's run in the tests.
     """
 
     name: str
@@ -37,11 +37,11 @@ class Bench:
 
     @property
     def module(self) -> str:
-        """With the cocotb tests and ``make_dut``."""
+        """Module of the cocotb tests and of ``make_dut``."""
         return f"tb.{self.name}.bench"
 
     def make(self, **arguments: Any) -> Component:
-        """What it tests; the arguments are those of ``make_dut``."""
+        """Return the module under test; the arguments are those of ``make_dut``."""
         return import_module(self.module).make_dut(**arguments)
 
 
@@ -49,7 +49,7 @@ def _of(block: str, seed: int) -> Bench:
     return Bench(name=block, blocks={BLOCKS[block].kind: "block"}, seed=seed)
 
 
-# Those that take longest first: what runs them side by side fills up with the others.
+# The longest first, so that parallel workers finish at about the same time.
 _ALL = (
     _of("top", seed=5215),
     _of("channel", seed=4511),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 __all__ = ["BENCH", "COVER_DIR", "COVER_FILE", "cover", "expect"]
 
-# What `tb.runner` tells the simulator's process: the bench's name, and where its hits go.
+# Variables by which `tb.runner` passes the bench's name, and the directory of its hits.
 BENCH, COVER_DIR = "T3_BENCH", "T3_COVER_DIR"
 COVER_FILE = "cover.json"
 

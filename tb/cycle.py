@@ -1,7 +1,7 @@
 """The clock cycle as every bench sees it.
 
 Inputs are set after a falling edge, the outputs have followed them :func:`settled` later, and the
-next falling edge ends the cycle. The rising edge between sees what was checked.
+next falling edge ends the cycle. The rising edge between samples the values that were checked.
 """
 
 import os
@@ -15,7 +15,7 @@ from cocotb.triggers import FallingEdge, RisingEdge, Timer
 
 from rtl.export.back_end import ports_of
 
-__all__ = ["SCALE", "falls_asleep", "inputs_of", "next_cycle", "reset", "scaled", "settled", "skip"]
+__all__ = ["SCALE", "clock_stops", "inputs_of", "next_cycle", "reset", "scaled", "settled", "skip"]
 
 # Set by `tb.runner`: how much longer than the shortest useful run.
 SCALE = "T3_BENCH_SCALE"
@@ -23,8 +23,8 @@ _PERIOD_NS = 2
 _HELD_CYCLES = 100
 _WALK_CYCLES = 300  # more than any bench's block needs to clear its tables
 
-_clocks: list[Task] = []  # the one that runs, if it has not ended with its test
-_holds: list[Task] = []  # likewise, that of :func:`_over_falling_edges`
+_clocks: list[Task] = []  # the running clock, if it has not ended with its test
+_holds: list[Task] = []  # the running task of :func:`_over_falling_edges`
 
 
 def scaled(cycles: int) -> int:
@@ -67,7 +67,7 @@ async def _over_falling_edges(dut) -> None:
 
 
 async def settled() -> None:
-    """Until the outputs have followed the inputs of this cycle."""
+    """Wait until the outputs have followed the inputs of this cycle."""
     await Timer(_PERIOD_NS * 250, "ps")
 
 
@@ -81,14 +81,14 @@ async def skip(dut, cycles: int) -> None:
     await FallingEdge(dut.clk)
 
 
-async def falls_asleep(dut, inputs: Iterable[str]) -> None:
-    """A room to which nothing comes after a reset sleeps as soon as its tables are clear.
+async def clock_stops(dut, inputs: Iterable[str]) -> None:
+    """Check that the clock of a block stops once its tables are clear, if nothing arrives.
 
-    That it sleeps too little changes nothing else that a bench could see.
+    A clock enable that is high too often changes nothing else that a bench could see.
     """
     await reset(dut, inputs)
     await skip(dut, _WALK_CYCLES)
     for _ in range(_WALK_CYCLES):
         await settled()
-        assert not dut.awake.value
+        assert not dut.clock_enable.value
         await next_cycle(dut)

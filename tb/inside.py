@@ -1,4 +1,4 @@
-"""What only the simulator can reach: signals and memories behind the ports."""
+"""Access to signals and memories inside a module, which only the simulator has."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -13,20 +13,20 @@ BLOCK_BITS = 8
 
 @cache  # the simulator keeps something of every name that it does not know
 def inside(dut, *paths: str):
-    """A signal or a memory of a module, by the names that lead to it, joined by dots.
+    """Return a signal or a memory of a module by its hierarchical path.
 
     Parameters
     ----------
     dut
-        With its hierarchy, or flat: then names have the dots in them.
+        Module with its hierarchy, or flattened, with dots in the names.
     paths : str
-        One, or several of the same register: what is made flat keeps any of them. The first that
-        is there counts.
+        One path, or several of the same register, of which a flattened module keeps any. The first
+        that exists counts.
 
     Raises
     ------
     KeyError
-        If there is none.
+        If none exists.
     """
     for path in paths:
         with suppress(KeyError):
@@ -37,32 +37,32 @@ def inside(dut, *paths: str):
 
 
 def in_halves(dut, path: str, row: int):
-    """A row of a :class:`~rtl.lib.split_memory.SplitMemory`, by the names that lead to it."""
+    """Return a row of a :class:`~rtl.lib.split_memory.SplitMemory` by its hierarchical path."""
     return inside(dut, f"{path}.{('even', 'odd')[row % 2]}.memory")[row // 2]
 
 
 def turn(word, *bits: int) -> None:
-    """Turn bits of a word, such as ``inside(dut, "words")[row]``."""
+    """Invert bits of a word, such as ``inside(dut, "words")[row]``."""
     mask = sum(1 << bit for bit in bits)
     word.value = int(word.value) ^ mask
 
 
 def preset(dut, path: str, value: int) -> None:
-    """Let a :class:`~rtl.lib.wide_counter.WideCounter` go on from a value."""
+    """Set a :class:`~rtl.lib.wide_counter.WideCounter` to a value."""
     counter = inside(dut, f"{path}.o")
     counter.value = value
     _set_carries(dut, path, value, len(counter) - BLOCK_BITS)
 
 
 def fill(dut, path: str, bits: int, *, short: int = 0) -> int:
-    """Let a counter go on as if the lower ``bits``, whole blocks of them, were ``short`` of ones.
+    """Set the lower ``bits`` of a counter, whole blocks, to ones, less ``short``.
 
-    The other blocks stay as they are, and so does what they know of their own carry.
+    The other blocks and their carries stay unchanged.
 
     Returns
     -------
     int
-        What it says now.
+        The counter's new value.
     """
     counter = inside(dut, f"{path}.o")
     value = (int(counter.value) | (1 << bits) - 1) - short
@@ -72,7 +72,7 @@ def fill(dut, path: str, bits: int, *, short: int = 0) -> int:
 
 
 def _set_carries(dut, path: str, value: int, bits: int) -> None:
-    """Of each block in the lower bits with a block above it: whether a step carries out of it."""
+    """Set each lower block's carry: whether a step carries into the block above."""
     ones = (1 << BLOCK_BITS) - 1
     below = len(inside(dut, f"{path}.o")) - BLOCK_BITS
     for at in range(0, min(bits, below), BLOCK_BITS):
@@ -80,8 +80,8 @@ def _set_carries(dut, path: str, value: int, bits: int) -> None:
 
 
 def blocks_of_a_count(bits: int) -> Iterator[tuple[int, int]]:
-    """Where blocks that have one above begin in a counter of so many ``bits``, with all that such a
-    block may say when it gets full or nearly so: ones, or one of them missing."""
+    """Yield where each block with one above it begins in a counter of ``bits`` bits, and its
+    contents when full or nearly so: all ones, or all but one."""
     ones = (1 << BLOCK_BITS) - 1
     for at in range(0, bits - BLOCK_BITS, BLOCK_BITS):
         for missing in (0, *(1 << bit for bit in range(BLOCK_BITS))):

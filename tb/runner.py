@@ -22,7 +22,7 @@ __all__ = ["SIMULATORS", "build_bench", "run_bench", "run_tests"]
 _ROOT = Path(__file__).parents[1]
 _TIMESCALE = ("1ns", "1ps")
 _RESULTS = "results.xml"
-# Of Verilator. What Amaranth's Verilog always gives; a clock gate has a latch.
+# Verilator's warnings on any Verilog of Amaranth's, and on the latch of a clock gate.
 _QUIET = ("-Wno-WIDTH", "-Wno-CASEINCOMPLETE", "-Wno-LATCH")
 # Compiling takes longer than running. In one segment, because the wheel's makefile does not know
 # how to name the precompiled header that segments share.
@@ -69,7 +69,7 @@ def build_bench(
     name, directory, simulator, build_arguments, waves
         As of :func:`run_bench`.
     log : :class:`~pathlib.Path`, optional
-        Gets what the compiler prints.
+        Receives the compiler's output.
 
     Raises
     ------
@@ -105,21 +105,21 @@ def run_tests(
     waves: bool = False,
     log: Path | None = None,
 ) -> None:
-    """Run every cocotb test of a module, or of several, on what :func:`build_bench` made.
+    """Run every cocotb test of one or several modules in a simulator of :func:`build_bench`.
 
     Whatever is not said here is as of :func:`run_bench`.
 
     Parameters
     ----------
     log : :class:`~pathlib.Path`, optional
-        Gets what the simulator prints.
+        Receives the simulator's output.
 
     Raises
     ------
     AssertionError
         If a test failed, or none ran.
     """
-    told = {
+    variables = {
         "PYTHONPATH": str(_ROOT),
         BENCH: name,
         COVER_DIR: str(directory),
@@ -138,7 +138,7 @@ def run_tests(
                 seed=seed,
                 timescale=_TIMESCALE,
                 waves=waves,
-                extra_env=told | (environment or {}),
+                extra_env=variables | (environment or {}),
                 results_xml=str(results),
                 log_file=log,
             )
@@ -154,7 +154,7 @@ def run_tests(
 
 
 def _failed_tests(results: Path) -> Iterator[str]:
-    """Their names, each with the first line of what it said."""
+    """Yield the name of each failed test, with the first line of its message."""
     for case in ElementTree.parse(results).getroot().iter("testcase"):
         for failure in (*case.findall("failure"), *case.findall("error")):
             said = (failure.get("error_msg") or failure.get("message") or "").strip()
@@ -175,20 +175,20 @@ def run_bench(
     waves: bool = False,
     quiet: bool = False,
 ) -> dict[str, int]:
-    """Run every cocotb test of a module; the clocks of its rooms stop while these sleep.
+    """Run every cocotb test of a module, with clock gates in its gated blocks.
 
     Parameters
     ----------
     component : :class:`~amaranth.lib.wiring.Component`
-        What is tested.
+        Module under test.
     name : str
         Name of the top module.
     test_module : str
-        Python module of the tests, as it is imported from the repository's root.
+        Python module of the tests, importable from the repository's root.
     directory : :class:`~pathlib.Path`
-        Where everything is built and run.
+        Directory of the build and of the run.
     seed : int
-        Of the tests' random choices: ``cocotb.RANDOM_SEED``, and ``random`` seeded with it.
+        Seed of the tests' random choices: ``cocotb.RANDOM_SEED``, and that of ``random``.
     simulator : str
         One of ``SIMULATORS``.
     scale : int
@@ -200,7 +200,7 @@ def run_bench(
     waves : bool
         Write ``dump.vcd`` (Verilator) or ``<name>.fst`` (Icarus) into ``directory``.
     quiet : bool
-        What compiler and simulator print goes into ``build.log`` and ``run.log`` there.
+        Write the output of compiler and simulator to ``build.log`` and ``run.log`` there.
 
     Returns
     -------

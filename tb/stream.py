@@ -1,4 +1,4 @@
-"""The protocol of streams, and what offers and takes payloads under it."""
+"""Checker of the protocol of streams, and generators of offers and of ready."""
 
 import random
 from collections import Counter
@@ -26,13 +26,13 @@ def offer(dut, name: str, payload: int | None) -> None:
 class StreamChecker:
     """Asserts, cycle by cycle, that streams keep to their protocol.
 
-    What is offered stays, unchanged, until it is taken; valid and ready are always 0 or 1, and so
-    are all bits of a payload that is offered.
+    An offered payload stays, unchanged, until it is taken. Valid and ready are always 0 or 1, and
+    so are all bits of an offered payload.
 
     Parameters
     ----------
     dut
-        What has the streams, after its reset.
+        Module with the streams, after its reset.
     names : iterable of str
         Streams as the Verilog names them, without ``__valid``. One without a ``ready`` port is
         always ready.
@@ -65,7 +65,7 @@ class StreamChecker:
         )
 
     def forgive(self, names: Iterable[str]) -> None:
-        """These streams may withdraw what they offered in the last cycle."""
+        """Allow these streams to withdraw their offers of the last cycle."""
         for name in names:
             self._held.pop(name, None)
 
@@ -120,7 +120,7 @@ class Pace:
         self._cycle = 0
 
     def acts(self) -> dict[str, bool]:
-        """Whether each side acts in the next cycle."""
+        """Return whether each side acts in the next cycle."""
         if self._cycle % self._cycles == 0:
             self._rates = {name: self._rng.choice(self._choices) for name in self._names}
         self._cycle += 1

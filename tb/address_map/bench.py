@@ -1,4 +1,3 @@
-# amaranth: UnusedElaboratable=no
 """Lookups about the edges of random tables, a pair in every cycle, against the golden model."""
 
 import random
@@ -12,8 +11,8 @@ from rtl.interface.encodings import Action
 from rtl.interface.layouts import Location
 from rtl.parameters import T3Parameters
 from sysmodel.engine.golden import GoldenState
-from sysmodel.engine.golden.address_map import locate, range_of
-from sysmodel.engine.golden.layouts import LOCATION
+from sysmodel.engine.golden.channel.address_map import locate, range_of
+from sysmodel.engine.golden.payloads import LOCATION
 from tb.address_map.dut import AddressMap
 from tb.cover import cover, expect
 from tb.cycle import inputs_of, next_cycle, reset, scaled, settled
@@ -72,7 +71,7 @@ _INPUTS = inputs_of(make_dut())
 
 
 def _random_view(rng: random.Random) -> dict[str, Any]:
-    """Of a context, with tables also such that software could not commit: overlapping ones."""
+    """Return a context's random tables, including overlapping ones, which no commit accepts."""
     p = PARAMETERS
 
     def edges(values: int) -> list[int]:
@@ -142,7 +141,13 @@ class _Model:
         if not location["valid"]:
             return [0, 0, 0, 0]
         owner = location["owner"]
-        index = range_of(self.state, owner, location["region"], location["dispatch_index"])
+        index = range_of(
+            PARAMETERS.ranges,
+            self.state.ranges,
+            owner,
+            location["region"],
+            location["dispatch_index"],
+        )
         if index < 0:
             return [0, 0, 0, 0]
         entry = self.state.ranges[owner, index]

@@ -1,4 +1,3 @@
-# amaranth: UnusedElaboratable=no
 """Both steps of the lookup, with a register between as a queue would be."""
 
 from amaranth.hdl import Module, Signal
@@ -11,7 +10,7 @@ __all__ = ["AddressMap"]
 
 
 class AddressMap(wiring.Component):
-    """The members of the two steps; what :class:`RangeLookup` gives is of the cycle before.
+    """Both steps of the map in a module; :class:`RangeLookup` outputs a cycle later.
 
     Parameters
     ----------

@@ -1,4 +1,3 @@
-# amaranth: UnusedElaboratable=no
 """Arbiter under long random traffic: its choice in every cycle, order, loss, and starvation."""
 
 import random
@@ -16,8 +15,8 @@ from tb.arbiter.measurements import (
     short_measurements,
     the_end_of_any_measurement,
 )
-from tb.arbiter.model import TOLD
-from tb.cycle import falls_asleep, inputs_of, scaled
+from tb.arbiter.model import SIGNALS
+from tb.cycle import clock_stops, inputs_of, scaled
 
 __all__ = [
     "PARAMETERS",
@@ -60,16 +59,16 @@ async def every_choice(dut):
         policy = list(Policy)[number % len(Policy)]
         bench.configure(**_random_configuration(rng) | {"policy": policy})
         rates = {name: rng.choice([0.1, 0.5, 0.9, 1]) for name in "cm"}
-        room, most = rng.choice([0.3, 0.9, 1]), rng.randrange(1, 128)
-        on = {name: rng.choice([0.1, 0.5, 0.9, 1]) for name in TOLD}
+        ready, most = rng.choice([0.3, 0.9, 1]), rng.randrange(1, 128)
+        on = {name: rng.choice([0.1, 0.5, 0.9, 1]) for name in SIGNALS}
         for cycle in range(scaled(_CYCLES)):
             requests = "".join(name for name in "cm" if rng.random() < rates[name])
             await bench.cycle(
                 requests,
-                ready=rng.random() < room,
+                ready=rng.random() < ready,
                 occupancy=rng.randrange(most),
                 start=cycle == 5 or rng.random() < 0.002,
-                told=[name for name in TOLD if rng.random() < on[name]],
+                signals=[name for name in SIGNALS if rng.random() < on[name]],
             )
     assert min(bench.served.values()) > 500
 
@@ -104,27 +103,27 @@ async def nothing_starves(dut):
         bench.configure(policy=Policy.CRITICAL, threshold=5, starvation_limit=limit)
         before = bench.served["c"]
         for _ in range(10 * (limit + 1)):
-            await bench.cycle("cm", occupancy=64, told=("critical",))
+            await bench.cycle("cm", occupancy=64, signals=("critical",))
         assert bench.served["c"] - before == 10
 
 
 @cocotb.test()
-async def everything_that_can_be_told(dut):
-    """Of the kernel and the memory, to a calm queue and a full one, with compute and without."""
+async def every_combination_of_signals(dut):
+    """Every combination of the signals, below the bound and full, with and without compute."""
     bench = Driver(dut)
     await bench.start()
     for policy in (Policy.MCA, Policy.MCA_PAPER, Policy.CRITICAL):
         bench.configure(policy=policy, threshold=5, starvation_limit=3)
-        for number in range(1 << len(TOLD)):
-            told = [name for bit, name in enumerate(TOLD) if number >> bit & 1]
+        for number in range(1 << len(SIGNALS)):
+            signals = [name for bit, name in enumerate(SIGNALS) if number >> bit & 1]
             for requests, occupancy in product(("m", "cm"), (4, 5)):
                 for _ in range(5):
-                    await bench.cycle(requests, occupancy=occupancy, told=told)
+                    await bench.cycle(requests, occupancy=occupancy, signals=signals)
 
 
 @cocotb.test()
 async def starvation_count_saturates(dut):
-    """However long the queue is full: the limit is reached in one cycle, and stays so."""
+    """The wait reaches its limit in one cycle and stays there, however long the queue is full."""
     bench = Driver(dut)
     await bench.start()
     bench.configure(policy=Policy.MCA, threshold=5, starvation_limit=65535)
@@ -136,7 +135,7 @@ async def starvation_count_saturates(dut):
     assert bench.served == {"c": 0, "m": 1}
     # Compute has waited as long, and is still not too late where communication is critical.
     bench.configure(policy=Policy.CRITICAL, starvation_limit=65535)
-    await bench.cycle("cm", told=("critical",))
+    await bench.cycle("cm", signals=("critical",))
     assert bench.served == {"c": 1, "m": 1}
 
 
@@ -154,23 +153,23 @@ async def the_end_of_any_wait(dut):
         elif number % 3 == 2:  # goes on where all bits but one are ones
             start = 0xFFFF ^ 1 << rng.randrange(16)
             limit = min(start + rng.randint(1, 5), 0xFFFF)
-        policy, told = rng.choice([(Policy.MCA, RUNS), (Policy.CRITICAL, ("critical",))])
+        policy, signals = rng.choice([(Policy.MCA, RUNS), (Policy.CRITICAL, ("critical",))])
         bench.configure(policy=policy, threshold=5, starvation_limit=limit)
         # Mostly both, or the one that does not go first.
         waits = rng.choice([(start, start), (start, start), (start, 0), (0, start)])
         bench.preset_waits(*waits)
         for _ in range(8):
-            await bench.cycle("cm", ready=rng.random() < 0.8, occupancy=64, told=told)
+            await bench.cycle("cm", ready=rng.random() < 0.8, occupancy=64, signals=signals)
 
 
 @cocotb.test()
 async def a_wait_that_ends_without_a_turn(dut):
-    """Its count begins anew with the next one, whatever it was."""
+    """The count of waits begins anew with the next wait, whatever it was."""
     rng = random.Random(cocotb.RANDOM_SEED + 5)
     bench = Driver(dut)
     await bench.start()
     for bit in range(16):
-        for which, (policy, told) in enumerate(
+        for which, (policy, signals) in enumerate(
             ((Policy.MCA, RUNS), (Policy.CRITICAL, ("critical",)))
         ):
             waits = [0, 0]
@@ -179,10 +178,10 @@ async def a_wait_that_ends_without_a_turn(dut):
             bench.preset_waits(*waits)
             await bench.cycle("", occupancy=64)
             for _ in range(rng.randint(1, 3)):
-                await bench.cycle("cm", occupancy=64, told=told)
+                await bench.cycle("cm", occupancy=64, signals=signals)
             await bench.cycle("", occupancy=64)
 
 
 @cocotb.test()
-async def sleeps_when_nothing_comes(dut):
-    await falls_asleep(dut, inputs_of(make_dut()))
+async def clock_stops_when_idle(dut):
+    await clock_stops(dut, inputs_of(make_dut()))

@@ -1,5 +1,4 @@
-# amaranth: UnusedElaboratable=no
-"""What drives the arbiter's ports, and compares every cycle with the model."""
+"""Driver of the arbiter's ports, which compares every cycle with the model."""
 
 import random
 from collections.abc import Collection
@@ -9,7 +8,7 @@ from rtl.interface.configuration import ArbiterConfiguration
 from rtl.interface.encodings import Policy
 from rtl.interface.layouts import DramRequest
 from rtl.parameters import T3Parameters
-from tb.arbiter.model import TOLD, Model
+from tb.arbiter.model import SIGNALS, Model
 from tb.cover import cover, expect
 from tb.cycle import inputs_of, next_cycle, reset, settled, skip
 from tb.inside import fill, inside, preset
@@ -56,8 +55,8 @@ expect(
     "critical, compute has waited for its limit",
     "not critical, compute goes first",
     "congested, compute goes first",
-    "not critical, room is left",
-    "not critical, no time to leave room",
+    "not critical, space is left",
+    "not critical, no time to leave space",
     "starvation count of compute saturated",
     "starvation limit reached against compute",
     "starvation limit reached against the occupancy",
@@ -70,7 +69,7 @@ expect(
 
 
 class Driver:
-    """Offers numbered requests, and checks what leaves against the model."""
+    """Offers numbered requests, and compares the granted ones with the model's."""
 
     def __init__(self, dut):
         self.dut = dut
@@ -100,12 +99,12 @@ class Driver:
         ready: bool,
         occupancy: int,
         start: bool,
-        told: Collection[str] = RUNS,
+        signals: Collection[str] = RUNS,
     ) -> None:
         """Inputs of a cycle in which the named streams have a request."""
         dut = self.dut
-        for name in TOLD:
-            getattr(dut, name).value = int(name in told)
+        for name in SIGNALS:
+            getattr(dut, name).value = int(name in signals)
         for name, stream in _STREAMS.items():
             offer(dut, stream, self.requests[name] if name in requests else None)
         dut.o__ready.value = int(ready)
@@ -113,14 +112,14 @@ class Driver:
         dut.start.value = int(start)
 
     async def cycle(
-        self, requests: str, *, ready=True, occupancy=0, start=False, told=RUNS
+        self, requests: str, *, ready=True, occupancy=0, start=False, signals=RUNS
     ) -> None:
-        """One cycle; what the named streams offer is the oldest that has not left."""
+        """Drive a cycle; each named stream offers its oldest request that was not granted."""
         dut = self.dut
-        self.drive(requests, ready=ready, occupancy=occupancy, start=start, told=told)
-        self._cover(requests, ready, occupancy, start, told)
+        self.drive(requests, ready=ready, occupancy=occupancy, start=start, signals=signals)
+        self._cover(requests, ready, occupancy, start, signals)
         winner = self.model.cycle(
-            self._configuration, "c" in requests, "m" in requests, ready, occupancy, start, told
+            self._configuration, "c" in requests, "m" in requests, ready, occupancy, start, signals
         )
         await settled()
         self.checker.sample()
@@ -154,13 +153,13 @@ class Driver:
         await skip(self.dut, cycles)
 
     def preset_waits(self, communication: int, compute: int) -> None:
-        """Go on as if each had waited for so many cycles."""
+        """Preset the cycles that communication and compute have waited."""
         inside(self.dut, "starved").value = communication
         inside(self.dut, "compute_starved").value = compute
         self.model.preset_waits(communication, compute)
 
     def preset(self, samples: int, total: int) -> None:
-        """Go on as if so many cycles with this sum had been measured."""
+        """Preset the measurement to ``samples`` cycles with the sum ``total``."""
         carries, low = total >> LOW_BITS, total & (1 << LOW_BITS) - 1
         preset(self.dut, "measurement.count", samples)
         preset(self.dut, "measurement.carries", carries)
@@ -181,7 +180,7 @@ class Driver:
         return cut
 
     async def end_with(self, rng: random.Random, total: int, left: int) -> None:
-        """The last samples of a measurement, up to a sum, and what comes of it."""
+        """Drive a measurement's last samples, up to a total, and some cycles after it."""
         for _ in range(left):
             occupancy = min(total - self.model.total, 127)
             await self.cycle("m", occupancy=occupancy)
@@ -190,11 +189,11 @@ class Driver:
             await self.cycle("m", occupancy=rng.getrandbits(7))
 
     def fill(self, bits: int, *, left: int = 0, below: int = 0) -> None:
-        """Go on as if the lower bits of samples and of the sum's carries were ones, but for so many
-        samples and carries."""
+        """Preset the lower bits of the samples and of the sum's carries to ones, less ``left``
+        samples and ``below`` carries."""
         model, ones = self.model, (1 << bits) - 1
         carries, low = model.total >> LOW_BITS, model.total & (1 << LOW_BITS) - 1
-        # Lost in what follows, so looked at now.
+        # Compared here, before the registers are overwritten.
         for name, expected in (("count", model.samples), ("carries", carries)):
             assert int(inside(self.dut, f"measurement.{name}.o").value) == expected, name
         fill(self.dut, "measurement.count", bits, short=left)
@@ -203,7 +202,7 @@ class Driver:
         model.preset((model.samples | ones) - left, carries << LOW_BITS | low)
 
     def _cover(
-        self, requests: str, ready: bool, occupancy: int, start: bool, told: Collection[str]
+        self, requests: str, ready: bool, occupancy: int, start: bool, signals: Collection[str]
     ) -> None:
         model, configuration = self.model, self._configuration
         both, m = len(requests) == 2, "m" in requests
@@ -223,7 +222,7 @@ class Driver:
         cover("starvation count of compute saturated", model.compute_starved == 65535)
         if policy in (Policy.MCA, Policy.MCA_PAPER):
             name, waited = policy.name, m and model.starved
-            gate = policy == Policy.MCA_PAPER or "active" in told
+            gate = policy == Policy.MCA_PAPER or "active" in signals
             cover(f"{name}, compute goes first", both and not urgent)
             cover(f"{name}, held back by the occupancy", only and not calm and gate)
             cover(f"{name}, passes below the threshold", only and calm and threshold != 127)
@@ -235,14 +234,14 @@ class Driver:
             cover("queue full while starving", m and not ready and not urgent)
         if policy == Policy.CRITICAL:
             patient = model.compute_starved < configuration["starvation_limit"]
-            on = "critical" in told and "congested" not in told
-            stuck = {"critical", "congested"} <= set(told)
+            on = "critical" in signals and "congested" not in signals
+            stuck = {"critical", "congested"} <= set(signals)
             cover("critical, communication goes first", on and both and patient)
             cover("critical, compute has waited for its limit", on and both and not patient)
             cover("not critical, compute goes first", not on and both and not urgent)
-            relaxed = "relaxed" in told and "congested" not in told
+            relaxed = "relaxed" in signals and "congested" not in signals
             cover("congested, compute goes first", stuck and both and not urgent)
-            cover("not critical, room is left", not on and only and relaxed and not calm)
+            cover("not critical, space is left", not on and only and relaxed and not calm)
             cover(
-                "not critical, no time to leave room", not on and only and not relaxed and not calm
+                "not critical, no time to leave space", not on and only and not relaxed and not calm
             )

@@ -1,4 +1,3 @@
-# amaranth: UnusedElaboratable=no
 """The measurement of the occupancy: its end, its level, and its counters at any value."""
 
 import random
@@ -60,7 +59,8 @@ async def short_measurements(dut):
 
 @cocotb.test()
 async def the_end_of_any_measurement(dut):
-    """Also of one that would take hours: the counters are put to where they are shortly before."""
+    """Measurements of any length end, also those of hours: the bench presets the counters to just
+    before the end."""
     rng = random.Random(cocotb.RANDOM_SEED + 2)
     bench = Driver(dut)
     await bench.start()
@@ -86,14 +86,14 @@ async def a_measurement_through_the_blocks_of_its_counts(dut):
     rng = random.Random(cocotb.RANDOM_SEED + 3)
     bench = Driver(dut)
     await bench.start()
-    # The lowest one is gone through by a long measurement.
+    # A long measurement covers the lowest block.
     blocks = [(at, block) for at, block in blocks_of_a_count(32 - LOW_BITS) if at]
     for at, block in blocks * scaled(1):
         above = at + BLOCK_BITS
         log2 = rng.randint(above + LOW_BITS, 31)
         cut = bench.measure(rng, log2)
         low = block << at | (1 << at) - 1
-        # What is above is there in the end if and only if a full block, and no other, has carried.
+        # The blocks above hold the expected value only if exactly the full block has carried.
         goals = [(1 << log2) - (1 << above), (cut << log2 >> LOW_BITS) - (1 << above)]
         full = block == (1 << BLOCK_BITS) - 1
         samples, carries = (goal - (full << above) + low - (1 << at) for goal in goals)
@@ -111,7 +111,7 @@ async def a_measurement_through_the_blocks_of_its_counts(dut):
 
 @cocotb.test()
 async def a_measurement_begun_anew_among_full_blocks(dut):
-    """They are empty then, and carry only when they are full again."""
+    """A new start empties the full blocks, which carry only when they are full again."""
     rng = random.Random(cocotb.RANDOM_SEED + 6)
     bench = Driver(dut)
     await bench.start()

@@ -1,18 +1,16 @@
-"""The golden model's arbiter behind the ports of the RTL's."""
+"""Golden arbiter and measurement behind the ports of the RTL's arbiter."""
 
 from collections.abc import Collection, Mapping
 from typing import Any
 
 from rtl.parameters import T3Parameters
-from sysmodel.engine.golden.arbitration import MEASURING, arbitrate, measure
-from tb.golden import golden_state, set_arbiter
+from sysmodel.engine.golden.channel.arbitration import MEASURING, arbitrate, measure
+from tb.golden import ARBITER_INPUTS, golden_state, set_arbiter, set_arbiter_inputs
 
-__all__ = ["TOLD", "Model"]
+__all__ = ["SIGNALS", "Model"]
 
-TOLD = ("active", "relaxed", "critical", "congested")
-"""What the criticality unit tells."""
-
-_STREAMS = {0: "c", 1: "m", -1: None}
+SIGNALS = tuple(ARBITER_INPUTS)
+"""Signals of the criticality unit."""
 
 
 class Model:
@@ -20,32 +18,19 @@ class Model:
 
     def __init__(self, p: T3Parameters):
         self._state = golden_state(p)
-        self._channel = self._state.channels[0]
+        channel = self._state.channels[0]
+        self._arbiter, self._measurement = channel["arbiter"], channel["measurement"]
 
-    @property
-    def starved(self) -> int:
-        """Cycles for which communication has waited."""
-        return int(self._channel["starved"])
-
-    @property
-    def compute_starved(self) -> int:
-        """Cycles for which compute has waited."""
-        return int(self._channel["compute_starved"])
-
-    @property
-    def level(self) -> int:
-        """The threshold that was measured."""
-        return int(self._channel["measured"])
+    starved = property(lambda self: int(self._arbiter["starved"]))
+    compute_starved = property(lambda self: int(self._arbiter["compute_starved"]))
+    level = property(lambda self: int(self._measurement["measured"]))
+    total = property(lambda self: int(self._measurement["sample_sum"]))
 
     @property
     def samples(self) -> int | None:
-        """Samples of the measurement that is under way."""
-        return int(self._channel["count"]) if self._channel["measuring"] == MEASURING else None
-
-    @property
-    def total(self) -> int:
-        """Sum of the samples."""
-        return int(self._channel["sum"])
+        """Samples of an outstanding measurement."""
+        own = self._measurement
+        return int(own["samples"]) if own["measuring_step"] == MEASURING else None
 
     def cycle(
         self,
@@ -55,39 +40,24 @@ class Model:
         ready: bool,
         occupancy: int,
         start: bool,
-        told: Collection[str] = (),
+        signals: Collection[str] = (),
     ) -> str | None:
-        """The stream that is offered in this cycle, or None.
-
-        Parameters
-        ----------
-        config : mapping
-            Fields of ``ArbiterConfiguration``.
-        c, m : bool
-            Whether the streams have a request.
-        ready : bool
-            Whether the queue takes it.
-        occupancy : int
-        start : bool
-            Begin the measurement.
-        told : collection of str
-            Of :data:`TOLD`, those that are on.
-        """
+        """Move on by one cycle with these values of the ports; ``signals`` are those of
+        :data:`SIGNALS` that are on. Return the stream that is offered, or None."""
         set_arbiter(self._state, config)
-        arbiter, channel = self._state.config["arbiter"], self._channel
-        channel["occupancy"] = occupancy
-        for name in TOLD:
-            self._state.gpu[name] = name in told
-        # What is offered does not depend on the queue; what is kept does.
-        offered = arbitrate(self._state, channel.copy(), c, m, True)
-        arbitrate(self._state, channel, c, m, ready)
-        measure(arbiter, channel, start)
-        return _STREAMS[offered]
+        set_arbiter_inputs(self._state, signals)
+        configuration, inputs = self._state.config["arbiter"], self._state.gpu["arbiter_inputs"]
+        given = int(self._measurement["measured"]), occupancy, c, m
+        # The queue decides about the registers, but not about the offer.
+        offered = arbitrate(configuration, inputs, self._arbiter.copy(), *given, True)
+        arbitrate(configuration, inputs, self._arbiter, *given, ready)
+        measure(configuration, self._measurement, occupancy, start)
+        return {0: "c", 1: "m", -1: None}[offered]
 
     def preset_waits(self, communication: int, compute: int) -> None:
-        """Go on as if each had waited for so many cycles."""
-        self._channel["starved"], self._channel["compute_starved"] = communication, compute
+        """Continue as if each stream had waited for so many cycles."""
+        self._arbiter["starved"], self._arbiter["compute_starved"] = communication, compute
 
     def preset(self, samples: int, total: int) -> None:
-        """Go on as if so many samples with this sum had been taken."""
-        self._channel["count"], self._channel["sum"] = samples, total
+        """Continue as if so many samples with this sum had been taken."""
+        self._measurement["samples"], self._measurement["sample_sum"] = samples, total

@@ -1,4 +1,3 @@
-# amaranth: UnusedElaboratable=no
 """A channel under random traffic on every port, in every cycle against the golden model."""
 
 import random
@@ -7,9 +6,9 @@ import cocotb
 
 from rtl.interface.configuration import SOURCE_BITS
 from rtl.interface.encodings import Access, Action, ErrorCode, Operation, PacketKind, Policy
-from tb.arbiter.model import TOLD
+from tb.arbiter.model import SIGNALS
 from tb.channel.driver import CONTEXTS, IN, OUT, SEGMENTS, Bench, make_dut, start
-from tb.channel.flips import injected_bits, one_wrong_bit, two_wrong_bits
+from tb.channel.flips import double_bit_error, injected_bits, single_bit_error
 from tb.channel.points import ERRORS
 from tb.channel.tables import GENERATION, PARAMETERS, REDUCTION, UNUSED, WORKGROUPS, random_arbiter
 from tb.cover import cover
@@ -17,7 +16,7 @@ from tb.cycle import scaled
 from tb.golden import EVERY_PACKET
 from tb.stream import Pace
 
-__all__ = ["injected_bits", "make_dut", "one_wrong_bit", "two_wrong_bits"]
+__all__ = ["injected_bits", "make_dut", "single_bit_error", "double_bit_error"]
 
 _BLOCKED = (0, 0.1, 0.5, 0.9, 1, 1)
 _CYCLES = 1500
@@ -29,11 +28,11 @@ _MEASURE_LOG2 = 10  # enough samples for a carry into the upper half of their co
 
 @cocotb.test()
 async def random_traffic(dut):
-    """Everything at once; tables, limits and policy change under what is on its way."""
+    """Random traffic on all inputs, while tables, limits and policy change."""
     rng = random.Random(cocotb.RANDOM_SEED)
     bench = await start(dut, rng)
     pace = Pace(rng, IN, rates=(0.1, 0.5, 1, 1))
-    room = Pace(rng, (*OUT, "returns"), rates=_BLOCKED, cycles=90)
+    ready = Pace(rng, (*OUT, "returns"), rates=_BLOCKED, cycles=90)
     for cycle in range(scaled(_CYCLES)):
         if cycle % 200 == 0:
             bench.traffic.change()
@@ -44,29 +43,29 @@ async def random_traffic(dut):
                 anywhere = rng.getrandbits(PARAMETERS.credit_limit_bits)
                 limits = rng.choice([0, 10, 12, 30, anywhere]), rng.choice([12, 30, 45, 64])
                 bench.admit(*limits, context)
-            bench.link_room = rng.choice([0, 1, 2, 3, 3, 3])
+            bench.link_space = rng.choice([0, 1, 2, 3, 3, 3])
             most = rng.choice([1, 30, 127])
         if cycle % 50 == 0:
             bench.arbiter = random_arbiter(rng)
         if cycle % 20 == 0:
             bench.configure()
-            told = [name for name in TOLD if rng.random() < 0.5]
+            signals = [name for name in SIGNALS if rng.random() < 0.5]
         offers = [name for name, acts in pace.acts().items() if acts]
-        takes = [name for name, acts in room.acts().items() if acts]
+        takes = [name for name, acts in ready.acts().items() if acts]
         await bench.cycle(
             offers,
             takes,
             returns="returns" in takes,
             occupancy=rng.randrange(most),
             start=rng.random() < 0.02,
-            told=told,
+            signals=signals,
         )
     assert set(bench.failures) <= set(ERRORS)
 
 
 def _plain(bench: Bench) -> None:
-    """Every region and range is enabled, every dispatch index is admitted, nobody is preferred, and
-    all commands reduce alike."""
+    """Set up the bench with all regions and ranges enabled, all dispatch indices admitted, no
+    preference in the arbiter, and the same reduction in all commands."""
     for view in bench.views:
         for command in view["maps"]["commands"]:
             command |= REDUCTION
@@ -106,7 +105,7 @@ async def updates_sink_with_the_egress_blocked(dut):
     rng = random.Random(cocotb.RANDOM_SEED + 1)
     bench = await start(dut, rng)
     _plain(bench)
-    # No two alike: a full queue must keep what it has, whatever is offered.
+    # Distinct payloads: a full queue must keep its entries, whatever is offered.
     _repeat(bench, "stores", kind=0, atom=range(1000, 2000), context=1, workgroup=range(10))
     _repeat(bench, "link_in", atom=1500, context=1, workgroup=20, **_UPDATE)
     for _ in range(150):
@@ -119,7 +118,7 @@ async def updates_sink_with_the_egress_blocked(dut):
     for _ in range(100):
         await bench.cycle((), ("dram", "link_out"))
     assert int(dut.idle.value) == 0b10
-    # The updates that the DRAM took; what leaves over the link has no acknowledgement.
+    # The updates that the DRAM took; packets to the link are not acknowledged.
     _repeat(bench, "issue_acks", access=Access.UPDATE.value, owner=0)
     for _ in range(bench.checker.transfers["link_in"]):
         await bench.cycle(("issue_acks",), ("tile_issue_acks",))
@@ -129,7 +128,7 @@ async def updates_sink_with_the_egress_blocked(dut):
 
 
 @cocotb.test()
-async def what_is_dropped_waits_for_room(dut):
+async def dropped_updates_wait_for_space(dut):
     """With everything full behind them late stores and packets stay; then they leave in every
     cycle, and each is reported once."""
     rng = random.Random(cocotb.RANDOM_SEED + 2)
@@ -159,7 +158,7 @@ async def what_is_dropped_waits_for_room(dut):
 
 @cocotb.test()
 async def one_access_per_cycle(dut):
-    """Each source alone has the whole DRAM queue."""
+    """A single source fills the DRAM queue in every cycle."""
     rng = random.Random(cocotb.RANDOM_SEED + 3)
     for stream in ("reads", "stores", "link_in"):
         bench = await start(dut, rng)
@@ -222,12 +221,12 @@ async def a_long_measurement(dut):
         for cycle, occupancy in enumerate([measured[-1], *measured, *later]):
             flowing = ("link_in",), ("dram",)
             await bench.cycle(*flowing, occupancy=occupancy, start=cycle == 0)
-        assert bench.model.state.channels[0]["measured"] == 60
+        assert bench.model.state.channels[0]["measurement"]["measured"] == 60
 
 
 @cocotb.test()
 async def sums(dut):
-    """One in every cycle, of numbers that meet; none is a first update."""
+    """One sum in every cycle, of numbers that meet; none is a first update."""
     rng = random.Random(cocotb.RANDOM_SEED + 6)
     bench = await start(dut, rng)
     epoch = bench.views[1]["launch_configuration"]["epoch"]
@@ -239,8 +238,8 @@ async def sums(dut):
 
 @cocotb.test()
 async def tracker_behind(dut):
-    """Acknowledgements wait until there is no room for them; then all of their updates leave. Those
-    of one tile leave together."""
+    """Acknowledgements wait until there is no space for them; then all of their updates leave.
+    Those of one tile leave together."""
     rng = random.Random(cocotb.RANDOM_SEED + 4)
     bench = await start(dut, rng)
     _plain(bench)
@@ -280,7 +279,7 @@ async def markers_wait(dut):
 
 
 @cocotb.test()
-async def a_link_without_room_for_one(dut):
+async def a_link_without_space_for_one(dut):
     """One context's remote stores and packets wait; the other's leave as fast as its lane gives."""
     for stopped, atom in enumerate((1500, 3200)):
         await _stop_one(dut, stopped, atom)
@@ -293,17 +292,17 @@ async def _stop_one(dut, stopped: int, atom: int) -> None:
     for entry in bench.views[stopped]["maps"]["ranges"]:
         if entry != UNUSED and entry["first"] <= 3 <= entry["last"]:
             entry["action"] = Action.REMOTE.value
-    bench.link_room = 0b11 ^ 1 << stopped
+    bench.link_space = 0b11 ^ 1 << stopped
     bench.configure()
     _repeat(bench, "stores", kind=0, atom=atom, context=1 + stopped, workgroup=3)
     for _ in range(100):
         await bench.cycle(("stores", *SEGMENTS), OUT)
-    assert int(dut.stores_room.value) == bench.link_room
+    assert int(dut.store_space.value) == bench.link_space
     before = bench.checker.transfers["link_out"]
     for _ in range(100):
         await bench.cycle(SEGMENTS, OUT)
     assert bench.checker.transfers["link_out"] - before > 35
-    bench.link_room = 0b11
+    bench.link_space = 0b11
     bench.configure()
     for _ in range(100):
         await bench.cycle((), OUT)
@@ -317,7 +316,7 @@ async def an_abort(dut):
     bench = await start(dut, rng)
     _plain(bench)
     _repeat(bench, "stores", kind=0, atom=1500, context=1, workgroup=3)
-    bench.link_room = 0b10
+    bench.link_space = 0b10
     bench.configure()
     for _ in range(60):
         await bench.cycle(("stores", *SEGMENTS), OUT)
@@ -334,7 +333,7 @@ async def an_abort(dut):
 
 @cocotb.test()
 async def packets_to_be_written_are_waited_for(dut):
-    """Those of one context alone, until the DRAM has issued their writes."""
+    """A single context has outstanding stores, until the DRAM has issued their writes."""
     for owner, atom in enumerate((1500, 3200)):
         bench = await start(dut, random.Random(cocotb.RANDOM_SEED + 11))
         _plain(bench)
@@ -345,10 +344,10 @@ async def packets_to_be_written_are_waited_for(dut):
         for _ in range(20):
             await bench.cycle((), ("dram",))
         assert not bench.failures
-        assert int(dut.gone.value) == int(dut.idle.value) == 0b11 ^ 1 << owner
+        assert int(dut.drained.value) == int(dut.idle.value) == 0b11 ^ 1 << owner
         _repeat(bench, "issue_acks", access=Access.WRITE.value, owner=owner)
         for _ in range(bench.checker.transfers["link_in"]):
             await bench.cycle(("issue_acks",), ())
         await bench.cycle((), ())
         await bench.cycle((), ())
-        assert int(dut.gone.value) == int(dut.idle.value) == 0b11
+        assert int(dut.drained.value) == int(dut.idle.value) == 0b11

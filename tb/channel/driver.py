@@ -1,4 +1,3 @@
-# amaranth: UnusedElaboratable=no
 """A channel behind its ports, in every cycle against the golden model."""
 
 import random
@@ -8,7 +7,8 @@ from rtl.channel.channel import Channel
 from rtl.interface.configuration import ArbiterConfiguration, ContextView
 from rtl.interface.encodings import Access, ErrorCode, Origin
 from rtl.interface.layouts import ErrorReport
-from tb.arbiter.model import TOLD
+from sysmodel.engine.ports import O
+from tb.arbiter.model import SIGNALS
 from tb.channel.model import Model
 from tb.channel.points import cover_cycle
 from tb.channel.tables import PARAMETERS, Traffic, random_arbiter
@@ -44,7 +44,7 @@ _RETURNS = Fields(_COMPONENT.returns.payload.shape())
 
 
 class Bench:
-    """The channel, its model, and what was offered to both and not yet taken."""
+    """The channel, its model, and the payloads that both were offered and have not taken."""
 
     def __init__(self, dut, rng: random.Random):
         self.dut, self.rng = dut, rng
@@ -56,7 +56,7 @@ class Bench:
         self.failures: list[ErrorCode] = []
         self.views = [self.traffic.view(context) for context in CONTEXTS]
         self.arbiter = random_arbiter(rng)
-        self.link_room = (1 << len(CONTEXTS)) - 1
+        self.link_space = (1 << len(CONTEXTS)) - 1
         self.number = rng.randrange(32)
         self.admit(12, 30)
         self.configure()
@@ -67,15 +67,15 @@ class Bench:
             self.views[context] |= {"oldest": oldest, "credit_limit": credit_limit}
 
     def configure(self) -> None:
-        """Give both what they know of the contexts, and the policy, as they are now; and the
-        channel anything else of what is in a view."""
+        """Drive the contexts' views and the policy into both; fields of a view that the channel
+        ignores are random."""
         dut, state = self.dut, self.model.state
         dut.contexts.value = sum(
             _VIEW.pack(view, rest=self.rng) << context * _VIEW.width
             for context, view in enumerate(self.views)
         )
         dut.arbiter.value = _ARBITER.pack(self.arbiter)
-        dut.link_room.value = self.link_room
+        dut.link_space.value = self.link_space
         dut.number.value = state.gpu["number"] = self.number
         for context, view in enumerate(self.views):
             set_view(state, view, context)
@@ -89,7 +89,7 @@ class Bench:
         returns: bool = True,
         occupancy: int = 0,
         start: bool = False,
-        told: Collection[str] = ("active",),
+        signals: Collection[str] = ("active",),
     ) -> None:
         """One cycle: inputs that offer something new if they can, outputs that are ready, and those
         of the criticality unit that are on."""
@@ -104,8 +104,8 @@ class Bench:
             if stream != "nmc_out":
                 getattr(dut, f"{stream}__ready").value = int(stream in takes)
         dut.occupancy.value, dut.start.value = occupancy, int(start)
-        for name in TOLD:
-            getattr(dut, name).value = int(name in told)
+        for name in SIGNALS:
+            getattr(dut, name).value = int(name in signals)
         inputs = dict(self.offered)
         comes_back = None
         if returns and self.outstanding:
@@ -118,19 +118,19 @@ class Bench:
         self.checker.sample()
         self._compare(takes)
         self._compare_error()
-        cover_cycle(model, self.offered, takes, self.arbiter, told)
-        over = model.over
-        idle, gone = model.step(
+        cover_cycle(model, self.offered, takes, self.arbiter, signals)
+        stores_drained = model.stores_drained
+        idle, drained = model.step(
             inputs,
             set(takes),
             occupancy=occupancy,
             start=start,
-            told=told,
-            link_room=self.link_room,
+            signals=signals,
+            link_space=self.link_space,
         )
         assert int(dut.idle.value) == idle
-        assert int(dut.gone.value) == gone
-        assert int(dut.over.value) == over
+        assert int(dut.drained.value) == drained
+        assert int(dut.stores_drained.value) == stores_drained
         for stream in self._taken:
             del self.offered[stream]
         await next_cycle(dut)
@@ -138,8 +138,8 @@ class Bench:
     def _compare(self, takes: Collection[str]) -> None:
         """The outputs, and which inputs are taken."""
         dut, model = self.dut, self.model
-        assert int(dut.stored.value) == model.stored
-        assert int(dut.stores_room.value) == model.stores_room
+        assert int(dut.stored.value) == model.outputs[O.stored]
+        assert int(dut.store_space.value) == model.outputs[O.store_space]
         assert bool(dut.held_up.value) == model.held_up
         assert not int(dut.corrected.value)
         for stream in OUT:
@@ -164,9 +164,8 @@ class Bench:
                 assert ready == model.ready(stream), stream
 
     def _compare_error(self) -> None:
-        """Those of the cycle before."""
-        failures = zip([*self.model.failures, 0], [*self.model.places, 0], strict=True)
-        for number, (failure, place) in enumerate(failures):
+        """Compare the errors of the previous cycle."""
+        for number, (failure, place) in enumerate(self.model.errors):
             error = f"errors__{number}"
             assert bool(getattr(self.dut, f"{error}__valid").value) == (failure != 0)
             if failure:

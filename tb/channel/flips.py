@@ -1,5 +1,4 @@
-# amaranth: UnusedElaboratable=no
-"""Wrong bits in the issue acknowledgements that wait in a channel's memory."""
+"""Bit errors in the issue acknowledgements that wait in a channel's memory."""
 
 import random
 
@@ -14,13 +13,13 @@ from tb.cycle import inputs_of, next_cycle, reset, scaled, settled
 from tb.inside import in_halves, turn
 from tb.payload import Fields
 
-__all__ = ["injected_bits", "one_wrong_bit", "two_wrong_bits"]
+__all__ = ["injected_bits", "single_bit_error", "double_bit_error"]
 
 _INPUTS = inputs_of(Channel(PARAMETERS))
 _ISSUE_ACK, _UPDATES = Fields(IssueAck(PARAMETERS)), Fields(TileUpdates(PARAMETERS))
 _REPORT = Fields(ErrorReport(PARAMETERS))
 _MEMORY = "issue_ack_buffer.waiting.words.storage"
-_EVENTS = 8  # that wait behind the buffer; what comes after them waits in its memory
+_EVENTS = 8  # that wait behind the buffer; later ones wait in its memory
 _ISSUE_ACKS = 24
 _ROW = 9
 _WRONG = _EVENTS + _ROW  # the one in it
@@ -42,14 +41,14 @@ def _issue_ack(number: int) -> dict[str, int]:
 
 
 def _without(lost: int) -> tuple[list[int], int, list[dict[str, int]]]:
-    """What a pass gives that loses one."""
+    """Return the expected results of a pass that loses an acknowledgement."""
     left = [number for number in _ALL if number != lost]
     error = dict.fromkeys(_REPORT.names, 0) | {"code": ErrorCode.TRACKER_CORRUPT.value}
     return left, 0, [error | _issue_ack(lost)]
 
 
 def _inject(dut, bits: int) -> None:
-    """Ask for so many wrong bits in the next one that waits, from the next cycle on."""
+    """Inject so many bit errors into the next queued acknowledgement, from the next cycle on."""
     dut.inject__set.value = dut.inject__select.value = int(bits > 0)
     dut.inject__double.value = int(bits == 2)
 
@@ -57,7 +56,7 @@ def _inject(dut, bits: int) -> None:
 async def _pass(
     dut, *bits: int, wrong: int = _WRONG, injected: int = 0
 ) -> tuple[list[int], int, list[dict[str, int]]]:
-    """Acknowledgements of which one has wrong bits while it waits, or so many are injected: those
+    """Acknowledgements of which one has bit errors while it waits, or so many are injected: those
     that leave, corrections, errors."""
     await reset(dut, _INPUTS)
     for number in range(_ISSUE_ACKS):
@@ -90,20 +89,21 @@ async def _pass(
 
 
 @cocotb.test()
-async def one_wrong_bit(dut):
-    """Each bit of an issue acknowledgement: it leaves as it came."""
+async def single_bit_error(dut):
+    """A single-bit error in any bit of an issue acknowledgement is corrected: it leaves as it
+    came."""
     for bit in range(len(in_halves(dut, _MEMORY, 0))):
         assert await _pass(dut, bit) == (_ALL, 1, []), bit
         cover("waiting issue acknowledgement corrected")
 
 
 @cocotb.test()
-async def two_wrong_bits(dut):
-    """It alone does not leave, and its tile is reported as it reads."""
+async def double_bit_error(dut):
+    """Only the affected acknowledgement is lost; its tile is reported as it is read."""
     rng = random.Random(cocotb.RANDOM_SEED + 5)
     width = len(in_halves(dut, _MEMORY, 0))
     for _ in range(scaled(_PAIRS)):
-        # Of the check bits, so that the tile reads right.
+        # Errors in the check bits only, so that the tile reads right.
         bits = rng.sample(range(_ISSUE_ACK.width, width), 2)
         assert await _pass(dut, *bits) == _without(_WRONG)
         cover("waiting issue acknowledgement lost")

@@ -1,91 +1,85 @@
-"""The golden model's channel behind the ports of the RTL's."""
+"""Golden channel behind the ports of the RTL's."""
 
 from collections.abc import Collection
 
 import numpy as np
 
 from rtl.parameters import T3Parameters
-from sysmodel.engine.golden.channel import step_channel
-from sysmodel.engine.golden.channel_outputs import write_channel
-from sysmodel.engine.golden.queues import Q, front, has, mark, room
-from sysmodel.engine.golden.reduce import step_nmc
-from sysmodel.engine.golden.state import SEGMENTS
+from sysmodel.engine.golden.channel.channel import step_channel
+from sysmodel.engine.golden.channel.outputs import write_channel
+from sysmodel.engine.golden.channel.outstanding import (
+    has_outstanding,
+    note_segment,
+    note_tracked,
+)
+from sysmodel.engine.golden.channel.queues import Q, front, has, pop_at_front
+from sysmodel.engine.golden.dma.lane import has_lane_space, push_segment
+from sysmodel.engine.golden.nmc.unit import step_nmc
+from sysmodel.engine.golden.payloads import SEGMENT
 from sysmodel.engine.ports import I, O, input_words, output_words
-from tb.arbiter.model import TOLD
-from tb.golden import golden_state, put, words
+from tb.golden import golden_state, put, set_arbiter_inputs, words
 
 __all__ = ["Model"]
 
-_U64 = (1 << 64) - 1
-# The queues of what the tracker takes.
 _TO_TRACKER = {"tile_issue_acks": "issue_acks", "end_of_tile_markers": "ends"}
+"""Queue of each output to the tracker."""
 
 
 class Model:
-    """One channel, with what the blocks around it do to its queues.
+    """One channel, with its inputs from the tracker's front and the DMA engines.
 
     Attributes
     ----------
     state : GoldenState
-    failures : list of int
-        The error reports of the last cycle: of the store, of the packet; 0 for none.
-    places : list of int
-        Where those were.
+    own : record
+        The channel's part of the state.
+    outputs : array of int64
+        Outputs of the channel, in the columns of :mod:`sysmodel.engine.ports`.
+    errors : list of tuple
+        Errors of the last cycle with their places: of a store, of a packet, of an acknowledgement.
     """
 
     def __init__(self, p: T3Parameters):
-        self.state = golden_state(p)
-        self.failures, self.places = [0, 0], [0, 0]
+        self.state, self.errors = golden_state(p), [(0, 0)] * 3
+        self.own = self.state.channels[0]
+        self._contexts = range(p.contexts)
         self._inputs = np.zeros(input_words(p), np.int64)
-        self._outputs = np.zeros(output_words(p), np.int64)
-        write_channel(self.state, 0, self._outputs)
+        self.outputs = np.zeros(output_words(p), np.int64)
+        write_channel(self.state.config, self.own, self.outputs)
 
     def has(self, queue: int) -> bool:
-        return bool(has(self.state.channels[0]["levels"], queue))
-
-    def full(self, queue: int, depth: int) -> bool:
-        return not room(self.state.channels[0]["levels"], queue, depth)
+        return bool(has(self.own["queued"], queue))
 
     def ready(self, stream: str) -> bool:
-        """Whether an input is taken."""
+        """Return whether an input is taken; ``segments__0`` is that of context 0."""
         if stream.startswith("segments"):
-            return bool(self._lane(stream)["segments_level"] < SEGMENTS)
-        return bool(self._outputs[getattr(O, f"{stream}_ready")])
+            return bool(has_lane_space(self.own["lanes"][int(stream[-1])]))
+        return bool(self.outputs[getattr(O, f"{stream}_ready")])
+
+    def _oldest(self, stream: str) -> np.void | None:
+        queue = _TO_TRACKER[stream]
+        oldest = self.own[queue][front(self.own["heads"], getattr(Q, queue))]
+        return oldest if self.has(getattr(Q, queue)) else None
 
     def offers(self, stream: str, fields: tuple[str, ...]) -> list[int] | None:
-        """The payload that an output offers."""
+        """Return the payload that an output offers."""
         if stream in _TO_TRACKER:
-            queue, channel = _TO_TRACKER[stream], self.state.channels[0]
-            if not self.has(getattr(Q, queue)):
-                return None
-            return words(channel[queue][front(channel["heads"], getattr(Q, queue))])
-        if not self._outputs[getattr(O, f"{stream}_valid")]:
+            event = self._oldest(stream)
+            return None if event is None else words(event)
+        if not self.outputs[getattr(O, f"{stream}_valid")]:
             return None
-        offered = [self._outputs[getattr(O, f"{stream}_{name}")] for name in fields]
-        return [int(word) & _U64 for word in offered]
+        columns = [getattr(O, f"{stream}_{name}") for name in fields]
+        return self.outputs.view(np.uint64)[columns].tolist()
 
     @property
-    def stored(self) -> int:
-        return int(self._outputs[O.stored])
-
-    @property
-    def stores_room(self) -> int:
-        """A bit for each context."""
-        return int(self._outputs[O.stores_room])
-
-    @property
-    def over(self) -> int:
-        """A bit for each context without stores and updates under way."""
-        lanes = self.state.channels[0]["lanes"][: int(self.state.config["contexts"])]
-        return sum(
-            (not (lane["under_way"] or lane["begun"])) << number
-            for number, lane in enumerate(lanes)
-        )
+    def stores_drained(self) -> int:
+        """A bit for each context without outstanding stores and updates."""
+        return sum((not has_outstanding(self.own, one)) << one for one in self._contexts)
 
     @property
     def held_up(self) -> bool:
-        """The DRAM queue is full, and nothing waits for the link."""
-        full = self.state.channels[0]["occupancy"] >= self.state.config["arbiter"]["cuts"][2]
+        """The DRAM queue is full, and no packet waits for the link."""
+        full = self.own["occupancy"] >= self.state.config["arbiter"]["cuts"][2]
         return bool(full) and not self.has(Q.link)
 
     def step(
@@ -95,56 +89,43 @@ class Model:
         *,
         occupancy: int,
         start: bool,
-        told: Collection[str] = (),
-        link_room: int = -1,
+        signals: Collection[str] = (),
+        link_space: int = -1,
     ) -> tuple[int, int]:
-        """One cycle; ``taken`` are the outputs that are ready, ``told`` those of the criticality
-        units that are on. Gives ``idle`` and ``gone`` of the cycle, a bit for each context."""
-        state, inputs = self.state, self._inputs
-        for name in TOLD:
-            state.gpu[name] = name in told
+        """Move on by one cycle; ``taken`` are the outputs that are ready, ``signals`` those of the
+        criticality units that are on. Return ``idle`` and ``drained`` of the cycle, with a bit for
+        each context."""
+        state, own, inputs = self.state, self.own, self._inputs
+        set_arbiter_inputs(state, signals)
         inputs[:] = 0
-        unsigned = inputs.view("u8")
         for stream, values in offered.items():
             if stream.startswith("segments"):
-                self._push_segment(stream, values)
+                self._push(int(stream[-1]), values)
                 continue
             inputs[getattr(I, f"{stream}_valid")] = 1
             for name, value in values.items():
-                unsigned[getattr(I, f"{stream}_{name}")] = value
+                inputs.view(np.uint64)[getattr(I, f"{stream}_{name}")] = value
         inputs[I.dram_ready], inputs[I.link_out_ready] = "dram" in taken, "link_out" in taken
-        inputs[I.occupancy], inputs[I.link_room] = occupancy, link_room
+        inputs[I.occupancy], inputs[I.link_space] = occupancy, link_space
         for stream, queue in _TO_TRACKER.items():
-            if stream in taken and self.has(getattr(Q, queue)):
-                channel = state.channels[0]
-                channel["popped"] += mark(getattr(Q, queue))
-                event = channel[queue][front(channel["heads"], getattr(Q, queue))]
-                updates = event["count"] if stream == "tile_issue_acks" else 1
-                channel["lanes"][event["owner"]]["tracked"] += updates
-                self._wake(event["owner"])
-        of_store, of_packet, busy, stays, _ = step_channel(state, 0, inputs, start)
-        self.failures = [int(of_store), int(of_packet)]
-        self.places = state.channels[0]["places"].tolist()
-        write_channel(state, 0, self._outputs)
-        step_nmc(state, 0, inputs, self._outputs)
+            if stream in taken and (event := self._oldest(stream)) is not None:
+                pop_at_front(own, getattr(Q, queue))
+                count = event["count"] if queue == "issue_acks" else 1
+                note_tracked(own, int(event["owner"]), count)
+        done = step_channel(state, 0, inputs, start)
+        errors = done.store_failure, done.store_place, done.packet_failure, done.packet_place
+        self.errors = [errors[:2], errors[2:], (done.ack_failure, 0)]
+        write_channel(state.config, own, self.outputs)
+        step_nmc(own["nmc"], 0, state.gpu["cycle"], state.contexts, inputs, self.outputs)
         state.gpu["cycle"] += 1
-        idle, gone = (
-            ~int(bits) & (1 << int(state.config["contexts"])) - 1 for bits in (busy, stays)
-        )
-        return idle, gone
+        every = (1 << len(self._contexts)) - 1
+        return every & ~int(own["busy"]), every & ~int(own["undrained"])
 
-    def _lane(self, stream: str) -> np.void:
-        """Of a stream of segments: ``segments__0`` is that of context 0."""
-        return self.state.channels[0]["lanes"][int(stream.rpartition("__")[2])]
-
-    def _push_segment(self, stream: str, values: dict[str, int]) -> None:
-        lane = self._lane(stream)
-        if lane["segments_level"] < SEGMENTS:
-            behind = (lane["segments_head"] + lane["segments_level"]) % SEGMENTS
-            put(lane["segments"][behind], values)
-            lane["segments_pushed"] = 1
-            self._wake(int(stream.rpartition("__")[2]))
-
-    def _wake(self, context: int) -> None:
-        """Something of a context comes to the channel."""
-        self.state.channels[0]["live"] |= 1 << int(context)
+    def _push(self, context: int, values: dict[str, int]) -> None:
+        """Push a segment from the context's DMA engine."""
+        lane, segment = self.own["lanes"][context], np.zeros(1, SEGMENT)[0]
+        if has_lane_space(lane):
+            put(segment, values)
+            place = (int(segment[name]) for name in ("atom", "length", "offset", "wavefront"))
+            push_segment(lane, segment, *place)
+            note_segment(self.own, context)

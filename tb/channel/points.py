@@ -4,8 +4,9 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from rtl.interface.encodings import ErrorCode, Policy, Target
-from sysmodel.engine.golden.queues import D, Q, position, waiting
-from sysmodel.engine.golden.state import READS, SEGMENTS
+from sysmodel.engine.golden.channel.queues import D, Q, has_space, position, waiting
+from sysmodel.engine.golden.dma.lane import READS, SEGMENTS
+from sysmodel.engine.ports import O
 from tb.channel.model import Model
 from tb.channel.tables import PARAMETERS
 from tb.cover import cover, expect
@@ -42,13 +43,13 @@ expect(
     ),
     *(f"store becomes {name}" for name in _TARGETS.values()),
     *(code.name for code in ERRORS),
-    "no room for an issue acknowledgement",
+    "no space for an issue acknowledgement",
     "all four sources wait",
     "reads and writes wait",
     "updates and DMA reads wait",
     "remote stores and sends wait",
     "both contexts read, and both send",
-    "no room for remote stores",
+    "no space for remote stores",
     "remote stores fill their memory",
     "idle after an abort",
     "starvation limit reached",
@@ -69,11 +70,13 @@ def cover_cycle(
     offered: Mapping[str, Mapping[str, int]],
     takes: Collection[str],
     arbiter: Mapping[str, Any],
-    told: Collection[str],
+    signals: Collection[str],
 ) -> None:
     """Look at a cycle before the model makes its step."""
     for name in _FULL:
-        cover(f"{name} full", model.full(getattr(Q, name), getattr(D, name)))
+        cover(
+            f"{name} full", not has_space(model.own["queued"], getattr(Q, name), getattr(D, name))
+        )
     _cover_lanes(model)
     for name, stream, queue in (
         ("egress", "link_out", Q.link),
@@ -83,29 +86,31 @@ def cover_cycle(
     ):
         cover(f"{name} blocked", model.has(queue) and stream not in takes)
     compute = [model.has(queue) for queue in (Q.reads, Q.writes)]
-    lanes = model.state.channels[0]["lanes"][: PARAMETERS.contexts]
+    lanes = model.own["lanes"][: PARAMETERS.contexts]
     communication = [model.has(Q.updates), bool(lanes["reads_level"].any())]
     cover("reads and writes wait", all(compute))
     cover("updates and DMA reads wait", all(communication))
     cover("all four sources wait", all(compute) and all(communication))
-    cover("no room for an issue acknowledgement", not model.ready("issue_acks"))
+    cover("no space for an issue acknowledgement", not model.ready("issue_acks"))
     ports = ("reads", "stores", "link_in", "issue_acks")
     taken = [name in offered and model.ready(name) for name in ports]
     cover("read, store, packet and issue acknowledgement in one cycle", all(taken))
     _cover_store(model)
     if arbiter["policy"] == Policy.CRITICAL.value and any(compute) and any(communication):
-        channel = model.state.channels[0]
-        patient = channel["compute_starved"] < arbiter["starvation_limit"]
-        first = "critical" in told and "congested" not in told
+        channel = model.own
+        patient = channel["arbiter"]["compute_starved"] < arbiter["starvation_limit"]
+        first = "critical" in signals and "congested" not in signals
         cover("critical communication goes first", first and patient)
         cover("compute has waited behind it for its limit", first and not patient)
-    full = model.state.channels[0]["occupancy"] >= arbiter["cuts"][2]
+    full = model.own["occupancy"] >= arbiter["cuts"][2]
     cover("held up", model.held_up)
     cover("DRAM queue full, but a packet waits for the link", full and not model.held_up)
-    if arbiter["policy"] == Policy.MCA.value and "active" in told and any(communication):
-        channel = model.state.channels[0]
-        urgent = channel["starved"] >= arbiter["starvation_limit"]
-        threshold = channel["measured"] if arbiter["automatic"] else arbiter["threshold"]
+    if arbiter["policy"] == Policy.MCA.value and "active" in signals and any(communication):
+        channel = model.own
+        urgent = channel["arbiter"]["starved"] >= arbiter["starvation_limit"]
+        threshold = (
+            channel["measurement"]["measured"] if arbiter["automatic"] else arbiter["threshold"]
+        )
         held = threshold != 127 and channel["occupancy"] >= threshold
         cover("starvation limit reached", urgent and (any(compute) or held))
         cover("communication held back by the occupancy", held and not urgent and not any(compute))
@@ -116,23 +121,27 @@ def cover_cycle(
 
 
 def _cover_lanes(model: Model) -> None:
-    lanes = model.state.channels[0]["lanes"][: PARAMETERS.contexts]
+    lanes = model.own["lanes"][: PARAMETERS.contexts]
     for name, depth in _FULL_LANE.items():
         cover(f"a lane's {name} full", any(lanes[f"{name}_level"] == depth))
     sends = lanes["has_ahead"].astype(bool)
-    cover("remote stores and sends wait", any(lanes["remote_valid"].astype(bool) & sends))
+    remote = model.own["remote_queues"][: PARAMETERS.contexts]
+    cover("remote stores and sends wait", any(remote["remote_valid"].astype(bool) & sends))
     cover("both contexts read, and both send", all(lanes["reads_level"]) and all(sends))
     full = PARAMETERS.remote_depth - 1
-    cover("remote stores fill their memory", any(lanes["remote_stored"] == full))
-    cover("no room for remote stores", model.stores_room.bit_count() < PARAMETERS.contexts)
+    cover("remote stores fill their memory", any(remote["remote_stored"] == full))
+    cover(
+        "no space for remote stores",
+        int(model.outputs[O.store_space]).bit_count() < PARAMETERS.contexts,
+    )
 
 
 def _cover_store(model: Model) -> None:
     """The classified stores."""
-    channel = model.state.channels[0]
+    channel = model.own
     stores = [
         channel["classified"][position(channel["heads"], Q.classified, index)]
-        for index in range(waiting(channel["levels"], Q.classified))
+        for index in range(waiting(channel["queued"], Q.classified))
     ]
     for store in stores[:1]:
         cover(f"store becomes {_TARGETS[store['target']]}")

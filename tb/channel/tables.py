@@ -45,7 +45,7 @@ GENERATION = 6  # of the launch, at first
 UNUSED = {"enable": 0}  # an entry of a table, of which nothing else counts
 _ATOMS = 1 << PARAMETERS.atom_address_bits
 REDUCTION = {"op": Operation.MAX.value, "dtype": Datatype.FP32.value}
-# Of each context: its buffer, and its address space at first.
+# Buffer of each context, and its first address space.
 _BUFFERS = ((1000, 2000), (3000, 3500))
 _SPACES = (1, 2)
 # The first context's dispatch indices leave, are updated and sent on, or stay.
@@ -66,7 +66,8 @@ def _reduction(rng: random.Random) -> dict[str, int]:
 
 
 def _random_inbound(rng: random.Random) -> dict[str, int]:
-    """Mostly everything; else not from one of the sources, or not one operation or type."""
+    """Draw an inbound table that mostly accepts everything; otherwise it refuses one source,
+    operation or type."""
     inbound = dict(EVERY_PACKET)
     if rng.random() < 0.3:
         name = rng.choice([*inbound])
@@ -83,7 +84,7 @@ def _anywhere(rng: random.Random, entries: list[dict[str, int]], size: int) -> l
 
 
 def _random_ranges(rng: random.Random, context: int, region: int) -> list[dict[str, int]]:
-    """Of the first context as its tests want them, of the other two that meet anywhere."""
+    """Return the first context's tested ranges, or two adjacent ones with random actions."""
     cut = rng.randrange(WORKGROUPS - 1)
     halves = (0, cut, None), (cut + 1, WORKGROUPS - 1, None)
     ranges = [
@@ -126,7 +127,7 @@ class Traffic:
     Attributes
     ----------
     generation : int
-        Of the launch that most of them are of.
+        Generation of most payloads.
     """
 
     def __init__(self, rng: random.Random):
@@ -137,14 +138,14 @@ class Traffic:
         self._numbers = np.random.default_rng(rng.getrandbits(32))
 
     def change(self) -> None:
-        """Launches of another generation, in other address spaces."""
+        """Change the generation and the address spaces."""
         self.generation = self._rng.getrandbits(GENERATION_BITS)
         self._spaces = self._rng.sample(range(1 << PARAMETERS.context_bits), PARAMETERS.contexts)
 
     def view(self, context: int) -> dict[str, Any]:
-        """What the channels know of a context, but for the dispatch indices that it admits.
+        """Return a context's view, without the admitted dispatch indices.
 
-        What is absent is nothing to the channels.
+        Fields that the channels ignore are absent.
         """
         rng, p = self._rng, PARAMETERS
         base, limit = _BUFFERS[context]

@@ -1,4 +1,3 @@
-# amaranth: UnusedElaboratable=no
 """Workgroups that complete in any order, in every cycle against the golden model."""
 
 import random
@@ -11,9 +10,9 @@ from rtl.interface.layouts import ErrorReport
 from rtl.interface.timebase import TICK_CYCLES
 from rtl.parameters import T3Parameters
 from rtl.trigger.credit_window import CreditWindow
-from sysmodel.engine.golden.credit_window import step_credit_window
+from sysmodel.engine.golden.trigger.credit_window import WindowInputs, step_credit_window
 from tb.cover import cover, expect
-from tb.cycle import falls_asleep, inputs_of, next_cycle, reset, scaled, settled
+from tb.cycle import clock_stops, inputs_of, next_cycle, reset, scaled, settled
 from tb.golden import golden_state, set_launch_configuration
 from tb.inside import BLOCK_BITS, blocks_of_a_count, fill, preset
 from tb.payload import Fields
@@ -29,7 +28,7 @@ PARAMETERS = T3Parameters(
     contexts=2,
 )
 _LAUNCH_CONFIGURATION = Fields(LaunchConfiguration(PARAMETERS))
-# What the credit window knows of a launch.
+# Fields of a launch's configuration that the credit window reads.
 _READ = dict.fromkeys(
     ("tracked_first", "tracked_end", "shift", "credit_window", "command_window", "timeout"), 0
 )
@@ -80,7 +79,7 @@ class _Bench:
 
     def __init__(self, dut):
         self.dut, self.state = dut, golden_state(PARAMETERS)
-        self.own = self.state.contexts[0]
+        self.own, self.window = self.state.contexts[0], self.state.contexts[0]["window"]
         self._rest = random.Random(cocotb.RANDOM_SEED)
         self.timeouts = 0
         self._moved = self._done = False
@@ -94,15 +93,15 @@ class _Bench:
         set_launch_configuration(self.state, launch_configuration)
 
     def value(self, name: str) -> int:
-        return int(self.own[name])
+        return int(self.window[name])
 
     def preset_waiting(self, cycles: int) -> None:
-        """Go on as if the oldest had not moved for so long."""
+        """Preset the cycles for which the oldest dispatch index has not moved."""
         preset(self.dut, "idle", cycles)
-        self.own["waited"] = cycles
+        self.window["waited"] = cycles
 
     def complete(self, dispatch_index: int) -> bool:
-        """Whether the dispatch index is complete and waits for those before it."""
+        """Return whether the dispatch index is complete and waits for those before it."""
         return bool(self.state.complete[0, dispatch_index % PARAMETERS.credit_window])
 
     async def cycle(
@@ -127,7 +126,6 @@ class _Bench:
         dut.launch.value, dut.credit_limit_in.value = int(launch), credit_limit_in
         dut.unfinished.value, dut.aborting.value = int(unfinished), int(aborting)
         dut.tick.value = int(tick)
-        self.own["aborted"] = aborting
         await settled()
         for name in _OUTPUTS:
             assert int(getattr(dut, name).value) == self.value(name), name
@@ -136,8 +134,11 @@ class _Bench:
         self._cover_abort(launch, aborting)
         cover("own and issued at once", own and issued)
         completes = -1 if dispatch_index is None else dispatch_index
-        expired = step_credit_window(
-            state, 0, credit_limit_in, completes, own, issued, launch, unfinished, tick
+        inputs = WindowInputs(
+            credit_limit_in, completes, own, issued, launch, unfinished, tick, aborting
+        )
+        _, expired = step_credit_window(
+            state.config, self.window, state.complete[0], self.own["launch"], inputs
         )
         assert bool(dut.error__valid.value) == expired
         if expired:
@@ -166,7 +167,7 @@ class _Bench:
 
     def _cover(self, dispatch_index: int | None, launch: bool, credit_limit_in: int) -> None:
         configuration, slots = self.own["launch"], PARAMETERS.credit_window
-        oldest, launched = self.value("oldest"), self.value("launched")
+        oldest, launched = self.value("oldest"), self.value("window_open")
         first, shift = int(configuration["tracked_first"]), int(configuration["shift"])
         ends = (
             oldest + int(configuration["credit_window"]),
@@ -196,7 +197,7 @@ class _Bench:
         cover("downstream behind the shift", credit_limit_in < shift)
 
     def _cover_abort(self, launch: bool, aborting: bool) -> None:
-        launched = aborting and self.value("launched")
+        launched = aborting and self.value("window_open")
         cover("aborted while a workgroup waits", launched and self.value("waited"))
         cover("aborted when done", launched and self.value("done"))
         cover("launch while aborting", launch and aborting)
@@ -245,10 +246,10 @@ async def random_traffic(dut):
 
 @cocotb.test()
 async def a_launch_configuration(dut):
-    """A whole one, then one of all dispatch indices: only admitted ones complete, the oldest ends
-    at the end, and it is done.
+    """An ordinary launch, then one of all dispatch indices: only admitted workgroups complete,
+    the oldest index reaches the end, and the launch is done.
 
-    The last credit_limit is the closed form's.
+    The last credit limit is that of the closed form.
     """
     rng = random.Random(cocotb.RANDOM_SEED + 1)
     await reset(dut, _INPUTS)
@@ -290,8 +291,8 @@ async def a_launch_configuration(dut):
 
 @cocotb.test()
 async def a_workgroup_that_never_completes(dut):
-    """It is reported every time the timeout has passed, with its dispatch index, and holds the
-    oldest."""
+    """An incomplete workgroup is reported after every timeout, with its dispatch index, and stays
+    the oldest."""
     await reset(dut, _INPUTS)
     bench = _Bench(dut)
     timeout = 30
@@ -311,7 +312,7 @@ async def a_workgroup_that_never_completes(dut):
 
 @cocotb.test()
 async def between_ticks(dut):
-    """No time passes, and what is to be reported is reported once."""
+    """Between ticks the timeout does not count, and each timeout is reported once."""
     await reset(dut, _INPUTS)
     bench = _Bench(dut)
     bench.configure(tracked_first=2, tracked_end=20, credit_window=8, command_window=20, timeout=3)
@@ -327,7 +328,7 @@ async def between_ticks(dut):
 
 @cocotb.test()
 async def an_abort(dut):
-    """Nothing is admitted any more, and nothing waited for, until the next launch."""
+    """After an abort nothing is admitted, and nothing waited for, until the next launch."""
     await reset(dut, _INPUTS)
     bench = _Bench(dut)
     bench.configure(tracked_first=2, tracked_end=20, credit_window=8, command_window=20, timeout=30)
@@ -347,7 +348,8 @@ async def an_abort(dut):
 
 @cocotb.test()
 async def the_end_of_any_wait(dut):
-    """Also of one that takes hours: the counter is put to where it is shortly before."""
+    """Waits of any length end, also those of hours: the bench presets the counter to just before
+    the end."""
     rng = random.Random(cocotb.RANDOM_SEED + 2)
     await reset(dut, _INPUTS)
     bench = _Bench(dut)
@@ -383,7 +385,7 @@ async def a_wait_through_the_blocks_of_its_count(dut):
         await bench.cycle(launch=True)
         bench.preset_waiting(count - (1 << at))
         await bench.cycle()
-        bench.own["waited"] = fill(dut, "idle", at)
+        bench.window["waited"] = fill(dut, "idle", at)
         assert bench.value("waited") == count
         for _ in range(6):
             await bench.cycle()
@@ -391,5 +393,5 @@ async def a_wait_through_the_blocks_of_its_count(dut):
 
 
 @cocotb.test()
-async def sleeps_when_nothing_comes(dut):
-    await falls_asleep(dut, _INPUTS)
+async def clock_stops_when_idle(dut):
+    await clock_stops(dut, _INPUTS)

@@ -1,4 +1,3 @@
-# amaranth: UnusedElaboratable=no
 """Kernels and links at any pace, in every cycle against the golden model."""
 
 import random
@@ -22,7 +21,7 @@ from tb.criticality.traffic import (
     near_the_verdict,
     random_configuration,
 )
-from tb.cycle import falls_asleep, inputs_of, next_cycle, reset, scaled, settled
+from tb.cycle import clock_stops, inputs_of, next_cycle, reset, scaled, settled
 from tb.golden import golden_state, set_launch_configuration
 from tb.inside import inside
 from tb.payload import Fields
@@ -38,7 +37,7 @@ PARAMETERS = T3Parameters(
     contexts=2,
 )
 _LAUNCH_CONFIGURATION = Fields(LaunchConfiguration(PARAMETERS))
-# What the unit knows of a launch.
+# Fields of a launch's configuration that the unit reads.
 _READ = dict.fromkeys(("workgroups", "tracked_first", "tracked_end", "shift", "credit_window"), 0)
 _OUTPUTS = ("active", "relaxed", "critical", "congested")
 _CYCLES = 12_000
@@ -60,13 +59,13 @@ expect(
     "group is sent within a tick",
     "tick as a group ends",
     "nothing has changed, and nothing is compared",
-    "tick while a comparison is under way",
+    "tick while a comparison runs",
     "comparisons follow each other",
     "change while a comparison is prepared",
     "launched again",
-    "launch while a comparison is under way",
+    "launch while a comparison runs",
     "aborted while the kernel runs",
-    "aborted while a comparison is under way",
+    "aborted while a comparison runs",
     "launch while aborting",
     "late, because a workgroup is overdue",
     "late, because the link takes too long",
@@ -108,7 +107,7 @@ class _Bench:
         set_launch_configuration(self.state, launch_configuration)
 
     def preset(self, **values: int) -> None:
-        """Go on as if this had been measured."""
+        """Preset measured values of the unit and of its model."""
         for name, value in values.items():
             inside(self.dut, *_INSIDE.get(name, (name,))).value = value
             self.own[name] = value
@@ -149,7 +148,7 @@ class _Bench:
     def _cover_abort(self, launch: bool, aborting: bool) -> None:
         launched = aborting and self.own["launched"]
         cover("aborted while the kernel runs", launched and self.own["active"])
-        cover("aborted while a comparison is under way", launched and LOAD <= self.own["phase"])
+        cover("aborted while a comparison runs", launched and LOAD <= self.own["phase"])
         cover("launch while aborting", launch and aborting)
 
     def _cover_ticks(self, tick: bool, issued: int) -> None:
@@ -158,14 +157,14 @@ class _Bench:
         cover("group is sent within a tick", ends and not own["group_time"])
         cover("tick as a group ends", ends and tick)
         cover("nothing has changed, and nothing is compared", tick and not phase + own["changed"])
-        cover("tick while a comparison is under way", tick and phase)
+        cover("tick while a comparison runs", tick and phase)
         began_at_once = tick and not phase and own["changed"] and self._compared
         cover("comparisons follow each other", began_at_once)
         cover("change while a comparison is prepared", 0 < phase <= LOAD and own["changed"])
         self._compared = phase == 63
 
     def _cover_congestion(self, before: int) -> None:
-        """After a step before which it was that much."""
+        """Record the coverage of congestion after a step, from its value before the step."""
         own = self.own
         after = int(own["congestion"])
         if after > before and own["active"] + own["critical"]:
@@ -197,7 +196,7 @@ class _Bench:
             cover("group is the fastest", faster)
             cover("group is slower than the fastest", own["link_time"] and not faster)
         cover("launched again", launch and own["launched"])
-        cover("launch while a comparison is under way", launch and LOAD <= own["phase"])
+        cover("launch while a comparison runs", launch and LOAD <= own["phase"])
         if own["phase"] == LOAD:
             kernel = workgroups * int(own["finish_time"]) - finished * int(own["elapsed"])
             link = int(own["remaining"]) * int(own["link_time"]) * finished
@@ -289,7 +288,7 @@ async def congestion_comes_and_goes(dut):
             if rng.random() < 0.02:
                 level = rng.choice([0, 1, 248, 249, 255, 256, 504, 511])
                 bench.preset(congestion=int(level))
-            # Those whose turn it is not are as they like.
+            # Channels whose turn it is not have any state.
             here = 1 << int(bench.own["turn"])
             others = int(rng.integers(0, everywhere + 1)) & ~here
             held_up = others | here * int(rng.random() < share)
@@ -306,8 +305,7 @@ async def congestion_comes_and_goes(dut):
 
 @cocotb.test()
 async def an_abort(dut):
-    """The kernel of an aborted launch is nothing to anyone; what was measured stays until the
-    next launch."""
+    """An aborted launch's kernel is not critical; its measurements stay until the next launch."""
     bench = await _start(dut)
     inputs = {"oldest": 5, "dispatch_limit": 2047, "dispatched": 20, "finished": 9, "issued": 0}
     bench.configure(workgroups=100, tracked_end=100, credit_window=64)
@@ -328,7 +326,8 @@ async def an_abort(dut):
 
 @cocotb.test()
 async def times_saturate(dut):
-    """After a kernel of many hours, and a group of workgroups that is hardly sent at all."""
+    """The times saturate after a kernel of many hours, and in a group of workgroups that is hardly
+    sent at all."""
     bench = await _start(dut)
     inputs = {"oldest": 5, "dispatch_limit": 2047, "dispatched": 20, "finished": 9}
     bench.configure(workgroups=100, tracked_end=100, credit_window=64)
@@ -344,5 +343,5 @@ async def times_saturate(dut):
 
 
 @cocotb.test()
-async def sleeps_when_nothing_comes(dut):
-    await falls_asleep(dut, _INPUTS)
+async def clock_stops_when_idle(dut):
+    await clock_stops(dut, _INPUTS)

@@ -1,4 +1,4 @@
-"""What the criticality unit sees: kernels and links, and what it has measured of them."""
+"""Inputs of the criticality unit: kernels and links; and its measurements of them."""
 
 from collections.abc import Mapping
 
@@ -52,7 +52,7 @@ class Dispatcher:
         self.change()
 
     def change(self) -> None:
-        """Other paces, somewhere in another kernel."""
+        """Choose other paces, somewhere in another kernel."""
         rng = self._rng
         self._rates = rng.choice([0, 0.02, 0.2, 0.8], 4).tolist()
         self._held_up = rng.choice([0, 0.1, 0.2, 1])
@@ -94,7 +94,7 @@ def near_the_verdict(
     Parameters
     ----------
     own, launch : record
-        Of the golden unit, and of its configuration.
+        State of the golden unit, and its configuration.
     """
     elapsed = int(rng.integers(0, rng.choice([30, 3000, MOST_ELAPSED + 1])))
     finish_time = max(elapsed - int(rng.choice([0, 1, elapsed // 3])), 0)

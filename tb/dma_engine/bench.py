@@ -1,4 +1,3 @@
-# amaranth: UnusedElaboratable=no
 """Commands and copies against lanes that hesitate, in every cycle against the golden model."""
 
 import random
@@ -11,8 +10,9 @@ from rtl.interface.configuration import LaunchConfiguration, MapConfiguration
 from rtl.interface.encodings import Granularity
 from rtl.interface.layouts import Copy, ErrorReport, ReadyCommand, Segment
 from tb.cover import cover, expect
-from tb.cycle import falls_asleep, inputs_of, next_cycle, reset, scaled, settled
-from tb.dma_engine.model import Model, Outcome
+from tb.cycle import clock_stops, inputs_of, next_cycle, reset, scaled, settled
+from tb.dma_engine.model import Model
+from tb.dma_engine.points import StepResult
 from tb.dma_engine.tables import (
     PARAMETERS,
     WHOLE_SPACE,
@@ -30,7 +30,7 @@ from tb.stream import Pace, StreamChecker, offer
 
 _MAPS = Fields(MapConfiguration(PARAMETERS))
 _LAUNCH_CONFIGURATION = Fields(LaunchConfiguration(PARAMETERS))
-# What the engine knows of a launch.
+# Fields of a launch's configuration that the engine reads.
 _READ = dict.fromkeys(("workgroups", "first_workgroup", "shift", "generation"), 0)
 _READY, _COPY = Fields(ReadyCommand(PARAMETERS)), Fields(Copy(PARAMETERS))
 _REPORT = Fields(ErrorReport(PARAMETERS))
@@ -85,7 +85,7 @@ _INPUTS = inputs_of(make_dut())
 
 
 class _Bench:
-    """The engine, its model, and what is offered to both."""
+    """The engine, its model, and the payloads offered to both."""
 
     def __init__(self, dut, rng: random.Random):
         self.dut, self.model = dut, Model(PARAMETERS)
@@ -121,8 +121,8 @@ class _Bench:
         set_launch_configuration(self.model.state, launch_configuration)
 
     async def cycle(
-        self, rooms: Sequence[bool], credit_limit_in: int, *, aborting: bool = False
-    ) -> Outcome:
+        self, spaces: Sequence[bool], credit_limit_in: int, *, aborting: bool = False
+    ) -> StepResult:
         """One cycle; commands are offered until they are taken."""
         dut, model = self.dut, self.model
         for name, payload, fields in (
@@ -131,8 +131,8 @@ class _Bench:
         ):
             packed = None if payload is None else fields.pack(flatten(payload))
             offer(dut, name, packed)
-        for lane, room in zip(_LANES, rooms, strict=True):
-            getattr(dut, f"{lane}__ready").value = int(room)
+        for lane, space in zip(_LANES, spaces, strict=True):
+            getattr(dut, f"{lane}__ready").value = int(space)
         dut.credit_limit_in.value, dut.aborting.value = credit_limit_in, int(aborting)
         await settled()
         if aborting:
@@ -140,35 +140,35 @@ class _Bench:
         self.checker.sample()
         idle = not (model.busy or self.ready or self.copy)
         assert bool(dut.idle.value) == idle
-        assert bool(dut.over.value) == model.over
+        assert bool(dut.tables_free.value) == model.tables_free
         cover("walk aborted", aborting and model.busy)
-        outcome = model.step(self.ready, self.copy, rooms, credit_limit_in, aborting=aborting)
-        assert (bool(self.ready) and bool(dut.ready__ready.value)) == outcome.popped
-        assert (bool(self.copy) and bool(dut.copies__ready.value)) == outcome.copied
-        assert bool(dut.issued.value) == outcome.issued
-        assert bool(dut.error__valid.value) == (outcome.error != 0)
-        if outcome.error:
+        result = model.step(self.ready, self.copy, spaces, credit_limit_in, aborting=aborting)
+        assert (bool(self.ready) and bool(dut.ready__ready.value)) == result.popped
+        assert (bool(self.copy) and bool(dut.copies__ready.value)) == result.copied
+        assert bool(dut.issued.value) == result.issued
+        assert bool(dut.error__valid.value) == (result.error != 0)
+        if result.error:
             found = _REPORT.unpack(int(dut.error__report.value))
-            assert found == error_report(outcome.error, outcome.atom)
+            assert found == error_report(result.error, result.atom)
         offered = [index for index, lane in enumerate(_LANES) if self._offers(lane)]
-        assert offered == sorted([*outcome.segments, *outcome.full])
-        for index, segment in outcome.segments.items():
+        assert offered == sorted([*result.segments, *result.full])
+        for index, segment in result.segments.items():
             assert _SEGMENT.unpack(int(getattr(dut, f"{_LANES[index]}__payload").value)) == segment
         if not aborting:
-            self._cover(outcome, credit_limit_in)
-        if outcome.popped:
+            self._cover(result, credit_limit_in)
+        if result.popped:
             self.ready = None
-        if outcome.copied:
+        if result.copied:
             self.copy = None
         await next_cycle(dut)
-        return outcome
+        return result
 
     def _offers(self, lane: str) -> bool:
         return bool(getattr(self.dut, f"{lane}__valid").value)
 
-    def _cover(self, outcome: Outcome, credit_limit_in: int) -> None:
+    def _cover(self, result: StepResult, credit_limit_in: int) -> None:
         ready, copy = self.ready, self.copy
-        takes = outcome.popped or outcome.copied
+        takes = result.popped or result.copied
         if ready and not self._was_busy:
             beyond = (
                 ready["dispatch_index"]
@@ -176,21 +176,21 @@ class _Bench:
                 - credit_limit_in
             )
             cover("blocked by credit_limit_in", beyond >= 0)
-            cover("blocked by credit_limit_in beside a copy", beyond >= 0 and outcome.copied)
-            cover("last admitted dispatch index", beyond == -1 and outcome.popped)
+            cover("blocked by credit_limit_in beside a copy", beyond >= 0 and result.copied)
+            cover("last admitted dispatch index", beyond == -1 and result.popped)
             cover("command and copy at once", copy and beyond < 0)
-            cover("copy taken first", copy and beyond < 0 and outcome.copied)
-        if outcome.popped:
+            cover("copy taken first", copy and beyond < 0 and result.copied)
+        if result.popped:
             workgroup = ready["dispatch_index"] + self.launch_configuration.get(
                 "first_workgroup", 0
             )
             cover("workgroup wraps", workgroup >= WORKGROUPS)
-            cover("workgroup's last command", outcome.issued)
+            cover("workgroup's last command", result.issued)
             cover("edge tile", ready["outer_edge"] or ready["inner_edge"])
         if takes:
-            template = self.commands[ready["command"]] if outcome.popped else copy["command"]
+            template = self.commands[ready["command"]] if result.popped else copy["command"]
             size = template["outer_extent"], template["inner_extent"]
-            whole = outcome.copied or (
+            whole = result.copied or (
                 template["granularity"] == Granularity.WORKGROUP.value
                 and not (ready["outer_edge"] or ready["inner_edge"])
             )
@@ -198,20 +198,20 @@ class _Bench:
             cover("empty tile", whole and not all(size))
             cover("command follows at once", self._sent)
             cover("more walkers than rows", whole and 0 < size[0] < PARAMETERS.dma_walkers)
-            self._last, self._first_atom = None, (ready if outcome.popped else copy)["start"]
-        cover("walk outside the channels served", outcome.dropped)
-        cover("segment outside the region", outcome.error)
-        cover("segment outside beside one that leaves", outcome.error and outcome.segments)
-        cover("region disabled", outcome.error and not self.model.region["enable"])
-        cover("lane full", outcome.full)
-        cover("several lanes at once", len(outcome.segments) > 1)
-        cover("walker behind another one", outcome.behind)
-        cover("an offer stays before a lower walker", outcome.stays)
-        for segment in outcome.segments.values():
+            self._last, self._first_atom = None, (ready if result.popped else copy)["start"]
+        cover("walk outside the channels served", result.dropped)
+        cover("segment outside the region", result.error)
+        cover("segment outside beside one that leaves", result.error and result.segments)
+        cover("region disabled", result.error and not self.model.region["enable"])
+        cover("lane full", result.full)
+        cover("several lanes at once", len(result.segments) > 1)
+        cover("walker behind another one", result.behind)
+        cover("an offer stays before a lower walker", result.stays)
+        for segment in result.segments.values():
             self._cover_segment(segment)
             self._last = segment
         self._began = takes
-        self._was_busy, self._sent = self.model.busy, bool(outcome.segments)
+        self._was_busy, self._sent = self.model.busy, bool(result.segments)
 
     def _cover_segment(self, segment: list[int]) -> None:
         length, whole = segment[_COLUMN["length"]], PARAMETERS.interleave_atoms
@@ -234,7 +234,7 @@ async def _start(dut, rng: random.Random) -> _Bench:
 
 @cocotb.test()
 async def random_traffic(dut):
-    """Commands, launch and admission change under what is on its way."""
+    """Random commands, while launch and admission change."""
     rng = random.Random(cocotb.RANDOM_SEED)
     bench = await _start(dut, rng)
     pace = Pace(rng, ("ready", "copy", *_LANES))
@@ -290,11 +290,11 @@ async def beginnings_of_any_walk(dut):
 
 
 async def _walk(bench: _Bench) -> list[dict[str, int]]:
-    """The segments of what is offered, in the order in which they come."""
+    """Return the segments of the offered command, in the order in which they leave."""
     segments = []
     for _ in range(_LONGEST_WALK):
-        outcome = await bench.cycle([True] * len(_LANES), _MOST)
-        for segment in outcome.segments.values():
+        result = await bench.cycle([True] * len(_LANES), _MOST)
+        for segment in result.segments.values():
             segments.append(dict(zip(_SEGMENT.names, segment, strict=True)))
         if not (bench.ready or bench.copy or bench.model.busy):
             await bench.cycle([True] * len(_LANES), _MOST)  # in which nothing goes on
@@ -355,7 +355,7 @@ def _atoms(segments: list[dict[str, int]]) -> list[tuple[int, int, int]]:
 
 
 def _served(atom: int) -> bool:
-    """Whether a lane has the atom's channel: the upper bits are folded onto the channel's."""
+    """Return whether a lane has the atom's channel, with the upper bits folded onto its bits."""
     p, channel = PARAMETERS, 0
     block = atom // p.interleave_atoms
     while block:
@@ -428,5 +428,5 @@ async def every_atom_once(dut):
 
 
 @cocotb.test()
-async def sleeps_when_nothing_comes(dut):
-    await falls_asleep(dut, _INPUTS)
+async def clock_stops_when_idle(dut):
+    await clock_stops(dut, _INPUTS)

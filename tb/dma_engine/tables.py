@@ -77,7 +77,7 @@ def random_regions(rng: random.Random) -> list[dict[str, int]]:
 
 
 def wide_commands(rng: random.Random) -> list[dict[str, Any]]:
-    """Any value in every field: walks that are too long to follow to their end."""
+    """Commands with any value in every field: walks that are too long to follow to their end."""
 
     def size() -> int:
         return rng.choice([rng.getrandbits(16), rng.getrandbits(rng.randrange(17))])

@@ -1,4 +1,3 @@
-# amaranth: UnusedElaboratable=no
 """A DMA lane with a memory that answers in any order, in every cycle against the golden model."""
 
 import random
@@ -9,11 +8,10 @@ import numpy as np
 from rtl.dma.lane import DmaLane
 from rtl.interface.layouts import DramRequest, Packet, ReadReturn, Segment
 from rtl.parameters import T3Parameters
-from sysmodel.engine.golden.dma import fill_slot, step_lane
-from sysmodel.engine.golden.layouts import DATA_WORDS
-from sysmodel.engine.golden.state import READS, SEGMENTS
+from sysmodel.engine.golden.dma.lane import READS, SEGMENTS, fill_slot, step_lane
+from sysmodel.engine.golden.payloads import DATA_WORDS
 from tb.cover import cover, expect
-from tb.cycle import falls_asleep, inputs_of, next_cycle, reset, scaled, settled
+from tb.cycle import clock_stops, inputs_of, next_cycle, reset, scaled, settled
 from tb.golden import golden_state, put, words
 from tb.payload import Fields
 from tb.stream import Pace, StreamChecker, offer
@@ -103,8 +101,8 @@ class _Bench:
         return not any(self.lane[name] for name in held)
 
     @property
-    def room(self) -> bool:
-        """For a segment."""
+    def has_space(self) -> bool:
+        """True if the queue has space for a segment."""
         return bool(self.lane["segments_level"] < SEGMENTS)
 
     def read(self) -> list[int]:
@@ -131,7 +129,7 @@ class _Bench:
 
     def _compare(self) -> None:
         dut, lane = self.dut, self.lane
-        assert bool(dut.segments__ready.value) == self.room
+        assert bool(dut.segments__ready.value) == self.has_space
         assert bool(dut.reads__valid.value) == bool(lane["reads_level"])
         assert bool(dut.sends__valid.value) == bool(lane["has_ahead"])
         assert bool(dut.idle.value) == self.idle()
@@ -151,20 +149,19 @@ class _Bench:
         reads, sends = read and bool(lane["reads_level"]), send and bool(lane["has_ahead"])
         if reads:
             self.outstanding.append(self.read()[1])
-        if self.segment and self.room:
+        if self.segment and self.has_space:
             behind = (lane["segments_head"] + lane["segments_level"]) % SEGMENTS
             put(lane["segments"][behind], self.segment)
             lane["segments_pushed"] = 1
             self.segment = None
-        state.contexts[0]["aborted"] = aborting
         full = lane["slots_used"] == PARAMETERS.egress_slots and lane["segments_level"]
-        step_lane(state, 0, 0, reads, sends, slot is not None)
+        step_lane(state.config, state.slots, 0, 0, lane, aborting, reads, sends, slot is not None)
         leaves = lane["slots_used"] < PARAMETERS.egress_slots
         cover("slots full and the first leaves", full and leaves)
         if slot is not None:
             self.outstanding.remove(slot)
-            fill_slot(state, 0, slot)
             # The model keeps words as signed numbers.
+            fill_slot(state.slots, 0, slot)
             state.slots[0, slot]["packet"]["data"].view(np.uint64)[:] = data
 
     def _cover(self, read: bool, send: bool, slot: int | None, aborting: bool) -> None:
@@ -179,7 +176,7 @@ class _Bench:
             cover("remote address wraps", remote + length > _ATOMS)
             cover("wavefront advances within a segment", waves[0] < waves[1])
             cover("wavefront wraps", segment["wavefront"] + waves[1] >= p.wavefronts)
-            cover("segments full", not self.room)
+            cover("segments full", not self.has_space)
         cover("reads blocked", waits and lane["reads_level"] == READS and not read)
         cover("slots full", used == p.egress_slots and waits)
         ahead = bool(lane["has_ahead"])
@@ -261,7 +258,7 @@ async def full_rate(dut):
 
 
 @cocotb.test()
-async def what_nobody_asked_for(dut):
+async def unrequested_data(dut):
     """A return without a read sends nothing."""
     rng = random.Random(cocotb.RANDOM_SEED + 4)
     for slot in range(PARAMETERS.egress_slots):
@@ -275,7 +272,7 @@ async def what_nobody_asked_for(dut):
 
 @cocotb.test()
 async def aborts(dut):
-    """What is not read yet is dropped; what is comes back and leaves, in a bounded time."""
+    """Segments not yet read are dropped; outstanding reads return and leave in a bounded time."""
     rng = random.Random(cocotb.RANDOM_SEED + 3)
     bench = await _start(dut, rng)
     for begun in range(24):
@@ -290,5 +287,5 @@ async def aborts(dut):
 
 
 @cocotb.test()
-async def sleeps_when_nothing_comes(dut):
-    await falls_asleep(dut, _INPUTS)
+async def clock_stops_when_idle(dut):
+    await clock_stops(dut, _INPUTS)

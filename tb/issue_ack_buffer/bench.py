@@ -1,4 +1,3 @@
-# amaranth: UnusedElaboratable=no
 """Acknowledgements through their buffer, in every cycle against a model, with bits that turn in
 it."""
 
@@ -10,9 +9,9 @@ from rtl.interface.encodings import ErrorCode
 from rtl.interface.layouts import ErrorReport, IssueAck
 from rtl.lib.secded import code_word
 from tb.cover import cover, expect
-from tb.cycle import falls_asleep, inputs_of, next_cycle, reset, scaled, settled
+from tb.cycle import clock_stops, inputs_of, next_cycle, reset, scaled, settled
 from tb.issue_ack_buffer.dut import DEPTH, PARAMETERS, FaultyBuffer
-from tb.issue_ack_buffer.model import Buffer, Kept
+from tb.issue_ack_buffer.reference import Buffer, Entry
 from tb.payload import Fields
 from tb.stream import Pace, StreamChecker, offer
 
@@ -26,7 +25,7 @@ _CYCLES = 2000
 
 expect(
     "straight through",
-    "kept, because there is no room behind",
+    "kept, because the output is not ready",
     "kept, because others wait",
     "full",
     "refused while full and giving",
@@ -50,7 +49,7 @@ class _Bench:
 
     def __init__(self, dut):
         self.dut, self.model = dut, Buffer(DEPTH)
-        # What comes straight through follows the input and the output.
+        # An acknowledgement that passes through combinationally follows the input and the output.
         self.checker = StreamChecker(dut, ("i",), unheld=("o",))
         self.given = self.taken = self.lost = 0
         self._was_full = self._corrected = False
@@ -65,7 +64,7 @@ class _Bench:
         inject: int | None = None,
     ) -> bool:
         """One cycle; gives whether the issue acknowledgement was taken. ``inject`` is the number of
-        wrong bits to come, None without the strobe."""
+        bit errors to come, None without the strobe."""
         dut, model = self.dut, self.model
         offer(dut, "i", issue_ack)
         dut.o__ready.value, dut.turned.value = int(ready), turned
@@ -75,7 +74,7 @@ class _Bench:
         self.checker.sample()
         self._cover(issue_ack, ready, turned)
         wrong = (turned ^ self._injected).bit_count()
-        offered = None if issue_ack is None else Kept(issue_ack, wrong)
+        offered = None if issue_ack is None else Entry(issue_ack, wrong)
         straight = model.empty and ready
         outputs = model.step(offered, ready=ready)
         self._follow_injection(offered and outputs.takes, straight, inject)
@@ -108,7 +107,8 @@ class _Bench:
             self._injected = (1 << inject) - 1
 
     def _check_report(self, lost: int) -> None:
-        """Its code, and its tile as far as it can be read: the bits that are wrong are two."""
+        """Check the error's code, and its tile as far as it can be read: two bits of the word
+        differ."""
         report = _REPORT.named(int(self.dut.error__report.value))
         assert report["code"] == ErrorCode.TRACKER_CORRUPT.value
         issue_ack = _ISSUE_ACK.named(lost)
@@ -123,7 +123,7 @@ class _Bench:
         full, gives = not model.takes, bool(model.checked) and ready
         self._was_full = full or (self._was_full and not model.empty)
         cover("straight through", offered and model.empty and ready)
-        cover("kept, because there is no room behind", offered and model.empty and not ready)
+        cover("kept, because the output is not ready", offered and model.empty and not ready)
         cover("kept, because others wait", offered and not model.empty and ready and not full)
         cover("full", full and offered)
         cover("refused while full and giving", full and offered and gives)
@@ -143,7 +143,7 @@ class _Bench:
             cover("corrected a check bit", not in_issue_ack)
 
     async def drain(self) -> None:
-        """Until nothing waits; what was taken has then left, or was reported."""
+        """Run until the buffer is empty; each entry has then left, or was reported."""
         for _ in range(DEPTH + 6):
             await self.cycle(None, ready=True)
         assert self.model.empty
@@ -184,24 +184,25 @@ async def _random(dut, *rates: tuple[float, float], injections: float = 0) -> No
 
 @cocotb.test()
 async def random_traffic(dut):
-    """In order, each once and unchanged."""
+    """Random traffic leaves in order, each acknowledgement once and unchanged."""
     await _random(dut, (0, 0))
 
 
 @cocotb.test()
-async def wrong_bits(dut):
-    """One of a word is corrected; a word with two is dropped and reported."""
+async def bit_errors(dut):
+    """A single-bit error of a word is corrected; a word with two bit errors is dropped and
+    reported."""
     await _random(dut, (0.1, 0), (0, 0.1), (0.3, 0.3), (1, 0))
 
 
 @cocotb.test()
 async def injections(dut):
-    """Those that software asks for."""
+    """Bit errors that software injects."""
     await _random(dut, (0, 0), injections=0.3)
 
 
 @cocotb.test()
-async def every_wrong_bit(dut):
+async def every_bit_error(dut):
     """Each bit of a word, and all its pairs of neighbours."""
     rng = random.Random(cocotb.RANDOM_SEED)
     await reset(dut, _INPUTS)
@@ -227,7 +228,7 @@ async def fill_then_drain_then_full_rate(dut):
     for _ in range(DEPTH + 4):
         if await bench.cycle(late, ready=True):
             late = None
-    # One in every cycle, but for the read that waited for the late one.
+    # One per cycle, except for the read that waited for the late acknowledgement.
     assert bench.taken == DEPTH + 3
     assert late is None
     await bench.cycle(0, ready=False)
@@ -237,5 +238,5 @@ async def fill_then_drain_then_full_rate(dut):
 
 
 @cocotb.test()
-async def sleeps_when_nothing_comes(dut):
-    await falls_asleep(dut, _INPUTS)
+async def clock_stops_when_idle(dut):
+    await clock_stops(dut, _INPUTS)

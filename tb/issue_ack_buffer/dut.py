@@ -1,4 +1,3 @@
-# amaranth: UnusedElaboratable=no
 """The buffer of issue acknowledgements with bits that turn in its memory."""
 
 from amaranth.hdl import Module, Value
@@ -21,7 +20,7 @@ DEPTH = 8
 
 
 def _make_faulty(queue: ProtectedQueue, wrong: Value) -> None:
-    """Let each payload that leaves a queue's memory have wrong bits."""
+    """Let each payload that leaves a queue's memory have bit errors."""
     sound = queue.elaborate
 
     def elaborate(platform):
@@ -33,7 +32,7 @@ def _make_faulty(queue: ProtectedQueue, wrong: Value) -> None:
 
 
 class FaultyBuffer(wiring.Component):
-    """The members of the buffer, and what turns.
+    """The buffer with inverted bits in its words.
 
     Parameters
     ----------

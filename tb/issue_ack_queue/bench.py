@@ -1,4 +1,3 @@
-# amaranth: UnusedElaboratable=no
 """Issue acknowledgements of few tiles, in every cycle against the golden model's queue."""
 
 import random
@@ -9,8 +8,17 @@ import numpy as np
 from rtl.channel.issue_ack_queue import IssueAckQueue
 from rtl.interface.layouts import IssueAck, TileUpdates
 from rtl.parameters import T3Parameters
-from sysmodel.engine.golden.issue_acks import take_issue_ack
-from sysmodel.engine.golden.queues import D, Q, commit, has, mark, position, room, waiting
+from sysmodel.engine.golden.channel.issue_acks import step_issue_acks
+from sysmodel.engine.golden.channel.queues import (
+    D,
+    Q,
+    commit,
+    has,
+    has_space,
+    mark,
+    position,
+    waiting,
+)
 from tb.cover import cover, expect
 from tb.cycle import inputs_of, next_cycle, reset, scaled, settled
 from tb.golden import golden_state, words
@@ -72,7 +80,10 @@ class _Bench:
         dut.o__ready.value = int(ready)
         await settled()
         self.checker.sample()
-        can, gives = room(self.levels, Q.issue_acks, D.issue_acks), has(self.levels, Q.issue_acks)
+        can, gives = (
+            has_space(self.levels, Q.issue_acks, D.issue_acks),
+            has(self.levels, Q.issue_acks),
+        )
         assert bool(dut.i__ready.value) == can
         assert bool(dut.o__valid.value) == gives
         if gives:
@@ -80,7 +91,7 @@ class _Bench:
         taken, popped = issue_ack is not None and can, gives and ready
         if popped:
             self.taken += int(self._event(0)["count"])
-        assert bool(dut.awake.value) == (taken or popped)
+        assert bool(dut.clock_enable.value) == (taken or popped)
         cover("full", not can)
         cover("refused while full and giving", issue_ack and not can and popped)
         pushed = 0
@@ -89,7 +100,14 @@ class _Bench:
             where = [issue_ack[name] for name in ("atom", "owner", "dispatch_index", "wavefront")]
             # The model's buffer in front of the queue stays empty: the issue acknowledgement goes
             # straight on.
-            pushed = take_issue_ack(self.state, 0, self.levels, self.heads, True, *where)
+            pushed, *_ = step_issue_acks(
+                self.state.gpu["injection"],
+                self.state.channels[0],
+                self.levels,
+                self.heads,
+                True,
+                *where,
+            )
             self.put += 1
         self.levels, self.heads = commit(
             self.levels, self.heads, mark(Q.issue_acks) * popped, pushed
@@ -121,7 +139,8 @@ class _Bench:
 
 
 def _random_issue_ack(rng: random.Random, tiles: int, last_atom: int) -> dict[str, int]:
-    """Its atom is often the last one's but for a bit, which then decides which is the lower."""
+    """Draw an issue acknowledgement; its atom often differs from the last one in one bit, which
+    then decides which is lower."""
     tile, bits = rng.randrange(tiles), PARAMETERS.atom_address_bits
     return {
         "access": rng.randrange(3),  # not looked at
@@ -134,7 +153,7 @@ def _random_issue_ack(rng: random.Random, tiles: int, last_atom: int) -> dict[st
 
 @cocotb.test()
 async def random_traffic(dut):
-    """No update is lost: what went in and what left differ by what waits."""
+    """No update is lost: the updates that entered have left, or are in the queue."""
     rng = random.Random(cocotb.RANDOM_SEED)
     await reset(dut, _INPUTS)
     bench, issue_ack, atom = _Bench(dut), None, 0
@@ -148,7 +167,7 @@ async def random_traffic(dut):
             atom = issue_ack["atom"]
         if await bench.cycle(issue_ack, ready=acts["take"]):
             issue_ack = None
-    for _ in range(D.issue_acks + 3):  # what is still offered goes in, too: a stream keeps it
+    for _ in range(D.issue_acks + 3):  # an offered payload enters, too: a stream holds it
         if await bench.cycle(issue_ack, ready=True):
             issue_ack = None
     assert bench.put == bench.taken
@@ -156,7 +175,7 @@ async def random_traffic(dut):
 
 @cocotb.test()
 async def many_updates_of_one_tile(dut):
-    """They fill event after event; then the queue is full of the tile, and empties."""
+    """The updates fill event after event; then the queue is full of the tile, and empties."""
     await reset(dut, _INPUTS)
     bench = _Bench(dut)
     tile = {"owner": 1, "dispatch_index": 5, "wavefront": 1}

@@ -1,5 +1,4 @@
-# amaranth: UnusedElaboratable=no
-"""Two endpoints, and between them wires that do what wires do."""
+"""Two endpoints, and between them wires that lose, corrupt and delay flits."""
 
 import cocotb
 
@@ -10,20 +9,20 @@ from tb.link_endpoint.connection import LATE_CYCLES, QUIET_CYCLES, Connection
 from tb.link_endpoint.dut import LINK, Endpoints
 from tb.link_endpoint.times import (
     alone_on_a_quiet_link,
-    each_bit_is_news,
+    each_bit_is_sent,
     lost_once,
+    no_flit_arrives,
     nothing_is_acknowledged,
-    nothing_is_heard,
 )
 from tb.link_endpoint.wire import CLEAN, DEAD, KINDS, Faults
 
 __all__ = [
     "alone_on_a_quiet_link",
-    "each_bit_is_news",
+    "each_bit_is_sent",
     "lost_once",
     "make_dut",
     "nothing_is_acknowledged",
-    "nothing_is_heard",
+    "no_flit_arrives",
 ]
 
 make_dut = Endpoints
@@ -64,7 +63,8 @@ async def clean_wire_at_full_rate(dut):
 
 @cocotb.test()
 async def faulty_wire(dut):
-    """Everything once and in order, both ways at once, whatever the rates of both sides are."""
+    """Every packet arrives once and in order, both ways at once, whatever the rates of both sides
+    are."""
     for faults in KINDS.values():
         bench = Connection(dut, faults)
         await bench.start()
@@ -89,7 +89,7 @@ async def clean_wire_at_any_rate(dut):
 
 @cocotb.test()
 async def either_side_begins_anew(dut):
-    """What is delivered was sent in the same session, and the other side reports it."""
+    """A delivered packet was sent in the same session, and the peer reports the restart."""
     for number, faults in enumerate((CLEAN, KINDS["all"], KINDS["reorder"])):
         bench = Connection(dut, faults, number=number)
         await bench.start()
@@ -109,7 +109,8 @@ async def either_side_begins_anew(dut):
 
 @cocotb.test()
 async def a_session_begins_in_time(dut):
-    """After the quiet time of the side that hears of it, which it reports at once."""
+    """A session begins after the quiet time of the side that learns of the restart, which it
+    reports at once."""
     for index in range(2):
         bench = Connection(dut, number=index)
         await bench.start()
@@ -131,7 +132,7 @@ async def a_session_begins_in_time(dut):
 
 @cocotb.test()
 async def back_pressure(dut):
-    """Who does not take stops the other side, without a loss, a replay or an error."""
+    """A receiver that takes no packets stops its peer, without a loss, a replay or an error."""
     for number in range(4):
         bench = Connection(dut, number=number)
         await bench.start()
@@ -187,14 +188,15 @@ async def dead_wire_is_reported_once_and_recovers(dut):
 
 @cocotb.test()
 async def busy_wire(dut):
-    """A flit waits for it, and nothing is sent again; if it takes nothing at all, it is down."""
+    """A flit waits for a busy wire, and nothing is sent again; a wire that takes nothing at all is
+    down."""
     bench = Connection(dut)
     await bench.start()  # on a free wire: a session that begins too late is down
     bench.set_faults(Faults(busy=0.5))
     await bench.run(200)
     assert bench.values("replays") == [0, 0] and bench.no_errors()
     bench.set_faults(CLEAN)
-    # The time counts from the last acknowledgement, and a flit that waited tells an old one.
+    # The time counts from the last acknowledgement, and a flit that waited carries an old one.
     await bench.run(LATE_CYCLES)
     since = bench.cycle
     bench.wires[0].faults = Faults(busy=1)

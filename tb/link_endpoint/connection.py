@@ -1,5 +1,4 @@
-# amaranth: UnusedElaboratable=no
-"""Two endpoints, the wires between them, and what is true of both at all times."""
+"""Two endpoints, the wires between them, and the invariants of both."""
 
 import random
 
@@ -22,10 +21,13 @@ QUIET_CYCLES = 2 * LINK.lifetime_cycles
 _INPUTS = inputs_of(Endpoints())
 _PORTS = ("packets__0", "o__0", "send", "receive")
 _STREAMS = [f"{side}__{name}" for side in SIDES for name in _PORTS]
-_COUNTERS = {"corrupt": "corrupt_count", "replays": "replay_count"}  # ports, and what is behind
+_COUNTERS = {
+    "corrupt": "corrupt_count",
+    "replays": "replay_count",
+}  # ports, and the registers behind them
 _COUNTER_BITS = 32
 _RATES = (0.1, 0.5, 1)
-_TELL_RATES = (0, 0.02, 0.5)
+_CHANGE_RATES = (0, 0.02, 0.5)
 
 expect("reset", "restart", *(f"{name} carries far" for name in _COUNTERS))
 
@@ -38,7 +40,7 @@ class Connection:
         self.sides = [Side(dut, name, self.rng) for name in SIDES]
         self.wires = [Wire(self.rng, faults, FLIT.width) for _ in SIDES]
         self.cycle = 0
-        # Of each side: what the counters say, and how often they have counted.
+        # Each side's counter values, and how often they have counted.
         self._counters = {(side, name): 0 for side in SIDES for name in _COUNTERS}
         self._counted = dict.fromkeys(self._counters, 0)
         self._missed = dict.fromkeys(SIDES, 0)  # corrupt flits that came just before a reset
@@ -51,7 +53,7 @@ class Connection:
             await self.open()
 
     async def open(self) -> None:
-        """Until both sides have a session, and a little longer: the first credits arrive."""
+        """Run until both sides have a session, and a little longer: the first credits arrive."""
         offers = [side.offer for side in self.sides]
         for side in self.sides:
             side.offer = 0
@@ -85,7 +87,7 @@ class Connection:
     def set_paces(self) -> None:
         for side in self.sides:
             side.offer, side.take = (self.rng.choice(_RATES) for _ in range(2))
-            side.tell = self.rng.choice(_TELL_RATES)
+            side.changes = self.rng.choice(_CHANGE_RATES)
 
     async def run(self, cycles: int) -> None:
         for _ in range(cycles):
@@ -107,7 +109,7 @@ class Connection:
             await next_cycle(self.dut)
 
     async def drain(self, most: int) -> None:
-        """Until everything has arrived; nothing more follows."""
+        """Run until everything has arrived; nothing more follows."""
         here, there = self.sides
         for side in self.sides:
             side.finish()
@@ -116,13 +118,13 @@ class Connection:
             most -= 10
         assert here.done(there) and there.done(here), "Not everything arrives"
         self.set_faults(CLEAN)
-        await self.run(60)  # of what is late; nothing comes of it
+        await self.run(60)  # until late flits have arrived, without effect
         corrupt = [self._counted[side, "corrupt"] + self._missed[side] for side in SIDES]
         assert corrupt == [wire.corrupted for wire in self.wires[::-1]]
         assert self.values("down") == [0, 0]
 
     def _check_counters(self) -> None:
-        """They go on by one, or not at all."""
+        """Check that each counter advances by one, or not at all."""
         for (side, name), before in self._counters.items():
             now = int(getattr(self.dut, f"{side}__{name}").value)
             steps = (now - before) % (1 << _COUNTER_BITS)
@@ -132,8 +134,8 @@ class Connection:
             cover(f"{name} carries far", steps and before ^ now > 1 << _COUNTER_BITS // 2)
 
     def preset_counters(self) -> None:
-        """Let them go on from random numbers, of which the lower bits are ones."""
-        self._check_counters()  # what the last cycle counted
+        """Let the counters go on from random numbers whose lower bits are ones."""
+        self._check_counters()  # of the last cycle
         for side, name in self._counters:
             ones = (1 << self.rng.randrange(1, _COUNTER_BITS)) - 1
             value = self.rng.getrandbits(_COUNTER_BITS) | ones
@@ -144,7 +146,7 @@ class Connection:
             self._counters[side, name] = value
 
     def fill_counters(self) -> None:
-        """Let them go on with ones in some of their lower blocks."""
+        """Fill some lower blocks of the counters with ones."""
         self._check_counters()
         for side, name in self._counters:
             bits = self.rng.randrange(BLOCK_BITS, _COUNTER_BITS, BLOCK_BITS)
@@ -157,7 +159,8 @@ class Connection:
         return not any(side.errors for side in self.sides)
 
     def check_report(self, side: Side, since: int) -> None:
-        """One more came, in time after ``since``, when the wire stopped working."""
+        """Check that one more report came, in time after ``since``, when the wire stopped
+        working."""
         cycle, code = side.errors[-1]
         assert code == ErrorCode.LINK_DOWN
         assert since + LINK.down_cycles <= cycle <= since + LINK.down_cycles + LATE_CYCLES

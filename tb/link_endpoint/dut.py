@@ -1,5 +1,4 @@
-# amaranth: UnusedElaboratable=no
-"""The two endpoints of a link, without what is between them."""
+"""The two endpoints of a link, without the wires between them."""
 
 from amaranth.hdl import Const, Module, ResetInserter
 from amaranth.lib import wiring
@@ -55,6 +54,6 @@ class Endpoints(wiring.Component):
     def _connect(self, m: Module, ports, endpoint) -> None:
         flat = zip(*(endpoint.signature.flatten(each) for each in (ports, endpoint)), strict=True)
         for (_, member, outside), (_, _, inside) in flat:
-            if isinstance(outside, Const):  # `ready` of what is always taken
+            if isinstance(outside, Const):  # `ready` of a stream that is always taken
                 continue
             m.d.comb += inside.eq(outside) if member.flow is In else outside.eq(inside)

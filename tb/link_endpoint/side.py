@@ -1,4 +1,4 @@
-"""One endpoint: what it is given, what it must have sent and delivered, and what it knows."""
+"""One endpoint: its inputs, and the checks of its flits, deliveries and reports."""
 
 import random
 from collections import deque
@@ -40,7 +40,7 @@ expect(
     "late limit",
     "numbers went around",
     "flit waits for the wire",
-    "nothing new to tell",
+    "nothing new to send",
     "one is missing",
     "receive buffer full",
     "control word sent",
@@ -48,132 +48,134 @@ expect(
     "control word between packets",
     "kept packets lost with their session",
     "delivered after the session",
-    "the other side began anew",
+    "session restarted by the peer",
 )
 
 
 class Side:
-    """An endpoint, its packets, and the numbers of ``docs/link.md``, which count from 0 on here.
+    """An endpoint with its packets and their sequence numbers.
 
-    Packets and numbers are those of a session: they begin anew with it.
+    The numbers are those of ``docs/link.md``, here without the wrap. Packets and numbers belong to
+    a session: a new session starts with none, and at 0.
 
     Attributes
     ----------
-    offer, take, tell : float
-        Chances in a cycle that a packet comes, that one is taken, and that a control word changes.
+    offer, take, changes : float
+        Probabilities in a cycle that a packet is offered, that one is taken, and that a control
+        word changes.
     most : int or None
-        Packets to offer in all.
+        Total number of packets to offer.
     sent, received : list of tuple
         Cycle and packet.
     errors : list of tuple
-        Cycle and code, of all sessions.
+        Cycle and code of every error, of all sessions.
     opened : int or None
-        Cycle in which the session began, if there is one.
+        Cycle in which the open session began; None without one.
     """
 
     def __init__(self, dut, name: str, rng: random.Random):
         self._dut, self._name, self._rng = dut, name, rng
-        self.offer, self.take, self.tell = 1.0, 1.0, 0.0
+        self.offer, self.take, self.changes = 1.0, 1.0, 0.0
         self.most: int | None = None
         self.errors: list[tuple[int, ErrorCode]] = []
         self.opened: int | None = None
         self._offered: int | None = None
-        # What to tell; for each context every word, and the cycle from which on it was to be told.
+        # Each context's control word, and its history: the cycle of each change, and the word.
         self._words = list(_NOTHING)
-        self._told_since = [[(0, 0)] for _ in _NOTHING]
+        self._word_history = [[(0, 0)] for _ in _NOTHING]
         self._cycles = 0  # since reset
         self._silent = 0  # cycles with a free wire
-        self._restarted = False  # in the last cycle, by itself
+        self._restarted = False  # by a restart, in the last cycle
         self._offers = False  # a packet was offered in the last cycle and not taken
-        self._restart_in: int | None = None  # last cycle in which it ended a session by itself
+        self._restart_in: int | None = None  # cycle of its last restart
         self._replays = 0  # when the session began
-        # What arrived in the last cycles: flits, and whether they are corrupt.
+        # Flits that arrived in the last cycles, and whether they are corrupt.
         self._arrives: deque[tuple[dict[str, int], bool] | None] = deque([None] * _CHECK_CYCLES)
-        self._counts_corrupt = False  # the next count knows one more
-        self._lost_in: int | None = None  # last cycle in which the other side began anew
+        self._counts_corrupt = False  # the next count includes one more
+        self._lost_in: int | None = None  # cycle of the peer's last restart
         self._begin()
 
     def _begin(self) -> None:
-        """A session."""
+        """Begin a session."""
         self.sent: list[tuple[int, int]] = []
         self.received: list[tuple[int, int]] = []
-        # What it sent: of each number the packet or word; each packet's number, and what is told
-        # before it; the next new number, the last one, and what it acknowledged.
+        # Sent: the packet or word of each number; each packet's number, and the control words
+        # before it; the last number, and the last acknowledgement and credit limit.
         self._items: list[int] = []
         self._numbers: list[int] = []
         self._before: list[tuple[int, ...]] = []
         self._last_words = [(0, 0)] * LINK.contexts  # cycle, and word
-        self._last, self._told, self._told_limit = -1, 0, LINK.receive_depth
-        # What arrived: the awaited number, what is acknowledged, and the credits.
+        self._last, self._sent_acknowledge, self._sent_limit = -1, 0, LINK.receive_depth
+        # Received: the expected number, the acknowledged number, and the credit limit.
         self.awaited, self._base, self._limit = 0, 0, 0
-        # The last acknowledgement, and the one that it has seen for certain: it looks in every
-        # second cycle, and by then an older flit may be there.
+        # The last acknowledgement, and the one that the endpoint has certainly read: it samples in
+        # every second cycle, and an older flit may have arrived by then.
         self._acknowledged, self._seen = 0, 0
-        # Seen before each of the last cycles with a free wire.
+        # The latter, before each of the last cycles with a free wire.
         self._bases: deque[int] = deque([0] * _LATE_CYCLES, _LATE_CYCLES)
-        # Of what arrived and what has room: what must have been told by now.
-        self._to_tell: deque[tuple[int, int]] = deque([(0, 0)] * _LATE_CYCLES, _LATE_CYCLES)
-        self._missed: set[int] = set()  # awaited numbers before which another one arrived
+        # The acknowledgement and the credit limit that must have been sent by now.
+        self._due: deque[tuple[int, int]] = deque([(0, 0)] * _LATE_CYCLES, _LATE_CYCLES)
+        self._missed: set[int] = set()  # expected numbers, ahead of which another one arrived
         self._went_back = False
 
     @property
     def open(self) -> bool:
-        """There is a session."""
+        """A session is open."""
         return self.opened is not None
 
     @property
     def _taken(self) -> int:
-        """Packets and control words that have a number."""
+        """Number of packets and control words with a sequence number."""
         return len(self.sent) + len(self._items) - len(self._numbers)
 
     def _port(self, name: str):
         return getattr(self._dut, f"{self._name}__{name}")
 
     def value(self, name: str) -> int:
-        """Of a port, now."""
+        """Return the value of a port."""
         return int(self._port(name).value)
 
-    def told(self) -> tuple[int, ...]:
-        """By the other side, of each context."""
-        told = self.value("told")
+    def peer_words(self) -> tuple[int, ...]:
+        """Return the peer's control word of each context, as this side outputs it."""
+        words = self.value("peer_words")
         return tuple(
-            told >> _WORD.width * context & (1 << _WORD.width) - 1
+            words >> _WORD.width * context & (1 << _WORD.width) - 1
             for context in range(len(_NOTHING))
         )
 
-    def tells(self) -> tuple[int, ...]:
-        """To the other side, of each context."""
+    def local_words(self) -> tuple[int, ...]:
+        """Return the control word of each context that this side is to send."""
         return tuple(self._words)
 
-    def tell_another(self, cycle: int, context: int, word: int) -> None:
-        """A context's control word from this cycle on."""
+    def set_word(self, cycle: int, context: int, word: int) -> None:
+        """Set a context's control word from this cycle on."""
         self._words[context] = word
-        self._told_since[context].append((cycle, word))
+        self._word_history[context].append((cycle, word))
 
     def drive(self, cycle: int, arrives: int | None, *, corrupt: bool, busy: bool) -> None:
         """Set the inputs of a cycle."""
         rng = self._rng
-        room = self.most is None or len(self.sent) < self.most
-        if self._offered is None and room and rng.random() < self.offer:
+        left = self.most is None or len(self.sent) < self.most
+        if self._offered is None and left and rng.random() < self.offer:
             self._offered = rng.getrandbits(_PACKET.width)
-        if rng.random() < self.tell:
+        if rng.random() < self.changes:
             context = rng.randrange(LINK.contexts)
-            # Another one, or the same but for a bit.
+            # A random word, or the current one with a bit inverted.
             near = self._words[context] ^ 1 << rng.randrange(_WORD.width)
-            self.tell_another(cycle, context, rng.choice([near, rng.getrandbits(_WORD.width)]))
+            self.set_word(cycle, context, rng.choice([near, rng.getrandbits(_WORD.width)]))
         self._ready, self._busy = rng.random() < self.take, busy
         offer(self._dut, f"{self._name}__packets__0", self._offered)
         self._port("o__0__ready").value = int(self._ready)
         self._port("send__ready").value = int(not busy)
         offer(self._dut, f"{self._name}__receive", arrives)
-        self._port("tell").value = sum(
+        self._port("local_words").value = sum(
             word << _WORD.width * context for context, word in enumerate(self._words)
         )
         self._arrives.append(None if arrives is None else (FLIT.named(arrives), corrupt))
 
     def restart(self, *, reset: bool) -> int:
-        """It was restarted, or reset, in the last cycle; gives how many corrupt flits it does not
-        count for that."""
+        """Note a restart or a reset in the last cycle. Return the number of corrupt flits that stay
+        uncounted because of it."""
         self._restarted = True
         if not reset:
             return 0
@@ -184,7 +186,7 @@ class Side:
         return missed
 
     def check(self, cycle: int, other: "Side") -> int | None:
-        """Compare the outputs of a cycle; gives the flit that leaves."""
+        """Compare the outputs of a cycle. Return the flit that leaves."""
         self._check_session(cycle, other)
         arrived = self._arrives.popleft()
         self._counts_corrupt = arrived is not None and arrived[1]
@@ -197,10 +199,10 @@ class Side:
         self._went_back |= self.value("replays") != self._replays
         leaves = self._check_send(other)
         waits = self._taken - self._base
-        assert waits <= LINK.replay_depth, f"{self._name} has taken {waits} that are not there"
+        assert waits <= LINK.replay_depth, f"{self._name} has {waits} unacknowledged"
         cover("all that is kept waits for an acknowledgement", waits == LINK.replay_depth)
-        room = other.number(len(self.received)) + LINK.receive_depth
-        cover("receive buffer full", self.awaited == room)
+        limit = other.number(len(self.received)) + LINK.receive_depth
+        cover("receive buffer full", self.awaited == limit)
         takes = self.value("packets__0__ready")
         assert not takes or self.open, f"{self._name} takes a packet without a session"
         if self._offered is not None and takes:
@@ -210,7 +212,7 @@ class Side:
         return leaves
 
     def _check_session(self, cycle: int, other: "Side") -> None:
-        """It ends where it must, and is reported if the other side ended it."""
+        """Check that the session ends when it must, and that an end by the peer is reported."""
         was_open, is_open = self.open, bool(self.value("open"))
         if is_open and not was_open:
             self.opened = cycle
@@ -222,52 +224,58 @@ class Side:
             self.opened = None
         if by_itself:
             self._restart_in = cycle
-        assert not (by_itself and self.open), f"{self._name} goes on after a restart"
+        assert not (by_itself and self.open), f"{self._name} keeps its session after a restart"
         if ends:
             cover("kept packets lost with their session", len(self.sent) > len(other.received))
         if ends and not by_itself:
             self._lost_in = cycle
         elif self._lost_in is not None:
             late = cycle - self._lost_in
-            assert late <= 1, f"{self._name} does not report that the other side began anew"
+            assert late <= 1, f"{self._name} does not report the peer's restart"
         if self.value("error__valid"):
             code = ErrorCode(_REPORT.named(self.value("error__report"))["code"])
             self.errors.append((cycle, code))
             if code == ErrorCode.LINK_RESET:
-                # A restart in the same cycle hides that the other side ended the session, too.
+                # A restart in the same cycle hides an end of the session by the peer.
                 hidden = self._restart_in is not None and cycle <= self._restart_in + 1
-                assert self._lost_in is not None or hidden, f"{self._name} reports no restart"
-                cover("the other side began anew")
+                assert self._lost_in is not None or hidden, (
+                    f"{self._name} reports a restart without one"
+                )
+                cover("session restarted by the peer")
                 self._lost_in = None
         if not (was_open or is_open):
-            assert self.told() == _NOTHING, f"{self._name} is told something without a session"
+            assert self.peer_words() == _NOTHING, (
+                f"{self._name} outputs the peer's words without a session"
+            )
 
     def _check_delivery(self, cycle: int, other: "Side") -> None:
-        """The next packet, and what was told before it."""
+        """Check the delivered packet, and the peer's control words with it."""
         offered, offers = self._offers, bool(self.value("o__0__valid"))
         self._offers = offers and not self._ready
-        assert not offers or self.open or offered, f"{self._name} offers what is of no session"
+        assert not offers or self.open or offered, f"{self._name} offers a packet of no session"
         if not (offers and self._ready):
             return
         packet, number = self.value("o__0__payload"), len(self.received)
-        assert number < len(other.sent), f"{self._name} delivers what was not sent"
+        assert number < len(other.sent), f"{self._name} delivers a packet that was not sent"
         wanted = other.sent[number][1]
         assert packet == wanted, f"{self._name} delivers {packet:#x} for {wanted:#x}"
         cover("delivered after the session", not self.open)
         if self.open:
-            before = other.told_before(number)
-            assert self.told() == before, f"{self._name} is told {self.told()}, not {before}"
+            before = other.words_before(number)
+            assert self.peer_words() == before, (
+                f"{self._name} outputs {self.peer_words()}, not {before}"
+            )
             cover(
-                "control word between packets", number and before != other.told_before(number - 1)
+                "control word between packets", number and before != other.words_before(number - 1)
             )
         self.received.append((cycle, packet))
 
     def number(self, packet: int) -> int:
-        """Of a packet; the next new one if it has none yet."""
+        """Return the sequence number of a packet; the next new one if it has none yet."""
         return self._numbers[packet] if packet < len(self._numbers) else len(self._items)
 
-    def told_before(self, packet: int) -> tuple[int, ...]:
-        """What it told before it sent a packet of this session."""
+    def words_before(self, packet: int) -> tuple[int, ...]:
+        """Return the control words that were sent before a packet of this session."""
         return self._before[packet]
 
     def _check_send(self, other: "Side") -> int | None:
@@ -284,11 +292,11 @@ class Side:
             self._check_flit(flit, control, other)
             self._bases.append(self._seen)
         else:
-            assert not control["told"], f"{self._name} tells a word without a session"
+            assert not control["has_word"], f"{self._name} sends a word without a session"
         return leaves
 
     def _check_silence(self, other: "Side", sends: bool) -> None:
-        """What is new is told soon, and how things stand from time to time."""
+        """Check the bounds on the time to a new acknowledgement or limit, and between flits."""
         if self._busy:
             return
         name = self._name
@@ -297,54 +305,58 @@ class Side:
         if not self.open:
             return
         if not sends:
-            cover("nothing new to tell")
-            acknowledge, limit = self._to_tell[0]
-            assert self._told >= acknowledge, f"{name} does not acknowledge {acknowledge}"
-            assert self._told_limit >= limit, f"{name} does not tell of room up to {limit}"
+            cover("nothing new to send")
+            acknowledge, limit = self._due[0]
+            assert self._sent_acknowledge >= acknowledge, (
+                f"{name} does not acknowledge {acknowledge}"
+            )
+            assert self._sent_limit >= limit, f"{name} does not send the limit {limit}"
         left = min(other.number(len(self.received)), self.awaited)
-        self._to_tell.append((self.awaited, left + LINK.receive_depth))
+        self._due.append((self.awaited, left + LINK.receive_depth))
 
     def _check_flit(self, flit: dict[str, int], control: dict[str, int], other: "Side") -> None:
-        """It carries what has its number, into room, and tells nothing that is not so."""
+        """Check a flit's packet or word, sequence number, credit, acknowledgement and limit."""
         name = self._name
-        self._told += (flit["body_acknowledge"] - self._told) % _NUMBERS
-        assert self._told <= self.awaited, f"{name} acknowledges what has not arrived"
-        self._told_limit += (flit["body_limit"] - self._told_limit) % _NUMBERS
-        room = other.number(len(self.received)) + LINK.receive_depth
-        assert self._told_limit <= room, f"{name} gives credits for {self._told_limit} of {room}"
-        cover("numbers went around", self._told >= _NUMBERS)
+        self._sent_acknowledge += (flit["body_acknowledge"] - self._sent_acknowledge) % _NUMBERS
+        assert self._sent_acknowledge <= self.awaited, f"{name} acknowledges too much"
+        self._sent_limit += (flit["body_limit"] - self._sent_limit) % _NUMBERS
+        limit = other.number(len(self.received)) + LINK.receive_depth
+        assert self._sent_limit <= limit, f"{name} gives credits to {self._sent_limit} of {limit}"
+        cover("numbers went around", self._sent_acknowledge >= _NUMBERS)
         missing = flit["body_missing"]
-        assert not missing or self._told in self._missed, f"{name} misses what was not sent"
+        assert not missing or self._sent_acknowledge in self._missed, (
+            f"{name} reports a loss without one"
+        )
         cover("one is missing", missing)
         upcoming = len(self._items)
-        if not (flit["body_data"] or control["told"]):
+        if not (flit["body_data"] or control["has_word"]):
             cover("credits exhausted", upcoming == self._limit < self._taken)
             back = (upcoming - flit["body_sequence"]) % _NUMBERS
-            assert back <= LINK.replay_depth, f"{name} says that it sends {back} before the next"
+            assert back <= LINK.replay_depth, f"{name} announces {back} before the next one"
             return
         back = (upcoming - flit["body_sequence"]) % _NUMBERS
         assert back <= LINK.replay_depth, f"{name} sends {back} before the next one"
         number = upcoming - back
-        assert number < self._limit, f"{name} sends more than there is room for"
+        assert number < self._limit, f"{name} sends without a credit"
         if not back:
             self._number(flit, control)
         item = _PACKET.pack([flit[field] for field in _BODY_PACKET])
         assert item == self._items[number], f"{name} sends something else as {number}"
         is_packet = number in self._numbers[-2 * LINK.replay_depth :]
         assert is_packet == flit["body_data"], f"{name} sends a word for a packet as {number}"
-        # In order, but for going back, and for what was acknowledged after it had gone back.
-        assert number <= max(self._last + 1, self._base), f"{name} leaves out some before {number}"
-        assert number > self._last or self._went_back, f"{name} sends {number} again, for nothing"
-        assert number >= self._bases[0], f"{name} sends {number} again, which has arrived"
+        # In order, except for a replay, and for an acknowledgement that arrived during one.
+        assert number <= max(self._last + 1, self._base), f"{name} omits numbers before {number}"
+        assert number > self._last or self._went_back, f"{name} replays {number} without cause"
+        assert number >= self._bases[0], f"{name} replays {number} after its acknowledgement"
         cover("sent again", back)
-        cover("control word sent again", back and control["told"] and not is_packet)
+        cover("control word sent again", back and control["has_word"] and not is_packet)
         self._last = number
 
     def _number(self, flit: dict[str, int], control: dict[str, int]) -> None:
-        """Give the next number to the next packet, or to a word that was to be told by then."""
+        """Give the next number to the next packet, or to a control word that was to be sent."""
         name, packet = self._name, len(self._numbers)
         if flit["body_data"]:
-            assert packet < len(self.sent), f"{name} sends what it has not been given"
+            assert packet < len(self.sent), f"{name} sends a packet that was not offered"
             self._before.append(tuple(word for _, word in self._last_words))
             self._numbers.append(len(self._items))
             self._items.append(self.sent[packet][1])
@@ -353,21 +365,21 @@ class Side:
         context = control["context"]
         word = _WORD.pack([control[f"word_{field}"] for field in _WORD.names])
         since, before = self._last_words[context]
-        told_since = self._told_since[context]
-        wanted = [cycle for cycle, value in told_since if value == word]
-        assert wanted, f"{name} tells what was not to be told"
-        assert wanted[-1] >= since, f"{name} tells {word:#x} after something newer"
-        changed = any(cycle > since and value != before for cycle, value in told_since)
-        assert word != before or changed, f"{name} tells {word:#x} again, for nothing"
-        # What was taken by the first cycle in which it was to be told goes before it.
+        history = self._word_history[context]
+        wanted = [cycle for cycle, value in history if value == word]
+        assert wanted, f"{name} sends a word that it never had"
+        assert wanted[-1] >= since, f"{name} sends {word:#x} after a newer word"
+        changed = any(cycle > since and value != before for cycle, value in history)
+        assert word != before or changed, f"{name} sends {word:#x} again, unchanged"
+        # Packets that were taken by the cycle of the change precede the word.
         first = min(cycle for cycle in wanted if cycle >= since)
         early = sum(cycle <= first for cycle, _ in self.sent[packet:])
-        assert not early, f"{name} tells {word:#x} before {early} packets"
+        assert not early, f"{name} sends {word:#x} before {early} packets"
         self._last_words[context] = (first, word)
         self._items.append(_PACKET.pack([flit[field] for field in _BODY_PACKET]))
 
     def _arrive(self, body: dict[str, int], corrupt: bool) -> None:
-        """What the endpoint may know from now on."""
+        """Update the endpoint's expected state by an arrived flit."""
         data, control = body["body_data"], _control_of(body)
         if corrupt:
             cover("corrupt packet dropped", data)
@@ -378,7 +390,7 @@ class Side:
         ahead = (body["body_sequence"] - self.awaited) % _NUMBERS
         if 0 < ahead < _NUMBERS // 2:
             self._missed.add(self.awaited)
-        if data or control["told"]:
+        if data or control["has_word"]:
             self.awaited += not ahead
             cover("packet behind a gap dropped", 0 < ahead < _NUMBERS // 2)
             cover("duplicate dropped", ahead >= _NUMBERS // 2)
@@ -397,16 +409,19 @@ class Side:
             cover("late limit")
 
     def finish(self) -> None:
-        """Offer and tell nothing more, take everything."""
+        """Offer no more packets, change no word, and take every packet."""
         self.most = len(self.sent) + (self._offered is not None)
-        self.take, self.tell = 1.0, 0.0
+        self.take, self.changes = 1.0, 0.0
 
     def done(self, other: "Side") -> bool:
-        """Whether everything has arrived there."""
-        return len(self.sent) == self.most == len(other.received) and other.told() == self.tells()
+        """Return whether every packet and word has arrived at the peer."""
+        return (
+            len(self.sent) == self.most == len(other.received)
+            and other.peer_words() == self.local_words()
+        )
 
 
 def _control_of(flit: dict[str, int]) -> dict[str, int]:
-    """What it has in place of a packet."""
+    """Return the control fields of a flit, which take a packet's place."""
     packet = _PACKET.pack([flit[field] for field in _BODY_PACKET])
     return _CONTROL.named(packet & (1 << _CONTROL.width) - 1)

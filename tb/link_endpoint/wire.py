@@ -42,7 +42,7 @@ class Wire:
     rng : :class:`random.Random`
     faults : Faults
     bits : int
-        Of a flit.
+        Width of a flit.
 
     Attributes
     ----------

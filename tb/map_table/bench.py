@@ -1,4 +1,3 @@
-# amaranth: UnusedElaboratable=no
 """Commits of good and bad entries, every cycle, against the golden model's tables."""
 
 import random
@@ -32,14 +31,14 @@ _ENTRIES = {
     Table.COPY: PARAMETERS.commands,
 }
 _CONFIGURATION_ERRORS = {
-    Table.REGION: ("UNKNOWN_INDEX", "MISALIGNED", "OUT_OF_SPACE", "EMPTY", "OVERLAP")
+    Table.REGION: ("UNKNOWN_INDEX", "MISALIGNED", "ADDRESS_OUT_OF_RANGE", "EMPTY", "OVERLAP")
     + ("REGION_IN_USE", "IN_USE"),
     Table.RANGE: ("UNKNOWN_INDEX", "IN_USE", "EMPTY", "REGION_DISABLED", "OVERLAP"),
     Table.COMMAND: ("UNKNOWN_INDEX", "IN_USE", "MISALIGNED"),
     Table.COPY: (
         "UNKNOWN_INDEX",
         "MISALIGNED",
-        "OUT_OF_SPACE",
+        "ADDRESS_OUT_OF_RANGE",
         "REGION_DISABLED",
         "IN_USE",
         "QUEUE_FULL",
@@ -74,7 +73,8 @@ _INPUTS = inputs_of(make_dut())
 
 
 def _address(rng: random.Random) -> int:
-    """In bytes; few values, so that regions meet, and now and then a bad one."""
+    """Draw an address in bytes, from few values so that regions meet, and now and then a bad
+    one."""
     near, most = rng.randrange(12), _SPACE // _ATOM - 1
     value = rng.choice([near, near, most, rng.randint(0, most)]) * _ATOM
     if rng.random() < 0.04:
@@ -125,7 +125,7 @@ class _Bench:
         enable: int = 1,
         **staged: int,
     ) -> None:
-        """A commit of what is staged, with these changes, and what comes of it."""
+        """Commit the staged entry with these changes, and check the result."""
         self.staged |= staged
         assert await self.cycle(table, index, enable=enable) == expected.value
 
@@ -139,7 +139,7 @@ class _Bench:
         aborting: bool = False,
         take: bool = False,
     ) -> int:
-        """One cycle with a commit of what is staged; gives its configuration error."""
+        """Drive a cycle with a commit of the staged entry. Return its configuration error."""
         dut, model = self.dut, self.model
         dut.staging.value = _STAGING.pack(self.staged)
         dut.table.value, dut.index.value, dut.enable.value = table.value, index, enable
@@ -259,7 +259,7 @@ async def _random_commits(bench: _Bench, rng: random.Random, cycles: int) -> Non
 
 @cocotb.test()
 async def bounds(dut):
-    """What just fits is accepted, one more is refused for its own reason."""
+    """Values at a bound are accepted; beyond it, each is refused with its own error."""
     await reset(dut, _INPUTS)
     bench = _Bench(dut)
 
@@ -273,7 +273,7 @@ async def bounds(dut):
     await bench.commit(ok, region, 2, **_stage_region(9, 10))
     await bench.commit(ConfigurationError.EMPTY, region, 0, **_stage_region(10, 10))
     await bench.commit(
-        ConfigurationError.OUT_OF_SPACE, region, 0, **_stage_region(10, last_atom + 1)
+        ConfigurationError.ADDRESS_OUT_OF_RANGE, region, 0, **_stage_region(10, last_atom + 1)
     )
     await bench.commit(
         ConfigurationError.UNKNOWN_INDEX, region, PARAMETERS.regions, **_stage_region(2, 3)
@@ -296,7 +296,11 @@ async def bounds(dut):
     await bench.commit(ok, Table.COMMAND, 1, command_region=1)
     top = last_atom * _ATOM
     await bench.commit(
-        ConfigurationError.OUT_OF_SPACE, Table.COPY, 1, copy_start_0=0, copy_start_1=_SPACE >> 32
+        ConfigurationError.ADDRESS_OUT_OF_RANGE,
+        Table.COPY,
+        1,
+        copy_start_0=0,
+        copy_start_1=_SPACE >> 32,
     )
     for _ in range(2):
         await bench.commit(ok, Table.COPY, 1, copy_start_0=top & 0xFFFFFFFF, copy_start_1=top >> 32)
@@ -315,7 +319,7 @@ def _apart_in(bit: int, width: int, rng: random.Random) -> tuple[int, int]:
 
 @cocotb.test()
 async def ends_that_differ_in_a_bit(dut):
-    """Which of them is the higher one, and whether an entry begins behind another one."""
+    """Bounds that differ in a bit are compared: of one entry, and of two."""
     rng = random.Random(cocotb.RANDOM_SEED + 1)
     await reset(dut, _INPUTS)
     bench, p = _Bench(dut), PARAMETERS
@@ -344,8 +348,8 @@ async def ends_that_differ_in_a_bit(dut):
 
 
 def _wrong_in_a_bit() -> Iterator[tuple[ConfigurationError, Table, int, dict[str, int]]]:
-    """Commits with one bit on that makes them wrong, and nothing else is: what is refused, table,
-    index, and what is staged."""
+    """Yield commits in which a single bit is wrong: configuration error, table, index, and staged
+    entry."""
     p = PARAMETERS
     named = {
         (Table.RANGE, "range_region"): p.regions,
@@ -371,7 +375,7 @@ def _wrong_in_a_bit() -> Iterator[tuple[ConfigurationError, Table, int, dict[str
             yield ConfigurationError.MISALIGNED, table, 0, {f"{name}_0": 1 << bit}
         # An offset may be negative.
         for bit in range(p.address_bits, 64 if table != Table.COMMAND else 0):
-            yield ConfigurationError.OUT_OF_SPACE, table, 0, {f"{name}_1": 1 << bit - 32}
+            yield ConfigurationError.ADDRESS_OUT_OF_RANGE, table, 0, {f"{name}_1": 1 << bit - 32}
 
 
 @cocotb.test()

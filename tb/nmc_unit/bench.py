@@ -1,4 +1,3 @@
-# amaranth: UnusedElaboratable=no
 """Reduce unit at one atom per cycle, against NumPy: all pairs of special values, then random."""
 
 from collections.abc import Iterator
@@ -12,7 +11,7 @@ from rtl.interface.layouts import NmcRequest, NmcResult
 from rtl.nmc.unit import NmcUnit
 from rtl.parameters import T3Parameters
 from tb.cover import cover, expect
-from tb.cycle import falls_asleep, inputs_of, next_cycle, reset, scaled
+from tb.cycle import clock_stops, inputs_of, next_cycle, reset, scaled
 from tb.nmc_unit.operands import from_word, special_values, structured, to_word
 from tb.nmc_unit.reference import BITS, reduce_bits
 from tb.stream import StreamChecker, offer
@@ -28,7 +27,7 @@ expect(
     "later touch",
     "back to back",
     "idle cycle",
-    "epoch changed under way",
+    "epoch changed while outstanding",
     *(f"{op.name} {dtype.name}" for op in Operation for dtype in Datatype),
 )
 
@@ -41,7 +40,7 @@ _INPUTS = inputs_of(make_dut())
 
 
 class Case(NamedTuple):
-    """Atoms as integers, and what must become of them if this is not a first touch."""
+    """Return atoms as integers, and the expected result if this is not a first touch."""
 
     stored: int
     operand: int
@@ -111,10 +110,10 @@ async def _check(dut, rng: np.random.Generator, cases, *, idle: float, first: fl
     cases = iter(cases)
     case = next(cases)
     while case is not None or any(pending):
-        # What is given after a falling edge is taken at the next rising edge.
+        # Inputs set after a falling edge are sampled at the next rising edge.
         if rng.random() < 0.05:
             epoch = int(rng.integers(0, 256))
-            cover("epoch changed under way", any(pending))
+            cover("epoch changed while outstanding", any(pending))
         dut.epoch.value = epoch
         valid = case is not None and rng.random() >= idle
         payload = None
@@ -169,5 +168,5 @@ async def random_atoms(dut):
 
 
 @cocotb.test()
-async def sleeps_when_nothing_comes(dut):
-    await falls_asleep(dut, _INPUTS)
+async def clock_stops_when_idle(dut):
+    await clock_stops(dut, _INPUTS)

@@ -64,7 +64,7 @@ def structured(
     near = np.minimum(near, (1 << width - 1 - fraction) - 1) << fraction
     sign = rng.integers(0, 2, size) << width - 1
     sparse = (1 << rng.integers(0, fraction + 1, size)) - rng.integers(0, 2, size)
-    depth = rng.integers(1, fraction + 2, size)  # of what cancellation leaves
+    depth = rng.integers(1, fraction + 2, size)  # of the bits left by cancellation
     opposite = a ^ 1 << width - 1
     specials = np.array(special_values(dtype))
     b = np.choose(

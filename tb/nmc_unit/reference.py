@@ -1,4 +1,4 @@
-"""What an operation must give, bit for bit, by the arithmetic of NumPy and ml_dtypes."""
+"""Expected result of an operation, bit for bit, by the arithmetic of NumPy and ml_dtypes."""
 
 import ml_dtypes
 import numpy as np
@@ -35,13 +35,13 @@ def reduce_bits(
     Parameters
     ----------
     stored, operand : array of ``BITS[dtype]``
-        Of shapes that broadcast, neither one a scalar.
+        Arrays of shapes that broadcast, neither one a scalar.
     op : Operation
     dtype : Datatype
     """
     x, y = stored.view(_NUMBERS[dtype]), operand.view(_NUMBERS[dtype])
     bits = BITS[dtype]
-    with np.errstate(over="ignore", invalid="ignore"):
+    with np.errstate(all="ignore"):
         if op is Operation.SUM:
             value = x + y
             result = value.view(bits)

@@ -1,4 +1,3 @@
-# amaranth: UnusedElaboratable=no
 """Words through a memory with check bits, and words of which bits are wrong."""
 
 import random
@@ -6,7 +5,7 @@ import random
 import cocotb
 
 from tb.cover import cover, expect
-from tb.cycle import falls_asleep, inputs_of, next_cycle, reset, scaled, settled
+from tb.cycle import clock_stops, inputs_of, next_cycle, reset, scaled, settled
 from tb.inside import inside
 from tb.protected_memory.dut import CODES, DEPTH, FREE, WIDTH, WORDS, WRONG, make_memory
 from tb.protected_memory.walk import Walk
@@ -16,7 +15,7 @@ make_dut = make_memory
 
 _INPUTS = inputs_of(make_dut())
 _CYCLES = 2500
-_IN_VAIN = 20  # steps of the patrol
+_IN_VAIN = 20  # steps of the scrubber
 
 expect(
     "right word",
@@ -28,15 +27,15 @@ expect(
     "stays while nothing is read",
     "injected: one bit corrected",
     "injected: two bits lost",
-    "the patrol corrects",
-    "the patrol corrects while a word is to be wrong",
-    "the patrol gives way to reads",
-    "the patrol gives way to writes",
+    "the scrubber corrects",
+    "the scrubber corrects while a word is to be wrong",
+    "the scrubber gives way to reads",
+    "the scrubber gives way to writes",
 )
 
 
 class _Bench:
-    """The memory, and what is in it: words, and how many of their bits are wrong."""
+    """The memory and its expected contents: each row's word and number of bit errors."""
 
     def __init__(self, dut):
         self.dut = dut
@@ -44,12 +43,12 @@ class _Bench:
         self.rows = [(0, 0)] * FREE
         self.rows += [(word, wrong.bit_count()) for word, wrong in rows]
         self.walk = Walk(self.rows)
-        self._read: tuple[int, int] | None = None  # word and wrong bits of what stands at `o`
+        self._read: tuple[int, int] | None = None  # word and bit errors of the output `o`
         self._written: int | None = None
         self._injected = 0  # bits of the next word that are wrong
 
     async def start(self) -> None:
-        """Reset it; then it has what tests begin with, whatever others have left there."""
+        """Reset the memory, and write the initial contents over those of earlier tests."""
         await reset(self.dut, _INPUTS)
         for row, code in enumerate(CODES):
             inside(self.dut, "words")[row].value = code
@@ -60,14 +59,14 @@ class _Bench:
         read: int | None = None,
         write: tuple[int, int] | None = None,
         inject: int | None = None,
-        patrol: bool = False,
+        scrub: bool = False,
     ) -> bool:
-        """One cycle, with a row to read, a row and a word to write, and the number of bits that
-        shall be wrong in the next word; 3 for none, as only its second one is asked for. Gives
-        whether the patrol writes."""
+        """Run one cycle, with a row to read, a row and a word to write, and the number of bit
+        errors to inject in the next word (3 for none, as only the second one is requested). Return
+        whether the scrubber writes."""
         dut = self.dut
         dut.read.value, dut.read_address.value = int(read is not None), read or 0
-        dut.write.value, dut.patrol.value = int(write is not None), int(patrol)
+        dut.write.value, dut.scrub.value = int(write is not None), int(scrub)
         dut.write_address.value, dut.i.value = write or (0, 0)
         dut.inject__set.value = int(inject is not None)
         dut.inject__select.value = int(inject in (1, 2))
@@ -88,12 +87,12 @@ class _Bench:
             wrong = self._read[1] if read < FREE else 0
             cover("injected: one bit corrected", wrong == 1)
             cover("injected: two bits lost", wrong == 2)
-        reads, writes = self.walk.step(read is not None, write is not None, due=patrol)
+        reads, writes = self.walk.step(read is not None, write is not None, due=scrub)
         if reads:
             self._read = None  # something else is at `o`
-        assert bool(dut.patrolled.value) == writes
-        cover("the patrol corrects", writes)
-        cover("the patrol corrects while a word is to be wrong", writes and self._injected)
+        assert bool(dut.scrub_corrected.value) == writes
+        cover("the scrubber corrects", writes)
+        cover("the scrubber corrects while a word is to be wrong", writes and self._injected)
         if write:
             self.rows[write[0]] = write[1], self._injected
             self._injected = 0
@@ -105,8 +104,9 @@ class _Bench:
 
 
 @cocotb.test()
-async def wrong_bits(dut):
-    """One is corrected wherever it is, two are reported whichever they are."""
+async def bit_errors(dut):
+    """A single-bit error is corrected wherever it is; a double-bit error is reported whichever bits
+    it has."""
     bench = _Bench(dut)
     await bench.start()
     for row, wrong in enumerate(WRONG):
@@ -120,8 +120,8 @@ async def wrong_bits(dut):
 
 
 @cocotb.test()
-async def patrol(dut):
-    """It comes to every row in order, and corrects whichever bit of it is wrong, once."""
+async def scrub(dut):
+    """The scrubber visits all rows in order, and corrects an error in any bit of a row once."""
     rng = random.Random(cocotb.RANDOM_SEED + 1)
     bench = _Bench(dut)
     await bench.start()
@@ -129,16 +129,16 @@ async def patrol(dut):
         inject = rng.choice([None, 1, 2])
         await bench.cycle(write=(row, rng.getrandbits(WIDTH)), inject=inject)
     for _ in range(_IN_VAIN):
-        assert not await bench.cycle(read=1, patrol=True)
-    cover("the patrol gives way to reads")
+        assert not await bench.cycle(read=1, scrub=True)
+    cover("the scrubber gives way to reads")
     for _ in range(_IN_VAIN):
-        assert not await bench.cycle(write=(1, 0), patrol=True)
-    cover("the patrol gives way to writes")
+        assert not await bench.cycle(write=(1, 0), scrub=True)
+    cover("the scrubber gives way to writes")
     wrong = sum(bits == 1 for _, bits in bench.rows)
     found = 0
     # Two cycles for a row, and a few more for one that is corrected and looked at again.
     for _ in range(2 * DEPTH + 4 * wrong):
-        found += await bench.cycle(patrol=True)
+        found += await bench.cycle(scrub=True)
     assert found == wrong > 0 and bench.walk.rounds == 1
     for row in range(DEPTH):
         await bench.cycle(read=row)
@@ -147,12 +147,12 @@ async def patrol(dut):
 
 @cocotb.test()
 async def random_words(dut):
-    """What was written last is read; a read does not see the write in its cycle, and the patrol
-    takes nothing back."""
+    """A read returns the last word written, without a write of its own cycle; the scrubber never
+    restores an older word."""
     rng = random.Random(cocotb.RANDOM_SEED)
     bench, row = _Bench(dut), 0
     await bench.start()
-    pace = Pace(rng, ("read", "write", "other row", "inject", "patrol"))
+    pace = Pace(rng, ("read", "write", "other row", "inject", "scrub"))
     for _ in range(scaled(_CYCLES)):
         acts = pace.acts()
         before = row
@@ -164,7 +164,7 @@ async def random_words(dut):
             read=rng.choice([before, row]) if acts["read"] else None,
             write=write,
             inject=rng.randrange(4) if acts["inject"] else None,
-            patrol=acts["patrol"],
+            scrub=acts["scrub"],
         )
     for each in range(DEPTH):
         await bench.cycle(read=each)
@@ -172,5 +172,5 @@ async def random_words(dut):
 
 
 @cocotb.test()
-async def sleeps_when_nothing_comes(dut):
-    await falls_asleep(dut, _INPUTS)
+async def clock_stops_when_idle(dut):
+    await clock_stops(dut, _INPUTS)

@@ -1,4 +1,3 @@
-# amaranth: UnusedElaboratable=no
 """A protected memory, and words of which bits are wrong."""
 
 from itertools import combinations
@@ -13,7 +12,7 @@ __all__ = ["CODES", "DEPTH", "FREE", "WIDTH", "WORDS", "WRONG", "make_memory"]
 
 WIDTH = 8
 _BITS = code_word(WIDTH).size
-# No wrong bit, each one, and each pair.
+# No bit error, each one, and each pair.
 WRONG = [sum(1 << bit for bit in bits) for n in range(3) for bits in combinations(range(_BITS), n)]
 WORDS = [row * 37 % (1 << WIDTH) for row in range(len(WRONG))]
 """What is in the rows of which bits are wrong, the last ones; those before them are 0."""

@@ -1,4 +1,4 @@
-"""What the patrol of a memory reads and writes, and when: as the docs of its ports say."""
+"""Model of a memory's scrubber: its reads and writes, as documented with its ports."""
 
 __all__ = ["Walk"]
 
@@ -9,21 +9,21 @@ class Walk:
     Parameters
     ----------
     rows : list of tuple
-        Word and number of wrong bits of each row, which the traffic changes, too.
+        Word and number of bit errors of each row, which the traffic changes, too.
 
     Attributes
     ----------
     row : int
-        Whose turn it is.
+        The row to scrub next.
     rounds : int
-        How often it has been the last one's.
+        Completed passes over all rows.
     """
 
     def __init__(self, rows: list[tuple[int, int]]):
         self._rows = rows
         self.row = self.rounds = 0
         self._due = False
-        # Of the step that looks, and of the one that corrects: what it has read.
+        # The row's word and bit errors as read, for the check and for the correction.
         self._looks: tuple[int, int] | None = None
         self._corrects: tuple[int, int] | None = None
         self._disturbed = False  # the traffic wrote in the cycle in which the step read
@@ -34,7 +34,7 @@ class Walk:
         Returns
         -------
         tuple of bool
-            The patrol reads a row; it writes one.
+            The scrubber reads a row; it writes one.
         """
         looks, corrects = self._looks, self._corrects
         self._looks = self._corrects = None

@@ -1,18 +1,17 @@
-# amaranth: UnusedElaboratable=no
 """Queues under random traffic, against those of the golden model."""
 
 import random
 
 import cocotb
 
-from sysmodel.engine.golden.queues import (
+from sysmodel.engine.golden.channel.queues import (
     Q,
     back,
     commit,
     front,
     has,
+    has_space,
     mark,
-    room,
     waiting,
 )
 from tb.cover import cover, expect
@@ -43,7 +42,7 @@ class _Bench:
     def __init__(self, dut, depth: int):
         self._dut = dut
         names = ("valid", "ready", "payload")
-        self._room = getattr(dut, f"i{depth}__ready")
+        self._ready = getattr(dut, f"i{depth}__ready")
         self._take = [getattr(dut, f"o{depth}__{name}") for name in names]
         self._drop, self._level = getattr(dut, f"drop{depth}"), getattr(dut, f"level{depth}")
         self.depth, self.queue = depth, _MODELS[depth]
@@ -61,9 +60,9 @@ class _Bench:
         """Compare the outputs, and step the model."""
         (payload, ready, drop), queue = self._inputs, self.queue
         level = waiting(self.levels, queue)
-        can, gives = room(self.levels, queue, self.depth), has(self.levels, queue)
+        can, gives = has_space(self.levels, queue, self.depth), has(self.levels, queue)
         assert int(self._level.value) == level, f"depth {self.depth}"
-        assert bool(self._room.value) == can, f"depth {self.depth}"
+        assert bool(self._ready.value) == can, f"depth {self.depth}"
         assert bool(self._take[0].value) == gives, f"depth {self.depth}"
         if gives:
             oldest = self.ring[front(self.heads, queue)]

@@ -1,4 +1,3 @@
-# amaranth: UnusedElaboratable=no
 """Queues of every depth that the hardware has, side by side."""
 
 from amaranth.hdl import Module

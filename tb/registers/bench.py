@@ -1,4 +1,3 @@
-# amaranth: UnusedElaboratable=no
 """The register port on AXI4-Lite: random reads and writes with pauses on every channel."""
 
 import random
@@ -13,12 +12,12 @@ from rtl.registers import map as register_map
 from rtl.registers.fields import LAUNCH_CONFIGURATION
 from rtl.registers.port import Registers
 from tb.cover import cover, expect
-from tb.cycle import falls_asleep, inputs_of, scaled
+from tb.cycle import clock_stops, inputs_of, scaled
 from tb.registers.lockstep import PARAMETERS, every_cycle
 from tb.registers.master import bounded, read, start, write
-from tb.registers.rooms import room_of_each_command
+from tb.registers.space import space_of_each_command
 
-__all__ = ["every_cycle", "make_dut", "room_of_each_command"]
+__all__ = ["every_cycle", "make_dut", "space_of_each_command"]
 
 _MAP = register_map.load()
 _ACCESSES = 200
@@ -66,7 +65,7 @@ def _mask(register: register_map.Register) -> int:
 
 
 def _at_reset(register: register_map.Register) -> int:
-    """What is read as long as the reset is not over, because the hardware is not idle."""
+    """Return a register's value during reset, while the hardware is not idle."""
     return register.reset | (register.pack(aborting=1) if register.name == "STATUS" else 0)
 
 
@@ -146,7 +145,7 @@ async def reads_and_writes_at_once(dut):
 
 
 async def _configure_launch(master, context: int) -> None:
-    """Any that the hardware has room for."""
+    """Configure any launch that the hardware has space for."""
     for name, field in (
         ("WORKGROUPS", "count"),
         ("TRACKED_END", "dispatch_index"),
@@ -159,10 +158,10 @@ async def _configure_launch(master, context: int) -> None:
 @cocotb.test()
 @cocotb.parametrize(context=range(PARAMETERS.contexts))
 async def a_launch_that_waits_keeps_its_registers(dut, context):
-    """Each one refuses what is written, until the launch is given up."""
+    """Each register refuses writes, until the launch is aborted."""
     rng = random.Random(cocotb.RANDOM_SEED + 3)
     master = await start(dut, rng, pauses=False)
-    for signal in ("gone", "over"):  # so that a reset and an abort end
+    for signal in ("drained", "launch_drained"):  # so that a reset and an abort end
         getattr(dut, f"context__{context}__{signal}").value = 1
     await _configure_launch(master, context)
     names = sorted({register for register, _ in LAUNCH_CONFIGURATION.values()})
@@ -208,8 +207,8 @@ async def program_and_start(dut):
     """A region is mapped, a contradicting one refused, a launch started, an error cleared."""
     rng = random.Random(cocotb.RANDOM_SEED + 2)
     master = await start(dut, rng, pauses=True)
-    dut.context__1__gone.value = 1  # so that a reset and an abort end
-    dut.context__1__over.value = 1
+    dut.context__1__drained.value = 1  # so that a reset and an abort end
+    dut.context__1__launch_drained.value = 1
     launches = []
 
     async def count():
@@ -268,5 +267,5 @@ async def program_and_start(dut):
 
 
 @cocotb.test()
-async def sleeps_when_nothing_comes(dut):
-    await falls_asleep(dut, inputs_of(make_dut()))
+async def clock_stops_when_idle(dut):
+    await clock_stops(dut, inputs_of(make_dut()))

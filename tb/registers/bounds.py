@@ -1,4 +1,4 @@
-"""Programs of the register port in which one bit of one value decides what is refused."""
+"""Programs of the register port in which one bit of one value decides on acceptance."""
 
 import random
 
@@ -19,7 +19,7 @@ def _write(name: str, **fields: int) -> tuple[str, int]:
 
 
 class Bounds:
-    """Tables of few entries, so that no other one decides, and what is just in or out of bounds.
+    """Programs with few table entries, and with values at a bound or just beyond it.
 
     Parameters
     ----------
@@ -31,12 +31,12 @@ class Bounds:
         self._rng, self._p = rng, p
 
     def program(self) -> _Writes:
-        """Registers of a context and what is written to them, by one with all privileges."""
+        """Return writes to a context's registers, for a master with all privileges."""
         kinds = [self._regions, self._ranges, self._addresses, self._launches]
         return self._rng.choice(kinds)()
 
     def _near(self, value: int, bits: int) -> int:
-        """It, the next one, or mostly one that differs in a bit."""
+        """Return the value, a neighbour, or, mostly, one that differs in a bit."""
         rng = self._rng
         flipped = value ^ 1 << rng.randrange(bits)
         return rng.choice([value, value + 1, value - 1, *[flipped] * 6]) % (1 << bits)
@@ -70,7 +70,7 @@ class Bounds:
         ]
 
     def _regions(self) -> _Writes:
-        """One that ends or begins near the only other one."""
+        """Region that ends or begins near the only other one."""
         rng, bits = self._rng, self._p.atom_address_bits
         other, index = rng.sample(range(self._p.regions), 2)
         base, limit = sorted(rng.sample(range(1 << bits), 2))
@@ -86,7 +86,7 @@ class Bounds:
         return writes
 
     def _ranges(self) -> _Writes:
-        """One that ends or begins near the only other one, mostly of the same region."""
+        """Range that ends or begins near the only other one, mostly of the same region."""
         rng, p, bits = self._rng, self._p, self._p.dispatch_index_bits
         middle = rng.randrange(1, (1 << p.atom_address_bits) - 1)
         regions = rng.sample(range(p.regions), 2)
@@ -107,7 +107,7 @@ class Bounds:
         return writes
 
     def _addresses(self) -> _Writes:
-        """Of which one bit is below the atoms or above the space, and nothing else is wrong."""
+        """Return writes with one wrong address bit: below an atom, or above the address space."""
         rng, p = self._rng, self._p
         odd = [*range(p.address_bits - p.atom_address_bits), *range(p.address_bits, 64)]
         top = (1 << p.atom_address_bits) - 1
@@ -133,11 +133,11 @@ class Bounds:
         return writes
 
     def _launches(self) -> _Writes:
-        """At the bounds of a launch, with one or two commands that need room."""
+        """Launches at the bounds, with one or two commands that need space."""
         rng, p = self._rng, self._p
-        writes, rooms = [*self._empty(), *self._region(0, 0, 1)], {}
+        writes, spaces = [*self._empty(), *self._region(0, 0, 1)], {}
         for index in range(p.commands):
-            rooms[index], commit = self._command(index)
+            spaces[index], commit = self._command(index)
             writes += commit
         ranges = rng.sample(range(p.ranges), rng.choice([1, 1, 2]))
         sent = [rng.randrange(p.commands) for _ in ranges]
@@ -145,23 +145,23 @@ class Bounds:
             action = {"action": Action.DMA.value, "command": command, "region": 0}
             writes += self._range(index, index, index, **action)
         for _ in range(_TABLES):
-            writes += self._tries(*map(max, zip(*(rooms[one] for one in sent), strict=True)))
+            writes += self._tries(*map(max, zip(*(spaces[one] for one in sent), strict=True)))
             writes += self._without_kernel()
             other = rng.choice([*sent, rng.randrange(p.commands)])
-            rooms[other], commit = self._command(other)
+            spaces[other], commit = self._command(other)
             writes += commit
         return writes
 
     def _command(self, index: int) -> tuple[tuple[int, int], _Writes]:
-        """A command at random, with what it needs room for: most commands of a workgroup, and
-        members of a group beside one."""
+        """Return a random command, with its needed space: the largest number of commands of a
+        workgroup, and of further members of a group."""
         rng = self._rng
         kind, group = rng.choice([*Granularity]), rng.randrange(8)
         # Any number is the largest as often as another one.
         waves = rng.choices(range(rng.randint(1, 16)), k=4)
         by_wavefront = kind is Granularity.WAVEFRONT
-        room = (max(1, *waves), 0) if by_wavefront else (1, (1 << group) - 1)
-        return room, [
+        space = (max(1, *waves), 0) if by_wavefront else (1, (1 << group) - 1)
+        return space, [
             _write("COMMAND_TRANSFER", granularity=kind.value, group_log2=group),
             _write("COMMAND_WAVES", **{f"waves{number}": one for number, one in enumerate(waves)}),
             _write("COMMAND_STRIDE", region=0),
@@ -200,7 +200,7 @@ class Bounds:
         return writes
 
     def _without_kernel(self) -> _Writes:
-        """After one that fits: a launch for copies only, and one that has a first workgroup."""
+        """After a launch that fits: one for copies only, and one that has a first workgroup."""
         names = {
             "WORKGROUPS": "count",
             "FIRST_WORKGROUP": "workgroup",

@@ -21,8 +21,14 @@ from rtl.parameters import T3Parameters
 from rtl.registers import map as register_map
 from rtl.registers.error_log import ERROR_LOG_DEPTH
 from rtl.registers.map import CONTEXT, GLOBAL
+from sysmodel.engine.golden.dma.copies import copy_valid, first_copy
+from sysmodel.engine.golden.registers.interrupts import interrupts
+from sysmodel.engine.golden.registers.launch import ABORT, MEASURE, next_epoch
+from sysmodel.engine.golden.registers.launch_check import launch_needs
+from sysmodel.engine.golden.registers.words import F, R, field_of
 from tb.cover import cover, expect
 from tb.cycle import next_cycle, reset, scaled, settled
+from tb.golden import maps, words
 from tb.inside import inside
 from tb.payload import Fields
 from tb.registers.model import Model
@@ -52,13 +58,13 @@ _FORMER = Fields(ContextView(PARAMETERS).members["former"])
 _ARBITER = Fields(ArbiterConfiguration(PARAMETERS))
 _MAPS = Fields(MapConfiguration(PARAMETERS))
 _INJECTION = Fields(Injection())
-_FLAGS = ("done", "over", "idle", "gone", "clearing", "sent")
+_FLAGS = ("done", "launch_drained", "idle", "drained", "clearing", "dma_idle")
 _STATUS = dict.fromkeys(_FLAGS, 1) | {
     "tiles": 32,
     "oldest": PARAMETERS.credit_limit_bits,
     "credit_limit": PARAMETERS.credit_limit_bits,
 }
-_AT_REST = {"done": 1, "over": 1, "gone": 1, "clearing": 0}
+_AT_REST = {"done": 1, "launch_drained": 1, "drained": 1, "clearing": 0}
 _LAUNCH_ERRORS = (
     ConfigurationError.IN_USE,
     ConfigurationError.LAUNCH_RANGE,
@@ -66,7 +72,7 @@ _LAUNCH_ERRORS = (
     ConfigurationError.EPOCH,
 )
 _CODES = [code.value for code in ErrorCode if code.value]
-# Of each page's log, what counts a kind of error: in the order of their codes.
+# Each page's log, and its counters of errors, in the order of the codes.
 _LOGS = {GLOBAL: "gpu.log"} | {CONTEXT + context: f"context_{context}.log" for context in _CONTEXTS}
 _COUNTERS = [
     [name for code in ErrorCode if (name := f"{prefix}COUNT_{code.name}") in register_map.load()]
@@ -87,9 +93,9 @@ expect(
     "launch begins as the one before is done",
     "launch without a kernel",
     "entry locked",
-    "scrubbed",
+    "epoch reset",
     "injection",
-    "patrol strobe",
+    "scrub strobe",
     "locked for the user",
     "error while one is pending",
     "error as they are cleared",
@@ -103,10 +109,12 @@ expect(
 
 
 class _Bus:
-    """What is offered on the channels, until it is taken."""
+    """Offers on the bus channels, held until they are taken."""
 
     def __init__(self, rng: random.Random, model: Model):
-        self.traffic = BusTraffic(rng, PARAMETERS, model.needs)
+        self.traffic = BusTraffic(
+            rng, PARAMETERS, lambda context: tuple(map(int, launch_needs(model.state, context)))
+        )
         self._offered: dict[str, dict[str, int]] = {}
 
     def inputs(self, acts: dict[str, bool]) -> dict[str, int]:
@@ -125,14 +133,14 @@ class _Bus:
         return inputs
 
     def taken(self, outputs: dict[str, int | None]) -> None:
-        """Forget what the cycle with these outputs took."""
+        """Remove the offers that were taken in the cycle with these outputs."""
         for name in ("aw", "w", "ar"):
             if outputs[f"{name}ready"]:
                 self._offered.pop(name, None)
 
 
 # Whose the error is, is said by the port that it comes to.
-_NOT_KEPT = ("owner", "stray")
+_NOT_KEPT = ("owner", "unowned")
 
 
 def _random_failure(rng: random.Random) -> dict[str, int]:
@@ -144,7 +152,7 @@ def _random_failure(rng: random.Random) -> dict[str, int]:
         "source": rng.getrandbits(SOURCE_BITS),
         "channel": rng.randrange(PARAMETERS.channels),
         "owner": 0,
-        "stray": 0,
+        "unowned": 0,
     }
 
 
@@ -157,38 +165,64 @@ def _compare(dut, model: Model) -> None:
     for name, value in model.bus().items():
         if value is not None:
             assert int(getattr(dut, f"bus__{name}").value) == value, name
-    assert _ARBITER.unpack(int(dut.arbiter.value)) == model.arbiter()
-    assert bool(dut.irq.value) == model.irq
-    assert _INJECTION.unpack(int(dut.inject.value)) == model.injection()
-    assert bool(dut.patrol.value) == model.patrol
-    cover("patrol strobe", model.patrol)
+    assert _ARBITER.unpack(int(dut.arbiter.value)) == words(model.state.config["arbiter"])
+    assert bool(dut.irq.value) == interrupts(model.state.registers, GLOBAL)
+    assert _INJECTION.unpack(int(dut.inject.value)) == _injection(model)
+    scrub = bool(model.state.gpu["scrubber"]["scrub_strobe"])
+    assert bool(dut.scrub.value) == scrub
+    cover("scrub strobe", scrub)
     for context in _CONTEXTS:
         _compare_context(dut, model, context)
 
 
+def _injection(model: Model) -> list[int]:
+    """Return the fields of the injection port."""
+    word = int(model.state.registers[GLOBAL][R.INJECT]["contents"])
+    fields = (F.INJECT_target, F.INJECT_instance, F.INJECT_double)
+    return [int(model.state.gpu["injection"]["strobe"]), *(field_of(word, one) for one in fields)]
+
+
+def _irqs(model: Model) -> list[bool]:
+    """For each context: an enabled event is pending."""
+    return [interrupts(model.state.registers, CONTEXT + context) for context in _CONTEXTS]
+
+
 def _compare_context(dut, model: Model, context: int) -> None:
-    for name, on in (model.strobes(context) | model.flags(context)).items():
-        assert bool(_port(dut, context, name).value) == on, name
+    own = model.state.contexts[context]
+    control, strobes = own["control"], int(own["control"]["strobes"])
+    flags = {
+        "launch": control["launches"],
+        "abort": strobes & ABORT,
+        "start": strobes & MEASURE,
+        "aborting": control["aborting"],
+        "launched": control["open"],
+        "aborted": control["launch_aborted"],
+        "irq": _irqs(model)[context],
+    }
+    for name, on in flags.items():
+        assert bool(_port(dut, context, name).value) == bool(on), name
         if name in _STROBES:
             cover(f"{name} strobe", on)
-    assert int(_port(dut, context, "ways").value) == model.ways(context)
-    assert _FORMER.unpack(int(_port(dut, context, "former").value)) == model.former(context)
-    assert _MAPS.unpack(int(_port(dut, context, "maps").value)) == model.maps(context)
+    assert int(_port(dut, context, "ways").value) == own["ways"]
+    former = [int(control[f"former_{name}"]) for name in _FORMER.names]
+    assert _FORMER.unpack(int(_port(dut, context, "former").value)) == former
+    assert _MAPS.unpack(int(_port(dut, context, "maps").value)) == maps(model.state, context)
     for name, fields in _CONFIGURATIONS.items():
         found = fields.unpack(int(_port(dut, context, name).value))
-        assert found == model.configuration(context, name), name
-    copy = model.copy(context)
+        assert found == words(own["launch" if name.startswith("launch") else name]), name
+    queue = own["copies"]
+    copy = words(first_copy(queue)) if copy_valid(queue) else None
     assert bool(_port(dut, context, "copies__valid").value) == (copy is not None)
     if copy is not None:
         assert _COPY.unpack(int(_port(dut, context, "copies__payload").value)) == copy
 
 
 class _Hardware:
-    """What is behind the registers: status and errors at random."""
+    """The blocks behind the registers: random status and errors."""
 
     def __init__(self, dut, rng: random.Random):
         self._dut, self._rng = dut, rng
-        self.corrected, self.armed, self.patrolled = 0, False, 0
+        self.corrected, self.armed, self.scrub_corrected = 0, False, 0
         self.statuses = [dict.fromkeys(_STATUS, 0) for _ in _CONTEXTS]
         self.failing = 0.0
         self.at_rest = False  # nothing is left that a launch or an abort waits for
@@ -197,10 +231,10 @@ class _Hardware:
         """One cycle's status; gives the error reports of the contexts, and of none."""
         dut, rng = self._dut, self._rng
         if rng.random() < 0.1:
-            self.corrected, self.patrolled = rng.getrandbits(32), rng.getrandbits(32)
+            self.corrected, self.scrub_corrected = rng.getrandbits(32), rng.getrandbits(32)
         self.armed = rng.random() < 0.5
         dut.corrected.value, dut.armed.value = self.corrected, int(self.armed)
-        dut.patrolled.value = self.patrolled
+        dut.scrub_corrected.value = self.scrub_corrected
         failures = []
         for context, status in enumerate(self.statuses):
             if rng.random() < 0.3:
@@ -209,7 +243,7 @@ class _Hardware:
             if self.at_rest:
                 status |= _AT_REST
             # Without a launch there is nothing that could be left of it.
-            status["over"] |= not model.flags(context)["launched"]
+            status["launch_drained"] |= not model.state.contexts[context]["control"]["open"]
             for name, value in status.items():
                 _port(dut, context, name).value = value
             failures.append(self._fail(f"context__{context}__error"))
@@ -220,28 +254,36 @@ class _Hardware:
         failure = _random_failure(self._rng) if self._rng.random() < self.failing else None
         getattr(self._dut, f"{port}__valid").value = int(failure is not None)
         if failure:
-            told = {name: failure[name] for name in failure if name not in _NOT_KEPT}
-            getattr(self._dut, f"{port}__report").value = _REPORT.pack(told, rest=self._rng)
+            fields = {name: failure[name] for name in failure if name not in _NOT_KEPT}
+            getattr(self._dut, f"{port}__report").value = _REPORT.pack(fields, rest=self._rng)
         return failure
 
 
 def _preset_counts(dut, model: Model, rng: random.Random) -> None:
     for page, place in _LOGS.items():
-        errors = rng.choice([model.errors(page), (1 << rng.randrange(33)) - 1, rng.getrandbits(32)])
+        errors = rng.choice(
+            [
+                int(model.state.logs[page]["total"]),
+                (1 << rng.randrange(33)) - 1,
+                rng.getrandbits(32),
+            ]
+        )
         inside(dut, f"{place}.total").value = errors
-        model.preset_errors(page, errors)
+        model.state.logs[page]["total"] = errors
         for number, register in enumerate(_COUNTERS[page == GLOBAL]):
             if rng.random() < 0.5:
                 # Full, or so but for a bit.
                 full = [0xFFFF, *[0xFFFF ^ 1 << rng.randrange(16)] * 2]
                 count = rng.choice([*full, (1 << rng.randrange(17)) - 1, rng.getrandbits(16)])
                 inside(dut, f"{place}.counts__{number}").value = count
-                model.preset_count(page, register, count)
+                model.state.registers[page][getattr(R, register)]["contents"] = count
     # Mostly such that there are epochs left.
-    epoch = rng.choice([model.next_epoch, 254, 256, *[rng.randrange(1, 256)] * 4])
+    epoch = rng.choice(
+        [int(next_epoch(model.state.registers)), 254, 256, *[rng.randrange(1, 256)] * 4]
+    )
     # Made flat, it has the name of the pages that it goes to.
     inside(dut, "gpu.next_epoch", "context_0.next_epoch").value = epoch
-    model.preset_epoch(epoch)
+    model.state.registers[GLOBAL][R.EPOCHS]["contents"] = epoch << F.EPOCHS_next[1]
 
 
 @cocotb.test()
@@ -255,7 +297,7 @@ async def every_cycle(dut):
         inputs += [f"bus__{port}" for port in (f"{name}valid", *CHANNELS[name])]
     ports = [*_STATUS, "error__valid", "copies__ready"]
     inputs += [f"context__{context}__{name}" for context in _CONTEXTS for name in ports]
-    await reset(dut, [*inputs, "corrected", "armed", "patrolled", "error__valid"])
+    await reset(dut, [*inputs, "corrected", "armed", "scrub_corrected", "error__valid"])
     copies = [f"context__{context}__copies" for context in _CONTEXTS]
     pace = Pace(rng, tuple(CHANNELS), rates=(0.1, 0.5, *[1] * 20), cycles=100)
     takers = Pace(rng, tuple(copies), rates=(0, 0.1, 0.5, 1), cycles=100)
@@ -280,16 +322,25 @@ async def every_cycle(dut):
         await settled()
         checker.sample()
         _compare(dut, model)
-        before, owns, epoch = model.bus(), model.state.contexts.copy(), model.next_epoch
-        logged, irqs = [model.logged(context) for context in _CONTEXTS], model.irqs
-        given = hardware.corrected, hardware.armed, hardware.patrolled
+        before, owns, epoch = (
+            model.bus(),
+            model.state.contexts.copy(),
+            next_epoch(model.state.registers),
+        )
+        logged, irqs = _logged(model), _irqs(model)
+        given = hardware.corrected, hardware.armed, hardware.scrub_corrected
         model.step(inputs, *given, hardware.statuses, failures, takes)
-        cover("injection", model.injection()[0])
+        cover("injection", model.state.gpu["injection"]["strobe"])
         bus.taken(before)
         _cover(model, owns, before, takes)
         _cover_errors(model, logged, irqs, failures)
-        cover("scrubbed", model.next_epoch < epoch)
+        cover("epoch reset", next_epoch(model.state.registers) < epoch)
         await next_cycle(dut)
+
+
+def _logged(model: Model) -> list[int]:
+    """Return the number of errors in the log of each context."""
+    return model.state.logs["log_level"][CONTEXT:].tolist()
 
 
 def _cover_errors(
@@ -298,17 +349,17 @@ def _cover_errors(
     irqs: list[bool],
     failures: list[dict[str, int] | None],
 ) -> None:
-    """Look at what the logs had before the cycle, and what interrupted."""
+    """Cover the logs before the cycle, and the interrupts."""
     for context, before in enumerate(logged):
-        after, failure = model.logged(context), failures[context]
+        after, failure = _logged(model)[context], failures[context]
         cover("error while one is pending", failure and before)
         cover("error as they are cleared", failure and before > 1 and after == 1)
         cover("error while the log is full", failure and before == after == ERROR_LOG_DEPTH)
         cover("error dropped from the log", not failure and before > 1 and after == before - 1)
-    for was, irq in zip(irqs, model.irqs, strict=True):
+    for was, irq in zip(irqs, _irqs(model), strict=True):
         cover("interrupt", irq)
         cover("interrupt seen", was and not irq)
-    cover("interrupt of no context", model.irq)
+    cover("interrupt of no context", interrupts(model.state.registers, GLOBAL))
 
 
 def _cover(
@@ -323,19 +374,19 @@ def _cover(
     cover("read and write act at once", written and read)
     cover("write refused", written and after["bresp"])
     cover("read of nothing", read and after["rresp"])
-    for context, own in enumerate(owns):
-        cover("copy waits", own["copies_level"] and not takes[context])
-        cover("an abort ends", own["aborting"] and not model.flags(context)["aborting"])
-        error = model.configuration_error(context)
-        if written and after["bresp"] and error.value != own["configuration_error"]:
+    for own, now, takes_copy in zip(owns, model.state.contexts["control"], takes, strict=True):
+        cover("copy waits", own["copies"]["copies_level"] and not takes_copy)
+        cover("an abort ends", own["control"]["aborting"] and not now["aborting"])
+        error = ConfigurationError(int(now["configuration_error"]))
+        if written and after["bresp"] and error.value != own["control"]["configuration_error"]:
             if error in _LAUNCH_ERRORS:
                 cover(f"launch refused: {error.name}")
             in_use = error is ConfigurationError.IN_USE
-            cover("copy refused during an abort", in_use and own["aborting"])
-            cover("entry locked", in_use and own["pending"])
+            cover("copy refused during an abort", in_use and own["control"]["aborting"])
+            cover("entry locked", in_use and own["control"]["pending"])
             cover("locked for the user", error is ConfigurationError.LOCKED)
-        waits = model.pending(context) and own["pending"]
+        waits = now["pending"] and own["control"]["pending"]
         cover("launch waits", waits)
-        begins = model.strobes(context)["launch"]
-        cover("launch begins as the one before is done", begins and own["open"])
+        begins = now["launches"]
+        cover("launch begins as the one before is done", begins and own["control"]["open"])
         cover("launch without a kernel", begins and not own["launch"]["workgroups"])

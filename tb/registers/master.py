@@ -1,4 +1,3 @@
-# amaranth: UnusedElaboratable=no
 """The master of the register port's bus, watched on every channel."""
 
 import itertools
@@ -36,7 +35,7 @@ async def start(dut, rng: random.Random, *, pauses: bool) -> AxiLiteMaster:
             reads.ar_channel,
             reads.r_channel,
         ):
-            # Each with a pattern of its own, so that addresses, data and responses drift apart.
+            # A pattern per channel, so that addresses, data and responses drift apart.
             pattern = [rng.random() < 0.5 for _ in range(rng.randrange(7, 30))]
             pattern.append(False)  # not for ever
             channel.set_pause_generator(itertools.cycle(pattern))
@@ -55,7 +54,7 @@ async def _watch(dut) -> None:
         ports = [f"bus__{port}" for port in (f"{name}valid", f"{name}ready", *payload)]
         checker.add(name, *ports)
     while True:
-        # Between the edges nothing moves: this is what the next rising edge sees.
+        # Nothing changes between the edges: the next rising edge samples these values.
         await FallingEdge(dut.clk)
         before = checker.stalls.copy()
         checker.sample()
@@ -64,7 +63,7 @@ async def _watch(dut) -> None:
 
 
 async def bounded(access):
-    """What an access gives, which takes no longer than the pauses of its channels."""
+    """Await the response to an access, in a time bounded by the pauses of its channels."""
     try:
         return await with_timeout(access, _LONGEST_NS, "ns")
     except SimTimeoutError:

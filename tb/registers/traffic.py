@@ -1,4 +1,4 @@
-"""What is on the bus of the register port's bench: good programs, with bad accesses among them."""
+"""Bus traffic of the register port's bench: valid programs, with invalid accesses among them."""
 
 import random
 from collections import deque
@@ -15,7 +15,7 @@ __all__ = ["BusTraffic"]
 
 _MAP = register_map.load()
 _ADDRESS_BITS = 16
-# Registers of one entry are written in a row, so that commits find what they may accept.
+# An entry's registers are written one after the other, so that some commits are accepted.
 _GROUPS = {
     "REGION_COMMIT": ("REGION_BASE_LO", "REGION_BASE_HI", "REGION_LIMIT_LO", "REGION_LIMIT_HI"),
     "RANGE_COMMIT": ("RANGE_DISPATCH_INDICES", "RANGE_ACTION"),
@@ -26,10 +26,10 @@ _GROUPS = {
 _IN_GROUPS = {name for group in _GROUPS.values() for name in group} | set(_GROUPS)
 _OTHERS = sorted(set(_MAP) - _IN_GROUPS)
 _WRITABLE = [name for name in _OTHERS if _MAP[name].writable]
-# What the hardware counts and logs is seen only where it is read.
+# Counters and logs are visible only where they are read.
 _READ_OFTEN = [name for name in _OTHERS if name not in _WRITABLE] * 2 + ["STATUS"] * 4
 # A write to these does something, once.
-_ACTS = {"CONTROL", "GPU_CONTROL", "SCRUB", "INTERRUPTS", "GPU_INTERRUPTS", "INJECT"}
+_ACTS = {"CONTROL", "GPU_CONTROL", "EPOCH_RESET", "INTERRUPTS", "GPU_INTERRUPTS", "INJECT"}
 _LOCKABLE = ["REGION_COMMIT", *(name for name in _WRITABLE if name not in ("LOCK", "GPU_LOCK"))]
 _OFTEN = [*["CONTROL"] * 4, *["GPU_CONTROL", "INJECT"] * 2]
 _STAGED = sorted(_IN_GROUPS - set(_GROUPS))
@@ -52,8 +52,8 @@ class BusTraffic:
     rng : :class:`random.Random`
     p : :class:`T3Parameters`
     needs : callable
-        Gives what a launch of a context needs room for, as its tables are: most commands of a
-        workgroup, and most members of a group beside one.
+        Returns the space that a launch of a context needs with its current tables: the largest
+        number of commands of a workgroup, and of further members of a group.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class BusTraffic:
         return address, self._rng.getrandbits(3) & 0b110 | privileged
 
     def put(self, context: int, name: str, **fields: int) -> None:
-        """Let the next write be this one."""
+        """Put a write of these fields first in the queue."""
         register = _MAP[name]
         self._coming.insert(0, (register.address_in(context), register.pack(**fields), 15))
 
@@ -123,7 +123,7 @@ class BusTraffic:
             ]
             return [(self._address(name), word, 15) for name, word in writes]
         if rng.random() < 0.15:
-            # What comes behind the launch may find it waiting.
+            # Accesses behind the launch may find it waiting.
             commits = [(name, self._word(name)) for name in rng.sample([*_GROUPS], 2)]
             writes = self._launch() + self._late() + commits
             if rng.random() < 0.3:
@@ -141,7 +141,7 @@ class BusTraffic:
             writes = [*self._between_ends(_BETWEEN_ENDS[commit]), (commit, self._word(commit))]
             return [(self._address(name), word, 15) for name, word in writes]
         if commit:
-            # Mostly what is staged is used again, with a difference or two.
+            # Mostly the staged entry again, with a difference or two.
             staged = rng.sample(names[:-1], rng.choice([0, 1, 1, 2, len(names) - 1]))
             names = [*staged, *[commit] * rng.randint(1, 3)]
         return [
@@ -164,14 +164,14 @@ class BusTraffic:
         ]
 
     def _settings(self) -> list[tuple[str, int]]:
-        """All that is no strobe, and with any bits what is staged for the next entries."""
+        """Return writes to all registers but strobes, with random bits in staged entries."""
         rng = self._rng
         writes = [(name, self._word(name)) for name in _SETTINGS]
         writes += [(name, rng.getrandbits(32)) for name in _STAGED]
         return rng.sample(writes, len(writes))
 
     def _late(self) -> list[tuple[str, int]]:
-        """Registers of a launch, which refuse what comes while one waits."""
+        """Return writes to a launch's registers, which refuse them while a launch waits."""
         names = self._rng.sample(_OF_A_LAUNCH, self._rng.choice([0, len(_OF_A_LAUNCH)]))
         return [(name, self._word(name)) for name in names]
 
@@ -186,7 +186,7 @@ class BusTraffic:
             "WORKGROUPS.count": workgroups,
             "TRACKED_FIRST.dispatch_index": rng.choice([end, end, rng.randrange(end + 1)]),
             "TRACKED_END.dispatch_index": end,
-            # With just room for the largest group and the most commands, or for any.
+            # With just space for the largest group and the most commands, or for any.
             "CREDIT_WINDOW.workgroups": rng.choice(
                 [1, p.credit_window - others, p.credit_window + 1 - rng.choice(_GROUP_SIZES)]
             ),
@@ -222,12 +222,12 @@ class BusTraffic:
 
     def _scrub(self) -> list[tuple[int, int, int]]:
         """Abort everything, and try until that is over."""
-        control, scrub = _MAP["CONTROL"], _MAP["SCRUB"]
+        control, scrub = _MAP["CONTROL"], _MAP["EPOCH_RESET"]
         aborts = [
             (control.address_in(context), control.pack(abort=1), 15)
             for context in range(self._p.contexts)
         ]
-        return [*aborts, *[(scrub.address, scrub.pack(scrubbed=1), 15)] * 20]
+        return [*aborts, *[(scrub.address, scrub.pack(restart=1), 15)] * 20]
 
     def _tables(self) -> list[tuple[str, int]]:
         """All regions, ranges and commands, new: regions and ranges anywhere, none over another."""
@@ -261,7 +261,7 @@ class BusTraffic:
         return writes
 
     def _copies(self) -> list[tuple[str, int]]:
-        """From anywhere, by any command."""
+        """Copies from anywhere, by any command."""
         rng, p = self._rng, self._p
         writes = []
         for _ in range(4):

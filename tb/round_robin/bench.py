@@ -1,5 +1,4 @@
-# amaranth: UnusedElaboratable=no
-"""Merges and choices in every cycle against who asked and who was served last."""
+"""Merges and choices in every cycle, against the requests and the input served last."""
 
 import random
 from collections import Counter
@@ -14,7 +13,7 @@ from tb.stream import Pace, StreamChecker, offer
 make_dut = RoundRobin
 
 _INPUTS = inputs_of(make_dut())
-# Of each merge its inputs, and of each choice the number of its requests.
+# Inputs of each merge, and number of requests of each choice.
 _MERGES = {"two": ("two__a", "two__b")}
 _MERGES |= {f"merge{n}": tuple(f"merge{n}__i__{i}" for i in range(n)) for n in MERGES}
 _PICKS = {f"pick{n}": n for n in PICKS}
@@ -24,13 +23,13 @@ expect(
     "all ask",
     "the last one asks alone again",
     "goes around",
-    "nobody asks",
+    "no request",
     "the choice is not made use of",
 )
 
 
 class _Turns:
-    """Whose turn it is: the first that asks behind the one that was served last."""
+    """Return the granted input: the first request behind the input served last."""
 
     def __init__(self, inputs: int):
         self._inputs, self._first = inputs, 0
@@ -39,7 +38,7 @@ class _Turns:
         order = [(self._first + i) % self._inputs for i in range(self._inputs)]
         chosen = next((i for i in order if asks[i]), None)
         several = self._inputs > 1
-        cover("nobody asks", chosen is None)
+        cover("no request", chosen is None)
         cover("all ask", all(asks) and several)
         cover("goes around", chosen is not None and chosen < self._first)
         last = (self._first - 1) % self._inputs
@@ -51,7 +50,7 @@ class _Turns:
 
 
 class _Bench:
-    """All of them, with a payload at each input that is offered and not taken."""
+    """All merges and choices, with a payload at each input that is offered and not taken."""
 
     def __init__(self, dut):
         self.dut = dut
@@ -59,7 +58,7 @@ class _Bench:
         self.turns |= {name: _Turns(inputs) for name, inputs in _PICKS.items()}
         self.offered: dict[str, int] = {}
         self.served: Counter[str] = Counter()
-        # What a merge offers follows its inputs.
+        # A merge's output follows its inputs.
         ends = [f"{name}__o" for name in _MERGES]
         self.checker = StreamChecker(dut, sum(_MERGES.values(), ()), unheld=ends)
 
@@ -95,7 +94,7 @@ class _Bench:
             payload = self.offered[inputs[chosen]]
             assert int(getattr(dut, f"{name}__o__payload").value) == payload, name
         for index, port in enumerate(inputs):
-            # Ready is told to nobody else that asks.
+            # No other requester sees ready.
             moves = port in self.offered and bool(getattr(dut, f"{port}__ready").value)
             assert moves == (takes and index == chosen), port
             if moves:
@@ -104,7 +103,7 @@ class _Bench:
 
 
 def _sides() -> list[str]:
-    """Names of all that asks or takes."""
+    """Names of all streams and requests."""
     requests = [f"{name}{index}" for name, inputs in _PICKS.items() for index in range(inputs)]
     return [*_MERGES, *sum(_MERGES.values(), ()), *_PICKS, *requests]
 
@@ -120,7 +119,7 @@ async def random_requests(dut):
 
 @cocotb.test()
 async def equal_shares(dut):
-    """Who always asks is served as often as any other, one in every cycle."""
+    """Inputs that always request are served equally often, one in every cycle."""
     rng = random.Random(cocotb.RANDOM_SEED)
     await reset(dut, _INPUTS)
     bench, rounds = _Bench(dut), 20

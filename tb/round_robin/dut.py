@@ -1,4 +1,3 @@
-# amaranth: UnusedElaboratable=no
 """The merges, and the choice that one of them is made of, side by side."""
 
 from amaranth.hdl import Module

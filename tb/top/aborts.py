@@ -1,4 +1,4 @@
-"""Aborts under way."""
+"""Aborts of running launches."""
 
 import cocotb
 import numpy as np
@@ -6,7 +6,7 @@ import numpy as np
 from rtl.interface.encodings import Access, Origin
 from rtl.parameters import T3Parameters
 from rtl.registers import map as register_map
-from sysmodel.engine.golden.trigger import GROUP
+from sysmodel.engine.golden.trigger.trigger import GROUP
 from sysmodel.engine.ports import CHANNEL_INPUTS, CHANNEL_OUTPUTS, G, H, I, K, O
 from tb.cycle import scaled
 from tb.top.driver import Bench, host_of, kernels_of, rng_of, start
@@ -19,7 +19,7 @@ _MAP = register_map.load()
 _CONTROL, _STATUS = _MAP["CONTROL"], _MAP["STATUS"]
 _LINK_DEPTH = 2  # of the queue `link`
 _TILE_CYCLES = 4  # from the lookup of a tile that is a group of its own to its end
-_MEMORY_CYCLES = 300  # in which this bench's memory has served what it has, with ease
+_MEMORY_CYCLES = 300  # ample for this bench's memory to serve all its accesses
 
 
 @cocotb.test()
@@ -60,7 +60,7 @@ async def aborts_in_a_storm(dut):
 
 @cocotb.test()
 async def one_of_two_aborted(dut):
-    """In the middle of it; the other context's launch ends as if nothing had been."""
+    """An abort in the middle of a launch leaves the other context's launch undisturbed."""
     bench, rng = await start(dut), rng_of(42)
 
     first, second = kernels_of(bench.p)
@@ -87,7 +87,7 @@ class _Prompt:
     writes : list of (int, int)
         Addresses and words to be written, one after the other.
     programmed : bool
-        The first ones are through.
+        The writes of the program are done.
     status : dict of str to int
         The fields as they were read last.
     """
@@ -119,7 +119,7 @@ class _Witness:
     ----------
     cycle : int
     packets : list of (int, int, int, int)
-        That the link took: cycle, channel, context and workgroup.
+        Packets that the link took: cycle, channel, context and workgroup.
     served : list of int
         The cycle in which the memory last took, acknowledged or returned an access of a context.
     """
@@ -165,7 +165,7 @@ def _has_owner(out: np.ndarray) -> bool:
 
 
 def _most_cycles(p: T3Parameters) -> int:
-    """Of an abort after the memory has served what it had, with a few to see it in STATUS."""
+    """Return the bound on an abort after the memory's last access, including the read of STATUS."""
     walk = p.sets // p.banks + 3
     return p.credit_window + p.command_depth + 2 * walk + 4 + 16
 
@@ -205,9 +205,12 @@ def _all_was_sent(
 @cocotb.test()
 @cocotb.parametrize(later=[0, 1, 9], closed=["", "link"])
 async def abort_of_a_triggered_tile(dut, later, closed):
-    """Its group is being counted, or its command written, or is under way. The abort ends in a
-    bounded time even if the link takes nothing, no more leaves than was at the link, and nothing of
-    it is left for the next launch. The other context's launch ends as if nothing had been."""
+    """Abort while the tile's group is counted, its command is written, or the command runs.
+
+    The abort ends in a bounded time even if the link takes nothing, no packet leaves besides those
+    offered to the link, and the next launch finds no state of it. The other context's launch is not
+    affected.
+    """
     bench, rng = await start(dut), rng_of(43)
     p, (first, second) = bench.p, kernels_of(bench.p)
     prompt = _Prompt(p, [*first.program(p), *second.program(p)])

@@ -1,8 +1,7 @@
-# amaranth: UnusedElaboratable=no
 """The top between a host, compute units, neighbours and a DRAM, against the golden model.
 
-The same traffic as in the lockstep with the compiled hardware; what it offers and withdraws is
-harsher than the protocol of streams, so only what the top offers is held to that.
+The same traffic as in the lockstep with the compiled hardware. Its inputs violate the protocol of
+streams on purpose, so that only the top's outputs are checked against it.
 """
 
 import cocotb
@@ -18,8 +17,8 @@ from rtl.interface.encodings import (
 )
 from rtl.parameters import T3Parameters
 from rtl.registers import map as register_map
-from sysmodel.engine.golden.errors import oldest_error
-from sysmodel.engine.golden.state import R
+from sysmodel.engine.golden.registers.errors import oldest_error
+from sysmodel.engine.golden.registers.words import R
 from sysmodel.engine.ports import CHANNEL_OUTPUTS, K, O
 from tb.cycle import scaled
 from tb.top.aborts import abort_of_a_triggered_tile, aborts, aborts_in_a_storm, one_of_two_aborted
@@ -72,7 +71,7 @@ async def downstream_admits_nothing(dut):
 
 @cocotb.test()
 async def link_stands_still(dut):
-    """Everything fills up behind the link; packets still come in, and nothing is lost."""
+    """Requests fill up behind the link; packets still come in, and nothing is lost."""
     bench, rng = await start(dut), rng_of(11)
     kernel = Kernel(credit_window=6)
     traffic = Gated(rng, bench.p, kernel, host_of(rng, bench, kernel), pace=1.0)
@@ -103,7 +102,7 @@ async def tiles_over_the_end_of_their_region(dut, granularity):
     traffic = _LastAtom(rng, bench.p, kernel, host_of(rng, bench, kernel))
     read = set()
 
-    def watch(outputs: np.ndarray, inputs: np.ndarray) -> None:
+    def record(outputs: np.ndarray, inputs: np.ndarray) -> None:
         traffic(outputs, inputs)
         for number in range(bench.p.channels):
             out = outputs[number * CHANNEL_OUTPUTS : (number + 1) * CHANNEL_OUTPUTS]
@@ -111,10 +110,11 @@ async def tiles_over_the_end_of_their_region(dut, granularity):
             if out[O.dram_valid] and kind == (Origin.COMMUNICATION.value, Access.READ.value):
                 read.add(int(out[O.dram_atom]))
 
-    await bench.finish(watch)
+    await bench.finish(record)
     assert bench.value(K.irq)
     assert (
-        oldest_error(bench.state.logs[register_map.CONTEXT]) & 0xFF == ErrorCode.DMA_OUTSIDE.value
+        oldest_error(bench.state.logs[register_map.CONTEXT]) & 0xFF
+        == ErrorCode.DMA_OUT_OF_REGION.value
     )
     assert read == {kernel.limit - 1}
 
@@ -157,7 +157,7 @@ async def copies_forbidden(dut):
     traffic = Traffic(rng, bench.p, kernel, Host(rng, bench.p, writes))
     written = 0
 
-    def watch(outputs: np.ndarray, inputs: np.ndarray) -> None:
+    def record(outputs: np.ndarray, inputs: np.ndarray) -> None:
         nonlocal written
         traffic(outputs, inputs)
         for number in range(bench.p.channels):
@@ -168,7 +168,7 @@ async def copies_forbidden(dut):
                 Access.WRITE.value,
             )
 
-    await bench.finish(watch)
+    await bench.finish(record)
     assert not written
     assert bench.value(K.irq)
     log = bench.state.logs[register_map.CONTEXT]
@@ -210,8 +210,8 @@ async def contexts_reprogrammed(dut):
     assert all(reported)
 
 
-class _Patrols:
-    """Writes of PATROL_INTERVAL: a walk at any pace, or none."""
+class _Scrubs:
+    """Writes of SCRUB_INTERVAL: a walk at any pace, or none."""
 
     def __init__(self, rng: np.random.Generator):
         self._rng = rng
@@ -219,20 +219,20 @@ class _Patrols:
     def __call__(self) -> tuple[int, int] | None:
         if self._rng.random() > 0.1:
             return None
-        register = register_map.load()["PATROL_INTERVAL"]
+        register = register_map.load()["SCRUB_INTERVAL"]
         return register.address, register.pack(cycles=int(self._rng.choice([0, 1, 1, 2, 3, 10])))
 
 
 @cocotb.test()
-async def wrong_bits(dut):
-    """Injected into any memory; corrected as they are read or by the patrol, or reported. Launches
-    that lost a tile are given up for the next ones."""
+async def bit_errors(dut):
+    """Inject bit errors into any memory: each is corrected by a read or by the scrubber, or is
+    reported. Launches that lost a tile are aborted for the next ones."""
     bench, rng = await start(dut), rng_of(50)
     control = register_map.load()["CONTROL"]
     kernels = kernels_of(bench.p, granularity=Granularity.WORKGROUP, group_log2=1)
     writes = [(control.address_in(kernel.number), control.pack(abort=1)) for kernel in kernels]
     writes += [write for kernel in kernels for write in kernel.program(bench.p)]
-    strobe = _AnyOf(rng, Injections(rng, bench.p, chance=0.5), _Patrols(rng))
+    strobe = _AnyOf(rng, Injections(rng, bench.p, chance=0.5), _Scrubs(rng))
     first, second = kernels
     host = Host(rng, bench.p, writes, strobe)
     traffic = Traffic(rng, bench.p, first, host, second, pace=0.3)
@@ -240,8 +240,8 @@ async def wrong_bits(dut):
         for _ in range(1000):
             await bench.cycle(traffic)
         traffic.begin(Host(rng, bench.p, writes, strobe))
-    counts = bench.state.registers[register_map.GLOBAL]["value"]
-    assert counts[R.CORRECTED] and counts[R.PATROLLED]
+    counts = bench.state.registers[register_map.GLOBAL]["contents"]
+    assert counts[R.CORRECTED] and counts[R.SCRUB_CORRECTED]
 
 
 @cocotb.test()
@@ -261,8 +261,8 @@ async def reprogramming_on_the_run(dut, number):
 
 @cocotb.test()
 async def tracker_errors(dut):
-    """Acknowledgements and end-of-tile markers of few tiles, later aborted and launched again under
-    way."""
+    """Acknowledgements and end-of-tile markers of few tiles, later with aborts and launches between
+    them."""
     bench, rng = await start(dut), rng_of(30)
     changes, reported, half = Reprogramming(rng, bench.p, Kernel()), 0, scaled(1000)
     host = host_of(rng, bench, Kernel(), strobe=lambda: changes() if cycle >= half else None)
@@ -316,7 +316,7 @@ async def register_configuration_errors(dut):
     seen = set()
     for _ in range(3000):
         await bench.cycle(host)
-        seen.add(int(bench.state.contexts[0]["configuration_error"]))
+        seen.add(int(bench.state.contexts[0]["control"]["configuration_error"]))
         if host.programmed:
             break
     assert host.programmed

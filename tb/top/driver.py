@@ -1,4 +1,3 @@
-# amaranth: UnusedElaboratable=no
 """The top behind its ports, and the golden model with the same inputs."""
 
 from collections.abc import Callable
@@ -78,7 +77,7 @@ class Bench:
         await next_cycle(self.dut)
 
     async def finish(self, stimulus: Stimulus, *contexts: int) -> None:
-        """Until each launch was done with nothing left to send, in a bounded time."""
+        """Run until each launch is done with nothing left to send, in a bounded time."""
         left = set(contexts or (0,))
         for _ in range(10_000 * len(left)):
             await self.cycle(stimulus)
@@ -106,7 +105,7 @@ def rng_of(number: int) -> np.random.Generator:
 
 
 def kernels_of(p: T3Parameters, **options: Any) -> list[Kernel]:
-    """One for each context, with a buffer and an address space of its own."""
+    """Kernels, one for each context, with a buffer and an address space of its own."""
     size = 1 << 12
     return [
         Kernel(
@@ -114,7 +113,7 @@ def kernels_of(p: T3Parameters, **options: Any) -> list[Kernel]:
             context=3 + number,
             base=size * (1 + number),
             limit=size * (2 + number),
-            wavefronts=1,  # so that the tiles of all find room
+            wavefronts=1,  # so that the tiles of all find space
             credit_window=6,
             **options,
         )

@@ -58,7 +58,7 @@ class Kernel:
         recorder = Recorder()
         gpu = T3(recorder)
         gpu.set_number(9)
-        gpu.arbitrate(
+        gpu.set_arbitration(
             self.policy,
             threshold=3,
             starvation_cycles=9,
@@ -91,7 +91,7 @@ class Kernel:
         return recorder.writes
 
     def _transfer(self, index: int, atom_bytes: int) -> Transfer:
-        """Of the command of this number: each has an operation, a type and an offset of its own."""
+        """Return the command of this number, with its own operation, type and offset."""
         waves = [max(1, self.wavefronts - (edge > 1)) for edge in range(4)]
         return Transfer(
             rows=self.outer_extent,
@@ -166,7 +166,7 @@ class Host:
         bus_in[G.bus_wvalid] = offers_data
         bus_in[G.bus_wdata] = self._data or 0
         whole = not self.programmed or rng.random() < 0.95
-        # The last write of a program is under way when it is the host's turn to go on.
+        # The last write of a program is outstanding when the host continues.
         bus_in[G.bus_wstrb] = 15 if whole or self._extra is None else 7
         if offers_data and bus_out[H.bus_wready]:
             self._data = None
@@ -179,15 +179,15 @@ class Host:
 # STATUS and the counters often, then every register, holes and misaligned addresses.
 _OFTEN = [
     _MAP[name].address
-    for name in ("STATUS", "ERROR", "ERROR_PLACE", "ERROR_ADDRESS_LO", "ERRORS", "INTERRUPTS")
-    + ("GPU_ERROR", "GPU_ERROR_PLACE", "GPU_ERRORS", "TILES", "OLDEST", "CREDIT_LIMIT")
-    + ("CORRECTED", "PATROLLED", "INJECT", "COUNT_TRACKER_CORRUPT", "COUNT_TRIGGER_CORRUPT")
+    for name in ("STATUS", "ERROR", "ERROR_LOCATION", "ERROR_ADDRESS_LO", "ERRORS", "INTERRUPTS")
+    + ("GPU_ERROR", "GPU_ERROR_LOCATION", "GPU_ERRORS", "TILES", "OLDEST", "CREDIT_LIMIT")
+    + ("CORRECTED", "SCRUB_CORRECTED", "INJECT", "COUNT_TRACKER_CORRUPT", "COUNT_TRIGGER_CORRUPT")
 ] * 5
 _HOLES = [0x0F8, 0x10D0, 0x1FFC, 0xFFFC, 0x9004, 0x001, 0x1006]
 
 
 class Injections:
-    """Wrong bits in the memories: one after the other, also where there is no such memory.
+    """Bit errors in the memories: one after the other, also where there is no such memory.
 
     Parameters
     ----------
@@ -215,7 +215,7 @@ class Injections:
         return self.write() if self._rng.random() < self._chance else None
 
     def write(self) -> tuple[int, int]:
-        """The next one."""
+        """Return the next write."""
         rng, p = self._rng, self._p
         target = self._target.value if self._target else int(rng.integers(0, 8))
         instances = {InjectTarget.TRACKER.value: p.banks, InjectTarget.ISSUE_ACKS.value: p.channels}
@@ -229,7 +229,7 @@ class Injections:
 
 
 class Reprogramming:
-    """Random register writes in legal fields: most are refused, some change what runs."""
+    """Random register writes in legal fields: most are refused, some change a running launch."""
 
     def __init__(self, rng: np.random.Generator, p: T3Parameters, kernel: Kernel):
         self._rng = rng
@@ -366,7 +366,7 @@ class Reprogramming:
                 updates_per_atom=rng.integers(0, 4),
                 generation=(kernel.generation + rng.integers(0, 3)) % 16,
             ),
-            lambda: self._put("SCRUB", scrubbed=1),
+            lambda: self._put("EPOCH_RESET", restart=1),
             lambda: self._put("TIMEOUT", ticks=rng.integers(0, 5)),
             lambda: self._put(
                 "ARBITER",

@@ -5,10 +5,11 @@ import numpy as np
 from rtl.interface.encodings import ConfigurationError, ErrorCode
 from rtl.registers.map import CONTEXT, GLOBAL
 from sysmodel.engine.golden import GoldenState
-from sysmodel.engine.golden.queues import D, Q, has, room
-from sysmodel.engine.golden.registers import REJECT, put_field
-from sysmodel.engine.golden.state import READS, SEGMENTS, F
-from sysmodel.engine.golden.trigger import IDLE
+from sysmodel.engine.golden.channel.queues import D, Q, has, has_space
+from sysmodel.engine.golden.dma.lane import READS, SEGMENTS
+from sysmodel.engine.golden.registers.read import REJECT
+from sysmodel.engine.golden.registers.words import F, put_field
+from sysmodel.engine.golden.trigger.trigger import IDLE
 from sysmodel.engine.ports import (
     CHANNEL_INPUTS,
     CHANNEL_OUTPUTS,
@@ -27,7 +28,7 @@ __all__ = ["ERRORS", "cover_cycle", "waiting_commands"]
 _ALSO = (
     ErrorCode.TRACKER_CORRUPT,
     ErrorCode.TRIGGER_CORRUPT,
-    ErrorCode.DMA_OUTSIDE,
+    ErrorCode.DMA_OUT_OF_REGION,
     ErrorCode.PACKET_MISMATCH,
     ErrorCode.PACKET_FORBIDDEN,
     ErrorCode.PACKET_STALE,
@@ -67,7 +68,7 @@ expect(
     "blocked by credit_limit_in",
     "copy waits",
     "egress blocked",
-    "no room at the link for one context",
+    "no space at the link for one context",
     "DRAM queue blocked",
     "dispatch bounded downstream",
     "read and write of the bus act at once",
@@ -123,16 +124,16 @@ def _cover_links(state: GoldenState) -> None:
 
 def _cover_channel(state: GoldenState, number: int, given: np.ndarray) -> None:
     config, channel = state.config, state.channels[number]
-    levels = channel["levels"]
+    queued = channel["queued"]
     for name in _FULL:
-        cover(f"{name} full", not room(levels, getattr(Q, name), getattr(D, name)))
+        cover(f"{name} full", not has_space(queued, getattr(Q, name), getattr(D, name)))
     for lane in channel["lanes"][: int(config["contexts"])]:
         cover("segments full", lane["segments_level"] == SEGMENTS)
         cover("reads of a lane full", lane["reads_level"] == READS)
-    cover("egress blocked", has(levels, Q.link) and not given[I.link_out_ready])
-    rooms = int(given[I.link_room]).bit_count()
-    cover("no room at the link for one context", 0 < rooms < config["contexts"])
-    cover("DRAM queue blocked", has(levels, Q.issue) and not given[I.dram_ready])
+    cover("egress blocked", has(queued, Q.link) and not given[I.link_out_ready])
+    spaces = int(given[I.link_space]).bit_count()
+    cover("no space at the link for one context", 0 < spaces < config["contexts"])
+    cover("DRAM queue blocked", has(queued, Q.issue) and not given[I.dram_ready])
 
 
 def _cover_context(
@@ -142,42 +143,43 @@ def _cover_context(
     cover("done", shown[K.done])
     cover("irq", shown[K.irq])
     cover("dispatch bounded downstream", shown[K.dispatch_limit] < shown[K.credit_limit_out])
-    cover("idle again", shown[K.idle] and own["tiles"])
+    cover("idle again", shown[K.idle] and own["trigger"]["tiles"])
     log = state.logs[CONTEXT + number]
     if log["failure"]:
         cover(ErrorCode(int(log["failure"]) & 0xFF).name)
-        cover("errors of two cycles in a row", log["level"])
-    if refused and own["configuration_error"]:
-        code = ConfigurationError(int(own["configuration_error"]))
+        cover("errors of two cycles in a row", log["log_level"])
+    if refused and own["control"]["configuration_error"]:
+        code = ConfigurationError(int(own["control"]["configuration_error"]))
         cover(f"refused: {code.name}", taken)
-    strobes = int(own["strobes"])
-    cover("error forgotten", strobes & put_field(F.CONTROL_clear_error, 1) and log["level"])
-    cover("launched again", own["launches"] and own["tiles"])
+    strobes = int(own["control"]["strobes"])
+    cover("error forgotten", strobes & put_field(F.CONTROL_clear_error, 1) and log["log_level"])
+    cover("launched again", own["control"]["launches"] and own["trigger"]["tiles"])
     if strobes & put_field(F.CONTROL_abort, 1):
-        cover("abort while the tracker is busy", state.banks["flying"].any())
-        cover("abort while aborting", own["aborting"])
+        cover("abort while the tracker is busy", state.banks["in_pipeline"].any())
+        cover("abort while aborting", own["control"]["aborting"])
         cover("abort while a tile is triggered", own["trigger"]["state"] > IDLE)
-        cover("abort while the other context sends", others["engine"]["state"].any())
+        cover("abort while the other context sends", others["engine"]["mode"].any())
 
 
 def _cover_flow(state: GoldenState, number: int, credit_limit_in: int) -> None:
     own = state.contexts[number]
-    launch, ready = own["launch"], own["ready"]
-    if own["launched"]:
-        credits = own["issued"] + launch["command_window"]
-        by_credit_window = own["oldest"] + launch["credit_window"]
+    launch, ready, window = own["launch"], own["ready"], own["window"]
+    if window["window_open"]:
+        credits = window["issued"] + launch["command_window"]
+        by_credit_window = window["oldest"] + launch["credit_window"]
         by_commands = launch["tracked_first"] + credits
         cover(
             "credit window full",
-            own["credit_limit"] == by_credit_window < min(by_commands, launch["tracked_end"]),
+            window["credit_limit"] == by_credit_window < min(by_commands, launch["tracked_end"]),
         )
         cover(
-            "bounded by the command window", own["credit_limit"] == by_commands < by_credit_window
+            "bounded by the command window",
+            window["credit_limit"] == by_commands < by_credit_window,
         )
         most = waiting_commands(state, number) == launch["command_window"]
         cover("as many commands wait as the command window admits", most)
-    if ready["checked"] and not own["engine"]["state"]:
+    if ready["checked"] and not own["engine"]["mode"]:
         dispatch_index = state.ready[number][ready["head"]]["dispatch_index"]
         waits = dispatch_index + launch["shift"] >= credit_limit_in
         cover("blocked by credit_limit_in", waits)
-    cover("copy waits", own["copies_level"] and own["engine"]["state"])
+    cover("copy waits", own["copies"]["copies_level"] and own["engine"]["mode"])

@@ -56,7 +56,7 @@ class TopPorts:
     dut
         The top, after its reset.
     p : T3Parameters
-        Its own.
+        Parameters of the top.
     """
 
     def __init__(self, dut, p: T3Parameters):
@@ -95,12 +95,12 @@ class TopPorts:
                 port.handle.value = value
 
     def compare(self, outputs: np.ndarray) -> None:
-        """Compare the outputs with an array of them; what a stream offers counts if it is valid.
+        """Compare the outputs with an array of them; a stream's payload only if it is valid.
 
         Raises
         ------
         AssertionError
-            With the names of those that differ.
+            If outputs differ, with their names.
         """
         array = outputs.tolist()
         differences = []

@@ -48,7 +48,7 @@ class _Work:
 
 
 class Traffic:
-    """What surrounds the top, cycle by cycle.
+    """Model of the top's environment, cycle by cycle.
 
     Every tile gets its updates, half of them local and half as packets, and its end, in any order
     that the admission allows.
@@ -56,7 +56,7 @@ class Traffic:
     Parameters
     ----------
     kernels : Kernel
-        Of one context each.
+        One kernel for each context.
     noise : float
         Chance of a store or packet of no tile.
     tile_atoms : int
@@ -98,7 +98,7 @@ class Traffic:
         self._works[number].remote.clear()
 
     def _work(self) -> _Work:
-        """One of the contexts'."""
+        """Choose the work of one of the contexts."""
         works = self._works
         return works[0] if len(works) == 1 else works[int(self._rng.integers(0, len(works)))]
 
@@ -231,7 +231,7 @@ class Traffic:
         given = inputs[p.channels * CHANNEL_INPUTS + number * CONTEXT_INPUTS :]
         seen = outputs[p.channels * CHANNEL_OUTPUTS + number * CONTEXT_OUTPUTS :]
         programmed = self._host.programmed
-        # What the last launch admitted does not count for the next one.
+        # Admissions of the last launch do not count for the next one.
         work.begun = programmed and seen[K.generation] == work.kernel.generation
         work.running |= bool(work.begun and not seen[K.done])
         work.limit = int(seen[K.credit_limit_out]) if work.running else 0
@@ -274,10 +274,10 @@ class Traffic:
             # The link stands still now and then, until every queue behind it is full.
             stalled = self._cycle % 512 < 96
             block[I.link_out_ready] = not stalled and rng.random() < 0.4 + self._pace / 2
-            # Now and then there is no room for one of the contexts, or for none.
-            block[I.link_room] = (1 << self._p.contexts) - 1
+            # Now and then there is no space for one of the contexts, or for none.
+            block[I.link_space] = (1 << self._p.contexts) - 1
             if self._cycle % 384 < 64:
-                block[I.link_room] = rng.integers(0, 1 << self._p.contexts)
+                block[I.link_space] = rng.integers(0, 1 << self._p.contexts)
             # Links fail together, and for both reasons.
             block[[I.link_down, I.link_reset]] = fails & (self._links.random(2) < 0.7)
             block[I.stores_valid] = block[I.link_in_valid] = 0
@@ -320,7 +320,7 @@ class Storm(Traffic):
 
 
 class Gated(Traffic):
-    """The downstream GPU admits nothing, or its link takes nothing, until it is told to."""
+    """The downstream GPU admits nothing, or its link takes nothing, until this is changed."""
 
     closed = ""
 

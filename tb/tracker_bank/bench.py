@@ -1,8 +1,7 @@
-# amaranth: UnusedElaboratable=no
-"""Few tiles of few sets without rhyme or reason, in every cycle against the golden model.
+"""Random events of few tiles in few sets, in every cycle against the golden model.
 
-Harsher than :mod:`tb.tracker_bank_rate`, whose tiles are those of kernels: the table is cleared
-under what is on its way, the threshold changes, and most events are errors.
+Unlike in :mod:`tb.tracker_bank_rate`, whose tiles are those of kernels, the table is cleared while
+events are in the pipeline, the threshold changes, and most events are errors.
 """
 
 import random
@@ -13,27 +12,28 @@ import cocotb
 from rtl.interface.encodings import ErrorCode
 from rtl.interface.layouts import Completion, ErrorReport, TrackerInput
 from rtl.tracker.bank import TrackerBank
+from sysmodel.engine.golden.tracker.completions import COMPLETIONS
 from tb.cover import cover, expect
-from tb.cycle import falls_asleep, inputs_of, next_cycle, reset, scaled, settled
+from tb.cycle import clock_stops, inputs_of, next_cycle, reset, scaled, settled
 from tb.golden import error_report
 from tb.payload import Fields
 from tb.stream import Pace, StreamChecker, offer
 from tb.tracker_bank.events import end, update
 from tb.tracker_bank.flips import (
     PARAMETERS,
-    one_wrong_bit,
-    the_patrol_finds_it,
-    two_wrong_bits,
-    wrong_bits_under_way,
+    bit_errors_in_flight,
+    double_bit_error,
+    single_bit_error,
+    the_scrubber_finds_it,
 )
 from tb.tracker_bank.model import Model
 
 __all__ = [
     "make_dut",
-    "one_wrong_bit",
-    "the_patrol_finds_it",
-    "two_wrong_bits",
-    "wrong_bits_under_way",
+    "single_bit_error",
+    "the_scrubber_finds_it",
+    "double_bit_error",
+    "bit_errors_in_flight",
 ]
 
 _INPUT = Fields(TrackerInput(PARAMETERS))
@@ -41,7 +41,7 @@ _COMPLETION, _REPORT = Fields(Completion(PARAMETERS)), Fields(ErrorReport(PARAME
 _ERRORS = (
     ErrorCode.SET_FULL,
     ErrorCode.ZERO_THRESHOLD,
-    ErrorCode.SECOND_END_OF_TILE,
+    ErrorCode.DUPLICATE_END_OF_TILE,
     ErrorCode.OVERRUN,
     ErrorCode.COUNT_OVERFLOW,
 )
@@ -58,7 +58,7 @@ expect(
     "end-of-tile marker alone",
     "every entry in use",
     "completions full",
-    "no room",
+    "no space",
     "completions in consecutive cycles",
     "clear while busy",
     "clear while clearing",
@@ -74,8 +74,8 @@ expect(
     "injected: two bits reported",
     "injected: corrected while a context is forgotten",
     "injection ends without a word",
-    "the patrol corrects",
-    "the patrol gives way to a write",
+    "the scrubber corrects",
+    "the scrubber gives way to a write",
 )
 
 
@@ -88,6 +88,11 @@ def make_dut(block: type = TrackerBank):
 
 
 _INPUTS = inputs_of(make_dut())
+
+
+def _entries(model: Model) -> int:
+    """Return the number of entries in use."""
+    return int(model.state.entries["valid_entry"].sum())
 
 
 class _Bench:
@@ -118,25 +123,26 @@ class _Bench:
         clear: int = 0,
         aborting: int = 0,
         inject: int | None = None,
-        patrol: bool = False,
+        scrub: bool = False,
     ) -> bool:
-        """One cycle, in which the front would choose the event; gives whether there is room.
-        ``inject`` is the number of wrong bits to come, None without the strobe."""
+        """One cycle, in which the front would choose the event; return whether there is space.
+        ``inject`` is the number of bit errors to come, None without the strobe."""
         dut, model = self.dut, self.model
         coming = None if self._coming is None else _INPUT.pack(self._coming)
         offer(dut, "i", coming)
         dut.o__ready.value, dut.clear.value, dut.aborting.value = int(take), clear, aborting
-        dut.patrol.value = int(patrol)
+        dut.scrub.value = int(scrub)
         dut.inject__set.value = int(inject is not None)
         dut.inject__select.value, dut.inject__double.value = int(bool(inject)), int(inject == 2)
         await settled()
         self.checker.sample()
-        room = model.room
-        assert bool(dut.room.value) == room
+        has_space = model.space
+        assert bool(dut.space.value) == has_space
         assert int(dut.clearing.value) == model.clearing
         assert int(dut.empty.value) == model.empty
-        assert bool(dut.inject__armed.value) == model.armed
-        cover("injection ends without a word", model.armed and inject == 0)
+        armed = bool(model.gpu["injection"]["bank_waits"])
+        assert bool(dut.inject__armed.value) == armed
+        cover("injection ends without a word", armed and inject == 0)
         completion = model.completion()
         assert bool(dut.o__valid.value) == (completion is not None)
         if completion is not None:
@@ -144,18 +150,20 @@ class _Bench:
             if take:
                 self.completions.append(completion)
         self._cover(completion, clear)
-        chosen = event if room else None
+        chosen = event if has_space else None
         forgets = model.clearing
-        holds = model.holds
+        holds = bool(model.bank["fix_waits"])
         error = model.step(
-            chosen, taken=take, clear=clear, aborting=aborting, inject=inject, patrol=patrol
+            chosen, taken=take, clear=clear, aborting=aborting, inject=inject, scrub=scrub
         )
-        assert bool(dut.patrolled.value) == model.patrolled
-        cover("the patrol corrects", model.patrolled)
-        cover("the patrol gives way to a write", holds and not model.patrolled)
-        assert bool(dut.corrected.value) == model.corrected
-        cover("injected: one bit corrected", model.corrected)
-        cover("injected: corrected while a context is forgotten", model.corrected and forgets)
+        corrected = bool(model.gpu["corrections"]["corrected"])
+        scrubbed = bool(model.gpu["scrubber"]["scrubbed"])
+        assert bool(dut.scrub_corrected.value) == scrubbed
+        cover("the scrubber corrects", scrubbed)
+        cover("the scrubber gives way to a write", holds and not scrubbed)
+        assert bool(dut.corrected.value) == corrected
+        cover("injected: one bit corrected", corrected)
+        cover("injected: corrected while a context is forgotten", corrected and forgets)
         assert bool(dut.error__valid.value) == (error != 0)
         if error:
             report = _REPORT.unpack(int(dut.error__report.value))
@@ -169,17 +177,18 @@ class _Bench:
         self._ahead.append(self._coming)
         self._coming = chosen
         await next_cycle(dut)
-        return room
+        return has_space
 
     def _cover(self, completion: list[int] | None, clear: bool) -> None:
         model, coming = self.model, self._coming
-        cover("completions full", model.full)
-        cover("no room", not model.room and not model.clearing)
-        cover("every entry in use", model.tiles() == PARAMETERS.sets * PARAMETERS.ways)
+        cover("completions full", model.bank["completions_level"] == COMPLETIONS)
+        cover("no space", not model.space and not model.clearing)
+        cover("every entry in use", _entries(model) == PARAMETERS.sets * PARAMETERS.ways)
         if clear:
-            cover("clear while busy", model.under_way)
+            cover("clear while busy", model.bank["in_pipeline"])
             cover("clear while clearing", model.clearing)
-            cover("clear as an entry is counted", model.counts)
+            counts = model.state.contexts["tracker"]["entries_change"]
+            cover("clear as an entry is counted", counts.any())
             cover("clear as an event comes", coming)
             cover("clear with completions waiting", completion is not None)
         if coming is None:
@@ -196,7 +205,7 @@ class _Bench:
         cover("consecutive sets", last and _set(last) != _set(coming))
         cover("tile of one atom", coming["end"] and coming["tile_atoms"] == 1)
         cover("edge tile", coming["end"] and (coming["outer_edge"] or coming["inner_edge"]))
-        cover("end-of-tile marker alone", coming["end"] and not model.tiles())
+        cover("end-of-tile marker alone", coming["end"] and not _entries(model))
 
 
 def _tile(event: dict[str, int]) -> tuple[int, int, int]:
@@ -226,7 +235,7 @@ async def random_traffic(dut):
 
 @cocotb.test()
 async def random_injections(dut):
-    """The same, with entries of which one bit or two are wrong, and with the patrol."""
+    """The same, with entries of which one bit or two are wrong, and with the scrubber."""
     await _random(dut, random.Random(cocotb.RANDOM_SEED + 4), injections=0.1)
 
 
@@ -242,7 +251,7 @@ async def _random(dut, rng: random.Random, *, injections: float = 0) -> None:
             waves, ends = rng.choice([1, 2, PARAMETERS.wavefronts]), rng.choice([0.05, 0.3, 0.4])
             shared = rng.choice([0, 0.5, 0.5, 1])
         if rng.random() < 0.02:
-            cover("threshold changes under an event", bench.model.under_way)
+            cover("threshold changes under an event", bench.model.bank["in_pipeline"])
             ways = rng.choice([_ALL_WAYS, _ALL_WAYS, 1])
             cover("ways divided", ways != _ALL_WAYS)
             for context, mask in zip(_CONTEXTS, (ways, _ALL_WAYS ^ ways or _ALL_WAYS), strict=True):
@@ -257,7 +266,7 @@ async def _random(dut, rng: random.Random, *, injections: float = 0) -> None:
             event = end(*tile, rng.choice([0, 1, 1, 1, 2, 2, 15]), *edges, owner=owner)
         else:
             count_ = rng.choice([1, 1, 2, 2, rng.randint(1, 15)])
-            # Another one, or the last but for a bit, which then decides which is the lower.
+            # Another atom, or the last one with one bit inverted, which decides which is lower.
             near = atom ^ 1 << rng.randrange(PARAMETERS.atom_address_bits)
             atom = rng.choice([near, rng.getrandbits(PARAMETERS.atom_address_bits)])
             event = update(*tile, atom, count_, owner=owner)
@@ -273,7 +282,7 @@ async def _random(dut, rng: random.Random, *, injections: float = 0) -> None:
             clear=clear,
             aborting=aborting,
             inject=rng.choice([0, 1, 1, 2]) if injects else None,
-            patrol=injections > 0 and rng.random() < 0.3,
+            scrub=injections > 0 and rng.random() < 0.3,
         )
         moved = len(bench.completions) > taken
         cover("completions in consecutive cycles", moved and bench._completed)
@@ -287,10 +296,10 @@ async def _play(bench: _Bench, events: list[dict[str, int]]) -> None:
             if await bench.cycle(event):
                 break
         else:
-            raise AssertionError("There is no room")
+            raise AssertionError("There is no space")
     for _ in range(20):
         await bench.cycle(None)
-    assert not bench.dut.awake.value
+    assert not bench.dut.clock_enable.value
 
 
 @cocotb.test()
@@ -312,7 +321,8 @@ async def one_result_for_each_tile(dut):
         events += mine
         expected.append([0, *tile, min(atoms), *edges])
     await _play(bench, events)
-    assert bench.completions == expected and not bench.errors and not bench.model.tiles()
+    assert bench.completions == expected and not bench.errors
+    assert not _entries(bench.model)
 
 
 @cocotb.test()
@@ -342,7 +352,7 @@ async def a_clear_loses_all_tiles(dut):
 
 @cocotb.test()
 async def completions_wait(dut):
-    """All tiles of the table complete at once, of either context: each has room, and survives a
+    """All tiles of the table complete at once, of either context: each has space, and survives a
     clear."""
     tiles = [
         (dispatch_index, wave)
@@ -357,7 +367,7 @@ async def completions_wait(dut):
             assert await bench.cycle(end(*tile, owner=owner), take=False)
         for cycle in range(20):
             await bench.cycle(None, take=False, clear=0b11 if cycle == 10 else 0)
-        assert not bench.completions and bench.model.full
+        assert not bench.completions and bench.model.bank["completions_level"] == COMPLETIONS
         await _play(bench, [])
         assert bench.completions == [
             [owner, *tile, index, 0, 0] for index, tile in enumerate(tiles)
@@ -365,5 +375,5 @@ async def completions_wait(dut):
 
 
 @cocotb.test()
-async def sleeps_when_nothing_comes(dut):
-    await falls_asleep(dut, _INPUTS)
+async def clock_stops_when_idle(dut):
+    await clock_stops(dut, _INPUTS)

@@ -1,4 +1,4 @@
-"""What comes to a bank, as fields of ``TrackerInput``."""
+"""Events of a bank, as fields of ``TrackerInput``."""
 
 __all__ = ["end", "update"]
 

@@ -1,4 +1,4 @@
-"""Wrong bits in a tracker bank's memory."""
+"""Bit errors in a tracker bank's memory."""
 
 import itertools
 import random
@@ -15,10 +15,10 @@ from tb.payload import Fields
 
 __all__ = [
     "PARAMETERS",
-    "one_wrong_bit",
-    "the_patrol_finds_it",
-    "two_wrong_bits",
-    "wrong_bits_under_way",
+    "single_bit_error",
+    "the_scrubber_finds_it",
+    "double_bit_error",
+    "bit_errors_in_flight",
 ]
 
 PARAMETERS = T3Parameters(
@@ -27,7 +27,7 @@ PARAMETERS = T3Parameters(
 _INPUT, _COMPLETION = Fields(TrackerInput(PARAMETERS)), Fields(Completion(PARAMETERS))
 _REPORT = Fields(ErrorReport(PARAMETERS))
 _STILL = 7  # cycles after which an event has changed the memory
-_UNDER_WAY = 2  # events behind one that have read the entry before it is known what is written
+_IN_FLIGHT = 2  # events behind one that read the entry before its write
 _SET = 1
 _PAIRS = 40
 _ATOM_BITS = PARAMETERS.atom_address_bits
@@ -41,7 +41,7 @@ expect("corrected", "corrected once for two events", "corrupt", "corrupt twice")
 
 
 class _Bank:
-    """A bank with room for everything, and what it said since it was asked."""
+    """A bank that takes every event, and its outputs since they were last read."""
 
     def __init__(self, dut):
         self.dut = dut
@@ -51,7 +51,7 @@ class _Bank:
 
     async def start(self) -> None:
         """Empty."""
-        inputs = ("i__valid", "i__payload", "clear", "aborting", "inject__set", "patrol")
+        inputs = ("i__valid", "i__payload", "clear", "aborting", "inject__set", "scrub")
         await reset(self.dut, inputs)
         for context in range(PARAMETERS.contexts):
             getattr(self.dut, f"updates_per_atom__{context}").value = 1
@@ -60,7 +60,7 @@ class _Bank:
         await self.events(*[None] * (PARAMETERS.sets + 2))
 
     async def events(self, *events: dict[str, int] | None) -> None:
-        """Events in consecutive cycles, then until they are done."""
+        """Send events in consecutive cycles, then wait until they are done."""
         dut = self.dut
         for event in (*events, *[None] * _STILL):
             dut.i__valid.value = int(event is not None)
@@ -96,12 +96,12 @@ class _Bank:
         await self.events(_update(1, of_second))
         return [first, 1 - first]
 
-    async def patrol(self) -> None:
+    async def scrub(self) -> None:
         """A look at every set."""
         for _ in range(PARAMETERS.sets):
-            self.dut.patrol.value = 1
+            self.dut.scrub.value = 1
             await next_cycle(self.dut)
-            self.dut.patrol.value = 0
+            self.dut.scrub.value = 0
             await self.events(None)
 
 
@@ -123,7 +123,7 @@ def _corrupt(tile: int) -> list[int]:
 
 
 @cocotb.test()
-async def one_wrong_bit(dut):
+async def single_bit_error(dut):
     """Each bit of an entry: corrected until the entry is written, and nothing else happens."""
     rng = random.Random(cocotb.RANDOM_SEED + 5)
     bank = _Bank(dut)
@@ -145,8 +145,8 @@ async def one_wrong_bit(dut):
 
 
 @cocotb.test()
-async def the_patrol_finds_it(dut):
-    """Each bit of an entry, before an event does: the memory has what it had."""
+async def the_scrubber_finds_it(dut):
+    """The scrubber corrects each bit of an entry before an event does, and restores the entry."""
     rng = random.Random(cocotb.RANDOM_SEED + 6)
     bank = _Bank(dut)
     for bit, wrong in itertools.product(range(len(bank.entry(0))), (0, 1)):
@@ -154,15 +154,15 @@ async def the_patrol_finds_it(dut):
         entries = [bank.entry(way) for way in range(PARAMETERS.ways)]
         before = [int(entry.value) for entry in entries]
         turn(bank.entry(ways[wrong]), bit)
-        await bank.patrol()
+        await bank.scrub()
         assert [int(entry.value) for entry in entries] == before, f"bit {bit}"
         assert not bank.said()[1]
 
 
 @cocotb.test()
-async def two_wrong_bits(dut):
-    """They are reported with the tile that found them; the tile that had them never completes, and
-    the bank is not empty any more."""
+async def double_bit_error(dut):
+    """A double-bit error is reported with the tile that found it; the tile that had it never
+    completes, and the bank is not empty any more."""
     rng = random.Random(cocotb.RANDOM_SEED + 2)
     bank = _Bank(dut)
     width = len(bank.entry(0))
@@ -175,16 +175,16 @@ async def two_wrong_bits(dut):
         await bank.events(_end(1, 2))
         await bank.events(_end(0, 2))
         assert bank.said() == (0, [], [_complete(1, 600)])
-        # What is left of the lost one: its second update, now its first.
+        # The rest of the lost one: its second update, now its first.
         await bank.events(_update(0, 500))
         assert bank.said() == (0, [], [_complete(0, 500)])
-        # Also after that: the lost one never came to an end.
+        # The bank still holds context 0: the lost tile never ended.
         assert int(dut.empty.value) == 0b10
         cover("corrupt twice")
 
 
 @cocotb.test()
-async def wrong_bits_under_way(dut):
+async def bit_errors_in_flight(dut):
     """Events that follow each other closely: each that reads the entry before it is written anew
     says so, and none counts it twice."""
     rng = random.Random(cocotb.RANDOM_SEED + 3)
@@ -196,7 +196,7 @@ async def wrong_bits_under_way(dut):
         await bank.events(_update(0, 700), *[None] * gap, _update(0, 650))
         corrected, errors, completions = bank.said()
         # The other tile's entry is not written at all.
-        times = 2 if wrong or gap < _UNDER_WAY else 1
+        times = 2 if wrong or gap < _IN_FLIGHT else 1
         assert (corrected, errors) == ((times, []) if count == 1 else (0, [_corrupt(0)] * times))
         cover("corrected once for two events", count == times == 1)
         cover("corrupt", count == 2)

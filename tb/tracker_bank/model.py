@@ -1,105 +1,54 @@
-"""The golden model's bank behind the ports of the RTL's."""
+"""Golden tracker bank behind the ports of the RTL's."""
 
 from collections.abc import Mapping
 
 import numpy as np
 
 from rtl.parameters import T3Parameters
-from sysmodel.engine.golden.layouts import TILE
-from sysmodel.engine.golden.patrol import begin_bank, end_bank
-from sysmodel.engine.golden.state import COMPLETIONS
-from sysmodel.engine.golden.tracker_bank import (
+from sysmodel.engine.golden.payloads import TILE
+from sysmodel.engine.golden.registers.corrections import note_corrected_next, step_corrections
+from sysmodel.engine.golden.tracker.bank import (
     accept,
-    clear_bank,
-    comes_now,
-    count_entries,
-    drop_aborted,
-    has_events,
-    has_room,
-    offer_completion,
-    read_row,
+    event_comes,
+    has_bank_space,
     step_bank,
+)
+from sysmodel.engine.golden.tracker.clearing import clearing_contexts
+from sysmodel.engine.golden.tracker.completions import (
+    offer_completion,
     take_completion,
 )
+from sysmodel.engine.golden.tracker.counts import has_tiles
+from sysmodel.engine.golden.tracker.scrub import begin_bank_scrub, end_bank_scrub
+from sysmodel.engine.golden.tracker.tracker import begin_contexts, count_contexts
 from tb.golden import golden_state, put, words
 
 __all__ = ["Model"]
 
 
 class Model:
-    """The first bank; the others stay empty."""
+    """The first bank, and the counts of the contexts; the other banks stay empty."""
 
     def __init__(self, p: T3Parameters):
         self.state = golden_state(p)
-        self._bank = self.state.banks[0]
+        self.bank, self.gpu = self.state.banks[0], self.state.gpu
+        self.state.banks["clearing"][1:] = 0
 
-    def _word(self, name: str) -> int:
-        return int(self._bank[name])
-
-    @property
-    def room(self) -> bool:
-        return bool(has_room(self._bank))
-
-    @property
-    def clearing(self) -> int:
-        """A bit for each context."""
-        if self._word("clearing"):
-            return (1 << len(self.state.contexts)) - 1
-        return self._word("pending") | self._word("forgetting")
+    space = property(lambda self: bool(has_bank_space(self.bank)))
+    clearing = property(lambda self: int(clearing_contexts(self.state)))
 
     @property
     def empty(self) -> int:
-        """A bit for each context."""
-        names = ("entries", "entries_moved", "flying", "completions")
-        busy = self.clearing
-        for number, own in enumerate(self.state.contexts):
-            busy |= any(own[name] for name in names) << number
-        return ~busy & (1 << len(self.state.contexts)) - 1
-
-    @property
-    def counts(self) -> bool:
-        """Whether an entry came or went in the last cycle."""
-        return bool(self.state.contexts["entries_change"].any())
-
-    @property
-    def under_way(self) -> int:
-        """Events that were chosen and have not changed the table yet."""
-        return self._word("flying").bit_count()
-
-    @property
-    def armed(self) -> bool:
-        """Whether the next entry gets wrong bits."""
-        return bool(self.state.gpu["bank_waits"])
-
-    @property
-    def corrected(self) -> bool:
-        """Whether a wrong bit was corrected in the last cycle that was stepped."""
-        return bool(self.state.gpu["corrected"])
-
-    @property
-    def patrolled(self) -> bool:
-        """Whether the patrol wrote an entry in the last cycle that was stepped."""
-        return bool(self.state.gpu["patrolled"])
-
-    @property
-    def holds(self) -> bool:
-        """Whether the patrol would write an entry in this cycle."""
-        return bool(self._bank["held"])
-
-    @property
-    def full(self) -> bool:
-        """Whether the queue of completions is."""
-        return self._word("level") == COMPLETIONS
+        """A bit for each context: the bank has nothing of it."""
+        counts = self.state.contexts["tracker"]
+        busy = sum(bool(has_tiles(own)) << number for number, own in enumerate(counts))
+        return ~(busy | self.clearing) & (1 << len(counts)) - 1
 
     def completion(self) -> list[int] | None:
-        """The completion that is offered."""
-        if not self._word("level"):
+        """Return the completion that is offered."""
+        if not self.bank["completions_level"]:
             return None
-        return words(self._bank["completions"][self._word("head")])
-
-    def tiles(self) -> int:
-        """Entries in use."""
-        return int(self.state.entries["valid"].sum())
+        return words(self.bank["completions"][self.bank["completions_head"]])
 
     def step(
         self,
@@ -109,35 +58,30 @@ class Model:
         clear: int = 0,
         aborting: int = 0,
         inject: int | None = None,
-        patrol: bool = False,
+        scrub: bool = False,
     ) -> int:
-        """One cycle, in which the front chose an event; gives the error report, or 0. Strobes and
-        aborts have a bit for each context; ``inject`` is the number of wrong bits to come, None
-        without the strobe; ``patrol`` is the strobe of the patrol."""
-        gpu = self.state.gpu
-        gpu["corrected"], gpu["corrected_next"] = gpu["corrected_next"], 0
+        """Move on by one cycle, in which the front chose an event; return the error report, or 0.
+        ``clear`` and ``aborting`` have a bit for each context; ``inject`` is the number of bit
+        errors to come, None without the strobe; ``scrub`` is the strobe of the scrubber."""
+        state, injection, scrubber = self.state, self.gpu["injection"], self.gpu["scrubber"]
+        step_corrections(self.gpu["corrections"], state.registers)
         if inject is not None:
-            gpu["bank_armed"] = inject
-        gpu["bank_waits"] = gpu["bank_armed"] != 0
-        gpu["patrols"], gpu["patrolled"] = patrol, 0
-        begin_bank(self.state, 0)
-        for number, own in enumerate(self.state.contexts):
-            own["aborted"] = aborting >> number & 1
-            own["entries_moved"] = 0
+            injection["bank_armed"] = inject
+        injection["bank_waits"] = injection["bank_armed"] != 0
+        scrubber["scrub_strobe"], scrubber["scrubbed"] = scrub, 0
+        begin_bank_scrub(state, 0, event_comes(self.bank, self.gpu["cycle"]))
+        state.contexts["aborted"] = aborting >> np.arange(len(state.contexts)) & 1
+        count_contexts(state, clear)
+        begin_contexts(state)
         if chosen:
             tile = np.zeros(1, TILE)[0]
             put(tile, chosen)
-            accept(self.state, self._bank, tile)
-        if taken and self._word("level"):
-            offer_completion(self.state)
-            take_completion(self.state, self._bank["completions"][self._word("head")]["owner"])
-        for number in range(len(self.state.contexts)):
-            count_entries(self.state, number, clear >> number & 1)
-        comes, came = has_events(self.state, self._bank), comes_now(self.state, self._bank)
-        drop_aborted(self.state, self._bank)
-        error = step_bank(self.state, 0)
-        read_row(self.state, 0, came)
-        clear_bank(self.state, 0, clear, comes)
-        end_bank(self.state, 0)
-        self.state.gpu["cycle"] += 1
-        return int(error)
+            accept(state, self.bank, tile)
+        offer_completion(state)
+        if taken and self.bank["completions_level"]:
+            take_completion(state)
+        bank = step_bank(state, 0, clear)
+        note_corrected_next(self.gpu["corrections"], bank.corrected_next)
+        end_bank_scrub(state, 0)
+        self.gpu["cycle"] += 1
+        return int(bank.failure)

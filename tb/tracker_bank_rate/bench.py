@@ -1,4 +1,3 @@
-# amaranth: UnusedElaboratable=no
 """A bank at one event per cycle against the golden model, then with stalls at both ends."""
 
 import itertools
@@ -29,7 +28,7 @@ _STAGES = 3  # cycles from an event to its result
 _ERRORS = (
     ErrorCode.SET_FULL,
     ErrorCode.ZERO_THRESHOLD,
-    ErrorCode.SECOND_END_OF_TILE,
+    ErrorCode.DUPLICATE_END_OF_TILE,
     ErrorCode.OVERRUN,
     ErrorCode.COUNT_OVERFLOW,
 )
@@ -124,15 +123,15 @@ class _Bench:
         assert cycles == PARAMETERS.sets // PARAMETERS.banks
 
     async def cycle(self, event: Mapping[str, int] | None, *, take: bool) -> bool:
-        """One cycle, in which the front would choose the event; gives whether there is room."""
+        """One cycle, in which the front would choose the event; return whether there is space."""
         dut, model, coming = self.dut, self.model, self._stages[0]
         offer(dut, "i", None if coming is None else _INPUT.pack(coming))
         dut.o__ready.value = int(take)
         _cover(coming, self._stages[1:])
         await settled()
         self.checker.sample()
-        room = model.room
-        assert bool(dut.room.value) == room
+        has_space = model.space
+        assert bool(dut.space.value) == has_space
         assert bool(dut.clearing.value) == model.clearing
         assert bool(dut.empty.value) == model.empty
         assert not int(dut.corrected.value)
@@ -143,12 +142,12 @@ class _Bench:
             assert _COMPLETION.unpack(int(dut.o__payload.value)) == completion
             if take:
                 self.completions.append(completion)
-        chosen = event if room else None
+        chosen = event if has_space else None
         self._compare_error(model.step(chosen, taken=take))
         cover("completion taken at once", completion and take and not model.completion())
         self._stages = [chosen, *self._stages[:-1]]
         await next_cycle(dut)
-        return room
+        return has_space
 
     def _compare_error(self, error: int) -> None:
         dut = self.dut
@@ -167,7 +166,7 @@ class _Bench:
     ) -> int:
         """All events, and until all is still; gives how many cycles that took."""
         waiting, cycles = deque(events), 0
-        while waiting or self.model.completion() or self.model.under_way:
+        while waiting or self.model.completion() or self.model.outstanding:
             event = waiting[0] if waiting and offers() else None
             if await self.cycle(event, take=takes()) and event:
                 waiting.popleft()
@@ -226,7 +225,7 @@ async def stalls(dut):
 
 @cocotb.test()
 async def completions_wait(dut):
-    """Tiles complete in consecutive cycles, nobody takes them: as many as there is room for."""
+    """Tiles complete in consecutive cycles and are not taken: as many as there is space for."""
     tiles = [(dispatch_index, 1) for dispatch_index in range(40)]
     events = [update(*tile, atom=tile[0], count=UPDATES_PER_ATOM) for tile in tiles]
     events += [end(*tile) for tile in tiles]
@@ -238,7 +237,7 @@ async def completions_wait(dut):
 
 @cocotb.test()
 async def more_updates_than_an_entry_counts(dut):
-    """One more than fits, then the entry is free; a second tile beside it stays."""
+    """An entry is free after one update more than it counts; a second tile beside it stays."""
     most = (1 << PARAMETERS.count_bits) - 1
     counts = [15] * (most // 15) + [most % 15]
     beside = 7 + PARAMETERS.sets

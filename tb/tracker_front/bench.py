@@ -1,4 +1,3 @@
-# amaranth: UnusedElaboratable=no
 """Events of four channels for four banks, in every cycle against the golden model."""
 
 import random
@@ -10,7 +9,7 @@ from rtl.interface.layouts import TileUpdates, TrackerInput
 from rtl.parameters import T3Parameters
 from rtl.tracker.front import TrackerFront
 from tb.cover import cover, expect
-from tb.cycle import falls_asleep, inputs_of, next_cycle, reset, scaled, settled
+from tb.cycle import clock_stops, inputs_of, next_cycle, reset, scaled, settled
 from tb.payload import Fields
 from tb.stream import Pace, StreamChecker, offer
 from tb.tracker_front.model import Model
@@ -38,8 +37,8 @@ expect(
     "all channels want one bank",
     "all channels move",
     "every bank gets one",
-    "bank without room",
-    "behind a bank without room",
+    "bank without space",
+    "behind a bank without space",
     "candidates full",
     "bank gets events in consecutive cycles",
     "wavefront turns the bank",
@@ -57,7 +56,7 @@ _Chooser = Callable[[str], dict[str, int]]
 
 
 class _Bench:
-    """The front, its model, and what the channels offer."""
+    """The front, its model, and the offers of the channels."""
 
     def __init__(self, dut, event: _Chooser):
         self.dut, self.model = dut, Model(PARAMETERS)
@@ -67,7 +66,7 @@ class _Bench:
         self.given: list[list[int] | None] = [None for _ in _BANKS]
         self._event = event
 
-    async def cycle(self, offers: Sequence[Sequence[str]], rooms: Sequence[bool]) -> None:
+    async def cycle(self, offers: Sequence[Sequence[str]], spaces: Sequence[bool]) -> None:
         """One cycle; each channel offers something new where it can."""
         dut = self.dut
         for channel, names in enumerate(offers):
@@ -76,7 +75,7 @@ class _Bench:
                 if name in names and name not in offered:
                     offered[name] = self._event(name)
                 offer(dut, port, fields.pack(offered[name]) if name in offered else None)
-        dut.room.value = sum(room << bank for bank, room in enumerate(rooms))
+        dut.space.value = sum(space << bank for bank, space in enumerate(spaces))
         await settled()
         self.checker.sample()
         assert int(dut.empty.value) == self.model.empty
@@ -84,8 +83,8 @@ class _Bench:
             assert bool(getattr(dut, f"o__{bank}__valid").value) == (event is not None)
             if event is not None:
                 assert _EVENT.unpack(int(getattr(dut, f"o__{bank}__payload").value)) == event
-        self._cover(rooms)
-        taken, chosen = self.model.step(self.offered, rooms)
+        self._cover(spaces)
+        taken, chosen = self.model.step(self.offered, spaces)
         for channel, moved in enumerate(taken):
             for name in self.offered[channel]:
                 ready = bool(getattr(dut, f"{name}__{channel}__ready").value)
@@ -101,20 +100,20 @@ class _Bench:
         self.given = chosen
         await next_cycle(dut)
 
-    def _cover(self, rooms: Sequence[bool]) -> None:
+    def _cover(self, spaces: Sequence[bool]) -> None:
         model = self.model
         wanted = [model.candidate(channel) for channel in _CHANNELS]
-        waits = [bank is not None and not rooms[bank] for bank in wanted]
+        waits = [bank is not None and not spaces[bank] for bank in wanted]
         cover(
             "issue acknowledgement and end at once",
             any(len(inputs) == 2 for inputs in self.offered),
         )
         cover("all channels want one bank", wanted[0] is not None and len(set(wanted)) == 1)
-        cover("bank without room", any(waits))
+        cover("bank without space", any(waits))
         cover("one context empty, the other not", model.empty in (0b01, 0b10))
         cover("candidates full", any(map(model.full, _CHANNELS)))
         held = [model.full(channel) and waits[channel] for channel in _CHANNELS]
-        cover("behind a bank without room", any(held))
+        cover("behind a bank without space", any(held))
         for bank, event in enumerate(self.given):
             dispatch_index = None if event is None else event[_COLUMN["dispatch_index"]]
             cover(
@@ -145,14 +144,14 @@ async def random_traffic(dut):
     await reset(dut, _INPUTS)
     bench = _Bench(dut, lambda name: _random_event(rng, name, dispatch_indices))
     pace = Pace(rng, [(name, channel) for channel in _CHANNELS for name in _FIELDS])
-    room = Pace(rng, _BANKS, rates=(0, 0.3, 0.9, 1, 1, 1), cycles=30)
+    space = Pace(rng, _BANKS, rates=(0, 0.3, 0.9, 1, 1, 1), cycles=30)
     for cycle in range(scaled(_CYCLES)):
         if cycle % 80 == 0:
             count = rng.choice([1, 2, 64])
             dispatch_indices[:] = rng.sample(range(1 << PARAMETERS.dispatch_index_bits), count)
         acts = pace.acts()
         offers = [[name for name in _FIELDS if acts[name, channel]] for channel in _CHANNELS]
-        await bench.cycle(offers, list(room.acts().values()))
+        await bench.cycle(offers, list(space.acts().values()))
     nothing = [()] * len(_CHANNELS)
     for _ in range(40):
         await bench.cycle(nothing, [True] * len(_BANKS))
@@ -182,5 +181,5 @@ async def a_busy_bank_is_shared(dut):
 
 
 @cocotb.test()
-async def sleeps_when_nothing_comes(dut):
-    await falls_asleep(dut, _INPUTS)
+async def clock_stops_when_idle(dut):
+    await clock_stops(dut, _INPUTS)

@@ -1,4 +1,3 @@
-# amaranth: UnusedElaboratable=no
 """Completions of few workgroups, in every cycle against the golden model."""
 
 import random
@@ -9,14 +8,15 @@ from rtl.interface.configuration import MapConfiguration
 from rtl.interface.encodings import Action, Granularity
 from rtl.interface.layouts import Completion, ErrorReport, ReadyCommand
 from rtl.trigger.trigger import Trigger
+from sysmodel.engine.golden.trigger.trigger import GROUP, TriggerOutputs
 from tb.cover import cover, expect
-from tb.cycle import falls_asleep, inputs_of, next_cycle, reset, scaled, settled
+from tb.cycle import clock_stops, inputs_of, next_cycle, reset, scaled, settled
 from tb.golden import error_report, set_maps
 from tb.inside import BLOCK_BITS, blocks_of_a_count, fill, preset
 from tb.payload import Fields
 from tb.stream import Pace, StreamChecker, offer
-from tb.trigger.flips import corrected_by_the_patrol, one_wrong_bit, two_wrong_bits
-from tb.trigger.model import INJECTED, Model, Outcome
+from tb.trigger.flips import corrected_by_the_scrubber, double_bit_error, single_bit_error
+from tb.trigger.model import INJECTED, Model
 from tb.trigger.tables import (
     DISPATCH_INDICES,
     PARAMETERS,
@@ -25,7 +25,7 @@ from tb.trigger.tables import (
     wide_maps,
 )
 
-__all__ = ["corrected_by_the_patrol", "make_dut", "one_wrong_bit", "two_wrong_bits"]
+__all__ = ["corrected_by_the_scrubber", "make_dut", "single_bit_error", "double_bit_error"]
 
 _MAPS = Fields(MapConfiguration(PARAMETERS))
 _COMPLETION = Fields(Completion(PARAMETERS))
@@ -41,7 +41,7 @@ _MEMORIES = ("row", "group", "command")
 expect(
     *(f"injected: {count} in a {memory}" for memory in _MEMORIES for count in ("one", "two")),
     "lost group while a tile waits",
-    "the patrol corrects",
+    "the scrubber corrects",
     "edge tile",
     "workgroup of one tile",
     "consecutive tiles of one workgroup",
@@ -98,8 +98,8 @@ class _Bench:
         ready: bool,
         clear: bool = False,
         inject: tuple[int, int] | None = None,
-        patrol: bool = False,
-    ) -> Outcome:
+        scrub: bool = False,
+    ) -> TriggerOutputs:
         """One cycle; the completion is offered until it is taken. ``inject`` as the model has
         it."""
         dut, model = self.dut, self.model
@@ -107,11 +107,11 @@ class _Bench:
         offer(dut, "completions", None if completion is None else _COMPLETION.pack(completion))
         dut.ready__ready.value, dut.clear.value = int(ready), int(clear)
         self._drive_injection(inject)
-        dut.patrol.value = int(patrol)
+        dut.scrub.value = int(scrub)
         await settled()
         self.checker.sample()
         assert bool(dut.clearing.value) == model.clearing
-        assert int(dut.tiles.value) == model.tiles
+        assert int(dut.tiles.value) == model.own["tiles"]
         assert bool(dut.empty.value) == model.empty
         assert bool(dut.idle.value) == (model.empty and model.at_rest)
         command = model.ready()
@@ -125,31 +125,30 @@ class _Bench:
         armed = model.armed
         ports = [getattr(dut, f"inject__{number}__armed") for number in range(len(armed))]
         assert [bool(port.value) for port in ports] == armed
-        in_group = model.in_group
-        outcome = model.step(
-            self.completion, popped=popped, clear=clear, inject=inject, patrol=patrol
-        )
-        assert bool(dut.patrolled.value) == outcome.patrolled
-        cover("the patrol corrects", outcome.patrolled)
-        self._compare_wrong_bits(outcome)
+        in_group = model.own["state"] == GROUP
+        result = model.step(self.completion, popped=popped, clear=clear, inject=inject, scrub=scrub)
+        scrubbed = model.state.gpu["scrubber"]["scrubbed"]
+        assert int(dut.scrub_corrected.value) == scrubbed
+        cover("the scrubber corrects", scrubbed)
+        self._compare_bit_errors()
         # The one that came behind the lost group's tile must not be blamed.
-        cover("lost group while a tile waits", outcome.error and in_group and model.waits)
+        cover("lost group while a tile waits", model.error and in_group and model.own["taken"])
         for memory, was, now in zip(_MEMORIES, armed, model.armed, strict=True):
             if was and not now and inject is None:
                 cover(f"injected: {self._bits} in a {memory}")
         if inject is not None:
             self._bits = ("none", "one", "two")[inject[1]]
         offered = self.completion is not None
-        assert (offered and bool(dut.completions__ready.value)) == outcome.taken
-        assert bool(dut.complete.value) == (outcome.complete >= 0)
-        assert bool(dut.own.value) == outcome.own
-        if outcome.complete >= 0:
-            assert int(dut.complete_dispatch_index.value) == outcome.complete
-        self._cover_after(outcome, clear)
-        if outcome.taken:
+        assert (offered and bool(dut.completions__ready.value)) == result.taken
+        assert bool(dut.complete.value) == (result.complete >= 0)
+        assert bool(dut.own.value) == result.own
+        if result.complete >= 0:
+            assert int(dut.complete_dispatch_index.value) == result.complete
+        self._cover_after(result, clear)
+        if result.taken:
             self._last, self.completion = self.completion, None
         await next_cycle(dut)
-        return outcome
+        return result
 
     def _drive_injection(self, inject: tuple[int, int] | None) -> None:
         port, bits = inject or (0, 0)
@@ -162,12 +161,12 @@ class _Bench:
             for name, value in values.items():
                 getattr(self.dut, f"inject__{number}__{name}").value = int(bool(value))
 
-    def _compare_wrong_bits(self, outcome: Outcome) -> None:
-        dut = self.dut
-        assert bool(dut.corrected.value) == outcome.corrected
-        assert bool(dut.error__valid.value) == (outcome.error != 0)
-        if outcome.error:
-            assert _REPORT.unpack(int(dut.error__report.value)) == error_report(outcome.error)
+    def _compare_bit_errors(self) -> None:
+        dut, model = self.dut, self.model
+        assert int(dut.corrected.value) == model.state.gpu["corrections"]["corrected"]
+        assert bool(dut.error__valid.value) == (model.error != 0)
+        if model.error:
+            assert _REPORT.unpack(int(dut.error__report.value)) == error_report(model.error)
 
     def _cover_before(self, ready: bool, clear: bool, command: list[int] | None) -> None:
         model = self.model
@@ -179,27 +178,28 @@ class _Bench:
             cover("clear while a tile is worked off", not model.at_rest and not model.clearing)
             cover("clear with commands waiting", not model.empty)
 
-    def _cover_after(self, outcome: Outcome, clear: bool) -> None:
-        if outcome.taken:
+    def _cover_after(self, result: TriggerOutputs, clear: bool) -> None:
+        if result.taken:
             tile, last = self.completion, self._last
             cover("edge tile", tile["outer_edge"] or tile["inner_edge"])
             same = last is not None and tile["dispatch_index"] == last["dispatch_index"]
             cover("consecutive tiles of one workgroup", same)
             cover("clear while a tile is taken", clear)
-        if not outcome.pushed and outcome.complete < 0:
+        if not result.pushed and result.complete < 0:
             return
-        action, granularity, waves, size = self.model.looked_up()
-        by_group = granularity == Granularity.WORKGROUP
-        releases = outcome.pushed and by_group
-        cover("workgroup of one tile", outcome.complete >= 0 and waves == 1)
-        cover("tile follows at once", outcome.taken)
-        cover("own workgroup complete", outcome.own and action == Action.OWN)
-        cover("remote range", outcome.own and action == Action.REMOTE)
-        cover("tile of a DMA wavefront", outcome.pushed and not by_group)
+        own = self.model.own
+        action, waves, size = own["tile_action"], own["tile_waves"], own["group_size"]
+        by_group = own["tile_granularity"] == Granularity.WORKGROUP.value
+        releases = result.pushed and by_group
+        cover("workgroup of one tile", result.complete >= 0 and waves == 1)
+        cover("tile follows at once", result.taken)
+        cover("own workgroup complete", result.own and action == Action.OWN.value)
+        cover("remote range", result.own and action == Action.REMOTE.value)
+        cover("tile of a DMA wavefront", result.pushed and not by_group)
         cover("group of one released", releases and size == 1)
         cover("group of several released", releases and size > 1)
         cover("group cut short released", releases and size not in (1, 2, 4, 8))
-        waits = self.completion is not None and not outcome.taken
+        waits = self.completion is not None and not result.taken
         cover("tile waits while a group is released", releases and waits)
 
 
@@ -215,7 +215,7 @@ async def _start(dut, rng: random.Random) -> _Bench:
 
 
 async def _work_off(bench: _Bench, *, ready: bool = True) -> None:
-    """Until nothing is on its way, in a bounded time."""
+    """Run until nothing is in flight, in a bounded time."""
     for _ in range(200):
         await bench.cycle(ready=ready)
         if bench.completion is None and bench.model.at_rest and (bench.model.empty or not ready):
@@ -225,13 +225,13 @@ async def _work_off(bench: _Bench, *, ready: bool = True) -> None:
 
 @cocotb.test()
 async def random_traffic(dut):
-    """The tables change and the memories are emptied under what is on its way."""
+    """Random completions, while the tables change and the memories are cleared."""
     await _random(dut, random.Random(cocotb.RANDOM_SEED))
 
 
 @cocotb.test()
 async def random_injections(dut):
-    """The same, with words of which one bit or two are wrong, and with the patrol."""
+    """The same, with words of which one bit or two are wrong, and with the scrubber."""
     await _random(dut, random.Random(cocotb.RANDOM_SEED + 9), injections=0.05)
 
 
@@ -246,16 +246,16 @@ async def _random(dut, rng: random.Random, *, injections: float = 0) -> None:
             cover("tables change under a tile", not bench.model.at_rest)
             bench.configure(random_maps(rng))
         acts = pace.acts()
-        # What may be ready is bounded, as the command window does it.
-        if bench.completion is None and acts["put"] and bench.model.room(_COMING):
+        # The number of ready commands is bounded, as by the command window.
+        if bench.completion is None and acts["put"] and bench.model.has_space(_COMING):
             bench.completion = random_completion(rng, dispatch_indices)
         tile = bench.completion
         clear, inject = rng.random() < 0.005, None
         if injections and rng.random() < injections:
             inject = rng.randrange(len(INJECTED)), rng.choice([0, 1, 1, 2])
-        patrol = injections > 0 and rng.random() < 0.4
-        outcome = await bench.cycle(ready=acts["take"], clear=clear, inject=inject, patrol=patrol)
-        if tile and outcome.taken:
+        scrub = injections > 0 and rng.random() < 0.4
+        result = await bench.cycle(ready=acts["take"], clear=clear, inject=inject, scrub=scrub)
+        if tile and result.taken:
             in_range = any(
                 entry["enable"] and entry["first"] <= tile["dispatch_index"] <= entry["last"]
                 for entry in bench.maps["ranges"]
@@ -277,7 +277,7 @@ async def any_table(dut):
             max(entry["first"] - 1, 0), min(entry["last"] + 2, _ALL_DISPATCH_INDICES)
         )
         for _ in range(120):
-            if bench.completion is None and bench.model.room(_COMING):
+            if bench.completion is None and bench.model.has_space(_COMING):
                 bench.completion = random_completion(rng, dispatch_indices)
             await bench.cycle(ready=rng.random() < 0.9)
         await _work_off(bench)
@@ -329,7 +329,7 @@ async def many_tiles(dut):
 
 
 def _plain_maps(**command) -> dict:
-    """One range of all dispatch indices, one command."""
+    """Map of one range of all dispatch indices with one command."""
     entry = {"enable": 1, "first": 0, "last": DISPATCH_INDICES, "action": Action.DMA.value}
     return {"ranges": [entry | {"command": 0}], "commands": [{"group_log2": 0} | command]}
 
@@ -339,16 +339,16 @@ async def _complete(bench: _Bench, tiles: list[dict[str, int]]) -> None:
         assert bench.completion is None
         bench.completion = tile
         for _ in range(200):  # it may wait until the largest group is released
-            outcome = await bench.cycle(ready=True)
-            if outcome.taken:
+            result = await bench.cycle(ready=True)
+            if result.taken:
                 break
     await _work_off(bench)
 
 
 @cocotb.test()
 async def the_table_fills_and_empties(dut):
-    """While nobody takes commands, none is lost; then they leave in order. Also from other levels
-    than the fullest."""
+    """No command is lost while the output is not ready; then they leave in order. Also from lower
+    levels than full."""
     rng = random.Random(cocotb.RANDOM_SEED + 1)
     bench = await _start(dut, rng)
     bench.configure(_plain_maps(granularity=Granularity.WAVEFRONT.value, waves=[2] * 4))
@@ -451,5 +451,5 @@ async def a_clear_forgets(dut):
 
 
 @cocotb.test()
-async def sleeps_when_nothing_comes(dut):
-    await falls_asleep(dut, _INPUTS)
+async def clock_stops_when_idle(dut):
+    await clock_stops(dut, _INPUTS)

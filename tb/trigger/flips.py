@@ -1,4 +1,4 @@
-"""Wrong bits in the trigger unit's memories."""
+"""Bit errors in the trigger unit's memories."""
 
 import random
 from collections.abc import Awaitable, Callable
@@ -14,14 +14,14 @@ from tb.inside import in_halves, inside, turn
 from tb.payload import Fields
 from tb.trigger.tables import DISPATCH_INDICES, PARAMETERS
 
-__all__ = ["corrected_by_the_patrol", "one_wrong_bit", "two_wrong_bits"]
+__all__ = ["corrected_by_the_scrubber", "single_bit_error", "double_bit_error"]
 
 _MAPS = Fields(MapConfiguration(PARAMETERS))
 _COMPLETION, _READY = Fields(Completion(PARAMETERS)), Fields(ReadyCommand(PARAMETERS))
 _REPORT = Fields(ErrorReport(PARAMETERS))
 _PAIRS = 6  # of each place
-_WALKS = 4  # likewise
-_PATROL_CYCLES = 4 * PARAMETERS.credit_window  # for every row
+_WALKS = 4  # walks of the scrubber for each place
+_SCRUB_CYCLES = 4 * PARAMETERS.credit_window  # for every row
 _STILL = 12  # cycles after which a tile is worked off, with all commands that it makes ready
 _WAITING = 6  # commands in the memory of the queue, and one in front of it
 _WORDS = {
@@ -34,7 +34,7 @@ _Flip = Callable[[str, int], Awaitable[None]]
 """Turns bits of a memory's row."""
 
 expect(*(f"{memory} {what}" for memory in _WORDS for what in ("corrected", "lost")))
-expect("row corrected by the patrol", "group corrected by the patrol")
+expect("row corrected by the scrubber", "group corrected by the scrubber")
 
 
 def _edges(dispatch_index: int) -> dict[str, int]:
@@ -42,23 +42,23 @@ def _edges(dispatch_index: int) -> dict[str, int]:
 
 
 def _command(dispatch_index: int, start: int, **others: int) -> dict[str, int]:
-    """As it must leave, that of a workgroup as a whole unless ``others`` say so."""
+    """Command as it must leave, of a whole workgroup unless ``others`` name other fields."""
     whole = {"dispatch_index": dispatch_index, "start": start, "last": 1}
     return dict.fromkeys(_READY.names, 0) | whole | _edges(dispatch_index) | others
 
 
 class _Unit:
-    """A unit without anything in it, and what it said since it was asked."""
+    """An empty unit, and its outputs since they were last read."""
 
     def __init__(self, dut):
         self.dut = dut
-        self.ready, self.patrols = True, False
+        self.ready, self.scrubs = True, False
         self.rng = random.Random(cocotb.RANDOM_SEED + 10)
         self._turn = 0
         self._forget()
 
     def starts(self, count: int) -> list[int]:
-        """Of so many tiles, ascending."""
+        """Return the start addresses of so many tiles, ascending."""
         return sorted(self.rng.sample(range(1 << PARAMETERS.atom_address_bits), count))
 
     def position(self) -> int:
@@ -67,7 +67,7 @@ class _Unit:
         return 4 + self._turn % (2 * _WAITING - 5)
 
     def _forget(self) -> None:
-        self.corrected, self.patrolled, self.complete = 0, 0, 0
+        self.corrected, self.scrub_corrected, self.complete = 0, 0, 0
         self.errors: list[tuple[int, int]] = []  # code and dispatch index
         self.commands: list[dict[str, int]] = []
         self.said_empty: list[int] = []  # commands that had left by then
@@ -75,7 +75,7 @@ class _Unit:
     async def start(self, granularity: Granularity, group_log2: int) -> None:
         """Empty, with groups of workgroups of two tiles."""
         injects = (f"inject__{memory}__set" for memory in range(3))
-        await reset(self.dut, ("completions__valid", "clear", "patrol", *injects))
+        await reset(self.dut, ("completions__valid", "clear", "scrub", *injects))
         entry = {"enable": 1, "first": 0, "last": DISPATCH_INDICES, "action": Action.DMA.value}
         command = {
             "granularity": granularity.value,
@@ -102,18 +102,18 @@ class _Unit:
         await self._cycle()
         await self.cycles(_STILL)
 
-    async def patrol(self) -> None:
+    async def scrub(self) -> None:
         """Walk over all rows."""
-        self.patrols = True
-        await self.cycles(_PATROL_CYCLES)
-        self.patrols = False
+        self.scrubs = True
+        await self.cycles(_SCRUB_CYCLES)
+        self.scrubs = False
 
     async def _cycle(self) -> None:
         dut = self.dut
-        dut.ready__ready.value, dut.patrol.value = int(self.ready), int(self.patrols)
+        dut.ready__ready.value, dut.scrub.value = int(self.ready), int(self.scrubs)
         await settled()
         self.corrected += int(dut.corrected.value)
-        self.patrolled += int(dut.patrolled.value)
+        self.scrub_corrected += int(dut.scrub_corrected.value)
         self.complete += int(dut.complete.value)
         if int(dut.error__valid.value):
             error = _REPORT.named(int(dut.error__report.value))
@@ -130,7 +130,7 @@ def _corrupt(dispatch_index: int) -> tuple[int, int]:
 
 
 async def _row(unit: _Unit, flip: _Flip) -> int:
-    """Of a workgroup that has one tile of two: lost, it never completes."""
+    """Row of a workgroup with one of two tiles: if it is lost, the workgroup never completes."""
     await unit.start(Granularity.WORKGROUP, 0)
     low, high = unit.starts(2)
     await unit.tile(5, 3, low)
@@ -144,7 +144,7 @@ async def _row(unit: _Unit, flip: _Flip) -> int:
 
 
 async def _released(unit: _Unit, flip: _Flip) -> int:
-    """Of a complete workgroup that waits for the others of its group: lost, it alone stays."""
+    """Row of a complete workgroup whose group is incomplete: if it is lost, only it stays."""
     await unit.start(Granularity.WORKGROUP, 1)
     first, second, third, fourth = unit.starts(4)
     for wavefront, start in enumerate((fourth, third)):
@@ -199,19 +199,19 @@ async def _ready(unit: _Unit, flip: _Flip) -> int:
 _CASES = {"row": (_row, _released), "group": (_group,), "ready": (_ready,)}
 
 
-def _turns(unit: _Unit, *bits: int, patrol: bool = False) -> _Flip:
-    """Turns these bits; then the patrol may walk."""
+def _turns(unit: _Unit, *bits: int, scrub: bool = False) -> _Flip:
+    """Turns these bits; then the scrubber may walk."""
 
     async def flip(memory: str, row: int) -> None:
         turn(_WORDS[memory](unit.dut, row), *bits)
-        if patrol:
-            await unit.patrol()
+        if scrub:
+            await unit.scrub()
 
     return flip
 
 
 @cocotb.test()
-async def one_wrong_bit(dut):
+async def single_bit_error(dut):
     """Each bit of each memory's words: corrected, once, and nothing else happens."""
     unit = _Unit(dut)
     for name, cases in _CASES.items():
@@ -223,28 +223,28 @@ async def one_wrong_bit(dut):
 
 
 @cocotb.test()
-async def corrected_by_the_patrol(dut):
-    """What it writes back is right, and leaves nothing to correct."""
+async def corrected_by_the_scrubber(dut):
+    """The scrubber writes the right word back, and leaves no error."""
     unit = _Unit(dut)
     for name in ("row", "group"):
         width = len(_WORDS[name](dut, 0))
         for case in _CASES[name] * scaled(_WALKS):
             bit = unit.rng.randrange(width)
-            await case(unit, _turns(unit, bit, patrol=True))
-            found = unit.patrolled, unit.corrected, unit.errors
+            await case(unit, _turns(unit, bit, scrub=True))
+            found = unit.scrub_corrected, unit.corrected, unit.errors
             assert found == (1, 0, []), f"{case.__name__}, bit {bit}"
-            cover(f"{name} corrected by the patrol")
+            cover(f"{name} corrected by the scrubber")
 
 
 @cocotb.test()
-async def two_wrong_bits(dut):
-    """What has them is reported with its tile, and left out."""
+async def double_bit_error(dut):
+    """The affected tile is reported and skipped."""
     unit = _Unit(dut)
     for name, cases in _CASES.items():
         width = len(_WORDS[name](dut, 0))
         for case in cases * scaled(_PAIRS):
             bits = unit.rng.sample(range(width), 2)
-            # The tile of a lost command is reported as it reads: not with wrong bits itself.
+            # The tile of a lost command is reported as it reads: not with bit errors itself.
             if case is _ready:
                 bits = unit.rng.sample(range(_READY.width, width), 2)
             dispatch_index = await case(unit, _turns(unit, *bits))

@@ -1,5 +1,4 @@
-# amaranth: UnusedElaboratable=no
-"""What each command needs room for, bit by bit, and the largest windows that leave it."""
+"""Space that each command needs, bit by bit, and the largest windows that leave it."""
 
 import random
 from collections.abc import Iterator
@@ -13,7 +12,7 @@ from tb.cover import cover, expect
 from tb.registers.lockstep import PARAMETERS
 from tb.registers.master import start, write
 
-__all__ = ["room_of_each_command"]
+__all__ = ["space_of_each_command"]
 
 _MAP = register_map.load()
 _WAVES = (1, 2, 4, 8, 15)
@@ -22,8 +21,8 @@ expect("a window is a workgroup too large")
 
 
 def _needs(rng: random.Random) -> Iterator[tuple[dict[str, int], dict[str, int], int, int]]:
-    """Of a command by workgroup or by wavefront: two registers, and what it needs room for, most
-    commands of a workgroup and members of a group beside one."""
+    """Yield commands by workgroup or by wavefront: two registers, and the needed space, as the
+    largest number of commands of a workgroup and of further members of a group."""
     for group in range(8):
         transfer = {"granularity": Granularity.WORKGROUP.value, "group_log2": group}
         waves = {f"waves{number}": rng.randrange(16) for number in range(4)}
@@ -36,7 +35,7 @@ def _needs(rng: random.Random) -> Iterator[tuple[dict[str, int], dict[str, int],
 
 
 class _Context:
-    """A context's page, written by one with all privileges."""
+    """Page of a context, written by a master with all privileges."""
 
     def __init__(self, master: AxiLiteMaster, context: int):
         self._master, self._context = master, context
@@ -47,7 +46,7 @@ class _Context:
         return await write(self._master, address, register.pack(**fields))
 
     async def accepts(self, name: str, workgroups: int) -> bool:
-        """Whether a launch with this window begins; nothing is left of it."""
+        """Return whether a launch with this window begins, and abort it."""
         await self.write(name, workgroups=workgroups)
         response = await self.write("CONTROL", launch=1)
         await self.write("CONTROL", abort=1)
@@ -55,12 +54,12 @@ class _Context:
 
 
 @cocotb.test()
-async def room_of_each_command(dut):
+async def space_of_each_command(dut):
     """Sent alone by one range after the other: the largest window of either kind, and one more."""
     p, rng = PARAMETERS, random.Random(cocotb.RANDOM_SEED + 4)
     master = await start(dut, rng, pauses=False)
     for number in range(p.contexts):
-        for flag in ("gone", "over"):
+        for flag in ("drained", "launch_drained"):
             getattr(dut, f"context__{number}__{flag}").value = 1
     for number in range(p.contexts):
         context, before = _Context(master, number), 0
@@ -70,7 +69,7 @@ async def room_of_each_command(dut):
         await context.write("TRACKED_END", dispatch_index=1)
         for command in range(p.commands):
             # There are enough epochs again.
-            assert await context.write("SCRUB", scrubbed=1) == AxiResp.OKAY
+            assert await context.write("EPOCH_RESET", restart=1) == AxiResp.OKAY
             for transfer, waves, commands, others in _needs(rng):
                 await context.write("RANGE_COMMIT", index=before, enable=0)
                 before = (before + 1) % p.ranges

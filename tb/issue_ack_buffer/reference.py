@@ -1,23 +1,23 @@
-"""The buffer, one cycle at a time, as docs/microarchitecture/ says of it and of its queue."""
+"""Reference of the buffer, cycle by cycle, after its contract in docs/microarchitecture/."""
 
 from collections import deque
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-__all__ = ["Buffer", "Kept", "Outputs"]
+__all__ = ["Buffer", "Entry", "Outputs"]
 
 _CHECKED = 2  # places behind the memory
 
 
-class Kept(NamedTuple):
-    """An issue acknowledgement in the memory, and how many of its bits are wrong there."""
+class Entry(NamedTuple):
+    """Issue acknowledgement in the memory, with the number of its bit errors there."""
 
     issue_ack: int
     wrong: int = 0
 
 
 class Outputs(NamedTuple):
-    """Of a cycle; ``gives`` and ``lost`` are issue acknowledgements."""
+    """Outputs of a cycle; ``gives`` and ``lost`` are issue acknowledgements."""
 
     takes: bool
     gives: int | None
@@ -37,8 +37,8 @@ class Buffer:
     """
 
     depth: int
-    inner: deque[Kept] = field(default_factory=deque)
-    end: Kept | None = None
+    inner: deque[Entry] = field(default_factory=deque)
+    end: Entry | None = None
     checked: deque[int] = field(default_factory=deque)
 
     @property
@@ -49,8 +49,8 @@ class Buffer:
     def takes(self) -> bool:
         return len(self.inner) < self.depth - 1
 
-    def step(self, offered: Kept | None, *, ready: bool) -> Outputs:
-        """One cycle, with what is offered to it."""
+    def step(self, offered: Entry | None, *, ready: bool) -> Outputs:
+        """Move on by one cycle, with the offered acknowledgement."""
         takes, end = self.takes, self.end
         straight = self.empty and ready
         comes = offered is not None and takes and not straight
@@ -64,7 +64,7 @@ class Buffer:
         if leaves and wrong < 2:
             self.checked.append(end.issue_ack)
         if leaves or end is None:
-            # What comes goes into the half that has the next one.
+            # An acknowledgement enters the half that holds the next one.
             waits = comes and len(self.inner) % 2 == 0
             self.end = self.inner.popleft() if self.inner and not waits else None
         if comes:

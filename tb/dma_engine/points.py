@@ -1,0 +1,87 @@
+"""Cover points of the DMA engine's bench: offers of the walkers, seen in the golden engine."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sysmodel.engine.golden.dma.engine import WALK, EngineOutputs
+from tb.golden import words
+
+__all__ = ["StepResult", "Walk", "step_result"]
+
+
+@dataclass(frozen=True)
+class StepResult:
+    """Outputs of a cycle.
+
+    Parameters
+    ----------
+    popped, copied, issued : bool
+    error, atom : int
+        Error of the segments that were dropped outside the region, or 0, and the first one's atom.
+    segments : dict
+        Segments that lanes took, by lane.
+    full : list of int
+        Lanes that did not take a segment.
+    behind, dropped : int
+        Walkers whose lane had another one's offer; whose segment was of no channel served here.
+    stays : bool
+        An offer of the last cycle went before one of a lower walker.
+    """
+
+    popped: bool
+    copied: bool
+    issued: bool
+    error: int
+    atom: int
+    segments: dict[int, list[int]]
+    full: list[int]
+    behind: int
+    dropped: int
+    stays: bool
+
+
+class Walk:
+    """Walkers of an engine at a cycle's start, by number, and those with an offer."""
+
+    def __init__(self, engine: np.void):
+        walk = engine["walk"]
+        self.walks = engine["mode"] == WALK
+        walking, offering = int(walk["walking"]), int(walk["offering"])
+        self.walkers = {n: words(w) for n, w in enumerate(walk["walkers"]) if walking >> n & 1}
+        channels = walk["walkers"]["walker_channel"].tolist()
+        self.lanes = {number: channels[number] for number in self.walkers}
+        self.offers = {
+            number: lane for number, lane in self.lanes.items() if offering >> number & 1
+        }
+
+    def stays(self) -> bool:
+        """Return whether an offer goes before one of a lower walker to the same lane."""
+        return any(
+            self.lanes[lower] == lane and lower not in self.offers
+            for number, lane in self.offers.items()
+            for lower in self.lanes
+            if lower < number
+        )
+
+
+def step_result(
+    before: Walk, engine: np.void, done: EngineOutputs, copied: bool, lanes: np.ndarray, idle: bool
+) -> StepResult:
+    """Return the result of a cycle that began ``before``; ``idle``: the offers do not count."""
+    after = Walk(engine)
+    full = {} if idle or not before.walks else after.offers
+    stood = sum(before.walkers.get(n) == walker for n, walker in after.walkers.items())
+    taken = {n: lane for n, lane in enumerate(lanes) if lane["segments_pushed"]}
+    return StepResult(
+        popped=done.popped,
+        copied=copied,
+        issued=done.issued,
+        error=int(done.failure),
+        atom=int(engine["walk"]["outside_atom"]),
+        segments={number: words(lane["segments"][0]) for number, lane in taken.items()},
+        full=sorted(full.values()),
+        behind=stood - len(full),
+        dropped=sum(not 0 <= lane < len(lanes) for lane in before.lanes.values()),
+        stays=before.stays(),
+    )
