@@ -1,14 +1,14 @@
-# Every target sets up what it needs: the virtual environment is made once and again only when the
-# requirements change. Output of the setup is kept back unless it fails.
+# Every target sets up its own needs: the virtual environment is made once, and again only when the
+# requirements change. The output of the setup is shown only if it fails.
 
 VENV := .venv
 PYTHON ?= python3
 READY := $(VENV)/.ready
 SITE := $(VENV)/.site
 T3 := $(VENV)/bin/t3
-# What is shown of the hardware beyond the tests: each writes a page and JSON, and fails if it does not hold.
+# Checks of the hardware beyond the tests. Each writes JSON, a page and a summary, and fails if the check fails.
 EVIDENCE := prove exhaust mutate coverage faults
-# What must agree cycle by cycle (each block and the top, RTL against golden model), and the pages.
+# Tests of the cycle-exact core (each block and the top, RTL against golden model), and of the pages.
 QUICK := tests/lockstep tests/sysmodel/engine/golden tests/docs/test_links.py
 
 .PHONY: run reproduce test loop quick verify lint format bench verilog area timing route fpga docs site clean help
@@ -34,46 +34,49 @@ $(SITE): $(READY)
 run: $(READY)              ## Simulate T-NLG FC-2 on 8 GPUs with the RTL in the loop; results in build/run/
 	@$(T3) run --out build/run
 
-reproduce: $(READY)        ## The paper's evaluation, a part with the RTL in the loop; tables, figures and a report in results/
+reproduce: $(READY)        ## Regenerate the paper's evaluation, partly with the RTL in the loop; results/
 	@$(T3) reproduce --out results
 
-docs: $(READY)             ## Run evaluation, validation, area, timing, routing, evidence; write their pages into docs/
+docs: $(READY)             ## Run all studies and checks; full pages in build/ and results/, summaries in docs/
 	@$(T3) reproduce --out results --page docs/evaluation.md
 	@$(T3) machines --page docs/machines.md
-	-@$(T3) validate --out docs/validation  # a bound that is broken is in the page
-	@$(T3) area --scaling --out docs/hardware
-	@$(T3) timing --out docs/hardware
-	-@$(T3) route --out docs/hardware  # its tools may be missing
-	@$(T3) fpga --design without_data --design with_data --out docs/hardware
+	-@$(T3) validate --out build/validation  # the page shows a broken bound
+	@$(T3) area --scaling --out build/area
+	@$(T3) timing --out build/timing
+	-@$(T3) route --out build/route  # its tools may be missing
+	@$(T3) fpga --design without_data --design with_data --out build/fpga
 	@$(T3) diagrams --out docs/hardware
-	@$(T3) registers --out build/registers && cp build/registers/registers.md docs/hardware/
-	-@for check in $(EVIDENCE); do $(T3) $$check --out docs/verification; done  # likewise
+	-@for check in $(EVIDENCE); do $(T3) $$check --out build/verification; done  # a page shows a failed check
+	@for page in area/area.md area/scaling.png timing/timing.md route/route.md fpga/fpga.md; do \
+	    test ! -f build/$$page || cp build/$$page docs/hardware/; done
+	@for page in build/validation/*-summary.md build/verification/*-summary.md; do \
+	    cp $$page docs/$$(basename $$(dirname $$page))/$$(basename $$page -summary.md).md; done
 
-site: $(SITE)              ## All pages as a site, with the notebooks executed and every link checked; build/site/
+site: $(SITE)              ## Build all pages as a site; run the notebooks, check every link; build/site/
 	@echo "Building build/site (the notebooks run; about a quarter of an hour)"
 	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" sphinx-build --quiet --fresh-env --fail-on-warning --keep-going -c docs/site -b html . build/site
 	@$(VENV)/bin/python docs/site/links.py build/site
 
-test: $(READY)             ## Lint, then the tests (about 10 minutes on 2 cores)
+test: $(READY)             ## Lint, then run the tests (about 8 minutes on 2 cores)
 	@$(MAKE) --no-print-directory --jobs 2 lint loop
 	@$(VENV)/bin/python -m pytest -q -n 2 --dist loadscope -m "not verify"
 
-# The tests' processes would each compile it.
+# Compile the cycle loop once, before the test processes would each compile it.
 loop: $(READY)
 	@$(VENV)/bin/python -m pytest -qq tests/sysmodel/runs/test_conservation.py -k conserves \
 	    > build/loop.log 2>&1 || { cat build/loop.log; exit 1; }
 
-verify: loop               ## The long tests; proofs, exhaustive arithmetic, mutants, coverage, faults; build/verification/
+verify: loop               ## Run the long tests, proofs, exhaustive arithmetic, mutants, coverage, faults; build/verification/
 	@$(VENV)/bin/python -m pytest -q -n 2 --dist loadscope -m verify
 	@failed=; for check in $(EVIDENCE); do \
 	    $(T3) $$check --out build/verification || failed="$$failed $$check"; done; \
 	test -z "$$failed" || { echo "does not hold:$$failed"; exit 1; }
 	@$(MAKE) --no-print-directory site
 
-quick: lint                ## Lint, and the tests of the cycle-exact core and of the pages; under a minute
+quick: lint                ## Lint, then test the cycle-exact core and the pages; under a minute
 	@$(VENV)/bin/python -m pytest -q -n 2 --dist loadscope -m "not verify" $(QUICK)
 
-lint: $(READY)             ## Style, imports, types, lengths of functions
+lint: $(READY)             ## Check style, imports, types and lengths of functions
 	@$(VENV)/bin/ruff check --quiet .
 	@$(VENV)/bin/ruff format --quiet --check .
 	@$(VENV)/bin/lint-imports > build/imports.log || { cat build/imports.log; exit 1; }
@@ -84,23 +87,23 @@ format: $(READY)           ## Format the code
 	@$(VENV)/bin/ruff check --quiet --fix .
 	@$(VENV)/bin/ruff format --quiet .
 
-bench: $(READY)            ## Speed of the engines
+bench: $(READY)            ## Measure the speed of the engines
 	@$(VENV)/bin/python -m t3.experiments.bench
 
-verilog: $(READY)          ## Verilog of every block and of the top, manifest and core file; build/verilog/
+verilog: $(READY)          ## Write the Verilog of every block and of the top, manifest and core file; build/verilog/
 	@$(T3) export --out build/verilog
 
-area: $(READY)             ## Area of every block and of the whole, in a cell library; build/area/
+area: $(READY)             ## Measure the area of every block and of the whole in a cell library; build/area/
 	@$(T3) area --scaling --out build/area
 
-timing: $(READY)           ## Critical path of every block, in FO4 and ns; build/timing/
+timing: $(READY)           ## Find the critical path of every block, in FO4 and ns; build/timing/
 	@$(T3) timing --out build/timing
 
-route: $(READY)            ## Four blocks placed and routed by the tools of Debian's qflow; build/route/
+route: $(READY)            ## Place and route four blocks with the tools of Debian's qflow; build/route/
 	@$(T3) route --out build/route
 
-fpga: $(READY)             ## One channel with a small tracker in a Lattice ECP5, placed and routed; build/fpga/
+fpga: $(READY)             ## Place and route one channel with a small tracker in a Lattice ECP5; build/fpga/
 	@$(T3) fpga --out build/fpga
 
-clean:                     ## Remove what was built
+clean:                     ## Remove everything that was built
 	@rm -rf build $(VENV)

@@ -1,11 +1,21 @@
-"""The tests compile into the repository's build folder, and can interrupt what they start."""
+"""Settings of all tests: where they compile to, interrupts, and no lines of progress."""
 
 import os
 import signal
 from pathlib import Path
 
-# Read when sysmodel is imported, hence not a fixture.
+# sysmodel reads this when it is imported.
 os.environ["T3_CACHE_DIR"] = str(Path(__file__).parents[1] / "build" / "test-cache")
 
-# A background job of a shell ignores interrupts, and so would what it starts.
+import pytest
+
+from t3.report import progress
+
+# A shell's background job ignores SIGINT, and so would every program that the tests start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(autouse=True)
+def no_progress_line(monkeypatch):
+    """Commands print no line of progress, however slow the machine is."""
+    monkeypatch.setattr(progress, "_FIRST_LINE_S", 600.0)

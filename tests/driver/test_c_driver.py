@@ -1,4 +1,4 @@
-"""The driver in C writes and reads what that in Python does."""
+"""The drivers in C and Python make the same writes and reads."""
 
 import re
 import subprocess
@@ -83,7 +83,7 @@ RING = Ring(
 
 
 class Record:
-    """A bus that writes down what the driver does, and answers its reads in turn."""
+    """A bus that records the driver's accesses, and answers its reads in turn."""
 
     def __init__(self, words):
         self.lines, self._words = [], list(words)
@@ -154,8 +154,8 @@ def only_writes(lines):
         ("result = t3_launch(&context);", lambda c: c.launch()),
         ("result = t3_copy(&context, 4096, &tile, 1);", lambda c: c.copy(4096, TILE, region=1)),
         ("result = t3_abort(&context, 3);", lambda c: c.abort(polls=3)),
-        ("result = t3_interrupt_by(&context, T3_DONE | T3_COPY);",
-         lambda c: c.interrupt_by(done=True, copy=True)),
+        ("result = t3_enable_interrupts(&context, T3_DONE | T3_COPY);",
+         lambda c: c.enable_interrupts(done=True, copy=True)),
     ],
 )  # fmt: skip
 def test_same_writes(folder, body, call):
@@ -193,16 +193,17 @@ def test_identify(folder):
     "body, call",
     [
         ("result = t3_set_number(&bus, 9);", lambda g: g.set_number(9)),
-        ("result = t3_scrubbed(&bus);", lambda g: g.scrubbed()),
+        ("result = t3_reset_epochs(&bus);", lambda g: g.reset_epochs()),
         ("result = t3_gpu_lock(&bus);", lambda g: g.lock()),
         ("result = t3_gpu_clear_errors(&bus);", lambda g: g.clear_errors()),
-        ("result = t3_gpu_interrupt_by(&bus, 1);", lambda g: g.interrupt_by(error=True)),
-        ("result = t3_gpu_interrupt_by(&bus, 0);", lambda g: g.interrupt_by(error=False)),
+        ("result = t3_gpu_enable_interrupts(&bus, 1);", lambda g: g.enable_interrupts(error=True)),
+        ("result = t3_gpu_enable_interrupts(&bus, 0);", lambda g: g.enable_interrupts(error=False)),
         (("struct t3_arbitration by = {.policy = T3_POLICY_MCA, .automatic = 1, .threshold = 30,"
           " .starvation_cycles = 500, .measure_log2 = 9, .cuts = {1, 2, 3}, .levels = {4, 5, 6}};"
-          "result = t3_arbitrate(&bus, &by);"),
-         lambda g: g.arbitrate(Policy.MCA, automatic=True, threshold=30, starvation_cycles=500,
-                               measure_log2=9, cuts=(1, 2, 3), levels=(4, 5, 6))),
+          "result = t3_set_arbitration(&bus, &by);"),
+         lambda g: g.set_arbitration(
+             Policy.MCA, automatic=True, threshold=30, starvation_cycles=500, measure_log2=9,
+             cuts=(1, 2, 3), levels=(4, 5, 6))),
     ],
 )  # fmt: skip
 def test_same_writes_of_the_gpu(folder, body, call):
@@ -217,10 +218,10 @@ def test_same_writes_of_the_gpu(folder, body, call):
         ("t3_next_epoch(&bus)", "EPOCHS", "next", lambda g, c: g.next_epoch),
         ("t3_tiles(&context)", "TILES", "count", lambda g, c: c.tiles),
         ("t3_oldest(&context)", "OLDEST", "dispatch_index", lambda g, c: c.oldest),
-        ("t3_errors_of(&context, T3_ERROR_CODE_PEER_ABORTED)", "COUNT_PEER_ABORTED", "count",
-         lambda g, c: c.errors_of(ErrorCode.PEER_ABORTED)),
-        ("t3_gpu_errors_of(&bus, T3_ERROR_CODE_LINK_RESET)", "GPU_COUNT_LINK_RESET", "count",
-         lambda g, c: g.errors_of(ErrorCode.LINK_RESET)),
+        ("t3_error_count(&context, T3_ERROR_CODE_PEER_ABORTED)", "COUNT_PEER_ABORTED", "count",
+         lambda g, c: c.error_count(ErrorCode.PEER_ABORTED)),
+        ("t3_gpu_error_count(&bus, T3_ERROR_CODE_LINK_RESET)", "GPU_COUNT_LINK_RESET", "count",
+         lambda g, c: g.error_count(ErrorCode.LINK_RESET)),
         ("(t3_status(&context) & T3__CONTEXT__STATUS__CONFIGURATION_ERROR_bm) >> 8", "STATUS",
          "configuration_error", lambda g, c: c.status["configuration_error"]),
     ],
@@ -235,13 +236,16 @@ def test_same_reads(folder, body, register, field, get):
 
 
 def test_what_is_not_counted(folder):
-    assert run(folder, "result = (int)t3_errors_of(&context, T3_ERROR_CODE_LINK_DOWN);") == ([], 0)
-    assert run(folder, "result = (int)t3_gpu_errors_of(&bus, T3_ERROR_CODE_OVERRUN);") == ([], 0)
+    assert run(folder, "result = (int)t3_error_count(&context, T3_ERROR_CODE_LINK_DOWN);") == (
+        [],
+        0,
+    )
+    assert run(folder, "result = (int)t3_gpu_error_count(&bus, T3_ERROR_CODE_OVERRUN);") == ([], 0)
 
 
 def test_every_call_is_in_c(folder):
-    """Of the GPU's and the contexts' calls, those with one name for both have ``gpu`` in it in C;
-    an error is taken singly."""
+    """The C names match the Python names: a GPU call that shares its name with a context call has
+    the prefix ``gpu``, and C takes errors one at a time."""
     header = (folder / "t3.h").read_text()
     of_gpu, of_context = (
         {name for name in vars(kind) if not name.startswith("_")} for kind in (T3, Context)
@@ -266,11 +270,13 @@ def test_inject(folder):
     assert lines == bus.lines
 
 
-def test_patrol(folder):
-    lines, result = run(folder, "t3_patrol(&bus, 1000); result = (int)t3_patrolled(&bus);", [9])
+def test_scrubber(folder):
+    lines, result = run(
+        folder, "t3_scrub(&bus, 1000); result = (int)t3_scrub_corrected(&bus);", [9]
+    )
     bus = Record([9])
-    T3(bus).patrol(1000)
-    assert T3(bus).patrolled == result == 9
+    T3(bus).scrub(1000)
+    assert T3(bus).scrub_corrected == result == 9
     assert lines == bus.lines
 
 
@@ -297,7 +303,7 @@ def test_wait(folder):
     assert [run(folder, body, words)[1] for words in ([0, 0, idle], [0], [error])] == [0, -1, -2]
     with pytest.raises(WaitTimeoutError):
         Context(Record([0, 0, begun] * 5), 1).wait(polls=5)
-    place = load()["ERROR_PLACE"].pack(errors=1)
+    place = load()["ERROR_LOCATION"].pack(errors=1)
     with pytest.raises(ReportedError):
         Context(Record([place]), 1).wait()
 
@@ -305,7 +311,7 @@ def test_wait(folder):
 @pytest.mark.parametrize("page, body", [("", "&context"), ("GPU_", "&bus")])
 def test_take_error(folder, page, body):
     values = {
-        "ERROR_PLACE": load()["ERROR_PLACE"].pack(errors=1, channel=3, source=17),
+        "ERROR_LOCATION": load()["ERROR_LOCATION"].pack(errors=1, channel=3, source=17),
         "ERROR": load()["ERROR"].pack(code=19, wavefront=2, dispatch_index=777),
         "ERROR_ADDRESS_LO": 0xFFFF_FFE0,
         "ERROR_ADDRESS_HI": 5,
@@ -317,7 +323,7 @@ def test_take_error(folder, page, body):
     )
     lines, result = run(folder, body, values.values())
     assert result == 1 and lines[-1] == "19 777 2 3 17 5ffffffe0"
-    bus = Record([values["ERROR_PLACE"], *values.values()])
+    bus = Record([values["ERROR_LOCATION"], *values.values()])
     (error,) = (T3(bus) if page else Context(bus, 1)).take_errors()
     assert (error.code, error.dispatch_index, error.wavefront) == (ErrorCode.STORE_STALE, 777, 2)
     assert (error.channel, error.source, error.address) == (3, 17, 0x5_FFFF_FFE0)
@@ -340,16 +346,16 @@ def test_a_lock_keeps_errors_in_the_log(folder):
     refuse = "static int no(void *self, uint32_t a, uint32_t w) { (void)self; (void)a; (void)w;"
     body = "bus.write = no; result = t3_gpu_take_error(&bus, &error) * 10"
     body += " + t3_gpu_take_interrupts(&bus);"
-    place = load()["GPU_ERROR_PLACE"].pack(errors=1)
+    place = load()["GPU_ERROR_LOCATION"].pack(errors=1)
     harness = HARNESS.replace("int main", f"{refuse} return 0; }}\nint main")
     _, result = run(folder, body, [place, 0, 0, 0, 1], harness=harness)
     assert result == -44
 
 
 def test_mapped_registers(folder):
-    address = load()["SCRUB"].address
+    address = load()["EPOCH_RESET"].address
     body = (
         "static uint32_t memory[2048]; struct t3_bus mapped = t3_mapped(memory);"
-        f"t3_scrubbed(&mapped); result = (int)memory[{address // 4}];"
+        f"t3_reset_epochs(&mapped); result = (int)memory[{address // 4}];"
     )
     assert run(folder, body) == ([], 1)

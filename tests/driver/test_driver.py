@@ -25,7 +25,7 @@ from t3.driver import (
     Transfer,
     WaitTimeoutError,
 )
-from tests.support.simulated_bus import SimulatedBus
+from tests.support.driver_bus import SimulatedBus
 
 P = T3Parameters(
     channels=1, system_channels=1, address_bits=28, sets=8, ways=4, credit_window=16,
@@ -77,7 +77,7 @@ def test_identify(gpu):
 def test_a_reduce_scatter(gpu, bus, number):
     """Every workgroup's tile, from its stores and the neighbour's updates to the end."""
     context = ready(gpu, number)
-    context.interrupt_by(done=True, error=True)
+    context.enable_interrupts(done=True, error=True)
     assert context.take_interrupts() <= {"idle"}
     context.launch()
     bus.play(RING, number, 3 + number, BASE // 32)
@@ -87,7 +87,7 @@ def test_a_reduce_scatter(gpu, bus, number):
     context.wait_idle()
     assert {"done", "idle"} <= context.take_interrupts() and not context.take_interrupts()
     assert context.take_errors() == [] and gpu.take_errors() == []
-    # Those that leave, and those that go on when they are complete.
+    # Tiles that leave at once, and tiles that go on when they are complete.
     middle = RING.workgroups - RING.leaving - RING.staying
     assert len(bus.sent) == (RING.leaving + middle) * 4
     assert {packet["generation"] for packet in bus.sent} == {5}
@@ -129,9 +129,9 @@ def test_errors_are_exceptions(gpu, bus):
         context.wait()
     (error,) = info.value.errors
     assert (error.code, error.address) == (ErrorCode.STORE_STALE, BASE + 7 * 32)
-    assert context.errors_of(ErrorCode.STORE_STALE) == 1
+    assert context.error_count(ErrorCode.STORE_STALE) == 1
     context.clear_errors()
-    assert context.errors_of(ErrorCode.STORE_STALE) == 0
+    assert context.error_count(ErrorCode.STORE_STALE) == 0
     with pytest.raises(WaitTimeoutError, match=r"context 0: the launch's end did not come after 9"):
         context.wait(polls=9)
     context.abort()
@@ -147,9 +147,9 @@ def test_packets_of_no_context_are_the_gpus(gpu, bus):
     assert (error.code, error.source, error.address) == (ErrorCode.PACKET_UNMAPPED, 17, 99 * 32)
     assert gpu.take_errors() == []
     assert gpu.take_interrupts() == {"error"} and gpu.take_interrupts() == set()
-    assert gpu.errors_of(ErrorCode.PACKET_UNMAPPED) == 1
+    assert gpu.error_count(ErrorCode.PACKET_UNMAPPED) == 1
     gpu.clear_errors()
-    assert gpu.errors_of(ErrorCode.PACKET_UNMAPPED) == 0
+    assert gpu.error_count(ErrorCode.PACKET_UNMAPPED) == 0
 
 
 def test_errors_that_come_meanwhile_are_for_the_next_call(gpu, bus):
@@ -186,17 +186,17 @@ def test_what_a_context_takes(gpu, bus):
 
 
 def takes(gpu, bus, **packet):
-    """Whether a packet is not refused for what it is."""
+    """Return whether a packet is valid, apart from its time."""
     context = gpu.context(0)
     context.clear_errors()
     bus.packet(context=3, source=1, atom=BASE // 32, workgroup=3, **packet)
     for _ in range(10):
         bus.cycle()
-    return not context.errors_of(ErrorCode.PACKET_FORBIDDEN)
+    return not context.error_count(ErrorCode.PACKET_FORBIDDEN)
 
 
 def test_all_gather(gpu, bus):
-    """Each chunk as soon as it is here, as plain stores."""
+    """The all-gather copies each chunk as soon as it is here, as plain stores."""
     context = ready(gpu)
     context.launch()
     bus.play(RING, 0, 3, BASE // 32)
@@ -217,7 +217,7 @@ def test_all_gather(gpu, bus):
 
 
 def test_inject(gpu, bus):
-    """One wrong bit of a ready command is corrected as it leaves its queue; two are an error of
+    """One bit error of a ready command is corrected as it leaves its queue; two are an error of
     the context that has them."""
     for number, double in enumerate((False, True)):
         context = ready(gpu, number)
@@ -242,19 +242,19 @@ def test_inject(gpu, bus):
     assert not gpu.armed and gpu.corrected == corrected
 
 
-def test_patrol(gpu, bus):
-    """The wrong bit of a workgroup's row, which nobody reads any more, is corrected."""
+def test_scrubber(gpu, bus):
+    """The scrubber corrects a bit error in a workgroup's row that is never read again."""
     context = ready(gpu)
     gpu.inject(InjectTarget.TILES)
     context.launch()
     bus.play(RING, 0, 3, BASE // 32)
     context.wait()
-    assert (gpu.armed, gpu.corrected, gpu.patrolled) == (False, 0, 0)
-    gpu.patrol(1)
+    assert (gpu.armed, gpu.corrected, gpu.scrub_corrected) == (False, 0, 0)
+    gpu.scrub(1)
     for _ in range(200):
         bus.cycle()
-    assert gpu.patrolled == 1
-    gpu.patrol(0)
+    assert gpu.scrub_corrected == 1
+    gpu.scrub(0)
 
 
 def test_locks(gpu, bus):
@@ -269,11 +269,11 @@ def test_locks(gpu, bus):
     with pytest.raises(RefusedError, match=r"INBOUND_STORES of context 0: LOCKED"):
         context.accept(stores=[1])
     with pytest.raises(T3Error, match=r"refused ARBITER"):
-        gpu.arbitrate(Policy.MCA)
+        gpu.set_arbitration(Policy.MCA)
     with pytest.raises(T3Error, match=r"refused INJECT"):
         gpu.inject(InjectTarget.TRACKER)
     with pytest.raises(T3Error, match=r"refused GPU_INTERRUPT_ENABLE"):
-        gpu.interrupt_by(error=False)
+        gpu.enable_interrupts(error=False)
     bus.packet(context=9, source=17, atom=99, workgroup=3)
     for _ in range(10):
         bus.cycle()
@@ -282,9 +282,9 @@ def test_locks(gpu, bus):
     bus.privileged = True
     assert len(gpu.take_errors()) == 1
     context.accept(stores=[1, 3], updates=[])
-    gpu.arbitrate(Policy.MCA, automatic=True)
+    gpu.set_arbitration(Policy.MCA, automatic=True)
     gpu.set_number(7)
-    gpu.scrubbed()
+    gpu.reset_epochs()
 
 
 def test_mapped_registers():
@@ -296,7 +296,7 @@ def test_mapped_registers():
     assert np.count_nonzero(np.frombuffer(memory, "<u4")) == 1
 
 
-def test_mapped_registers_tell_a_refusal_by_the_status():
+def test_mapped_registers_report_a_refusal_by_the_status():
     memory = memoryview(bytearray(0x3000))
     status = load()["STATUS"]
     words = memory.cast("B").cast("I")

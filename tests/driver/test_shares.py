@@ -1,4 +1,4 @@
-"""Two contexts at one channel: each gets its share, and what stops one leaves the other alone."""
+"""Two contexts at one channel: each gets its share, and a stopped one does not affect the other."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from rtl.parameters import T3Parameters
 from sysmodel.engine.golden.engine import GoldenEngine
 from sysmodel.engine.native.engine import Engine
 from t3.driver import T3, RefusedError, Transfer
-from tests.support.simulated_bus import SimulatedBus
+from tests.support.driver_bus import SimulatedBus
 
 P = T3Parameters(
     channels=1, system_channels=1, address_bits=28, sets=8, ways=4, credit_window=16,
@@ -38,7 +38,7 @@ class Copies:
 
 
 class RemoteStores:
-    """Stores that leave as they come, from an L2 that has one of each context in turn."""
+    """Stores that leave at once, from an L2 that alternates between the contexts."""
 
     least_alone = 600
 
@@ -84,7 +84,7 @@ def throughput(engine, work, active, *, stopped=()):
 
 @pytest.mark.parametrize("work", [Copies(), RemoteStores()], ids=["copies", "remote-stores"])
 def test_both_get_their_share(engine, work):
-    """At least 40 % each of what it has alone."""
+    """Each context gets at least 40 % of its throughput alone."""
     alone = [throughput(engine, work, {number})[number] for number in range(P.contexts)]
     together = throughput(engine, work, BOTH)
     print(alone, together)
@@ -95,7 +95,7 @@ def test_both_get_their_share(engine, work):
 
 @pytest.mark.parametrize("number", BOTH)
 def test_a_stopped_link_is_its_own(engine, number):
-    """The other context keeps 95 % of what it has alone."""
+    """The other context keeps 95 % of its throughput alone."""
     other = 1 - number
     alone = throughput(engine, Copies(), {other})[other]
     together = throughput(engine, Copies(), BOTH, stopped={number})

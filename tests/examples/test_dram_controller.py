@@ -7,8 +7,8 @@ import pytest
 
 from sysmodel.config.memory import Dram, known_standard
 from sysmodel.lib.yowasp import YOSYS, run_tool
-from tests.support.exported import EXAMPLE, exported, written
-from tests.support.memory_controller_build import CONTROLLER, EXAMPLE_FOLDER, icarus, sources
+from tests.support.exports import EXAMPLE, exported, written
+from tests.support.memory_controller import CONTROLLER, EXAMPLE_FOLDER, icarus, sources
 
 BENCH = "dram_controller_tb"
 HEADER = "dram_standard.vh"
@@ -98,7 +98,7 @@ def test_checker_finds_short_delays(name, build):
     right = f".{name}(`DRAM_{name})"
     wrong = f".{name}(2 * `DRAM_{name})" if name == "tREFI" else f".{name}(`DRAM_{name} - 1)"
     problem = planted(build, "dram_controller.v", right, wrong)
-    # What a write's data end with is part of several delays.
+    # The end of a write's data is part of several delays.
     found = r"tW\w+" if name in ("tCWL", "tBURST") else name
     assert re.match(rf"{found} between DRAM commands", problem)
 

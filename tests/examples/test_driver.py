@@ -13,7 +13,7 @@ from rtl.parameters import T3Parameters
 from sysmodel.engine.golden.engine import GoldenEngine
 from sysmodel.engine.native.engine import Engine
 from t3.driver import Context, Ring
-from tests.support.simulated_bus import SimulatedBus
+from tests.support.driver_bus import SimulatedBus
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "driver"
 P = T3Parameters(
@@ -37,7 +37,7 @@ def bus(request):
 
 
 def check(bus, tiles):
-    """All tracked tiles were complete, and what does not stay has left."""
+    """All tracked tiles were complete, and all packets to the neighbour have left."""
     assert tiles == RING.workgroups - RING.leaving
     assert len(bus.sent) == (RING.workgroups - RING.staying) * 4
     assert Context(bus).take_errors() == []

@@ -8,8 +8,8 @@ import pytest
 
 from sysmodel.config.system import load_system
 from t3.library.hardware import hardware_of
-from tests.support.exported import EXAMPLE, exported, run, verilate, written
-from tests.support.memory_controller_build import (
+from tests.support.exports import EXAMPLE, exported, written
+from tests.support.memory_controller import (
     BENCHES,
     EXAMPLE_FOLDER,
     RTL,
@@ -17,6 +17,7 @@ from tests.support.memory_controller_build import (
     sources,
     verilator,
 )
+from tests.support.verilog_tools import run, verilate
 
 PASS = {
     "dram_controller_tb": r"PASS: \d+ requests, \d+ row hits, \d+ row misses, \d+ turns, "

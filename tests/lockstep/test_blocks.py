@@ -1,6 +1,7 @@
-"""Single blocks of the RTL against the golden model's functions, in every cycle.
+"""Lockstep of single blocks: RTL and golden model in every cycle.
 
-Inputs are random and independent of each other: harsher than what the rest of the top lets through.
+Inputs are random and independent of each other, so harsher than those that the rest of the top
+produces.
 """
 
 import numpy as np
@@ -15,13 +16,15 @@ from rtl.parameters import T3Parameters
 from rtl.trigger.credit_window import CreditWindow
 from rtl.trigger.criticality import Criticality
 from rtl.trigger.trigger import Trigger
-from sysmodel.engine.golden.arbitration import arbitrate, measure
-from sysmodel.engine.golden.credit_window import step_credit_window
-from sysmodel.engine.golden.dma import step_engine
-from sysmodel.engine.golden.state import SEGMENTS
-from sysmodel.engine.golden.tracker_bank import offer_completion
-from sysmodel.engine.golden.trigger import begin_clearing, step_ready, step_trigger
-from tb.arbiter.model import TOLD
+from sysmodel.engine.golden.channel.arbitration import arbitrate, measure
+from sysmodel.engine.golden.dma.copies import pop_copy, push_copy
+from sysmodel.engine.golden.dma.engine import engine_is_idle, step_engine
+from sysmodel.engine.golden.dma.lane import SEGMENTS
+from sysmodel.engine.golden.payloads import COMPLETION, COPY, READY
+from sysmodel.engine.golden.trigger.credit_window import WindowInputs, step_credit_window
+from sysmodel.engine.golden.trigger.ready import step_ready
+from sysmodel.engine.golden.trigger.trigger import begin_clearing, step_trigger
+from tb.arbiter.model import SIGNALS
 from tb.criticality.model import step_unit
 from tb.criticality.traffic import (
     LOAD,
@@ -31,9 +34,9 @@ from tb.criticality.traffic import (
     near_the_verdict,
     random_configuration,
 )
-from tb.golden import error_report
+from tb.golden import error_report, put, set_arbiter_inputs
 from tests.support.golden_state import fresh_state
-from tests.support.reused import device, simulate
+from tests.support.simulation import device, simulate
 
 SMALL = dict(
     contexts=1,
@@ -50,7 +53,7 @@ SMALL = dict(
 )
 
 
-@pytest.fixture(params=range(3))
+@pytest.fixture(params=[0, *(pytest.param(seed, marks=pytest.mark.verify) for seed in (1, 2))])
 def rng(request):
     print(f"seed {request.param}")
     return np.random.default_rng(request.param)
@@ -61,7 +64,7 @@ def chance(rng, probability):
 
 
 def words(values, names):
-    """Fields of a payload in the order of a record."""
+    """Return the fields of a payload in the order of a record."""
     return [int(getattr(values[name], "value", values[name])) for name in names]
 
 
@@ -82,46 +85,56 @@ def test_arbiter(rng):
                 cuts, levels = rng.integers(0, 128, (2, 3)).tolist()
                 configuration = plain | {"cuts": cuts, "levels": levels}
                 ctx.set(dut.configuration, configuration)
-                # Also encodings of no policy.
+                # Includes encodings without a policy.
                 configuration["policy"] = int(rng.integers(0, 8))
                 ctx.set(Value.cast(dut.configuration.policy), configuration["policy"])
                 for name, value in configuration.items():
                     arbiter[name] = value
             compute, communication = chance(rng, 0.6), chance(rng, 0.6)
-            room, start = chance(rng, 0.7), chance(rng, 0.02)
+            space, start = chance(rng, 0.7), chance(rng, 0.02)
             occupancy = int(rng.integers(0, 128))
             ctx.set(dut.compute.valid, compute)
             ctx.set(dut.communication.valid, communication)
             ctx.set(dut.compute.p.atom, 1)
             ctx.set(dut.communication.p.atom, 2)
-            ctx.set(dut.o.ready, room)
+            ctx.set(dut.o.ready, space)
             ctx.set(dut.start, start)
-            # The register that the golden arbiter reads stands in front of the RTL's.
+            # The golden arbiter reads a register, which the RTL has before its port.
             ctx.set(dut.occupancy, occupancy)
-            channel["occupancy"] = occupancy
-            for name in TOLD:
-                told = chance(rng, 0.5)
-                ctx.set(getattr(dut, name), told)
-                state.gpu[name] = told
+            on = [name for name in SIGNALS if chance(rng, 0.5)]
+            for name in SIGNALS:
+                ctx.set(getattr(dut, name), name in on)
+            set_arbiter_inputs(state, on)
             found = [
                 compute and ctx.get(dut.compute.ready),
                 communication and ctx.get(dut.communication.ready),
             ]
-            choice = arbitrate(state, channel, compute, communication, room)
+            choice = arbitrate(
+                arbiter,
+                state.gpu["arbiter_inputs"],
+                channel["arbiter"],
+                channel["measurement"]["measured"],
+                occupancy,
+                compute,
+                communication,
+                space,
+            )
             assert found == [choice == 0, choice == 1], cycle
-            assert (ctx.get(dut.o.valid) and room) == (choice >= 0), cycle
+            assert (ctx.get(dut.o.valid) and space) == (choice >= 0), cycle
             if choice >= 0:
                 assert ctx.get(dut.o.p.atom) == choice + 1, cycle
-            measure(arbiter, channel, start)
+            measure(arbiter, channel["measurement"], occupancy, start)
             await ctx.tick()
 
     simulate(dut, bench)
 
 
-def test_credit_window(rng):
-    dut = device(CreditWindow, T3Parameters(**SMALL))
-    state = fresh_state(**SMALL)
-    gpu = state.contexts[0]
+@pytest.mark.parametrize("slots", [1, 16, 512])
+def test_credit_window(rng, slots):
+    parameters = SMALL | dict(credit_window=slots)
+    dut = device(CreditWindow, T3Parameters(**parameters))
+    state = fresh_state(**parameters)
+    launch_configuration, window = state.contexts[0]["launch"], state.contexts[0]["window"]
 
     async def bench(ctx):
         timeouts = 0
@@ -138,11 +151,11 @@ def test_credit_window(rng):
                 }
                 ctx.set(dut.launch_configuration, values)
                 for name, value in values.items():
-                    gpu["launch"][name] = value
+                    launch_configuration[name] = value
             launch, complete = chance(rng, 0.01), chance(rng, 0.4)
             aborting = chance(rng, 0.004)
             own, issued = chance(rng, 0.2), chance(rng, 0.2)
-            dispatch_index = int(gpu["oldest"] + rng.integers(0, 4)) % 1024
+            dispatch_index = int(window["oldest"] + rng.integers(0, 4)) % 1024
             credit_limit_in = int(rng.choice([0, 2047, rng.integers(0, 80)]))
             unfinished, tick = chance(rng, 0.8), chance(rng, 0.7)
             for port, value in (
@@ -162,13 +175,15 @@ def test_credit_window(rng):
                 for port in (dut.oldest, dut.credit_limit, dut.dispatch_limit, dut.done)
             ]
             assert found == [
-                gpu[name] for name in ("oldest", "credit_limit", "dispatch_limit", "done")
+                window[name] for name in ("oldest", "credit_limit", "dispatch_limit", "done")
             ], cycle
-            base = int(gpu["oldest"])
-            gpu["aborted"] = aborting
+            base = int(window["oldest"])
             completed = dispatch_index if complete else -1
-            expired = step_credit_window(
-                state, 0, credit_limit_in, completed, own, issued, launch, unfinished, tick
+            inputs = WindowInputs(
+                credit_limit_in, completed, own, issued, launch, unfinished, tick, aborting
+            )
+            _, expired = step_credit_window(
+                state.config, window, state.complete[0], launch_configuration, inputs
             )
             assert ctx.get(dut.error.valid) == expired, cycle
             if expired:
@@ -246,7 +261,7 @@ def random_command(rng):
 
 
 def random_region(rng):
-    """All of the space that a region can have, half of it or nothing."""
+    """Return the whole address space of a region, half of it, or none."""
     half, whole = 1 << 22, (1 << 23) - 1
     base, limit = [(0, whole), (0, whole), (half, whole), (0, half)][int(rng.integers(0, 4))]
     return {"enable": int(rng.random() < 0.9), "base": base, "limit": limit}
@@ -261,7 +276,7 @@ def set_commands(state, commands):
 def test_trigger(rng):
     dut = device(Trigger, T3Parameters(**SMALL))
     state = fresh_state(**SMALL)
-    own, bank = state.contexts[0], state.banks[0]
+    own, offered = state.contexts[0], np.zeros(1, COMPLETION)[0]
     commands = [random_command(rng) for _ in range(4)]
     ranges = [
         {
@@ -288,7 +303,7 @@ def test_trigger(rng):
                 "dispatch_index": int(rng.integers(0, 30)),
                 "wavefront": int(rng.integers(0, 4)),
                 "start": int(rng.integers(0, 1 << 23)),
-                # Its workgroup decides about a tile's edges.
+                # The workgroup decides about a tile's edges.
                 "outer_edge": 0,
                 "inner_edge": 1,
             }
@@ -299,20 +314,15 @@ def test_trigger(rng):
             ctx.set(dut.clear, clear)
 
             assert ctx.get(dut.ready.valid) == (own["ready"]["checked"] != 0), cycle
-            assert ctx.get(dut.tiles) == own["tiles"], cycle
+            assert ctx.get(dut.tiles) == own["trigger"]["tiles"], cycle
             popped = own["ready"]["checked"] != 0 and ready
             if own["ready"]["checked"]:
                 ready_seen += 1
                 command = state.ready[0, own["ready"]["head"]]
                 found = words(ctx.get(dut.ready.p), command.dtype.names)
                 assert found == list(command.tolist()), cycle
-            for name, value in completion.items():
-                bank["completions"][bank["head"]][name] = value
-            bank["level"] = own["completions"] = state.gpu["completions"] = valid
-            state.gpu["offered"] = -1
-            offer_completion(state)
-            pushed, complete, mine = step_trigger(state, 0)
-            taken = valid and not bank["level"]
+            put(offered, completion)
+            taken, pushed, complete, mine, *_ = step_trigger(state, 0, valid, offered)
             assert (valid and ctx.get(dut.completions.ready)) == taken, cycle
             assert ctx.get(dut.complete) == (complete >= 0), cycle
             assert ctx.get(dut.own) == mine, cycle
@@ -320,7 +330,7 @@ def test_trigger(rng):
                 assert ctx.get(dut.complete_dispatch_index) == complete, cycle
             step_ready(state, 0, pushed, popped)
             if clear:
-                begin_clearing(state, 0)
+                begin_clearing(own["trigger"])
             await ctx.tick()
         assert ready_seen > 100
 
@@ -328,7 +338,7 @@ def test_trigger(rng):
 
 
 def commands_of_many_rows(rng):
-    """Rows by the walkers' number, more and fewer; also many rows in one channel."""
+    """Return commands with fewer and more rows than walkers, and with many rows in one channel."""
     commands = [random_command(rng) for _ in range(4)]
     for command in commands[1:]:
         command["outer_extent"] = int(rng.integers(0, 20))
@@ -338,7 +348,7 @@ def commands_of_many_rows(rng):
 
 
 def program_engine(ctx, dut, state, rng):
-    """New tables and a new dispatch order; gives commands and regions."""
+    """Set new tables and a new dispatch order; return commands and regions."""
     regions = [random_region(rng) for _ in range(2)]
     commands = commands_of_many_rows(rng)
     launch_configuration = {
@@ -359,14 +369,19 @@ def program_engine(ctx, dut, state, rng):
 
 
 @pytest.mark.parametrize("walkers", [1, 2, 4])
-@pytest.mark.parametrize("channels", [1, 4])
-def test_engine(rng, channels, walkers):
-    parameters = SMALL | dict(
-        channels=channels, first_channel=4 - channels and 2, dma_walkers=walkers
-    )
+@pytest.mark.parametrize(
+    ("channels", "geometry"),
+    [
+        pytest.param(4, {}, id="all channels"),
+        pytest.param(1, {"first_channel": 2}, id="one of four channels"),
+        pytest.param(1, {"system_channels": 1, "interleave_atoms": 1}, id="granules of one atom"),
+    ],
+)
+def test_engine(rng, channels, geometry, walkers):
+    parameters = SMALL | dict(channels=channels, dma_walkers=walkers) | geometry
     dut = device(DmaEngine, T3Parameters(**parameters))
     state = fresh_state(**parameters)
-    own = state.contexts[0]
+    own, ready, copied_from = state.contexts[0], np.zeros(1, READY)[0], np.zeros(1, COPY)[0]
     report = ErrorReport(T3Parameters(**parameters)).members
     lanes = state.channels["lanes"][:, 0]
 
@@ -391,44 +406,43 @@ def test_engine(rng, channels, walkers):
             }
             has_ready, has_copy = chance(rng, 0.7), chance(rng, 0.2)
             credit_limit_in = int(rng.integers(0, 40))
-            rooms = [chance(rng, 0.7) for _ in range(channels)]
+            spaces = [chance(rng, 0.7) for _ in range(channels)]
             ctx.set(dut.ready.valid, has_ready)
             ctx.set(dut.ready.p, command)
             ctx.set(dut.copies.valid, has_copy)
             ctx.set(dut.copies.p, copy)
             ctx.set(dut.credit_limit_in, credit_limit_in)
-            own["ready"]["checked"], own["copies_level"], own["copies_head"] = (
-                has_ready,
-                has_copy,
-                0,
-            )
-            for name, value in command.items():
-                state.ready[0, 0][name] = value
-            own["copies"][0]["start"] = copy["start"]
-            for part in ("command", "region"):
-                for name, value in copy[part].items():
-                    own["copies"][0][part][name] = value
-            for index, room in enumerate(rooms):
-                ctx.set(dut.segments[index].ready, room)
-                lanes[index]["segments_level"] = 0 if room else SEGMENTS
+            put(ready, command)
+            while own["copies"]["copies_level"]:
+                pop_copy(own["copies"])
+            if has_copy:
+                for part in ("command", "region"):
+                    for name, value in copy[part].items():
+                        copied_from[part][name] = value
+                push_copy(
+                    own["copies"], copied_from["command"], copied_from["region"], copy["start"]
+                )
+            for index, space in enumerate(spaces):
+                ctx.set(dut.segments[index].ready, space)
+                lanes[index]["segments_level"] = 0 if space else SEGMENTS
                 lanes[index]["segments_pushed"] = lanes[index]["segments_head"] = 0
 
-            idle = not (own["engine"]["state"] or has_ready or has_copy)
+            idle = engine_is_idle(own["engine"]) and not has_ready and not has_copy
             assert ctx.get(dut.idle) == idle, cycle
-            popped, issued, failure = step_engine(state, 0, credit_limit_in)
+            _, popped, issued, failure = step_engine(state, 0, has_ready, ready, credit_limit_in)
             assert (has_ready and ctx.get(dut.ready.ready)) == popped, cycle
-            copied = has_copy and not own["copies_level"]
+            copied = has_copy and not own["copies"]["copies_level"]
             assert (has_copy and ctx.get(dut.copies.ready)) == copied, cycle
             assert ctx.get(dut.issued) == issued, cycle
             assert ctx.get(dut.error.valid) == (failure != 0), cycle
             if failure:
                 dropped += 1
                 found = words(ctx.get(dut.error.report), report)
-                atom = int(own["engine"]["outside_atom"])
+                atom = int(own["engine"]["walk"]["outside_atom"])
                 assert found == error_report(failure, atom), cycle
-            for index, room in enumerate(rooms):
+            for index, space in enumerate(spaces):
                 pushed = lanes[index]["segments_pushed"] != 0
-                assert (room and ctx.get(dut.segments[index].valid)) == pushed, cycle
+                assert (space and ctx.get(dut.segments[index].valid)) == pushed, cycle
                 if pushed:
                     moved += 1
                     segment = lanes[index]["segments"][0]

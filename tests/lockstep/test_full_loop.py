@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import sysmodel.runs.data_launch
-import sysmodel.runs.phases
+import sysmodel.runs.simulation
 from rtl.interface.encodings import Policy
 from sysmodel.config.model import workload_of
 from sysmodel.config.system import load_system
@@ -16,20 +16,20 @@ from sysmodel.runs.check import check
 from sysmodel.runs.check_options import CheckOptions
 from sysmodel.runs.configurations.sequential import sequential
 from sysmodel.runs.configurations.transparent import scatter, transparent
-from sysmodel.runs.result import RunOptions
+from sysmodel.runs.options import RunOptions
 from tests.support.lockstep_geometries import BANKS, GEOMETRIES
-from tests.support.native_lockstep import Lockstep, LockstepMachine
+from tests.support.lockstep_machine import Lockstep, LockstepMachine
 from tests.support.small_system import context_of
 
 
 def named(policy: Policy) -> str:
-    """As the driver calls it."""
+    """Return the driver's name of a policy."""
     return policy.name.lower().replace("_", "-")
 
 
 @pytest.fixture
 def machines(monkeypatch):
-    """Every machine that a run makes has both engines; here they are afterwards."""
+    """Give every run both engines; return the list of the machines that the runs made."""
     made = []
 
     class Recorded(LockstepMachine):
@@ -37,7 +37,7 @@ def machines(monkeypatch):
             super().__init__(*arguments, **options)
             made.append(self)
 
-    monkeypatch.setattr(sysmodel.runs.phases, "Machine", Recorded)
+    monkeypatch.setattr(sysmodel.runs.simulation, "Machine", Recorded)
     monkeypatch.setattr(sysmodel.runs.data_launch, "Machine", Recorded)
     return made
 
@@ -65,9 +65,9 @@ def test_full_tnlg_run(machines, simulate):
 
 
 def random_cycles(machines, monkeypatch, policy: Policy, *, least: int, channels: int = 2) -> None:
-    """Random problems, skews and back-pressure, with values, until ``least`` cycles are compared.
+    """Compare random problems, with values, until ``least`` cycles agree.
 
-    The problems' own policy is round-robin, so it is replaced.
+    The policy replaces the round-robin of the problems' own programs.
     """
     map_writes = sysmodel.runs.data_launch.map_writes
     monkeypatch.setattr(
@@ -98,7 +98,7 @@ def random_cycles(machines, monkeypatch, policy: Policy, *, least: int, channels
 
 @pytest.mark.parametrize("policy", Policy)
 def test_random_cycles(machines, monkeypatch, policy):
-    # Of one channel: more take long to build.
+    # With one channel, because more take long to build.
     random_cycles(machines, monkeypatch, policy, least=100_000, channels=1)
 
 
@@ -108,7 +108,7 @@ def test_million_random_cycles(machines, monkeypatch, policy):
     random_cycles(machines, monkeypatch, policy, least=1_000_000)
 
 
-def test_a_difference_is_found():
+def test_a_difference_is_reported():
     parameters = GEOMETRIES[BANKS]
     outputs = np.zeros(output_words(parameters), np.uint64)
     inputs = np.zeros(input_words(parameters), np.uint64)
@@ -117,7 +117,7 @@ def test_a_difference_is_found():
         call = ctypes.CFUNCTYPE(ctypes.c_uint64, *[ctypes.c_void_p] * 3)(lockstep.step_address)
         call(lockstep.handle, inputs.ctypes.data, outputs.ctypes.data)
         lockstep.require_agreement()
-        lockstep._golden._state.contexts[0]["tiles"] += 1
+        lockstep._golden._state.contexts[0]["trigger"]["tiles"] += 1
         call(lockstep.handle, inputs.ctypes.data, outputs.ctypes.data)
         with pytest.raises(AssertionError, match="tiles in cycle 1"):
             lockstep.require_agreement()

@@ -1,4 +1,4 @@
-"""Many channels that update the same tiles at once, so that their acknowledgements are merged."""
+"""Lockstep of many channels that update the same tiles at once, so that acknowledgements merge."""
 
 import numpy as np
 import pytest
@@ -8,8 +8,8 @@ from rtl.registers.map import CONTEXT
 from sysmodel.engine.ports import CHANNEL_OUTPUTS, H, K, O
 from tb.top.host import Host, Kernel
 from tb.top.traffic import Storm, Traffic
-from tests.support.lockstep_bench import record, replay
 from tests.support.lockstep_geometries import SMALL
+from tests.support.lockstep_recording import record, replay
 
 pytestmark = pytest.mark.verify  # each geometry is a build
 
@@ -34,14 +34,14 @@ def run(p, kernel, cycles, *, seed, traffic, **options):
     return recording
 
 
-def configuration_errors(recording):
-    """Channel-cycles in which a full queue refused issue acknowledgements."""
+def refusals(recording):
+    """Count the channel-cycles in which a full queue refused issue acknowledgements."""
     channels = recording.outputs[:, : recording.parameters.channels * CHANNEL_OUTPUTS]
     return int((channels[:, O.issue_acks_ready :: CHANNEL_OUTPUTS] == 0).sum())
 
 
 def most_together(recording):
-    """Updates of the largest of the last eight events of each channel."""
+    """Return the most updates in one of the last eight events of each channel."""
     return int(recording.state.channels["issue_acks"]["count"].max())
 
 
@@ -59,5 +59,5 @@ def test_all_channels_update_the_same_tiles(parameters, seed):
 
 def test_storm(parameters):
     recording = run(parameters, Kernel(), 2000, seed=7, traffic=Storm, pace=1.0)
-    assert configuration_errors(recording) and most_together(recording) > 1
+    assert refusals(recording) and most_together(recording) > 1
     assert recording.state.logs[CONTEXT]["total"] > 20

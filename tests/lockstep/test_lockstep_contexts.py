@@ -1,4 +1,4 @@
-"""Two and three contexts at once: the top against the golden model, cycle by cycle."""
+"""Lockstep of the top with two and three contexts: RTL and golden model in every cycle."""
 
 from dataclasses import replace
 
@@ -6,30 +6,11 @@ import numpy as np
 import pytest
 
 from rtl.interface.encodings import Granularity, Policy
-from rtl.parameters import T3Parameters
 from sysmodel.engine.ports import CHANNEL_OUTPUTS, CONTEXT_OUTPUTS, K
-from tb.top.host import Host, Kernel, Reprogramming
+from tb.top.host import Host, Reprogramming
 from tb.top.traffic import Storm, Traffic
-from tests.support.lockstep_bench import record, replay
-from tests.support.lockstep_geometries import SMALL
-
-P = T3Parameters(**SMALL | dict(channels=2, banks=2, ways=6, contexts=2))
-
-
-def kernels(p, **options):
-    """A kernel for each context, each with a buffer and an order of its own."""
-    size = 1 << 12
-    return [
-        replace(
-            Kernel(wavefronts=2, **options),
-            number=number,
-            context=3 + number,
-            base=size * (1 + number),
-            limit=size * (2 + number),
-            first_workgroup=5 + 7 * number,
-        )
-        for number in range(p.contexts)
-    ]
+from tests.support.lockstep_contexts import P, kernels
+from tests.support.lockstep_recording import record, replay
 
 
 class _AnyOf:
@@ -54,13 +35,13 @@ def run(p, programs, cycles, *, seed, reprogram=False, traffic=Traffic, **option
 
 
 def outputs_of(recording, context):
-    """The last cycle's."""
+    """Return the outputs of a context in the last cycle."""
     p = recording.parameters
     return recording.outputs[-1, p.channels * CHANNEL_OUTPUTS + context * CONTEXT_OUTPUTS :]
 
 
 def interrupted(recording):
-    """Cycles in which each context interrupts: it has an error."""
+    """Count the cycles in which each context raises its interrupt for an error."""
     first = recording.parameters.channels * CHANNEL_OUTPUTS + K.irq
     return recording.outputs[:, first::CONTEXT_OUTPUTS][:, : P.contexts].sum(0)
 

@@ -1,4 +1,4 @@
-"""Wrong bits that software asks for, in the whole top against the golden model."""
+"""Lockstep of the top with bit errors that software injects."""
 
 import numpy as np
 import pytest
@@ -9,18 +9,18 @@ from rtl.registers.map import CONTEXT, GLOBAL
 from sysmodel.engine.ports import H, K
 from tb.top.host import Host, Injections, Kernel, Reprogramming
 from tb.top.traffic import Storm, Traffic
-from tests.support.lockstep_bench import Recording, record, replay
 from tests.support.lockstep_geometries import BANKS, GEOMETRIES
+from tests.support.lockstep_recording import Recording, record, replay
 
 MAP = register_map.load()
 PARAMETERS = GEOMETRIES[BANKS]
 TARGETS = [target for target in InjectTarget if target is not InjectTarget.NONE]
-# Workgroups in pairs, so that they are counted, too; by wavefront there are more commands.
-IN_PAIRS = Kernel(group_log2=1, own=17)
-OF_TILES = Kernel(granularity=Granularity.WAVEFRONT)
+# Groups of two workgroups use the group counters; commands by wavefront are more in number.
+PAIRED = Kernel(group_log2=1, own=17)
+BY_WAVEFRONT = Kernel(granularity=Granularity.WAVEFRONT)
 
 
-def run(extra, *, seed, kernel=IN_PAIRS, traffic=Traffic, cycles=3000, **options) -> Recording:
+def run(extra, *, seed, kernel=PAIRED, traffic=Traffic, cycles=3000, **options) -> Recording:
     print(f"seed {seed}")
     rng = np.random.default_rng(seed)
     host = Host(rng, PARAMETERS, kernel.program(PARAMETERS), extra(rng))
@@ -32,7 +32,7 @@ def run(extra, *, seed, kernel=IN_PAIRS, traffic=Traffic, cycles=3000, **options
 def count(recording, name):
     register = MAP[name]
     page = recording.state.registers[GLOBAL if register.page == GLOBAL else CONTEXT]
-    return int(page[register.offset // 4]["value"])
+    return int(page[register.offset // 4]["contents"])
 
 
 def lost(recording):
@@ -44,15 +44,15 @@ def injections(**options):
 
 
 def load(target):
-    """Traffic that fills the target, and its kernel."""
+    """Return the traffic that fills the target, and its kernel."""
     if target is InjectTarget.ISSUE_ACKS:
         return dict(traffic=Storm, pace=1.0)
-    return dict(kernel=OF_TILES if target is InjectTarget.COMMANDS else IN_PAIRS)
+    return dict(kernel=BY_WAVEFRONT if target is InjectTarget.COMMANDS else PAIRED)
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_one_wrong_bit(target):
-    """It is corrected and counted, and the launch is done as ever."""
+def test_single_bit_error(target):
+    """A single-bit error is corrected and counted, and the launch ends as usual."""
     recording = run(injections(target=target, double=False), seed=1, **load(target))
     assert count(recording, "CORRECTED") >= 3
     if target is not InjectTarget.ISSUE_ACKS:
@@ -61,8 +61,8 @@ def test_one_wrong_bit(target):
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_two_wrong_bits(target):
-    """They are reported."""
+def test_double_bit_error(target):
+    """A double-bit error is reported."""
     recording = run(injections(target=target, double=True), seed=2, **load(target))
     of_tracker, of_trigger = lost(recording)
     assert count(recording, "CORRECTED") == 0
@@ -72,8 +72,8 @@ def test_two_wrong_bits(target):
         assert of_trigger and not of_tracker
 
 
-class Both:
-    """Injections between what else software does."""
+class InjectionsAndReprogramming:
+    """Injections mixed with reprogramming."""
 
     def __init__(self, rng, kernel):
         self._rng = rng
@@ -86,46 +86,50 @@ class Both:
 
 @pytest.mark.parametrize("traffic", [Traffic, Storm])
 def test_injections_under_reprogramming(traffic):
-    """Any kind, anywhere, while launches come and go."""
+    """Any bit error in any memory, while launches come and go."""
     kernel = Kernel(granularity=Granularity.WAVEFRONT)
     recording = run(
-        lambda rng: Both(rng, kernel), seed=11, kernel=kernel, traffic=traffic, noise=0.05
+        lambda rng: InjectionsAndReprogramming(rng, kernel),
+        seed=11,
+        kernel=kernel,
+        traffic=traffic,
+        noise=0.05,
     )
     assert count(recording, "CORRECTED") or any(lost(recording))
 
 
-class Patrolled:
-    """Wrong bits, and a walk that corrects them, at any pace."""
+class Scrubbed:
+    """Bit errors, and a scrubber that corrects them at a changing pace."""
 
     def __init__(self, rng, kernel, **options):
-        self._rng, self._both = rng, Both(rng, kernel)
+        self._rng, self._both = rng, InjectionsAndReprogramming(rng, kernel)
         self._injections = Injections(rng, PARAMETERS, chance=0.2, **options)
         self._alone = bool(options)
 
     def __call__(self):
         if self._rng.random() < 0.03:
-            register = MAP["PATROL_INTERVAL"]
+            register = MAP["SCRUB_INTERVAL"]
             cycles = int(self._rng.choice([0, 1, 1, 2, 3, 10, 50]))
             return register.address, register.pack(cycles=cycles)
         return self._injections() if self._alone else self._both()
 
 
 @pytest.mark.parametrize("target", [InjectTarget.TRACKER, InjectTarget.TILES, InjectTarget.GROUPS])
-def test_patrol(target):
-    """It corrects what nobody has read yet."""
+def test_scrubbing(target):
+    """The scrubber corrects bit errors that nothing has read yet."""
     recording = run(
-        lambda rng: Patrolled(rng, IN_PAIRS, target=target, double=False), seed=4, pace=0.2
+        lambda rng: Scrubbed(rng, PAIRED, target=target, double=False), seed=4, pace=0.2
     )
-    assert count(recording, "PATROLLED")
+    assert count(recording, "SCRUB_CORRECTED")
     assert lost(recording) == (0, 0)
 
 
 @pytest.mark.parametrize("traffic", [Traffic, Storm])
-def test_patrol_under_reprogramming(traffic):
+def test_scrubbing_under_reprogramming(traffic):
     recording = run(
-        lambda rng: Patrolled(rng, IN_PAIRS), seed=6, traffic=traffic, noise=0.05, cycles=4000
+        lambda rng: Scrubbed(rng, PAIRED), seed=6, traffic=traffic, noise=0.05, cycles=4000
     )
-    assert count(recording, "PATROLLED")
+    assert count(recording, "SCRUB_CORRECTED")
 
 
 @pytest.mark.verify
@@ -133,7 +137,7 @@ def test_patrol_under_reprogramming(traffic):
 def test_long(seed):
     kernel = Kernel(granularity=Granularity(seed & 1), group_log2=seed // 2 % 3 if seed & 1 else 0)
     run(
-        lambda rng: (Patrolled if seed % 2 else Both)(rng, kernel),
+        lambda rng: (Scrubbed if seed % 2 else InjectionsAndReprogramming)(rng, kernel),
         seed=seed,
         kernel=kernel,
         traffic=Storm if seed % 3 == 0 else Traffic,

@@ -7,13 +7,13 @@ from rtl.interface.encodings import Granularity, Policy
 from sysmodel.engine.ports import CHANNEL_INPUTS, G, H, I, J, K
 from tb.top.host import Host, Kernel, Reprogramming
 from tb.top.traffic import Storm, Traffic
-from tests.support.lockstep_bench import record, replay
 from tests.support.lockstep_geometries import GEOMETRIES
+from tests.support.lockstep_recording import record, replay
 
 
 @pytest.fixture(
     params=[
-        # Builds take long; tests/sysmodel/runs/test_check.py has payload, too.
+        # Builds take long; tests/sysmodel/runs/test_check.py covers values.
         pytest.param(
             p, id=name, marks=() if p.banks > 1 and not p.with_data else pytest.mark.verify
         )
@@ -41,7 +41,7 @@ def test_launch_configuration(parameters, policy, granularity):
     recording = run(parameters, kernel, 4000, seed=1 + policy.value, pace=0.3)
     last = recording.outputs[-1, -len(K) - len(H) :]
     assert last[K.done] and not last[K.irq]
-    # Stores go on arriving over the link, but not in every cycle.
+    # Stores keep arriving over the link, but not in every cycle.
     assert recording.outputs[-400:, -len(K) - len(H) + K.idle].any()
 
 
@@ -59,7 +59,7 @@ def test_pace(parameters, pace):
 
 
 def test_criticality(parameters):
-    """A kernel of so many workgroups that the link's time is measured, and one after it."""
+    """A kernel long enough that its link time is measured, and the kernel after it."""
     kernel = Kernel(policy=Policy.CRITICAL, workgroups=100, tracked_end=100, own=95)
     recording = run(parameters, kernel, 12_000, seed=3, pace=0.6)
     criticality = recording.state.contexts[0]["criticality"]
@@ -68,7 +68,7 @@ def test_criticality(parameters):
 
 
 class Full(Traffic):
-    """Full DRAM queues, and a kernel that waits for the communication; looked at in every cycle."""
+    """Full DRAM queues, a kernel that waits for communication, and a tick in every cycle."""
 
     def __init__(self, *arguments, taken: float, **options):
         super().__init__(*arguments, **options)
@@ -88,7 +88,7 @@ class Full(Traffic):
     [(1.0, True), pytest.param(0.3, None, id="some"), pytest.param(0.0, False, id="none")],
 )
 def test_full_queues_count_while_the_link_takes_packets(parameters, taken, congested):
-    """What channels have nothing to send for, the memory or the link."""
+    """Congestion counts full DRAM queues only while the link takes packets."""
     kernel = Kernel(policy=Policy.CRITICAL, workgroups=100, tracked_end=100, own=95)
     recording = run(parameters, kernel, 3000, seed=4, pace=0.6, traffic=Full, taken=taken)
     level = recording.state.contexts[0]["criticality"]["congestion"]

@@ -1,18 +1,20 @@
-"""Random register operations on two contexts while both work: golden model and RTL stay equal,
-nothing hangs, and afterwards both launch as if nothing had been."""
+"""Lockstep under random register operations on two contexts while both work.
+
+Nothing hangs, and afterwards both contexts launch as after a reset.
+"""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from test_lockstep_contexts import P, kernels
 
 from rtl.registers import map as register_map
 from rtl.registers.map import CONTEXT
 from sysmodel.engine.ports import CHANNEL_INPUTS, CHANNEL_OUTPUTS, CONTEXT_OUTPUTS, G, H, K
 from tb.top.host import Host, Reprogramming
 from tb.top.traffic import Traffic
-from tests.support.lockstep_bench import record, replay
+from tests.support.lockstep_contexts import P, kernels
+from tests.support.lockstep_recording import record, replay
 
 MAP = register_map.load()
 # Cycles in which an abort ends at this size, and in which both launches do.
@@ -42,7 +44,7 @@ class Operations:
 
 
 def recovery(p, programs):
-    """Privileged writes that give up everything, and then put all back as after reset."""
+    """Return privileged writes that abort everything and restore the state after reset."""
     writes = [(MAP["GPU_LOCK"].address, 0)]
 
     def put(context, name, **fields):
@@ -55,7 +57,7 @@ def recovery(p, programs):
     for context in range(p.contexts):
         for name in ("WAYS", "INBOUND_STORES", "INBOUND_UPDATES", "INBOUND_KINDS"):
             put(context, name)
-        # What is staged counts for a removal, too.
+        # Staged values also count for a removal.
         for name in ("INTERRUPT_ENABLE", "REGION_BASE_HI", "REGION_LIMIT_HI", "RANGE_ACTION"):
             put(context, name)
         for table, count in (("RANGE", p.ranges), ("REGION", p.regions)):
@@ -63,7 +65,7 @@ def recovery(p, programs):
                 put(context, f"{table}_COMMIT", index=index, enable=0)
     while len(writes) - begin < ABORT_CYCLES // 3:
         put(0, "TIMEOUT", ticks=0)
-    writes.append((MAP["SCRUB"].address, MAP["SCRUB"].pack(scrubbed=1)))
+    writes.append((MAP["EPOCH_RESET"].address, MAP["EPOCH_RESET"].pack(restart=1)))
     for context in range(p.contexts):
         put(context, "CONTROL", clear_error=1)
         put(context, "INTERRUPTS", **{field.name: 1 for field in MAP["INTERRUPTS"].fields})
@@ -72,7 +74,7 @@ def recovery(p, programs):
 
 
 class Session(Traffic):
-    """Operations for some cycles, then the recovery, then nothing but the two launches."""
+    """Random operations for some cycles, then the recovery, then two launches alone."""
 
     def __init__(self, rng, p, programs, cycles):
         writes = [word for kernel in programs for word in kernel.program(p)]
@@ -85,7 +87,7 @@ class Session(Traffic):
         if self._left <= 0 and not self._recovers and self._host.is_between:
             self._recovers = True
             self._noise = 0.0
-            # A generation that no launch before had: what is of them is not of these.
+            # A new generation distinguishes the launches from late packets of earlier ones.
             self._kernels = [replace(kernel, generation=12) for kernel in self._kernels]
             self.begin(Host(self._rng, self._p, recovery(self._p, self._kernels)))
         super().__call__(outputs, inputs)
@@ -94,7 +96,7 @@ class Session(Traffic):
 
 
 def run(seed, cycles):
-    """Operations that were answered."""
+    """Run a session in lockstep; return how many operations were answered."""
     print(f"seed {seed}")
     rng = np.random.default_rng(seed)
     programs = kernels(P)
@@ -104,7 +106,7 @@ def run(seed, cycles):
     for context in range(P.contexts):
         shown = last[P.channels * CHANNEL_OUTPUTS + context * CONTEXT_OUTPUTS :]
         log = recording.state.logs[CONTEXT + context]
-        assert not log["level"], (context, int(log["errors"][0]) & 0xFF)
+        assert not log["log_level"], (context, int(log["errors"][0]) & 0xFF)
         assert shown[K.done] and not shown[K.irq], context
     bus_in = recording.inputs[:, P.channels * CHANNEL_INPUTS :]
     bus_out = recording.outputs[:-1, P.channels * CHANNEL_OUTPUTS :]
@@ -113,14 +115,14 @@ def run(seed, cycles):
     return int(answered[:cycles].sum())
 
 
-def test_some():
+def test_thousand_operations():
     operations = run(1, 4000)
     print(operations, "operations")
     assert operations > 1000
 
 
 @pytest.mark.verify
-def test_two_hundred_thousand():
+def test_two_hundred_thousand_operations():
     operations, seed = 0, 1000
     while operations < 200_000:
         operations += run(seed, 20_000)

@@ -3,7 +3,7 @@
 import pytest
 
 from rtl.interface.encodings import Access, ErrorCode, Origin
-from tests.support.context_bench import KERNELS, MOST_CYCLES, TWO, Traffic, begin, finish
+from tests.support.context_traffic import EITHER, KERNELS, MOST_CYCLES, TWO, Traffic, begin, finish
 from tests.support.top_bench import (
     RUN,
     STRIDE,
@@ -61,61 +61,66 @@ def test_reduce_scatter(running):
     simulate(bench, TWO, background=traffic)
 
 
-@pytest.mark.parametrize("after", [1, 15, 40, 80])
+@pytest.mark.parametrize(
+    "after",
+    [pytest.param(1, marks=pytest.mark.verify), 15, 40, pytest.param(80, marks=pytest.mark.verify)],
+)
 def test_abort_of_one_context(after):
-    """Its work is forgotten, in any state, and the other's is not; then it can do all anew."""
-    given_up, other = KERNELS
+    """The aborted context forgets its work in any state, the other context loses none; then the
+    aborted one can work again."""
+    aborted, other = KERNELS
     traffic = Traffic(after)
 
     async def bench(ctx, dut):
-        await begin(ctx, dut, traffic, given_up, other)
+        await begin(ctx, dut, traffic, aborted, other)
         await ctx.tick().repeat(after)
-        await program(ctx, dut, [("CONTROL", {"abort": 1})], given_up.number)
-        traffic.drop(given_up)
-        await settle(ctx, dut, given_up.number)
-        mine = dut.context[given_up.number]
-        left = ctx.get(mine.tiles), traffic.accesses(given_up), traffic.sends(given_up)
+        await program(ctx, dut, [("CONTROL", {"abort": 1})], aborted.number)
+        traffic.drop(aborted)
+        await settle(ctx, dut, aborted.number)
+        mine = dut.context[aborted.number]
+        left = ctx.get(mine.tiles), traffic.accesses(aborted), traffic.sends(aborted)
         assert ctx.get(mine.idle)
-        assert left[0] < 6 and left[1] != given_up.accesses()
+        assert left[0] < 6 and left[1] != aborted.accesses()
         await finish(ctx, dut, other)
         check(ctx, dut, traffic, other)
         assert ctx.get(dut.context[other.number].tiles) == 6
         assert left == (
             ctx.get(mine.tiles),
-            traffic.accesses(given_up),
-            traffic.sends(given_up),
+            traffic.accesses(aborted),
+            traffic.sends(aborted),
         )
         assert ctx.get(mine.idle) and not ctx.get(mine.done) and not ctx.get(mine.irq)
         # From the beginning, with nothing left of the first time.
         for memory, sent in zip(traffic.memories, traffic.sent, strict=True):
             memory.seen.clear()
             sent.clear()
-        await begin(ctx, dut, traffic, given_up)
-        await finish(ctx, dut, given_up)
-        check(ctx, dut, traffic, given_up)
+        await begin(ctx, dut, traffic, aborted)
+        await finish(ctx, dut, aborted)
+        check(ctx, dut, traffic, aborted)
         assert ctx.get(mine.tiles) == left[0] + 6
         assert ctx.get(dut.context[other.number].tiles) == 6
 
     simulate(bench, TWO, background=traffic)
 
 
-@pytest.mark.parametrize("given_up", KERNELS, ids=["0", "1"])
-def test_abort_while_the_link_takes_nothing(given_up):
-    """It ends although packets wait at the link for good, and the context can go on."""
-    traffic = Traffic(given_up.number)
+@pytest.mark.parametrize("aborted", EITHER)
+def test_abort_while_the_link_takes_nothing(aborted):
+    """An abort ends although packets wait at the link for good, and the context can go on."""
+    aborted = KERNELS[aborted]
+    traffic = Traffic(aborted.number)
     traffic.link_takes = False
 
     async def bench(ctx, dut):
-        mine = dut.context[given_up.number]
-        await begin(ctx, dut, traffic, given_up)
+        mine = dut.context[aborted.number]
+        await begin(ctx, dut, traffic, aborted)
         await ctx.tick().repeat(100)
         assert any(ctx.get(port.link_out.valid) for port in dut.channel)
-        await program(ctx, dut, [("CONTROL", {"abort": 1})], given_up.number)
-        traffic.drop(given_up)
+        await program(ctx, dut, [("CONTROL", {"abort": 1})], aborted.number)
+        traffic.drop(aborted)
         await ctx.tick().repeat(100)
-        state = await status(ctx, dut, "STATUS", given_up.number)
+        state = await status(ctx, dut, "STATUS", aborted.number)
         assert not state["aborting"] and not state["idle"] and not ctx.get(mine.idle)
-        # What waits at the link is all that is left, and leaves when the link takes it.
+        # Only the packets at the link are left, and leave when the link takes them.
         waiting = [ctx.get(port.link_out.valid) for port in dut.channel]
         assert any(waiting) and not any(map(len, traffic.sent))
         traffic.link_takes = True
@@ -125,21 +130,21 @@ def test_abort_while_the_link_takes_nothing(given_up):
         for memory, sent in zip(traffic.memories, traffic.sent, strict=True):
             memory.seen.clear()
             sent.clear()
-        await begin(ctx, dut, traffic, given_up)
-        await finish(ctx, dut, given_up)
-        check(ctx, dut, traffic, given_up)
+        await begin(ctx, dut, traffic, aborted)
+        await finish(ctx, dut, aborted)
+        check(ctx, dut, traffic, aborted)
 
     simulate(bench, TWO, background=traffic)
 
 
-@pytest.mark.parametrize("number", range(2))
+@pytest.mark.parametrize("number", EITHER)
 def test_aborts_again_and_again_hold_up_no_other_context(number):
     """However often a context is aborted, the other one ends in its time."""
     other, traffic = KERNELS[1 - number], Traffic(number)
 
     async def bench(ctx, dut):
         async def busy():
-            """Cycles of a launch of the other one."""
+            """Cycles of a launch of the other context."""
             await begin(ctx, dut, traffic, other)
             return await finish(ctx, dut, other)
 
@@ -157,8 +162,8 @@ def test_aborts_again_and_again_hold_up_no_other_context(number):
 
 
 def test_abort_of_commands_that_wait():
-    """Complete tiles that the downstream GPU has no room for: nothing of them is ever sent, and the
-    next launch is not disturbed."""
+    """Complete tiles for which the downstream GPU has no credit: no packet of them is ever sent,
+    and the next launch is not disturbed."""
     kernel, traffic = KERNELS[1], Traffic(3)
 
     async def bench(ctx, dut):
@@ -209,37 +214,37 @@ def test_abort_of_half_a_workgroup():
     simulate(bench, TWO, background=traffic)
 
 
-@pytest.mark.parametrize("stopped", range(2))
-def test_link_without_room_for_one_context(stopped):
-    """The other one finishes; the stopped one does when there is room."""
+@pytest.mark.parametrize("stopped", EITHER)
+def test_link_without_space_for_one_context(stopped):
+    """The other context finishes; the stopped one finishes once there is space."""
     waiting, other = KERNELS[stopped], KERNELS[1 - stopped]
     traffic = Traffic(stopped)
 
     async def bench(ctx, dut):
         for port in dut.channel:
-            ctx.set(port.link_room, 1 << other.number)
+            ctx.set(port.link_space, 1 << other.number)
         await begin(ctx, dut, traffic, *KERNELS)
         await finish(ctx, dut, other)
         check(ctx, dut, traffic, other)
         await ctx.tick().repeat(100)
         assert not traffic.sends(waiting)
-        # All is done but for the link: remote stores and what the lanes have read wait.
+        # Only packets to the link are left: remote stores and data of the lanes.
         assert ctx.get(dut.context[waiting.number].tiles) == 6
         assert not ctx.get(dut.context[waiting.number].idle)
         for port in dut.channel:
-            assert ctx.get(port.stores_room) == 1 << other.number
-            ctx.set(port.link_room, 3)
+            assert ctx.get(port.store_space) == 1 << other.number
+            ctx.set(port.link_space, 3)
         await finish(ctx, dut, waiting)
         check(ctx, dut, traffic, waiting)
         for port in dut.channel:
-            assert ctx.get(port.stores_room) == 3
+            assert ctx.get(port.store_space) == 3
 
     simulate(bench, TWO, background=traffic)
 
 
-@pytest.mark.parametrize("stopped", range(2))
-def test_room_that_ends(stopped):
-    """At most four packets of the context come after the end of its room, and none is lost."""
+@pytest.mark.parametrize("stopped", EITHER)
+def test_space_that_ends(stopped):
+    """At most four packets of the context leave after the end of its space, and none is lost."""
     waiting = KERNELS[stopped]
     traffic = Traffic(stopped)
 
@@ -248,7 +253,7 @@ def test_room_that_ends(stopped):
         for _ in range(40):
             before = [len(channel) for channel in traffic.sent]
             for port in dut.channel:
-                ctx.set(port.link_room, 3 ^ 1 << stopped)
+                ctx.set(port.link_space, 3 ^ 1 << stopped)
             await ctx.tick().repeat(8)
             for channel, count in zip(traffic.sent, before, strict=True):
                 late = [one for one in channel[count:] if one[0] == stopped]
@@ -257,7 +262,7 @@ def test_room_that_ends(stopped):
             await ctx.tick().repeat(4)
             assert traffic.sends(waiting).total() == quiet
             for port in dut.channel:
-                ctx.set(port.link_room, 3)
+                ctx.set(port.link_space, 3)
             await ctx.tick().repeat(5)
         for kernel in KERNELS:
             check(ctx, dut, traffic, kernel)
@@ -273,13 +278,13 @@ async def begin_narrow(ctx, dut):
     await ctx.tick().repeat(2)
 
 
-async def errors_of(ctx, dut, number):
+async def error_count(ctx, dut, number):
     error = await status(ctx, dut, "ERROR", number)
     return error["code"], (await status(ctx, dut, "ERRORS", number))["count"]
 
 
 def test_errors_go_to_the_context_that_caused_them():
-    """Those of stores, of packets, of the tracker; two in one cycle to both."""
+    """Errors of stores, of packets, and of the tracker; two in one cycle to both."""
     first, second = KERNELS
     ahead = [kernel.store(kernel.region, kernel.order[3], 1) for kernel in KERNELS]
     packets = [kernel.packet(kernel.region, kernel.order[3], 1) for kernel in KERNELS]
@@ -292,7 +297,7 @@ def test_errors_go_to_the_context_that_caused_them():
         await begin_narrow(ctx, dut)
 
         async def reported(*offered):
-            """What both contexts report of streams that have a payload in one cycle."""
+            """Errors of both contexts by streams that have a payload in one cycle."""
             for kernel in KERNELS:
                 await program(ctx, dut, [("CONTROL", {"clear_error": 1})], kernel.number)
             await ctx.tick()
@@ -301,7 +306,7 @@ def test_errors_go_to_the_context_that_caused_them():
             for _ in range(12):
                 await ctx.tick()
                 pending.append([ctx.get(port.irq) for port in dut.context])
-            seen = [await errors_of(ctx, dut, kernel.number) for kernel in KERNELS]
+            seen = [await error_count(ctx, dut, kernel.number) for kernel in KERNELS]
             assert pending[-1] == [one != none for one in seen]
             return seen, pending
 
@@ -311,12 +316,12 @@ def test_errors_go_to_the_context_that_caused_them():
         assert (await reported((ports[1].link_in, packets[1])))[0] == [none, (packet_ahead, 1)]
         seen, _ = await reported((ports[1].stores, no_atoms))
         assert seen == [none, (ErrorCode.ZERO_THRESHOLD.value, 1)]
-        # Nobody's address space: the GPU's.
+        # An address space without an owner: the GPU's.
         assert not ctx.get(dut.irq)
         seen, _ = await reported((ports[1].link_in, foreign))
         assert seen == [none, none] and ctx.get(dut.irq)
         assert (await status(ctx, dut, "GPU_ERROR"))["code"] == ErrorCode.PACKET_UNMAPPED.value
-        place = await status(ctx, dut, "GPU_ERROR_PLACE")
+        place = await status(ctx, dut, "GPU_ERROR_LOCATION")
         assert place == {"channel": 1, "source": foreign["source"], "errors": 1}
         for pair in (
             ((ports[0].stores, ahead[0]), (ports[1].stores, ahead[1])),
@@ -345,15 +350,16 @@ def test_clearing_of_errors_is_of_one_context():
         await program(ctx, dut, [("CONTROL", {"clear_error": 1})], 1)
         await ctx.tick().repeat(2)
         assert [ctx.get(port.irq) for port in dut.context] == [1, 0]
-        assert await errors_of(ctx, dut, 0) == (ErrorCode.STORE_AHEAD.value, 1)
-        assert await errors_of(ctx, dut, 1) == (0, 0)
+        assert await error_count(ctx, dut, 0) == (ErrorCode.STORE_AHEAD.value, 1)
+        assert await error_count(ctx, dut, 1) == (0, 0)
 
     simulate(bench, TWO)
 
 
-@pytest.mark.parametrize("late", range(2))
+@pytest.mark.parametrize("late", EITHER)
 def test_timeout_is_of_one_context(late):
-    """Both wait for ever; it is reported for the one that has a time, which can then be aborted."""
+    """Both contexts wait for ever; the timeout is reported for the one that has a limit, which can
+    then be aborted."""
 
     async def bench(ctx, dut):
         await begin_narrow(ctx, dut)
@@ -362,8 +368,8 @@ def test_timeout_is_of_one_context(late):
         await launch(ctx, dut, registers, late)
         await ctx.tick().repeat(70)
         assert [ctx.get(port.irq) for port in dut.context] == [late == 0, late == 1]
-        assert (await errors_of(ctx, dut, late))[0] == ErrorCode.TIMEOUT.value
-        assert await errors_of(ctx, dut, 1 - late) == (0, 0)
+        assert (await error_count(ctx, dut, late))[0] == ErrorCode.TIMEOUT.value
+        assert await error_count(ctx, dut, 1 - late) == (0, 0)
         await program(ctx, dut, [("CONTROL", {"abort": 1, "clear_error": 1})], late)
         await settle(ctx, dut, late)
         await ctx.tick().repeat(100)
@@ -372,7 +378,7 @@ def test_timeout_is_of_one_context(late):
     simulate(bench, TWO)
 
 
-@pytest.mark.parametrize("busy", range(2))
+@pytest.mark.parametrize("busy", EITHER)
 def test_idle_is_of_one_context(busy):
     """An update that the memory does not take is work of its context only."""
     kernel = KERNELS[busy]
@@ -404,6 +410,6 @@ def test_a_store_into_the_other_context_is_an_ordinary_write():
         assert traffic.accesses(first) == {(Access.WRITE, Origin.COMPUTE, write["atom"]): 1}
         for kernel in KERNELS:
             assert ctx.get(dut.context[kernel.number].idle)
-            assert await errors_of(ctx, dut, kernel.number) == (0, 0)
+            assert await error_count(ctx, dut, kernel.number) == (0, 0)
 
     simulate(bench, TWO, background=traffic)

@@ -1,11 +1,11 @@
-"""One launch after another in a context, and what is left of those before."""
+"""One launch after another in a context, without effects of those before."""
 
 from dataclasses import replace
 
 import pytest
 
 from rtl.interface.encodings import Access, ErrorCode, Origin, PacketKind
-from tests.support.context_bench import KERNELS, MOST_CYCLES, TWO, Traffic
+from tests.support.context_traffic import KERNELS, MOST_CYCLES, TWO, Traffic
 from tests.support.register_bus import start_write
 from tests.support.top_bench import (
     MAP,
@@ -30,7 +30,7 @@ MOST_GAP_CYCLES = 100
 
 
 class Timed(Traffic):
-    """It knows in which cycles each kernel's updates went to the memory."""
+    """Traffic that records the cycles in which each kernel's updates went to the memory."""
 
     def __init__(self, seed):
         super().__init__(seed)
@@ -83,7 +83,7 @@ def test_waits_for_the_dispatcher():
     simulate(bench, TWO, background=traffic)
 
 
-def test_limits_are_told_with_their_generation():
+def test_limits_are_sent_with_their_generation():
     """A launch's generation comes with its limits, never with those of the launch before."""
 
     async def bench(ctx, dut):
@@ -96,17 +96,17 @@ def test_limits_are_told_with_their_generation():
         await program(ctx, dut, [*PROGRAM, *SECOND.registers], CONTEXT)
         control = MAP["CONTROL"]
         start_write(ctx, dut, control.address_in(CONTEXT), control.pack(launch=1))
-        told = []
+        seen = []
         for _ in range(10):
             await ctx.tick()
-            told.append(
+            seen.append(
                 tuple(
                     ctx.get(signal)
                     for signal in (port.generation, port.credit_limit_out, port.dispatch_limit)
                 )
             )
-        begun = [limits for generation, *limits in told if generation == SECOND.generation]
-        before = [limits for generation, *limits in told if generation == FIRST.generation]
+        begun = [limits for generation, *limits in seen if generation == SECOND.generation]
+        before = [limits for generation, *limits in seen if generation == FIRST.generation]
         window = dict(PROGRAM)["CREDIT_WINDOW"]["workgroups"]
         assert before[-1] == [WORKGROUPS + window] * 2
         assert begun[0] == [0, 0]
@@ -193,7 +193,8 @@ def test_back_to_back(seed):
 
 @pytest.mark.parametrize("aborts", [False, True])
 def test_what_is_left_of_the_launch_before(aborts):
-    """Its stores and updates touch nothing; its copies arrive, unless it was aborted."""
+    """Late stores and updates of the previous launch change nothing; its copies arrive, unless it
+    was aborted."""
     traffic = Traffic(0)
     late_store = FIRST.store(SECOND.region + 2, SECOND.order[1], 0)
     late_update = FIRST.packet(SECOND.region + 2, SECOND.order[1], 0)
@@ -261,15 +262,15 @@ def test_limit_of_a_gpu_without_a_launch(generation):
 
 
 async def shown(ctx, port, *, generation, aborted):
-    """What the downstream GPU shows for a while."""
+    """The downstream GPU's state for a while."""
     ctx.set(port.generation_in, generation)
     ctx.set(port.aborted_in, aborted)
     await ctx.tick().repeat(6)
 
 
-def test_downstream_gpu_gives_up_the_launch():
-    """It is an error here, once; another launch of that GPU is not, nor is one without a launch
-    here."""
+def test_downstream_gpu_aborts_the_launch():
+    """The abort of the matching launch is reported here, once. The abort of another launch of that
+    GPU is no error, nor is an abort without a launch here."""
 
     async def bench(ctx, dut):
         port = dut.context[CONTEXT]

@@ -33,7 +33,7 @@ from tests.support.top_bench import packet as top_packet
 from tests.support.top_bench import store as top_store
 
 ORDER = [(FIRST + dispatch_index) % WORKGROUPS for dispatch_index in range(WORKGROUPS)]
-# Of the workgroups that are reduced here: atoms by workgroup and wavefront.
+# Atoms by workgroup and wavefront, of the workgroups that are reduced here.
 TILES = {
     (workgroup, wavefront): {atom for atom, of in atoms_of(workgroup) if of == wavefront}
     for workgroup in ORDER[1:]
@@ -43,9 +43,9 @@ MOST_CYCLES = 1500
 
 
 class Memory:
-    """The DRAM of one channel: it issues what it has in any order, and tells of it.
+    """The DRAM of one channel: it issues its accesses in any order, and acknowledges them.
 
-    ``issued`` is the log of all channels. What ``held`` says stays until it says otherwise.
+    ``issued`` is the log of all channels. Requests for which ``held`` is true wait.
     """
 
     def __init__(self, port, issued, rng=None):
@@ -108,7 +108,7 @@ class Run:
             ctx.set(port.link_out.ready, 1)
 
     def updates(self, count=None):
-        """Of each atom the origins of its updates, in the order in which they were issued."""
+        """Origins of the updates of each atom, in the order in which they were issued."""
         found = {}
         for request in self.issued[:count]:
             if request.access == Access.UPDATE:
@@ -116,7 +116,7 @@ class Run:
         return found
 
     def whole_tiles(self, count=None):
-        """Those of which both updates of each atom were issued, among the first ones."""
+        """Tiles with both updates of each atom among the first ``count`` issued requests."""
         updates = self.updates(count)
         return {
             tile
@@ -211,7 +211,7 @@ def test_rule_3_a_packet_counts_when_it_is_issued(kind):
     simulate_channel(TIMING, bench)
 
 
-# What idle waits for, by port: stores that are reduced here or leave, and packets.
+# Accesses that idle includes, by port: stores reduced here or sent, and packets.
 FENCED = {
     "update": ("stores", store(29), "dram"),
     "remote store": ("stores", store(17), "link_out"),
@@ -320,7 +320,8 @@ def test_rule_6_no_order_between_channels():
 
 @pytest.mark.parametrize("waits", [True, False])
 def test_rule_7_a_copy_reads_what_was_issued_before(waits):
-    """Rule 7: behind idle it reads what a packet wrote; else it may be before it."""
+    """Rule 7: a copy that starts after idle reads the data of a packet; otherwise it may read the
+    older data."""
     start = atoms_of(ORDER[3])[0][0]
     rows = [start + row * STRIDE + index for row in range(ROWS) for index in range(RUN)]
     write = top_packet(start, ORDER[3], 0) | {"kind": PacketKind.STORE}
@@ -364,7 +365,7 @@ def test_rule_7_a_copy_reads_what_was_issued_before(waits):
 
 
 def test_rule_8_packets_of_a_channel_stay_in_order():
-    """Rule 8: what arrives in a channel is at its DRAM in the same order, whatever its kind."""
+    """Rule 8: accesses reach a channel's DRAM in the order of arrival, whatever their kind."""
     kinds = [PacketKind.UPDATE, PacketKind.STORE, PacketKind.STORE] * 8
     packets = deque(packet(29, atom=1500 + number, kind=kind) for number, kind in enumerate(kinds))
 

@@ -9,7 +9,7 @@ from rtl.link.parameters import LinkParameters
 from rtl.top import T3
 from tb.link_endpoint.dut import LINK
 from tb.link_endpoint.wire import CLEAN, DEAD, Faults
-from tests.support.context_bench import TWO
+from tests.support.context_traffic import TWO
 from tests.support.ring_bench import CHANNELS, Work, simulate
 from tests.support.top_bench import abort, program, status
 
@@ -29,7 +29,7 @@ def test_wrong_arguments():
 
 
 async def errors(ctx, gpu):
-    """Those of the GPU and of each context since reset, the oldest of each."""
+    """Return the oldest error since reset of the GPU and of each context."""
     found = []
     for prefix, context in (("GPU_", 0), ("", 0), ("", 1)):
         code = (await status(ctx, gpu.dut, f"{prefix}ERROR", context))["code"]
@@ -45,7 +45,7 @@ async def take_gpu_errors(ctx, gpu):
     """Codes and channels in the GPU's log."""
     taken = []
     while code := (await status(ctx, gpu.dut, "GPU_ERROR"))["code"]:
-        place = await status(ctx, gpu.dut, "GPU_ERROR_PLACE")
+        place = await status(ctx, gpu.dut, "GPU_ERROR_LOCATION")
         taken.append((ErrorCode(code), place["channel"]))
         await program(ctx, gpu.dut, [("GPU_CONTROL", {"drop_error": 1})])
     return taken
@@ -54,15 +54,16 @@ async def take_gpu_errors(ctx, gpu):
 @pytest.mark.parametrize(
     ("seed", "faults", "link"),
     [
-        (1, FAULTY, LINK),
+        pytest.param(1, FAULTY, LINK, marks=pytest.mark.verify),
         (7, FAULTY, SHARED),
         pytest.param(2, CLEAN, LINK, marks=pytest.mark.verify),
         pytest.param(8, CLEAN, SHARED, marks=pytest.mark.verify),
     ],
 )
 def test_reduce_scatter(seed, faults, link):
-    """Of both contexts, over wires that lose, repeat, corrupt and delay, one for each channel or
-    one for both; another one behind it. Before the downstream GPU has begun nothing is sent."""
+    """Both contexts reduce-scatter over wires that lose, repeat, corrupt and delay, one for each
+    channel or one for both; then each runs another launch. Before the downstream GPU has begun,
+    nothing is sent."""
     again = Work(number=0, generation=4)
 
     async def bench(ctx, ring):
@@ -88,7 +89,7 @@ def test_reduce_scatter(seed, faults, link):
 
 @pytest.mark.verify
 def test_reduce_scatter_of_three_gpus():
-    """What arrives is sent on, each workgroup when the next GPU admits it."""
+    """Reduced workgroups are sent on, each when the next GPU admits it."""
     works = [Work(number=n, generation=15, gpus=3, chunk=1) for n in range(2)]
 
     async def bench(ctx, ring):
@@ -103,8 +104,8 @@ def test_reduce_scatter_of_three_gpus():
 
 
 def test_link_that_goes_down():
-    """Both GPUs log it, and interrupt both contexts; another channel's links work on, and nothing
-    is lost when it works again."""
+    """Both GPUs log the link error and interrupt both contexts; another channel's links work on,
+    and nothing is lost when the link works again."""
 
     async def bench(ctx, ring):
         for gpu in ring.gpus:
@@ -147,7 +148,7 @@ def test_link_that_goes_down():
 
 @pytest.mark.verify
 def test_reset_of_one_gpu():
-    """The other one logs it for each channel; afterwards both begin anew."""
+    """The other GPU logs the reset for each channel; afterwards both start new sessions."""
 
     async def bench(ctx, ring):
         here, there = ring.gpus
@@ -155,8 +156,8 @@ def test_reset_of_one_gpu():
         await ring.launch(ctx, 0, WORKS[0])
         await ring.reset(ctx, 1)
         await ctx.tick().repeat(250)
-        told = await take_gpu_errors(ctx, here)
-        assert set(told) == {(ErrorCode.LINK_RESET, channel) for channel in range(CHANNELS)}
+        logged = await take_gpu_errors(ctx, here)
+        assert set(logged) == {(ErrorCode.LINK_RESET, channel) for channel in range(CHANNELS)}
         assert await errors(ctx, there) == NOTHING
         here.drop(0)
         await abort(ctx, here.dut, 0)
@@ -171,7 +172,8 @@ def test_reset_of_one_gpu():
 
 
 def test_abort_on_one_gpu():
-    """Its upstream neighbour hears of it, in that context alone; the other context goes on."""
+    """The upstream neighbour learns of the abort in that context alone; the other context goes
+    on."""
 
     async def bench(ctx, ring):
         here, there = ring.gpus

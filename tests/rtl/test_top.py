@@ -56,7 +56,7 @@ def drive(ctx, port, stores, packets, sent):
 
 
 def accesses(order, channel):
-    """What a channel's memory sees: remote, two DMA commands, and one that stays."""
+    """Accesses of a channel's memory: remote, two DMA commands, and one that stays."""
     expected = Counter()
     for dispatch_index, workgroup in enumerate(order):
         for atom, _ in atoms_of(workgroup):
@@ -102,7 +102,8 @@ async def check_end(ctx, dut):
 
 
 def test_reduce_scatter_of_four_workgroups():
-    """From the stores and the neighbour's packets to the packets that leave, and to done."""
+    """A launch runs from the stores and the neighbour's packets to the packets that leave, and to
+    done."""
     order = [(FIRST + dispatch_index) % WORKGROUPS for dispatch_index in range(WORKGROUPS)]
     stores, packets = traffic(order)
     sent = [[] for _ in range(P.channels)]
@@ -136,13 +137,13 @@ def test_reduce_scatter_of_four_workgroups():
 
 
 async def copy(ctx, dut, first):
-    """Start a copy and watch it for a while; gives what is sent. Idle, and an interrupt, tell of
-    its end, but not before its last packet has left a slow link."""
+    """Start a copy and run it for a while. Return the sent atoms. Idle and an interrupt signal its
+    end, after its last packet has left a slow link."""
     await launch(ctx, dut, [("INTERRUPT_ENABLE", {"copy": 1, "error": 0})])
     copies = [("COPY_START_LO", {"bytes": first * 32}), ("COPY", {"command": 0})]
     await program(ctx, dut, copies)
     memories = [Memory(port) for port in dut.channel]
-    sent, idle, told, last = [], [], [], 0
+    sent, idle, interrupts, last = [], [], [], 0
     for cycle in range(120):
         takes = cycle % 4 == 0
         for index, port in enumerate(dut.channel):
@@ -152,18 +153,18 @@ async def copy(ctx, dut, first):
                 sent.append(ctx.get(port.link_out.p.atom) - OFFSET)
                 last = cycle
         idle.append(ctx.get(dut.context[0].idle))
-        told.append(ctx.get(dut.context[0].irq))
+        interrupts.append(ctx.get(dut.context[0].irq))
         await ctx.tick()
     assert not idle[0] and idle[-1]
     assert sorted(idle) == idle
     # Two registers lie between a port and either.
-    for end in (idle, told):
+    for end in (idle, interrupts):
         assert not any(end[: last + 1]) and all(end[last + 5 if sent else -1 :])
     return sorted(sent)
 
 
 def test_copy():
-    """A copy that software starts is read and sent, and idle tells when it is over."""
+    """A copy that software starts is read and sent, and idle signals its end."""
 
     async def bench(ctx, dut):
         first = REGION + 6
@@ -180,13 +181,13 @@ def test_copy():
     ids=["over its end", "before its beginning", "elsewhere"],
 )
 def test_copy_outside_its_region(first, rows):
-    """What lies in the region is sent; the rest is never read, but reported, and it is over."""
+    """Atoms in the region are sent; the rest is never read, but reported, and the copy ends."""
 
     async def bench(ctx, dut):
         inside = [first + row * STRIDE + i for row in rows for i in range(RUN)]
         assert await copy(ctx, dut, first) == inside
         error = await status(ctx, dut, "ERROR")
-        assert ErrorCode(error["code"]) == ErrorCode.DMA_OUTSIDE
+        assert ErrorCode(error["code"]) == ErrorCode.DMA_OUT_OF_REGION
         # A segment has the interleave's two atoms, and each row has its own walker.
         assert (await status(ctx, dut, "ERRORS"))["count"] == RUN // P.interleave_atoms
 
@@ -220,7 +221,7 @@ def test_tile_over_the_end_of_its_region():
         assert reads == [(Access.READ, Origin.COMMUNICATION, last)]
         assert ctx.get(dut.context[0].idle)
         error = await status(ctx, dut, "ERROR")
-        assert ErrorCode(error["code"]) == ErrorCode.DMA_OUTSIDE
+        assert ErrorCode(error["code"]) == ErrorCode.DMA_OUT_OF_REGION
         assert error["dispatch_index"] == workgroup
 
     simulate(bench)
@@ -243,8 +244,10 @@ def test_no_combinational_path(with_data):
         outputs = {path: value for path, flow, value in ports if flow is not In}
         assert len(inputs) > 20 and len(outputs) > 20
         # Or a clock that stops would be known too late.
-        rooms = [dut.registers.gpu_page, *dut.registers.pages]
-        outputs |= {("awake", number): room.awake for number, room in enumerate(rooms)}
+        pages = [dut.registers.gpu_page, *dut.registers.pages]
+        outputs |= {
+            ("clock_enable", number): page.clock_enable for number, page in enumerate(pages)
+        }
         await launch(ctx, dut)
         before = {path: ctx.get(value) for path, value in outputs.items()}
         for _ in range(100):

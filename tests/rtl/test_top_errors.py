@@ -1,9 +1,9 @@
-"""What the top reports, and when."""
+"""Errors of the top, and their cycles."""
 
 from rtl.interface.encodings import (
     ErrorCode,
 )
-from tests.support.context_bench import TWO
+from tests.support.context_traffic import TWO
 from tests.support.top_bench import (
     FIRST,
     REGION,
@@ -40,7 +40,7 @@ def test_first_error_of_a_cycle():
             assert not ctx.get(dut.context[0].irq)
             streams = {}
             for index, port in enumerate(dut.channel):
-                # Wavefronts tell the offenders apart.
+                # Wavefronts distinguish the offenders.
                 if f"store {index}" in faults:
                     streams[f"store {index}"] = (port.stores, store(REGION, 3, 5 + index))
                 if f"packet {index}" in faults:
@@ -91,7 +91,8 @@ def test_error_of_a_channel_before_a_timeout():
         await launch(ctx, dut)
 
         async def errors(offered):
-            """Until a timeout, with a store beyond the region in a cycle; what is reported."""
+            """Run until a timeout, with a store beyond the region in cycle ``offered``; return the
+            cycles, the code and the number of errors."""
             await abort(ctx, dut)
             await program(ctx, dut, timeout)
             cycles = 0
@@ -188,14 +189,15 @@ async def take_gpu_errors(ctx, dut):
     """Code and channel of each error in the GPU's log, the oldest first."""
     taken = []
     while code := (await status(ctx, dut, "GPU_ERROR"))["code"]:
-        taken.append((ErrorCode(code), (await status(ctx, dut, "GPU_ERROR_PLACE"))["channel"]))
+        taken.append((ErrorCode(code), (await status(ctx, dut, "GPU_ERROR_LOCATION"))["channel"]))
         await program(ctx, dut, [("GPU_CONTROL", {"drop_error": 1})])
     return taken
 
 
 def test_links_that_fail_together():
-    """All are told, one by one, behind another error of the GPU; each context is interrupted."""
-    stray = packet(REGION, 3, 0) | {"context": 9}
+    """All link errors are reported, one by one, behind another error of the GPU, and interrupt each
+    context."""
+    unowned = packet(REGION, 3, 0) | {"context": 9}
 
     async def bench(ctx, dut):
         for port in dut.channel:
@@ -203,7 +205,7 @@ def test_links_that_fail_together():
             ctx.set(port.link_reset, 0)
         enable = [("INTERRUPT_ENABLE", {"link": 1, "error": 0})]
         await program(ctx, dut, enable, context=1)
-        await offer(ctx, packet=(dut.channel[1].link_in, stray))
+        await offer(ctx, packet=(dut.channel[1].link_in, unowned))
         # In the cycle in which the packet is dropped.
         for port in dut.channel:
             ctx.set(port.link_down, 1)

@@ -1,4 +1,4 @@
-"""What ``make lint`` says to what it is there for."""
+"""Verdicts of ``make lint`` on the faults that it must detect."""
 
 import shutil
 import subprocess

@@ -62,35 +62,37 @@ def test_an_arbitration_policy(tree):
 
         from amaranth.hdl import Const, Value
 
-        from .situation import Situation
+        from .arbiter_inputs import ArbiterInputs
 
         __all__ = ["communication_first"]
 
 
-        def communication_first(now: Situation) -> Value:
+        def communication_first(now: ArbiterInputs) -> Value:
             return Const(1)
         ''',
     )
     add(
         tree,
-        "sysmodel/engine/golden/arbitration/communication_first.py",
+        "sysmodel/engine/golden/channel/arbitration/communication_first.py",
         '''
         """Communication always goes first."""
 
         from sysmodel.lib.compiled import inlined
 
+        from .inputs import ArbiterInputs
+
         __all__ = ["communication_first"]
 
 
         @inlined
-        def communication_first(s, channel, compute, communication):
-            if communication:
+        def communication_first(now: ArbiterInputs) -> int:
+            if now.communication:
                 return 1
-            return 0 if compute else -1
+            return 0 if now.compute else -1
         ''',
     )
-    for room in ("rtl/channel/arbitration", "sysmodel/engine/golden/arbitration"):
-        file, name = f"{room}/policies.py", "communication_first"
+    for folder in ("rtl/channel/arbitration", "sysmodel/engine/golden/channel/arbitration"):
+        file, name = f"{folder}/policies.py", "communication_first"
         insert(tree, file, "from .mca", f"from .{name} import {name}")
         insert(tree, file, "Policy.MCA: mca", f"Policy.COMMUNICATION_FIRST: {name},")
     add(
@@ -185,15 +187,21 @@ def test_a_configuration(tree):
         __all__ = ["half"]
 
 
-        def half(context, name, whole):
+        def half(whole):
             return replace(whole, total_cycles=whole.total_cycles // 2)
         ''',
     )
     insert(
         tree,
         "sysmodel/runs/configurations/registry.py",
-        '"cu-split-8"',
-        '"half": Configuration("half", "half", of=("sequential",), default=False),',
+        'Configuration("cu-split-8"',
+        'Configuration("half", half, of=("sequential",), default=False),',
+    )
+    insert(
+        tree,
+        "sysmodel/runs/configurations/registry.py",
+        "from .ideal import",
+        "from .half import half",
     )
     assert "half" in " ".join(t3(tree, "run", "--help").split())
     shown = run(
@@ -202,6 +210,6 @@ def test_a_configuration(tree):
         "from sysmodel.runs.configurations.registry import CONFIGURATIONS;"
         "from sysmodel.runs.phases import PhaseResult;"
         "whole = PhaseResult(total_cycles=10);"
-        "print(CONFIGURATIONS['half'].simulate(None, 'half', whole).total_cycles)",
+        "print(CONFIGURATIONS['half'].derive(whole).total_cycles)",
     )
     assert shown == "5\n"

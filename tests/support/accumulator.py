@@ -1,4 +1,4 @@
-"""Four bits that are added up."""
+"""Accumulator of four bits."""
 
 from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring

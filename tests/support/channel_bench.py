@@ -1,4 +1,4 @@
-"""A channel beside the golden model, its tables, and payloads for it."""
+"""Bench of a channel beside the golden model, with its tables and payloads."""
 
 from rtl.channel.channel import Channel
 from rtl.interface.encodings import (
@@ -12,11 +12,12 @@ from rtl.interface.encodings import (
 )
 from rtl.interface.layouts import ErrorReport
 from rtl.parameters import T3Parameters
+from sysmodel.engine.ports import O
 from tb.channel.model import Model
 from tb.golden import EVERY_PACKET, error_report, set_arbiter, set_view
 from tb.payload import Fields, flatten
-from tests.support.reused import device
-from tests.support.reused import simulate as simulate_device
+from tests.support.simulation import device
+from tests.support.simulation import simulate as simulate_device
 
 __all__ = [
     "ALL",
@@ -55,7 +56,7 @@ def transfer(kind, op, dtype, atom_offset):
 
 FIRST, WORKGROUPS = 17, 50
 LAUNCH = {"first_workgroup": FIRST, "workgroups": WORKGROUPS}
-# Of each context: a region, an address space of its own, and where it sends.
+# Each context has a region, an address space of its own, and a destination.
 CONTEXTS = [
     {
         "aborting": 0,
@@ -92,7 +93,7 @@ CONTEXTS = [
 
 
 def changed(context=0, **fields):
-    """The contexts with other tables in one; ``name_index`` changes fields of an entry."""
+    """Return the contexts with other tables in one; ``name_index`` changes fields of an entry."""
     contexts = [dict(one) for one in CONTEXTS]
     for name, value in fields.items():
         table, _, index = name.rpartition("_")
@@ -106,7 +107,7 @@ def changed(context=0, **fields):
 
 
 def view(tables, base, limit):
-    """A context's ``ContextView``."""
+    """Return the ``ContextView`` of a context."""
     return {
         "aborting": tables["aborting"],
         "launched": tables.get("launched", 1),
@@ -121,7 +122,7 @@ def view(tables, base, limit):
 
 
 class Bench:
-    """Drives a channel and checks every port in every cycle against the golden model."""
+    """Driver of a channel that checks every port in every cycle against the golden model."""
 
     def __init__(self, ctx, dut, p):
         self.ctx, self.dut = ctx, dut
@@ -134,18 +135,19 @@ class Bench:
         set_arbiter(self.model.state, arbiter)
 
     def program(self, contexts):
-        """Other tables, from this cycle on."""
+        """Change the tables from this cycle on."""
         self.contexts = contexts
 
     async def cycle(self, offered=None, taken=ALL, base=12, limit=35):
-        """One cycle. Gives what left, by port, and the codes of the errors of the one before."""
+        """Run one cycle; return the payloads that left, by port, and the codes of the last cycle's
+        errors."""
         offered = offered or {}
         self._drive(offered, taken, base, limit)
         left, errors = self._compare(taken), self._compare_error()
         flat = {name: flatten(payload) for name, payload in offered.items()}
-        assert self.ctx.get(self.dut.over) == self.model.over
-        idle, gone = self.model.step(flat, set(taken), occupancy=0, start=False)
-        assert (self.ctx.get(self.dut.idle), self.ctx.get(self.dut.gone)) == (idle, gone)
+        assert self.ctx.get(self.dut.stores_drained) == self.model.stores_drained
+        idle, drained = self.model.step(flat, set(taken), occupancy=0, start=False)
+        assert (self.ctx.get(self.dut.idle), self.ctx.get(self.dut.drained)) == (idle, drained)
         await self.ctx.tick()
         return left, errors
 
@@ -157,7 +159,7 @@ class Bench:
             ctx.set(dut.contexts, dut.contexts.shape().const(views))
             for number, one in enumerate(views):
                 set_view(self.model.state, one, number)
-        ctx.set(dut.link_room, 3)
+        ctx.set(dut.link_space, 3)
         for name in INPUTS:
             ctx.set(getattr(dut, name).valid, name in offered)
             if name in offered:
@@ -166,7 +168,7 @@ class Bench:
             ctx.set(getattr(dut, name).ready, name in taken)
 
     def _compare(self, taken):
-        """The ports at the start of the cycle; gives the payloads that leave."""
+        """Compare the ports at the start of the cycle; return the payloads that leave."""
         ctx, dut, model = self.ctx, self.dut, self.model
         left = {}
         for name in INPUTS:
@@ -179,16 +181,15 @@ class Bench:
                 assert fields.unpack(payload.as_bits()) == expected, name
                 if name in taken:
                     left[name] = payload
-        assert ctx.get(dut.stored) == model.stored
-        assert ctx.get(dut.stores_room) == model.stores_room
+        assert ctx.get(dut.stored) == model.outputs[O.stored]
+        assert ctx.get(dut.store_space) == model.outputs[O.store_space]
         assert ctx.get(dut.held_up) == model.held_up
         return left
 
     def _compare_error(self):
-        """Of the cycle before; gives the codes."""
+        """Compare the errors of the last cycle; return their codes."""
         codes = []
-        failures, places = [*self.model.failures, 0], [*self.model.places, 0]
-        for error, failure, place in zip(self.dut.errors, failures, places, strict=True):
+        for error, (failure, place) in zip(self.dut.errors, self.model.errors, strict=True):
             assert self.ctx.get(error.valid) == (failure != 0)
             if failure:
                 found = self._report.unpack(self.ctx.get(error.report).as_bits())
@@ -197,7 +198,7 @@ class Bench:
         return codes
 
     async def drain(self, cycles=20):
-        """Everything that leaves from now on, and the errors."""
+        """Run some cycles; return all that left in them, and the errors."""
         left, errors = [], []
         for _ in range(cycles):
             ports, codes = await self.cycle()
@@ -235,12 +236,12 @@ def packet(workgroup, atom=1500, context=1, **fields):
         "context": context,
         "workgroup": workgroup,
         "wavefront": 6,
-        # Those of the command of the dispatch indices 10 to 29.
+        # Operation and type of the command for dispatch indices 10 to 29.
         "op": Operation.MIN,
         "dtype": Datatype.FP32,
     } | fields
 
 
 def has(payload, fields):
-    """Whether a payload that left has these values."""
+    """Return whether a payload has these values."""
     return all(payload[name] == value for name, value in fields.items())

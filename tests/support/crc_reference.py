@@ -6,7 +6,7 @@ REVERSED_POLYNOMIAL = 0x82F63B78
 
 
 def crc32c_bits(word: int, width: int) -> int:
-    """Of a word, bit 0 first; as in RFC 3720, B.4, with the register reversed."""
+    """Return the CRC of a word, bit 0 first, as in RFC 3720, B.4, with the register reversed."""
     register = 0xFFFFFFFF
     for bit in range(width):
         register ^= word >> bit & 1

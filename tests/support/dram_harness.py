@@ -1,4 +1,4 @@
-"""Timings and drivers that the DRAM tests share."""
+"""DRAM timings, and drivers that step a channel or serve a list of requests."""
 
 from dataclasses import replace
 
@@ -8,7 +8,7 @@ from numba import njit
 from sysmodel.config.dram_timing import DramTiming
 from sysmodel.config.system import load_system
 from sysmodel.engine.codes import READ
-from sysmodel.memory.dram import dram_push, dram_room, dram_step, new_dram
+from sysmodel.memory.dram import dram_accepts, dram_push, dram_step, new_dram
 from t3.experiments.dram.patterns import Pattern
 from t3.experiments.dram.serve import fraction_of_peak
 
@@ -39,12 +39,12 @@ BARE = DramTiming(
 
 
 def atom_at(row: int, bank: int, column: int = 0) -> int:
-    """Address of a place in the default geometry: row.B3.C3.B1.C3."""
+    """Return the address of a place in the default geometry: row.B3.C3.B1.C3."""
     return row << 10 | bank >> 1 << 7 | column >> 3 << 4 | (bank & 1) << 3 | column & 7
 
 
 class Channel:
-    """Steps channel 0 and writes down in which cycle each token is issued."""
+    """Channel 0, stepped cycle by cycle, with the issue cycle of each token."""
 
     def __init__(self, timing: DramTiming, channels: int = 1):
         self.state = new_dram(timing, channels)
@@ -67,14 +67,14 @@ class Channel:
             self.now += 1
 
     def open(self, *banks: int, row: int = 0):
-        """Opens a row in each bank with a read and lets every gate pass."""
+        """Open a row in each bank with a read, and let every gate pass."""
         for bank in banks:
             self.push(READ, row, bank, 63)
         self.run(200)
         self.issued.clear()
 
     def issue_times(self, *requests: tuple[int, int, int, int], cycles: int = 600) -> list[int]:
-        """Pushes requests now; their issue cycles, counted from now."""
+        """Push requests now; return their issue cycles, counted from now."""
         start = self.now
         tokens = [self.push(*request) for request in requests]
         self.run(cycles)
@@ -83,11 +83,14 @@ class Channel:
 
 @njit
 def _drive(state, cycles, atoms, accesses, tokens, times, blocked):
-    """Offers requests in order, one a cycle while there is room. Issued tokens and their cycles
-    are written; `blocked` cycles of 16 do not allow updates. Returns how many were issued."""
+    """Offer requests in order, one a cycle while there is space.
+
+    Writes the issued tokens and their cycles, and returns their number. Of each 16 cycles,
+    `blocked` allow no updates.
+    """
     offered = done = 0
     for now in range(cycles):
-        if offered < len(atoms) and dram_room(state, 0, accesses[offered]):
+        if offered < len(atoms) and dram_accepts(state, 0, accesses[offered]):
             dram_push(state, 0, now, accesses[offered], atoms[offered], offered)
             offered += 1
         token = dram_step(state, 0, now, (now & 15) >= blocked)
@@ -99,7 +102,7 @@ def _drive(state, cycles, atoms, accesses, tokens, times, blocked):
 
 
 def drive(timing, atoms, accesses, cycles, *, blocked=0, state=None):
-    """Serves a finite list; tokens and cycles of issue, in order of issue."""
+    """Serve a finite list; return tokens and cycles in order of issue, and the state."""
     atoms = np.asarray(atoms, np.int64)
     accesses = np.asarray(np.broadcast_to(accesses, atoms.shape), np.int64)
     tokens, times = np.full((2, len(atoms)), -1, np.int64)
@@ -109,6 +112,6 @@ def drive(timing, atoms, accesses, cycles, *, blocked=0, state=None):
 
 
 def rate(timing, atoms, accesses, cycles=100_000):
-    """Column commands per cycle under an endless, saturating stream."""
+    """Return the column commands per cycle under an endless, saturating stream."""
     pattern = Pattern(np.asarray(atoms), np.broadcast_to(accesses, np.shape(atoms)))
     return fraction_of_peak(timing, pattern, cycles=cycles) / timing.burst

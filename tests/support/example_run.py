@@ -1,4 +1,4 @@
-"""A finished run with plausible numbers, for tests of what is made of it."""
+"""Finished run with plausible numbers, for tests of reports."""
 
 import numpy as np
 
@@ -7,7 +7,8 @@ from sysmodel.config.system import load_system
 from sysmodel.config.workload import Workload
 from sysmodel.energy.counts import Activity, DramBytes, Energy, LinkBytes
 from sysmodel.machine.wire import WIRE_STATES
-from sysmodel.runs.result import ConfigurationResult, RunOptions, RunResult, SimulatedGemm
+from sysmodel.runs.options import RunOptions
+from sysmodel.runs.result import ConfigurationResult, RunResult, SimulatedGemm
 from sysmodel.runs.samples import WIRE_SERIES
 from sysmodel.runs.slots import SlotTimes
 from sysmodel.runs.timeline import Span, Timeline
@@ -46,7 +47,7 @@ def _energy(factor: float) -> Energy:
 def example_result(
     workload: Workload | None = None, options: RunOptions | None = None
 ) -> RunResult:
-    """The bytes are those of the brief's table; the times are made up."""
+    """Return a result with the bytes of the paper's table and invented times."""
     workload = workload or workload_of("t-nlg", "fc2", 8)
     options = options or RunOptions()
     gpus, chunk = workload.tp, workload.output_bytes // workload.tp

@@ -10,7 +10,7 @@ __all__ = ["fresh_state"]
 
 
 def fresh_state(**parameters) -> GoldenState:
-    """A small GPU after reset."""
+    """Return the state of a small GPU after reset."""
     defaults = dict(
         contexts=1,
         system_channels=4,

@@ -5,7 +5,6 @@ from bisect import bisect
 from functools import cache
 
 from amaranth.hdl import Cat, Module, ResetInserter, Signal
-from amaranth.sim import Simulator
 
 from rtl.interface.layouts import LinkPacket
 from rtl.link.endpoint import LinkEndpoint
@@ -13,6 +12,7 @@ from rtl.link.layouts import Flit
 from tb.link_endpoint.dut import LINK
 from tb.link_endpoint.dut import PARAMETERS as P
 from tb.link_endpoint.wire import CLEAN, Wire
+from tests.support.simulation import simulate
 
 __all__ = ["LINK", "P", "Pair", "Side"]
 
@@ -20,8 +20,11 @@ PACKET_BITS = LinkPacket(P).size
 
 
 class Side:
-    """Drives and watches one endpoint; ``sent`` and ``received`` hold ``(cycle, packet)``, and
-    ``opened`` the cycles in which sessions begin."""
+    """Driver and observer of one endpoint.
+
+    ``sent`` and ``received`` hold pairs of cycle and packet, and ``opened`` the cycles in which
+    sessions begin.
+    """
 
     def __init__(self, dut, reset, link, rng):
         self.dut, self.reset = dut, reset
@@ -49,8 +52,8 @@ class Side:
         rng = self._rng
         self._ready = rng.random() < self.take
         self._busy = busy
-        room = self.most is None or len(self.sent) < self.most
-        if self._offered is None and room and rng.random() < self.offer:
+        may_offer = self.most is None or len(self.sent) < self.most
+        if self._offered is None and may_offer and rng.random() < self.offer:
             self._offered = rng.getrandbits(PACKET_BITS)
         ctx.set(self.dut.packets[0].valid, self._offered is not None)
         ctx.set(self._packet, self._offered or 0)
@@ -60,7 +63,7 @@ class Side:
         ctx.set(self._flit, arrives or 0)
 
     def sample(self, ctx, cycle):
-        """The flit that it sends in this cycle, or None."""
+        """Return the flit that the side sends in this cycle, or None."""
         bits = ctx.get(self._all)
         values = []
         for _, width in self._outputs:
@@ -82,52 +85,45 @@ class Side:
         return flit if sends and not self._busy else None
 
     def forget(self):
-        """It was reset in this cycle: what it offered is gone."""
+        """Drop the payloads on offer: the side was reset in this cycle."""
         self._waiting = self._stuck = None
         self.open = 0
 
     def sessions(self, entries):
-        """The packets of each session."""
+        """Return the packets of each session."""
         found = [[] for _ in self.opened]
         for cycle, packet in entries:
             found[bisect(self.opened, cycle) - 1].append(packet)
         return found
 
     def finish(self):
-        """Offer nothing more, take everything."""
+        """Offer nothing more, and take everything."""
         self.most = len(self.sent) + (self._offered is not None)
         self.take = 1.0
 
 
 def _steady(before, now, taken):
-    """What a stream must still offer in the next cycle; and that it does in this one."""
+    """Check that a stream still offers a payload it has to hold; return the one to hold next."""
     assert before is None or now == before
     return None if taken else now
 
 
 @cache
-def _simulator(link):
-    """Of two endpoints, which takes a second to make, with their resets, and what runs next."""
+def _design(link):
+    """Return a design of two endpoints, the endpoints, and their resets."""
     duts, resets = [LinkEndpoint(P, link) for _ in range(2)], [Signal() for _ in range(2)]
-    m, played = Module(), {}
+    m = Module()
     m.submodules += [ResetInserter(reset)(dut) for dut, reset in zip(duts, resets, strict=True)]
-    sim = Simulator(m)
-    sim.add_clock(1e-9)
-
-    async def run(ctx):
-        await played["bench"](ctx)
-
-    sim.add_testbench(run)
-    return sim, duts, resets, played
+    return m, duts, resets
 
 
 class Pair:
-    """Two sides, ``channels[i]`` from side ``i`` to the other."""
+    """Two sides; ``channels[i]`` leads from side ``i`` to the other."""
 
     def __init__(self, seed, faults=CLEAN, *, link=LINK):
         print("seed", seed)
         self.rng = random.Random(seed)
-        self._simulator, duts, resets, self._played = _simulator(link)
+        self._design, duts, resets = _design(link)
         self.sides = [
             Side(dut, reset, link, self.rng) for dut, reset in zip(duts, resets, strict=True)
         ]
@@ -138,7 +134,8 @@ class Pair:
     def run(self, bench, *, opens=True):
         """Run ``bench(pair)``, from the first session on unless ``opens`` is false.
 
-        What has arrived in each session is then what was sent in one, once and in order.
+        Afterwards, the packets that arrived in each session must be those sent in one session, once
+        and in order.
         """
 
         async def run(ctx):
@@ -147,10 +144,7 @@ class Pair:
                 await self.open()
             await bench(self)
 
-        if self._played:
-            self._simulator.reset()
-        self._played["bench"] = run
-        self._simulator.run()
+        simulate(self._design, run)
         for here, there in (self.sides, self.sides[::-1]):
             sent = iter(here.sessions(here.sent))
             for arrived in there.sessions(there.received):
@@ -158,7 +152,7 @@ class Pair:
                     assert any(packets[: len(arrived)] == arrived for packets in sent)
 
     async def open(self):
-        """Until both sides are in a session, without packets."""
+        """Run without packets until both sides are in a session."""
         offers = [side.offer for side in self.sides]
         for side in self.sides:
             side.offer = 0
@@ -172,7 +166,7 @@ class Pair:
             side.offer = offer
 
     async def restart(self, index, *, reset):
-        """Reset a side, or have it begin anew, in one cycle."""
+        """Reset a side, or make it begin a new session, in one cycle."""
         side = self.sides[index]
         signal = side.reset if reset else side.dut.restart
         self._ctx.set(signal, 1)
@@ -195,7 +189,7 @@ class Pair:
             await ctx.tick()
 
     async def drain(self, cycles):
-        """Until everything has arrived, for so many cycles at most; nothing more follows."""
+        """Offer nothing more, and run until everything has arrived, for at most ``cycles``."""
         for side in self.sides:
             side.finish()
         while cycles > 0 and not self._done():
@@ -215,17 +209,17 @@ class Pair:
     def set_restart(self, index, value):
         self._ctx.set(self.sides[index].dut.restart, value)
 
-    def tell(self, index, words):
-        """To the other side, from now on: generation and limit of each context."""
+    def set_words(self, index, words):
+        """Send generation and limit of each context to the other side from now on."""
         names = ("generation", "credit_limit")
         values = [dict(zip(names, each, strict=True)) for each in words]
-        self._ctx.set(self.sides[index].dut.tell, values)
+        self._ctx.set(self.sides[index].dut.local_words, values)
 
-    def told(self, index):
-        """What it was told."""
-        words = self._ctx.get(self.sides[index].dut.told)
+    def peer_words(self, index):
+        """Return generation and limit of each context that the side received."""
+        words = self._ctx.get(self.sides[index].dut.peer_words)
         return [(word.generation, word.credit_limit) for word in words]
 
     def count(self, name):
-        """An output of both endpoints."""
+        """Return an output of both endpoints."""
         return [self._ctx.get(getattr(side.dut, name)) for side in self.sides]

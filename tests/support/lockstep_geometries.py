@@ -1,5 +1,4 @@
-"""Small geometries: of a top with one context, of which the tests share what was built, and what
-others have in common with them."""
+"""Small geometries of a top with one context, which share their builds."""
 
 from rtl.parameters import T3Parameters
 

@@ -1,4 +1,4 @@
-"""The tables in plain Python, and what programs them through the register port and compares."""
+"""Address-map tables in plain Python, and a bench that programs and compares them."""
 
 from dataclasses import dataclass, field
 
@@ -8,8 +8,8 @@ from rtl.parameters import T3Parameters
 from rtl.registers import map as register_map
 from rtl.registers.port import Registers, Response
 from tests.support.register_bus import read, start_write, write
-from tests.support.reused import device
-from tests.support.reused import simulate as simulate_device
+from tests.support.simulation import device
+from tests.support.simulation import simulate as simulate_device
 
 __all__ = ["ATOM", "MAP", "TOP", "P", "random_command", "simulate"]
 
@@ -42,7 +42,7 @@ class Tables:
         if base % ATOM or limit % ATOM:
             return ConfigurationError.MISALIGNED
         if base > TOP or limit > TOP:
-            return ConfigurationError.OUT_OF_SPACE
+            return ConfigurationError.ADDRESS_OUT_OF_RANGE
         if limit <= base:
             return ConfigurationError.EMPTY
         for number, (start, end) in self.regions.items():
@@ -82,7 +82,7 @@ class Tables:
         if start % ATOM:
             return ConfigurationError.MISALIGNED
         if start > TOP:
-            return ConfigurationError.OUT_OF_SPACE
+            return ConfigurationError.ADDRESS_OUT_OF_RANGE
         entry = self.commands.get(command, {"region": 0})
         if entry["region"] not in self.regions:
             return ConfigurationError.REGION_DISABLED
@@ -95,7 +95,7 @@ class Tables:
 
 
 def entries(ctx, dut):
-    """What the hardware's tables hold; of a disabled entry nothing matters."""
+    """Return the enabled entries of the hardware's tables."""
     maps = ctx.get(dut.pages[0].table.maps)
     regions = {
         index: (entry.base * ATOM, entry.limit * ATOM)
@@ -113,7 +113,7 @@ def entries(ctx, dut):
 
 
 class Programmer:
-    """Programs the tables, and checks each commit against the reference."""
+    """Driver that programs the tables, and checks each commit against the reference."""
 
     def __init__(self, ctx, dut):
         self.ctx, self.dut = ctx, dut
@@ -129,7 +129,10 @@ class Programmer:
         await self.stage(f"{name}_HI", bytes=value >> 32 & 0xFFFFFFFF)
 
     async def commit(self, name, expected, **values):
-        """The register that commits; the tables change once, with the response, or not at all."""
+        """Write the register that commits.
+
+        The tables change once, with the response, or not at all.
+        """
         ctx, dut, tables, changes = self.ctx, self.dut, self.tables, self.changes
         before, queued = ctx.get(dut.pages[0].table.maps), ctx.get(dut.context[0].copies.valid)
         start_write(ctx, dut, MAP[name].address, MAP[name].pack(**values))
@@ -197,7 +200,7 @@ class Programmer:
         return await self.commit("COPY", expected, command=command)
 
     async def take(self):
-        """One copy leaves the queue."""
+        """Take one copy from the queue."""
         ctx, dut = self.ctx, self.dut
         assert ctx.get(dut.context[0].copies.valid)
         payload = ctx.get(dut.context[0].copies.p)
@@ -234,7 +237,7 @@ def simulate(bench, p=P):
     drivers = []
 
     async def main(ctx):
-        ctx.set(dut.context[0].gone, 1)  # so that the reset ends
+        ctx.set(dut.context[0].drained, 1)  # so that the reset ends
         await ctx.tick().repeat(3)
         drivers.append(Programmer(ctx, dut))
         await bench(drivers[0])

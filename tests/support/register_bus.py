@@ -1,4 +1,4 @@
-"""Drives the register port in Amaranth's simulator."""
+"""Driver of the register port in Amaranth's simulator."""
 
 from rtl.registers.map import Register
 
@@ -6,7 +6,7 @@ __all__ = ["is_storage", "read", "start_write", "write"]
 
 
 def is_storage(register: Register) -> bool:
-    """Software reads what it wrote."""
+    """Return whether software reads back the value that it wrote."""
     fields = register.fields
     return all(field.readable and field.writable and not field.clears for field in fields)
 
@@ -26,7 +26,7 @@ def start_write(
 async def write(
     ctx, dut, address: int, word: int, strobes: int = 15, *, privileged: bool = False
 ) -> int:
-    """Write to an idle port; returns the response, in the cycle after its transfer."""
+    """Write to an idle port; return the response, in the cycle after its transfer."""
     start_write(ctx, dut, address, word, strobes, privileged=privileged)
     ctx.set(dut.bus.bready, 1)
     await ctx.tick().until(dut.bus.awready & dut.bus.wready)
@@ -38,7 +38,7 @@ async def write(
 
 
 async def read(ctx, dut, address: int) -> tuple[int, int]:
-    """Read from an idle port: the word and the response."""
+    """Read from an idle port; return the word and the response."""
     ctx.set(dut.bus.araddr, address)
     ctx.set(dut.bus.arvalid, 1)
     ctx.set(dut.bus.rready, 1)

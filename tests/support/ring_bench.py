@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from amaranth.hdl import Module, ResetInserter, Signal
-from amaranth.sim import Simulator
 
 from rtl.interface.encodings import Access, Action, Origin
 from rtl.interface.layouts import LinkPacket
@@ -15,7 +14,8 @@ from rtl.link.layouts import Flit
 from rtl.top import T3
 from tb.link_endpoint.dut import LINK
 from tb.link_endpoint.wire import CLEAN, Wire
-from tests.support.context_bench import TWO
+from tests.support.context_traffic import TWO
+from tests.support.simulation import simulate as simulate_design
 from tests.support.top_bench import (
     PROGRAM,
     RUN,
@@ -40,8 +40,10 @@ _TRANSFER = {
 
 @dataclass(frozen=True, kw_only=True)
 class Work:
-    """A reduce-scatter of a context: ``chunk`` workgroups for each of the GPUs, at the same
-    addresses on all. GPU *g* dispatches first what it sends, and keeps the last chunk."""
+    """Reduce-scatter of a context: ``chunk`` workgroups for each GPU, at the same addresses on all.
+
+    GPU *g* dispatches first the chunk that it sends, and keeps the last one.
+    """
 
     number: int
     generation: int
@@ -61,7 +63,7 @@ class Work:
         return [(first + index) % self.workgroups for index in range(self.workgroups)]
 
     def registers(self, gpu):
-        """All that the launch needs."""
+        """Return the registers of the launch."""
         chunk, end = self.chunk, self.workgroups
         ranges = [(0, chunk, Action.REMOTE), (chunk, end - chunk, Action.DMA)]
         ranges.append((end - chunk, end, Action.OWN))
@@ -94,7 +96,7 @@ class Work:
         ]
 
     def stores(self, gpu):
-        """With their dispatch indices, in their order; markers behind each tile."""
+        """Yield the stores with their dispatch indices, in order, with markers behind each tile."""
         mine = {"context": 3 + self.number, "generation": self.generation}
         for index, workgroup in enumerate(self.order(gpu)):
             tile = atoms_of(workgroup, self.region)
@@ -105,8 +107,10 @@ class Work:
                 yield index, store(atom, workgroup, wavefront, end=True) | mine
 
     def accesses(self, gpu):
-        """What the memories of a GPU see: an update of each kind for what it tracks, and a read
-        of what it sends on."""
+        """Return the accesses that a GPU's memories see.
+
+        A tracked atom gets an update of each kind, and a read if it is sent on.
+        """
         expected = Counter()
         for index, workgroup in enumerate(self.order(gpu)):
             for atom, _ in atoms_of(workgroup, self.region):
@@ -119,7 +123,7 @@ class Work:
 
 
 class Gpu:
-    """A top, its memories, and its kernels' stores, which heed the dispatch limit."""
+    """Top with its memories, and the stores of its kernels, which heed the dispatch limit."""
 
     def __init__(self, dut, number, rng):
         self.dut, self.number = dut, number
@@ -130,19 +134,19 @@ class Gpu:
         self._works = [None for _ in dut.context]
 
     def add(self, work):
-        """The kernel of a launch that has begun."""
+        """Add the kernel of a launch that has begun."""
         self._works[work.number] = work
         for index, item in work.stores(self.number):
             self._waiting[channel_number(item["atom"])][work.number].append((index, item))
 
     def drop(self, context):
-        """Nothing more comes of the context's kernel."""
+        """Remove the context's kernel: it sends nothing more."""
         self._works[context] = None
         for queues in self._waiting:
             queues[context].clear()
 
     def seen(self, work):
-        """Accesses to the buffer of a context."""
+        """Return the accesses to the buffer of a context."""
         return Counter(
             {
                 access: count
@@ -171,7 +175,7 @@ class Gpu:
             for queue, limit in zip(self._waiting[number], limits, strict=True)
             if queue and queue[0][0] < limit
         ]
-        if self._offered[number] is None and ready and ctx.get(port.stores_room) == 3:
+        if self._offered[number] is None and ready and ctx.get(port.store_space) == 3:
             self._offered[number] = self._rng.choice(ready).popleft()[1]
         item = self._offered[number]
         ctx.set(port.stores.valid, item is not None)
@@ -182,8 +186,10 @@ class Gpu:
 
 
 class Ring:
-    """GPUs in a ring. ``wires[gpu]`` has for each link the one to the downstream GPU, and the one
-    back."""
+    """GPUs in a ring.
+
+    For each link, ``wires[gpu]`` has the wire to the downstream GPU, and the wire back.
+    """
 
     def __init__(self, duts, resets, seed, faults, bits):
         print("seed", seed)
@@ -199,13 +205,13 @@ class Ring:
         return [wire for gpu in self.wires for link in gpu for wire in link]
 
     async def reset(self, ctx, number):
-        """One GPU, for a cycle."""
+        """Reset one GPU for a cycle."""
         ctx.set(self._resets[number], 1)
         await ctx.tick()
         ctx.set(self._resets[number], 0)
 
     async def launch(self, ctx, number, *works, changes=()):
-        """And begin the kernel when the launch has begun."""
+        """Launch the works on a GPU; each kernel begins when its launch has begun."""
         gpu = self.gpus[number]
         await program(ctx, gpu.dut, [("GPU_NUMBER", {"gpu": number})])
         for work in works:
@@ -215,7 +221,7 @@ class Ring:
             gpu.add(work)
 
     async def finish(self, ctx, *works, most_cycles=3000):
-        """Until the launches are over on all GPUs."""
+        """Run until the launches are over on all GPUs."""
         ports = [gpu.dut.context[work.number] for gpu in self.gpus for work in works]
         for _ in range(most_cycles):
             await ctx.tick()
@@ -224,7 +230,7 @@ class Ring:
         raise AssertionError("A launch does not end")
 
     def check(self, *works):
-        """Each GPU's memories have seen all of these launches' accesses, each once."""
+        """Check that each GPU's memories have seen all accesses of these launches, each once."""
         for gpu in self.gpus:
             for number in {work.number for work in works}:
                 mine = [work for work in works if work.number == number]
@@ -232,7 +238,7 @@ class Ring:
                 assert gpu.seen(mine[0]) == expected, (gpu.number, number)
 
     async def run(self, ctx):
-        """The world around the GPUs, cycle by cycle."""
+        """Drive memories, kernels and wires cycle by cycle."""
         cycle = 0
         while True:
             for gpu in self.gpus:
@@ -258,32 +264,22 @@ class Ring:
 
 
 @cache
-def _simulator(gpus, link):
-    """Of so many GPUs, which takes seconds to make, and what it is to run next."""
-    duts, resets, played = [T3(RING, link) for _ in range(gpus)], [], {}
+def _design(gpus, link):
+    """Return a design of ``gpus`` tops, the tops, and their resets."""
+    duts, resets = [T3(RING, link) for _ in range(gpus)], []
     m = Module()
     for dut in duts:
         resets.append(Signal())
         m.submodules += ResetInserter(resets[-1])(dut)
-    sim = Simulator(m)
-    sim.add_clock(1e-9)
-
-    async def run_world(ctx):
-        await played["ring"].run(ctx)
-
-    async def run(ctx):
-        await played["bench"](ctx, played["ring"])
-
-    sim.add_testbench(run_world, background=True)
-    sim.add_testbench(run)
-    return sim, duts, resets, played
+    return m, duts, resets
 
 
 def simulate(bench, seed, *, gpus=2, faults=CLEAN, link=LINK):
-    """Run ``bench(ctx, ring)``."""
-    sim, duts, resets, played = _simulator(gpus, link)
-    if played:
-        sim.reset()
+    """Run ``bench(ctx, ring)`` with the ring's wires, memories and kernels beside it."""
+    design, duts, resets = _design(gpus, link)
     ring = Ring(duts, resets, seed, faults, Flit(LinkPacket(RING), link).size)
-    played.update(bench=bench, ring=ring)
-    sim.run()
+
+    async def run(ctx):
+        await bench(ctx, ring)
+
+    simulate_design(design, run, background=ring.run)

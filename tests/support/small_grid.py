@@ -1,4 +1,4 @@
-"""A grid small enough to simulate in a test, and sweeps in processes of their own."""
+"""A grid small enough to simulate in a test, and sweeps in separate processes."""
 
 import os
 import signal
@@ -19,7 +19,8 @@ _END_S = 20
 
 
 def grid_text(workload: str = "m = [512, 1024], n = 384, k = [64, 128], tp = 4") -> str:
-    """``POINTS`` points on the preset with 8 CUs and 4 channels; L2 and link keep their share."""
+    """Return ``POINTS`` points on the preset with 8 CUs and 4 channels; L2 and link keep their
+    share."""
     names = ", ".join(f'"{name}"' for name in CONFIGURATIONS)
     return f"""
         title = "small"
@@ -39,7 +40,7 @@ def grid_text(workload: str = "m = [512, 1024], n = 384, k = [64, 128], tp = 4")
 
 @contextmanager
 def started_sweep(*arguments: str | Path) -> Iterator[subprocess.Popen[str]]:
-    """``t3 sweep`` in a session of its own, of which nothing may be left soon after its end."""
+    """Run ``t3 sweep`` in a session of its own, and check that no process of it is left."""
     program = "import sys; from t3.cli.main import main; sys.exit(main(['sweep', *sys.argv[1:]]))"
     process = subprocess.Popen(
         [sys.executable, "-c", program, *map(str, arguments)],
@@ -63,7 +64,7 @@ def started_sweep(*arguments: str | Path) -> Iterator[subprocess.Popen[str]]:
 
 
 def _session(leader: int) -> list[list[str]]:
-    """Command lines of a session's processes that are alive, without the leader's."""
+    """Return the command lines of a session's processes, without the leader's."""
     found = []
     for process in psutil.process_iter(["pid", "status", "cmdline"]):
         try:

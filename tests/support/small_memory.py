@@ -1,4 +1,4 @@
-"""A memory of a block RAM's size and a sum of what is read."""
+"""Memory of a block RAM's size, and a sum of its read data."""
 
 from amaranth.hdl import Module
 from amaranth.lib import wiring

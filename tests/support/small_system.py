@@ -3,15 +3,15 @@
 from sysmodel.config.system import System, load_system
 from sysmodel.config.workload import Workload
 from sysmodel.lib.progress import no_progress
-from sysmodel.runs.phases import RunContext
+from sysmodel.runs.options import RunOptions
 from sysmodel.runs.plan import Plan
-from sysmodel.runs.result import RunOptions
+from sysmodel.runs.simulation import RunContext
 
 __all__ = ["context_of", "scaled", "small_system", "workload"]
 
 
 def scaled(system: System, **sections: dict[str, object]) -> System:
-    """``system`` with some values changed: ``scaled(system, link={"latency_ns": 1.0})``."""
+    """Return ``system`` with some values changed: ``scaled(system, link={"latency_ns": 1.0})``."""
     return system.model_copy(
         update={
             name: getattr(system, name).model_copy(update=values)
@@ -21,7 +21,7 @@ def scaled(system: System, **sections: dict[str, object]) -> System:
 
 
 def small_system(compute_units: int = 8, channels: int = 4) -> System:
-    """The preset with fewer CUs and channels; link and L2 keep their share per channel."""
+    """Return the preset with fewer CUs and channels; link and L2 keep their share per channel."""
     full = load_system()
     share = channels / full.dram.channels
     return scaled(
@@ -38,7 +38,7 @@ def workload(m: int, n: int, k: int, tp: int) -> Workload:
 
 
 def context_of(work: Workload, system: System, options: RunOptions) -> RunContext:
-    """In which a configuration simulates a workload, whole."""
+    """Return the context in which a configuration simulates a whole workload."""
     plan = Plan(work, system, options)
     ((part, _),) = plan.whole.items()
     assert not plan.is_extrapolated

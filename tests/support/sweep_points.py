@@ -1,4 +1,4 @@
-"""Points that misbehave, instead of ``simulate_point``. Workers import this file by its name."""
+"""Functions that misbehave in place of ``simulate_point``. Workers import this module by name."""
 
 import os
 from pathlib import Path
@@ -12,7 +12,7 @@ def die(code, workload, system, options):
 
 
 def die_first(code, workload, system, options):
-    """End the worker process unless the file that ``T3_TEST_MARKER`` names is there; make it."""
+    """End the worker process unless the file of ``T3_TEST_MARKER`` exists; make that file."""
     from t3.experiments.sweep.task import simulate_point
 
     marker = Path(os.environ["T3_TEST_MARKER"])
@@ -23,7 +23,7 @@ def die_first(code, workload, system, options):
 
 
 def unable(code, workload, system, options):
-    """Raise what cannot be pickled."""
+    """Raise an error that cannot be pickled."""
 
     class Unpicklable(Exception):
         def __reduce__(self):

@@ -1,4 +1,4 @@
-"""The made-up library of tiny.lib, in closed form."""
+"""Delays of the invented cell library tiny.lib, in closed form."""
 
 from pathlib import Path
 
@@ -21,7 +21,7 @@ def tiny() -> Library:
 
 
 def inv(slew_ns: float, load_pf: float, rises: bool) -> tuple[float, float]:
-    """Delay and slew of an inverter; the edge is the output's."""
+    """Return delay and slew of an inverter for an edge of its output."""
     resistance, intrinsic = (2.0, 0.03) if rises else (1.0, 0.01)
     return intrinsic + 0.1 * slew_ns + resistance * load_pf, 0.02 + 2 * resistance * load_pf
 
@@ -31,7 +31,7 @@ def nand2(slew_ns: float, load_pf: float) -> tuple[float, float]:
 
 
 def dff(load_pf: float) -> tuple[float, float]:
-    """Clock to output."""
+    """Return delay from clock to output, and slew."""
     return 0.2 + 2 * load_pf, 0.02 + 4 * load_pf
 
 

@@ -1,4 +1,4 @@
-"""A top of two channels, a program for it, and what drives its ports."""
+"""Top with two channels, a program for it, and drivers of its ports."""
 
 from collections import Counter, deque
 
@@ -14,8 +14,8 @@ from rtl.parameters import T3Parameters
 from rtl.registers import map as register_map
 from rtl.top import T3
 from tests.support.register_bus import read, write
-from tests.support.reused import device
-from tests.support.reused import simulate as simulate_device
+from tests.support.simulation import device
+from tests.support.simulation import simulate as simulate_device
 
 __all__ = [
     "FIRST",
@@ -127,31 +127,31 @@ async def launch(ctx, dut, changes=(), context=0):
 
 
 async def begun(ctx, dut, context=0):
-    """Wait until the launch that was given has begun."""
+    """Wait until the requested launch has begun."""
     while (await status(ctx, dut, "STATUS", context))["pending"]:
         pass
 
 
 async def abort(ctx, dut, context=0):
-    """Give up what is running, and wait until nothing is left of it."""
+    """Abort the running launch, and wait until nothing of it is left."""
     await program(ctx, dut, [("CONTROL", {"abort": 1})], context)
     await settle(ctx, dut, context)
 
 
 async def status(ctx, dut, register, context=0):
-    """Fields of a register."""
+    """Return the fields of a register."""
     word, response = await read(ctx, dut, MAP[register].address_in(context))
     assert response == 0
     return MAP[register].unpack(word)
 
 
 def channel_number(atom):
-    """Of two channels: the parity of the bits above the interleave."""
+    """Return an atom's channel of two: the parity of the bits above the interleave."""
     return (atom // P.interleave_atoms).bit_count() % 2
 
 
 def atoms_of(workgroup, region=REGION):
-    """Atoms and wavefronts of a workgroup's tile, in the order of the walk."""
+    """Return atoms and wavefronts of a workgroup's tile, in the order of the walk."""
     start = region + 2 + (workgroup % 2) * RUN + (workgroup // 2) * ROWS * STRIDE
     return [
         (start + row * STRIDE + index, index // WAVE) for row in range(ROWS) for index in range(RUN)
@@ -159,14 +159,14 @@ def atoms_of(workgroup, region=REGION):
 
 
 class Memory:
-    """The DRAM of one channel: serves in order, some cycles later."""
+    """DRAM of one channel, which serves in order after ``LATENCY`` cycles."""
 
     def __init__(self, port):
         self.port, self.waiting, self.issue_acks = port, deque(), deque()
         self.seen = Counter()
 
     def drive(self, ctx, cycle):
-        """Set the inputs of this cycle, and take what is offered."""
+        """Set the inputs of this cycle, and take the request on offer."""
         port = self.port
         ctx.set(port.returns.valid, 0)
         due = self.waiting and self.waiting[0][0] <= cycle
@@ -190,13 +190,13 @@ class Memory:
 
 
 def simulate(bench, p=P, *, background=None):
-    """Run a bench on a top, with another beside it for as long. Each cycle is a tick."""
+    """Run a bench on a top, with ``background`` beside it. Each cycle is a tick."""
     dut = device(T3, p)
 
     async def run(ctx):
         ctx.set(dut.tick, 1)
         for port in dut.channel:
-            ctx.set(port.link_room, (1 << p.contexts) - 1)
+            ctx.set(port.link_space, (1 << p.contexts) - 1)
         await bench(ctx, dut)
 
     async def run_background(ctx):
@@ -229,7 +229,7 @@ def packet(atom, workgroup, wavefront):
 
 
 def traffic(order):
-    """Stores and the neighbour's packets of each channel, in the dispatch order."""
+    """Return stores and the neighbour's packets of each channel, in the dispatch order."""
     stores = [deque() for _ in range(P.channels)]
     packets = [deque() for _ in range(P.channels)]
     for dispatch_index, workgroup in enumerate(order):
@@ -245,7 +245,7 @@ def traffic(order):
 
 
 async def offer(ctx, **streams):
-    """One cycle in which the streams have a payload."""
+    """Offer a payload on each stream for one cycle."""
     for stream, payload in streams.values():
         ctx.set(stream.p, payload)
         ctx.set(stream.valid, 1)

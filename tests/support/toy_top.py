@@ -1,4 +1,4 @@
-"""A small component with the top's ports."""
+"""Small component with the top's ports."""
 
 from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import wiring
@@ -12,12 +12,12 @@ __all__ = ["Toy"]
 
 
 class Toy(wiring.Component):
-    """Streams in come out of others through FIFOs, registers count and echo.
+    """Component whose input streams leave on other streams through FIFOs; registers count and echo.
 
     Reads go to ``dram``, stores to ``link_out`` with their workgroup as ``atom``; ``stored`` sums
     the returned slots, ``tiles`` counts cycles, ``credit_limit_out`` is ``credit_limit_in`` one
-    cycle later, and ``rdata`` what the bus last wrote. With data, ``nmc_out`` is the stored
-    value of ``nmc_in``.
+    cycle later, and ``rdata`` is the word that the bus wrote last. With data, ``nmc_out`` is the
+    stored value of ``nmc_in``.
     """
 
     def __init__(self, parameters: T3Parameters):

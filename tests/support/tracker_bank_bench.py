@@ -1,4 +1,4 @@
-"""A bank beside the golden model."""
+"""Bench of a tracker bank beside the golden model."""
 
 from collections import deque
 from dataclasses import dataclass, field
@@ -10,10 +10,10 @@ from rtl.tracker.bank import TrackerBank
 from tb.golden import error_report
 from tb.payload import Fields
 from tb.tracker_bank.model import Model
-from tests.support.reused import device
-from tests.support.reused import simulate as simulate_device
+from tests.support.simulation import device
+from tests.support.simulation import simulate as simulate_device
 
-__all__ = ["GEOMETRIES", "SMALL", "Seen", "simulate"]
+__all__ = ["GEOMETRIES", "SMALL", "BankTrace", "simulate"]
 
 SMALL = T3Parameters(contexts=1, sets=4, ways=2, tile_atom_bits=2)
 GEOMETRIES = {
@@ -26,7 +26,7 @@ GEOMETRIES = {
 
 
 @dataclass
-class Seen:
+class BankTrace:
     accepted: list = field(default_factory=list)  # cycles
     completions: list = field(default_factory=list)  # (cycle visible, completion)
     errors: list = field(default_factory=list)  # (cycle, code, dispatch index, wavefront)
@@ -34,24 +34,24 @@ class Seen:
 
 
 def simulate(p, events, *, updates_per_atom=1, offer=None, take=None, clear=(), cycles=None):
-    """Give events in order and check every port in every cycle against the golden model.
+    """Send events in order and check every port in every cycle against the golden model.
 
-    An event comes in the cycle after one with ``room``. ``offer(cycle)`` and ``take(cycle)`` say in
-    which cycles the ends are willing; ``clear`` holds the cycles of the strobe. Runs until all is
-    done, or for ``cycles``.
+    An event follows one cycle after ``space``. ``offer(cycle)`` and ``take(cycle)`` are true in the
+    cycles in which the bench offers an event and takes a completion; ``clear`` holds the cycles of
+    the strobe. The simulation ends when all events are done, or after ``cycles``.
     """
-    dut, model, seen = device(TrackerBank, p), Model(p), Seen()
+    dut, model, seen = device(TrackerBank, p), Model(p), BankTrace()
     completion, report = Fields(Completion(p)), Fields(ErrorReport(p))
     model.state.contexts[0]["launch"]["updates_per_atom"] = updates_per_atom
 
     def goes_on(cycle):
         if cycles is not None:
             return cycle < cycles
-        return waiting or model.completion() or model.under_way or model.clearing
+        return waiting or model.completion() or model.bank["in_pipeline"] or model.clearing
 
     def compare_ports(ctx, cycle, taken):
         assert ctx.get(dut.clearing) == model.clearing, cycle
-        assert ctx.get(dut.room) == model.room, cycle
+        assert ctx.get(dut.space) == model.space, cycle
         assert ctx.get(dut.empty) == model.empty, cycle
         expected = model.completion()
         assert ctx.get(dut.o.valid) == (expected is not None), cycle
@@ -84,7 +84,7 @@ def simulate(p, events, *, updates_per_atom=1, offer=None, take=None, clear=(), 
             ctx.set(dut.o.ready, taken)
             ctx.set(dut.clear, cycle in clear)
             compare_ports(ctx, cycle, taken)
-            chosen = waiting and model.room and (offer is None or offer(cycle + 1))
+            chosen = waiting and model.space and (offer is None or offer(cycle + 1))
             coming = waiting.popleft() if chosen else None
             compare_error(ctx, cycle, model.step(coming, taken=taken, clear=cycle in clear))
             await ctx.tick()

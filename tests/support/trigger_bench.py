@@ -1,20 +1,18 @@
-"""Completions for the trigger, what comes out of it, and in which cycle that must be."""
+"""Bench of the trigger: completions for it, and a record of its outputs."""
 
 from dataclasses import dataclass, field
 
 from rtl.interface.encodings import Action, Granularity
 from rtl.parameters import T3Parameters
 from rtl.trigger.trigger import Trigger
-from tests.support.reused import device
-from tests.support.reused import simulate as simulate_device
+from tests.support.simulation import device
+from tests.support.simulation import simulate as simulate_device
 
 __all__ = [
     "SMALL",
     "WAVEFRONT",
     "WORKGROUP",
-    "Reference",
     "command",
-    "leaving",
     "region_range",
     "released",
     "simulate",
@@ -26,7 +24,7 @@ WAVEFRONT, WORKGROUP = Granularity.WAVEFRONT, Granularity.WORKGROUP
 
 
 def command(granularity, waves, group_log2=0):
-    """A command; ``waves`` for all edges, or one number for each."""
+    """Return a command; ``waves`` counts for all edges, or is one number for each."""
     waves = [waves] * 4 if isinstance(waves, int) else waves
     return {"granularity": granularity, "waves": waves, "group_log2": group_log2}
 
@@ -40,7 +38,7 @@ def tile(dispatch_index, wavefront=0, start=100, outer_edge=0, inner_edge=0):
 
 
 @dataclass
-class Seen:
+class TriggerTrace:
     taken: list = field(default_factory=list)  # cycles
     complete: list = field(default_factory=list)  # (cycle, dispatch index, own)
     ready: list = field(default_factory=list)  # (cycle, command), when it left
@@ -57,7 +55,7 @@ def simulate(p, ranges, commands, tiles, *, offer=None, take=None, clear=()):
     last)``.
     """
     dut = device(Trigger, p)
-    seen = Seen()
+    seen = TriggerTrace()
     off = region_range(0, 0, enable=0)
     maps = {
         "regions": [{}] * p.regions,
@@ -114,66 +112,5 @@ def simulate(p, ranges, commands, tiles, *, offer=None, take=None, clear=()):
     return seen
 
 
-def leaving(pushes, taking):
-    """When commands leave that are pushed in cycles: through a memory in two halves, a place at its
-    end, and two for what is checked."""
-    left, coming = [], set(pushes)
-    stored, at_end, checked = 0, False, 0
-    for cycle, takes in enumerate(taking):
-        pops, moves, pushed = takes and checked > 0, at_end and checked < 2, cycle in coming
-        # What is written is in the half of what would be read.
-        collides = pushed and stored % 2 == 0
-        reads = stored > 0 and (moves or not at_end) and not collides
-        if pops:
-            left.append(cycle)
-        stored += pushed - reads
-        at_end = reads or (at_end and not moves)
-        checked += moves - pops
-    return left
-
-
 def released(seen):
     return [fields for _, fields in seen.ready]
-
-
-class Reference:
-    """Which commands a completion makes ready, in which cycle, counted from its TILE."""
-
-    def __init__(self, ranges, commands):
-        self.ranges, self.commands = ranges, commands
-        self.tiles = {}  # by dispatch index: tiles of the workgroup
-        self.complete = {}  # by dispatch index: its start and edges, until its group is released
-
-    def completion(self, completion):
-        """Cycles for its group, pushes, and `own` if a workgroup is complete."""
-        dispatch_index, wavefront, start, *edges = completion
-        number = next(
-            (r for r in self.ranges if r["enable"] and r["first"] <= dispatch_index <= r["last"]),
-            None,
-        )
-        if number is None:
-            return 0, [], None
-        index, entry = number["command"], self.commands[number["command"]]
-        tiles = self.tiles.setdefault(dispatch_index, [])
-        tiles.append(start)
-        full = len(tiles) == entry["waves"][edges[1] * 2 + edges[0]]
-        dma = number["action"] == Action.DMA
-        own = (not dma) if full else None
-        if full:
-            self.complete[dispatch_index] = (min(self.tiles.pop(dispatch_index)), *edges)
-        if dma and entry["granularity"] == WAVEFRONT:
-            return 0, [(0, (index, dispatch_index, wavefront, start, *edges, full))], own
-        if not (dma and full):
-            return 0, [], own
-        size = 2 ** entry["group_log2"]
-        group = range(
-            number["first"] + (dispatch_index - number["first"]) // size * size, number["last"] + 1
-        )
-        group = group[:size]
-        if not all(member in self.complete for member in group):
-            return 1, [], own
-        pushes = [
-            (2 + k, (index, member, 0, *self.complete.pop(member), 1))
-            for k, member in enumerate(group)
-        ]
-        return 1 + len(group), pushes, own

@@ -1,4 +1,4 @@
-"""What a wheel of the project installs."""
+"""Files that a wheel of the project installs."""
 
 import sys
 from importlib import import_module
@@ -17,20 +17,22 @@ ROOT = Path(__file__).parents[2]
 CONFIGURED = tomllib.loads((ROOT / "pyproject.toml").read_text())
 SETUPTOOLS = CONFIGURED["tool"]["setuptools"]
 
+_TOPS = {"driver", "rtl", "sysmodel", "t3"}
+
 
 @pytest.fixture(scope="module")
 def packages() -> list[str]:
-    """As setuptools finds them when it builds."""
+    """Return the packages that setuptools finds when it builds."""
     setuptools = pytest.importorskip("setuptools")
     return setuptools.find_namespace_packages(str(ROOT), **SETUPTOOLS["packages"]["find"])
 
 
 def test_installed_names(packages):
-    assert {package.partition(".")[0] for package in packages} == {"t3", "sysmodel", "rtl"}
+    assert {package.partition(".")[0] for package in packages} == _TOPS
 
 
 def test_every_folder_with_code_is_installed(packages):
-    for top in ("t3", "sysmodel", "rtl"):
+    for top in _TOPS:
         for module in (ROOT / top).rglob("*.py"):
             assert ".".join(module.parent.relative_to(ROOT).parts) in packages, module
 
@@ -42,7 +44,7 @@ def test_every_data_file_is_installed():
             found = set((ROOT / package).glob(pattern))
             assert found, f"{package}: {pattern} fits no file"
             installed |= found
-    for top in ("t3", "sysmodel", "rtl"):
+    for top in _TOPS:
         for path in (ROOT / top).rglob("*"):
             if path.is_file() and path.suffix not in (".py", ".pyc"):
                 assert path in installed, f"{path} fits no pattern of package-data"

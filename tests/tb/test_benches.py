@@ -1,4 +1,4 @@
-"""Every bench passes on its block as it is, and hits all of its cover points."""
+"""Every bench passes on its block, and reaches all of its cover points."""
 
 import pytest
 

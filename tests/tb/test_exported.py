@@ -1,4 +1,4 @@
-"""Benches pass on Verilog as the export has it, with its assertions and covers on."""
+"""Benches pass on the exported Verilog, with its assertions and covers on."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from rtl.export.verilog import readable_verilog
 from tb.benches import BENCHES
 from tb.runner import build_bench, run_tests
 
-# Those that see the ports alone, not what is behind them, which has other names here.
+# Benches that use only the ports: internal signals have other names in the export.
 _BENCHES = (
     "top",
     "nmc_unit",
@@ -24,15 +24,12 @@ _BENCHES = (
     "round_robin",
     "tracker_bank_rate",
 )
-# A signal called ``short`` is none of C's types.
+# A signal called ``short`` is not C's type.
 _ARGUMENTS = ("-sv", "--assert", f"-D{MACRO}", "-Wno-SYMRSVDWORD")
 
 
-def _run(name):
-    return pytest.param(name, marks=() if name == "round_robin" else pytest.mark.verify)
-
-
-@pytest.mark.parametrize("name", [*map(_run, _BENCHES)])
+@pytest.mark.verify
+@pytest.mark.parametrize("name", _BENCHES)
 def test_passes(name, tmp_path):
     target = BENCHES[name]
     print(f"seed {target.seed}")

@@ -46,7 +46,7 @@ def test_too_wide():
 
 
 def test_the_rest_is_drawn():
-    """What is given stays as it is; each bit of the rest is on in some draws, and not in all."""
+    """Given fields keep their values; each other bit is on in some draws and off in others."""
     fields, rng = Fields(LAYOUT), random.Random(1)
     drawn = [fields.pack({"a": 5, "b_1": 9}, rest=rng) for _ in range(100)]
     given = fields.pack({"a": 7, "b_1": 15})

@@ -1,6 +1,6 @@
-"""Every bench passes whatever registers and memories hold before the reset.
+"""Every bench passes with any contents of registers and memories before the reset.
 
-In an FPGA they begin with the values that their Verilog gives, in an ASIC with any.
+In an FPGA they begin with the values in their Verilog, in an ASIC with any values.
 """
 
 import re
@@ -18,25 +18,25 @@ _WORD = re.compile(r"^( *\S+\[\d+\] = )(\d+)'[hbd][0-9a-f]+;$", re.MULTILINE)
 
 
 def _any_power_on(verilog: str, rng: np.random.Generator) -> str:
-    """With a random value in each register and each word of a memory."""
+    """Return the Verilog with a random initial value in each register and each word of a memory."""
 
     def other(found: re.Match[str]) -> str:
-        what, bits = found[1], int(found[2])
+        declaration, bits = found[1], int(found[2])
         value = int.from_bytes(rng.bytes(-(-bits // 8)), "little") & ((1 << bits) - 1)
-        return f"{what}{bits}'h{value:x};"
+        return f"{declaration}{bits}'h{value:x};"
 
     def all_words(memory: re.Match[str]) -> str:
-        made, count = _WORD.subn(other, memory[0])
+        changed, count = _WORD.subn(other, memory[0])
         assert count == memory[0].count("\n") - 1, "a word of a memory keeps its value"
-        return made
+        return changed
 
-    made, count = _REGISTER.subn(other, verilog)
+    changed, count = _REGISTER.subn(other, verilog)
     assert count > 0, "no register has a value before the reset"
-    return _MEMORY.sub(all_words, made)
+    return _MEMORY.sub(all_words, changed)
 
 
 def _run(name):
-    return pytest.param(name, marks=() if name == "credit_window" else pytest.mark.verify)
+    return pytest.param(name, marks=() if name == "round_robin" else pytest.mark.verify)
 
 
 @pytest.mark.parametrize("name", [*map(_run, BENCHES)])

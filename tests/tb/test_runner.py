@@ -6,7 +6,7 @@ from tb.runner import run_bench
 
 
 class Forgetful(Queue):
-    """A queue that takes nothing when one entry is free."""
+    """Queue that refuses an entry when one place is free."""
 
     def elaborate(self, platform):
         m = super().elaborate(platform)

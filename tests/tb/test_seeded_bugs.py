@@ -1,6 +1,6 @@
-"""The bench of a block notices its seeded bug.
+"""The bench of each block reports the block's seeded bug.
 
-That it does not notice anything in the block as it is, is what ``test_benches.py`` tests.
+``test_benches.py`` shows that the benches pass on the unchanged blocks.
 """
 
 from dataclasses import dataclass
@@ -17,20 +17,20 @@ from verification.seeded_bugs.bug import SeededBug
 from verification.seeded_bugs.table import SEEDED_BUGS
 
 SEED = 1
-# Not the nodes that only a proof has.
+# Proofs also have seeded bugs in nodes of their own.
 BUGS = tuple(bug for bug in SEEDED_BUGS if bug.module.startswith("rtl."))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Inside:
-    """A block without a bench of its own.
+    """Bench of a larger block that covers a block without a bench of its own.
 
     Parameters
     ----------
     bench : str
-        Of a block that it is a part of.
+        Name of the larger block's bench.
     user : str
-        Module of that block, in which it is replaced.
+        Module of the larger block, in which the block is replaced.
     """
 
     bench: str
@@ -41,8 +41,8 @@ INSIDE = {
     "Congestion": Inside(bench="criticality", user="rtl.trigger.criticality"),
     "ContextPage": Inside(bench="registers", user="rtl.registers.port"),
     "ContextUnit": Inside(bench="top", user="rtl.top"),
-    "ControlListener": Inside(bench="link_endpoint", user="rtl.link.flow"),
-    "ControlTeller": Inside(bench="link_endpoint", user="rtl.link.flow"),
+    "ControlReceiver": Inside(bench="link_endpoint", user="rtl.link.flow"),
+    "ControlSender": Inside(bench="link_endpoint", user="rtl.link.flow"),
     "GlobalPage": Inside(bench="registers", user="rtl.registers.port"),
     "LinkReceiver": Inside(bench="link_endpoint", user="rtl.link.flow"),
     "LinkSender": Inside(bench="link_endpoint", user="rtl.link.flow"),
@@ -77,8 +77,8 @@ def failures(results: Path) -> list[tuple[str, str]]:
 
 @pytest.mark.verify
 @pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.block)
-def test_is_noticed(bug, monkeypatch, tmp_path):
-    """By an assertion of the bench, and not because it could not be built or run."""
+def test_bench_fails(bug, monkeypatch, tmp_path):
+    """An assertion of the bench fails, not the build or the run."""
     print(f"seed {SEED}, {bug.fault}")
     bench = bench_of(bug)
     if bug.block in INSIDE:

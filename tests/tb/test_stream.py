@@ -6,7 +6,7 @@ from tb.stream import StreamChecker
 
 
 class Port:
-    """A port as cocotb has it; ``None`` is a value that is not 0 or 1."""
+    """Port as cocotb has it; ``None`` is a value other than 0 or 1."""
 
     _name = "port"
 
@@ -29,7 +29,7 @@ def dut():
 
 
 def play(checker, dut, cycles):
-    """Cycles of the stream ``s``: valid, ready, payload."""
+    """Run cycles of the stream ``s``: valid, ready, payload."""
     for valid, ready, payload in cycles:
         dut.s__valid.value, dut.s__ready.value, dut.s__payload.value = valid, ready, payload
         checker.sample()

@@ -218,7 +218,7 @@ def test_lowest_number_wins():
     )
 
     async def bench(ctx):
-        # Of two contexts with the address space, too.
+        # Two contexts with the same address space, too.
         views = [view(maps, (0, 16)), view(directed(SMALL, [region(0, 99)], [], rng), (0, 16))]
         program(ctx, dut, *views)
         seen = {

@@ -6,9 +6,9 @@ from amaranth.hdl import Value
 from rtl.channel.arbitration.arbiter import Arbiter
 from rtl.interface.encodings import Policy
 from rtl.parameters import T3Parameters
-from tb.arbiter.model import TOLD, Model
-from tests.support.reused import device
-from tests.support.reused import simulate as simulate_device
+from tb.arbiter.model import SIGNALS, Model
+from tests.support.simulation import device
+from tests.support.simulation import simulate as simulate_device
 
 P = T3Parameters(contexts=1)
 DEFAULT = {
@@ -31,13 +31,13 @@ def simulate(bench):
     simulate_device(dut, run)
 
 
-async def cycle(ctx, dut, c, m, *, ready=1, occupancy=0, start=0, told=("active",)):
+async def cycle(ctx, dut, c, m, *, ready=1, occupancy=0, start=0, signals=("active",)):
     """Winner of one cycle in which the streams have a request or not.
 
-    ``told`` are the outputs of the criticality unit that are on.
+    ``signals`` are the outputs of the criticality unit that are on.
     """
-    for name in TOLD:
-        ctx.set(getattr(dut, name), name in told)
+    for name in SIGNALS:
+        ctx.set(getattr(dut, name), name in signals)
     ctx.set(dut.compute.valid, c)
     ctx.set(dut.communication.valid, m)
     ctx.set(dut.compute.p.atom, 1)
@@ -96,31 +96,33 @@ GATED = [
     (Policy.MCA_PAPER, ("active",)),
     (Policy.CRITICAL, ("active", "relaxed")),
 ]
-"""Policies, and what they are told, where communication leaves room in the DRAM queue."""
+"""Policies and signals with which communication leaves space in the DRAM queue."""
 
 
 @pytest.mark.parametrize("threshold", [0, 1, 5, 30, 126])
-@pytest.mark.parametrize(("policy", "told"), GATED)
-def test_threshold(policy, told, threshold):
+@pytest.mark.parametrize(("policy", "signals"), GATED)
+def test_threshold(policy, signals, threshold):
     async def bench(ctx, dut):
         ctx.set(dut.configuration, DEFAULT | {"policy": policy, "threshold": threshold})
         for occupancy in (threshold - 1, threshold, threshold + 1):
             if occupancy >= 0:
                 expected = "m" if occupancy < threshold else None
-                got = await winners(ctx, dut, ["m", "cm", "c"], occupancy=occupancy, told=told)
+                got = await winners(
+                    ctx, dut, ["m", "cm", "c"], occupancy=occupancy, signals=signals
+                )
                 assert got == [expected, "c", "c"]
 
     simulate(bench)
 
 
 @pytest.mark.parametrize(
-    ("policy", "told"),
+    ("policy", "signals"),
     [(Policy.MCA, ()), (Policy.CRITICAL, ()), (Policy.CRITICAL, ("active",))],
 )
-def test_no_threshold_where_there_is_nothing_to_protect(policy, told):
+def test_no_threshold_where_there_is_nothing_to_protect(policy, signals):
     async def bench(ctx, dut):
         ctx.set(dut.configuration, DEFAULT | {"policy": policy, "threshold": 0})
-        got = await winners(ctx, dut, ["m", "cm", "m", "c"], occupancy=127, told=told)
+        got = await winners(ctx, dut, ["m", "cm", "m", "c"], occupancy=127, signals=signals)
         assert got == ["m", "c", "m", "c"]
 
     simulate(bench)
@@ -136,25 +138,25 @@ def test_mca_without_threshold():
 
 @pytest.mark.parametrize("limit", [0, 1, 2, 7, 100])
 @pytest.mark.parametrize("compute", ["cm", "m"])
-@pytest.mark.parametrize(("policy", "told"), GATED)
-def test_starvation_bound(policy, told, limit, compute):
-    """Whether compute or the threshold is in the way, communication waits exactly the limit."""
+@pytest.mark.parametrize(("policy", "signals"), GATED)
+def test_starvation_bound(policy, signals, limit, compute):
+    """Communication waits exactly the limit, whether compute or the threshold blocks it."""
 
     async def bench(ctx, dut):
         config = {"policy": policy, "threshold": 0, "starvation_limit": limit}
         ctx.set(dut.configuration, DEFAULT | config)
         waits = ["c" if compute == "cm" else None] * limit
         for _ in range(3):
-            got = await winners(ctx, dut, [compute] * (limit + 1), occupancy=20, told=told)
+            got = await winners(ctx, dut, [compute] * (limit + 1), occupancy=20, signals=signals)
             assert got == [*waits, "m"]
 
     simulate(bench)
 
 
 def test_the_longest_wait():
-    """65,535 cycles are a limit like any other, and whoever waits on has still waited so long."""
+    """The largest limit, 65,535 cycles, holds, and the count of cycles saturates there."""
     most = DEFAULT["starvation_limit"]
-    # Who goes first, and who does from the limit on.
+    # The stream that goes first, and the stream that does from the limit on.
     turns = {(Policy.MCA, "active"): "cm", (Policy.CRITICAL, "critical"): "mc"}
 
     async def bench(ctx, dut):
@@ -162,11 +164,11 @@ def test_the_longest_wait():
         assert await cycle(ctx, dut, 1, 1, ready=0) == "c"
         await ctx.tick().repeat(most - 2)
         for waited in range(most - 1, most + 6):
-            for (policy, told), (before, then) in turns.items():
+            for (policy, signals), (before, then) in turns.items():
                 config = DEFAULT | {"policy": policy, "threshold": 0}
                 ctx.set(dut.configuration, config)
-                for name in TOLD:
-                    ctx.set(getattr(dut, name), name == told)
+                for name in SIGNALS:
+                    ctx.set(getattr(dut, name), name == signals)
                 winner = " cm"[ctx.get(dut.o.p.atom)]
                 assert winner == (then if waited >= most else before), (policy, waited)
             await ctx.tick()
@@ -175,17 +177,17 @@ def test_the_longest_wait():
 
 
 @pytest.mark.parametrize("limit", [0, 1, 2, 7, 100])
-@pytest.mark.parametrize("told", [("critical",), ("active", "critical")])
-def test_critical_communication_goes_first(limit, told):
+@pytest.mark.parametrize("signals", [("critical",), ("active", "critical")])
+def test_critical_communication_goes_first(limit, signals):
     """Compute waits exactly the limit, whatever the DRAM queue holds at the moment."""
 
     async def bench(ctx, dut):
         config = {"policy": Policy.CRITICAL, "threshold": 0, "starvation_limit": limit}
         ctx.set(dut.configuration, DEFAULT | config)
         for _ in range(3):
-            got = await winners(ctx, dut, ["cm"] * (limit + 1), occupancy=127, told=told)
+            got = await winners(ctx, dut, ["cm"] * (limit + 1), occupancy=127, signals=signals)
             assert got == ["m"] * limit + ["c"]
-        got = await winners(ctx, dut, ["m", "", "c"], occupancy=127, told=told)
+        got = await winners(ctx, dut, ["m", "", "c"], occupancy=127, signals=signals)
         assert got == ["m", None, "c"]
 
     simulate(bench)
@@ -194,22 +196,22 @@ def test_critical_communication_goes_first(limit, told):
 def test_compute_goes_first_where_the_memory_is_congested():
     async def bench(ctx, dut):
         ctx.set(dut.configuration, DEFAULT | {"policy": Policy.CRITICAL})
-        for told, winner in ((("critical",), "m"), (("critical", "congested"), "c")):
-            assert await winners(ctx, dut, ["cm"] * 5, told=told) == [winner] * 5
+        for signals, winner in ((("critical",), "m"), (("critical", "congested"), "c")):
+            assert await winners(ctx, dut, ["cm"] * 5, signals=signals) == [winner] * 5
 
     simulate(bench)
 
 
-def test_no_room_is_left_in_a_congested_memory():
+def test_no_space_is_left_in_a_congested_memory():
     """With compute idle, relaxed communication waits for a calm queue only where that helps."""
 
     async def bench(ctx, dut):
         config = {"policy": Policy.CRITICAL, "threshold": 10}
         ctx.set(dut.configuration, DEFAULT | config)
         relaxed = ("active", "relaxed")
-        assert await winners(ctx, dut, "mmm", occupancy=20, told=relaxed) == [None] * 3
+        assert await winners(ctx, dut, "mmm", occupancy=20, signals=relaxed) == [None] * 3
         congested = (*relaxed, "congested")
-        assert await winners(ctx, dut, "mmm", occupancy=20, told=congested) == ["m"] * 3
+        assert await winners(ctx, dut, "mmm", occupancy=20, signals=congested) == ["m"] * 3
 
     simulate(bench)
 
@@ -218,7 +220,7 @@ def test_no_room_is_left_in_a_congested_memory():
 def test_what_is_critical_is_for_one_policy_only(policy):
     async def bench(ctx, dut):
         ctx.set(dut.configuration, DEFAULT | {"policy": policy})
-        assert await winners(ctx, dut, ["cm"] * 20, told=TOLD) == ["c"] * 20
+        assert await winners(ctx, dut, ["cm"] * 20, signals=SIGNALS) == ["c"] * 20
 
     simulate(bench)
 
@@ -228,7 +230,7 @@ def test_encodings_of_no_policy_are_round_robin(encoding):
     async def bench(ctx, dut):
         ctx.set(dut.configuration, DEFAULT | {"threshold": 0})
         ctx.set(Value.cast(dut.configuration.policy), encoding)
-        assert await winners(ctx, dut, ["cm"] * 6, told=TOLD) == ["c", "m"] * 3
+        assert await winners(ctx, dut, ["cm"] * 6, signals=SIGNALS) == ["c", "m"] * 3
 
     simulate(bench)
 
@@ -260,7 +262,7 @@ def test_measurement_picks_the_level(average, level):
 
     async def bench(ctx, dut):
         ctx.set(dut.configuration, config)
-        # What came before the strobe, and in its cycle, does not count.
+        # Samples before the strobe, and in its cycle, do not count.
         await winners(ctx, dut, [""] * 3, occupancy=127 - average)
         await cycle(ctx, dut, 0, 0, occupancy=127 - average, start=1)
         assert await winners(ctx, dut, ["m"] * 16, occupancy=average) == ["m"] * 16
@@ -280,12 +282,12 @@ def test_compute_starvation_counts_while_the_queue_is_full():
     async def bench(ctx, dut):
         config = {"policy": Policy.CRITICAL, "starvation_limit": 5, "cuts": [0, 0, 1]}
         ctx.set(dut.configuration, DEFAULT | config)
-        told = ("critical",)
-        assert await winners(ctx, dut, ["cm"] * 5, ready=0, told=told) == ["m"] * 5
-        assert await winners(ctx, dut, ["cm"] * 3, ready=0, told=told) == ["c"] * 3
-        assert await winners(ctx, dut, ["cm"] * 2, told=told) == ["c", "m"]
+        signals = ("critical",)
+        assert await winners(ctx, dut, ["cm"] * 5, ready=0, signals=signals) == ["m"] * 5
+        assert await winners(ctx, dut, ["cm"] * 3, ready=0, signals=signals) == ["c"] * 3
+        assert await winners(ctx, dut, ["cm"] * 2, signals=signals) == ["c", "m"]
         # A cycle without a request begins the count anew.
-        got = await winners(ctx, dut, ["cm"] * 3 + ["m"] + ["cm"] * 6, told=told)
+        got = await winners(ctx, dut, ["cm"] * 3 + ["m"] + ["cm"] * 6, signals=signals)
         assert got == ["m"] * 9 + ["c"]
 
     simulate(bench)
@@ -309,7 +311,7 @@ def test_measurement_begins_anew():
 
 @pytest.mark.parametrize("cycles", range(3, 7))
 def test_strobe_wins_in_every_step(cycles):
-    """A measurement of four cycles, and two to its level: what it has so far is void."""
+    """A restart voids a measurement of four cycles after two of them."""
     config = {"automatic": 1, "measure_log2": 2, "cuts": [10, 20, 30], "levels": [3, 2, 1]}
 
     async def bench(ctx, dut):
@@ -341,6 +343,7 @@ def test_long_measurement():
     simulate(bench)
 
 
+@pytest.mark.verify  # tests/lockstep/test_blocks.py does so with other traffic
 @pytest.mark.parametrize("seed", range(4))
 def test_against_the_golden_model(seed):
     print(f"seed {seed}")
@@ -369,11 +372,11 @@ def test_against_the_golden_model(seed):
                 "ready": ready,
                 "occupancy": rng.randrange(most),
                 "start": int(rng.random() < 0.03),
-                "told": [name for name in TOLD if rng.random() < 0.5],
+                "signals": [name for name in SIGNALS if rng.random() < 0.5],
             }
             expected = model.cycle(config, bool(c), bool(m), **inputs)
             assert await cycle(ctx, dut, c, m, **inputs) == expected, f"cycle {step}"
-            seen.add((config["policy"], "critical" in inputs["told"], c, m, expected))
+            seen.add((config["policy"], "critical" in inputs["signals"], c, m, expected))
 
     simulate(bench)
     for policy, critical, c, m, winner in (

@@ -1,4 +1,4 @@
-"""The channel as a whole: times, room, and the DRAM's acknowledgements."""
+"""The channel as a whole: times, space, and the DRAM's acknowledgements."""
 
 from collections import Counter
 
@@ -46,8 +46,9 @@ def test_packets_have_the_gpus_number():
     simulate(TIMING, bench)
 
 
-def test_dropped_packets_and_stores_wait_for_room():
-    """Whether they are dropped is known too late; each is reported once, when its turn has come."""
+def test_dropped_packets_and_stores_wait_for_space():
+    """A late request waits for space like any other one: it is dropped and reported once, at the
+    head of its queue."""
 
     async def bench(channel):
         good = {"link_in": packet(29), "stores": store(29)}
@@ -69,7 +70,7 @@ def test_write_issue_acks_are_counted():
         for _ in range(5):
             await channel.cycle({"issue_acks": write})
         assert channel.ctx.get(channel.dut.stored) == 5
-        # Updates that nobody takes: eight events in the queue, and behind it what the buffer holds.
+        # Updates that are not taken: eight events in the queue, and more in the buffer behind it.
         # When that is full, it holds up everything.
         for number in range(8 + 2 + 128):
             tile = {"dispatch_index": 12 + number % 20, "wavefront": number // 20}

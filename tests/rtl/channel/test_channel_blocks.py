@@ -46,7 +46,8 @@ def test_occupancy_is_a_cycle_old():
 
 
 def test_held_up():
-    """From the highest cut on, by the occupancy of the cycle before, while the link is empty."""
+    """``held_up`` follows the occupancy of the previous cycle, from the highest cut on, while the
+    link is empty."""
 
     async def bench(ctx):
         views = [view(tables, 0, 0) for tables in CONTEXTS]
@@ -59,7 +60,7 @@ def test_held_up():
                 ctx.set(dut.occupancy, 127 - occupancy)
                 assert ctx.get(dut.held_up) == (occupancy >= cut)
         ctx.set(dut.occupancy, 127)
-        ctx.set(dut.link_room, 3)
+        ctx.set(dut.link_space, 3)
         ctx.set(dut.stores.p, store(17))
         ctx.set(dut.stores.valid, 1)
         await ctx.tick()
@@ -98,15 +99,15 @@ def test_dma_atom_from_segment_to_link(number):
 
     async def bench(ctx):
         other = 2 >> number
-        assert ctx.get(dut.idle) == ctx.get(dut.sent) == 3
+        assert ctx.get(dut.idle) == ctx.get(dut.dma_idle) == 3
         segments = dut.segments[number]
         ctx.set(segments.p, Segment(DATA).const(segment))
         ctx.set(segments.valid, 1)
         ctx.set(dut.dram.ready, 1)
-        ctx.set(dut.link_room, 1 << number)
+        ctx.set(dut.link_space, 1 << number)
         await ctx.tick()
         ctx.set(segments.valid, 0)
-        assert ctx.get(dut.idle) == ctx.get(dut.sent) == other
+        assert ctx.get(dut.idle) == ctx.get(dut.dma_idle) == other
         (request,) = await ctx.tick().sample(dut.dram.p).until(dut.dram.valid)
         assert (request.access, request.origin) == (Access.READ, Origin.COMMUNICATION)
         assert (request.atom, request.tag) == (4000, number * DATA.egress_slots)
@@ -116,7 +117,7 @@ def test_dma_atom_from_segment_to_link(number):
         ctx.set(dut.returns.valid, 0)
         # In its slot, ahead of the link, in the queue to the link: it has not been sent.
         for _ in range(12):
-            assert ctx.get(dut.idle) == ctx.get(dut.sent) == other
+            assert ctx.get(dut.idle) == ctx.get(dut.dma_idle) == other
             await ctx.tick()
         assert ctx.get(dut.link_out.valid) and ctx.get(dut.link_owner) == number
         ctx.set(dut.link_out.ready, 1)
@@ -125,7 +126,7 @@ def test_dma_atom_from_segment_to_link(number):
         assert sent == LinkPacket(DATA).const(
             fields | {"source": 0, "atom": 4050, "wavefront": 3, "data": words}
         )
-        assert ctx.get(dut.idle) == ctx.get(dut.sent) == 3
+        assert ctx.get(dut.idle) == ctx.get(dut.dma_idle) == 3
 
     dut = Channel(DATA)
     sim = Simulator(dut)
@@ -144,7 +145,7 @@ def test_reduce_unit_is_there_with_payload():
         await ctx.tick()
         ctx.set(dut.nmc_in.valid, 0)
         (result,) = await ctx.tick().sample(dut.nmc_out.p).until(dut.nmc_out.valid)
-        # Another epoch's value is replaced.
+        # The value of another epoch is replaced.
         assert (list(result.value), result.epoch) == ([5, 6, 7, 8], 7)
 
     dut = Channel(DATA)

@@ -1,4 +1,4 @@
-"""What a channel lets through of a launch, before and behind it, and during an abort."""
+"""Accesses that a channel passes before, during and after a launch, and during an abort."""
 
 import pytest
 
@@ -9,7 +9,8 @@ LATE, AHEAD = "late", "ahead"
 
 
 def test_admission_in_a_launch_of_all_workgroups():
-    """Limits have a bit more than dispatch indices: behind the last one is none."""
+    """Limits have one bit more than dispatch indices, so that a limit after the last index
+    exists."""
     cases = [
         (12, 12, 12, AHEAD),
         (12, 0, 1 << 16, None),
@@ -51,12 +52,12 @@ def test_admission_in_a_launch_of_all_workgroups():
 
 
 def test_generation():
-    """What is of no launch is dropped and reported; packets that only are to be written may be of
-    the launch before as well. All four bits count."""
+    """Requests of no launch are dropped and reported; packets of kind STORE may also belong to the
+    previous launch. All four bits of the generation count."""
     before = {"valid": 1, "generation": 8}
     cases = [
-        # Whether there is a launch, the one before, and the generation; then whether updates and
-        # stores are taken, and whether packets that only are to be written are.
+        # Launched, previous launch, and generation of the requests; then acceptance of updates and
+        # stores, and acceptance of packets of kind STORE.
         (1, before, 9, True, True),
         (1, before, 8, False, True),
         (1, before, 1, False, False),
@@ -94,7 +95,7 @@ def test_generation():
     ("port", "request_"),
     [
         *[("stores", store(workgroup)) for workgroup in (17, 29, 0)],
-        # Those that would be errors without the abort, too.
+        # Requests that would be errors without the abort, too.
         *[("stores", store(workgroup)) for workgroup in (28, 2)],
         ("stores", store(29, kind=StoreKind.END_OF_TILE)),
         ("link_in", packet(29)),
@@ -105,7 +106,7 @@ def test_generation():
 )
 @pytest.mark.parametrize("aborting", [1, 5])
 def test_what_comes_during_an_abort_is_dropped(port, request_, aborting):
-    """Also where the abort is over before it is known what it is."""
+    """A request is dropped even if the abort ends before the packet is checked."""
 
     async def bench(channel):
         channel.program(changed(aborting=1))
@@ -113,7 +114,7 @@ def test_what_comes_during_an_abort_is_dropped(port, request_, aborting):
             assert await channel.cycle({port: request_} if cycle == 0 else {}) == ({}, [])
         channel.program(CONTEXTS)
         assert await channel.drain() == ([], [])
-        # One that comes after it is as ever.
+        # A store after the abort is accepted.
         await channel.cycle({"stores": store(29)})
         ((got, _),), errors = await channel.drain()
         assert (got, errors) == ("dram", [])
@@ -129,7 +130,7 @@ def test_what_comes_during_an_abort_is_dropped(port, request_, aborting):
         ("stores", store(50), "dram"),
         ("reads", {"atom": 1500, "tag": 9}, "dram"),
         ("link_in", packet(60, atom=999, kind=PacketKind.STORE), ErrorCode.PACKET_UNMAPPED),
-        # Of the other context.
+        # Requests of the other context.
         ("stores", store(17, atom=3000, context=2), "link_out"),
         ("stores", store(40, atom=3000, context=2), "dram"),
         ("stores", store(28, atom=3000, context=2), "link_out"),
@@ -138,7 +139,7 @@ def test_what_comes_during_an_abort_is_dropped(port, request_, aborting):
     ],
 )
 def test_an_abort_is_of_one_context(port, request_, outcome):
-    """What is of no region, or of the other context, is as ever."""
+    """Accesses to no region, or of the other context, are not affected."""
 
     async def bench(channel):
         channel.program(changed(aborting=1))

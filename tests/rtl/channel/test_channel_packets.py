@@ -1,4 +1,4 @@
-"""What becomes of packets that come over the link."""
+"""Packets that arrive over the link."""
 
 import pytest
 
@@ -55,8 +55,8 @@ def test_packets(request_, outcome):
     ],
 )
 def test_inbound_table(request_, table, entry):
-    """A packet is dropped if its context does not take its kind from its source; without that one
-    entry, which no other packet needs."""
+    """A packet is dropped if the table of its context lacks the entry for it, and needs no other
+    entry."""
     every, bit = EVERY_PACKET[table], 1 << entry
 
     async def bench(channel):
@@ -72,7 +72,7 @@ def test_inbound_table(request_, table, entry):
 
 
 def test_inbound_table_of_each_context():
-    """The other context's, and packets of no context, have nothing to do with it."""
+    """A context's table affects neither packets of the other context nor packets of no context."""
     nothing = dict.fromkeys(EVERY_PACKET, 0)
     other = packet(60, atom=3000, context=2, kind=PacketKind.STORE)
     stranger = packet(60, context=3, kind=PacketKind.STORE)

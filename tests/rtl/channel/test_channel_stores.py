@@ -1,4 +1,4 @@
-"""What becomes of stores, and where they go."""
+"""Actions and destinations of stores."""
 
 import pytest
 
@@ -52,8 +52,8 @@ def test_stores(request_, port, fields):
 @pytest.mark.parametrize(
     ("tables", "cycle", "differs"),
     [
-        # The location is of the cycle in which the store is taken, the range of the next one,
-        # and what the packet gets of the command of the one after it.
+        # The channel reads the location in the cycle in which it takes the store, the range in the
+        # next cycle, and the packet's fields of the command in the cycle after that.
         (changed(regions_0={"enable": 0}), 0, True),
         (changed(regions_0={"enable": 0}), 1, False),
         (changed(address_space={"local": 3}), 0, True),
@@ -70,7 +70,7 @@ def test_stores(request_, port, fields):
         (changed(commands_0={"kind": PacketKind.STORE}), 3, False),
         (changed(address_space={"remote": 9}), 2, True),
         (changed(address_space={"remote": 9}), 3, False),
-        # Of the other context: never.
+        # Tables of the other context never matter.
         (changed(1, regions_0={"enable": 0}, launch={"first_workgroup": 16}), 0, False),
         (changed(1, address_space={"remote": 9}, commands_3={"atom_offset": 7}), 0, False),
     ],
@@ -79,7 +79,7 @@ def test_tables_change_under_a_store(tables, cycle, differs):
     async def bench(channel):
         left = []
         for step in range(12):
-            # Of the last dispatch index that leaves: with another first workgroup it does not.
+            # A store of the last dispatch index that leaves; with another first workgroup it stays.
             offered = {"stores": store(26)} if step == 0 else {}
             if step >= cycle:
                 channel.program(tables)
@@ -104,30 +104,30 @@ def test_packet_of_an_address_that_carries():
     simulate(TIMING, bench)
 
 
-def test_room_for_stores_that_leave():
-    """Told as long as eight more find room, and no longer: with the link stopped, a ninth one holds
-    up the ordinary stores behind it."""
+def test_space_for_stores_that_leave():
+    """``store_space`` is high exactly as long as eight more stores fit: with the link stopped, a
+    ninth one holds up the ordinary stores behind it."""
     taken = ALL - {"link_out"}
 
     async def bench(channel):
         async def passes(**offered):
-            """Whether an access comes to the DRAM."""
+            """Return whether an access reaches the DRAM."""
             seen = []
             for step in range(8):
                 ports, _ = await channel.cycle(offered if step == 0 else {}, taken)
                 seen += ports
             return seen == ["dram"]
 
-        while channel.ctx.get(channel.dut.stores_room) & 1:
+        while channel.ctx.get(channel.dut.store_space) & 1:
             assert not await passes(stores=store(17))
-        # The first of the eight has taken the room away.
+        # The first of the eight stores has cleared ``store_space``.
         for _ in range(7):
             assert not await passes(stores=store(17))
             assert await passes(stores=store(17, atom=999))
-        assert channel.ctx.get(channel.dut.stores_room) == 2
+        assert channel.ctx.get(channel.dut.store_space) == 2
         await passes(stores=store(17))
         assert not await passes(stores=store(17, atom=999))
         await channel.drain(60)
-        assert channel.ctx.get(channel.dut.stores_room) == 3
+        assert channel.ctx.get(channel.dut.store_space) == 3
 
     simulate(TIMING, bench)

@@ -12,7 +12,7 @@ P = T3Parameters(contexts=2)
 
 
 def issue_ack(tile, atom=0):
-    """Of a tile: owner, dispatch index and wavefront."""
+    """Return a tile: owner, dispatch index and wavefront."""
     owner, dispatch_index, wavefront = tile
     return {
         "access": Access.UPDATE,
@@ -32,7 +32,7 @@ def drive(steps, *, depth, accepted=None):
     Returns
     -------
     list
-        ``(cycle, tile, count, atom)`` of what left.
+        Return ``(cycle, tile, count, atom)`` of each event that left.
     """
     dut = IssueAckQueue(P, depth=depth)
     left = []
@@ -41,7 +41,7 @@ def drive(steps, *, depth, accepted=None):
         waiting = []  # [tile, count, atom]
         for cycle, (offered, taken) in enumerate(steps):
             ctx.set(dut.i.valid, offered is not None)
-            # What is not valid must not matter.
+            # Payloads that are not valid must not matter.
             ctx.set(dut.i.p, offered or issue_ack((waiting or [[(0, 0, 0)]])[-1][0]))
             ctx.set(dut.o.ready, taken)
             ready = len(waiting) < depth

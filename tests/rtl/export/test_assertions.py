@@ -16,11 +16,12 @@ from rtl.export.verilog import readable_verilog
 from rtl.lib.memory_queue import MemoryQueue
 from rtl.lib.queue import Queue
 from rtl.lib.round_robin import Merge
-from tests.support.exported import SMALL, cells, run, verilated, written
-from tests.support.traffic_bench import SEED, traffic_bench
+from tests.support.exports import SMALL, cells, written
+from tests.support.verilog_tools import run, verilated
+from tests.support.verilog_traffic import SEED, traffic_bench
 
 SHAPE = unsigned(8)
-# Its output stalls only if it is asked for.
+# The output of the faulty block stalls only with the plusarg ``impatient``.
 WRONG = """
   reg taken = 1;
   initial if ($test$plusargs("impatient") != 0) taken = 0;
@@ -64,7 +65,7 @@ def text_of(component, name, **options):
 
 
 def asserted(text):
-    """By module, what stands between the guards."""
+    """Return each module's text between the guards."""
     blocks = re.findall(
         r"^module (\w+) (?:(?!^endmodule).)*?^`ifdef T3_ASSERT\n(.*?)^`endif$",
         text,
@@ -90,7 +91,7 @@ def test_queue():
 
 
 def test_merge():
-    """Its output follows its inputs, and may change until it is taken."""
+    """The output of a merge follows its inputs, and may change until it is taken."""
     of = asserted(text_of(Merge(SHAPE, 2), "merge"))
     assert (
         "assert_grant_one_hot: assert property ($onehot0(grant));" in of["merge__round_robin_pick"]
@@ -126,7 +127,7 @@ def simulated(folder, sources, ports, *, beside=""):
 
 @pytest.fixture(scope="module")
 def simulation(tmp_path_factory):
-    """What one build says, of the chain alone and with a block that is wrong beside it."""
+    """Messages of one build, of the chain alone and with a faulty block beside it."""
     folder = tmp_path_factory.mktemp("asserted")
     chain = Chain()
     sources = {

@@ -1,5 +1,3 @@
-# amaranth: UnusedElaboratable=no
-
 import os
 import re
 import subprocess
@@ -57,7 +55,7 @@ def export_in_new_process(**environment):
 
 
 def test_ports():
-    """Also the ones that nothing uses or drives keep their direction."""
+    """Unused and undriven ports keep their direction, too."""
     ports = ports_of(verilog_text(Adder(), "adder"))
     inputs, outputs = ("clk", "rst", "a", "unused"), ("total", "constant")
     assert ports == {("input", name) for name in inputs} | {("output", name) for name in outputs}

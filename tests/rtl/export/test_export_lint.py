@@ -9,7 +9,7 @@ import pytest
 
 from rtl.export.cells import CELLS
 from rtl.link.parameters import LinkParameters
-from tests.support.exported import (
+from tests.support.exports import (
     EXAMPLE,
     LEAST,
     LINK,
@@ -17,12 +17,10 @@ from tests.support.exported import (
     TWO_CONTEXTS,
     cells,
     exported,
-    needs,
-    run,
-    verilate,
     with_links,
     written,
 )
+from tests.support.verilog_tools import needs, run, verilate
 
 PARAMETERS = pytest.mark.parametrize(
     "p",
@@ -43,7 +41,7 @@ def verilog(p):
 
 
 def lint(folder, file, *options):
-    """By Verilator, with the cells."""
+    """Lint a file with Verilator, together with the cells."""
     top = file.removesuffix(".v")
     (waivers,) = folder.glob("*.vlt")
     arguments = ["--lint-only", "-Wall", "--top-module", top, *options, waivers]
@@ -67,7 +65,8 @@ def test_verilator_reads_assertions(p, tmp_path):
 
 
 def test_verilator_reads_a_top_with_its_links(tmp_path):
-    """Whose ports are wires to the neighbours, in place of those that stand for a link."""
+    """A top with link endpoints has wires to the neighbours in place of the packet and credit
+    ports."""
     files = with_links()
     folder = written(tmp_path, files)
     for file in ("gpu.v", "gpu_link_endpoint.v"):
@@ -77,8 +76,11 @@ def test_verilator_reads_a_top_with_its_links(tmp_path):
     assert LinkParameters(**manifest["link"]) == LINK
     entries = {entry["file"]: entry for entry in manifest["files"]}
     ports = {port["name"]: port for port in entries["gpu.v"]["ports"]}
-    assert ports["channel__0__occupancy"]["description"] == "Entries of that queue."
-    assert ports["link__0__upstream__receive__payload"]["description"] == "Always taken."
+    assert ports["channel__0__occupancy"]["description"] == "Entries of the DRAM queue."
+    assert (
+        ports["link__0__upstream__receive__payload"]["description"]
+        == "Flits of the neighbour, always accepted."
+    )
     assert not any("__link_" in name or "credit" in name for name in ports)
     flit = ports["link__0__upstream__receive__payload"]
     assert [field["name"] for field in flit["fields"]] == ["body", "crc"]
@@ -124,7 +126,7 @@ def test_old_yosys(p, tmp_path):
 
 
 def slang(text):
-    """What slang warns of, with the line that it means. Its defaults and "extra" are on."""
+    """Yield slang's warnings with their lines, of its default set and of "extra"."""
     compilation = pyslang.ast.Compilation()
     compilation.addSyntaxTree(pyslang.syntax.SyntaxTree.fromText(text))
     engine = pyslang.DiagnosticEngine(compilation.sourceManager)
@@ -152,7 +154,7 @@ def test_slang(p):
 
 
 def test_linters_can_fail(tmp_path):
-    """Else silence would say nothing."""
+    """The linters report faults; otherwise their silence would prove nothing."""
     path = tmp_path / "bad.v"
     path.write_text(LATCH)
     written(tmp_path, exported(EXAMPLE))

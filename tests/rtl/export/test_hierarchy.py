@@ -1,5 +1,4 @@
-# amaranth: UnusedElaboratable=no
-"""Modules of an export read what comes through their ports, and nothing else of one another."""
+"""Modules of an export are connected by their ports alone."""
 
 import pytest
 from amaranth.hdl import Module, Signal
@@ -10,7 +9,7 @@ from rtl.export.hierarchy import Hierarchies
 
 
 class Count(wiring.Component):
-    """Counts, by ``steps``; what it counted in all is not at its ports."""
+    """Counts by ``steps``; the total is not at its ports."""
 
     o: Out(4)
 
@@ -26,7 +25,8 @@ class Count(wiring.Component):
 
 
 class Outside(wiring.Component):
-    """Takes only what is at the ports, or also what is in the count, or puts something there."""
+    """Component that reaches its counter through ports only, reads an inner signal of the counter
+    (``total``), or drives one (``steps``)."""
 
     i: In(4)
     o: Out(8)
@@ -51,11 +51,12 @@ def test_through_ports():
 @pytest.mark.parametrize(
     ("signal", "says"),
     [
-        ("total", "Outside reads total of Count, which is none of its ports"),
-        ("steps", "Count reads steps of Outside, which is none of its ports"),
+        ("total", "Outside reads total of Count, which is not a port"),
+        ("steps", "Count reads steps of Outside, which is not a port"),
     ],
 )
 def test_past_the_ports(signal, says):
-    """As a module of its own it would read a constant."""
+    """A signal that passes the ports is refused: as a module of its own the block would read a
+    constant."""
     with pytest.raises(ValueError, match=says):
         Hierarchies().parts(Outside(signal), "outside")

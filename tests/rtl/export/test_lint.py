@@ -8,7 +8,7 @@ import rtl
 from rtl.export.back_end import verilog_text
 from rtl.parameters import T3Parameters
 from rtl.top import T3
-from tests.support.exported import verilate
+from tests.support.verilog_tools import verilate
 
 WAIVERS = Path(rtl.__file__).with_name("export") / "verilator.vlt"
 LATCH = """
@@ -19,7 +19,7 @@ endmodule
 
 
 def lint(path):
-    """What Verilator has to say."""
+    """Return Verilator's messages."""
     done = verilate("--lint-only", "-Wall", WAIVERS, path)
     assert (done.returncode != 0) == ("%Warning" in done.stderr or "%Error" in done.stderr)
     return done.stderr

@@ -1,5 +1,4 @@
-# amaranth: UnusedElaboratable=no
-"""Large memories of an export are cells; with these it does what the back end's Verilog does."""
+"""Large memories of an export are cells; with these it behaves like the back end's Verilog."""
 
 import json
 import re
@@ -14,14 +13,14 @@ from amaranth.lib.wiring import In, Out
 from rtl.export.back_end import verilog_text
 from rtl.export.cells import CELLS, SRAM_1R1W, SRAM_1RW, cell_text
 from rtl.export.hierarchy import Hierarchies
-from rtl.export.placed import placed_cells
+from rtl.export.instances import cell_instances
 from rtl.export.ports import documented_ports
 from rtl.export.verilog import readable_verilog
 from rtl.lib.memory_queue import MemoryQueue
 from rtl.lib.single_port_memory import SinglePortMemory
 from rtl.top import T3
-from tests.support.exported import SMALL, exported
-from tests.support.random_bench import SIMULATORS, compare
+from tests.support.exports import SMALL, exported
+from tests.support.verilog_comparison import SIMULATORS, compare
 
 CYCLES = 4000
 
@@ -69,7 +68,7 @@ def parts():
 
 
 def test_cells_by_ports_and_rows(parts):
-    placed = {cell.path: (cell.module, cell.parameters) for cell in placed_cells(parts)}
+    placed = {cell.path: (cell.module, cell.parameters) for cell in cell_instances(parts)}
     assert placed == {
         "many.storage.memory": (SRAM_1R1W, {"ROWS": 18, "WIDTH": 9, "ADDRESS_BITS": 5}),
         "single_port.memory": (SRAM_1RW, {"ROWS": 32, "WIDTH": 9, "ADDRESS_BITS": 5}),
@@ -78,7 +77,8 @@ def test_cells_by_ports_and_rows(parts):
 
 @pytest.mark.parametrize("simulator", SIMULATORS)
 def test_same_as_without_cells(parts, simulator, tmp_path):
-    """Also a read of the word that is written in the same clock: a queue of one word has it."""
+    """Memories with and without cells behave alike, also if a word is read in the clock in which it
+    is written, as in a queue of one word."""
     ports = [{"name": name, "direction": "input", "width": 1} for name in ("clk", "rst")]
     ports += [vars(port) for port in documented_ports(Memories())]
     cells = []

@@ -25,12 +25,6 @@ def test_same_bytes_twice():
     assert register_documents() == documents()
 
 
-def test_committed_page_is_that_of_the_map():
-    """`t3 registers` makes it anew."""
-    page = ROOT / "docs/hardware/registers.md"
-    assert page.read_bytes() == documents()["registers.md"]
-
-
 def test_c_header_has_every_field(tmp_path):
     """A C99 compiler takes it, and sees the addresses and fields of the map."""
     for name in ("t3_registers.h", "t3_codes.h"):

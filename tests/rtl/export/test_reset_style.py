@@ -12,10 +12,11 @@ from rtl.export.hierarchy import Hierarchies
 from rtl.export.ports import documented_ports
 from rtl.export.reset_style import RESET_STYLES
 from rtl.export.verilog import readable_verilog
-from tests.support.exported import LEAST, cells, exported, verilate, written
-from tests.support.random_bench import compare
+from tests.support.exports import LEAST, cells, exported, written
+from tests.support.verilog_comparison import compare
+from tests.support.verilog_tools import verilate
 
-# Of registers alone: what a memory is given in a reset depends on when the reset begins.
+# Registers alone: the input of a memory in a reset depends on when the reset begins.
 BLOCK = "credit_window"
 CYCLES = 4000
 EDGES = {
@@ -47,7 +48,7 @@ def test_registers_are_reset_so(style):
 
 
 def test_asynchronous_is_as_synchronous(tmp_path):
-    """Outside a reset that is held over a clock edge."""
+    """Both styles of reset behave alike outside a reset that is held over a clock edge."""
     first, ports = made("synchronous", "first")
     second, _ = made("asynchronous", "second")
     changes, _ = compare(

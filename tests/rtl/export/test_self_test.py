@@ -4,15 +4,8 @@ import re
 
 import pytest
 
-from tests.support.exported import (
-    EXAMPLE,
-    TWO_CONTEXTS,
-    cells,
-    exported,
-    verilated,
-    with_links,
-    written,
-)
+from tests.support.exports import EXAMPLE, TWO_CONTEXTS, cells, exported, with_links, written
+from tests.support.verilog_tools import verilated
 
 
 def bench(folder, name="t3"):
@@ -43,8 +36,12 @@ def test_passes_with_links_and_with_other_resets(tmp_path):
 @pytest.mark.parametrize(
     ("pattern", "replacement", "problem"),
     [
-        (f"32'd{0x54330001}", "32'd1", "the identification is another one"),
-        (r"\.dram__valid\(channel__0__dram__valid\)", ".dram__valid()", "a read does not come out"),
+        (f"32'd{0x54330001}", "32'd1", "the identification is wrong"),
+        (
+            r"\.dram__valid\(channel__0__dram__valid\)",
+            ".dram__valid()",
+            "the read does not reach the DRAM queue",
+        ),
     ],
 )
 def test_fails_where_something_is_broken(tmp_path, pattern, replacement, problem):

@@ -11,7 +11,7 @@ def rewritten(body, header=(), name="m"):
 
 
 def test_ports_stand_in_the_head():
-    """In the order of the header, clock first; with what they are."""
+    """The header has the clock first, then the ports in the given order with their comments."""
     text = rewritten(
         "  output [1:0] b;\n  reg [1:0] b = 2'h1;\n  input \\a.x ;\n  wire \\a.x ;\n"
         "  input clk;\n  wire clk;\n  always @(posedge clk)\n    b <= \\a.x ;\n",
@@ -25,7 +25,7 @@ def test_ports_stand_in_the_head():
 
 
 def test_wires_that_nothing_reads_are_gone():
-    """Also those that only such wires read."""
+    """Wires that only removed wires read are removed, too."""
     text = rewritten(
         "  output o;\n  wire o;\n  wire a;\n  wire b;\n  wire c;\n"
         "  assign a = o;\n  assign b = a;\n  assign c = 1'h1;\n  assign o = c;\n",
@@ -54,7 +54,8 @@ def test_another_slice_stays():
 
 
 def test_what_a_process_assigns_is_read_itself():
-    """A field of it would have the value from before."""
+    """A read of the process's own variable stays in the process: a net for a field of it would hold
+    the previous value."""
     process = "  always @* begin\n    v = 8'h00;\n    v[4] = 1'h1;\n    o = v[3:0];\n  end\n"
     text = rewritten(
         "  output [3:0] o;\n  reg [3:0] o;\n  reg [7:0] v;\n  wire [3:0] \\v.low ;\n"
@@ -100,7 +101,8 @@ def test_a_net_starts_processes_at_time_zero():
 
 
 def test_a_net_that_only_helps_one_other_is_called_after_it():
-    """Through others like it, too; of several they are numbered."""
+    """A net is named after the one that it helps, also through other helpers; several helpers are
+    numbered."""
     text = rewritten(
         "  wire \\$1 ;\n  wire \\$2 ;\n  output o;\n  wire o;\n"
         "  assign \\$1  = a & b;\n  assign \\$2  = \\$1  | c;\n  assign o = \\$2  ^ d;\n",

@@ -1,4 +1,4 @@
-"""Wrong bits on demand in the memories with check bits."""
+"""Bit errors on demand in the memories with check bits."""
 
 import pytest
 from amaranth.lib import data
@@ -59,7 +59,7 @@ def test_the_next_word_of_a_memory(double):
         for row in range(double, DEPTH):
             word, corrected, _ = await load(ctx, memory, row)
             assert (word, corrected) == (0xA0 + row, row == 0)
-        # What is written anew is right.
+        # A word that is written again has no error.
         await store(ctx, memory, 0, 0x5A)
         assert await load(ctx, memory, 0) == (0x5A, 0, 0)
 
@@ -96,14 +96,14 @@ def test_the_next_payload_of_a_queue(double):
                 left.append(ctx.get(queue.o.p))
             await ctx.tick()
         assert corrected == (not double)
-        # It reads with its two lowest bits wrong.
+        # The lost word reads with its two lowest bits wrong.
         assert (left, lost) == ((payloads[1:], [0x12]) if double else (payloads, []))
 
     simulate(queue, bench)
 
 
 def test_the_next_valid_entry_of_a_table():
-    """What clears entries, of all ways at once, is not meant."""
+    """A write that clears the entries of all ways is not injected into."""
     rows, ways = 4, 2
     table = TrackerTable(ENTRY, rows=rows, ways=ways)
 

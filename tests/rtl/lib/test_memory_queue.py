@@ -1,4 +1,4 @@
-"""The queue in a memory against a list of what it was given."""
+"""The queue in a memory against a list of its inputs."""
 
 import random
 from collections import deque
@@ -21,7 +21,7 @@ SPLIT = pytest.mark.parametrize("split", [False, True])
 
 @SPLIT
 def test_visible_after_two_cycles_and_one_per_cycle(split):
-    """Also over more cycles than it has rows."""
+    """The queue keeps its rate over more items than it has rows."""
     dut = MemoryQueue(8, depth=4, split=split)
     seen = []
 
@@ -41,7 +41,8 @@ def test_visible_after_two_cycles_and_one_per_cycle(split):
 
 @pytest.mark.parametrize("stored", [2, 3])
 def test_a_read_waits_for_the_half_that_is_written(stored):
-    """Of an even number in the memory, the next one is in the half of the one that comes."""
+    """With an even number of items in the memory, the next item to read lies in the half that the
+    arriving item is written to."""
     dut = MemoryQueue(8, depth=8, split=True)
 
     async def bench(ctx):
@@ -56,7 +57,7 @@ def test_a_read_waits_for_the_half_that_is_written(stored):
         ctx.set(dut.o.ready, 1)
         await ctx.tick()
         assert ctx.get(dut.o.valid) == stored % 2
-        # Who waited once reads in every cycle from then on.
+        # A read that waited once happens in every cycle from then on.
         for _ in range(6):
             await ctx.tick()
             assert ctx.get(dut.o.valid)
@@ -75,7 +76,7 @@ def test_nothing_is_lost(split, depth, seed):
     async def bench(ctx):
         held, most, left, waited = deque(), 0, 0, 0
         for cycle in range(400):
-            # By turns more comes in, and more is taken.
+            # Phases in which more items enter alternate with phases in which more leave.
             ready = rng.random() < (0.3, 0.9)[cycle // 50 % 2]
             ctx.set(dut.i.valid, rng.random() < 0.7)
             ctx.set(dut.i.p, rng.getrandbits(8))

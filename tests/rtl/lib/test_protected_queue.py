@@ -49,7 +49,7 @@ def test_nothing_is_lost(seed):
     async def bench(ctx):
         given, taken, most = [], [], 0
         for cycle in range(600):
-            # By turns more comes in, and more is taken.
+            # Phases in which more items enter alternate with phases in which more leave.
             valid, ready = rng.random() < 0.7, rng.random() < (0.4, 0.9)[cycle // 50 % 2]
             payload = rng.getrandbits(16)
             ctx.set(dut.i.valid, valid)

@@ -21,7 +21,7 @@ def test_too_shallow(depth):
 
 @pytest.mark.parametrize("depth", [2, 3, 4, 8])
 def test_against_deque(depth):
-    """Order, level and handshake in every cycle; what is dropped leaves no trace."""
+    """Order, level and handshake in every cycle; dropped payloads leave no trace."""
     seed = 100 + depth
     print("seed", seed)
     rng = random.Random(seed)
@@ -46,10 +46,10 @@ def test_against_deque(depth):
             if items:
                 assert ctx.get(dut.o.p) == items[0]
             levels.add(len(items))
-            room = len(items) < depth
+            space = len(items) < depth
             if items and ready:
                 items.popleft()
-            if valid and room and not drop:
+            if valid and space and not drop:
                 items.append(payload)
             await ctx.tick()
 

@@ -22,7 +22,7 @@ def first_from(requests, pointer):
 class TestMerge2:
     @staticmethod
     def cycles(stimulus):
-        """What is offered in each cycle of ``(a valid, b valid, o ready)``, and who is taken."""
+        """Item offered and input taken in each cycle of ``(a valid, b valid, o ready)``."""
         dut = Merge2(8)
         seen = []
 

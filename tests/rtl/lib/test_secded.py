@@ -1,4 +1,4 @@
-"""The code of protected memories: every single and every double wrong bit."""
+"""The code of protected memories: every single and every double bit error."""
 
 from itertools import combinations
 
@@ -13,7 +13,7 @@ WIDTHS = (1, 8, 41, 57, 59, 63)
 
 
 def simulate(width, words):
-    """What the check says of code words, as (word, corrected, lost)."""
+    """Return the decoder's outputs for code words, as (word, corrected, lost)."""
     dut = SecdedCheck(width)
     seen = []
 
@@ -61,7 +61,7 @@ def test_zeros_are_a_code_word(width):
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-def test_wrong_bits(width):
+def test_bit_errors(width):
     word = 0x2B5A_93C6_0F17_E48D & ((1 << width) - 1)
     code = check_of(width, word)
     bits = range(code_word(width).size)

@@ -21,8 +21,8 @@ def test_depth_of_a_wrong_type():
 
 @pytest.mark.parametrize("depth", [4, 6, 10])
 def test_against_a_list(depth):
-    """A read gives what was written last, a cycle later and until the next one; it does not happen
-    while the same half is written."""
+    """A read returns the word written last, from the next cycle until the next read; no read
+    happens while the same half is written."""
     seed = depth
     print("seed", seed)
     rng = random.Random(seed)

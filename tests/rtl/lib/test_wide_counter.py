@@ -22,7 +22,7 @@ def test_wrong_widths():
 
 @pytest.mark.parametrize("width", [1, 8, 9, 12])
 def test_counts_and_wraps(width):
-    """Through the carries of all blocks, with pauses at every value of the low ones."""
+    """The counter passes the carries of all blocks, with pauses at every value of the low ones."""
     seed = width
     print("seed", seed)
     rng = random.Random(seed)
@@ -55,7 +55,7 @@ def test_third_block():
 
 
 def test_clear():
-    """Also in the cycles in which a block is all ones, or about to be."""
+    """A clear works in every cycle, also while a block is all ones or about to be."""
 
     async def bench(ctx):
         ctx.set(dut.step, 1)

@@ -1,4 +1,4 @@
-"""What one endpoint tells the other between the packets."""
+"""Control words between the packets."""
 
 import pytest
 
@@ -9,16 +9,15 @@ from tb.link_endpoint.wire import KINDS, Faults
 from tests.support.link_pair import LINK, Pair
 
 WIRE_CYCLES = 3
-# Of a word, from the cycle in which it changes to the one in which the other side shows it, if
-# packets wait and all contexts have news.
+# Most cycles from the change of a word until the other side shows it, if packets wait and the
+# words of all contexts change.
 MOST_CYCLES = LINK.contexts * (LINK.control_interval + 2) + 12 + WIRE_CYCLES
 WORDS = [(3, 7), (10, 1)]
 OTHER_WORDS = [(4, 0), (10, 2)]
 NOTHING = [(0, 0), (0, 0)]
 GENERATIONS = 16
 SOME_KINDS = [
-    pytest.param(kind, marks=() if kind in ("reorder", "all") else pytest.mark.verify)
-    for kind in KINDS
+    pytest.param(kind, marks=() if kind == "all" else pytest.mark.verify) for kind in KINDS
 ]
 
 
@@ -27,22 +26,22 @@ def word(number):
     return (number % GENERATIONS, number // GENERATIONS)
 
 
-def test_tells():
-    """What is told arrives; it is 0 after a reset of either side, until it is told again."""
+def test_words_arrive():
+    """Words arrive; they are 0 after a reset of either side, until they are sent again."""
 
     async def bench(pair):
-        assert pair.told(0) == pair.told(1) == NOTHING
-        pair.tell(0, WORDS)
-        pair.tell(1, OTHER_WORDS)
+        assert pair.peer_words(0) == pair.peer_words(1) == NOTHING
+        pair.set_words(0, WORDS)
+        pair.set_words(1, OTHER_WORDS)
         await pair.step(MOST_CYCLES)
-        assert pair.told(1) == WORDS and pair.told(0) == OTHER_WORDS
+        assert pair.peer_words(1) == WORDS and pair.peer_words(0) == OTHER_WORDS
         await pair.step(2 * LINK.lifetime_cycles)  # the session is not young any more
         await pair.restart(0, reset=True)
         await pair.step(20)
-        assert pair.told(0) == pair.told(1) == NOTHING
+        assert pair.peer_words(0) == pair.peer_words(1) == NOTHING
         await pair.open()
         await pair.step(MOST_CYCLES)
-        assert pair.told(1) == WORDS and pair.told(0) == OTHER_WORDS
+        assert pair.peer_words(1) == WORDS and pair.peer_words(0) == OTHER_WORDS
         await pair.drain(500)
 
     Pair(140, Faults(latency=WIRE_CYCLES)).run(bench)
@@ -54,22 +53,22 @@ def test_order(kind):
 
     async def bench(pair):
         here, there = pair.sides
-        history = {0: 0}  # each number told for context 1, and the packets taken before it
+        history = {0: 0}  # each number sent for context 1, and the packets taken before it
         latest = 0
         for number in range(1, 120):
             history[number] = len(here.sent)
-            pair.tell(0, [(0, number % 8), word(number)])
+            pair.set_words(0, [(0, number % 8), word(number)])
             here.offer, there.take = (pair.rng.choice([0.1, 0.5, 1]) for _ in range(2))
             for _ in range(pair.rng.choice([1, 10, 40])):
                 await pair.step(1)
-                _, (generation, limit) = pair.told(1)
-                told = generation + GENERATIONS * limit
-                assert told >= latest and len(there.received) >= history[told]
-                latest = told
+                _, (generation, limit) = pair.peer_words(1)
+                received = generation + GENERATIONS * limit
+                assert received >= latest and len(there.received) >= history[received]
+                latest = received
         assert 0 < latest
         await pair.drain(30000)
         await pair.step(MOST_CYCLES)
-        assert pair.told(1) == [(0, 119 % 8), word(119)]
+        assert pair.peer_words(1) == [(0, 119 % 8), word(119)]
 
     Pair(150 + list(KINDS).index(kind), KINDS[kind]).run(bench)
 
@@ -81,9 +80,9 @@ def test_follows_at_once():
         here, there = pair.sides
         for number in range(1, 30):
             words = [(number % GENERATIONS, 0), word(number)]
-            pair.tell(0, words)
+            pair.set_words(0, words)
             await pair.step(MOST_CYCLES)
-            assert pair.told(1) == words
+            assert pair.peer_words(1) == words
         assert len(here.sent) > 28 * MOST_CYCLES * LINK.control_interval // (
             LINK.control_interval + 1
         )
@@ -93,7 +92,8 @@ def test_follows_at_once():
 
 
 def test_latency():
-    """Without packets, 12 cycles and the link after it changed."""
+    """Without packets a control word arrives 12 cycles and the latency of the link after its
+    change."""
 
     async def bench(pair):
         for side in pair.sides:
@@ -101,9 +101,9 @@ def test_latency():
         await pair.step(LINK.control_interval)
         cycles = set()
         for limit in range(1, 5):
-            pair.tell(0, [(0, limit), (0, 0)])
+            pair.set_words(0, [(0, limit), (0, 0)])
             late = 0
-            while pair.told(1) != [(0, limit), (0, 0)]:
+            while pair.peer_words(1) != [(0, limit), (0, 0)]:
                 await pair.step(1)
                 late += 1
             cycles.add(late)
@@ -114,22 +114,22 @@ def test_latency():
 
 
 def test_waits_behind_what_is_not_taken():
-    """A word is not told before the packets that were taken before it have left."""
+    """A word does not overtake the packets that were taken before it."""
 
     async def bench(pair):
         here, there = pair.sides
         there.take = 0
         await pair.step(60)
         here.most = len(here.sent)
-        pair.tell(0, WORDS)
+        pair.set_words(0, WORDS)
         await pair.step(100)
-        assert pair.told(1) == NOTHING
+        assert pair.peer_words(1) == NOTHING
         there.take = 1.0
         while len(there.received) < here.most:
-            assert pair.told(1) == NOTHING
+            assert pair.peer_words(1) == NOTHING
             await pair.step(1)
         await pair.step(MOST_CYCLES)
-        assert pair.told(1) == WORDS
+        assert pair.peer_words(1) == WORDS
         await pair.drain(500)
 
     Pair(161).run(bench)
@@ -137,8 +137,8 @@ def test_waits_behind_what_is_not_taken():
 
 @pytest.mark.parametrize("busy", [0, 0.7])
 def test_share(busy):
-    """Of a link whose packets never end, what changes in every cycle takes one place in
-    control_interval at most; one in control_interval + 1 if the link is fast."""
+    """Control words that change in every cycle take at most one place in control_interval of a
+    link whose packets never end; one in control_interval + 1 if the link is fast."""
 
     async def bench(pair):
         cycle = 0
@@ -147,14 +147,14 @@ def test_share(busy):
             nonlocal cycle
             for _ in range(cycles):
                 cycle += 1
-                pair.tell(0, [(cycle % GENERATIONS, 1), (cycle // 2 % GENERATIONS, 0)])
+                pair.set_words(0, [(cycle % GENERATIONS, 1), (cycle // 2 % GENERATIONS, 0)])
                 await pair.step(1)
 
         await steps(200)
         before, words = len(pair.sides[1].received), set()
         for _ in range(1500):
             await steps(1)
-            words.add(tuple(pair.told(1)))
+            words.add(tuple(pair.peer_words(1)))
         packets = len(pair.sides[1].received) - before
         assert len(words) - 1 <= packets / (LINK.control_interval - 1) + 1
         assert len(words) > 10
@@ -182,12 +182,12 @@ def test_other_numbers_of_contexts(contexts):
     words = [(10 + context, context) for context in range(contexts)]
 
     async def bench(pair):
-        pair.tell(0, words)
+        pair.set_words(0, words)
         await pair.step(contexts * (link.control_interval + 2) + 12)
-        assert pair.told(1) == words and pair.told(0) == [(0, 0)] * contexts
-        pair.tell(0, [*words[:-1], (5, 1)])
+        assert pair.peer_words(1) == words and pair.peer_words(0) == [(0, 0)] * contexts
+        pair.set_words(0, [*words[:-1], (5, 1)])
         await pair.step(contexts * (link.control_interval + 2) + 12)
-        assert pair.told(1) == [*words[:-1], (5, 1)]
+        assert pair.peer_words(1) == [*words[:-1], (5, 1)]
         await pair.drain(500)
 
     Pair(170 + contexts, link=link).run(bench)

@@ -20,7 +20,7 @@ def test_too_narrow(width):
 
 
 def crcs(width, words):
-    """What the tree gives for each word."""
+    """Return the tree's result for each word."""
     dut = CrcTree(width)
     results = []
 

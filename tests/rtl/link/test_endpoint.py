@@ -50,10 +50,10 @@ def spoil(channel, cycle, *, lose):
 @pytest.mark.parametrize("lose", [True, False])
 @pytest.mark.parametrize("number", [0, 37, 38, 99])
 def test_a_loss_costs_a_round_trip(lose, number):
-    """Of a hundred packets at full rate the lost one and those behind it come later by twice the
-    link and 16 cycles, or one more, since the other side looks at every second flit; and by one
-    more if a packet to be kept is written where one is read. The last packet is missed like any
-    other one."""
+    """In a hundred packets at full rate, the lost packet and those behind it arrive later by twice
+    the latency of the link and 16 cycles. One more cycle passes if the other side, which looks at
+    every second flit, skips the request; another one if the replay memory is written where it is
+    read. The loss of the last packet is noticed like any other loss."""
     latency, most = 5, 100
     link = replace(LINK, replay_depth=128, receive_depth=128, sequence_bits=10)
 
@@ -82,7 +82,8 @@ async def at_several_rates(pair, phases, cycles):
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "worst"])
 def test_faulty_link(kind):
-    """Everything once and in order, both ways at once, whatever the rates of both sides are."""
+    """Every packet arrives once and in order, both ways at once, whatever the rates of both sides
+    are."""
     faults = KINDS[kind]
 
     async def bench(pair):
@@ -111,7 +112,7 @@ def test_faulty_link_at_length(kind, seed):
 
 @pytest.mark.parametrize("broken", [0, 1])
 def test_one_direction_is_faulty(broken):
-    """Losing packets, or only what the other side tells, loses nothing."""
+    """Lost flits, of both directions or of one, lose no packet."""
 
     async def bench(pair):
         pair.channels[broken].faults = Faults(lose=0.3, corrupt=0.1, late=0.2, straggle=9)
@@ -125,37 +126,37 @@ def test_one_direction_is_faulty(broken):
 def test_old_flits():
     """One flit in ten is an old one: half of the sequence numbers, as docs/link.md allows."""
     oldest = (1 << LINK.sequence_bits - 1) - 10  # those in the pipelines are a little older
-    strays = []
+    replayed = []
 
     def straying(pair, channel):
         put = channel.put
         log = []
 
-        def put_and_stray(flit, cycle):
+        def put_and_replay(flit, cycle):
             moved = min(len(side.received) for side in pair.sides)
             log.append((moved, flit))
             while log and max(len(side.received) for side in pair.sides) - log[0][0] > oldest:
                 log.pop(0)
             if log and moved > oldest and pair.rng.random() < 0.1:
-                strays.append(log[0][0])
+                replayed.append(log[0][0])
                 put(log[0][1], cycle)
             else:
                 put(flit, cycle)
 
-        channel.put = put_and_stray
+        channel.put = put_and_replay
 
     async def bench(pair):
         for channel in pair.channels:
             straying(pair, channel)
         await pair.step(1500)
         await pair.drain(3000)
-        assert len(strays) > 100
+        assert len(replayed) > 100
 
     Pair(60).run(bench)
 
 
 def test_back_pressure():
-    """Who does not take stops the other side, without a loss, a replay or an error."""
+    """A receiver that takes no packets stops its peer, without a loss, a replay or an error."""
 
     async def bench(pair):
         here, there = pair.sides
@@ -173,7 +174,7 @@ def test_back_pressure():
 
 
 def test_busy_link_needs_no_replay():
-    """A flit waits, as it is, for a link that is slower than the endpoint."""
+    """A flit waits unchanged for a link that is slower than the endpoint."""
 
     async def bench(pair):
         await pair.step(300)
@@ -184,8 +185,9 @@ def test_busy_link_needs_no_replay():
 
 
 @pytest.mark.parametrize("restarts", [False, True])
-def test_idle_link_sleeps(restarts):
-    """But for a flit each way in idle_cycles, and one; also when the other side is silent."""
+def test_idle_link_is_clock_gated(restarts):
+    """An idle link is clock-gated, except for a flit each way in idle_cycles and one cycle more;
+    also if the other side is silent."""
     link = replace(LINK, idle_cycles=128, timeout_cycles=256, down_cycles=512)
     periods, busy_cycles = 6, 20
 
@@ -196,11 +198,11 @@ def test_idle_link_sleeps(restarts):
             pair.set_restart(1, 1)
             pair.channels[1].faults = DEAD
         await pair.step(4 * link.lifetime_cycles + link.down_cycles)
-        awake = 0
+        clocked = 0
         for _ in range(periods * (link.idle_cycles + 1)):
             await pair.step(1)
-            awake += pair.count("awake")[0]
-        assert periods <= awake <= periods * busy_cycles
+            clocked += pair.count("clock_enable")[0]
+        assert periods <= clocked <= periods * busy_cycles
 
     Pair(33, link=link).run(bench)
 
@@ -216,7 +218,7 @@ def test_idle_link_stays_up():
     Pair(31).run(bench)
 
 
-LATE_CYCLES = 24  # what was on its way, and the pipelines
+LATE_CYCLES = 24  # flits on the wire, and the pipelines
 
 
 def reported(side, since):

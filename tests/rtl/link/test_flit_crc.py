@@ -67,7 +67,8 @@ def test_stamp_against_reference():
 
 
 def test_check():
-    """The verdict comes three cycles later: wrong in any one bit, and in none else."""
+    """The verdict comes three cycles later: a flit with an error in any one bit is corrupt, all
+    others are intact."""
     seed = 6
     print("seed", seed)
     rng = random.Random(seed)

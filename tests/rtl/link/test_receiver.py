@@ -18,8 +18,8 @@ NUMBERS = 1 << LINK.sequence_bits
 
 
 def test_every_flit_at_every_number():
-    """Of all flits only an intact one with a packet of the awaited number is taken. One is missing
-    from an intact flit with a number ahead of it on, until the awaited one comes."""
+    """Only an intact flit with a packet of the awaited number is taken. After an intact flit with a
+    later number, a packet counts as missing until the awaited one arrives."""
     seed = 7
     print("seed", seed)
     rng = random.Random(seed)

@@ -36,16 +36,16 @@ class Sender:
         sim.run()
         return self
 
-    async def step(self, cycles=1, *, packet=None, told=None):
-        """Offer a packet, and tell an acknowledgement, a limit and whether one is missing, in the
+    async def step(self, cycles=1, *, packet=None, reverse=None):
+        """Offer a packet, and drive an acknowledgement, a limit and whether one is missing, in the
         first of the cycles."""
         ctx, dut = self._ctx, self.dut
         for index in range(cycles):
             first = index == 0
             ctx.set(dut.packets.valid, first and packet is not None)
             ctx.set(dut.packets.p, packet or 0)
-            ctx.set(dut.reverse.valid, first and told is not None)
-            fields = zip(("acknowledge", "limit", "missing"), told or (0, 0), strict=False)
+            ctx.set(dut.reverse.valid, first and reverse is not None)
+            fields = zip(("acknowledge", "limit", "missing"), reverse or (0, 0), strict=False)
             ctx.set(dut.reverse.p, {"missing": 0, **dict(fields)})
             if ctx.get(dut.o.valid):
                 self.sent.append((self._cycle, ctx.get(dut.o.p.sequence), ctx.get(dut.o.p.packet)))
@@ -56,7 +56,7 @@ class Sender:
             self._cycle += 1
             await ctx.tick()
 
-    def has_room(self):
+    def has_space(self):
         return self._ctx.get(self.dut.packets.ready)
 
     def numbers(self, since=0):
@@ -65,14 +65,15 @@ class Sender:
 
 @pytest.mark.parametrize("delay", range(48))
 def test_acknowledged_at_any_time(delay):
-    """Before, while and after it goes back: what is acknowledged is not sent again, the rest is."""
+    """An acknowledgement counts before, during and after a replay: acknowledged packets are not
+    sent again, the rest is."""
 
     async def bench(sender):
-        await sender.step(4, told=(0, 30))
+        await sender.step(4, reverse=(0, 30))
         for number in range(6):
             await sender.step(packet=100 + number)
         await sender.step(1 + delay)
-        await sender.step(told=(4, 30))
+        await sender.step(reverse=(4, 30))
         await sender.step(6)
         await sender.step(packet=106)
         await sender.step(40)
@@ -81,7 +82,7 @@ def test_acknowledged_at_any_time(delay):
     (accepted,) = sender.progress
     assert sender.numbers()[:6] == list(range(6))
     assert all(packet == 100 + number for _, number, packet in sender.sent)
-    # What was read in the cycle of the acknowledgement is at o one cycle later.
+    # A packet read in the cycle of the acknowledgement is at o one cycle later.
     assert min(sender.numbers(accepted + 2)) == 4
     assert set(sender.numbers(accepted + 2)) == {4, 5, 6}
     for cycle in sender.replays:
@@ -91,20 +92,20 @@ def test_acknowledged_at_any_time(delay):
 
 @pytest.mark.parametrize("acknowledge", range(1, 9))
 def test_acknowledgement_of_a_full_memory(acknowledge):
-    """With as many packets under way as are kept, none of the rest is sent twice."""
+    """With as many packets outstanding as are kept, none of the rest is sent twice."""
 
     async def bench(sender):
-        await sender.step(4, told=(0, 30))
+        await sender.step(4, reverse=(0, 30))
         for number in range(LINK.replay_depth):
             await sender.step(packet=number)
         await sender.step(4)
         assert sender.numbers() == [*range(8)]
-        assert not sender.has_room()
-        await sender.step(told=(acknowledge, 30))
-        # As many as were acknowledged find room.
+        assert not sender.has_space()
+        await sender.step(reverse=(acknowledge, 30))
+        # There is space for as many packets as were acknowledged.
         await sender.step(4)
         for number in range(acknowledge):
-            assert sender.has_room()
+            assert sender.has_space()
             await sender.step(packet=100 + number)
         await sender.step(2)
         assert sender.numbers() == [*range(8 + acknowledge)]
@@ -120,7 +121,7 @@ def test_numbers_wrap():
         numbers = 1 << LINK.sequence_bits
         for number in range(3 * numbers):
             limit = (number + LINK.receive_depth) % numbers
-            await sender.step(2, told=(number % numbers, limit))
+            await sender.step(2, reverse=(number % numbers, limit))
             await sender.step(packet=number % 256)
             await sender.step(3)
         assert sender.numbers() == [number % numbers for number in range(3 * numbers)]
@@ -130,10 +131,10 @@ def test_numbers_wrap():
 
 def test_goes_back_only_if_something_is_missing():
     async def bench(sender):
-        await sender.step(4, told=(0, 30))
+        await sender.step(4, reverse=(0, 30))
         await sender.step(packet=1)
         await sender.step(8)
-        await sender.step(60, told=(1, 30))
+        await sender.step(60, reverse=(1, 30))
 
     sender = Sender().run(bench)
     assert sender.numbers() == [0]
@@ -143,37 +144,37 @@ def test_goes_back_only_if_something_is_missing():
 @pytest.mark.parametrize("oldest", range(6))
 @pytest.mark.parametrize("late", [0, 1])
 def test_missing(oldest, late):
-    """It goes back at once, and once only however often the other side says so; for a later
-    packet it does again."""
+    """The sender goes back at once, and only once however often the other side repeats the request;
+    a request for a later packet makes it go back again."""
 
     async def bench(sender):
-        await sender.step(4, told=(0, 30))
+        await sender.step(4, reverse=(0, 30))
         for number in range(6):
             await sender.step(packet=100 + number)
         await sender.step(6 + late)
         for _ in range(7):
-            await sender.step(2, told=(oldest, 30, 1))
+            await sender.step(2, reverse=(oldest, 30, 1))
         assert sender.numbers() == [*range(6), *range(oldest, 6)]
-        await sender.step(6, told=(5, 30, 1))
+        await sender.step(6, reverse=(5, 30, 1))
         assert sender.numbers()[-1:] == [5]
 
     sender = Sender().run(bench)
     assert len(sender.replays) == (1 if oldest == 5 else 2)
     assert all(packet == 100 + number for _, number, packet in sender.sent)
-    told = 4 + 6 + 6 + late
-    assert sender.replays[0] in (told + 2, told + 3)
+    reported = 4 + 6 + 6 + late
+    assert sender.replays[0] in (reported + 2, reported + 3)
     assert (sender.replays[0] + 2, oldest) in [(c, n) for c, n, _ in sender.sent]
 
 
 def test_missing_once_more():
-    """What is lost again comes after the timeout: until it arrives, nothing new is told."""
+    """A packet that is lost again arrives after the timeout: until then no request is made."""
 
     async def bench(sender):
-        await sender.step(4, told=(0, 30))
+        await sender.step(4, reverse=(0, 30))
         await sender.step(packet=1)
         await sender.step(4)
         for _ in range(2 * LINK.timeout_cycles):
-            await sender.step(told=(0, 30, 1))
+            await sender.step(reverse=(0, 30, 1))
 
     sender = Sender().run(bench)
     first, second, *_ = sender.replays
@@ -181,14 +182,14 @@ def test_missing_once_more():
 
 
 def test_missing_that_was_not_sent():
-    """One that is told of a packet that has not left, or lies behind, is not heeded."""
+    """Requests of a packet that has not left, or was acknowledged, are ignored."""
 
     async def bench(sender):
-        await sender.step(4, told=(0, 2))
+        await sender.step(4, reverse=(0, 2))
         for number in range(4):
             await sender.step(packet=number)
-        await sender.step(6, told=(2, 2, 1))
-        await sender.step(6, told=(1, 2, 1))
+        await sender.step(6, reverse=(2, 2, 1))
+        await sender.step(6, reverse=(1, 2, 1))
         assert sender.numbers() == [0, 1]
 
     sender = Sender().run(bench)
@@ -196,10 +197,10 @@ def test_missing_that_was_not_sent():
 
 
 def test_replay_period():
-    """It goes back each time that the timeout ends, until all is acknowledged."""
+    """The sender replays after every timeout, until all is acknowledged."""
 
     async def bench(sender):
-        await sender.step(4, told=(0, 30))
+        await sender.step(4, reverse=(0, 30))
         await sender.step(packet=1)
         await sender.step(100)
 
@@ -218,10 +219,10 @@ def test_credits():
             await sender.step(packet=number)
         await sender.step(10)
         assert not sender.sent
-        await sender.step(10, told=(0, 3))
+        await sender.step(10, reverse=(0, 3))
         assert sender.numbers() == [0, 1, 2]
-        await sender.step(2, told=(0, 5))
-        await sender.step(3, told=(0, 4))
+        await sender.step(2, reverse=(0, 5))
+        await sender.step(3, reverse=(0, 4))
         await sender.step(6)
         assert sender.numbers() == [0, 1, 2, 3, 4]
 
@@ -230,14 +231,14 @@ def test_credits():
 
 @pytest.mark.parametrize("acknowledge", [63, 60, 40, 6, 7, 20])
 def test_impossible_acknowledgement(acknowledge):
-    """One that lies behind, or beyond what was taken, is not believed."""
+    """Acknowledgements behind the last one, or beyond the taken packets, are ignored."""
 
     async def bench(sender):
-        await sender.step(4, told=(0, 30))
+        await sender.step(4, reverse=(0, 30))
         for number in range(5):
             await sender.step(packet=number)
         await sender.step(8)
-        await sender.step(8, told=(acknowledge, 30))
+        await sender.step(8, reverse=(acknowledge, 30))
 
     sender = Sender().run(bench)
     assert sender.numbers() == [0, 1, 2, 3, 4]

@@ -8,11 +8,10 @@ from tests.support.link_pair import LINK, Pair
 
 QUIET_CYCLES = 2 * LINK.lifetime_cycles
 ROUND_TRIP_CYCLES = 20
-SILENT_CYCLES = LINK.idle_cycles + 1  # between two flits that tell the same
+SILENT_CYCLES = LINK.idle_cycles + 1  # between two flits of the same contents
 BEGIN_CYCLES = QUIET_CYCLES + SILENT_CYCLES + 2 * ROUND_TRIP_CYCLES
 SOME_KINDS = [
-    pytest.param(kind, marks=() if kind in ("reorder", "all") else pytest.mark.verify)
-    for kind in KINDS
+    pytest.param(kind, marks=() if kind == "all" else pytest.mark.verify) for kind in KINDS
 ]
 
 
@@ -23,8 +22,8 @@ def codes(side):
 @pytest.mark.parametrize("reset", [True, False])
 @pytest.mark.parametrize("index", [0, 1])
 def test_one_side_begins_anew(index, reset):
-    """The other one reports it, once; packets pass again after the quiet time of both, which is
-    that of the other one if it hears of it at once."""
+    """The other side reports the restart once. Packets pass again after the quiet time of both
+    sides, which is that of the other side if it learns of the restart at once."""
 
     async def bench(pair):
         here, there = pair.sides[index], pair.sides[1 - index]
@@ -50,7 +49,7 @@ def test_one_side_begins_anew(index, reset):
 
 @pytest.mark.parametrize("kind", SOME_KINDS)
 def test_random_resets(kind):
-    """Of each session what arrives is what was sent in it, from its first packet on."""
+    """Packets arrive in the session in which they were sent, from the first one on."""
 
     async def bench(pair):
         for _ in range(8):
@@ -67,7 +66,8 @@ def test_random_resets(kind):
 
 
 def test_buffered_packets_are_dropped():
-    """But for the one that is offered: as long as that is not taken, no session begins."""
+    """All buffered packets are dropped except the offered one; no session begins until it is
+    taken."""
 
     async def bench(pair):
         here, there = pair.sides
@@ -99,7 +99,8 @@ def test_restart_keeps_the_link_from_beginning():
 
 
 def test_reset_and_down_are_both_reported():
-    """Also if both come in the same cycle, as in one of these runs."""
+    """Reset and link down are both reported, also if both occur in the same cycle, as in one of
+    these runs."""
     found = []
     for late in range(-8 - 2 * SILENT_CYCLES, 8):
 
@@ -121,7 +122,7 @@ def test_reset_and_down_are_both_reported():
 
 
 def test_session_that_does_not_begin_is_reported():
-    """A side that hears, but is not heard, is down as well."""
+    """A side that receives, but is not received, is down as well."""
 
     async def bench(pair):
         pair.channels[0].faults = DEAD

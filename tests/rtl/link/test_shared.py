@@ -7,7 +7,7 @@ import pytest
 from rtl.link.sizing import round_trip_cycles
 from tb.link_endpoint.wire import CLEAN, KINDS, Faults
 from tests.support.link_pair import LINK
-from tests.support.shared_pair import Shared
+from tests.support.shared_link import Shared
 
 SHARED = replace(
     LINK,
@@ -20,10 +20,14 @@ SHARED = replace(
 )
 LATENCY = 4
 ROUND_TRIP = round_trip_cycles(SHARED.channels, LATENCY)
+ONE_OF_THREE = [0, *(pytest.param(number, marks=pytest.mark.verify) for number in (1, 2))]
 
 
 @pytest.mark.parametrize("one_way", [False, True])
-@pytest.mark.parametrize("kind", ["lose", "reorder", "all"])
+@pytest.mark.parametrize(
+    "kind",
+    ["all", *(pytest.param(kind, marks=pytest.mark.verify) for kind in ("lose", "reorder"))],
+)
 def test_faulty_link(kind, one_way):
     """Each channel's packets are delivered there, once and in order."""
 
@@ -37,7 +41,7 @@ def test_faulty_link(kind, one_way):
 
 
 def test_all_take_turns():
-    """Together they have the link's full rate, each the same share of it."""
+    """All channels together get the link's full rate, each the same share of it."""
 
     async def bench(pair):
         await pair.step(ROUND_TRIP)
@@ -50,10 +54,11 @@ def test_all_take_turns():
     Shared(11, Faults(latency=LATENCY), link=SHARED, one_way=True).run(bench)
 
 
-@pytest.mark.parametrize("blocked", range(3))
+@pytest.mark.parametrize("blocked", ONE_OF_THREE)
 def test_a_blocked_channel_holds_up_no_other(blocked):
-    """What its receiver does not take stops it alone, and that without an error or a replay; the
-    others have its share of the link, but for what it tells in idle_cycles."""
+    """A receiver that takes nothing stops its own channel only, without an error or a replay; the
+    other channels get its share of the link, except for the state that it reports in every
+    idle_cycles."""
 
     async def bench(pair):
         pair.take[blocked] = 0
@@ -64,7 +69,7 @@ def test_a_blocked_channel_holds_up_no_other(blocked):
         assert found.pop(blocked) == 0
         assert all(148 <= packets <= 151 for packets in found)
         waits = pair.sent()[blocked] - pair.received()[blocked]
-        # One more is read ahead.
+        # One more packet is read ahead.
         assert waits - SHARED.receive_depth - SHARED.replay_depth in (0, 1)
         pair.take[blocked] = 1
         await pair.drain(1000)
@@ -73,7 +78,7 @@ def test_a_blocked_channel_holds_up_no_other(blocked):
     Shared(20 + blocked, Faults(latency=LATENCY), link=SHARED, one_way=True).run(bench)
 
 
-@pytest.mark.parametrize("channel", range(3))
+@pytest.mark.parametrize("channel", ONE_OF_THREE)
 def test_a_loss_holds_up_no_other(channel):
     """The others' packets arrive as without it, or sooner."""
 
@@ -89,7 +94,7 @@ def test_a_loss_holds_up_no_other(channel):
         pair.run(bench)
         return [[cycle for cycle, _ in packets[:60]] for packets in pair.deliveries()]
 
-    # The lost one's round trip, and what is sent again takes its turns.
+    # The lost one's round trip, and the replayed packets take their turns.
     most = ROUND_TRIP + 3 * ROUND_TRIP
     with_loss, without = run(True), run(False)
     for number, (late, right) in enumerate(zip(with_loss, without, strict=True)):
@@ -102,15 +107,16 @@ def test_a_loss_holds_up_no_other(channel):
 
 
 def test_words_go_with_channel_0():
-    """In order with its packets; a blocked channel 1 does not hold them up."""
+    """Control words travel in order with the packets of channel 0; a blocked channel 1 does not
+    hold them up."""
 
     async def bench(pair):
         pair.take[1] = 0
         await pair.step(200)
         words = [(3, 7), (10, 1)]
-        pair.tell(words)
-        await pair.step(3 * SHARED.replay_depth)  # behind what was taken before
-        assert pair.told() == words
+        pair.set_words(words)
+        await pair.step(3 * SHARED.replay_depth)  # behind the packets taken before
+        assert pair.peer_words() == words
         pair.take[1] = 1
         await pair.drain(1000)
 

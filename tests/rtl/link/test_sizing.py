@@ -8,7 +8,7 @@ import pytest
 from rtl.link.sizing import fit_link, round_trip_cycles
 from rtl.parameters import T3Parameters
 from tb.link_endpoint.wire import Faults
-from tests.support.shared_pair import Shared
+from tests.support.shared_link import Shared
 
 P = T3Parameters(channels=32)
 
@@ -27,7 +27,7 @@ P = T3Parameters(channels=32)
     ],
 )
 def test_endpoints(channels, rate, links):
-    """As few as carry the rate, each for as many channels."""
+    """The fit uses as few endpoints as carry the rate, each for the same number of channels."""
     p = replace(P, channels=channels)
     link = fit_link(p, packets_per_cycle=rate, latency_cycles=500)
     assert link.channels * links == channels and link.contexts == p.contexts
@@ -50,7 +50,7 @@ def test_refused(rate):
 
 @pytest.mark.parametrize(("fewer", "is_full"), [(0, True), (20, False)])
 def test_rate(fewer, is_full):
-    """What the rule gives is enough for the link's rate, and little more than that."""
+    """The rule's depths are enough for the link's rate, and little more than that."""
     latency, rate, channels = 40, 0.9, 3
     p = replace(P, channels=channels, system_channels=4, contexts=2)
     link = fit_link(p, packets_per_cycle=rate * 4 / 3, latency_cycles=latency)

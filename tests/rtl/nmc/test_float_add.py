@@ -121,14 +121,14 @@ def near_ties(datatype):
             tie = low == 0
             # The sum carries: half a unit of the result is a whole one. 4n + 1 rounds to 4n.
             yield numbers(2 * one + 1 - whole, (whole << distance) + low, distance, 0), tie
-            # It does not: with a half.
+            # The sum does not carry: with a half.
             half = 1 << distance - 1
             if low < half:
                 larger = one + (whole & 1)
                 smaller = (whole << distance) + half + low
                 yield numbers(larger, smaller, distance, 0), tie
-            # It loses its highest bit: with a quarter less. 4n + 1 quarters round to 4n, 4n + 3,
-            # from which something is taken, to 4n + 2.
+            # The sum loses its highest bit: with a quarter less. 4n + 1 quarters round to 4n, and
+            # 4n + 3, less the smaller part, to 4n + 2.
             quarter = half >> 1
             if distance > 2 and low < quarter:
                 smaller = (whole << distance) + quarter + low
@@ -136,8 +136,8 @@ def near_ties(datatype):
 
 
 def test_a_single_bit_takes_a_sum_off_a_tie():
-    """Wherever it is among those that are shifted out, and whatever place the sum's highest bit
-    has."""
+    """A single bit decides wherever it is among the bits that are shifted out, and whatever place
+    the sum's highest bit has."""
     cases, off = [], 0
     for datatype in WIDE:
         form = FORMATS[datatype]

@@ -34,7 +34,7 @@ def test_float_is_as_wide_as_the_widest(datatypes, exponent_bits, fraction_bits)
     [
         (Datatype.FP16, 0x8000, 0, 0, 1, 0),
         (Datatype.FP16, 0x3C01, 1 << 13, 15, 0, 0),
-        (Datatype.FP16, 0xABCD_7BFF, 0x3FF << 13, 30, 0, 0),  # what lies above is not looked at
+        (Datatype.FP16, 0xABCD_7BFF, 0x3FF << 13, 30, 0, 0),  # upper bits are ignored
         (Datatype.FP16, 0xFC00, 0, 31, 1, 1),
         (Datatype.BF16, 0x3F81, 1 << 16, 127, 0, 0),
         (Datatype.BF16, 0x0F80, 0, 31, 0, 0),  # special in fp16 only

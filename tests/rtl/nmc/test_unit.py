@@ -6,8 +6,8 @@ from rtl.nmc.unit import NmcUnit
 from rtl.parameters import T3Parameters
 from tb.nmc_unit.operands import from_word, structured, to_word
 from tb.nmc_unit.reference import BITS, reduce_bits
-from tests.support.reused import device
-from tests.support.reused import simulate as simulate_device
+from tests.support.simulation import device
+from tests.support.simulation import simulate as simulate_device
 
 EPOCH = 0xA5
 ATOM_BYTES = 32
@@ -18,7 +18,7 @@ def words(atom: int, atom_bytes: int = ATOM_BYTES) -> list[int]:
 
 
 def simulate(requests: list[dict | None], *, atom_bytes: int = ATOM_BYTES) -> list[tuple | None]:
-    """What comes out in each cycle, as ``(atom, epoch)``, when requests go in from cycle 0 on.
+    """Return the output of each cycle, as ``(atom, epoch)``, for requests from cycle 0 on.
 
     A request may set ``current``, the unit's epoch in its cycle.
     """
@@ -171,12 +171,12 @@ def test_latency_and_rate():
     print(f"seed {seed}")
     rng = np.random.default_rng(seed)
     requests, expected = [], []
-    for gone in rng.integers(0, 3, 150) == 0:
+    for absent in rng.integers(0, 3, 150) == 0:
         op = Operation(int(rng.integers(0, 3)))
         dtype = Datatype(int(rng.integers(0, 3)))
         a, b = structured(rng, dtype, 8 // BITS[dtype](0).nbytes)
-        requests.append(None if gone else request(to_word(a), to_word(b), op, dtype))
-        expected.append(None if gone else (to_word(reduce_bits(a, b, op, dtype)), EPOCH))
+        requests.append(None if absent else request(to_word(a), to_word(b), op, dtype))
+        expected.append(None if absent else (to_word(reduce_bits(a, b, op, dtype)), EPOCH))
     results = simulate(requests, atom_bytes=8)
     assert results == [None] * NmcUnit.LATENCY + expected + [None, None]
 

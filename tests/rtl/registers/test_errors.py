@@ -10,7 +10,7 @@ from rtl.registers import map as register_map
 from rtl.registers.map import CONTEXT, GLOBAL
 from rtl.registers.port import Registers, Response
 from tests.support.register_bus import read, start_write, write
-from tests.support.reused import device, simulate
+from tests.support.simulation import device, simulate
 
 P = T3Parameters(contexts=1)
 MAP = register_map.load()
@@ -49,8 +49,8 @@ class Page:
         self.ctx.set(self.port.error.valid, 0)
 
     async def oldest(self):
-        """What software reads of the oldest error, and how many there are."""
-        error, place = await self.read("ERROR"), await self.read("ERROR_PLACE")
+        """Return the oldest error as software reads it, and the number of errors."""
+        error, place = await self.read("ERROR"), await self.read("ERROR_LOCATION")
         low, high = [(await self.read(f"ERROR_ADDRESS_{part}"))["bytes"] for part in ("LO", "HI")]
         place["address"] = high << 32 | low
         return error | place
@@ -115,7 +115,7 @@ def test_the_log_is_read_from_the_oldest_on(page):
 
 @pytest.mark.parametrize("page", [GLOBAL, CONTEXT])
 def test_each_kind_is_counted(page):
-    """That of every error that a context can have; of the GPU's those of no context."""
+    """A context counts every error that it can have; the GPU counts the errors of no context."""
     dut = device(Registers, P)
     prefix = "GPU_" if page == GLOBAL else ""
     kinds = [code for code in ErrorCode if f"{prefix}COUNT_{code.name}" in MAP]
@@ -135,7 +135,7 @@ def test_each_kind_is_counted(page):
 
 
 def test_each_error_has_a_count():
-    """Those of links in the GPU's page, all others in a context's."""
+    """Link errors are counted in the GPU's page, all others in a context's page."""
     of_links = {ErrorCode.LINK_DOWN, ErrorCode.LINK_RESET}
     counted, of_gpu = (
         {code for code in ErrorCode if f"{prefix}COUNT_{code.name}" in MAP}
@@ -146,8 +146,9 @@ def test_each_error_has_a_count():
 
 
 @pytest.mark.parametrize("code", [ErrorCode.LINK_DOWN, ErrorCode.LINK_RESET])
-def test_an_error_of_a_link_is_told_to_every_context(code):
-    """By an interrupt that is off after reset; another error of the GPU is not theirs."""
+def test_an_error_of_a_link_is_reported_to_every_context(code):
+    """A link error raises an interrupt that is off after reset; other errors of the GPU raise
+    none."""
     dut = Registers(T3Parameters(contexts=2))
 
     async def bench(ctx):
@@ -225,7 +226,7 @@ def test_error_around_a_strobe(strobe, when):
 
 @pytest.mark.parametrize("page", [GLOBAL, CONTEXT])
 def test_an_error_interrupts_until_it_is_seen(page):
-    """From reset on; a write of a zero clears nothing."""
+    """The interrupt is enabled from reset on; writing a zero clears nothing."""
     dut = device(Registers, P)
 
     async def bench(ctx):
@@ -252,7 +253,7 @@ EVENTS = ["done", "idle", "copy", "error", "link"]
 
 
 async def provoke(ctx, dut, kind):
-    """What is told by the interrupt of this kind, once."""
+    """An interrupt of this kind is raised once."""
     port = dut.context[0]
     if kind == "error":
         await Page(ctx, dut).report(code=ErrorCode.TIMEOUT)
@@ -268,16 +269,16 @@ async def provoke(ctx, dut, kind):
         ):
             word = MAP[name].pack(**fields)
             assert await write(ctx, dut, MAP[name].address, word) == OKAY
-        ctx.set(port.sent, 1)
+        ctx.set(port.dma_idle, 1)
         await ctx.tick().repeat(3)
         assert not (await Page(ctx, dut).read("INTERRUPTS"))["copy"]  # it waits to be taken
-        ctx.set(port.sent, 0)
+        ctx.set(port.dma_idle, 0)
         ctx.set(port.copies.ready, 1)
         await ctx.tick()
         ctx.set(port.copies.ready, 0)
         await ctx.tick().repeat(3)
         assert not (await Page(ctx, dut).read("INTERRUPTS"))["copy"]  # it is being sent
-        ctx.set(port.sent, 1)
+        ctx.set(port.dma_idle, 1)
         await ctx.tick()
     elif kind == "link":
         await Page(ctx, dut, GLOBAL).report(code=ErrorCode.LINK_DOWN)
@@ -300,16 +301,16 @@ async def provoke(ctx, dut, kind):
 @pytest.mark.parametrize("enabled", EVENTS)
 @pytest.mark.parametrize("kind", EVENTS)
 def test_interrupts(kind, enabled):
-    """Each is told once, and interrupts if it is enabled."""
+    """Each error is reported once, and interrupts if it is enabled."""
     dut = device(Registers, P)
 
     async def bench(ctx):
         page, port = Page(ctx, dut), dut.context[0]
-        ctx.set(port.gone, 1)  # the end of the reset, after which there can be a launch
-        ctx.set(port.over, 1)
+        ctx.set(port.drained, 1)  # the end of the reset, after which there can be a launch
+        ctx.set(port.launch_drained, 1)
         await ctx.tick().repeat(5)
         await page.write("INTERRUPTS", **dict.fromkeys(EVENTS, 1))
-        ctx.set(port.gone, 0)
+        ctx.set(port.drained, 0)
         await page.write("INTERRUPT_ENABLE", **dict.fromkeys(EVENTS, 0) | {enabled: 1})
         await provoke(ctx, dut, kind)
         await ctx.tick().repeat(3)

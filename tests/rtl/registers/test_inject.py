@@ -1,4 +1,4 @@
-"""INJECT: one memory is meant, if it is there."""
+"""INJECT selects one memory, if it exists."""
 
 import pytest
 from amaranth.sim import Simulator
@@ -53,7 +53,8 @@ def test_every_memory_and_the_first_that_is_not_there():
 
 @pytest.mark.parametrize("instance, strobes", [(3, [0, 1, 0]), (4, [0, 0, 0])])
 def test_the_strobe_comes_with_the_fields(instance, strobes):
-    """In the cycle after the write acts, for one cycle; a refused write has none."""
+    """The strobe lasts one cycle, the one after the write takes effect; a refused write has no
+    strobe."""
 
     async def bench(ctx, dut):
         word = INJECT.pack(target=InjectTarget.TRACKER.value, instance=instance, double=1)

@@ -1,4 +1,4 @@
-"""Launches through the register port: what is checked, what waits, and their epochs."""
+"""Launches through the register port: checks, waiting launches, and epochs."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from rtl.parameters import T3Parameters
 from rtl.registers import map as register_map
 from rtl.registers.port import Registers, Response
 from tests.support.register_bus import read, start_write, write
-from tests.support.reused import device, simulate
+from tests.support.simulation import device, simulate
 
 P = T3Parameters(contexts=1)
 MAP = register_map.load()
@@ -23,15 +23,15 @@ LAUNCH = {
 
 async def write_launch(ctx, dut, **registers):
     """A launch that is not refused, with other registers besides."""
-    ctx.set(dut.context[0].gone, 1)  # so that the reset, or an abort, ends
-    ctx.set(dut.context[0].over, 1)
+    ctx.set(dut.context[0].drained, 1)  # so that the reset, or an abort, ends
+    ctx.set(dut.context[0].launch_drained, 1)
     for name, fields in (LAUNCH | registers).items():
         word = MAP[name].pack(**fields)
         assert await write(ctx, dut, MAP[name].address, word) == Response.OKAY.value
 
 
 async def launch_error(ctx, dut):
-    """What a launch is answered; if it is refused, none of the strobes acts."""
+    """Return the response to a launch; if it is refused, none of the strobes acts."""
     response = await write(
         ctx, dut, MAP["CONTROL"].address, MAP["CONTROL"].pack(launch=1, measure=1)
     )
@@ -72,7 +72,7 @@ _RANGE, _WINDOW = ConfigurationError.LAUNCH_RANGE, ConfigurationError.WINDOW
         ({"FIRST_WORKGROUP": {"workgroup": 9}}, _RANGE),
         ({"TRACKED_FIRST": {"dispatch_index": 10}}, _RANGE),
         ({"TRACKED_END": {"dispatch_index": 10}}, _RANGE),
-        # What has more bits than the workgroups.
+        # Values with more bits than the workgroups.
         ({"WORKGROUPS": {"count": (1 << 17) - 1}}, _RANGE),
         ({"FIRST_WORKGROUP": {"workgroup": 0x8000}}, _RANGE),
         ({"TRACKED_FIRST": {"dispatch_index": 1 << 16}}, _RANGE),
@@ -102,7 +102,7 @@ def test_launch_is_checked(registers, error):
             if cycle == 0:
                 ctx.set(dut.bus.awvalid, 0)
                 ctx.set(dut.bus.wvalid, 0)
-        # It is pending for a cycle.
+        # The launch is pending for a cycle.
         accepted = [(0, 0), (0, 0), (0, 1), (1, 0), (0, 0), (0, 0)]
         assert strobes == (accepted if error == ConfigurationError.NONE else [(0, 0)] * 6)
         word, _ = await read(ctx, dut, MAP["STATUS"].address)
@@ -183,7 +183,7 @@ def test_windows_that_fit(granularity, group_log2, waves, action, most):
 
 
 async def launches(ctx, dut):
-    """Launches that have begun, and that were done; and whether one waits."""
+    """Numbers of launches begun and done, and whether a launch waits."""
     word, _ = await read(ctx, dut, MAP["LAUNCHES"].address)
     counts = MAP["LAUNCHES"].unpack(word)
     word, _ = await read(ctx, dut, MAP["STATUS"].address)
@@ -202,17 +202,17 @@ def test_a_launch_waits_for_the_one_before():
         assert ctx.get(ports.launch_configuration.shift) == 7
         assert await launch_error(ctx, dut) == ConfigurationError.NONE
         assert await launches(ctx, dut) == (1, 0, 1)
-        # What waits is kept as it is.
+        # A waiting launch is kept unchanged.
         assert await launch_error(ctx, dut) == ConfigurationError.IN_USE
         for name, fields in {"SHIFT": {}, "REGION_COMMIT": {"index": 1}}.items():
             word = MAP[name].pack(**fields)
             assert await write(ctx, dut, MAP[name].address, word) == Response.SLVERR.value
         # Done is not over yet.
-        ctx.set(ports.over, 0)
+        ctx.set(ports.launch_drained, 0)
         ctx.set(ports.done, 1)
         assert await launches(ctx, dut) == (1, 1, 1)
         assert ctx.get(ports.launch_configuration.shift) == 7
-        ctx.set(ports.over, 1)
+        ctx.set(ports.launch_drained, 1)
         await ctx.tick()
         assert ctx.get(ports.launch) and ctx.get(ports.launch_configuration.shift) == 8
         ctx.set(ports.done, 0)
@@ -222,7 +222,7 @@ def test_a_launch_waits_for_the_one_before():
 
 
 def test_tables_are_those_of_the_launch():
-    """What is committed while a launch runs is for the next one."""
+    """Commits during a launch take effect with the next one."""
     dut = device(Registers, P)
     ports = dut.context[0]
 
@@ -260,7 +260,7 @@ def test_an_abort_forgets_what_waits():
         assert not ctx.get(ports.launched)
         both = control.pack(launch=1, abort=1)
         assert await write(ctx, dut, control.address, both) == Response.SLVERR.value
-        for busy, left in (("clearing", 1), ("gone", 0)):
+        for busy, left in (("clearing", 1), ("drained", 0)):
             assert await launch_error(ctx, dut) == ConfigurationError.NONE
             # An abort is not over before nothing is left.
             ctx.set(getattr(ports, busy), left)
@@ -274,12 +274,12 @@ def test_an_abort_forgets_what_waits():
 
 
 def test_an_abort_lasts_until_what_it_clears_can_be_seen():
-    """Two cycles at least: what becomes busy by the strobe tells it in the cycle after it."""
+    """Idle is low for two cycles at least: blocks become busy in the cycle after the strobe."""
     dut = device(Registers, P)
     ports, control = dut.context[0], MAP["CONTROL"]
 
     async def bench(ctx):
-        for busy, left in (("gone", 0), ("clearing", 1), (None, 0)):
+        for busy, left in (("drained", 0), ("clearing", 1), (None, 0)):
             await write_launch(ctx, dut)
             await ctx.tick().repeat(3)
             assert not ctx.get(ports.aborting)
@@ -302,13 +302,14 @@ def test_an_abort_lasts_until_what_it_clears_can_be_seen():
 
 
 def test_no_scrub_while_a_launch_or_an_abort_goes_on():
-    """While one runs, while one waits although none runs, and until nothing of one is left."""
+    """A scrub is refused while a launch runs, while one waits although none runs, and until nothing
+    of a launch is left."""
     dut = device(Registers, P)
-    ports, control, scrub = dut.context[0], MAP["CONTROL"], MAP["SCRUB"]
+    ports, control, scrub = dut.context[0], MAP["CONTROL"], MAP["EPOCH_RESET"]
 
     async def bench(ctx):
         async def scrubs():
-            response = await write(ctx, dut, scrub.address, scrub.pack(scrubbed=1))
+            response = await write(ctx, dut, scrub.address, scrub.pack(restart=1))
             return response == Response.OKAY.value
 
         await write_launch(ctx, dut)
@@ -316,16 +317,16 @@ def test_no_scrub_while_a_launch_or_an_abort_goes_on():
         for _ in range(2):
             assert await launch_error(ctx, dut) == ConfigurationError.NONE
             assert not await scrubs()
-            # The next one waits for what is left of the first.
-            ctx.set(ports.over, 0)
+            # The next one waits for the rest of the first.
+            ctx.set(ports.launch_drained, 0)
             ctx.set(ports.done, 1)
         assert await launches(ctx, dut) == (1, 1, 1)
         assert not await scrubs()
-        ctx.set(ports.gone, 0)
+        ctx.set(ports.drained, 0)
         await write(ctx, dut, control.address, control.pack(abort=1))
         await ctx.tick().repeat(3)
         assert not await scrubs()
-        ctx.set(ports.gone, 1)
+        ctx.set(ports.drained, 1)
         await ctx.tick().repeat(3)
         assert await scrubs()
         assert (await read(ctx, dut, MAP["EPOCHS"].address))[0] == 1
@@ -334,7 +335,7 @@ def test_no_scrub_while_a_launch_or_an_abort_goes_on():
 
 
 def test_former_launch():
-    """Its generation is kept until the one after, or an abort."""
+    """The generation of the previous launch is kept until the next launch or an abort."""
     dut = device(Registers, P)
     ports, control = dut.context[0], MAP["CONTROL"]
 
@@ -354,14 +355,14 @@ def test_former_launch():
 
 
 def test_each_launch_has_an_epoch_until_none_is_left():
-    """After 255 launches of both contexts the memory must be scrubbed."""
+    """After 255 launches of both contexts the epoch tags in memory must be cleared."""
     dut = device(Registers, T3Parameters(contexts=2))
-    control, scrub = MAP["CONTROL"], MAP["SCRUB"]
+    control, scrub = MAP["CONTROL"], MAP["EPOCH_RESET"]
 
     async def bench(ctx):
         for context in (0, 1):
             ports = dut.context[context]
-            for name in ("gone", "over", "done"):
+            for name in ("drained", "launch_drained", "done"):
                 ctx.set(getattr(ports, name), 1)
             for name, fields in LAUNCH.items():
                 await write(ctx, dut, MAP[name].address_in(context), MAP[name].pack(**fields))
@@ -374,11 +375,11 @@ def test_each_launch_has_an_epoch_until_none_is_left():
         assert epochs == [*range(1, 256)]
         assert await launch_error(ctx, dut) == ConfigurationError.EPOCH
         ctx.set(dut.context[1].done, 0)
-        assert await write(ctx, dut, scrub.address, scrub.pack(scrubbed=1)) == Response.OKAY.value
+        assert await write(ctx, dut, scrub.address, scrub.pack(restart=1)) == Response.OKAY.value
         address = control.address_in(1)
         assert await write(ctx, dut, address, control.pack(launch=1)) == Response.OKAY.value
         # The memory is in use.
-        assert await write(ctx, dut, scrub.address, scrub.pack(scrubbed=1)) == Response.SLVERR.value
+        assert await write(ctx, dut, scrub.address, scrub.pack(restart=1)) == Response.SLVERR.value
         assert (await read(ctx, dut, MAP["EPOCHS"].address))[0] == 2
 
     simulate(dut, bench)
@@ -386,7 +387,8 @@ def test_each_launch_has_an_epoch_until_none_is_left():
 
 @pytest.mark.parametrize("bit, name", [(1, "abort"), (2, "start")])
 def test_strobes(bit, name):
-    """High in the cycle after the write acts, for one cycle, whatever becomes of the response."""
+    """The strobe is high for one cycle after the write takes effect, whatever becomes of the
+    response."""
     dut = device(Registers, P)
     others = [other for other in ("launch", "abort", "start") if other != name]
 

@@ -1,4 +1,4 @@
-"""What privileged software alone may write."""
+"""Registers that only privileged software may write."""
 
 import pytest
 
@@ -8,16 +8,16 @@ from rtl.registers import map as register_map
 from rtl.registers.map import ALWAYS, CONTEXT, GLOBAL
 from rtl.registers.port import Registers, Response
 from tests.support.register_bus import read, write
-from tests.support.reused import device
-from tests.support.reused import simulate as simulate_device
+from tests.support.simulation import device
+from tests.support.simulation import simulate as simulate_device
 
 OKAY, SLVERR = Response.OKAY.value, Response.SLVERR.value
 MAP = register_map.load()
 LOCKS = {GLOBAL: MAP["GPU_LOCK"], CONTEXT: MAP["LOCK"]}
 COVERED = {
-    "gpu": ["ARBITER", "STARVATION", "MEASURE", "CUTS", "LEVELS", "SCRUB", "GPU_NUMBER"]
+    "gpu": ["ARBITER", "STARVATION", "MEASURE", "CUTS", "LEVELS", "EPOCH_RESET", "GPU_NUMBER"]
     + ["GPU_CONTROL", "GPU_INTERRUPTS", "GPU_INTERRUPT_ENABLE", "INJECT"]
-    + ["PATROL_INTERVAL"],
+    + ["SCRUB_INTERVAL"],
     "regions": ["REGION_BASE_LO", "REGION_BASE_HI", "REGION_LIMIT_LO", "REGION_LIMIT_HI"]
     + ["REGION_COMMIT"],
     "assignment": ["ADDRESS_SPACE", "WAYS", "INBOUND_STORES", "INBOUND_UPDATES"]
@@ -30,7 +30,7 @@ def simulate(bench):
 
     async def run(ctx):
         for context in dut.context:
-            ctx.set(context.gone, 1)
+            ctx.set(context.drained, 1)
         await ctx.tick().repeat(3)
         await bench(ctx, dut)
 
@@ -107,7 +107,8 @@ def test_the_user_neither_locks_nor_unlocks(page):
 
 
 def test_protection_of_its_own_address():
-    """Each address has its protection, also if the next is offered while a response waits."""
+    """Each address has its own protection, also if the next one is offered while a response
+    waits."""
 
     async def bench(ctx, dut):
         lock = MAP["LOCK"]

@@ -1,4 +1,4 @@
-"""The register map as data: what is in it, and what the reader refuses."""
+"""The register map as data: its contents, and refused descriptions."""
 
 import pytest
 
@@ -18,7 +18,7 @@ def test_load():
 
 
 def test_what_commits_has_the_number_of_its_entry_in_the_same_place():
-    """The hardware takes it from there before it knows which register is written."""
+    """The hardware takes the number of the entry before it knows which register is written."""
     registers = register_map.load()
     numbers = [(name, "index") for name in registers if name.endswith("_COMMIT")]
     places = {
@@ -91,17 +91,17 @@ def test_read(tmp_path):
     "body, message",
     [
         ("reg { field { onread = rclr; } b = 0; } A;", r"x\.A\.b: property onread"),
-        ("reg { field { onwrite = woclr; hw = w; } b = 0; } A;", r"x\.A\.b: what a write changes"),
+        ("reg { field { onwrite = woclr; hw = w; } b = 0; } A;", r"x\.A\.b: a field with onwrite"),
         ("reg { field { onwrite = woset; hw = w; } b; } A;", r"cleared by ones"),
-        ("reg { field { onwrite = woclr; } b; } A;", r"hardware gives its value"),
+        ("reg { field { onwrite = woclr; } b; } A;", r"driven by hardware"),
         ("reg { field { hwclr; } b = 0; } A;", r"x\.A\.b: property hwclr"),
         ("reg { field { swmod; } b = 0; } A;", r"x\.A\.b: property swmod"),
         ("reg { default counter; field {} b = 0; } A;", r"x\.A\.b: property counter"),
         ("reg { field { sw = rw1; } b = 0; } A;", r"access must be r, w or rw, not rw1"),
-        ("reg { field { hw = rw; } b = 0; } A;", r"hardware only reads, and it has a reset"),
-        ("reg { field {} b; } A;", r"hardware only reads, and it has a reset"),
-        ("reg { field { sw = r; hw = na; } b; } A;", r"written by hardware or has a reset"),
-        ("reg { field { sw = r; hw = w; } b = 1; } A;", r"written by hardware or has a reset"),
+        ("reg { field { hw = rw; } b = 0; } A;", r"must have a reset, and hardware only reads it"),
+        ("reg { field {} b; } A;", r"must have a reset, and hardware only reads it"),
+        ("reg { field { sw = r; hw = na; } b; } A;", r"driven by hardware or has a reset"),
+        ("reg { field { sw = r; hw = w; } b = 1; } A;", r"driven by hardware or has a reset"),
         ("reg { field { singlepulse; } b = 0; } A;", r"must be a write-only bit"),
         ("reg { field {} b = 0; } A[2];", r"only single registers"),
         ("regfile { reg { field {} b = 0; } A; } F;", r"a register file must be one of 8 pages"),

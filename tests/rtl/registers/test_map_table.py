@@ -1,4 +1,4 @@
-"""What may be committed to the tables, programmed through the register port."""
+"""Accepted and refused commits to the tables, through the register port."""
 
 import random
 
@@ -23,10 +23,10 @@ def test_region_configuration_errors():
             assert await region(1, 1, 0x3000 + offset, 0x4000) == ConfigurationError.MISALIGNED
             assert await region(1, 1, 0x3000, 0x4000 + offset) == ConfigurationError.MISALIGNED
         assert await region(1, 1, 1 << 32 | 1, 0) == ConfigurationError.MISALIGNED
-        assert await region(1, 1, 0x3000, TOP + ATOM) == ConfigurationError.OUT_OF_SPACE
-        assert await region(1, 1, TOP + ATOM, 0x3000) == ConfigurationError.OUT_OF_SPACE
-        assert await region(1, 1, 0x3000, 1 << 63) == ConfigurationError.OUT_OF_SPACE
-        assert await region(1, 1, 1 << 32, 0x3000) == ConfigurationError.OUT_OF_SPACE
+        assert await region(1, 1, 0x3000, TOP + ATOM) == ConfigurationError.ADDRESS_OUT_OF_RANGE
+        assert await region(1, 1, TOP + ATOM, 0x3000) == ConfigurationError.ADDRESS_OUT_OF_RANGE
+        assert await region(1, 1, 0x3000, 1 << 63) == ConfigurationError.ADDRESS_OUT_OF_RANGE
+        assert await region(1, 1, 1 << 32, 0x3000) == ConfigurationError.ADDRESS_OUT_OF_RANGE
         assert await region(1, 1, 0x3000, 0x3000) == ConfigurationError.EMPTY
         assert await region(1, 1, 0x1800, 0x1000) == ConfigurationError.EMPTY
         for base, limit in ((0, 0x1020), (0x1FE0, 0x3000), (0x1400, 0x1800), (0, TOP)):
@@ -131,14 +131,14 @@ def test_no_copy_begins_during_an_abort():
     async def bench(driver):
         ctx, dut, control = driver.ctx, driver.dut, MAP["CONTROL"]
         await driver.address("COPY_START", 3 * ATOM)
-        ctx.set(dut.context[0].gone, 0)
+        ctx.set(dut.context[0].drained, 0)
         await write(ctx, dut, control.address, control.pack(abort=1))
         await driver.commit("COPY", ConfigurationError.REGION_DISABLED, command=1)
         # The tables may be written meanwhile.
         assert await driver.region(0, 1, 0, TOP) == ConfigurationError.NONE
         await driver.commit("COPY", ConfigurationError.IN_USE, command=1)
         await driver.commit("COPY", ConfigurationError.UNKNOWN_INDEX, command=P.commands)
-        ctx.set(dut.context[0].gone, 1)
+        ctx.set(dut.context[0].drained, 1)
         await ctx.tick().repeat(3)
         assert await driver.copy(1, 3 * ATOM) == ConfigurationError.NONE
         await driver.take()
@@ -149,18 +149,18 @@ def test_no_copy_begins_during_an_abort():
 def test_a_copy_begins_in_the_address_space():
     async def bench(driver):
         for start in (TOP + ATOM, 1 << 40 | 0x80, 1 << 63):
-            assert await driver.copy(0, start) == ConfigurationError.OUT_OF_SPACE
+            assert await driver.copy(0, start) == ConfigurationError.ADDRESS_OUT_OF_RANGE
         assert await driver.copy(0, TOP + ATOM + 1) == ConfigurationError.MISALIGNED
         await driver.region(0, 1, 0, ATOM)
         for start in (TOP + ATOM, 1 << 63):
-            assert await driver.copy(0, start) == ConfigurationError.OUT_OF_SPACE
+            assert await driver.copy(0, start) == ConfigurationError.ADDRESS_OUT_OF_RANGE
         assert await driver.copy(0, TOP) == ConfigurationError.NONE
 
     simulate(bench)
 
 
 def test_a_copy_needs_its_commands_region():
-    """The one that the command names, as it is when the copy is started."""
+    """The region is the one that the command names when the copy is started."""
     rng = random.Random(9)
 
     async def bench(driver):
@@ -239,7 +239,7 @@ def test_random():
         ConfigurationError.NONE,
         ConfigurationError.UNKNOWN_INDEX,
         ConfigurationError.MISALIGNED,
-        ConfigurationError.OUT_OF_SPACE,
+        ConfigurationError.ADDRESS_OUT_OF_RANGE,
         ConfigurationError.EMPTY,
         ConfigurationError.OVERLAP,
         ConfigurationError.REGION_IN_USE,
@@ -260,7 +260,7 @@ def test_random():
         ConfigurationError.NONE,
         ConfigurationError.UNKNOWN_INDEX,
         ConfigurationError.MISALIGNED,
-        ConfigurationError.OUT_OF_SPACE,
+        ConfigurationError.ADDRESS_OUT_OF_RANGE,
         ConfigurationError.REGION_DISABLED,
         ConfigurationError.QUEUE_FULL,
     }

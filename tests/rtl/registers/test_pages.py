@@ -11,12 +11,12 @@ from rtl.registers import map as register_map
 from rtl.registers.map import ALWAYS, CONTEXT, GLOBAL, PAGE_BITS
 from rtl.registers.port import Registers, Response
 from tests.support.register_bus import is_storage, read, write
-from tests.support.reused import device
-from tests.support.reused import simulate as simulate_device
+from tests.support.simulation import device
+from tests.support.simulation import simulate as simulate_device
 
 OKAY, SLVERR = Response.OKAY.value, Response.SLVERR.value
 MAP = register_map.load()
-# Those whose fields all have a register behind them, of full width.
+# Registers whose fields are all stored, in full width.
 STORAGE = [
     register
     for register in register_map.page(CONTEXT).values()
@@ -24,7 +24,7 @@ STORAGE = [
     and register.lock != ALWAYS
     and register.name not in {"WAYS", "INBOUND_KINDS"}
 ]
-# What a launch must have, beside tables.
+# Registers that a launch needs, beside tables.
 LAUNCHABLE = [
     ("WORKGROUPS", "count"),
     ("TRACKED_END", "dispatch_index"),
@@ -40,8 +40,8 @@ def simulate(p, bench, *, background=None):
     async def run(ctx):
         # Nothing is left of the reset.
         for context in dut.context:
-            ctx.set(context.gone, 1)
-            ctx.set(context.over, 1)
+            ctx.set(context.drained, 1)
+            ctx.set(context.launch_drained, 1)
         await ctx.tick().repeat(3)
         await bench(ctx, dut)
 
@@ -109,7 +109,7 @@ def test_ways_have_a_bit_for_each_way():
 
 @pytest.mark.parametrize("contexts", [1, 2, 8])
 def test_no_register_beyond_the_last_context(contexts):
-    """Every offset of a register, in pages with and without: only where there is one it answers."""
+    """An access is answered only at the offsets of registers, in the pages that exist."""
     p = T3Parameters(contexts=contexts)
     offsets = {
         page: {r.offset for r in register_map.page(page).values()} for page in (GLOBAL, CONTEXT)
@@ -138,7 +138,7 @@ def test_no_register_beyond_the_last_context(contexts):
 
 @pytest.mark.parametrize("context", range(3))
 def test_tables_are_of_one_context(context):
-    """What all have staged is committed in one; no commit looks at another one's tables."""
+    """Staged entries of all contexts are committed in one; no commit compares others' tables."""
 
     async def bench(ctx, dut):
         for number in range(3):
@@ -175,7 +175,7 @@ def test_strobes_and_copies_are_of_one_context(context):
     names = ("launch", "start", "abort")
     seen = Counter()
 
-    async def watch(ctx, dut):
+    async def record(ctx, dut):
         while True:
             for number, port in enumerate(dut.context):
                 seen.update((number, name) for name in names if ctx.get(getattr(port, name)))
@@ -198,22 +198,23 @@ def test_strobes_and_copies_are_of_one_context(context):
         assert await put(ctx, dut, context, "CONTROL", launch=1, measure=1) == OKAY
         # The other one has no window.
         assert await put(ctx, dut, 1 - context, "CONTROL", launch=1, measure=1) == SLVERR
-        # One runs already, and one waits.
+        # One launch runs already, and one waits.
         assert await put(ctx, dut, context, "CONTROL", launch=1) == OKAY
         assert await put(ctx, dut, context, "CONTROL", launch=1, measure=1) == SLVERR
         assert await put(ctx, dut, context, "CONTROL", abort=1) == OKAY
         aborting = MAP["STATUS"]["aborting"].mask
-        ctx.set(dut.context[context].gone, 0)
+        ctx.set(dut.context[context].drained, 0)
         words = [await read(ctx, dut, MAP["STATUS"].address_in(number)) for number in range(2)]
         assert [bool(word & aborting) for word, _ in words] == [context == 0, context == 1]
         await ctx.tick().repeat(4)
         assert seen == {(context, name): 1 for name in names}
 
-    simulate(T3Parameters(contexts=2), bench, background=watch)
+    simulate(T3Parameters(contexts=2), bench, background=record)
 
 
 def test_errors_in_one_cycle():
-    """Each context keeps its own, and counts on; one that is cleared leaves the other's."""
+    """Each context keeps and counts its own errors; clearing those of one context leaves the
+    others'."""
 
     async def state(ctx, dut):
         found = []

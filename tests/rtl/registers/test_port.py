@@ -10,7 +10,7 @@ from rtl.registers import map as register_map
 from rtl.registers.map import ALWAYS
 from rtl.registers.port import Registers, Response
 from tests.support.register_bus import is_storage, read, start_write, write
-from tests.support.reused import device, simulate
+from tests.support.simulation import device, simulate
 
 P = T3Parameters(contexts=1)
 NARROW = T3Parameters(contexts=1, workgroup_bits=10, context_bits=2, sets=64, address_bits=32)
@@ -89,7 +89,7 @@ CUT = {
 
 @pytest.mark.parametrize("p", [P, NARROW], ids=["default", "narrow"])
 def test_storage(p):
-    """Every field keeps what its destination has room for, and a write touches no other one."""
+    """Every field keeps the bits of its destination, and a write changes no other one."""
     seed = 5
     print("seed", seed)
     rng, dut = random.Random(seed), device(Registers, p)
@@ -161,11 +161,11 @@ def test_configuration_comes_from_its_registers():
     }
 
     async def bench(ctx):
-        ctx.set(dut.context[0].gone, 1)  # so that the reset ends
-        ctx.set(dut.context[0].over, 1)
+        ctx.set(dut.context[0].drained, 1)  # so that the reset ends
+        ctx.set(dut.context[0].launch_drained, 1)
         for name, fields in words.items():
             await write(ctx, dut, MAP[name].address, MAP[name].pack(**fields))
-        # What a launch has, it has from its beginning on.
+        # A launch keeps the values of its beginning.
         assert ctx.get(dut.context[0].launch_configuration).as_bits() == 0
         await write(ctx, dut, MAP["CONTROL"].address, MAP["CONTROL"].pack(launch=1))
         await ctx.tick().repeat(2)

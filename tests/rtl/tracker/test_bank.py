@@ -49,7 +49,7 @@ def test_completes_at_the_last_event(position):
 
 
 def test_one_event_per_cycle_in_one_set():
-    # Two tiles of a set in turn, then in pairs: each event finds what the last one left.
+    # Two tiles of a set in turn, then in pairs: each event reads the last one's result.
     order = [0, 4, 0, 4, 0, 0, 4, 4]
     events = [
         update(dispatch_index=dispatch_index, atom=10 + index)
@@ -93,7 +93,7 @@ def test_set_fills_up_at_any_distance(distance):
 
 @pytest.mark.parametrize("distance", range(4))
 def test_freed_way_is_free_at_any_distance(distance):
-    # A full set: the completion of one tile makes room for another, as soon as it comes.
+    # A full set: the completion of one tile frees a way for another at once.
     p = T3Parameters(contexts=1, sets=4, ways=2, tile_atom_bits=2)
     gap = [update(dispatch_index=1, atom=1)] * distance
     events = [update(0, atom=3), update(4, atom=4), end(0), *gap, update(8, atom=8), end(8), end(4)]
@@ -151,7 +151,7 @@ def test_highest_address_as_start():
     [
         ([end(tile_atoms=0)], [ErrorCode.ZERO_THRESHOLD]),
         ([update(), end(tile_atoms=0), end()], [ErrorCode.ZERO_THRESHOLD]),
-        ([end(tile_atoms=2), end(tile_atoms=3)], [ErrorCode.SECOND_END_OF_TILE]),
+        ([end(tile_atoms=2), end(tile_atoms=3)], [ErrorCode.DUPLICATE_END_OF_TILE]),
         ([end(tile_atoms=2), end(tile_atoms=0)], [ErrorCode.ZERO_THRESHOLD]),
         ([update(), update(), end()], [ErrorCode.OVERRUN]),
         ([update()] * 16, [ErrorCode.COUNT_OVERFLOW]),
@@ -197,7 +197,7 @@ def test_waits_while_completions_wait():
         for event in (update(dispatch_index), end(dispatch_index))
     ]
     seen = simulate(p, events, take=lambda cycle: cycle >= 60)
-    # Four completions end the room; four events are on their way by then, half of them ends.
+    # Four completions end the space; four events are in flight by then, half of them ends.
     assert 8 <= sum(cycle < 60 for cycle in seen.accepted) <= 13
     assert [completion[0] for _, completion in seen.completions] == list(range(12))
 
@@ -272,7 +272,7 @@ def test_random(name, updates_per_atom):
     assert len(seen.completions) > 20
     codes = Counter(code for _, code, _, _ in seen.errors)
     assert codes[ErrorCode.ZERO_THRESHOLD]
-    assert codes[ErrorCode.SECOND_END_OF_TILE]
+    assert codes[ErrorCode.DUPLICATE_END_OF_TILE]
     assert codes[ErrorCode.OVERRUN]
     if name != "reference":
         assert codes[ErrorCode.SET_FULL]

@@ -1,4 +1,4 @@
-"""A bank with two contexts, against tables in plain Python: what each tile comes to, and where."""
+"""A bank with two contexts, against tables in plain Python: each tile's counts and place."""
 
 import random
 
@@ -15,10 +15,10 @@ STAGES = 5  # cycles from the choice of an event until its entry is written
 
 
 class Tables:
-    """What the tracker keeps of each tile: updates so far, less its threshold once it is known."""
+    """Balance of each tile: updates so far, less the threshold of the tile once it is known."""
 
     def __init__(self, p, masks):
-        self._p, self._rooms = p, [mask.bit_count() for mask in masks]
+        self._p, self._space = p, [mask.bit_count() for mask in masks]
         self._balances = {}
         self._starts = {}
 
@@ -39,13 +39,13 @@ class Tables:
         tile = event["owner"], event["dispatch_index"], event["wavefront"]
         owner, dispatch_index, _ = tile
         is_new = tile not in self._balances
-        if is_new and self.live(owner, dispatch_index % self._p.sets) == self._rooms[owner]:
+        if is_new and self.live(owner, dispatch_index % self._p.sets) == self._space[owner]:
             return ErrorCode.SET_FULL, *tile
         balance = self._balances.get(tile, 0)
         if event["end"] and event["tile_atoms"] == 0:
             return ErrorCode.ZERO_THRESHOLD, *tile
         if event["end"] and balance < 0:
-            return ErrorCode.SECOND_END_OF_TILE, *tile
+            return ErrorCode.DUPLICATE_END_OF_TILE, *tile
         has_ended = event["end"] or balance < 0
         balance += event["count"]
         if event["end"]:
@@ -67,7 +67,7 @@ class Tables:
 
 
 class Bench:
-    """Gives events to a bank, and collects what it says of them."""
+    """Drives events into a bank, and collects its outputs."""
 
     def __init__(self, ctx, dut, masks):
         self.ctx, self.dut, self.masks = ctx, dut, masks
@@ -97,8 +97,8 @@ class Bench:
             assert not ctx.get(dut.write_ways) & ~mask
         await ctx.tick()
 
-    async def has_room(self):
-        while not self.ctx.get(self.dut.room):
+    async def has_space(self):
+        while not self.ctx.get(self.dut.space):
             await self.cycle()
         await self.cycle()
 
@@ -159,13 +159,13 @@ def random_event(rng, owners=(0, 1)):
 
 @pytest.mark.parametrize("owner", range(2))
 def test_a_set_is_full_where_the_ways_of_its_context_are(owner):
-    """Of five ways, context 0 has two and context 1 has three, whatever the other one holds."""
+    """Context 0 has two of the five ways and context 1 has three, whatever the other one holds."""
     masks = 0b01010, 0b10101
-    room = masks[owner].bit_count()
+    ways = masks[owner].bit_count()
 
     async def bench(bank):
-        await bank.has_room()
-        tiles = [P.sets * number for number in range(room + 1)]
+        await bank.has_space()
+        tiles = [P.sets * number for number in range(ways + 1)]
         for dispatch_index in tiles:
             await bank.cycle(update(owner, dispatch_index))
         await bank.drain()
@@ -175,7 +175,7 @@ def test_a_set_is_full_where_the_ways_of_its_context_are(owner):
             await bank.cycle(update(1 - owner, dispatch_index))
         await bank.drain()
         assert len(bank.seen) == 1
-        # One that is complete makes room for its own context only.
+        # A complete tile frees a way for its own context only.
         await bank.cycle(end(owner, tiles[0], tile_atoms=1))
         if UPDATES_PER_ATOM[owner] == 3:
             await bank.cycle(update(owner, tiles[0], count=2))
@@ -195,12 +195,12 @@ def test_a_set_is_full_where_the_ways_of_its_context_are(owner):
 
 @pytest.mark.parametrize("aborted", range(2))
 def test_abort(aborted):
-    """What comes of the context leaves no trace, not even an error; the other one's counts. So
-    does what came before, and what comes after."""
+    """Events of the aborted context leave no trace, not even an error. Events of the other context
+    count, and so do the context's own events before and after the abort."""
     other = 1 - aborted
 
     async def bench(bank):
-        await bank.has_room()
+        await bank.has_space()
         for owner in (aborted, other):
             await bank.cycle(update(owner, 0, count=UPDATES_PER_ATOM[owner], atom=owner))
         for owner in (aborted, other):
@@ -228,10 +228,10 @@ def test_random(masks, seed):
     tables, expected = Tables(P, masks), []
 
     async def bench(bank):
-        await bank.has_room()
+        await bank.has_space()
         for step in range(1200):
             clears = step % 200 == 199
-            # Of the context that is cleared, nothing is on its way; of the other one, much is.
+            # The cleared context has no event in flight; the other one has many.
             aborted = step // 200 % 2
             owners = (1 - aborted,) if step % 200 >= 199 - STAGES else (0, 1)
             event = random_event(rng, owners) if clears or rng.random() < 0.9 else None
@@ -246,7 +246,7 @@ def test_random(masks, seed):
                 ]
                 assert bank.ctx.get(bank.dut.empty) == empty[0] | empty[1] << 1
                 assert empty[aborted] and not empty[1 - aborted]
-                await bank.has_room()
+                await bank.has_space()
         await bank.drain()
         # Errors and completions leave by two ports, so only each one's order is theirs.
         for of_errors in (True, False):
@@ -256,7 +256,7 @@ def test_random(masks, seed):
             ]
             assert outcomes[0] == outcomes[1]
         codes = {one[0] for one in expected if one and isinstance(one[0], ErrorCode)}
-        assert {ErrorCode.SET_FULL, ErrorCode.OVERRUN, ErrorCode.SECOND_END_OF_TILE} <= codes
+        assert {ErrorCode.SET_FULL, ErrorCode.OVERRUN, ErrorCode.DUPLICATE_END_OF_TILE} <= codes
         assert {one[0] for one in expected if one} >= {0, 1}
 
     simulate(masks, bench)

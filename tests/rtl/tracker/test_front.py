@@ -39,8 +39,8 @@ def end(dispatch_index, wavefront=0, tile_atoms=1):
 
 
 def bank_of(p, event):
-    """Halves: the wavefront's bits, the lowest first, say in which of them the dispatch index is
-    swapped."""
+    """Bank of an event: that of the dispatch index, with bit *n* from the top inverted if bit *n*
+    of the wavefront is set."""
     bank, half, wavefront = event["dispatch_index"] % p.banks, p.banks // 2, event["wavefront"]
     while half:
         if wavefront % 2:
@@ -74,8 +74,8 @@ def test_every_cycle(channels, banks):
     empty_seen = set()
 
     async def bench(ctx):
-        # Per channel what waits outside: (issue acknowledgement, end), who was last, and its
-        # candidates; per bank the pointer, and what was chosen in the last cycle.
+        # Per channel: the offered (issue acknowledgement, end), the one taken last, and the
+        # candidates; per bank: the pointer, and the event chosen in the last cycle.
         waiting = [[None, None] for _ in range(channels)]
         last = [1] * channels
         candidates = [[] for _ in range(channels)]
@@ -88,8 +88,8 @@ def test_every_cycle(channels, banks):
                 offer(ctx, dut.issue_acks[channel], pair[0])
                 offer(ctx, dut.ends[channel], pair[1])
             # Long waits, so that the candidates fill up.
-            room = [rng.random() < (0.9 if cycle // 16 % 2 else 0.2) for _ in range(banks)]
-            ctx.set(dut.room, sum(bit << bank for bank, bit in enumerate(room)))
+            space = [rng.random() < (0.9 if cycle // 16 % 2 else 0.2) for _ in range(banks)]
+            ctx.set(dut.space, sum(bit << bank for bank, bit in enumerate(space)))
 
             owners = {event["owner"] for queue in candidates for event in queue}
             assert ctx.get(dut.empty) == sum((n not in owners) << n for n in range(2))
@@ -116,7 +116,7 @@ def test_every_cycle(channels, banks):
             for bank in range(banks):
                 order = [(pointers[bank] + step) % channels for step in range(channels)]
                 asking = [c for c in order if heads[c] and bank_of(p, heads[c]) == bank]
-                if asking and room[bank]:
+                if asking and space[bank]:
                     chosen[bank] = candidates[asking[0]].pop(0)
                     pointers[bank] = (asking[0] + 1) % channels
             for channel, pair in enumerate(waiting):
@@ -125,9 +125,9 @@ def test_every_cycle(channels, banks):
                 for kind, port in enumerate((dut.issue_acks[channel], dut.ends[channel])):
                     if pair[kind] is None:
                         continue
-                    gone = kind == goes and not full[channel]
-                    assert ctx.get(port.ready) == gone
-                    if gone:
+                    taken = kind == goes and not full[channel]
+                    assert ctx.get(port.ready) == taken
+                    if taken:
                         candidates[channel].append(pair[kind])
                         pair[kind] = None
                         last[channel] = kind
@@ -143,7 +143,7 @@ def test_busy_bank_does_not_hold_another():
     came = []
 
     async def bench(ctx):
-        ctx.set(dut.room, 0b10)
+        ctx.set(dut.space, 0b10)
         offer(ctx, dut.issue_acks[0], updates(4))
         offer(ctx, dut.issue_acks[1], updates(5))
         for _ in range(8):
@@ -159,7 +159,7 @@ def test_channels_take_turns_at_a_bank():
     served = []
 
     async def bench(ctx):
-        ctx.set(dut.room, 1)
+        ctx.set(dut.space, 1)
         for channel in range(3):
             offer(ctx, dut.issue_acks[channel], updates(dispatch_index=channel))
         await ctx.tick().repeat(2)
@@ -176,7 +176,7 @@ def test_wavefronts_of_a_dispatch_index_lie_in_different_banks(banks):
     dut = TrackerFront(T3Parameters(contexts=1, channels=4, banks=banks))
 
     async def bench(ctx):
-        ctx.set(dut.room, -1)
+        ctx.set(dut.space, -1)
         for dispatch_index in (0, 5, 1234):
             for wavefront, port in enumerate(dut.issue_acks):
                 offer(ctx, port, updates(dispatch_index, wavefront))

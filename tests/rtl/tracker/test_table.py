@@ -104,7 +104,7 @@ CODE_BITS = ENTRY.size + 5
 
 
 @pytest.mark.parametrize("way", range(2))
-def test_one_wrong_bit(way):
+def test_single_bit_error(way):
     async def bench(ctx, dut):
         await written(ctx, dut, ENTRIES)
         for bit in range(CODE_BITS):
@@ -116,7 +116,7 @@ def test_one_wrong_bit(way):
     simulate(bench, rows=4, ways=2)
 
 
-def test_two_wrong_bits():
+def test_double_bit_error():
     """The entry is not valid; the other one is as it was."""
 
     async def bench(ctx, dut):
@@ -130,7 +130,7 @@ def test_two_wrong_bits():
     simulate(bench, rows=4, ways=2)
 
 
-def test_one_wrong_bit_in_each_entry():
+def test_one_bit_error_in_each_entry():
     async def bench(ctx, dut):
         await written(ctx, dut, ENTRIES)
         turn(ctx, dut, 1, 0, 3)
@@ -140,7 +140,7 @@ def test_one_wrong_bit_in_each_entry():
     simulate(bench, rows=4, ways=2)
 
 
-def test_wrong_bits_in_what_is_just_being_written():
+def test_bit_errors_in_an_entry_that_is_being_written():
     """The old entry is wrong, but no longer counts."""
 
     async def bench(ctx, dut):

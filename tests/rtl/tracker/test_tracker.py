@@ -6,7 +6,7 @@ import pytest
 from rtl.interface.encodings import ErrorCode
 from rtl.parameters import T3Parameters
 from rtl.tracker.tracker import Tracker
-from tests.support.reused import device, simulate
+from tests.support.simulation import device, simulate
 
 
 def updates(dispatch_index, wavefront, atom, count=1):
@@ -179,7 +179,7 @@ def test_errors_of_each_bank():
     chosen = p.sets // p.banks
     assert errors == [
         (chosen + 4, 0, ErrorCode.ZERO_THRESHOLD, 7, 3),
-        (chosen + 2 + 4, 1, ErrorCode.SECOND_END_OF_TILE, 7, 2),
+        (chosen + 2 + 4, 1, ErrorCode.DUPLICATE_END_OF_TILE, 7, 2),
     ]
 
 
@@ -216,13 +216,13 @@ def test_contexts():
                 assert ctx.get(dut.empty) == 3 & ~number
                 await give(ctx, "issue_acks", updates(bank, 0, 9) | {"owner": number})
             assert ctx.get(dut.empty) == 0
-            # Another tile of the set finds room in the ways of context 1 only.
+            # Another tile of the set finds a free way in context 1 only.
             for number in range(2):
                 await give(ctx, "issue_acks", updates(bank + 8, 0, 9, 2) | {"owner": number})
             for number in range(2):
                 await give(ctx, "ends", end(bank, 0, 1) | {"owner": number})
             assert seen == [(ErrorCode.SET_FULL, 0, bank + 8), (0, bank)]
-            # What comes of context 1 is dropped, then all of it forgotten.
+            # Events of context 1 are dropped, then its entries are cleared.
             ctx.set(dut.aborting, 2)
             await give(ctx, "issue_acks", updates(bank, 0, 9) | {"owner": 1})
             assert len(seen) == 2 and ctx.get(dut.empty) == 1
@@ -240,7 +240,7 @@ def test_contexts():
 
 @pytest.mark.parametrize("again", [0, 1, 4, 6])
 def test_clear(again):
-    """Of what is being forgotten already, a clear makes no second walk; nor does one of nothing."""
+    """A clear starts no second walk while one is in progress, nor while the tracker is empty."""
     dut = device(Tracker, T3Parameters(contexts=1, sets=8, banks=2))
 
     async def bench(ctx):

@@ -1,4 +1,4 @@
-"""Wrong bits in a tracker bank's memory, seen from its ports."""
+"""Bit errors in a tracker bank's memory, seen from its ports."""
 
 from dataclasses import replace
 
@@ -68,7 +68,7 @@ def simulate(bench, p=P, ways=(-1,)):
     simulator.run()
 
 
-def test_one_wrong_bit_is_corrected():
+def test_single_bit_error_is_corrected():
     async def bench(bank):
         for bit in range(CODE_BITS):
             await bank.event(atom=9, count=1)
@@ -76,7 +76,7 @@ def test_one_wrong_bit_is_corrected():
             await bank.event(atom=7, count=1)
             assert bank.corrected == bit + 1
             await bank.event(end=1, tile_atoms=2)
-            # The second update has written the entry anew, without the wrong bit.
+            # The second update has written the entry anew, without the bit error.
             assert bank.corrected == bit + 1
             assert (bank.completions.pop(), bank.errors) == ((1, 7), [])
 
@@ -85,7 +85,7 @@ def test_one_wrong_bit_is_corrected():
 
 @pytest.mark.parametrize("bits", [(0, 1), (3, 40), (0, 60), (55, 61), (20, 21)])
 @pytest.mark.parametrize("ended", [False, True], ids=["counting", "ended"])
-def test_two_wrong_bits_are_reported_and_the_tile_never_completes(bits, ended):
+def test_double_bit_error_is_reported_and_the_tile_never_completes(bits, ended):
     async def bench(bank):
         first, then = dict(atom=9, count=1), dict(end=1, tile_atoms=3)
         await bank.event(**(then if ended else first))
@@ -94,7 +94,7 @@ def test_two_wrong_bits_are_reported_and_the_tile_never_completes(bits, ended):
         assert bank.errors == [(ErrorCode.TRACKER_CORRUPT, 1, 0)]
         await bank.event(**(first if ended else then))
         assert not bank.completions
-        # Another tile of the set is as it should be.
+        # Another tile of the set is unaffected.
         await bank.event(dispatch_index=5, atom=3, count=1)
         await bank.event(dispatch_index=5, end=1, tile_atoms=1)
         assert bank.completions == [(5, 3)]
@@ -104,7 +104,7 @@ def test_two_wrong_bits_are_reported_and_the_tile_never_completes(bits, ended):
 
 
 @pytest.mark.parametrize("shared", [False, True])
-def test_a_lost_entry_is_told_to_a_context_that_has_its_way(shared):
+def test_a_lost_entry_is_reported_to_a_context_that_has_its_way(shared):
     async def bench(bank):
         await bank.event(owner=0, atom=9, count=1)  # in the first way
         bank.turn(0, 1)
@@ -115,7 +115,7 @@ def test_a_lost_entry_is_told_to_a_context_that_has_its_way(shared):
         assert bank.owners == ([1] if shared else [0])
         assert {code for code, *_ in bank.errors} == {ErrorCode.TRACKER_CORRUPT}
 
-    # The second context's tile finds room in the second way.
+    # The second context's tile takes the second way.
     simulate(bench, TWO, (0b11, 0b11) if shared else (0b01, 0b10))
 
 

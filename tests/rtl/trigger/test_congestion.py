@@ -1,4 +1,4 @@
-"""Congestion on its ports: what it makes of samples of its channels."""
+"""Congestion on its ports: its decisions on samples of the channels."""
 
 import pytest
 from amaranth.sim import Simulator
@@ -14,7 +14,7 @@ def simulate(channels, bench):
 
     async def run(ctx):
         async def samples(held_up, *, critical=1, active=1):
-            """Looks, each counted in the cycle after it; gives what is decided then."""
+            """Give the samples, each counted in the cycle after it; return the decision."""
             ctx.set(dut.active, active)
             ctx.set(dut.critical, critical)
             for seen in held_up:
@@ -55,7 +55,7 @@ def test_only_while_communication_is_critical():
 
 @pytest.mark.parametrize("channels", [1, 2, 3, 8])
 def test_one_channel_after_the_other(channels):
-    """Whatever the others do, the one whose turn it is decides."""
+    """The channel whose turn it is decides, whatever the others do."""
 
     async def bench(ctx, dut, samples):
         everywhere = (1 << channels) - 1
@@ -67,7 +67,7 @@ def test_one_channel_after_the_other(channels):
 
 
 def test_a_few_channels_hold_nothing_up():
-    """One of sixteen is less than an eighth of the samples, three are more."""
+    """One channel of sixteen gives less than an eighth of the samples, three channels give more."""
 
     async def bench(ctx, dut, samples):
         assert not await samples([0b1] * 1600)

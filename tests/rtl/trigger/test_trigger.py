@@ -1,4 +1,4 @@
-"""What a completion makes ready, and when."""
+"""Commands that a completion makes ready, and their cycles."""
 
 import random
 
@@ -7,15 +7,13 @@ import pytest
 from rtl.interface.encodings import Action, Granularity
 from rtl.parameters import T3Parameters
 from rtl.trigger.trigger import Trigger
-from tests.support.reused import device
-from tests.support.reused import simulate as simulate_device
+from tests.support.simulation import device
+from tests.support.simulation import simulate as simulate_device
 from tests.support.trigger_bench import (
     SMALL,
     WAVEFRONT,
     WORKGROUP,
-    Reference,
     command,
-    leaving,
     region_range,
     released,
     simulate,
@@ -138,7 +136,7 @@ def test_groups():
 
 
 def test_a_group_of_128():
-    """The largest: its commands leave in their order when the last one is complete."""
+    """The commands of the largest group leave in order when the last one is complete."""
     p = T3Parameters(contexts=1, credit_window=256, sets=4, command_depth=128)
     order = [*range(5, 133)]
     random.Random(1).shuffle(order)
@@ -150,7 +148,7 @@ def test_a_group_of_128():
 
 @pytest.mark.parametrize("rest", [127, 128, 129, 256, 0x8000, 0xFFFF])
 def test_a_group_far_from_the_end_of_its_range(rest):
-    """It is not short, whatever the lowest bits of the distance are."""
+    """The distance is not short, whatever its lowest bits are."""
     first = 0xFFFF - rest
     tiles = [tile(first), tile(first + 1)]
     seen = simulate(SMALL, [region_range(first, 0xFFFF)], [command(WORKGROUP, 1, 1)], tiles)
@@ -279,7 +277,7 @@ def test_clear_forgets_a_completion_that_waits_for_a_group():
 
 
 def test_map_of_the_lookup_counts():
-    """Not the one of the cycles before or after it."""
+    """The map of the lookup's own cycle counts, not that of the cycle before or after."""
     dut = device(Trigger, SMALL)
     complete, ready = [], []
 
@@ -306,65 +304,3 @@ def test_map_of_the_lookup_counts():
     simulate_device(dut, bench)
     assert [cycle for cycle, strobe in enumerate(complete) if strobe] == [10]
     assert [cycle for cycle, valid in enumerate(ready) if valid] == [13]
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_random(seed):
-    print("seed", seed)
-    rng = random.Random(seed)
-    p = T3Parameters(contexts=1, credit_window=64, sets=4, command_depth=256)
-    commands = [
-        command(WAVEFRONT, [3, 2, 2, 1]),
-        command(WORKGROUP, [2, 1, 2, 1], rng.randrange(3)),
-        command(WORKGROUP, [4, 3, 2, 1], rng.randrange(3, 8)),
-    ]
-    ranges = [
-        region_range(3, 20, command=0),
-        region_range(21, 20 + rng.randint(1, 20), command=1, region=1),
-        region_range(41, 40 + rng.randint(1, 18), command=2),
-        region_range(59, 61, Action.OWN, command=1),
-    ]
-    tiles = []
-    for entry in ranges:
-        for dispatch_index in range(entry["first"], entry["last"] + 1):
-            edges = rng.randrange(2), rng.randrange(2)
-            waves = commands[entry["command"]]["waves"][edges[1] * 2 + edges[0]]
-            for wavefront in rng.sample(range(8), waves):
-                tiles.append((dispatch_index, wavefront, rng.randrange(1 << 35), *edges))
-    tiles.append(tile(62))
-    rng.shuffle(tiles)
-
-    willing = [rng.random() < 0.8 for _ in range(4000)]
-    taking = [rng.random() < 0.4 for _ in range(4000)]
-    seen = simulate(p, ranges, commands, tiles, offer=willing.__getitem__, take=taking.__getitem__)
-    reference = Reference(ranges, commands)
-    pushes, completes, taken = [], [], []
-    at_work = {*range(p.credit_window)}
-    worked, free = (
-        -1,
-        p.credit_window,
-    )  # TILE of the one before, and the end of its group
-    for completion in tiles:
-        cycle = next(c for c in range(4000) if willing[c] and (c == worked or c >= free))
-        taken.append(cycle)
-        worked = max(cycle + 1, free) + 1
-        busy, pushed, own = reference.completion(completion)
-        free = worked + 1 + busy
-        at_work.update(range(cycle + 1, free))
-        pushes += [(worked + delay, fields) for delay, fields in pushed]
-        if own is not None:
-            completes.append((worked, completion[0], own))
-    assert seen.taken == taken
-    assert seen.complete == completes
-    left = leaving([cycle for cycle, _ in pushes], taking)
-    ready = [(cycle, fields) for cycle, (_, fields) in zip(left, pushes, strict=True)]
-    assert seen.ready == ready
-    assert seen.tiles == len(tiles)
-    stored = [0] * 4001
-    for (pushed, _), (left, _) in zip(pushes, ready, strict=True):
-        stored[pushed + 1 : left + 1] = [1] * (left - pushed)
-    assert seen.empty == [1 - full for full in stored[: len(seen.empty)]]
-    assert seen.idle == [empty and cycle not in at_work for cycle, empty in enumerate(seen.empty)]
-    # Every workgroup of a DMA range gave back exactly one credit.
-    lasts = sorted(dispatch_index for _, (_, dispatch_index, *_, last) in ready if last)
-    assert lasts == [p for r in ranges[:3] for p in range(r["first"], r["last"] + 1)]

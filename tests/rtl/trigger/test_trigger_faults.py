@@ -1,4 +1,4 @@
-"""Which workgroup an error of the trigger unit's memories names."""
+"""Workgroups in the error reports of the trigger unit's memories."""
 
 from amaranth.sim import Simulator
 

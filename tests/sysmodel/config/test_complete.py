@@ -1,4 +1,4 @@
-"""A system as one file, and what two differ in."""
+"""A system as one file, and the differences of two systems."""
 
 import pytest
 
@@ -22,7 +22,7 @@ def test_the_file_is_the_same_system_without_a_base(name, tmp_path):
     )
 
 
-def test_every_value_tells_its_file_and_its_source(tmp_path):
+def test_every_value_names_its_file_and_its_source(tmp_path):
     (tmp_path / "mine.toml").write_text(
         'base = "h200"\n[link]\nlatency_ns = 700  # measured\n'
         "[[kernel.alternatives]]\ntile_m = 64\ntile_n = 64\ndepth_u = 64\nwaves_m = 4\n"
@@ -33,7 +33,7 @@ def test_every_value_tells_its_file_and_its_source(tmp_path):
     assert latency.endswith(f"# {tmp_path / 'mine.toml'}: measured")
     (clock,) = (line for line in lines if line.startswith("clock_mhz = 1830"))
     assert "# h200.toml: 989.4 TFLOP/s [H200]" in clock
-    # An array is given anew as a whole.
+    # A file replaces an array as a whole.
     assert lines.count("[[kernel.alternatives]]") == 1 and lines.count("tile_m = 64") <= 1
 
 

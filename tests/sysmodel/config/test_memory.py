@@ -28,7 +28,7 @@ def test_cycles_of_a_delay(delay, mhz, cycles):
 
 @pytest.mark.parametrize("mhz", [500, 800, 1000, 1200])
 def test_another_clock_alone_keeps_the_times(tmp_path, mhz):
-    """Review D5: the clock changed, and the timing with it."""
+    """A change of the clock alone must not change the times in ns."""
     path = tmp_path / "clock.toml"
     path.write_text(f'base = "asplos24-complete"\n[dram]\nclock_mhz = {mhz}\n')
     there, here = load_system(str(path)).dram, load_system("asplos24-complete").dram
@@ -60,7 +60,7 @@ def test_every_standard_makes_a_memory(tmp_path, name):
 
 
 def test_a_standard_replaces_the_memory_of_the_base(tmp_path):
-    """asplos24 gives every value of its own memory; none of them stays."""
+    """None of the values that asplos24 gives for its own memory remains."""
     path = tmp_path / "mine.toml"
     path.write_text('base = "asplos24"\n[dram]\nstandard = "hbm2"\n')
     dram = load_system(str(path)).dram
@@ -68,7 +68,7 @@ def test_a_standard_replaces_the_memory_of_the_base(tmp_path):
     assert dram.timing_cycles.tRCD_WR == 12
 
 
-def test_what_a_file_gives_goes_before_its_standard(tmp_path):
+def test_a_file_overrides_its_standard(tmp_path):
     path = tmp_path / "mine.toml"
     path.write_text(
         'base = "mi300x"\n[dram]\nstandard = "hbm3"\nrefresh = "none"\n'
@@ -78,7 +78,7 @@ def test_what_a_file_gives_goes_before_its_standard(tmp_path):
     assert (timing.refresh, timing.tFAW) == ("none", 99)
 
 
-def test_a_delay_is_given_anew_as_a_whole(tmp_path):
+def test_a_delay_is_replaced_as_a_whole(tmp_path):
     path = tmp_path / "mine.toml"
     path.write_text('base = "asplos24"\n[dram.timing]\ntRP = { clocks = 3 }\n')
     assert load_system(str(path)).dram.timing_cycles.tRP == 3  # not the base's 14 ns
@@ -109,7 +109,7 @@ def test_a_file_is_not_its_own_base(tmp_path):
 
 @pytest.mark.parametrize("name", preset_names())
 def test_hardware_keeps_up_with_the_memory(name):
-    """An atom a cycle of the hardware is what a channel gives at its peak."""
+    """At its peak a channel transfers at most one atom per cycle of the hardware."""
     system = load_system(name)
     atom_ns = system.dram.burst_clocks * 1e3 / system.dram.clock_mhz
     assert system.cycle_ns <= atom_ns * 1.001

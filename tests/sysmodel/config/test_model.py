@@ -1,4 +1,4 @@
-"""Models as files: Transformers by their hyperparameters, and lists of GEMMs."""
+"""Files of models: Transformers by their hyperparameters, and lists of GEMMs."""
 
 import pytest
 
@@ -45,7 +45,7 @@ def load(tmp_path):
     return write_and_load
 
 
-def test_the_models_that_come_along_are_such_files():
+def test_bundled_models_are_such_files():
     assert len(known_models()) == len(model_names())
     for model in known_models():
         assert load_model(str(model_path(model.name))) == model
@@ -55,7 +55,7 @@ def test_the_models_that_come_along_are_such_files():
                 assert model.workload(layer, tp).tp == tp
 
 
-def test_a_file_is_its_name_unless_it_says_another(load):
+def test_the_name_is_the_file_s_unless_the_file_gives_another(load):
     assert load(HYPERPARAMETERS).name == "mine"
     assert load(f'name = "Own"\n{HYPERPARAMETERS}').name == "Own"
 
@@ -90,7 +90,7 @@ def test_a_list_of_gemms(load):
         (("up-projection", 4), "layer: 'up-projection' is not known; allowed: down"),
     ],
 )
-def test_what_a_list_of_gemms_does_not_have(load, arguments, message):
+def test_workloads_that_a_list_of_gemms_refuses(load, arguments, message):
     with pytest.raises(InputError, match=message):
         load(GEMMS).workload(*arguments)
 

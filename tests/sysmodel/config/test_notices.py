@@ -1,4 +1,4 @@
-"""What looks wrong in a system although it can be simulated."""
+"""Notices of values that look unphysical although the system can be simulated."""
 
 import pytest
 
@@ -17,7 +17,7 @@ def changed(tmp_path, text):
 
 
 def test_link_faster_than_its_dma(tmp_path):
-    """A row of a tile of 128 rows is 256 bytes, which 1 walker moves in a cycle of 1 GHz."""
+    """In a tile of 128 rows a row has 256 bytes, which a walker moves in a cycle of 1 GHz."""
     (one,) = changed(tmp_path, "[t3]\ndma_walkers = 1\n[link]\nbandwidth_gb_per_s = 300\n")
     assert one == (
         "mine: link.bandwidth_gb_per_s: 300 is more than the 256 GB/s that t3.dma_walkers = 1 "
@@ -45,7 +45,7 @@ def test_link_that_the_memory_does_not_feed(tmp_path):
 
 
 def test_a_peak_that_the_memory_cannot_feed(tmp_path):
-    """160 tiles of 128 x 96 at a time, of which a square of 12.6 x 12.6 shares what it reads."""
+    """160 tiles of 128 x 96 run at a time: a square of 12.6 x 12.6 tiles shares its reads."""
     assert not changed(tmp_path, "[gpu]\nflops_per_cycle_per_cu = 4096\n")
     (one,) = changed(tmp_path, "[gpu]\nflops_per_cycle_per_cu = 8192\n")
     wanted = (1 / 128 + 1 / 96) / 160**0.5 * 80 * 8192 * 1.4

@@ -1,4 +1,4 @@
-"""Parameters that are not public, out of a preset's comments."""
+"""Values of a system with their sources, which are the comments of its files."""
 
 import json
 
@@ -55,7 +55,7 @@ def test_every_value_of_the_preset_is_found():
 
 
 def test_a_memory_s_standard_has_its_own_sources():
-    """HBM3E is HBM3 with another rate; a preset over it changes what it likes."""
+    """HBM3E is HBM3 with another rate; a preset may override its values."""
     found = {one.key: one for one in parameters("h200")}
     assert "JESD238" in found["dram.core_volts"].source
     assert found["dram.timing.tRP"].source == found["dram.timing.tRP"].source.strip()
@@ -67,12 +67,26 @@ def test_any_way_to_write_a_value(tmp_path):
     """Dotted keys, lists over several lines, and a base that is a file beside it."""
     (tmp_path / "base.toml").write_text('base = "h200"\nlink.latency_ns = 700  # measured\n')
     (tmp_path / "mine.toml").write_text(
-        'base = "base.toml"\n[t3]\nmca_levels = [\n    60,\n    30,\n    15,\n]\n'
+        'base = "base.toml"\n[t3]\nmca_levels = [\n    60,\n    30,\n    15,\n]  # falling\n'
     )
     found = {one.key: one for one in parameters(str(tmp_path / "mine.toml"))}
     latency = found["link.latency_ns"]
     assert (latency.value, latency.file, latency.source) == ("700", "base.toml", "measured")
-    assert found["t3.mca_levels"].value == "[60, 30, 15]"
+    levels = found["t3.mca_levels"]
+    assert (levels.value, levels.source) == ("[60, 30, 15]", "falling")
     assert found["dram.timing.tRP"].value == "{ ns = 16.25 }"
     assert found["dram.timing.tRP"].file == "hbm3.toml"
     assert found["gpu.compute_units"].file == "h200.toml"
+
+
+def test_a_table_between_the_entries_of_an_array(tmp_path):
+    """The entries are numbered on, and a number sign in a string begins no comment."""
+    entry = "[[kernel.alternatives]]\ntile_m = {}  # {}\n"
+    path = tmp_path / "mine.toml"
+    path.write_text(entry.format(128, "large") + "[gpu]\n" + entry.format(64, "small"))
+    found = {one.key: one for one in parameters(str(path))}
+    tiles = [found[f"kernel.alternatives.{index}.tile_m"] for index in range(2)]
+    assert [(one.value, one.source) for one in tiles] == [("128", "large"), ("64", "small")]
+    path.write_text('[dram]\nrefresh = "a # b"  # c\n')
+    (refresh,) = parameters(str(path))
+    assert (refresh.value, refresh.source) == ('"a # b"', "c")

@@ -1,4 +1,4 @@
-"""Systems: presets, files built on them, and one clear line for whatever is wrong."""
+"""Systems: presets, files based on them, and one clear line for every error."""
 
 import re
 
@@ -11,7 +11,7 @@ _FULL = preset_path("asplos24").read_text(encoding="utf-8")
 
 
 def _changed(key: str, value: str) -> str:
-    """The preset's text with another value for a key, where it occurs first."""
+    """Change the first value of a key in the preset's text."""
     text, count = re.subn(rf"(?m)^{key} = [^#\n]*", f"{key} = {value} ", _FULL, count=1)
     assert count == 1
     return text
@@ -19,7 +19,7 @@ def _changed(key: str, value: str) -> str:
 
 @pytest.fixture
 def problem(tmp_path):
-    """What is said about a text; without the file's path, which comes first."""
+    """Return the error message about a text, without the file's path at its begin."""
 
     def load(text: str | bytes) -> str:
         path = tmp_path / "mine.toml"
@@ -113,7 +113,7 @@ def test_a_file_of_differences(tmp_path):
         ("tCL", "{ clocks = 1.5 }", "dram.timing.tCL.clocks: 1.5", "an integer from 0"),
         ("tCL", "14", "dram.timing.tCL: 14", "a section"),
         ("credit_window_workgroups", "500", "t3.credit_window_workgroups: 500", "a power of two"),
-        # What does not fit the rest.
+        # Values that do not fit the others.
         ("tile_m", "130", "kernel.tile_m: 130", "a multiple of kernel.waves_m, 4"),
         ("tile_m", "96", "kernel.tile_m: 96", "16 elements times a power of two, not 24"),
         ("waves_n", "3", "kernel.waves_m: 4", "at most 8 wavefronts"),
@@ -124,7 +124,7 @@ def test_a_file_of_differences(tmp_path):
         ("mca_cuts", "[4, 32, 16]", "t3.mca_cuts: [4, 32, 16]", "three rising occupancies"),
         ("group_workgroups", "512", "t3.group_workgroups: 512", "a power of two from 1 to 128"),
         ("tRTW", "{ ns = 12 }", "dram.timing.tRTW: must be at least 13", ""),
-        ("tWR", "{ gap_clocks = 1 }", "dram.timing.tWR.gap_clocks: is of tRTW only", ""),
+        ("tWR", "{ gap_clocks = 1 }", "dram.timing.tWR.gap_clocks: is allowed for tRTW only", ""),
         ("refresh", '"all-bank"', "dram.timing.tRFC: must be at least 1", ""),
         ("address_map", '"column:6"', "dram.address_map: 'column:6' has 0 bits of the group", ""),
         ("most_clock_mhz", "900", "dram.clock_mhz: 1000", "at most dram.most_clock_mhz, 900"),

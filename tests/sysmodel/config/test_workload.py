@@ -1,4 +1,4 @@
-"""Workloads: the table, its names, and sizes out of bounds."""
+"""Workloads: the shapes of the table, its names, and sizes out of bounds."""
 
 import pytest
 

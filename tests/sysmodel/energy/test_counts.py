@@ -1,15 +1,15 @@
-"""Counted events of simulated runs against the chunks of the ring."""
+"""Counted events of simulated runs, compared with the chunks of the ring."""
 
 import dataclasses
 
 import pytest
 
+from sysmodel.engine.gated_blocks import gated_blocks_of
 from sysmodel.engine.hardware import hardware_parameters
-from sysmodel.engine.rooms import rooms_of
-from sysmodel.lib.progress import no_progress
 from sysmodel.runs.configurations.sequential import sequential
-from sysmodel.runs.result import RunOptions
-from sysmodel.runs.simulate import run
+from sysmodel.runs.options import RunOptions
+from sysmodel.runs.plan import Plan
+from sysmodel.runs.simulate import simulate
 from tests.support.small_system import context_of, scaled, small_system, workload
 
 _GPUS = 4
@@ -21,7 +21,7 @@ _NAMES = ("sequential", "t3", "t3-mca", "ideal-overlap", "ideal-rs-nmc", "cu-spl
 def _run(**options):
     system = small_system(compute_units=16)
     given = {"engine": "golden", "channels": "all", "configurations": _NAMES, **options}
-    return run(_WORK, system, RunOptions(**given), no_progress)
+    return simulate(Plan(_WORK, system, RunOptions(**given)))
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +31,7 @@ def result():
 
 @pytest.mark.parametrize("name", ["sequential", "ideal-overlap", "cu-split-8"])
 def test_the_collectives_on_the_cus(result, name):
-    """Reduce-scatter: 2N - 1 chunks loaded, N stored; all-gather: N - 1 each."""
+    """The reduce-scatter loads 2N - 1 chunks and stores N; the all-gather N - 1 each."""
     counted = result.configurations[name].activity
     assert counted.cu_loads == (3 * _GPUS - 2) * _ATOMS
     assert counted.cu_stores == (2 * _GPUS - 1) * _ATOMS
@@ -50,7 +50,7 @@ def test_t3_leaves_the_cus_alone(result, name):
 
 
 def test_the_ideal_with_nmc_takes_its_reduce_scatter_from_the_hardware(result):
-    """All-gather on the CUs; of the reduce-scatter they load and store the first chunk."""
+    """The CUs run the all-gather; of the reduce-scatter they load and store the first chunk."""
     counted = result.configurations["ideal-rs-nmc"].activity
     assert counted.cu_loads == counted.cu_stores == (_GPUS - 1 + 1) * _ATOMS
     assert counted.cu_additions == counted.gemm_updates == 0
@@ -76,7 +76,7 @@ def test_rows_opened_by_phase_are_those_that_the_memory_counts():
     assert late.counts["activates"][0] == phases.counts["activates"][0]
 
 
-def test_ideal_overlap_costs_what_sequential_does(result):
+def test_ideal_overlap_costs_as_much_as_sequential(result):
     one, base = (result.configurations[name] for name in ("ideal-overlap", "sequential"))
     assert one.energy_j == base.energy_j
     assert one.energy_reduction == base.energy_reduction == 0
@@ -96,8 +96,8 @@ def test_a_channel_stands_for_all(result):
     for name, one in sampled.items():
         whole = vars(result.configurations[name].activity)
         for event, count in vars(one.activity).items():
-            # Rows are opened as the traffic happens to be mixed, and what all channels share is
-            # awake for one or several at once; the rest is exact.
+            # The number of opened rows depends on the mix of traffic. A block that all channels
+            # share has a clock as long as any channel uses it. The other counts are exact.
             within = {"activates": 0.15, "flip_flop_clocks": 0.1}.get(event, 0)
             assert count == pytest.approx(whole[event], rel=within), (name, event)
 
@@ -113,11 +113,13 @@ def test_every_gpu_counts_the_same(result):
 
 
 def test_flip_flops_have_a_clock_where_something_happens(result):
-    """An access goes through some queues of a hundred flip-flops each; T3 has the tracker beside
-    them. Most of the hardware sleeps at most times."""
+    """An access passes some queues of a hundred flip-flops each; T3 has the tracker beside them.
+
+    Most blocks are clock-gated at most times.
+    """
     system = small_system(compute_units=16)
-    rooms = rooms_of(hardware_parameters(system, channels=system.dram.channels, contexts=1))
-    all_of_them = sum(room.flip_flops for room in rooms)
+    blocks = gated_blocks_of(hardware_parameters(system, channels=system.dram.channels, contexts=1))
+    all_of_them = sum(block.flip_flops for block in blocks)
     for name in ("sequential", "t3"):
         one = result.configurations[name]
         clocks, accesses = one.activity.flip_flop_clocks, one.dram_bytes.total // 32

@@ -1,4 +1,4 @@
-"""Energy by hand: chunks of the ring times constants."""
+"""Energy, compared with hand calculations: chunks of the ring times constants."""
 
 import dataclasses
 
@@ -60,7 +60,7 @@ def _t3(constants=None) -> Energy:
 
 
 def test_sequential_by_hand():
-    """The bits of the brief's table: 7 chunks read, 8 written, 4 sent."""
+    """The run reads 7 chunks, writes 8 and sends 4."""
     bits, pj = 8 * _CHUNK, 1e-12
     energy = _sequential()
     assert energy.dram_read == pytest.approx(7 * bits * (1.26 + 0.98 + 0.30) * pj)
@@ -76,7 +76,7 @@ def test_sequential_by_hand():
 
 
 def test_t3_by_hand():
-    """3 chunks read, 2 written, 4 updated, 4 sent, 3 of them by the DMA engine."""
+    """The run reads 3 chunks, writes 2, updates 4 and sends 4, 3 of them by the DMA engine."""
     bits, pj = 8 * _CHUNK, 1e-12
     energy = _t3()
     assert energy.dram_read == pytest.approx(3 * bits * 2.54 * pj)
@@ -160,7 +160,7 @@ def test_a_longer_row_costs_more_to_open():
 
 
 def test_dram_energy_goes_with_the_square_of_the_voltage():
-    """HBM3: 1.1 V in the device, a swing of 0.4 V at its pins, against 1.2 V of the source."""
+    """HBM3 has 1.1 V in the device and a swing of 0.4 V at its pins, the source 1.2 V."""
     dram = _SYSTEM.dram.model_copy(update={"core_volts": 1.1, "io_volts": 0.4})
     hbm3 = _SYSTEM.model_copy(update={"dram": dram})
     read = _energy(system=hbm3, moved={"rs_read": _CHUNK}).dram_read

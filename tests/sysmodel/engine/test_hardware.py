@@ -1,6 +1,5 @@
 import pytest
 
-from rtl.parameters import T3Parameters
 from rtl.registers.map import load
 from sysmodel.config import limits
 from sysmodel.config.system import load_system
@@ -19,15 +18,11 @@ def test_hardware_of_the_paper_s_system():
 
 @pytest.mark.parametrize("channels,banks", [(1, 1), (2, 1), (8, 4), (32, 16)])
 def test_some_channels_have_their_share_of_the_tracker_s_banks(channels, banks):
-    """So that a sample's tracker holds the memory up as the whole one does."""
+    """A sample's tracker delays the memory as the whole tracker does."""
     assert hardware_parameters(load_system(), channels=channels).banks == banks
 
 
-def test_the_configuration_s_limits_are_the_hardware_s():
-    p = T3Parameters(contexts=1)
-    assert limits.MOST_WORKGROUPS == (1 << p.workgroup_bits) - 1
-    assert limits.MOST_WAVEFRONTS == p.wavefronts
-    assert limits.MOST_TILE_ATOMS == (1 << p.tile_atom_bits) - 1
+def test_limits_of_the_configuration_are_the_widths_of_the_register_fields():
     registers = load()
     widest = {
         "LEVELS.level0": limits.MOST_OCCUPANCY,

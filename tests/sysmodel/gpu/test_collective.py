@@ -13,16 +13,19 @@ from sysmodel.gpu.collective import (
     set_up_collective,
     step_done,
 )
-from tests.support.model_fixtures import bare_state, small_kernel
+from tests.support.small_kernel import bare_state, small_kernel
 
 STAGING = 1 << 30
 
 
 @njit(cache=True)
 def _drive(s, cycles, delay, gate, reads, stores):
-    """GPU 0's channels against a memory that returns read *n* after ``delay[n]`` cycles and lets
-    reads and stores pass as ``gate`` says. Rows of reads: channel, atom, wavefront, issued,
-    returned; of stores: channel, atom, left, whether the step was done before and after."""
+    """Run GPU 0's channels against a memory that returns read *n* after ``delay[n]`` cycles.
+
+    ``gate`` says in each cycle whether reads and stores pass. Rows of reads: channel, atom,
+    wavefront, issued, returned. Rows of stores: channel, atom, left, whether the step was done
+    before and after.
+    """
     f, gpu = s.fixed[0], s.gpu[0]
     issued = stored = 0
     for now in range(cycles):
@@ -46,7 +49,7 @@ def _drive(s, cycles, delay, gate, reads, stores):
 
 
 class Step:
-    """One step of a collective: what it read and stored."""
+    """One step of a collective, with its reads and stores."""
 
     def __init__(
         self,
@@ -127,7 +130,7 @@ def test_a_batch_is_stored_after_all_its_operands_arrived(case):
         owned = {(c, atom % STAGING) for c, atom, _, _, _ in mine}
         left = [row for row in step.stores if (row[0], row[1]) in owned]
         for _, _, at, _, _ in left:
-            # What it has asked for by then is there: it does not load ahead of its stores.
+            # All its loads have returned by then: it does not load ahead of its stores.
             asked = mine[mine[:, 3] < at]
             assert (asked[:, 4] <= at).all()
 

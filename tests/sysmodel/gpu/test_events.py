@@ -4,7 +4,7 @@ import random
 import pytest
 
 from sysmodel.gpu.events import heap_pop, heap_push, next_event
-from tests.support.model_fixtures import bare_state, small_kernel
+from tests.support.small_kernel import bare_state, small_kernel
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from sysmodel.gpu.kernel import ELEMENTS, OUTPUT_ATOM
-from tests.support.model_fixtures import OFFSET_BITS, channel_by_hand, small_kernel
+from tests.support.small_kernel import OFFSET_BITS, channel_by_hand, small_kernel
 
 SIZES = [(256, 32), (250, 31), (64, 41), (17, 9), (193, 200)]
 
@@ -110,7 +110,7 @@ def test_live_wavefronts_have_something_to_write(m, n, column_major):
     assert live == (per_wave > 0).sum(axis=1).tolist()
 
 
-def test_edges_are_what_is_left_over():
+def test_edges_are_the_remainders():
     kernel = small_kernel(m=3 * 64 + 17, n=2 * 8 + 3)
     assert (
         kernel.inner_extent,

@@ -10,7 +10,7 @@ ONE_SET = L2Parameters(slices=1, sets=1, ways=4, mshrs=8, waiters=32)
 
 
 class Cache:
-    """Channel 0, and a memory that answers at once unless told to wait."""
+    """Cache of channel 0, with a memory that answers at once unless a test makes it wait."""
 
     def __init__(self, parameters: L2Parameters, channels: int = 1):
         self.state = new_l2(parameters, channels)
@@ -90,7 +90,7 @@ def test_misses_of_a_sector_merge_in_order():
     assert cache.fill(3, 1) == [10, 20]
 
 
-def test_fill_that_nobody_asked_for():
+def test_unrequested_fill():
     cache = Cache(ONE_SET)
     assert cache.fill(3) == []
     cache.access(3, 0b0001)
@@ -169,7 +169,7 @@ def test_channels_and_slices_are_separate():
 @pytest.mark.parametrize("stride", [1, 2, 128, 256, 1 << 12])
 @pytest.mark.parametrize("sets", [128, 100])
 def test_no_stride_keeps_to_few_sets(sets, stride):
-    """As many lines as there are sets occupy a good share of them."""
+    """As many lines as there are sets occupy a good share of the sets."""
     p = L2Parameters(sets=sets, ways=1)
     cache = Cache(p)
     lines = [i * stride for i in range(p.slices * p.sets)]
@@ -189,7 +189,7 @@ def test_contiguous_lines_of_the_capacity_all_stay():
 
 
 class Reference:
-    """The same cache as plain dictionaries."""
+    """Model of the cache in plain dictionaries."""
 
     def __init__(self, parameters, slice_of, set_of):
         self.p = parameters

@@ -4,9 +4,15 @@ import numpy as np
 import pytest
 
 from sysmodel.gpu.l2 import L2Parameters, l2_access, l2_fill, l2_holds, new_l2
-from sysmodel.gpu.l2_write import check_room, l2_flush, l2_write, next_write_back, pop_write_back
+from sysmodel.gpu.l2_write import (
+    check_write_backs,
+    l2_flush,
+    l2_write,
+    next_write_back,
+    pop_write_back,
+)
 
-ROOM = 64
+SPACE = 64
 
 
 class Cache:
@@ -14,11 +20,11 @@ class Cache:
         self.state = new_l2(parameters, channels)
         self.woken = np.zeros(parameters.waiters, np.int64)
 
-    def write(self, line, sectors, ch=0, room=ROOM):
-        return l2_write(self.state, ch, line, sectors, room)
+    def write(self, line, sectors, ch=0, space=SPACE):
+        return l2_write(self.state, ch, line, sectors, space)
 
     def load(self, line, sectors, ch=0):
-        """Reads, and fills what is missing; the sectors that hit."""
+        """Read, fill the missing sectors, and return the sectors that hit."""
         hits, misses, _, ok = l2_access(self.state, ch, line, sectors, 0)
         assert ok
         for sector in range(4):
@@ -35,7 +41,7 @@ class Cache:
 
     def flush(self, ch=0):
         atoms = []
-        while not l2_flush(self.state, ch, ROOM):
+        while not l2_flush(self.state, ch, SPACE):
             atoms += self.drain(ch)
         return atoms
 
@@ -47,7 +53,7 @@ def test_written_sector_is_read_from_the_cache():
     assert cache.drain() == []
 
 
-def test_what_is_held_is_told_by_sector():
+def test_held_sectors_are_reported_one_by_one():
     cache = Cache(L2Parameters(slices=2, sets=4, ways=2))
     cache.write(5, 0b0110)
     assert [l2_holds(cache.state, 0, 20 + sector) for sector in range(4)] == [0, 1, 1, 0]
@@ -65,11 +71,11 @@ def test_eviction_writes_the_dirty_sectors_back_once():
     assert cache.flush() == []
 
 
-def test_write_waits_while_the_queue_has_no_room():
+def test_write_waits_while_the_queue_is_full():
     cache = Cache(L2Parameters(slices=1, sets=1, ways=1))
-    assert cache.write(1, 0b1111, room=4)
-    assert cache.write(2, 0b1111, room=4)  # evicts line 1: the queue is full
-    assert not cache.write(3, 0b0001, room=4)
+    assert cache.write(1, 0b1111, space=4)
+    assert cache.write(2, 0b1111, space=4)  # evicts line 1: the queue is full
+    assert not cache.write(3, 0b0001, space=4)
     assert cache.load(3, 0b0001) == 0  # nothing happened
     assert cache.drain() == [4, 5, 6, 7, 8, 9, 10, 11]
 
@@ -100,7 +106,7 @@ def test_every_written_sector_reaches_the_memory_once(slices, sets, ways):
         assert sorted(seen[ch]) == sorted(written[ch])
 
 
-def test_more_write_backs_than_there_is_room_for_are_refused():
-    check_room(128, 2, 192)
+def test_more_write_backs_than_fit_are_refused():
+    check_write_backs(128, 2, 192)
     with pytest.raises(ValueError, match="l2: a queue of 64 sectors and 64 slices of 192 MSHRs"):
-        check_room(64, 64, 192)
+        check_write_backs(64, 64, 192)

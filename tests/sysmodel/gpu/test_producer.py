@@ -8,9 +8,18 @@ from sysmodel.gpu.fetch import buffer_progress
 from sysmodel.gpu.kernel import A_ATOM, B_ATOM, ELEMENTS
 from sysmodel.gpu.producer import produce
 from sysmodel.gpu.stores import pop_store
-from sysmodel.gpu.workgroups import MODE_GEMM, MODE_SCATTER, REQUESTS, STORES, set_up
+from sysmodel.gpu.workgroups import (
+    MODE_GEMM,
+    MODE_SCATTER,
+    REQUESTS,
+    STORES,
+    ComputeUnits,
+    KernelTimes,
+    PlacedKernel,
+    set_up,
+)
 from sysmodel.lib.interleave import system_atom
-from tests.support.model_fixtures import bare_state, channel_by_hand, small_kernel
+from tests.support.small_kernel import bare_state, channel_by_hand, small_kernel
 
 NO_LIMIT = 1 << 40
 
@@ -19,7 +28,7 @@ NO_LIMIT = 1 << 40
 def _drive(s, start, end, limit, latency, drain_from, requests, stores, used):
     """GPU 0's workgroups against a memory that answers each request after ``latency`` cycles and
     takes all stores from ``drain_from`` on, until the last one has ended. Rows of requests:
-    channel, line, mask, cycle; of stores: channel, workgroup, what, cycle."""
+    channel, line, mask, cycle; of stores: channel, workgroup, entry, cycle."""
     f, gpu = s.fixed[0], s.gpu[0]
     for now in range(start, end):
         produce(s, 0, now, limit)
@@ -35,8 +44,8 @@ def _drive(s, start, end, limit, latency, drain_from, requests, stores, used):
                 buffer_progress(gpu, np.int64(channel.request_token[head]), -1, now + latency, 1)
             while channel.store_count > 0 and now >= drain_from:
                 head = channel.store_head
-                w, what = channel.store_workgroup[head], np.int64(channel.store_what[head])
-                stores[used[1]] = c, np.int64(w), what, now
+                w, entry = channel.store_workgroup[head], np.int64(channel.store_entry[head])
+                stores[used[1]] = c, np.int64(w), entry, now
                 used[1] += 1
                 pop_store(s, 0, channel, now)
         if gpu.finished == gpu.workgroups:
@@ -46,7 +55,7 @@ def _drive(s, start, end, limit, latency, drain_from, requests, stores, used):
 
 
 class Producer:
-    """A kernel on a GPU whose times are all zero unless given."""
+    """Kernel on a GPU with all times zero unless given."""
 
     def __init__(
         self, kernel, *, channels=1, channel_bits=0, hit_latency=0, mode=MODE_GEMM, **changes
@@ -57,12 +66,16 @@ class Producer:
         )
         self.channels, self.channel_bits = channels, channel_bits
         self.state.fixed["hit_latency"] = hit_latency
-        values = dict(
-            mode=mode, compute_units=1, workgroups_per_cu=1, prefetch=2, step_cycles=1.0,
-            launch_cycles=0, lds_cycles=0, epilogue_cycles=0, fetch_cycles=0, store_cycles=0,
-            dispatch_interval_cycles=0.0, store_buffer=0, by_stage=False,
+        placed = PlacedKernel(kernel=kernel, output_atoms=self.output_atoms, mode=mode)
+        units = dict(
+            cus=1, workgroups_per_cu=1, prefetch=2, store_buffer=0, dispatch_interval_cycles=0.0,
+            by_stage=False,
         )  # fmt: skip
-        set_up(self.state, kernel, self.output_atoms, **values | changes)
+        times = dict(step=1.0, launch=0, lds=0, epilogue=0, fetch=0, store=0)
+        assert changes.keys() <= units.keys() | times.keys()
+        units |= {name: value for name, value in changes.items() if name in units}
+        times |= {name: value for name, value in changes.items() if name in times}
+        set_up(self.state, placed, ComputeUnits(**units), KernelTimes(**times))
         self.gpu, self.now = self.state.gpu[0], 0
         self._requests = np.zeros((200_000, 4), np.int64)
         self._stores = np.zeros((50_000, 4), np.int64)
@@ -118,7 +131,7 @@ def one_tile(**changes):
     return small_kernel(**dict(m=64, n=8, gpus=1) | changes)
 
 
-TIMES = dict(launch_cycles=20, lds_cycles=5, epilogue_cycles=13, store_cycles=64)
+TIMES = dict(launch=20, lds=5, epilogue=13, store=64)
 # The last of 32 atoms leaves when 31/32 of the store's time have passed.
 LAST_STORE = 62
 
@@ -127,7 +140,7 @@ LAST_STORE = 62
 @pytest.mark.parametrize("step_cycles", [12.0, 7.5])
 def test_isolated_workgroup_takes_the_sum_of_its_parts(k, steps, step_cycles):
     latency = 3
-    producer = Producer(one_tile(k=k), step_cycles=step_cycles, **TIMES).run(latency=latency)
+    producer = Producer(one_tile(k=k), step=step_cycles, **TIMES).run(latency=latency)
     # A step's move into the LDS begins in the first whole cycle after the one before.
     compute = steps * (5 + math.ceil(step_cycles))
     assert producer.finish == 20 + latency + compute + 13 + LAST_STORE
@@ -135,13 +148,13 @@ def test_isolated_workgroup_takes_the_sum_of_its_parts(k, steps, step_cycles):
 
 @pytest.mark.parametrize("k,share", [(33, 0.5), (36, 0.5), (41, 1.0), (47, 1.0)])
 def test_last_step_computes_what_is_left_in_eights(k, share):
-    producer = Producer(one_tile(k=k), step_cycles=40.0).run()
+    producer = Producer(one_tile(k=k), step=40.0).run()
     assert producer.finish == 1 + 40 + 40 + 40 * share
 
 
 def test_memory_slower_than_the_prefetch_sets_the_pace():
     latency, steps = 1000, 10
-    producer = Producer(one_tile(k=16 * steps), step_cycles=12.0, lds_cycles=5).run(latency=latency)
+    producer = Producer(one_tile(k=16 * steps), step=12.0, lds=5).run(latency=latency)
     # Two steps are asked for at a time; the second's tiles wait for the first's computation.
     rounds = steps // 2
     assert producer.finish == rounds * (latency + 5) + 12 + 5 + 12
@@ -149,7 +162,7 @@ def test_memory_slower_than_the_prefetch_sets_the_pace():
 
 def test_deeper_prefetch_hides_more_latency():
     slow, fast = (
-        Producer(one_tile(k=160), step_cycles=12.0, prefetch=depth).run(latency=30).finish
+        Producer(one_tile(k=160), step=12.0, prefetch=depth).run(latency=30).finish
         for depth in (1, 4)
     )
     # The next step is asked for when the one before has left its buffer.
@@ -158,7 +171,7 @@ def test_deeper_prefetch_hides_more_latency():
 
 
 def test_port_of_the_compute_unit_takes_its_time():
-    producer = Producer(one_tile(k=160), step_cycles=12.0, fetch_cycles=500).run()
+    producer = Producer(one_tile(k=160), step=12.0, fetch=500).run()
     assert producer.finish == 5 * 500 + 12 + 12
 
 
@@ -166,7 +179,7 @@ def test_data_that_lie_in_other_channels_take_a_hit():
     # One row of A and one of B, and only one channel of 256.
     kernel = one_tile(tile_m=16, tile_n=1, m=16, n=1, waves_m=1, k=16)
     for bits in range(8, 0, -1):
-        producer = Producer(kernel, channel_bits=bits, hit_latency=70, step_cycles=9.0)
+        producer = Producer(kernel, channel_bits=bits, hit_latency=70, step=9.0)
         producer.run(latency=7)
         atoms = [A_ATOM + r for r in range(16)] + [B_ATOM]
         here = any(channel_by_hand(atom, bits) == 0 for atom in atoms)
@@ -174,31 +187,31 @@ def test_data_that_lie_in_other_channels_take_a_hit():
         if not here:
             break
     assert not here
-    # It has a tile end or not, and ends in either case.
+    # The workgroup ends with and without a tile end.
     assert producer.finish == 70 + 9
 
 
 def test_workgroups_of_a_compute_unit_share_its_pipe():
     kernel = one_tile(m=128, k=160)
     alone, both = (
-        Producer(kernel, workgroups_per_cu=per_cu, step_cycles=12.0, lds_cycles=10).run().finish
+        Producer(kernel, workgroups_per_cu=per_cu, step=12.0, lds=10).run().finish
         for per_cu in (1, 2)
     )
-    # One after the other, each with a cycle for its launch.
+    # The workgroups run one after the other, each with a cycle for its launch.
     assert alone == 2 * (1 + 10 * (10 + 12)) + 1
-    # One moves its tiles while the other computes, and the pipe never rests.
+    # One workgroup moves its tiles while the other computes, and the pipe is never idle.
     assert both == 1 + 10 + 2 * 10 * 12
 
 
 def test_compute_units_do_not_wait_for_each_other():
     kernel = one_tile(m=128, k=160)
-    producer = Producer(kernel, compute_units=2, step_cycles=12.0).run()
+    producer = Producer(kernel, cus=2, step=12.0).run()
     assert producer.finish == 1 + 10 * 12
 
 
 def test_pipe_adds_up_fractions_of_cycles():
     kernel = one_tile(m=256, k=160)
-    producer = Producer(kernel, workgroups_per_cu=4, prefetch=4, step_cycles=2.3).run()
+    producer = Producer(kernel, workgroups_per_cu=4, prefetch=4, step=2.3).run()
     assert producer.finish == 1 + math.ceil(4 * 10 * 2.3)
 
 
@@ -215,7 +228,7 @@ def test_pipe_adds_up_fractions_of_cycles():
 def test_everything_is_stored_once_and_every_tile_ends(kernel, channels, channel_bits):
     producer = Producer(
         kernel, channels=channels, channel_bits=channel_bits,
-        compute_units=2, workgroups_per_cu=2, store_cycles=40,
+        cus=2, workgroups_per_cu=2, store=40,
     )  # fmt: skip
     producer.gpu["first_workgroup"] = 5
     producer.run(latency=25)
@@ -226,15 +239,15 @@ def test_everything_is_stored_once_and_every_tile_ends(kernel, channels, channel
 
 
 def test_tile_ends_follow_the_stores_of_their_workgroup():
-    producer = Producer(small_kernel(), compute_units=3, store_cycles=40).run()
+    producer = Producer(small_kernel(), cus=3, store=40).run()
     for w in range(producer.kernel.workgroups):
-        what = producer.stores[producer.stores[:, 1] == w, 2]
-        assert (what[:-2] >= 0).all()
-        assert what[-2:].tolist() == [-1, -2]
+        entry = producer.stores[producer.stores[:, 1] == w, 2]
+        assert (entry[:-2] >= 0).all()
+        assert entry[-2:].tolist() == [-1, -2]
 
 
 def test_stores_leave_at_the_pace_of_the_compute_unit():
-    producer = Producer(one_tile(k=16), store_cycles=100).run()
+    producer = Producer(one_tile(k=16), store=100).run()
     data = producer.stores[producer.stores[:, 2] >= 0]
     assert np.array_equal(data[:, 3] - data[0, 3], np.arange(32) * 100 // 32)
 
@@ -243,7 +256,7 @@ def test_full_queue_of_stores_makes_the_compute_units_wait():
     kernel = small_kernel(m=1024, n=768, tile_m=256, tile_n=256, k=16)
     total = 12 * 16 * 256
     assert total > STORES
-    producer = Producer(kernel, compute_units=12).run(5000, drain_from=5000)
+    producer = Producer(kernel, cus=12).run(5000, drain_from=5000)
     assert producer.state.channel["store_count"][0] == STORES
     assert producer.gpu["finished"] == 0
     producer.run()
@@ -268,9 +281,7 @@ def test_slot_is_free_when_all_its_stores_are_in_the_store_buffer(depth):
 def test_stage_begins_when_the_one_before_has_ended(by_stage):
     # Six workgroups on four slots of two CUs: those of a CU share its pipe, so they end in pairs.
     kernel = small_kernel(m=384, n=8, k=16, gpus=1)
-    producer = Producer(
-        kernel, compute_units=2, workgroups_per_cu=2, step_cycles=100.0, by_stage=by_stage
-    ).run()
+    producer = Producer(kernel, cus=2, workgroups_per_cu=2, step=100.0, by_stage=by_stage).run()
     producer.check_stores()
     begin, end = producer.state.stage_begin[0], producer.state.stage_end[0]
     assert (begin[1] >= end[0]) == by_stage
@@ -296,7 +307,7 @@ def test_operands_are_read_once_by_every_workgroup(m, n, k, depth_u, channels, c
 
 def test_dispatch_indices_at_the_limit_wait():
     kernel = small_kernel()
-    producer = Producer(kernel, compute_units=4)
+    producer = Producer(kernel, cus=4)
     for limit in (0, 3, 3, 9, 16):
         producer.run(3000, limit=limit)
         assert producer.gpu["next_dispatch_index"] == producer.gpu["finished"] == limit
@@ -313,23 +324,19 @@ def test_production_starts_at_the_first_workgroup():
 
 
 def test_dispatcher_fills_the_compute_units_evenly():
-    producer = Producer(
-        small_kernel(), compute_units=3, workgroups_per_cu=2, launch_cycles=1000
-    ).run(1)
+    producer = Producer(small_kernel(), cus=3, workgroups_per_cu=2, launch=1000).run(1)
     units = np.argsort(producer.gpu["dispatch_index"][:6]) // 2
     assert units.tolist() == [0, 1, 2, 0, 1, 2]
 
 
 def test_dispatch_takes_its_interval():
-    producer = Producer(
-        small_kernel(), compute_units=8, launch_cycles=1000, dispatch_interval_cycles=3.0
-    )
+    producer = Producer(small_kernel(), cus=8, launch=1000, dispatch_interval_cycles=3.0)
     dispatched = [int(producer.run(1).gpu["next_dispatch_index"]) for _ in range(24)]
     assert dispatched == [1 + now // 3 for now in range(24)]
 
 
 def test_a_late_launch_delays_its_workgroup_only():
-    producer = Producer(small_kernel(), compute_units=16, launch_cycles=10, step_cycles=5.0)
+    producer = Producer(small_kernel(), cus=16, launch=10, step=5.0)
     producer.state.launch_late[0, 3] = 7
     producer.run()
     ends = producer.stores[producer.stores[:, 2] < 0]
@@ -339,26 +346,26 @@ def test_a_late_launch_delays_its_workgroup_only():
     assert last[first + 3] == last[first] + 7
 
 
-def test_the_dispatcher_waits_where_it_is_told_to():
-    told = Producer(small_kernel(), compute_units=4, launch_cycles=10, step_cycles=5.0)
-    told.state.hold[0, [2, 9]] = 30, 11
-    dispatched = [int(told.run(1).gpu["next_dispatch_index"]) for _ in range(31)]
+def test_the_dispatcher_waits_at_the_held_workgroups():
+    held = Producer(small_kernel(), cus=4, launch=10, step=5.0)
+    held.state.hold[0, [2, 9]] = 30, 11
+    dispatched = [int(held.run(1).gpu["next_dispatch_index"]) for _ in range(31)]
     assert dispatched == [2] * 30 + [4]
-    told.run()
-    free = Producer(small_kernel(), compute_units=4, launch_cycles=10, step_cycles=5.0).run()
-    assert free.finish < told.finish <= free.finish + 30 + 11
-    assert not told.state.hold.any()
-    assert not told.state.withheld.any()
+    held.run()
+    free = Producer(small_kernel(), cus=4, launch=10, step=5.0).run()
+    assert free.finish < held.finish <= free.finish + 30 + 11
+    assert not held.state.hold.any()
+    assert not held.state.withheld.any()
 
 
 def test_waits_for_the_limit_are_counted_for_the_workgroup_that_waits():
-    producer = Producer(small_kernel(), compute_units=4, launch_cycles=1000)
+    producer = Producer(small_kernel(), cus=4, launch=1000)
     producer.run(5, limit=3).run(20, limit=4)
     assert producer.state.withheld[0].tolist() == [0, 0, 0, 5, *[0] * 12]
 
 
 def test_stage_spans_its_workgroups():
-    producer = Producer(small_kernel(), compute_units=8, launch_cycles=10, step_cycles=5.0).run()
+    producer = Producer(small_kernel(), cus=8, launch=10, step=5.0).run()
     begin, end = producer.state.stage_begin[0], producer.state.stage_end[0]
     alone = 10 + 1 + 4 * 5
     assert begin[:2].tolist() == [0, alone + 1]
@@ -370,7 +377,7 @@ def test_stage_spans_its_workgroups():
 def test_scatter_reads_and_stores_the_first_chunk_only(channels, channel_bits):
     kernel = small_kernel(m=250, n=31, gpus=4)
     producer = Producer(
-        kernel, channels=channels, channel_bits=channel_bits, mode=MODE_SCATTER, compute_units=2
+        kernel, channels=channels, channel_bits=channel_bits, mode=MODE_SCATTER, cus=2
     )
     first = kernel.first_workgroup(1)
     producer.gpu["first_workgroup"] = first
@@ -387,7 +394,7 @@ def test_scatter_reads_and_stores_the_first_chunk_only(channels, channel_bits):
 
 def test_scatter_waits_for_the_partial_products():
     kernel = small_kernel(m=128, n=8)
-    producer = Producer(kernel, mode=MODE_SCATTER, launch_cycles=10, store_cycles=64)
+    producer = Producer(kernel, mode=MODE_SCATTER, launch=10, store=64)
     producer.gpu["tracked_first"] = 1
     producer.run(latency=300)
     # The second announces its tile ends at once.
@@ -398,8 +405,8 @@ def test_scatter_waits_for_the_partial_products():
 @pytest.mark.parametrize(
     "changes,message",
     [
-        ({"compute_units": 1025}, "1025 CUs of 1 workgroups are more than the 1024 CUs and 2048"),
-        ({"compute_units": 1024, "workgroups_per_cu": 3}, "1024 CUs of 3 workgroups are more"),
+        ({"cus": 1025}, "1025 CUs of 1 workgroups are more than the 1024 CUs and 2048"),
+        ({"cus": 1024, "workgroups_per_cu": 3}, "1024 CUs of 3 workgroups are more"),
         ({"prefetch": 5}, "kernel.prefetch_depth must be at most 4, not 5"),
     ],
 )
@@ -409,7 +416,7 @@ def test_larger_than_the_model_is_refused(changes, message):
 
 
 def test_largest_gpu_is_allowed():
-    producer = Producer(small_kernel(), compute_units=1024, workgroups_per_cu=2)
+    producer = Producer(small_kernel(), cus=1024, workgroups_per_cu=2)
     assert producer.gpu["free_count"] == 2048
 
 

@@ -1,4 +1,4 @@
-"""Python's collector is as it was after what it was slowed for."""
+"""Python's garbage collector: restored when the last slowed block ends."""
 
 import gc
 from contextlib import ExitStack

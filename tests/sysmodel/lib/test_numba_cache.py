@@ -36,7 +36,7 @@ def test_folder_without_a_choice(monkeypatch):
         "verification.faults.link",
     ],
 )
-def test_what_is_compiled_is_kept_in_the_folder(cache, module):
+def test_compiled_code_is_in_the_folder(cache, module):
     program = f"import {module}, numba; print(numba.config.CACHE_DIR)"
     printed = subprocess.check_output([sys.executable, "-c", program], text=True)
     assert printed.strip() == str(use_numba_cache())

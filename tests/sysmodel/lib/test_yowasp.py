@@ -15,11 +15,11 @@ print(run_tool(YOSYS, Path.cwd(), "-p", "log hello"))
 """
 
 
-def test_what_it_prints(tmp_path):
+def test_output(tmp_path):
     assert "\nhello\n" in run_tool(YOSYS, tmp_path, "-p", "log hello")
 
 
-def test_its_last_line_says_why(tmp_path):
+def test_an_error_has_the_last_line(tmp_path):
     with pytest.raises(ToolError, match="^ERROR: No such command: walk "):
         run_tool(YOSYS, tmp_path, "-q", "-p", "walk")
 
@@ -35,7 +35,7 @@ def test_a_cache_that_cannot_be_written(tmp_path, monkeypatch):
 
 @pytest.mark.verify
 def test_first_runs_side_by_side(tmp_path):
-    """One of them compiles it, and the others wait."""
+    """One run compiles the tool while the others wait."""
     started = [
         subprocess.Popen(
             [sys.executable, "-c", PROGRAM],

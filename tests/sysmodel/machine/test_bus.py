@@ -4,7 +4,7 @@ import pytest
 
 from sysmodel.engine.ports import CHANNEL_INPUTS, CHANNEL_OUTPUTS, G, H
 from sysmodel.machine.bus import WRITES, bus_idle, drive_bus, load_writes
-from tests.support.model_fixtures import bare_state, small_kernel
+from tests.support.small_kernel import bare_state, small_kernel
 
 SLVERR = 2
 
@@ -36,7 +36,7 @@ class Subordinate:
         self.state.outputs[0, CHANNEL_OUTPUTS + getattr(H, f"bus_{name}")] = value
 
     def _passes(self, channel, *payload):
-        """Whether a word passes; one that waits must stay."""
+        """Return whether a word passes; a word that waits must stay."""
         if not self._input(f"{channel}valid"):
             assert channel not in self._held
             return False

@@ -1,4 +1,4 @@
-"""What the machine refuses, acknowledgements and tells; what it simulates is tested elsewhere."""
+"""Bad inputs, acknowledgements and messages of a machine; other tests cover its results."""
 
 import pytest
 
@@ -37,7 +37,7 @@ def machine():
 
 def maps(machine, *more):
     return [
-        map_writes(machine.kernel, machine.system, g, context=1) + list(more)
+        map_writes(machine.kernel, machine.system, g, address_space=1) + list(more)
         for g in range(machine.gpus)
     ]
 
@@ -70,7 +70,7 @@ def test_channels_without_a_atom_of_some_tile_are_refused():
     [
         ("gpu", {"compute_units": 1024, "workgroups_per_cu": 3}, "1024 CUs of 3 workgroups"),
         ("link", {"latency_ns": 20_000.0}, "20000 cycles long"),
-        ("dram", {"read_latency_ns": 1000.0}, "exceed the 1024 accesses that the model has room"),
+        ("dram", {"read_latency_ns": 1000.0}, "exceed the 1024 accesses that the model supports"),
     ],
 )
 def test_system_larger_than_the_model_is_refused(section, values, message):

@@ -15,12 +15,12 @@ from sysmodel.machine.program import (
     measure_writes,
     staging_offset,
 )
-from tests.support.model_fixtures import OFFSET_BITS, small_kernel
+from tests.support.small_kernel import OFFSET_BITS, small_kernel
 from tests.support.small_system import scaled, small_system
 
 
 class Programmed:
-    """What the hardware holds after a list of writes."""
+    """State of the hardware after a list of register writes."""
 
     def __init__(self, writes):
         self._by_address = {register.address: register for register in load().values()}
@@ -67,7 +67,7 @@ class Programmed:
         return self.values["RANGE_DISPATCH_INDICES"] | self.values["RANGE_ACTION"]
 
     def action(self, dispatch_index):
-        """What the ranges say of a dispatch index; at most one of them says something."""
+        """Return the action of a dispatch index; at most one range has it."""
         found = [
             one for one in self.ranges.values() if one["first"] <= dispatch_index <= one["last"]
         ]
@@ -101,7 +101,7 @@ def kernel(request):
 
 def programmed(kernel, gpu=0, system=None, **options):
     system = small_system() if system is None else system
-    return Programmed(map_writes(kernel, system, gpu, context=1, **options))
+    return Programmed(map_writes(kernel, system, gpu, address_space=1, **options))
 
 
 def test_command_walks_every_tile(kernel):
@@ -113,7 +113,7 @@ def test_command_walks_every_tile(kernel):
         assert walk == output_atoms.atom[output_atoms.start[w] : output_atoms.start[w + 1]].tolist()
 
 
-def test_command_tells_the_wavefronts_apart(kernel):
+def test_command_distinguishes_the_wavefronts(kernel):
     command = programmed(kernel).commands[0]
     output_atoms = kernel.output_atoms(1, OFFSET_BITS, 0)
     first, _, _, outer_edge, inner_edge = kernel.walk
@@ -204,7 +204,7 @@ def test_policies_and_limits():
     ],
 )
 def test_only_the_papers_policy_has_the_papers_queue(policy, depth, levels, cuts):
-    """For the others its occupancies are shares of the queue."""
+    """All other policies measure occupancy in shares of the queue."""
     t3 = {"mca_levels": (30, 10, 5), "mca_cuts": (4, 16, 32), "starvation_limit_cycles": 256}
     timing = small_system().dram.timing_cycles
     dram = {"queue_depth": depth, "clock_mhz": 1000.0, "read_latency_ns": 100.0}
@@ -242,7 +242,7 @@ def test_granularity(granularity, group, value, log2):
 
 def test_value_too_large_for_its_field_is_refused():
     with pytest.raises(ValueError, match=r"ADDRESS_SPACE\.local must be .* less than 16"):
-        map_writes(small_kernel(), small_system(), 0, context=16)
+        map_writes(small_kernel(), small_system(), 0, address_space=16)
 
 
 def test_strobes():
@@ -336,7 +336,9 @@ def test_copy_walks_its_chunk(kernel, chunk):
 
 def test_copy_leaves_the_map_as_it_is(kernel):
     mapped = programmed(kernel)
-    both = Programmed(map_writes(kernel, small_system(), 0, context=1) + copy_writes(kernel, 0))
+    both = Programmed(
+        map_writes(kernel, small_system(), 0, address_space=1) + copy_writes(kernel, 0)
+    )
     assert (both.regions, both.ranges) == (mapped.regions, mapped.ranges)
     assert both.commands[0] == mapped.commands[0]
 

@@ -1,4 +1,4 @@
-"""Cycles that are gone over at once are those in which nothing would have happened."""
+"""The cycle loop skips cycles in which nothing would have happened."""
 
 import numpy as np
 import pytest
@@ -18,13 +18,16 @@ def machine_of(gpus, policy):
     kernel = kernel_of(SYSTEM, 512, 192, 64, gpus)
     one = Machine(SYSTEM, kernel, engine="rtl", channels=SYSTEM.dram.channels, mirror=False)
     one.launch(
-        [map_writes(kernel, SYSTEM, g, context=gemm_space(0), policy=policy) for g in range(gpus)]
+        [
+            map_writes(kernel, SYSTEM, g, address_space=gemm_space(0), policy=policy)
+            for g in range(gpus)
+        ]
     )
     return one
 
 
 def differences(one, other):
-    """Parts of the state that differ."""
+    """Return the names of the parts in which two machines' states differ."""
 
     def parts(state):
         for name, part in state._asdict().items():
@@ -41,7 +44,7 @@ def differences(one, other):
 
 
 @pytest.mark.parametrize("policy", ["round-robin", "critical"])
-def test_the_state_is_that_of_every_cycle(policy):
+def test_skipped_cycles_leave_the_same_state(policy):
     steps = 0
     with machine_of(2, policy) as at_once, machine_of(2, policy) as each:
         for cycles in [*range(1, 60), *[997] * 40]:

@@ -18,7 +18,7 @@ def cut(system, m, n, k, gpus):
     return launches(system, m, n, k, gpus)
 
 
-def test_what_fits_is_one_launch():
+def test_an_output_that_fits_is_one_launch():
     system = small_system()
     assert cut(system, 1024, 768, 64, 4) == (kernel_of(system, 1024, 768, 64, 4),)
 
@@ -28,7 +28,7 @@ def test_what_fits_is_one_launch():
     "m,n,gpus,fewest", [(2048, 1536, 2, 8), (2048, 1500, 4, 4), (4096, 768, 8, 2)]
 )
 def test_slices_are_few_and_alike_and_fit_the_window(layout, m, n, gpus, fewest):
-    """Of macro-tiles of 128 x 96, 16 x 16 or 32 x 8: a window of 16 tracks 16 for each GPU."""
+    """Macro-tiles of 128 x 96, 16 x 16 or 32 x 8; a window of 16 tracks 16 tiles for each GPU."""
     system = scaled(
         small_system(), t3={"credit_window_workgroups": 16}, kernel={"output_layout": layout}
     )
@@ -50,7 +50,7 @@ def test_slices_keep_the_chunks_alike():
         assert one.uniform
 
 
-def test_what_not_even_a_macro_tile_for_each_gpu_fits_is_refused():
+def test_a_window_below_a_macro_tile_for_each_gpu_is_refused():
     system = scaled(small_system(), t3={"tracker_sets": 1, "tracker_ways": 1})
     with pytest.raises(InputError) as refused:
         cut(system, 2048, 1536, 64, 4)

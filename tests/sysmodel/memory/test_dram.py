@@ -33,7 +33,7 @@ def test_place_of_another_geometry():
     assert dram_place(new_dram(timing, 1), 0b11_1_1001_10_1) == (3, 0b110, 0b10011)
 
 
-# Timing. Each value is tried twice, so that the exact cycle is what decides.
+# Timing. Each value is tried twice, so that the exact cycle decides.
 
 RD, WR, UP = READ, WRITE, UPDATE
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sysmodel.engine.codes import READ, WRITE
-from sysmodel.memory.dram import dram_push, dram_room, dram_step, new_dram
+from sysmodel.memory.dram import dram_accepts, dram_push, dram_step, new_dram
 from t3.experiments.dram.patterns import Pattern, random_rows, sequential
 from t3.experiments.dram.serve import fraction_of_peak, serve
 from tests.support.dram_harness import BARE
@@ -30,7 +30,7 @@ def test_both_data_buses_are_filled_over_one_column_bus():
 
 
 def test_a_column_command_a_cycle_is_the_most_of_both():
-    """With a burst of one cycle each pseudo-channel could take a command in every cycle."""
+    """With a burst of one cycle each pseudo-channel alone could take a command in every cycle."""
     fast = replace(PAIR, burst=1, tCCD_S=1, tCCD_L=1, tCCD_WL=1, tRTW=1)
     assert fraction_of_peak(fast, sequential(READ)) == pytest.approx(1 / 2, abs=1e-3)
 
@@ -84,21 +84,21 @@ def test_shared_queues_are_of_both(queues):
     marks = {"write_high": 3, "write_low": 1} if "write_queue" in queues else {}
     state = new_dram(replace(PAIR, shared_queue=True, **queues, **marks), 2)
     for i in range(8):
-        assert dram_room(state, 0, READ) and dram_room(state, 1, READ)
+        assert dram_accepts(state, 0, READ) and dram_accepts(state, 1, READ)
         dram_push(state, i % 2, 0, READ, i, i)
-    assert not dram_room(state, 0, READ) and not dram_room(state, 1, READ)
-    assert dram_room(state, 0, WRITE) == ("write_queue" in queues)
+    assert not dram_accepts(state, 0, READ) and not dram_accepts(state, 1, READ)
+    assert dram_accepts(state, 0, WRITE) == ("write_queue" in queues)
 
 
 def test_a_request_whose_row_is_opened_leaves_its_queue():
     t = replace(PAIR, queue_depth=6, write_queue=2, write_high=2, write_low=1, tRCD_RD=20)
-    for leaves, room in ((False, False), (True, True)):
+    for leaves, accepts in ((False, False), (True, True)):
         state = new_dram(replace(t, opening_leaves=leaves), 2)
         for i in range(4):
             dram_push(state, 0, 0, READ, i << 20, i)
         dram_step(state, 0, 0, True)
         assert state.channel["activate_count"][0] == 1
-        assert dram_room(state, 0, READ) == room
+        assert dram_accepts(state, 0, READ) == accepts
 
 
 @pytest.mark.parametrize("between", [2, 3, 5])
@@ -113,7 +113,7 @@ def test_another_stack_id_takes_longer(between):
     assert share == pytest.approx(2 / max(between, 2), rel=0.01)
 
 
-def test_served_counts_what_was_accepted_until_the_last():
+def test_served_counts_all_accepted_requests():
     served = serve(PAIR, _one_row(1000))
     assert served.activates == 1 and served.row_hits == 999
     assert served.share_of_peak == pytest.approx(1 / 2, rel=0.1)  # one pseudo-channel of two

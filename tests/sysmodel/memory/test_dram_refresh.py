@@ -1,4 +1,4 @@
-"""Per-bank refresh: what it costs, and that it keeps out of a stream's way."""
+"""Per-bank refresh: its cost, and that streams are not in step with it."""
 
 from dataclasses import replace
 
@@ -35,7 +35,7 @@ def test_every_bank_is_refreshed_once_in_a_round(banks):
 @pytest.mark.parametrize("access", [READ, WRITE])
 @pytest.mark.parametrize("stride", [1, 16, 1 << 10])
 def test_a_stream_never_locks_to_the_refresh(standard, mhz, access, stride):
-    """It loses at most the part of each interval in which nothing may be activated."""
+    """A stream loses at most the part of each interval in which nothing may be activated."""
     t = replace(standard_memory(standard, mhz).timing_cycles, refresh="per-bank")
     pattern = strided(access, stride)
     plain = fraction_of_peak(without_refresh(t), pattern)

@@ -8,7 +8,14 @@ import pytest
 from numba import njit
 
 from sysmodel.engine.codes import READ, UPDATE, WRITE
-from sysmodel.memory.dram import dram_level, dram_place, dram_push, dram_room, dram_step, new_dram
+from sysmodel.memory.dram import (
+    dram_accepts,
+    dram_level,
+    dram_place,
+    dram_push,
+    dram_step,
+    new_dram,
+)
 from t3.experiments.dram.serve import without_refresh
 from t3.experiments.validation.timings import RAMULATOR_HBM2, with_ramulator_queues
 from tests.support.dram_harness import BARE, DRAMSIM3_HBM2, GPGPUSIM_V100, atom_at, drive, rate
@@ -97,7 +104,7 @@ def test_random_traffic(name, seed, places):
 
 
 def _audit(timing, state, tokens, times, atoms, accesses):
-    """Every rule between two column commands, one by one, on what was issued."""
+    """Check the issued commands against every rule between two column commands, one by one."""
     t = timing
     data = {READ: t.tCL, WRITE: t.tCWL, UPDATE: t.tCWL}
     bank_last, groups, bus_free = {}, {}, 0
@@ -133,33 +140,33 @@ def _audit(timing, state, tokens, times, atoms, accesses):
 
 
 @njit
-def _compare_with_sleepless(state, awake, cycles, atoms, accesses, gaps, blocked):
-    """The first cycle in which a channel that looks at everything in every cycle differs."""
+def _first_difference(state, always_active, cycles, atoms, accesses, gaps, blocked):
+    """Find the first cycle in which a channel that checks every queue in every cycle differs."""
     offered, free_at = 0, 0
     for now in range(cycles):
-        if offered < len(atoms) and now >= free_at and dram_room(state, 0, accesses[offered]):
-            for s in (state, awake):
+        if offered < len(atoms) and now >= free_at and dram_accepts(state, 0, accesses[offered]):
+            for s in (state, always_active):
                 dram_push(s, 0, now, accesses[offered], atoms[offered], offered)
             free_at = now + gaps[offered]
             offered += 1
         allowed = not blocked[now & 1023]
-        c = awake.channel[0]
+        c = always_active.channel[0]
         c.wake = c.column_try = c.row_try = now
-        if dram_step(state, 0, now, allowed) != dram_step(awake, 0, now, allowed):
+        if dram_step(state, 0, now, allowed) != dram_step(always_active, 0, now, allowed):
             return now
-    return -1 if offered == len(atoms) and dram_level(awake, 0) == 0 else cycles
+    return -1 if offered == len(atoms) and dram_level(always_active, 0) == 0 else cycles
 
 
 @pytest.mark.parametrize("seed,places", [(11, 20), (12, 3000), (13, 1 << 20)])
 @pytest.mark.parametrize("name", ["v100", "hbm2", "per-bank", "pseudo-channel", "write-queue"])
-def test_sleeping_changes_nothing(name, seed, places):
+def test_skipped_cycles_change_nothing(name, seed, places):
     atoms, accesses = _traffic(seed, 8000, places)
     generator = np.random.default_rng(seed)
     gaps = generator.choice([1, 1, 1, 1, 300], 8000)
     blocked = generator.random(1024) < 0.3
     timing = replace(TIMINGS[name], age_cap=150)
-    state, awake = new_dram(timing, 1), new_dram(timing, 1)
-    assert _compare_with_sleepless(state, awake, 800_000, atoms, accesses, gaps, blocked) == -1
+    state, always_active = new_dram(timing, 1), new_dram(timing, 1)
+    assert _first_difference(state, always_active, 800_000, atoms, accesses, gaps, blocked) == -1
 
 
 @pytest.mark.parametrize("queue", [{}, WRITE_QUEUE])
@@ -189,7 +196,7 @@ def _longest_wait(state, atoms, accesses):
     pushed = np.zeros(len(atoms), np.int64)
     offered = done = worst = now = 0
     while done < len(atoms):
-        if offered < len(atoms) and dram_room(state, 0, accesses[offered]):
+        if offered < len(atoms) and dram_accepts(state, 0, accesses[offered]):
             dram_push(state, 0, now, accesses[offered], atoms[offered], offered)
             pushed[offered] = now
             offered += 1

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sysmodel.engine.codes import READ, UPDATE, WRITE
-from sysmodel.memory.dram import dram_room
+from sysmodel.memory.dram import dram_accepts
 from tests.support.dram_harness import BARE, GPGPUSIM_V100, Channel, drive
 
 # 12 reads and 8 writes; a drain takes 4.
@@ -49,7 +49,7 @@ def test_writes_go_at_once_if_no_read_waits(channel):
 
 
 def test_drain_waits_while_no_write_may_be_issued(channel):
-    """What makes room for acknowledgements may need the reads."""
+    """Acknowledgements may need reads before there is space for them."""
     writes = [channel.push(WRITE, 0, OTHER_BANK, i) for i in range(8)]
     reads = [channel.push(READ, 0, 0, i) for i in range(4)]
     channel.run(50, allow_update=False)
@@ -94,7 +94,7 @@ def test_a_write_is_held_back_no_longer_than_the_age_cap():
     start = channel.now
     write = channel.push(WRITE, 0, OTHER_BANK, 0)
     for i in range(200):
-        if dram_room(channel.state, 0, READ):
+        if dram_accepts(channel.state, 0, READ):
             channel.push(READ, 0, 0, i & 63)
         channel.run(1)
     assert 40 <= channel.issued[write] - start < 44
@@ -102,37 +102,39 @@ def test_a_write_is_held_back_no_longer_than_the_age_cap():
     never.open(0, OTHER_BANK)
     write = never.push(WRITE, 0, OTHER_BANK, 0)
     for i in range(200):
-        if dram_room(never.state, 0, READ):
+        if dram_accepts(never.state, 0, READ):
             never.push(READ, 0, 0, i & 63)
         never.run(1)
     assert write not in never.issued
 
 
-def test_room_is_of_each_direction():
+def test_each_direction_has_its_own_space():
     channel = Channel(TIMING)
 
-    def room():
-        return [dram_room(channel.state, 0, access) for access in (READ, WRITE, UPDATE)]
+    def accepted():
+        return [dram_accepts(channel.state, 0, access) for access in (READ, WRITE, UPDATE)]
 
     for i in range(8):
-        assert room() == [True, True, True]
+        assert accepted() == [True, True, True]
         channel.push(UPDATE if i & 1 else WRITE, 0, 0, i)
-    assert room() == [True, False, False]
+    assert accepted() == [True, False, False]
     for i in range(12):
-        assert room() == [True, False, False]
+        assert accepted() == [True, False, False]
         channel.push(READ, 0, 1, i)
-    assert room() == [False, False, False]
+    assert accepted() == [False, False, False]
     channel.run(100)
-    assert room() == [True, True, True]
+    assert accepted() == [True, True, True]
     one_queue = Channel(replace(BARE, queue_depth=4))
     for i in range(4):
-        assert dram_room(one_queue.state, 0, READ) and dram_room(one_queue.state, 0, WRITE)
+        assert dram_accepts(one_queue.state, 0, READ) and dram_accepts(one_queue.state, 0, WRITE)
         one_queue.push(READ, 0, 0, i)
-    assert not dram_room(one_queue.state, 0, READ) and not dram_room(one_queue.state, 0, WRITE)
+    assert not dram_accepts(one_queue.state, 0, READ) and not dram_accepts(
+        one_queue.state, 0, WRITE
+    )
 
 
 def test_one_direction_alone_is_not_slower():
-    """With as many slots for it, a write queue changes nothing if there are only writes."""
+    """With the same number of slots, a write queue changes nothing if there are only writes."""
     atoms = np.random.default_rng(4).integers(0, 1 << 14, 4000)
     one = replace(GPGPUSIM_V100, queue_depth=32)
     two = replace(one, queue_depth=33, write_queue=32, write_high=32)

@@ -7,15 +7,18 @@ from sysmodel.engine.ports import CHANNEL_INPUTS, CHANNEL_OUTPUTS, I, O
 from sysmodel.gpu.kernel import ATOM_BYTES
 from sysmodel.network.link import can_send, deliver, offer_credit, receiver_of, send, set_up_link
 from sysmodel.network.mirror import EVEN
-from tests.support.model_fixtures import bare_state, channel_by_hand, small_kernel
+from tests.support.small_kernel import bare_state, channel_by_hand, small_kernel
 
 NEVER = 1 << 40
 
 
 @njit(cache=True)
 def _drive(s, cycles, offer_from, ready_from, sent, taken, errors):
-    """A ring of one GPU: every channel offers atoms 0, 1, 2... from cycle ``offer_from`` on, and
-    takes what arrives from ``ready_from`` on. Cycles by channel and atom; packets out of order."""
+    """Run a ring of one GPU.
+
+    Every channel offers atoms 0, 1, 2... from cycle ``offer_from`` on, and takes arrivals from
+    ``ready_from`` on. Returns cycles by channel and atom, and packets out of order.
+    """
     f, gpu = s.fixed[0], s.gpu[0]
     inputs, outputs = s.inputs[0], s.outputs[0]
     sends, takes = np.zeros(f.channels, np.int64), np.zeros(f.channels, np.int64)
@@ -94,7 +97,7 @@ def test_no_more_than_one_packet_per_channel_and_cycle():
 
 def test_an_idle_link_saves_up_nothing():
     (sent,) = Link(rate=8.0).drive(2000, offer_from=1000).sent
-    # At most what one packet needs, and the cycle's own share.
+    # At most the credit of one packet, and the cycle's own share.
     assert sent[0] == 1000
     assert sent[2] >= 1000 + 2 * 32 // 8 - 2
     assert len(sent) <= 1000 * 8 / 32 + 2
@@ -118,15 +121,15 @@ def test_full_receiver_holds_the_sender_back_and_loses_nothing():
     rate, latency, buffer = 16.0, 20, 5
     link = Link(rate=rate, latency=latency, buffer=buffer).drive(1000, ready_from=600)
     (sent,), (taken,) = link.sent, link.taken
-    room = int(rate / ATOM_BYTES * latency) + 1 + buffer
-    assert (sent < 600).sum() == room
-    assert sent[room] == 600
-    # What waits leaves one a cycle, then the link's rate holds again.
-    assert np.array_equal(taken[:room], 600 + np.arange(room))
-    assert len(taken) > room + 100
+    capacity = int(rate / ATOM_BYTES * latency) + 1 + buffer
+    assert (sent < 600).sum() == capacity
+    assert sent[capacity] == 600
+    # Waiting packets leave one a cycle, then the link's rate holds again.
+    assert np.array_equal(taken[:capacity], 600 + np.arange(capacity))
+    assert len(taken) > capacity + 100
 
 
-def test_room_lets_the_rate_hold_over_the_latency():
+def test_credits_keep_the_rate_over_the_latency():
     rate, latency = 25.0, 700
     (taken,) = Link(rate=rate, latency=latency, buffer=1).drive(20_000).taken
     assert len(taken) == pytest.approx((20_000 - latency) * rate / ATOM_BYTES, rel=0.003)
@@ -151,7 +154,7 @@ def test_channels_stall_at_different_times():
 
 @njit(cache=True)
 def _receiver(s, g, c):
-    """Where a packet of GPU ``g`` is found after it was sent."""
+    """Return the place of a packet of GPU ``g`` after it was sent."""
     outputs = s.outputs[0]
     before = s.channel["packet_count"].copy()
     send(s, s.gpu[g], receiver_of(s, g, c), c, 0, outputs)
@@ -248,7 +251,7 @@ def test_mirrored_update_is_at_the_same_dispatch_index_one_chunk_on():
         assert there - first[other] == atom - first[w]
 
 
-# Strides that the hash spreads alike in every chunk, which is what a machine asks of a mirror.
+# Strides that the hash spreads alike in every chunk, as a machine requires of a mirror.
 @pytest.mark.parametrize("channels,channel_bits", [(2, 1), (4, 2), (2, 2)])
 def test_mirrored_update_stays_in_its_channel(channels, channel_bits):
     kernel = small_kernel(m=64 * 16, n=16, gpus=2)
@@ -287,7 +290,7 @@ def test_mirrored_copy_is_at_the_same_dispatch_index_of_the_chunk(channels, chan
         assert np.array_equal(found, expected + offset)
 
 
-def test_more_than_the_wire_has_room_for_is_refused():
+def test_more_packets_than_the_wire_holds_are_refused():
     with pytest.raises(ValueError, match="4001 atoms on the wire of a channel, 4000 cycles long"):
         Link(latency=4000, buffer=96)
     Link(latency=4000, buffer=95)

@@ -1,4 +1,4 @@
-"""An uneven ring's mirror: what comes in, atom by atom, while our own leaves."""
+"""Mirror of an uneven ring: atoms arrive one by one while our own leave."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from sysmodel.engine.ports import CHANNEL_OUTPUTS, PACKET, O
 from sysmodel.machine.sampling import symmetry
 from sysmodel.network.link import receiver_of, send, set_up_link
 from sysmodel.network.mirror import EVEN, UNEVEN
-from tests.support.model_fixtures import bare_state, small_kernel
+from tests.support.small_kernel import bare_state, small_kernel
 
 
 @njit(cache=True)
@@ -80,7 +80,7 @@ def test_every_atom_of_the_other_tile_arrives_once_and_in_its_channel(channels, 
             assert sorted(_arrived(state)) == sorted(wanted)
 
 
-def test_arrivals_keep_pace_with_what_is_sent():
+def test_arrivals_keep_pace_with_departures():
     """While n atoms leave, m arrive: after k of them k * m / n, rounded down."""
     kernel, state, atoms = _ring(*RINGS[2][:2], **RINGS[2][2])
     shift = kernel.workgroups // kernel.gpus

@@ -1,4 +1,4 @@
-"""What bounds a phase, of runs whose rates and times are made up."""
+"""Bounds of phases, for runs with made-up rates and times."""
 
 from dataclasses import replace
 
@@ -7,7 +7,7 @@ import pytest
 
 from sysmodel.machine.wire import WIRE_STATES
 from sysmodel.runs.bounds import bounds
-from sysmodel.runs.result import RunOptions
+from sysmodel.runs.options import RunOptions
 from sysmodel.runs.samples import WIRE_SERIES
 from sysmodel.runs.slots import SlotTimes
 from sysmodel.runs.timeline import Span, Timeline
@@ -33,7 +33,7 @@ def timeline(*parts, rs_start=None):
         memory += [memory_share * MEMORY] * buckets
         link += [link_share * LINK] * buckets
         now = end
-    # What is read and what is written make up the memory's rate.
+    # Reads and writes together are the memory's rate.
     series = {
         "DRAM gemm read (bytes/ns)": np.array(memory) / 4,
         "DRAM rs write (bytes/ns)": np.array(memory) * 3 / 4,
@@ -96,7 +96,7 @@ def test_times_between_samples():
 def test_a_reduce_scatter_that_ends_with_its_gemm():
     line = timeline(("stage 0", 20, 0.5, 0.8), ("reduce-scatter", 1, 0.1, 0.1), rs_start=5000.0)
     assert bounds_of(line)["RS"].by == "GEMM"
-    # One that outlasts it is bound by what is busy from then on.
+    # An RS that outlasts the GEMM is bound by the busiest part after the GEMM.
     late = timeline(("stage 0", 20, 0.5, 0.1), ("reduce-scatter", 10, 0.2, 0.9), rs_start=5000.0)
     found = bounds_of(late)["RS"]
     assert (found.by, found.start_ns, found.busy["link"]) == ("link", 20_000.0, pytest.approx(0.9))
@@ -116,7 +116,7 @@ def test_a_reduce_scatter_that_ends_with_its_gemm():
         ({"slots": SlotTimes(memory_ns=80.0), "gemm_waiting": 1.2}, "flow control"),
     ],
 )
-def test_what_makes_a_gemm_longer(changes, by):
+def test_causes_of_a_longer_gemm(changes, by):
     assert bounds_of(timeline(("stage 0", 10, 0.2, 0.0)), **changes)["GEMM"].by == by
 
 

@@ -10,7 +10,7 @@ from sysmodel.lib.progress import no_progress
 from sysmodel.runs.check import check
 from sysmodel.runs.check_options import CheckOptions
 from sysmodel.runs.data_launch import reference
-from tests.support.random_check import random_check
+from tests.support.random_problem import random_check
 from tests.support.small_system import scaled
 
 
@@ -28,7 +28,7 @@ def test_random_problems_on_the_golden_engine(seed):
 
 @pytest.mark.parametrize("seed", range(100, 104))
 def test_random_problems_on_the_rtl(seed):
-    # Of one channel: more take long to build.
+    # With one channel, because more take long to build.
     require_pass(random_check(seed, "rtl", channels=1))
 
 
@@ -62,7 +62,7 @@ def test_output_beyond_the_window_is_reduced_slice_by_slice(
     assert result.launches >= 24 // (2 * gpus)
 
 
-def test_a_wrong_bit_in_a_later_slice_is_where_it_is(narrow_window, monkeypatch):
+def test_a_bit_error_in_a_later_slice_is_located(narrow_window, monkeypatch):
     def one_off(products, nan):
         sums = reference(products, nan)
         sums[0].view(np.uint16)[5, 7] ^= 1
@@ -75,7 +75,7 @@ def test_a_wrong_bit_in_a_later_slice_is_where_it_is(narrow_window, monkeypatch)
 
 
 @pytest.mark.parametrize("m,n,k", [(1 << 20, 1 << 17, 64), (4096, 4096, 1 << 20)])
-def test_what_does_not_fit_in_memory_is_refused(m, n, k, monkeypatch):
+def test_a_problem_too_large_for_memory_is_refused(m, n, k, monkeypatch):
     monkeypatch.setattr("sysmodel.runs.check_options._memory_bytes", lambda: 24_000_000_000)
     with pytest.raises(InputError, match=r"take about .* GB; allowed: the 24\.0 GB"):
         CheckOptions(m=m, n=n, k=k)
@@ -114,7 +114,7 @@ def test_reference_rounds_in_ring_order():
     assert sums.ravel().tolist() == [2050, 2048, 2048]
 
 
-def test_a_wrong_bit_is_found(monkeypatch):
+def test_a_bit_error_is_found(monkeypatch):
     """The comparison can fail: one element of one partial product is changed behind its back."""
     import sysmodel.runs.data_launch as module
 

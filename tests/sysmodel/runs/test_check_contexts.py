@@ -1,4 +1,4 @@
-"""Data mode with two contexts at work: every bit of both, or of the one that is not given up."""
+"""Data mode with two contexts at work: every bit of both, or of the one that is not aborted."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from sysmodel.machine.until import UNTIL_PROGRAMMED
 from sysmodel.runs.check import check, launches_of
 from sysmodel.runs.check_options import CheckOptions
 from sysmodel.runs.data_launch import DataLaunch, reference
-from tests.support.random_check import random_check
+from tests.support.random_problem import random_check
 
 BOTH = 0, 1
 CORRUPT = {
@@ -43,7 +43,7 @@ def test_many_random_problems(seed):
 
 
 @pytest.mark.parametrize("wrong", BOTH)
-def test_a_wrong_bit_is_found_in_its_context(monkeypatch, wrong):
+def test_a_bit_error_is_found_in_its_context(monkeypatch, wrong):
     def one_off(products, nan):
         sums = reference(products, nan)
         if products.shape[1:] == ((256, 192), (192, 256))[wrong]:
@@ -111,7 +111,7 @@ def test_an_abort_in_mid_run_leaves_the_other_context_alone(engine, aborted):
 
 
 def reported(engine, target, instance, seed):
-    """Inject two wrong bits into GPU 0, give up the context that reports them, and go on; gives
+    """Inject a double-bit error into GPU 0, abort the context that reports it, and go on; gives
     that context, or None if they came to nothing."""
     with launch_of_both(engine, seed) as launch:
         machine = launch.machine
@@ -142,6 +142,6 @@ def test_a_lost_command_is_reported_to_its_context_and_the_other_goes_on(engine,
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_lost_entry_of_the_tracker_is_reported_to_one_context_and_the_other_goes_on(engine):
-    # What is written next may be either one's, and may be written again before it is read.
+    # The next write may belong to either context, and may be overwritten before it is read.
     found = [reported(engine, InjectTarget.TRACKER, 0, seed) for seed in range(2500, 2504)]
     assert set(found) - {None}

@@ -7,13 +7,13 @@ from sysmodel.gpu.kernel import ATOM_BYTES
 from sysmodel.gpu.l2_tags import DIRTY
 from sysmodel.lib.errors import SimulationError
 from sysmodel.lib.phases import AG, GEMM, RS
-from sysmodel.lib.progress import no_progress
 from sysmodel.runs.conservation import Reduction, check_conservation
 from sysmodel.runs.counters import new_counters
-from sysmodel.runs.phases import Simulation
-from sysmodel.runs.result import CONFIGURATIONS, RunOptions
-from sysmodel.runs.simulate import run
-from tests.support.model_fixtures import bare_state, small_kernel
+from sysmodel.runs.options import CONFIGURATIONS, RunOptions
+from sysmodel.runs.plan import Plan
+from sysmodel.runs.simulate import simulate
+from sysmodel.runs.simulation import Simulation
+from tests.support.small_kernel import bare_state, small_kernel
 from tests.support.small_system import small_system, workload
 
 N = 4
@@ -35,7 +35,7 @@ CATEGORIES = {
 
 
 def counted(how: Reduction):
-    """A ring of ``N`` real GPUs with equal chunks, and what they count if nothing is lost."""
+    """Ring of ``N`` real GPUs with equal chunks, and its counters if nothing is lost."""
     state, _ = bare_state(small_kernel(m=64 * N, gpus=N), gpus=N)
     chunk = int(state.chunk_start[0, 1])
     dram, link = (N * chunk * np.array(amounts) for amounts in CLOSED_FORM[how])
@@ -75,7 +75,7 @@ def kept(dirty: int, loaded: int):
 
 
 @pytest.mark.parametrize("dirty,loaded", [(3, 3), (3, 4), (0, 2)])
-def test_what_stays_in_the_l2_does_not_reach_the_memory(dirty, loaded):
+def test_data_held_in_the_l2_does_not_reach_the_memory(dirty, loaded):
     state, counts = kept(dirty, loaded)
     check_conservation(state, N, Reduction(), counts)
 
@@ -110,7 +110,7 @@ def test_impossible_reads_of_the_gemm_are_an_error(reads):
 def test_every_configuration_conserves_bytes(m, n, tp, gpus):
     options = RunOptions(engine="golden", configurations=CONFIGURATIONS, channels="all", gpus=gpus)
     system = small_system(compute_units=20)
-    result = run(workload(m, n, 256, tp), system, options, no_progress)
+    result = simulate(Plan(workload(m, n, 256, tp), system, options))
     assert set(result.configurations) == set(CONFIGURATIONS)
 
 
@@ -125,4 +125,4 @@ def test_a_run_that_loses_bytes_fails(monkeypatch):
     monkeypatch.setattr(Simulation, "finish", lossy)
     options = RunOptions(engine="golden", configurations=("sequential",), channels="all")
     with pytest.raises(SimulationError, match="not conserved: RS read"):
-        run(workload(512, 384, 128, 2), small_system(), options, no_progress)
+        simulate(Plan(workload(512, 384, 128, 2), small_system(), options))

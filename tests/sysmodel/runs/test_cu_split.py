@@ -3,16 +3,16 @@
 import pytest
 
 from sysmodel.lib.errors import InputError
-from sysmodel.lib.progress import no_progress
-from sysmodel.runs.result import RunOptions
-from sysmodel.runs.simulate import run
+from sysmodel.runs.options import RunOptions
+from sysmodel.runs.plan import Plan
+from sysmodel.runs.simulate import simulate
 from tests.support.small_system import small_system, workload
 
 
 def split(compute_units=32, k=1024, names=("sequential", "cu-split-8", "cu-split-16")):
     options = RunOptions(engine="golden", configurations=names, channels="all")
     system = small_system(compute_units=compute_units)
-    return run(workload(2048, 768, k, 4), system, options, no_progress).configurations
+    return simulate(Plan(workload(2048, 768, k, 4), system, options)).configurations
 
 
 @pytest.mark.parametrize("left,name", [(24, "cu-split-8"), (16, "cu-split-16")])
@@ -24,7 +24,7 @@ def test_the_gemm_is_slower_than_alone_on_the_cus_that_are_left(left, name):
 
 def test_neither_waits_for_the_other():
     for one in list(split().values())[1:]:
-        # The later end, and what is still on its way to the memory then.
+        # The later end, and the accesses in flight to the memory then.
         assert max(one.gemm_ns, one.rs_ns + one.ag_ns) <= one.total_ns
         assert one.total_ns <= max(one.gemm_ns, one.rs_ns + one.ag_ns) + 2000
 

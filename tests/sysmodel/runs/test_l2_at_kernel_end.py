@@ -2,9 +2,9 @@
 
 import pytest
 
-from sysmodel.lib.progress import no_progress
-from sysmodel.runs.result import RunOptions
-from sysmodel.runs.simulate import run
+from sysmodel.runs.options import RunOptions
+from sysmodel.runs.plan import Plan
+from sysmodel.runs.simulate import simulate
 from tests.support.small_system import scaled, small_system, workload
 
 WORK = workload(1024, 768, 512, 4)
@@ -17,7 +17,7 @@ def sequential(*, flush: bool, capacity_mib: float, channels: str = "all"):
         l2={"flush_at_kernel_end": flush, "capacity_mib": capacity_mib},
     )
     options = RunOptions(engine="golden", channels=channels, configurations=("sequential", "t3"))
-    return run(WORK, system, options, no_progress).configurations
+    return simulate(Plan(WORK, system, options)).configurations
 
 
 @pytest.mark.parametrize("channels", ["all", 1])
@@ -33,16 +33,16 @@ def test_an_l2_larger_than_all_keeps_the_partial_products_from_the_memory(channe
     assert kept.gemm_ns < flushed.gemm_ns and kept.rs_ns <= flushed.rs_ns
 
 
-def test_a_small_l2_keeps_what_it_can():
+def test_a_small_l2_keeps_its_share():
     flushed = sequential(flush=True, capacity_mib=0.5)["sequential"]
     kept = sequential(flush=False, capacity_mib=0.5)["sequential"]
     assert 0 < OUTPUT - kept.dram_bytes.gemm_write <= 0.5 * 2**20
-    # What was evicted after it was written is read from the memory.
+    # Atoms that were evicted after they were written are read from the memory.
     saved = flushed.dram_bytes.rs_read - kept.dram_bytes.rs_read
     assert OUTPUT - kept.dram_bytes.gemm_write <= saved <= 0.5 * 2**20
 
 
-def test_what_t3_tracks_passes_the_l2():
+def test_tracked_stores_bypass_the_l2():
     assert sequential(flush=True, capacity_mib=8)["t3"].dram_bytes == (
         sequential(flush=False, capacity_mib=8)["t3"].dram_bytes
     )

@@ -1,23 +1,23 @@
-"""What the link does or waits for in a collective, against closed forms."""
+"""States of the link in a collective, against closed forms."""
 
 import pytest
 
-from sysmodel.lib.progress import no_progress
 from sysmodel.runs.bounds import bounds
-from sysmodel.runs.result import RunOptions
-from sysmodel.runs.simulate import run
+from sysmodel.runs.options import RunOptions
+from sysmodel.runs.plan import Plan
+from sysmodel.runs.simulate import simulate
 from tests.support.small_system import scaled, small_system, workload
 
 _M, _N, _K, _GPUS = 1024, 768, 128, 4
 _SENT_BYTES = _M * _N * 2 * (_GPUS - 1) / _GPUS
 _NAMES = ("sequential", "t3")
-_SAMPLE_NS = 1000.0  # what a small run's samples may miss at either end
+_SAMPLE_NS = 1000.0  # that the samples of a small run may miss at either end
 
 
 def _found(channels="auto", **changes):
     system = scaled(small_system(), **changes)
     options = RunOptions(engine="golden", configurations=_NAMES, channels=channels)
-    result = run(workload(_M, _N, _K, _GPUS), system, options, no_progress)
+    result = simulate(Plan(workload(_M, _N, _K, _GPUS), system, options))
     return system, {(one.configuration, one.phase): one for one in bounds(result)}
 
 
@@ -82,7 +82,7 @@ def test_a_fast_link(name):
     assert _found(link=_FAST)[1][name, "AG"].by == "memory"
 
 
-def test_a_receiver_without_room():
+def test_a_full_receiver():
     """A fast link brings updates while the GEMM keeps the receiver's memory busy."""
     found = _found(link=_FAST)[1]
     assert found["t3", "GEMM"].link_time["receiver"] > 0.05

@@ -1,4 +1,4 @@
-"""What is simulated of a run, and the whole that is made of it."""
+"""Plans: the simulated GEMMs of a run, and the extrapolation from them."""
 
 from fractions import Fraction
 
@@ -8,12 +8,11 @@ from sysmodel.config.model import workload_of
 from sysmodel.config.system import load_system
 from sysmodel.gpu.kernel import Kernel
 from sysmodel.lib.errors import InputError
-from sysmodel.lib.progress import no_progress
 from sysmodel.runs import plan
+from sysmodel.runs.extrapolation import ExtrapolatedKernel
+from sysmodel.runs.options import RunOptions
 from sysmodel.runs.plan import Plan
-from sysmodel.runs.result import RunOptions
-from sysmodel.runs.simulate import run
-from sysmodel.runs.sizes import Estimate
+from sysmodel.runs.simulate import simulate
 from tests.support.small_system import scaled, small_system, workload
 
 T3 = ("t3", "t3-mca", "t3-critical")
@@ -34,7 +33,7 @@ def test_channels_that_are_chosen_must_be_buildable(monkeypatch):
         Plan(workload(4096, 4096, 1024, 4), load_system("h200"), RunOptions())
 
 
-def test_what_is_not_too_large_is_simulated_itself():
+def test_a_small_run_is_simulated_whole():
     made = Plan(workload(1024, 768, 512, 4), small_system(), GOLDEN)
     ((one, times),) = made.whole.items()
     assert times == 1 and one.kernel == one.base and not one.smaller
@@ -43,7 +42,7 @@ def test_what_is_not_too_large_is_simulated_itself():
 
 
 @pytest.mark.parametrize("a,b,c,d", [(0, 1, 0, 0), (7, 3, 0, 0), (0, 0, 0, 5), (0, 2, 3, 6)])
-def test_estimate_is_exact_for_what_is_linear_in_rows_and_depth(a, b, c, d):
+def test_estimate_is_exact_if_linear_in_rows_and_depth(a, b, c, d):
     """``a + b m`` of the rows alone, or the product of that and ``c + d k``."""
 
     def value(one):
@@ -52,12 +51,12 @@ def test_estimate_is_exact_for_what_is_linear_in_rows_and_depth(a, b, c, d):
 
     whole, base = kernel(8192, k=4096), kernel(1024, k=512)
     smaller = kernel(512, k=512), kernel(1024, k=256)
-    assert Estimate(whole, base, smaller).value(value) == value(whole)
+    assert ExtrapolatedKernel(whole, base, smaller).value(value) == value(whole)
 
 
-def test_what_does_not_deepen_is_not_extrapolated_in_depth():
+def test_values_independent_of_depth_are_not_extrapolated_in_depth():
     whole, base, less = kernel(1024, k=4096), kernel(1024, k=512), kernel(1024, k=256)
-    one = Estimate(whole, base, (less,))
+    one = ExtrapolatedKernel(whole, base, (less,))
     assert one.value(lambda of: of.k, deepens=False) == 512
     assert one.value(lambda of: 0) == Fraction(0)
 
@@ -70,10 +69,10 @@ def small_and_whole(request):
     """A GEMM simulated whole, and from smaller ones: with fewer rows; with less depth as well."""
     m, n, k = request.param
     system, work = load_system(), workload(m, n, k, 8)
-    whole = run(work, system, SAMPLED, no_progress)
+    whole = simulate(Plan(work, system, SAMPLED))
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(plan, "_MOST_WORK", 8_000_000)
-        small = run(work, system, SAMPLED, no_progress)
+        small = simulate(Plan(work, system, SAMPLED))
     assert small.extrapolated and not whole.extrapolated
     assert small.simulated_share < 0.8
     return small, whole
@@ -88,12 +87,20 @@ def test_extrapolated_times_are_within_8_percent_of_the_whole(small_and_whole):
         assert one.total_ns == pytest.approx(other.total_ns, rel=0.08), name
 
 
-@pytest.mark.parametrize("n", [1536, pytest.param(1500, marks=pytest.mark.verify)])
-def test_extrapolated_bytes_are_those_of_the_whole(n, monkeypatch):
+@pytest.mark.parametrize(
+    ("n", "configurations"),
+    [
+        (1536, SAMPLED.configurations),
+        pytest.param(1536, GOLDEN.configurations, marks=pytest.mark.verify),
+        pytest.param(1500, GOLDEN.configurations, marks=pytest.mark.verify),
+    ],
+)
+def test_extrapolated_bytes_are_those_of_the_whole(n, configurations, monkeypatch):
     system, work = small_system(), workload(6144, n, 1024, 4)
-    whole = run(work, system, GOLDEN, no_progress)
+    options = RunOptions(engine="golden", channels="all", configurations=configurations)
+    whole = simulate(Plan(work, system, options))
     monkeypatch.setattr(plan, "_MOST_WORK", 1_200_000)
-    small = run(work, system, GOLDEN, no_progress)
+    small = simulate(Plan(work, system, options))
     assert small.extrapolated and small.simulated_share < 0.6
     for name, one in small.configurations.items():
         other = whole.configurations[name]
@@ -123,7 +130,7 @@ def sliced(request):
         t3={"credit_window_workgroups": 16},
         kernel={"output_layout": request.param},
     )
-    result = run(workload(2048, 1536, 512, 4), system, GOLDEN, no_progress)
+    result = simulate(Plan(workload(2048, 1536, 512, 4), system, GOLDEN))
     assert result.launches == 4 and not result.extrapolated
     return result
 
@@ -140,7 +147,7 @@ def test_slices_move_the_bytes_of_the_closed_form(sliced):
         assert one.link_bytes.rs == one.link_bytes.ag == (gpus - 1) * chunk
 
 
-def test_slices_cost_what_their_launches_and_tails_take(sliced):
+def test_slices_cost_their_launches_and_tails(sliced):
     launch_ns = load_system().gpu.kernel_launch_ns
     for name in T3:
         one = sliced.configurations[name]
@@ -148,7 +155,7 @@ def test_slices_cost_what_their_launches_and_tails_take(sliced):
         assert one.gemm_ns > sliced.configurations["sequential"].gemm_ns + 2 * launch_ns
 
 
-def test_tensor_parallelism_without_equal_chunks_is_refused_with_what_would_do():
+def test_tensor_parallelism_without_equal_chunks_is_refused_with_alternatives():
     with pytest.raises(InputError, match="use --gpus all, or --tp 2, 3, 4, 6, 8") as refused:
         Plan(workload(1024, 768, 96, 7), small_system(), GOLDEN)
     assert refused.value.field.endswith(": tp")

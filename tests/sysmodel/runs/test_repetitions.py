@@ -1,4 +1,4 @@
-"""Repetitions of a run: what they vary, that all else stays, and what is said of them."""
+"""Repetitions of a run: their variation, the quantities that stay, and their comparison."""
 
 from dataclasses import replace
 
@@ -9,13 +9,13 @@ from sysmodel.config.model import workload_of
 from sysmodel.config.system import load_system
 from sysmodel.gpu.kernel import ATOM_BYTES
 from sysmodel.lib.phases import PHASES
-from sysmodel.lib.progress import no_progress
 from sysmodel.machine.machine import Machine
 from sysmodel.machine.tiling import kernel_of
 from sysmodel.machine.variation import moved, varied
 from sysmodel.runs.comparison import slower, spreads
-from sysmodel.runs.result import CONFIGURATIONS, RunOptions
-from sysmodel.runs.simulate import run
+from sysmodel.runs.options import CONFIGURATIONS, RunOptions
+from sysmodel.runs.plan import Plan
+from sysmodel.runs.simulate import simulate
 from tests.support.example_run import example_result
 from tests.support.small_system import scaled, small_system, workload
 
@@ -29,15 +29,16 @@ NOTHING = scaled(
         "offset_pages": 0,
     },
 )
+GPUS = ["mirror", pytest.param("all", marks=pytest.mark.verify)]
 PAGE = SYSTEM.variation.page_kib * 1024 // ATOM_BYTES
 
 
 def results(system=SYSTEM, *, m=1024, n=768, k=128, tp=4, **options):
     options = {"configurations": ("sequential", "t3", "t3-mca"), "channels": "all"} | options
-    return run(workload(m, n, k, tp), system, RunOptions(engine="golden", **options), no_progress)
+    return simulate(Plan(workload(m, n, k, tp), system, RunOptions(engine="golden", **options)))
 
 
-@pytest.mark.parametrize("gpus", ["mirror", "all"])
+@pytest.mark.parametrize("gpus", GPUS)
 def test_the_first_repetition_is_the_machine_as_it_is(gpus):
     once, thrice = results(gpus=gpus), results(gpus=gpus, repeat=3)
     assert once.varied == ()
@@ -53,15 +54,16 @@ def test_a_seed_gives_the_same_numbers_again():
     assert first.varied != other.varied
 
 
-@pytest.mark.parametrize("gpus", ["mirror", "all"])
+@pytest.mark.parametrize("gpus", GPUS)
 def test_a_variation_of_nothing_changes_nothing(gpus):
     result = results(NOTHING, gpus=gpus, repeat=3)
     assert result.varied == (result.configurations,) * 2
 
 
-@pytest.mark.parametrize("gpus", ["mirror", pytest.param("all", marks=pytest.mark.verify)])
+@pytest.mark.parametrize("gpus", GPUS)
 def test_no_repetition_loses_bytes(gpus):
-    """Each is held against the closed form; what the reduction moves is the same in all."""
+    """Each repetition is compared with the closed form; the reduction moves the same bytes in
+    all."""
     system = small_system(compute_units=20)
     result = results(system, configurations=CONFIGURATIONS, gpus=gpus, repeat=3)
     for name, one in result.configurations.items():
@@ -98,8 +100,9 @@ def test_one_channel_of_a_moved_output_stands_for_all(model, layer, tp):
     Machine(system, there, engine="golden", channels=1, mirror=True)
 
 
+@pytest.mark.verify  # the tables of a large output
 def test_an_output_stays_where_it_alone_fits():
-    """An output of 1 GiB less 100 KiB has no room for another page."""
+    """An output of 1 GiB less 100 KiB has no space for another page."""
     kernel = kernel_of(SYSTEM, 16384, 32765, 64, 4)
     there = moved(SYSTEM, kernel, 0, 1, channels=4, mirror=False)
     assert there.output_atom == kernel.output_atom
@@ -209,7 +212,7 @@ def timed(**totals):
         ),
     ],
 )
-def test_what_is_slower_than_it_should_be_is_said(mca, sentences):
+def test_unexpected_slowness_is_reported(mca, sentences):
     n = len(mca)
     repetitions = timed(sequential=[2000] * n, t3=[1000] * n, t3_mca=mca, ideal_overlap=[3000] * n)
     assert [one.sentence for one in slower(repetitions)] == sentences

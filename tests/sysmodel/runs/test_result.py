@@ -1,4 +1,4 @@
-"""Results: what follows from measured times, the JSON, and files that are whole or absent."""
+"""Results: quantities derived from measured times, the JSON, and files that are whole or absent."""
 
 import json
 import math
@@ -13,8 +13,9 @@ from sysmodel.engine.ports import top_words
 from sysmodel.lib.errors import InputError
 from sysmodel.lib.output import OutputFolder, json_text, write_json
 from sysmodel.runs.check_options import CheckOptions
-from sysmodel.runs.plots import draw_configurations
-from sysmodel.runs.result import DEFAULT_CONFIGURATIONS, ConfigurationResult, RunOptions
+from sysmodel.runs.options import DEFAULT_CONFIGURATIONS, RunOptions
+from sysmodel.runs.result import ConfigurationResult
+from t3.report.bars import draw_bars
 from tests.support.example_run import example_result
 
 _BYTES = DramBytes(gemm_read=1, gemm_write=2, rs_read=3, rs_write=4, ag_read=5, ag_write=6)
@@ -152,7 +153,7 @@ def test_files_appear_together(tmp_path):
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError])
-def test_nothing_is_left_of_what_failed(tmp_path, error):
+def test_nothing_is_left_of_a_failed_run(tmp_path, error):
     with pytest.raises(error), OutputFolder(tmp_path / "deep" / "out", ("a",)) as folder:
         (folder.staging / "a").write_text("1")
         raise error
@@ -258,6 +259,6 @@ def test_options_of_a_check(change, field):
 @pytest.mark.parametrize("configurations", [DEFAULT_CONFIGURATIONS, ("t3-mca",)])
 def test_the_picture_is_a_picture(tmp_path, configurations):
     path = tmp_path / "bars.png"
-    draw_configurations(example_result(options=RunOptions(configurations=configurations)), path)
+    draw_bars(example_result(options=RunOptions(configurations=configurations)), path)
     assert path.read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
     assert path.stat().st_size > 10_000

@@ -32,12 +32,12 @@ def test_number_of_samples_is_bounded_and_the_interval_doubles(machine, cycles):
         expected *= 2
     assert interval == expected
     assert count == -(-cycles // interval) <= most
-    # None is missing, and they stand at equal distances from the start.
+    # No sample is missing, and all are at equal distances from the start.
     times = machine.state.samples["time"][:count]
     assert np.array_equal(times, interval * np.arange(count))
 
 
-def test_samples_are_what_was_counted_by_then(machine):
+def test_samples_are_the_counts_at_their_time(machine):
     seen = {}
     for _ in range(8):
         machine.idle(640)
@@ -59,7 +59,7 @@ def test_samples_are_what_was_counted_by_then(machine):
     assert accesses[0] > 0
 
 
-def test_timeline_adds_up_to_what_was_counted(machine):
+def test_timeline_adds_up_to_the_counts(machine):
     machine.run(UNTIL_GEMM)
     gpu = machine.state.gpu[0]
     machine.idle(2 * int(machine.state.fixed["sample_interval"][0]) + 1)

@@ -14,13 +14,13 @@ from sysmodel.config.model import workload_of
 from sysmodel.config.system import load_system
 from sysmodel.engine.hardware import hardware_parameters
 from sysmodel.lib.errors import InputError
-from sysmodel.lib.progress import no_progress
 from sysmodel.runs.configurations.sequential import sequential
-from sysmodel.runs.report import library_efficiency
-from sysmodel.runs.result import DEFAULT_CONFIGURATIONS, RunOptions
+from sysmodel.runs.options import DEFAULT_CONFIGURATIONS, RunOptions
+from sysmodel.runs.plan import Plan
 from sysmodel.runs.ring_kernels import LAST_ADDITION
-from sysmodel.runs.simulate import run
+from sysmodel.runs.simulate import simulate
 from sysmodel.runs.timeline import MOST_BUCKETS
+from sysmodel.runs.tuned_library import library_efficiency
 from tests.support.small_system import context_of, scaled, small_system, workload
 
 GPUS = 8
@@ -31,7 +31,7 @@ CHUNK = 8192 * 4256 * 2 // GPUS  # bytes of the output that end up on one GPU
 @pytest.fixture(scope="module")
 def tnlg():
     work = workload_of("t-nlg", "fc2", GPUS)
-    return run(work, load_system(), RunOptions(engine="golden"), no_progress)
+    return simulate(Plan(work, load_system(), RunOptions(engine="golden")))
 
 
 def test_sequential_moves_the_bytes_of_the_closed_form(tnlg):
@@ -81,7 +81,7 @@ def test_gemm_efficiency_is_near_a_tuned_library(tnlg):
     assert tnlg.gemm_efficiency == pytest.approx(library_efficiency(2128), abs=0.10)
 
 
-def test_timeline_is_bounded_and_counts_what_moved(tnlg):
+def test_timeline_is_bounded_and_counts_the_bytes(tnlg):
     timeline = tnlg.timelines["t3"]
     assert 0 < len(timeline.series["link (bytes/ns)"]) <= MOST_BUCKETS
     sent = timeline.series["link (bytes/ns)"].sum() * timeline.bucket_ns
@@ -92,7 +92,7 @@ def test_timeline_is_bounded_and_counts_what_moved(tnlg):
 
 def test_rtl_and_golden_engine_give_the_same_result(tnlg):
     options = RunOptions(engine="rtl", configurations=("t3-mca",))
-    rtl = run(tnlg.workload, tnlg.system, options, no_progress)
+    rtl = simulate(Plan(tnlg.workload, tnlg.system, options))
     assert rtl.configurations["t3-mca"] == tnlg.configurations["t3-mca"]
 
 
@@ -129,22 +129,24 @@ def test_more_link_latency_costs_its_share_of_every_step():
 
 def test_unsymmetric_ring_is_refused_with_a_way_out():
     with pytest.raises(InputError, match="--gpus all"):
-        run(
-            workload(1024, 800, 64, 7),
-            small_system(),
-            RunOptions(engine="golden", channels="all"),
-            no_progress,
+        simulate(
+            Plan(
+                workload(1024, 800, 64, 7),
+                small_system(),
+                RunOptions(engine="golden", channels="all"),
+            )
         )
 
 
-def test_a_tracker_without_room_for_a_workgroup_is_refused():
+def test_a_tracker_too_small_for_a_workgroup_is_refused():
     system = scaled(small_system(), t3={"tracker_sets": 1, "tracker_banks": 1, "tracker_ways": 3})
     with pytest.raises(InputError, match="chunk of 16 workgroups exceeds the 0"):
-        run(
-            workload(1024, 768, 64, 4),
-            system,
-            RunOptions(engine="golden", channels="all", configurations=("t3",)),
-            no_progress,
+        simulate(
+            Plan(
+                workload(1024, 768, 64, 4),
+                system,
+                RunOptions(engine="golden", channels="all", configurations=("t3",)),
+            )
         )
 
 
@@ -153,7 +155,7 @@ def test_memory_and_files_of_the_command(tmp_path):
         "import re, sys; sys.argv = ['t3', *sys.argv[1:]]\n"
         "from t3.cli.main import main\n"
         "try:\n    main()\nexcept SystemExit as stop:\n    assert not stop.code, stop.code\n"
-        # Not of getrusage, which begins with what the process that started this one had.
+        # The peak of getrusage would begin with that of the parent process.
         "status = open('/proc/self/status').read()\n"
         "print(re.search('VmHWM: *\\t* *([0-9]+)', status)[1], file=sys.stderr)\n"
     )
@@ -184,7 +186,7 @@ def test_memory_does_not_grow_with_time():
 def test_result_is_reproducible():
     options = RunOptions(engine="golden", channels="all", configurations=("t3-mca",))
     work, system = workload(1024, 768, 128, 4), small_system()
-    first, second = (run(work, system, options, no_progress) for _ in range(2))
+    first, second = (simulate(Plan(work, system, options)) for _ in range(2))
     assert first.configurations == second.configurations
     assert dataclasses.asdict(first.configurations["t3-mca"])
     assert np.array_equal(
@@ -194,12 +196,12 @@ def test_result_is_reproducible():
 
 
 def test_a_context_that_stands_idle_changes_nothing(monkeypatch):
-    """So a run's hardware leaves it out."""
+    """A run's hardware therefore leaves it out."""
     work, system = workload(512, 384, 64, 2), small_system()
     options = RunOptions(engine="golden", configurations=("t3",))
     results = []
     for contexts in (1, 2):
         of_contexts = partial(hardware_parameters, contexts=contexts)
         monkeypatch.setattr("sysmodel.machine.machine.hardware_parameters", of_contexts)
-        results.append(run(work, system, options, no_progress).configurations["t3"])
+        results.append(simulate(Plan(work, system, options)).configurations["t3"])
     assert results[0] == results[1]

@@ -1,11 +1,11 @@
-"""What workgroup slots spend their time on, against closed forms."""
+"""Times of workgroup slots by state, against closed forms."""
 
 import pytest
 
-from sysmodel.lib.progress import no_progress
 from sysmodel.machine.tiling import kernel_of
-from sysmodel.runs.result import RunOptions
-from sysmodel.runs.simulate import run
+from sysmodel.runs.options import RunOptions
+from sysmodel.runs.plan import Plan
+from sysmodel.runs.simulate import simulate
 from sysmodel.runs.slots import SlotTimes
 from tests.support.small_system import scaled, small_system, workload
 
@@ -16,7 +16,7 @@ _ALONE = scaled(small_system(), gpu={"workgroups_per_cu": 1})
 
 def _run(system, k=_K, configurations=("sequential",)):
     options = RunOptions(engine="golden", configurations=configurations)
-    return run(workload(_M, _N, k, _GPUS), system, options, no_progress)
+    return simulate(Plan(workload(_M, _N, k, _GPUS), system, options))
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +33,7 @@ def test_they_are_the_gemms_time(alone, name):
 
 
 @pytest.mark.parametrize("name", ["sequential", "t3"])
-def test_what_each_workgroup_takes(alone, name):
+def test_time_of_each_workgroup(alone, name):
     system, slots = alone.system, alone.configurations[name].gemm_slots
     kernel = kernel_of(system, _M, _N, _K, _GPUS)
     workgroups_of_slot = kernel.workgroups / system.gpu.compute_units
@@ -66,7 +66,7 @@ def test_what_each_workgroup_takes(alone, name):
         ({"gpu": {"compute_units": 256}}, 256, "empty"),
     ],
 )
-def test_what_is_made_slow_takes_the_time(changes, k, by):
+def test_a_slowed_resource_takes_the_time(changes, k, by):
     result = _run(scaled(_ALONE, **changes), k)
     shares = result.configurations["sequential"].gemm_slots.shares
     assert max(shares, key=shares.get) == by

@@ -52,7 +52,7 @@ def test_spans_of_a_thread_do_not_overlap():
     assert sorted(named) == sorted(threads)
 
 
-def test_counters_say_only_what_changes():
+def test_counters_have_only_changes():
     timeline = Timeline(2000.0, series={"link (bytes/ns)": np.array([0.0, 5.0, 5.0, 1.0])})
     counters = [(event["ts"], event["args"]["value"]) for event in _events({"t3": timeline}, "C")]
     assert counters == [(0.0, 0.0), (2.0, 5.0), (6.0, 1.0), (8.0, 0.0)]

@@ -9,7 +9,7 @@ from tests.support.example_run import example_result
 
 @pytest.fixture
 def fails(capsys) -> Callable[..., str]:
-    """Runs `t3`, which must end with one line on standard error; gives the line."""
+    """Run `t3`, which must end with one line on standard error, and return the line."""
 
     def run(arguments: list[str], code: int = 2) -> str:
         assert main(arguments) == code
@@ -25,13 +25,13 @@ def fails(capsys) -> Callable[..., str]:
 
 @pytest.fixture
 def simulated(monkeypatch):
-    """Let `t3 run` get a ready result; lists what it asked for."""
+    """Give `t3 run` a ready result; lists the arguments of its simulations."""
     calls = []
 
-    def simulate(workload, system, options, progress):
-        calls.append((workload, system, options))
+    def simulate(plan, progress):
+        calls.append((plan.workload, plan.system, plan.options))
         progress("t3: GEMM", 0.5)
-        return example_result(workload, options)
+        return example_result(plan.workload, plan.options)
 
-    monkeypatch.setattr(command, "_simulate", simulate)
+    monkeypatch.setattr(command, "simulate", simulate)
     return calls

@@ -27,7 +27,7 @@ _BAD_CHECKS = [
 
 @pytest.mark.parametrize("arguments, message", _BAD_CHECKS)
 def test_bad_input_to_check(fails, monkeypatch, arguments, message):
-    monkeypatch.setattr(command, "_check", lambda *_: pytest.fail("checked"))
+    monkeypatch.setattr(command, "compare", lambda *_: pytest.fail("checked"))
     assert fails(["check", *arguments]).startswith(message)
 
 
@@ -47,7 +47,7 @@ def test_check(capsys, monkeypatch, passed):
             first_mismatches=() if passed else (wrong,),
         )
 
-    monkeypatch.setattr(command, "_check", compare)
+    monkeypatch.setattr(command, "compare", compare)
     arguments = ["check", "--gpus", "8", "--dtype", "bf16", "--skew", "90", "--back-pressure", "30"]
     assert main(arguments) == (0 if passed else 1)
     printed = capsys.readouterr()
@@ -65,7 +65,7 @@ def test_check_of_two_contexts(capsys, monkeypatch):
     failed = CheckResult(
         passed=False, elements=8, mismatches=1, cycles=5, wall_s=0.5, first_mismatches=(wrong,)
     )
-    monkeypatch.setattr(command, "_check", lambda *_: failed)
+    monkeypatch.setattr(command, "compare", lambda *_: failed)
     assert main(["check", "--contexts", "2"]) == 1
     printed = capsys.readouterr().out
     assert "512 x 384 x 128 fp16 beside 384 x 512 x 128 bf16 on 4 GPUs" in printed

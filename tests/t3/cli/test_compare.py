@@ -1,4 +1,4 @@
-"""``t3 compare``: two results side by side."""
+"""``t3 compare``: differences of two results."""
 
 import json
 
@@ -10,7 +10,7 @@ from tests.support.example_run import example_result
 
 @pytest.fixture
 def results(tmp_path):
-    """A result, and one with another link, whose ``t3`` takes 10 % longer."""
+    """Folders of a result, and of one with another link, whose ``t3`` takes 10 % longer."""
     first = example_result().as_dict()
     second = json.loads(json.dumps(first))
     second["system"]["link"]["bandwidth_gb_per_s"] = 75.0
@@ -24,7 +24,7 @@ def results(tmp_path):
     return tmp_path / "first", tmp_path / "second"
 
 
-def test_what_differs_and_nothing_else(results, capsys):
+def test_only_differences_are_listed(results, capsys):
     first, second = results
     assert main(["compare", str(first), str(second / "result.json")]) == 0
     shown = capsys.readouterr().out
@@ -38,7 +38,7 @@ def test_what_differs_and_nothing_else(results, capsys):
     assert "slow" not in shown
 
 
-def test_the_same(results, capsys):
+def test_a_result_and_itself(results, capsys):
     assert main(["compare", *map(str, (results[0], results[0]))]) == 0
     assert capsys.readouterr().out == "Asked alike.\nNothing measured differs by 1 %.\n"
 
@@ -53,7 +53,7 @@ def test_the_same(results, capsys):
         ("[" * 100_000, "is no JSON: "),
     ],
 )
-def test_what_is_no_result(results, tmp_path, fails, content, problem):
+def test_files_that_are_no_result(results, tmp_path, fails, content, problem):
     file = tmp_path / "other.json"
     if content is not None:
         file.write_text(content)

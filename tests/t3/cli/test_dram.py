@@ -49,8 +49,10 @@ def test_queues_and_refresh_of_a_pair_of_pseudo_channels(capsys, queue, refresh)
 
 
 def test_an_address_map_of_ones_own(capsys):
-    """With the bank group above the columns, a stream keeps to one group, and a short queue sees
-    no other."""
+    """With the bank group above the columns, a stream stays in one group.
+
+    A short queue then holds no request of another group.
+    """
     options = ("--system", "h200", "--refresh", "none", "--requests", "20000", "--queue", "16")
     fast = _figures(capsys, "read", *options)
     one_group = "pseudo:1 column:5 bank:2 group:2 stack:1"

@@ -8,7 +8,7 @@ import pytest
 from rtl.link.parameters import LinkParameters
 from rtl.parameters import T3Parameters
 from t3.cli import main as cli
-from tests.support.exported import LINK, TWO_CONTEXTS, exported
+from tests.support.exports import LINK, TWO_CONTEXTS, exported
 
 
 def t3(*arguments):
@@ -16,7 +16,7 @@ def t3(*arguments):
 
 
 def test_writes_what_the_manifest_says(tmp_path, capsys, monkeypatch):
-    """What it asks for is made once for all tests."""
+    """The files are those of the manifest; all tests share one export of this hardware."""
     monkeypatch.setattr(
         "rtl.export.files.export_files",
         lambda p, name, _, *, link, reset, software: exported(p, name, link, reset=reset),
@@ -59,7 +59,7 @@ def test_an_option_for_every_parameter(capsys):
     ],
 )
 def test_bad_input(arguments, problem, tmp_path, capsys):
-    """One line, and no folder."""
+    """The message is one line, and no folder is made."""
     assert t3("--out", tmp_path / "new", *arguments) == 2
     shown = capsys.readouterr().err
     assert shown.startswith(f"error: {problem}")
@@ -67,8 +67,8 @@ def test_bad_input(arguments, problem, tmp_path, capsys):
     assert not (tmp_path / "new").exists()
 
 
-def test_what_no_register_can_hold(tmp_path):
-    """Found when the hardware is made: still one line and nothing else."""
+def test_a_size_that_exceeds_its_register(tmp_path):
+    """A size that only the hardware's construction refuses gives one line, too."""
     script = "import sys; from t3.cli.main import main; sys.exit(main(sys.argv[1:]))"
     arguments = ["export", "--out", tmp_path / "new", "--regions", "257"]
     done = subprocess.run(
@@ -80,8 +80,10 @@ def test_what_no_register_can_hold(tmp_path):
     assert not (tmp_path / "new").exists()
 
 
-def test_says_nothing_of_amaranth(tmp_path):
-    """Of two channels that are alike one is elaborated; of the other Amaranth would warn."""
-    command = [sys.executable, "-m", "t3", "export", "--channels", "2", "--no-with-data"]
+def test_prints_no_warning_of_amaranth(tmp_path):
+    """Amaranth would warn that one of two equal channels is not elaborated."""
+    small = {"contexts": 1, "sets": 16, "ways": 1, "banks": 1, "regions": 1, "ranges": 1}
+    options = [word for name, value in small.items() for word in (f"--{name}", str(value))]
+    command = [sys.executable, "-m", "t3", "export", "--channels", "2", "--no-with-data", *options]
     done = subprocess.run([*command, "--out", tmp_path], capture_output=True, text=True, check=True)
     assert "Unused" not in done.stdout + done.stderr

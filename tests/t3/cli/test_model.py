@@ -12,7 +12,7 @@ TIMES = {"sequential": (1.0e6, 0.8e6), "t3-critical": (1.05e6, 0.3e6)}
 
 @pytest.fixture
 def swept(monkeypatch):
-    """Let the sublayers have made-up times; lists the grids that were asked for."""
+    """Give the sublayers made-up times; lists the requested grids."""
     grids = []
 
     def sweep(grid, out, **_):

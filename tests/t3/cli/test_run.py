@@ -1,4 +1,4 @@
-"""``t3 run``: what it asks for, prints and writes, and one line for every bad input."""
+"""``t3 run``: requested simulations, output, files, and one line for every bad input."""
 
 import json
 from dataclasses import replace
@@ -163,15 +163,15 @@ def test_a_folder_that_cannot_be_written_is_found_first(simulated, fails, tmp_pa
 
 
 def test_repetitions_are_shown(monkeypatch, capsys, tmp_path):
-    def simulate(workload, system, options, progress):
-        first = example_result(workload, options)
+    def simulate(plan, progress):
+        first = example_result(plan.workload, plan.options)
         late = {name: _later(one) for name, one in first.configurations.items()}
         return replace(first, varied=(late,))
 
     def _later(one):
         return replace(one, total_ns=1.1 * one.total_ns)
 
-    monkeypatch.setattr(command, "_simulate", simulate)
+    monkeypatch.setattr(command, "simulate", simulate)
     assert main(["run", "--repeat", "2", "--out", str(tmp_path)]) == 0
     printed = capsys.readouterr().out
     assert "2 repetitions" in printed
@@ -187,14 +187,14 @@ def test_repetitions_are_shown(monkeypatch, capsys, tmp_path):
 
 
 def test_no_number_is_cut_beside_a_long_name(monkeypatch, capsys, tmp_path):
-    def simulate(workload, system, options, progress):
-        result = example_result(workload, options)
+    def simulate(plan, progress):
+        result = example_result(plan.workload, plan.options)
         t3 = result.configurations["t3"]
         slow = replace(t3, gemm_ns=23456e3, total_ns=98765e3)
         known = {**result.configurations, "t3-compute-first": slow}
         return replace(result, configurations=known)
 
-    monkeypatch.setattr(command, "_simulate", simulate)
+    monkeypatch.setattr(command, "simulate", simulate)
     assert main(["run", "--out", str(tmp_path)]) == 0
     times = capsys.readouterr().out.partition("What bounds it")[0].splitlines()
     line = next(line for line in times if line.strip().startswith("t3-compute-"))
@@ -202,14 +202,14 @@ def test_no_number_is_cut_beside_a_long_name(monkeypatch, capsys, tmp_path):
     assert (cells[1], *cells[-2:]) == ("23.46", "98.77", "1.090x")
 
 
-def test_what_is_slower_than_it_should_be_is_said(monkeypatch, capsys, tmp_path):
-    def simulate(workload, system, options, progress):
-        result = example_result(workload, options)
+def test_unexpected_slowness_is_reported(monkeypatch, capsys, tmp_path):
+    def simulate(plan, progress):
+        result = example_result(plan.workload, plan.options)
         t3 = result.configurations["t3"]
         slow = replace(t3, total_ns=1.02 * t3.total_ns)
         return replace(result, configurations={**result.configurations, "t3-mca": slow})
 
-    monkeypatch.setattr(command, "_simulate", simulate)
+    monkeypatch.setattr(command, "simulate", simulate)
     assert main(["run", "--out", str(tmp_path)]) == 0
     assert "t3-mca is 2.0% slower than t3.\n" in capsys.readouterr().out
     known = json.loads((tmp_path / "result.json").read_text())

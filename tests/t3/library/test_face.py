@@ -10,9 +10,9 @@ import t3
 from t3.library import checking, hardware, simulation, sweeping
 
 
-@pytest.mark.parametrize("room", [simulation, checking, hardware, sweeping])
-def test_examples_of_the_documentation(room):
-    found = doctest.testmod(room)
+@pytest.mark.parametrize("module", [simulation, checking, hardware, sweeping])
+def test_examples_of_the_documentation(module):
+    found = doctest.testmod(module)
     assert found.attempted and not found.failed
 
 

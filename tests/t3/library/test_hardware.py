@@ -6,7 +6,7 @@ import t3
 
 
 def test_hardware_of_a_system(tmp_path):
-    """With the parameters that the system describes."""
+    """The hardware of a system has the parameters that the system describes."""
     files = t3.export(tmp_path / "h200", system="h200", channels=1, contexts=1, with_data=False)
     assert all(file.exists() for file in files)
     found = json.loads((tmp_path / "h200" / "manifest.json").read_text())["parameters"]

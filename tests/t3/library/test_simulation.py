@@ -1,10 +1,13 @@
-"""What a script or a notebook gets from ``import t3``."""
+"""Simulations from a script or a notebook, by ``import t3``."""
 
+import dataclasses
+import inspect
 import json
 
 import pytest
 
 import t3
+from sysmodel.runs.options import RunOptions
 
 SMALL = {"tp": 4, "engine": "golden", "configurations": ("sequential", "t3")}
 
@@ -49,7 +52,7 @@ def test_what_bounds_it(result):
         for phase in ("GEMM", "RS", "AG")
     }
     assert ((bounds[["memory", "link"]] >= 0) & (bounds[["memory", "link"]] <= 1)).all(axis=None)
-    # Of a GEMM that nothing disturbs, the busy share is its efficiency over what pipes can issue.
+    # The busy share of an undisturbed GEMM is its efficiency over the issue rate of the pipes.
     issue_rate = result.run.system.gpu.matrix_issue_rate
     expected = result.run.gemm_efficiency / issue_rate
     assert bounds.loc[("sequential", "GEMM"), "pipes"] == pytest.approx(expected)
@@ -80,9 +83,17 @@ def test_shows_itself(result):
         (lambda: t3.run(system="h900"), "h900"),
         (lambda: t3.run(engine="fpga"), "engine"),
         (lambda: t3.run(configurations=("t4",)), "configurations"),
+        (lambda: t3.run(engin="golden"), "engin"),
     ],
 )
 def test_bad_input_names_the_field(call, field):
     with pytest.raises(t3.InputError) as error:
         call()
     assert error.value.field == field
+
+
+@pytest.mark.parametrize("function", ["run", "gemm"])
+def test_the_signature_shows_the_options_of_a_run(function):
+    parameters = inspect.signature(getattr(t3, function)).parameters
+    for option in dataclasses.fields(RunOptions):
+        assert parameters[option.name].default == option.default

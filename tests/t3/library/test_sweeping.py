@@ -12,7 +12,7 @@ BLOCK = {
     "workload": {"m": 1024, "n": 768, "k": [64, 128], "tp": 4},
     "run": {"engine": "golden", "configurations": ["sequential", "t3"]},
 }
-# No guard around what it does, as people write scripts.
+# The script has no guard around its calls, as usual for scripts.
 SCRIPT = f"""
 import t3
 
@@ -36,7 +36,7 @@ def test_a_plain_script_runs_once(tmp_path):
         "table.csv",
         "table.parquet",
     ]
-    # What it kept is what the next one finds; and blocks can be several.
+    # The next call finds the stored results; and a grid can have several blocks.
     grid = {"title": "again", "grid": [BLOCK, BLOCK]}
     again = t3.sweep(grid, tmp_path / "kept", workers=1)
     pd.testing.assert_frame_equal(again, pd.read_csv(tmp_path / "kept" / "table.csv"))

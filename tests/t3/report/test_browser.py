@@ -17,7 +17,7 @@ _NAMES = ("chromium", "chromium-browser", "google-chrome")
 
 @pytest.fixture
 def shown(tmp_path):
-    """Content of a page after its scripts have run, and what they complained about."""
+    """Content of a page after its scripts have run, and the messages of the scripts."""
     browser = next(filter(None, map(shutil.which, _NAMES)), None)
     if browser is None:
         pytest.skip("no Chromium is installed: the pages are NOT looked at")
@@ -47,9 +47,9 @@ def test_page_of_a_run(shown):
         timelines[name] = replace(timeline, spans=[*timeline.spans, gather])
     content, complaints = shown(run_page(replace(result, timelines=timelines)))
     assert complaints == []
-    for figure in ("times", "traffic", "ring"):
+    for figure in ("times", "traffic-over-time", "ring"):
         after = content.partition(f'id="{figure}-figure"')[2]
-        assert 'class="main-svg"' in after.partition("</section>")[0], figure
+        assert 'class="main-svg"' in after.partition("</figure>")[0], figure
     assert ">GPU 7<" in content and ">sequential<" in content
 
 

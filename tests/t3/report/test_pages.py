@@ -1,4 +1,4 @@
-"""Pages to look at: what is in them, and that they ask nobody for anything."""
+"""Pages in HTML: their content, and that they load nothing else."""
 
 import json
 import re
@@ -30,8 +30,8 @@ def test_page_of_a_run():
     html = run_page(result)
     assert outside(html) == []
     assert f"<h1>{result.workload.title} on asplos24</h1>" in html
-    for name in ("times", "traffic"):
-        assert f'<section id="{name}">' in html
+    for name in ("times", "traffic-over-time"):
+        assert f'<h2 id="{name}">' in html
     bars = figures(html)["times"]
     assert {bar["name"] for bar in bars} >= {"GEMM", "all-gather, exposed"}
     assert bars[0]["x"] == list(result.configurations)
@@ -65,7 +65,7 @@ def test_chunks_move_as_the_link_moves_bytes(timeline):
 
 
 def test_a_chunk_that_arrives_is_the_next_one_sent(timeline):
-    """By the GPU below, which is the one with the number before."""
+    """The GPU with the preceding number is the next to send a chunk that arrives."""
     steps = {}
     for place in positions(timeline, 4, np.linspace(1000, 4000, 31)):
         steps.setdefault(place.step, place.chunks)

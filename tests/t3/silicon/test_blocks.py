@@ -1,4 +1,4 @@
-"""The list of blocks against the hardware that is elaborated."""
+"""List of measured blocks, compared with the elaborated hardware."""
 
 import gc
 from collections import Counter
@@ -15,7 +15,7 @@ from t3.silicon.blocks import MEASURED, REFERENCE
 from t3.silicon.inventory import Inventory, area_jobs
 from t3.silicon.node7 import GATE_UM2, SRAM, mm2
 
-# Blocks are made only to see what they are.
+# The tests inspect blocks without elaborating them.
 pytestmark = pytest.mark.filterwarnings("ignore:.*never used:amaranth.hdl.UnusedElaboratable")
 
 SMALL = replace(REFERENCE, channels=2, banks=4)
@@ -23,7 +23,7 @@ SMALL = replace(REFERENCE, channels=2, banks=4)
 
 @pytest.fixture(autouse=True)
 def _collected():
-    """Lets go of them while the filter holds."""
+    """Collect unused components while their warning is still filtered."""
     yield
     gc.collect()
 
@@ -55,12 +55,12 @@ def test_counts_are_those_of_the_hardware(monkeypatch):
         assert elaborated[_class_of(block)] == block.count(SMALL), block.name
 
 
-def test_what_is_left_out_of_a_block_is_a_block_of_its_own():
-    """Else it would be counted nowhere, or twice."""
+def test_a_black_box_is_measured_as_a_block():
+    """Every part is counted once: neither never nor twice."""
     measured = {b.block for b in MEASURED if b.in_area and not b.inside}
     boxed = {box for block in MEASURED for box in block.boxes}
     assert boxed <= measured
-    # What is a block of the sum is left out of all others.
+    # A block of the sum is a black box in all others.
     alone = {b.block for b in MEASURED if b.in_area and not b.inside and not b.instead_of}
     assert alone - {TOP, "link_endpoint"} == boxed
 
@@ -76,7 +76,7 @@ def test_names_are_unique_and_parents_exist():
 
 
 def _inventory():
-    """Block number n has 2**n flip-flops, so that a sum tells what is in it."""
+    """Inventory in which block number n has 2**n flip-flops: a sum identifies its blocks."""
     jobs = area_jobs(SMALL)
     areas = {job.block.name: Area(2**n, 0.0, 0.0, 0, 0, 0, 0.0) for n, job in enumerate(jobs)}
     return Inventory(SMALL, areas), {job.block.name: 2**n for n, job in enumerate(jobs)}

@@ -1,4 +1,4 @@
-"""The Liberty reader, its tables and its functions."""
+"""Parser of Liberty files, tables and Boolean functions."""
 
 import itertools
 
@@ -42,7 +42,7 @@ def test_groups_and_attributes():
         ("cell (a) { }", "no library"),
     ],
 )
-def test_refuses_what_is_not_liberty(text, problem):
+def test_refuses_text_that_is_not_liberty(text, problem):
     with pytest.raises(ValueError, match=problem):
         parse(text)
 
@@ -67,12 +67,12 @@ def test_truth_table(text, function):
 
 
 @pytest.mark.parametrize("text", ["", "A +", "A D", "(A", "A)", "A ? B"])
-def test_refuses_what_is_not_a_function(text):
+def test_refuses_text_that_is_no_function(text):
     with pytest.raises(ValueError):
         truth_table(text, ("A", "B", "C"))
 
 
-def test_table_reproduces_what_is_linear_in_each_variable():
+def test_table_reproduces_a_bilinear_function():
     def value(x, y):
         return 1 + 2 * x - 3 * y + 4 * x * y
 

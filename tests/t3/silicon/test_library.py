@@ -1,4 +1,4 @@
-"""Libraries: reference cells, FO4, units, and what is refused."""
+"""Cell libraries: reference cells, FO4, units, and refused files."""
 
 import gzip
 import os
@@ -37,7 +37,7 @@ def test_smallest_cell_wins_and_unusable_ones_do_not_count(tmp_path):
 
 
 def test_units(tmp_path):
-    """The same numbers in picoseconds and femtofarads."""
+    """Picoseconds and femtofarads give the same library."""
     file = tmp_path / "ps.lib"
     text = TINY.read_text().replace('"1ns"', '"1ps"').replace("(1, pf)", "(1, ff)")
     file.write_text(text)

@@ -1,4 +1,4 @@
-"""Static timing against closed forms."""
+"""Static timing analysis, compared with closed forms."""
 
 import pytest
 
@@ -47,7 +47,7 @@ def test_chain_of_inverters():
 
 
 def test_from_flip_flop_to_flip_flop():
-    """Clock to output, a NAND2 with a fanout of two, an inverter, setup."""
+    """The path has clock to output, a NAND2 with a fanout of two, an inverter, and setup."""
     q, middle, d, side = 2, 3, 4, 5
     netlist = Netlist(
         [
@@ -130,8 +130,8 @@ def test_a_loop_of_gates_is_refused():
         worst_paths(netlist, tiny())
 
 
-def test_worst_paths_are_told_apart_by_their_ends():
-    """Two words of two bits: four bits of paths, two pairs of signals."""
+def test_worst_paths_differ_in_their_ends():
+    """Four paths between the bits of two words are two pairs of signals."""
     netlist = Netlist(inputs={1: "a[0]", 2: "a[1]", 3: "b[0]"}, outputs={})
     for source, target, word in ((1, 11, "x[0]"), (2, 12, "x[1]"), (3, 13, "y[0]")):
         netlist.instances.append(Instance("INV", {"A": source, "Y": target}))

@@ -1,8 +1,4 @@
-"""Small designs through Yosys: hand counts, black boxes, determinism; and against OpenSTA."""
-
-import itertools
-import shutil
-import subprocess
+"""Synthesis of small designs by Yosys: hand counts, black boxes, determinism."""
 
 import pytest
 from amaranth.hdl import Module, Signal
@@ -10,12 +6,10 @@ from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from sysmodel.lib.errors import InputError
 from t3.silicon.area import area
 from t3.silicon.elaboration import TOP, rtlil_text
 from t3.silicon.library import load_library
 from t3.silicon.netlist import read_netlist
-from t3.silicon.osu018 import osu018
 from t3.silicon.sta import worst_paths
 from t3.silicon.synthesis import synthesize
 from tests.support.tiny_library import TINY, tiny
@@ -27,7 +21,7 @@ def _netlist(component, boxes=()):
 
 
 class Registers(wiring.Component):
-    """Eight bits, stored; none is reset."""
+    """Register of eight bits without a reset."""
 
     d: In(8)
     q: Out(8)
@@ -41,7 +35,7 @@ class Registers(wiring.Component):
 
 
 class Memories(wiring.Component):
-    """A memory of 32 rows and one of 8, of 6 bits each, written and read."""
+    """Memories of 32 and of 8 rows of 6 bits, written and read."""
 
     address: In(5)
     data: In(6)
@@ -65,7 +59,7 @@ class Memories(wiring.Component):
 
 
 class Pair(wiring.Component):
-    """Two blocks in a row, the second's output inverted."""
+    """Two registers in a row, with the second's output inverted."""
 
     d: In(8)
     q: Out(8)
@@ -86,7 +80,7 @@ def test_flip_flops_are_counted():
 
 
 class Enabled(wiring.Component):
-    """A bit that is stored when told."""
+    """Register of one bit with an enable."""
 
     d: In(1)
     en: In(1)
@@ -102,7 +96,7 @@ class Enabled(wiring.Component):
 
 
 def test_an_enable_is_a_gate_where_the_library_has_a_flip_flop_for_it(tmp_path):
-    """Else nothing would buffer an enable of many bits."""
+    """As an input of a gate, an enable of many bits is buffered."""
     text = TINY.read_text()
     plain = text[text.index("  cell (DFF) {") :]
     pin = "    pin (E) { direction : input; capacitance : 0.01; }\n"
@@ -126,7 +120,7 @@ def test_memories_are_macros_from_sixteen_rows_on():
     assert (macro.rows, macro.width, macro.name) == (32, 6, "large_memory")
     found = area(netlist, tiny())
     assert (found.macros, found.bits) == (1, 32 * 6)
-    assert found.flip_flops == 8 * 6 + 6  # the small memory's rows and what it read last
+    assert found.flip_flops == 8 * 6 + 6  # the small memory's rows and its last read word
     starts = {path.start for path in worst_paths(netlist, tiny(), count=100)}
     assert "large_memory read data" in starts
 
@@ -157,70 +151,3 @@ def test_the_same_netlist_without_the_cache(tmp_path, monkeypatch):
         texts.append(synthesize(rtlil_text(Memories()), TOP, library, [TINY]))
         assert len(list((tmp_path / name).rglob("*.json"))) == 1
     assert texts[0] == texts[1]
-
-
-class Sum(wiring.Component):
-    """a * b + c, registered: a few hundred gates with long paths of many fanouts."""
-
-    a: In(10)
-    b: In(10)
-    c: In(10)
-    total: Out(20)
-
-    def elaborate(self, platform):
-        m = Module()
-        operands = [Signal(10, name=f"held_{name}") for name in "abc"]
-        for held, port in zip(operands, (self.a, self.b, self.c), strict=True):
-            m.d.sync += held.eq(port)
-        a, b, c = operands
-        m.d.sync += self.total.eq(a * b + c)
-        return m
-
-
-_OPENSTA = """
-read_liberty cells.lib
-read_verilog netlist.v
-link_design top
-create_clock -name clk -period 0 clk
-report_checks -path_delay max -format full -digits 6
-exit
-"""
-
-
-def _verilog(netlist) -> str:
-    """Structural Verilog of the gates, for a tool that does not read Yosys' JSON."""
-    nets = {net for instance in netlist.instances for net in instance.pins.values()}
-    ports = sorted({*netlist.inputs, *netlist.outputs} & nets)
-    names = {net: f"n{net}" for net in nets}
-    clocks = [net for net, name in netlist.inputs.items() if name == "clk"]
-    names |= dict.fromkeys(clocks, "clk")
-    lines = [f"module top ({', '.join(names[net] for net in ports)});"]
-    lines += [f"  {'output' if net in netlist.outputs else 'input'} {names[net]};" for net in ports]
-    lines += [f"  wire {names[net]};" for net in sorted(nets - set(ports))]
-    for number, instance in zip(itertools.count(), netlist.instances):
-        pins = ", ".join(f".{pin}({names[net]})" for pin, net in instance.pins.items())
-        lines.append(f"  {instance.cell} u{number} ({pins});")
-    return "\n".join([*lines, "endmodule", ""])
-
-
-@pytest.mark.skipif(not shutil.which("sta"), reason="NOT CHECKED AGAINST OPENSTA: no sta here")
-@pytest.mark.parametrize("which", ["tiny", "osu018"])
-def test_agrees_with_opensta(which, tmp_path):
-    try:
-        liberty = TINY if which == "tiny" else osu018()
-    except InputError as error:
-        pytest.skip(f"NOT CHECKED AGAINST OPENSTA with osu018: {error}")
-    library = load_library([liberty])
-    module = synthesize(rtlil_text(Sum()), TOP, library, [liberty])
-    netlist = read_netlist(module, library)
-    (tmp_path / "netlist.v").write_text(_verilog(netlist))
-    (tmp_path / "cells.lib").write_bytes(liberty.read_bytes())
-    (tmp_path / "check.tcl").write_text(_OPENSTA)
-    done = subprocess.run(
-        ["sta", "-exit", "check.tcl"], cwd=tmp_path, capture_output=True, text=True, check=True
-    )
-    slack = next(line for line in done.stdout.splitlines() if "slack" in line)
-    theirs = -float(slack.split()[0])  # of a clock of period 0
-    ours = next(p for p in worst_paths(netlist, library) if p.kind == "reg->reg").delay_ns
-    # OpenSTA takes a pin's capacitance for each edge, we the larger for both.
-    assert ours == pytest.approx(theirs, rel=0.03)

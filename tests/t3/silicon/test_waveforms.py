@@ -9,7 +9,7 @@ from t3.silicon.waveforms import Diagram, Lane, record, svg
 
 
 class Delay(wiring.Component):
-    """A stream, one cycle later."""
+    """Stream that is delayed by a cycle."""
 
     i: In(stream.Signature(8, always_ready=True))
     o: Out(stream.Signature(8, always_ready=True))

@@ -76,8 +76,8 @@ def test_a_result_that_does_not_come_in_time_is_an_error(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "field", "problem"),
     [
-        (["--dtype", "fp8"], "dtype", "'fp8' is not allowed; allowed: fp16, bf16, fp32"),
-        (["--operation", "mul"], "operation", "'mul' is not allowed; allowed: sum, max, min"),
+        (["--dtype", "fp8"], "dtype", "'fp8' is not allowed; allowed: bf16, fp16, fp32"),
+        (["--operation", "mul"], "operation", "'mul' is not allowed; allowed: max, min, sum"),
     ],
 )
 def test_bad_input(tmp_path, arguments, field, problem):

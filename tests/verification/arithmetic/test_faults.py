@@ -13,7 +13,7 @@ from verification.seeded_bugs.bug import SeededBug
 
 SHORT = [Datatype.FP16, Datatype.BF16]
 ORDER = {Operation.MAX, Operation.MIN}
-# Each fault: a block, what is replaced in its source by what, and the operations made wrong.
+# Each fault: a block, a text of its source, the replacement, and the operations made wrong.
 FAULTS = {
     "halves rounded up": (
         FloatAdd,

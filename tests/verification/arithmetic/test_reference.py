@@ -1,4 +1,4 @@
-"""The reference against exact rational arithmetic, and against what the standard says."""
+"""The reference against exact rational arithmetic, and against rules of the standard."""
 
 from fractions import Fraction
 

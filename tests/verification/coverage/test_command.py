@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 from sysmodel.lib.errors import InputError
 from t3.cli import coverage as command
 from verification.coverage import run
-from verification.coverage.measure import Measured
+from verification.coverage.measure import BlockCoverage
 
 
 def invoke(*arguments):
@@ -25,18 +25,18 @@ def test_unknown_block(tmp_path):
 
 
 def test_a_bench_that_fails_does_not_end_the_others(tmp_path, monkeypatch):
-    """It is named, in the page and the JSON too, and the exit code is 1."""
+    """The page and the JSON name the bench, and the exit code is 1."""
 
     def one(name, *, seed, folder):
         if name == "queue":
             raise AssertionError("1 of 3 tests failed in tb.queue.bench: a_test")
-        return Measured(name, Counter(), {"a point": 1})
+        return BlockCoverage(name, Counter(), {"a point": 1})
 
     def here(task, arguments, waits):
         return [task(*each) for each in arguments]
 
     monkeypatch.setattr(run, "measure", one)
-    monkeypatch.setattr(run, "side_by_side", here)
+    monkeypatch.setattr(run, "map_jobs", here)
     result = invoke("--block", "queue", "--block", "arbiter", "--out", tmp_path)
     assert result.exit_code == 1
     assert "queue: 1 of 3 tests failed in tb.queue.bench: a_test" in result.output
@@ -51,7 +51,8 @@ def test_a_small_block(tmp_path, capfd):
     result = invoke("--block", "queue", "--out", tmp_path)
     assert result.exit_code == 0, result.output
     assert "make:" not in capfd.readouterr().out
-    assert sorted(file.name for file in tmp_path.iterdir()) == ["coverage.json", "coverage.md"]
+    names = ["coverage-summary.md", "coverage.json", "coverage.md"]
+    assert sorted(file.name for file in tmp_path.iterdir()) == names
     (block,) = json.loads((tmp_path / "coverage.json").read_text())["blocks"]
     assert block["functional"] == {"hit": 7, "points": 7}
     for kind in ("line", "toggle"):

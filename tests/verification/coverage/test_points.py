@@ -1,6 +1,6 @@
 from collections import Counter
 
-from verification.coverage.measure import Measured
+from verification.coverage.measure import BlockCoverage
 from verification.coverage.points import LINE, TOGGLE, Point, read_points
 from verification.coverage.report import as_markdown, unexplained
 
@@ -49,19 +49,21 @@ def test_names_are_those_of_the_verilog(tmp_path):
 
 
 def test_holes_are_grouped(tmp_path):
-    measured = Measured("queue", read_points(written(tmp_path), VERILOG), {"full": 4, "empty": 0})
+    measured = BlockCoverage(
+        "queue", read_points(written(tmp_path), VERILOG), {"full": 4, "empty": 0}
+    )
     assert measured.shares() == {LINE: (1, 2), TOGGLE: (1, 3), "functional": (1, 2)}
     assert measured.holes() == [(LINE, "TOP.q.9 else", 1), (TOGGLE, "TOP.q.level", 2)]
     assert unexplained([measured]) == 4
     page = as_markdown([measured])
     assert "| queue | 1 of 2 | 1 of 3 | 1 of 2 | 4 |" in page
-    assert "| queue | toggle | `TOP.q.level` | 2 |" in page.partition("## Not explained")[2]
+    assert "| queue | toggle | `TOP.q.level` | 2 |" in page.partition("## Not waived")[2]
 
 
-def test_explained_holes_are_counted_by_reason():
+def test_waived_holes_are_counted_by_reason():
     points = [Point(TOGGLE, "TOP.q", f"{name}:0->1") for name in ("$12", "$13[0]", "$13[1]")]
-    measured = Measured("queue", Counter({point: 0 for point in points}), {})
+    measured = BlockCoverage("queue", Counter({point: 0 for point in points}), {})
     assert unexplained([measured]) == 0
     page = as_markdown([measured])
-    assert "| queue | toggle | 2 | 3 | no signal of the source's" in page
-    assert "Not explained" not in page
+    assert "| queue | toggle | 2 | 3 | no signal of the source:" in page
+    assert "Not waived" not in page

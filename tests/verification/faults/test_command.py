@@ -1,4 +1,4 @@
-"""``t3 faults``, and what it says of hardware that is not protected."""
+"""``t3 faults``, and its report on hardware without protection."""
 
 import json
 
@@ -11,17 +11,16 @@ import rtl.lib.protected_queue
 import rtl.link.flow
 import rtl.tracker.table
 from sysmodel.lib.errors import InputError
-from t3.cli.faults import faults
-from verification.faults import run
+from t3.cli import faults as command
 from verification.faults.context_kinds import KINDS as CONTEXT_KINDS
 from verification.faults.link_kinds import KINDS as LINK_KINDS
-from verification.faults.outcome import Outcome
+from verification.faults.outcome import Verdict
 from verification.faults.registry import KINDS
 from verification.seeded_bugs.bug import SeededBug
 from verification.seeded_bugs.table import bug_of
 
 app = typer.Typer()
-app.command()(faults)
+app.command()(command.faults)
 
 CORRECTS_NOTHING = SeededBug(
     module="rtl.lib.secded",
@@ -35,8 +34,8 @@ CORRECTS_NOTHING = SeededBug(
 @pytest.fixture(autouse=True)
 def in_this_process(monkeypatch):
     """Bugs are seeded in this process only, and a start of others takes long."""
-    inject_all = run.inject_all
-    monkeypatch.setattr(run, "inject_all", lambda *a, **b: inject_all(*a, **b, workers=1))
+    inject_all = command.inject_all
+    monkeypatch.setattr(command, "inject_all", lambda *a, **b: inject_all(*a, **b, workers=1))
 
 
 def t3(out, kinds, count, seed):
@@ -53,7 +52,7 @@ def names(kinds):
 
 
 def test_unknown_kind(tmp_path):
-    with pytest.raises(InputError, match="'flood' is not allowed; allowed: tracker-") as caught:
+    with pytest.raises(InputError, match="'flood' is not allowed; allowed: contexts-") as caught:
         t3(tmp_path / "new", ["flood"], 1, 0)
     assert caught.value.field == "kind"
     assert not (tmp_path / "new").exists()
@@ -82,7 +81,7 @@ def assert_all_is_well(tmp_path, kinds, count, seed):
 @pytest.mark.verify
 def test_links(tmp_path):
     found, page = assert_all_is_well(tmp_path, LINK_KINDS, 140, 881)
-    assert "What is not protected" not in page
+    assert "Unprotected memories" not in page
     assert found["flit-lost"]["outcomes"]["corrected"] > 10
     assert found["flit-corrupted"]["outcomes"]["corrected"] == 20
     assert found["link-dead"]["codes"] == {"LINK_DOWN": 20}
@@ -98,7 +97,7 @@ def test_the_seed_decides(tmp_path):
 
 
 @pytest.mark.verify
-def test_an_endpoint_that_takes_corrupt_flits_is_found(tmp_path, monkeypatch):
+def test_an_endpoint_that_takes_corrupt_flits_is_reported(tmp_path, monkeypatch):
     monkeypatch.setattr(rtl.link.flow, "LinkReceiver", bug_of("LinkReceiver").seeded())
     done, result = t3(tmp_path, ["flit-corrupted"], 40, 884)
     assert done.exit_code == 1
@@ -112,7 +111,7 @@ def test_an_endpoint_that_takes_corrupt_flits_is_found(tmp_path, monkeypatch):
 def test_gpus(tmp_path):
     kinds = [kind for kind in KINDS if kind not in (*LINK_KINDS, *CONTEXT_KINDS)]
     found, page = assert_all_is_well(tmp_path, kinds, 200, 885)
-    assert "channel_0.lane_0.data" in page.partition("What is not protected")[2]
+    assert "channel_0.lane_0.data" in page.partition("Unprotected memories")[2]
     assert found["tracker-entry-single"]["outcomes"]["corrected"] > 0
     assert found["trigger-row-single"]["outcomes"]["corrected"] > 0
     assert found["tracker-entry-double"]["outcomes"]["reported"] > 0
@@ -127,13 +126,13 @@ def test_two_contexts(tmp_path):
         assert found[f"{kind}-single"]["outcomes"]["corrected"] > 0
         assert found[f"{kind}-double"]["outcomes"]["reported"] > 0
     assert found["contexts-aborted"]["outcomes"] == {
-        outcome.value: 20 * (outcome is Outcome.HARMLESS) for outcome in Outcome
+        outcome.value: 20 * (outcome is Verdict.HARMLESS) for outcome in Verdict
     }
     assert found["contexts-kernel-stops"]["codes"].keys() == {"TIMEOUT"}
 
 
 @pytest.mark.verify
-def test_a_memory_whose_check_bits_correct_nothing_is_found(tmp_path, monkeypatch):
+def test_a_memory_whose_check_bits_correct_nothing_is_reported(tmp_path, monkeypatch):
     seeded = CORRECTS_NOTHING.seeded()
     for module in (rtl.tracker.table, rtl.lib.protected_memory, rtl.lib.protected_queue):
         monkeypatch.setattr(module, "SecdedCheck", seeded)

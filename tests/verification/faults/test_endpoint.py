@@ -1,4 +1,3 @@
-# amaranth: UnusedElaboratable=no
 from amaranth.hdl import Fragment
 
 from rtl.link.endpoint import LinkEndpoint

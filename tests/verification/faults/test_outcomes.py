@@ -1,4 +1,4 @@
-"""Verdicts on runs, and how they are counted."""
+"""Verdicts on runs, and their counts."""
 
 from dataclasses import replace
 from types import SimpleNamespace
@@ -7,7 +7,7 @@ import pytest
 
 from rtl.interface.encodings import ErrorCode
 from verification.faults.judge import judge, judge_all
-from verification.faults.outcome import Kind, Outcome, Result
+from verification.faults.outcome import Kind, Result, Verdict
 from verification.faults.registry import KINDS
 from verification.faults.ring import RingRun
 from verification.faults.run import Tally, shares
@@ -36,23 +36,23 @@ def report(code=ErrorCode.TIMEOUT, dispatch_index=3, cycle=900):
 
 
 def test_right_results():
-    assert verdict().outcome is Outcome.HARMLESS
-    assert verdict(corrected=2).outcome is Outcome.CORRECTED
+    assert verdict().outcome is Verdict.HARMLESS
+    assert verdict(corrected=2).outcome is Verdict.CORRECTED
 
 
 def test_wrong_or_no_results_without_a_report():
-    assert verdict(right=False).outcome is Outcome.SILENT
-    assert verdict(finished=False, right=False).outcome is Outcome.HANG
+    assert verdict(right=False).outcome is Verdict.SILENT
+    assert verdict(finished=False, right=False).outcome is Verdict.HANG
 
 
 def test_reports():
     found = verdict(**report())
-    assert (found.outcome, found.code) == (Outcome.REPORTED, "TIMEOUT")
+    assert (found.outcome, found.code) == (Verdict.REPORTED, "TIMEOUT")
     assert found.report_cycles == 400
-    assert verdict(**report(code=ErrorCode.OVERRUN)).outcome is Outcome.MISREPORTED
-    assert verdict(**report(dispatch_index=12)).outcome is Outcome.MISREPORTED
+    assert verdict(**report(code=ErrorCode.OVERRUN)).outcome is Verdict.MISREPORTED
+    assert verdict(**report(dispatch_index=12)).outcome is Verdict.MISREPORTED
     wrong_tile = verdict(**report(), tile=lambda gpu, dispatch_index: dispatch_index != 3)
-    assert wrong_tile.outcome is Outcome.MISREPORTED
+    assert wrong_tile.outcome is Verdict.MISREPORTED
 
 
 def test_packets_are_reported_with_their_workgroup():
@@ -67,13 +67,13 @@ def test_packets_are_reported_with_their_workgroup():
         ).outcome
 
     late = (ErrorCode.PACKET_LATE.value, 7, 0, 600)
-    assert found(reports={1: late}) is Outcome.REPORTED
-    assert found(reports={2: late}) is Outcome.MISREPORTED
+    assert found(reports={1: late}) is Verdict.REPORTED
+    assert found(reports={2: late}) is Verdict.MISREPORTED
 
 
 def test_an_error_counts_although_the_result_is_there():
     run = report() | {"finished": True, "right": True}
-    assert verdict(**run).outcome is Outcome.REPORTED
+    assert verdict(**run).outcome is Verdict.REPORTED
 
 
 def test_the_first_of_two_reports_counts():
@@ -83,40 +83,42 @@ def test_the_first_of_two_reports_counts():
 
 def test_a_late_report_is_a_hang():
     late = 500 + CYCLES + TIMEOUT_CYCLES + 1000
-    assert verdict(**report(cycle=late)).outcome is Outcome.HANG
+    assert verdict(**report(cycle=late)).outcome is Verdict.HANG
 
 
 FINE = RingRun(finished=True, right=True, reports={}, corrected=0, cycles=CYCLES)
 WRONG = replace(FINE, right=False)
 LOST = replace(FINE, **report(code=ErrorCode.TRACKER_CORRUPT))
 WAITS = replace(FINE, **report())
-TOLD = replace(FINE, reports=LOST.reports)
+NOTIFIED = replace(FINE, reports=LOST.reports)
 
 
 @pytest.mark.parametrize(
     "runs, outcome",
     [
-        ([FINE, FINE], Outcome.HARMLESS),
-        ([LOST, FINE], Outcome.REPORTED),
-        ([WAITS, TOLD], Outcome.REPORTED),  # another one's event found what this one lost
-        ([FINE, LOST], Outcome.MISREPORTED),  # what was lost is not of the second context
-        ([LOST, WAITS], Outcome.MISREPORTED),
-        ([WRONG, TOLD], Outcome.SILENT),  # that the other one was told is no report
-        ([LOST, WRONG], Outcome.SILENT),
-        ([LOST, replace(FINE, finished=False, right=False)], Outcome.HANG),
+        ([FINE, FINE], Verdict.HARMLESS),
+        ([LOST, FINE], Verdict.REPORTED),
+        ([WAITS, NOTIFIED], Verdict.REPORTED),  # an event of another context found the lost entry
+        ([FINE, LOST], Verdict.MISREPORTED),  # the lost entry is not of the second context
+        ([LOST, WAITS], Verdict.MISREPORTED),
+        ([WRONG, NOTIFIED], Verdict.SILENT),  # a report to the other context is none to the first
+        ([LOST, WRONG], Verdict.SILENT),
+        ([LOST, replace(FINE, finished=False, right=False)], Verdict.HANG),
     ],
 )
 def test_two_contexts_of_which_the_first_one_is_hit(runs, outcome):
     codes = ErrorCode.TRACKER_CORRUPT, ErrorCode.TIMEOUT
-    found = judge_all(RING, runs, {0}, injected="x", begin=500, codes=codes, also_told=codes[:1])
+    found = judge_all(
+        RING, runs, {0}, injected="x", begin=500, codes=codes, also_reported=codes[:1]
+    )
     assert found.outcome is outcome
 
 
-def test_either_may_lose_what_is_of_both_but_not_both():
+def test_one_context_may_lose_a_shared_entry_but_not_both():
     for runs, outcome in (
-        ([FINE, WAITS], Outcome.REPORTED),
-        ([WAITS, FINE], Outcome.REPORTED),
-        ([WAITS, WAITS], Outcome.MISREPORTED),
+        ([FINE, WAITS], Verdict.REPORTED),
+        ([WAITS, FINE], Verdict.REPORTED),
+        ([WAITS, WAITS], Verdict.MISREPORTED),
     ):
         codes = (ErrorCode.TIMEOUT,)
         found = judge_all(RING, runs, {0, 1}, injected="x", begin=500, codes=codes)
@@ -129,11 +131,11 @@ def some_kind(name, share):
 
 def test_tally():
     tally = Tally(some_kind("x", 1))
-    tally.add(4, Result(Outcome.REPORTED, "a", "TIMEOUT", report_cycles=7))
-    tally.add(3, Result(Outcome.HANG, "b", "TIMEOUT", report_cycles=900))
-    tally.add(2, Result(Outcome.CORRECTED, "c", delay_cycles=0))
+    tally.add(4, Result(Verdict.REPORTED, "a", "TIMEOUT", report_cycles=7))
+    tally.add(3, Result(Verdict.HANG, "b", "TIMEOUT", report_cycles=900))
+    tally.add(2, Result(Verdict.CORRECTED, "c", delay_cycles=0))
     for number in range(10, 0, -1):
-        tally.add(number, Result(Outcome.SILENT, f"{number}"))
+        tally.add(number, Result(Verdict.SILENT, f"{number}"))
     assert tally.faults == 13
     assert tally.codes == {"TIMEOUT": 2}
     assert (tally.report_cycles, tally.delay_cycles) == (900, 0)

@@ -3,35 +3,35 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.sim import Simulator
 
-from rtl.lib.sleep import may_sleep
+from rtl.lib.gating import clock_gated
 from verification.mutation.clocks import stopped
 
 
 class Count(wiring.Component):
-    """Counts its clocks, which no room of the hardware may do."""
+    """Counter of its own clocks, which no clock-gated block may be."""
 
     def __init__(self, inner=None):
         self._inner = inner
-        super().__init__({"wakes": In(1), "awake": Out(1), "o": Out(4)})
+        super().__init__({"runs": In(1), "clock_enable": Out(1), "o": Out(4)})
 
     def elaborate(self, platform):
         m = Module()
-        m.d.comb += self.awake.eq(self.wakes)
+        m.d.comb += self.clock_enable.eq(self.runs)
         m.d.sync += self.o.eq(self.o + 1)
         if self._inner is not None:
-            m.submodules.inner = may_sleep(self._inner, platform)
+            m.submodules.inner = clock_gated(self._inner)
         return m
 
 
-def test_each_room_has_its_own_clock():
+def test_each_gated_block_has_its_own_clock():
     inner = Count()
     outer = Count(inner)
     found = []
 
     async def bench(ctx):
-        for outer_wakes, inner_wakes, cycles in ((1, 0, 3), (0, 1, 5), (1, 1, 1), (0, 0, 4)):
-            ctx.set(outer.wakes, outer_wakes)
-            ctx.set(inner.wakes, inner_wakes)
+        for outer_runs, inner_runs, cycles in ((1, 0, 3), (0, 1, 5), (1, 1, 1), (0, 0, 4)):
+            ctx.set(outer.runs, outer_runs)
+            ctx.set(inner.runs, inner_runs)
             await ctx.tick().repeat(cycles)
             found.append((ctx.get(outer.o), ctx.get(inner.o)))
 

@@ -1,4 +1,5 @@
 import json
+from concurrent.futures import Future
 
 import pytest
 import typer
@@ -6,8 +7,9 @@ from typer.testing import CliRunner
 
 from sysmodel.lib.errors import InputError
 from t3.cli import mutate as command
-from verification.mutation import kept, run
-from verification.mutation.campaign import Outcome
+from verification.mutation import checkpoint, run
+from verification.mutation.campaign import CampaignResult
+from verification.mutation.checkpoint import CampaignCheckpoint
 from verification.mutation.netlist import Mutant
 from verification.mutation.report import LEAST_OF_A_BLOCK, as_dict, as_markdown, holds
 from verification.mutation.score import Score
@@ -27,7 +29,7 @@ def outcome(block, *, killed, survived, same, seed=0):
     ]
     deaths = {number: Death("a_test", "no") for number in range(1, killed + 1)}
     equivalent = set(range(killed + 1, killed + same + 1))
-    return Outcome(block, seed, mutants, deaths, equivalent, 1.0)
+    return CampaignResult(block, seed, mutants, deaths, equivalent, 1.0)
 
 
 def test_unknown_block(tmp_path):
@@ -37,7 +39,7 @@ def test_unknown_block(tmp_path):
     assert not any(tmp_path.iterdir())
 
 
-def test_score_leaves_out_what_is_equivalent():
+def test_score_leaves_out_equivalent_mutants():
     one = outcome("one", killed=30, survived=2, same=8)
     assert Score.of([one]).share == 30 / 32 and [m.number for m in one.survivors] == [39, 40]
     assert Score.of([one, outcome("two", killed=32, survived=0, same=0)]).share == 62 / 64
@@ -52,7 +54,7 @@ def test_score_leaves_out_what_is_equivalent():
         ([(96, 4), (96, 4)], False),  # enough of each, too few of all
     ],
 )
-def test_what_must_hold(counts, enough):
+def test_bounds(counts, enough):
     outcomes = [
         outcome(f"block{n}", killed=a, survived=b, same=3) for n, (a, b) in enumerate(counts)
     ]
@@ -80,19 +82,26 @@ def test_page_lists_survivors():
     assert record["seeds"] == [3] and record["outcomes"][0]["survivors"] == []
 
 
+def run_here(function, arguments, *, done, tick, before=lambda *job: None):
+    """Run jobs in this process, one after the other."""
+    for index, job in enumerate(arguments):
+        before(*job)
+        future = Future()
+        future.set_result(function(*job))
+        done(index, future)
+        tick()
+
+
 def test_a_bench_that_fails_does_not_end_the_others(tmp_path, monkeypatch):
-    """It is named, in the page and the JSON too, and the exit code is 1."""
+    """The page and the JSON name the bench, and the exit code is 1."""
 
     def one(name, *, count, seed, folder):
         if name == "queue":
             raise AssertionError("1 of 3 tests failed in tb.queue.bench: a_test")
         return outcome(name, killed=30, survived=0, same=10, seed=seed)
 
-    def here(task, arguments, waits):
-        return [task(*each) for each in arguments]
-
     monkeypatch.setattr(run, "run_block", one)
-    monkeypatch.setattr(run, "side_by_side", here)
+    monkeypatch.setattr(run, "run_jobs", run_here)
     result = invoke("--block", "queue", "--block", "arbiter", "--seed", 5, "--out", tmp_path)
     assert result.exit_code == 1
     assert "queue: seed 5: 1 of 3 tests failed in tb.queue.bench: a_test" in result.output
@@ -102,35 +111,31 @@ def test_a_bench_that_fails_does_not_end_the_others(tmp_path, monkeypatch):
     assert "## Benches that fail" in (tmp_path / "mutation.md").read_text()
 
 
-def test_progress_counts_what_has_ended_as_a_whole(tmp_path, monkeypatch):
-    """Whatever its last stage had to play; and it never falls."""
+def test_progress_counts_a_campaign_that_has_ended_as_a_whole(tmp_path, monkeypatch):
+    """Whatever its last stage had to simulate; and it never falls."""
     shares = []
 
     def one(name, *, count, seed, folder):
         return outcome(name, killed=30, survived=0, same=10, seed=seed)
 
-    def here(task, arguments, waits):
-        results = []
-        for *first, folder, keeps in arguments:
+    def here(function, arguments, *, done, tick):
+        def before(name, count, seed, folder):
             folder.mkdir(parents=True)
-            for played in (10, 2):
-                (folder / run.PLAYED).write_text("{}\n" * played)
-                waits(0)
-            (folder / run.PLAYED).unlink()
-            folder.rmdir()
-            results.append(task(*first, folder, keeps))
-            waits(0)
-        return results
+            for simulated in (10, 2):
+                (folder / run.RESULTS).write_text("{}\n" * simulated)
+                tick()
+
+        run_here(function, arguments, done=done, tick=tick, before=before)
 
     monkeypatch.setattr(run, "run_block", one)
-    monkeypatch.setattr(run, "side_by_side", here)
-    keeps = kept.Kept(tmp_path / "kept")
-    keeps.begin([1], count=40)
+    monkeypatch.setattr(run, "run_jobs", here)
+    saved = CampaignCheckpoint(tmp_path / "partial", count=40)
+    saved.begin([1])
     run.run(
         ["queue", "arbiter"],
         count=40,
         seeds=[1],
-        kept=keeps,
+        checkpoint=saved,
         progress=lambda _, share: shares.append(share),
     )
     assert shares == [one / 80 for one in (10, 10, 40, 50, 50, 80)]
@@ -148,20 +153,18 @@ def campaigns(monkeypatch):
         return outcome(name, killed=30, survived=0, same=10, seed=seed)
 
     monkeypatch.setattr(run, "run_block", one)
-    monkeypatch.setattr(
-        run, "side_by_side", lambda task, arguments, _: [task(*a) for a in arguments]
-    )
+    monkeypatch.setattr(run, "run_jobs", run_here)
     return ran, interrupted
 
 
-def test_what_has_ended_is_not_run_again(tmp_path, campaigns):
+def test_finished_mutants_are_not_run_again(tmp_path, campaigns):
     ran, interrupted = campaigns
     blocks = ("--block", "queue", "--block", "arbiter", "--out", tmp_path)
     interrupted.add("queue")
     assert invoke(*blocks).exit_code != 0
     seeds = [seed for _, seed in ran]
     assert ran == [("arbiter", seed) for seed in seeds] and len(set(seeds)) == 3
-    assert [file.name for file in tmp_path.iterdir()] == ["mutation.partial"]
+    assert [file.name for file in tmp_path.iterdir()] == ["mutation.partial.jsonl"]
     # The same command goes on, with the seeds that were drawn then.
     interrupted.clear()
     ran.clear()
@@ -170,7 +173,8 @@ def test_what_has_ended_is_not_run_again(tmp_path, campaigns):
     found = json.loads((tmp_path / "mutation.json").read_text())
     assert found["seeds"] == seeds
     assert found["blocks"]["arbiter"]["killed"] == 90
-    assert sorted(file.name for file in tmp_path.iterdir()) == ["mutation.json", "mutation.md"]
+    names = ["mutation-summary.md", "mutation.json", "mutation.md"]
+    assert sorted(file.name for file in tmp_path.iterdir()) == names
     # All has ended: the next run is a new one.
     ran.clear()
     assert invoke(*blocks).exit_code == 0
@@ -191,34 +195,38 @@ def test_another_run_takes_nothing_of_it(tmp_path, campaigns, changed):
     assert {name for name, _ in ran} == {"arbiter", "queue"}
 
 
-def test_what_other_sources_have_left_is_not_taken(tmp_path, campaigns, monkeypatch):
+def test_results_of_other_sources_are_not_taken(tmp_path, campaigns, monkeypatch):
     ran, interrupted = campaigns
     interrupted.add("queue")
     blocks = ("--block", "queue", "--block", "arbiter", "--seed", 5, "--out", tmp_path)
     invoke(*blocks)
     interrupted.clear()
     ran.clear()
-    monkeypatch.setattr(kept, "digest", lambda _: "of other sources")
+    monkeypatch.setattr(checkpoint, "digest", lambda *_: "of other sources")
     assert invoke(*blocks).exit_code == 0
     assert len(ran) == 2
 
 
-def test_what_is_kept_is_what_was_found(tmp_path):
+def test_a_saved_result_is_read_back(tmp_path):
     one = outcome("queue", killed=3, survived=2, same=1, seed=9)
-    folder = kept.Kept(tmp_path / "kept")
-    folder.begin([9], count=6)
-    folder.keep(one)
-    assert folder.outcome("queue", 9) == one
-    assert folder.outcome("queue", 8) is None
-    (tmp_path / "kept" / "queue-9.json").write_text('{"mutants": [')
-    assert folder.outcome("queue", 9) is None
+    path = tmp_path / "partial"
+    saved = CampaignCheckpoint(path, count=6)
+    saved.begin([9])
+    saved.save(one)
+    for again in (saved, CampaignCheckpoint(path, count=6)):
+        assert again.result("queue", 9) == one
+        assert again.result("queue", 8) is None
+    assert CampaignCheckpoint(path, count=7).result("queue", 9) is None
+    path.write_bytes(path.read_bytes()[:-9])
+    assert CampaignCheckpoint(path, count=6).result("queue", 9) is None
 
 
 @pytest.mark.verify
 def test_a_small_block(tmp_path):
     result = invoke("--block", "queue", "--mutants", 12, "--seed", 1, "--out", tmp_path)
     assert result.exit_code == 0, result.output
-    assert sorted(file.name for file in tmp_path.iterdir()) == ["mutation.json", "mutation.md"]
+    names = ["mutation-summary.md", "mutation.json", "mutation.md"]
+    assert sorted(file.name for file in tmp_path.iterdir()) == names
     found = json.loads((tmp_path / "mutation.json").read_text())
     block = found["blocks"]["queue"]
     assert block["mutants"] == 12 and block["killed"] >= 9

@@ -1,9 +1,10 @@
-"""Mutants that are known to be equivalent, and some that are known not to be."""
+"""Mutants known to be equivalent to the block, and mutants known to differ from it."""
 
 import inspect
 from collections.abc import Sequence
 from pathlib import Path
 
+import pytest
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
@@ -30,18 +31,18 @@ class Delayed(wiring.Component):
         return m
 
 
-class Sleeping(wiring.Component):
-    """The sum of what came with ``adds`` or ``subtracts``."""
+class GatedSum(wiring.Component):
+    """Sum of the inputs, added with ``adds`` and subtracted with ``subtracts``."""
 
     adds: In(1)
     subtracts: In(1)
     i: In(4)
     o: Out(4)
-    awake: Out(1)
+    clock_enable: Out(1)
 
     def elaborate(self, platform):
         m = Module()
-        m.d.comb += self.awake.eq(self.adds | self.subtracts)
+        m.d.comb += self.clock_enable.eq(self.adds | self.subtracts)
         with m.If(self.adds):
             m.d.sync += self.o.eq(self.o + self.i)
         with m.Elif(self.subtracts):
@@ -49,8 +50,8 @@ class Sleeping(wiring.Component):
         return m
 
 
-class Kept(wiring.Component):
-    """A memory with one port: what was written into a row last."""
+class LastWritten(wiring.Component):
+    """Memory with one port that returns the last value written into a row."""
 
     write: In(1)
     address: In(3)
@@ -80,23 +81,23 @@ class Kept(wiring.Component):
 
 
 def source_of(block, text):
-    """File and line of the block's code with a text, as a mutant has them."""
+    """Return file and line of the block's code with a text, in the form that a mutant has."""
     lines, first = inspect.getsourcelines(block)
     line = first + next(number for number, line in enumerate(lines) if text in line)
     return f"{Path(__file__).relative_to(Path.cwd())}:{line}"
 
 
 def prove(tmp_path, wanted, block=None):
-    """Every mutant there is of the cells of a kind, by whether it is proved equivalent."""
+    """Return the mutants that are ``wanted``, and the numbers of those proved equivalent."""
     mutants, _ = mutate(block or Delayed(), "block", count=400, seed=3, folder=tmp_path)
     mutants = [mutant for mutant in mutants if wanted(mutant)]
     assert mutants
     return mutants, equivalent(mutants, "block", tmp_path)
 
 
+@pytest.mark.verify
 def test_a_comparison_that_history_makes_true(tmp_path):
-    """``third`` never reaches 8: that the comparison is always true can only be seen over several
-    cycles."""
+    """``third`` never reaches 8, which only a proof over several cycles can show."""
     mutants, same = prove(tmp_path, lambda m: m.mode == "const1" and m.port == "Y")
     compares = [m for m in mutants if "test_equivalence.py" in "".join(m.sources)]
     assert same and {m.number for m in compares if m.bit == 0} & same
@@ -107,29 +108,30 @@ def test_an_inverted_input_is_different(tmp_path):
     assert len(mutants) >= 3 and not same
 
 
+@pytest.mark.verify
 def test_rows_in_another_order_are_the_same(tmp_path):
-    """As long as each has its place, and none begins with something else."""
-    source = source_of(Kept, "address.eq(Mux")
+    """A permutation of the rows is equivalent if all rows have the same initial value."""
+    source = source_of(LastWritten, "address.eq(Mux")
 
     def is_address(mutant):
         return mutant.mode == "inv" and mutant.port == "Y" and source in mutant.sources
 
     for block, alike in (
-        (Kept(rows=8), True),
-        (Kept(rows=7), False),
-        (Kept(rows=8, init=[1]), False),
+        (LastWritten(rows=8), True),
+        (LastWritten(rows=7), False),
+        (LastWritten(rows=8, init=[1]), False),
     ):
         mutants, same = prove(tmp_path, is_address, block)
         assert same == ({m.number for m in mutants} if alike else set())
 
 
-def test_only_what_wakes_for_nothing_is_the_same(tmp_path):
-    """The clock stops while the block is not awake, so one that oversleeps loses a sum."""
-    source = source_of(Sleeping, "awake.eq")
+def test_a_clock_enabled_too_often_is_equivalent(tmp_path):
+    """A clock enabled too rarely is not equivalent: the block misses an addition."""
+    source = source_of(GatedSum, "clock_enable.eq")
     mutants, same = prove(
         tmp_path,
         lambda m: m.mode.startswith("const") and source in m.sources,
-        Sleeping(),
+        GatedSum(),
     )
     assert {m.mode for m in mutants if m.number in same} == {"const1"}
     assert {m.mode for m in mutants if m.number not in same} == {"const0"}

@@ -21,14 +21,15 @@ def invoke(*arguments):
 def test_unknown_proof(tmp_path):
     result = invoke("--proof", "nothing", "--out", tmp_path / "out")
     assert isinstance(result.exception, InputError)
-    assert "proof: 'nothing' is not allowed; allowed: address-map, " in str(result.exception)
+    assert "proof: 'nothing' is not allowed; allowed: abort-channel, " in str(result.exception)
     assert not any(tmp_path.iterdir())
 
 
 def test_one_proof(tmp_path):
     result = invoke("--proof", "queue-2", "--out", tmp_path)
     assert result.exit_code == 0 and "1 of 1 proofs hold" in result.output
-    assert sorted(file.name for file in tmp_path.iterdir()) == ["proofs.json", "proofs.md"]
+    names = ["proofs-summary.md", "proofs.json", "proofs.md"]
+    assert sorted(file.name for file in tmp_path.iterdir()) == names
     assert "| `queue-2` | " in (tmp_path / "proofs.md").read_text()
     (record,) = json.loads((tmp_path / "proofs.json").read_text())["proofs"]
     assert record["proof"] == "queue-2" and record["status"] == "proved"
@@ -40,7 +41,7 @@ def test_one_proof(tmp_path):
 @pytest.mark.verify
 def test_a_proof_that_fails(tmp_path, monkeypatch):
     failing = QUEUE_2.with_copy(bug_of("Queue").original, bug_of("Queue").seeded())
-    monkeypatch.setattr(registry, "PROOFS", (failing,))
+    monkeypatch.setattr(command, "PROOFS", (failing,))
     result = invoke("--out", tmp_path)
     assert result.exit_code == 1 and "0 of 1 proofs hold" in result.output
     assert f"waveform: {tmp_path / 'queue-2' / 'trace.vcd'}" in result.output

@@ -17,7 +17,7 @@ _PARTS = {
 
 
 @pytest.mark.parametrize("bug", [pytest.param(bug, id=bug.fault) for _, bug in BUGS_OF_CONTEXTS])
-def test_source_has_what_is_replaced(bug):
+def test_source_has_the_replaced_text(bug):
     assert bug.seeded() is not bug.original
 
 

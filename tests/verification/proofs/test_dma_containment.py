@@ -7,6 +7,8 @@ from verification.proofs import dma_engine
 from verification.proofs.run import prove
 from verification.seeded_bugs.bug import SeededBug
 
+pytestmark = pytest.mark.verify
+
 _ENGINE = next(proof for proof in dma_engine.PROOFS if proof.name == "dma-engine-2-walkers-1")
 _OUTSIDE = "a segment leaves its command's region"
 _NOT_DROPPED = SeededBug(

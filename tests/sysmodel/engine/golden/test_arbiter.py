@@ -3,21 +3,37 @@
 import pytest
 
 from rtl.interface.encodings import Policy
-from sysmodel.engine.golden.arbitration import ANY, arbitrate, measure
+from sysmodel.engine.golden.channel.arbitration import NO_LIMIT, arbitrate, measure
+from tb.golden import set_arbiter_inputs
 from tests.support.golden_state import fresh_state
 
 
-def choices(state, candidates, room=True):
-    return [arbitrate(state, state.channels[0], bool(c), bool(m), room) for c, m in candidates]
+def choices(state, candidates, space=True):
+    arbiter, inputs = state.config["arbiter"], state.gpu["arbiter_inputs"]
+    channel = state.channels[0]
+    given = channel["measurement"]["measured"], channel["occupancy"]
+    return [
+        arbitrate(arbiter, inputs, channel["arbiter"], *given, bool(c), bool(m), space)
+        for c, m in candidates
+    ]
 
 
-def state_with(*told, **configuration):
-    """A state with this configuration of the arbiter, and what the criticality unit tells."""
+def step_measurement(state, start=False):
+    channel = state.channels[0]
+    measure(state.config["arbiter"], channel["measurement"], channel["occupancy"], start)
+
+
+def measured(state):
+    return state.channels[0]["measurement"]["measured"]
+
+
+def state_with(*signals, **configuration):
+    """A state with this configuration of the arbiter, and these signals of the criticality unit
+    on."""
     state = fresh_state()
     for name, value in ({"starvation_limit": 1000} | configuration).items():
         state.config["arbiter"][name] = getattr(value, "value", value)
-    for name in told:
-        state.gpu[name] = 1
+    set_arbiter_inputs(state, signals)
     return state
 
 
@@ -30,7 +46,7 @@ def test_round_robin():
 def test_compute_first():
     state = state_with(policy=Policy.COMPUTE_FIRST)
     assert choices(state, [(1, 1)] * 3 + [(0, 1), (1, 0)]) == [0, 0, 0, 1, 0]
-    assert choices(state, [(1, 1)], room=False) == [-1]
+    assert choices(state, [(1, 1)], space=False) == [-1]
 
 
 GATED = [
@@ -39,38 +55,40 @@ GATED = [
     (Policy.MCA_PAPER, ("active",)),
     (Policy.CRITICAL, ("active", "relaxed")),
 ]
-"""Policies, and what they are told, where communication leaves room in the DRAM queue."""
+"""Policies, and the signals that they get, where communication leaves space in the DRAM queue."""
 
 
 @pytest.mark.parametrize("limit", [0, 3, 9])
-@pytest.mark.parametrize(("policy", "told"), GATED)
-def test_starvation(policy, told, limit):
-    state = state_with(*told, policy=policy, starvation_limit=limit)
+@pytest.mark.parametrize(("policy", "signals"), GATED)
+def test_starvation(policy, signals, limit):
+    state = state_with(*signals, policy=policy, starvation_limit=limit)
     assert choices(state, [(1, 1)] * (limit + 2)) == [0] * limit + [1] + ([0] if limit else [1])
 
 
-@pytest.mark.parametrize(("occupancy", "threshold", "passes"), [(4, 5, 1), (5, 5, 0), (99, ANY, 1)])
-@pytest.mark.parametrize(("policy", "told"), GATED)
-def test_threshold(policy, told, occupancy, threshold, passes):
-    state = state_with(*told, policy=policy, threshold=threshold)
+@pytest.mark.parametrize(
+    ("occupancy", "threshold", "passes"), [(4, 5, 1), (5, 5, 0), (99, NO_LIMIT, 1)]
+)
+@pytest.mark.parametrize(("policy", "signals"), GATED)
+def test_threshold(policy, signals, occupancy, threshold, passes):
+    state = state_with(*signals, policy=policy, threshold=threshold)
     state.channels[0]["occupancy"] = occupancy
     assert choices(state, [(0, 1)]) == [1 if passes else -1]
 
 
 @pytest.mark.parametrize(
-    ("policy", "told"),
+    ("policy", "signals"),
     [(Policy.MCA, ()), (Policy.CRITICAL, ()), (Policy.CRITICAL, ("active",))],
 )
-def test_no_threshold_where_there_is_nothing_to_protect(policy, told):
-    state = state_with(*told, policy=policy, threshold=5)
+def test_no_threshold_where_there_is_nothing_to_protect(policy, signals):
+    state = state_with(*signals, policy=policy, threshold=5)
     state.channels[0]["occupancy"] = 99
     assert choices(state, [(0, 1), (1, 1), (1, 0)]) == [1, 0, 0]
 
 
-@pytest.mark.parametrize("told", [("critical",), ("critical", "active")])
-def test_critical_communication_goes_first(told):
+@pytest.mark.parametrize("signals", [("critical",), ("critical", "active")])
+def test_critical_communication_goes_first(signals):
     state = state_with(
-        *told, policy=Policy.CRITICAL, threshold=5, starvation_limit=4, cuts=[0, 0, 1]
+        *signals, policy=Policy.CRITICAL, threshold=5, starvation_limit=4, cuts=[0, 0, 1]
     )
     state.channels[0]["occupancy"] = 99
     # Compute waits for its limit and no longer; then it begins anew.
@@ -86,10 +104,10 @@ def test_what_is_critical_is_for_one_policy_only(policy):
 
 def test_compute_that_waits_is_counted_up_to_the_most():
     state = state_with("critical", policy=Policy.CRITICAL, starvation_limit=65535, cuts=[0, 0, 1])
-    channel = state.channels[0]
+    channel = state.channels[0]["arbiter"]
     channel["compute_starved"] = 65533
     for expected in (65534, 65535, 65535):
-        assert choices(state, [(1, 1)], room=False) == [-1]
+        assert choices(state, [(1, 1)], space=False) == [-1]
         assert channel["compute_starved"] == expected
     assert choices(state, [(1, 1)]) == [0] and not channel["compute_starved"]
     assert choices(state, [(1, 1)]) == [1] and channel["compute_starved"] == 1
@@ -102,19 +120,21 @@ def test_encodings_of_no_policy(encoding):
     assert choices(state_with(policy=encoding), [(1, 1)] * 4) == [0, 1, 0, 1]
 
 
-@pytest.mark.parametrize(("occupancy", "level"), [(9, ANY), (10, 80), (29, 80), (30, 40), (60, 20)])
+@pytest.mark.parametrize(
+    ("occupancy", "level"), [(9, NO_LIMIT), (10, 80), (29, 80), (30, 40), (60, 20)]
+)
 def test_measurement(occupancy, level):
     state = fresh_state()
     arbiter = state.config["arbiter"]
     arbiter["cuts"], arbiter["levels"], arbiter["measure_log2"] = (10, 30, 60), (80, 40, 20), 4
     state.channels[0]["occupancy"] = occupancy
-    measure(state.config["arbiter"], state.channels[0], True)
+    step_measurement(state, start=True)
     # 16 additions, the division, the cuts.
     for _ in range(17):
-        measure(state.config["arbiter"], state.channels[0], False)
-        assert state.channels[0]["measured"] == ANY
-    measure(state.config["arbiter"], state.channels[0], False)
-    assert state.channels[0]["measured"] == level and not state.channels[0]["measuring"]
+        step_measurement(state)
+        assert measured(state) == NO_LIMIT
+    step_measurement(state)
+    assert measured(state) == level and not state.channels[0]["measurement"]["measuring_step"]
 
 
 @pytest.mark.parametrize("after", range(1, 6))
@@ -124,12 +144,12 @@ def test_measurement_begins_anew_in_any_of_its_steps(after):
     state.config["arbiter"]["levels"][2] = 20
     state.config["arbiter"]["cuts"][2] = 50
     state.channels[0]["occupancy"] = 90
-    measure(state.config["arbiter"], state.channels[0], True)
+    step_measurement(state, start=True)
     for _ in range(after - 1):
-        measure(state.config["arbiter"], state.channels[0], False)
-    assert state.channels[0]["measured"] == (20 if after == 5 else ANY)
-    measure(state.config["arbiter"], state.channels[0], True)
+        step_measurement(state)
+    assert measured(state) == (20 if after == 5 else NO_LIMIT)
+    step_measurement(state, start=True)
     state.channels[0]["occupancy"] = 49
     for _ in range(6):
-        assert state.channels[0]["measured"] == ANY
-        measure(state.config["arbiter"], state.channels[0], False)
+        assert measured(state) == NO_LIMIT
+        step_measurement(state)

@@ -6,8 +6,12 @@ import pytest
 from driver.python import Context, Recorder
 from rtl.interface.timebase import TICK_CYCLES
 from rtl.registers.map import load
-from sysmodel.engine.golden.credit_window import step_credit_window
+from sysmodel.engine.golden.trigger.credit_window import WindowInputs, step_credit_window
 from tests.support.golden_state import fresh_state
+
+
+def window(state):
+    return state.contexts[0]["window"]
 
 
 def step(
@@ -21,10 +25,14 @@ def step(
     unfinished=False,
     tick=True,
 ):
-    """One cycle; whether the timeout is reported."""
-    return step_credit_window(
-        state, 0, credit_limit_in, complete, own, issued, launch, unfinished, tick
+    """Run one cycle; return whether the timeout is reported."""
+    context = state.contexts[0]
+    inputs = WindowInputs(
+        credit_limit_in, complete, own, issued, launch, bool(unfinished), tick, False
     )
+    return step_credit_window(
+        state.config, window(state), state.complete[0], context["launch"], inputs
+    ).expired
 
 
 def launched(**config):
@@ -39,16 +47,16 @@ def launched(**config):
 
 def test_region_limit():
     state = launched(command_window=9)
-    assert state.contexts[0]["credit_limit"] == 14
+    assert window(state)["credit_limit"] == 14
     step(state, complete=6)
     step(state)  # the bit is consumed
-    assert state.contexts[0]["oldest"] == 7 and state.contexts[0]["credit_limit"] == 14
+    assert window(state)["oldest"] == 7 and window(state)["credit_limit"] == 14
     step(state, complete=8)
-    assert state.contexts[0]["credit_limit"] == 15  # what may wait for the engine bounds it now
+    assert window(state)["credit_limit"] == 15  # the command window bounds it now
     step(state, own=True, issued=True)
     step(state)
-    assert state.contexts[0]["issued"] == 2 and state.contexts[0]["oldest"] == 7
-    assert state.contexts[0]["credit_limit"] == 15
+    assert window(state)["issued"] == 2 and window(state)["oldest"] == 7
+    assert window(state)["credit_limit"] == 15
 
 
 def test_region_out_of_order():
@@ -56,10 +64,8 @@ def test_region_out_of_order():
     rng = np.random.default_rng(1)
     done = set()
     dispatch_indices = list(range(6, 24))
-    while dispatch_indices or state.contexts[0]["oldest"] < 24:
-        open_dispatch_indices = [
-            p for p in dispatch_indices if p < state.contexts[0]["credit_limit"]
-        ]
+    while dispatch_indices or window(state)["oldest"] < 24:
+        open_dispatch_indices = [p for p in dispatch_indices if p < window(state)["credit_limit"]]
         dispatch_index = (
             int(rng.choice(open_dispatch_indices))
             if open_dispatch_indices and rng.random() < 0.5
@@ -69,10 +75,10 @@ def test_region_out_of_order():
             dispatch_indices.remove(dispatch_index)
             done.add(dispatch_index)
         step(state, complete=dispatch_index, own=dispatch_index >= 0)
-        assert all(p in done for p in range(6, state.contexts[0]["oldest"]))
-        assert not state.contexts[0]["done"]
+        assert all(p in done for p in range(6, window(state)["oldest"]))
+        assert not window(state)["done"]
     step(state)
-    assert state.contexts[0]["done"]
+    assert window(state)["done"]
 
 
 @pytest.mark.parametrize(
@@ -81,7 +87,7 @@ def test_region_out_of_order():
 def test_dispatch_limit(credit_limit_in, expected):
     state = launched()
     step(state, credit_limit_in=credit_limit_in)
-    assert state.contexts[0]["dispatch_limit"] == expected
+    assert window(state)["dispatch_limit"] == expected
 
 
 def test_timeout():
@@ -92,7 +98,7 @@ def test_timeout():
 
 
 def test_timeout_of_what_cannot_be_sent():
-    """At the end only ticks in which the link takes nothing count."""
+    """Ticks count at the end only if the link takes no packet."""
     state = launched(timeout=5, tracked_end=6)
     unfinished = [1, 1, 1, 0, *[1] * 12]
     seen = [step(state, unfinished=stall) for stall in unfinished]
@@ -101,7 +107,8 @@ def test_timeout_of_what_cannot_be_sent():
 
 @pytest.mark.parametrize("cycles", [1, 2, 63, 64, 65, 100, 127, 128, 129, 1000])
 def test_timeout_of_the_driver(cycles):
-    """Never before so many cycles, and two ticks later at most, whenever the timebase ticks."""
+    """The timeout comes after so many cycles, and at most two ticks later, at any phase of
+    ticks."""
     recorder = Recorder()
     Context(recorder).timeout(cycles)
     ((_, word),) = recorder.writes

@@ -1,8 +1,8 @@
-"""The golden criticality unit: what it measures, to the end of its counters, and what follows."""
+"""The golden criticality unit: its measurements, to the end of its counters, and its outputs."""
 
 import pytest
 
-from sysmodel.engine.golden.criticality import step_criticality
+from sysmodel.engine.golden.trigger.criticality import CriticalityInputs, step_criticality
 from tests.support.golden_state import fresh_state
 
 MOST = {"elapsed": (1 << 20) - 1, "group_time": (1 << 14) - 1}
@@ -29,16 +29,19 @@ class Unit:
         for name, value in (LAUNCH | launch).items():
             self.state.contexts[0]["launch"][name] = value
         self.own = self.state.contexts[0]["criticality"]
+        self.window = self.state.contexts[0]["window"]
         self.dispatched, self.finished = 20, 15
-        self.state.contexts[0]["oldest"], self.state.contexts[0]["dispatch_limit"] = 12, 1000
+        self.window["oldest"], self.window["dispatch_limit"] = 12, 1000
         self.step(launch=True)
 
     def step(self, cycles=1, *, issued=False, launch=False, tick=True):
         for _ in range(cycles):
-            step_criticality(self.state, 0, self.dispatched, self.finished, issued, launch, tick)
+            inputs = CriticalityInputs(self.dispatched, self.finished, issued, launch, tick, False)
+            launch_configuration = self.state.contexts[0]["launch"]
+            step_criticality(self.state.config, self.own, launch_configuration, self.window, inputs)
 
     def compare(self):
-        """A comparison of what there is now."""
+        """Run a comparison of the measurements; return its result."""
         self.own["phase"], self.own["changed"] = 0, 1
         self.step()
         self.step(63, tick=False)
@@ -70,10 +73,10 @@ def test_time_counts_while_the_kernel_runs_and_may_dispatch():
         unit.step(5, tick=False)
         unit.step()
     assert (unit.own["elapsed"], unit.own["fraction"]) == (1, 0)
-    unit.state.contexts[0]["dispatch_limit"] = 20
+    unit.window["dispatch_limit"] = 20
     unit.step(5000)
     assert (unit.own["elapsed"], unit.own["fraction"]) == (1, 0)
-    unit.state.contexts[0]["dispatch_limit"] = 21
+    unit.window["dispatch_limit"] = 21
     unit.finished = 16
     unit.step(16)
     assert (unit.own["elapsed"], unit.own["finish_time"]) == (2, 1)
@@ -104,7 +107,7 @@ def test_a_group_takes_a_tick_at_least():
 def test_compares_only_what_has_changed():
     unit = Unit()
     own = unit.own
-    unit.step(tick=False)  # what has ended is known
+    unit.step(tick=False)  # the ended measurement is known
 
     def begins():
         unit.step()
@@ -123,7 +126,7 @@ def test_compares_only_what_has_changed():
     unit.step(launch=True, tick=False)
     unit.step(tick=False)
     assert begins() and not begins()
-    # What changes while one is under way is the next one's.
+    # A change during a comparison counts in the next comparison.
     unit.step(issued=True, tick=False)
     unit.step()
     unit.step(10, tick=False)
@@ -167,7 +170,7 @@ def test_nothing_to_send_is_never_late():
 
 @pytest.mark.parametrize("phase", range(64))
 def test_a_launch_voids_the_comparison(phase):
-    """Of what was measured before it nothing is left, whatever the phase."""
+    """A launch clears all measurements, in any phase of a comparison."""
     unit = Unit()
     own = unit.own
     unit.finished = 50

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from rtl.interface.encodings import ErrorCode, Granularity
-from sysmodel.engine.golden.address_map import error
-from sysmodel.engine.golden.dma import push_copy, step_engine
-from sysmodel.engine.golden.trigger import push_ready, step_ready
+from sysmodel.engine.golden.dma.copies import push_copy
+from sysmodel.engine.golden.dma.engine import step_engine
+from sysmodel.engine.golden.registers.errors import error
+from sysmodel.engine.golden.trigger.ready import first_ready, push_ready, ready_valid, step_ready
 from sysmodel.lib.interleave import channel_of_atom
 from tests.support.golden_state import fresh_state
 
@@ -18,6 +19,20 @@ def _state(**parameters):
         regions["enable"] = 1
         regions["limit"] = state.config["atom_mask"]
     return state
+
+
+def step(state, credit_limit_in):
+    """Run one cycle of the engine; return whether a ready command was taken, whether it was the
+    last one, and the error."""
+    valid, ready = ready_valid(state.contexts[0]["ready"]), first_ready(state, 0)
+    return step_engine(state, 0, valid, ready, credit_limit_in)[1:]
+
+
+def copy(state, start):
+    """Queue a copy of the first command."""
+    command = state.programmed_commands[0, 0]
+    region = state.programmed_regions[0, command["region"]]
+    push_copy(state.contexts[0]["copies"], command, region, start)
 
 
 @pytest.mark.parametrize("walkers", [1, 2, 4, 16])
@@ -48,14 +63,14 @@ def test_walk_covers_the_tile(seed, walkers):
     step_ready(state, 0, True, False)
     step_ready(state, 0, False, False)
     step_ready(state, 0, False, False)
-    assert step_engine(state, 0, 7) == (False, False, 0)  # not admitted by the receiver
-    popped, issued, _ = step_engine(state, 0, 8)
+    assert step(state, 7) == (False, False, 0)  # not admitted by the receiver
+    popped, issued, _ = step(state, 8)
     assert popped and issued
     step_ready(state, 0, False, True)
 
     found = []
-    while own["engine"]["state"]:
-        step_engine(state, 0, 0)
+    while own["engine"]["mode"]:
+        step(state, 0)
         for channel in range(4):
             lane = state.channels[channel]["lanes"][0]
             if lane["segments_pushed"]:
@@ -94,38 +109,39 @@ def test_wavefront_command_geometry(wavefront):
     step_ready(state, 0, True, False)
     step_ready(state, 0, False, False)
     step_ready(state, 0, False, False)
-    assert step_engine(state, 0, 1) == (True, False, 0)
+    assert step(state, 1) == (True, False, 0)
     outer_extent = [4, 3, 0, 0][wavefront // 2]
     inner_extent = [8, 3][wavefront % 2]
     assert (
-        state.contexts[0]["engine"]["outer_extent"],
-        state.contexts[0]["engine"]["inner_extent"],
+        state.contexts[0]["engine"]["rows"],
+        state.contexts[0]["engine"]["row_atoms"],
     ) == (
         outer_extent,
         inner_extent,
     )
     state.contexts[0]["ready"]["checked"] = 0
     # SCALE and SHAPE; then the walk, if there is something to walk.
-    step_engine(state, 0, 1)
-    step_engine(state, 0, 1)
-    assert (state.contexts[0]["engine"]["state"] != 0) == (outer_extent > 0)
+    step(state, 1)
+    step(state, 1)
+    assert (state.contexts[0]["engine"]["mode"] != 0) == (outer_extent > 0)
 
 
 def test_gap_between_commands():
-    """Taken in one cycle, its geometry in two; the walk's last cycle is followed by a choice."""
+    """A command is taken in one cycle, its geometry in two; a choice follows the walk's last
+    cycle."""
     state = _state(channels=4, dma_walkers=1)
     command = state.programmed_commands[0, 0]
     command["outer_extent"], command["inner_extent"], command["stride"] = 2, 4, 4
-    push_copy(state, 0, 0, 0)
-    push_copy(state, 0, 0, 64)
+    copy(state, 0)
+    copy(state, 64)
     segments = []
     for _ in range(14):
-        step_engine(state, 0, 0)
+        step(state, 0)
         pushed = state.channels["lanes"]["segments_pushed"]
         segments.append(int(pushed.any()))
         pushed[:] = 0
     assert segments == [0, 0, 0, 1, 1, 0, 0, 0, 1, 1, 0, 0, 0, 0]
-    assert state.contexts[0]["engine"]["state"] == 0
+    assert state.contexts[0]["engine"]["mode"] == 0
 
 
 def test_the_engine_keeps_its_command_and_takes_the_launch_configuration_later():
@@ -144,7 +160,7 @@ def test_the_engine_keeps_its_command_and_takes_the_launch_configuration_later()
         if cycle == 1:
             for name in set(command.dtype.names) - {"waves"}:
                 command[name] = 9
-        popped, _, _ = step_engine(state, 0, 8)
+        popped, _, _ = step(state, 8)
         assert popped == (cycle == 0)
         step_ready(state, 0, False, popped)
     segment = state.channels[0]["lanes"][0]["segments"][0]
@@ -153,38 +169,39 @@ def test_the_engine_keeps_its_command_and_takes_the_launch_configuration_later()
 
 
 def test_walkers_share_a_lane():
-    """A lane takes a segment per cycle: of the lowest walker, unless another one's offer stays."""
+    """A lane takes a segment of the lowest walker per cycle, unless another walker's offer
+    stays."""
     state = _state(channels=4, dma_walkers=4)
     command = state.programmed_commands[0, 0]
     # Rows 0 to 7 lie in channels 0, 1, 2, 3, 1, 0, 3 and 2.
     command["outer_extent"], command["inner_extent"], command["stride"] = 8, 4, 4
-    push_copy(state, 0, 0, 0)
+    copy(state, 0)
     rows = []
     for cycle in range(9):
         lanes = state.channels["lanes"][:, 0]
         lanes["segments_level"][1] = 2 if cycle < 7 else 0
-        step_engine(state, 0, 0)
+        step(state, 0)
         pushed = [lane for lane in lanes if lane["segments_pushed"]]
         # The ring of the lane that was full begins with its third segment, at the first place.
         rows.append([int(lane["segments"][0]["atom"]) // 4 for lane in pushed])
         lanes["segments_pushed"][:] = 0
     assert rows == [[], [], [], [0, 2, 3], [7, 6], [], [], [1], [5, 4]]
-    assert state.contexts[0]["engine"]["state"] == 0
+    assert state.contexts[0]["engine"]["mode"] == 0
 
 
 @pytest.mark.parametrize("walkers", [1, 4])
 def test_segments_outside_the_region_are_dropped(walkers):
-    """They cost their walker a cycle, are reported, and hold nobody up."""
+    """A segment outside the region is reported, and costs its walker one cycle."""
     state = fresh_state(channels=4, dma_walkers=walkers)
     command = state.programmed_commands[0, 0]
     region = state.programmed_regions[0, 1]
     command["outer_extent"], command["inner_extent"], command["stride"] = 6, 8, 8
     command["region"] = 1
     region["enable"], region["base"], region["limit"] = 1, 9, 34
-    push_copy(state, 0, 0, 0)
+    copy(state, 0)
     found, failures = [], []
     for _ in range(60):
-        _, _, failure = step_engine(state, 0, 0)
+        _, _, failure = step(state, 0)
         lanes = state.channels["lanes"][:, 0]
         for lane in lanes:
             if lane["segments_pushed"]:
@@ -192,10 +209,10 @@ def test_segments_outside_the_region_are_dropped(walkers):
                 found.append((int(segment["atom"]), int(segment["length"])))
         lanes["segments_pushed"][:] = 0
         failures += [failure] if failure else []
-        if not state.contexts[0]["engine"]["state"]:
+        if not state.contexts[0]["engine"]["mode"]:
             break
     assert sorted(found) == [(12, 4), (16, 4), (20, 4), (24, 4), (28, 4)]
     # Of one walker 7 of 12 segments; of four, those of a cycle are reported together.
-    assert set(failures) == {error(ErrorCode.DMA_OUTSIDE.value, 0, 0, 0)}
+    assert set(failures) == {error(ErrorCode.DMA_OUT_OF_REGION.value, 0, 0, 0)}
     assert len(failures) == (7 if walkers == 1 else 4)
-    assert state.contexts[0]["engine"]["state"] == 0
+    assert state.contexts[0]["engine"]["mode"] == 0

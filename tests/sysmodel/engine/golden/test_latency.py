@@ -7,8 +7,8 @@ from rtl.interface.encodings import Access, Action, Granularity, PacketKind, Sto
 from rtl.parameters import T3Parameters
 from rtl.registers import map as register_map
 from sysmodel.engine.golden import new_state, reset, step
-from sysmodel.engine.golden.errors import oldest_error
-from sysmodel.engine.golden.state import F
+from sysmodel.engine.golden.registers.errors import oldest_error
+from sysmodel.engine.golden.registers.words import F
 from sysmodel.engine.ports import (
     CHANNEL_INPUTS,
     CHANNEL_OUTPUTS,
@@ -67,32 +67,32 @@ class Gpu:
         programmed["waves"][0] = 1
         self.cycle = 0
         self.inputs[CHANNEL_INPUTS + J.credit_limit_in] = 100
-        self.inputs[[I.dram_ready, I.link_out_ready, I.link_room]] = 1
+        self.inputs[[I.dram_ready, I.link_out_ready, I.link_space]] = 1
         # Those of the launch, once it has begun.
         self.region = self.state.regions[0, 0]
         self.range = self.state.ranges[0, 0]
         self.command = self.state.commands[0, 0]
-        while own["aborting"]:
+        while own["control"]["aborting"]:
             self.step()
         self.launch()
 
     def launch(self):
-        self.state.contexts[0]["pending"] = 1
+        self.state.contexts[0]["control"]["pending"] = 1
         self.wake()
         self.settle()
 
     def wake(self):
-        """As a write does, of which something comes."""
-        self.state.gpu["rests"] = 0
+        """End the quiescence, as a write of a register does."""
+        self.state.gpu["quiescent"] = 0
 
     def strobe(self, name):
-        """The strobe of this bit of CONTROL is high in the cycle that is next."""
+        """Set the strobe of this bit of CONTROL for the next cycle."""
         _, low, mask = getattr(F, f"CONTROL_{name}")
-        self.state.contexts[0]["strobes"] = mask << low
+        self.state.contexts[0]["control"]["strobes"] = mask << low
         self.wake()
 
     def step(self, **inputs):
-        """One cycle with these words of the channel's inputs, which are 0 again afterwards."""
+        """Run one cycle with these words of the channel's inputs, which are 0 again afterwards."""
         for name, value in inputs.items():
             self.inputs[getattr(I, name)] = value
         step(self.state, self.inputs, self.outputs)
@@ -131,13 +131,13 @@ class Gpu:
         )
 
     def settle(self):
-        """Let everything come to its end, and count from 0 again."""
+        """Run until all requests are done, and count cycles from 0 again."""
         for _ in range(20):
             self.step()
         self.cycle = 0
 
     def first(self, condition, limit=60):
-        """The cycle in which ``condition`` of the outputs or of the state holds first."""
+        """Return the first cycle in which ``condition`` of the outputs or of the state holds."""
         while not condition(self):
             assert self.cycle < limit
             self.step()
@@ -168,7 +168,7 @@ def test_last_update_to_command_and_read(gpu):
     gpu.update(2)  # in cycle 0
     # issue acknowledgements 1, candidates 2 (choose), address 3, check 4, compare 5, update 6,
     # completion 7.
-    assert gpu.first(lambda g: g.state.gpu["completions"]) == 7
+    assert gpu.first(lambda g: g.state.gpu["merge"]["completions_waiting"]) == 7
     # Taken in 7; the ready command is pushed two cycles later, in TILE.
     assert gpu.first(lambda g: g.outputs[CHANNEL_OUTPUTS + K.tiles] == 1) == 8
     assert gpu.first(lambda g: g.state.contexts[0]["ready"]["checked"]) == 12
@@ -181,7 +181,7 @@ def test_end_of_tile_to_completion(gpu):
     gpu.update(2)
     gpu.settle()
     gpu.end(2)  # stores 1, classified 2, ends 3
-    assert gpu.first(lambda g: g.state.gpu["completions"]) == 9
+    assert gpu.first(lambda g: g.state.gpu["merge"]["completions_waiting"]) == 9
 
 
 def test_read_data_to_link(gpu):
@@ -236,7 +236,7 @@ def test_an_error_is_logged_in_the_cycle_after_its_event_then_counted(gpu, provo
 
 
 def test_errors_of_one_cycle_count_as_one(gpu):
-    """The channel's goes before the tracker's, which is not kept."""
+    """The channel's error goes before the tracker's, which is lost."""
     gpu.end(2, tile_atoms=0)
     for _ in range(6):
         gpu.step()
@@ -250,7 +250,7 @@ def test_errors_of_one_cycle_count_as_one(gpu):
 
 @pytest.mark.parametrize(("strobe", "left"), [(1, 1), (2, 1), (3, 0)])
 def test_clear_error_clears_what_counted_before(gpu, strobe, left):
-    """The store's event is in cycle 1, and logged in 2, where it wins."""
+    """The store's error is in cycle 1; its log entry in cycle 2 goes before the strobe."""
     gpu.store(20)
     while gpu.cycle < strobe:
         gpu.step()
@@ -271,7 +271,7 @@ def test_an_abort_forgets_what_came_before_it(gpu, after):
     gpu.strobe("abort")
     gpu.step()
     own = gpu.state.contexts[0]
-    while own["aborting"]:
+    while own["control"]["aborting"]:
         assert gpu.cycle < 100
         gpu.step()
     assert gpu.outputs[CHANNEL_OUTPUTS + K.idle]
@@ -293,7 +293,7 @@ def test_what_comes_during_an_abort_stays_out(gpu):
     for _ in range(8):
         gpu.store(2)
         gpu.packet(3)
-    while gpu.state.contexts[0]["aborting"]:
+    while gpu.state.contexts[0]["control"]["aborting"]:
         assert gpu.cycle < 100
         gpu.step()
     gpu.launch()
@@ -305,7 +305,7 @@ def test_what_comes_during_an_abort_stays_out(gpu):
 def test_an_abort_ends_while_its_stores_go_on(gpu):
     gpu.strobe("abort")
     gpu.step()
-    while gpu.state.contexts[0]["aborting"]:
+    while gpu.state.contexts[0]["control"]["aborting"]:
         assert gpu.cycle < 100
         gpu.store(2)
 
@@ -337,8 +337,8 @@ def test_a_packet_belongs_where_the_tables_put_it_when_it_was_taken(gpu):
 
 
 def test_a_remote_store_takes_its_destination_at_routing():
-    """Operation and type are the command's in cycle 1, kind, address space and offset in
-    cycle 2."""
+    """A packet has the command's operation and type of cycle 1, and kind, address space and offset
+    of cycle 2."""
     gpu = Gpu(action=Action.REMOTE)
     names = "op dtype kind atom_offset".split()
     space = gpu.state.contexts[0]["address_space"]

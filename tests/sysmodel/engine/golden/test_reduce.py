@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rtl.interface.encodings import Datatype, Operation
-from sysmodel.engine.golden.reduce import reduce_lane, reduce_word
+from sysmodel.engine.golden.nmc.arithmetic import reduce_lane, reduce_word
 
 FORMATS = {
     Datatype.FP16: (np.dtype(np.float16), np.uint16),

@@ -1,4 +1,4 @@
-"""What the golden model's registers keep."""
+"""The golden model's registers: the bits that they keep."""
 
 from rtl.registers import map as register_map
 from rtl.registers.map import GLOBAL
@@ -6,8 +6,8 @@ from tests.support.golden_state import fresh_state
 
 
 def test_the_gpus_registers_show_all_their_bits():
-    """Those that are as narrow as a dispatch index are in the contexts' pages, also where a
-    register of the GPU has the same number there."""
+    """Only fields in the contexts' pages are as narrow as a dispatch index, also where a register
+    of the GPU has the same number."""
     state = fresh_state(workgroup_bits=6, sets=8)
     for register in register_map.page(GLOBAL).values():
         shown = sum(field.mask for field in register.fields if field.readable)

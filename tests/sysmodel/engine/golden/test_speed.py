@@ -1,4 +1,4 @@
-"""How long a cycle of the golden model takes; printed, not judged."""
+"""Time of a cycle of the golden model; the test prints the time without judging it."""
 
 import time
 

@@ -4,19 +4,24 @@ import numpy as np
 import pytest
 
 from rtl.interface.encodings import ErrorCode
-from sysmodel.engine.golden.layouts import TILE
-from sysmodel.engine.golden.queues import Q, back, commit, mark, waiting
-from sysmodel.engine.golden.tracker_bank import (
-    accept,
-    clear_bank,
-    drop_aborted,
-    has_events,
-    has_room,
+from sysmodel.engine.golden.channel.queues import (
+    Q,
+    back,
+    begin_queues,
+    end_queues,
+    push_at_front,
+    waiting,
+)
+from sysmodel.engine.golden.payloads import TILE
+from sysmodel.engine.golden.tracker.bank import accept, has_bank_space, step_bank
+from sysmodel.engine.golden.tracker.clearing import step_clearing
+from sysmodel.engine.golden.tracker.completions import (
     offer_completion,
-    step_bank,
+    offered_completion,
+    offers_to,
     take_completion,
 )
-from sysmodel.engine.golden.tracker_front import step_front
+from sysmodel.engine.golden.tracker.front import step_front
 from tests.support.golden_state import fresh_state
 
 
@@ -25,7 +30,7 @@ def bank():
     state = fresh_state(tile_atom_bits=4)
     state.contexts[0]["launch"]["updates_per_atom"] = 2
     for _ in range(state.config["rows"]):
-        clear_bank(state, 0, 0, False)
+        step_clearing(state, 0, 0, False)
     assert not state.banks[0]["clearing"]
     return state
 
@@ -35,28 +40,34 @@ def event(*, end=0, dispatch_index=3, wavefront=1, atom=100, count=1, tile_atoms
 
 
 def step(bank, chosen=None, clear=False):
-    """One cycle in which the front chooses an event or none: the error code reported in it."""
+    """Run one cycle in which the front chooses an event or none; return the error code."""
     if chosen is not None:
         accept(bank, bank.banks[0], chosen)
-    comes = has_events(bank, bank.banks[0])
-    drop_aborted(bank, bank.banks[0])
-    code = step_bank(bank, 0) & 255
-    clear_bank(bank, 0, int(clear), comes)
+    code = step_bank(bank, 0, int(clear)).failure & 255
     if clear:
         bank.contexts[0]["aborted"] = 1
     bank.gpu["cycle"] += 1
     return code
 
 
+def take(state):
+    """Take the first context's completion, if one is offered in this cycle."""
+    offer_completion(state)
+    if not offers_to(state, 0):
+        return None
+    completion = offered_completion(state).tolist()
+    take_completion(state)
+    return completion
+
+
 def completion(bank):
-    """The next completion of the cycle, popped, or None."""
-    offer_completion(bank)
-    number, index = take_completion(bank, 0)
-    return None if number < 0 else bank.banks[number]["completions"][index].tolist()[1:]
+    """Pop the completion that is offered in this cycle; return its fields, or None."""
+    found = take(bank)
+    return None if found is None else found[1:]
 
 
 def track(bank, **fields):
-    """Run one event through the bank: error code, and the completion or None."""
+    """Run one event through the bank; return the error code, and the completion or None."""
     codes = [step(bank, event(**fields)), *(step(bank) for _ in range(4))]
     assert not any(codes[:4])
     return codes[4], completion(bank)
@@ -87,7 +98,7 @@ def test_tracker_errors(bank):
     code = ErrorCode
     assert track(bank, end=1, tile_atoms=0) == (code.ZERO_THRESHOLD.value, None)
     assert track(bank, end=1, tile_atoms=2) == (0, None)
-    assert track(bank, end=1, tile_atoms=2) == (code.SECOND_END_OF_TILE.value, None)
+    assert track(bank, end=1, tile_atoms=2) == (code.DUPLICATE_END_OF_TILE.value, None)
     for dispatch_index in (3 + 8, 3 + 16):
         track(bank, dispatch_index=dispatch_index)
     assert track(bank, dispatch_index=3 + 24) == (code.SET_FULL.value, None)
@@ -146,7 +157,7 @@ def test_back_to_back(bank):
     ]
     seen = []
     for chosen in [*events, *[None] * 5]:
-        found = completion(bank)  # what the trigger unit sees in this cycle
+        found = completion(bank)  # the completion that the trigger unit sees in this cycle
         seen.append((found[2] if found else None, step(bank, chosen)))
     # Events 2, 5 and 7 bring their tile to the threshold; they show five cycles after their choice.
     expected = [(None, 0)] * 13
@@ -162,7 +173,7 @@ def test_clear_loses_the_events_on_their_way(bank):
     assert codes == [0, 0, 0, 0, ErrorCode.ZERO_THRESHOLD.value]
     # Until the stages are empty, the walk, and the cycles from a row's reading to its writing.
     cycles = 0
-    while not has_room(bank.banks[0]):
+    while not has_bank_space(bank.banks[0]):
         assert step(bank) == 0
         cycles += 1
     assert bank.config["rows"] < cycles <= bank.config["rows"] + 8
@@ -178,7 +189,7 @@ def test_clear_keeps_completions_and_empties_the_table(bank):
     for _ in range(8):
         step(bank)
     assert completion(bank) == (3, 1, 77, 0, 0)
-    assert not bank.entries["valid"].any()
+    assert not bank.entries["valid_entry"].any()
 
 
 class Front:
@@ -192,32 +203,29 @@ class Front:
         self.state.contexts[0]["launch"]["updates_per_atom"] = 1
         for bank in range(banks):
             while self.state.banks[bank]["clearing"]:
-                clear_bank(self.state, bank, 0, False)
+                step_clearing(self.state, bank, 0, False)
 
     def push(self, channel, queue, **fields):
         """Put a record with these fields, the others 0, behind the queue's last."""
         words, number = self.state.channels[channel], getattr(Q, queue)
-        to = words[queue][back(words["levels"], words["heads"], number)]
+        to = words[queue][back(words["queued"], words["heads"], number)]
         for name in to.dtype.names:
             to[name] = fields.get(name, 0)
-        words["pushed"] += mark(number)
+        push_at_front(words, number)
 
     def level(self, channel, queue):
-        return waiting(self.state.channels[channel]["levels"], queue)
+        return waiting(self.state.channels[channel]["queued"], queue)
 
     def heads(self, queue):
         return [waiting(word, queue) for word in self.state.channels["heads"]]
 
     def step(self):
-        """Front and banks, then the ends of the queues: errors of the cycle."""
+        """Run one cycle of the front and the banks; return the errors."""
         state = self.state
         step_front(state)
-        errors = [step_bank(state, bank) for bank in range(self.banks)]
+        errors = [step_bank(state, bank, 0).failure for bank in range(self.banks)]
         for channel in state.channels:
-            channel["levels"], channel["heads"] = commit(
-                *(channel[name] for name in ("levels", "heads", "popped", "pushed"))
-            )
-            channel["popped"] = channel["pushed"] = 0
+            end_queues(channel, *begin_queues(channel))
         state.gpu["cycle"] += 1
         return [error & 255 for error in errors if error]
 
@@ -240,10 +248,9 @@ def test_back_pressure_loses_nothing(seed, channels, banks):
     for cycle in range(3000):
         # Long stalls fill the queues of completions.
         if cycle % 200 > 120 and rng.random() < 0.7:
-            offer_completion(front.state)
-            bank, index = take_completion(front.state, 0)
-            if bank >= 0:
-                found.append(front.state.banks[bank]["completions"][index].tolist()[1:3])
+            done = take(front.state)
+            if done:
+                found.append(done[1:3])
         for channel, events in enumerate(todo):
             queue = Q.ends if events and events[-1][2] else Q.issue_acks
             if events and front.level(channel, queue) < 2:
@@ -254,7 +261,7 @@ def test_back_pressure_loses_nothing(seed, channels, banks):
                 else:
                     front.push(channel, "issue_acks", **tile, count=1)
         assert front.step() == []
-        most = max(most, *front.state.banks["level"])
+        most = max(most, *front.state.banks["completions_level"])
     assert sorted(found) == tiles
     assert (7 if banks == 1 else 4) <= most <= 8
 
@@ -269,7 +276,7 @@ def test_the_bank_of_a_candidate_follows_from_dispatch_index_and_wavefront():
             seen = []
             for _ in range(4):
                 front.step()
-                seen.append(np.flatnonzero(front.state.banks["flying"]).tolist())
+                seen.append(np.flatnonzero(front.state.banks["in_pipeline"]).tolist())
             swapped = (wavefront & 1) << 1 | wavefront >> 1 & 1
             # Into the queue, into `candidates`, and chosen.
             assert seen == [[], [], [dispatch_index ^ swapped], [dispatch_index ^ swapped]]

@@ -1,23 +1,30 @@
 """The golden trigger unit: which commands become ready, and when."""
 
 from rtl.interface.encodings import Action, Granularity
-from sysmodel.engine.golden.state import COMPLETIONS
-from sysmodel.engine.golden.tracker_bank import offer_completion
-from sysmodel.engine.golden.trigger import (
-    IDLE,
-    begin_clearing,
-    push_ready,
-    step_ready,
-    step_trigger,
-)
+from sysmodel.engine.golden.context.unit import step_trigger_unit
+from sysmodel.engine.golden.tracker.completions import COMPLETIONS, offer_completion
+from sysmodel.engine.golden.trigger.ready import push_ready, step_ready
+from sysmodel.engine.golden.trigger.trigger import IDLE, begin_clearing
 from tests.support.golden_state import fresh_state
+
+
+def step(state):
+    """Run one cycle; return whether a command is pushed, the complete workgroup, and whether the
+    workgroup needs no command."""
+    offer_completion(state)
+    cycle = state.contexts[0]["cycle"]
+    cycle["ready_pushed"], cycle["complete_index"], cycle["own_complete"] = 0, -1, 0
+    step_trigger_unit(state, 0)
+    names = ("ready_pushed", "complete_index", "own_complete")
+    pushed, complete, own = (int(cycle[name]) for name in names)
+    return bool(pushed), complete, bool(own)
 
 
 def trigger(*, granularity, group_log2=0, action=Action.DMA, waves=2, last=12):
     """An idle trigger unit with one range of dispatch indices 3 to `last`, and command 1."""
     state = fresh_state()
     for _ in range(16):
-        step_trigger(state, 0)
+        step(state)
     assert state.contexts[0]["trigger"]["state"] == IDLE
     for name, value in dict(enable=1, first=3, last=last, action=action.value, command=1).items():
         state.ranges[0, 0][name] = value
@@ -31,20 +38,19 @@ def trigger(*, granularity, group_log2=0, action=Action.DMA, waves=2, last=12):
 def offer(state, dispatch_index, wavefront, start):
     """Put a completion behind the others that wait in the first bank."""
     bank = state.banks[0]
-    position = (bank["head"] + bank["level"]) % COMPLETIONS
+    position = (bank["completions_head"] + bank["completions_level"]) % COMPLETIONS
     bank["completions"][position] = 0, dispatch_index, wavefront, start, 0, 0
-    bank["level"] += 1
-    state.gpu["completions"] += 1
+    bank["completions_level"] += 1
+    state.gpu["merge"]["completions_waiting"] += 1
 
 
 def complete(state, dispatch_index, wavefront, start, cycles=20):
-    """Hand over one completion: strobes (dispatch index, own), and the ready commands that
+    """Offer one completion; return the strobes (dispatch index, own), and the ready commands that
     follow."""
     offer(state, dispatch_index, wavefront, start)
     strobes, ready = [], []
     for _ in range(cycles):
-        offer_completion(state)
-        pushed, done, own = step_trigger(state, 0)
+        pushed, done, own = step(state)
         if done >= 0:
             strobes.append((done, own))
         step_ready(state, 0, pushed, state.contexts[0]["ready"]["checked"] != 0)
@@ -101,19 +107,18 @@ def test_ready_queue_shows_an_entry_after_three_cycles():
 
 
 def events(state, cycles):
-    """Cycle by cycle: completions taken so far, dispatch index of ``complete``, dispatch index
-    of what is pushed."""
+    """Run some cycles; return for each the completions taken so far, the dispatch index of
+    ``complete``, and that of the command that is pushed."""
     seen = []
     for _ in range(cycles):
-        offer_completion(state)
-        pushed, done, _ = step_trigger(state, 0)
+        pushed, done, _ = step(state)
         dispatch_index = -1
         if pushed:
             queue = state.contexts[0]["ready"]
             waiting = queue["checked"] + queue["read"] + queue["inner"]
             dispatch_index = int(state.ready[0, queue["head"] + waiting]["dispatch_index"])
         step_ready(state, 0, pushed, False)
-        seen.append((int(state.contexts[0]["tiles"]), int(done), dispatch_index))
+        seen.append((int(state.contexts[0]["trigger"]["tiles"]), int(done), dispatch_index))
     return seen
 
 
@@ -127,7 +132,7 @@ def test_a_completion_every_two_cycles():
 
 
 def test_the_next_completion_waits_for_the_group():
-    """Taken in TILE, it goes on after GROUP and the two cycles of RELEASE."""
+    """A completion that is taken in TILE continues after GROUP and the two cycles of RELEASE."""
     state = trigger(granularity=Granularity.WORKGROUP, group_log2=1, waves=1)
     for dispatch_index in (3, 4, 5, 6):
         offer(state, dispatch_index, 0, 9)
@@ -156,22 +161,20 @@ def test_lookup_keeps_the_command_of_its_cycle():
     state = trigger(granularity=Granularity.WAVEFRONT, waves=1)
     command, entry = state.commands[0, 1], state.ranges[0, 0]
     offer(state, 5, 2, 70)
-    offer_completion(state)
-    step_trigger(state, 0)
-    entry["action"] = Action.OWN.value  # what LOOKUP sees
-    step_trigger(state, 0)
+    step(state)
+    entry["action"] = Action.OWN.value  # the row that LOOKUP sees
+    step(state)
     entry["enable"] = 0
     command["waves"][0] = 2
-    assert step_trigger(state, 0) == (False, 5, True)
+    assert step(state) == (False, 5, True)
 
 
-def test_clear_drops_what_is_under_way():
+def test_clear_drops_outstanding_work():
     state = trigger(granularity=Granularity.WAVEFRONT, waves=1)
     for dispatch_index in (3, 4, 5):
         offer(state, dispatch_index, 0, 9)
     for _ in range(3):
-        offer_completion(state)
-        step_trigger(state, 0)
-    begin_clearing(state, 0)  # 4 was taken in TILE of 3
+        step(state)
+    begin_clearing(state.contexts[0]["trigger"])  # 4 was taken in TILE of 3
     assert all(dispatch_index == -1 for _, _, dispatch_index in events(state, 16))
     assert [dispatch_index for _, dispatch_index, _ in events(state, 3)] == [-1, -1, 5]

@@ -16,7 +16,7 @@ from sysmodel.engine.ports import (
     output_words,
     top_words,
 )
-from tests.support.random_lockstep import random_inputs, run_simulator, steps
+from tests.support.random_stimulus import random_inputs, run_simulator, steps
 from tests.support.toy_top import Toy
 
 PARAMETERS = T3Parameters(contexts=1, channels=2, with_data=True)

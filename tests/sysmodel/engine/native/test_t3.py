@@ -18,7 +18,7 @@ from sysmodel.engine.ports import (
     output_words,
     top_words,
 )
-from tests.support.random_lockstep import random_inputs, run_simulator, steps
+from tests.support.random_stimulus import random_inputs, run_simulator, steps
 
 # Tiles of one atom that one update completes, so that random traffic completes some.
 PROGRAM = [

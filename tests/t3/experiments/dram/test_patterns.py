@@ -1,4 +1,4 @@
-"""Patterns, and what they get, against closed forms."""
+"""Rates of access patterns against closed forms."""
 
 from dataclasses import replace
 
@@ -12,7 +12,7 @@ from t3.experiments.dram.serve import fraction_of_peak, without_refresh
 from t3.experiments.validation.timings import RAMULATOR_HBM2, with_ramulator_queues
 from tests.support.dram_harness import BARE
 
-# One of its pseudo-channels, alone on buses that take a command a cycle.
+# One of the pseudo-channels, alone on buses that take a command per cycle.
 ALONE = replace(
     RAMULATOR_HBM2,
     pseudo_channels=1,
@@ -89,7 +89,7 @@ def test_updates_of_one_bank_group_take_twice_as_long():
 
 
 def test_batches_between_turns_decide_a_mix():
-    """Without conflicts: two batches, and what turning costs."""
+    """Without conflicts, two batches and the turns between them decide the rate."""
     t = replace(without_refresh(ALONE), turnaround_cap=40)
     there, back = t.tRTW - t.burst, t.tCWL + t.tWTR_S  # beyond the last command's own data
     share = fraction_of_peak(t, mixed(offset_bytes=4096))
@@ -97,8 +97,10 @@ def test_batches_between_turns_decide_a_mix():
 
 
 def test_drains_decide_unequal_ratios():
-    """A drain, as many times as many reads, what turning costs, and at most a row's opening: the
-    streams run at different speeds and meet in a bank now and then."""
+    """A drain, its share of reads, two turns and at most one row's opening make a period.
+
+    The streams run at different speeds and meet in a bank now and then.
+    """
     t = with_ramulator_queues(without_refresh(ALONE), 32, 32)
     turning = (t.tRTW - t.burst) + (t.tCWL + t.tWTR_S)
     opening = t.tRP + t.tRCD_RD

@@ -9,15 +9,14 @@ import subprocess
 import pytest
 
 from t3.experiments.evaluation.figures import FIGURES, draw_figures
-from t3.experiments.evaluation.html import report
-from t3.experiments.evaluation.page import origin, page
-from tests.support.made_up_study import made_up_study
+from t3.experiments.evaluation.page import origin, page, report
+from tests.support.example_study import example_study
 
 pytestmark = pytest.mark.verify
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome")
 _SMALLEST_TEXT_PX = 12
-# What a reader sees, written into the document for --dump-dom; folded parts are opened for it.
+# Measures of the page as readers see it, added to the document; folded parts are opened.
 _PROBE = """
 <script>
 addEventListener("load", async () => {
@@ -64,13 +63,13 @@ def chromium():
 @pytest.fixture(scope="module")
 def document(tmp_path_factory):
     folder = tmp_path_factory.mktemp("report")
-    study = made_up_study()
+    study = example_study()
     draw_figures(study, folder)
     return report(page(study, origin(), "figures", is_whole=True), folder, "asplos24")
 
 
 def look(chromium, text, folder, width):
-    """What the browser found, and what it wrote on its console."""
+    """Load a page; returns the measures and the lines of the console."""
     file = folder / "report.html"
     file.write_text(text.replace("</body>", f"{_PROBE}</body>"), encoding="utf-8")
     command = [

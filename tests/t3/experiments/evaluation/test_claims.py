@@ -7,7 +7,7 @@ import pytest
 from sysmodel.lib.errors import InputError
 from t3.experiments.evaluation.claims import Claim, Comparison, compare, known_claims, load_claims
 from t3.experiments.evaluation.study import Case
-from tests.support.made_up_study import made_up_study
+from tests.support.example_study import example_study
 
 FREE, STAGES = Case("free", 150.0), Case("stages", 150.0)
 GOOD = """
@@ -32,7 +32,7 @@ text = "two"
 
 
 def test_every_claim_can_be_computed():
-    study = made_up_study()
+    study = example_study()
     found = compare(study)
     assert [one.claim for one in found] == known_claims().claim
     for one in found:
@@ -43,7 +43,7 @@ def test_every_claim_can_be_computed():
 
 
 def test_closed_forms_of_the_claims_agree_with_bytes_that_follow_them():
-    found = {one.claim.id: one for one in compare(made_up_study())}
+    found = {one.claim.id: one for one in compare(example_study())}
     exact = ("rs-reads-tp8", "writes-tp8", "writes-tp16", "total-tp8", "total-tp16", "ag-traffic")
     for name in exact:
         assert found[name].ours[Case("stages", 75.0)] == pytest.approx(

@@ -7,12 +7,12 @@ from sysmodel.energy.counts import Energy
 from t3.experiments.evaluation.energy import PARTS, energies, ranges, reductions
 from t3.experiments.evaluation.study import Case
 from t3.experiments.evaluation.tables.energy import constant_range_table, energy_table
-from tests.support.made_up_study import made_up_study
+from tests.support.example_study import example_study
 
 
 @pytest.fixture(scope="module")
 def study():
-    return made_up_study()
+    return example_study()
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ import pytest
 
 from sysmodel.lib.errors import SimulationError
 from t3.experiments.evaluation.engines import check_engines
-from tests.support.made_up_study import SETTINGS, table_of
+from tests.support.example_study import SETTINGS, table_of
 
 POINTS = [("T-NLG", 8, "op"), ("T-NLG", 8, "fc2")]
 MATRIX = table_of(SETTINGS[:2], POINTS)

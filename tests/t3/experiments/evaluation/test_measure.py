@@ -1,10 +1,10 @@
-"""The grids that are run, and what is made of their tables."""
+"""Grids of the evaluation, and their tables."""
 
 import importlib.resources
 
 import pytest
 
-from sysmodel.runs.result import CONFIGURATIONS
+from sysmodel.runs.options import CONFIGURATIONS
 from t3.experiments.evaluation.study import CUS, DISPATCH, LINK
 from t3.experiments.sweep.grid import load_grid
 
@@ -64,7 +64,7 @@ def test_the_rtl_has_a_part_of_the_matrix_in_both_dispatches(grid):
 
 @pytest.mark.parametrize("grid", ["sensitivity"], indirect=True)
 def test_every_parameter_leaves_its_default_alone(grid):
-    """Each point differs from the defaults in one parameter, or in one with what it needs."""
+    """Each point differs from the defaults in one parameter, or in one and those that it needs."""
     needed = {
         "t3.command_depth": "t3.granularity",
         "t3.tracker_sets": "t3.credit_window_workgroups",

@@ -7,7 +7,7 @@ import pytest
 
 from t3.experiments.evaluation.metrics import METRICS
 from t3.experiments.evaluation.study import Case
-from tests.support.made_up_study import SETTINGS, made_up_study, table_of
+from tests.support.example_study import SETTINGS, example_study, table_of
 
 POINTS = [("T-NLG", 8, "op"), ("T-NLG", 8, "fc2"), ("T-NLG", 16, "fc2"), ("GPT-3", 32, "op")]
 MAIN = POINTS[:3]
@@ -23,7 +23,7 @@ def with_values(**values):
             for (model, tp, layer), number in zip(POINTS, numbers, strict=True):
                 here = (table["model"] == model) & (table["tp"] == tp) & (table["layer"] == layer)
                 table.loc[here & (table["configuration"] == configuration), column] = number
-    return made_up_study(table=table)
+    return example_study(table=table)
 
 
 def metric(study, name, case=FREE, **arguments):
@@ -102,7 +102,7 @@ def test_reduce_scatter_gain():
 
 @pytest.mark.parametrize(("group", "n"), [("tp8", 8), ("tp16", 16)])
 def test_bytes_follow_the_closed_forms(group, n):
-    study = made_up_study()
+    study = example_study()
     assert metric(study, "traffic_ratio", kinds="rs_read", group=group) == pytest.approx(
         (2 * n - 1) / (n - 2)
     )
@@ -114,7 +114,7 @@ def test_bytes_follow_the_closed_forms(group, n):
 
 
 def test_closed_forms_are_those_of_the_paper():
-    study = made_up_study()
+    study = example_study()
     assert metric(study, "traffic_ratio", kinds="rs_read") == pytest.approx(2.35, abs=0.01)
     cut = metric(study, "traffic_cut", kinds="gemm_write rs_write")
     assert 1 / (1 - cut / 100) == pytest.approx(1.104, abs=0.001)
@@ -139,7 +139,7 @@ def test_twice_the_compute():
     fc = table["layer"] == "fc2"
     for here, speedup in ((fc, 1.2), (~fc, 1.3), (fc & doubled, 1.5), (~fc & doubled, 1.17)):
         table.loc[mca & here, "speedup"] = speedup
-    study = made_up_study(table=table)
+    study = example_study(table=table)
     change = {"configuration": "t3-mca-paper"}
     assert metric(study, "doubled_compute_change", layers="fc", **change) == pytest.approx(25)
     assert metric(study, "doubled_compute_change", layers="op", **change) == pytest.approx(-10)
@@ -148,7 +148,7 @@ def test_twice_the_compute():
 
 
 def test_whole_models():
-    table = made_up_study().models
+    table = example_study().models
     doubled = table["gpu.compute_units"] == 160
     training = (table["link.bandwidth_gb_per_s"] == 150.0) & (table["phase"] == "training")
     training &= (table["variant"] == "megatron") & (table["gpu.dispatch"] == "free")
@@ -159,7 +159,7 @@ def test_whole_models():
         table.loc[sequential & ~doubled, "communication_share"] = speedup - 1
         table.loc[sequential & doubled, "communication_share"] = speedup - 0.9
     table = table[table["model"].isin(["T-NLG", "GPT-3"])]
-    study = made_up_study(models=table)
+    study = example_study(models=table)
     of = {"configuration": "t3", "phase": "training", "group": "main"}
     assert metric(study, "model_gain", statistic="max", **of) == pytest.approx(20)
     geomean = metric(study, "model_gain", statistic="geomean", **of)
@@ -173,7 +173,7 @@ def test_whole_models():
 
 
 def test_what_was_not_measured_is_nan_and_not_zero():
-    study = made_up_study()
+    study = example_study()
     for name, arguments in {
         "speedup": {"configuration": "t3", "statistic": "geomean"},
         "traffic_saving": {"statistic": "max"},
@@ -191,8 +191,8 @@ def test_what_was_not_measured_is_nan_and_not_zero():
 
 def test_order_of_the_rows_does_not_matter():
     table = table_of()
-    turned = made_up_study(table=pd.DataFrame(table.iloc[::-1].reset_index(drop=True)))
+    turned = example_study(table=pd.DataFrame(table.iloc[::-1].reset_index(drop=True)))
     arguments = {"configuration": "t3", "over": "sequential", "statistic": "geomean"}
     assert metric(turned, "gain", **arguments) == pytest.approx(
-        metric(made_up_study(), "gain", **arguments), rel=1e-12
+        metric(example_study(), "gain", **arguments), rel=1e-12
     )

@@ -5,14 +5,15 @@ import re
 import pytest
 
 from sysmodel.lib.errors import InputError
+from t3.cli import reproduce as command
 from t3.cli.main import main
-from t3.cli.reproduce import reproduce
 from t3.experiments.evaluation import outputs as module
 from t3.experiments.evaluation.figures import FIGURES
 from t3.experiments.evaluation.outputs import Outputs
+from t3.experiments.evaluation.page import SUMMARY_FIGURE
 from t3.experiments.evaluation.tables import DETAILS
 from t3.experiments.evaluation.tables.details import Detail
-from tests.support.made_up_study import made_up_study
+from tests.support.example_study import example_study
 
 _PICTURES = {one.file for one in FIGURES.values()}
 _BESIDE = _PICTURES | {f"{name}.csv" for name in DETAILS}
@@ -38,16 +39,17 @@ def names(folder):
 def test_results_and_copy(tmp_path):
     out, copy = tmp_path / "results", tmp_path / "docs" / "evaluation.md"
     with Outputs(out, copy) as outputs:
-        files = outputs.write(made_up_study())
+        files = outputs.write(example_study())
     assert files == [out / "evaluation.md", out / "report.html", copy]
     assert names(out) == {"evaluation.md", "report.html", "evaluation"}
-    assert names(out / "evaluation") == names(tmp_path / "docs" / "evaluation") == _BESIDE
+    assert names(out / "evaluation") == _BESIDE
+    assert names(tmp_path / "docs" / "evaluation") == {SUMMARY_FIGURE.file}
     assert names(tmp_path / "docs") == {"evaluation.md", "evaluation"}
-    for page in (out / "evaluation.md", copy):
+    for page, files in ((out / "evaluation.md", len(_BESIDE)), (copy, 1)):
         text = page.read_text(encoding="utf-8")
         assert "equal in every number" in text
         links = re.findall(r"\]\((evaluation/[^)]+)\)", text)
-        assert len(links) == len(_BESIDE)
+        assert len(links) == files
         for link in links:
             assert (page.parent / link).is_file(), link
 
@@ -55,7 +57,7 @@ def test_results_and_copy(tmp_path):
 def test_files_are_replaced(tmp_path, no_content):
     for _ in range(2):
         with Outputs(tmp_path, None) as outputs:
-            outputs.write(made_up_study())
+            outputs.write(example_study())
         assert names(tmp_path) == {"evaluation.md", "report.html", "evaluation"}
 
 
@@ -67,25 +69,23 @@ def test_nothing_is_left_after_a_failure(tmp_path, monkeypatch, no_content):
     monkeypatch.setattr(module, "draw_figures", fail)
     out, copy = tmp_path / "results", tmp_path / "docs" / "evaluation.md"
     with pytest.raises(RuntimeError, match="in the middle"), Outputs(out, copy) as outputs:
-        outputs.write(made_up_study())
+        outputs.write(example_study())
     assert names(tmp_path) == set()
 
 
 def test_the_command_measures_and_writes(tmp_path, monkeypatch, capsys, no_content):
-    from t3.experiments.evaluation import measure
-
     def measured(*arguments):
         asked.append(arguments)
-        return made_up_study()
+        return example_study()
 
     asked = []
-    monkeypatch.setattr(measure, "measure", measured)
-    reproduce(engine="golden", out=tmp_path, workers=3)
+    monkeypatch.setattr(command, "measure", measured)
+    command.reproduce(engine="golden", out=tmp_path, workers=3)
     assert asked == [(tmp_path, "golden", 3, None)]
     printed = capsys.readouterr().out.split()
     assert printed == [str(tmp_path / "evaluation.md"), str(tmp_path / "report.html")]
     shown = (tmp_path / "evaluation.md").read_text(encoding="utf-8")
-    assert shown == f"# {len(made_up_study().rtl)} results\n"
+    assert shown == f"# {len(example_study().rtl)} results\n"
 
 
 @pytest.mark.parametrize("where", ["results", "docs"])

@@ -10,12 +10,12 @@ from markdown_it import MarkdownIt
 
 from t3.experiments.evaluation.claims import known_claims
 from t3.experiments.evaluation.figures import FIGURES, draw_figures
-from t3.experiments.evaluation.html import report
-from t3.experiments.evaluation.page import Origin, page
+from t3.experiments.evaluation.page import Origin, page, report
 from t3.experiments.evaluation.study import DISPATCH, LINK
 from t3.experiments.evaluation.tables import DETAILS
-from t3.experiments.evaluation.tables.table import Table, csv_text
-from tests.support.made_up_study import made_up_study
+from t3.report.document import Table, csv_text
+from t3.report.markdown import table as markdown
+from tests.support.example_study import example_study
 
 ORIGIN = Origin("t3 0.1.0", "0123456789ab")
 _LARGEST_FIGURE = 150_000
@@ -24,19 +24,19 @@ _LARGEST_FIGURE = 150_000
 @pytest.fixture(scope="module")
 def figures(tmp_path_factory):
     folder = tmp_path_factory.mktemp("figures")
-    draw_figures(made_up_study(), folder)
+    draw_figures(example_study(), folder)
     return folder
 
 
 @pytest.fixture(scope="module")
 def text():
-    return page(made_up_study(), ORIGIN, "figures")
+    return page(example_study(), ORIGIN, "figures")
 
 
 @pytest.fixture(scope="module")
 def whole():
     """The page with the tables that are files otherwise."""
-    return page(made_up_study(), ORIGIN, "figures", is_whole=True)
+    return page(example_study(), ORIGIN, "figures", is_whole=True)
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +51,7 @@ def test_every_figure_is_drawn_and_small(figures):
 
 
 def test_equal_results_give_equal_figures(figures, tmp_path):
-    draw_figures(made_up_study(), tmp_path)
+    draw_figures(example_study(), tmp_path)
     for path in figures.iterdir():
         assert path.read_bytes() == (tmp_path / path.name).read_bytes(), path.name
 
@@ -124,12 +124,13 @@ def test_the_page_leads_to_a_file_for_each_part_that_the_report_folds(text, whol
     assert "<details>" not in text
     for name, detail in DETAILS.items():
         assert f"[{name}.csv](figures/{name}.csv)" in text
-        for title, one in detail.parts(made_up_study()).items():
-            assert name == "claims" or f"<summary>{title}</summary>\n\n{one.markdown}" in whole
+        for title, one in detail.parts(example_study()).items():
+            shown = markdown(one.headings, one.rows, one.text_columns)
+            assert name == "claims" or f"<summary>{title}</summary>\n\n{shown}" in whole
 
 
 def test_a_file_has_what_the_study_has():
-    study = made_up_study()
+    study = example_study()
     rows = list(csv.DictReader(io.StringIO(DETAILS["times"].csv(study))))
     table = study.table.set_index(["model", "tp", "layer", "configuration", DISPATCH, LINK])
     assert len(rows) == 36 * 5
@@ -142,7 +143,7 @@ def test_a_file_has_what_the_study_has():
 
 
 def test_the_file_of_claims_has_every_claim_with_its_source():
-    rows = list(csv.DictReader(io.StringIO(DETAILS["claims"].csv(made_up_study()))))
+    rows = list(csv.DictReader(io.StringIO(DETAILS["claims"].csv(example_study()))))
     assert [row["id"] for row in rows] == [claim.id for claim in known_claims().claim]
     for row, claim in zip(rows, known_claims().claim, strict=True):
         assert (row["source"], row["reason"]) == (claim.source, claim.reason)

@@ -3,7 +3,7 @@
 import pytest
 
 from t3.experiments.evaluation.tables.policies import policy_table, worst_table
-from tests.support.made_up_study import SETTINGS, made_up_study, table_of
+from tests.support.example_study import SETTINGS, example_study, table_of
 
 POINTS = [("T-NLG", 8, "op"), ("T-NLG", 8, "fc2"), ("GPT-3", 32, "op")]
 TOTALS = {
@@ -22,7 +22,7 @@ def study():
         for (model, _, layer), total in zip(POINTS, totals, strict=True):
             here = (table["model"] == model) & (table["layer"] == layer)
             table.loc[here & (table["configuration"] == name), "total_ns"] = total
-    return made_up_study(table=table)
+    return example_study(table=table)
 
 
 def test_the_worst_point_is_named(study):

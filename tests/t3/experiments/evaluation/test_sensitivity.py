@@ -4,13 +4,13 @@ import pandas as pd
 import pytest
 
 from sysmodel.lib.errors import InputError
-from sysmodel.runs.result import CONFIGURATIONS
+from sysmodel.runs.options import CONFIGURATIONS
 from t3.experiments.evaluation.sensitivity import effects
-from tests.support.made_up_study import DEFAULTS, made_up_study, sensitivity_rows
+from tests.support.example_study import DEFAULTS, example_study, sensitivity_rows
 
 
 def test_effects_of_each_value():
-    moved = effects(made_up_study())
+    moved = effects(example_study())
     fc2 = moved[moved["layer"] == "fc2"].set_index(["parameter", "value"])
     assert list(fc2.index) == [
         ("t3.credit_window_workgroups", "256"),
@@ -32,6 +32,6 @@ def test_rows_at_the_defaults_are_needed():
     base = (rows[list(DEFAULTS)] == pd.Series(DEFAULTS)).all(axis=1)
     base &= (rows["layer"] == "op") & (rows["system"] == "asplos24")
     assert base.sum() == len(CONFIGURATIONS)
-    study = made_up_study(sensitivity=rows[~base])
+    study = example_study(sensitivity=rows[~base])
     with pytest.raises(InputError, match="T-NLG op, TP 16, lacks a row at the defaults"):
         effects(study)

@@ -4,20 +4,21 @@ import pandas as pd
 import pytest
 
 from sysmodel.lib.progress import no_progress
-from sysmodel.runs.result import RunOptions
-from sysmodel.runs.simulate import run
+from sysmodel.runs.options import RunOptions
+from sysmodel.runs.plan import Plan
+from sysmodel.runs.simulate import simulate
 from t3.experiments.evaluation.tables.variation import variation_table
 from t3.experiments.evaluation.variation import measure_variation, variation
 from tests.support.small_system import small_system, workload
 
 
-def rows(**over):
+def rows(**extents):
     """A sublayer's mean, least and most over round-robin, for each configuration."""
     return [
         {"model": "T-NLG", "tp": 8, "layer": "fc2", "configuration": name.replace("_", "-")}
         | {"speedup_mean": 1.2, "speedup_least": 1.1, "speedup_most": 1.3}
         | {f"over_round_robin_{part}": one for part, one in zip(_PARTS, values, strict=True)}
-        for name, values in over.items()
+        for name, values in extents.items()
     ]
 
 
@@ -31,15 +32,15 @@ def test_what_is_measured_is_what_the_runs_give():
         system, no_progress, configurations=names, sublayers=[work], repetitions=3
     )
     options = RunOptions(engine="golden", configurations=names, repeat=3)
-    found = run(work, system, options, no_progress).repetitions
+    found = simulate(Plan(work, system, options)).repetitions
     assert measured["configuration"].tolist() == list(names)
     row = measured[measured["configuration"] == "t3-mca"].iloc[0]
-    over = [one["t3-mca"].total_ns / one["t3"].total_ns - 1 for one in found]
-    assert row["over_round_robin_least"] == pytest.approx(min(over))
-    assert row["over_round_robin_most"] == pytest.approx(max(over))
-    assert row["over_round_robin_mean"] == pytest.approx(sum(over) / 3)
+    excess = [one["t3-mca"].total_ns / one["t3"].total_ns - 1 for one in found]
+    assert row["over_round_robin_least"] == pytest.approx(min(excess))
+    assert row["over_round_robin_most"] == pytest.approx(max(excess))
+    assert row["over_round_robin_mean"] == pytest.approx(sum(excess) / 3)
     assert row["speedup_most"] == pytest.approx(max(one["t3-mca"].speedup for one in found))
-    assert variation(measured, "t3-mca") == pytest.approx(max(over) - min(over))
+    assert variation(measured, "t3-mca") == pytest.approx(max(excess) - min(excess))
     assert variation(measured, "t3") == 0
 
 

@@ -6,7 +6,7 @@ import pytest
 from sysmodel.config.model import known_models
 from sysmodel.config.system import load_system
 from t3.experiments.machines.measure import Matrix
-from t3.experiments.machines.sections import sections
+from t3.experiments.machines.sections import sections, summary
 from t3.experiments.sweep.grid import load_grid
 
 TOTALS = {"sequential": 1000, "t3": 800, "t3-mca": 790, "t3-critical": 780, "ideal-overlap": 750}
@@ -44,7 +44,7 @@ def of(found, title):
 
 
 def cells(section, index=0):
-    return dict(zip(section.headings, section.rows[index], strict=True))
+    return dict(zip(section.table.headings, section.table.rows[index], strict=True))
 
 
 def test_a_sublayer_s_row_by_hand():
@@ -85,6 +85,12 @@ def test_summary_and_sampling():
     assert cells(sampled, 0)["total"] == "+0.0"
     assert cells(sampled, 1)["total"] == "-20.0"
     assert cells(sampled, 1)["channels"] == "16 of 256"
+
+
+def test_the_committed_page_has_the_means_the_sample_and_every_broken_bound():
+    means, sampled = summary(sections(matrix(late=30)))
+    assert (means.title, sampled.title) == ("Summary", "Sampled channels against all")
+    assert [line.split(":")[0] for line in means.broken] == ["h200"] * 2 + ["asplos24"] * 2
 
 
 @pytest.mark.parametrize("name", ["matrix", "sampled"])

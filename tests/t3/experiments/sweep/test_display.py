@@ -1,4 +1,4 @@
-"""What a sweep tells on the terminal."""
+"""Messages of a sweep on the terminal."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -49,7 +49,7 @@ def test_failures_come_at_the_end(capsys):
     assert lines[21:] == ["failed: 5 more, in sweep.json"]
 
 
-def test_an_interruption_says_what_is_kept(capsys):
+def test_an_interruption_reports_the_points_with_results(capsys):
     with pytest.raises(KeyboardInterrupt), Display(Path("out")) as display:
         display(_BEGIN)
         raise KeyboardInterrupt

@@ -1,4 +1,4 @@
-"""Grids: which points they make, in which order, and every refusal."""
+"""Grids: their points, in order, and the messages about grids that are refused."""
 
 import itertools
 
@@ -7,7 +7,7 @@ import pytest
 from sysmodel.config.model import SUBLAYERS, workload_of
 from sysmodel.config.system import load_system, preset_path
 from sysmodel.lib.errors import InputError
-from sysmodel.runs.result import DEFAULT_CONFIGURATIONS, RunOptions
+from sysmodel.runs.options import DEFAULT_CONFIGURATIONS, RunOptions
 from t3.experiments.sweep.grid import MOST_POINTS, load_grid
 
 _GEMM = 'title = "x"\n[[grid]]\nworkload = {m = 1024, n = 768, k = 64, tp = 4}\n'
@@ -49,7 +49,7 @@ def test_order_is_that_of_nested_loops(load):
     assert grid.duplicates == 0
 
 
-def test_what_is_left_out(load):
+def test_defaults_of_axes(load):
     grid = load('title = "x"\n[[grid]]\nworkload = {model = ["t-nlg", "gpt-3"]}')
     assert [p.workload for p in grid.points] == [
         workload_of(model, layer, tp)
@@ -123,7 +123,7 @@ def test_columns_of_a_key_that_only_one_block_sets(load):
     assert found == [80, 160]
 
 
-def test_identity_is_of_what_is_simulated(load, tmp_path):
+def test_identity_is_that_of_the_simulation(load, tmp_path):
     def identity(text):
         (point,) = load(text).points
         return point.identity
@@ -193,7 +193,7 @@ def test_no_file(tmp_path):
         load_grid(tmp_path / "none.toml")
 
 
-def test_a_delay_that_the_base_leaves_out(load):
+def test_an_optional_section_that_the_base_leaves_out(load):
     points = load(_GEMM + "system.dram.timing.tFAW.ns = [16, 30]").points
     assert [p.system.dram.timing_cycles.tFAW for p in points] == [16, 30]
 

@@ -1,4 +1,4 @@
-"""What a grid may not say: one line that names file, key and value."""
+"""Refused grids: one line that names file, key and value."""
 
 import pytest
 

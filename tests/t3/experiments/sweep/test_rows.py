@@ -1,9 +1,10 @@
-"""The table: its columns, and what is in them."""
+"""The table: its columns and their values."""
 
 import pytest
 
+from sysmodel.runs.columns import measured
 from t3.experiments.sweep.grid import load_grid
-from t3.experiments.sweep.rows import columns, measured, table
+from t3.experiments.sweep.rows import columns, table
 from tests.support.example_run import example_result
 
 _COLUMNS = """

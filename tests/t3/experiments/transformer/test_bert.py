@@ -76,7 +76,7 @@ def test_micro_batches_shorten_the_sums_of_weight_gradients(steps, breakdown, se
     assert share[sequence, "mixed", 8, 1] == pytest.approx(optimizer / alone)
 
 
-def test_fp32_doubles_what_is_bound_by_memory(breakdown):
+def test_fp32_doubles_memory_bound_operators(breakdown):
     norm = breakdown[breakdown["kind"] == "normalisation"].set_index(SETTING)["time_ms"]
     for setting in norm.index:
         sequence, precision, batch, micro_batches = setting
@@ -93,7 +93,7 @@ def test_by_setting(breakdown, steps):
         assert row[4] == steps[tuple(row[:4])]
 
 
-def test_summary_says_what_the_table_has(breakdown, steps):
+def test_summary_agrees_with_the_table(breakdown, steps):
     lines = summary(breakdown).splitlines()
     assert len(lines) == 2 * 3
     faster = steps[128, "fp32", 32, 1] / steps[128, "mixed", 32, 1]

@@ -71,7 +71,7 @@ def test_all_reduced_gemms_are_the_workloads(model, tp):
             assert one.phase == phase
 
 
-def test_only_what_is_sliced_shrinks():
+def test_only_sliced_operators_shrink():
     whole = LayerShape(hidden=1024, heads=16, sequence=128, batch=4)
     sliced = LayerShape(hidden=1024, heads=16, sequence=128, batch=4, tp=8, attention_tp=8)
     for one, eighth in zip(forward(whole), forward(sliced), strict=True):
@@ -111,7 +111,8 @@ def test_bytes_of_gated_experts():
 
 
 def test_parameters_of_known_models():
-    """Without embeddings: Llama-3-70B has 128,256 words in and out, so 70.6 G less 2.1 G."""
+    """The counts leave out embeddings: Llama-3-70B has 128,256 words in and out, so 70.6 G less 2.1
+    G."""
     for name, count in (("Llama-3-70B", 68.45e9), ("Mixtral-8x22B", 140.2e9), ("GPT-3", 174.0e9)):
         (model,) = (model for model in known_models() if model.name == name)
         layer = LayerShape.of(model, 1, attention_tp=1).parameters

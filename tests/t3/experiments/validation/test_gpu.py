@@ -1,4 +1,4 @@
-"""A GPU beside its model: what is read of the card, what binds, what a GEMM alone moves."""
+"""A GPU beside its model: properties read from the card, bounds, and the bytes of a GEMM alone."""
 
 import pytest
 
@@ -53,21 +53,21 @@ def test_bound_of_a_gemm_on_the_card(k, ours, holds):
     assert one.holds is holds
     section = card_gemm_section([one])
     assert len(section.broken) == (holds is False)
-    assert section.rows[0][1] == f"8192 x 4256 x {k}"
+    assert section.table.rows[0][1] == f"8192 x 4256 x {k}"
 
 
 def test_traffic_names_the_least_that_a_gemm_can_read():
-    (row,) = card_traffic_section([on_card(2128, 0.8, 0.8)]).rows
+    (row,) = card_traffic_section([on_card(2128, 0.8, 0.8)]).table.rows
     assert row == ("h200", "8192 x 4256 x 2128", "53", "125", "100", "−20.0 %", "70", "61", "10")
 
 
 def test_memory_and_latencies_beside_the_cards():
     found = card_figures()
-    figures = {one.what: one for one in found if one.preset == "h200"}
+    figures = {one.name: one for one in found if one.preset == "h200"}
     assert figures["memory, read"].ours < 1 and figures["latency of the L2"].ours == 150
     # Ours adds up the L2, the way to the memory, activate and read.
     assert figures["latency of the memory"].ours == pytest.approx(CARD.miss_ns, rel=0.15)
-    rows = card_section(found).rows
+    rows = card_section(found).table.rows
     assert len(rows) == 2 * 8 and rows[7][3:5] == ("503", "3,000")
 
 
@@ -79,7 +79,7 @@ def test_a_gemm_alone_reads_each_operand_and_writes_no_more_than_its_output():
 
 
 @pytest.mark.verify
-def test_the_model_reaches_what_a_card_reaches_with_a_small_gemm():
+def test_the_model_is_as_fast_as_a_card_with_a_small_gemm():
     reference = next(one for one in CARD.gemms if (one.m, one.n, one.k) == (2048, 6144, 2048))
     system = load_system("h200")
     alone = gemm_alone(system, reference.m, reference.n, reference.k)

@@ -1,4 +1,4 @@
-"""What the page says of sampling and of the GEMM alone."""
+"""Sections of the validation page about sampling and the GEMM alone."""
 
 import pytest
 
@@ -20,7 +20,7 @@ def test_a_sample_too_far_from_the_whole_breaks_the_bound(sampling):
     section = sampling_section(
         sampling, [compared(inside * 1e6, 1e6), compared(outside * 1e6, 1e6)]
     )
-    assert [row[-1] for row in section.rows] == ["yes", "no"]
+    assert [row[-1] for row in section.table.rows] == ["yes", "no"]
     assert len(section.broken) == 1
 
 

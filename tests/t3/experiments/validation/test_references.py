@@ -1,4 +1,4 @@
-"""Ours beside the reference figures, and what the comparison says of them."""
+"""Our rates beside the reference figures, and the statements of the comparison."""
 
 from dataclasses import replace
 
@@ -105,7 +105,7 @@ def test_each_simulators_own_queues():
     assert marks(like("ramulator2.1", 64).timing) == (128, 64, 52, 12)
     assert marks(like("ramulator2.1", 32).timing) == (64, 32, 26, 6)
     assert like("ramulator2.1", 32).timing.shared_queue
-    # Of each pseudo-channel, released whole among the reads.
+    # Each pseudo-channel releases them whole among the reads.
     dramsim3 = like("dramsim3", 32)
     assert dramsim3.front == Front(32, 5) and marks(dramsim3.timing) == (64, 0, 0, 0)
 

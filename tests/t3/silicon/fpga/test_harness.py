@@ -1,4 +1,4 @@
-"""The harness sets every input and shows every output."""
+"""Scan harness: drives every input and captures every output."""
 
 from amaranth.hdl import Module
 from amaranth.lib import wiring

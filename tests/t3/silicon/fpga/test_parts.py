@@ -1,4 +1,4 @@
-"""Which part is chosen; what a part has is in Lattice's data sheet FPGA-DS-02012, table 1.1."""
+"""Choice of a part; the sizes are those of Lattice's data sheet FPGA-DS-02012, table 1.1."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""nextpnr's report of a small design (``report.json``, of :class:`SmallMemory`) as a table."""
+"""Page of nextpnr's report on a small design (``report.json``, of :class:`SmallMemory`)."""
 
 import json
 from pathlib import Path
@@ -31,7 +31,7 @@ def test_numbers_are_those_of_the_report(fitted):
 
 
 def test_wires_of_the_longest_path(fitted):
-    """Clock to output of the block RAM, the carry chain and setup are the rest."""
+    """The rest is clock to output of the block RAM, the carry chain and setup."""
     period_ns = 1e3 / fitted.mhz
     assert period_ns * (1 - fitted.wire_share) > 5.609 + 0.447
     assert period_ns * fitted.wire_share == pytest.approx(1.346, rel=0.3)

@@ -1,4 +1,4 @@
-"""Netlists as BLIF."""
+"""Conversion of netlists to BLIF."""
 
 from t3.silicon.netlist import Instance, Macro, Netlist
 from t3.silicon.route.blif import blif_text, without_parts
@@ -6,7 +6,7 @@ from tests.support.tiny_library import tiny
 
 
 def _netlist():
-    """Two flip-flops and a gate; a memory at one's output and at the other's input."""
+    """Two flip-flops and a gate, with a memory between one's output and the other's input."""
     memory = Macro("rows", 32, 1, {5: "rows read data"}, {4: "rows write data"}, [], False)
     return Netlist(
         instances=[

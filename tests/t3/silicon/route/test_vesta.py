@@ -1,4 +1,4 @@
-"""What qflow's tools wrote of :class:`Accumulator`, shortened."""
+"""Parsing of the shortened files that qflow's tools wrote for :class:`Accumulator`."""
 
 from pathlib import Path
 

@@ -1,0 +1,32 @@
+import random
+
+import pytest
+from amaranth.sim import Simulator
+
+from rtl.lib.pipeline_register import PipelineRegister
+
+
+def test_wrong_widths():
+    with pytest.raises(TypeError, match=r"Width must be an integer, not '8'"):
+        PipelineRegister("8")
+    with pytest.raises(ValueError, match=r"Width must be at least 1, not 0"):
+        PipelineRegister(0)
+
+
+def test_a_cycle_later():
+    """The clock of the register is enabled only in the cycle before the value changes."""
+    rng = random.Random(5)
+    values = [rng.randrange(4) for _ in range(200)]
+
+    async def bench(ctx):
+        for before, value in zip([0, *values], values, strict=False):
+            ctx.set(dut.i, value)
+            assert ctx.get(dut.clock_enable) == (value != before)
+            await ctx.tick()
+            assert ctx.get(dut.o) == value
+
+    dut = PipelineRegister(2)
+    simulator = Simulator(dut)
+    simulator.add_clock(1e-9)
+    simulator.add_testbench(bench)
+    simulator.run()

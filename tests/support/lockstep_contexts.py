@@ -1,0 +1,27 @@
+"""Geometry of a top with two contexts for the lockstep tests, and one kernel for each context."""
+
+from dataclasses import replace
+
+from rtl.parameters import T3Parameters
+from tb.top.host import Kernel
+from tests.support.lockstep_geometries import SMALL
+
+__all__ = ["P", "kernels"]
+
+P = T3Parameters(**SMALL | dict(channels=2, banks=2, ways=6, contexts=2))
+
+
+def kernels(p: T3Parameters, **options) -> list[Kernel]:
+    """Return a kernel for each context, each with a buffer and a dispatch order of its own."""
+    size = 1 << 12
+    return [
+        replace(
+            Kernel(wavefronts=2, **options),
+            number=number,
+            context=3 + number,
+            base=size * (1 + number),
+            limit=size * (2 + number),
+            first_workgroup=5 + 7 * number,
+        )
+        for number in range(p.contexts)
+    ]

@@ -1,0 +1,146 @@
+"""Recording of the golden model under a stimulus, and its replay on the RTL."""
+
+from collections.abc import Callable
+
+import numba
+import numpy as np
+
+from rtl.parameters import T3Parameters
+from sysmodel.engine.golden import GoldenState, new_state, reset, step
+from sysmodel.engine.golden.activity.counters import clocked_cycles
+from sysmodel.engine.golden.activity.kinds import KINDS
+from sysmodel.engine.native import Engine, call_step
+from sysmodel.engine.ports import CHANNEL_OUTPUTS, H, K, O, input_words, output_words
+
+__all__ = ["Recording", "record", "replay"]
+
+
+class Recording:
+    """Inputs and outputs of a run, cycle by cycle.
+
+    Attributes
+    ----------
+    inputs, outputs : array of uint64
+        A row per cycle: the inputs of the cycle, and the outputs in it.
+    clocked : array of int64
+        A row per cycle: clocks of the blocks of each kind up to that cycle.
+    active : array of bool
+        True for the cycles in which the model reported an active block.
+    state : GoldenState
+        State after the last cycle.
+    """
+
+    def __init__(self, p: T3Parameters, cycles: int):
+        self.parameters: T3Parameters = p
+        self.inputs = np.zeros((cycles, input_words(p)), np.uint64)
+        self.outputs = np.zeros((cycles + 1, output_words(p)), np.uint64)
+        self.clocked = np.zeros((cycles, len(KINDS)), np.int64)
+        self.active = np.zeros(cycles, bool)
+        self.state: GoldenState = new_state(p)
+
+
+def record(
+    p: T3Parameters, stimulus: Callable[[np.ndarray, np.ndarray], None], cycles: int
+) -> Recording:
+    """Run the golden model; ``stimulus(outputs, inputs)`` decides the inputs of every cycle."""
+    recording = Recording(p, cycles)
+    inputs, outputs, state = recording.inputs, recording.outputs, recording.state
+    reset(state, outputs[0])
+    for cycle in range(cycles):
+        if cycle:
+            inputs[cycle] = inputs[cycle - 1]
+        stimulus(outputs[cycle], inputs[cycle])
+        outputs[cycle + 1] = outputs[cycle]
+        recording.active[cycle] = step(state, inputs[cycle], outputs[cycle + 1])
+        recording.clocked[cycle] = clocked_cycles(state)
+    return recording
+
+
+@numba.njit(cache=True)
+def _step_all(address, handle, inputs, outputs, blocks, clocked):
+    for cycle in range(len(inputs)):
+        call_step(address, handle, inputs[cycle].ctypes.data, outputs[cycle].ctypes.data)
+        clocked[cycle] = blocks
+
+
+def _masked(outputs: np.ndarray, channels: int) -> np.ndarray:
+    """Return the outputs with 0 for the payloads of streams that are not valid."""
+    outputs = outputs.copy()
+    for channel in range(channels):
+        block = outputs[:, channel * CHANNEL_OUTPUTS : (channel + 1) * CHANNEL_OUTPUTS]
+        for stream in ("link_out", "dram", "nmc_out"):
+            invalid = block[:, getattr(O, f"{stream}_valid")] == 0
+            for column, name in enumerate(O._fields):
+                if name.startswith(stream) or (stream == "link_out" and name == "link_owner"):
+                    block[invalid, column] = 0
+    gpu = outputs[:, channels * CHANNEL_OUTPUTS :]
+    gpu[gpu[:, H.bus_bvalid] == 0, H.bus_bresp] = 0
+    gpu[gpu[:, H.bus_rvalid] == 0, H.bus_rdata] = 0
+    gpu[gpu[:, H.bus_rvalid] == 0, H.bus_rresp] = 0
+    return outputs
+
+
+def _name(column: int, channels: int) -> str:
+    channel, column = divmod(column, CHANNEL_OUTPUTS)
+    if channel < channels:
+        return f"channel {channel} {O._fields[column]}"
+    column += (channel - channels) * CHANNEL_OUTPUTS
+    if column < len(H):
+        return H._fields[column]
+    context, column = divmod(column - len(H), len(K))
+    return f"context {context} {K._fields[column]}"
+
+
+def replay(recording: Recording) -> None:
+    """Step the compiled RTL through the recorded inputs.
+
+    Raises
+    ------
+    AssertionError
+        If outputs or numbers of clocked blocks differ, with the first cycle that differs.
+    """
+    p = recording.parameters
+    seen = np.zeros_like(recording.outputs)
+    with Engine(p) as engine:
+        engine.reset(seen[0])
+        kinds, blocks = engine.gated_blocks
+        clocked = np.zeros((len(recording.inputs), len(blocks)), np.uint64)
+        _step_all(engine.step_address, engine.handle, recording.inputs, seen[1:], blocks, clocked)
+    ours, theirs = _masked(recording.outputs, p.channels), _masked(seen, p.channels)
+    cycles = np.nonzero((ours != theirs).any(axis=1))[0]
+    if len(cycles):
+        first = cycles[0]
+        columns = np.nonzero(ours[first] != theirs[first])[0]
+        differences = ", ".join(
+            f"{_name(column, p.channels)}: golden {ours[first, column]:#x}, "
+            f"rtl {theirs[first, column]:#x}"
+            for column in columns
+        )
+        raise AssertionError(f"cycle {first} ({len(cycles)} differ): {differences}")
+    _require_same_blocks(recording, kinds, clocked)
+
+
+def _require_same_blocks(recording: Recording, kinds: list[str], clocked: np.ndarray) -> None:
+    """Check that in every cycle the same blocks are clocked, and that the model reports any."""
+    assert set(kinds) <= set(KINDS)
+    theirs = np.zeros_like(recording.clocked)
+    for block, kind in enumerate(kinds):
+        theirs[:, KINDS.index(kind)] += clocked[:, block].astype(np.int64)
+    cycles = np.nonzero((theirs != recording.clocked).any(axis=1))[0]
+    if len(cycles):
+        first = cycles[0]
+        before = recording.clocked[first - 1] if first else 0
+        differences = ", ".join(
+            f"{KINDS[kind]}: golden {count}, rtl {count + more}"
+            for kind, (count, more) in enumerate(
+                zip(
+                    recording.clocked[first] - before,
+                    theirs[first] - recording.clocked[first],
+                    strict=True,
+                )
+            )
+            if more
+        )
+        raise AssertionError(f"clocked blocks of cycle {first}: {differences}")
+    counts = np.diff(theirs.sum(axis=1), prepend=0)
+    assert (recording.active == (counts != 0)).all()

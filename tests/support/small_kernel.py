@@ -1,0 +1,76 @@
+"""Kernels and loop states that are small enough to follow by hand."""
+
+import numpy as np
+
+from sysmodel.engine.ports import CHANNEL_INPUTS, CHANNEL_OUTPUTS, GPU_INPUTS, GPU_OUTPUTS
+from sysmodel.gpu.kernel import Kernel, OutputAtoms
+from sysmodel.gpu.l2 import L2Parameters, new_l2
+from sysmodel.gpu.tables import kernel_tables
+from sysmodel.machine.state import State, new_state
+from sysmodel.memory.dram import new_dram
+from tests.support.dram_harness import BARE
+
+__all__ = ["OFFSET_BITS", "bare_state", "channel_by_hand", "small_kernel"]
+
+OFFSET_BITS = 3
+
+
+def small_kernel(**changes: object) -> Kernel:
+    """Return a kernel with tiles of 64 x 8 elements.
+
+    Each tile has two wavefronts of 32 x 8 elements, 16 atoms each.
+    """
+    values: dict = dict(
+        m=256, n=32, k=64, gpus=2, tile_m=64, tile_n=8, depth_u=16, waves_m=2, waves_n=1,
+        workgroup_mapping=4, column_major=True,
+    )  # fmt: skip
+    return Kernel(**values | changes)
+
+
+def channel_by_hand(atom: int, channel_bits: int) -> int:
+    """Return the remainder of the bits above ``OFFSET_BITS`` by x + 1, x^2 + 1, ..."""
+    block = int(atom) >> OFFSET_BITS
+    divisors = 0b1, 0b11, 0b101, 0b1001, 0b10001, 0b100001, 0b1000011, 0b10000011, 0b100011101
+    divisor = divisors[channel_bits]
+    while block >> channel_bits:
+        block ^= divisor << (block.bit_length() - 1 - channel_bits)
+    return block
+
+
+def bare_state(
+    kernel: Kernel, *, gpus: int = 1, channels: int = 1, channel_bits: int = 0
+) -> tuple[State, OutputAtoms]:
+    """Return a state with the kernel's tables in which nothing is set up.
+
+    It has ``channels`` channels out of ``1 << channel_bits``.
+    """
+    output_atoms = kernel.output_atoms(channels, OFFSET_BITS, channel_bits)
+    chunk_start = np.zeros((channels, kernel.gpus + 1), np.int64)
+    chunk_atom = np.zeros((channels, len(output_atoms.atom)), np.int64)
+    for c in range(channels):
+        atoms: list[int] = []
+        for chunk in range(kernel.gpus):
+            first, end = output_atoms.start[kernel.chunk_start[chunk : chunk + 2]]
+            here = output_atoms.channel[first:end] == c
+            atoms += sorted(output_atoms.atom[first:end][here])
+            chunk_start[c, chunk + 1] = len(atoms)
+        chunk_atom[c, : len(atoms)] = atoms
+    state = new_state(
+        gpus,
+        channels,
+        kernel.workgroups,
+        **kernel_tables(kernel, output_atoms, channels, OFFSET_BITS, channel_bits),
+        chunk_start=chunk_start,
+        chunk_atom=chunk_atom,
+        stored=np.zeros((gpus, 0, 4), np.uint64),
+        epoch=np.zeros((gpus, 0), np.uint64),
+        partial=np.zeros((gpus, 0, 4), np.uint64),
+        dram=new_dram(BARE, gpus * channels),
+        l2=new_l2(L2Parameters(slices=1, sets=1, ways=1), gpus * channels),
+        inputs=np.zeros((gpus, channels * CHANNEL_INPUTS + GPU_INPUTS), np.uint64),
+        outputs=np.zeros((gpus, channels * CHANNEL_OUTPUTS + GPU_OUTPUTS), np.uint64),
+    )
+    state.fixed["offset_bits"] = OFFSET_BITS
+    state.fixed["channel_bits"] = channel_bits
+    state.gpu["workgroups"] = kernel.workgroups
+    return state, output_atoms
