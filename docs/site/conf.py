@@ -1,22 +1,38 @@
-"""The site: every page of the repository, the notebooks, executed, and a reference from docstrings.
+"""Configuration of the site: all pages, executed notebooks, full results and a reference.
 
-Sources are the repository itself, so that a link means the same here and in the checkout.
+Sources are the repository itself, so that a link means the same here and in the checkout. The full
+pages of results are included where ``build/`` or ``results/`` has them.
 """
 
-import subprocess
-import sys
+import shutil
 from importlib.metadata import version as version_of
 from pathlib import Path
 
+import typer
 from sphinx.application import Sphinx
+from typer.cli import get_docs_for_click
 
 from rtl.blocks import BLOCKS
+from rtl.export.register_documents import register_documents
 from rtl.link.parameters import LinkParameters
 from rtl.parameters import T3Parameters
+from t3.cli.app import app as commands
+from t3.cli.app import load
 
 _HERE = Path(__file__).parent
 _ROOT = _HERE.parents[1]
 _GENERATED = _ROOT / "docs/reference/generated"
+
+# Full pages of results, with the files and folders that they show.
+_RESULTS = {
+    "results/evaluation.md": ("results/evaluation",),
+    "results/machines/machines.md": (),
+    "build/validation/validation.md": ("build/validation/validation-*.png",),
+    "build/verification/proofs.md": (),
+    "build/verification/mutation.md": (),
+    "build/verification/coverage.md": (),
+    "build/verification/faults.md": (),
+}
 
 project, author = "T3", "The T3 authors"
 release = version_of("t3")
@@ -37,7 +53,7 @@ nb_execution_in_temp = True
 nb_execution_raise_on_error = True
 nb_execution_timeout = 3600  # seconds for a cell; the first compiles the cycle loop
 nb_merge_streams = True
-nb_output_stderr = "remove"  # how far it is
+nb_output_stderr = "remove"  # progress bars
 
 # Docstrings in NumPy's sections, and one for the ports of a block.
 napoleon_numpy_docstring, napoleon_google_docstring = True, False
@@ -55,29 +71,53 @@ html_show_sphinx = html_show_copyright = html_copy_source = False
 
 
 def _commands() -> str:
-    """What the command line says of itself."""
-    command = [sys.executable, "-m", "typer", "t3.cli.app", "utils", "docs", "--name", "t3"]
-    text = subprocess.run(command, capture_output=True, text=True, check=True, cwd=_ROOT).stdout
+    """Help of the command line and of every command, as a page."""
+    group = typer.main.get_command(commands)
+    group.commands = {name: load(name) for name in group.commands}
+    text = get_docs_for_click(obj=group, ctx=typer.Context(group), name="t3")
     title = "# Commands\n\nWhat `t3 --help` and `t3 COMMAND --help` say."
-    return text.replace("# `t3`", title, 1)
+    return text.strip().replace("# `t3`", title, 1) + "\n"
 
 
 def _blocks() -> str:
-    """Parameters and ports of the blocks, from their docstrings."""
+    """Write the page of the blocks: parameters and ports, from their docstrings."""
     classes = [T3Parameters, LinkParameters, *(block.kind for block in BLOCKS.values())]
     parts = [f".. autoclass:: {one.__module__}.{one.__qualname__}" for one in classes]
     about = (
-        "The hardware's components, with their parameters and ports. What each does in which cycle "
+        "The hardware's components, with their parameters and ports. Their behaviour in each cycle "
         "is in the [microarchitecture](../../microarchitecture/README.md)."
     )
     return "\n".join(["# Blocks", "", about, "", "```{eval-rst}", *parts, "```", ""])
 
 
+def _results() -> str:
+    """Copy the full pages of results, with their figures, and write the page that lists them."""
+    folder = _GENERATED / "full"
+    folder.mkdir()
+    found = [page for page in _RESULTS if (_ROOT / page).is_file()]
+    for page in found:
+        shutil.copy(_ROOT / page, folder)
+        for file in (file for shown in _RESULTS[page] for file in _ROOT.glob(shown)):
+            copied = folder / file.name
+            shutil.copytree(file, copied) if file.is_dir() else shutil.copy(file, copied)
+    missing = [f"- `{page}` did not exist." for page in _RESULTS if page not in found]
+    contents = [f"full/{Path(page).stem}" for page in found]
+    about = (
+        "Every figure of the results that this checkout has made; the pages of results elsewhere "
+        "in the documentation are their summaries."
+    )
+    toctree = ["```{toctree}", "", *contents, "```"] if contents else []
+    return "\n".join(["# Full results", "", about, "", *toctree, "", *missing, ""])
+
+
 def _write_pages(app: Sphinx) -> None:
-    """Those of the reference that are made from the sources."""
-    _GENERATED.mkdir(exist_ok=True)
+    """Write the pages that are made from the sources, and those of the full results."""
+    shutil.rmtree(_GENERATED, ignore_errors=True)
+    _GENERATED.mkdir()
     (_GENERATED / "commands.md").write_text(_commands(), encoding="utf-8")
     (_GENERATED / "blocks.md").write_text(_blocks(), encoding="utf-8")
+    (_GENERATED / "registers.md").write_bytes(register_documents()["registers.md"])
+    (_GENERATED / "results.md").write_text(_results(), encoding="utf-8")
 
 
 def setup(app: Sphinx) -> None:

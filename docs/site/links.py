@@ -1,4 +1,4 @@
-"""Checks a built site: every link, picture and style inside it leads to something."""
+"""Check of a built site: every link, picture and style inside it leads to a file or an anchor."""
 
 import sys
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ from urllib.parse import unquote, urlsplit
 
 
 class _Page(HTMLParser):
-    """What a page links to, and what in it can be linked to."""
+    """Targets of a page's links, and its anchors."""
 
     def __init__(self, path: Path):
         super().__init__()
@@ -25,7 +25,7 @@ class _Page(HTMLParser):
 
 
 def dead_links(site: Path) -> Iterator[str]:
-    """Of all pages of a site: the page and the link that leads nowhere."""
+    """Yield every dead link of a site, after its page."""
     pages = {path: _Page(path) for path in sorted(site.rglob("*.html"))}
     for path, page in pages.items():
         for target in page.targets:

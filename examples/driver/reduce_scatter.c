@@ -1,9 +1,9 @@
-/* One GPU's part in a ring reduce-scatter of a small kernel, by the driver in C. */
+/* Part of one GPU in a ring reduce-scatter of a small kernel, with the C driver. */
 #include "t3.h"
 
 enum { BASE = 1 << 17, BYTES = 1 << 16 }; /* the kernel's output */
 
-/* Have the hardware reduce and send what the kernel stores. */
+/* Reduce and send the stores of the kernel in hardware. */
 int reduce_scatter(const struct t3_bus *bus, void (*run_kernel)(void))
 {
     struct t3_context context = t3_context(bus, 0);

@@ -1,4 +1,4 @@
-"""One GPU's part in a ring reduce-scatter of a small kernel, by the driver in Python."""
+"""Part of one GPU in a ring reduce-scatter of a small kernel, with the Python driver."""
 
 from collections.abc import Callable
 
@@ -8,7 +8,7 @@ BASE, BYTES = 1 << 17, 1 << 16  # the kernel's output
 
 
 def reduce_scatter(bus: Bus, run_kernel: Callable[[], None]) -> int:
-    """Have the hardware reduce and send what the kernel stores; gives the tiles that it tracked."""
+    """Reduce and send the kernel's stores in hardware; return the number of tracked tiles."""
     context = T3(bus).context(0)
     context.assign(3)  # the address space of the kernel
     context.region(0, BASE, BASE + BYTES)

@@ -1,6 +1,6 @@
-// Data between the requests that are issued and the DRAM, each at its clocks behind the command: of
-// writes and updates to it, of reads from it. An update's stored atom and operand go to T3's reduce
-// unit. A write of anything but an update clears the epoch.
+// Data path between issued requests and the DRAM. Data of writes and updates go to the DRAM, and
+// data of reads come from it, a fixed number of clocks after the command. An update's stored atom
+// and operand go to T3's reduce unit. Every write except an update clears the epoch.
 `include "t3_layouts.vh"
 `include "dram_layouts.vh"
 
@@ -12,9 +12,9 @@ module data_path #(
   input wire rst,
   input wire issued_valid,
   input wire [`T3_DRAM_BITS-1:0] issued,
-  // The DRAM's data, each at its time.
+  // Data of the DRAM, at their times after the commands.
   input wire [`DRAM_WORD_BITS-1:0] read_word,
-  input wire [`DRAM_WORD_BITS-1:0] stored_word,  // where an update goes
+  input wire [`DRAM_WORD_BITS-1:0] stored_word,  // stored word of an update
   output wire [`DRAM_WORD_BITS-1:0] write_word,
   // Data of T3's own reads, and of the compute units'.
   output reg [`T3_RETURNS_BITS-1:0] returns__payload,
@@ -68,7 +68,7 @@ module data_path #(
 
   assign nmc_in__valid = write_due && write_access == `T3_ACCESS_UPDATE;
   always @* begin
-    // A payload that is unknown beside a valid of 0 makes simulators see unknown bits spread.
+    // The payload is 0 while valid is 0, so that no unknown bits spread in simulation.
     nmc_in__payload = 0;
     if (nmc_in__valid) begin
       nmc_in__payload[`T3_NMC_IN_STORED] = stored_word[`DRAM_WORD_DATA];

@@ -1,4 +1,5 @@
-// What comes in leaves a fixed number of clocks later. Without anything to leave, the output is 0.
+// Delay line: the output is the input of a fixed number of clocks before, and 0 without valid
+// input.
 module delay_line #(
   parameter BITS = 1,
   parameter CLOCKS = 2  // at least 2

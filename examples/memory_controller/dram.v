@@ -1,6 +1,6 @@
-// Model of the DRAM behind the controller. It does what the commands say: a column command reaches
-// the row that is open. Data pass whole, at the end of their burst. An update reads the atom then, and
-// stores what the reduce unit gives for it.
+// Model of the DRAM behind the controller. A column command accesses the open row. The data of a
+// burst are transferred at once, at its end. An update then reads the atom, and stores the result
+// of the reduce unit.
 `include "t3_layouts.vh"
 `include "dram_layouts.vh"
 `include "dram_standard.vh"
@@ -56,7 +56,7 @@ module dram #(
   assign read_word = words[read_place];
   assign stored_word = words[write_place];
 
-  // Places of the updates that are at the reduce unit.
+  // Addresses of the updates in the reduce unit.
   reg [ATOM_BITS-1:0] updated [0:7];
   reg [2:0] head, tail;
   integer index;
@@ -64,7 +64,7 @@ module dram #(
   initial
     for (index = 0; index < 1 << ATOM_BITS; index = index + 1) begin
       words[index] = 0;
-      words[index][`DRAM_WORD_DATA] = {8{32'hdeadbeef}};  // what an earlier kernel left there
+      words[index][`DRAM_WORD_DATA] = {8{32'hdeadbeef}};  // data of an earlier kernel
     end
 
   always @(posedge clk) begin

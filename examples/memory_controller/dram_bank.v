@@ -1,4 +1,4 @@
-// One bank: its open row, and what its own commands ask of the next one.
+// DRAM bank: its open row, and the delays that its commands impose on its next commands.
 module dram_bank #(
   parameter ROW_BITS = 3,
   parameter [9:0] tRCD_RD = 0, tRCD_WR = 0, tRAS = 0, tRC = 0, tRP = 0, tRTP = 0, tRFC = 0,

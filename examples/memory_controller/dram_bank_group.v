@@ -1,4 +1,4 @@
-// What the commands to a bank group ask of its next one.
+// DRAM bank group: the delays that its commands impose on its next commands.
 module dram_bank_group #(
   parameter [9:0] tCCD_L = 0, tCCD_WL = 0, tRRD_L = 0, WRITE_TO_READ = 0, UPDATE_TO_READ = 0
 ) (

@@ -1,4 +1,5 @@
-// What all banks share: the buses of row commands, of column commands and of data, and the supply.
+// Resources shared by all banks: the buses of row commands, column commands and data, and the
+// supply current, which limits activations.
 module dram_buses #(
   parameter [9:0] tCCD_S = 0, tRRD_S = 0, tFAW = 0, tACT = 0, tRTW = 0,
   parameter [9:0] WRITE_TO_READ = 0, UPDATE_TO_READ = 0
@@ -17,7 +18,7 @@ module dram_buses #(
 );
   wire column_over, read_over, write_over, activate_over;
   wire [3:0] four_over;
-  reg [3:0] turn;  // which of the last four the next ACTIVATE replaces
+  reg [3:0] turn;  // index of the oldest of the last four ACTIVATEs
   assign may_activate = may_command_row && activate_over && (turn & ~four_over) == 0;
   assign may_read = column_over && read_over;
   assign may_write = column_over && write_over;

@@ -1,5 +1,5 @@
-// Watches the commands to the DRAM and checks every delay between them, by the times at which they
-// were seen. It shares nothing with the controller but the numbers of the standard.
+// Checker of the commands to the DRAM. It records the time of each command and checks every delay
+// between commands. It shares only the numbers of the standard with the controller.
 `include "t3_layouts.vh"
 `include "dram_layouts.vh"
 `include "dram_standard.vh"
@@ -16,7 +16,7 @@ module dram_checker (
 );
   localparam LONG_AGO = -1000000;
   localparam BANKS = `DRAM_BANKS, GROUPS = `DRAM_GROUPS;
-  // An update's result is stored as much later as its bank group is busy longer.
+  // The result of an update is stored later by the time for which its bank group is busy longer.
   localparam UPDATE_LATER = `DRAM_tCCD_WL - `DRAM_tCCD_L;
   // The burst of a write has ended.
   localparam WRITE_DATA = `DRAM_tCWL + `DRAM_tBURST;
@@ -28,7 +28,8 @@ module dram_checker (
   integer last_activates [0:3];
   integer index, group, since;
 
-  // What the bench prints: first column commands of an open row, later ones, turns of the data bus.
+  // Counts for the bench: first column commands to an open row, further ones, turns of the data
+  // bus.
   integer reads = 0, writes = 0, updates = 0, misses = 0, hits = 0, turns = 0;
   reg [BANKS-1:0] fresh = 0;
   reg writing = 0;
@@ -40,7 +41,7 @@ module dram_checker (
     end
   endtask
 
-  // A command now, and an earlier one at a time, with a delay between.
+  // Check the delay between an earlier command and a command in this cycle.
   task check(input integer earlier, input integer clocks, input [8*16-1:0] delay);
     if (now - earlier < clocks) fail(delay);
   endtask
@@ -67,9 +68,9 @@ module dram_checker (
     end
   endtask
 
-  integer group_column [0:GROUPS-1];  // of each bank group: the last column command,
-  reg [GROUPS-1:0] group_updates = 0;  // whether it was an update,
-  integer group_written [0:GROUPS-1];  // and the last write
+  integer group_column [0:GROUPS-1];  // per bank group: time of the last column command
+  reg [GROUPS-1:0] group_updates = 0;  // per bank group: 1 if that was an update
+  integer group_written [0:GROUPS-1];  // per bank group: time of the last write
   integer any_column = LONG_AGO, any_read = LONG_AGO, any_written = LONG_AGO;
 
   task check_column;
@@ -101,7 +102,7 @@ module dram_checker (
         reads = reads + 1;
       end else begin
         since = now + (column_access == `T3_ACCESS_UPDATE ? UPDATE_LATER : 0);
-        // A write behind an update does not end its delay.
+        // A write after an update does not end the update's delay.
         if (since > any_written) any_written = since;
         if (since > group_written[group]) group_written[group] = since;
         if (since > written[column_bank]) written[column_bank] = since;

@@ -1,12 +1,12 @@
-// The controller of one DRAM channel behind T3: queue, scheduler, timing, refresh and data. Commands
-// leave from registers, a clock after the scheduler has chosen them.
+// Controller of one DRAM channel behind T3: queue, scheduler, timing, refresh and data path.
+// Commands leave from registers, one clock after the scheduler selects them.
 `include "t3_layouts.vh"
 `include "dram_layouts.vh"
 `include "dram_standard.vh"
 
 module dram_controller #(
   parameter DEPTH = 16,
-  parameter ATOM_BITS = 12,             // of the memory that there is
+  parameter ATOM_BITS = 12,             // of the installed memory
   parameter ROW_BITS = ATOM_BITS - `DRAM_ATOM_ROW_LOW,
   parameter [11:0] AGE_LIMIT = 12'd1000 // clocks after which the oldest request goes first
 ) (
@@ -24,7 +24,7 @@ module dram_controller #(
   // Data of T3's own reads.
   output wire [`T3_RETURNS_BITS-1:0] returns__payload,
   output wire returns__valid,
-  // Data of the compute units' reads; and an ordinary write is issued, for the L2 that waits for it.
+  // Data of the compute units' reads, and acknowledgement of issued ordinary writes to the L2.
   output wire [`T3_DRAM_DATA_BITS-1:0] read_data,
   output wire [`T3_READS_TAG_BITS-1:0] read_tag,
   output wire read_valid,
@@ -33,7 +33,7 @@ module dram_controller #(
   // T3's reduce unit.
   output wire [`T3_NMC_IN_BITS-1:0] nmc_in__payload,
   output wire nmc_in__valid,
-  // The DRAM: commands, and data at their times.
+  // DRAM: commands, and data at their times after the commands.
   output reg row_valid,
   output reg [`DRAM_ROW_COMMAND_BITS-1:0] row_command,
   output reg [`DRAM_BANK_BITS-1:0] row_bank,

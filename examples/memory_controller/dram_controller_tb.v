@@ -1,6 +1,7 @@
-// The controller alone, under random requests: every value read, every acknowledgement, the queue's
-// occupancy and the longest wait are checked; the checker watches the commands. What is expected of
-// an atom follows from the order in which its requests entered. A stand-in for the reduce unit adds.
+// Bench of the controller with random requests. Every value read, every acknowledgement, the
+// occupancy of the queue and the longest wait are checked; dram_checker.v checks the commands. The
+// expected value of an atom follows from the order of its requests. A model of the reduce unit
+// adds.
 `include "t3_layouts.vh"
 `include "dram_layouts.vh"
 `include "dram_standard.vh"
@@ -9,7 +10,8 @@ module dram_controller_tb;
   localparam ATOM_BITS = 12, ROW_BITS = ATOM_BITS - `DRAM_ATOM_ROW_LOW;
   localparam DEPTH = 16, AGE_LIMIT = 1000;
   localparam PHASES = 12, REQUESTS = 300;  // of each phase
-  // From a request to its answer at most: all of the queue needs rows of one bank, and is refreshed.
+  // Longest time from a request to its answer: the whole queue needs rows of one bank, with a
+  // refresh.
   localparam MOST_CLOCKS = DEPTH * `DRAM_tRC + 2 * `DRAM_tRFC + AGE_LIMIT;
   localparam SLOTS = 1 << `T3_RETURNS_SLOT_BITS, TAGS = 64;
   localparam REDUCE_CLOCKS = 4;
@@ -107,7 +109,8 @@ module dram_controller_tb;
     .column_bank(column_bank)
   );
 
-  // The stand-in: words of 32 bits are added if the atom has the epoch, else the operand is stored.
+  // Model of the reduce unit: it adds words of 32 bits if the atom has the epoch; else it stores
+  // the operand.
 
   reg [`T3_NMC_OUT_EPOCH_BITS-1:0] epoch = 1;
 
@@ -147,10 +150,10 @@ module dram_controller_tb;
     end
   endtask
 
-  // What each phase asks for.
+  // Requests of each phase.
 
   integer phase, request, cycles = 0, entered = 0, issued = 0, answered = 0, to_answer = 0;
-  integer progress = 0, longest = 0, writes_entered = 0, writes_told = 0;
+  integer progress = 0, longest = 0, writes_entered = 0, writes_acknowledged = 0;
   reg [ATOM_BITS-1:0] atom;
   reg [1:0] access;
   reg origin;
@@ -187,7 +190,7 @@ module dram_controller_tb;
     end
   endtask
 
-  // What must come of each request.
+  // Expected answer to each request.
 
   reg [`T3_DRAM_DATA_BITS-1:0] value [0:(1 << ATOM_BITS) - 1];
   reg [`T3_NMC_OUT_EPOCH_BITS-1:0] value_epoch [0:(1 << ATOM_BITS) - 1];
@@ -220,7 +223,7 @@ module dram_controller_tb;
     end
   endtask
 
-  task expect_it;  // when it is taken
+  task expect_it;  // when the request is accepted
     begin
       if (access == `T3_ACCESS_READ) begin
         to_answer = to_answer + 1;
@@ -283,7 +286,7 @@ module dram_controller_tb;
     end
   endtask
 
-  // What comes.
+  // Answers.
 
   task note_wait(input integer since);
     begin
@@ -324,7 +327,7 @@ module dram_controller_tb;
         ack_waits[acknowledged] = 0;
         note_wait(ack_since[acknowledged]);
       end
-      if (written_valid) writes_told = writes_told + 1;
+      if (written_valid) writes_acknowledged = writes_acknowledged + 1;
     end
 
   // T3 takes an acknowledgement in most cycles.
@@ -354,10 +357,10 @@ module dram_controller_tb;
       for (request = 0; request < (phase % 6 == 2 ? 4 : 1) * REQUESTS; request = request + 1)
         push_request;
       while (answered != to_answer || occupancy != 0) @(negedge clk);
-      repeat (40) @(negedge clk);  // an update's result is stored; nothing more may come
+      repeat (40) @(negedge clk);  // the result of an update is stored; no answer is allowed
       if (ack_waits != 0 || answered != to_answer) fail("an answer is missing");
-      if (writes_told != writes_entered) fail("an ordinary write was not told");
-      epoch = epoch + 1;  // as a launch does
+      if (writes_acknowledged != writes_entered) fail("an ordinary write was not acknowledged");
+      epoch = epoch + 1;  // as at a launch
     end
     if (dram_checker.refreshes == 0) fail("no refresh");
     $display("PASS: %0d requests, %0d row hits, %0d row misses, %0d turns, %0d refreshes, %0d clocks; longest wait %0d",

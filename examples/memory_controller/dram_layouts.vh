@@ -2,7 +2,8 @@
 `ifndef DRAM_LAYOUTS_VH
 `define DRAM_LAYOUTS_VH
 
-// An atom's address, from the lowest bit: 128 bytes in a bank, the next ones in another bank group.
+// Address of an atom, from the lowest bit: 128 bytes in a bank, the next 128 bytes in another bank
+// group.
 `define DRAM_ATOM_COLUMN(atom) {atom[6:4], atom[1:0]}
 `define DRAM_ATOM_BANK(atom) {atom[8:7], atom[3:2]}
 `define DRAM_ATOM_ROW_LOW 9
@@ -18,7 +19,7 @@
 `define DRAM_PRECHARGE_ALL 2'd2
 `define DRAM_REFRESH 2'd3
 
-// What is stored of an atom: its data, and above them the epoch of its last update.
+// Stored word of an atom: its data, and above them the epoch of its last update.
 `define DRAM_WORD_BITS `T3_NMC_OUT_BITS
 `define DRAM_WORD_DATA `T3_NMC_OUT_VALUE
 `define DRAM_WORD_EPOCH `T3_NMC_OUT_EPOCH

@@ -1,4 +1,4 @@
-// Which commands each bank may get in this cycle, and the row that it has open.
+// DRAM timing: the commands allowed for each bank in this cycle, and the open row of each bank.
 `include "t3_layouts.vh"
 `include "dram_layouts.vh"
 
@@ -10,7 +10,7 @@ module dram_timing #(
 ) (
   input wire clk,
   input wire rst,
-  // The commands of this cycle.
+  // Commands of this cycle.
   input wire row_valid,
   input wire [`DRAM_ROW_COMMAND_BITS-1:0] row_command,
   input wire [`DRAM_BANK_BITS-1:0] row_bank,
@@ -18,7 +18,7 @@ module dram_timing #(
   input wire column_valid,
   input wire [`T3_DRAM_ACCESS_BITS-1:0] column_access,
   input wire [`DRAM_BANK_BITS-1:0] column_bank,
-  // A bit for each bank.
+  // One bit per bank.
   output wire [`DRAM_BANKS-1:0] open,
   output wire [`DRAM_BANKS*ROW_BITS-1:0] open_rows,
   output wire [`DRAM_BANKS-1:0] may_activate,
@@ -27,7 +27,8 @@ module dram_timing #(
   output wire [`DRAM_BANKS-1:0] may_read,
   output wire [`DRAM_BANKS-1:0] may_write
 );
-  // From the command. What an update stores is there as much later as its bank group is busy longer.
+  // Clocks after the command. The result of an update is stored later by the time for which its
+  // bank group is busy longer.
   localparam [9:0] WRITE_END = tCWL + tBURST;
   localparam [9:0] UPDATE_END = WRITE_END + tCCD_WL - tCCD_L;
 

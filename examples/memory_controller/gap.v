@@ -1,9 +1,9 @@
-// Clocks that must still pass before a command: the most that an earlier one asked for.
+// Timer of the clocks until a command is allowed: the longest delay after earlier commands.
 module gap (
   input wire clk,
   input wire rst,
-  input wire load,          // a command in this cycle asks
-  input wire [9:0] clocks,  // for as many from itself to the next
+  input wire load,          // a command in this cycle imposes a delay
+  input wire [9:0] clocks,  // of this length
   output wire over
 );
   reg [9:0] left;

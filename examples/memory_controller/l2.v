@@ -1,5 +1,5 @@
-// Reads and ordinary writes of the compute units, beside the tenants: writes atoms of its own, and
-// reads each one when the controller has told that the write was issued.
+// Model of the L2, which makes reads and ordinary writes besides the tenants: it writes atoms of
+// its own, and reads each one after the controller has acknowledged the issue of the write.
 `include "t3_layouts.vh"
 
 module l2 #(
@@ -20,7 +20,7 @@ module l2 #(
   input wire [`T3_READS_TAG_BITS-1:0] read_tag,
   input wire read_valid
 );
-  localparam BATCH = 8;  // atoms that are written, then read
+  localparam BATCH = 8;  // atoms written, then read
 
   reg running = 0, quiet = 1;
   integer batch = 0, checked = 0, index;
@@ -56,11 +56,11 @@ module l2 #(
     end
   endtask
 
-  integer told;
+  integer acknowledged;
   always @(posedge clk)
     if (written_valid)
-      for (told = 0; told < BATCH; told = told + 1)
-        if (written_atom == atom_of(batch, told)) written[told] = 1;
+      for (acknowledged = 0; acknowledged < BATCH; acknowledged = acknowledged + 1)
+        if (written_atom == atom_of(batch, acknowledged)) written[acknowledged] = 1;
 
   task read(input integer atom, input [`T3_DRAM_DATA_BITS-1:0] expected);
     begin
@@ -72,7 +72,7 @@ module l2 #(
       @(negedge clk);
       fetch_valid = 0;
       while (!read_valid) @(negedge clk);
-      if (read_tag != tag) fail("a read came back with another one's tag");
+      if (read_tag != tag) fail("a read returned with a wrong tag");
       if (read_data != expected) fail("a read has a wrong value");
       @(negedge clk);
     end

@@ -1,10 +1,10 @@
-// One memory channel of a GPU with T3 in it: T3 in front, the DRAM's controller behind. T3 has two
-// contexts; in their ports context 0 is in the low bits.
+// Memory channel of a GPU: T3, followed by the DRAM controller. T3 has two contexts; in their
+// ports, context 0 has the low bits.
 `include "t3_layouts.vh"
 `include "dram_layouts.vh"
 
 module memory_controller #(
-  parameter ATOM_BITS = 12,  // of the memory that there is
+  parameter ATOM_BITS = 12,  // of the installed memory
   parameter ROW_BITS = ATOM_BITS - `DRAM_ATOM_ROW_LOW
 ) (
   input wire clk,
@@ -41,14 +41,14 @@ module memory_controller #(
   input  wire [`T3_STORES_BITS-1:0] stores__payload,
   input  wire stores__valid,
   output wire stores__ready,
-  // Links: from the upstream GPU and to the downstream one, with their admission.
+  // Links from the upstream GPU and to the downstream GPU, with their admission.
   input  wire [`T3_LINK_IN_BITS-1:0] link_in__payload,
   input  wire link_in__valid,
   output wire link_in__ready,
   output wire [`T3_LINK_OUT_BITS-1:0] link_out__payload,
   output wire link_out__valid,
   input  wire link_out__ready,
-  input  wire [`T3_LINK_ROOM_BITS-1:0] link_room,
+  input  wire [`T3_LINK_SPACE_BITS-1:0] link_space,
   input  wire link_down,
   input  wire link_reset,
   input  wire [2*`T3_CONTEXT_CREDIT_LIMIT_IN_BITS-1:0] credit_limit_in,
@@ -57,16 +57,16 @@ module memory_controller #(
   output wire [2*`T3_CONTEXT_CREDIT_LIMIT_OUT_BITS-1:0] credit_limit_out,
   output wire [2*`T3_CONTEXT_GENERATION_BITS-1:0] generation,
   output wire [1:0] aborted,
-  // Room for stores that leave over the link, and the dispatcher.
-  output wire [`T3_STORES_ROOM_BITS-1:0] stores_room,
+  // Space for stores that leave over the link, and the dispatcher.
+  output wire [`T3_STORE_SPACE_BITS-1:0] store_space,
   output wire [2*`T3_CONTEXT_DISPATCH_LIMIT_BITS-1:0] dispatch_limit,
   input  wire [2*`T3_CONTEXT_DISPATCHED_BITS-1:0] dispatched,
   input  wire [2*`T3_CONTEXT_FINISHED_BITS-1:0] finished,
   input  wire [2*`T3_CONTEXT_KERNEL_GENERATION_BITS-1:0] kernel_generation,
   output wire [1:0] done,
   output wire [1:0] idle,
-  output wire [2:0] irq,  // of the contexts, and of none
-  // The DRAM: commands, data at their times, and what its reduce unit gives for an update.
+  output wire [2:0] irq,  // of the contexts, and of unowned errors
+  // DRAM: commands, data at their times after the commands, and results of its reduce unit.
   output wire row_valid,
   output wire [`DRAM_ROW_COMMAND_BITS-1:0] row_command,
   output wire [`DRAM_BANK_BITS-1:0] row_bank,
@@ -90,12 +90,12 @@ module memory_controller #(
   wire returns__valid;
   wire [`T3_NMC_IN_BITS-1:0] nmc_in__payload;
   wire nmc_in__valid;
-  // Outputs that nobody needs here: software reads the tiles in a register.
+  // Unused outputs: software reads the tiles in a register.
   wire [`T3_STORED_BITS-1:0] stored;
   wire [`T3_LINK_OWNER_BITS-1:0] link_owner;
   wire [2*`T3_CONTEXT_TILES_BITS-1:0] tiles;
 
-  // T3's timebase: a tick in one clock of 64.
+  // Timebase of T3: one tick in 64 clocks.
   reg [5:0] clocks;
   wire tick = &clocks;
   always @(posedge clk)
@@ -137,10 +137,10 @@ module memory_controller #(
     .channel__0__link_out__valid(link_out__valid),
     .channel__0__link_out__ready(link_out__ready),
     .channel__0__link_owner(link_owner),
-    .channel__0__link_room(link_room),
+    .channel__0__link_space(link_space),
     .channel__0__link_down(link_down),
     .channel__0__link_reset(link_reset),
-    .channel__0__stores_room(stores_room),
+    .channel__0__store_space(store_space),
     .channel__0__dram__payload(dram__payload),
     .channel__0__dram__valid(dram__valid),
     .channel__0__dram__ready(dram__ready),

@@ -1,6 +1,6 @@
-// Two tenants' reduce-scatters at the same time, in address spaces of their own, beside reads and
-// ordinary writes: sums of fp16 and maxima of fp32. Then both again, and one of them is aborted in
-// mid-run while the other one finishes. Then both again.
+// Bench with the reduce-scatters of two tenants in separate address spaces, and reads and ordinary
+// writes besides: sums of fp16 and maxima of fp32. Both run at the same time; then both run again,
+// and one is aborted while the other finishes; then both run once more.
 `include "t3_registers.vh"
 `include "t3_layouts.vh"
 `include "dram_layouts.vh"
@@ -36,7 +36,7 @@ module memory_controller_tb;
   wire [2*`T3_CONTEXT_DISPATCH_LIMIT_BITS-1:0] dispatch_limit;
   wire [2*`T3_CONTEXT_GENERATION_BITS-1:0] generation, kernel_generation;
   wire [2*`T3_CONTEXT_FINISHED_BITS-1:0] finished;
-  wire [`T3_STORES_ROOM_BITS-1:0] stores_room;
+  wire [`T3_STORE_SPACE_BITS-1:0] store_space;
   wire [1:0] done, idle;
   wire [2:0] irq;
   wire row_valid, column_valid;
@@ -90,18 +90,18 @@ module memory_controller_tb;
     .link_out__payload(link_out__payload),
     .link_out__valid(link_out__valid),
     .link_out__ready(link_out__ready),
-    .link_room({`T3_LINK_ROOM_BITS{1'b1}}),
+    .link_space({`T3_LINK_SPACE_BITS{1'b1}}),
     .link_down(1'b0),
     .link_reset(1'b0),
     .credit_limit_in({2 * `T3_CONTEXT_CREDIT_LIMIT_IN_BITS{1'b1}}),  // the downstream GPU admits everything
-    .generation_in(generation),  // and is at the same launches
+    .generation_in(generation),  // and has the same launches
     .credit_limit_out(credit_limit_out),
     .generation(generation),
     .aborted_in(2'b00),
     .aborted(),
-    .stores_room(stores_room),
+    .store_space(store_space),
     .dispatch_limit(dispatch_limit),
-    .dispatched(finished),  // it guides an arbiter that does not ask here
+    .dispatched(finished),  // used by an arbitration policy that is not selected here
     .finished(finished),
     .kernel_generation(kernel_generation),
     .done(done),
@@ -170,7 +170,7 @@ module memory_controller_tb;
     .rready(rready)
   );
 
-  // Tenants and L2 share the ports for stores, the tenants' upstream GPUs that of the link.
+  // Tenants and L2 share the store port; the upstream GPUs of the tenants share the link port.
 
   wire [`T3_STORES_BITS-1:0] store_0, store_1, store_l2;
   wire [2:0] store_valids, store_readies;
@@ -213,7 +213,7 @@ module memory_controller_tb;
     .store(store_0),
     .store_valid(store_valids[0]),
     .store_ready(store_readies[0]),
-    .stores_room(stores_room[0]),
+    .store_space(store_space[0]),
     .dispatch_limit(dispatch_limit[0+:`T3_CONTEXT_DISPATCH_LIMIT_BITS]),
     .finished(finished[0+:`T3_CONTEXT_FINISHED_BITS]),
     .generation(kernel_generation[0+:`T3_CONTEXT_GENERATION_BITS]),
@@ -237,7 +237,7 @@ module memory_controller_tb;
     .store(store_1),
     .store_valid(store_valids[1]),
     .store_ready(store_readies[1]),
-    .stores_room(stores_room[1]),
+    .store_space(store_space[1]),
     .dispatch_limit(dispatch_limit[`T3_CONTEXT_DISPATCH_LIMIT_BITS+:`T3_CONTEXT_DISPATCH_LIMIT_BITS]),
     .finished(finished[`T3_CONTEXT_FINISHED_BITS+:`T3_CONTEXT_FINISHED_BITS]),
     .generation(kernel_generation[`T3_CONTEXT_GENERATION_BITS+:`T3_CONTEXT_GENERATION_BITS]),
@@ -287,12 +287,13 @@ module memory_controller_tb;
     if (clocks == TIMEOUT_CLOCKS) fail("it takes too long");
   end
 
-  // What a launch leaves: all was sent on, and what stays is read as the next kernel will read it.
+  // State after a launch: all sent chunks arrived, and reads of the own chunk return the final
+  // values.
 
   task wait_for(input integer number);
     begin
       while (!done[number] || !idle[number]) @(negedge clk);
-      repeat (100) @(negedge clk);  // nothing may come after that
+      repeat (100) @(negedge clk);  // no further packet is allowed
     end
   endtask
 
@@ -332,8 +333,8 @@ module memory_controller_tb;
       software.launch(0, generation_0);
       software.launch(1, generation_1);
       fork
-        tenant_0.play(generation_0);
-        tenant_1.play(generation_1);
+        tenant_0.run(generation_0);
+        tenant_1.run(generation_1);
       join
       wait_for(0);
       wait_for(1);
@@ -347,16 +348,16 @@ module memory_controller_tb;
       software.launch(0, generation_0);
       software.launch(1, generation_1);
       fork
-        tenant_0.play(generation_0);
-        tenant_1.play(generation_1);
+        tenant_0.run(generation_0);
+        tenant_1.run(generation_1);
         begin
           while (tenant_1.received < SENT * TILE_ATOMS / 2) @(negedge clk);
           software.abort(1);
-          tenant_1.gives_up = 1;
+          tenant_1.aborted = 1;
           software.wait_abort(1);
         end
       join
-      if (done[0] && idle[0]) fail("the abort came too late to disturb anyone");
+      if (done[0] && idle[0]) fail("the abort came after the other launch");
       if (tenant_1.received == SENT * TILE_ATOMS) fail("the abort came too late");
       wait_for(0);
       check_0;

@@ -1,4 +1,4 @@
-// The oldest of some slots.
+// Selection of the oldest among some slots.
 module oldest_of #(
   parameter DEPTH = 16
 ) (

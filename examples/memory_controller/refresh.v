@@ -1,4 +1,4 @@
-// When a REFRESH of all banks is due: one for each tREFI. It is owed until it is issued.
+// Refresh timer: a REFRESH of all banks is due every tREFI, and stays due until it is issued.
 module refresh #(
   parameter [15:0] tREFI = 0
 ) (

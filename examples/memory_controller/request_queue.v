@@ -1,11 +1,12 @@
-// The DRAM queue: requests wait in slots until the scheduler takes one. It knows which came first.
-// A request is in order when no earlier one of its atom waits; others may overtake each other.
+// DRAM queue: requests wait in slots until the scheduler selects them. It records their order. A
+// request is in order if no earlier request to its atom waits; other requests may overtake each
+// other.
 `include "t3_layouts.vh"
 `include "dram_layouts.vh"
 
 module request_queue #(
   parameter DEPTH = 16,
-  parameter ATOM_BITS = 12,       // of the memory that there is
+  parameter ATOM_BITS = 12,       // of the installed memory
   parameter [11:0] AGE_LIMIT = 0  // clocks after which the oldest request goes first
 ) (
   input wire clk,
@@ -14,22 +15,22 @@ module request_queue #(
   input wire request_valid,
   output wire request_ready,
   output reg [`T3_OCCUPANCY_BITS-1:0] occupancy,
-  // Of each slot.
+  // Per slot.
   output reg [DEPTH-1:0] valid,
   output reg [DEPTH-1:0] in_order,
   output reg [DEPTH-1:0] reads,
-  output reg [DEPTH-1:0] acknowledged,  // when issued, T3 is told
+  output reg [DEPTH-1:0] acknowledged,  // the issue is acknowledged to T3
   output wire [DEPTH*ATOM_BITS-1:0] atoms,
-  output wire [DEPTH*DEPTH-1:0] older,  // bit DEPTH * i + j: slot j has an earlier one than slot i
+  output wire [DEPTH*DEPTH-1:0] older,  // bit DEPTH * i + j: slot j is older than slot i
   output reg [DEPTH-1:0] oldest,
-  output wire starved,                  // the oldest one has waited for too long
-  // The slot that is taken in this cycle, if any, and its request.
+  output wire starved,                  // the oldest request exceeds the age limit
+  // Slot selected in this cycle, if any, and its request.
   input wire [DEPTH-1:0] take,
   output reg [`T3_DRAM_BITS-1:0] taken
 );
   reg [`T3_DRAM_BITS-1:0] requests [0:DEPTH-1];
   reg [DEPTH-1:0] older_than [0:DEPTH-1];
-  reg [DEPTH-1:0] waits_for [0:DEPTH-1];  // earlier ones of the same atom
+  reg [DEPTH-1:0] waits_for [0:DEPTH-1];  // earlier requests to the same atom
   reg [ATOM_BITS-1:0] atom_of [0:DEPTH-1];
   reg [11:0] arrival [0:DEPTH-1];
   reg [11:0] now, oldest_arrival;

@@ -1,8 +1,9 @@
-// Chooses a column command and a row command in every cycle: first-ready, first come first served.
+// Scheduler: selects a column command and a row command in every cycle, first-ready, first come
+// first served.
 //
-// A row stays open while a request to it waits. When the oldest request has waited for too long, its
-// bank works for it alone, and its column command goes before all others. When a refresh is due, all
-// banks are closed for it.
+// A row stays open while a request to it waits. Once the oldest request exceeds the age limit, its
+// bank serves no other request, and its column command precedes all others. When a refresh is due,
+// all banks are closed.
 `include "t3_layouts.vh"
 `include "dram_layouts.vh"
 
@@ -11,7 +12,7 @@ module scheduler #(
   parameter ATOM_BITS = 12,
   parameter ROW_BITS = 3
 ) (
-  // The queue's slots.
+  // Slots of the queue.
   input wire [DEPTH-1:0] valid,
   input wire [DEPTH-1:0] in_order,
   input wire [DEPTH-1:0] reads,
@@ -20,7 +21,7 @@ module scheduler #(
   input wire [DEPTH*DEPTH-1:0] older,
   input wire [DEPTH-1:0] oldest,
   input wire starved,
-  // The banks.
+  // Banks.
   input wire [`DRAM_BANKS-1:0] open,
   input wire [`DRAM_BANKS*ROW_BITS-1:0] open_rows,
   input wire [`DRAM_BANKS-1:0] may_activate,
@@ -29,8 +30,8 @@ module scheduler #(
   input wire [`DRAM_BANKS-1:0] may_read,
   input wire [`DRAM_BANKS-1:0] may_write,
   input wire refresh_due,
-  input wire may_acknowledge,  // there is room for an issue acknowledgement
-  // The commands of this cycle.
+  input wire may_acknowledge,  // an issue acknowledgement has space
+  // Commands of this cycle.
   output wire [DEPTH-1:0] column,  // of this slot's request
   output reg row_valid,
   output reg [`DRAM_ROW_COMMAND_BITS-1:0] row_command,

@@ -1,6 +1,6 @@
-// The program: what it writes into the registers, and reads, over AXI4-Lite. The bench drives inputs
-// at the falling edge; no output of T3 depends combinationally on an input, so what is ready then is
-// taken at the next rising edge.
+// Driver of the bench: writes and reads registers over AXI4-Lite. The bench drives inputs at the
+// falling edge; no output of T3 depends combinationally on an input, so a transfer that is ready at
+// the falling edge takes place at the next rising edge.
 `include "t3_registers.vh"
 `include "t3_layouts.vh"
 
@@ -24,7 +24,7 @@ module software (
   output reg rready
 );
   `include "tenants.vh"
-  localparam CONTEXT_PAGE = 16'h1000;  // from a context's registers to the next one's
+  localparam CONTEXT_PAGE = 16'h1000;  // distance between the registers of two contexts
 
   initial {awaddr, awvalid, wdata, wvalid, bready, araddr, arvalid, rready} = 0;
 
@@ -66,7 +66,7 @@ module software (
     end
   endtask
 
-  // Of a context.
+  // Registers of a context.
 
   reg [15:0] page;
   reg [31:0] word;
@@ -88,7 +88,7 @@ module software (
     end
   endtask
 
-  task wait_abort(input integer number);  // a reset aborts, too
+  task wait_abort(input integer number);  // a reset also aborts
     begin
       word[`T3_STATUS_ABORTING] = 1;
       while (word[`T3_STATUS_ABORTING]) get(number, `T3_STATUS, word);

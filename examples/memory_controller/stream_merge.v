@@ -1,4 +1,4 @@
-// Several producers at one port of T3, in turn.
+// Round-robin merge of several producers at one port of T3.
 module stream_merge #(
   parameter PRODUCERS = 2,
   parameter BITS = 1

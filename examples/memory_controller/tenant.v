@@ -1,5 +1,5 @@
-// One tenant of the bench: its compute units, its upstream and its downstream GPU. It plays a launch
-// and checks every packet that is sent on.
+// Model of a tenant: its compute units, its upstream GPU and its downstream GPU. It runs a launch
+// and checks every packet to the downstream GPU.
 `include "t3_layouts.vh"
 
 module tenant #(
@@ -13,10 +13,10 @@ module tenant #(
   output reg [`T3_STORES_BITS-1:0] store,
   output reg store_valid,
   input wire store_ready,
-  input wire stores_room,
+  input wire store_space,
   input wire [`T3_CONTEXT_DISPATCH_LIMIT_BITS-1:0] dispatch_limit,
   output reg [`T3_CONTEXT_FINISHED_BITS-1:0] finished,
-  // Generation of the launch that it plays, and of the one that T3's limits are of.
+  // Generation of the running launch, and of the launch to which T3's limits belong.
   output reg [`T3_CONTEXT_GENERATION_BITS-1:0] generation,
   input wire [`T3_CONTEXT_GENERATION_BITS-1:0] limits_generation,
   // Upstream GPU.
@@ -24,7 +24,7 @@ module tenant #(
   output reg packet_valid,
   input wire packet_ready,
   input wire [`T3_CONTEXT_CREDIT_LIMIT_OUT_BITS-1:0] credit_limit_out,
-  // Downstream GPU: packets to any tenant, and whether one is taken in this cycle.
+  // Downstream GPU: packets to all tenants; a packet is accepted in this cycle.
   input wire [`T3_LINK_OUT_BITS-1:0] sent,
   input wire sent_valid
 );
@@ -33,11 +33,11 @@ module tenant #(
   localparam EXPONENT_BIAS = DTYPE == `T3_DATATYPE_FP16 ? 15 : 127;
   localparam FRACTION_BITS = DTYPE == `T3_DATATYPE_FP32 ? 23 : DTYPE == `T3_DATATYPE_FP16 ? 10 : 7;
 
-  reg playing = 0, gives_up = 0;  // an aborted kernel stores no more
+  reg running = 0, aborted = 0;  // an aborted kernel stores no more
   integer received = 0;
   initial {store, store_valid, finished, generation, packet, packet_valid} = 0;
 
-  // What is stored where.
+  // Stored data and their addresses.
 
   function [`T3_STORES_ATOM_BITS-1:0] atom_of(input integer dispatch_index, input integer index);
     // The workgroups' tiles lie side by side.
@@ -49,7 +49,7 @@ module tenant #(
     wavefront_of = (index % RUN) >> WAVE_INNER_LOG2;
   endfunction
 
-  // Numbers of both GPUs for a lane of an atom, other ones in each launch.
+  // Values of both GPUs for a lane of an atom, different in each launch.
   function integer local_number(input integer atom, input integer lane);
     local_number = (3 * lane + atom + 5 * generation) % 41 - 20;
   endfunction
@@ -102,10 +102,10 @@ module tenant #(
   task store_workgroup(input integer dispatch_index);
     integer index;
     begin
-      while (!gives_up && !(limits_generation == generation && dispatch_index < dispatch_limit))
+      while (!aborted && !(limits_generation == generation && dispatch_index < dispatch_limit))
         @(negedge clk);
-      for (index = 0; index < TILE_ATOMS && !gives_up; index = index + 1) begin
-        while (!stores_room) @(negedge clk);
+      for (index = 0; index < TILE_ATOMS && !aborted; index = index + 1) begin
+        while (!store_space) @(negedge clk);
         store = 0;
         store[`T3_STORES_KIND] = `T3_STORE_KIND_STORE;
         store[`T3_STORES_ATOM] = atom_of(dispatch_index, index);
@@ -116,7 +116,7 @@ module tenant #(
         store[`T3_STORES_DATA] = data_of(atom_of(dispatch_index, index), LOCAL);
         push_store;
       end
-      for (index = 0; index < WAVEFRONTS && !gives_up; index = index + 1) begin
+      for (index = 0; index < WAVEFRONTS && !aborted; index = index + 1) begin
         store[`T3_STORES_KIND] = `T3_STORE_KIND_END_OF_TILE;
         store[`T3_STORES_WAVEFRONT] = index;
         store[`T3_STORES_TILE_ATOMS] = WAVE_ATOMS;
@@ -126,14 +126,14 @@ module tenant #(
     end
   endtask
 
-  // The upstream GPU: its partial results of what is tracked here, when this GPU has admitted it.
+  // Upstream GPU: its partial results for the tracked tiles, after their admission by this GPU.
 
   task send_workgroup(input integer dispatch_index);
     integer index;
     begin
-      while (!gives_up && !(limits_generation == generation && dispatch_index < credit_limit_out))
+      while (!aborted && !(limits_generation == generation && dispatch_index < credit_limit_out))
         @(negedge clk);
-      for (index = 0; index < TILE_ATOMS && !gives_up; index = index + 1) begin
+      for (index = 0; index < TILE_ATOMS && !aborted; index = index + 1) begin
         packet = 0;
         packet[`T3_LINK_IN_KIND] = `T3_PACKET_KIND_UPDATE;
         packet[`T3_LINK_IN_ATOM] = atom_of(dispatch_index, index);
@@ -154,27 +154,27 @@ module tenant #(
 
   integer dispatch_index, upstream_index;
 
-  task play(input integer of_generation);  // until all is stored and sent, or it gives up
+  task run(input integer of_generation);  // until all is stored and sent, or an abort
     begin
       generation = of_generation;
       finished = 0;
       received = 0;
       packets = 0;
-      gives_up = 0;
-      playing = 1;
+      aborted = 0;
+      running = 1;
       fork
         for (dispatch_index = 0; dispatch_index < WORKGROUPS; dispatch_index = dispatch_index + 1)
           store_workgroup(dispatch_index);
         for (upstream_index = REMOTE; upstream_index < WORKGROUPS; upstream_index = upstream_index + 1)
           send_workgroup(upstream_index);
       join
-      playing = 0;
+      running = 0;
     end
   endtask
 
-  // The downstream GPU.
+  // Downstream GPU.
 
-  reg [REGION_ATOMS-1:0] packets = 0;  // atoms that it has got
+  reg [REGION_ATOMS-1:0] packets = 0;  // atoms received
   integer atom, index_in_row;
   reg [`T3_LINK_OUT_DATA_BITS-1:0] expected;
 
@@ -186,11 +186,11 @@ module tenant #(
       if (packets[atom - REGION_ATOM]) fail("an atom was sent twice");
       if (sent[`T3_LINK_OUT_KIND] != `T3_PACKET_KIND_UPDATE || sent[`T3_LINK_OUT_OP] != OP
           || sent[`T3_LINK_OUT_DTYPE] != DTYPE || sent[`T3_LINK_OUT_GENERATION] != generation)
-        fail("a packet of another kind or launch than the command's");
-      // Its workgroup, from its place in a row of tiles.
+        fail("a packet with a wrong kind or launch");
+      // Workgroup of the atom, from its place in a row of tiles.
       index_in_row = (atom - REGION_ATOM) % STRIDE / RUN;
       dispatch_index_of_atom = (index_in_row + WORKGROUPS - FIRST_WORKGROUP) % WORKGROUPS;
-      if (dispatch_index_of_atom >= SENT) fail("an atom was sent that stays");
+      if (dispatch_index_of_atom >= SENT) fail("an atom of the own chunk was sent");
       expected = data_of(atom, dispatch_index_of_atom < REMOTE ? LOCAL : REDUCED);
       if (sent[`T3_LINK_OUT_DATA] != expected) fail("an atom was sent on with a wrong value");
       packets[atom - REGION_ATOM] = 1;
