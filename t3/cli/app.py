@@ -57,7 +57,7 @@ def load(name: str) -> Any:
         application = typer.Typer(add_completion=False)
         application.command()(getattr(module, name))
     command = typer.main.get_command(application)
-    command.context_settings |= _SETTINGS
+    command.context_settings.update(_SETTINGS)
     return command
 
 
