@@ -17,4 +17,4 @@ TARGETS: Mapping[str, Bench] = MappingProxyType(
 """Benches by name, the longest first."""
 
 BLOCKS: tuple[str, ...] = tuple(name for name in TARGETS if name != TOP)
-"""Those of a block: all but the top's."""
+"""Targets of single blocks: all targets except the top's."""

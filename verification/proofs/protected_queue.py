@@ -56,7 +56,7 @@ class IssueAckBufferHarness(Elaboratable):
         passes = Signal()
         ghost = follow(m, dut, queue, passes)
         m.d.comb += [
-            # It bypasses the queue, which could not deliver a payload in this cycle.
+            # The word bypasses the queue, which could not deliver a payload in this cycle.
             passes.eq(moves(dut.i) & dut.o.ready & (ghost.held == 0)),
             Assert(
                 ~passes | (moves(dut.o) & (dut.o.p == dut.i.p)),

@@ -49,7 +49,7 @@ def _inside(fragment: Fragment) -> Iterator[Fragment]:
 
 
 def _is_clocked(part: Fragment) -> bool:
-    """Whether a part itself has registers that no gate stops."""
+    """Test whether a part itself has registers that no gate stops."""
     if isinstance(part, MemoryInstance):
         ports = (*part._write_ports, *part._read_ports)
         return any(port._domain == "sync" for port in ports)

@@ -16,7 +16,7 @@ from .kinds import BLOCK
 __all__ = ["BANK_ACTIVITY", "count_bank", "count_front", "count_merge", "look_at_scrub"]
 
 BANK_ACTIVITY = record("came scrubs")
-"""Whether an event came into the bank, with a bit for each of the last two cycles; whether a step
+"""Arrival of an event in the bank, a bit for each of the last two cycles; whether a step
 of the bank's walk is due or outstanding in this cycle."""
 
 
