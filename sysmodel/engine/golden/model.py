@@ -7,7 +7,7 @@ from sysmodel.engine.ports import CHANNEL_INPUTS, CHANNEL_OUTPUTS, G, I, O
 from sysmodel.lib.compiled import compiled, inlined
 
 from .activity.channels import count_channel
-from .activity.contexts import count_units, enable_criticality, enable_unit, look_at_page
+from .activity.contexts import count_units, enable_unit, look_at_page
 from .activity.counters import any_changes, any_enabled, begin_cycle, count_comparison
 from .activity.kinds import UNIT
 from .activity.shared import (
@@ -391,12 +391,10 @@ def _end(
     gpu = s.gpu
     for context in range(s.config.contexts):
         criticality, window, failure = step_units(s, context, sends >> context & 1 != 0, tick)
-        enable_criticality(s, context, criticality)
-        enable_unit(s, context, UNIT.credit_window, window)
-        enable_unit(s, context, UNIT.external_status, step_external(s, context, inputs, k))
+        external = step_external(s, context, inputs, k)
         note_unit_error(s, failure)
         end_context(s, context, takes >> context & 1 != 0)
-        count_units(s, context)
+        count_units(s, context, criticality, window, external)
     _step_status(s, arms)
     look_at_global_page(s)
     step_global_page(s)

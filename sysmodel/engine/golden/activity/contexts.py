@@ -14,7 +14,6 @@ from .kinds import COUNTS, UNIT
 __all__ = [
     "CONTEXT_ACTIVITY",
     "count_units",
-    "enable_criticality",
     "enable_unit",
     "look_at_page",
 ]
@@ -53,15 +52,22 @@ def look_at_page(s: GoldenState, context: int, strobes: int, acts: bool) -> None
 
 
 @inlined
-def enable_criticality(s: GoldenState, context: int, done: CriticalityOutputs) -> None:
-    """Enable the clock of the criticality unit."""
-    enable_unit(s, context, UNIT.criticality, done.active)
-    enable_unit(s, context, COUNTS, done.counts)
+def count_units(
+    s: GoldenState, context: int, criticality: CriticalityOutputs, window: bool, external: bool
+) -> None:
+    """Count the clock enables of the context, at the end of a cycle.
 
-
-@inlined
-def count_units(s: GoldenState, context: int) -> None:
-    """Count the clock enables of the context, at the end of a cycle."""
+    Parameters
+    ----------
+    criticality : CriticalityOutputs
+    window, external : bool
+        A register of the credit window, or of the external status, may change.
+    """
     own = s.context_activity[context]
-    count_context(s, own.enables)
+    enables = own.enables
+    enables |= UNIT.criticality if criticality.active else 0
+    enables |= COUNTS if criticality.counts else 0
+    enables |= UNIT.credit_window if window else 0
+    enables |= UNIT.external_status if external else 0
     own.enables = 0
+    count_context(s, enables)
