@@ -1,28 +1,44 @@
 """State of the golden model for one block, and the payloads at the block's ports."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from rtl.interface.encodings import InjectTarget
 from rtl.parameters import T3Parameters
+from rtl.registers import map as register_map
 from sysmodel.engine.golden import GoldenState, new_state, reset
-from sysmodel.engine.golden.registers.errors import describe_error
+from sysmodel.engine.golden.channel.queues import Q, front, has
+from sysmodel.engine.golden.model import end_shared
+from sysmodel.engine.golden.registers.errors import describe_error, error, place_of
+from sysmodel.engine.golden.registers.injection import arm
 from sysmodel.engine.ports import output_words
 from tb.payload import flatten
 
 __all__ = [
-    "ARBITER_INPUTS",
     "EVERY_PACKET",
+    "SIGNALS",
+    "arm_bit_errors",
+    "bits",
+    "complement",
+    "end_cycle",
     "error_report",
+    "error_words",
+    "get_ports",
     "golden_state",
     "maps",
+    "offered",
+    "oldest",
+    "payload",
     "put",
     "set_arbiter",
     "set_arbiter_inputs",
     "set_launch_configuration",
     "set_maps",
+    "set_ports",
     "set_view",
+    "strobe_scrubber",
     "words",
 ]
 
@@ -40,20 +56,61 @@ def words(record: np.void | np.ndarray) -> list[int]:
     return np.frombuffer(record.tobytes(), np.uint64).tolist()
 
 
+def bits(flags: Iterable[object]) -> int:
+    """Return a word with a bit for each flag."""
+    return sum(bool(flag) << index for index, flag in enumerate(flags))
+
+
+def complement(state: GoldenState, word: int) -> int:
+    """Return a word with a bit for each context whose bit is 0 in this one."""
+    return ~int(word) & (1 << len(state.contexts)) - 1
+
+
+def offered(queue: np.void, ring: str) -> list[int] | None:
+    """Return the payload that a queue offers, from the field that holds its ring; or None."""
+    return words(queue[ring][queue[f"{ring}_head"]]) if queue[f"{ring}_level"] else None
+
+
+def oldest(channel: np.void, queue: str) -> np.void | None:
+    """Return the oldest record of a channel's queue, or None."""
+    number = getattr(Q, queue)
+    if not has(channel["queued"], number):
+        return None
+    return channel[queue][front(channel["heads"], number)]
+
+
+def payload(kind: np.dtype, values: Mapping[str, Any] | None) -> np.void:
+    """Return a record with the fields of a payload; absent ones are 0."""
+    record = np.zeros(1, kind)[0]
+    put(record, values or {})
+    return record
+
+
 def put(record: np.void, values: Mapping[str, Any]) -> None:
     """Set the fields of a record to those of a payload; absent ones are 0."""
     flat = flatten(values)
     for name in record.dtype.names:
         (length,) = record.dtype[name].shape or (0,)
-        if length:
+        if record.dtype[name].names:
+            put(record[name], values.get(name, {}))
+        elif length:
             record[name] = [flat.get(f"{name}_{index}", 0) for index in range(length)]
         else:
             record[name] = flat.get(name, 0)
 
 
-def error_report(error: int, place: int = 0) -> list[int]:
+def error_report(failure: int, place: int = 0) -> list[int]:
     """Return the fields of ``ErrorReport`` of an error of the model, and its place."""
-    return [error & 0xFF, *map(int, describe_error(error, place))]
+    return [failure & 0xFF, *map(int, describe_error(failure, place))]
+
+
+def error_words(failure: Mapping[str, int] | None) -> tuple[int, int]:
+    """Return an error of the model, and its place, with these fields of ``ErrorReport``; or 0."""
+    if not failure:
+        return 0, 0
+    report = (failure[name] for name in ("code", "owner", "dispatch_index", "wavefront"))
+    place = (failure[name] for name in ("atom", "source", "channel", "unowned"))
+    return error(*report), place_of(*place)
 
 
 def maps(state: GoldenState, context: int = 0, prefix: str = "") -> list[int]:
@@ -111,7 +168,7 @@ def set_arbiter(state: GoldenState, arbiter: Mapping[str, Any]) -> None:
     put(state.config["arbiter"], arbiter)
 
 
-ARBITER_INPUTS = dict(
+SIGNALS = dict(
     active="kernel_active",
     relaxed="all_relaxed",
     critical="any_critical",
@@ -121,6 +178,37 @@ ARBITER_INPUTS = dict(
 
 
 def set_arbiter_inputs(state: GoldenState, on: Collection[str]) -> None:
-    """Set the signals of :data:`ARBITER_INPUTS` that are ``on``, and clear the others."""
-    for name, field in ARBITER_INPUTS.items():
+    """Set the signals of :data:`SIGNALS` that are ``on``, and clear the others."""
+    for name, field in SIGNALS.items():
         state.gpu["arbiter_inputs"][field] = name in on
+
+
+def get_ports(outputs: np.ndarray, columns: Any, names: Iterable[str]) -> list[int]:
+    """Return outputs of a cycle, in columns of :mod:`sysmodel.engine.ports`."""
+    return outputs.view(np.uint64)[[getattr(columns, name) for name in names]].tolist()
+
+
+def set_ports(inputs: np.ndarray, columns: Any, values: Mapping[str, int]) -> None:
+    """Set the inputs of a cycle, in columns of :mod:`sysmodel.engine.ports`; absent ones are 0."""
+    inputs[:] = 0
+    for name, value in values.items():
+        inputs.view(np.uint64)[getattr(columns, name)] = value
+
+
+def end_cycle(state: GoldenState) -> None:
+    """End a cycle of the blocks that belong to no context and no channel."""
+    end_shared(state)
+    state.gpu["cycle"] += 1
+
+
+def strobe_scrubber(state: GoldenState, on: bool) -> None:
+    """Set the strobe of the scrubber in this cycle."""
+    state.gpu["scrubber"]["scrubbing"], state.gpu["scrubber"]["scrub_strobe"] = 1, on
+
+
+def arm_bit_errors(state: GoldenState, target: InjectTarget, count: int) -> None:
+    """Write INJECT, whose strobe is in this cycle: the next word of the memory gets so many bit
+    errors."""
+    chosen = target if count else InjectTarget.NONE
+    value = register_map.load()["INJECT"].pack(target=chosen.value, double=count == 2)
+    arm(state.config, state.gpu["injection"], state.registers, value)

@@ -15,8 +15,8 @@ from tb.arbiter.measurements import (
     short_measurements,
     the_end_of_any_measurement,
 )
-from tb.arbiter.model import SIGNALS
 from tb.cycle import clock_stops, inputs_of, scaled
+from tb.golden import SIGNALS
 
 __all__ = [
     "PARAMETERS",

@@ -8,9 +8,11 @@ from rtl.interface.configuration import ArbiterConfiguration
 from rtl.interface.encodings import Policy
 from rtl.interface.layouts import DramRequest
 from rtl.parameters import T3Parameters
-from tb.arbiter.model import SIGNALS, Model
+from sysmodel.engine.golden.channel.arbitration import MEASURING
+from tb.arbiter.model import step_unit
 from tb.cover import cover, expect
 from tb.cycle import inputs_of, next_cycle, reset, settled, skip
+from tb.golden import SIGNALS, golden_state, set_arbiter
 from tb.inside import fill, inside, preset
 from tb.payload import Fields
 from tb.stream import StreamChecker, offer
@@ -73,7 +75,9 @@ class Driver:
 
     def __init__(self, dut):
         self.dut = dut
-        self.model = Model(PARAMETERS)
+        self.state = golden_state(PARAMETERS)
+        channel = self.state.channels[0]
+        self.arbiter, self.measurement = channel["arbiter"], channel["measurement"]
         self.numbers = {"c": 0, "m": 0}
         self.requests = {name: self._request(name) for name in _STREAMS}
         self.served = {"c": 0, "m": 0}
@@ -91,6 +95,7 @@ class Driver:
     def configure(self, **configuration) -> None:
         self._configuration = _PLAIN | configuration
         self.dut.configuration.value = _CONFIGURATION.pack(self._configuration)
+        set_arbiter(self.state, self._configuration)
 
     def drive(
         self,
@@ -118,9 +123,8 @@ class Driver:
         dut = self.dut
         self.drive(requests, ready=ready, occupancy=occupancy, start=start, signals=signals)
         self._cover(requests, ready, occupancy, start, signals)
-        winner = self.model.cycle(
-            self._configuration, "c" in requests, "m" in requests, ready, occupancy, start, signals
-        )
+        inputs = {"ready": ready, "occupancy": occupancy, "start": start}
+        winner = step_unit(self.state, requests, signals, **inputs)
         await settled()
         self.checker.sample()
         assert bool(dut.o__valid.value) == (winner is not None)
@@ -141,22 +145,15 @@ class Driver:
         """A long time in which the queue is full and nothing changes."""
         self.drive(requests, ready=False, occupancy=occupancy, start=False)
         for _ in range(cycles):
-            self.model.cycle(
-                self._configuration,
-                "c" in requests,
-                "m" in requests,
-                False,
-                occupancy,
-                False,
-                RUNS,
-            )
+            inputs = {"ready": False, "occupancy": occupancy, "start": False}
+            step_unit(self.state, requests, RUNS, **inputs)
         await skip(self.dut, cycles)
 
     def preset_waits(self, communication: int, compute: int) -> None:
         """Preset the cycles that communication and compute have waited."""
         inside(self.dut, "starved").value = communication
         inside(self.dut, "compute_starved").value = compute
-        self.model.preset_waits(communication, compute)
+        self.arbiter["starved"], self.arbiter["compute_starved"] = communication, compute
 
     def preset(self, samples: int, total: int) -> None:
         """Preset the measurement to ``samples`` cycles with the sum ``total``."""
@@ -164,7 +161,7 @@ class Driver:
         preset(self.dut, "measurement.count", samples)
         preset(self.dut, "measurement.carries", carries)
         inside(self.dut, "measurement.low").value = low
-        self.model.preset(samples, total)
+        self.measurement["samples"], self.measurement["sample_sum"] = samples, total
 
     def measure(self, rng: random.Random, log2: int) -> int:
         """Configure a measurement of ``2 ** log2`` samples; gives one of its cuts."""
@@ -182,46 +179,49 @@ class Driver:
     async def end_with(self, rng: random.Random, total: int, left: int) -> None:
         """Drive a measurement's last samples, up to a total, and some cycles after it."""
         for _ in range(left):
-            occupancy = min(total - self.model.total, 127)
+            occupancy = min(total - int(self.measurement["sample_sum"]), 127)
             await self.cycle("m", occupancy=occupancy)
-        assert self.model.samples is None
+        assert self.measurement["measuring_step"] != MEASURING
         for _ in range(8):
             await self.cycle("m", occupancy=rng.getrandbits(7))
 
     def fill(self, bits: int, *, left: int = 0, below: int = 0) -> None:
         """Preset the lower bits of the samples and of the sum's carries to ones, less ``left``
         samples and ``below`` carries."""
-        model, ones = self.model, (1 << bits) - 1
-        carries, low = model.total >> LOW_BITS, model.total & (1 << LOW_BITS) - 1
+        own, ones = self.measurement, (1 << bits) - 1
+        samples, total = int(own["samples"]), int(own["sample_sum"])
+        carries, low = total >> LOW_BITS, total & (1 << LOW_BITS) - 1
+        assert own["measuring_step"] == MEASURING
         # Compared here, before the registers are overwritten.
-        for name, expected in (("count", model.samples), ("carries", carries)):
+        for name, expected in (("count", samples), ("carries", carries)):
             assert int(inside(self.dut, f"measurement.{name}.o").value) == expected, name
         fill(self.dut, "measurement.count", bits, short=left)
         fill(self.dut, "measurement.carries", bits, short=below)
         carries = (carries | ones) - below
-        model.preset((model.samples | ones) - left, carries << LOW_BITS | low)
+        own["samples"], own["sample_sum"] = (samples | ones) - left, carries << LOW_BITS | low
 
     def _cover(
         self, requests: str, ready: bool, occupancy: int, start: bool, signals: Collection[str]
     ) -> None:
-        model, configuration = self.model, self._configuration
+        own, measurement, configuration = self.arbiter, self.measurement, self._configuration
         both, m = len(requests) == 2, "m" in requests
         cover("queue full", requests and not ready)
-        cover("measurement begun anew", start and model.samples)
+        measures, level = measurement["measuring_step"] == MEASURING, int(measurement["measured"])
+        cover("measurement begun anew", start and measures and measurement["samples"])
         if configuration["automatic"]:
-            if model.level in LEVELS:
-                cover(f"measured level {model.level}", requests == "m")
+            if level in LEVELS:
+                cover(f"measured level {level}", requests == "m")
         policy = configuration["policy"]
         cover("both wait", policy == Policy.ROUND_ROBIN and both)
         cover("compute first, both wait", policy == Policy.COMPUTE_FIRST and both)
-        threshold = model.level if configuration["automatic"] else configuration["threshold"]
-        urgent = model.starved >= configuration["starvation_limit"]
+        threshold = level if configuration["automatic"] else configuration["threshold"]
+        urgent = own["starved"] >= configuration["starvation_limit"]
         calm = threshold == 127 or occupancy < threshold
         only = requests == "m" and not urgent
-        cover("starvation count saturated", model.starved == 65535 and m)
-        cover("starvation count of compute saturated", model.compute_starved == 65535)
+        cover("starvation count saturated", own["starved"] == 65535 and m)
+        cover("starvation count of compute saturated", own["compute_starved"] == 65535)
         if policy in (Policy.MCA, Policy.MCA_PAPER):
-            name, waited = policy.name, m and model.starved
+            name, waited = policy.name, m and own["starved"]
             gate = policy == Policy.MCA_PAPER or "active" in signals
             cover(f"{name}, compute goes first", both and not urgent)
             cover(f"{name}, held back by the occupancy", only and not calm and gate)
@@ -233,7 +233,7 @@ class Driver:
             cover("starvation limit reached against the occupancy", held)
             cover("queue full while starving", m and not ready and not urgent)
         if policy == Policy.CRITICAL:
-            patient = model.compute_starved < configuration["starvation_limit"]
+            patient = own["compute_starved"] < configuration["starvation_limit"]
             on = "critical" in signals and "congested" not in signals
             stuck = {"critical", "congested"} <= set(signals)
             cover("critical, communication goes first", on and both and patient)

@@ -39,7 +39,7 @@ async def long_measurement(dut):
         await bench.wait((1 << _LONG_LOG2) - 3, "", occupancy=occupancy)
         for _ in range(8):
             await bench.cycle("m", occupancy=occupancy)
-        assert bench.model.level == level
+        assert bench.measurement["measured"] == level
         await bench.cycle("m", occupancy=level)
         await bench.cycle("m", occupancy=level - 1)
 

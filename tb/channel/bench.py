@@ -6,14 +6,13 @@ import cocotb
 
 from rtl.interface.configuration import SOURCE_BITS
 from rtl.interface.encodings import Access, Action, ErrorCode, Operation, PacketKind, Policy
-from tb.arbiter.model import SIGNALS
 from tb.channel.driver import CONTEXTS, IN, OUT, SEGMENTS, Bench, make_dut, start
 from tb.channel.flips import double_bit_error, injected_bits, single_bit_error
 from tb.channel.points import ERRORS
 from tb.channel.tables import GENERATION, PARAMETERS, REDUCTION, UNUSED, WORKGROUPS, random_arbiter
 from tb.cover import cover
 from tb.cycle import scaled
-from tb.golden import EVERY_PACKET
+from tb.golden import EVERY_PACKET, SIGNALS
 from tb.stream import Pace
 
 __all__ = ["injected_bits", "make_dut", "single_bit_error", "double_bit_error"]

@@ -8,13 +8,12 @@ from rtl.interface.configuration import ArbiterConfiguration, ContextView
 from rtl.interface.encodings import Access, ErrorCode, Origin
 from rtl.interface.layouts import ErrorReport
 from sysmodel.engine.ports import O
-from tb.arbiter.model import SIGNALS
 from tb.channel.model import Model
 from tb.channel.points import cover_cycle
 from tb.channel.tables import PARAMETERS, Traffic, random_arbiter
 from tb.cover import cover
 from tb.cycle import inputs_of, next_cycle, reset, settled
-from tb.golden import error_report, set_arbiter, set_view
+from tb.golden import SIGNALS, error_report, set_arbiter, set_arbiter_inputs, set_view
 from tb.payload import Fields
 from tb.stream import StreamChecker, offer
 
@@ -106,6 +105,7 @@ class Bench:
         dut.occupancy.value, dut.start.value = occupancy, int(start)
         for name in SIGNALS:
             getattr(dut, name).value = int(name in signals)
+        set_arbiter_inputs(model.state, signals)
         inputs = dict(self.offered)
         comes_back = None
         if returns and self.outstanding:
@@ -121,12 +121,7 @@ class Bench:
         cover_cycle(model, self.offered, takes, self.arbiter, signals)
         stores_drained = model.stores_drained
         idle, drained = model.step(
-            inputs,
-            set(takes),
-            occupancy=occupancy,
-            start=start,
-            signals=signals,
-            link_space=self.link_space,
+            inputs, set(takes), start, occupancy=occupancy, link_space=self.link_space
         )
         assert int(dut.idle.value) == idle
         assert int(dut.drained.value) == drained

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from rtl.interface.encodings import ErrorCode, Policy, Target
-from sysmodel.engine.golden.channel.queues import D, Q, has_space, position, waiting
+from sysmodel.engine.golden.channel.queues import D, Q, has, has_space, position, waiting
 from sysmodel.engine.golden.dma.lane import READS, SEGMENTS
 from sysmodel.engine.ports import O
 from tb.channel.model import Model
@@ -84,10 +84,10 @@ def cover_cycle(
         ("tracker's issue acknowledgements", "tile_issue_acks", Q.issue_acks),
         ("end-of-tile markers", "end_of_tile_markers", Q.ends),
     ):
-        cover(f"{name} blocked", model.has(queue) and stream not in takes)
-    compute = [model.has(queue) for queue in (Q.reads, Q.writes)]
+        cover(f"{name} blocked", has(model.own["queued"], queue) and stream not in takes)
+    compute = [has(model.own["queued"], queue) for queue in (Q.reads, Q.writes)]
     lanes = model.own["lanes"][: PARAMETERS.contexts]
-    communication = [model.has(Q.updates), bool(lanes["reads_level"].any())]
+    communication = [has(model.own["queued"], Q.updates), bool(lanes["reads_level"].any())]
     cover("reads and writes wait", all(compute))
     cover("updates and DMA reads wait", all(communication))
     cover("all four sources wait", all(compute) and all(communication))

@@ -142,7 +142,8 @@ class _Bench:
         assert bool(dut.idle.value) == idle
         assert bool(dut.tables_free.value) == model.tables_free
         cover("walk aborted", aborting and model.busy)
-        result = model.step(self.ready, self.copy, spaces, credit_limit_in, aborting=aborting)
+        model.own["aborted"] = aborting
+        result = model.step(self.ready, self.copy, spaces, credit_limit_in)
         assert (bool(self.ready) and bool(dut.ready__ready.value)) == result.popped
         assert (bool(self.copy) and bool(dut.copies__ready.value)) == result.copied
         assert bool(dut.issued.value) == result.issued
@@ -202,7 +203,7 @@ class _Bench:
         cover("walk outside the channels served", result.dropped)
         cover("segment outside the region", result.error)
         cover("segment outside beside one that leaves", result.error and result.segments)
-        cover("region disabled", result.error and not self.model.region["enable"])
+        cover("region disabled", result.error and not self.model.engine["region"]["enable"])
         cover("lane full", result.full)
         cover("several lanes at once", len(result.segments) > 1)
         cover("walker behind another one", result.behind)
@@ -215,7 +216,7 @@ class _Bench:
 
     def _cover_segment(self, segment: list[int]) -> None:
         length, whole = segment[_COLUMN["length"]], PARAMETERS.interleave_atoms
-        end, region = segment[_COLUMN["atom"]] + length, self.model.region
+        end, region = segment[_COLUMN["atom"]] + length, self.model.engine["region"]
         cover("segment to the region's end", end == region["limit"])
         cover("segment from the region's beginning", segment[_COLUMN["atom"]] == region["base"])
         cover("segment of one atom", length == 1)

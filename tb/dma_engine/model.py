@@ -2,15 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 
-import numpy as np
-
 from rtl.parameters import T3Parameters
-from sysmodel.engine.golden.dma.copies import pop_copy, push_copy
 from sysmodel.engine.golden.dma.engine import engine_is_idle, needs_tables, step_engine
 from sysmodel.engine.golden.dma.lane import SEGMENTS
-from sysmodel.engine.golden.payloads import COPY, READY
+from sysmodel.engine.golden.payloads import READY
 from tb.dma_engine.points import StepResult, Walk, step_result
-from tb.golden import golden_state, put
+from tb.golden import golden_state, payload, put
 
 __all__ = ["Model"]
 
@@ -20,36 +17,21 @@ class Model:
 
     def __init__(self, p: T3Parameters):
         self.state = golden_state(p)
-        self.own = self.state.contexts[0]
-        self._engine, self._copies = self.own["engine"], self.own["copies"]
+        self.own, self.engine = self.state.contexts[0], self.state.contexts[0]["engine"]
 
-    busy = property(lambda self: not engine_is_idle(self._engine))
-    tables_free = property(lambda self: not needs_tables(self._engine))
-    region = property(lambda self: self._engine["region"])
+    busy = property(lambda self: not engine_is_idle(self.engine))
+    tables_free = property(lambda self: not needs_tables(self.engine))
 
     def step(
-        self,
-        ready: Mapping[str, int] | None,
-        copy: Mapping[str, int] | None,
-        spaces: Sequence[bool],
-        credit_limit_in: int,
-        *,
-        aborting: bool = False,
+        self, ready: Mapping | None, copy: Mapping | None, spaces: Sequence, credit_limit_in: int
     ) -> StepResult:
         """Move on by one cycle with these payloads, and space in these lanes."""
-        command, given = np.zeros(1, READY)[0], np.zeros(1, COPY)[0]
-        put(command, ready or {})
-        while self._copies["copies_level"]:
-            pop_copy(self._copies)
-        if copy:
-            put(given["command"], copy["command"])
-            put(given["region"], copy["region"])
-            push_copy(self._copies, given["command"], given["region"], copy["start"])
-        self.own["aborted"] = aborting
-        lanes = self.state.channels["lanes"][:, 0]
+        copies, lanes = self.own["copies"], self.state.channels["lanes"][:, 0]
+        copies["copies_level"] = copy is not None
+        put(copies["copies"][copies["copies_head"]], copy or {})
         lanes["segments_level"] = [0 if space else SEGMENTS for space in spaces]
         lanes["segments_pushed"] = lanes["segments_head"] = 0
-        before = Walk(self._engine)
+        before, command = Walk(self.engine), payload(READY, ready)
         done = step_engine(self.state, 0, ready is not None, command, credit_limit_in)
-        copied = copy is not None and not self._copies["copies_level"]
-        return step_result(before, self._engine, done, copied, lanes, aborting)
+        copied = copy is not None and not copies["copies_level"]
+        return step_result(before, self.engine, done, copied, lanes, self.own["aborted"])

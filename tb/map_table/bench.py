@@ -13,7 +13,8 @@ from rtl.parameters import T3Parameters
 from rtl.registers.map_table import INDEX_BITS, MapTable, Staging, Table
 from tb.cover import cover, expect
 from tb.cycle import inputs_of, next_cycle, reset, scaled, settled
-from tb.map_table.model import Model
+from tb.golden import golden_state, maps, offered
+from tb.map_table.model import stage, step_unit
 from tb.payload import Fields
 from tb.stream import StreamChecker
 
@@ -109,10 +110,10 @@ def _random_staging(rng: random.Random) -> dict[str, int]:
 
 
 class _Bench:
-    """The tables and their model."""
+    """The tables and their golden state."""
 
     def __init__(self, dut):
-        self.dut, self.model = dut, Model(PARAMETERS)
+        self.dut, self.state = dut, golden_state(PARAMETERS)
         self.checker = StreamChecker(dut, ("copies",))
         self._last: tuple[Table, int] | None = None  # commit of the cycle before
         self.staged: dict[str, int] = dict.fromkeys(_STAGING.names, 0)
@@ -140,32 +141,27 @@ class _Bench:
         take: bool = False,
     ) -> int:
         """Drive a cycle with a commit of the staged entry. Return its configuration error."""
-        dut, model = self.dut, self.model
+        dut, state = self.dut, self.state
         dut.staging.value = _STAGING.pack(self.staged)
         dut.table.value, dut.index.value, dut.enable.value = table.value, index, enable
         dut.copies__ready.value, dut.aborting.value = int(take), int(aborting)
         dut.locked.value = int(locked)
         await settled()
         self.checker.sample()
-        assert _MAPS.unpack(int(dut.maps.value)) == model.maps()
-        waiting = model.copies
-        assert bool(dut.copies__valid.value) == (waiting > 0)
-        if waiting:
-            assert _COPY.unpack(int(dut.copies__payload.value)) == model.copy()
+        assert _MAPS.unpack(int(dut.maps.value)) == self._maps()
+        copy = offered(state.contexts[0]["copies"], "copies")
+        assert bool(dut.copies__valid.value) == (copy is not None)
+        if copy is not None:
+            assert _COPY.unpack(int(dut.copies__payload.value)) == copy
         before = _MAPS.named(int(dut.maps.value))
-        model.stage(self.staged)
-        configuration_error = model.step(
-            table,
-            index,
-            enable,
-            locked=locked,
-            aborting=aborting,
-            popped=take and waiting > 0,
-        )
+        stage(state, self.staged)
+        taken = take and copy is not None
+        ports = {"locked": locked, "aborting": aborting, "popped": taken}
+        fields = {"index": index, "command": index, "enable": enable}
+        configuration_error = step_unit(state, table, **ports, **fields)
         assert int(dut.configuration_error.value) == configuration_error
         if table != Table.NONE:
             self._cover(table, index, enable, configuration_error, before)
-        taken = take and waiting > 0
         accepted = configuration_error == ConfigurationError.NONE.value
         cover("copy taken and put at once", table == Table.COPY and taken and accepted)
         cover(
@@ -174,6 +170,10 @@ class _Bench:
         )
         await next_cycle(dut)
         return configuration_error
+
+    def _maps(self) -> list[int]:
+        """Return the fields of all tables, in order."""
+        return maps(self.state, prefix="programmed_")
 
     def _cover(
         self, table: Table, index: int, enable: int, configuration_error: int, maps: dict
@@ -195,7 +195,7 @@ class _Bench:
         cover("entry removed", was_there and not enable)
         if not enable:
             return
-        after = dict(zip(_MAPS.names, self.model.maps(), strict=True))
+        after = dict(zip(_MAPS.names, self._maps(), strict=True))
         others = [
             other
             for other in range(_ENTRIES[table])

@@ -21,14 +21,13 @@ from rtl.parameters import T3Parameters
 from rtl.registers import map as register_map
 from rtl.registers.error_log import ERROR_LOG_DEPTH
 from rtl.registers.map import CONTEXT, GLOBAL
-from sysmodel.engine.golden.dma.copies import copy_valid, first_copy
 from sysmodel.engine.golden.registers.interrupts import interrupts
 from sysmodel.engine.golden.registers.launch import ABORT, MEASURE, next_epoch
 from sysmodel.engine.golden.registers.launch_check import launch_needs
 from sysmodel.engine.golden.registers.words import F, R, field_of
 from tb.cover import cover, expect
 from tb.cycle import next_cycle, reset, scaled, settled
-from tb.golden import maps, words
+from tb.golden import maps, offered, words
 from tb.inside import inside
 from tb.payload import Fields
 from tb.registers.model import Model
@@ -46,6 +45,8 @@ CHANNELS = {
     "r": ("rdata", "rresp"),
 }
 """Channels of the bus, with their payload."""
+# Outputs of the bus whose values count while their channel offers them.
+_RESPONSES = (*CHANNELS["b"], *CHANNELS["r"])
 _CONTEXTS = range(PARAMETERS.contexts)
 _STROBES = ("launch", "abort", "start")
 _REPORT, _COPY = Fields(ErrorReport(PARAMETERS)), Fields(Copy(PARAMETERS))
@@ -132,7 +133,7 @@ class _Bus:
             inputs |= {f"{name}valid": int(name in offered), **offered.get(name, {})}
         return inputs
 
-    def taken(self, outputs: dict[str, int | None]) -> None:
+    def taken(self, outputs: dict[str, int]) -> None:
         """Remove the offers that were taken in the cycle with these outputs."""
         for name in ("aw", "w", "ar"):
             if outputs[f"{name}ready"]:
@@ -162,8 +163,9 @@ def _port(dut, context: int, name: str):
 
 def _compare(dut, model: Model) -> None:
     """The outputs with those of the model."""
-    for name, value in model.bus().items():
-        if value is not None:
+    bus = model.bus()
+    for name, value in bus.items():
+        if name not in _RESPONSES or bus[f"{name[0]}valid"]:
             assert int(getattr(dut, f"bus__{name}").value) == value, name
     assert _ARBITER.unpack(int(dut.arbiter.value)) == words(model.state.config["arbiter"])
     assert bool(dut.irq.value) == interrupts(model.state.registers, GLOBAL)
@@ -211,7 +213,7 @@ def _compare_context(dut, model: Model, context: int) -> None:
         found = fields.unpack(int(_port(dut, context, name).value))
         assert found == words(own["launch" if name.startswith("launch") else name]), name
     queue = own["copies"]
-    copy = words(first_copy(queue)) if copy_valid(queue) else None
+    copy = offered(queue, "copies")
     assert bool(_port(dut, context, "copies__valid").value) == (copy is not None)
     if copy is not None:
         assert _COPY.unpack(int(_port(dut, context, "copies__payload").value)) == copy
@@ -222,20 +224,21 @@ class _Hardware:
 
     def __init__(self, dut, rng: random.Random):
         self._dut, self._rng = dut, rng
-        self.corrected, self.armed, self.scrub_corrected = 0, False, 0
         self.statuses = [dict.fromkeys(_STATUS, 0) for _ in _CONTEXTS]
         self.failing = 0.0
         self.at_rest = False  # nothing is left that a launch or an abort waits for
 
     def drive(self, model: Model) -> list[dict[str, int] | None]:
-        """One cycle's status; gives the error reports of the contexts, and of none."""
-        dut, rng = self._dut, self._rng
+        """Drive one cycle's status into both; return the error reports of no context, and of
+        each."""
+        dut, rng, failures = self._dut, self._rng, []
         if rng.random() < 0.1:
-            self.corrected, self.scrub_corrected = rng.getrandbits(32), rng.getrandbits(32)
-        self.armed = rng.random() < 0.5
-        dut.corrected.value, dut.armed.value = self.corrected, int(self.armed)
-        dut.scrub_corrected.value = self.scrub_corrected
-        failures = []
+            registers = model.state.registers["contents"][GLOBAL]
+            for port, word in (("corrected", R.CORRECTED), ("scrub_corrected", R.SCRUB_CORRECTED)):
+                registers[word] = count = rng.getrandbits(32)
+                getattr(dut, port).value = count
+        dut.armed.value = armed = int(rng.random() < 0.5)
+        model.state.gpu["injection"]["armed_shown"] = armed
         for context, status in enumerate(self.statuses):
             if rng.random() < 0.3:
                 name = rng.choice([*_STATUS])
@@ -247,8 +250,7 @@ class _Hardware:
             for name, value in status.items():
                 _port(dut, context, name).value = value
             failures.append(self._fail(f"context__{context}__error"))
-        failures.append(self._fail("error"))
-        return failures
+        return [self._fail("error"), *failures]
 
     def _fail(self, port: str) -> dict[str, int] | None:
         failure = _random_failure(self._rng) if self._rng.random() < self.failing else None
@@ -328,8 +330,7 @@ async def every_cycle(dut):
             next_epoch(model.state.registers),
         )
         logged, irqs = _logged(model), _irqs(model)
-        given = hardware.corrected, hardware.armed, hardware.scrub_corrected
-        model.step(inputs, *given, hardware.statuses, failures, takes)
+        model.step(inputs, hardware.statuses, failures, takes)
         cover("injection", model.state.gpu["injection"]["strobe"])
         bus.taken(before)
         _cover(model, owns, before, takes)
@@ -351,7 +352,7 @@ def _cover_errors(
 ) -> None:
     """Cover the logs before the cycle, and the interrupts."""
     for context, before in enumerate(logged):
-        after, failure = _logged(model)[context], failures[context]
+        after, failure = _logged(model)[context], failures[CONTEXT + context]
         cover("error while one is pending", failure and before)
         cover("error as they are cleared", failure and before > 1 and after == 1)
         cover("error while the log is full", failure and before == after == ERROR_LOG_DEPTH)
@@ -365,7 +366,7 @@ def _cover_errors(
 def _cover(
     model: Model,
     owns: np.ndarray,
-    before: dict[str, int | None],
+    before: dict[str, int],
     takes: list[bool],
 ) -> None:
     """Look at a cycle: the contexts and the bus before it, and the model after it."""

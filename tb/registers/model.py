@@ -5,20 +5,22 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from rtl.parameters import T3Parameters
-from rtl.registers.map import CONTEXT, GLOBAL, PAGE_BITS
-from sysmodel.engine.golden.context.unit import end_context
+from sysmodel.engine.golden.context.unit import end_context, step_page
 from sysmodel.engine.golden.dma.copies import pop_copy
-from sysmodel.engine.golden.registers.bus import respond, step_bus
-from sysmodel.engine.golden.registers.errors import error, place_of
-from sysmodel.engine.golden.registers.interrupts import step_context_page, step_global_page
-from sysmodel.engine.golden.registers.launch import ABORT, step_launch, take_strobes
-from sysmodel.engine.golden.registers.words import R
-from sysmodel.engine.golden.registers.write import write_register
-from sysmodel.engine.golden.scrub import step_scrubber
-from sysmodel.engine.ports import GPU_INPUTS, G
-from tb.golden import golden_state
+from sysmodel.engine.golden.model import begin_contexts, step_port, step_write
+from sysmodel.engine.golden.outputs import write_units
+from sysmodel.engine.golden.registers.interrupts import step_global_page
+from sysmodel.engine.golden.trigger.trigger import IDLE
+from sysmodel.engine.ports import CHANNEL_OUTPUTS, GPU_INPUTS, G, H, output_words
+from tb.golden import bits, end_cycle, error_words, get_ports, golden_state, set_ports
 
 __all__ = ["Model"]
+
+# Record and field of each status, as the blocks behind the registers have it.
+_STATUS = {name: ("window", name) for name in ("done", "oldest", "credit_limit")}
+_STATUS |= {name: ("status", name) for name in ("idle", "drained")}
+_STATUS |= {"dma_idle": ("status", "dma_done"), "tiles": ("trigger", "tiles")}
+_Ports = Sequence[Mapping[str, int]]
 
 
 class Model:
@@ -26,80 +28,37 @@ class Model:
 
     def __init__(self, p: T3Parameters):
         self.state, self._inputs = golden_state(p), np.zeros(GPU_INPUTS, np.int64)
+        self._outputs, self._at = np.zeros(output_words(p), np.int64), p.channels * CHANNEL_OUTPUTS
+        self.state.contexts["trigger"]["state"], self.state.banks["clearing"] = IDLE, 0
 
-    def bus(self) -> dict[str, int | None]:
-        """Return the outputs of the bus; a response that is not offered is None."""
-        bus = {name: int(self.state.gpu["bus"][name]) for name in self.state.gpu["bus"].dtype.names}
-        outputs = {f"{name}ready": 1 - bus[f"{name}_full"] for name in ("aw", "w", "ar")}
-        for channel, name in (("b", "resp"), ("r", "data"), ("r", "resp")):
-            outputs[f"{channel}valid"] = valid = bus[f"{channel}_valid"]
-            outputs[f"{channel}{name}"] = bus[f"{channel}_{name}"] if valid else None
-        return outputs
+    def bus(self) -> dict[str, int]:
+        """Return the outputs of the bus."""
+        write_units(self.state, self._outputs)
+        names = [name for name in H._fields if name.startswith("bus_")]
+        values = get_ports(self._outputs[self._at :], H, names)
+        return {name[len("bus_") :]: value for name, value in zip(names, values, strict=True)}
 
-    def _report(self, page: int, failure: Mapping[str, int] | None) -> None:
-        """Report an error to the log of a page."""
-        log = self.state.logs[page]
-        log["failure"] = log["failure_place"] = 0
-        if failure:
-            names = ("code", "owner", "dispatch_index", "wavefront")
-            log["failure"] = error(*(failure[name] for name in names))
-            names = ("atom", "source", "channel", "unowned")
-            log["failure_place"] = place_of(*(failure[name] for name in names))
-
-    def _step_context(
-        self, context: int, status: Mapping[str, int], copies: int
-    ) -> tuple[bool, bool, bool]:
-        """Move a context on by one cycle; return whether the context was in use, whether a launch
-        waited, and whether the context was aborted, at the cycle's start."""
-        own = self.state.contexts[context]
-        control = own["control"]
-        own["cycle"]["strobes_on"] = strobes = int(take_strobes(control))
-        aborts, before = strobes & ABORT != 0, control.copy()
-        pending, aborted = bool(before["pending"]), bool(before["aborting"]) or aborts
-        signals = (bool(status[name]) for name in ("done", "launch_drained", "drained", "clearing"))
-        end_context(self.state, context, step_launch(control, aborts, *signals))
-        ended = bool(control["launches_done"] != before["launches_done"])
-        idle, sent = bool(status["idle"]), bool(status["dma_idle"])
-        step_context_page(self.state, context, strobes, idle, sent, ended, copies)
-        return bool(before["running"]) or pending or aborted, pending, aborted
-
-    def step(
-        self,
-        bus: Mapping[str, int],
-        corrected: int,
-        armed: bool,
-        scrub_corrected: int,
-        statuses: Sequence[Mapping[str, int]],
-        failures: Sequence[Mapping[str, int] | None],
-        takes: Sequence[bool],
-    ) -> None:
+    def step(self, bus: Mapping[str, int], statuses: _Ports, errors: _Ports, takes: list[bool]):
         """Move on by one cycle with these values of the ports: absent inputs of the bus are 0;
-        ``failures`` are the contexts' and then the global one; ``takes``: a context's copy is
-        taken if one is offered."""
-        state, gpu = self.state, self.state.gpu
-        for context, (own, status) in enumerate(zip(state.contexts, statuses, strict=True)):
-            for name in ("done", "oldest", "credit_limit"):
-                own["window"][name] = status[name]
-            own["trigger"]["tiles"], own["status"]["idle"] = status["tiles"], status["idle"]
-            self._report(CONTEXT + context, failures[context])
-        self._report(GLOBAL, failures[-1])
-        registers = state.registers["contents"][GLOBAL]
-        registers[R.CORRECTED], registers[R.SCRUB_CORRECTED] = corrected, scrub_corrected
-        gpu["injection"]["strobe"], gpu["injection"]["armed_shown"] = 0, armed
-        self._inputs[:] = 0
-        for name, value in bus.items():
-            self._inputs[getattr(G, f"bus_{name}")] = value
-        acts, copies = step_bus(state, self._inputs, 0), state.contexts["copies"]["copies_level"]
-        waiting, contexts = copies.tolist(), np.zeros(3, np.int64)
-        for context, status in enumerate(statuses):
-            contexts |= np.array(self._step_context(context, status, waiting[context])) << context
-            if takes[context] and waiting[context]:
-                pop_copy(state.contexts[context]["copies"])
+        ``errors`` are the global one and then the contexts'; ``takes``: a context's copy is taken
+        if one is offered."""
+        state, contexts = self.state, self.state.contexts
+        for name, (block, field) in _STATUS.items():
+            contexts[block][field] = [status[name] for status in statuses]
+        # Finished workgroups: more than any launch has if the last launch is drained, else -1.
+        contexts["external"]["finished"] = [(one["launch_drained"] << 32) - 1 for one in statuses]
+        state.banks["clear_pending"] = bits(status["clearing"] for status in statuses)
+        for log, failure in zip(state.logs, errors, strict=True):
+            log["failure"], log["failure_place"] = error_words(failure)
+        set_ports(self._inputs, G, {f"bus_{name}": value for name, value in bus.items()})
+        acts = step_port(state, self._inputs, 0)
+        begins, busy, pending, aborted, *_ = begin_contexts(state, acts)
+        for context, own in enumerate(contexts):
+            step_page(state, context)
+            end_context(state, context, begins >> context & 1 != 0)
+            if takes[context] and own["cycle"]["copies_before"]:
+                pop_copy(own["copies"])
         step_global_page(state)
-        step_scrubber(gpu["scrubber"], state.registers)
+        end_cycle(state)
         if acts:
-            port = [int(gpu["bus"][name]) for name in ("awaddr", "wstrb", "privileged", "wdata")]
-            written = (port[0] >> PAGE_BITS) - CONTEXT
-            copied = waiting[written] if 0 <= written < len(waiting) else 0
-            response = write_register(state, *port, copied, *contexts.tolist())
-            respond(gpu["bus"], response)
+            step_write(state, busy, pending, aborted)

@@ -9,13 +9,13 @@ from collections import deque
 
 import cocotb
 
-from rtl.interface.encodings import ErrorCode
+from rtl.interface.encodings import ErrorCode, InjectTarget
 from rtl.interface.layouts import Completion, ErrorReport, TrackerInput
 from rtl.tracker.bank import TrackerBank
 from sysmodel.engine.golden.tracker.completions import COMPLETIONS
 from tb.cover import cover, expect
 from tb.cycle import clock_stops, inputs_of, next_cycle, reset, scaled, settled
-from tb.golden import error_report
+from tb.golden import arm_bit_errors, error_report, strobe_scrubber
 from tb.payload import Fields
 from tb.stream import Pace, StreamChecker, offer
 from tb.tracker_bank.events import end, update
@@ -143,7 +143,7 @@ class _Bench:
         armed = bool(model.gpu["injection"]["bank_waits"])
         assert bool(dut.inject__armed.value) == armed
         cover("injection ends without a word", armed and inject == 0)
-        completion = model.completion()
+        completion = model.completion
         assert bool(dut.o__valid.value) == (completion is not None)
         if completion is not None:
             assert _COMPLETION.unpack(int(dut.o__payload.value)) == completion
@@ -153,11 +153,13 @@ class _Bench:
         chosen = event if has_space else None
         forgets = model.clearing
         holds = bool(model.bank["fix_waits"])
-        error = model.step(
-            chosen, taken=take, clear=clear, aborting=aborting, inject=inject, scrub=scrub
-        )
-        corrected = bool(model.gpu["corrections"]["corrected"])
-        scrubbed = bool(model.gpu["scrubber"]["scrubbed"])
+        model.state.contexts["aborted"] = [aborting >> context & 1 for context in _CONTEXTS]
+        strobe_scrubber(model.state, scrub)
+        if inject is not None:
+            arm_bit_errors(model.state, InjectTarget.TRACKER, inject)
+        error = model.step(chosen, take, clear)
+        corrected = bool(model.gpu["corrections"]["corrected_before"])
+        scrubbed = bool(model.gpu["scrubber"]["scrubbed_before"])
         assert bool(dut.scrub_corrected.value) == scrubbed
         cover("the scrubber corrects", scrubbed)
         cover("the scrubber gives way to a write", holds and not scrubbed)

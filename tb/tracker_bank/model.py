@@ -2,26 +2,15 @@
 
 from collections.abc import Mapping
 
-import numpy as np
-
 from rtl.parameters import T3Parameters
 from sysmodel.engine.golden.payloads import TILE
-from sysmodel.engine.golden.registers.corrections import note_corrected_next, step_corrections
-from sysmodel.engine.golden.tracker.bank import (
-    accept,
-    event_comes,
-    has_bank_space,
-    step_bank,
-)
+from sysmodel.engine.golden.registers.injection import arm_banks
+from sysmodel.engine.golden.tracker.bank import accept, has_bank_space, step_bank
 from sysmodel.engine.golden.tracker.clearing import clearing_contexts
-from sysmodel.engine.golden.tracker.completions import (
-    offer_completion,
-    take_completion,
-)
+from sysmodel.engine.golden.tracker.completions import offer_completion, take_completion
 from sysmodel.engine.golden.tracker.counts import has_tiles
-from sysmodel.engine.golden.tracker.scrub import begin_bank_scrub, end_bank_scrub
-from sysmodel.engine.golden.tracker.tracker import begin_contexts, count_contexts
-from tb.golden import golden_state, put, words
+from sysmodel.engine.golden.tracker.tracker import begin_entries, begin_tracker, end_tracker
+from tb.golden import bits, complement, end_cycle, golden_state, offered, payload
 
 __all__ = ["Model"]
 
@@ -34,54 +23,29 @@ class Model:
         self.bank, self.gpu = self.state.banks[0], self.state.gpu
         self.state.banks["clearing"][1:] = 0
 
-    space = property(lambda self: bool(has_bank_space(self.bank)))
-    clearing = property(lambda self: int(clearing_contexts(self.state)))
+    space = property(lambda self: has_bank_space(self.bank))
+    clearing = property(lambda self: clearing_contexts(self.state))
+    completion = property(lambda self: offered(self.bank, "completions"))
 
     @property
     def empty(self) -> int:
         """A bit for each context: the bank has nothing of it."""
-        counts = self.state.contexts["tracker"]
-        busy = sum(bool(has_tiles(own)) << number for number, own in enumerate(counts))
-        return ~(busy | self.clearing) & (1 << len(counts)) - 1
+        tiles = bits(map(has_tiles, self.state.contexts["tracker"]))
+        return complement(self.state, tiles | self.clearing)
 
-    def completion(self) -> list[int] | None:
-        """Return the completion that is offered."""
-        if not self.bank["completions_level"]:
-            return None
-        return words(self.bank["completions"][self.bank["completions_head"]])
-
-    def step(
-        self,
-        chosen: Mapping[str, int] | None,
-        *,
-        taken: bool,
-        clear: int = 0,
-        aborting: int = 0,
-        inject: int | None = None,
-        scrub: bool = False,
-    ) -> int:
+    def step(self, chosen: Mapping[str, int] | None, taken: bool, clear: int = 0) -> int:
         """Move on by one cycle, in which the front chose an event; return the error report, or 0.
-        ``clear`` and ``aborting`` have a bit for each context; ``inject`` is the number of bit
-        errors to come, None without the strobe; ``scrub`` is the strobe of the scrubber."""
-        state, injection, scrubber = self.state, self.gpu["injection"], self.gpu["scrubber"]
-        step_corrections(self.gpu["corrections"], state.registers)
-        if inject is not None:
-            injection["bank_armed"] = inject
-        injection["bank_waits"] = injection["bank_armed"] != 0
-        scrubber["scrub_strobe"], scrubber["scrubbed"] = scrub, 0
-        begin_bank_scrub(state, 0, event_comes(self.bank, self.gpu["cycle"]))
-        state.contexts["aborted"] = aborting >> np.arange(len(state.contexts)) & 1
-        count_contexts(state, clear)
-        begin_contexts(state)
+        ``clear`` has a bit for each context."""
+        state = self.state
+        arm_banks(self.gpu["injection"], state.registers)
+        begin_tracker(state, clear)
         if chosen:
-            tile = np.zeros(1, TILE)[0]
-            put(tile, chosen)
-            accept(state, self.bank, tile)
+            accept(state, self.bank, payload(TILE, chosen))
         offer_completion(state)
-        if taken and self.bank["completions_level"]:
+        if taken and self.completion:
             take_completion(state)
-        bank = step_bank(state, 0, clear)
-        note_corrected_next(self.gpu["corrections"], bank.corrected_next)
-        end_bank_scrub(state, 0)
-        self.gpu["cycle"] += 1
-        return int(bank.failure)
+        begin_entries(state)
+        failure = step_bank(state, 0, clear).failure
+        end_tracker(state)
+        end_cycle(state)
+        return failure

@@ -11,6 +11,7 @@ from rtl.interface.encodings import ErrorCode
 from rtl.interface.layouts import Completion, ErrorReport, TrackerInput
 from rtl.parameters import T3Parameters
 from rtl.tracker.bank import TrackerBank
+from sysmodel.engine.golden.tracker.completions import COMPLETIONS
 from tb.cover import cover, expect
 from tb.cycle import inputs_of, next_cycle, reset, scaled, settled
 from tb.golden import error_report
@@ -135,16 +136,16 @@ class _Bench:
         assert bool(dut.clearing.value) == model.clearing
         assert bool(dut.empty.value) == model.empty
         assert not int(dut.corrected.value)
-        cover("completions full", model.full)
-        completion = model.completion()
+        cover("completions full", model.bank["completions_level"] == COMPLETIONS)
+        completion = model.completion
         assert bool(dut.o__valid.value) == (completion is not None)
         if completion is not None:
             assert _COMPLETION.unpack(int(dut.o__payload.value)) == completion
             if take:
                 self.completions.append(completion)
         chosen = event if has_space else None
-        self._compare_error(model.step(chosen, taken=take))
-        cover("completion taken at once", completion and take and not model.completion())
+        self._compare_error(model.step(chosen, take))
+        cover("completion taken at once", completion and take and not model.completion)
         self._stages = [chosen, *self._stages[:-1]]
         await next_cycle(dut)
         return has_space
@@ -166,7 +167,7 @@ class _Bench:
     ) -> int:
         """All events, and until all is still; gives how many cycles that took."""
         waiting, cycles = deque(events), 0
-        while waiting or self.model.completion() or self.model.outstanding:
+        while waiting or self.model.completion or self.model.bank["in_pipeline"]:
             event = waiting[0] if waiting and offers() else None
             if await self.cycle(event, take=takes()) and event:
                 waiting.popleft()

@@ -8,11 +8,13 @@ import cocotb
 from rtl.interface.layouts import TileUpdates, TrackerInput
 from rtl.parameters import T3Parameters
 from rtl.tracker.front import TrackerFront
+from sysmodel.engine.golden.channel.queues import D, Q, has_space
 from tb.cover import cover, expect
 from tb.cycle import clock_stops, inputs_of, next_cycle, reset, scaled, settled
+from tb.golden import bits, golden_state, oldest
 from tb.payload import Fields
 from tb.stream import Pace, StreamChecker, offer
-from tb.tracker_front.model import Model
+from tb.tracker_front.model import step_unit
 
 PARAMETERS = T3Parameters(
     channels=4,
@@ -56,10 +58,10 @@ _Chooser = Callable[[str], dict[str, int]]
 
 
 class _Bench:
-    """The front, its model, and the offers of the channels."""
+    """The front, its golden state, and the offers of the channels."""
 
     def __init__(self, dut, event: _Chooser):
-        self.dut, self.model = dut, Model(PARAMETERS)
+        self.dut, self.state = dut, golden_state(PARAMETERS)
         names = [f"{name}__{channel}" for name in _FIELDS for channel in _CHANNELS]
         self.checker = StreamChecker(dut, [*names, *(f"o__{bank}" for bank in _BANKS)])
         self.offered: list[dict[str, dict[str, int]]] = [{} for _ in _CHANNELS]
@@ -78,13 +80,13 @@ class _Bench:
         dut.space.value = sum(space << bank for bank, space in enumerate(spaces))
         await settled()
         self.checker.sample()
-        assert int(dut.empty.value) == self.model.empty
+        assert int(dut.empty.value) == self._empty()
         for bank, event in enumerate(self.given):
             assert bool(getattr(dut, f"o__{bank}__valid").value) == (event is not None)
             if event is not None:
                 assert _EVENT.unpack(int(getattr(dut, f"o__{bank}__payload").value)) == event
         self._cover(spaces)
-        taken, chosen = self.model.step(self.offered, spaces)
+        taken, chosen = step_unit(self.state, self.offered, spaces)
         for channel, moved in enumerate(taken):
             for name in self.offered[channel]:
                 ready = bool(getattr(dut, f"{name}__{channel}__ready").value)
@@ -100,9 +102,13 @@ class _Bench:
         self.given = chosen
         await next_cycle(dut)
 
+    def _empty(self) -> int:
+        """Return a bit for each context without a candidate."""
+        return bits(self.state.contexts["tracker"]["candidates"] == 0)
+
     def _cover(self, spaces: Sequence[bool]) -> None:
-        model = self.model
-        wanted = [model.candidate(channel) for channel in _CHANNELS]
+        candidates = [oldest(channel, "candidates") for channel in self.state.channels]
+        wanted = [None if one is None else int(one["bank"]) for one in candidates]
         waits = [bank is not None and not spaces[bank] for bank in wanted]
         cover(
             "issue acknowledgement and end at once",
@@ -110,9 +116,11 @@ class _Bench:
         )
         cover("all channels want one bank", wanted[0] is not None and len(set(wanted)) == 1)
         cover("bank without space", any(waits))
-        cover("one context empty, the other not", model.empty in (0b01, 0b10))
-        cover("candidates full", any(map(model.full, _CHANNELS)))
-        held = [model.full(channel) and waits[channel] for channel in _CHANNELS]
+        cover("one context empty, the other not", self._empty() in (0b01, 0b10))
+        queued = self.state.channels["queued"].tolist()
+        full = [not has_space(word, Q.candidates, D.candidates) for word in queued]
+        cover("candidates full", any(full))
+        held = [full[channel] and waits[channel] for channel in _CHANNELS]
         cover("behind a bank without space", any(held))
         for bank, event in enumerate(self.given):
             dispatch_index = None if event is None else event[_COLUMN["dispatch_index"]]

@@ -5,18 +5,20 @@ import random
 import cocotb
 
 from rtl.interface.configuration import MapConfiguration
-from rtl.interface.encodings import Action, Granularity
+from rtl.interface.encodings import Action, Granularity, InjectTarget
 from rtl.interface.layouts import Completion, ErrorReport, ReadyCommand
 from rtl.trigger.trigger import Trigger
-from sysmodel.engine.golden.trigger.trigger import GROUP, TriggerOutputs
+from sysmodel.engine.golden.protected_queue import can_push
+from sysmodel.engine.golden.registers.injection import is_armed
+from sysmodel.engine.golden.trigger.trigger import GROUP
 from tb.cover import cover, expect
 from tb.cycle import clock_stops, inputs_of, next_cycle, reset, scaled, settled
-from tb.golden import error_report, set_maps
+from tb.golden import arm_bit_errors, error_report, set_maps, strobe_scrubber
 from tb.inside import BLOCK_BITS, blocks_of_a_count, fill, preset
 from tb.payload import Fields
 from tb.stream import Pace, StreamChecker, offer
 from tb.trigger.flips import corrected_by_the_scrubber, double_bit_error, single_bit_error
-from tb.trigger.model import INJECTED, Model
+from tb.trigger.model import Model
 from tb.trigger.tables import (
     DISPATCH_INDICES,
     PARAMETERS,
@@ -36,7 +38,12 @@ _TABLES = 30
 _ALL_DISPATCH_INDICES = 1 << PARAMETERS.dispatch_index_bits
 # Commands of the tiles that were taken and not counted, and of one that is offered.
 _COMING = 3 * 8
-_MEMORIES = ("row", "group", "command")
+# Memories of the injection ports, in their order.
+_MEMORIES = {
+    "row": InjectTarget.TILES,
+    "group": InjectTarget.GROUPS,
+    "command": InjectTarget.COMMANDS,
+}
 
 expect(
     *(f"injected: {count} in a {memory}" for memory in _MEMORIES for count in ("one", "two")),
@@ -99,9 +106,10 @@ class _Bench:
         clear: bool = False,
         inject: tuple[int, int] | None = None,
         scrub: bool = False,
-    ) -> TriggerOutputs:
-        """One cycle; the completion is offered until it is taken. ``inject`` as the model has
-        it."""
+    ) -> bool:
+        """One cycle; the completion is offered until it is taken. ``inject`` is the port's number
+        and that of the bit errors to come, None without the strobe. Return whether the completion
+        is taken."""
         dut, model = self.dut, self.model
         completion = self.completion
         offer(dut, "completions", None if completion is None else _COMPLETION.pack(completion))
@@ -122,37 +130,50 @@ class _Bench:
                 self.commands.append(command)
         self._cover_before(ready, clear, command)
         popped = ready and command is not None
-        armed = model.armed
+        armed = self._armed()
         ports = [getattr(dut, f"inject__{number}__armed") for number in range(len(armed))]
         assert [bool(port.value) for port in ports] == armed
         in_group = model.own["state"] == GROUP
-        result = model.step(self.completion, popped=popped, clear=clear, inject=inject, scrub=scrub)
-        scrubbed = model.state.gpu["scrubber"]["scrubbed"]
+        strobe_scrubber(model.state, scrub)
+        if inject is not None:
+            arm_bit_errors(model.state, [*_MEMORIES.values()][inject[0]], inject[1])
+        taken = model.step(completion, popped, clear)
+        scrubbed = model.state.gpu["scrubber"]["scrubbed_before"]
         assert int(dut.scrub_corrected.value) == scrubbed
         cover("the scrubber corrects", scrubbed)
         self._compare_bit_errors()
         # The one that came behind the lost group's tile must not be blamed.
-        cover("lost group while a tile waits", model.error and in_group and model.own["taken"])
-        for memory, was, now in zip(_MEMORIES, armed, model.armed, strict=True):
+        error = model.outputs["corrupt"]
+        cover("lost group while a tile waits", error and in_group and model.own["taken"])
+        for memory, was, now in zip(_MEMORIES, armed, self._armed(), strict=True):
             if was and not now and inject is None:
                 cover(f"injected: {self._bits} in a {memory}")
         if inject is not None:
             self._bits = ("none", "one", "two")[inject[1]]
-        offered = self.completion is not None
-        assert (offered and bool(dut.completions__ready.value)) == result.taken
-        assert bool(dut.complete.value) == (result.complete >= 0)
-        assert bool(dut.own.value) == result.own
-        if result.complete >= 0:
-            assert int(dut.complete_dispatch_index.value) == result.complete
-        self._cover_after(result, clear)
-        if result.taken:
-            self._last, self.completion = self.completion, None
+        complete = model.outputs["complete_index"]
+        assert (completion is not None and bool(dut.completions__ready.value)) == taken
+        assert bool(dut.complete.value) == (complete >= 0)
+        assert bool(dut.own.value) == model.outputs["own_complete"]
+        if complete >= 0:
+            assert int(dut.complete_dispatch_index.value) == complete
+        self._cover_after(taken, clear)
+        if taken:
+            self._last, self.completion = completion, None
         await next_cycle(dut)
-        return result
+        return taken
+
+    def has_space(self) -> bool:
+        """Return whether the commands of another completion fit, whatever leaves."""
+        return self.model.queue["inner"] + _COMING < PARAMETERS.command_depth
+
+    def _armed(self) -> list[bool]:
+        """Return for each memory whether its next word gets bit errors."""
+        injection = self.model.state.gpu["injection"]
+        return [is_armed(injection, target.value, 0) for target in _MEMORIES.values()]
 
     def _drive_injection(self, inject: tuple[int, int] | None) -> None:
         port, bits = inject or (0, 0)
-        for number in range(len(INJECTED)):
+        for number in range(len(_MEMORIES)):
             values = {
                 "set": inject is not None,
                 "select": bits and number == port,
@@ -163,43 +184,46 @@ class _Bench:
 
     def _compare_bit_errors(self) -> None:
         dut, model = self.dut, self.model
-        assert int(dut.corrected.value) == model.state.gpu["corrections"]["corrected"]
-        assert bool(dut.error__valid.value) == (model.error != 0)
-        if model.error:
-            assert _REPORT.unpack(int(dut.error__report.value)) == error_report(model.error)
+        assert int(dut.corrected.value) == model.state.gpu["corrections"]["corrected_before"]
+        error = int(model.outputs["corrupt"])
+        assert bool(dut.error__valid.value) == (error != 0)
+        if error:
+            assert _REPORT.unpack(int(dut.error__report.value)) == error_report(error)
 
     def _cover_before(self, ready: bool, clear: bool, command: list[int] | None) -> None:
         model = self.model
         cover("command blocked", command is not None and not ready)
-        cover("command table full", model.full)
+        cover("command table full", not can_push(model.queue, PARAMETERS.command_depth))
         if clear:
             cover("clear while idle", model.at_rest and self.completion is None)
             cover("clear while clearing", model.clearing)
             cover("clear while a tile is worked off", not model.at_rest and not model.clearing)
             cover("clear with commands waiting", not model.empty)
 
-    def _cover_after(self, result: TriggerOutputs, clear: bool) -> None:
-        if result.taken:
+    def _cover_after(self, taken: bool, clear: bool) -> None:
+        names = ("ready_pushed", "complete_index", "own_complete")
+        pushed, complete, needs_none = (int(self.model.outputs[name]) for name in names)
+        if taken:
             tile, last = self.completion, self._last
             cover("edge tile", tile["outer_edge"] or tile["inner_edge"])
             same = last is not None and tile["dispatch_index"] == last["dispatch_index"]
             cover("consecutive tiles of one workgroup", same)
             cover("clear while a tile is taken", clear)
-        if not result.pushed and result.complete < 0:
+        if not pushed and complete < 0:
             return
         own = self.model.own
         action, waves, size = own["tile_action"], own["tile_waves"], own["group_size"]
         by_group = own["tile_granularity"] == Granularity.WORKGROUP.value
-        releases = result.pushed and by_group
-        cover("workgroup of one tile", result.complete >= 0 and waves == 1)
-        cover("tile follows at once", result.taken)
-        cover("own workgroup complete", result.own and action == Action.OWN.value)
-        cover("remote range", result.own and action == Action.REMOTE.value)
-        cover("tile of a DMA wavefront", result.pushed and not by_group)
+        releases = pushed and by_group
+        cover("workgroup of one tile", complete >= 0 and waves == 1)
+        cover("tile follows at once", taken)
+        cover("own workgroup complete", needs_none and action == Action.OWN.value)
+        cover("remote range", needs_none and action == Action.REMOTE.value)
+        cover("tile of a DMA wavefront", pushed and not by_group)
         cover("group of one released", releases and size == 1)
         cover("group of several released", releases and size > 1)
         cover("group cut short released", releases and size not in (1, 2, 4, 8))
-        waits = self.completion is not None and not result.taken
+        waits = self.completion is not None and not taken
         cover("tile waits while a group is released", releases and waits)
 
 
@@ -247,15 +271,15 @@ async def _random(dut, rng: random.Random, *, injections: float = 0) -> None:
             bench.configure(random_maps(rng))
         acts = pace.acts()
         # The number of ready commands is bounded, as by the command window.
-        if bench.completion is None and acts["put"] and bench.model.has_space(_COMING):
+        if bench.completion is None and acts["put"] and bench.has_space():
             bench.completion = random_completion(rng, dispatch_indices)
         tile = bench.completion
         clear, inject = rng.random() < 0.005, None
         if injections and rng.random() < injections:
-            inject = rng.randrange(len(INJECTED)), rng.choice([0, 1, 1, 2])
+            inject = rng.randrange(len(_MEMORIES)), rng.choice([0, 1, 1, 2])
         scrub = injections > 0 and rng.random() < 0.4
-        result = await bench.cycle(ready=acts["take"], clear=clear, inject=inject, scrub=scrub)
-        if tile and result.taken:
+        taken = await bench.cycle(ready=acts["take"], clear=clear, inject=inject, scrub=scrub)
+        if tile and taken:
             in_range = any(
                 entry["enable"] and entry["first"] <= tile["dispatch_index"] <= entry["last"]
                 for entry in bench.maps["ranges"]
@@ -277,7 +301,7 @@ async def any_table(dut):
             max(entry["first"] - 1, 0), min(entry["last"] + 2, _ALL_DISPATCH_INDICES)
         )
         for _ in range(120):
-            if bench.completion is None and bench.model.has_space(_COMING):
+            if bench.completion is None and bench.has_space():
                 bench.completion = random_completion(rng, dispatch_indices)
             await bench.cycle(ready=rng.random() < 0.9)
         await _work_off(bench)
@@ -339,8 +363,7 @@ async def _complete(bench: _Bench, tiles: list[dict[str, int]]) -> None:
         assert bench.completion is None
         bench.completion = tile
         for _ in range(200):  # it may wait until the largest group is released
-            result = await bench.cycle(ready=True)
-            if result.taken:
+            if await bench.cycle(ready=True):
                 break
     await _work_off(bench)
 
@@ -356,7 +379,7 @@ async def the_table_fills_and_empties(dut):
     for most in (2 * depth, *rng.sample(range(2, depth), 5)):
         starts = []
         bench.commands.clear()
-        while not bench.model.full and len(starts) < most:
+        while can_push(bench.model.queue, depth) and len(starts) < most:
             bench.completion = random_completion(rng, range(DISPATCH_INDICES))
             starts.append(bench.completion["start"])
             await _work_off(bench, ready=False)

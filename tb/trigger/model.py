@@ -2,93 +2,40 @@
 
 from collections.abc import Mapping
 
-import numpy as np
-
 from rtl.parameters import T3Parameters
+from sysmodel.engine.golden.context.unit import begin_cycle, step_ready_queue, step_trigger_block
 from sysmodel.engine.golden.payloads import COMPLETION
-from sysmodel.engine.golden.protected_queue import can_push, is_empty
-from sysmodel.engine.golden.registers.corrections import (
-    note_corrected,
-    note_corrected_next,
-    step_corrections,
-)
-from sysmodel.engine.golden.registers.injection import COMMANDS, GROUPS, TILES
-from sysmodel.engine.golden.trigger.ready import step_ready
-from sysmodel.engine.golden.trigger.trigger import (
-    CLEARING,
-    IDLE,
-    TriggerOutputs,
-    begin_clearing,
-    scrub_rows,
-    step_trigger,
-)
-from tb.golden import golden_state, put, words
+from sysmodel.engine.golden.protected_queue import is_empty
+from sysmodel.engine.golden.trigger.ready import first_ready, ready_valid
+from sysmodel.engine.golden.trigger.trigger import CLEARING, IDLE, begin_clearing
+from tb.golden import end_cycle, golden_state, payload, words
 
-__all__ = ["INJECTED", "Model"]
-
-INJECTED = (TILES, GROUPS, COMMANDS)
-"""Memories of the block's injection ports, in their order."""
+__all__ = ["Model"]
 
 
 class Model:
-    """The unit with its memories and its queue of ready commands.
-
-    Attributes
-    ----------
-    error : int
-        Error report of the last cycle, or 0.
-    """
+    """The unit with its memories, its outputs, and its queue of ready commands."""
 
     def __init__(self, p: T3Parameters):
-        self.state, self._depth = golden_state(p), p.command_depth
-        self.own = self.state.contexts[0]["trigger"]
-        self._ready, self.error = self.state.contexts[0]["ready"], 0
+        self.state = golden_state(p)
+        context = self.state.contexts[0]
+        self.own, self.queue, self.outputs = context["trigger"], context["ready"], context["cycle"]
 
-    clearing = property(lambda self: bool(self.own["state"] == CLEARING))
-    at_rest = property(lambda self: bool(self.own["state"] == IDLE))
-    empty = property(lambda self: bool(is_empty(self._ready)))
-    full = property(lambda self: not can_push(self._ready, self._depth))
-
-    def has_space(self, commands: int) -> bool:
-        """Return whether so many more commands fit, whatever leaves."""
-        return bool(self._ready["inner"] + commands < self._depth)
+    clearing = property(lambda self: self.own["state"] == CLEARING)
+    at_rest = property(lambda self: self.own["state"] == IDLE)
+    empty = property(lambda self: is_empty(self.queue))
 
     def ready(self) -> list[int] | None:
         """Return the command that is offered."""
-        queue = self._ready
-        return words(self.state.ready[0, queue["head"]]) if queue["checked"] else None
+        return words(first_ready(self.state, 0)) if ready_valid(self.queue) else None
 
-    @property
-    def armed(self) -> list[bool]:
-        """For each port: the next word gets bit errors."""
-        own = self.state.gpu["injection"]
-        return [bool(own["armed"] and own["armed_target"] == target) for target in INJECTED]
-
-    def step(
-        self,
-        completion: Mapping[str, int] | None,
-        *,
-        popped: bool,
-        clear: bool,
-        inject: tuple[int, int] | None = None,
-        scrub: bool = False,
-    ) -> TriggerOutputs:
-        """Move on by one cycle; ``inject`` is the port's number and that of the bit errors to come,
-        None without the strobe; ``scrub`` is the strobe of the scrubber."""
-        state, gpu, offered = self.state, self.state.gpu, np.zeros(1, COMPLETION)[0]
-        corrections, scrubber, before = gpu["corrections"], gpu["scrubber"], int(self.own["state"])
-        step_corrections(corrections, state.registers)
-        scrubber["scrub_strobe"], scrubber["scrubbed"] = scrub, 0
-        put(offered, completion or {})
-        unit = step_trigger(state, 0, completion is not None, offered)
-        scrub_rows(state, 0, before, unit.taken)
-        queue = step_ready(state, 0, unit.pushed, popped)
-        note_corrected(corrections, unit.corrected | queue.corrected)
-        note_corrected_next(corrections, unit.corrected_next)
+    def step(self, completion: Mapping[str, int] | None, popped: bool, clear: bool) -> bool:
+        """Move on by one cycle; return whether the completion is taken."""
+        begin_cycle(self.state.contexts[0])
+        offered = payload(COMPLETION, completion)
+        _, taken = step_trigger_block(self.state, 0, completion is not None, offered)
+        step_ready_queue(self.state, 0, popped)
         if clear:
             begin_clearing(self.own)
-        if inject is not None:
-            port, gpu["injection"]["armed"] = inject
-            gpu["injection"]["armed_target"] = INJECTED[port]
-        self.error = unit.failure or queue.failure
-        return unit
+        end_cycle(self.state)
+        return taken

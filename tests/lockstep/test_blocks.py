@@ -24,7 +24,6 @@ from sysmodel.engine.golden.payloads import COMPLETION, COPY, READY
 from sysmodel.engine.golden.trigger.credit_window import WindowInputs, step_credit_window
 from sysmodel.engine.golden.trigger.ready import step_ready
 from sysmodel.engine.golden.trigger.trigger import begin_clearing, step_trigger
-from tb.arbiter.model import SIGNALS
 from tb.criticality.model import step_unit
 from tb.criticality.traffic import (
     LOAD,
@@ -34,7 +33,7 @@ from tb.criticality.traffic import (
     near_the_verdict,
     random_configuration,
 )
-from tb.golden import error_report, put, set_arbiter_inputs
+from tb.golden import SIGNALS, error_report, put, set_arbiter_inputs
 from tests.support.golden_state import fresh_state
 from tests.support.simulation import device, simulate
 

@@ -146,7 +146,7 @@ class Bench:
         left, errors = self._compare(taken), self._compare_error()
         flat = {name: flatten(payload) for name, payload in offered.items()}
         assert self.ctx.get(self.dut.stores_drained) == self.model.stores_drained
-        idle, drained = self.model.step(flat, set(taken), occupancy=0, start=False)
+        idle, drained = self.model.step(flat, set(taken), False, link_space=3)
         assert (self.ctx.get(self.dut.idle), self.ctx.get(self.dut.drained)) == (idle, drained)
         await self.ctx.tick()
         return left, errors

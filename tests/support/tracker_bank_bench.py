@@ -47,13 +47,13 @@ def simulate(p, events, *, updates_per_atom=1, offer=None, take=None, clear=(), 
     def goes_on(cycle):
         if cycles is not None:
             return cycle < cycles
-        return waiting or model.completion() or model.bank["in_pipeline"] or model.clearing
+        return waiting or model.completion or model.bank["in_pipeline"] or model.clearing
 
     def compare_ports(ctx, cycle, taken):
         assert ctx.get(dut.clearing) == model.clearing, cycle
         assert ctx.get(dut.space) == model.space, cycle
         assert ctx.get(dut.empty) == model.empty, cycle
-        expected = model.completion()
+        expected = model.completion
         assert ctx.get(dut.o.valid) == (expected is not None), cycle
         if model.clearing:
             seen.clearing.append(cycle)
@@ -86,7 +86,7 @@ def simulate(p, events, *, updates_per_atom=1, offer=None, take=None, clear=(), 
             compare_ports(ctx, cycle, taken)
             chosen = waiting and model.space and (offer is None or offer(cycle + 1))
             coming = waiting.popleft() if chosen else None
-            compare_error(ctx, cycle, model.step(coming, taken=taken, clear=cycle in clear))
+            compare_error(ctx, cycle, model.step(coming, taken, cycle in clear))
             await ctx.tick()
             cycle += 1
 

@@ -43,12 +43,7 @@ from .outputs import write_units
 from .records import Words, clear_record, record
 from .registers.bus import BUS, bus_changes, respond, step_bus
 from .registers.configuration import decode
-from .registers.corrections import (
-    CORRECTIONS,
-    note_corrected,
-    note_corrected_next,
-    step_corrections,
-)
+from .registers.corrections import CORRECTIONS, note_corrected, step_corrections
 from .registers.errors import place_of, report_bank_error, report_channel_error
 from .registers.injection import INJECTION, arm_banks, step_injection
 from .registers.interrupts import step_global_page
@@ -58,18 +53,17 @@ from .registers.words import R
 from .registers.write import write_register
 from .scrub import SCRUBBER, step_scrubber
 from .state import GoldenState
-from .tracker.bank import EVENTS, event_comes, step_bank
+from .tracker.bank import EVENTS, step_bank
 from .tracker.clearing import clearing_contexts
-from .tracker.completions import MERGE, offer_completion, withdraw_completion
+from .tracker.completions import MERGE, offer_completion
 from .tracker.counts import has_tiles
 from .tracker.front import step_front
-from .tracker.scrub import begin_bank_scrub, end_bank_scrub
-from .tracker.tracker import begin_contexts, clears_context, count_contexts
+from .tracker.tracker import begin_entries, begin_tracker, clears_context, end_tracker
 from .trigger.congestion import packet_waits, step_congestion
 from .trigger.criticality import continue_comparison, is_comparing
 from .trigger.trigger import CLEARING, begin_clearing, scrubs_rows
 
-__all__ = ["GPU", "reset", "step"]
+__all__ = ["GPU", "begin_contexts", "end_shared", "reset", "step", "step_port", "step_write"]
 
 GPU = record(
     "number cycle quiescent tracker_busy channels_busy channels_undrained channels_unsent",
@@ -103,7 +97,7 @@ def _clearing(s: GoldenState) -> int:
 
 
 @inlined
-def _step_port(s: GoldenState, inputs: Words, g: int) -> bool:
+def step_port(s: GoldenState, inputs: Words, g: int) -> bool:
     """Move the register port on by one cycle; return whether a write acts."""
     changes = bus_changes(s.gpu.bus, inputs, g)
     count_registers(s, changes)
@@ -114,27 +108,17 @@ def _step_port(s: GoldenState, inputs: Words, g: int) -> bool:
 def _step_banks(s: GoldenState, clear: int, taken_bank: int) -> bool:
     """Move all banks on by one cycle; return whether the tracker may change in the next one."""
     busy = False
-    begin_contexts(s)
+    begin_entries(s)
     for index in range(s.config.banks):
         busy |= count_bank(s, index, clear, taken_bank == index)
         bank = step_bank(s, index, clear)
         if bank.failure:
             report_bank_error(s.logs, bank.failure)
             note_unit_error(s, True)
-        if bank.corrected_next:
-            note_corrected_next(s.gpu.corrections, True)
         busy |= bank.busy
     for context in range(s.config.contexts):
         busy |= s.contexts[context].tracker.entries_moved != 0
     return busy or s.gpu.merge.completions_waiting != 0
-
-
-@inlined
-def _begin_scrub(s: GoldenState) -> None:
-    """Move the walks over the banks' tables on, before the banks change them."""
-    for index in range(s.config.banks):
-        look_at_scrub(s, index)
-        begin_bank_scrub(s, index, event_comes(s.banks[index], s.gpu.cycle))
 
 
 @inlined
@@ -149,10 +133,10 @@ def _track(s: GoldenState, tracking: bool, clear: int) -> None:
         Strobes: a bit for each context whose entries are to be cleared.
     """
     gpu, scrubs = s.gpu, s.gpu.scrubber.scrubbing != 0
-    count_contexts(s, clear)
-    withdraw_completion(gpu.merge)
     if scrubs:
-        _begin_scrub(s)
+        for index in range(s.config.banks):
+            look_at_scrub(s, index)
+    begin_tracker(s, clear)
     if tracking:
         # In this order each block sees the completions of the cycle's start.
         count_front(s, step_front(s))
@@ -166,9 +150,7 @@ def _track(s: GoldenState, tracking: bool, clear: int) -> None:
     count_merge(s, any_taken)
     if tracking:
         gpu.tracker_busy = _step_banks(s, clear, offered_bank if any_taken else -1)
-    if scrubs:
-        for index in range(s.config.banks):
-            end_bank_scrub(s, index)
+    end_tracker(s)
 
 
 @inlined
@@ -269,7 +251,7 @@ def _step_channels(
 
 
 @inlined
-def _begin_contexts(s: GoldenState, acts: bool) -> tuple[int, int, int, int, int, bool, bool]:
+def begin_contexts(s: GoldenState, acts: bool) -> tuple[int, int, int, int, int, bool, bool]:
     """Move the launch controls on by one cycle.
 
     Returns
@@ -324,7 +306,7 @@ def _begin(
     -------
     takes, busy, pending, aborted : int
     measure, disturbed : bool
-        As those of :func:`_begin_contexts`.
+        As those of :func:`begin_contexts`.
     arms : bool
         The register that shows armed bit errors changes.
     """
@@ -333,7 +315,7 @@ def _begin(
     if injection.injecting:
         arm_banks(injection, s.registers)
     arms = injection.armed_shown != shown
-    takes, busy, pending, aborted, clear, measure, disturbed = _begin_contexts(s, acts)
+    takes, busy, pending, aborted, clear, measure, disturbed = begin_contexts(s, acts)
     tracking = gpu.tracker_busy | injection.strobe | gpu.scrubber.scrubbing != 0 or clear != 0
     for number in range(s.config.channels):
         tracking |= s.channels[natural(number)].queued & _TRACKED != 0
@@ -360,6 +342,17 @@ def _step_status(s: GoldenState, arms: bool) -> None:
         sent = sent and not gpu.channels_unsent >> context & 1
         changes |= step_status(own.status, idle, drained, sent)
     count_status(s, changes)
+
+
+@inlined
+def end_shared(s: GoldenState) -> None:
+    """End a cycle of the counters of corrected words, of the scrubber and of the injection."""
+    gpu = s.gpu
+    step_corrections(gpu.corrections, s.registers)
+    if gpu.scrubber.scrubbing:
+        step_scrubber(gpu.scrubber, s.registers)
+    if gpu.injection.injecting:
+        step_injection(gpu.injection, s.registers)
 
 
 @inlined
@@ -400,16 +393,12 @@ def _end(
     step_global_page(s)
     count_link_errors(s, comes)
     report_global_errors(s, s.logs[GLOBAL])
-    step_corrections(gpu.corrections, s.registers)
-    if gpu.scrubber.scrubbing:
-        step_scrubber(gpu.scrubber, s.registers)
-    if gpu.injection.injecting:
-        step_injection(gpu.injection, s.registers)
+    end_shared(s)
     combine_contexts(gpu.arbiter_inputs, s.contexts, s.config.contexts)
 
 
 @inlined
-def _write_register(s: GoldenState, busy: int, pending: int, aborted: int) -> None:
+def step_write(s: GoldenState, busy: int, pending: int, aborted: int) -> None:
     """Do the write that acts; the next cycle sees its effects."""
     bus, epochs = s.gpu.bus, s.registers[GLOBAL, R.EPOCHS].contents
     written = natural((bus.awaddr >> PAGE_BITS) - CONTEXT)
@@ -476,7 +465,7 @@ def step(state: GoldenState, inputs: Words, outputs: Words) -> bool:
     measure = disturbed = tick = arms = False
     if not calm:
         tick = words[k + G.tick] != 0
-        acts = _step_port(s, words, k)
+        acts = step_port(s, words, k)
         takes, busy, pending, aborted, measure, disturbed, arms = _begin(s, words, acts, tick)
     active, sends, tracked, reports, freed, comes = _step_channels(
         s, words, results, measure, disturbed
@@ -487,7 +476,7 @@ def step(state: GoldenState, inputs: Words, outputs: Words) -> bool:
     else:
         _end(s, words, k, tick, sends, takes, comes, arms)
         if acts:
-            _write_register(s, busy, pending, aborted)
+            step_write(s, busy, pending, aborted)
         count_shared(s, acts)
         write_units(s, results)
         changes = any_changes(s) or reports or freed or gpu.tracker_busy != 0

@@ -51,14 +51,18 @@ from .status import STATUS
 __all__ = [
     "CONTEXT",
     "begin_context",
+    "begin_cycle",
     "end_context",
     "inputs_are_calm",
     "own_idle",
     "own_sent",
     "step_external",
+    "step_page",
+    "step_ready_queue",
+    "step_sender",
+    "step_trigger_block",
     "step_trigger_unit",
     "step_units",
-    "step_sender",
     "tables_are_free",
 ]
 
@@ -108,6 +112,17 @@ def tables_are_free(s: GoldenState, context: int) -> bool:
 
 
 @inlined
+def begin_cycle(own: Record) -> None:
+    """Note the state of a context's units at the cycle's start, and forget their last outputs."""
+    cycle = own.cycle
+    cycle.copies_before = own.copies.copies_level
+    cycle.had_ready = not is_empty(own.ready)
+    cycle.was_sent = own.status.dma_done
+    cycle.complete_index = -1
+    cycle.own_complete = cycle.ready_pushed = cycle.corrupt = 0
+
+
+@inlined
 def begin_context(
     s: GoldenState, context: int, strobes: int, clearing: int
 ) -> tuple[bool, bool, bool, bool]:
@@ -132,8 +147,7 @@ def begin_context(
     cycle, control, is_clearing = own.cycle, own.control, clearing >> context & 1 != 0
     cycle.strobes_on = strobes
     own.aborted = control.aborting
-    cycle.copies_before = own.copies.copies_level
-    cycle.had_ready = not is_empty(own.ready)
+    begin_cycle(own)
     aborts = strobes & ABORT != 0
     pending = control.pending != 0
     busy = control.running | control.pending | control.aborting | aborts != 0
@@ -143,14 +157,46 @@ def begin_context(
         control, aborts, own.window.done != 0, tables_free, own.status.drained != 0, is_clearing
     )
     cycle.launch_ends = control.launches_done != done
-    cycle.was_sent = own.status.dma_done
     has_command = ready_valid(own.ready) or copy_valid(own.copies)
     cycle.sends = has_command or not engine_is_idle(own.engine)
     works = cycle.sends | cycle.had_ready | is_clearing
     cycle.works = works or own.trigger.state != IDLE or has_tiles(own.tracker)
-    cycle.complete_index = -1
-    cycle.own_complete = cycle.ready_pushed = cycle.corrupt = 0
     return takes, busy, pending, own.aborted | aborts != 0
+
+
+@inlined
+def step_trigger_block(
+    s: GoldenState, context: int, offered: bool, completion: Record
+) -> tuple[bool, bool]:
+    """Move the trigger unit, and the scrub walks over its memories, on by one cycle.
+
+    Parameters
+    ----------
+    offered : bool
+        The tracker offers ``completion``, which an aborted context does not take.
+
+    Returns
+    -------
+    active : bool
+        A register of the unit may change.
+    takes : bool
+        The unit takes the completion.
+    """
+    own = s.contexts[context]
+    cycle, state = own.cycle, own.trigger.state
+    takes, active = False, trigger_changes(own.trigger)
+    if active or offered:
+        out = step_trigger(s, context, offered and not own.aborted, completion)
+        cycle.ready_pushed, cycle.complete_index = out.pushed, out.complete
+        cycle.own_complete, cycle.corrupt = out.own, out.failure
+        if out.corrected:
+            note_corrected(s.gpu.corrections, True)
+        if out.corrected_next:
+            note_corrected_next(s.gpu.corrections, True)
+        takes = out.taken
+    if s.gpu.scrubber.scrubbing:
+        scrub_rows(s, context, state, takes)
+    return active or takes, takes
 
 
 @inlined
@@ -164,26 +210,33 @@ def step_trigger_unit(s: GoldenState, context: int) -> tuple[bool, bool]:
     taken : bool
         The completion leaves the tracker.
     """
-    own = s.contexts[context]
-    cycle, state = own.cycle, own.trigger.state
     offered = offers_to(s, context)
-    takes, active = False, trigger_changes(own.trigger)
-    if active or offered:
-        is_new = offered and not own.aborted
-        out = step_trigger(s, context, is_new, offered_completion(s))
-        cycle.ready_pushed, cycle.complete_index = out.pushed, out.complete
-        cycle.own_complete, cycle.corrupt = out.own, out.failure
-        if out.corrected:
-            note_corrected(s.gpu.corrections, True)
-        if out.corrected_next:
-            note_corrected_next(s.gpu.corrections, True)
-        takes = out.taken
-    if s.gpu.scrubber.scrubbing:
-        scrub_rows(s, context, state, takes)
-    taken = takes or (offered and own.aborted != 0)
+    active, takes = step_trigger_block(s, context, offered, offered_completion(s))
+    taken = takes or (offered and s.contexts[context].aborted != 0)
     if taken:
         take_completion(s)
-    return active or takes, taken
+    return active, taken
+
+
+@inlined
+def step_ready_queue(s: GoldenState, context: int, popped: bool) -> bool:
+    """Move the queue of ready commands on by one cycle, after the trigger unit; return whether a
+    register of the queue may change.
+
+    Parameters
+    ----------
+    popped : bool
+        The DMA engine takes the command that the queue offers.
+    """
+    cycle, active = s.contexts[context].cycle, False
+    if cycle.ready_pushed or cycle.had_ready:
+        out = step_ready(s, context, cycle.ready_pushed != 0, popped)
+        active = out.active
+        if out.corrected:
+            note_corrected(s.gpu.corrections, True)
+        if cycle.corrupt == 0:
+            cycle.corrupt = out.failure
+    return active
 
 
 @inlined
@@ -204,14 +257,17 @@ def step_sender(s: GoldenState, context: int) -> tuple[bool, EngineOutputs]:
     valid, ready = ready_valid(own.ready), first_ready(s, context)
     engine = step_engine(s, context, valid, ready, own.external.downstream)
     cycle.command_issued, cycle.outside_failure = engine.issued, engine.failure
-    if cycle.ready_pushed or cycle.had_ready:
-        out = step_ready(s, context, cycle.ready_pushed != 0, engine.popped)
-        active = active or out.active
-        if out.corrected:
-            note_corrected(s.gpu.corrections, True)
-        if cycle.corrupt == 0:
-            cycle.corrupt = out.failure
+    active |= step_ready_queue(s, context, engine.popped)
     return active, engine
+
+
+@inlined
+def step_page(s: GoldenState, context: int) -> None:
+    """Move the interrupts and the error log of the context's page on by one cycle."""
+    own = s.contexts[context]
+    cycle, idle = own.cycle, own.status.idle != 0
+    sent, ends, copies = cycle.was_sent != 0, cycle.launch_ends != 0, cycle.copies_before
+    step_context_page(s, context, cycle.strobes_on, idle, sent, ends, copies)
 
 
 @inlined
@@ -292,15 +348,7 @@ def step_units(
     any_failure, failure, place = _unit_failure(s, context, window.expired, oldest)
     log = s.logs[CONTEXT_PAGE + context]
     failure, place = unit_error(log, failure, place)
-    step_context_page(
-        s,
-        context,
-        cycle.strobes_on,
-        own.status.idle != 0,
-        cycle.was_sent != 0,
-        cycle.launch_ends != 0,
-        cycle.copies_before,
-    )
+    step_page(s, context)
     set_failure(log, failure, place)
     return criticality, window.active, any_failure
 

@@ -16,6 +16,7 @@ __all__ = [
     "forget_offers",
     "segment_length",
     "stop_walk",
+    "take_segment",
     "walk_rows",
 ]
 
@@ -110,6 +111,21 @@ def _advance(config: Record, engine: Record, walker: Record, index: int, length:
     _find_channel(config, walker)
 
 
+@inlined
+def take_segment(
+    channel: Record,
+    context: int,
+    template: Record,
+    atom: int,
+    length: int,
+    offset: int,
+    wavefront: int,
+) -> None:
+    """Push a segment of a command into the context's lane of a channel."""
+    note_segment(channel, context)
+    push_segment(channel.lanes[context], template, atom, length, offset, wavefront)
+
+
 @compiled
 def _step_walker(
     config: Record, channels: Records, engine: Record, context: int, index: int
@@ -137,8 +153,8 @@ def _step_walker(
             if not _is_behind(walk, walker):
                 walk.offering |= 1 << index
             return False, False
-        note_segment(channel, context)
-        push_segment(lane, engine.template, atom, length, walker.row_offset, walker.row_wavefront)
+        offset, wavefront = walker.row_offset, walker.row_wavefront
+        take_segment(channel, context, engine.template, atom, length, offset, wavefront)
         walk.offering &= ~(1 << index)
     _advance(config, engine, walker, index, length)
     return not inside, True

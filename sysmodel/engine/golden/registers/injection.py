@@ -22,6 +22,7 @@ __all__ = [
     "arm_banks",
     "bit_errors",
     "entry_bit_errors",
+    "is_armed",
     "step_injection",
 ]
 
@@ -83,9 +84,15 @@ def step_injection(own: Record, registers: Records) -> None:
 
 
 @inlined
+def is_armed(own: Record, target: int, number: int) -> bool:
+    """Return whether the next word of a memory other than a bank's gets bit errors."""
+    return own.armed != 0 and own.armed_target == target and own.armed_number == number
+
+
+@inlined
 def bit_errors(own: Record, target: int, number: int) -> int:
     """Return the bit errors of a word that is written into a memory other than a bank's."""
-    if own.armed == 0 or own.armed_target != target or own.armed_number != number:
+    if not is_armed(own, target, number):
         return 0
     bits = own.armed
     own.armed = 0

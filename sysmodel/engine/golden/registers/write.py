@@ -21,7 +21,7 @@ from .read import OKAY, REJECT, page_of, word_of
 from .tables import commit_command, commit_range, commit_region, start_copy
 from .words import F, R, field_of, store_word
 
-__all__ = ["write_register"]
+__all__ = ["commit", "write_register"]
 
 _IN_USE, _LOCKED = ConfigurationError.IN_USE.value, ConfigurationError.LOCKED.value
 
@@ -108,7 +108,7 @@ def _write_global(s: GoldenState, word: int, value: int, busy: int) -> int:
 
 
 @compiled
-def _commit(
+def commit(
     s: GoldenState, context: int, word: int, value: int, copies: int, locked: bool, aborted: bool
 ) -> int:
     """Commit an entry of a table, or start a copy; return the configuration error."""
@@ -135,7 +135,7 @@ def _write_context(
         clear_interrupts(s, page, word, value)
         return OKAY
     if _is_act(word):
-        code = _commit(s, context, word, value, copies, locked, aborted)
+        code = commit(s, context, word, value, copies, locked, aborted)
         set_configuration_error(control, code)
         return REJECT if code else OKAY
     if locked and _is_of_launch(word):

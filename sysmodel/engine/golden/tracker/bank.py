@@ -11,6 +11,7 @@ from sysmodel.lib.compiled import compiled, inlined
 from ..index import natural
 from ..payloads import COMPLETION, TILE
 from ..records import Record, copy_record, record
+from ..registers.corrections import note_corrected_next
 from ..registers.errors import error
 from ..scrub import SCRUB_WALK
 from ..state import GoldenState
@@ -18,7 +19,7 @@ from .choice import CHOICE_WORDS
 from .clearing import CLEARING_WORDS, is_clearing, is_clearing_context, reads_row, step_clearing
 from .completions import COMPLETIONS
 from .counts import drop_event, note_event
-from .scrub import SCRUB_WORDS
+from .scrub import SCRUB_WORDS, begin_bank_scrub
 from .table import check_row, row_of, update_entry
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "EVENTS",
     "BankOutputs",
     "accept",
+    "begin_bank",
     "event_comes",
     "has_bank_space",
     "has_events",
@@ -61,14 +63,11 @@ class BankOutputs(NamedTuple):
     ----------
     failure : int
         Error of the event in the update stage, or 0.
-    corrected_next : bool
-        A bit error is corrected in the next cycle.
     busy : bool
         The bank has events or entries to be cleared in the next cycle.
     """
 
     failure: int
-    corrected_next: bool
     busy: bool
 
 
@@ -88,6 +87,12 @@ def has_bank_space(bank: Record) -> bool:
 def event_comes(bank: Record, cycle: int) -> bool:
     """Return whether an event comes into the bank in this cycle, before it may be dropped."""
     return bank.in_pipeline >> _slot(cycle - 1) & 1 != 0
+
+
+@inlined
+def begin_bank(s: GoldenState, number: int) -> None:
+    """Move the scrub walk of a bank on by one cycle, before the bank changes its table."""
+    begin_bank_scrub(s, number, event_comes(s.banks[natural(number)], s.gpu.cycle))
 
 
 @inlined
@@ -157,8 +162,8 @@ def _step_events(s: GoldenState, number: int) -> int:
 
 
 @compiled
-def _read_row(s: GoldenState, number: int, comes: bool) -> bool:
-    """Read the row of the event that comes, or that of the walk; after the table's change. Return
+def _read_row(s: GoldenState, number: int, comes: bool) -> None:
+    """Read the row of the event that comes, or that of the walk; after the table's change. Note
     whether an entry is corrected in the next cycle."""
     bank, cycle = s.banks[natural(number)], s.gpu.cycle
     corrected = False
@@ -169,7 +174,8 @@ def _read_row(s: GoldenState, number: int, comes: bool) -> bool:
     elif reads_row(s.config, bank):
         row = s.entries[natural(number), natural(bank.clear_next)]
         _, corrected = check_row(s.config, row, cycle)
-    return corrected
+    if corrected:
+        note_corrected_next(s.gpu.corrections, True)
 
 
 @inlined
@@ -183,14 +189,14 @@ def step_bank(s: GoldenState, number: int, clear: int) -> BankOutputs:
     """
     bank, cycle = s.banks[natural(number)], s.gpu.cycle
     busy, comes = has_events(bank, cycle), event_comes(bank, cycle)
-    failure, corrected = 0, False
+    failure = 0
     if bank.in_pipeline:
         _drop_aborted(s, bank)
         failure = _step_events(s, number)
     if s.gpu.injection.entries_have_errors:
-        corrected = _read_row(s, number, comes)
+        _read_row(s, number, comes)
     if clear or is_clearing(bank):
         step_clearing(s, number, clear, busy)
         if clear:
             _drop_cleared(s, bank, clear)
-    return BankOutputs(failure, corrected, bank.in_pipeline != 0 or is_clearing(bank))
+    return BankOutputs(failure, bank.in_pipeline != 0 or is_clearing(bank))

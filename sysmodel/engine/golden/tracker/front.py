@@ -14,7 +14,7 @@ from .bank import accept, has_bank_space
 from .choice import advance_choice, request_bank, take_choice
 from .counts import note_candidate, take_candidate
 
-__all__ = ["FRONT_WORDS", "FrontOutputs", "step_front"]
+__all__ = ["FRONT_WORDS", "FrontOutputs", "step_front", "take_event"]
 
 FRONT_WORDS = "front_last"
 """Field of the channel's record: 0 if its last candidate was an acknowledgement, 1 if it was an
@@ -35,6 +35,13 @@ class FrontOutputs(NamedTuple):
 
 
 @inlined
+def take_event(channel: Record, queue: int, owner: int, count: int) -> None:
+    """Take the oldest event of a channel's queue, which ends ``count`` requests of its owner."""
+    note_tracked(channel, natural(owner), count)
+    pop_at_front(channel, queue)
+
+
+@inlined
 def _nominate(s: GoldenState, channel: Record, queued: int, heads: int) -> bool:
     """Move one of the channel's acknowledgements or end-of-tile markers into ``candidates``, if
     there is any, and space; return whether one moves."""
@@ -44,19 +51,16 @@ def _nominate(s: GoldenState, channel: Record, queued: int, heads: int) -> bool:
     candidate = channel.candidates[back(queued, heads, Q.candidates)]
     tile = candidate.tile
     if choice == 1:
-        queue = Q.ends
         copy_record(tile, channel.ends[front(heads, Q.ends)])
-        note_tracked(channel, natural(tile.owner), 1)
+        take_event(channel, Q.ends, tile.owner, 1)
     else:
-        queue = Q.issue_acks
         updates = channel.issue_acks[front(heads, Q.issue_acks)]
         make_tile(tile, updates)
-        note_tracked(channel, natural(updates.owner), updates.count)
+        take_event(channel, Q.issue_acks, updates.owner, updates.count)
     turn = s.turns[natural(tile.wavefront)]
     make_candidate(candidate, (tile.dispatch_index ^ turn) & (s.config.banks - 1))
     channel.front_last = choice
     note_candidate(s.contexts[natural(tile.owner)].tracker)
-    pop_at_front(channel, queue)
     push_at_front(channel, Q.candidates)
     return True
 

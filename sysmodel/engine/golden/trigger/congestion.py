@@ -7,7 +7,7 @@ from ..channel.queues import Q, has
 from ..index import natural
 from ..records import Record, Records, Words
 
-__all__ = ["CONGESTION_WORDS", "packet_waits", "step_congestion"]
+__all__ = ["CONGESTION_WORDS", "is_held_up", "packet_waits", "step_congestion"]
 
 CONGESTION_WORDS = "looked turn full_seen congestion congested"
 """Fields of the criticality unit's record: the last cycle looked at a channel; the channel that is
@@ -29,13 +29,17 @@ def packet_waits(config: Record, channels: Records, inputs: Words) -> bool:
 
 
 @inlined
+def is_held_up(config: Record, channel: Record) -> bool:
+    """Return whether a channel's DRAM queue is full while the channel has no packet for the
+    link."""
+    return channel.occupancy >= config.arbiter.cuts[2] and not has(channel.queued, Q.link)
+
+
+@inlined
 def _look(config: Record, own: Record, channels: Records, waits: bool) -> None:
     """Note whether the next channel's DRAM queue is full while the channel has no packet for the
     link, and no other channel's packet ``waits``."""
-    channel = channels[natural(own.turn)]
-    full = channel.occupancy >= config.arbiter.cuts[2]
-    empty = not has(channel.queued, Q.link)
-    own.full_seen = full and empty and not waits
+    own.full_seen = is_held_up(config, channels[natural(own.turn)]) and not waits
     own.turn = own.turn + 1 if own.turn + 1 < config.channels else 0
 
 
