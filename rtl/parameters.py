@@ -5,9 +5,9 @@ from dataclasses import dataclass, fields
 __all__ = ["T3Parameters"]
 
 _LEAST = {
-    "tile_atom_bits": 2,  # a count of updates is at least as wide as one event's count
+    "tile_atom_bits": 2,  # a count of updates is at least as wide as the count of one event
     "command_depth": 2,
-    "remote_depth": 9,  # of which 8 are reserved for stores in flight
+    "remote_depth": 9,  # 8 of these are reserved for stores in flight
 }
 _MOST = {
     "system_channels": 256,

@@ -44,7 +44,7 @@ class T3(wiring.Component):
 
     Attributes
     ----------
-    For proofs and benches to read, never to drive.
+    Proofs and benches read these attributes, but never drive them.
 
     registers : Registers
     tracker : Tracker
@@ -301,7 +301,7 @@ class T3(wiring.Component):
                 m.d.comb += outside.eq(inside)
 
     def _channel_port(self, index: int, name: str):
-        """Find a port of a channel, which may be a port of the links inside."""
+        """Find a port of a channel; with links inside, it may be a port of the links."""
         port = wiring.flipped(self.channel[index])
         if self._links is not None and not hasattr(port, name):
             port = self._links.channel[index]

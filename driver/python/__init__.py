@@ -1,4 +1,4 @@
-"""Python driver, with which a program has its collectives performed by the hardware.
+"""Python driver, with which a program uses the hardware for its collectives.
 
 The driver programs the registers over any :class:`Bus`: the simulation's, an AXI manager of a test
 bench, or registers that are mapped into a process.

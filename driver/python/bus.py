@@ -12,7 +12,7 @@ class Bus(Protocol):
     """
 
     def write(self, address: int, word: int) -> bool:
-        """Write a word; returns whether the hardware accepted it, as far as the bus reports."""
+        """Write a word; return whether the hardware accepted it, as far as the bus reports this."""
         ...
 
     def read(self, address: int) -> int:
@@ -21,7 +21,7 @@ class Bus(Protocol):
 
 
 class MappedRegisters:
-    """Registers mapped into the memory of this process, as by an operating system.
+    """Registers mapped into the address space of this process, for example by an operating system.
 
     Responses to writes are not visible; the driver reads STATUS instead.
 

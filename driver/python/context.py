@@ -49,7 +49,7 @@ class Context:
         local : int
             Stores and packets of this address space belong to the context.
         remote : int or None
-            Address space at the receiver of the context's packets; None: the same.
+            Address space at the receiver of the context's packets; None: the local one.
         ways : int or None
             One bit for each way of the tracker's sets that the context uses; None: unchanged.
         """
@@ -232,7 +232,7 @@ class Context:
         Raises
         ------
         RefusedError
-            If two copies wait already.
+            If two copies are already waiting.
         """
         self.command(_COPIES, replace(transfer, kind=PacketKind.STORE), region=region)
         self._page.write_wide("COPY_START", start)
@@ -250,7 +250,7 @@ class Context:
         Parameters
         ----------
         chunks : sequence of (int, Transfer)
-            Start and shape of each chunk: this GPU's chunk, then those of the GPUs upstream.
+            Start and shape of each chunk: this GPU's chunk, then the chunks of the GPUs upstream.
         arrived : callable
             Waits until the chunk with a number has arrived, for example by the communication
             library's flags.
@@ -270,7 +270,9 @@ class Context:
         WaitTimeoutError
             After ``polls`` polls.
         """
-        self._await("the launch's end", polls, lambda: not (self._is_pending() or self._runs()))
+        self._await(
+            "the end of the launch", polls, lambda: not (self._is_pending() or self._runs())
+        )
 
     def wait_idle(self, *, polls: int = 1_000_000) -> None:
         """Wait until the context is idle: no work is left, and all packets have been sent.
@@ -345,7 +347,7 @@ class Context:
                 raise ReportedError(errors)
             if is_over():
                 return
-        raise WaitTimeoutError(f"context {self.number}: {what} did not come after {polls} polls")
+        raise WaitTimeoutError(f"context {self.number}: {what} did not occur within {polls} polls")
 
     def _write(self, name: str, **fields: int) -> None:
         if not self._page.write(name, **fields):

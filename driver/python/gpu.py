@@ -20,7 +20,7 @@ class T3:
         self._bus, self._page = bus, Page(bus, prefix="GPU_")
 
     def identify(self) -> int:
-        """Check the identification behind the bus; returns the number of contexts.
+        """Check the identification behind the bus; return the number of contexts.
 
         Raises
         ------
@@ -100,8 +100,9 @@ class T3:
         return bool(self._page.read("INJECT")["armed"])
 
     def scrub(self, interval_cycles: int) -> None:
-        """Set the interval of the scrubbers, which correct bit errors in rarely read memories: at
-        most one step per interval; 0 disables them."""
+        """Set the interval of the scrubbers, which correct bit errors in rarely read memories. A
+        scrubber makes at most one step per interval; 0 disables the scrubbers.
+        """
         self._page.must_write("SCRUB_INTERVAL", cycles=interval_cycles)
 
     @property
@@ -120,19 +121,21 @@ class T3:
         return self._page.read("EPOCHS")["next"]
 
     def take_errors(self) -> list[HardwareError]:
-        """Remove the errors of no context from the log, and return them, oldest first."""
+        """Remove the errors that belong to no context from the log, and return them, oldest
+        first.
+        """
         return self._page.take_errors()
 
     def error_count(self, code: ErrorCode) -> int:
-        """Read the counter of an error of no context, which saturates at 65,535."""
+        """Read the counter of an error that belongs to no context, which saturates at 65,535."""
         return self._page.count(code)
 
     def clear_errors(self) -> None:
-        """Clear the log and the counters of errors of no context."""
+        """Clear the log and the counters of errors that belong to no context."""
         self._page.clear_errors()
 
     def enable_interrupts(self, *, error: bool) -> None:
-        """Enable or disable interrupts by errors of no context."""
+        """Enable or disable interrupts by errors that belong to no context."""
         self._page.enable_interrupts(error=error)
 
     def take_interrupts(self) -> set[str]:

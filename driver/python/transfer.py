@@ -19,7 +19,7 @@ class Transfer:
     Parameters
     ----------
     rows_edge, run_edge : int or None
-        Rows, and run, of a tile at the matrix edge; None: as of other tiles.
+        Rows, and run, of a tile at the matrix edge; None: as in other tiles.
     kind : PacketKind
         Kind of the packets: updates, which the receiver reduces, or plain stores.
     granularity : Granularity
@@ -31,7 +31,7 @@ class Transfer:
     wave_run : int or None
         Atoms of a wavefront in a run, a power of two; None: a run lies in one wavefront.
     waves_inner : int
-        Wavefronts beside each other in a run: 1, 2, 4 or 8.
+        Wavefronts next to each other in a run: 1, 2, 4 or 8.
     waves : tuple of int
         Wavefronts of a workgroup: inner, at the edge of the rows, at the edge of the runs, at both
         edges.
@@ -104,14 +104,14 @@ class Ring:
     staying : int
         Workgroups of the chunk that stays.
     credit_window : int
-        Workgroups that may be incomplete here at once.
+        Workgroups that may be incomplete here at the same time.
     command_window : int
         Workgroups whose commands may wait.
     updates_per_atom : int
-        Updates that make an atom complete: local ones and those that arrive.
+        Updates that make an atom complete, local and arriving.
     generation : int
-        Generation of the launch, 0 to 15: the same on all GPUs, and different from that of the
-        launch before.
+        Generation of the launch, 0 to 15: the same on all GPUs, and different from the previous
+        launch's.
     """
 
     workgroups: int

@@ -21,9 +21,9 @@ _FOR_THE_ARBITER = ("start", "active", "relaxed", "critical", "congested")
 class AccessMerge(wiring.Component):
     """Merge of the compute stream and the communication stream for the DRAM.
 
-    The compute stream is the reads and writes of the compute units. The communication stream is the
-    updates and writes that arrive over the link, and the DMA lanes' reads. The arbiter chooses
-    between the two. Combinational except for the state of the arbiters.
+    The compute stream consists of the reads and writes of the compute units. The communication
+    stream consists of the updates and writes that arrive over the link, and of the DMA lanes'
+    reads. The arbiter chooses between the two. Combinational except for the state of the arbiters.
 
     Members
     -------
@@ -44,7 +44,7 @@ class AccessMerge(wiring.Component):
 
     Attributes
     ----------
-    For proofs and benches to read, never to drive.
+    Proofs and benches read these attributes, but never drive them.
 
     compute, communication : Merge2
         Merges of the compute stream (reads, stores) and the communication stream (packets, lanes).

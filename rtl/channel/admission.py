@@ -24,7 +24,7 @@ __all__ = [
 
 _NAMES = ("aborting", "launched", "former", "oldest", "credit_limit")
 
-Admissions = Iterable[data.View]  # one of each context
+Admissions = Iterable[data.View]  # one view for each context
 
 
 def Admission(p: T3Parameters):

@@ -35,7 +35,8 @@ from .store_router import StoreRouter, remote_table_of
 __all__ = ["ISSUE_ACK_BUFFER", "ISSUE_ACK_EVENTS", "STORES_IN_FLIGHT", "Channel"]
 
 # Depth of the buffer of issue acknowledgements: enough for the bursts at the end of a GEMM's stage.
-# With 64, one of 32 channels waits for the tracker for some ns in the paper's largest sublayer.
+# With 64 entries, one of 32 channels waits for the tracker for some ns in the paper's largest
+# sublayer.
 ISSUE_ACK_BUFFER = 128
 ISSUE_ACK_EVENTS = 8  # tiles whose updates are merged
 STORES_IN_FLIGHT = 8
@@ -86,7 +87,7 @@ class Channel(wiring.Component):
 
     Attributes
     ----------
-    For proofs and benches to read, never to drive.
+    Proofs and benches read these attributes, but never drive them.
 
     queues : ChannelQueues
     lanes : list of DmaLane
@@ -241,8 +242,8 @@ class Channel(wiring.Component):
 
     def _locate(self, m: Module, name: str, port) -> data.View:
         """Fill the queue behind a port, with each request's location in place of its context.
-
-        Returns the location of the request at the port."""
+        Return the location of the request at the port.
+        """
         queue: Queue = getattr(self.queues, name)
         m.submodules[f"{name}_location"] = lookup = LocationLookup(self._p)
         m.d.comb += [
@@ -276,7 +277,9 @@ class Channel(wiring.Component):
         return lookup
 
     def _take_issue_acks(self, m: Module) -> None:
-        """Route acknowledgements of updates to the tracker, and count those of writes."""
+        """Route acknowledgements of updates to the tracker, and count acknowledgements of
+        writes.
+        """
         buffer, issue_acks = self.issue_ack_buffer, self.issue_ack_queue
         wiring.connect(m, buffer.o, issue_acks.i)
         wiring.connect(m, wiring.flipped(self.inject), buffer.inject)

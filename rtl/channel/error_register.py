@@ -61,7 +61,7 @@ class ErrorRegister(wiring.Component):
             self.error.report.eq(report),
             self.clock_enable.eq(self.taken | fresh),
         ]
-        # The last assignment takes effect: that of the first cause.
+        # The last assignment takes effect; it belongs to the first cause.
         for cause, code in reversed(list(zip(causes, self._codes, strict=True))):
             with m.If(cause):
                 m.d.comb += self.error.report.code.eq(code)

@@ -1,4 +1,4 @@
-"""Inbound filter: whether a packet's context accepts packets of this kind from this GPU."""
+"""Inbound filter: decides whether a packet's context accepts packets of this kind from this GPU."""
 
 from amaranth.hdl import Cat, Module, Mux, Value
 from amaranth.lib import data, wiring

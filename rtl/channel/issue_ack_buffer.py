@@ -42,7 +42,7 @@ class IssueAckBuffer(wiring.Component):
 
     Attributes
     ----------
-    For proofs and benches to read, never to drive.
+    Proofs and benches read these attributes, but never drive them.
 
     waiting : ProtectedQueue
     """

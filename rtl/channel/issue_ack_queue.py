@@ -15,7 +15,7 @@ class IssueAckQueue(wiring.Component):
 
     An issue acknowledgement joins the event of its tile if that event waits behind the head and its
     count is not full; otherwise it becomes an event of its own at the end. It can leave in the next
-    cycle. ``i.ready`` and all of ``o`` are registers, and the head stays as it is until it is
+    cycle. ``i.ready`` and all signals of ``o`` are registers, and the head is stable until it is
     taken.
 
     Parameters
@@ -34,7 +34,7 @@ class IssueAckQueue(wiring.Component):
 
     Attributes
     ----------
-    For proofs and benches to read, never to drive.
+    Proofs and benches read these attributes, but never drive them.
 
     valid : Signal
         Valid bit of each entry.

@@ -33,7 +33,7 @@ class LinkMerge(wiring.Component):
 
     Attributes
     ----------
-    For proofs and benches to read, never to drive.
+    Proofs and benches read these attributes, but never drive them.
 
     own : list of Merge2
         Merge of remote stores and lane packets, for each context.

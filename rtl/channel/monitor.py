@@ -60,7 +60,7 @@ class ChannelMonitor(wiring.Component):
 
     Attributes
     ----------
-    For proofs and benches to read, never to drive.
+    Proofs and benches read these attributes, but never drive them.
 
     outstanding, copies_outstanding : list of OutstandingCounter
         Counters of each context: of stores and updates, and of copies.

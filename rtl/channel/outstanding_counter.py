@@ -14,7 +14,7 @@ class OutstandingCounter(wiring.Component):
 
     A request begins at its port. An update ends when the tracker accepts it, another access with
     its issue acknowledgement, and a remote store when it enters the monitored queue for the link. A
-    surplus of ends, which only a faulty memory controller makes, leaves the count at 0.
+    surplus of ends, which only a faulty memory controller causes, leaves the count at 0.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ class OutstandingCounter(wiring.Component):
 
     Attributes
     ----------
-    For proofs and benches to read, never to drive.
+    Proofs and benches read these attributes, but never drive them.
 
     count : Signal
     begun, ended, ended_together : Signal

@@ -67,7 +67,7 @@ class ContextUnit(wiring.Component):
 
     Attributes
     ----------
-    For proofs and benches to read, never to drive.
+    Proofs and benches read these attributes, but never drive them.
 
     trigger : Trigger
     credit_window : CreditWindow

@@ -41,7 +41,7 @@ class DmaEngine(wiring.Component):
     sends one segment per cycle, unless several walkers compete for a lane. The next command is
     taken in the cycle after the last segment. Segments of channels that are not served here cost
     their walker a cycle and are dropped. Segments with an atom outside the command's region are
-    dropped and reported. A command without rows or atoms gives no segment and takes three cycles.
+    dropped and reported. A command without rows or atoms makes no segment and takes three cycles.
 
     A ready command waits until the downstream GPU has admitted its workgroup; copies do not wait.
     Ready commands and copies alternate.
@@ -73,8 +73,8 @@ class DmaEngine(wiring.Component):
 
     Attributes
     ----------
-    For proofs and benches to read, never to drive. Before WALK some registers hold intermediate
-    values.
+    Proofs and benches read these attributes, but never drive them. Before WALK some
+              registers hold intermediate values.
 
     state : Signal
     common : Signal
@@ -163,8 +163,9 @@ class DmaEngine(wiring.Component):
         return m
 
     def _choose(self, m: Module) -> tuple[Signal, Signal]:
-        """Select a command; returns whether it is a copy, and whether registers load. Loading does
-        not wait for the acceptance, which arrives too late to enable registers."""
+        """Select a command; return whether it is a copy, and whether registers load. Loading does
+        not wait for the acceptance, which arrives too late to enable registers.
+        """
         copy = Signal()
         loads = Signal()
         m.submodules.choice = choice = self.choice
@@ -188,8 +189,9 @@ class DmaEngine(wiring.Component):
         return copy, loads
 
     def _template(self, m: Module, copy: Signal) -> Callable[[str], Value]:
-        """Select the template of the command, from the table or from the copy; returns a function
-        from a field's name to its value."""
+        """Select the template of the command, from the table or from the copy; return a function
+        from a field's name to its value.
+        """
         commands = [*self.maps.commands, self.copies.p.command]
         # The selection arrives late, so it is decoded to one-hot first.
         chosen = Signal(len(commands))
@@ -201,7 +203,7 @@ class DmaEngine(wiring.Component):
         return lambda name: one_hot_select(chosen, [command[name] for command in commands])
 
     def _connect(self, m: Module, copy: Signal, loads: Signal) -> Signal:
-        """Connect the walkers; returns the atoms of a row that the command moves."""
+        """Connect the walkers; return the number of atoms of a row that the command moves."""
         inner_extent = Signal(16, name="inner_extent_now")
         start = Signal(self._p.atom_address_bits)
         m.d.comb += start.eq(Mux(copy, self.copies.p.start, self.ready.p.start))
@@ -221,8 +223,9 @@ class DmaEngine(wiring.Component):
         return inner_extent
 
     def _offer(self, m: Module) -> tuple[Value, Value]:
-        """Offer the walkers' segments to the lanes, at most one per lane; returns whether all
-        walkers end, and whether the state of a walker changes."""
+        """Offer the walkers' segments to the lanes, at most one per lane; return whether all
+        walkers end, and whether the state of a walker changes.
+        """
         p, walkers = self._p, self.walkers
         first, ended = Signal(len(walkers)), Signal(len(walkers))
         ready = Cat(lane.ready for lane in self.segments)

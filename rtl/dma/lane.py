@@ -22,9 +22,9 @@ class DmaLane(wiring.Component):
     An atom is read only after an egress slot has been reserved for it. Data may return in any order
     and in any cycle; a packet leaves when its atom and all earlier atoms have returned. The
     memories of the slots have one port: no packet is read in a cycle in which an atom is expanded
-    or returns. A packet that had to wait is read before the next atom is expanded. So the lane
-    moves at most one atom in two cycles; a link takes far less from a channel. A slot that is
-    filled in cycle *t* gives a packet at ``sends`` in *t + 2* at the earliest.
+    or returns. A packet that had to wait is read before the next atom is expanded. The lane
+    therefore moves at most one atom in two cycles; a link accepts far less from a channel. A slot
+    that is filled in cycle *t* gives a packet at ``sends`` in *t + 2* at the earliest.
 
     Members
     -------
@@ -43,7 +43,7 @@ class DmaLane(wiring.Component):
 
     Attributes
     ----------
-    For proofs and benches to read, never to drive.
+    Proofs and benches read these attributes, but never drive them.
 
     segments_queue, reads_queue : Queue
     slot_packets : SinglePortMemory

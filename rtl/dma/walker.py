@@ -74,7 +74,7 @@ class RowWalker(wiring.Component):
 
     Attributes
     ----------
-    For proofs and benches to read, never to drive.
+    Proofs and benches read these attributes, but never drive them.
 
     atom : Signal
         First atom of the segment.

@@ -24,8 +24,8 @@ def assertions(
     """Generate the assertions and covers of a module.
 
     * A stream's valid payload is stable until it is taken. This is asserted for outputs that depend
-      only on registers: other outputs change with their inputs, where the same is asserted. It is
-      not asserted for members listed in the component's ``may_change``.
+      only on registers; other outputs follow their inputs, for which the same is asserted at their
+      source. It is not asserted for members listed in the component's ``may_change``.
     * An output that depends only on registers, and whose shape is a range, is within the range.
     * At most one bit is set in the members listed in the component's ``one_hot``.
     * A stall and a transfer of each stream are covered.

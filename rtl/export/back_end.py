@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from amaranth.back import verilog
 from amaranth.hdl import ClockDomain, Const, Fragment, Value, ValueCastable
 
-# The conversion of a component as such would take constants for ports, and the port directions for
-# a conversion with named ports have no public name.
+# Amaranth's conversion of a component would treat constants as ports, and the port directions for a
+# conversion with named ports have no public name.
 from amaranth.hdl._ir import PortDirection
 from amaranth.lib import wiring
 
@@ -25,8 +25,9 @@ _MOST_FRAMES = 10_000
 
 
 def allow_deep_expressions() -> None:
-    """Raise the recursion limit for deep expressions, such as a selection among 256 channels:
-    Amaranth uses a few frames for each operator."""
+    """Raise the recursion limit for deep expressions, such as a selection among 256 channels;
+    Amaranth uses a few frames for each operator.
+    """
     sys.setrecursionlimit(max(sys.getrecursionlimit(), _MOST_FRAMES))
 
 

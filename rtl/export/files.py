@@ -42,8 +42,8 @@ def export_files(
     """Export Verilog of the top and of each block, headers, documents, a core file and a manifest.
 
     Each Verilog file contains the module of the same name, and modules whose names begin with that
-    name and two underscores. It needs only the cells besides, which all files share. So files of
-    any number of exports with different names can be compiled together.
+    name and two underscores. In addition it needs only the cells, which all files share. Files of
+    any number of exports with different names can therefore be compiled together.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def _beside(
     ports: list[Port],
     blocks: list[str],
 ) -> dict[str, str]:
-    """Make the files beside the Verilog: headers, waivers, core file, bench and guide."""
+    """Make the files other than Verilog: headers, waivers, core file, bench and guide."""
     cells, capitals = [f"{cell}.v" for cell in CELLS], name.upper()
     headers = {
         f"{name}_registers.vh": register_header(capitals),

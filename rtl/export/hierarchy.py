@@ -56,10 +56,10 @@ class Hierarchies:
     """Hierarchies of components, in which shared modules are converted once.
 
     Each component becomes a module whose ports have the names of the component's members.
-    Components with identical modules share one. Components of Amaranth's library, such as FIFOs,
-    and small memories stay inside the module that uses them; large memories are cells. The module
-    of a clock-gated block contains a gate for the clock of all its registers, except those of gated
-    blocks inside.
+    Components with identical modules share one module. Components of Amaranth's library, such as
+    FIFOs, and small memories stay inside the module that uses them; large memories are cells. The
+    module of a clock-gated block contains a gate for the clock of all its registers, except those
+    of gated blocks inside.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ class Hierarchies:
         self._reset = reset
         self._platform = ExportPlatform()
         self._crossings = Crossings()
-        # By a key that is a hash of the text.
+        # Modules by a key that is a hash of their text.
         self._texts: dict[str, str] = {}
         self._components: dict[str, wiring.Component] = {}
         # Structural key and text key of each converted component.
@@ -112,7 +112,7 @@ class Hierarchies:
         return parts
 
     def _add(self, component: wiring.Component) -> str:
-        """Convert a component, unless an equal one was converted before; returns its key."""
+        """Convert a component, unless an equal one was converted before; return its key."""
         gated = is_clock_gated(component)
         consists_of = gated, structural_key(component)
         for other, key in self._made:
@@ -210,7 +210,7 @@ class Hierarchies:
 
 
 def _free(name: str, taken: set[str]) -> str:
-    """Reserve a name; appends a number if the name is taken."""
+    """Reserve a name; append a number if the name is taken."""
     numbers = itertools.count(2)
     free = name
     while free in taken:

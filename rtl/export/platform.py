@@ -11,7 +11,7 @@ __all__ = ["ExportPlatform"]
 
 
 class ExportPlatform:
-    """A platform that puts cells in place of large memories."""
+    """Platform that puts cells in place of large memories."""
 
     def get_memory(self, memory: Memory) -> Fragment:
         """Implement a memory with one write and one read port."""

@@ -37,7 +37,7 @@ def register_documents() -> dict[str, bytes]:
         path = Path(folder)
         header = str(path / "t3_registers.h")
         CHeaderExporter().export(root, header, std=CStandard.gnu99)
-        # One context represents all contexts, whose pages are alike.
+        # One context represents all contexts, whose pages are identical.
         MarkdownExporter().export(compiled(contexts=1), str(path / "registers.md"), rename="T3")
         # A constant in place of the build time keeps the pages reproducible.
         html = HTMLExporter(generate_source_links=False, user_context={"build_ts": 0})

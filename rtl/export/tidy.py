@@ -129,7 +129,7 @@ def _without_unread_wires(body: str) -> str:
 
 
 def _ports(body: str, header: Sequence[tuple[str, str]]) -> tuple[str, str, set[str]]:
-    """Move the ports to the module's head; returns the head, the body and escaped port names."""
+    """Move the ports to the module's head; return the head, the body and escaped port names."""
     directions, kinds, lines, escaped = {}, {}, [], set()
     for line in body.splitlines(keepends=True):
         declaration = _DECLARATION.match(line)

@@ -15,7 +15,7 @@ _MOST_BITS = (1 << 16) - 1
 _KIND = "t3_input_group"
 _CELL = re.compile(rf"^  cell \\{_KIND} \\\S+\n((?:    connect .*\n)*)  end\n", re.MULTILINE)
 _CONNECTION = re.compile(r"    connect \\(\S+) \\(\S+)\n")
-_NAME = re.compile(r"(?<!\n    connect )\\(\S+)")  # but for the ports of cells
+_NAME = re.compile(r"(?<!\n    connect )\\(\S+)")  # except for the ports of cells
 _WIRE = re.compile(r"^(  wire width \d+) \\(\S+)$", re.MULTILINE)
 _PORT = re.compile(r"^(  wire width \d+ (?:input|output) )(\d+)( +\\\S+)$", re.MULTILINE)
 

@@ -25,7 +25,7 @@ __all__ = [
     "RegionEntry",
 ]
 
-GENERATION_BITS = 4  # distinguishes launches, also on a link
+GENERATION_BITS = 4  # width of the generation, which distinguishes launches, also on a link
 EPOCH_BITS = 8
 SOURCE_BITS = 5  # width of a GPU number
 
@@ -174,8 +174,8 @@ def ArbiterConfiguration(p: T3Parameters):
     otherwise from ``cuts[1]`` on, ``levels[1]``; otherwise from ``cuts[0]`` on, ``levels[0]``;
     otherwise there is no limit. Level 127 means no limit.
 
-    CRITICAL uses ``threshold`` as MCA does while communication is not urgent, and ``cuts[2]`` as
-    the occupancy at which the memory counts as full.
+    CRITICAL uses ``threshold`` in the same way as MCA while communication is not urgent, and
+    ``cuts[2]`` as the occupancy at which the memory counts as full.
     """
     return data.StructLayout(
         {

@@ -183,7 +183,7 @@ def ReadReturn(p: T3Parameters):
 
 
 def NmcRequest(p: T3Parameters):
-    """Update at its memory bank; ``stored_epoch`` is the tag beside the stored atom."""
+    """Update at its memory bank; ``stored_epoch`` is the tag stored with the atom."""
     return data.StructLayout(
         {
             "stored": _data(p),
@@ -197,7 +197,7 @@ def NmcRequest(p: T3Parameters):
 
 
 def NmcResult(p: T3Parameters):
-    """Result of an update, with the epoch tag to store beside it."""
+    """Result of an update, with the epoch tag to store with it."""
     return data.StructLayout({"value": _data(p), "epoch": EPOCH_BITS})
 
 

@@ -46,8 +46,8 @@ class ChannelSignature(wiring.Signature):
     link_owner : Out
         Context of the packet at ``link_out``.
     link_space : In(contexts)
-        The receiver has space for four packets of the context. After it falls, at most four more
-        packets are sent.
+        The receiver has space for four packets of the context. After the bit falls, at most four
+        more packets are sent.
     link_down, link_reset : In(1)
         An endpoint of the channel's link reports this error in this cycle. The GPU is notified
         once; repetitions before that are merged.

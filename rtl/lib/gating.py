@@ -23,7 +23,9 @@ MARK = "_is_clock_gated"
 
 _Block = TypeVar("_Block", bound=wiring.Component)
 Gate = Callable[[wiring.Component, Fragment], Fragment]
-"""Puts a gate in front of a block: given the block and its fragment, gives the gated fragment."""
+"""Function that puts a gate in front of a block: it takes the block and its fragment, and returns
+the gated fragment.
+"""
 
 
 def clock_gated(block: _Block) -> _Block:

@@ -26,7 +26,7 @@ class MemoryQueue(wiring.Component):
     split : bool
         Split the memory into two halves with a single port each, which halves the area if each half
         has enough rows for a macro. A prefetch then waits for one cycle if a payload arrives while
-        ``stored`` is even. The queue still takes and gives one payload per cycle.
+        ``stored`` is even. The queue still accepts and delivers one payload per cycle.
 
     Members
     -------
@@ -36,7 +36,7 @@ class MemoryQueue(wiring.Component):
 
     Attributes
     ----------
-    For proofs and benches to read, never to drive.
+    Proofs and benches read these attributes, but never drive them.
 
     storage : SplitMemory or TwoPortMemory
         All payloads except the prefetched one. Its row inputs are the write and read pointers.

@@ -41,7 +41,7 @@ class ProtectedMemory(wiring.Component):
 
     Attributes
     ----------
-    For proofs and benches to read, never to drive.
+    Proofs and benches read these attributes, but never drive them.
 
     words : Memory
         Words with their check bits.

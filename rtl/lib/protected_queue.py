@@ -40,7 +40,7 @@ class ProtectedQueue(wiring.Component):
 
     Attributes
     ----------
-    For proofs and benches to read, never to drive.
+    Proofs and benches read these attributes, but never drive them.
 
     words : MemoryQueue
         Payloads with their check bits.

@@ -32,7 +32,7 @@ class Queue(wiring.Component):
 
     Attributes
     ----------
-    For proofs and benches to read, never to drive.
+    Proofs and benches read these attributes, but never drive them.
 
     storage : Memory
         Entries.

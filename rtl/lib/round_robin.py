@@ -30,7 +30,7 @@ class Merge2(wiring.Component):
 
     Attributes
     ----------
-    For proofs and benches to read, never to drive.
+    Proofs and benches read these attributes, but never drive them.
 
     last : Signal
         ``b`` sent last.
@@ -102,7 +102,7 @@ class RoundRobinPick(wiring.Component):
 
     Attributes
     ----------
-    For proofs and benches to read, never to drive.
+    Proofs and benches read these attributes, but never drive them.
 
     first : Signal
         One-hot pointer to the request with the highest priority. Constant with one request.
@@ -153,7 +153,7 @@ class Merge(wiring.Component):
 
     Attributes
     ----------
-    For proofs and benches to read, never to drive.
+    Proofs and benches read these attributes, but never drive them.
 
     pick : RoundRobinPick or None
         Arbiter; None with one stream.

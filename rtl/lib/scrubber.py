@@ -35,7 +35,7 @@ class Scrubber(wiring.Component):
 
     Attributes
     ----------
-    For proofs and benches to read, never to drive.
+    Proofs and benches read these attributes, but never drive them.
 
     due : Signal
         A step is due.

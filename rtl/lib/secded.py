@@ -79,7 +79,7 @@ class SecdedCheck(wiring.Component):
 
     Attributes
     ----------
-    For proofs and benches to read, never to drive.
+    Proofs and benches read these attributes, but never drive them.
 
     syndrome : Signal
         Difference between the check bits as read and as computed; 0 without an error.

@@ -32,7 +32,7 @@ class SerialProduct(wiring.Component):
 
     Attributes
     ----------
-    For proofs and benches to read, never to drive.
+    Proofs and benches read these attributes, but never drive them.
 
     sums, carries : Signal
         Carry-save form of the product's bits above those already output.

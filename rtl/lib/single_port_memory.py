@@ -26,11 +26,11 @@ class SinglePortMemory(wiring.Component):
     i : In(shape)
         Data to write.
     o : Out(shape)
-        Data of the last read, from the cycle after it on.
+        Data of the last read, from the next cycle on.
 
     Attributes
     ----------
-    For proofs and benches to read, never to drive.
+    Proofs and benches read these attributes, but never drive them.
 
     memory : Memory
     """

@@ -12,9 +12,9 @@ __all__ = ["SplitMemory"]
 class SplitMemory(wiring.Component):
     """Memory with even rows in one single-port half and odd rows in the other.
 
-    If writes and reads each go through consecutive rows, a read that waits once for its half uses
-    the other half than the writes from then on. So the memory performs one write and one read per
-    cycle, at half the area of two-port cells.
+    If writes and reads each go through consecutive rows, a read that has once waited for its half
+    uses, from then on, the half that the writes do not use. The memory thus performs one write and
+    one read per cycle, at half the area of two-port cells.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class SplitMemory(wiring.Component):
 
     Attributes
     ----------
-    For proofs to read, never to drive.
+    Proofs read these attributes, but never drive them.
 
     depth : int
     halves : list of SinglePortMemory

@@ -1,4 +1,4 @@
-"""Memory with one write and one read per cycle, in any rows."""
+"""Memory with one write and one read per cycle, in arbitrary rows."""
 
 from amaranth.hdl import Module
 from amaranth.lib import wiring
@@ -29,7 +29,7 @@ class TwoPortMemory(wiring.Component):
 
     Attributes
     ----------
-    For proofs and benches to read, never to drive.
+    Proofs and benches read these attributes, but never drive them.
 
     depth : int
     memory : Memory

@@ -37,7 +37,7 @@ class ControlSender(wiring.Component):
 
     Attributes
     ----------
-    For proofs to read, never to drive.
+    Proofs read these attributes, but never drive them.
 
     latest : Signal
         ``words`` of the last cycle.

@@ -175,8 +175,9 @@ class LinkEndpoint(wiring.Component):
         return timer.o[-1]
 
     def _make_flits(self, m: Module, session, stamp, remind) -> Value:
-        """Make flits: of the flows in turn in a session, and of the local state otherwise. Returns
-        the clock enable of this logic."""
+        """Make flits: of the flows in turn in a session, and of the local state otherwise. Return
+        the clock enable of this logic.
+        """
         link, flows = self._link, self._flows
         m.submodules.merge = merge = Merge(FlitBody(self._shape, link), len(flows))
         for number, (flow, into) in enumerate(zip(flows, merge.i, strict=True)):

@@ -30,7 +30,7 @@ class LinkErrors(wiring.Component):
 
     Attributes
     ----------
-    For proofs to read, never to drive.
+    Proofs read these attributes, but never drive them.
 
     waiting : Signal
         Pending errors, two bits per channel: ``LINK_DOWN`` and ``LINK_RESET``.

@@ -108,7 +108,7 @@ class LinkFlow(wiring.Component):
         return m
 
     def _receive(self, m: Module, anew: ResetInserter, state, changes) -> list[Value]:
-        """Receive packets in order, and the words between them. Returns the clock enables."""
+        """Receive packets in order, and the words between them. Return the clock enables."""
         shape = self._shape if self._receives else unsigned(self._control.size)
         item = Item(shape) if self._receives_words else shape
         depth = self._link.receive_depth if self._receives else _WORDS
@@ -164,7 +164,7 @@ class LinkFlow(wiring.Component):
         return [waits != offered]
 
     def _send(self, m: Module, anew: ResetInserter) -> list[Value]:
-        """Send packets and the words between them. Returns the clock enables."""
+        """Send packets and the words between them. Return the clock enables."""
         shape = self._shape if self._sends else unsigned(self._control.size)
         item = Item(shape) if self._sends_words else shape
         depth = self._link.replay_depth if self._sends else _WORDS
@@ -205,7 +205,8 @@ class LinkFlow(wiring.Component):
 
     def _offer(self, m: Module, state, changes) -> Value:
         """Offer a flit for an item or a change of state, and one more behind the last item, by
-        which the receiver can detect a lost item. Returns the clock enable of this logic."""
+        which the receiver can detect a lost item. Return the clock enable of this logic.
+        """
         news, behind = Signal(init=1), Signal()
         taken = Signal()
         flit = self.flit.p

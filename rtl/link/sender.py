@@ -46,7 +46,7 @@ class LinkSender(wiring.Component):
 
     Attributes
     ----------
-    For proofs and benches to read, never to drive.
+    Proofs and benches read these attributes, but never drive them.
 
     replay_memory : SplitMemory
         Unacknowledged packets, in order.
@@ -151,8 +151,9 @@ class LinkSender(wiring.Component):
         return put
 
     def _send(self, m: Module) -> Signal:
-        """Send the upcoming packet, if the other side has space for it. Returns the clock enable of
-        this logic."""
+        """Send the upcoming packet, if the other side has space for it. Return the clock enable of
+        this logic.
+        """
         upcoming, row, memory = self.upcoming, self.upcoming_row, self.replay_memory
         free, moves = Signal(), Signal()
         m.d.comb += [
@@ -179,8 +180,9 @@ class LinkSender(wiring.Component):
         ]
 
     def _receive(self, m: Module, expired) -> Signal:
-        """Store the last reverse state, and compare it in the first of two cycles. Returns the
-        clock enable of this logic."""
+        """Store the last reverse state, and compare it in the first of two cycles. Return the clock
+        enable of this logic.
+        """
         looks, reports = Signal(), Signal()
         m.d.comb += [
             looks.eq(~self.decides & (self.fresh | expired)),

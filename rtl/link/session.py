@@ -16,8 +16,8 @@ class LinkSession(wiring.Component):
     """State machine of a session, whose state every control flit reports.
 
     No state survives a reset, so the protocol relies on time: a flit that arrives
-    ``lifetime_cycles`` after this side became quiet was made after that, and a flit that arrives
-    another ``lifetime_cycles`` later was made when no earlier flit of this side was left.
+    ``lifetime_cycles`` after this side became quiet was made after this time, and a flit that
+    arrives another ``lifetime_cycles`` later was made when no earlier flit of this side was left.
     `docs/link.md` has the argument.
 
     Members
@@ -39,7 +39,7 @@ class LinkSession(wiring.Component):
 
     Attributes
     ----------
-    For proofs to read, never to drive.
+    Proofs read these attributes, but never drive them.
 
     cycles : Signal
         Cycles since the last change of state, up to twice ``lifetime_cycles``.

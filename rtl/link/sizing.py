@@ -54,7 +54,7 @@ def fit_link(p: T3Parameters, *, packets_per_cycle: float, latency_cycles: int) 
     depth = ceil(share * round_trip) + p.interleave_atoms
     depth += depth % 2
     given = LinkParameters(contexts=p.contexts)
-    # Longer than an acknowledgement takes that is lost once and repeated.
+    # Longer than the time of an acknowledgement that is lost once and repeated.
     longest = round_trip + 2 * given.idle_cycles
     return LinkParameters(
         channels=channels,

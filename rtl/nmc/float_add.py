@@ -170,7 +170,7 @@ class FloatAdd(wiring.Component):
     def _order(self, m: Module) -> _Ordered:
         """Order the operands by magnitude, and compute the distance of their exponents.
 
-        A passed number is added to zero, so it needs no registers beside the adder.
+        A passed number is added to zero, so it needs no registers outside the adder.
         """
         exponent_bits, fraction_bits = len(self.o.exponent), len(self.o.fraction)
         exponents = []

@@ -37,12 +37,13 @@ class NmcUnit(wiring.Component):
 
     Attributes
     ----------
-    For proofs and benches to read, never to drive.
+    Proofs and benches read these attributes, but never drive them.
 
     valid : Signal
-        Stages with a request, the first in the lowest bit; the output is one more stage.
+        Stages with a request, the first stage in the lowest bit; the output counts as a further
+        stage.
     moves : Signal
-        Stages whose registers the next stage takes over: ``valid``, and all stages after a reset.
+        Stages whose registers move to the next stage: ``valid``, and all stages after a reset.
 
     Raises
     ------

@@ -137,7 +137,7 @@ class ContextPage(ReportingPage):
 
     Attributes
     ----------
-    For proofs and benches to read, never to drive.
+    Proofs and benches read these attributes, but never drive them.
 
     running, pending : Signal
         A launch is running: it has begun, and is neither done nor aborted. A launch is pending: it
@@ -275,7 +275,8 @@ class ContextPage(ReportingPage):
 
     def _take(self, m: Module) -> Signal:
         """Begin a pending launch once the launch before has drained: the registers take over the
-        programmed configuration. Returns the end of a launch."""
+        programmed configuration. Return the end of a launch.
+        """
         context, former = self.context, self.context.former
         ends, takes = Signal(), Signal()
         m.d.comb += [

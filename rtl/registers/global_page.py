@@ -134,8 +134,8 @@ class GlobalPage(ReportingPage):
 
     def _time_scrub(self, m: Module) -> Value:
         """Generate the scrub strobe; a new interval takes effect at the end of the current one.
-
-        Returns whether the timer is running."""
+        Return whether the timer is running.
+        """
         left = Signal.like(self._interval)
         ends = left[1:].any() == 0
         m.d.sync += [

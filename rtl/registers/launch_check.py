@@ -16,9 +16,9 @@ class LaunchCheck(wiring.Component):
     """Launch check: refuses a launch that is inconsistent or exceeds the hardware.
 
     The rows of the trigger unit and the credit window's bitmap are indexed by the low bits of a
-    dispatch index, so no two workgroups that are alive at a time may share them; a workgroup is
-    alive until its group is complete. The queue of ready commands never blocks, so all commands
-    that may wait must fit into it.
+    dispatch index, so no two live workgroups may share them; a workgroup is live until its group is
+    complete. The queue of ready commands never blocks, so all commands that may wait must fit into
+    it.
 
     Members
     -------

@@ -177,9 +177,13 @@ def _field(node: FieldNode) -> Field:
                 f"{path}: a field with onwrite must be cleared by ones and driven by hardware"
             )
     elif writable and (hardware is not AccessType.r or reset is None):
-        raise ValueError(f"{path}: a writable field must have a reset, and hardware only reads it")
+        raise ValueError(
+            f"{path}: a writable field must have a reset value, and hardware must only read it"
+        )
     if not writable and (hardware is AccessType.w) == (reset is not None):
-        raise ValueError(f"{path}: a read-only field is either driven by hardware or has a reset")
+        raise ValueError(
+            f"{path}: a read-only field must be driven by hardware or have a reset value"
+        )
     if singlepulse and (software is not AccessType.w or reset != 0):
         raise ValueError(f"{path}: a single pulse must be a write-only bit that is reset to 0")
     return Field(

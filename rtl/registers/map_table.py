@@ -85,7 +85,7 @@ class MapTable(wiring.Component):
 
     Attributes
     ----------
-    For proofs and benches to read, never to drive.
+    Proofs and benches read these attributes, but never drive them.
 
     queue : Queue
         Queue of copies.

@@ -64,7 +64,7 @@ class RegisterPage(wiring.Component):
 
     Attributes
     ----------
-    For proofs and benches to read, never to drive.
+    Proofs and benches read these attributes, but never drive them.
 
     locks : dict of Value
         Lock fields by name.

@@ -67,7 +67,7 @@ class Registers(wiring.Component):
 
     Attributes
     ----------
-    For proofs and benches to read, never to drive.
+    Proofs and benches read these attributes, but never drive them.
 
     gpu_page : GlobalPage
     pages : list of ContextPage
@@ -139,7 +139,7 @@ class Registers(wiring.Component):
         return m
 
     def _write(self, m: Module, ports: list) -> Value:
-        """Connect the write channels; returns whether a write is outstanding."""
+        """Connect the write channels; return whether a write is outstanding."""
         bus = self.bus
         address, address_full, privileged = self.write_address, Signal(), self.privileged
         word, bytes_written, word_full = Signal(32), Signal(4), Signal()
@@ -177,7 +177,7 @@ class Registers(wiring.Component):
         return Cat(bus.awvalid, bus.wvalid, address_full, word_full, bus.bvalid).any()
 
     def _read(self, m: Module, ports: list) -> Value:
-        """Connect the read channels; returns whether a read is outstanding."""
+        """Connect the read channels; return whether a read is outstanding."""
         bus = self.bus
         address, full = Signal.like(bus.araddr), Signal()
         chosen = Cat(

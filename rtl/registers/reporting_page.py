@@ -34,7 +34,7 @@ class ReportingPage(RegisterPage):
 
     Attributes
     ----------
-    For proofs and benches to read, never to drive.
+    Proofs and benches read these attributes, but never drive them.
 
     log : ErrorLog
     interrupts : Interrupts

@@ -77,7 +77,7 @@ class TrackerBank(wiring.Component):
 
     Attributes
     ----------
-    For proofs and benches to read, never to drive.
+    Proofs and benches read these attributes, but never drive them.
 
     table : TrackerTable
         The memory.

@@ -33,7 +33,7 @@ class ContextCount(wiring.Component):
 
     Attributes
     ----------
-    For proofs and benches to read, never to drive.
+    Proofs and benches read these attributes, but never drive them.
 
     in_use, waiting : Signal
         Numbers of entries and of completions.

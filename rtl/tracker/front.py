@@ -22,7 +22,7 @@ class _Candidates(wiring.Component):
 
     Attributes
     ----------
-    For proofs and benches to read, never to drive.
+    Proofs and benches read these attributes, but never drive them.
 
     slots : list of Signal
         Slots of the events, used alternately.
@@ -112,7 +112,7 @@ class TrackerFront(wiring.Component):
 
     Attributes
     ----------
-    For proofs and benches to read, never to drive.
+    Proofs and benches read these attributes, but never drive them.
 
     candidates : list of _Candidates
         Events of each channel that a bank may select.

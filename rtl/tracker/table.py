@@ -52,7 +52,7 @@ class TrackerTable(wiring.Component):
 
     Attributes
     ----------
-    For proofs and benches to read, never to drive.
+    Proofs and benches read these attributes, but never drive them.
 
     entries : list of Memory
         One memory per way, since only one entry of a set changes at a time.

@@ -56,7 +56,7 @@ class Tracker(wiring.Component):
 
     Attributes
     ----------
-    For proofs and benches to read, never to drive.
+    Proofs and benches read these attributes, but never drive them.
 
     front : TrackerFront
     banks : list of TrackerBank

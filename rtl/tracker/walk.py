@@ -36,7 +36,7 @@ class TableWalk(wiring.Component):
 
     Attributes
     ----------
-    For proofs and benches to read, never to drive.
+    Proofs and benches read these attributes, but never drive them.
 
     checks, row_checked : Signal
         Valid bit and set of the cycle between read and clear.

@@ -37,7 +37,7 @@ class Congestion(wiring.Component):
 
     Attributes
     ----------
-    For proofs and benches to read, never to drive.
+    Proofs and benches read these attributes, but never drive them.
 
     turn : Signal
         Next channel to sample.

@@ -55,7 +55,7 @@ class CreditWindow(wiring.Component):
 
     Attributes
     ----------
-    For proofs and benches to read, never to drive.
+    Proofs and benches read these attributes, but never drive them.
 
     bitmap : Array of Signal
         Complete dispatch indices of the credit window; see `word_of` and `bit_of`.
@@ -160,7 +160,7 @@ class CreditWindow(wiring.Component):
             m.d.sync += count.eq(one_more)
 
     def _admit(self, m: Module) -> Value:
-        """Compute the limits and the end of the launch; returns whether one of them changes."""
+        """Compute the limits and the end of the launch; return whether one of them changes."""
         bits, configuration = self._p.credit_limit_bits, self.launch_configuration
         window_end = Signal(bits + 1)
         command_end = Signal(bits + 2)
@@ -206,7 +206,7 @@ class CreditWindow(wiring.Component):
         return Mux(self.launched, Mux(end > most, most, end), 0)
 
     def _watch(self, m: Module) -> Value:
-        """Report a launch without progress; returns the clock enable of the timer."""
+        """Report a launch without progress; return the clock enable of the timer."""
         configuration = self.launch_configuration
         timeout, waits = Signal(), Signal()
         most = (1 << self._p.dispatch_index_bits) - 1
@@ -218,7 +218,7 @@ class CreditWindow(wiring.Component):
             idle.clear.eq(self.launch | self.moves | timeout | ~waits),
             self.error.valid.eq(timeout),
             self.error.report.code.eq(ErrorCode.TIMEOUT),
-            # The end of a launch of all ids is no dispatch index; the last index represents it.
+            # The end of a launch of all ids is not a dispatch index; the last index represents it.
             self.error.report.dispatch_index.eq(Mux(self.oldest[-1], most, self.oldest)),
         ]
         return idle.clock_enable

@@ -15,15 +15,15 @@ __all__ = ["Criticality"]
 
 _ELAPSED_BITS = 20
 _FRACTION_BITS = 4  # ticks in a unit of elapsed time
-_TICKS_BITS = 14  # as many cycles as 20 bits count
-_GROUP_BITS = 5  # workgroups whose sending is timed at once
+_TICKS_BITS = 14  # 20 bits of cycles, in ticks
+_GROUP_BITS = 5  # workgroups that are timed together
 _PHASE_BITS = 6
 # Steps of a comparison, by their phase.
 _GONE, _WHOLE, _REMAINING, _LOAD = range(4)
-_FIRST = _LOAD + 1  # in which bit 0 of the link's product comes
+_FIRST = _LOAD + 1  # phase in which bit 0 of the link's product arrives
 _LAST = (1 << _PHASE_BITS) - 1
-# The kernel's product counts this much more: units of elapsed time, and groups. Of its time three
-# quarters count, for beside the kernel the link does not keep its fastest pace.
+# Factor of the kernel's product: units of elapsed time, and groups. Three quarters of the kernel's
+# time count, because the link does not sustain its fastest rate while the kernel runs.
 _SHIFT = _FRACTION_BITS + _GROUP_BITS - 2
 
 
@@ -70,7 +70,7 @@ class Criticality(wiring.Component):
 
     Attributes
     ----------
-    For proofs and benches to read, never to drive.
+    Proofs and benches read these attributes, but never drive them.
 
     congestion : Congestion
     launched : Signal
@@ -200,7 +200,7 @@ class Criticality(wiring.Component):
             m.d.sync += self.phase.eq(self.phase + 1)
 
     def _drive_outputs(self, m: Module) -> Value:
-        """Compute the outputs for the arbiters; returns whether one of them changes."""
+        """Compute the outputs for the arbiters; return whether one of them changes."""
         launch = self.launch_configuration
         window = launch.credit_window
         lags, leads, unknown = Signal(), Signal(), Signal()

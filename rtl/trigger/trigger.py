@@ -78,7 +78,7 @@ class Trigger(wiring.Component):
 
     A completion is taken every second cycle. A completion that completes a workgroup of a WORKGROUP
     command takes one more cycle, and one cycle for each command that becomes ready. A command is
-    visible five cycles after the completion of its tile was taken, with WORKGROUP seven.
+    visible five cycles after the completion of its tile was taken, or seven cycles with WORKGROUP.
 
     Counts and commands have check bits. A single-bit error is corrected. A count or command with a
     double-bit error is dropped and reported, so the workgroup never completes, or its command is
@@ -123,7 +123,7 @@ class Trigger(wiring.Component):
 
     Attributes
     ----------
-    For proofs and benches to read, never to drive.
+    Proofs and benches read these attributes, but never drive them.
 
     table, groups : ProtectedMemory
         Row of each workgroup in flight, and number of complete workgroups of each group.

@@ -43,7 +43,7 @@ class Arbiter(wiring.Component):
 
     Attributes
     ----------
-    For proofs and benches to read, never to drive.
+    Proofs and benches read these attributes, but never drive them.
 
     measurement : Measurement
     last : Signal

@@ -1,5 +1,6 @@
 """Memory-controller arbitration (MCA) as in the paper: communication uses idle slots of a short
-DRAM queue, even without compute."""
+DRAM queue, even if no kernel is active.
+"""
 
 from amaranth.hdl import Mux, Value
 

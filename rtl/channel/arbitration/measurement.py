@@ -30,7 +30,7 @@ class Measurement(wiring.Component):
 
     Attributes
     ----------
-    For proofs and benches to read, never to drive.
+    Proofs and benches read these attributes, but never drive them.
 
     measuring, averaging, choosing : Signal
         Phases of a measurement: adding samples, then one cycle each for the average and the
