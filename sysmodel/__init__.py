@@ -1,1 +1,1 @@
-"""The system around the T3 hardware: GPU, memory, links, both engines, command line."""
+"""System around the T3 hardware: GPU, memory, links, both engines, and the runs."""

@@ -13,7 +13,8 @@ def parse_address_map(text: str, widths: dict[str, int]) -> list[tuple[str, int]
     Parameters
     ----------
     text : str
-        Map such as ``"column:3 group:1 column:3 group:1 bank:2"``; a part may come in pieces.
+        Map such as ``"column:3 group:1 column:3 group:1 bank:2"``; a part may consist of several
+        pieces.
     widths : dict
         Number of bits of each part; a part of 0 bits may be left out.
 

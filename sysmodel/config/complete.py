@@ -1,4 +1,4 @@
-"""A system as one file: every value, the file that gives it, and its source."""
+"""System as one file: every value, the file that gives it, and its source."""
 
 from itertools import groupby
 

@@ -50,8 +50,8 @@ class _Described(Strict):
     tensor_parallel : list
         Degrees of tensor parallelism to study.
     source, confidence : str
-        Source of the figures, and its reliability: H, two sources agree; M, one secondary source;
-        L, recalled.
+        Source of the figures, and its reliability: H (two sources agree), M (one secondary source)
+        or L (recalled).
     """
 
     name: str = text()
@@ -72,7 +72,7 @@ class Transformer(_Described):
     ffn : int or None
         Width of the feed-forward layers, or of each expert; the default is ``4 * hidden``.
     gated : bool
-        The feed-forward input is two projections, one of which gates the other.
+        The feed-forward input consists of two projections; one gates the other.
     experts, experts_per_token : int
         Number of feed-forward layers, and number of them that process a token.
     sequence, batch : int
@@ -102,7 +102,7 @@ class Transformer(_Described):
                 allowed = f"a divisor of heads, {of}" if name == "kv_heads" else f"at most {of}"
                 raise InputError(name, f"{value} is not allowed; allowed: {allowed}")
         if self.head_dim is None and self.hidden % self.heads:
-            raise InputError("head_dim", "missing; hidden / heads is no whole number")
+            raise InputError("head_dim", "missing; hidden / heads is not a whole number")
         return self
 
     @property
@@ -197,9 +197,9 @@ class GemmList(_Described):
         names = [_key(one.name) for one in self.gemm]
         for index, name in enumerate(names):
             if name in names[:index]:
-                raise InputError(f"gemm.{index}.name", f"{self.gemm[index].name!r} is there twice")
+                raise InputError(f"gemm.{index}.name", f"{self.gemm[index].name!r} occurs twice")
         if not self.reduced:
-            raise InputError("gemm", 'has none with then = "all-reduce", which is what T3 hides')
+            raise InputError("gemm", 'no GEMM has then = "all-reduce"; T3 hides only all-reduces')
         return self
 
     @property
@@ -224,7 +224,7 @@ class GemmList(_Described):
             problem = f"{tp} is not allowed; allowed: {allowed}, for which {self.name}'s GEMMs are"
             raise InputError("tp", problem)
         if tokens is not None:
-            raise InputError("tokens", f"not allowed: the GEMMs of {self.name} have their sizes")
+            raise InputError("tokens", f"not allowed: the GEMMs of {self.name} have fixed sizes")
         (gemm,) = (one for one in self.gemm if one.name == name)
         return Workload(model=self.name, layer=name, tp=tp, m=gemm.m, n=gemm.n, k=gemm.k)
 

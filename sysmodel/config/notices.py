@@ -24,7 +24,7 @@ def _notices(system: "System") -> Iterator[str]:
         yield (
             f"gpu: at its peak of {system.peak_flops_per_ns / 1e3:.0f} TFLOP/s the GEMM takes at "
             f"least {wanted:,.0f} GB/s, even if all running workgroups share their reads, but the "
-            f"memory gives {system.dram_bytes_per_ns:g} (dram.channels, dram.clock_mhz)"
+            f"memory provides {system.dram_bytes_per_ns:g} (dram.channels, dram.clock_mhz)"
         )
     between = dram.timing_cycles.tCCD_S
     if between > dram.burst_clocks:
@@ -38,13 +38,13 @@ def _notices(system: "System") -> Iterator[str]:
     if walked < link:
         yield (
             f"link.bandwidth_gb_per_s: {link:g} is more than the {walked:g} GB/s that "
-            f"t3.dma_walkers = {t3.dma_walkers} walk, a run of {row_bytes} bytes each in a "
+            f"t3.dma_walkers = {t3.dma_walkers} walk, one run of {row_bytes} bytes each per "
             f"cycle at {system.clock_mhz:g} MHz"
         )
-    # Arriving data are added in the memory; most of the sums are read again to be sent on.
+    # The memory adds arriving data; most of the sums are then read to be sent on.
     if 2 * link > system.dram_bytes_per_ns:
         yield (
-            f"link.bandwidth_gb_per_s: {link:g} each way is more than the memory feeds, "
+            f"link.bandwidth_gb_per_s: {link:g} each way is more than the memory supplies, "
             f"{system.dram_bytes_per_ns:g} GB/s for reads and updates together "
             "(dram.channels, dram.clock_mhz)"
         )

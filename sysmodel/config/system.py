@@ -257,7 +257,7 @@ def _with_base(path: Path, where: str, seen: tuple[Path, ...]) -> dict[str, Any]
     """Merge a file over its base, which may have its own base."""
     if not path.is_file() and not path.exists():
         names = ", ".join(preset_names())
-        raise InputError(where, f"no such file, and no preset; presets: {names}")
+        raise InputError(where, f"neither a file nor a preset; presets: {names}")
     data = read_toml(path)
     try:
         data = {**data, "dram": with_standard(data["dram"])} if "dram" in data else data

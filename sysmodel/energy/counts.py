@@ -73,7 +73,7 @@ class Energy:
     dram_activate, dram_read, dram_write, dram_update : float
         Energy of opened rows, and of the bits of the three kinds of accesses.
     nmc : float
-        Energy of the additions beside the banks.
+        Energy of the additions at the banks.
     link : float
         Energy of the data that the GPU sends.
     network : float

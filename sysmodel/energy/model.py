@@ -17,7 +17,8 @@ __all__ = ["energy_of"]
 _PJ = 1e-12
 # The DRAM's constants are HBM2's. They are assumed to scale with the square of the voltage.
 _CORE, _IO, _SOURCE_VOLTS = ("dram_activate", "dram_array", "dram_bus"), ("dram_io",), 1.2
-# Bytes that one lane moves with an instruction, as in RCCL's copy loop, and adds (packed fp16).
+# Bytes that one lane moves with one instruction, as in RCCL's copy loop, and bytes that it adds
+# with one instruction (packed fp16).
 _MOVED_BYTES, _ADDED_BYTES = 16, 4
 
 
@@ -51,7 +52,8 @@ def energy_of(
         dram_activate=activity.activates * system.dram.row_bytes * c["dram_activate"],
         dram_read=read_bits * access,
         dram_write=write_bits * access,
-        # The operand crosses the interface; the stored value goes from array to adder and back.
+        # The operand crosses the interface; the stored value moves from the array to the adder and
+        # back.
         dram_update=update_bits * (access + c["dram_array"]),
         nmc=updates * (atom // ELEMENT_BYTES) * c["nmc_add"],
         link=8 * (link.rs + link.ag) * c["link"],

@@ -32,7 +32,7 @@ class GatedBlock:
     Attributes
     ----------
     kind : str
-        Path of modules to the block, without numbers: blocks of the same kind are alike.
+        Path of modules to the block, without numbers: blocks of the same kind are identical.
     flip_flops : int
         Flip-flops behind its clock gate, without those in SRAM macros.
     """

@@ -20,7 +20,7 @@ def hardware_parameters(
 ) -> T3Parameters:
     """Compute the parameters of the T3 hardware that serves ``channels`` of the memory's channels.
 
-    The hardware gets as many contexts as are active: idle contexts would change nothing.
+    The hardware gets only the active contexts, because idle contexts would change nothing.
 
     Raises
     ------

@@ -5,10 +5,9 @@ array of outputs. Each leaf field of ``T3Signature`` is one word; an atom's data
 columns are the same with and without data, so the cycle loop is compiled once.
 
 An array of inputs has a block of ``CHANNEL_INPUTS`` words for each channel, then the words of the
-whole GPU, then a block of ``CONTEXT_INPUTS`` words for each context. The input ``name`` is at
-``c * CHANNEL_INPUTS + I.name`` for channel *c*, at ``channels * CHANNEL_INPUTS + G.name`` for the
-GPU, and at ``channels * CHANNEL_INPUTS + c * CONTEXT_INPUTS + J.name`` for context *c*. The array
-of
+whole GPU, then a block of ``CONTEXT_INPUTS`` words for each context. The input ``name`` is at ``c *
+CHANNEL_INPUTS + I.name`` for channel *c*, at ``channels * CHANNEL_INPUTS + G.name`` for the GPU,
+and at ``channels * CHANNEL_INPUTS + c * CONTEXT_INPUTS + J.name`` for context *c*. The array of
 outputs has the same structure, with ``CHANNEL_OUTPUTS``, ``CONTEXT_OUTPUTS``, ``O``, ``H`` and
 ``K``. A stream ``s`` with a payload field ``f`` has the words ``s_valid``, ``s_f`` and ``s_ready``.
 The ``ready`` of a stream that is always taken has a word, too; it reads 1 or is ignored.

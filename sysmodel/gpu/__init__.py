@@ -1,1 +1,1 @@
-"""Compute side of a GPU: workgroups, their kernels, the L2."""
+"""Compute side of a GPU: workgroups, their kernels, and the L2."""

@@ -8,8 +8,8 @@ evenly over the channels, so each channel has an equal share of a port's rate. A
 with a free share, the one with the longest turn goes first; a turn ends with the batch. A step
 begins when the whole chunk of the previous step has arrived.
 
-If a kernel leaves its results in the L2, the L2 serves loads of them. Packets from the link and
-stores of the collective go to the memory.
+If a kernel leaves its results in the L2, the L2 serves the loads of these results. Packets from the
+link and stores of the collective go to the memory.
 """
 
 import numpy as np

@@ -341,8 +341,8 @@ class Kernel:
         top, left = row.min(), offset.min()
         if (bottom - top) * (right - left) != (outer * inner).sum():
             raise ValueError(
-                f"chunk {chunk} of {self.workgroups} workgroups over {self.gpus} GPUs is no "
-                "rectangle of tiles, which the all-gather's copies need: use a --tp that divides "
+                f"chunk {chunk} of {self.workgroups} workgroups over {self.gpus} GPUs is not "
+                "a rectangle of tiles, as the all-gather's copies require: use a --tp that divides "
                 "the tile rows"
             )
         return (

@@ -4,8 +4,7 @@ Workgroups are dispatched in order as slots become free. A workgroup fetches the
 each depth-U step through the L2, ``prefetch`` steps ahead, writes them into its LDS buffer, and
 computes on its CU's matrix pipe, which serves one step of one workgroup at a time. After the last
 step it stores its output tile; the slot becomes free when the last store has left the CU. Only
-other
-workgroups of the same CU hide a workgroup's waiting.
+other workgroups of the same CU hide a workgroup's waiting.
 
 Time is in memory-clock cycles. ``s`` is the state of ``state.py``, ``g`` a row of its GPUs; with
 several contexts, each context's kernel has rows of its own.
@@ -25,7 +24,7 @@ __all__ = ["next_step", "pass_waiting", "produce"]
 
 @inlined
 def _try_step(f, gpu, slot, now):
-    """Move the awaited step's tiles into the LDS if they are there."""
+    """Move the awaited step's tiles into the LDS if they have arrived."""
     if gpu.arrived[slot * f.prefetch + gpu.step[slot] % f.prefetch]:
         gpu.waiting[slot] = 0
         enter(gpu, slot, FILLS_LDS, now)

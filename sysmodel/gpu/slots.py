@@ -18,9 +18,10 @@ __all__ = [
 
 SLOT_STATES = 7
 EMPTY, STARTS, AWAITS_L2, AWAITS_MEMORY, FILLS_LDS, ON_PIPE, STORES_OUTPUT = range(SLOT_STATES)
-"""Activities of a slot. The wait for a step's data is attributed to the source of the last data,
-L2 (including the CU's port to it) or memory. On the pipe, the workgroup computes or waits for
-another one that computes. It stores from the end of its last step on."""
+"""Activities of a slot. The wait for a step's data is attributed to the source of the last data, L2
+(including the CU's port to it) or memory. On the pipe, the workgroup computes or waits for another
+computing workgroup. It stores from the end of its last step on.
+"""
 
 
 @inlined

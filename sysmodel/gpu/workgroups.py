@@ -25,7 +25,7 @@ __all__ = [
 
 MODE_GEMM = 0
 # Reduce-scatter alone, with the partial products already in memory: the first chunk is read and
-# stored; the other chunks only send their end-of-tile markers.
+# stored; for the other chunks, only end-of-tile markers are sent.
 MODE_SCATTER = 1
 
 # Limits of workgroup slots and of a channel's queues. They are constants, so that one compilation

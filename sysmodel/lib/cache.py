@@ -1,4 +1,4 @@
-"""The cache of compiled code and of other files that can be made again."""
+"""Cache of compiled code and of other files that can be recreated."""
 
 import contextlib
 import fcntl
@@ -19,7 +19,7 @@ def cache_folder() -> Path:
 
 
 def digest(sources: Iterable[Path], *texts: str) -> str:
-    """Name of a result that is made from files, in whichever folder they are, and from texts."""
+    """Name of a result that is made from files, regardless of their folder, and from texts."""
     total = hashlib.sha256()
     for path in sorted(sources):
         content = path.read_bytes()
@@ -32,7 +32,7 @@ def digest(sources: Iterable[Path], *texts: str) -> str:
 
 @contextlib.contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Hold the lock of a file; it ends with the process at the latest."""
+    """Hold the lock of a file; the lock ends with the process at the latest."""
     with path.open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield

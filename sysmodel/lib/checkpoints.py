@@ -1,4 +1,4 @@
-"""Checkpoints: results that outlast an interrupt, so that the same command goes on from there."""
+"""Checkpoints: results that outlast an interrupt, so that the same command continues from there."""
 
 import fcntl
 import json
@@ -20,14 +20,15 @@ class Checkpoint:
     path : Path
         A file that does not exist holds no results.
     code : str
-        Digest of the sources, and of all else that decides the result of an identity.
+        Digest of the sources, and of all other inputs that determine the result of an identity.
 
     Attributes
     ----------
     results : dict
         Results of the same sources by identity; each is a mapping.
     other_code, unreadable : int
-        Number of lines that other sources made, and that hold no result: a line may be cut short.
+        Number of lines that were made by other sources, and of lines without a result: a line may
+        be cut short.
 
     Raises
     ------
@@ -72,7 +73,7 @@ class Checkpoint:
         except OSError as error:
             self._file.close()
             raise InputError("out", f"another process is writing {str(self.path)!r}") from error
-        # The next result begins a line of its own.
+        # The next result must begin a new line.
         self._file.seek(0)
         self._file.truncate(self._file.read().rfind(b"\n") + 1)
         return self
@@ -81,7 +82,7 @@ class Checkpoint:
         self._file.close()
 
     def append(self, identity: str, result: Mapping[str, Any], *, title: str = "") -> None:
-        """Add to the result of an identity, and return when the disk holds the line.
+        """Add to the result of an identity, and return when the line is on the disk.
 
         Parameters
         ----------

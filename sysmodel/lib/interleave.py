@@ -56,8 +56,7 @@ def channel_of_atom(atom: int, offset_bits: int, channel_bits: int) -> int:
     """Channel of a system atom address.
 
     It is the remainder of the bits above ``offset_bits``, which one channel holds contiguously, by
-    a
-    polynomial over GF(2) (Rau, ISCA 1991).
+    a polynomial over GF(2) (Rau, ISCA 1991).
     """
     block = atom >> offset_bits
     channel = 0
@@ -74,8 +73,7 @@ def local_of_atom(atom: int, offset_bits: int, channel_bits: int) -> int:
     """Atom address inside the channel: the system address without the lowest channel bits.
 
     Channel and local address identify the atom, because the lowest bits are their own remainder:
-    for
-    given upper bits they map one to one to the channels.
+    for given upper bits they map one to one to the channels.
     """
     offset = atom & ((1 << offset_bits) - 1)
     return ((atom >> (offset_bits + channel_bits)) << offset_bits) | offset

@@ -1,7 +1,7 @@
 """Jobs: Python functions in worker processes, for sweeps, proofs, mutants, faults and compilers.
 
-An error or an interrupt of the caller kills the workers with all programs that they run, and so
-does the death of the caller. A job whose worker dies runs again in another, at most three times.
+An error, an interrupt or the death of the caller kills the workers with all programs that they run.
+A job whose worker dies runs again in another worker, at most three times.
 """
 
 import os
@@ -38,7 +38,7 @@ Result = TypeVar("Result")
 
 
 class WorkerDiedError(ToolError):
-    """The worker process of a job died, and so did those that tried again."""
+    """The worker process of a job died, and so did the workers that repeated the job."""
 
     def __init__(self) -> None:
         super().__init__("its worker process died, and so did those that tried again")
@@ -74,7 +74,7 @@ def _call(function: Callable[..., Result], arguments: tuple[Any, ...]) -> Result
 
 
 class _Worker:
-    """A worker process; the next job replaces a process that died."""
+    """Worker process; the next job replaces a process that died."""
 
     def __init__(self, folder: str):
         self._folder = folder
@@ -83,7 +83,8 @@ class _Worker:
         self._executor = self._new_executor()
 
     def _new_executor(self) -> Any:
-        # Loky's workers do not run the caller's script again, as those of the standard library do.
+        # In contrast to the standard library's workers, Loky's workers do not run the caller's
+        # script again.
         return loky.ProcessPoolExecutor(
             1, initializer=_begin, initargs=(os.getpid(),), env={"TMPDIR": self._folder}
         )
@@ -104,7 +105,7 @@ class _Worker:
         raise WorkerDiedError
 
     def close(self) -> None:
-        """Kill the process with all that it has started, and accept no further job."""
+        """Kill the process with all processes that it has started, and accept no further job."""
         with self._lock:
             self._closed = True
             self._executor.shutdown(kill_workers=True)
@@ -112,7 +113,9 @@ class _Worker:
 
 @contextmanager
 def _sigint_blocked() -> Iterator[None]:
-    """Block SIGINT in the threads that begin meanwhile, and hence in the processes they start."""
+    """Block SIGINT in the threads that start inside the context, and hence in the processes that
+    they start.
+    """
     resource_tracker.ensure_running()  # unblocks SIGINT when it starts
     before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
     try:

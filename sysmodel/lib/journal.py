@@ -1,5 +1,6 @@
-"""Trace of a few tiles on each GPU: cycles of the first and the last atom that is stored locally,
-arrives from upstream, and is sent."""
+"""Trace of a few tiles on each GPU: the cycles in which the first and the last atom is stored
+locally, arrives from upstream, and is sent.
+"""
 
 from typing import Any
 

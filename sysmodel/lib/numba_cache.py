@@ -1,8 +1,8 @@
-"""Keeps Numba's compiled functions, one folder for each state of the sources.
+"""Cache of Numba's compiled functions, with one folder for each state of the sources.
 
-Numba compiles a cached function anew when its own file changes, but not when a file changes whose
-functions and constants it takes in. So the folder follows from all sources. Importing this module
-sets it, for functions that are compiled with ``cache=True`` from then on.
+Numba recompiles a cached function when the function's own file changes, but not when a file changes
+whose functions and constants it includes. The folder therefore depends on all sources. Importing
+this module sets the folder, for functions that are compiled with ``cache=True`` from then on.
 """
 
 import contextlib
@@ -21,7 +21,7 @@ KEPT_FOLDERS = 4
 
 
 def _folder(package: str) -> Path:
-    """Where a package lies, which need not be imported for that."""
+    """Folder of a package, found without importing the package."""
     spec = find_spec(package)
     if spec is None or spec.origin is None:
         raise ModuleNotFoundError(f"No module named {package!r}")
@@ -36,9 +36,10 @@ def _sources() -> list[Path]:
 
 
 def use_numba_cache() -> Path:
-    """Point Numba at the folder of these sources, and remove the ones not used for longest.
+    """Set Numba's folder to that of these sources, and remove the folders that have been unused for
+    longest.
 
-    A folder in which nothing can be written is left to Numba, which falls back to its own choice.
+    If the folder cannot be written, Numba chooses a folder itself.
     """
     parent = cache_folder() / "numba"
     folder = parent / digest(_sources(), version("numba"))

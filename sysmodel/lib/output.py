@@ -1,4 +1,4 @@
-"""Output of a run's files, all of them or none."""
+"""Output of a run's files: all of them or none."""
 
 import json
 import os
@@ -118,7 +118,9 @@ def write_json(path: Path, data: Any, *, indent: int | None = 2) -> None:
 
 
 def write_text(path: Path, content: str) -> None:
-    """Write a file under a temporary name, then rename it: ``path`` is complete or as it was."""
+    """Write a file under a temporary name, then rename it: ``path`` is either complete or
+    unchanged.
+    """
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         temporary.write_text(content, encoding="utf-8")

@@ -1,4 +1,6 @@
-"""Phases by which accesses and events are counted; a counter is an array indexed by phase."""
+"""Phases of a run, by which accesses and events are counted; a counter is an array indexed by
+phase.
+"""
 
 __all__ = ["AG", "GEMM", "PHASES", "RS"]
 

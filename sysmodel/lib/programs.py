@@ -26,7 +26,7 @@ def run_program(
     """Run a program and capture its output.
 
     The program is in a process group of its own, out of reach of Ctrl-C. An interrupt of this
-    process ends the program at once, with all that it has started.
+    process ends the program immediately, with all processes that it has started.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def run_program(
     Returns
     -------
     subprocess.CompletedProcess
-        Output and exit code, whichever it is.
+        Output and exit code, whatever the code.
     """
     with ThreadPoolExecutor(1) as thread:
         # Signal handlers run in the main thread, so no interrupt comes between start and result.
@@ -83,7 +83,7 @@ def program_output(command: Sequence[str | Path], **options: Any) -> str:
 
 
 def _end(pid: int) -> None:
-    """Give a program a moment to clean up, then kill it with all that it has started."""
+    """Give a program a moment to clean up, then kill it with all processes that it has started."""
     left = []
     with suppress(psutil.NoSuchProcess):
         left = [psutil.Process(pid), *psutil.Process(pid).children(recursive=True)]

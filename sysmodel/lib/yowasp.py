@@ -1,4 +1,4 @@
-"""Tools that come as WebAssembly in wheels."""
+"""Tools that are distributed as WebAssembly in wheels."""
 
 import os
 import sys
@@ -17,7 +17,7 @@ __all__ = ["YOSYS", "Tool", "compile_tool", "run_tool"]
 
 
 class Tool(NamedTuple):
-    """A tool, and the package of the wheel that has it."""
+    """Tool, with the package of its wheel."""
 
     package: str
     name: str

@@ -211,8 +211,8 @@ class Assembly:
 
     def _set_up_collective(self, state: State) -> None:
         dram, gpu, collective = self.system.dram, self.system.gpu, self.system.collective
-        # If a batch has less than an atom per channel, fewer wavefronts have as many bytes in
-        # flight.
+        # If a batch has less than an atom per channel, fewer wavefronts have the same number of
+        # bytes in flight.
         atoms = collective.bytes_in_flight_per_wave / (dram.atom_bytes * dram.channels)
         set_up_collective(
             state,

@@ -35,9 +35,9 @@ from .variation import Variation
 
 __all__ = ["Machine"]
 
-_SLICE_CYCLES = 50_000  # between checks of progress and of Ctrl-C
+_SLICE_CYCLES = 50_000  # cycles between checks of progress and of Ctrl-C
 _STUCK_CYCLES = 2_000_000
-_ADMISSION_CYCLES = 8  # of an admission, in addition to the link's latency
+_ADMISSION_CYCLES = 8  # delay of an admission, in addition to the link's latency
 
 
 class Machine:
@@ -55,7 +55,7 @@ class Machine:
         Concurrent kernels of each GPU in the contexts from 1 on, each with compute units and an L2
         of its own.
     mirror : bool
-        One GPU stands for all.
+        One GPU represents all.
     collective_cus : int
         CUs reserved for collectives; 0 if kernel and collectives use all CUs, one after the other.
     mode : int
@@ -187,12 +187,12 @@ class Machine:
 
     @property
     def whole(self) -> int:
-        """Factor from the counts of the simulated channels to those of all channels."""
+        """Factor from the counts of the simulated channels to the counts of all channels."""
         return self.system.dram.channels // self.channels
 
     @property
     def tiles(self) -> int:
-        """Number of complete tiles in the trackers of all GPUs, of all contexts."""
+        """Number of complete tiles over all GPUs and contexts."""
         return int(self._context_outputs(K.tiles).sum())
 
     @property
@@ -228,7 +228,7 @@ class Machine:
         Raises
         ------
         SimulationError
-            If the hardware refuses a write, reports an error, or stands still.
+            If the hardware refuses a write, reports an error, or makes no progress.
         """
         begin = self.now
         moved, last = begin, None
@@ -241,7 +241,7 @@ class Machine:
                 moved, last = self.now, activity
             elif self.now - moved > _STUCK_CYCLES:
                 raise SimulationError(
-                    f"nothing has moved for {self.now - moved} cycles, in cycle {self.now}: "
+                    f"no progress for {self.now - moved} cycles, in cycle {self.now}: "
                     f"{int(self.state.gpu['finished'].min())} of {self.kernel.workgroups} "
                     "workgroups are done on the slowest GPU"
                 )
@@ -252,8 +252,7 @@ class Machine:
         """Map the outputs on every GPU, propagate the admissions, and start the kernels.
 
         Every GPU starts ``skew_cycles`` after the previous one. Returns the cycle of the first
-        GPU's
-        start; its first workgroups follow one kernel launch later.
+        GPU's start; its first workgroups follow one kernel launch later.
         """
         fixed = self.state.fixed
         fixed["work"], fixed["flow"] = 0, 1

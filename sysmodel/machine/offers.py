@@ -36,7 +36,7 @@ _TAKEN_KERNEL, _TAKEN_COLLECTIVE, _KERNEL, _COLLECTIVE = range(4)
 
 @inlined
 def gemm_space(context: int) -> int:
-    """Address space of a context's GEMM: odd, in contrast to those of collectives."""
+    """Address space of a context's GEMM: odd, in contrast to the address spaces of collectives."""
     return CONTEXT_GEMM + 2 * context
 
 

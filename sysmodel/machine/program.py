@@ -1,4 +1,4 @@
-"""Programs of the software on a simulated GPU, as the driver's lists of register writes."""
+"""Programs of the software on a simulated GPU, as lists of register writes by the driver."""
 
 from collections.abc import Sequence
 from enum import Enum
@@ -36,8 +36,9 @@ _Code = TypeVar("_Code", bound=Enum)
 _TRANSFER = 0  # command template of transfers
 _OUTPUT = 0  # region of the output, which all transfers read
 _PAPER_QUEUE_DEPTH = 64  # depth of the queue that t3.mca_levels and t3.mca_cuts refer to
-# Share of the DRAM queue above which it counts as full. Communication that is not critical leaves
-# the rest to compute; critical communication with an idle link is then held up by the memory.
+# Share of the DRAM queue above which the queue counts as full. Communication that is not critical
+# leaves the rest of the queue to compute; critical communication with an idle link is then delayed
+# by the memory.
 _FULL = 7 / 8
 _STAGING_ATOMS = (1 << 30) // ATOM_BYTES
 
@@ -71,8 +72,7 @@ def staging_offset(channel_bits: int) -> int:
     """Offset in atoms from the output to its staging copy.
 
     The copy lies beyond all buffers, and every atom stays in its channel: the offset has remainder
-    0,
-    and the output's addresses leave its bits clear.
+    0, and the output's addresses leave its bits clear.
     """
     return _STAGING_ATOMS * next(
         multiple
@@ -119,8 +119,8 @@ def credit_windows(kernel: Kernel, system: System, contexts: int = 1) -> tuple[i
 def stage_cycles(kernel: Kernel, system: System) -> int:
     """Length of a stage of the GEMM at the rate of the matrix pipes.
 
-    Software knows this length. It makes MCA measure over the largest power of two of cycles in the
-    first stage, which has no communication.
+    Software knows this length. It lets MCA measure over the largest power-of-two number of cycles
+    within the first stage, which has no communication.
     """
     steps = kernel.steps * system.gpu.workgroups_per_cu
     return max(1, int(steps * system.matrix_cycles(kernel.step_flops)))

@@ -1,4 +1,4 @@
-"""Sampling: conditions under which a few channels, or one GPU, stand for all."""
+"""Sampling: conditions under which a few channels, or one GPU, represent all."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -27,17 +27,16 @@ def require_output_atoms(kernel: Kernel, atoms: OutputAtoms, channels: int, of: 
     live = of_edges[outer_edge.astype(int), inner_edge.astype(int)]
     if ((atoms.per_wave > 0).sum(axis=1) != live).any():
         raise ValueError(
-            f"{channels} of {of} channels hold no atom of some wavefront's tile: use "
+            f"{channels} of {of} channels do not hold an atom of every wavefront's tile: use "
             "--channels all, or more of them"
         )
 
 
 def symmetry(kernel: Kernel, atoms: OutputAtoms, channels: int) -> int:
-    """Symmetry with which one GPU stands for all.
+    """Symmetry by which one GPU represents all.
 
-    ``EVEN`` if the work of a chunk equals that of the next one channel by channel, ``UNEVEN`` if
-    the
-    tiles are alike but spread differently over the channels.
+    ``EVEN`` if the work of a chunk equals the work of the next chunk in every channel, ``UNEVEN``
+    if the tiles are equal but spread differently over the channels.
 
     Raises
     ------
@@ -47,7 +46,7 @@ def symmetry(kernel: Kernel, atoms: OutputAtoms, channels: int) -> int:
     if kernel.workgroups % kernel.gpus:
         raise ValueError(
             f"{kernel.workgroups} workgroups do not divide into {kernel.gpus} equal chunks, so "
-            "one GPU does not stand for all: use --gpus all"
+            "one GPU cannot represent all: use --gpus all"
         )
     chunk = kernel.workgroups // kernel.gpus
     held = np.zeros((kernel.workgroups, kernel.waves, channels), np.int64)
@@ -58,7 +57,7 @@ def symmetry(kernel: Kernel, atoms: OutputAtoms, channels: int) -> int:
     live = held.any(axis=2)
     if (live != np.roll(live, -chunk, axis=0)).any():
         raise ValueError(
-            "the chunks' tiles differ, so one GPU does not stand for all: use --gpus all"
+            "the chunks' tiles differ, so one GPU cannot represent all: use --gpus all"
         )
     return UNEVEN
 
@@ -69,7 +68,7 @@ def output_atoms(system: System, kernel: Kernel, channels: int) -> OutputAtoms:
 
 
 def samples(system: System) -> Iterator[int]:
-    """Yield the numbers of channels that may stand for all, in ascending order."""
+    """Yield the numbers of channels that may represent all, in ascending order."""
     channels: int = system.dram.pseudo_channels
     while channels <= system.dram.channels:
         yield channels

@@ -41,7 +41,7 @@ def apart(kernels: Sequence[Kernel]) -> tuple[Kernel, ...]:
 def kernel_of(system: System, m: int, n: int, k: int, gpus: int) -> Kernel:
     """Make the system's GEMM kernel for a problem size.
 
-    The first macro-tile that makes the ring's chunks alike is used; without one, the first.
+    The first macro-tile that gives the ring equal chunks is used; without one, the first.
     """
     first, *others = system.kernel.tiles
     kernel = _tiled(system, first, m, n, k, gpus)
@@ -59,8 +59,7 @@ def launches(
 
     The tracker's window for one of ``contexts`` and the number of workgroup ids limit a launch. The
     output is cut across its contiguous direction, so every slice is contiguous. The first
-    macro-tile
-    that makes the chunks of all slices alike is used; without one, the first that fits.
+    macro-tile that gives equal chunks in all slices is used; without one, the first that fits.
 
     Raises
     ------
@@ -96,7 +95,7 @@ def _tiled(system: System, tile: Tile, m: int, n: int, k: int, gpus: int) -> Ker
 
 
 def _refusal(system: System, kernel: Kernel, contexts: int) -> InputError | None:
-    """Reason why the hardware cannot track a kernel in one launch, or None."""
+    """Reason for which the hardware cannot track a kernel in one launch, or None."""
     if kernel.workgroups > MOST_WORKGROUPS:
         return InputError(
             "kernel.tile_m",
@@ -118,7 +117,7 @@ def _slices(system: System, kernel: Kernel, contexts: int) -> tuple[Kernel, ...]
     if no slice fits.
     """
     tiles = -(-kernel.outer_total // kernel.outer_extent)
-    # Macro-tiles at the edge are smaller: chunks are alike only if each has one.
+    # Macro-tiles at the edge are smaller: chunks are equal only if each has one.
     shared = 1 if kernel.stride % kernel.inner_extent else kernel.stride // kernel.inner_extent
     unit = kernel.gpus // gcd(kernel.gpus, shared)
     for height in (unit, 1) if tiles % unit == 0 else (1,):

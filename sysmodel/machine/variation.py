@@ -69,8 +69,7 @@ def moved(
     """Move a kernel's buffers by the page offsets of a repetition.
 
     The output moves only to an address at which the simulated channels and GPUs still stand for
-    all,
-    and stays in place without such an address.
+    all, and stays in place without such an address.
     """
     if repetition == 0:
         return kernel

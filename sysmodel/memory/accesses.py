@@ -43,7 +43,7 @@ FIXED_FIELDS = [
 GPU_FIELDS = [
     ("phase", np.int64),  # phase of the accesses of collective and link
     ("kernel_phase", np.int64),  # phase of the accesses of the kernel
-    ("kept", np.int64),  # local stores of the collective, counted among the kernel's
+    ("kept", np.int64),  # local stores of the collective, counted as stores of the kernel
     ("reads", np.int64, (PHASES,)),
     ("writes", np.int64, (PHASES,)),
     ("updates", np.int64, (PHASES,)),  # among the writes

@@ -5,10 +5,8 @@ pseudo-channels that share its command buses. A request occupies one of 128 slot
 half for reads or the half for writes and updates. Sets of slots are 64-bit masks of a side: the
 slots of a bank, of a group, or with an open row. A cycle's choice takes a few ANDs, then a search
 for the oldest slot in the mask through ``slot_older``, the mask of the slots that were occupied
-when
-a slot was filled. ``wake`` is the first cycle in which a command may be possible; the scheduler
-does
-nothing before it. The choice of requests is in :mod:`.dram_scheduler`, refresh in
+when a slot was filled. ``wake`` is the first cycle in which a command may be possible; the
+scheduler does nothing before it. The choice of requests is in :mod:`.dram_scheduler`, refresh in
 :mod:`.dram_refresh`.
 """
 

@@ -91,7 +91,8 @@ def _longest_idle(c, banks, now):
         bank = trailing_zeros(banks)
         banks &= banks - 1
         if not (c.bank_slots[0, bank] | c.bank_slots[1, bank]):
-            # A bank beyond its expected time is probably no longer used, the longer the surer.
+            # A bank that is idle beyond its expected time is probably no longer used; the longer,
+            # the more probable.
             idle = abs(c.bank_left[bank] + c.bank_gap[bank] - now)
             if idle > longest:
                 best, longest = bank, idle

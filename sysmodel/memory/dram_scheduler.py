@@ -1,4 +1,4 @@
-"""Command scheduler of an HBM channel: FR-FCFS on the channel's state, which is :mod:`.dram`'s.
+"""Command scheduler of an HBM channel: FR-FCFS on the state of the channel in :mod:`.dram`.
 
 Each cycle may issue one column command and one row command (HBM's two command buses), unless the
 other pseudo-channel holds the bus.

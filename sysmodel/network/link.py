@@ -48,7 +48,7 @@ FIXED_FIELDS = [
     ("link_packets", np.int64),  # capacity of wire and receiver per channel
     ("link_stall", np.int64),  # share of cycles in which a link is stalled, of 65536
     ("mirror", np.int64),  # EVEN or UNEVEN if one GPU stands for all, otherwise 0
-    ("mirror_shift", np.int64),  # workgroups from our packet to the one of the upstream GPU
+    ("mirror_shift", np.int64),  # difference between our packet's workgroup and the upstream GPU's
     ("copy_from", np.int64),  # chunk copied in the current step
     ("copy_to", np.int64),  # chunk that the upstream GPU copies at the same time
     ("copy_offset", np.int64),  # atoms from a copy's source to its destination

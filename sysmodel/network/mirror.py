@@ -1,13 +1,11 @@
 """Mirror that closes the ring on one GPU: each sent packet becomes an incoming one.
 
 The upstream GPU does the same work one chunk later: the same dispatch index belongs to the
-workgroup
-one chunk further, and the packet carries the corresponding atom of that workgroup's tile. A ring is
-*even* if the tiles of all chunks have equally many atoms in each simulated channel: each packet
-then
-arrives in the channel in which it left. Otherwise the atoms of a wavefront's tile, or of a copied
-chunk, are spread in proportion: while this GPU sends the *n* atoms of one, the *m* atoms of the
-other arrive, the first with the first, in any channel.
+workgroup one chunk further, and the packet carries the corresponding atom of that workgroup's tile.
+A ring is *even* if the tiles of all chunks have equally many atoms in each simulated channel: each
+packet then arrives in the channel in which it left. Otherwise the atoms of a wavefront's tile, or
+of a copied chunk, are spread in proportion: while this GPU sends the *n* atoms of one, the *m*
+atoms of the other arrive, first atom with first atom, in any channel.
 """
 
 import numpy as np
@@ -152,6 +150,6 @@ def arriving(s, packet, number):
 
 @inlined
 def of_other(s, packet):
-    """Replace the workgroup of a packet by the one of the upstream GPU."""
+    """Replace the workgroup of a packet by the upstream GPU's workgroup."""
     if packet[PACKET.kind] == PACKET_UPDATE:
         packet[PACKET.workgroup] = _one_chunk_on(s, np.int64(packet[PACKET.workgroup]))

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Bound", "bounds"]
 
-_WAITS = 0.05  # share of the GEMM's time from which on flow control bounds the GEMM
-_CONTENDS = 0.1  # share of the GEMM's time from which on the accesses beside it bound the GEMM
+_WAITS = 0.05  # least share of the GEMM's time with which flow control bounds the GEMM
+_CONTENDS = 0.1  # least share of the GEMM's time with which concurrent accesses bound the GEMM
 _TOGETHER = 0.1  # an RS that outlasts its GEMM by less of its own time ends with the GEMM
 
 
@@ -46,9 +46,9 @@ class Bound:
     by : str
         Bound. For the GEMM the most frequent state of its workgroup slots: ``pipes``, ``memory``,
         ``l2``, ``lds``, ``stores``, ``launch``, or ``empty`` if most slots have no workgroup; or
-        ``flow control``, if that keeps workgroups waiting, or ``contention``, if accesses beside
-        the GEMM slow it. For RS and AG the most frequent state in ``link_time``, or ``GEMM`` if the
-        RS ends with the GEMM that feeds it.
+        ``flow control``, if that keeps workgroups waiting, or ``contention``, if concurrent
+        accesses slow the GEMM. For RS and AG the most frequent state in ``link_time``, or ``GEMM``
+        if the RS ends with the GEMM that feeds it.
     """
 
     configuration: str
@@ -130,14 +130,14 @@ def _rates(
 
 
 def _mean(samples: np.ndarray, bucket_ns: float, start_ns: float, end_ns: float) -> float:
-    """Mean rate between two times; a sample counts as much as it lies between them."""
+    """Mean rate between two times; each sample is weighted with its part between them."""
     begins = np.arange(len(samples)) * bucket_ns
     inside = np.clip(np.minimum(begins + bucket_ns, end_ns) - np.maximum(begins, start_ns), 0, None)
     return float(inside @ samples / (end_ns - start_ns)) if end_ns > start_ns else 0.0
 
 
 def _disturbance(one: "ConfigurationResult") -> str | None:
-    """Influence from outside that makes the GEMM take much longer, if there is one."""
+    """External influence that lengthens the GEMM considerably, if there is one."""
     waits, contends = one.gemm_waiting - 1, one.gemm_contention - 1
     if waits >= _WAITS and waits >= contends:
         return "flow control"

@@ -86,7 +86,7 @@ def check(options: CheckOptions, progress: Callable[[str, float], None]) -> Chec
 
 
 def launches_of(options: CheckOptions) -> tuple[Iterable[tuple[Work, ...]], System]:
-    """Launches with the work of each context, and the GPU on which they run."""
+    """Launches with the work of each context, and the GPU that runs them."""
     system = _system(options.channels, options.granularity)
     launched = _in_slices if options.contexts == 1 else _together
     return launched(system, options), system

@@ -1,4 +1,6 @@
-"""Comparison of a run's repetitions: their spread, and configurations that are too slow."""
+"""Comparison of a run's repetitions: their spread, and configurations that are slower than
+expected.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -33,7 +35,7 @@ class Spread:
 
     @property
     def within_variation(self) -> bool:
-        """Return whether the spread, that of a difference, includes zero."""
+        """Return whether the spread of a difference includes zero."""
         return self.least <= 0 <= self.most
 
 
@@ -46,7 +48,7 @@ class ConfigurationSpread:
     speedup : Spread or None
         Over ``sequential`` of the same repetition.
     over_round_robin : Spread or None
-        Total time over that of ``t3`` in the same repetition, less 1; None if that was not run.
+        Total time over that of ``t3`` in the same repetition, minus 1; None if that was not run.
     """
 
     configuration: str
@@ -65,7 +67,7 @@ class Slower:
     Attributes
     ----------
     by, least, most : float
-        Total time over that of ``than`` in the same repetition, less 1: mean and range.
+        Total time over the total time of ``than`` in the same repetition, minus 1: mean and range.
     within_variation : bool or None
         Some repetition has the opposite order; None if there is only one repetition.
     """
@@ -130,9 +132,10 @@ def slower(repetitions: "Repetitions") -> list[Slower]:
 
 
 def _over(repetitions: "Repetitions", name: str, than: str) -> list[float | None]:
-    """Total time over another configuration's in the same repetition, less 1."""
+    """Total time over another configuration's in the same repetition, minus 1."""
     if than == BASE:
-        # Every run simulates the base, so its speedups are known even if its results are not.
+        # Every run simulates the base, so speedups are known even if the results do not include the
+        # base.
         speedups = [one[name].speedup for one in repetitions]
         return [None if speedup is None else 1 / speedup - 1 for speedup in speedups]
     if than not in repetitions[0]:

@@ -37,7 +37,7 @@ class Reduction:
     gather : bool
         An all-gather follows.
     beside : bool
-        The GEMM runs beside the collectives, which reduce another output.
+        The GEMM runs concurrently with the collectives, which reduce another output.
     """
 
     gemm: bool = True
@@ -59,7 +59,7 @@ def check_conservation(state: State, chunks: int, how: Reduction, counts: np.nda
     Raises
     ------
     SimulationError
-        A single access is missing or too many; the message names the category. The GEMM's reads
+        A single access is missing or surplus; the message names the category. The GEMM's reads
         depend on the L2: at least every operand once, at most once for every request.
     """
     gpus = len(state.gpu)
@@ -86,13 +86,13 @@ def check_conservation(state: State, chunks: int, how: Reduction, counts: np.nda
 
 
 def _in_l2(state: State, how: Reduction) -> dict[str, int]:
-    """Atoms by category that did not reach the memory: the last kernel's dirty ones, where its end
-    does not flush them, and those that a collective loaded from there.
+    """Atoms by category that did not reach the memory: dirty atoms of the last kernel, if its end
+    does not flush them, and atoms that a collective loaded from the L2.
 
     Raises
     ------
     SimulationError
-        A collective loaded less than the memory lacks, so something old.
+        A collective loaded fewer atoms from the L2 than the memory lacks, so it read old data.
     """
     dirty = sum(int(mask).bit_count() for mask in state.l2.ways[:, DIRTY].ravel())
     loaded = int(state.gpu["l2_reads"].sum())
@@ -114,7 +114,7 @@ def _moved(size: np.ndarray, how: Reduction) -> dict[str, int]:
         "AG link": whole - last if how.gather else 0,
     }
     if how.tracked:
-        # The first chunk is stored remotely; without the GEMM it is read for that.
+        # The first chunk is stored remotely; without the GEMM it is read first.
         return moved | {
             "GEMM write": whole - first if how.gemm else 0,
             "RS read": whole - own - (first if how.gemm else 0),

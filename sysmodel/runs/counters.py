@@ -18,7 +18,8 @@ _COUNTERS = np.dtype(
 def new_counters() -> np.ndarray:
     """Make counters of zero: a record for each phase.
 
-    ``reads`` and ``writes`` are accesses to the memory, ``updates`` and ``dma_reads`` some of them;
-    ``link_bytes`` are sent. The others are those of :class:`~sysmodel.energy.counts.Activity`.
+    ``reads`` and ``writes`` are accesses to the memory, ``updates`` and ``dma_reads`` are some of
+    these; ``link_bytes`` are sent. The other counters are those of
+    :class:`~sysmodel.energy.counts.Activity`.
     """
     return np.zeros(PHASES, _COUNTERS)

@@ -43,7 +43,7 @@ class Work:
     products : array
         Each GPU's product: (gpus, m, n).
     corner : (int, int)
-        Row and column at which the output begins within a larger one.
+        Row and column of a larger output at which this output begins.
     """
 
     kernel: Kernel
@@ -173,8 +173,8 @@ class DataLaunch:
 def reference(products: np.ndarray, nan: int) -> np.ndarray:
     """Expected sum of the ring for each GPU's own chunk: (gpus, m, n).
 
-    Chunk *x* starts at GPU *x − 1* and goes down the ring to GPU *x*; every step rounds. NaN is the
-    reduce unit's.
+    Chunk *x* starts at GPU *x − 1* and goes down the ring to GPU *x*; every step rounds. A NaN is
+    the reduce unit's canonical NaN.
     """
     gpus = len(products)
     sums = np.empty_like(products)

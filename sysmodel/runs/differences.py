@@ -52,12 +52,12 @@ class Change:
 
 
 def read_result(path: Path) -> dict[str, Any]:
-    """Read a ``result.json``, or that of a run's folder.
+    """Read a ``result.json``, or the one in the folder of a run.
 
     Raises
     ------
     InputError
-        The file cannot be read, or is no result.
+        The file cannot be read, or is not a result.
     """
     file = path / _RESULT if path.is_dir() else path
     try:
@@ -67,10 +67,10 @@ def read_result(path: Path) -> dict[str, Any]:
     except OSError as error:
         raise InputError(str(file), f"cannot be read: {error.strerror}") from error
     except (ValueError, RecursionError) as error:
-        raise InputError(str(file), f"is no JSON: {error}") from error
+        raise InputError(str(file), f"is not JSON: {error}") from error
     needed = ("workload", "system", "configurations")
     if not isinstance(data, dict) or not all(isinstance(data.get(key), dict) for key in needed):
-        raise InputError(str(file), "is no result of t3 run")
+        raise InputError(str(file), "is not a result of t3 run")
     return data
 
 

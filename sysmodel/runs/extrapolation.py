@@ -1,7 +1,7 @@
 """Extrapolation of a GEMM that is too large to simulate from smaller ones.
 
-A time or a count of bytes is taken as linear in the depth of the sums, as long as the GEMM hides
-its reduce-scatter, and as linear in the rows, with the same columns, chunks and order of
+A time or a count of bytes is assumed to be linear in the depth of the sums, as long as the GEMM
+hides its reduce-scatter, and as linear in the rows, with the same columns, chunks and order of
 workgroups.
 """
 
@@ -14,7 +14,7 @@ from sysmodel.gpu.kernel import Kernel
 
 __all__ = ["ExtrapolatedKernel", "SizeChoice"]
 
-_HIDDEN = 2  # a GEMM that takes this many times its reduce-scatter hides it for sure
+_HIDDEN = 2  # a GEMM that takes this multiple of its reduce-scatter's time certainly hides it
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class ExtrapolatedKernel:
         return self.base, *self.smaller
 
     def value(self, of: Callable[[Kernel], float], *, deepens: bool = True) -> Fraction:
-        """Time or count of the GEMM, from the values ``of`` the simulated ones.
+        """Time or count of the GEMM, from the values ``of`` the simulated GEMMs.
 
         ``deepens``: the value depends on the depth of the sums.
         """
@@ -81,8 +81,9 @@ class SizeChoice:
     mirror: bool
 
     def of(self, kernel: Kernel, most_work: float) -> ExtrapolatedKernel:
-        """Choose the kernel itself if it takes at most ``most_work``, else up to three smaller ones
-        that together take no more, or as little as possible."""
+        """Choose the kernel itself if it takes at most ``most_work``, otherwise up to three smaller
+        kernels that together take no more, or as little as possible.
+        """
         if self._work(kernel) <= most_work and kernel.is_mapped:
             return ExtrapolatedKernel(kernel, kernel)
         *less_depth, depth = self._depths(kernel, most_work)
@@ -110,7 +111,9 @@ class SizeChoice:
         return kernel.output_bytes * share / self.system.link.bandwidth_gb_per_s
 
     def _depths(self, kernel: Kernel, most_work: float) -> tuple[int, ...]:
-        """Depth of the sums, or two smaller depths that still hide the reduce-scatter."""
+        """Depth of the sums, or two smaller depths with which the GEMM still hides the
+        reduce-scatter.
+        """
         unit = kernel.depth_u
         least = kernel.k * _HIDDEN * self._link_ns(kernel) / self._gemm_ns(kernel)
         smallest = unit * max(1, -int(-least // unit))
@@ -147,7 +150,9 @@ class SizeChoice:
         return small.m, large.m
 
     def _unevenness(self, large: Kernel, small: Kernel) -> tuple[float, float]:
-        """Distance of two sizes from differing by full rounds of workgroups, and from one half."""
+        """Deviation of two sizes from a difference of full rounds of workgroups, and from a ratio
+        of one half.
+        """
         gpu = self.system.gpu
         rounds = (large.workgroups - small.workgroups) / (gpu.compute_units * gpu.workgroups_per_cu)
         off = abs(rounds / max(1, round(rounds)) - 1)

@@ -43,10 +43,10 @@ class RunOptions:
         Engine of the T3 hardware: ``rtl``, the compiled Verilog, or ``golden``, the model in Numba,
         which needs no compiler.
     channels : int, "auto" or "all"
-        Memory channels to simulate. With a uniform interleave a few channels stand for all;
+        Memory channels to simulate. With a uniform interleave a few channels represent all;
         ``auto`` takes the fewest that do.
     gpus : str
-        GPUs to simulate: ``mirror``, one GPU that stands for all and whose egress feeds its own
+        GPUs to simulate: ``mirror``, one GPU that represents all and whose egress feeds its own
         ingress, or ``all``.
     configurations : tuple of str
         Configurations to compare: some of ``CONFIGURATIONS``, each once.

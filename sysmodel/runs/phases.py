@@ -40,7 +40,7 @@ class PhaseResult:
     wall_s : float
         Time that the simulation took.
     timeline : Timeline or None
-        Course of the simulation.
+        Timeline of the simulation.
     """
 
     gemm_cycles: int = 0

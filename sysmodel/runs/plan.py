@@ -26,8 +26,8 @@ from .result import SimulatedGemm
 
 __all__ = ["LaunchCounts", "Plan", "kernels_of"]
 
-# Work of a configuration, as SizeChoice counts it. The golden engine does eight million a second or
-# more, and a run simulates some eight GEMMs.
+# Work of a configuration, as SizeChoice counts it. The golden engine simulates eight million cycles
+# a second or more, and a run simulates about eight GEMMs.
 _MOST_WORK = 64_000_000
 
 
@@ -51,7 +51,7 @@ class Plan:
     ------
     InputError
         The workload does not fit the system or the options, the hardware cannot track the GEMM, or
-        the simulated channels and GPUs do not stand for all.
+        the simulated channels and GPUs do not represent all.
     """
 
     def __init__(self, workload: Workload, system: System, options: RunOptions):
@@ -63,7 +63,7 @@ class Plan:
             raise self.input_error(error) from error
 
     def _choose(self) -> None:
-        """Choose channels and kernels: the fewest channels that stand for all."""
+        """Choose channels and kernels: the fewest channels that represent all."""
         system, options = self.system, self.options
         size = self.workload.m, self.workload.n, self.workload.k, self.workload.tp
         kernel = kernel_of(system, *size)
@@ -79,7 +79,7 @@ class Plan:
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:
-        """Kernels to simulate, each once; the first one shows most."""
+        """Kernels to simulate, each once; the kernels of T3's launches come first."""
         return kernels_of(self.launches | self.whole)
 
     @property
@@ -98,7 +98,7 @@ class Plan:
         }
 
     def input_error(self, error: ValueError) -> InputError:
-        """Error of this plan's workload and system, for one that the model reports."""
+        """Make an error that names this plan's workload and system, from an error of the model."""
         if isinstance(error, InputError):
             return error
         return InputError(f"{self.workload.title} on {self.system.name}", str(error))
@@ -113,7 +113,7 @@ class Plan:
         return {choice.of(kernel, most): count for kernel, count in launch_counts.items()}
 
     def _check(self) -> None:
-        """Check that the simulated channels and GPUs stand for all."""
+        """Check that the simulated channels and GPUs represent all."""
         workload, system, problems = self.workload, self.system, {}
         for kernel in self.kernels:
             atoms = output_atoms(system, kernel, self.channels)
@@ -139,7 +139,7 @@ def kernels_of(counts: LaunchCounts) -> tuple[Kernel, ...]:
 
 
 def _other_degrees(workload: Workload, system: System) -> str:
-    """Words for the degrees of tensor parallelism with uniform chunks."""
+    """Describe the degrees of tensor parallelism with uniform chunks."""
     products = workload.k * workload.tp
     uniform = [
         tp

@@ -25,7 +25,7 @@ KernelResults = dict[Kernel, PhaseResult]
 
 
 def repetition_results(plan: Plan, contexts: Mapping[Kernel, RunContext]) -> dict[str, PhaseResult]:
-    """Evaluate the base and the configurations of the plan; returns their results by name.
+    """Evaluate the base and the configurations of the plan; return their results by name.
 
     Parameters
     ----------
@@ -57,8 +57,9 @@ def _add_waits(
     contexts: Mapping[Kernel, RunContext],
     alone: KernelResults,
 ) -> None:
-    """Complete kernels without waits beside kernels with waits: their time with waits is the time
-    of their GEMM alone, which ``alone`` collects."""
+    """Complete the kernels without waits if other kernels have waits: their time with waits is the
+    time of their GEMM alone, which ``alone`` collects.
+    """
     for kernel, result in simulated.items():
         if result.withheld_gemm_cycles is not None:
             continue
@@ -73,7 +74,7 @@ def _add_waits(
 
 
 def _sum_of_launches(launch_counts: LaunchCounts, simulated: KernelResults) -> PhaseResult:
-    """Times and counts of all launches, from those of the simulated kernels."""
+    """Times and counts of all launches, from the values of the simulated kernels."""
     first, *others = simulated.values()
     if not others and list(launch_counts.values()) == [1]:
         return first

@@ -38,16 +38,17 @@ class ConfigurationResult:
     total_ns : float
         Time from the GEMM's start to the all-gather's end.
     speedup : float or None
-        Total time of ``sequential`` over this one; None if the former is not known.
+        Total time of ``sequential`` over the total time of this configuration; None if
+        ``sequential`` is not known.
     overlapped_communication_ns, exposed_communication_ns : float
         Communication (RS and AG) that the GEMM hides, and that adds to its time.
     gemm_slowdown : float
-        GEMM time over that of the GEMM alone: the product of waiting and contention.
+        GEMM time over the time of the GEMM alone: the product of waiting and contention.
     gemm_waiting : float
-        Time of the GEMM alone whose dispatcher waits as long before each workgroup as flow control
-        makes it wait here, over that of the GEMM alone.
+        Time of the GEMM alone with the waits of this configuration's flow control before each
+        workgroup, over the time of the GEMM alone without waits.
     gemm_contention : float
-        GEMM time over that of the GEMM alone with these waits.
+        GEMM time over the time of the GEMM alone with these waits.
     dram_bytes : DramBytes
         Memory traffic of one whole GPU.
     link_bytes : LinkBytes
@@ -59,7 +60,7 @@ class ConfigurationResult:
     energy_total_j : float
         Sum of its parts.
     energy_reduction : float or None
-        Saved share of the energy of ``sequential``; None if the latter is not known.
+        Saved share of the energy of ``sequential``; None if ``sequential`` is not known.
     t3_power_w : float
         Power of the T3 hardware: its part of ``energy_j`` over ``total_ns``.
     """
@@ -227,7 +228,7 @@ class RunResult:
 
     def as_dict(self) -> dict[str, Any]:
         """Content of ``result.json``, keys in a fixed order."""
-        from .bounds import bounds  # which reads results
+        from .bounds import bounds  # here, because bounds reads results
 
         work = asdict(self.workload)
         return {

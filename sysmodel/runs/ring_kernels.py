@@ -15,9 +15,9 @@ LAST_ADDITION = "last addition"
 
 
 def reduce_scatter(context: RunContext, simulation: Simulation, *, alone: bool = True) -> int:
-    """Reduce and scatter the output; returns the cycles that it took.
+    """Reduce and scatter the output; return the number of cycles.
 
-    ``alone``: nothing else runs, and the end is when the memory is quiet.
+    With ``alone``, no other kernel runs, and the collective ends when the memory is idle.
     """
     machine, n = simulation.machine, context.kernel.gpus
     state, gpus = machine.state, range(machine.gpus)
@@ -25,7 +25,7 @@ def reduce_scatter(context: RunContext, simulation: Simulation, *, alone: bool =
     _map(context, simulation, RS, offset)
     begin = machine.now
     simulation.launch_kernel(RS)
-    # A GEMM beside it has another output.
+    # A concurrent GEMM has another output.
     state.fixed["loads_look_up"] = alone and not context.system.l2.flush_at_kernel_end
     for step in range(n - 1):
         for g, chunk in enumerate(simulation.begin_step(scattered, step)):
@@ -45,7 +45,7 @@ def reduce_scatter(context: RunContext, simulation: Simulation, *, alone: bool =
 
 
 def all_gather(context: RunContext, simulation: Simulation, *, alone: bool = True) -> int:
-    """Gather the reduced chunks; returns the cycles that it took."""
+    """Gather the reduced chunks; return the number of cycles."""
     machine, n = simulation.machine, context.kernel.gpus
     _map(context, simulation, AG, 0)
     begin = machine.now

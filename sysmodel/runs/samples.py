@@ -1,4 +1,4 @@
-"""From the loop's sampled counters to a timeline of rates."""
+"""Conversion of the loop's sampled counters to a timeline of rates."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -40,7 +40,7 @@ def timeline_of(
     series["link (bytes/ns)"] = change["link"] * machine.whole / ns
     series["tiles complete (per us)"] = change["tiles"] / ns * 1e3
     series["DRAM queue, channel 0 (entries)"] = change["occupancy"] / interval
-    # A rounding error may leave less than nothing for a state.
+    # A rounding error may leave a negative time for a state.
     each = np.diff(rows["wire_cycles"], axis=0).clip(0) / interval
     series |= {WIRE_SERIES.format(what): each[:, i] for i, what in enumerate(WIRE_STATES)}
     series["workgroups finished (per us)"] = change["finished"] / ns * 1e3

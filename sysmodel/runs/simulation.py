@@ -44,7 +44,7 @@ class RunContext:
     repetition : int
         Number of the repetition; number 0 has no variation.
     is_first : bool
-        The kernel is the plan's first, of which a waveform may be written.
+        The kernel is the plan's first; only for this kernel a waveform may be written.
     """
 
     def __init__(
@@ -71,7 +71,9 @@ class RunContext:
         )
 
     def trace(self, name: str) -> Trace | None:
-        """Requested waveform, for the configuration that shows most; None for all others."""
+        """Requested waveform, for ``t3-mca`` or, if it is not simulated, ``t3`` or ``sequential``;
+        None for all other configurations.
+        """
         if self.options.waves is None or self.options.waves_file is None:
             return None
         if self.repetition or not self._is_first:
@@ -150,7 +152,9 @@ class Simulation:
         self._context.report(task, 1.0)
 
     def launch_kernel(self, phase: int) -> None:
-        """Wait for the launch latency of a kernel, or of a command that software starts alike."""
+        """Wait for the launch latency of a kernel, or of a command that software starts in the same
+        way.
+        """
         self.machine.idle(self.machine.kernel_launch_cycles(phase))
 
     def program(self, writes: list[Writes], until: int) -> None:
@@ -159,8 +163,9 @@ class Simulation:
         self.machine.run(until)
 
     def begin_step(self, sent: Callable[[int, int, int], int], step: int) -> list[int]:
-        """Let every GPU expect the chunk of its upstream neighbour in a step; returns the chunk
-        that each GPU sends itself, ``sent(gpu, step, gpus)``."""
+        """Let every GPU expect the chunk of its upstream neighbour in a step; return the chunk that
+        each GPU itself sends, ``sent(gpu, step, gpus)``.
+        """
         machine, n = self.machine, self._context.kernel.gpus
         sending = [sent(g, step, n) for g in range(machine.gpus)]
         arriving = [sent(upstream(g, n), step, n) for g in range(machine.gpus)]
@@ -232,7 +237,8 @@ class Simulation:
         counts["cu_loads"][RS] += int(gpu["l2_reads"].sum())
         counts["cu_loads"][GEMM] = 0  # the GEMM's own loads are equal in all configurations
         if not how.gemm:
-            # The kernel is then a part of the collective: it stores remotely the atoms it loads.
+            # The kernel is then a part of the collective: it remotely stores the atoms that it
+            # loads.
             sent = counts["link_bytes"][RS] // ATOM_BYTES
             counts["cu_stores"][RS] += sent - counts["dma_reads"][RS]
         # Overlapping phases open rows together, so only the sum over the phases has a meaning.
@@ -245,7 +251,7 @@ class Simulation:
         machine, whole = self.machine, new_counters()
         for name in counts.dtype.names or ():
             whole[name] = counts[name] * machine.whole // machine.gpus
-        # A tile is complete once, in however many channels it lies.
+        # A tile completes once, however many channels hold its atoms.
         whole["tiles"][RS] = machine.tiles // machine.gpus
         whole["flip_flop_clocks"][RS] = machine.flip_flop_clocks // machine.gpus
         return whole

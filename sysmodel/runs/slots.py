@@ -15,17 +15,17 @@ class SlotTimes:
     launch_ns : float
         Workgroup starts up.
     l2_ns, memory_ns : float
-        Workgroup waits for the data of a step, the last of which come through the L2 and the
-        compute unit's port to it, or from the memory.
+        Workgroup waits for the data of a step; the last data come through the L2 and the compute
+        unit's port, or from the memory.
     lds_ns : float
         Workgroup moves the data into the LDS.
     pipes_ns : float
-        Workgroup computes, or waits for another one of its compute unit that computes.
+        Workgroup computes, or waits for a computing workgroup of the same compute unit.
     stores_ns : float
         Workgroup converts and stores its results, until all have left the compute unit.
     empty_ns : float
         Slot has no workgroup: before the first, between two, after the last. T3's flow control
-        keeps it empty for ``gemm_throttled_ns`` of that.
+        causes ``gemm_throttled_ns`` of this time.
     """
 
     launch_ns: float = 0.0

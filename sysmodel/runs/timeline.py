@@ -59,8 +59,8 @@ class Timeline:
     Raises
     ------
     ValueError
-        No or too many samples or spans, samples that are not finite, or a flow between spans that
-        are not the timeline's.
+        No or too many samples or spans, samples that are not finite, or a flow between spans of
+        another timeline.
     """
 
     bucket_ns: float
@@ -123,7 +123,8 @@ def _spans(
     timeline: Timeline, process: int, thread_of: dict[Span, int]
 ) -> Iterator[dict[str, Any]]:
     """Spans in threads. Spans of one thread must not overlap, so a track with overlapping spans
-    gets as many threads as it needs. ``thread_of`` collects the thread of each span."""
+    gets several threads. ``thread_of`` collects the thread of each span.
+    """
     ends: dict[str, list[float]] = {}
     threads: dict[tuple[str, int], int] = {}
     for span in sorted(timeline.spans, key=lambda span: (span.start_ns, span.end_ns)):
@@ -150,13 +151,14 @@ def _spans(
 def _arrow(
     flow: Flow, number: int, process: int, threads: dict[Span, int]
 ) -> Iterator[dict[str, Any]]:
-    """Two ends of an arrow, each inside its span: at the very end of a span, the format would take
-    the next span."""
+    """Two ends of an arrow, each inside its span: an end exactly at the end of a span would bind to
+    the next span.
+    """
     shared = {"name": flow.name, "cat": "flow", "id": number, "pid": process}
     middle = (flow.cause.start_ns + flow.cause.end_ns) / 2
     start = max(middle, flow.cause.end_ns - _INSIDE_NS)
     yield {**shared, "ph": "s", "tid": threads[flow.cause], "ts": start / 1e3}
-    # "e" binds it to the span around it, not to the next one.
+    # "e" binds the arrow to the surrounding span, not to the next span.
     end = max(flow.effect.start_ns, start)
     yield {**shared, "ph": "f", "bp": "e", "tid": threads[flow.effect], "ts": end / 1e3}
 

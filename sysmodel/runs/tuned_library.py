@@ -1,4 +1,4 @@
-"""Efficiency of the GEMM in a tuned library, to compare the simulated GEMM with."""
+"""Efficiency of the GEMM in a tuned library, for comparison with the simulated GEMM."""
 
 __all__ = ["library_efficiency"]
 

@@ -13,8 +13,9 @@ __all__ = ["gemm_alone", "with_waits"]
 
 
 def gemm_alone(context: RunContext, name: str, withheld: np.ndarray | None = None) -> PhaseResult:
-    """Simulate the GEMM with nothing beside it. Its dispatcher waits before each workgroup for the
-    cycles of ``withheld``, by GPU and dispatch index."""
+    """Simulate the GEMM alone. Its dispatcher waits before each workgroup for the cycles of
+    ``withheld``, by GPU and dispatch index.
+    """
     with Simulation(context, name, cached_stores=True) as simulation:
         if withheld is not None:
             simulation.machine.state.hold[:] = withheld
@@ -27,8 +28,10 @@ def gemm_alone(context: RunContext, name: str, withheld: np.ndarray | None = Non
 
 
 def with_waits(context: RunContext, name: str, result: PhaseResult) -> PhaseResult:
-    """Add the time of the GEMM alone with the same waits: its dispatcher waits as long before each
-    workgroup as flow control made it wait, despite a free slot, in a configuration's simulation."""
+    """Add the time of the GEMM alone with the same waits: before each workgroup, its dispatcher
+    waits for the cycles for which flow control withheld a free slot in the simulation of the
+    configuration.
+    """
     if result.withheld is None or not result.withheld.any():
         return result
     alone = gemm_alone(context, f"{name}, its waits", result.withheld)

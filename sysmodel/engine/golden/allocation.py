@@ -106,7 +106,7 @@ def _shapes(p: T3Parameters) -> dict[str, int | tuple[int, ...]]:
 def new_state(parameters: T3Parameters) -> GoldenState:
     """Allocate the state of a GPU of this geometry.
 
-    :func:`~sysmodel.engine.golden.reset` puts the state into that after reset.
+    :func:`~sysmodel.engine.golden.reset` sets the state to its values after reset.
     """
     p, shapes = parameters, _shapes(parameters)
     arrays = {name: np.zeros(shapes[name], TYPES[name]) for name in GoldenState._fields}

@@ -38,7 +38,7 @@ def _pointer(typing_context: Any, address: Any) -> Any:
     return types.voidptr(types.int64), generate
 
 
-# Globals, because an array's type must be one when the step is compiled.
+# Globals, because the array types must be constants when the step is compiled.
 _CONFIG, _GPU, _CONTEXT, _REGION = (TYPES[n] for n in ("config", "gpu", "contexts", "regions"))
 _RANGE, _COMMAND, _CHANNEL, _SLOT = (TYPES[n] for n in ("ranges", "commands", "channels", "slots"))
 _PACKET, _BANK, _ENTRY, _ROW = (TYPES[n] for n in ("remote", "banks", "entries", "table"))
@@ -105,7 +105,7 @@ class GoldenEngine:
     Attributes
     ----------
     handle, step_address : int
-        The same as those of :class:`~sysmodel.engine.native.engine.Instance`.
+        As in :class:`~sysmodel.engine.native.engine.Instance`.
     """
 
     def __init__(self, parameters: T3Parameters):
@@ -128,4 +128,4 @@ class GoldenEngine:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        """Free nothing."""
+        """Do nothing: the model holds no resources."""

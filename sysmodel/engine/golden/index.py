@@ -1,4 +1,4 @@
-"""Index arithmetic: indices into arrays, and the choice between two requests by turns."""
+"""Index arithmetic: indices into arrays, and round robin between two requests."""
 
 from sysmodel.lib.compiled import inlined
 
@@ -7,7 +7,9 @@ __all__ = ["natural", "pick"]
 
 @inlined
 def natural(index: int) -> int:
-    """Return an index that is known not to be negative; Numba tests other ones at each access."""
+    """Return an index that is known not to be negative; Numba tests the sign of all other
+    indices.
+    """
     return index & 0x7FFFFFFF
 
 

@@ -1,4 +1,4 @@
-"""Top of the golden model: connects all blocks, and moves them on by one cycle."""
+"""Top of the golden model: connects all blocks, and advances them by one cycle."""
 
 import numpy as np
 
@@ -77,10 +77,11 @@ GPU = record(
         ("arbiter_inputs", ARBITER_INPUTS),
     ],
 )
-"""Blocks of which there is one. ``quiescent``: nothing beside the channels changes in the next
-cycle while no input changes. ``tracker_busy``: the tracker's blocks may change in the next cycle.
-The last ones have a bit for each context that has anything left in the channels, anything but
-packets before the link, or DMA work."""
+"""Blocks that exist once. ``quiescent``: no block outside the channels changes in the next cycle
+unless an input changes. ``tracker_busy``: the tracker's blocks may change in the next cycle. The
+last ones have a bit for each context that has anything left in the channels, anything but packets
+before the link, or DMA work.
+"""
 
 # Queues whose records wait for the tracker.
 _TRACKED = sum(15 * mark(queue) for queue in (Q.issue_acks, Q.ends, Q.candidates))
@@ -98,7 +99,7 @@ def _clearing(s: GoldenState) -> int:
 
 @inlined
 def step_port(s: GoldenState, inputs: Words, g: int) -> bool:
-    """Move the register port on by one cycle; return whether a write acts."""
+    """Advance the register port by one cycle; return whether a write acts."""
     changes = bus_changes(s.gpu.bus, inputs, g)
     count_registers(s, changes)
     return changes and step_bus(s, inputs, g)
@@ -106,7 +107,7 @@ def step_port(s: GoldenState, inputs: Words, g: int) -> bool:
 
 @inlined
 def _step_banks(s: GoldenState, clear: int, taken_bank: int) -> bool:
-    """Move all banks on by one cycle; return whether the tracker may change in the next one."""
+    """Advance all banks by one cycle; return whether the tracker may change in the next one."""
     busy = False
     begin_entries(s)
     for index in range(s.config.banks):
@@ -123,7 +124,7 @@ def _step_banks(s: GoldenState, clear: int, taken_bank: int) -> bool:
 
 @inlined
 def _track(s: GoldenState, tracking: bool, clear: int) -> None:
-    """Move the tracker on by one cycle, and the contexts' trigger units behind it.
+    """Advance the tracker by one cycle, and the contexts' trigger units behind it.
 
     Parameters
     ----------
@@ -138,7 +139,7 @@ def _track(s: GoldenState, tracking: bool, clear: int) -> None:
             look_at_scrub(s, index)
     begin_tracker(s, clear)
     if tracking:
-        # In this order each block sees the completions of the cycle's start.
+        # In this order each block sees the completions at the start of the cycle.
         count_front(s, step_front(s))
         offer_completion(s)
     offered_bank, any_taken = gpu.merge.offered_bank, False
@@ -155,7 +156,7 @@ def _track(s: GoldenState, tracking: bool, clear: int) -> None:
 
 @inlined
 def _send(s: GoldenState, inputs: Words, tick: bool) -> None:
-    """Move the contexts' engines and their queues of commands on by one cycle."""
+    """Advance the contexts' engines and their queues of commands by one cycle."""
     waits = tick and packet_waits(s.config, s.channels, inputs)
     for context in range(s.config.contexts):
         active, engine = step_sender(s, context)
@@ -170,12 +171,12 @@ def _send(s: GoldenState, inputs: Words, tick: bool) -> None:
 def _step_channel(
     s: GoldenState, number: int, inputs: Words, outputs: Words, measure: bool
 ) -> tuple[int, bool, bool]:
-    """Move a channel on by one cycle.
+    """Advance a channel by one cycle.
 
     Returns
     -------
     sender : int
-        A bit for the context whose packet the link takes.
+        Context whose packet the link accepts, as a one-hot bit.
     reports : bool
         The channel reports an error or a correction.
     freed : bool
@@ -203,7 +204,7 @@ def _step_channel(
 def _step_channels(
     s: GoldenState, inputs: Words, outputs: Words, measure: bool, disturbed: bool
 ) -> tuple[bool, int, bool, bool, bool, bool]:
-    """Move all channels on by one cycle, except for quiescent ones that nothing changes.
+    """Advance all channels by one cycle, except for quiescent channels whose inputs do not change.
 
     Parameters
     ----------
@@ -217,7 +218,7 @@ def _step_channels(
     active : bool
         A channel is not quiescent.
     sends : int
-        A bit for each context of which the link takes a packet.
+        Contexts whose packet the link accepts, one bit each.
     tracked : bool
         A channel has records for the tracker.
     reports : bool
@@ -252,7 +253,7 @@ def _step_channels(
 
 @inlined
 def begin_contexts(s: GoldenState, acts: bool) -> tuple[int, int, int, int, int, bool, bool]:
-    """Move the launch controls on by one cycle.
+    """Advance the launch controls by one cycle.
 
     Returns
     -------
@@ -293,7 +294,7 @@ def begin_contexts(s: GoldenState, acts: bool) -> tuple[int, int, int, int, int,
 def _begin(
     s: GoldenState, inputs: Words, acts: bool, tick: bool
 ) -> tuple[int, int, int, int, bool, bool, bool]:
-    """Move the blocks between the register port and the channels on by one cycle.
+    """Advance the blocks between the register port and the channels by one cycle.
 
     Parameters
     ----------
@@ -326,7 +327,7 @@ def _begin(
 
 @inlined
 def _step_status(s: GoldenState, arms: bool) -> None:
-    """Move the status register of all contexts on by one cycle.
+    """Advance the status register of all contexts by one cycle.
 
     Parameters
     ----------
@@ -366,16 +367,16 @@ def _end(
     comes: bool,
     arms: bool,
 ) -> None:
-    """Move the blocks behind the channels on by one cycle.
+    """Advance the blocks behind the channels by one cycle.
 
     Parameters
     ----------
     k : int
-        Where the GPU's inputs begin.
+        Index of the GPU's first input.
     tick : bool
         Pulse of the timebase.
     sends, takes : int
-        A bit for each context of which the link takes a packet; whose launch begins.
+        Contexts whose packet the link accepts; contexts whose launch begins; one bit each.
     comes : bool
         A link reports an error.
     arms : bool
@@ -414,7 +415,7 @@ def step_write(s: GoldenState, busy: int, pending: int, aborted: int) -> None:
 
 @inlined
 def _timeout_counts(s: GoldenState) -> bool:
-    """Return whether a context's timeout counts, which a packet that leaves begins anew."""
+    """Return whether a context's timeout counts; a packet that leaves restarts the timeout."""
     for context in range(s.config.contexts):
         if s.contexts[context].window.waited:
             return True
@@ -423,7 +424,7 @@ def _timeout_counts(s: GoldenState) -> bool:
 
 @inlined
 def _continue_comparisons(s: GoldenState) -> None:
-    """Move the comparisons of criticality on by one cycle in which they only count."""
+    """Advance the comparisons of criticality by one cycle in which they only count."""
     for context in range(s.config.contexts):
         own = s.contexts[context].criticality
         if is_comparing(own):
@@ -433,7 +434,7 @@ def _continue_comparisons(s: GoldenState) -> None:
 
 @inlined
 def _inputs_are_calm(s: GoldenState, inputs: Words, k: int) -> bool:
-    """Return whether no input beside the channels' changes a block."""
+    """Return whether no input outside the channels changes a block."""
     comes = inputs[k + G.tick] | inputs[k + G.bus_awvalid] | inputs[k + G.bus_wvalid]
     return comes | inputs[k + G.bus_arvalid] == 0 and inputs_are_calm(s, inputs, k)
 
@@ -447,13 +448,13 @@ def step(state: GoldenState, inputs: Words, outputs: Words) -> bool:
     inputs : array of uint64
         Inputs of the cycle, in the columns of :mod:`sysmodel.engine.ports`.
     outputs : array of uint64
-        Outputs of the last cycle, or of the reset, in which those that differ in the next cycle are
-        written. Payloads of streams that offer nothing keep their values.
+        Outputs of the last cycle, or of the reset. The function updates the outputs that change.
+        Payloads of streams without an offer keep their values.
 
     Returns
     -------
     bool
-        A clock is enabled in this cycle. A cycle without any enabled clock changes nothing.
+        A clock is enabled in this cycle. A cycle without an enabled clock changes no state.
     """
     s, gpu = state, state.gpu
     words = inputs.view(np.int64)
@@ -486,7 +487,7 @@ def step(state: GoldenState, inputs: Words, outputs: Words) -> bool:
 
 
 def reset(state: GoldenState, outputs: Words) -> None:
-    """Put the state into that after reset, and write the first cycle's outputs."""
+    """Set the state to its values after reset, and write the outputs of the first cycle."""
     for name in set(state._fields) - {"config", "gpu", "activity", "turns", "registers"}:
         array = getattr(state, name)
         array[...] = np.zeros((), array.dtype)

@@ -1,4 +1,4 @@
-"""Outputs of the hardware, except for those of the channels."""
+"""Outputs of the hardware, except for the outputs of the channels."""
 
 from rtl.registers.map import CONTEXT, GLOBAL
 from sysmodel.engine.ports import CHANNEL_OUTPUTS, CONTEXT_OUTPUTS, H, K

@@ -105,13 +105,13 @@ ARBITER = _record(configuration.ArbiterConfiguration)
 DATA_WORDS: int = PACKET["data"].shape[0]
 
 LOCATED_STORE = record([("store", STORE), ("location", LOCATION)])
-"""A store with the result of the address map's first step."""
+"""Store with the result of the first step of the address map."""
 LOCATED_PACKET = record([("packet", PACKET), ("location", LOCATION)], "source forbidden unowned")
-"""A packet with the result of the address map's first step, and the number of its sender."""
+"""Packet with the result of the first step of the address map, and the number of its sender."""
 CANDIDATE = record([("tile", TILE)], "bank")
-"""An event of a tile with the number of its tracker bank."""
+"""Event of a tile with the number of its tracker bank."""
 LINK_PACKET = record([("packet", PACKET)], "owner source")
-"""A packet for the link, with its context and the number of this GPU."""
+"""Packet for the link, with its context and the number of this GPU."""
 
 _READ, _WRITE, _UPDATE = Access.READ.value, Access.WRITE.value, Access.UPDATE.value
 _SUM, _FP16 = Operation.SUM.value, Datatype.FP16.value
@@ -188,7 +188,7 @@ def make_classified(
 
 @inlined
 def note_sender(arrival: Record, source: int, unowned: bool, forbidden: bool) -> None:
-    """Note the sender of a packet, and whether a context owns and takes the packet."""
+    """Record the sender of a packet, and whether a context owns and accepts the packet."""
     arrival.source = source
     arrival.unowned = unowned
     arrival.forbidden = forbidden
@@ -212,7 +212,7 @@ def make_packet(
 
 @inlined
 def make_segment_packet(to: Record, segment: Record, atom: int, wavefront: int) -> None:
-    """Make the packet of an atom of a segment; its data come later."""
+    """Make the packet of an atom of a segment; its data follow later."""
     to.kind = segment.kind
     to.atom = atom
     to.context = segment.context
@@ -367,7 +367,7 @@ def make_ready(
 
 @inlined
 def make_candidate(to: Record, bank: int) -> None:
-    """Set the tracker bank of a candidate, whose tile is already there."""
+    """Set the tracker bank of a candidate whose tile is already set."""
     to.bank = bank
 
 

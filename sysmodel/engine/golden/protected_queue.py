@@ -1,5 +1,6 @@
-"""Protected queue: a queue in a memory with check bits, the memory's output, and two places behind
-it for checked words."""
+"""Protected queue: a queue in a memory with check bits, the output register of the memory, and two
+places behind it for checked words.
+"""
 
 from sysmodel.lib.compiled import inlined
 
@@ -20,8 +21,9 @@ __all__ = [
 ]
 
 PROTECTED_QUEUE = record("head inner read checked has_bit_errors")
-"""Position of the oldest record, the records in each part, and whether a word ever had bit
-errors."""
+"""Position of the oldest record, number of records in each part, and flag that a word ever had bit
+errors.
+"""
 RING = 2
 """Records of the ring, as a multiple of the memory's depth: all parts use one ring."""
 _CHECKED = 2
@@ -29,7 +31,7 @@ _CHECKED = 2
 
 @inlined
 def can_push(queue: Record, depth: int) -> bool:
-    """Return whether the memory has space; the memory's output takes one of its rows."""
+    """Return whether the memory has space; the output register uses one of its rows."""
     return queue.inner < depth - 1
 
 
@@ -47,7 +49,7 @@ def oldest(queue: Record) -> int:
 
 @inlined
 def push_at(queue: Record, depth: int) -> int:
-    """Return the index of the record that comes next."""
+    """Return the index of the next record to be pushed."""
     waiting = queue.inner + queue.read + queue.checked
     return natural((queue.head + waiting) & (RING * depth - 1))
 
@@ -62,7 +64,7 @@ def leaving(queue: Record, depth: int) -> int:
 
 @inlined
 def note_bit_errors(queue: Record, errors: Words, at: int, bits: int) -> None:
-    """Note the bit errors of a word that is pushed."""
+    """Record the bit errors of a word that is pushed."""
     if bits | queue.has_bit_errors:
         errors[at] = bits
         queue.has_bit_errors = 1
@@ -75,7 +77,7 @@ def check_leaving(queue: Record, errors: Words, depth: int) -> tuple[int, int]:
     Returns
     -------
     at, bits : int
-        Index of the record, and the word's bit errors; 0 without any.
+        Index of the record, and the word's bit errors; 0 without bit errors.
     """
     if queue.has_bit_errors:
         at = leaving(queue, depth)
@@ -88,14 +90,14 @@ def check_leaving(queue: Record, errors: Words, depth: int) -> tuple[int, int]:
 
 @inlined
 def step_queue(queue: Record, depth: int, pushed: bool, popped: bool, lost: bool) -> bool:
-    """Move the queue on by one cycle. A record that is pushed into an empty queue is visible, as
+    """Advance the queue by one cycle. A record that is pushed into an empty queue is visible, as
     ``checked``, three cycles later.
 
-    The memory's rows are in two halves by turns, each with one port: the row of a push and that of
-    a read are in the same half if an even number waits.
+    The memory's rows alternate between two halves with one port each: a push and a read use the
+    same half if an even number of records waits.
 
-    If the word that leaves the memory is lost, the caller moves the record before it to its place
-    in the ring.
+    If the word that leaves the memory is lost, the caller moves the preceding record to the place
+    of the lost record in the ring.
 
     Returns
     -------

@@ -21,12 +21,13 @@ __all__ = [
 ]
 
 Record: TypeAlias = Any
-"""A record of a structured array. Its fields come from a layout at run time, and only Numba checks
-them."""
+"""Record of a structured array. Its fields come from a layout at run time, and only Numba checks
+them.
+"""
 Records: TypeAlias = Any
-"""An array of records."""
+"""Array of records."""
 Words: TypeAlias = Any
-"""An array of 64-bit words."""
+"""Array of 64-bit words."""
 
 
 def fields_of(layout: data.StructLayout) -> list[tuple[Any, ...]]:
@@ -51,7 +52,8 @@ def record(*parts: list[tuple[Any, ...]] | str) -> np.dtype[Any]:
     return np.dtype(fields, align=True)
 
 
-# Numba copies and clears a record field by field or not at all. These are single instructions.
+# Numba copies and clears a record field by field or not at all. These functions take single
+# instructions.
 
 
 def _copy(builder: Any, target: Any, source: Any, size: int) -> None:

@@ -20,12 +20,15 @@ __all__ = [
 ]
 
 SCRUBBER = record("interval left scrub_strobe scrubbing scrubbed scrubbed_before")
-"""Timer of the walks: its interval, the cycles left, and the strobe of a step; whether an interval
-was ever set; and whether a word is written back in this cycle, or was in the last one."""
+"""Timer of the walks: its interval, the cycles left, and the strobe of a step; flag that an
+interval was ever set; flags that a word is written back in this cycle, and was written back in the
+last cycle.
+"""
 SCRUB_WALK = record("due reads row_checked corrects scrub_row seen disturbed")
-"""Walk over a memory: a step is due; the walk reads its row, checked the row, and writes it
-corrected; the row; and, for a trigger unit's memory, the bit errors that were read, and whether the
-unit wrote in the last cycle."""
+"""Walk over a memory: flags that a step is due, that the walk reads its row, has checked it, and
+writes it corrected; the row; and, for a memory of a trigger unit, the bit errors that were read,
+and the flag that the unit wrote in the last cycle.
+"""
 
 
 @inlined
@@ -37,13 +40,15 @@ def set_scrub_interval(own: Record, cycles: int) -> None:
 
 @inlined
 def note_scrubbed(own: Record, scrubbed: bool) -> None:
-    """Note a word that is written back in this cycle."""
+    """Record a word that is written back in this cycle."""
     own.scrubbed |= scrubbed
 
 
 @compiled
 def step_scrubber(own: Record, registers: Records) -> None:
-    """Move the timer on by one cycle, and count the word of the last cycle; at a cycle's end."""
+    """Advance the timer by one cycle, and count the word that was written back in the last cycle;
+    at the end of a cycle.
+    """
     count_up(registers[GLOBAL, R.SCRUB_CORRECTED], own.scrubbed_before, 0xFFFFFFFF)
     own.scrubbed_before, own.scrubbed = own.scrubbed, 0
     ends = own.left <= 1
@@ -59,7 +64,7 @@ def is_timed(own: Record) -> bool:
 
 @inlined
 def walks(own: Record, walk: Record) -> bool:
-    """Return whether a step of a walk is due or outstanding, at a cycle's start."""
+    """Return whether a step of a walk is due or outstanding, at the start of a cycle."""
     return own.scrub_strobe | walk.due | walk.reads | walk.row_checked | walk.corrects != 0
 
 
@@ -67,7 +72,7 @@ def walks(own: Record, walk: Record) -> bool:
 def step_scrub(
     walk: Record, rows: int, strobe: int, undisturbed: bool, has_error: bool, busy: bool
 ) -> None:
-    """Move a walk on by one cycle.
+    """Advance a walk by one cycle.
 
     Parameters
     ----------
@@ -97,7 +102,7 @@ def step_scrub(
 def step_row_scrub(
     own: Record, walk: Record, rows: int, reads: bool, writes: bool, bits: int
 ) -> bool:
-    """Move the walk over a trigger unit's memory on by one cycle, after the unit's own cycle.
+    """Advance the walk over a trigger unit's memory by one cycle, after the unit's own cycle.
 
     Parameters
     ----------

@@ -14,7 +14,7 @@ class GoldenState(NamedTuple):
     """
 
     config: Record
-    gpu: Record  # blocks of which there is one
+    gpu: Record  # blocks that exist once
     turns: Words  # bits of a dispatch index's bank that each wavefront inverts
     contexts: Records  # blocks of each context
     regions: Records  # [context, index], of the launch
@@ -35,7 +35,7 @@ class GoldenState(NamedTuple):
     registers: Records  # [page, word]
     interrupts: Records  # [page]
     logs: Records  # [page]
-    activity: Record  # of the clock enables, as are the following ones
+    activity: Record  # of the clock enables, like the following fields
     channel_activity: Records
     bank_activity: Records
     context_activity: Records

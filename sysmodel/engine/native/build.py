@@ -33,7 +33,9 @@ def _folder() -> Path:
 
 
 def words_header(flat: Flat, inputs: int, outputs: int) -> str:
-    """Make C++ that moves words between arrays and the model's ports and names gated blocks."""
+    """Make C++ code that moves words between arrays and the model's ports, and that names the gated
+    blocks.
+    """
     lines = [
         "#pragma once",
         "#include <cstddef>",
@@ -157,7 +159,7 @@ def build(
     """Build the shared library of the T3 hardware, or find it in the cache.
 
     The name of a library is the digest of its Verilog. An index from the RTL's sources and the
-    parameters to that name saves generating the Verilog only to find the library.
+    parameters to that name avoids generating the Verilog merely to find the library.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Call of a library's step function from code that Numba compiles."""
+"""Call of a library's step function from code compiled by Numba."""
 
 from llvmlite import ir
 from numba import types

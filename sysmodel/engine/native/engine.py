@@ -1,4 +1,4 @@
-"""One instance of the compiled hardware."""
+"""Instance of the compiled hardware."""
 
 import ctypes
 import os
@@ -22,7 +22,7 @@ _WORD = ctypes.c_uint64
 
 @dataclass(frozen=True)
 class Trace:
-    """A waveform (VCD) to write; one cycle is drawn as one nanosecond.
+    """Waveform (VCD) to write; one cycle is drawn as one nanosecond.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ class _Library:
 
 
 class Instance:
-    """One instance of a component that ``build_component`` compiled; a context manager.
+    """Instance of a component that ``build_component`` compiled; a context manager.
 
     A cycle is :func:`call_step` with :attr:`step_address` and :attr:`handle`: it sets the inputs,
     clocks once, and reads the outputs after the edge. Output words that the component lacks stay
@@ -112,7 +112,7 @@ class Instance:
         functions = self._library.functions
         self.step_address = ctypes.cast(functions.t3_step, _POINTER).value or 0
         if trace is not None:
-            # Under another name until it is complete.
+            # The file has another name until it is complete.
             target = Path(trace.path)
             file, self._partial = tempfile.mkstemp(prefix=f".{target.name}-", dir=target.parent)
             os.close(file)
@@ -122,7 +122,7 @@ class Instance:
             self._library.start_trace(self.handle, self._partial, trace)
 
     def reset(self, outputs: np.ndarray) -> None:
-        """Go back to the state of power-up, and read its outputs.
+        """Restore the state after power-up, and read its outputs.
 
         Parameters
         ----------
@@ -132,7 +132,7 @@ class Instance:
         Raises
         ------
         ValueError
-            If the array is another one, or the instance is closed.
+            If the array has another length or type, or the instance is closed.
         """
         if not self.handle:
             raise ValueError("Instance is closed")
@@ -150,8 +150,8 @@ class Instance:
 
     @property
     def gated_blocks(self) -> tuple[list[str], np.ndarray]:
-        """Kinds of the gated blocks, and cycles since the last reset in which each was clocked; the
-        array follows the instance.
+        """Kinds of the gated blocks, and the cycles since the last reset in which each was clocked;
+        the array is updated with the instance.
 
         Raises
         ------
@@ -174,7 +174,7 @@ class Instance:
         return sums
 
     def close(self) -> None:
-        """Free the instance and finish the waveform; a second time does nothing."""
+        """Free the instance and finish the waveform; a second call does nothing."""
         if not self.handle:
             return
         self._library.functions.t3_free(self.handle)
@@ -190,7 +190,7 @@ class Instance:
 
 
 class Engine(Instance):
-    """One instance of the T3 hardware, compiled on first use; a context manager.
+    """Instance of the T3 hardware, compiled on first use; a context manager.
 
     Its arrays are those of ``sysmodel.engine.ports``.
 

@@ -1,4 +1,4 @@
-"""A component's ports taken apart into one port for each word."""
+"""Wrapper that splits a component's ports into one port for each word."""
 
 from collections.abc import Iterable, Iterator
 
@@ -57,11 +57,11 @@ def _is_clocked(part: Fragment) -> bool:
 
 
 class Flat(wiring.Component):
-    """A component behind one port for each word, named as the word.
+    """Component behind one port for each word, with the name of the word.
 
     Words without bits, and inputs that the component holds constant (the ``ready`` of a stream that
-    is always taken), have no port. There is no reset either: a simulation begins with the initial
-    values, and is quicker without a reset in every register.
+    is always taken), have no port. There is no reset port either: a simulation begins with the
+    initial values, and is faster without a reset in every register.
 
     In Verilog, clock-gated blocks have clocks of their own, which the wrapper leaves low while the
     clock enable of the block is low.
@@ -69,7 +69,7 @@ class Flat(wiring.Component):
     Parameters
     ----------
     words : iterable of :class:`PortWord`
-        Its ports. All words of a port must be there.
+        Ports of the wrapper. All words of a port must be included.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Verilog to a shared library, with Verilator and the system's C++ compiler."""
+"""Conversion of Verilog to a shared library, with Verilator and the system's C++ compiler."""
 
 import os
 import platform
@@ -21,7 +21,7 @@ _UNIT_BYTES = 2_000_000
 VERILATOR_FLAGS = [
     *"--cc --top-module t3 --prefix Vt3".split(),
     *"-O3 --x-assign fast --x-initial fast --no-timing --no-assert".split(),
-    # Amaranth's Verilog always raises these warnings, the last one by fields without bits.
+    # Amaranth's Verilog always raises these warnings; fields without bits cause the last one.
     *"-Wno-WIDTH -Wno-CASEINCOMPLETE -Wno-ASCRANGE".split(),
 ]
 # With semantic interposition, functions that another library could replace are not inlined.
@@ -73,7 +73,7 @@ class Toolchain:
     Attributes
     ----------
     identity : str
-        Versions and flags, on which a library depends beside its sources.
+        Versions and flags on which a library depends, in addition to its sources.
 
     Raises
     ------
@@ -108,7 +108,7 @@ class Toolchain:
     def _compile(
         self, sources: Sequence[Path], folder: Path, report: Callable[[float], None]
     ) -> list[Path]:
-        """Compile sources into a folder, some at a time; return the objects."""
+        """Compile sources into a folder, several at a time; return the objects."""
         units = _units(sources, folder)
         objects = [unit.with_suffix(".o") for unit, _ in units]
         options = [*self._compiler, *self._flags, f"-I{folder}"]
@@ -132,7 +132,7 @@ class Toolchain:
                 try:
                     made.rename(folder)
                 except OSError:
-                    if not folder.exists():  # if it exists, another process was quicker
+                    if not folder.exists():  # if it exists, another process was faster
                         raise
         return sorted(folder.glob("*.o"))
 

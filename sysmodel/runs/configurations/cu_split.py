@@ -10,7 +10,7 @@ __all__ = ["cu_split"]
 
 
 def cu_split(context: RunContext, name: str, collective_cus: int) -> PhaseResult:
-    """Simulate a GEMM beside the all-reduce of an equal output that an earlier GEMM left.
+    """Simulate a GEMM concurrently with the all-reduce of an equal output of an earlier GEMM.
 
     The collectives have ``collective_cus`` CUs, the GEMM has the others; neither waits for the
     other, and they share memory and clocks. No software scheme can overlap more.

@@ -35,9 +35,9 @@ class Configuration:
     tracked : bool
         The T3 hardware does the reduction.
     listed : bool
-        A run may ask for the configuration; otherwise it only serves others.
+        A run may request the configuration; otherwise it only serves others.
     default : bool
-        A run has the configuration unless asked for others.
+        A run includes the configuration unless others are requested.
     """
 
     name: str
@@ -53,7 +53,7 @@ class Configuration:
         return self.function(context, self.name, **self.options)
 
     def derive(self, *results: PhaseResult) -> PhaseResult:
-        """Derive the result from those of the configurations in ``of``."""
+        """Derive the result from the results of the configurations in ``of``."""
         return self.function(*results, **self.options)
 
 
@@ -79,6 +79,8 @@ CONFIGURATIONS = {one.name: one for one in _LIST}
 
 
 def evaluation_order(names: Iterable[str]) -> list[str]:
-    """Configurations to evaluate for those named, each after the ones that it is derived from."""
+    """Configurations to evaluate for the named ones, each after the configurations from which it is
+    derived.
+    """
     order = (one for name in names for one in (*evaluation_order(CONFIGURATIONS[name].of), name))
     return list(dict.fromkeys(order))

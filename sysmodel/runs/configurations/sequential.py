@@ -1,4 +1,4 @@
-"""The baseline: GEMM, then ring reduce-scatter, then ring all-gather, all on the CUs."""
+"""Baseline: GEMM, then ring reduce-scatter, then ring all-gather, all on the CUs."""
 
 from sysmodel.lib.phases import GEMM, RS
 from sysmodel.machine.until import UNTIL_GEMM

@@ -13,7 +13,7 @@ from .kinds import MARK, MORE
 __all__ = ["CHANNEL_ACTIVITY", "count_channel"]
 
 CHANNEL_ACTIVITY = record("events_before")
-"""Events of the last cycle whose blocks' clocks are enabled for one cycle more."""
+"""Events of the last cycle that enable the clocks of their blocks for one more cycle."""
 
 # Fields of the queues that are clock-gated blocks.
 _QUEUES = sum(MARK[: Q.candidates])

@@ -31,7 +31,7 @@ def enable_unit(s: GoldenState, context: int, unit: int, enabled: bool) -> None:
 
 @inlined
 def look_at_page(s: GoldenState, context: int, strobes: int, acts: bool) -> None:
-    """Enable the clock of the context's registers if one may change, at a cycle's start.
+    """Enable the clock of the context's registers if one may change, at the start of a cycle.
 
     Parameters
     ----------

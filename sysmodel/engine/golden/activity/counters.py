@@ -36,12 +36,13 @@ ACTIVITY = record(
     "enabled added added_marks added_more errors_now errors_before page_changes pages_written "
     "front_chose"
 )
-"""Clock enables of the cycle beside the channels', as below; sums of the channels' words; and
-signals of the last cycle: a bank or a unit had an error, the GPU's page changed, pages were
-written, and the tracker's front chose a candidate."""
+"""Clock enables of the cycle outside the channels, with the bits below; sums of the channels'
+words; and flags of the last cycle: a bank or a unit had an error, the GPU's page changed, pages
+were written, the tracker's front chose a candidate.
+"""
 
 _CHANGES, _COUNTING = 1, 2
-# Bits of ``enabled``: a clock is enabled; one is enabled only because a comparison counts.
+# Bits of ``enabled``: a clock is enabled; a clock is enabled only because a comparison counts.
 _MOST_ADDED = (1 << MARK_BITS) - 1
 _MARKS, _MORES, _UNITS = len(MARK), len(MORE), len(UNIT)
 
@@ -62,14 +63,15 @@ def enable(s: GoldenState, block: int, enabled: bool) -> None:
 
 @inlined
 def any_enabled(s: GoldenState) -> bool:
-    """Return whether a clock beside the channels' is enabled in this cycle."""
+    """Return whether a clock outside the channels is enabled in this cycle."""
     return s.activity.enabled != 0
 
 
 @inlined
 def any_changes(s: GoldenState) -> bool:
-    """Return whether a clock beside the channels' is enabled in this cycle, except for those of
-    comparisons that only count."""
+    """Return whether a clock outside the channels is enabled in this cycle, except for the clocks
+    of comparisons that only count.
+    """
     return s.activity.enabled & _CHANGES != 0
 
 
@@ -121,6 +123,8 @@ def count_comparison(s: GoldenState) -> None:
 
 
 def clocked_cycles(s: GoldenState) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """Return the cycles since reset in which clocks were enabled, of all blocks of each kind."""
+    """Return, for each kind of block, the sum of the cycles since reset in which clocks were
+    enabled.
+    """
     _unpack(s)
     return np.array(s.clocked)

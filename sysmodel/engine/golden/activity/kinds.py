@@ -53,14 +53,16 @@ BLOCK = constants("Block", {kind.replace(".", "_"): n for n, kind in enumerate(K
 
 
 def _marks(name: str, blocks: tuple[str, ...], bits: int) -> Any:
-    """Make the marks of blocks in a word with a field of so many bits for each."""
+    """Make the marks of blocks in a word that has a field of equal width for each block."""
     return constants(name, {block: 1 << (bits * field) for field, block in enumerate(blocks)})
 
 
 MARK_BITS, MORE_BITS = 4, 8
-"""Bits of a field: up to 15 for a block of a channel, and for those of its contexts."""
+"""Bits of a field: up to 15 for a block of a channel, and for the blocks of its contexts."""
 MARK = _marks("Mark", _OF_QUEUES, MARK_BITS)
-"""Mark of a block in a channel's first word; those of queues are as in their levels."""
+"""Mark of a block in a channel's first word; the marks of queues are the same as in their
+levels.
+"""
 MORE = _marks("More", _OF_MORE, MORE_BITS)
 """Mark of a block in a channel's second word."""
 UNIT = _marks("Unit", _OF_UNITS, 1)

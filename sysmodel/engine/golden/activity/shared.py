@@ -1,4 +1,4 @@
-"""Clock enables of the blocks of which there is one."""
+"""Clock enables of the blocks that exist once."""
 
 from rtl.registers.map import CONTEXT, GLOBAL, PAGE_BITS
 from sysmodel.lib.compiled import inlined
@@ -32,7 +32,7 @@ def count_registers(s: GoldenState, changes: bool) -> None:
 
 @inlined
 def note_unit_error(s: GoldenState, failure: bool) -> None:
-    """Note that a bank or a unit reports an error in this cycle."""
+    """Record that a bank or a unit reports an error in this cycle."""
     s.activity.errors_now |= failure
 
 
@@ -44,7 +44,7 @@ def count_status(s: GoldenState, changes: bool) -> None:
     Parameters
     ----------
     changes : bool
-        The status of a context, or whether bit errors are armed, changes.
+        The status of a context, or the flag of armed bit errors, changes.
     """
     corrections, scrubber = s.gpu.corrections, s.gpu.scrubber
     enable(s, BLOCK.corrections, corrections.corrected_before != 0)
@@ -55,7 +55,7 @@ def count_status(s: GoldenState, changes: bool) -> None:
 
 @inlined
 def look_at_global_page(s: GoldenState) -> None:
-    """Note whether a register of the GPU's page may change, before its cycle."""
+    """Record whether a register of the GPU's page may change, before its cycle."""
     log = needs_log(s.logs[GLOBAL]) or s.interrupts[GLOBAL].log_strobes & _LOG_STROBES != 0
     timed = s.gpu.scrubber.scrubbing and is_timed(s.gpu.scrubber)
     if log or timed or s.gpu.injection.strobe:
@@ -64,19 +64,20 @@ def look_at_global_page(s: GoldenState) -> None:
 
 @inlined
 def count_link_errors(s: GoldenState, comes: bool) -> None:
-    """Count the clock enable of the link errors, before their cycle; ``comes``: a link reports
-    one."""
+    """Count the clock enable of the link errors, before their cycle; ``comes`` means that a link
+    reports an error.
+    """
     enable(s, BLOCK.link_errors, comes or s.gpu.links.link_error_waits != 0)
 
 
 @inlined
 def count_epochs(s: GoldenState, before: int) -> None:
-    """Note whether a write changed the epochs, which are in the GPU's page.
+    """Record whether a write changed the epochs, which are in the GPU's page.
 
     Parameters
     ----------
     before : int
-        The register before the write.
+        Contents of the register before the write.
     """
     if s.registers[GLOBAL, R.EPOCHS].contents != before:
         s.activity.page_changes = 1
@@ -84,8 +85,8 @@ def count_epochs(s: GoldenState, before: int) -> None:
 
 @inlined
 def count_shared(s: GoldenState, acts: bool) -> None:
-    """Count the clock enables of the GPU's page and of the error priority encoder, at a cycle's
-    end.
+    """Count the clock enables of the GPU's page and of the error priority encoder, at the end of a
+    cycle.
 
     Parameters
     ----------

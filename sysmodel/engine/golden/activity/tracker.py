@@ -22,7 +22,7 @@ of the bank's walk is due or outstanding in this cycle."""
 
 @inlined
 def count_front(s: GoldenState, done: FrontOutputs) -> None:
-    """Count the clock enable of the front, which lasts for a cycle more after a choice."""
+    """Count the clock enable of the front, which stays high for one cycle after a choice."""
     own = s.activity
     enable(s, BLOCK.tracker_front, done.nominates or done.chooses or own.front_chose != 0)
     own.front_chose = done.chooses
@@ -30,13 +30,15 @@ def count_front(s: GoldenState, done: FrontOutputs) -> None:
 
 @inlined
 def count_merge(s: GoldenState, taken: bool) -> None:
-    """Count the clock enable of the merge of completions, which exists for more than one bank."""
+    """Count the clock enable of the merge of completions, which exists only with more than one
+    bank.
+    """
     enable(s, BLOCK.tracker_merge, taken and s.config.banks > 1)
 
 
 @inlined
 def look_at_scrub(s: GoldenState, number: int) -> None:
-    """Read the state of a bank's walk, at a cycle's start."""
+    """Read the state of a bank's walk, at the start of a cycle."""
     s.bank_activity[number].scrubs = walks(s.gpu.scrubber, s.banks[number].walk)
 
 
@@ -44,7 +46,7 @@ def look_at_scrub(s: GoldenState, number: int) -> None:
 def count_bank(s: GoldenState, number: int, clear: int, taken: bool) -> bool:
     """Count the clock enable of a bank, before its cycle; return whether the clock is enabled.
 
-    An access of the bank's memories is outstanding for two cycles more.
+    An access of the bank's memories is outstanding for two more cycles.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Access merge: both streams' round robins, and the arbiter in front of the DRAM queue."""
+"""Access merge: round robins of both streams, and the arbiter in front of the DRAM queue."""
 
 from rtl.interface.encodings import Origin
 from sysmodel.lib.compiled import inlined
@@ -12,7 +12,7 @@ from .queues import D, Q, back, front, has, has_space, mark
 __all__ = ["ACCESS_MERGE", "merge_accesses", "reading_lane"]
 
 ACCESS_MERGE = record("compute_last communication_last first_reader")
-"""Last sources of both streams, and the context whose lane reads first."""
+"""Last source of each stream, and the context whose lane reads first."""
 
 _COMPUTE, _COMMUNICATION = Origin.COMPUTE.value, Origin.COMMUNICATION.value
 

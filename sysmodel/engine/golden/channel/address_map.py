@@ -94,5 +94,5 @@ def action_of(s: GoldenState, location: Record) -> tuple[int, int]:
 
 @inlined
 def is_aborted(own: Record, location: Record) -> bool:
-    """Return whether a request is of an aborted launch, or was so when it came."""
+    """Return whether a request belongs to an aborted launch, or did when it arrived."""
     return location.mapped and (own.aborted or not location.counted)

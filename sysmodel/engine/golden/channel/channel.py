@@ -1,4 +1,4 @@
-"""Memory channel: connects the stages between its queues, and moves them on by one cycle."""
+"""Memory channel: connects the stages between its queues, and advances them by one cycle."""
 
 from typing import NamedTuple
 
@@ -63,18 +63,19 @@ _ACCESSES = sum(15 * mark(queue) for queue in (Q.reads, Q.writes, Q.updates))
 
 
 class ChannelOutputs(NamedTuple):
-    """Result of a channel's cycle, beside the outputs that follow from its queues.
+    """Result of a cycle of the channel, without the outputs that follow from its queues.
 
     Attributes
     ----------
     popped, pushed : int
-        Queues, by their marks.
+        Marks of the queues.
     store_failure, store_place, packet_failure, packet_place, ack_failure : int
-        Errors of a store, of a packet and of an issue acknowledgement, with their places; or 0.
+        Errors of a store, of a packet and of an issue acknowledgement, with their places; 0 without
+        an error.
     corrected : bool
         A bit error was corrected.
     sender : int
-        A bit for the context whose packet the link takes.
+        Context whose packet the link accepts, as a one-hot bit.
     freed : bool
         A lane's full queue of segments has space again.
     arbitrated, merged, joined, buffered, noted, issued : bool
@@ -115,7 +116,7 @@ def _step_lanes(
     remote: bool,
     returned: int,
 ) -> tuple[int, int, bool, bool]:
-    """Move the lanes and the queues of remote stores on by one cycle.
+    """Advance the lanes and the queues of remote stores by one cycle.
 
     Returns
     -------
@@ -195,7 +196,7 @@ def _merge(
 def _check(
     s: GoldenState, number: int, channel: Record, queued: int, heads: int
 ) -> tuple[int, int, int, int, int, int]:
-    """Move the stages between the ports and the merges on by one cycle.
+    """Advance the stages between the ports and the merges by one cycle.
 
     Returns
     -------
@@ -218,8 +219,9 @@ def _check(
 
 @inlined
 def changes_channel(s: GoldenState, number: int, inputs: Words) -> bool:
-    """Return whether the inputs, the tracker's front or a DMA engine may change a channel in which
-    nothing changed in the last cycle."""
+    """Return whether the inputs, the tracker's front or a DMA engine may change a quiescent
+    channel.
+    """
     channel, i = s.channels[natural(number)], natural(number * CHANNEL_INPUTS)
     comes = inputs[i + I.reads_valid] | inputs[i + I.stores_valid] | inputs[i + I.link_in_valid]
     comes |= inputs[i + I.issue_acks_valid] | inputs[i + I.returns_valid]
@@ -238,7 +240,7 @@ def changes_channel(s: GoldenState, number: int, inputs: Words) -> bool:
 def step_channel(
     s: GoldenState, number: int, inputs: Words, start_measurement: bool
 ) -> ChannelOutputs:
-    """Move channel `number` on by one cycle."""
+    """Advance channel `number` by one cycle."""
     channel, i = s.channels[natural(number)], natural(number * CHANNEL_INPUTS)
     queued, heads = channel.queued, channel.heads
     popped, pushed = begin_queues(channel)

@@ -40,7 +40,7 @@ class AckOutputs(NamedTuple):
     Attributes
     ----------
     pushed : int
-        Mark of the queue if a new event was pushed, or 0.
+        Mark of the queue if a new event was pushed, otherwise 0.
     joins, buffered, issued : bool
         An acknowledgement enters the queue; a register of the buffer changes; the DRAM issued a
         plain write.
@@ -114,7 +114,7 @@ def take_requests(s: GoldenState, number: int, inputs: Words, queued: int, heads
 def take_issue_ack(
     s: GoldenState, number: int, inputs: Words, queued: int, heads: int
 ) -> AckOutputs:
-    """Take the issue acknowledgement that the port offers, and move the buffer on by one cycle."""
+    """Take the issue acknowledgement that the port offers, and advance the buffer by one cycle."""
     channel, i = s.channels[natural(number)], natural(number * CHANNEL_INPUTS)
     update = issued = False
     if inputs[i + I.issue_acks_valid] and has_buffer_space(channel):

@@ -1,5 +1,6 @@
-"""Issue acknowledgements: a buffer, and behind it a queue with one event for all updates of a
-tile."""
+"""Issue acknowledgements: a buffer, and behind it a queue that holds one event for all waiting
+updates of a tile.
+"""
 
 from rtl.interface.encodings import ErrorCode
 from sysmodel.lib.compiled import inlined
@@ -46,14 +47,14 @@ def step_issue_acks(
     dispatch_index: int,
     wavefront: int,
 ) -> tuple[int, bool, bool, bool, int]:
-    """Move the buffer on by one cycle, and join its oldest acknowledgement to the queue.
+    """Advance the buffer by one cycle, and join its oldest acknowledgement to the queue.
 
     Parameters
     ----------
     injection : record
         Record :data:`~sysmodel.engine.golden.registers.injection.INJECTION`.
     given : bool
-        An update's acknowledgement comes.
+        The acknowledgement of an update arrives.
 
     Returns
     -------
@@ -102,7 +103,7 @@ def step_issue_acks(
 
 @inlined
 def _lose(channel: Record, at: int) -> int:
-    """Lose the acknowledgement that leaves the memory; return its error."""
+    """Drop the lost acknowledgement that leaves the memory; return its error."""
     queue, lost = channel.waiting, channel.waiting_acks[at]
     failure = error(_CORRUPT, lost.owner, lost.dispatch_index, lost.wavefront)
     note_ended(channel, natural(lost.owner), True)
@@ -123,8 +124,8 @@ def _join(
 ) -> int:
     """Put one update into the queue, which has space.
 
-    The update joins its tile's event if one waits behind the head. The head stays as it is, because
-    the tracker may take the head in this cycle.
+    The update joins its tile's event if one waits behind the head. The head does not change,
+    because the tracker may take it in this cycle.
     """
     for index in range(1, waiting(queued, Q.issue_acks)):
         event = channel.issue_acks[position(heads, Q.issue_acks, index)]

@@ -1,4 +1,6 @@
-"""Link merge: remote stores and the lanes' packets of all contexts, by turns, into one queue."""
+"""Link merge: merges the remote stores and the lanes' packets of all contexts into one queue, in
+turn.
+"""
 
 from sysmodel.lib.compiled import inlined
 
@@ -11,7 +13,7 @@ from .queues import D, Q, back, has_space, mark
 __all__ = ["LINK_MERGE", "LINK_TURN", "drop_packet", "merge_packets"]
 
 LINK_MERGE = record("first_sender")
-"""The context that sends first."""
+"""Context that sends first."""
 LINK_TURN = record("link_last")
 """Last source of a context: 0 for remote stores, 1 for its lane."""
 
@@ -31,7 +33,7 @@ def merge_packets(
     Parameters
     ----------
     link_space : int
-        A bit for each context whose packets the link has space for.
+        Contexts for whose packets the link has space, one bit each.
 
     Returns
     -------
@@ -66,7 +68,7 @@ def merge_packets(
 
 @inlined
 def drop_packet(turn: Record, lane: Record, remote: Record) -> int:
-    """Drop the next packet of an aborted context, in the turns in which it would be sent.
+    """Drop the next packet of an aborted context, in the order in which packets would be sent.
 
     Returns
     -------

@@ -53,8 +53,9 @@ def write_channel(config: Record, channel: Record, outputs: Words) -> None:
 
 @inlined
 def update_channel(config: Record, channel: Record, outputs: Words, done: ChannelOutputs) -> None:
-    """Write the channel's outputs of the next cycle that differ from those of the cycle that is
-    ``done``."""
+    """Write those outputs of the next cycle that differ from the outputs of the current cycle;
+    ``done`` is the result of this cycle.
+    """
     o = natural(channel.number * CHANNEL_OUTPUTS)
     if done.popped | done.pushed:
         _write_queues(channel, outputs, o)

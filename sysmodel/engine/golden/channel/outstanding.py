@@ -1,7 +1,7 @@
 """Outstanding requests of each context in a channel: counters, and whether the channel is drained.
 
 Stages of the channel and the tracker's front report the requests that begin and end in a cycle. The
-counters follow in the next cycle; updates that the tracker takes, in the one after it.
+counters follow in the next cycle; updates that the tracker accepts are counted one cycle later.
 """
 
 from rtl.channel.outstanding_counter import COUNT_BITS
@@ -30,11 +30,15 @@ OUTSTANDING = record(
     "update_count updates_begun updates_ended updates_tracked write_count writes_begun "
     "writes_ended on_link"
 )
-"""Counters of a context: stores and updates, plain writes of packets, packets before the link."""
+"""Counters of a context: stores and updates, plain writes of packets, packets in front of
+the link.
+"""
 OUTSTANDING_WORDS = "live noted busy undrained unsent"
-"""Fields of the channel's record, with a bit for each context: the context may have something in
-the channel; it has anything left, anything but packets before the link, or DMA work. ``noted`` has
-a bit for requests that began or ended in this cycle, and a bit for segments that came."""
+"""Fields of the channel's record, with a bit for each context: the context may have work in the
+channel; it has any work left; it has work other than packets in front of the link; it has DMA work.
+``noted`` has one bit for requests that began or ended in this cycle, and one bit for arrived
+segments.
+"""
 
 _REQUEST, _SEGMENT = 1, 2
 _MOST_OUTSTANDING = (1 << COUNT_BITS) - 1
@@ -48,7 +52,7 @@ def _note(channel: Record, owner: int) -> None:
 
 @inlined
 def note_begun(channel: Record, owner: int, counted: bool) -> None:
-    """Note a store or an update that comes, if it is ``counted``."""
+    """Record the arrival of a store or an update, if it is ``counted``."""
     if counted:
         channel.outstanding[owner].updates_begun += 1
         _note(channel, owner)
@@ -56,7 +60,7 @@ def note_begun(channel: Record, owner: int, counted: bool) -> None:
 
 @inlined
 def note_ended(channel: Record, owner: int, counted: bool) -> None:
-    """Note a store or an update that is done, if it is ``counted``."""
+    """Record the end of a store or an update, if it is ``counted``."""
     if counted:
         channel.outstanding[owner].updates_ended += 1
         _note(channel, owner)
@@ -64,14 +68,14 @@ def note_ended(channel: Record, owner: int, counted: bool) -> None:
 
 @inlined
 def note_tracked(channel: Record, owner: int, count: int) -> None:
-    """Note updates, or an end-of-tile marker, that the tracker takes."""
+    """Record the updates, or the end-of-tile marker, that the tracker accepts."""
     channel.outstanding[owner].updates_tracked += count
     _note(channel, owner)
 
 
 @inlined
 def note_write_begun(channel: Record, owner: int, counted: bool) -> None:
-    """Note a plain write that comes as a packet, if it is ``counted``."""
+    """Record the arrival of a plain write as a packet, if it is ``counted``."""
     if counted:
         channel.outstanding[owner].writes_begun += 1
         _note(channel, owner)
@@ -79,7 +83,7 @@ def note_write_begun(channel: Record, owner: int, counted: bool) -> None:
 
 @inlined
 def note_write_ended(channel: Record, owner: int, counted: bool) -> None:
-    """Note a plain write that is done, if it is ``counted``."""
+    """Record the end of a plain write, if it is ``counted``."""
     if counted:
         channel.outstanding[owner].writes_ended += 1
         _note(channel, owner)
@@ -87,26 +91,26 @@ def note_write_ended(channel: Record, owner: int, counted: bool) -> None:
 
 @inlined
 def note_segment(channel: Record, owner: int) -> None:
-    """Note a segment that a DMA engine pushes into the context's lane."""
+    """Record a segment that a DMA engine pushes into the context's lane."""
     channel.live |= 1 << owner
     channel.noted |= _SEGMENT
 
 
 @inlined
 def note_on_link(channel: Record, owner: int) -> None:
-    """Note a packet that enters the queue before the link."""
+    """Record a packet that enters the queue in front of the link."""
     channel.outstanding[owner].on_link += 1
 
 
 @inlined
 def note_left_link(channel: Record, owner: int) -> None:
-    """Note a packet that the link takes."""
+    """Record a packet that leaves over the link."""
     channel.outstanding[owner].on_link -= 1
 
 
 @inlined
 def take_notes(channel: Record) -> bool:
-    """Return whether a request began or ended in this cycle; at the cycle's end."""
+    """Return whether a request began or ended in this cycle; at the end of the cycle."""
     noted = channel.noted & _REQUEST != 0
     channel.noted = 0
     return noted
@@ -138,7 +142,9 @@ def _follow(own: Record) -> None:
 
 @inlined
 def count_outstanding(contexts: int, channel: Record) -> None:
-    """Count the outstanding requests, and find the contexts that have any; at the cycle's start."""
+    """Count the outstanding requests, and find the contexts that have any; at the start of the
+    cycle.
+    """
     undrained = unsent = 0
     if channel.live:
         for context in range(contexts):

@@ -1,4 +1,4 @@
-"""Packet check: makes a DRAM request of a packet, and reports the one that no launch takes."""
+"""Packet check: turns a packet into a DRAM request, or reports a packet that no launch accepts."""
 
 from rtl.interface.encodings import Action, ErrorCode, Origin, PacketKind
 from sysmodel.lib.compiled import inlined
@@ -34,8 +34,9 @@ def is_accepted(inbound: Record, packet: Record, source: int) -> bool:
 
 @inlined
 def _is_stale(own: Record, packet: Record, store: bool) -> bool:
-    """Return whether a packet is of no launch that may still send: for a plain write that is the
-    one that runs or the one before, if that was not aborted."""
+    """Return whether a packet belongs to no launch that may still send. For a plain write, the
+    running launch and the previous launch, if it was not aborted, may send.
+    """
     control = own.control
     if is_of_launch(control, own.launch, packet.generation):
         return False
@@ -66,7 +67,7 @@ def _code(
 
 @inlined
 def _end(channel: Record, owner: int, store: bool, counted: bool) -> None:
-    """Count a dropped packet as done."""
+    """Record the end of a dropped packet."""
     if store:
         note_write_ended(channel, owner, counted)
     else:
@@ -83,7 +84,7 @@ def check_packet(
     -------
     popped, pushed : int
     failure, place : int
-        The error of the packet, and its place; 0 without one.
+        Error of the packet, and its place; 0 without an error.
     """
     if not has_space(queued, Q.updates, D.updates):
         return 0, 0, 0, 0

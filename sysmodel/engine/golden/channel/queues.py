@@ -1,8 +1,8 @@
 """Queues of a channel: levels and heads of all of them in two words, four bits for each queue.
 
-A stage reads the levels of the cycle's start and returns the queues that it pops and pushes; the
-channel adds that up at the cycle's end. So the order in which the stages are computed does not
-matter.
+A stage reads the levels at the start of the cycle and returns the queues that it pops and pushes;
+the channel applies them at the end of the cycle. The order in which the stages are computed
+therefore does not matter.
 """
 
 from sysmodel.lib.compiled import inlined
@@ -40,7 +40,7 @@ __all__ = [
     "waiting",
 ]
 
-# Depth and record of each.
+# Depth and record of each queue.
 _QUEUES = {
     "reads": (2, READ),
     "stores": (2, LOCATED_STORE),
@@ -94,7 +94,7 @@ def has_space(queued: int, queue: int, depth: int) -> bool:
 
 @inlined
 def position(heads: int, queue: int, index: int) -> int:
-    """Return the position in its ring of the record at this index; the oldest one is at 0."""
+    """Return the position of a record in the ring of its queue; the oldest record has index 0."""
     return ((heads >> (4 * queue)) + index) & (_RING - 1)
 
 
@@ -138,5 +138,5 @@ def begin_queues(channel: Record) -> tuple[int, int]:
 
 @inlined
 def end_queues(channel: Record, popped: int, pushed: int) -> None:
-    """Move all queues of the channel on by one cycle."""
+    """Advance all queues of the channel by one cycle."""
     channel.queued, channel.heads = commit(channel.queued, channel.heads, popped, pushed)

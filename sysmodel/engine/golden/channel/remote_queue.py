@@ -9,7 +9,7 @@ from ..records import Record, record
 __all__ = ["REMOTE_QUEUE", "back_of_remote", "has_remote_space", "push_remote", "step_remote"]
 
 REMOTE_QUEUE = record("remote_stored remote_valid remote_head remote_put")
-"""Records in the memory, whether one is read ahead, its position, and whether one is pushed."""
+"""Number of records in the memory; flag and position of the prefetched record; flag of a push."""
 
 
 @inlined
@@ -36,7 +36,7 @@ def has_remote_space(config: Record, queue: Record) -> bool:
 
 @inlined
 def step_remote(config: Record, queue: Record, popped: bool) -> bool:
-    """Move the queue on by one cycle: a stored record is read ahead.
+    """Advance the queue by one cycle: a stored record is read ahead.
 
     Returns
     -------

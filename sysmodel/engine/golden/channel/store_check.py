@@ -1,4 +1,4 @@
-"""Store check: classifies a store by its range, and reports the one that its launch excludes."""
+"""Store check: classifies a store by its range, or reports a store that its launch excludes."""
 
 from rtl.interface.encodings import Action, ErrorCode, StoreKind, Target
 from sysmodel.lib.compiled import inlined
@@ -20,19 +20,21 @@ _TO_REMOTE, _TO_END_OF_TILE = Target.REMOTE.value, Target.END_OF_TILE.value
 _STORE = StoreKind.STORE.value
 _STORE_LATE, _STORE_AHEAD = ErrorCode.STORE_LATE.value, ErrorCode.STORE_AHEAD.value
 _STORE_STALE = ErrorCode.STORE_STALE.value
-# Results of the check beside the targets.
+# Results of the check other than targets.
 _DROPPED = -1
 
 
 @inlined
 def is_of_launch(control: Record, launch: Record, generation: int) -> bool:
-    """Return whether a request is of the launch that runs."""
+    """Return whether a request belongs to the running launch."""
     return control.open != 0 and launch.generation == generation
 
 
 @inlined
 def _target(own: Record, store: Record, location: Record, action: int) -> tuple[int, int]:
-    """Return the target of a store, or a negative number; and the code of its error, or 0."""
+    """Return the target of a store (negative if the store is dropped) and the code of its error (0
+    without an error).
+    """
     if action != _NONE and is_aborted(own, location):
         return _DROPPED, 0
     if action != _NONE and not is_of_launch(own.control, own.launch, store.generation):
@@ -59,7 +61,7 @@ def classify_store(
     -------
     popped, pushed : int
     failure, place : int
-        The error of the store, and its place; 0 without one.
+        Error of the store, and its place; 0 without an error.
     """
     if not has_space(queued, Q.classified, D.classified):
         return 0, 0, 0, 0

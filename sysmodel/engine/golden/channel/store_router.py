@@ -1,4 +1,4 @@
-"""Store router: classified stores to the DRAM, to the link, or to the tracker."""
+"""Store router: sends classified stores to the DRAM, to the link, or to the tracker."""
 
 from rtl.interface.encodings import Origin, Target
 from sysmodel.lib.compiled import inlined
@@ -22,7 +22,9 @@ _TO_END_OF_TILE = Target.END_OF_TILE.value
 def _send_remote(
     s: GoldenState, number: int, channel: Record, head: Record, owner: int
 ) -> tuple[int, int]:
-    """Move a store into its context's queue of remote stores, or drop it for an aborted one."""
+    """Move a store into its context's queue of remote stores, or drop it if the context is
+    aborted.
+    """
     own, queue = s.contexts[owner], channel.remote_queues[owner]
     if own.aborted:
         note_ended(channel, owner, True)

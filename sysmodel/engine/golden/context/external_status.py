@@ -1,5 +1,4 @@
-"""External status: signals of the downstream GPU and of the dispatcher, for the launch that
-runs."""
+"""External status: signals of the downstream GPU and of the dispatcher, for the running launch."""
 
 from rtl.interface.configuration import GENERATION_BITS
 from sysmodel.engine.ports import J
@@ -11,7 +10,9 @@ __all__ = ["EXTERNAL_STATUS", "step_external_status", "peer_aborts"]
 
 EXTERNAL_STATUS = record("own_generation downstream dispatched finished peer_aborted peer_reported")
 """Generation that the ports show; credit limit of the downstream GPU; workgroups that were
-dispatched, and that ended; the downstream GPU aborted the launch, and did so in the last cycle."""
+dispatched, and that ended; the downstream GPU has aborted the launch; it had aborted the launch in
+the last cycle.
+"""
 
 _GENERATIONS = 1 << GENERATION_BITS
 
@@ -33,11 +34,11 @@ def step_external_status(
     generation : int
         Generation of the launch.
     launches, is_open : int
-        A launch begins in this cycle; there was a launch since the last abort.
+        A launch begins in this cycle; a launch has begun since the last abort.
     most : int
         Highest credit limit.
     at : int
-        Where the context's inputs begin.
+        Index of the context's first input.
 
     Returns
     -------
@@ -53,7 +54,7 @@ def step_external_status(
     if launches or ahead >= _GENERATIONS // 2 or not admitted:
         own.downstream = 0
     elif ahead:
-        # The downstream GPU has begun a later launch, and waits for nothing of this one.
+        # The downstream GPU has begun a later launch, and waits for no tile of this launch.
         own.downstream = most
     else:
         own.downstream = admitted

@@ -1,4 +1,4 @@
-"""Status of a context: a pipeline register of its work left in the whole hardware."""
+"""Status of a context: a pipeline register that shows whether any work of the context is left."""
 
 from sysmodel.lib.compiled import inlined
 
@@ -7,12 +7,14 @@ from ..records import Record, record
 __all__ = ["STATUS", "step_status"]
 
 STATUS = record("idle drained dma_done")
-"""Nothing of the context is left; nothing but packets before the link; no DMA work."""
+"""Flags: no work of the context is left; no work except packets in front of the link; no
+DMA work.
+"""
 
 
 @inlined
 def step_status(own: Record, idle: bool, drained: bool, sent: bool) -> bool:
-    """Move the register on by one cycle; return whether it changes."""
+    """Advance the register by one cycle; return whether it changes."""
     changes = idle != own.idle or drained != own.drained or sent != own.dma_done
     own.idle, own.drained, own.dma_done = idle, drained, sent
     return changes

@@ -1,4 +1,4 @@
-"""Context unit: connects the blocks of a context, beside the tracker and the channels."""
+"""Context unit: connects the blocks of a context, except the tracker and the channels."""
 
 import numpy as np
 
@@ -99,7 +99,7 @@ _PEER_ABORTED, _TIMEOUT = ErrorCode.PEER_ABORTED.value, ErrorCode.TIMEOUT.value
 
 @inlined
 def tables_are_free(s: GoldenState, context: int) -> bool:
-    """Return whether nothing is left that needs the tables of the last launch."""
+    """Return whether no remaining work needs the tables of the last launch."""
     own = s.contexts[context]
     if has_tiles(own.tracker) or own.cycle.had_ready or own.trigger.state != IDLE:
         return False
@@ -126,7 +126,8 @@ def begin_cycle(own: Record) -> None:
 def begin_context(
     s: GoldenState, context: int, strobes: int, clearing: int
 ) -> tuple[bool, bool, bool, bool]:
-    """Move the launch control on by one cycle, and note the context's state at the cycle's start.
+    """Advance the launch control by one cycle, and record the context's state at the start of the
+    cycle.
 
     Parameters
     ----------
@@ -140,8 +141,8 @@ def begin_context(
     takes : bool
         A launch that waits begins in the next cycle.
     busy, pending, aborted : bool
-        At the cycle's start a launch ran or waited, or an abort was not over; a launch waited; the
-        context was aborted.
+        State at the start of the cycle: a launch runs or waits, or an abort is in progress; a
+        launch waits; the context is aborted.
     """
     own = s.contexts[context]
     cycle, control, is_clearing = own.cycle, own.control, clearing >> context & 1 != 0
@@ -168,7 +169,7 @@ def begin_context(
 def step_trigger_block(
     s: GoldenState, context: int, offered: bool, completion: Record
 ) -> tuple[bool, bool]:
-    """Move the trigger unit, and the scrub walks over its memories, on by one cycle.
+    """Advance the trigger unit, and the scrub walks over its memories, by one cycle.
 
     Parameters
     ----------
@@ -201,7 +202,7 @@ def step_trigger_block(
 
 @inlined
 def step_trigger_unit(s: GoldenState, context: int) -> tuple[bool, bool]:
-    """Move the trigger unit on by one cycle, with the completion that the tracker offers.
+    """Advance the trigger unit by one cycle, with the completion that the tracker offers.
 
     Returns
     -------
@@ -220,7 +221,7 @@ def step_trigger_unit(s: GoldenState, context: int) -> tuple[bool, bool]:
 
 @inlined
 def step_ready_queue(s: GoldenState, context: int, popped: bool) -> bool:
-    """Move the queue of ready commands on by one cycle, after the trigger unit; return whether a
+    """Advance the queue of ready commands by one cycle, after the trigger unit; return whether a
     register of the queue may change.
 
     Parameters
@@ -241,7 +242,7 @@ def step_ready_queue(s: GoldenState, context: int, popped: bool) -> bool:
 
 @inlined
 def step_sender(s: GoldenState, context: int) -> tuple[bool, EngineOutputs]:
-    """Move the DMA engine and the queue of ready commands on by one cycle.
+    """Advance the DMA engine and the queue of ready commands by one cycle.
 
     Returns
     -------
@@ -263,7 +264,7 @@ def step_sender(s: GoldenState, context: int) -> tuple[bool, EngineOutputs]:
 
 @inlined
 def step_page(s: GoldenState, context: int) -> None:
-    """Move the interrupts and the error log of the context's page on by one cycle."""
+    """Advance the interrupts and the error log of the context's page by one cycle."""
     own = s.contexts[context]
     cycle, idle = own.cycle, own.status.idle != 0
     sent, ends, copies = cycle.was_sent != 0, cycle.launch_ends != 0, cycle.copies_before
@@ -301,12 +302,12 @@ def _unit_failure(
 def step_units(
     s: GoldenState, context: int, sends: bool, tick: bool
 ) -> tuple[CriticalityOutputs, bool, bool]:
-    """Move the criticality unit, the credit window and the error log on by one cycle.
+    """Advance the criticality unit, the credit window and the error log by one cycle.
 
     Parameters
     ----------
     sends : bool
-        The link takes a packet of the context.
+        The link accepts a packet of the context.
     tick : bool
         Pulse of the timebase.
 
@@ -360,7 +361,7 @@ def step_external(s: GoldenState, context: int, inputs: Words, k: int) -> bool:
     Parameters
     ----------
     k : int
-        Where the GPU's inputs begin.
+        Index of the GPU's first input.
     """
     own, at = s.contexts[context], k + natural(context * CONTEXT_INPUTS)
     control = own.control
@@ -380,7 +381,7 @@ def step_external(s: GoldenState, context: int, inputs: Words, k: int) -> bool:
 
 @inlined
 def end_context(s: GoldenState, context: int, takes: bool) -> None:
-    """Begin a launch, or forget the launches before an abort, at the end of a cycle.
+    """Begin a launch, or discard the state of the launches before an abort, at the end of a cycle.
 
     Parameters
     ----------
@@ -397,7 +398,7 @@ def end_context(s: GoldenState, context: int, takes: bool) -> None:
 
 @inlined
 def own_idle(own: Record) -> bool:
-    """Return whether neither the context's blocks nor the tracker have anything of it."""
+    """Return whether neither the context's blocks nor the tracker hold any work of the context."""
     return not own.cycle.works
 
 
@@ -414,7 +415,7 @@ def inputs_are_calm(s: GoldenState, inputs: Words, k: int) -> bool:
     Parameters
     ----------
     k : int
-        Where the GPU's inputs begin.
+        Index of the GPU's first input.
     """
     changes = 0
     for context in range(s.config.contexts):

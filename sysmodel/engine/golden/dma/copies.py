@@ -1,4 +1,4 @@
-"""Queue of copies: plain copies that software started, before the DMA engine."""
+"""Queue of copies: holds plain copies that software started, in front of the DMA engine."""
 
 from sysmodel.lib.compiled import inlined
 
@@ -27,7 +27,7 @@ def first_copy(queue: Record) -> Record:
 
 @inlined
 def push_copy(queue: Record, command: Record, region: Record, start: int) -> None:
-    """Push a copy of a command and its region, as they are programmed now."""
+    """Push a copy with its command and the command's region, as they are programmed now."""
     to = queue.copies[(queue.copies_head + queue.copies_level) & (MOST_COPIES - 1)]
     make_copy(to, command, region, start)
     queue.copies_level += 1

@@ -34,12 +34,13 @@ ENGINE = record(
     "minor_log2 wavefront_base region_number",
     [("template", SEGMENT), ("region", REGION), ("walk", WALKERS)],
 )
-"""Engine: its state, the last source, the command in hand with its tile's geometry and its region,
-and the walkers. ``ready_dispatch_index`` is negative for a copy."""
+"""Engine: its state, the last source, the current command with the geometry of its tile and its
+region, and the walkers. ``ready_dispatch_index`` is negative for a copy.
+"""
 
 _OUTSIDE = ErrorCode.DMA_OUT_OF_REGION.value
 _WORKGROUP = Granularity.WORKGROUP.value
-# Log2 of a run that keeps all atoms of a row in one wavefront.
+# Log2 of a run length with which all atoms of a row belong to one wavefront.
 _WHOLE_RUN = 15
 # States of the engine.
 _IDLE, _SCALE, _SHAPE, WALK = range(4)
@@ -68,19 +69,19 @@ class EngineOutputs(NamedTuple):
 
 @inlined
 def engine_is_idle(engine: Record) -> bool:
-    """Return whether the engine has no command in hand."""
+    """Return whether the engine processes no command."""
     return engine.mode == _IDLE
 
 
 @inlined
 def needs_tables(engine: Record) -> bool:
-    """Return whether the command in hand still reads the tables of its launch."""
+    """Return whether the current command still reads the tables of its launch."""
     return engine.mode != _IDLE and engine.mode != WALK
 
 
 @compiled
 def _begin(s: GoldenState, context: int, command: Record, start: int) -> None:
-    """Take the fields that a copy and a ready command have in common."""
+    """Load the fields that a copy and a ready command have in common."""
     own = s.contexts[context]
     engine = own.engine
     engine.tile_start = start
@@ -122,7 +123,9 @@ def _begin_ready(s: GoldenState, context: int, ready: Record) -> None:
 
 @inlined
 def _scale(s: GoldenState, context: int) -> None:
-    """State SCALE: find the workgroup and the region, by the launch and the table of this cycle."""
+    """State SCALE: look up the workgroup and the region in the launch and the table of this
+    cycle.
+    """
     own = s.contexts[context]
     engine = own.engine
     if engine.ready_dispatch_index >= 0:
@@ -137,12 +140,12 @@ def _scale(s: GoldenState, context: int) -> None:
 def _take_command(
     s: GoldenState, context: int, ready_valid: bool, ready: Record, credit_limit_in: int
 ) -> tuple[bool, bool]:
-    """State IDLE: take a ready command that the downstream GPU admits, or a copy, by turns.
+    """State IDLE: take a ready command that the downstream GPU admits, or a copy, in turn.
 
     Returns
     -------
     popped, issued : bool
-        As those of :class:`EngineOutputs`.
+        As in :class:`EngineOutputs`.
     """
     own = s.contexts[context]
     engine = own.engine
@@ -164,7 +167,7 @@ def _take_command(
 
 @inlined
 def _abort(s: GoldenState, context: int) -> None:
-    """Drop the command in hand, and the oldest copy."""
+    """Drop the current command, and the oldest copy."""
     own = s.contexts[context]
     own.engine.mode = _IDLE
     if copy_valid(own.copies):
@@ -181,7 +184,7 @@ def reset_engine(engine: Record) -> None:
 def step_engine(
     s: GoldenState, context: int, ready_valid: bool, ready: Record, credit_limit_in: int
 ) -> EngineOutputs:
-    """Move the engine on by one cycle.
+    """Advance the engine by one cycle.
 
     Parameters
     ----------

@@ -28,10 +28,11 @@ LANE = record(
     "slot_head slot_tail slots_used deferred has_ahead",
     [("segments", SEGMENT, (SEGMENTS,)), ("reads", READ, (READS,)), ("ahead", PACKET)],
 )
-"""Queues of segments and of reads, the ring of egress slots, and the packet that is read ahead.
-``deferred``: the packet of a filled slot could not be read, because the slots' memory was busy."""
+"""Queues of segments and of reads, the ring of egress slots, and the prefetched packet.
+``deferred``: the packet of a filled slot could not be read, because the slots' memory was busy.
+"""
 SLOT = record([("packet", PACKET)], "filled")
-"""Egress slot: a packet, and whether its data are there."""
+"""Egress slot: a packet, and the flag that its data have returned."""
 
 
 class LaneOutputs(NamedTuple):
@@ -87,7 +88,7 @@ def lane_is_idle(lane: Record) -> bool:
 
 @inlined
 def _expand(config: Record, slots: Records, number: int, context: int, lane: Record) -> None:
-    """Make one read of the lane's first segment, and the packet in the next egress slot."""
+    """Make one read from the lane's first segment, and its packet in the next egress slot."""
     segment = lane.segments[natural(lane.segments_head)]
     index, tail = lane.segment_index, lane.slot_tail
     read = lane.reads[natural((lane.reads_head + lane.reads_level) & (READS - 1))]
@@ -120,21 +121,21 @@ def step_lane(
     sent: bool,
     returned: bool,
 ) -> LaneOutputs:
-    """Move the lane of a context in channel `number` on by one cycle.
+    """Advance the lane of a context in channel `number` by one cycle.
 
     Parameters
     ----------
     aborted : bool
         The context is aborted.
     read, sent, returned : bool
-        The oldest read goes to the DRAM; the packet that is read ahead leaves; data were returned
-        into a slot.
+        The oldest read goes to the DRAM; the prefetched packet leaves; data were returned into a
+        slot.
     """
     used, level, reads = lane.slots_used, lane.segments_level, lane.reads_level
     head = lane.slot_head
     slot = slots[natural(number), natural((context << config.slot_bits) + head)]
-    # Each of the slots' memories has one port. Returned data are written first; after that, nothing
-    # is expanded until the packet that could have left is read.
+    # Each memory of the slots has one port. Returned data are written first; then no atom is
+    # expanded until the packet that could have left is read.
     expands = used < config.slots and level and reads < READS and not aborted and not lane.deferred
     leaves = used and slot.filled and (not lane.has_ahead or sent)
     active = expands or leaves or read or sent or returned or lane.deferred != 0

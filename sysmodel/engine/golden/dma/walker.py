@@ -21,15 +21,17 @@ __all__ = [
 ]
 
 WALKER = record("walker_row row_start row_offset row_wavefront walker_channel")
-"""Walker: its row, the row's first atom, the next atom in it, the wavefront there, and the channel
-of that atom, if it is one of those served here."""
+"""Walker: its row, the first atom of the row, the next atom in the row, the wavefront of this atom,
+and the channel of this atom if the channel is served here.
+"""
 MOST_WALKERS = 16
 WALKERS = record(
     "walking offering outside_walker outside_atom", [("walkers", WALKER, (MOST_WALKERS,))]
 )
-"""All walkers. ``walking`` and ``offering`` have a bit for each walker: it has not ended; its
-segment was not taken in the last cycle. The others: the first walker outside the region, and its
-atom."""
+"""All walkers. ``walking`` and ``offering`` have a bit for each walker: the walker has not ended;
+its segment was refused in the last cycle. The other fields are the first walker outside the region,
+and its atom.
+"""
 
 
 @inlined
@@ -57,7 +59,7 @@ def _find_channel(config: Record, walker: Record) -> None:
 
 @compiled
 def begin_walk(config: Record, engine: Record) -> bool:
-    """Start the walkers, each with a row of its own; return whether the tile has any atoms."""
+    """Start each walker at its own first row; return whether the tile has any atoms."""
     if engine.rows == 0 or engine.row_atoms == 0:
         return False
     walk = engine.walk
@@ -76,7 +78,7 @@ def begin_walk(config: Record, engine: Record) -> bool:
 
 @inlined
 def _is_behind(walk: Record, walker: Record) -> bool:
-    """Return whether another walker's offer to the same lane was not taken in the last cycle."""
+    """Return whether another walker's offer to the same lane was refused in the last cycle."""
     if walk.offering:
         for other in range(MOST_WALKERS):
             same = walk.walkers[other].walker_channel == walker.walker_channel
@@ -130,13 +132,13 @@ def take_segment(
 def _step_walker(
     config: Record, channels: Records, engine: Record, context: int, index: int
 ) -> tuple[bool, bool]:
-    """Offer a walker's segment to its lane, unless another walker has an offer there, and move the
-    walker on if the segment leaves.
+    """Offer a walker's segment to its lane, unless another walker has an offer there, and advance
+    the walker if the segment leaves.
 
     Returns
     -------
     outside : bool
-        The segment is outside the region, and dropped.
+        The segment is outside the region, and is dropped.
     advances : bool
     """
     walk = engine.walk
@@ -164,21 +166,21 @@ def _step_walker(
 def walk_rows(
     config: Record, channels: Records, engine: Record, context: int
 ) -> tuple[bool, bool, bool]:
-    """Move all walkers on by one segment, as the lanes take them.
+    """Advance by one segment all walkers whose segments the lanes take.
 
     Returns
     -------
     outside : bool
-        A segment was outside the region; its atom is noted.
+        A segment was outside the region; its atom is recorded.
     changes : bool
         A walker moves, or offers another segment.
     ends : bool
-        No walker walks any longer.
+        All walkers have ended.
     """
     walk = engine.walk
     walk.outside_walker = MOST_WALKERS
     outside = moves = False
-    # A segment that was offered before stays, and goes first.
+    # A segment that was offered before stays on offer, and goes first.
     offered = walk.offering
     others = walk.walking & ~offered
     if offered:
@@ -197,7 +199,7 @@ def walk_rows(
 
 @inlined
 def forget_offers(engine: Record) -> bool:
-    """Forget the segments that were not taken, after the walk; return whether there were any."""
+    """Clear the refused offers after the walk; return whether there were any."""
     offered = engine.walk.offering != 0
     engine.walk.offering = 0
     return offered
@@ -205,7 +207,9 @@ def forget_offers(engine: Record) -> bool:
 
 @compiled
 def stop_walk(config: Record, channels: Records, engine: Record, context: int) -> None:
-    """Stop the walkers of an aborted context: the offers of this cycle are known for one more."""
+    """Stop the walkers of an aborted context; the offers of this cycle are kept for one
+    more cycle.
+    """
     walk = engine.walk
     for number in range(config.channels):
         lane, first = channels[number].lanes[context], -1

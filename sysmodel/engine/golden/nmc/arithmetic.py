@@ -13,7 +13,7 @@ _FP16, _BF16, _FP32 = Datatype.FP16.value, Datatype.BF16.value, Datatype.FP32.va
 
 @compiled
 def canonical_nan(dtype: int) -> int:
-    """Return the bits that stand for every result that is no number."""
+    """Return the bits of the canonical NaN."""
     if dtype == _FP16:
         return 0x7E00
     return 0x7FC0 if dtype == _BF16 else 0x7FC00000
@@ -56,8 +56,8 @@ def _widen(bits: int, dtype: int) -> float:
 def _narrow(value: float, dtype: int) -> int:
     """Round a number to nearest even.
 
-    Binary64 has more than twice the precision of each format and two bits. So a sum that is rounded
-    to binary64 first has the same result as a sum that is rounded once.
+    Binary64 has more than twice the precision of each format plus two bits. A sum that is rounded
+    to binary64 first therefore has the same result as a sum that is rounded once.
     """
     if dtype == _FP32:
         return np.int64(np.float32(value).view(np.uint32))
@@ -92,7 +92,7 @@ def _narrow(value: float, dtype: int) -> int:
 
 @compiled
 def reduce_lane(op: int, dtype: int, a: int, b: int) -> int:
-    """Combine two numbers, given as bits; a result that is no number is the canonical one."""
+    """Combine two numbers, given as bits; a NaN result is the canonical NaN."""
     if _is_nan(a, dtype) or _is_nan(b, dtype):
         return canonical_nan(dtype)
     if op == _SUM:

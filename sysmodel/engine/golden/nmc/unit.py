@@ -25,7 +25,7 @@ NMC = record(
 def step_nmc(
     own: Record, number: int, cycle: int, contexts: Records, inputs: Words, outputs: Words
 ) -> bool:
-    """Move channel `number`'s unit on by one cycle, and write its outputs of the next cycle.
+    """Advance channel `number`'s unit by one cycle, and write its outputs of the next cycle.
 
     Returns
     -------

@@ -24,7 +24,7 @@ def bus_changes(bus: Record, inputs: Words, g: int) -> bool:
     Parameters
     ----------
     g : int
-        Where the GPU's inputs begin.
+        Index of the GPU's first input.
     """
     waits = bus.aw_full | bus.w_full | bus.b_valid | bus.ar_full | bus.r_valid
     comes = inputs[g + G.bus_awvalid] | inputs[g + G.bus_wvalid] | inputs[g + G.bus_arvalid]
@@ -33,7 +33,9 @@ def bus_changes(bus: Record, inputs: Words, g: int) -> bool:
 
 @inlined
 def writes_page(bus: Record, acts: bool, page: int) -> bool:
-    """Return whether a write of a whole word acts on a page, register or not."""
+    """Return whether a write of a whole word acts on a page, even if no register has its
+    address.
+    """
     return acts and bus.awaddr >> PAGE_BITS == page and bus.wstrb == 15
 
 
@@ -45,12 +47,12 @@ def respond(bus: Record, response: int) -> None:
 
 @compiled
 def step_bus(s: GoldenState, inputs: Words, g: int) -> bool:
-    """Move the bus on by one cycle: both handshakes and the read, on the state before this cycle.
+    """Advance the bus by one cycle: both handshakes and the read, on the state before this cycle.
 
     Returns
     -------
     bool
-        A write acts in this cycle: its address and data are in the state.
+        A write acts in this cycle; its address and data are in the state.
     """
     bus = s.gpu.bus
     acts = bus.aw_full and bus.w_full and not bus.b_valid

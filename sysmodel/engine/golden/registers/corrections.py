@@ -1,4 +1,4 @@
-"""Corrections: bit errors that were corrected, on their way to the register that counts them."""
+"""Corrections: corrected bit errors, until the register counts them."""
 
 from rtl.registers.map import GLOBAL
 from sysmodel.lib.compiled import inlined
@@ -9,18 +9,20 @@ from .words import R, count_up
 __all__ = ["CORRECTIONS", "note_corrected", "note_corrected_next", "step_corrections"]
 
 CORRECTIONS = record("corrected_next corrected corrected_before")
-"""A bit error is corrected in the next cycle, in this one, or was in the last one."""
+"""Flags: a bit error is corrected in the next cycle, in this cycle, or was corrected in the last
+cycle.
+"""
 
 
 @inlined
 def note_corrected(own: Record, corrected: bool) -> None:
-    """Note a bit error that is corrected in this cycle."""
+    """Record a bit error that is corrected in this cycle."""
     own.corrected |= corrected
 
 
 @inlined
 def note_corrected_next(own: Record, corrected: bool) -> None:
-    """Note a bit error that is read in this cycle, and corrected in the next one."""
+    """Record a bit error that is read in this cycle, and corrected in the next one."""
     own.corrected_next |= corrected
 
 

@@ -38,14 +38,16 @@ LOG = record(
     ],
 )
 """Errors of the GPU or of a context: the log with its level, its oldest entry and the number of
-errors; the error that is logged in this cycle, and the one that is counted in it; the first ones
-that channels and banks report in this cycle. An error is two words: a report and a place."""
+errors; the error that is logged in this cycle, and the error that is counted in this cycle; the
+first errors that channels and banks report in this cycle. An error consists of two words: a report
+and a place.
+"""
 
 _COUNT_MASK = 0xFFFF
 PLACE_ATOM = (1 << 48) - 1
 _UNOWNED = 1 << 62
 _LINK_DOWN, _LINK_RESET = ErrorCode.LINK_DOWN.value, ErrorCode.LINK_RESET.value
-# Word of the counter of each code, for the GPU's page and for a context's; 0 without one.
+# Word of the counter of each code, for the page of the GPU and of a context; 0 without a counter.
 _COUNTS = np.array(
     [[getattr(R, f"{prefix}COUNT_{code.name}", 0) for code in ErrorCode] for prefix in ("GPU_", "")]
 )
@@ -53,7 +55,7 @@ _COUNTS = np.array(
 
 @inlined
 def error(code: int, owner: int, dispatch_index: int, wavefront: int) -> int:
-    """Make an error report of one word; a word of 0 is no error."""
+    """Make an error report of one word; a word of 0 means no error."""
     return code | wavefront << 8 | dispatch_index << 24 | owner << 48
 
 
@@ -65,7 +67,7 @@ def owner_of(failure: int) -> int:
 
 @inlined
 def is_of_link(failure: int) -> bool:
-    """Return whether an error is one of a link's endpoints."""
+    """Return whether an error was reported by an endpoint of a link."""
     return failure & 255 in (_LINK_DOWN, _LINK_RESET)
 
 
@@ -91,7 +93,7 @@ def describe_error(failure: int, place: int) -> tuple[int, int, int, int, int, i
 
 @inlined
 def report_channel_error(logs: Records, failure: int, place: int) -> None:
-    """Report an error of a channel; an owner keeps its first one of the cycle."""
+    """Report an error of a channel; each owner keeps its first error of the cycle."""
     if failure:
         log = logs[GLOBAL if place & _UNOWNED else CONTEXT + owner_of(failure)]
         if log.channel_failure == 0:
@@ -100,7 +102,7 @@ def report_channel_error(logs: Records, failure: int, place: int) -> None:
 
 @inlined
 def report_bank_error(logs: Records, failure: int) -> None:
-    """Report an error of a tracker bank; an owner keeps its first one of the cycle."""
+    """Report an error of a tracker bank; each owner keeps its first error of the cycle."""
     if failure:
         log = logs[CONTEXT + owner_of(failure)]
         if log.bank_failure == 0:
@@ -109,7 +111,7 @@ def report_bank_error(logs: Records, failure: int) -> None:
 
 @inlined
 def channel_error(log: Record) -> tuple[int, int]:
-    """Return the first error of this cycle from a channel, and its place; or 0."""
+    """Return the first error of this cycle from a channel, and its place; 0 without an error."""
     return log.channel_failure, log.channel_place
 
 

@@ -1,6 +1,7 @@
-"""Injection: bit errors in the memories, on demand of software.
+"""Injection: bit errors that software requests in the memories.
 
-A word has one bit error, or two and is lost: the model keeps no more of its check bits.
+A word has one bit error, or it has two and is lost. The model stores no further state of the check
+bits.
 """
 
 from rtl.interface.encodings import InjectTarget
@@ -30,8 +31,10 @@ INJECTION = record(
     "strobe injecting bank_armed bank_number bank_waits armed armed_target armed_number "
     "armed_shown entries_have_errors"
 )
-"""Strobe of the register; whether anything is armed or shown so; the bit errors for the next word
-of a bank, and for that of another memory; and whether an entry of a bank ever had bit errors."""
+"""Strobe of the register; flag that a memory is armed or shown as armed; bit errors for the next
+word of a bank; bit errors for the next word of another memory; flag that an entry of a bank ever
+had bit errors.
+"""
 
 CORRECTED, LOST = 1, 2
 _NONE, _TRACKER = InjectTarget.NONE.value, InjectTarget.TRACKER.value
@@ -41,7 +44,7 @@ COMMANDS, ISSUE_ACKS = InjectTarget.COMMANDS.value, InjectTarget.ISSUE_ACKS.valu
 
 @compiled
 def arm(config: Record, own: Record, registers: Records, value: int) -> bool:
-    """Write INJECT; return whether there is such a memory."""
+    """Write INJECT; return whether the memory exists."""
     target, instance = field_of(value, F.INJECT_target), field_of(value, F.INJECT_instance)
     exists = target == _NONE
     if target == _TRACKER:
@@ -59,8 +62,9 @@ def arm(config: Record, own: Record, registers: Records, value: int) -> bool:
 
 @compiled
 def arm_banks(own: Record, registers: Records) -> None:
-    """Arm a bank, at the start of a cycle. A bank writes a cycle after it changed its table, so the
-    strobe of this cycle counts already."""
+    """Arm a bank, at the start of a cycle. A bank writes its memory one cycle after it changed its
+    table, so the strobe of this cycle already takes effect.
+    """
     page = registers[GLOBAL]
     own.armed_shown = own.bank_waits | own.armed != 0
     if own.strobe:
@@ -72,7 +76,9 @@ def arm_banks(own: Record, registers: Records) -> None:
 
 @compiled
 def step_injection(own: Record, registers: Records) -> None:
-    """Arm the other memories, at the end of a cycle: their strobe counts in the next one."""
+    """Arm the other memories, at the end of a cycle: their strobe takes effect in the next
+    cycle.
+    """
     page = registers[GLOBAL]
     if own.strobe:
         target = get_field(page, F.INJECT_target)

@@ -18,8 +18,9 @@ __all__ = [
 ]
 
 INTERRUPTS = record("copying was_idle events log_strobes")
-"""Interrupts of a page: copies are outstanding, and the context was idle, in the last cycle; the
-events of this cycle; and the strobes of the GPU's log."""
+"""Interrupts of a page: flags that copies were outstanding and that the context was idle in the
+last cycle; events of this cycle; strobes of the GPU's log.
+"""
 
 _CLEAR, _DROP = field_bits(F.CONTROL_clear_error), field_bits(F.CONTROL_drop_error)
 _GPU_CLEAR, _GPU_DROP = field_bits(F.GPU_CONTROL_clear_error), field_bits(F.GPU_CONTROL_drop_error)
@@ -37,7 +38,7 @@ def _interrupt(s: GoldenState, page: int, events: int, clear: bool) -> None:
     Parameters
     ----------
     clear : bool
-        Strobe: an error that is pending is cleared, except for one of this cycle.
+        Strobe: a pending error is cleared, unless it occurs in this cycle.
     """
     kind = min(page, CONTEXT)
     of_error = _ERROR_EVENTS[kind]
@@ -55,7 +56,7 @@ def interrupts(registers: Records, page: int) -> bool:
 
 @inlined
 def clear_interrupts(s: GoldenState, page: int, word: int, seen: int) -> None:
-    """Clear the events that software has seen; those of the same cycle stay."""
+    """Clear the events that software has seen; events of the same cycle stay pending."""
     clear_bits(s.registers[page, word], seen, s.interrupts[page].events)
 
 
@@ -82,7 +83,7 @@ def step_context_page(
     ended : bool
         A launch ends.
     copies : int
-        Copies that waited at the cycle's start.
+        Copies that waited at the start of the cycle.
     """
     page = CONTEXT + context
     own, log = s.interrupts[page], s.logs[page]

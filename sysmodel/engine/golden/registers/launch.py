@@ -32,8 +32,10 @@ CONTROL = record(
     "strobes launches running pending launches_begun launches_done open launch_aborted "
     "former_valid former_generation aborting waited_abort configuration_error"
 )
-"""Strobes of CONTROL for the next cycle, and that of a launch; a launch runs, waits, was ever begun
-since the last abort, or was aborted; the launch before; the context is aborting."""
+"""Launch control: strobes of CONTROL for the next cycle, and the strobe of a launch; flags that a
+launch runs, waits, has begun since the last abort, or was aborted; the previous launch; the flag
+that the context is aborting.
+"""
 
 LAUNCH, ABORT = field_bits(F.CONTROL_launch), field_bits(F.CONTROL_abort)
 MEASURE = field_bits(F.CONTROL_measure)
@@ -49,7 +51,7 @@ def set_strobes(control: Record, value: int) -> None:
 
 @inlined
 def take_strobes(control: Record) -> int:
-    """Return the strobes of this cycle, at the cycle's start."""
+    """Return the strobes of this cycle, at the start of the cycle."""
     strobes = control.strobes
     control.strobes = 0
     return strobes
@@ -57,7 +59,9 @@ def take_strobes(control: Record) -> int:
 
 @inlined
 def set_configuration_error(control: Record, code: int) -> None:
-    """Set the reason for which the last commit, copy or launch was refused; 0 if it was not."""
+    """Set the code of the last commit, copy or launch: the reason for a refusal, or 0 if it was
+    accepted.
+    """
     control.configuration_error = code
 
 
@@ -69,14 +73,14 @@ def next_epoch(registers: Records) -> int:
 
 @inlined
 def reset_epochs(registers: Records) -> None:
-    """Begin with the first epoch again."""
+    """Restart at the first epoch."""
     register = registers[GLOBAL][R.EPOCHS]
     set_word(register, register.reset)
 
 
 @compiled
 def accept_launch(control: Record, programmed: Record, registers: Records) -> None:
-    """Accept a launch, which waits from the next cycle on, with an epoch of its own."""
+    """Accept a launch with an epoch of its own; it waits from the next cycle on."""
     control.pending = 1
     assign_epoch(programmed, next_epoch(registers))
     count_up(registers[GLOBAL][R.EPOCHS], _EPOCH_STEP, 0xFFFFFFFF)
@@ -84,7 +88,7 @@ def accept_launch(control: Record, programmed: Record, registers: Records) -> No
 
 @inlined
 def reset_control(control: Record) -> None:
-    """Put the launch control into its state after reset, which is that of an abort."""
+    """Set the launch control to its state after reset, which equals the state in an abort."""
     control.aborting = 1
 
 
@@ -92,7 +96,7 @@ def reset_control(control: Record) -> None:
 def step_launch(
     control: Record, aborts: bool, done: bool, tables_free: bool, drained: bool, clearing: bool
 ) -> bool:
-    """Move launches and aborts on by one cycle, in the cycle before their effects are seen.
+    """Advance launches and aborts by one cycle; their effects are visible in the next cycle.
 
     Parameters
     ----------
@@ -101,9 +105,9 @@ def step_launch(
     done : bool
         All tracked workgroups of the launch are complete.
     tables_free : bool
-        Nothing needs the tables of the last launch.
+        No work needs the tables of the last launch.
     drained : bool
-        Nothing of the context was outstanding in the last cycle.
+        No work of the context was outstanding in the last cycle.
     clearing : bool
         Tiles or counts of the context are being cleared.
 
@@ -129,7 +133,7 @@ def step_launch(
 
 @inlined
 def close_launch(control: Record) -> None:
-    """Forget the launches before an abort."""
+    """Discard the state of the launches before an abort."""
     control.open = control.former_valid = 0
 
 
@@ -141,7 +145,7 @@ def begin_launch(control: Record, launches: bool) -> None:
 
 @compiled
 def take_launch(s: GoldenState, context: int) -> None:
-    """Make the programmed launch and tables those of the launch, at the end of a cycle."""
+    """Copy the programmed configuration and tables to the active ones, at the end of a cycle."""
     own = s.contexts[context]
     control = own.control
     control.former_valid = control.open

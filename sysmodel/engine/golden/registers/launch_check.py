@@ -1,4 +1,4 @@
-"""Launch check: whether a launch may begin as the registers and the tables are."""
+"""Launch check: decides from the registers and the tables whether a launch may begin."""
 
 from rtl.interface.encodings import Action, ConfigurationError, Granularity
 from sysmodel.lib.compiled import compiled
@@ -17,8 +17,9 @@ _DMA, _WAVEFRONT = Action.DMA.value, Granularity.WAVEFRONT.value
 
 @compiled
 def launch_needs(s: GoldenState, context: int) -> tuple[int, int]:
-    """Return the commands of a workgroup, and the other members of a group, that a launch needs
-    space for: the most of all ranges."""
+    """Return the numbers of commands of a workgroup, and of other members of a group, for which a
+    launch needs space: the maximum over all ranges.
+    """
     commands, others = 1, 0
     for number in range(s.config.ranges):
         entry = s.programmed_ranges[context, number]

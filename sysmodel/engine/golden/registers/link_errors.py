@@ -1,4 +1,4 @@
-"""Link errors: those of the links' endpoints wait until the GPU has no other error."""
+"""Link errors: errors of the links' endpoints, which wait until the GPU has no other error."""
 
 from rtl.interface.encodings import ErrorCode
 from sysmodel.lib.compiled import compiled, inlined
@@ -11,7 +11,7 @@ from .errors import channel_error, place_of, set_failure
 __all__ = ["LINKS", "LINK_WORDS", "note_link", "report_global_errors"]
 
 LINKS = record("any_link_error link_error_waits")
-"""A channel's link may have an error; one waits to be reported."""
+"""Flags: the link of a channel may have an error; an error waits to be reported."""
 LINK_WORDS = "link_errors"
 """Field of the channel's record: a bit for each kind of link error that waits to be reported."""
 
@@ -20,7 +20,7 @@ _LINK_DOWN, _LINK_RESET = ErrorCode.LINK_DOWN.value, ErrorCode.LINK_RESET.value
 
 @inlined
 def note_link(links: Record, channel: Record, down: bool, reset: bool) -> bool:
-    """Note the errors of the endpoints of a channel's link; return whether there are any."""
+    """Record the errors of the endpoints of a channel's link; return whether there are any."""
     if down | reset:
         channel.link_errors |= down | reset << 1
         links.any_link_error = 1
@@ -39,7 +39,7 @@ def _any_waits(s: GoldenState) -> bool:
 
 @compiled
 def _take_error(s: GoldenState) -> tuple[int, int]:
-    """Take the first error that waits: of the lowest channel, and LINK_DOWN before LINK_RESET."""
+    """Take the first waiting error: the lowest channel first, and LINK_DOWN before LINK_RESET."""
     for number in range(s.config.channels):
         channel = s.channels[natural(number)]
         if channel.link_errors:
@@ -52,7 +52,9 @@ def _take_error(s: GoldenState) -> tuple[int, int]:
 
 @inlined
 def report_global_errors(s: GoldenState, log: Record) -> None:
-    """Report the first global error of this cycle: of a channel, or else of a link."""
+    """Report the first global error of this cycle: of a channel or, without such an error, of a
+    link.
+    """
     links = s.gpu.links
     failure, place = channel_error(log)
     links.link_error_waits = links.any_link_error != 0 and _any_waits(s)

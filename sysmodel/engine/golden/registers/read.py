@@ -16,7 +16,7 @@ OKAY, REJECT = 0, 2
 
 @inlined
 def page_of(config: Record, address: int) -> int:
-    """Return the page of an address, or -1: 0 for the GPU's, and from 1 on those of contexts."""
+    """Return the page of an address: 0 for the GPU, from 1 on for the contexts, -1 for none."""
     page = address >> PAGE_BITS
     word = (address & ((1 << PAGE_BITS) - 1)) >> 2
     return -1 if address & 3 or page > config.contexts or word >= REGISTERS else page
@@ -30,7 +30,9 @@ def word_of(address: int) -> int:
 
 @compiled
 def _read_error(config: Record, log: Record, word: int, is_context: bool) -> tuple[bool, int]:
-    """Read a register of an error log; return whether the register is one, and its data."""
+    """Read a register of an error log; return whether the register belongs to a log, and
+    its data.
+    """
     failure, place = oldest_error(log), oldest_place(log)
     if word == (R.ERROR if is_context else R.GPU_ERROR):
         return True, (
@@ -56,7 +58,7 @@ def _read_error(config: Record, log: Record, word: int, is_context: bool) -> tup
 
 @compiled
 def _read_status(own: Record, log: Record, word: int) -> tuple[bool, int]:
-    """Read a status register of a context; return whether the register is one, and its data."""
+    """Read a status register of a context; return whether it is a status register, and its data."""
     control = own.control
     if word == R.STATUS:
         return True, (

@@ -166,7 +166,7 @@ def start_copy(s: GoldenState, context: int, command: int, copies: int, aborted:
     command : int
         Number of the command.
     copies : int
-        Copies that waited at the cycle's start.
+        Copies that waited at the start of the cycle.
     aborted : bool
         The context is aborted.
     """

@@ -26,11 +26,12 @@ __all__ = [
 ]
 
 REGISTER = record("contents reset writable readable known lock")
-"""A word: its contents, those after reset, bits that software can write, bits that it reads,
-whether it is a register, and the bits of the lock that protect it (-1: always)."""
+"""Word: its contents, its contents after reset, masks of the bits that software can write and read,
+the flag that a register exists, and the bits of the lock that protect it (-1: always).
+"""
 
 Field = tuple[int, int, int]
-"""A field: its word, its lowest bit, and its mask."""
+"""Field: its word, its lowest bit, and its mask."""
 
 _map = register_map.load()
 _LOCKS = {GLOBAL: _map["GPU_LOCK"], CONTEXT: _map["LOCK"]}
@@ -47,7 +48,7 @@ F = constants(
 """Each field of each register."""
 
 REGISTERS = max(R) + 1
-"""Words of a page."""
+"""Number of words of a page."""
 
 
 def field_bits(field: Field) -> int:
@@ -98,7 +99,7 @@ def count_up(register: Record, step: int, mask: int) -> None:
 
 @inlined
 def clear_bits(register: Record, cleared: int, events: int) -> None:
-    """Clear bits of a register, and set those of this cycle's events."""
+    """Clear bits of a register, and set the bits of this cycle's events."""
     register.contents = register.contents & ~cleared | events
 
 

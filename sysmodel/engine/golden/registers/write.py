@@ -28,7 +28,7 @@ _IN_USE, _LOCKED = ConfigurationError.IN_USE.value, ConfigurationError.LOCKED.va
 
 @compiled
 def _is_act(word: int) -> bool:
-    """Return whether a write of a context's register is more than a value."""
+    """Return whether a write of a context's register has an effect besides storing a value."""
     return (
         word == R.CONTROL
         or word == R.REGION_COMMIT
@@ -56,7 +56,9 @@ def _is_of_launch(word: int) -> bool:
 
 @compiled
 def _reset_epochs(s: GoldenState, value: int, busy: int) -> int:
-    """Write EPOCH_RESET, the note that the memory holds no stored epochs; return the response."""
+    """Write EPOCH_RESET, which reports that the memory holds no stored epochs; return the
+    response.
+    """
     if not field_of(value, F.EPOCH_RESET_restart):
         return OKAY
     if busy:
@@ -82,7 +84,9 @@ def _write_control(s: GoldenState, context: int, value: int, busy: bool) -> int:
 
 @inlined
 def _is_locked(s: GoldenState, page: int, word: int, privileged: int) -> bool:
-    """Return whether a register is for privileged software only, and the write is another's."""
+    """Return whether the register is for privileged software only, and the write is
+    unprivileged.
+    """
     lock = s.registers[page, word].lock
     if privileged or not lock:
         return False
@@ -165,10 +169,10 @@ def write_register(
     strobes, privileged : int
         Bytes that are written, and whether privileged software writes.
     copies : int
-        Copies of the context that waited at the cycle's start.
+        Copies of the context that waited at the start of the cycle.
     busy, pending, aborted : int
-        A bit for each context, of the cycle's start: a launch ran or waited, or an abort was not
-        over; a launch waited; the context was aborted.
+        State of each context at the start of the cycle, one bit each: a launch runs or waits, or an
+        abort is in progress; a launch waits; the context is aborted.
 
     Returns
     -------

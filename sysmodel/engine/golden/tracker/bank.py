@@ -1,4 +1,4 @@
-"""Tracker bank: the pipeline of events on their way to the table."""
+"""Tracker bank: the pipeline from the choice of an event to the update of the table."""
 
 from typing import NamedTuple
 
@@ -51,7 +51,7 @@ BANK = record(
 change of the table, and the number of each context's entries."""
 
 _CORRUPT = ErrorCode.TRACKER_CORRUPT.value
-# Cycles from an event's choice to the comparison of its row and to the row's update.
+# Cycles from the choice of an event to the comparison of its row, and to the update of the row.
 _COMPARE, _UPDATE = 3, 4
 _MOST_WAITING = COMPLETIONS - (_UPDATE + 1)  # every event in the pipeline finds space
 
@@ -85,13 +85,13 @@ def has_bank_space(bank: Record) -> bool:
 
 @inlined
 def event_comes(bank: Record, cycle: int) -> bool:
-    """Return whether an event comes into the bank in this cycle, before it may be dropped."""
+    """Return whether an event enters the bank in this cycle, before it may be dropped."""
     return bank.in_pipeline >> _slot(cycle - 1) & 1 != 0
 
 
 @inlined
 def begin_bank(s: GoldenState, number: int) -> None:
-    """Move the scrub walk of a bank on by one cycle, before the bank changes its table."""
+    """Advance the scrub walk of a bank by one cycle, before the bank changes its table."""
     begin_bank_scrub(s, number, event_comes(s.banks[natural(number)], s.gpu.cycle))
 
 
@@ -119,7 +119,7 @@ def _drop(s: GoldenState, bank: Record, slot: int) -> None:
 
 @inlined
 def _drop_aborted(s: GoldenState, bank: Record) -> None:
-    """Drop the event that comes in this cycle, if its context is aborted or being cleared."""
+    """Drop the event that arrives in this cycle, if its context is aborted or being cleared."""
     slot = _slot(s.gpu.cycle - 1)
     if bank.in_pipeline >> slot & 1:
         owner = natural(bank.events[slot].tile.owner)
@@ -129,8 +129,9 @@ def _drop_aborted(s: GoldenState, bank: Record) -> None:
 
 @compiled
 def _drop_cleared(s: GoldenState, bank: Record, clear: int) -> None:
-    """Drop the events of contexts that are to be cleared, except for the one that was chosen in
-    this cycle, which is dropped as it comes."""
+    """Drop the events of contexts that are to be cleared. An event that was chosen in this cycle is
+    dropped when it arrives.
+    """
     for slot in range(EVENTS):
         if slot != _slot(s.gpu.cycle) and bank.in_pipeline >> slot & 1:
             if clear >> bank.events[slot].tile.owner & 1:
@@ -139,9 +140,10 @@ def _drop_cleared(s: GoldenState, bank: Record, clear: int) -> None:
 
 @inlined
 def _step_events(s: GoldenState, number: int) -> int:
-    """Move the events on by one cycle; return the error of the update stage, or 0.
+    """Advance the events by one cycle; return the error of the update stage, or 0.
 
-    An event changes the table at once in its update stage: so it sees all changes before it.
+    An event changes the table immediately in its update stage, so each event sees all earlier
+    changes.
     """
     bank, cycle = s.banks[natural(number)], s.gpu.cycle
     compared, updated = _slot(cycle - _COMPARE), _slot(cycle - _UPDATE)
@@ -180,7 +182,7 @@ def _read_row(s: GoldenState, number: int, comes: bool) -> None:
 
 @inlined
 def step_bank(s: GoldenState, number: int, clear: int) -> BankOutputs:
-    """Move a bank on by one cycle, with the event that was chosen in the cycle.
+    """Advance a bank by one cycle, with the event that was chosen in the cycle.
 
     Parameters
     ----------

@@ -1,4 +1,6 @@
-"""Choice of a tracker bank: the first channel, at or after its pointer, with a candidate for it."""
+"""Choice of a tracker bank: selects the first channel, at or after a pointer, that has a candidate
+for the bank.
+"""
 
 from sysmodel.lib.compiled import inlined
 
@@ -8,19 +10,19 @@ __all__ = ["CHOICE_WORDS", "advance_choice", "request_bank", "take_choice"]
 
 CHOICE_WORDS = "pointer best best_channel"
 """Fields of the bank's record: the first channel of the choice; and within a cycle the distance of
-the nearest channel that asks, plus one, and the number of that channel."""
+the nearest requesting channel, plus one, and the number of this channel.
+"""
 
 
 @inlined
 def request_bank(bank: Record, number: int, channels: int) -> bool:
-    """Ask for the bank from channel `number`; return whether the channel is the first one to
-    ask."""
+    """Request the bank for channel `number`; return whether no other channel has requested it."""
     distance = number - bank.pointer
     if distance < 0:
         distance += channels
     is_first = bank.best == 0
     if is_first or distance < bank.best - 1:
-        bank.best = distance + 1  # 0: no channel asks
+        bank.best = distance + 1  # 0: no channel requests the bank
         bank.best_channel = number
     return is_first
 

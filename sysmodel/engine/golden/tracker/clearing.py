@@ -1,4 +1,4 @@
-"""Clearing of a tracker bank: of all rows after reset, and of aborted contexts' entries."""
+"""Clearing of a tracker bank: all rows after reset, and the entries of aborted contexts."""
 
 from sysmodel.lib.compiled import compiled, inlined
 
@@ -18,9 +18,10 @@ __all__ = [
 
 CLEARING_WORDS = "clearing clear_next clear_pending forgetting"
 """Fields of the bank's record: it clears all rows after reset; the next row; contexts that the next
-walk clears, and those that this one clears."""
+walk clears, and contexts that the current walk clears.
+"""
 
-_WALK_CYCLES = 2  # cycles from a row's reading to its writing
+_WALK_CYCLES = 2  # cycles from the read of a row to its write
 
 
 @inlined
@@ -31,7 +32,7 @@ def is_clearing(bank: Record) -> bool:
 
 @inlined
 def is_clearing_context(bank: Record, context: int) -> bool:
-    """Return whether the bank clears entries of the context, but not those of all contexts."""
+    """Return whether the bank clears the entries of this context, but not of all contexts."""
     return (bank.clear_pending | bank.forgetting) >> context & 1 != 0
 
 
@@ -62,7 +63,7 @@ def step_clearing(s: GoldenState, number: int, clear: int, busy: bool) -> None:
     clear : int
         Strobes: a bit for each context whose entries are to be cleared.
     busy : bool
-        Events were in the pipeline at the cycle's start, other than one that was chosen in the
+        At the start of the cycle the pipeline held events, not counting an event chosen in this
         cycle.
     """
     bank, rows = s.banks[natural(number)], s.config.rows

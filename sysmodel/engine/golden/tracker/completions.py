@@ -22,15 +22,16 @@ __all__ = [
 COMPLETIONS = 8
 """Depth of a bank's queue."""
 MERGE = record("bank_pointer completions_waiting offered_bank")
-"""First bank of the merge, completions that wait in all banks, and the bank that offers one in this
-cycle, or -1."""
+"""First bank of the merge, number of waiting completions in all banks, and the bank that offers a
+completion in this cycle, or -1.
+"""
 
 
 @inlined
 def push_completion(
     s: GoldenState, bank: Record, tile: Record, start: int, outer_edge: int, inner_edge: int
 ) -> None:
-    """Push a completion; the front saw to it that there is space."""
+    """Push a completion; the front has ensured that there is space."""
     to = bank.completions[(bank.completions_head + bank.completions_level) & (COMPLETIONS - 1)]
     make_completion(to, tile, start, outer_edge, inner_edge)
     bank.completions_level += 1
@@ -41,7 +42,8 @@ def push_completion(
 @inlined
 def offer_completion(s: GoldenState) -> None:
     """Offer the oldest completion of the first bank, at or after the merge's pointer, that has any;
-    at a cycle's start."""
+    at the start of a cycle.
+    """
     config, merge = s.config, s.gpu.merge
     merge.offered_bank = -1
     if merge.completions_waiting:
@@ -59,7 +61,7 @@ def withdraw_completion(merge: Record) -> None:
 
 @inlined
 def offered_completion(s: GoldenState) -> Record:
-    """Return the completion that is offered, or any other one if none is."""
+    """Return the offered completion, or an arbitrary completion if none is offered."""
     bank = s.banks[natural(max(s.gpu.merge.offered_bank, 0))]
     return bank.completions[natural(bank.completions_head)]
 

@@ -19,13 +19,14 @@ __all__ = [
 ]
 
 TRACKER_COUNTS = record("entries entries_change entries_moved completions candidates flying")
-"""Entries in the tables, their change in the last cycle, and whether one was made in it;
-completions that wait; candidates of the front; and events in the banks' pipelines."""
+"""Entries in the tables, their change in the last cycle, and the flag that an entry was made in it;
+waiting completions; candidates of the front; and events in the banks' pipelines.
+"""
 
 
 @inlined
 def has_tiles(own: Record) -> bool:
-    """Return whether the tracker has anything of the context."""
+    """Return whether the tracker holds an event, an entry or a completion of the context."""
     return own.entries | own.entries_moved | own.candidates | own.flying | own.completions != 0
 
 
@@ -43,7 +44,7 @@ def take_candidate(own: Record) -> None:
 
 @inlined
 def note_event(own: Record) -> None:
-    """Count an event that comes into a bank's pipeline."""
+    """Count an event that enters a bank's pipeline."""
     own.flying += 1
 
 
@@ -67,13 +68,13 @@ def note_taken(own: Record) -> None:
 
 @inlined
 def begin_counts(own: Record) -> None:
-    """Begin a cycle in which no entry was made yet."""
+    """Begin a cycle, in which no entry has been made yet."""
     own.entries_moved = 0
 
 
 @inlined
 def change_entries(own: Record, change: int, made: bool) -> None:
-    """Note that an event makes or frees an entry.
+    """Record that an event makes or frees an entry.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Tracker's front: each channel's candidate, and each bank's choice among the channels."""
+"""Tracker front: the candidate of each channel, and the choice of each bank among the channels."""
 
 from typing import NamedTuple
 
@@ -27,7 +27,7 @@ class FrontOutputs(NamedTuple):
     Attributes
     ----------
     nominates, chooses : bool
-        A channel has a new candidate; a bank takes one.
+        A channel has a new candidate; a bank takes a candidate.
     """
 
     nominates: bool
@@ -44,7 +44,8 @@ def take_event(channel: Record, queue: int, owner: int, count: int) -> None:
 @inlined
 def _nominate(s: GoldenState, channel: Record, queued: int, heads: int) -> bool:
     """Move one of the channel's acknowledgements or end-of-tile markers into ``candidates``, if
-    there is any, and space; return whether one moves."""
+    there is one and there is space; return whether one moves.
+    """
     choice = pick(has(queued, Q.issue_acks), has(queued, Q.ends), channel.front_last)
     if choice < 0 or not has_space(queued, Q.candidates, D.candidates):
         return False
@@ -78,8 +79,9 @@ def _choose(s: GoldenState, bank: Record, number: int) -> None:
 
 @inlined
 def step_front(s: GoldenState) -> FrontOutputs:
-    """Move the front on by one cycle: each bank that has space takes the first candidate at or
-    after its pointer."""
+    """Advance the front by one cycle: each bank that has space takes the first candidate at or
+    after its pointer.
+    """
     channels = s.config.channels
     asked, nominates, chooses = 0, False, False
     for number in range(channels):

@@ -11,19 +11,20 @@ from .table import correct_entry, first_corrected, is_undisturbed
 __all__ = ["SCRUB_WORDS", "begin_bank_scrub", "end_bank_scrub"]
 
 SCRUB_WORDS = "fix_waits fixes fixed_way"
-"""Fields of the bank's record: an entry is to be written back in the next cycle, and is in this
-one; its way."""
+"""Fields of the bank's record: an entry is to be written back in the next cycle; an entry is
+written back in this cycle; its way.
+"""
 
 
 @compiled
 def begin_bank_scrub(s: GoldenState, number: int, comes: bool) -> None:
-    """Move the walk on by one cycle, before the bank changes its table. A change of cycle *c* is
+    """Advance the walk by one cycle, before the bank changes its table. A change of cycle *c* is
     written in *c* + 1.
 
     Parameters
     ----------
     comes : bool
-        An event comes into the bank in this cycle.
+        An event enters the bank in this cycle.
     """
     bank, cycle = s.banks[natural(number)], s.gpu.cycle
     walk, undisturbed = bank.walk, is_undisturbed(bank, cycle)

@@ -29,18 +29,19 @@ ENTRY = record(
     "valid_entry context_number key has_end balance entry_outer entry_inner entry_start "
     "entry_errors since"
 )
-"""Entry of a tile: its context and its key in the set, whether its end-of-tile marker came, updates
-that came without those that are needed, its edges, the smallest atom, and the bit errors that are
-in the memory from the cycle ``since`` on."""
+"""Entry of a tile: its context and its key in the set, the flag that its end-of-tile marker has
+arrived, the number of updates minus the needed number once this is known, its edges, the smallest
+atom, and the bit errors that are in the memory from the cycle ``since`` on.
+"""
 
 _SET_FULL = ErrorCode.SET_FULL.value
 _ZERO_THRESHOLD = ErrorCode.ZERO_THRESHOLD.value
 _DUPLICATE_END_OF_TILE = ErrorCode.DUPLICATE_END_OF_TILE.value
 _OVERRUN = ErrorCode.OVERRUN.value
 _COUNT_OVERFLOW = ErrorCode.COUNT_OVERFLOW.value
-_READ_CYCLES = 3  # cycles from the reading of an event's row to the row's update
+_READ_CYCLES = 3  # cycles from the read of an event's row to the update of the row
 WRITE_CYCLES = 2
-"""Cycles from a row's update to the first in which the row is read from the memory."""
+"""Cycles from the update of a row to the first cycle in which the row is read from the memory."""
 
 
 @inlined
@@ -101,7 +102,7 @@ def correct_entry(entry: Record, cycle: int) -> None:
 
 @inlined
 def reset_entry_counts(banks: Records, count: int, context: int) -> None:
-    """Count no entries of a context any longer."""
+    """Reset the count of a context's entries to 0."""
     for index in range(count):
         banks[index].entry_counts[context] = 0
 
@@ -115,7 +116,7 @@ def clear_row(config: Record, row: Records) -> None:
 
 @inlined
 def clear_owners(config: Record, bank: Record, row: Records, owners: int, cycle: int) -> None:
-    """Clear the entries of a row that are of these contexts, or lost."""
+    """Clear the entries of a row that belong to these contexts or are lost."""
     for way in range(config.ways):
         entry = row[way]
         lost = entry.entry_errors == LOST
@@ -127,7 +128,7 @@ def clear_owners(config: Record, bank: Record, row: Records, owners: int, cycle:
 
 @inlined
 def _find(s: GoldenState, row: Records, key: int, owner: int, allowed_ways: int) -> tuple[int, int]:
-    """Find the way of a tile, and the first allowed way without an entry; -1 for none."""
+    """Find the way of a tile, and the first allowed way without an entry; -1 if there is none."""
     hit = empty = -1
     for way in range(s.config.ways):
         entry = row[way]
@@ -142,7 +143,9 @@ def _find(s: GoldenState, row: Records, key: int, owner: int, allowed_ways: int)
 
 @inlined
 def _count_change(s: GoldenState, bank: Record, owner: int, fresh: bool, freed: bool) -> None:
-    """Count an entry that is made or freed. A count that lost entries have made too large stays."""
+    """Count an entry that is made or freed. A count that is too large because of lost entries
+    stays.
+    """
     change = 0
     if fresh != freed and bank.entry_counts[owner] != s.config.full_bank:
         change = 1 if fresh else -1

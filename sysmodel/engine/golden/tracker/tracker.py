@@ -1,4 +1,4 @@
-"""Tracker: its counts of all contexts, over all banks."""
+"""Tracker: counts of all contexts, over all banks."""
 
 from sysmodel.lib.compiled import inlined
 

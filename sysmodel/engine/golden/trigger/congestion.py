@@ -1,4 +1,6 @@
-"""Congestion: whether the memory holds communication up, seen in one channel after the other."""
+"""Congestion: detects whether the memory delays communication, by sampling one channel after
+another.
+"""
 
 from sysmodel.engine.ports import CHANNEL_INPUTS, I
 from sysmodel.lib.compiled import inlined
@@ -10,8 +12,9 @@ from ..records import Record, Records, Words
 __all__ = ["CONGESTION_WORDS", "is_held_up", "packet_waits", "step_congestion"]
 
 CONGESTION_WORDS = "looked turn full_seen congestion congested"
-"""Fields of the criticality unit's record: the last cycle looked at a channel; the channel that is
-next; the DRAM queue was full; the count; and its comparison."""
+"""Fields of the criticality unit's record: the last cycle sampled a channel; the next channel; the
+DRAM queue was full; the count; and its comparison.
+"""
 
 _MORE, _LESS = 7, 1
 _MOST, _CONGESTED = 511, 256
@@ -19,7 +22,7 @@ _MOST, _CONGESTED = 511, 256
 
 @inlined
 def packet_waits(config: Record, channels: Records, inputs: Words) -> bool:
-    """Return whether the link does not take a packet that a channel offers."""
+    """Return whether a channel offers a packet that the link does not accept."""
     for index in range(config.channels):
         number = natural(index)
         ready = inputs[natural(number * CHANNEL_INPUTS) + I.link_out_ready]
@@ -45,7 +48,7 @@ def _look(config: Record, own: Record, channels: Records, waits: bool) -> None:
 
 @inlined
 def _count(own: Record) -> None:
-    """Count the full queues that were seen, while communication is critical."""
+    """Count the samples with a full queue, while communication is critical."""
     if not own.active and not own.critical:
         own.congestion = 0
     elif own.critical:
@@ -60,8 +63,8 @@ def _count(own: Record) -> None:
 def step_congestion(
     config: Record, own: Record, channels: Records, waits: bool, tick: bool
 ) -> bool:
-    """Move on by one cycle, before the criticality unit and the channels: look at a channel at a
-    tick, and count in the cycle after the tick.
+    """Advance by one cycle, before the criticality unit and the channels: sample a channel at a
+    tick, and count the sample in the next cycle.
 
     Parameters
     ----------

@@ -10,8 +10,9 @@ from ..records import Record, Words, record
 __all__ = ["WINDOW", "WindowInputs", "WindowOutputs", "step_credit_window"]
 
 WINDOW = record("window_open oldest issued credit_limit dispatch_limit done waited")
-"""A launch is open; its oldest incomplete dispatch index; commands and own workgroups that were
-issued; both limits; all workgroups are complete; ticks since something moved."""
+"""Credit window: the flag that a launch is open; its oldest incomplete dispatch index; commands and
+own workgroups that were issued; both limits; all workgroups are complete; ticks without progress.
+"""
 
 
 class WindowInputs(NamedTuple):
@@ -52,7 +53,7 @@ class WindowOutputs(NamedTuple):
     active : bool
         A register of the unit may change.
     expired : bool
-        The timeout is reported, for the oldest dispatch index of the cycle's start.
+        The timeout is reported for the oldest dispatch index at the start of the cycle.
     """
 
     active: bool
@@ -63,7 +64,9 @@ class WindowOutputs(NamedTuple):
 def _follow(
     config: Record, window: Record, launch: Record, credit_limit_in: int, aborted: bool
 ) -> bool:
-    """Set the registers of the outputs; return whether one changes, or an abort clears one."""
+    """Update the output registers; return whether a register changes, by its input or by an
+    abort.
+    """
     credit_limit, dispatch_limit, done = window.credit_limit, window.dispatch_limit, window.done
     first, is_open = launch.tracked_first, window.window_open != 0
     window.credit_limit = 0
@@ -95,7 +98,7 @@ def _open(config: Record, window: Record, complete: Words, first: int) -> None:
 
 @inlined
 def _advance(config: Record, window: Record, complete: Words, inputs: WindowInputs) -> None:
-    """Complete workgroups, and move over the oldest one."""
+    """Record a complete workgroup, and advance over the oldest workgroup if it is complete."""
     slots = config.credit_window_slots - 1
     oldest = window.oldest
     if complete[natural(oldest & slots)]:
@@ -110,7 +113,7 @@ def _advance(config: Record, window: Record, complete: Words, inputs: WindowInpu
 def step_credit_window(
     config: Record, window: Record, complete: Words, launch: Record, inputs: WindowInputs
 ) -> WindowOutputs:
-    """Move the credit window on by one cycle.
+    """Advance the credit window by one cycle.
 
     Parameters
     ----------

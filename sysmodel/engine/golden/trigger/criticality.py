@@ -1,5 +1,6 @@
-"""Criticality unit: whether everything waits for communication. The unit compares the time that the
-link still needs with three quarters of the time that the kernel still needs."""
+"""Criticality unit: detects that all other work waits for communication. The unit compares the time
+that the link still needs with three quarters of the time that the kernel still needs.
+"""
 
 from typing import NamedTuple
 
@@ -23,9 +24,11 @@ CRITICALITY = record(
     "group_time link_time settled remaining verdict late active relaxed critical "
     f"{CONGESTION_WORDS}"
 )
-"""A launch was begun; something changed since the last comparison, and that comparison's phase; the
-kernel's time in units and ticks, the workgroups that ended and their time; the workgroups that were
-sent, the time of a group of them, and the shortest one; the comparison; and the outputs."""
+"""Criticality unit: the flag that a launch has begun; the flag that an operand changed since the
+last comparison, and the phase of the comparison; the kernel's time in units and ticks, the finished
+workgroups and their time; the sent workgroups, the time of the current group, and the shortest time
+of a group; the comparison; and the outputs.
+"""
 
 # Phases of a comparison.
 _JUDGED, _LAST_PHASE = 3, 63
@@ -85,7 +88,7 @@ def _judge(launch: Record, own: Record, finished: int) -> None:
     elif own.phase == 2:
         own.remaining = max(own.remaining - own.settled, 0)
     elif own.phase == _JUDGED:
-        # Ticks of a group of workgroups, on both sides times `finished`.
+        # Both sides are in ticks per group of workgroups, multiplied by `finished`.
         link = own.remaining * own.link_time * finished
         kernel = launch.workgroups * own.finish_time - finished * own.elapsed
         own.verdict = kernel < 0 or 3 * kernel * (_GROUP * _FRACTIONS) < 4 * link
@@ -95,19 +98,21 @@ def _judge(launch: Record, own: Record, finished: int) -> None:
 
 @inlined
 def only_counts(own: Record) -> bool:
-    """Return whether a comparison only counts its phase in the next cycle, or there is none."""
+    """Return whether no comparison runs, or a comparison only counts its phase in the next
+    cycle.
+    """
     return own.phase == 0 or _JUDGED < own.phase < _LAST_PHASE
 
 
 @inlined
 def is_comparing(own: Record) -> bool:
-    """Return whether there is a comparison."""
+    """Return whether a comparison runs."""
     return own.phase != 0
 
 
 @inlined
 def continue_comparison(own: Record) -> None:
-    """Count the phase of a comparison, in a cycle without any other change."""
+    """Count the phase of a comparison in a cycle without any other change."""
     own.phase += 1
 
 
@@ -133,7 +138,9 @@ def _time_link(own: Record, issued: bool, tick: bool, mask: int) -> None:
 
 @inlined
 def _time_kernel(own: Record, finished: int, counts: bool) -> None:
-    """Measure the time of the kernel, and of its last workgroup; ``counts``: a tick counts."""
+    """Measure the time of the kernel, and of its last workgroup; ``counts`` means that a tick
+    counts.
+    """
     if finished != own.finished_seen:
         own.finished_seen = finished
         own.finish_time = own.elapsed
@@ -149,7 +156,7 @@ def _time_kernel(own: Record, finished: int, counts: bool) -> None:
 
 @inlined
 def _set_outputs(own: Record, launch: Record, window: Record, inputs: CriticalityInputs) -> bool:
-    """Set the registers of the outputs; return whether one changes."""
+    """Update the output registers; return whether one of them changes."""
     dispatched, finished = inputs.dispatched, inputs.finished
     runs = own.launched != 0 and dispatched != 0 and finished < launch.workgroups
     waits = window.dispatch_limit <= dispatched < launch.workgroups
@@ -170,7 +177,7 @@ def _set_outputs(own: Record, launch: Record, window: Record, inputs: Criticalit
 def step_criticality(
     config: Record, own: Record, launch: Record, window: Record, inputs: CriticalityInputs
 ) -> CriticalityOutputs:
-    """Move the unit on by one cycle.
+    """Advance the unit by one cycle.
 
     Parameters
     ----------

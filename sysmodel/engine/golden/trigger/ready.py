@@ -1,4 +1,4 @@
-"""Queue of ready commands: between a context's trigger unit and its DMA engine."""
+"""Queue of ready commands, between the trigger unit of a context and its DMA engine."""
 
 from typing import NamedTuple
 
@@ -66,7 +66,7 @@ def push_ready(
     inner_edge: int,
     last: int,
 ) -> bool:
-    """Write a ready command behind the queue's last one; return whether there was space."""
+    """Append a ready command to the queue; return whether there was space."""
     queue, depth = s.contexts[context].ready, s.config.depth
     if not can_push(queue, depth):
         return False
@@ -80,9 +80,9 @@ def push_ready(
 
 @inlined
 def _lose(s: GoldenState, context: int, at: int) -> int:
-    """Lose the command that leaves the memory; return its error."""
+    """Drop the lost command that leaves the memory; return its error."""
     queue, lost = s.contexts[context].ready, s.ready[context, at]
-    # The error names the dispatch index as it is read: the second bit error may be in it.
+    # The error names the dispatch index as read, which may itself have a bit error.
     flipped = s.config.commands <= 2
     failure = error(_CORRUPT, context, lost.dispatch_index ^ flipped, lost.wavefront)
     if queue.checked:
@@ -92,7 +92,7 @@ def _lose(s: GoldenState, context: int, at: int) -> int:
 
 @inlined
 def step_ready(s: GoldenState, context: int, pushed: bool, popped: bool) -> ReadyOutputs:
-    """Move the queue on by one cycle."""
+    """Advance the queue by one cycle."""
     queue, depth = s.contexts[context].ready, s.config.depth
     at, bits = check_leaving(queue, s.ready_errors[context], depth)
     failure = _lose(s, context, at) if bits == LOST else 0

@@ -39,10 +39,11 @@ TRIGGER = record(
         ("group_scrub", SCRUB_WALK),
     ],
 )
-"""Unit: its state, the number of completions that it took, the completion in hand with its range's
-command, the next one, which waits for LOOKUP if ``taken``, and the bit errors of the rows that were
-read. ``writes_row``: state TILE or GROUP writes its row; ``written``: a memory was written in the
-last cycle."""
+"""Unit: its state, the number of accepted completions, the current completion with the command of
+its range, the next completion, which waits for LOOKUP if ``taken``, and the bit errors of the rows
+that were read. ``writes_row``: state TILE or GROUP writes its row; ``written``: a memory was
+written in the last cycle.
+"""
 ROW = record("tile_count first_atom row_outer row_inner group_count bit_errors group_bit_errors")
 """Row of both memories: complete tiles of a workgroup, the smallest atom of its tiles, its edges,
 and complete workgroups of its group."""
@@ -97,7 +98,7 @@ def begin_clearing(trigger: Record) -> None:
 
 @inlined
 def trigger_changes(trigger: Record) -> bool:
-    """Return whether the unit is not idle, or wrote a memory in the last cycle."""
+    """Return whether the unit is active, or wrote a memory in the last cycle."""
     return trigger.state != IDLE or trigger.written != 0
 
 
@@ -113,7 +114,7 @@ def _take(trigger: Record, offered: bool, completion: Record) -> bool:
 
 @inlined
 def _read_row(s: GoldenState, context: int, rewritten: int) -> bool:
-    """Read the row of the next completion, if one is taken; return whether the next cycle corrects
+    """Read the row of the next completion, if there is one; return whether the next cycle corrects
     the row.
 
     Parameters
@@ -133,7 +134,7 @@ def _read_row(s: GoldenState, context: int, rewritten: int) -> bool:
 
 @inlined
 def _go_idle(trigger: Record) -> None:
-    """Finish a completion; the next one may have been taken already."""
+    """Finish a completion; the next completion may already have been taken."""
     trigger.state = _LOOKUP if trigger.taken else IDLE
 
 
@@ -169,7 +170,7 @@ def _add_tile(s: GoldenState, context: int) -> tuple[bool, int, bool]:
     Returns
     -------
     pushed, complete, own
-        As those of :class:`TriggerOutputs`.
+        As in :class:`TriggerOutputs`.
     """
     trigger, completion = s.contexts[context].trigger, s.contexts[context].trigger.completion
     dispatch_index = completion.dispatch_index
@@ -210,7 +211,7 @@ def _count_tile(
     Returns
     -------
     taken, pushed, complete, own, failure, corrected_next
-        As those of :class:`TriggerOutputs`.
+        As in :class:`TriggerOutputs`.
     """
     trigger, completion = s.contexts[context].trigger, s.contexts[context].trigger.completion
     lost = trigger.row_errors == LOST
@@ -298,7 +299,7 @@ def _clear(s: GoldenState, context: int) -> None:
 
 @inlined
 def step_trigger(s: GoldenState, context: int, offered: bool, completion: Record) -> TriggerOutputs:
-    """Move the unit on by one cycle.
+    """Advance the unit by one cycle.
 
     Parameters
     ----------
@@ -338,12 +339,12 @@ def scrubs_rows(s: GoldenState, context: int) -> bool:
 
 @compiled
 def scrub_rows(s: GoldenState, context: int, state: int, taken: bool) -> None:
-    """Move the walks over both memories on by one cycle, after the unit's own cycle.
+    """Advance the walks over both memories by one cycle, after the unit's own cycle.
 
     Parameters
     ----------
     state : int
-        State of the unit at the cycle's start.
+        State of the unit at the start of the cycle.
     taken : bool
         A completion was taken in the cycle.
     """

@@ -1,4 +1,4 @@
-"""Compute stream against communication stream, in front of the DRAM queue."""
+"""Arbiter between the compute stream and the communication stream, in front of the DRAM queue."""
 
 from collections.abc import Callable
 
@@ -13,8 +13,9 @@ from .policies import POLICIES
 __all__ = ["ARBITER_STATE", "arbitrate", "reset_waits", "waits"]
 
 ARBITER_STATE = record("arbiter_last starved compute_starved")
-"""Stream of the last request (0 for compute, 1 for communication), and the cycles that the requests
-of communication and of compute have waited."""
+"""Stream of the last request (0 for compute, 1 for communication), and the waiting times of the
+communication request and of the compute request, in cycles.
+"""
 
 _MOST_WAITING = 65535
 
@@ -22,7 +23,7 @@ _Policy = Callable[[ArbiterInputs], int]
 
 
 def _either(encoding: int, policy: _Policy, otherwise: _Policy) -> _Policy:
-    # Not cached: a closure's key would be another one in each process.
+    # Not cached, because the key of a closure differs between processes.
     @njit(_nrt=False, forceinline=True)
     def choose(now: ArbiterInputs) -> int:
         if now.configuration.policy == encoding:
@@ -51,7 +52,7 @@ def waits(arbiter: Record) -> bool:
 
 @inlined
 def reset_waits(arbiter: Record) -> None:
-    """Move the arbiter on by one cycle in which neither stream has a request."""
+    """Advance the arbiter by one cycle in which neither stream has a request."""
     arbiter.starved = arbiter.compute_starved = 0
 
 
@@ -66,7 +67,7 @@ def arbitrate(
     communication: bool,
     space: bool,
 ) -> int:
-    """Move the arbiter on by one cycle.
+    """Advance the arbiter by one cycle.
 
     Parameters
     ----------

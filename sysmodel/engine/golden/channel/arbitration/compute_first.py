@@ -1,4 +1,4 @@
-"""Compute first: communication goes only where there is no compute."""
+"""Compute first: communication goes only if compute has no request."""
 
 from sysmodel.lib.compiled import inlined
 

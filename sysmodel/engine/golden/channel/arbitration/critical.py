@@ -1,6 +1,7 @@
-"""Critical: communication goes first while everything waits for it and the memory does not hold it
-up. Otherwise compute goes first, and communication that is not urgent leaves space in the DRAM
-queue."""
+"""Critical: communication goes first while all other work waits for it and the memory is not
+congested. Otherwise compute goes first, and communication that is not urgent leaves space in the
+DRAM queue.
+"""
 
 from sysmodel.lib.compiled import inlined
 

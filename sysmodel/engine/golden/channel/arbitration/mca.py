@@ -1,5 +1,6 @@
-"""Memory-controller arbitration: compute first, and communication only into a short DRAM queue, or
-after a long wait, or where there is no kernel to protect."""
+"""Memory-controller arbitration (MCA): compute goes first; communication goes into a short DRAM
+queue, after a long wait, or while no kernel is active.
+"""
 
 from sysmodel.lib.compiled import inlined
 
@@ -10,7 +11,7 @@ __all__ = ["mca"]
 
 @inlined
 def mca(now: ArbiterInputs) -> int:
-    """Choose communication if it is urgent, or if no compute is there to be slowed down."""
+    """Choose communication if it is urgent, or if it would not slow compute down."""
     passes = not now.signals.kernel_active or calm(now)
     if now.communication and (urgent(now) or (not now.compute and passes)):
         return 1

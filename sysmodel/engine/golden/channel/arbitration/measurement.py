@@ -17,7 +17,7 @@ MEASURING, _DIVIDES, _CUTS = range(1, 4)
 
 @compiled
 def measure(configuration: Record, own: Record, occupancy: int, start: bool) -> None:
-    """Move the measurement on by one cycle.
+    """Advance the measurement by one cycle.
 
     Parameters
     ----------

@@ -24,4 +24,4 @@ POLICIES: dict[Policy, Callable[[ArbiterInputs], int]] = {
     Policy.CRITICAL: critical,
     Policy.MCA_PAPER: mca_paper,
 }
-"""Policy of each encoding. The first one also serves encodings that are no policy's."""
+"""Policy of each encoding. The first policy also serves unassigned encodings."""
