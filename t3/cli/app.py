@@ -1,4 +1,4 @@
-"""The application ``t3``: its commands by help panel, each imported when it is used."""
+"""Application ``t3``: its commands by help panel, each imported when it is used."""
 
 import ast
 from functools import cache

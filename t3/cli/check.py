@@ -28,7 +28,9 @@ def check(
     ] = CheckOptions.dtype,
     contexts: Annotated[
         int,
-        integer_option("2: a second context reduces N x M at the same time, in the other format."),
+        integer_option(
+            "Contexts, 1 or 2; the second reduces N x M at the same time in the other format."
+        ),
     ] = CheckOptions.contexts,
     granularity: Annotated[
         GranularityName, choice("Unit whose complete tile triggers its transfer.", GRANULARITIES)

@@ -29,22 +29,24 @@ def compare(one: _Result, other: _Result) -> None:
     """
     first, second = read_result(one), read_result(other)
     console = terminal()
-    asked = terminal_table("Asked differently", "what", "first", "second", text_columns=3)
+    asked = terminal_table("Different inputs", "what", "first", "second", text_columns=3)
     for difference in asked_differently(first, second):
         asked.add_row(difference.key, _shown(difference.first), _shown(difference.second))
-    console.print(asked if asked.row_count else "Asked alike.", markup=False)
+    console.print(
+        asked if asked.row_count else "Workload, system and options are equal.", markup=False
+    )
     both = changes(first, second)
     measured = terminal_table(
-        "Measured differently, by 1 % or more", "configuration", "what", "first", "second", "%",
+        "Results that differ by 1 % or more", "configuration", "what", "first", "second", "%",
         text_columns=2,
     )  # fmt: skip
     for change in both:
         if change.share is None or abs(change.share) >= _LEAST_SHARE:
             measured.add_row(change.configuration, *_cells(change))
-    console.print(measured if measured.row_count else "Nothing measured differs by 1 %.")
+    console.print(measured if measured.row_count else "No measured value differs by 1 % or more.")
     missing = first["configurations"].keys() ^ second["configurations"].keys()
     if missing:
-        console.print(f"In one of them only: {', '.join(sorted(missing))}.", markup=False)
+        console.print(f"In only one of the results: {', '.join(sorted(missing))}.", markup=False)
 
 
 def _cells(change: Change) -> tuple[str, ...]:

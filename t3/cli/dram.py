@@ -31,7 +31,9 @@ def dram(
     ] = None,
     trace: Annotated[
         Path | None,
-        option("Trace instead of a pattern: R, W or U and a byte address.", "FILE"),
+        option(
+            "Trace file in place of a pattern; each line has R, W or U and a byte address.", "FILE"
+        ),
     ] = None,
     system: SystemOption = "asplos24",
     ratio: Annotated[str, option("Ratio of reads to writes in a mix.", "R:W")] = "1:1",
@@ -39,12 +41,16 @@ def dram(
         int,
         integer_option("Bytes from the bank of a mix's reads to the first of its writes.", "BYTES"),
     ] = 0,
-    stride: Annotated[int, integer_option("Atoms from one access to the next.", "ATOMS")] = 1,
+    stride: Annotated[
+        int, integer_option("Distance between consecutive accesses, in atoms.", "ATOMS")
+    ] = 1,
     requests: Annotated[int, integer_option("Number of requests of a pattern.")] = 200_000,
-    offered: Annotated[int, integer_option("Most requests accepted in one clock.")] = 4,
+    offered: Annotated[
+        int, integer_option("Largest number of requests accepted in one clock.")
+    ] = 4,
     queue: Annotated[
         str | None,
-        option("Depth of one queue, or of a read and a write queue.", "N|R+W"),
+        option("Depth of one queue, or of a read queue and a write queue.", "N|R+W"),
     ] = None,
     refresh: Annotated[
         Refresh | None, choice("Refresh scheme.", get_args(Refresh), show_default="the system's")
@@ -55,7 +61,7 @@ def dram(
             "--map", help="Address map of the channel, from the lowest bit on.", metavar="MAP"
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
 ) -> None:
     """Serve a pattern or a trace with one HBM channel: bandwidth, row hits, latency.
 
@@ -99,7 +105,7 @@ def _built_in(
         return random_rows(accesses[name.removeprefix("random-")], requests=requests)
     parts = ratio.split(":")
     if len(parts) != 2 or not all(part.isdigit() and 1 <= int(part) <= 1000 for part in parts):
-        raise InputError("ratio", f"{ratio[:20]!r} is not allowed; allowed: as 2:1")
+        raise InputError("ratio", f"{ratio[:20]!r} is not allowed; allowed: a ratio such as 2:1")
     try:
         return mixed(
             *map(int, parts), offset_bytes=offset, atom_bytes=atom_bytes, requests=requests

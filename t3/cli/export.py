@@ -53,7 +53,7 @@ def export(
     out: Out = Path("build/verilog"),
     system: SystemOption = "asplos24",
     name: Annotated[
-        str, option("Name of the top; all modules and files begin with it.", "NAME")
+        str, option("Name of the top; the names of all modules and files begin with it.", "NAME")
     ] = "t3",
     with_links: Annotated[
         bool, option("Put the link endpoints into the top, for the system's links.")

@@ -13,7 +13,7 @@ __all__ = ["models"]
 
 def models(
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="Model whose TOML file is printed.")
+        str | None, typer.Argument(metavar="[NAME]", help="Name of a model; prints its TOML file.")
     ] = None,
 ) -> None:
     """List the known models and sublayers with their sources, or print the file of one model."""

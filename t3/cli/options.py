@@ -91,8 +91,14 @@ SystemOption = Annotated[
     str, option("System: a preset, see t3 presets, or a TOML file.", "NAME|FILE.toml")
 ]
 Out = Annotated[Path, option("Output folder.", "DIR")]
-Scheduler = Annotated[str | None, option("Simulate on a running Dask cluster.", "ADDRESS")]
+Scheduler = Annotated[
+    str | None, option("Address of a running Dask cluster that simulates.", "ADDRESS")
+]
 Workers = Annotated[
     int | None,
-    option("Simulations at a time on this machine.", "N", show_default="one per core"),
+    option(
+        "Number of simulations that run at a time on this machine.",
+        "N",
+        show_default="one per core",
+    ),
 ]

@@ -11,7 +11,7 @@ __all__ = ["writing"]
 
 @contextmanager
 def writing(out: Path) -> Iterator[None]:
-    """Report an error of the file system as an ``out`` that cannot be written.
+    """Report a file system error as an ``InputError`` for ``out``.
 
     Raises
     ------

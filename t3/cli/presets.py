@@ -14,7 +14,7 @@ __all__ = ["presets"]
 
 def presets(
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="Preset whose TOML file is printed.")
+        str | None, typer.Argument(metavar="[NAME]", help="Name of a preset; prints its TOML file.")
     ] = None,
 ) -> None:
     """List the known systems, or print one of them with the source of every value."""

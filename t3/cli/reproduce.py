@@ -18,7 +18,7 @@ __all__ = ["reproduce"]
 def reproduce(
     engine: Annotated[
         EngineName,
-        choice("rtl: simulate a part with the RTL too, and require the same numbers.", ENGINES),
+        choice("rtl: also simulate a part with the RTL, and require equal numbers.", ENGINES),
     ] = "rtl",
     out: Out = Path("results"),
     page: Annotated[
@@ -28,7 +28,7 @@ def reproduce(
     workers: Workers = None,
     scheduler: Scheduler = None,
 ) -> None:
-    """Regenerate the paper's evaluation and set it beside the paper's numbers.
+    """Regenerate the paper's evaluation and compare it with the paper's numbers.
 
     Simulates with the golden engine. Writes one table, plots, a page and a self-contained report.
     Simulations that an earlier, interrupted run left in the folder are not repeated.

@@ -66,11 +66,13 @@ def run(
         int, integer_option("Degree of tensor parallelism: GPUs that share the layer.")
     ] = 8,
     tokens: Annotated[
-        int | None, integer_option("Tokens.", show_default="a batch of the model")
+        int | None, integer_option("Number of tokens.", show_default="a batch of the model")
     ] = None,
     m: Annotated[int | None, integer_option("GEMM instead of a model: rows of its output.")] = None,
     n: Annotated[int | None, integer_option("Columns of the GEMM's output.")] = None,
-    k: Annotated[int | None, integer_option("Products in each sum on one GPU.")] = None,
+    k: Annotated[
+        int | None, integer_option("Depth of the GEMM on one GPU: products in each sum.")
+    ] = None,
     engine: Engine = "rtl",
     channels: Annotated[
         str, option("Memory channels to simulate; a sample represents all.", "auto|K|all")
@@ -89,14 +91,14 @@ def run(
     ] = ",".join(DEFAULT_CONFIGURATIONS),
     repeat: Annotated[
         int,
-        integer_option("Repetitions; all but the first vary as real machines do."),
+        integer_option("Number of repetitions; all but the first vary like a real machine."),
     ] = 1,
     seed: Annotated[int, integer_option("Seed for the variation between repetitions.")] = 0,
     waves: Annotated[
         str | None, option("Write a waveform of the memory cycles A to B; RTL engine only.", "A:B")
     ] = None,
     out: Out = Path("build/run"),
-    json: Annotated[bool, typer.Option("--json", help="Print result.json and nothing else.")] = (
+    json: Annotated[bool, typer.Option("--json", help="Print only the content of result.json.")] = (
         False
     ),
 ) -> None:
@@ -138,11 +140,13 @@ def _workload(sizes: Mapping[str, int | None], tp: int, of_model: Mapping[str, A
         return workload_of(model, layer, tp, of_model["tokens"])
     for name, value in of_model.items():
         if value is not None:
-            raise InputError(name, f"not allowed beside {given[0]}; allowed: a model, or m, n, k")
+            raise InputError(
+                name, f"not allowed together with {given[0]}; allowed: a model, or m, n, k"
+            )
     whole = {name: size for name, size in sizes.items() if size is not None}
     if len(whole) < len(sizes):
         missing = ", ".join(name for name in sizes if name not in whole)
-        raise InputError(given[0], f"needs {missing}; m, n and k are given together")
+        raise InputError(given[0], f"needs {missing}; m, n and k must be given together")
     return custom_gemm(whole["m"], whole["n"], whole["k"], tp)
 
 

@@ -46,7 +46,7 @@ Contexts = Annotated[int | None, _size("Contexts.")]
 
 
 def chosen_parameters(**sizes: int | None) -> T3Parameters:
-    """Parameters of the reference hardware with other sizes; None keeps the reference's size.
+    """Parameters of the reference hardware with other sizes; None keeps the size of the reference.
 
     Raises
     ------

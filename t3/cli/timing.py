@@ -40,10 +40,10 @@ def timing(
         option("Print only the paths of this block, cell by cell; write no files.", "NAME"),
     ] = None,
     paths: Annotated[
-        int, option("Number of paths to print, one per start and end.", "N", min=1)
+        int, option("Number of paths to print, one for each pair of start and end.", "N", min=1)
     ] = 5,
     check: Annotated[
-        bool, typer.Option("--check", help="Exit with 1 if a path exceeds its limit.")
+        bool, typer.Option("--check", help="Exit with code 1 if a path exceeds its limit.")
     ] = False,
 ) -> None:
     """Find the critical path of each block, in FO4 and ns of a cell library.

@@ -21,8 +21,8 @@ PAGE, SUMMARY = "validation.md", "validation-summary.md"
 def validate(out: Out = Path("build/validation")) -> None:
     """Compare the model with other simulators and with GPUs, and sampled with full simulations.
 
-    Prints every reference figure beside the model's; writes a page with plots, and a summary. The
-    exit code is 1 if a difference exceeds its bound.
+    Prints every reference figure with the model's figure; writes a page with plots, and a summary.
+    The exit code is 1 if a difference exceeds its bound.
     """
     source = made_by("t3 validate")
     with OutputFolder(out, (PAGE, SUMMARY)) as folder:

@@ -44,7 +44,7 @@ def export(
     name : str
         Name of the top, with which the names of all modules and files begin.
     **parameters
-        Fields of :class:`~rtl.parameters.T3Parameters`, instead of the system's values: such as
+        Fields of :class:`~rtl.parameters.T3Parameters` that replace the system's values, such as
         ``channels`` (all of the system's), ``contexts`` (2) or ``with_data`` (true).
 
     Returns
@@ -74,7 +74,7 @@ def export(
     from .systems import as_system
 
     loaded = as_system(system)
-    # A value that no register can hold is found in the middle of a component, which stays unused.
+    # A value that no register can hold is detected while a component is built, which stays unused.
     with (
         OutputFolder(Path(out), (f"{name}.v", "manifest.json")) as folder,
         warnings.catch_warnings(),
@@ -100,7 +100,7 @@ def hardware_of(system: "System", given: Mapping[str, Any]) -> "T3Parameters":
     InputError
         No parameter has the name, or the memory is too fast for data.
     ValueError
-        A parameter has no such value.
+        A parameter cannot have this value.
     """
     from rtl.parameters import T3Parameters
     from sysmodel.engine.hardware import hardware_parameters
@@ -116,6 +116,6 @@ def hardware_of(system: "System", given: Mapping[str, Any]) -> "T3Parameters":
 
 
 def _input_error(error: ValueError, otherwise: str) -> InputError:
-    """Error of the parameter that the hardware's message names with its first word."""
+    """Make the error of the parameter that the first word of the hardware's message names."""
     rule = re.fullmatch(r"(\w+) (must .*)", str(error), re.DOTALL)
     return InputError(rule[1].lower(), rule[2]) if rule else InputError(otherwise, str(error))

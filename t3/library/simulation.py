@@ -1,4 +1,4 @@
-"""Simulations from Python: a sublayer of a known model, or a GEMM of one's own."""
+"""Simulations from Python: a sublayer of a known model, or a GEMM of any size."""
 
 from pathlib import Path
 from typing import Any
@@ -38,7 +38,7 @@ def run(
     tp : int
         GPUs that share the layer, its degree of tensor parallelism.
     tokens : int, optional
-        Rows of the output; a batch of the model's if not given.
+        Rows of the output; if not given, the tokens of the model's batch.
     system : System, path or str
         Name of a preset, as ``t3 presets`` lists them, TOML file, or result of
         :func:`t3.load_system`.

@@ -24,7 +24,7 @@ def sweep(
 ) -> "pd.DataFrame":
     """Simulate every point of a grid of workloads, systems and policies.
 
-    Processes of their own simulate, so a script needs no guard, and a notebook works, too.
+    Separate processes simulate, so a script needs no guard, and a notebook works, too.
 
     Parameters
     ----------
@@ -34,8 +34,8 @@ def sweep(
         value or a list; keys of the system are dotted, or nested. Paths of models and systems in a
         mapping are relative to the working folder.
     out : path, optional
-        Folder that stores each result as it comes, so that the next call continues there, and a
-        page, ``report.html``. Without a folder only the table is returned.
+        Folder that stores each result when it is ready, so that the next call continues there, and
+        a page, ``report.html``. Without a folder only the table is returned.
     engine : str, optional
         Engine instead of the grid's: ``rtl`` or ``golden``.
     workers : int, optional

@@ -1,4 +1,4 @@
-"""Systems as the functions of ``t3`` take them."""
+"""Systems in the forms that the functions of ``t3`` accept."""
 
 from pathlib import Path
 

@@ -85,7 +85,7 @@ class Section:
     chart : plotly Figure or None
         Chart after the table, which readers can zoom; HTML only.
     broken : tuple of str
-        Bounds that do not hold, a line for each.
+        Exceeded bounds, a line for each.
     """
 
     title: str
@@ -102,7 +102,7 @@ def anchor(heading: str) -> str:
 
 
 def table_of(frame: "pd.DataFrame") -> Table:
-    """Table of a data frame and its index, with the numbers as pandas writes them."""
+    """Table of a data frame and its index, with the numbers in pandas' format."""
     columns = frame.reset_index()
     levels = frame.index.nlevels
     cells = [
@@ -117,7 +117,7 @@ def table_of(frame: "pd.DataFrame") -> Table:
 
 
 def csv_text(tables: Iterable[Table]) -> str:
-    """Tables of equal headings as one text of comma-separated values.
+    """Write tables with equal headings as one text of comma-separated values.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""A page in Markdown as one self-contained HTML file, which loads nothing else."""
+"""HTML of a page in Markdown as one self-contained file, which loads no other file."""
 
 import base64
 import re
@@ -103,7 +103,7 @@ def _headings(tokens: list[Token]) -> list[tuple[str, Token, str]]:
 
 
 def _name_headings(tokens: list[Token]) -> list[tuple[str, str]]:
-    """Give every second-level heading a name to link to; returns names and texts."""
+    """Give every second-level heading a name to link to; return names and texts."""
     named = []
     for tag, opening, text in _headings(tokens):
         if tag == "h2":

@@ -15,7 +15,7 @@ _STARTS = re.compile(r" (?=(?:[-+*>#=]+|\d+[.)]) )")  # words that would begin a
 
 
 def page(title: str, introduction: str, sections: Sequence[Section]) -> str:
-    """Page in Markdown; the files of its figures lie beside it."""
+    """Page in Markdown; the files of its figures are in the same folder."""
     return filled(f"# {title}\n\n{introduction}\n\n{sections_text(sections)}")
 
 

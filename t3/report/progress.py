@@ -22,7 +22,7 @@ def progress_console() -> "Console":
     """Console on standard error for progress."""
     from rich.console import Console
 
-    # A notebook is no terminal, even if its kernel asks for colours.
+    # A notebook is not a terminal, even if its kernel requests colours.
     return Console(
         stderr=True,
         highlight=False,
@@ -63,7 +63,7 @@ def _bar(console: "Console") -> Iterator[Report]:
 
 @contextmanager
 def _lines(console: "Console") -> Iterator[Report]:
-    """Print a first line after a moment, then one every few seconds, even between reports."""
+    """Print a line after a moment, then one every few seconds, even between reports."""
     begin = time.monotonic()
     now = ("Loading", 0.0)
     ended = threading.Event()

@@ -44,11 +44,11 @@ class Position:
 
 
 def positions(timeline: Timeline, gpus: int, times_ns: np.ndarray) -> Iterator[Position | None]:
-    """Positions of the chunks at some times, from the bytes that the link has sent by then; None
-    while no collective runs.
+    """Positions of the chunks at some times, from the bytes that the link has sent by these times;
+    None while no collective runs.
 
     A step sends one chunk, and a phase has one step less than there are GPUs. Bytes that a phase
-    sends before the phase ahead of it has ended count for the phase ahead.
+    sends before the previous phase has ended count for the previous phase.
     """
     moved = np.concatenate([[0.0], np.cumsum(timeline.series[_LINK]) * timeline.bucket_ns])
     at = np.arange(len(moved)) * timeline.bucket_ns
@@ -66,7 +66,7 @@ def positions(timeline: Timeline, gpus: int, times_ns: np.ndarray) -> Iterator[P
         done = steps * (float(np.interp(time_ns, at, moved)) - before) / whole
         step = min(int(done), steps - 1)
         sent = _PHASES[phase]
-        # `scattered` begins with the chunk that a GPU has from itself.
+        # `scattered` begins with the chunk that a GPU produces itself.
         chunks = tuple(sent(gpu, step, gpus) for gpu in range(gpus))
         yield Position(phase=phase, step=step, chunks=chunks, share=min(done - step, 1.0))
 

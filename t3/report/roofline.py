@@ -19,8 +19,8 @@ def draw_roofline(result: RunResult, path: Path) -> None:
 
 
 def roofline_picture(result: RunResult) -> Figure:
-    """Point for each configuration: rate of its GEMM over the flop that the GEMM does for each
-    byte that the memory moves meanwhile, for GEMM and communication together.
+    """Point for each configuration: rate of its GEMM over the GEMM's flop per byte. The bytes are
+    all that the memory moves during the GEMM, for GEMM and communication together.
 
     The roofs are the pipes' peak, the rate at which they can issue, and the memory's peak.
     """

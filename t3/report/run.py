@@ -1,4 +1,4 @@
-"""The page of a run."""
+"""Page of a run."""
 
 import pandas as pd
 
@@ -109,7 +109,9 @@ def _traffic(result: RunResult) -> Section:
 
 
 def _ring(result: RunResult) -> list[Section]:
-    """Section on the ring, in the configuration that shows most."""
+    """Section on the ring, for the first of ``t3-critical``, ``t3-mca`` and ``t3`` that was
+    simulated.
+    """
     preferred = [name for name in ("t3-critical", "t3-mca", "t3") if name in result.timelines]
     name = preferred[0] if preferred else next(iter(result.timelines))
     gpus, timeline = result.workload.tp, result.timelines[name]

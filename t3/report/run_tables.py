@@ -21,8 +21,8 @@ __all__ = ["print_run"]
 
 _SHOWN_SLOTS = (("pipes",), ("l2", "memory"), ("stores",))
 _SHOWN_LINK = (("RS", "link"), ("RS", "memory"), ("AG", "link"))
-_NAME_WIDTH = 13  # of a configuration, which leaves enough width for the numbers
-_FEW_CHANNELS = 32  # of which one stands for all within about 1 %; see docs/validation
+_NAME_WIDTH = 13  # width of a configuration's name, which leaves enough space for the numbers
+_FEW_CHANNELS = 32  # one of so few represents all within about 1 %; see docs/validation
 
 
 def print_run(result: RunResult, files: list[Path]) -> None:
@@ -57,9 +57,9 @@ def print_run(result: RunResult, files: list[Path]) -> None:
     )
     stalls = max(one.tracker_stall_ns for one in result.configurations.values())
     console.print(
-        "The tracker never held the memory up."
+        "The tracker never stalled the memory."
         if stalls == 0
-        else f"The tracker held the memory up for {stalls:,.1f} ns at most (per channel)."
+        else f"The tracker stalled the memory for at most {stalls:,.1f} ns (per channel)."
     )
     for file in files:
         console.print(f"  {file}", style="cyan", soft_wrap=True, markup=False)
@@ -75,8 +75,8 @@ def _simulated(result: RunResult) -> Iterator[str]:
     channels = result.system.dram.channels
     if result.channels < channels and channels > _FEW_CHANNELS:
         yield (
-            f"Simulated are {result.channels} of {channels} channels: T3 comes out faster than "
-            "with --channels all, the more so the shorter a tile's rows."
+            f"{result.channels} of {channels} channels are simulated: T3 appears faster than with "
+            "--channels all, the more so the shorter the rows of a tile."
         )
     if result.extrapolated:
         simulated = (one for gemms in result.simulated.values() for one in gemms)

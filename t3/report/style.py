@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 Grid: TypeAlias = np.ndarray[Any, np.dtype[Any]]
-"""Rows and columns of axes."""
+"""Array of axes, in rows and columns."""
 
 # All colours differ in lightness, too, for print and for readers who cannot distinguish hues.
 COLOURS = {

@@ -55,7 +55,7 @@ def sweep_page(title: str, table: pd.DataFrame) -> str:
 
 
 def write_sweep_page(folder: Path, title: str, table: pd.DataFrame) -> None:
-    """Write the page beside the table of a sweep."""
+    """Write the page into the folder of a sweep's table."""
     write_text(folder / PAGE, sweep_page(title, table))
 
 

@@ -54,7 +54,7 @@ def shown_table(title: str, table: Table) -> RichTable:
 
 
 def print_section(section: Section) -> None:
-    """Print the table of a section, and the bounds that do not hold."""
+    """Print the table of a section, and the exceeded bounds."""
     console = terminal()
     if section.table and section.table.rows:
         console.print(shown_table(section.title, section.table))

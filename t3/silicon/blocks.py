@@ -1,4 +1,4 @@
-"""MeasuredBlock blocks, and the number of their instances in the hardware."""
+"""Measured blocks, and the number of their instances in the hardware."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -30,7 +30,7 @@ class MeasuredBlock:
     name : str
         Name of the block in :data:`rtl.blocks.BLOCKS`, or of the variant.
     variant_of : str
-        Name of the block of which this is a variant.
+        Name of the block whose variant this is.
     change : callable
         Function from the hardware's parameters to the variant's parameters.
     boxes : tuple of str
@@ -38,14 +38,15 @@ class MeasuredBlock:
     count : callable
         Number of instances in the hardware, by the hardware's parameters.
     of_link : mapping or None
-        Arguments of a link endpoint beside the parameters of the system's link; None for other
-        blocks.
+        Arguments of a link endpoint in addition to the parameters of the system's link; None for
+        other blocks.
     inside : str
         Block that contains this one and whose area includes it.
     apart : bool
         True if the sum of the whole hardware excludes the block: arithmetic in memory, links.
     instead_of : str
-        Block that this one replaces in hardware without data; the sum of the whole excludes it.
+        Block that this block replaces in hardware without data; the sum of the whole hardware
+        excludes this block.
     tracks : bool
         True if the block belongs to the tracker.
     in_area, in_timing : bool

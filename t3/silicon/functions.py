@@ -29,7 +29,7 @@ def truth_table(function: str, inputs: Sequence[str]) -> tuple[bool, ...]:
             for values in itertools.product((False, True), repeat=len(inputs))
         )
     except (pp.ParseException, KeyError):
-        raise ValueError(f"{function!r} is no function of {', '.join(inputs)}") from None
+        raise ValueError(f"{function!r} is not a function of {', '.join(inputs)}") from None
 
 
 def _level(combine: Callable[[list[bool]], bool]) -> Callable[[Any], _Function]:

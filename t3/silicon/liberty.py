@@ -74,7 +74,7 @@ def parse(text: str) -> Group:
         if name is None:
             inside.pop()
             if not inside:
-                raise ValueError("a closing brace is too many")
+                raise ValueError("there is one closing brace too many")
         elif value is not None:
             inside[-1].values[name] = value.strip().strip('"')
         else:

@@ -65,5 +65,6 @@ def _run(folder: Path, *command: str) -> None:
 
 def _not_to_be_had(reason: str) -> InputError:
     return InputError(
-        "liberty", f"the default library cannot be had, {reason}; give a library: --liberty FILE"
+        "liberty",
+        f"the default library cannot be obtained, {reason}; give a library: --liberty FILE",
     )

@@ -88,7 +88,7 @@ def synthesize(rtlil: str, top: str, library: Library, liberty: Sequence[Path]) 
         try:
             run_tool(YOSYS, folder, "-q", "design.ys")
         except ToolError as error:
-            raise InputError("liberty", f"yosys failed with it: {error}") from error
+            raise InputError("liberty", f"Yosys failed with this library: {error}") from error
         netlist = json.loads((folder / "netlist.json").read_bytes())["modules"][top]
         return json.dumps(netlist, separators=(",", ":"))
 

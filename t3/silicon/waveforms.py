@@ -104,7 +104,7 @@ def _samples(diagram: Diagram) -> list[list[str | None]]:
 
 
 def _wave(values: Sequence[str | None], is_bit: bool) -> dict[str, Any]:
-    """Write a lane as a wave and the texts of its values, which stand where the value changes."""
+    """Write a lane as a wave, with the texts of its values at the changes."""
     wave = []
     texts = []
     before: Any = object()

@@ -26,7 +26,8 @@ class Front:
     """Transaction queues in front of the channel's command queue, as in DRAMsim3.
 
     Each pseudo-channel has separate queues for reads and writes. One transaction per cycle enters
-    the command queue: a read, or, after the write queue was full, as many writes as it held then.
+    the command queue: a read or, after the write queue was full, the writes that it held at that
+    time.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Memory channel of a system, with optional own queues and address map."""
+"""Memory channel of a system, with optional queues and address map of its own."""
 
 import re
 from dataclasses import replace
@@ -69,14 +69,15 @@ def memory_channel(
         ``"N"``: one queue of N requests; ``"R+W"``: separate queues of R reads and W writes, where
         writes are drained from 80 to 20 %. Default: the system's queue for each pseudo-channel.
     refresh : str or None
-        Kind of refresh; the system's by default.
+        Kind of refresh; default: the system's refresh.
     address_map : str or None
-        Address map, with ``pseudo:1`` for the bit of two pseudo-channels; the system's by default.
+        Address map, with ``pseudo:1`` for the bit of two pseudo-channels; default: the system's
+        address map.
 
     Raises
     ------
     InputError
-        If an option is not allowed; with the option's name and the allowed values.
+        If an option is not allowed; the error names the option and the allowed values.
     """
     timing = system.dram.timing_cycles
     address_map = address_map or channel_map(system)
@@ -104,7 +105,9 @@ def _queues(queue: str | None) -> dict[str, Any]:
         return {}
     match = re.fullmatch(r"([0-9]{1,4})(?:\+([0-9]{1,4}))?", queue)
     if match is None:
-        raise InputError("queue", f"{queue[:20]!r} is not allowed; allowed: as 64, or as 64+64")
+        raise InputError(
+            "queue", f"{queue[:20]!r} is not allowed; allowed: a depth such as 64 or 64+64"
+        )
     if match[2] is None:
         return {"queue_depth": int(match[1]), "shared_queue": True}
     reads, writes = int(match[1]), int(match[2])

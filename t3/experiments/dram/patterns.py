@@ -68,7 +68,7 @@ def strided(access: int, stride_atoms: int, *, requests: int = _REQUESTS) -> Pat
 
 
 def random_rows(access: int, seed: int = 1, *, requests: int = _REQUESTS) -> Pattern:
-    """Access random atoms in a channel of 8 GB, nearly all of which lie in different rows."""
+    """Access random atoms in a channel of 8 GB; nearly all of them lie in different rows."""
     _at_least_one(requests=requests)
     atoms = np.random.default_rng(seed).integers(0, 1 << 28, requests)
     return Pattern(atoms, np.full(requests, access))
@@ -95,14 +95,14 @@ def mixed(
         Offset of the second region. With offset 0 both regions begin in the same bank, in different
         rows (unless the banks are permuted).
     atom_bytes : int
-        Size of an atom, of which the offset is a multiple.
+        Size of an atom; the offset must be a multiple of it.
     requests : int
         Lower bound on the number of requests, which consist of whole turns.
 
     Raises
     ------
     ValueError
-        If a number is less than 1, or the offset is negative or inside an atom.
+        If a number is less than 1, or the offset is negative or not a multiple of an atom.
     """
     _at_least_one(
         reads=reads,

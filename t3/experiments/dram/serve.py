@@ -100,7 +100,7 @@ def serve(
     offered_per_cycle : int
         Most requests accepted per cycle.
     front : Front or None
-        Queues in front of the channel's.
+        Queues in front of the channel's queues.
 
     Raises
     ------
@@ -156,7 +156,7 @@ def fraction_of_peak(
     Parameters
     ----------
     queue_depth : int or None
-        Depth of the queue for reads and writes; the timing's by default.
+        Depth of the queue for reads and writes; default: the depth of the timing.
     refresh : bool
         False removes the refresh from the timing.
     cycles : int

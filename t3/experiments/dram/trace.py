@@ -28,7 +28,8 @@ def read_trace(path: Path, atom_bytes: int) -> Pattern:
     Raises
     ------
     InputError
-        If the file cannot be read or has no access, or if a line is wrong; with file and line.
+        If the file cannot be read or has no access, or if a line is wrong; the error names file and
+        line.
     """
     try:
         lines = path.read_text(encoding="utf-8").splitlines()

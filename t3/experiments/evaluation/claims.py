@@ -1,4 +1,4 @@
-"""Claims of the paper beside our measurements."""
+"""Claims of the paper, compared with our measurements."""
 
 import inspect
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ __all__ = ["Claim", "Comparison", "Difference", "compare", "known_claims", "load
 
 def _known_metric(name: str) -> str:
     if name not in METRICS:
-        raise PydanticCustomError("metric", "no metric")
+        raise PydanticCustomError("metric", "not a metric")
     return name
 
 
@@ -70,7 +70,7 @@ class Claims(Strict):
         names = [claim.id for claim in self.claim]
         for claim in self.claim:
             if names.count(claim.id) > 1:
-                raise InputError("claim.id", f"{claim.id!r} is there twice")
+                raise InputError("claim.id", f"{claim.id!r} occurs twice")
             if claim.figure not in self.figure:
                 allowed = ", ".join(self.figure)
                 raise InputError(
@@ -85,7 +85,7 @@ def load_claims(path: Path) -> Claims:
     Raises
     ------
     InputError
-        A value is not allowed; one line names the file, the key, the value and those allowed.
+        A value is not allowed; one line names the file, the key, the value and the allowed values.
     """
     return validate(Claims, read_toml(path), path.name)
 
@@ -98,7 +98,7 @@ def known_claims() -> Claims:
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """Claim of the paper beside our measurements.
+    """Claim of the paper, compared with our measurements.
 
     Parameters
     ----------
@@ -118,8 +118,9 @@ class Comparison:
         return 100 * (ours / paper - 1) if self.claim.unit == "x" else ours - paper
 
     def agrees(self, case: Case) -> bool:
-        """Return whether the claim holds: a bound or a trend does, or our value is within 5 % of a
-        ratio or 2 points of a percentage."""
+        """Return whether the claim holds: a bound or a trend is met, or our value is within 5 % of
+        a ratio or 2 points of a percentage.
+        """
         apart = self.difference(case)
         return {
             "is": abs(apart) <= (5 if self.claim.unit == "x" else 2),
@@ -130,7 +131,7 @@ class Comparison:
         }[self.claim.relation]
 
     def holds_in(self, cases: Sequence[Case]) -> str:
-        """Words for the ways of dispatch, one for each of ``cases``, in which the claim holds."""
+        """Name the ways of dispatch, one for each of ``cases``, with which the claim holds."""
         where = [case.dispatch for case in cases if self.agrees(case)]
         if len(where) == len(cases) > 1:
             return "both"

@@ -1,4 +1,4 @@
-"""Energy of the sublayers under other constants: the counts stay, so no simulation is repeated."""
+"""Energy of the sublayers with other constants; the counts stay, so no simulation is repeated."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ _DRAM = tuple(name for name in Constants.model_fields if name.startswith("dram_"
 
 @dataclass(frozen=True)
 class Range:
-    """Effect of constants that leave their values while all others stay.
+    """Effect of varying some constants while all others stay.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class Range:
 
 def energies(table: pd.DataFrame, study: Study, constants: Constants) -> Energy:
     """Energy of every row of a sweep's table, in columns."""
-    # The sums are the same for columns as for the numbers that the classes are made for.
+    # The classes are made for numbers; their sums work in the same way for columns.
     dram, sent, done = (_columns(table, group) for group in (DRAM, LINK, ACTIVITY))
     return energy_of(
         DramBytes(**dram), LinkBytes(**sent), Activity(**done), study.system, constants
@@ -70,8 +70,9 @@ def reductions(study: Study, case: Case, constants: Constants, group: str = "mai
 
 
 def ranges(study: Study) -> list[Range]:
-    """The constants one by one, the DRAM's together, and all of them at the ends that save least
-    (``at_low``) and most."""
+    """Compute the effect of each constant, of the DRAM's constants together, and of all constants
+    at the ends that save least (``at_low``) and most.
+    """
     constants, case = known_constants(), study.cases[0]
 
     def mean(changed: Constants) -> float:

@@ -1,4 +1,4 @@
-"""The RTL beside the golden engine: equal in every number."""
+"""Comparison of the RTL engine with the golden engine: equal in every number."""
 
 import pandas as pd
 
@@ -15,7 +15,7 @@ def check_engines(golden: pd.DataFrame, rtl: pd.DataFrame) -> None:
     Raises
     ------
     SimulationError
-        A number differs, or a row has no counterpart; the first one is named.
+        A number differs, or a row has no counterpart; the message names the first difference.
     """
     names = list(rtl.columns)
     place = [one for one in names[: names.index("configuration") + 1] if one != _ENGINE]

@@ -27,7 +27,7 @@ from .variation import measure_variation
 __all__ = ["RTL", "SENSITIVITY", "measure"]
 
 _HERE = Path(__file__).parent
-SENSITIVITY, RTL = "sensitivity", "rtl"  # folders of further sweeps, inside that of the matrix
+SENSITIVITY, RTL = "sensitivity", "rtl"  # folders of further sweeps, in the matrix's folder
 _STAGES = "asplos24-stages"
 _SHOWN = workload_of("t-nlg", "fc2", 8)
 _DEPTHS = (128, 256, 512, 1024, 2048, 4096)
@@ -42,14 +42,15 @@ def measure(out: Path, engine: EngineName, workers: int | None, scheduler: str |
     out : Path
         Folder of the sweeps' tables.
     engine : "rtl" or "golden"
-        ``rtl``: a part of it is simulated by the RTL too, and must give the same.
+        With ``rtl``, the RTL also simulates a part of the evaluation, and must give the same
+        results.
     workers, scheduler
-        As for ``sweep``.
+        See ``sweep``.
 
     Raises
     ------
     InputError, SimulationError
-        As for ``sweep``; the engines differ.
+        See ``sweep``; the engines differ.
     """
     system = load_system()
 
@@ -83,7 +84,7 @@ def measure(out: Path, engine: EngineName, workers: int | None, scheduler: str |
 
 
 def _efficiency(progress: Report) -> list[tuple[int, dict[str, float], float]]:
-    """K, and the share of the peak that our GEMM, by dispatch, and a tuned library's reach."""
+    """List K with the shares of the peak that our GEMM, by dispatch, and a tuned library reach."""
     systems = [load_system(), load_system(_STAGES)]
     found = []
     for done, k in enumerate(_DEPTHS):

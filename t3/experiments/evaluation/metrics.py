@@ -37,7 +37,7 @@ def _statistic(name: str, ratios: pd.Series) -> float:
 
 
 def geomean(values: pd.Series) -> float:
-    """Geometric mean; NaN of nothing."""
+    """Geometric mean; NaN without values."""
     return _statistic("geomean", values)
 
 
@@ -79,7 +79,7 @@ def shortfall(
     group: str = "main",
     layers: str = "all",
 ) -> float:
-    """How much speedup is missing to the ideal overlap.
+    """Shortfall of the speedup from the ideal overlap, in percent.
 
     100 · (1 - s), s the statistic over sublayers of total(ideal-overlap) / total(configuration);
     ``min`` of s is the largest shortfall.
@@ -121,8 +121,9 @@ def traffic_cut(study: Study, case: Case, *, kinds: str, group: str = "main") ->
 
 
 def concurrent_ideal(study: Study, case: Case, *, statistic: str, group: str = "main") -> float:
-    """Statistic over sublayers of (G + C) / max(G, C), C = RS + AG: the whole all-reduce beside
-    a GEMM that does not feed it."""
+    """Statistic over sublayers of (G + C) / max(G, C), C = RS + AG: the whole all-reduce concurrent
+    with a GEMM that does not feed it.
+    """
     gemm = _column(study.points("gemm_ns", case, group=group), BASE)
     communication = _all_reduce(study, case, group, BASE)
     ideal: pd.Series = (gemm + communication) / np.maximum(gemm, communication)
@@ -194,7 +195,7 @@ def _all_reduce(study: Study, case: Case, group: str, configuration: str) -> pd.
 
 
 def _column(wide: pd.DataFrame, configuration: str) -> pd.Series:
-    """A configuration's values; none if nothing was measured."""
+    """Values of a configuration; empty if it was not measured."""
     return wide[configuration] if len(wide) else pd.Series(dtype=float)
 
 

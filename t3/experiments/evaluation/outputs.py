@@ -68,7 +68,7 @@ class Outputs:
         self._stack.close()
 
     def write(self, study: Study) -> list[Path]:
-        """Write all files; returns the paths of the pages.
+        """Write all files; return the paths of the pages.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""Evaluation as one page, in Markdown and as an HTML file, and its summary for the docs."""
+"""Page of the evaluation, in Markdown and as an HTML file, and its summary for the docs."""
 
 from dataclasses import dataclass
 from itertools import groupby
@@ -24,7 +24,7 @@ __all__ = ["SUMMARY_FIGURE", "Origin", "origin", "page", "report", "summary"]
 _HERE = Path(__file__).parent
 
 SUMMARY_FIGURE = FIGURES["speedups"]
-"""The one figure of the summary."""
+"""Only figure of the summary."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ def page(study: Study, made_by: Origin, folder: str, *, is_whole: bool = False) 
 
 
 def summary(study: Study, made_by: Origin, folder: str) -> str:
-    """Write the summary: speedups, and the claims that hold in no way of dispatch.
+    """Write the summary: speedups, and the claims that hold with neither way of dispatch.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def summary(study: Study, made_by: Origin, folder: str) -> str:
     made_by : Origin
         Program and revision that measured them.
     folder : str
-        Folder of the figure, seen from the page.
+        Folder of the figure, relative to the page.
     """
     comparisons, main = compare(study), study.main_cases
     group, words = next(iter(tables.GROUPS.items()))
@@ -138,7 +138,7 @@ def summary(study: Study, made_by: Origin, folder: str) -> str:
 
 
 def _rendered(template: str, study: Study, **values: object) -> str:
-    """Render a template with its own values and those of every page of the study."""
+    """Render a template with its own values and the values of every page of the study."""
     environment = Environment(
         loader=FileSystemLoader(_HERE), undefined=StrictUndefined, keep_trailing_newline=True
     )
@@ -187,7 +187,7 @@ def _values(study: Study, part: str) -> list[object]:
 
 
 def _engine(study: Study) -> str:
-    """Words for the engines that simulated the T3 hardware."""
+    """Describe the engines that simulated the T3 hardware."""
     if study.rtl.empty:
         return "golden model of the RTL"
     pairs = study.rtl[["model", "tp"]].drop_duplicates().itertuples(index=False, name=None)
@@ -199,7 +199,7 @@ def _engine(study: Study) -> str:
 
 
 def _sampling(study: Study) -> str:
-    """Words for the simulated channels and GPUs."""
+    """Describe the simulated channels and GPUs."""
     channels = "/".join(map(str, sorted(set(study.table["simulated_channels"]))))
     mirrored = set(study.table["gpus"]) == {"mirror"}
     gpus = "one GPU that stands for all" if mirrored else "every GPU"

@@ -59,7 +59,7 @@ def _changes(rows: pd.DataFrame, system: System) -> Iterator[dict[str, Any]]:
         place = row["tp"], row["n"], row["k"]
         if place not in sublayers:
             raise InputError(
-                "sensitivity", "a GEMM of TP {}, N {}, K {} is no sublayer's".format(*place)
+                "sensitivity", "a GEMM of TP {}, N {}, K {} matches no sublayer".format(*place)
             )
         sublayer = sublayers[place]
         if row["system"] != system.name:

@@ -33,7 +33,7 @@ __all__ = [
 DISPATCH, LINK, CUS = "gpu.dispatch", "link.bandwidth_gb_per_s", "gpu.compute_units"
 BASE = "sequential"
 REPRODUCED = "t3-mca-paper"
-"""The configuration that stands for the paper's T3-MCA."""
+"""Configuration that represents the paper's T3-MCA."""
 
 POINT = ["model", "tp", "layer"]
 # Models by the degree of tensor parallelism at which the paper studies them.
@@ -152,7 +152,9 @@ class Study:
 
     @cached_property
     def cases(self) -> list[Case]:
-        """Cases of the matrix, the system's own link rate first, and its own dispatch in each."""
+        """Cases of the matrix: the system's own link rate first, and its own dispatch first for
+        each rate.
+        """
         rate, dispatch = self.system.link.bandwidth_gb_per_s, self.system.gpu.dispatch
         pairs = self.table[[DISPATCH, LINK]].drop_duplicates()
         return sorted(
@@ -187,7 +189,7 @@ class Study:
         layers : sequence of str, optional
             Layers to select; all unless given.
         compute_units : int, optional
-            The system's own number unless given.
+            Number of compute units; the system's own number unless given.
 
         Raises
         ------
@@ -217,7 +219,9 @@ class Study:
     def _choose(
         self, case: Case, group: str, layers: tuple[str, ...] | None, units: int
     ) -> pd.DataFrame:
-        """Point and configuration of the matrix's rows for some sublayers, in their order."""
+        """Point and configuration of the matrix's rows for some sublayers, in the order of the
+        rows.
+        """
         key = (case, group, layers, units)
         if key not in self._chosen:
             rows = self.table.loc[

@@ -27,7 +27,7 @@ SUBLAYERS: tuple[tuple[str, str, int], ...] = (
 COMPARED = tuple(name for name in CONFIGURATIONS if registry.CONFIGURATIONS[name].tracked)
 _REPETITIONS = 8
 OVER = "over_round_robin"
-"""Columns of the time over that of ``t3``, less 1."""
+"""Columns of the time over the time of ``t3``, minus 1."""
 
 
 def measure_variation(
@@ -53,7 +53,8 @@ def measure_variation(
     -------
     DataFrame
         A row for each sublayer and configuration: mean, least and most of ``speedup`` and of
-        ``over_round_robin``, the total time over that of ``t3`` in the same repetition, less 1.
+        ``over_round_robin``, the total time over the total time of ``t3`` in the same repetition,
+        minus 1.
     """
     if sublayers is None:
         sublayers = [workload_of(*one) for one in SUBLAYERS]
@@ -71,7 +72,7 @@ def measure_variation(
 
 
 def spread_columns(name: str) -> dict[str, str]:
-    """Columns of the mean and the range of a quantity, each with its field of a spread."""
+    """Columns for the mean and the range of a quantity, each with its field of a spread."""
     return {f"{name}_{one.name}": one.name for one in fields(Spread)}
 
 
@@ -81,7 +82,8 @@ def _columns(name: str, spread: Spread | None) -> dict[str, float]:
 
 
 def variation(measured: pd.DataFrame, configuration: str) -> float:
-    """Smallest significant difference of a configuration to ``t3``, as a share of the total time:
-    the largest range over the repetitions of any measured sublayer."""
+    """Smallest significant difference of a configuration from ``t3``, as a share of the total time:
+    the largest range over the repetitions of any measured sublayer.
+    """
     rows = measured[measured["configuration"] == configuration]
     return float((rows[f"{OVER}_most"] - rows[f"{OVER}_least"]).max())

@@ -1,4 +1,4 @@
-"""Sweeps over today's machines: the matrix, and samples of channels beside all channels."""
+"""Sweeps over today's machines: the matrix, and sampled channels compared with all channels."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,7 +36,7 @@ def measure(out: Path, workers: int | None, scheduler: str | None) -> Matrix:
     Raises
     ------
     InputError, SimulationError
-        As for ``sweep``.
+        See ``sweep``.
     """
 
     def swept(name: str, folder: Path) -> pd.DataFrame:

@@ -36,7 +36,9 @@ def sections(matrix: Matrix) -> list[Section]:
 
 
 def summary(found: list[Section]) -> list[Section]:
-    """Select the sections of the committed page: the means with every broken bound, the sample."""
+    """Select the sections of the committed page: the means with every exceeded bound, and the
+    sample.
+    """
     means, *systems, sampled = found
     broken = tuple(f"{one.title}: {line}" for one in systems for line in one.broken)
     text = f"{means.text} `t3 machines` also writes the full page, with each sublayer of a system."
@@ -147,14 +149,14 @@ def _shares(one: pd.Series) -> tuple[str, ...]:
 
 
 def _bound(one: pd.Series, link_gb_per_s: float) -> str:
-    """Largest part of the time, and the share of its limit at which it runs."""
+    """Largest part of the time, and the share of its limit that it reaches."""
     if one["gemm_ns"] >= one["total_ns"] - one["gemm_ns"]:
         return f"pipes {one['gemm_efficiency'] / one['gemm_slowdown']:.0%}"
     return f"link {one['link_ag_bytes'] / one['ag_ns'] / link_gb_per_s:.0%}"
 
 
 def _how(one: pd.Series) -> str:
-    """Words for simulated channels, launches and extrapolation."""
+    """Describe simulated channels, launches and extrapolation."""
     channels = one["simulated_channels"]
     parts = [f"{channels:.0f} channel" + ("s" if channels > 1 else "")]
     if one["launches"] > 1:

@@ -44,12 +44,12 @@ def _one_or_more(allowed: Sequence[str]) -> str:
 def _channels(value: Any) -> Any:
     if value in ("auto", "all") or (type(value) is int and value >= 1):
         return value
-    raise PydanticCustomError("channels", "no number of channels")
+    raise PydanticCustomError("channels", "not a number of channels")
 
 
 def _configuration(name: str) -> str:
     if name not in CONFIGURATIONS:
-        raise PydanticCustomError("configuration", "no configuration")
+        raise PydanticCustomError("configuration", "not a configuration")
     return name
 
 
@@ -87,17 +87,21 @@ class WorkloadAxes(Strict):
         sizes = [name for name in ("m", "n", "k") if getattr(self, name)]
         named = [name for name in ("model", "layer", "tokens") if getattr(self, name)]
         if sizes and named:
-            raise InputError(named[0], f"not beside {sizes[0]}; allowed: model or m, n, k")
+            raise InputError(
+                named[0], f"not allowed together with {sizes[0]}; allowed: model or m, n, k"
+            )
         if not sizes and "model" not in named:
             raise InputError("model", "missing; allowed: a model, or m, n, k and tp")
         for name in ("m", "n", "k", "tp") if sizes else ():
             if not getattr(self, name):
-                raise InputError(name, "missing; m, n, k and tp are given together")
+                raise InputError(name, "missing; m, n, k and tp must be given together")
         return self
 
 
 class RunAxes(Strict):
-    """Axes of the simulation; ``configurations``, which each point compares, is no axis."""
+    """Axes of the simulation. ``configurations`` is not an axis: each point compares all of
+    them.
+    """
 
     engine: Annotated[_Axis[EngineName], _allowed(_one_or_more(ENGINES))] = [ENGINES[0]]
     channels: Annotated[_Axis[_Channels], _allowed("1 or more, auto, all, or a list of such")] = [

@@ -1,4 +1,4 @@
-"""Simulates the points of a sweep on the workers of a running Dask cluster."""
+"""Simulation of a sweep's points on the workers of a running Dask cluster."""
 
 import asyncio
 import logging
@@ -53,7 +53,7 @@ def cluster_client(scheduler: str) -> Iterator[Client]:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep Dask's log, which is for operators of a cluster, off the terminal."""
+    """Keep Dask's log, which is meant for operators of a cluster, off the terminal."""
     names = [name for name in logging.root.manager.loggerDict if name.split(".")[0] in _LOGGERS]
     loggers = [logging.getLogger(name) for name in names]
     levels = [logger.level for logger in loggers]
@@ -92,7 +92,7 @@ def simulate_on(client: Client, simulations: Sequence[Simulation], done: Done, t
                 left -= 1
     except (OSError, CancelledError) as error:
         raise SimulationError(
-            "the connection to the scheduler was lost; completed points are kept"
+            "the connection to the scheduler was lost; completed points are stored"
         ) from error
 
 
@@ -106,7 +106,7 @@ def _ended(running: list[_Future]) -> set[_Future]:
             running, timeout=_TICK_S, return_when="FIRST_COMPLETED"
         ).done
         return ended
-    except asyncio.TimeoutError:  # a class of its own before Python 3.11
+    except asyncio.TimeoutError:  # a separate class before Python 3.11
         return set()
 
 

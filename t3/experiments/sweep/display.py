@@ -17,7 +17,7 @@ _MOST_FAILURES = 20
 
 
 class Display:
-    """Shows the status of a sweep on standard error: a bar on a terminal, else plain lines.
+    """Status of a sweep on standard error: a bar on a terminal, otherwise plain lines.
 
     A context manager; call it with each status, of one sweep or of several in turn. At the end it
     lists the failures, and after an interruption the number of points with results.
@@ -69,8 +69,8 @@ class Display:
             self._console.print(f"failed: {more} more, in sweep.json")
         if isinstance(value, KeyboardInterrupt):
             self._console.print(
-                f"{self._status.done} of {self._status.points} points are kept in {self._out}; "
-                "the same command goes on from there"
+                f"{self._status.done} of {self._status.points} points are stored in {self._out}; "
+                "the same command continues from there"
             )
 
 

@@ -62,7 +62,7 @@ def load_grid(path: Path | str, *, engine: EngineName | None = None) -> Grid:
     Raises
     ------
     InputError
-        One line that names the file, the key, its value and what is allowed.
+        A value is not allowed; one line names the file, the key, the value and the allowed values.
     """
     path = Path(path)
     return make_grid(read_toml(path), where=str(path), folder=path.parent, engine=engine)
@@ -87,7 +87,7 @@ def make_grid(
     Raises
     ------
     InputError
-        One line that names the key, its value and what is allowed.
+        A value is not allowed; one line names the key, the value and the allowed values.
     """
     file = validate(GridFile, data, where)
     blocks = file.grid
@@ -189,7 +189,7 @@ class _Expansion:
         }
 
     def points(self) -> Iterator[Point]:
-        """All points; the run options vary fastest, the workload slowest."""
+        """Yield all points; the run options vary fastest, the workload slowest."""
         systems, options = list(self._systems()), list(self._options())
         for work in self._workloads():
             sound: set[str] = set()  # kernels that can compute the workload; each is built once
@@ -226,7 +226,7 @@ class _Expansion:
             presets = ", ".join(preset_names())
             raise InputError(
                 f"{self.where}.system.base",
-                f"{name!r} is no preset, and no file beside the grid; presets: {presets}",
+                f"{name!r} is neither a preset nor a file beside the grid; presets: {presets}",
             )
         return load_system(str(file))
 

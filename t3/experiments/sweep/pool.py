@@ -1,4 +1,4 @@
-"""Simulates the points of a sweep in worker processes of this machine."""
+"""Simulation of a sweep's points in worker processes of this machine."""
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future

@@ -1,4 +1,6 @@
-"""Sweeps: simulate every point of a grid once, save each result as it comes, write one table."""
+"""Sweeps: simulate every point of a grid once, store each result when it is ready, write
+one table.
+"""
 
 import time
 from contextlib import ExitStack
@@ -59,7 +61,7 @@ def sweep(
         Folder for ``table.csv``, ``table.parquet``, ``sweep.json`` and ``points.jsonl``.
     scheduler : str, optional
         Address of a Dask scheduler, whose workers simulate; without it, processes of this machine
-        do.
+        simulate.
     workers : int, optional
         Number of these processes; one for each core by default.
     report : callable
@@ -113,7 +115,8 @@ def _check_workers(workers: int | None, scheduler: str | None) -> None:
         return
     if scheduler is not None:
         raise InputError(
-            "workers", f"{workers} is not allowed beside a scheduler, which has its own"
+            "workers",
+            f"{workers} is not allowed together with a scheduler, which has its own workers",
         )
     if not 1 <= workers <= _MOST_WORKERS:
         raise InputError(

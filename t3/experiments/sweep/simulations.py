@@ -1,4 +1,4 @@
-"""The simulations that a sweep has still to do."""
+"""Simulations that a sweep still has to run."""
 
 from dataclasses import dataclass, replace
 
@@ -29,7 +29,9 @@ class Simulation:
 
 
 def missing_simulations(grid: Grid, results: dict[str, Rows]) -> list[Simulation]:
-    """Each simulation that lacks a result, once; the longest first, so that none begins last."""
+    """List each simulation that lacks a result once, the longest first, so that no long one begins
+    last.
+    """
     alike: dict[str, list[Point]] = {}
     for point in grid.points:
         if not complete(point, results):

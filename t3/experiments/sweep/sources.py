@@ -1,4 +1,4 @@
-"""Digest of the sources that decide a sweep's results."""
+"""Digest of the sources that determine a sweep's results."""
 
 from pathlib import Path
 

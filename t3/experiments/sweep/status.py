@@ -17,12 +17,12 @@ class Status:
     Attributes
     ----------
     points, done, found : int
-        Number of points in the grid, of points with results, and of points with results of an
-        earlier run.
+        Number of points in the grid, with results, and with results of an earlier run.
     duplicates : int
         Number of points that the grid gives twice.
     other_code, unreadable : int
-        Number of lines in the checkpoint that other sources made, and that hold no result.
+        Number of lines in the checkpoint that were made by other sources; number of lines without a
+        result.
     failures : tuple of str
         A line for each point that failed.
     share : float

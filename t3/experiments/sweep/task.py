@@ -1,4 +1,4 @@
-"""The simulation of one point by a worker, here or on a cluster."""
+"""Simulation of one point by a worker, here or on a cluster."""
 
 import contextlib
 import os
@@ -38,7 +38,7 @@ def simulate_point(
     Returns
     -------
     dict
-        ``rows``, or else ``failure``: one line with the reason.
+        ``rows`` or, after a failure, ``failure``: one line with the reason.
     """
     from sysmodel.runs.columns import measured
     from sysmodel.runs.plan import Plan

@@ -1,7 +1,7 @@
-"""BERT-Large on one GPU: where the time of a training step goes.
+"""BERT-Large on one GPU: the parts of the time of a training step.
 
-A step is forward and backward passes over a batch, in one go or in micro-batches whose gradients
-are accumulated, and an update by LAMB. Embeddings and the output layer are not timed (see
+A step consists of forward and backward passes over a batch, at once or in micro-batches whose
+gradients are accumulated, and an update by LAMB. Embeddings and the output layer are not timed (see
 ``docs/end-to-end.md``), but their parameters are updated.
 """
 
@@ -113,7 +113,9 @@ def _step(
 
 
 def by_setting(breakdown: pd.DataFrame) -> pd.DataFrame:
-    """A row for each setting: its step's time in ms and every kind's share in percent."""
+    """Make a row for each setting: the time of its step in ms, and the share of every kind in
+    percent.
+    """
     wide = (100 * breakdown.pivot(index=_SETTING, columns="kind", values="share"))[list(KINDS)]
     wide = wide.add_suffix(" (%)")
     wide.insert(0, "step (ms)", breakdown.groupby(_SETTING)["time_ms"].sum())

@@ -48,10 +48,10 @@ def end_to_end(
         System whose values hold unless the table has others.
     variant : str
         ``megatron``: attention is sliced by heads; ``attention unsliced``: every GPU computes
-        scores, softmax, dropout and context of all heads, as the operator mix that the paper
-        measured is said to do.
+        scores, softmax, dropout and context of all heads, which is reported of the operator mix
+        that the paper measured.
     own : sequence of Transformer
-        Models of the table that do not come along.
+        Models of the table that are not bundled.
 
     Returns
     -------
@@ -67,7 +67,8 @@ def end_to_end(
     Raises
     ------
     InputError
-        A column or a sublayer is missing or there twice, or a sublayer's shape is not the model's.
+        A column or a sublayer is missing or occurs twice, or the shape of a sublayer differs from
+        the model.
     """
     if variant not in VARIANTS:
         raise InputError("variant", f"{variant!r} is not allowed; allowed: {', '.join(VARIANTS)}")
@@ -80,7 +81,7 @@ def end_to_end(
         raise InputError("table", "has no rows")
     models = {model.name: model for model in (*known_models(), *own)}
     rows: list[dict[str, Any]] = []
-    key: Any  # a tuple, as the columns are a list
+    key: Any  # a tuple, because the columns are a list
     for key, point in table.groupby([*_POINT, *varied], sort=False, dropna=False):
         name, tp, *values = key
         if name not in models:
@@ -168,7 +169,7 @@ def _simulated(reduced: list[Operator], rows: pd.DataFrame, where: str) -> tuple
 
 
 def _with(system: System, values: dict[str, Any]) -> System:
-    """A system in which the given keys, by their dotted paths, have other values.
+    """Return the system with other values for the given keys, named by dotted paths.
 
     Keys without a value (NaN) stay; lists are given as their JSON text.
     """
@@ -187,12 +188,14 @@ def _with(system: System, values: dict[str, Any]) -> System:
 
 
 def _plain(value: Any, was: Any) -> Any:
-    """A table's value as a TOML file would have it; pandas makes floats of whole columns."""
+    """Convert a table's value to the type in a TOML file; pandas converts whole columns to
+    floats.
+    """
     if isinstance(was, (list, tuple)) and isinstance(value, str):
         try:
             return json.loads(value)
         except json.JSONDecodeError:
-            return value  # refused with its key by the system's own check
+            return value  # the system's own check refuses the value with its key
     value = value.item() if hasattr(value, "item") else value
     if isinstance(was, int) and isinstance(value, float) and value.is_integer():
         return int(value)

@@ -1,8 +1,8 @@
 """Operators of one layer's forward and backward pass, kernel by kernel as in Megatron-LM.
 
-Every kernel reads and writes memory; none is fused but scale, mask and softmax, bias and GeLU, and
-dropout and residual. Scores are computed in full, also where a causal mask drops half of them.
-Gradients of biases are taken to be summed by the kernels that have them at hand.
+Every kernel reads and writes memory. Only scale, mask and softmax, bias and GeLU, and dropout and
+residual are fused. Scores are computed in full, even where a causal mask drops half of them.
+Gradients of biases are assumed to be summed by the kernels that already hold them.
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from .operators import Gemm, Kind, LayerShape, Operator, Phase
 
 __all__ = ["backward", "forward"]
 
-_MASK_BYTES = 1  # of a dropped element, as PyTorch keeps it
+_MASK_BYTES = 1  # of a dropout mask's element, as PyTorch stores it
 
 
 class _Pass:
@@ -29,7 +29,9 @@ class _Pass:
         sublayer: str | None = None,
         accumulate: bool = False,
     ) -> Operator:
-        """``sizes`` are m, n, k and, unless 1, the count; ``accumulate`` adds to the old output."""
+        """Add a GEMM; ``sizes`` are m, n, k and, unless 1, the count; ``accumulate`` adds to the
+        old output.
+        """
         gemm = Gemm(*sizes)
         reads = gemm.operands + (gemm.outputs if accumulate else 0)
         return Operator(
@@ -53,7 +55,7 @@ class _Pass:
         mask_reads: int = 0,
         mask_writes: int = 0,
     ) -> Operator:
-        """Reads and writes so many arrays, and dropout masks, of ``elements``."""
+        """Add a kernel that reads and writes arrays, and dropout masks, of ``elements``."""
         return Operator(
             name=name,
             kind=kind,
@@ -64,7 +66,7 @@ class _Pass:
 
 
 def forward(shape: LayerShape, *, training: bool = True) -> Sequence[Operator]:
-    """Operators of the forward pass; only in training there is dropout."""
+    """Operators of the forward pass; dropout exists only in training."""
     make = _Pass(shape, "forward")
     tokens, hidden, tp = shape.tokens, shape.hidden, shape.tp
     sequence, head, heads = shape.sequence, shape.head_size, shape.attention_heads
@@ -122,7 +124,7 @@ def backward(shape: LayerShape, *, accumulate: bool = False) -> Sequence[Operato
     shape : LayerShape
         The layer.
     accumulate : bool
-        Weight gradients are added to those of the micro-batches before.
+        Weight gradients are added to the gradients of earlier micro-batches.
     """
     make = _Pass(shape, "backward")
     tokens, hidden, tp = shape.tokens, shape.hidden, shape.tp
@@ -141,8 +143,8 @@ def backward(shape: LayerShape, *, accumulate: bool = False) -> Sequence[Operato
         return make.stream(name, "activation", whole, reads=3, writes=2, mask_reads=1)
 
     def norm(name: str) -> Operator:
-        # One kernel for its input's gradient, one for its parameters', as in Apex: each reads the
-        # output's gradient and the input.
+        # One kernel for the gradient of its input and one for the gradients of its parameters, as
+        # in Apex: each reads the gradient of the output, and the input.
         return make.stream(name, "normalisation", whole, reads=4, writes=1)
 
     return (
@@ -178,7 +180,7 @@ def _feed_forward_gradients(
     layers = (
         make.gemm("fc-2 data", rows, width / tp, hidden, experts),
         weights("fc-2", width / tp, hidden),
-        # Of the output the gradient; of each projection the value, and its gradient.
+        # The gradient of the output; the value and the gradient of each projection.
         make.stream(
             "gelu",
             "activation",

@@ -107,19 +107,19 @@ class LayerShape:
     hidden, heads, sequence, batch : int
         Sizes of the model; ``batch`` sequences are computed at a time.
     kv_heads, head_dim, ffn : int or None
-        Where they are not ``heads``, ``hidden / heads`` and ``4 * hidden``.
+        Values other than ``heads``, ``hidden / heads`` and ``4 * hidden``.
     gated : bool
-        The feed-forward input is two projections, one of which gates the other.
+        The feed-forward input consists of two projections; one gates the other.
     experts, experts_per_token : int
         Feed-forward layers, among which the tokens are routed evenly.
     biases : bool
         Every matrix has a bias, and layer norms subtract the mean.
     tp : int
-        GPUs that share the layer. Layer norms, dropouts and residuals after an all-reduce are done
-        by each of them in full.
+        GPUs that share the layer. Each GPU computes layer norms, dropouts and residuals after an
+        all-reduce in full.
     attention_tp : int
-        GPUs that share the attention: ``tp``, or 1 where it is not sliced. GPUs that do not divide
-        the heads are taken to share them evenly all the same.
+        GPUs that share the attention: ``tp``, or 1 if it is not sliced. If their number does not
+        divide the heads, they are still assumed to share the heads evenly.
     precision : Precision
         Precision of all operators.
 
@@ -159,7 +159,8 @@ class LayerShape:
         Raises
         ------
         InputError
-            The model has layers that are not all-reduced as Megatron-LM's, which are not counted.
+            The all-reduces of the model's layers differ from Megatron-LM's; such layers are not
+            supported.
         """
         if model.sublayers is not None:
             raise InputError("model", f"{model.name} has layers whose operators are not counted")

@@ -8,8 +8,9 @@ _STATE_BYTES = 4  # weights, or their master copy, and each moment are fp32
 
 
 def adam(parameters: float, precision: Precision) -> Operator:
-    """One kernel: reads gradient, weight and both moments; writes weight and moments, and in mixed
-    precision the half-size copy of the weight."""
+    """Adam: one kernel, which reads gradient, weight and both moments; and writes weight and
+    moments and, in mixed precision, the half-size copy of the weight.
+    """
     gradient = precision.element_bytes
     return _update(
         "adam",
@@ -20,9 +21,10 @@ def adam(parameters: float, precision: Precision) -> Operator:
 
 
 def lamb(parameters: float, precision: Precision) -> Operator:
-    """Five passes, as in Apex (``multi_tensor_lamb_mp.cu``): norm of the gradients, norms of the
-    weights, an Adam step whose result takes the gradient's place, norms of it, and the weights with
-    their half-size copy."""
+    """LAMB: five passes, as in Apex (``multi_tensor_lamb_mp.cu``): norm of the gradients, norms of
+    the weights, an Adam step whose result replaces the gradient, norms of this result, and the
+    weights with their half-size copy.
+    """
     gradient = precision.element_bytes
     norms = gradient + _STATE_BYTES + gradient
     return _update(

@@ -67,7 +67,8 @@ def whole_model(
     Raises
     ------
     InputError
-        The model is a list of GEMMs, or has layers whose operators are not counted, or of a sweep.
+        The model is a list of GEMMs, or has layers whose operators are not counted; or as for the
+        sweep.
     """
     loaded = load_model(model)
     if not isinstance(loaded, Transformer):

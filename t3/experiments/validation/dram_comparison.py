@@ -41,7 +41,7 @@ SPAN_BOUND = 0.05  # share by which the span of several references is widened at
 
 _SEQUENTIAL = {"seq_read": READ, "seq_write": WRITE}
 _REQUESTS = 150_000
-_REGION_ATOMS = 1 << 24  # distance to the same place of another row in any mapping
+_REGION_ATOMS = 1 << 24  # distance to the same position in another row, with any mapping
 
 
 @dataclass(frozen=True)
@@ -59,8 +59,7 @@ def channel_like(reference: DramReference) -> Channel:
 
     Ramulator 2 serves either reads or writes, from two queues that the pseudo-channels of a channel
     share. DRAMsim3 moves a full write queue and the reads into one queue of commands
-    (controller.cc,
-    ScheduleTransaction).
+    (controller.cc, ScheduleTransaction).
     """
     queues = reference.read_queue, reference.write_queue
     if reference.simulator == "ramulator2.1":
@@ -131,7 +130,7 @@ class DramComparison:
 
     @cached_property
     def difference(self) -> float:
-        """Difference of ours, relative to the reference."""
+        """Difference of our figure from the reference, relative to the reference."""
         return self.ours / self.reference.fraction_of_peak - 1
 
     @property
@@ -141,7 +140,7 @@ class DramComparison:
 
     @property
     def holds(self) -> bool:
-        """True if ours is within the bounds, or the reference does not bind."""
+        """True if our figure is within the bounds, or the reference gives no bound."""
         return not self.binding or self.low <= self.ours <= self.high
 
 

@@ -107,7 +107,7 @@ def mix_section(compared: list[DramComparison]) -> Section:
 
 
 def refresh_section(compared: list[DramComparison]) -> Section:
-    """Show the comparison for per-bank refresh, where the reference does not bind."""
+    """Show the comparison for per-bank refresh, for which the reference gives no bound."""
     chosen = [one for one in compared if not one.binding]
     return Section(
         title="DRAM: per-bank refresh",

@@ -16,7 +16,9 @@ _OURS, _COLOURS = "#222222", {"ramulator2.1": "#d9722e", "dramsim3": "#7d9cc7"}
 
 
 def draw_dram(compared: list[DramComparison], path: Path) -> None:
-    """Draw each reference's figure, ours, and the allowed range, one line per row of the file."""
+    """Draw each reference's figure, our figure, and the allowed range, one line per row of the
+    file.
+    """
     ordered = sorted(
         compared,
         key=lambda one: (one.reference.standard, one.reference.refresh, one.high),

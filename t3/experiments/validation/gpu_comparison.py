@@ -21,7 +21,7 @@ _ALIGNED = 8  # fp16 values in the 16 bytes to which the tensor memory accelerat
 
 @dataclass(frozen=True)
 class CardGemm:
-    """GEMM measured on a card, with the model's at the card's clock."""
+    """GEMM measured on a card, with the model's GEMM at the card's clock."""
 
     preset: str
     reference: GemmReference
@@ -41,7 +41,7 @@ class CardGemm:
 
 @dataclass(frozen=True)
 class CardFigure:
-    """Other measured figure, with the model's."""
+    """Other measured figure, with the model's figure."""
 
     preset: str
     name: str

@@ -57,7 +57,7 @@ def sampling_section(sampling: Sampling, compared: list[SamplingComparison]) -> 
 
 
 def gemm_section(compared: list[GemmComparison]) -> Section:
-    """Compare the efficiency of the isolated GEMM with that of a tuned library."""
+    """Compare the efficiency of the isolated GEMM with a tuned library's efficiency."""
     rows = tuple(
         (
             str(one.k),

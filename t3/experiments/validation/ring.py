@@ -117,7 +117,7 @@ def ring_time_ns(
     limit = int(2 * gpus * step_ns / cycle_ns) + 10 * gpus * _STEP_CYCLES
     cycles = _run(state, chunks, COLLECTIVES.index(collective), limit)
     if cycles < 0:
-        raise SimulationError(f"the ring of {gpus} GPUs stands still")
+        raise SimulationError(f"the ring of {gpus} GPUs makes no progress")
     return cycles * cycle_ns
 
 

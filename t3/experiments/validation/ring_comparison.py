@@ -46,7 +46,7 @@ class RingComparison:
 
     @property
     def difference(self) -> float:
-        """Difference of ours, relative to the reference."""
+        """Difference of our time from the reference, relative to the reference."""
         return self.ours_ns / self.reference.time_ns - 1
 
     @property
@@ -55,7 +55,7 @@ class RingComparison:
 
 
 def other_rings() -> list[RingReference]:
-    """List rings beyond the reference's, with the closed form as their time."""
+    """List rings that the reference lacks, with the closed form as their time."""
     return [
         RingReference(name, *values, closed_form_ns(*values))
         for name in COLLECTIVES
@@ -66,7 +66,7 @@ def other_rings() -> list[RingReference]:
 def compare_rings(
     references: list[RingReference], report: Report = no_progress
 ) -> list[RingComparison]:
-    """Compare every reference time with ours, in order."""
+    """Compare every reference time with our time, in order."""
     compared = []
     for i, one in enumerate(references):
         report("rings", i / len(references))

@@ -46,7 +46,7 @@ CHANNELS = Sampling(
         ("mega-gpt-2", "fc2", 16),
     ),
 )
-# Without repetitions: there, real GPUs start at different times, which one GPU cannot represent.
+# Without repetitions, in which real GPUs start at different times, which one GPU cannot represent.
 GPUS = Sampling(
     title="one GPU that stands for all against all",
     whole=replace(_SAMPLED, gpus="all"),
@@ -57,7 +57,7 @@ GPUS = Sampling(
 
 @dataclass(frozen=True)
 class SamplingComparison:
-    """Mean total times of one workload and configuration in sampled and full simulations."""
+    """Mean total times of one workload and configuration, in sampled and in full simulations."""
 
     workload: Workload
     configuration: str
@@ -78,7 +78,7 @@ def compare_sampling(sampling: Sampling, report: Report = no_progress) -> list[S
     InputError
         If a workload is unknown or cannot be sampled.
     SimulationError
-        If a run loses bytes or stands still.
+        If a run loses bytes or makes no progress.
     """
     system, found = load_system(), []
     for one in sampling.workloads:

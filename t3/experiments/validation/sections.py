@@ -61,7 +61,9 @@ def compare_all(report: Report = no_progress) -> list[Section]:
 
 
 def write_page(sections: Sequence[Section], path: Path, source: str) -> None:
-    """Write the full page, and its figures beside it; ``source`` names command and revision."""
+    """Write the full page, and its figures into the same folder; ``source`` names command and
+    revision.
+    """
     for section in sections:
         if section.figure:
             section.figure.draw(path.parent / section.figure.file)
@@ -70,7 +72,7 @@ def write_page(sections: Sequence[Section], path: Path, source: str) -> None:
 
 
 def write_summary(sections: Sequence[Section], path: Path, source: str) -> None:
-    """Write one row for each comparison, and every broken bound."""
+    """Write one row for each comparison, and every exceeded bound."""
     broken = tuple(f"{one.title}: {line}" for one in sections for line in one.broken)
     headings = ("comparison", "figures", "with a bound", "beyond it", "largest difference")
     table = Table(headings, tuple(map(_summarized, sections)))

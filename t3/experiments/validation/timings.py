@@ -169,9 +169,8 @@ def with_ramulator_queues(timing: DramTiming, read_queue: int, write_queue: int)
     """Return the same channel with the queues of Ramulator 2 (2.1, controller_base.cpp).
 
     The pseudo-channels share the queues. The controller turns to writes above 0.8 of the write
-    queue
-    or without a read, and back below 0.2 with a read (set_write_mode and its defaults). A request
-    whose row is being opened leaves its queue (promote_to_active). The age of requests is
+    queue or without a read, and back below 0.2 with a read (set_write_mode and its defaults). A
+    request whose row is being opened leaves its queue (promote_to_active). The age of requests is
     unbounded.
     """
     return replace(

@@ -29,7 +29,7 @@ def die_um2(layout: str) -> float:
     """Area of the die of a DEF file."""
     units, die = _UNITS.search(layout), _DIE.search(layout)
     if units is None or die is None:
-        raise ValueError("no die")
+        raise ValueError("no area of the die")
     left, bottom, right, top = (int(edge) / int(units[1]) for edge in die.groups())
     return (right - left) * (top - bottom)
 

@@ -1,4 +1,4 @@
-"""Figures that say how far the results can be trusted."""
+"""Figures that show how far the results can be trusted."""
 
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ _POLICIES = {"t3": 0.26, "t3-mca": 0.0, "t3-critical": -0.26}  # and where their
 
 
 def draw_efficiency(study: Study, path: Path) -> None:
-    """Efficiency of the GEMM alone over K, beside a tuned library's."""
+    """Efficiency of the GEMM alone over K, compared with a tuned library."""
     depths = np.array([k for k, _, _ in study.efficiency])
     library = np.array([share for _, _, share in study.efficiency])
     with drawn(7, 3.6) as (figure, grid):

@@ -40,7 +40,9 @@ def draw_models(study: Study, path: Path) -> None:
 
 
 def draw_communication(study: Study, path: Path) -> None:
-    """Share of communication in sequential execution, with the system's CUs and twice as many."""
+    """Share of communication in sequential execution, with the system's number of CUs and with
+    twice this number.
+    """
     case, units = study.cases[0], study.compute_units
     with drawn(10, 3.4, columns=len(_PHASES), sharey=True) as (figure, grid):
         for axes, phase in zip(grid[0], _PHASES, strict=True):

@@ -13,7 +13,7 @@ _UPRIGHT = 24  # largest number of labels that fit side by side
 
 
 class Places:
-    """Where sublayers stand on an axis: groups of one model and degree, with a gap between.
+    """Positions of sublayers on an axis: groups of one model and degree, with gaps between them.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Speedups of the sublayers, and where their time goes."""
+"""Figures of the speedups of the sublayers, and of the parts of their time."""
 
 from pathlib import Path
 
@@ -70,7 +70,7 @@ def _parts(study: Study, case: Case, group: str) -> dict[str, pd.DataFrame]:
 
 
 def draw_ideal(study: Study, path: Path) -> None:
-    """Speedup of T3 under three policies as a share of the ideal overlap's."""
+    """Speedup of T3 under three policies, as a share of the ideal overlap's speedup."""
     marks = dict(zip(_TRACKED, "oDs", strict=True))
     with drawn(10, 5.6, rows=len(study.main_cases), sharex=True, sharey=True) as (figure, grid):
         for axes, case in zip(grid[:, 0], study.main_cases, strict=True):
@@ -92,7 +92,9 @@ def draw_ideal(study: Study, path: Path) -> None:
 
 
 def draw_compute(study: Study, path: Path) -> None:
-    """T3-MCA's speedup with the system's CUs and with twice as many, geomean by layer."""
+    """T3-MCA's speedup with the system's number of CUs and with twice this number, geomean by
+    layer.
+    """
     layers = list(study.points("speedup", study.cases[0], group="main").index.unique("layer"))
     with drawn(10, 3.2, columns=len(study.main_cases), sharey=True) as (figure, grid):
         for axes, case in zip(grid[0], study.main_cases, strict=True):
@@ -124,7 +126,7 @@ def _compute_bars(axes: Axes, study: Study, case: Case, layers: list[str]) -> No
 
 
 def draw_cu_split(study: Study, path: Path) -> None:
-    """Geomean speedups of splitting the CUs between GEMM and collective, beside T3's."""
+    """Geomean speedups of splitting the CUs between GEMM and collective, compared with T3's."""
     shown = ("cu-split-8", "cu-split-16", *_TRACKED, "ideal-overlap")
     with drawn(8, 3.4) as (figure, grid):
         axes = grid[0, 0]

@@ -1,4 +1,4 @@
-"""DRAM traffic of the sublayers, and over time."""
+"""Figures of the DRAM traffic: by sublayer, and over time."""
 
 from io import BytesIO
 from pathlib import Path
@@ -42,7 +42,7 @@ def draw_traffic(study: Study, path: Path) -> None:
 def draw_traffic_over_time(study: Study, path: Path) -> None:
     """DRAM bandwidth by category over time, and occupancy of the DRAM queue, without and with MCA.
 
-    A PNG file: areas of many samples are smaller so.
+    The figure is a PNG file, which is smaller than an SVG file for areas of many samples.
     """
     shown = {name: study.timelines[name] for name in ("t3", REPRODUCED)}
     titles = [DRAM[name].title for name in _COLOURS]
@@ -74,7 +74,9 @@ def draw_traffic_over_time(study: Study, path: Path) -> None:
 
 
 def _save_few_colours(figure: Figure, path: Path) -> None:
-    """Write a PNG with a palette: flat areas need few colours, and the file is a third in size."""
+    """Write a PNG file with a palette: flat areas need few colours, and the file shrinks to a
+    third.
+    """
     plain = BytesIO()
     figure.savefig(plain, dpi=130)
     with Image.open(plain) as picture:

@@ -1,4 +1,4 @@
-"""The tables of the page, and those behind it."""
+"""Tables of the page, and of the files behind it."""
 
 from .claims import claim_table
 from .details import DETAILS, GROUPS, UNSLICED

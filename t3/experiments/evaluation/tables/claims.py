@@ -1,4 +1,4 @@
-"""The paper's numbers beside ours."""
+"""Tables that compare the paper's numbers with ours."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ __all__ = ["claim_table", "full_claim_table"]
 
 
 def claim_table(comparisons: list[Comparison], cases: Sequence[Case]) -> Table:
-    """Claims with the paper's value, ours by dispatch, the difference, and the reason for it.
+    """Claims with the paper's value, our value by dispatch, the difference, and its reason.
 
     ``cases`` differ in their dispatch only.
     """
@@ -30,7 +30,7 @@ def claim_table(comparisons: list[Comparison], cases: Sequence[Case]) -> Table:
 
 
 def full_claim_table(comparisons: list[Comparison], study: Study) -> Table:
-    """Every claim in every case with where it comes from, and numbers without their units."""
+    """Every claim in every case with its place in the paper, and numbers without their units."""
     cases, main = study.cases, study.main_cases
     headings = ["figure", "about", "id", "claim", "relation", "paper:", "unit:", "confidence:"]
     headings += [f"ours, {case.label}" for case in cases]

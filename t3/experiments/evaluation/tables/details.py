@@ -1,4 +1,4 @@
-"""The tables behind the page: files beside it, and folded parts of the report."""
+"""Detailed tables behind the page: files in the page's folder, and folded parts of the report."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -91,4 +91,4 @@ DETAILS: Mapping[str, Detail] = MappingProxyType(
         ),
     }
 )
-"""By the name of the file."""
+"""Tables by the name of their file."""

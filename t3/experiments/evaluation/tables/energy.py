@@ -34,7 +34,7 @@ def energy_table(study: Study, group: str) -> Table:
 
 
 def saving_table(study: Study, groups: Mapping[str, str], cases: Sequence[Case]) -> Table:
-    """Mean share of sequential's energy that is saved; ``groups`` has the words for each group."""
+    """Mean share of sequential's energy that is saved; ``groups`` has the name of each group."""
     headings = ["sublayers", "configuration:"]
     headings += [f"saved, {case.label} (%)" for case in cases]
     rows = []

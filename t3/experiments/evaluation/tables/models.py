@@ -40,8 +40,9 @@ def model_table(study: Study, variant: str, cases: Sequence[Case]) -> Table:
 
 
 def layer_table(study: Study) -> Table:
-    """Where a layer's time goes in sequential execution, by kind of operator, in the first
-    case, attention sliced."""
+    """Time of a layer in sequential execution, by kind of operator, in the first case with sliced
+    attention.
+    """
     columns = map(str, study.models.columns)
     kinds = [name for name in columns if re.fullmatch(r"layer_.+_ns", name)]
     words = (name.removeprefix("layer_").removesuffix("_ns").replace("_", " ") for name in kinds)
@@ -67,7 +68,7 @@ def layer_table(study: Study) -> Table:
 
 
 def operator_table(operators: pd.DataFrame) -> Table:
-    """A table as it comes, text columns left, numbers to three significant digits."""
+    """Format a table in its given order: text columns left, numbers to three significant digits."""
     texts = [not pd.api.types.is_numeric_dtype(operators[name]) for name in operators]
     headings = [
         str(name).replace("_", " ") + (":" if is_text else "")
@@ -84,7 +85,7 @@ def _cell(value: object) -> str:
 
 
 def efficiency_table(study: Study) -> Table:
-    """Efficiency of the GEMM alone over K, ours and a tuned library's."""
+    """Efficiency of the GEMM alone over K, in our model and in a tuned library."""
     names = list(study.efficiency[0][1])
     rows = [
         [str(k), f"{100 * library:.1f}"]
@@ -102,7 +103,7 @@ def efficiency_table(study: Study) -> Table:
 
 
 def shape_table(study: Study) -> Table:
-    """The models, how sure their shapes are, and from where."""
+    """Models, with the confidence and the source of their shapes."""
     used = set(study.table["model"])
     rows = (
         [

@@ -44,8 +44,9 @@ def sensitivity_table(study: Study) -> Table:
 
 
 def parameter_table(study: Study) -> Table:
-    """Parameters that are assumed or recalled, with the preset's reason and how much the result
-    depends on them."""
+    """Parameters that are assumed or recalled, with the preset's reason and the sensitivity of the
+    result.
+    """
     moved = effects(study)
     change = {name: 100 * (moved[name] / moved[f"{name} default"] - 1) for name in _SHOWN}
     rows = []

@@ -1,4 +1,4 @@
-"""Arbitration policies beside each other."""
+"""Tables that compare arbitration policies."""
 
 from typing import Any
 
@@ -10,14 +10,14 @@ from t3.report.document import Table
 __all__ = ["CLOSE", "policy_table", "worst_table"]
 
 CLOSE = 0.01
-"""What the policy may be behind the best of the others."""
+"""Largest accepted deficit of the policy against the best of the other policies."""
 
 _POLICY = "t3-critical"
 _OTHERS = ["t3", "t3-compute-first", "t3-mca", REPRODUCED]
 
 
 def worst_table(study: Study) -> Table:
-    """How far the policy is behind the best of the others: at the sublayer where it is furthest."""
+    """Largest deficit of the policy against the best of the other policies, with its sublayer."""
     headings = ["case", "sublayers", "at most 1 % behind", "furthest behind (%)"]
     headings += ["at:", "best there:"]
     rows = []
@@ -34,7 +34,7 @@ def worst_table(study: Study) -> Table:
 
 
 def policy_table(study: Study) -> Table:
-    """The same for every sublayer and case."""
+    """Deficit of the policy for every sublayer and case."""
     cases = {case: _behind(study, case) for case in study.cases}
     headings = ["model", "TP", "layer"]
     for case in cases:
@@ -50,7 +50,9 @@ def policy_table(study: Study) -> Table:
 
 
 def _behind(study: Study, case: Case) -> pd.DataFrame:
-    """Best of the other policies for each sublayer, and the policy's time over it, less 1."""
+    """Best of the other policies for each sublayer, and the policy's time over the best time, minus
+    1.
+    """
     total = study.points("total_ns", case)
     others = total[_OTHERS]
     share = total[_POLICY] / others.min(axis=1) - 1

@@ -38,9 +38,10 @@ def speedup_table(study: Study, group: str) -> Table:
 
 
 def mean_table(study: Study, groups: Mapping[str, str], cases: Sequence[Case]) -> Table:
-    """Speedups of a group's sublayers together, and the gain of their geomean as a share of the
-    ideal overlap's; ``groups`` has the words for each group. Split CUs are left out: their
-    all-reduce does not reduce the output of the GEMM that runs beside it."""
+    """Speedups over the sublayers of each group, and the gain of their geomean as a share of the
+    ideal overlap's gain; ``groups`` has the name of each group. Split CUs are left out: their
+    all-reduce does not reduce the output of the concurrent GEMM.
+    """
     headings = ["sublayers", "configuration:"]
     for case in cases:
         headings += [f"{name}, {case.label} (x)" for name in _STATISTICS]

@@ -1,4 +1,4 @@
-"""How far repetitions of a run differ."""
+"""Table of the differences between repetitions of a run."""
 
 import pandas as pd
 
@@ -10,7 +10,7 @@ __all__ = ["variation_table"]
 
 
 def variation_table(measured: pd.DataFrame) -> Table:
-    """Speedup and difference to round-robin of every sublayer that was repeated."""
+    """Speedup of every repeated sublayer, and its difference from round-robin."""
     headings = ["model", "TP", "layer", "configuration"]
     headings += ["speedup, mean (x)", "least (x)", "most (x)"]
     headings += [f"time over `{ROUND_ROBIN}`, mean (%)", "least (%)", "most (%)"]

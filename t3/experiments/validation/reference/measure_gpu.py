@@ -139,7 +139,7 @@ def _counted(shapes: list[str]) -> Iterator[dict[str, Any]]:
         kernel[_METRICS[row["Metric Name"]]] = value
     found = list(kernels.values())
     if len(found) != _REPEATS * len(shapes):
-        raise ValueError(f"{len(found)} kernels of {_REPEATS * len(shapes)} GEMMs")
+        raise ValueError(f"ncu reported {len(found)} kernels for {_REPEATS * len(shapes)} GEMMs")
     for begin in range(0, len(found), _REPEATS):
         same = found[begin : begin + _REPEATS]
         names = _METRICS.values()
