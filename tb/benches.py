@@ -1,4 +1,4 @@
-"""The benches, and which block's class each of them is for."""
+"""List of the benches, with the block classes that each bench tests."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ __all__ = ["BENCHES", "Bench"]
 
 @dataclass(frozen=True, kw_only=True)
 class Bench:
-    """A bench in the package of its name.
+    """Bench, in a package of the same name.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class Bench:
         return f"tb.{self.name}.bench"
 
     def make(self, **arguments: Any) -> Component:
-        """Return the module under test; the arguments are those of ``make_dut``."""
+        """Make the module under test, with the arguments of ``make_dut``."""
         return import_module(self.module).make_dut(**arguments)
 
 
@@ -82,9 +82,9 @@ _ALL = (
         blocks={Merge2: "merge2", Merge: "merge", RoundRobinPick: "pick"},
         seed=4320,
     ),
-    # The tiles of kernels at the full rate, on a bank of the usual geometry.
+    # Tiles of kernels at the full rate, on a bank with the reference geometry.
     Bench(name="tracker_bank_rate", blocks={BLOCKS["tracker_bank"].kind: "block"}, seed=8121),
 )
 
 BENCHES: Mapping[str, Bench] = MappingProxyType({bench.name: bench for bench in _ALL})
-"""By name, the longest first."""
+"""Benches by name, the longest first."""

@@ -1,4 +1,4 @@
-"""Functional cover points: how often a bench saw each hazard that it is there for."""
+"""Functional cover points: counts how often a bench reaches each hazard that it targets."""
 
 import atexit
 import json
@@ -15,7 +15,7 @@ _hits: dict[str, int] = {}
 
 
 def expect(*names: str) -> None:
-    """Declare points, so that one that is never hit shows with 0 hits."""
+    """Declare points, so that a point that is never hit is listed with 0 hits."""
     for name in names:
         _hits.setdefault(name, 0)
 

@@ -1,4 +1,4 @@
-"""The clock cycle as every bench sees it.
+"""Clock cycle as seen by every bench.
 
 Inputs are set after a falling edge, the outputs have followed them :func:`settled` later, and the
 next falling edge ends the cycle. The rising edge between samples the values that were checked.
@@ -17,7 +17,7 @@ from rtl.export.back_end import ports_of
 
 __all__ = ["SCALE", "clock_stops", "inputs_of", "next_cycle", "reset", "scaled", "settled", "skip"]
 
-# Set by `tb.runner`: how much longer than the shortest useful run.
+# Set by `tb.runner`: length of the run as a multiple of the shortest useful run.
 SCALE = "T3_BENCH_SCALE"
 _PERIOD_NS = 2
 _HELD_CYCLES = 100
@@ -28,7 +28,7 @@ _holds: list[Task] = []  # the running task of :func:`_over_falling_edges`
 
 
 def scaled(cycles: int) -> int:
-    """Cycles of random traffic in this run, for one that has ``cycles`` at its shortest."""
+    """Number of cycles of random traffic in this run, given the number of the shortest run."""
     return cycles * int(os.environ.get(SCALE, "1"))
 
 
@@ -40,8 +40,9 @@ def inputs_of(component: Component) -> list[str]:
 async def reset(dut, inputs: Iterable[str], *, hold: bool = True) -> None:
     """Start the clock, set the inputs to 0, reset, and stop at the start of the first cycle.
 
-    A test may do so again, and so may one that is called by another. ``hold`` the reset over the
-    falling edges of some cycles more, unless something beside the block looks at it.
+    A test may call this function repeatedly. With ``hold``, the reset is also high across the
+    falling edges of further cycles, at which no register may depend on it; pass False if logic
+    outside the block reads the reset.
     """
     if all(clock.done() for clock in _clocks):
         _clocks[:] = [Clock(dut.clk, _PERIOD_NS, "ns").start()]
@@ -58,7 +59,7 @@ async def reset(dut, inputs: Iterable[str], *, hold: bool = True) -> None:
 
 
 async def _over_falling_edges(dut) -> None:
-    """Hold the reset where no register may look at it."""
+    """Hold the reset at times at which no register may depend on it."""
     for _ in range(_HELD_CYCLES):
         await RisingEdge(dut.clk)
         dut.rst.value = 1
@@ -76,7 +77,7 @@ async def next_cycle(dut) -> None:
 
 
 async def skip(dut, cycles: int) -> None:
-    """End this cycle and ``cycles - 1`` more, without a look at each."""
+    """End this cycle and ``cycles - 1`` further cycles, without sampling them."""
     await Timer(_PERIOD_NS * (1000 * (cycles - 1) + 250), "ps")
     await FallingEdge(dut.clk)
 
@@ -84,7 +85,7 @@ async def skip(dut, cycles: int) -> None:
 async def clock_stops(dut, inputs: Iterable[str]) -> None:
     """Check that the clock of a block stops once its tables are clear, if nothing arrives.
 
-    A clock enable that is high too often changes nothing else that a bench could see.
+    A clock enable that is high too often has no other effect that a bench could observe.
     """
     await reset(dut, inputs)
     await skip(dut, _WALK_CYCLES)

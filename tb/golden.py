@@ -1,4 +1,4 @@
-"""State of the golden model for one block, and the payloads at the block's ports."""
+"""State of the golden model for a single block, and the payloads at the block's ports."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
@@ -52,7 +52,8 @@ def golden_state(p: T3Parameters) -> GoldenState:
 
 def words(record: np.void | np.ndarray) -> list[int]:
     """Return the fields of a record or of an array of records, in the order of
-    :class:`~tb.payload.Fields`: those of a nested record in its place."""
+    :class:`~tb.payload.Fields`, with nested records flattened in place.
+    """
     return np.frombuffer(record.tobytes(), np.uint64).tolist()
 
 
@@ -87,7 +88,7 @@ def payload(kind: np.dtype, values: Mapping[str, Any] | None) -> np.void:
 
 
 def put(record: np.void, values: Mapping[str, Any]) -> None:
-    """Set the fields of a record to those of a payload; absent ones are 0."""
+    """Set the fields of a record from a payload; absent fields become 0."""
     flat = flatten(values)
     for name in record.dtype.names:
         (length,) = record.dtype[name].shape or (0,)
@@ -138,13 +139,13 @@ def set_maps(
 def set_launch_configuration(
     state: GoldenState, launch_configuration: Mapping[str, int], context: int = 0
 ) -> None:
-    """Set those fields of a context's ``LaunchConfiguration`` that are given."""
+    """Set the given fields of a context's ``LaunchConfiguration``."""
     for name, value in launch_configuration.items():
         state.contexts[context]["launch"][name] = value
 
 
 EVERY_PACKET = {"stores": (1 << 32) - 1, "updates": (1 << 32) - 1, "ops": 15, "dtypes": 15}
-"""Part of a view: the context takes packets from any GPU."""
+"""Part of a view: the context accepts packets from any GPU."""
 
 
 def set_view(state: GoldenState, view: Mapping[str, Any], context: int = 0) -> None:

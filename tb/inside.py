@@ -1,4 +1,4 @@
-"""Access to signals and memories inside a module, which only the simulator has."""
+"""Access to signals and memories inside a module, for simulators only."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -8,10 +8,10 @@ from operator import getitem
 __all__ = ["BLOCK_BITS", "blocks_of_a_count", "fill", "in_halves", "inside", "preset", "turn"]
 
 BLOCK_BITS = 8
-"""Of a :class:`~rtl.lib.wide_counter.WideCounter`, which steps in blocks."""
+"""Bits of a block of a :class:`~rtl.lib.wide_counter.WideCounter`."""
 
 
-@cache  # the simulator keeps something of every name that it does not know
+@cache  # the simulator allocates memory for every unknown name
 def inside(dut, *paths: str):
     """Return a signal or a memory of a module by its hierarchical path.
 
@@ -20,13 +20,13 @@ def inside(dut, *paths: str):
     dut
         Module with its hierarchy, or flattened, with dots in the names.
     paths : str
-        One path, or several of the same register, of which a flattened module keeps any. The first
-        that exists counts.
+        One path, or several paths of the same register; a flattened module keeps one of them. The
+        first path that exists is used.
 
     Raises
     ------
     KeyError
-        If none exists.
+        If no path exists.
     """
     for path in paths:
         with suppress(KeyError):
@@ -55,7 +55,7 @@ def preset(dut, path: str, value: int) -> None:
 
 
 def fill(dut, path: str, bits: int, *, short: int = 0) -> int:
-    """Set the lower ``bits`` of a counter, whole blocks, to ones, less ``short``.
+    """Set the lower ``bits`` of a counter, which are whole blocks, to ones, minus ``short``.
 
     The other blocks and their carries stay unchanged.
 
@@ -72,7 +72,7 @@ def fill(dut, path: str, bits: int, *, short: int = 0) -> int:
 
 
 def _set_carries(dut, path: str, value: int, bits: int) -> None:
-    """Set each lower block's carry: whether a step carries into the block above."""
+    """Set the carry of each lower block: 1 if a step carries into the block above."""
     ones = (1 << BLOCK_BITS) - 1
     below = len(inside(dut, f"{path}.o")) - BLOCK_BITS
     for at in range(0, min(bits, below), BLOCK_BITS):
@@ -80,8 +80,9 @@ def _set_carries(dut, path: str, value: int, bits: int) -> None:
 
 
 def blocks_of_a_count(bits: int) -> Iterator[tuple[int, int]]:
-    """Yield where each block with one above it begins in a counter of ``bits`` bits, and its
-    contents when full or nearly so: all ones, or all but one."""
+    """Yield, for each block of a counter of ``bits`` bits except the highest, its first bit and its
+    contents when full or nearly full: ones in all bits, or in all bits but one.
+    """
     ones = (1 << BLOCK_BITS) - 1
     for at in range(0, bits - BLOCK_BITS, BLOCK_BITS):
         for missing in (0, *(1 << bit for bit in range(BLOCK_BITS))):

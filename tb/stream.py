@@ -1,4 +1,4 @@
-"""Checker of the protocol of streams, and generators of offers and of ready."""
+"""Checker of the stream protocol, and generators of offers and of ready."""
 
 import random
 from collections import Counter
@@ -16,8 +16,9 @@ def _value(handle) -> int:
 
 
 def offer(dut, name: str, payload: int | None) -> None:
-    """Set a stream's ``valid`` and its payload; without one its bits are drawn, since a block must
-    not depend on them."""
+    """Set ``valid`` and the payload of a stream. Without a payload its bits are drawn at random,
+    because a block must not depend on them.
+    """
     port = getattr(dut, f"{name}__payload")
     getattr(dut, f"{name}__valid").value = int(payload is not None)
     port.value = random.getrandbits(len(port)) if payload is None else payload
@@ -26,7 +27,7 @@ def offer(dut, name: str, payload: int | None) -> None:
 class StreamChecker:
     """Asserts, cycle by cycle, that streams keep to their protocol.
 
-    An offered payload stays, unchanged, until it is taken. Valid and ready are always 0 or 1, and
+    An offered payload stays unchanged until it is accepted. Valid and ready are always 0 or 1, and
     so are all bits of an offered payload.
 
     Parameters
@@ -34,8 +35,8 @@ class StreamChecker:
     dut
         Module with the streams, after its reset.
     names : iterable of str
-        Streams as the Verilog names them, without ``__valid``. One without a ``ready`` port is
-        always ready.
+        Names of the streams in the Verilog, without ``__valid``. A stream without a ``ready`` port
+        is always ready.
     unheld : iterable of str
         Streams that follow other streams within the cycle: they may change until they are taken.
 
@@ -70,7 +71,7 @@ class StreamChecker:
             self._held.pop(name, None)
 
     def sample(self) -> None:
-        """Look at one cycle; its outputs have settled.
+        """Check one cycle, whose outputs have settled.
 
         Raises
         ------
@@ -94,16 +95,16 @@ class StreamChecker:
 
 
 class Pace:
-    """How eagerly each of several sides acts: rates that are drawn anew every so many cycles.
+    """Activity of several sides: each side acts at a rate that is redrawn after a number of cycles.
 
     Parameters
     ----------
     rng : :class:`random.Random`
     names : iterable of str
     rates : iterable of float
-        Chances in a cycle to draw from.
+        Probabilities per cycle from which the rates are drawn.
     cycles : int
-        Between two draws.
+        Number of cycles between two draws.
     """
 
     def __init__(

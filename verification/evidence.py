@@ -54,7 +54,7 @@ class Evidence:
         Parameters
         ----------
         result : dict
-            Content of the JSON file, beside the program and its revision.
+            Content of the JSON file, without the program and its revision.
         page, summary : str
             Markdown, after the title and the line that names the command and the revision.
         """

@@ -1,4 +1,6 @@
-"""Lookups about the edges of random tables, a pair in every cycle, against the golden model."""
+"""Bench of the address map: lookups near the edges of random tables, two in every cycle, against
+the golden model.
+"""
 
 import random
 from typing import Any
@@ -19,7 +21,7 @@ from tb.cycle import inputs_of, next_cycle, reset, scaled, settled
 from tb.golden import golden_state, set_view
 from tb.payload import Fields
 
-# Small, so that random values meet.
+# Small, so that random values coincide often.
 PARAMETERS = T3Parameters(
     address_bits=14,
     workgroup_bits=6,
@@ -109,7 +111,9 @@ def _random_view(rng: random.Random) -> dict[str, Any]:
 
 
 def _random_lookup(rng: random.Random, view: dict[str, Any]) -> tuple[int, int, int]:
-    """Atom, address space and workgroup, mostly about an edge in this context."""
+    """Draw atom, address space and workgroup, mostly near an edge of a range or region of this
+    context.
+    """
     maps, launch = view["maps"], view["launch_configuration"]
     region, entry = rng.choice(maps["regions"]), rng.choice(maps["ranges"])
     atom = rng.choice([region["base"], region["limit"], region["limit"] - 1, rng.randrange(_ATOMS)])
@@ -126,7 +130,7 @@ def _random_lookup(rng: random.Random, view: dict[str, Any]) -> tuple[int, int, 
 
 
 class _Model:
-    """The golden model's lookup."""
+    """Golden model of the lookup: location of a request, and result for a location."""
 
     def __init__(self):
         self.state: GoldenState = golden_state(PARAMETERS)
@@ -137,7 +141,7 @@ class _Model:
         return dict(zip(LOCATION.names, location.tolist(), strict=True))
 
     def result(self, location: dict[str, int]) -> list[int]:
-        """Action, command, op and dtype."""
+        """Return action, command, op and dtype."""
         if not location["valid"]:
             return [0, 0, 0, 0]
         owner = location["owner"]
@@ -212,7 +216,9 @@ def _cover_range(views: list[dict[str, Any]], location: dict, action: int) -> No
 
 @cocotb.test()
 async def random_lookups(dut):
-    """The location by the tables of one cycle, the range by those of the next."""
+    """The location follows the tables of one cycle, the range follows the tables of the
+    next cycle.
+    """
     rng = random.Random(cocotb.RANDOM_SEED)
     await reset(dut, _INPUTS)
     model, before = _Model(), None

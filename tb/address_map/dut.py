@@ -1,4 +1,4 @@
-"""Both steps of the lookup, with a register between as a queue would be."""
+"""Both steps of the lookup, with a register between them in place of a queue."""
 
 from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
@@ -10,7 +10,7 @@ __all__ = ["AddressMap"]
 
 
 class AddressMap(wiring.Component):
-    """Both steps of the map in a module; :class:`RangeLookup` outputs a cycle later.
+    """Module with both steps of the lookup; :class:`RangeLookup` gives its outputs one cycle later.
 
     Parameters
     ----------

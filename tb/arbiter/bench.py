@@ -1,4 +1,4 @@
-"""Arbiter under long random traffic: its choice in every cycle, order, loss, and starvation."""
+"""Bench of the arbiter: choices, order, losses and starvation under long random traffic."""
 
 import random
 from itertools import product
@@ -51,7 +51,7 @@ def _random_configuration(rng: random.Random) -> dict:
 
 @cocotb.test()
 async def every_choice(dut):
-    """All policies and loads, against the model."""
+    """Every policy, under every load, agrees with the model."""
     rng = random.Random(cocotb.RANDOM_SEED)
     bench = Driver(dut)
     await bench.start()
@@ -75,7 +75,7 @@ async def every_choice(dut):
 
 @cocotb.test()
 async def round_robin_shares(dut):
-    """Full load: a request in every cycle, and half of them for each."""
+    """Under full load, a request leaves in every cycle, and each stream gets half of the cycles."""
     bench = Driver(dut)
     await bench.start()
     bench.configure(policy=Policy.ROUND_ROBIN)
@@ -86,8 +86,9 @@ async def round_robin_shares(dut):
 
 @cocotb.test()
 async def nothing_starves(dut):
-    """A full DRAM queue, and compute or none: communication waits its limit, and never longer.
-    Where it is critical, compute does so."""
+    """With a full DRAM queue, with and without compute, communication waits for its limit and never
+    longer. If communication is critical, the same holds for compute.
+    """
     bench = Driver(dut)
     await bench.start()
     for requests in ("cm", "m"):
@@ -109,7 +110,9 @@ async def nothing_starves(dut):
 
 @cocotb.test()
 async def every_combination_of_signals(dut):
-    """Every combination of the signals, below the bound and full, with and without compute."""
+    """All combinations of the signals agree with the model, below the bound and at a full queue,
+    with and without compute.
+    """
     bench = Driver(dut)
     await bench.start()
     for policy in (Policy.MCA, Policy.MCA_PAPER, Policy.CRITICAL):
@@ -133,7 +136,7 @@ async def starvation_count_saturates(dut):
         await bench.cycle("cm", ready=False, occupancy=64)
     await bench.cycle("cm", occupancy=64)
     assert bench.served == {"c": 0, "m": 1}
-    # Compute has waited as long, and is still not too late where communication is critical.
+    # Compute has waited equally long, but less than its limit while communication is critical.
     bench.configure(policy=Policy.CRITICAL, starvation_limit=65535)
     await bench.cycle("cm", signals=("critical",))
     assert bench.served == {"c": 1, "m": 1}
@@ -141,7 +144,9 @@ async def starvation_count_saturates(dut):
 
 @cocotb.test()
 async def the_end_of_any_wait(dut):
-    """A limit of any size, reached from shortly before, or missed by a bit."""
+    """A wait reaches a limit of any size from shortly before it, or differs from the limit by one
+    bit.
+    """
     rng = random.Random(cocotb.RANDOM_SEED + 4)
     bench = Driver(dut)
     await bench.start()
@@ -150,12 +155,12 @@ async def the_end_of_any_wait(dut):
         start = limit ^ 1 << rng.randrange(16)
         if number % 3 == 1:
             start = max(limit - rng.randint(1, 5), 0)
-        elif number % 3 == 2:  # goes on where all bits but one are ones
+        elif number % 3 == 2:  # continues if all bits but one are ones
             start = 0xFFFF ^ 1 << rng.randrange(16)
             limit = min(start + rng.randint(1, 5), 0xFFFF)
         policy, signals = rng.choice([(Policy.MCA, RUNS), (Policy.CRITICAL, ("critical",))])
         bench.configure(policy=policy, threshold=5, starvation_limit=limit)
-        # Mostly both, or the one that does not go first.
+        # Mostly both streams, or the stream that does not go first.
         waits = rng.choice([(start, start), (start, start), (start, 0), (0, start)])
         bench.preset_waits(*waits)
         for _ in range(8):
@@ -164,7 +169,7 @@ async def the_end_of_any_wait(dut):
 
 @cocotb.test()
 async def a_wait_that_ends_without_a_turn(dut):
-    """The count of waits begins anew with the next wait, whatever it was."""
+    """The count restarts with the next wait, whatever its previous value."""
     rng = random.Random(cocotb.RANDOM_SEED + 5)
     bench = Driver(dut)
     await bench.start()

@@ -21,11 +21,11 @@ __all__ = ["LEVELS", "LOW_BITS", "PARAMETERS", "RUNS", "Driver"]
 
 PARAMETERS = T3Parameters(contexts=1, with_data=True)
 LOW_BITS = 7
-"""Of the sum, below the carries that are counted."""
+"""Number of low bits of the sum, below the counted carries."""
 LEVELS = (127, 30, 10, 5)
-"""From the lowest occupancy to the highest."""
+"""Levels, from the lowest occupancy to the highest."""
 RUNS = ("active",)
-"""A kernel, and neither critical nor relaxed communication."""
+"""Signals of a running kernel with communication that is neither critical nor relaxed."""
 _CONFIGURATION = Fields(ArbiterConfiguration(PARAMETERS))
 _REQUEST = Fields(DramRequest(PARAMETERS))
 _INPUTS = inputs_of(Arbiter(PARAMETERS))
@@ -85,7 +85,7 @@ class Driver:
         self._wait = 0
 
     def _request(self, stream: str) -> int:
-        """The next request of a stream, like no other in any field."""
+        """Make the next request of a stream, which differs from all others in every field."""
         return random.Random(f"{stream}{self.numbers[stream]}").getrandbits(_REQUEST.width)
 
     async def start(self) -> None:
@@ -106,7 +106,7 @@ class Driver:
         start: bool,
         signals: Collection[str] = RUNS,
     ) -> None:
-        """Inputs of a cycle in which the named streams have a request."""
+        """Set the inputs of a cycle in which the named streams have a request."""
         dut = self.dut
         for name in SIGNALS:
             getattr(dut, name).value = int(name in signals)
@@ -142,7 +142,7 @@ class Driver:
         await next_cycle(dut)
 
     async def wait(self, cycles: int, requests: str, *, occupancy=0) -> None:
-        """A long time in which the queue is full and nothing changes."""
+        """Wait for a long time in which the queue is full and no input changes."""
         self.drive(requests, ready=False, occupancy=occupancy, start=False)
         for _ in range(cycles):
             inputs = {"ready": False, "occupancy": occupancy, "start": False}
@@ -150,7 +150,7 @@ class Driver:
         await skip(self.dut, cycles)
 
     def preset_waits(self, communication: int, compute: int) -> None:
-        """Preset the cycles that communication and compute have waited."""
+        """Preset the waiting times of communication and compute, in cycles."""
         inside(self.dut, "starved").value = communication
         inside(self.dut, "compute_starved").value = compute
         self.arbiter["starved"], self.arbiter["compute_starved"] = communication, compute
@@ -164,7 +164,7 @@ class Driver:
         self.measurement["samples"], self.measurement["sample_sum"] = samples, total
 
     def measure(self, rng: random.Random, log2: int) -> int:
-        """Configure a measurement of ``2 ** log2`` samples; gives one of its cuts."""
+        """Configure a measurement of ``2 ** log2`` samples; return one of its cuts."""
         cut, place = rng.randint(2, 127), rng.randrange(3)
         self.configure(
             policy=Policy.MCA,
@@ -177,7 +177,7 @@ class Driver:
         return cut
 
     async def end_with(self, rng: random.Random, total: int, left: int) -> None:
-        """Drive a measurement's last samples, up to a total, and some cycles after it."""
+        """Drive the last samples of a measurement, up to a total, and some further cycles."""
         for _ in range(left):
             occupancy = min(total - int(self.measurement["sample_sum"]), 127)
             await self.cycle("m", occupancy=occupancy)

@@ -1,4 +1,4 @@
-"""The measurement of the occupancy: its end, its level, and its counters at any value."""
+"""Tests of the occupancy measurement: its end, its level, and its counters at any value."""
 
 import random
 
@@ -18,12 +18,12 @@ __all__ = [
 ]
 
 _MEASUREMENTS = 80
-_LONG_LOG2 = 10  # of the samples of a long measurement
+_LONG_LOG2 = 10  # log2 of the number of samples in a long measurement
 
 
 @cocotb.test()
 async def long_measurement(dut):
-    """Nearly the largest sum of many samples, and the cycle in which its level counts."""
+    """A nearly maximal sum of many samples selects the right level, in the right cycle."""
     bench = Driver(dut)
     await bench.start()
     for occupancy, level in ((127, 5), (79, 10)):
@@ -46,7 +46,9 @@ async def long_measurement(dut):
 
 @cocotb.test()
 async def short_measurements(dut):
-    """Just above a cut, or below it by as much as a bit of the sum says."""
+    """The level is right for a mean at a cut, and for a sum that is smaller by one or by a power of
+    two.
+    """
     rng = random.Random(cocotb.RANDOM_SEED + 4)
     bench = Driver(dut)
     await bench.start()
@@ -59,8 +61,9 @@ async def short_measurements(dut):
 
 @cocotb.test()
 async def the_end_of_any_measurement(dut):
-    """Measurements of any length end, also those of hours: the bench presets the counters to just
-    before the end."""
+    """Measurements of any length end, even after hours: the bench presets the counters to values
+    shortly before the end.
+    """
     rng = random.Random(cocotb.RANDOM_SEED + 2)
     bench = Driver(dut)
     await bench.start()
@@ -69,7 +72,7 @@ async def the_end_of_any_measurement(dut):
         left = rng.randint(4, 12)
         samples = (1 << log2) - left
         cut = bench.measure(rng, log2)
-        # Above the cut in the end, or just below it.
+        # The final mean is above the cut, or just below it.
         total = (cut << log2) + rng.choice(
             [0, 1, -1, rng.getrandbits(log2), -rng.getrandbits(log2)]
         )
@@ -82,7 +85,9 @@ async def the_end_of_any_measurement(dut):
 
 @cocotb.test()
 async def a_measurement_through_the_blocks_of_its_counts(dut):
-    """A block of both gets full, or nearly so; then, with ones below it, it carries or does not."""
+    """A block of both counters becomes full, or nearly full; with ones in the blocks below, it then
+    carries or does not.
+    """
     rng = random.Random(cocotb.RANDOM_SEED + 3)
     bench = Driver(dut)
     await bench.start()
@@ -111,7 +116,7 @@ async def a_measurement_through_the_blocks_of_its_counts(dut):
 
 @cocotb.test()
 async def a_measurement_begun_anew_among_full_blocks(dut):
-    """A new start empties the full blocks, which carry only when they are full again."""
+    """A new start clears the full blocks, which carry only when they are full again."""
     rng = random.Random(cocotb.RANDOM_SEED + 6)
     bench = Driver(dut)
     await bench.start()

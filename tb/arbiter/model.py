@@ -1,4 +1,4 @@
-"""Golden arbiter and measurement behind the ports of the RTL's arbiter."""
+"""Golden arbiter and its measurement, behind the ports of the RTL arbiter."""
 
 from collections.abc import Collection
 
@@ -12,7 +12,7 @@ __all__ = ["step_unit"]
 def step_unit(
     state: GoldenState, requests: str, signals: Collection[str], *, ready, occupancy, start
 ) -> str | None:
-    """Move the first channel's arbiter on by one cycle in which the compute stream ``"c"``, the
+    """Advance the first channel's arbiter by one cycle in which the compute stream ``"c"``, the
     communication stream ``"m"``, or both have a request. Return the stream that is offered, or
     None."""
     channel, configuration = state.channels[0], state.config["arbiter"]

@@ -1,4 +1,6 @@
-"""A channel under random traffic on every port, in every cycle against the golden model."""
+"""Bench of a channel: random traffic on every port, compared with the golden model in every
+cycle.
+"""
 
 import random
 
@@ -22,12 +24,12 @@ _CYCLES = 1500
 _SUMS = 600
 _UPDATE = {"kind": PacketKind.UPDATE.value, **REDUCTION}
 _LONG_LIMITS = (520, 700)
-_MEASURE_LOG2 = 10  # enough samples for a carry into the upper half of their count and sum
+_MEASURE_LOG2 = 10  # enough samples for a carry into the upper half of count and sum
 
 
 @cocotb.test()
 async def random_traffic(dut):
-    """Random traffic on all inputs, while tables, limits and policy change."""
+    """Random traffic on all inputs agrees with the model while tables, limits and policy change."""
     rng = random.Random(cocotb.RANDOM_SEED)
     bench = await start(dut, rng)
     pace = Pace(rng, IN, rates=(0.1, 0.5, 1, 1))
@@ -83,8 +85,9 @@ def _plain(bench: Bench) -> None:
 
 
 def _repeat(bench: Bench, stream: str, **fields: int | range) -> None:
-    """The stream offers one payload after the other with these fields, or with any value of a
-    range."""
+    """Make a stream offer payload after payload with these fields; a range stands for any of its
+    values.
+    """
     following = bench.traffic.next
     drawn = {name: field for name, field in fields.items() if isinstance(field, range)}
 
@@ -117,7 +120,7 @@ async def updates_sink_with_the_egress_blocked(dut):
     for _ in range(100):
         await bench.cycle((), ("dram", "link_out"))
     assert int(dut.idle.value) == 0b10
-    # The updates that the DRAM took; packets to the link are not acknowledged.
+    # Updates that the DRAM has accepted; packets to the link are not acknowledged.
     _repeat(bench, "issue_acks", access=Access.UPDATE.value, owner=0)
     for _ in range(bench.checker.transfers["link_in"]):
         await bench.cycle(("issue_acks",), ("tile_issue_acks",))
@@ -128,8 +131,9 @@ async def updates_sink_with_the_egress_blocked(dut):
 
 @cocotb.test()
 async def dropped_updates_wait_for_space(dut):
-    """With everything full behind them late stores and packets stay; then they leave in every
-    cycle, and each is reported once."""
+    """Late stores and packets wait while all queues behind them are full; then one leaves in every
+    cycle, and each is reported once.
+    """
     rng = random.Random(cocotb.RANDOM_SEED + 2)
     bench = await start(dut, rng)
     _plain(bench)
@@ -171,7 +175,7 @@ async def one_access_per_cycle(dut):
 
 @cocotb.test()
 async def a_long_wait(dut):
-    """Behind compute that never ends, communication is served when its limit is reached."""
+    """Under continuous compute requests, communication is served when its limit is reached."""
     rng = random.Random(cocotb.RANDOM_SEED + 5)
     bench = await start(dut, rng)
     _plain(bench)
@@ -188,7 +192,7 @@ async def a_long_wait(dut):
 
 
 def _occupancies(rng: random.Random, number: int, total: int) -> list[int]:
-    """So many, of this sum."""
+    """Draw occupancies: their number and their sum are given."""
     drawn = [rng.randrange(128) for _ in range(number)]
     missing = total - sum(drawn)
     for index in rng.sample(range(number), number):
@@ -201,7 +205,9 @@ def _occupancies(rng: random.Random, number: int, total: int) -> list[int]:
 
 @cocotb.test()
 async def a_long_measurement(dut):
-    """The mean occupancy is the least, and the most, of which the cut in the middle holds."""
+    """The middle cut is selected by the smallest and by the largest mean occupancy that it
+    covers.
+    """
     rng = random.Random(cocotb.RANDOM_SEED + 7)
     samples = 1 << _MEASURE_LOG2
     bench = await start(dut, rng)
@@ -216,7 +222,7 @@ async def a_long_measurement(dut):
         bench.configure()
         measured = _occupancies(rng, samples, mean * samples + beyond)
         later = [rng.randrange(128) for _ in range(100)]
-        # A cycle earlier the sum is the same.
+        # A measurement that begins one cycle early has the same sum.
         for cycle, occupancy in enumerate([measured[-1], *measured, *later]):
             flowing = ("link_in",), ("dram",)
             await bench.cycle(*flowing, occupancy=occupancy, start=cycle == 0)
@@ -225,7 +231,9 @@ async def a_long_measurement(dut):
 
 @cocotb.test()
 async def sums(dut):
-    """One sum in every cycle, of numbers that meet; none is a first update."""
+    """The reduce unit gives one sum in every cycle, of numbers close to each other; none is a first
+    update.
+    """
     rng = random.Random(cocotb.RANDOM_SEED + 6)
     bench = await start(dut, rng)
     epoch = bench.views[1]["launch_configuration"]["epoch"]
@@ -237,8 +245,9 @@ async def sums(dut):
 
 @cocotb.test()
 async def tracker_behind(dut):
-    """Acknowledgements wait until there is no space for them; then all of their updates leave.
-    Those of one tile leave together."""
+    """Acknowledgements fill all places that hold them; then all of their updates leave, with the
+    updates of one tile together.
+    """
     rng = random.Random(cocotb.RANDOM_SEED + 4)
     bench = await start(dut, rng)
     _plain(bench)
@@ -263,7 +272,9 @@ async def tracker_behind(dut):
 
 @cocotb.test()
 async def markers_wait(dut):
-    """End-of-tile markers fill their queue while the tracker takes none; then each leaves."""
+    """End-of-tile markers fill their queue while the tracker accepts none; then each marker
+    leaves.
+    """
     rng = random.Random(cocotb.RANDOM_SEED + 8)
     bench = await start(dut, rng)
     _plain(bench)
@@ -279,7 +290,9 @@ async def markers_wait(dut):
 
 @cocotb.test()
 async def a_link_without_space_for_one(dut):
-    """One context's remote stores and packets wait; the other's leave as fast as its lane gives."""
+    """While the remote stores and packets of one context wait, the other context's leave at the
+    rate of its lane.
+    """
     for stopped, atom in enumerate((1500, 3200)):
         await _stop_one(dut, stopped, atom)
 
@@ -310,7 +323,9 @@ async def _stop_one(dut, stopped: int, atom: int) -> None:
 
 @cocotb.test()
 async def an_abort(dut):
-    """With the link stopped, everything of the context ends; nothing of the other is lost."""
+    """An abort with a stopped link ends all work of the context and loses no work of the other
+    context.
+    """
     rng = random.Random(cocotb.RANDOM_SEED + 10)
     bench = await start(dut, rng)
     _plain(bench)

@@ -1,4 +1,4 @@
-"""A channel behind its ports, in every cycle against the golden model."""
+"""Driver of a channel behind its ports, which compares every cycle with the golden model."""
 
 import random
 from collections.abc import Collection
@@ -43,7 +43,7 @@ _RETURNS = Fields(_COMPONENT.returns.payload.shape())
 
 
 class Bench:
-    """The channel, its model, and the payloads that both were offered and have not taken."""
+    """Channel, its model, and the payloads offered to both but not yet accepted."""
 
     def __init__(self, dut, rng: random.Random):
         self.dut, self.rng = dut, rng
@@ -51,7 +51,7 @@ class Bench:
         self.checker = StreamChecker(dut, (*IN, *OUT, "returns"))
         self.offered: dict[str, dict[str, int]] = {}
         self.outstanding: list[int] = []  # slots of the DMA reads that left
-        self.updates = 0  # that the tracker took
+        self.updates = 0  # accepted by the tracker
         self.failures: list[ErrorCode] = []
         self.views = [self.traffic.view(context) for context in CONTEXTS]
         self.arbiter = random_arbiter(rng)
@@ -61,13 +61,14 @@ class Bench:
         self.configure()
 
     def admit(self, oldest: int, credit_limit: int, *contexts: int) -> None:
-        """The dispatch indices that may be updated, of these contexts or of all."""
+        """Set the dispatch indices that may be updated, in these contexts or in all."""
         for context in contexts or CONTEXTS:
             self.views[context] |= {"oldest": oldest, "credit_limit": credit_limit}
 
     def configure(self) -> None:
-        """Drive the contexts' views and the policy into both; fields of a view that the channel
-        ignores are random."""
+        """Drive the contexts' views and the policy into channel and model; fields that the channel
+        ignores are random.
+        """
         dut, state = self.dut, self.model.state
         dut.contexts.value = sum(
             _VIEW.pack(view, rest=self.rng) << context * _VIEW.width
@@ -90,8 +91,9 @@ class Bench:
         start: bool = False,
         signals: Collection[str] = ("active",),
     ) -> None:
-        """One cycle: inputs that offer something new if they can, outputs that are ready, and those
-        of the criticality unit that are on."""
+        """Drive one cycle: inputs that offer a new payload if they can, ready outputs, and high
+        signals of the criticality unit.
+        """
         dut, model = self.dut, self.model
         for stream in IN:
             if stream in offers and stream not in self.offered:
@@ -131,7 +133,7 @@ class Bench:
         await next_cycle(dut)
 
     def _compare(self, takes: Collection[str]) -> None:
-        """The outputs, and which inputs are taken."""
+        """Compare the outputs, and find the inputs that are accepted."""
         dut, model = self.dut, self.model
         assert int(dut.stored.value) == model.outputs[O.stored]
         assert int(dut.store_space.value) == model.outputs[O.store_space]

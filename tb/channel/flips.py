@@ -1,4 +1,4 @@
-"""Bit errors in the issue acknowledgements that wait in a channel's memory."""
+"""Tests of bit errors in issue acknowledgements that wait in a channel's memory."""
 
 import random
 
@@ -19,10 +19,10 @@ _INPUTS = inputs_of(Channel(PARAMETERS))
 _ISSUE_ACK, _UPDATES = Fields(IssueAck(PARAMETERS)), Fields(TileUpdates(PARAMETERS))
 _REPORT = Fields(ErrorReport(PARAMETERS))
 _MEMORY = "issue_ack_buffer.waiting.words.storage"
-_EVENTS = 8  # that wait behind the buffer; later ones wait in its memory
+_EVENTS = 8  # events that wait behind the buffer; later ones wait in its memory
 _ISSUE_ACKS = 24
 _ROW = 9
-_WRONG = _EVENTS + _ROW  # the one in it
+_WRONG = _EVENTS + _ROW  # acknowledgement with bit errors
 _ALL = [*range(_ISSUE_ACKS)]
 _PAIRS = 10
 
@@ -35,7 +35,7 @@ expect(
 
 
 def _issue_ack(number: int) -> dict[str, int]:
-    """All of different tiles, so that none joins another."""
+    """Make an acknowledgement of a tile of its own, so that none joins another."""
     dispatch_index, wavefront = divmod(number, PARAMETERS.wavefronts)
     return {"dispatch_index": dispatch_index, "wavefront": wavefront, "owner": number % 2}
 
@@ -48,7 +48,9 @@ def _without(lost: int) -> tuple[list[int], int, list[dict[str, int]]]:
 
 
 def _inject(dut, bits: int) -> None:
-    """Inject so many bit errors into the next queued acknowledgement, from the next cycle on."""
+    """Request an injection of 0, 1 or 2 bit errors into the next queued acknowledgement, from the
+    next cycle on.
+    """
     dut.inject__set.value = dut.inject__select.value = int(bits > 0)
     dut.inject__double.value = int(bits == 2)
 
@@ -56,8 +58,9 @@ def _inject(dut, bits: int) -> None:
 async def _pass(
     dut, *bits: int, wrong: int = _WRONG, injected: int = 0
 ) -> tuple[list[int], int, list[dict[str, int]]]:
-    """Acknowledgements of which one has bit errors while it waits, or so many are injected: those
-    that leave, corrections, errors."""
+    """Pass acknowledgements through the channel, one of them with inverted or injected bits; return
+    the acknowledgements that leave, the number of corrections, and the errors.
+    """
     await reset(dut, _INPUTS)
     for number in range(_ISSUE_ACKS):
         issue_ack = _issue_ack(number) | {"atom": 10 * number, "access": Access.UPDATE.value}
@@ -90,8 +93,9 @@ async def _pass(
 
 @cocotb.test()
 async def single_bit_error(dut):
-    """A single-bit error in any bit of an issue acknowledgement is corrected: it leaves as it
-    came."""
+    """A single-bit error in any bit of a waiting issue acknowledgement is corrected: the
+    acknowledgement leaves unchanged.
+    """
     for bit in range(len(in_halves(dut, _MEMORY, 0))):
         assert await _pass(dut, bit) == (_ALL, 1, []), bit
         cover("waiting issue acknowledgement corrected")
@@ -99,11 +103,11 @@ async def single_bit_error(dut):
 
 @cocotb.test()
 async def double_bit_error(dut):
-    """Only the affected acknowledgement is lost; its tile is reported as it is read."""
+    """Only the affected acknowledgement is lost; its tile is reported as read."""
     rng = random.Random(cocotb.RANDOM_SEED + 5)
     width = len(in_halves(dut, _MEMORY, 0))
     for _ in range(scaled(_PAIRS)):
-        # Errors in the check bits only, so that the tile reads right.
+        # Errors in the check bits only, so that the tile is read correctly.
         bits = rng.sample(range(_ISSUE_ACK.width, width), 2)
         assert await _pass(dut, *bits) == _without(_WRONG)
         cover("waiting issue acknowledgement lost")
@@ -111,7 +115,7 @@ async def double_bit_error(dut):
 
 @cocotb.test()
 async def injected_bits(dut):
-    """The next issue acknowledgement that waits has them, and no other."""
+    """Only the next issue acknowledgement that waits has the injected bit errors."""
     for wrong in (_WRONG, _WRONG + 1):  # one of each context
         assert await _pass(dut, wrong=wrong, injected=1) == (_ALL, 1, [])
         cover("waiting issue acknowledgement injected and corrected")

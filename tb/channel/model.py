@@ -1,4 +1,4 @@
-"""Golden channel behind the ports of the RTL's."""
+"""Golden channel behind the ports of the RTL channel."""
 
 import numpy as np
 
@@ -57,7 +57,7 @@ class Model:
     def step(
         self, offered: dict[str, dict[str, int]], taken: set[str], start: bool, **ports: int
     ) -> tuple[int, int]:
-        """Move on by one cycle; ``taken`` are the outputs that are ready, ``ports`` the values of
+        """Advance by one cycle; ``taken`` are the outputs that are ready, ``ports`` the values of
         other inputs. Return ``idle`` and ``drained`` of the cycle, with a bit for each context."""
         state, own, inputs, outputs = self.state, self.own, self._inputs, self.outputs
         ports |= {"dram_ready": "dram" in taken, "link_out_ready": "link_out" in taken}

@@ -72,7 +72,7 @@ def cover_cycle(
     arbiter: Mapping[str, Any],
     signals: Collection[str],
 ) -> None:
-    """Look at a cycle before the model makes its step."""
+    """Record the cover points of a cycle before the model is stepped."""
     for name in _FULL:
         cover(
             f"{name} full", not has_space(model.own["queued"], getattr(Q, name), getattr(D, name))
@@ -137,7 +137,7 @@ def _cover_lanes(model: Model) -> None:
 
 
 def _cover_store(model: Model) -> None:
-    """The classified stores."""
+    """Record the cover points of the classified stores."""
     channel = model.own
     stores = [
         channel["classified"][position(channel["heads"], Q.classified, index)]

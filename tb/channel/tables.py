@@ -1,4 +1,4 @@
-"""Tables of the channel's bench, and stores, packets and acknowledgements about their edges."""
+"""Tables of the channel's bench, with stores, packets and acknowledgements near their edges."""
 
 import random
 from typing import Any
@@ -22,7 +22,7 @@ __all__ = [
     "random_arbiter",
 ]
 
-# Small, so that random values meet.
+# Small, so that random values coincide often.
 PARAMETERS = T3Parameters(
     system_channels=4,
     interleave_atoms=4,
@@ -42,24 +42,24 @@ PARAMETERS = T3Parameters(
 WORKGROUPS = 50  # mostly
 _MOST = 1 << PARAMETERS.workgroup_bits
 GENERATION = 6  # of the launch, at first
-UNUSED = {"enable": 0}  # an entry of a table, of which nothing else counts
+UNUSED = {"enable": 0}  # a table entry whose other fields do not matter
 _ATOMS = 1 << PARAMETERS.atom_address_bits
 REDUCTION = {"op": Operation.MAX.value, "dtype": Datatype.FP32.value}
 # Buffer of each context, and its first address space.
 _BUFFERS = ((1000, 2000), (3000, 3500))
 _SPACES = (1, 2)
-# The first context's dispatch indices leave, are updated and sent on, or stay.
+# Stores of the first context's dispatch indices leave, are reduced and sent on, or stay.
 _RANGES = ((0, 9, Action.REMOTE), (10, 29, Action.DMA), (30, 44, Action.OWN))
 _DATA = [f"data_{index}" for index in range(PARAMETERS.atom_bytes // 8)]
 
 
 def _before(generation: int, launches: int = 1) -> int:
-    """The generation so many launches before."""
+    """Return the generation of an earlier launch, ``launches`` before the current one."""
     return (generation - launches) % (1 << GENERATION_BITS)
 
 
 def _reduction(rng: random.Random) -> dict[str, int]:
-    """Operation and type of a command or of a packet; often the same."""
+    """Draw operation and data type of a command or a packet; often the same."""
     if rng.random() < 0.7:
         return dict(REDUCTION)
     return {"op": rng.randrange(3), "dtype": rng.randrange(3)}
@@ -76,7 +76,7 @@ def _random_inbound(rng: random.Random) -> dict[str, int]:
 
 
 def _anywhere(rng: random.Random, entries: list[dict[str, int]], size: int) -> list[dict[str, int]]:
-    """A table of this size that has these entries in any of its places."""
+    """Make a table of this size with the entries at random places."""
     places = [dict(UNUSED) for _ in range(size)]
     for place, entry in zip(rng.sample(range(size), len(entries)), entries, strict=True):
         places[place] = entry
@@ -178,7 +178,7 @@ class Traffic:
         }
 
     def next(self, stream: str) -> dict[str, int]:
-        """Fields of the next payload of an input stream."""
+        """Draw the fields of the next payload of an input stream."""
         return getattr(self, f"_{stream.partition('__')[0]}")()
 
     def _store_like(self) -> dict[str, int]:
@@ -219,7 +219,7 @@ class Traffic:
 
     def _issue_acks(self) -> dict[str, int]:
         rng = self._rng
-        # Often the last one but for a bit, which then decides which is the lower.
+        # Often the last atom with one bit inverted; this bit then decides which atom is lower.
         near = self._atom ^ 1 << rng.randrange(PARAMETERS.atom_address_bits)
         self._atom = rng.choice([near, rng.randrange(_ATOMS)])
         return {

@@ -1,4 +1,6 @@
-"""Workgroups that complete in any order, in every cycle against the golden model."""
+"""Bench of the credit window: workgroups complete in any order, compared with the golden model in
+every cycle.
+"""
 
 import random
 
@@ -96,12 +98,12 @@ class _Bench:
         return int(self.window[name])
 
     def preset_waiting(self, cycles: int) -> None:
-        """Preset the cycles for which the oldest dispatch index has not moved."""
+        """Preset the number of cycles since the oldest dispatch index last moved."""
         preset(self.dut, "idle", cycles)
         self.window["waited"] = cycles
 
     def complete(self, dispatch_index: int) -> bool:
-        """Return whether the dispatch index is complete and waits for those before it."""
+        """Return whether the dispatch index is complete and waits for earlier dispatch indices."""
         return bool(self.state.complete[0, dispatch_index % PARAMETERS.credit_window])
 
     async def cycle(
@@ -116,7 +118,7 @@ class _Bench:
         aborting: bool = False,
         tick: bool = True,
     ) -> None:
-        """One cycle, in which the workgroup of ``dispatch_index`` completes."""
+        """Drive one cycle, in which the workgroup of ``dispatch_index`` completes."""
         dut, state = self.dut, self.state
         dut.complete.value = int(dispatch_index is not None)
         port = dut.complete_dispatch_index
@@ -205,7 +207,9 @@ class _Bench:
 
 @cocotb.test()
 async def random_traffic(dut):
-    """Registers, launches and completions as they come, also such as no program has."""
+    """Random registers, launches and completions agree with the model, including combinations that
+    no program uses.
+    """
     rng = random.Random(cocotb.RANDOM_SEED)
     await reset(dut, _INPUTS)
     bench = _Bench(dut)
@@ -225,7 +229,7 @@ async def random_traffic(dut):
             ticks = rng.choice([1, 0.5, 1 / 8])
         dispatch_index = None
         if rng.random() < busy:
-            # About the oldest, now and then one that was complete already, or is far away.
+            # Near the oldest dispatch index; sometimes complete already, or far away.
             near = rng.choice([0, 0, 1, 2, 3, rng.randrange(PARAMETERS.credit_window)])
             dispatch_index = (bench.value("oldest") + near) % dispatch_indices
         if rng.random() < 0.1:
@@ -246,10 +250,10 @@ async def random_traffic(dut):
 
 @cocotb.test()
 async def a_launch_configuration(dut):
-    """An ordinary launch, then one of all dispatch indices: only admitted workgroups complete,
-    the oldest index reaches the end, and the launch is done.
+    """In an ordinary launch, and in a launch of all dispatch indices, only admitted workgroups
+    complete, the oldest index reaches the end, and the launch is done.
 
-    The last credit limit is that of the closed form.
+    The last credit limit equals the closed form.
     """
     rng = random.Random(cocotb.RANDOM_SEED + 1)
     await reset(dut, _INPUTS)
@@ -264,7 +268,7 @@ async def a_launch_configuration(dut):
             timeout=50,
         )
         await bench.cycle(launch=True)
-        await bench.cycle()  # the credit_limit is still the last launch's
+        await bench.cycle()  # the credit limit still belongs to the last launch
         open_, issued = set(range(first, end)), 0
         for _ in range(4000):
             admitted = [
@@ -291,8 +295,9 @@ async def a_launch_configuration(dut):
 
 @cocotb.test()
 async def a_workgroup_that_never_completes(dut):
-    """An incomplete workgroup is reported after every timeout, with its dispatch index, and stays
-    the oldest."""
+    """An incomplete workgroup is reported with its dispatch index after every timeout, and stays
+    the oldest.
+    """
     await reset(dut, _INPUTS)
     bench = _Bench(dut)
     timeout = 30
@@ -328,7 +333,9 @@ async def between_ticks(dut):
 
 @cocotb.test()
 async def an_abort(dut):
-    """After an abort nothing is admitted, and nothing waited for, until the next launch."""
+    """From an abort until the next launch, no dispatch index is admitted, and no timeout is
+    reported.
+    """
     await reset(dut, _INPUTS)
     bench = _Bench(dut)
     bench.configure(tracked_first=2, tracked_end=20, credit_window=8, command_window=20, timeout=30)
@@ -348,8 +355,9 @@ async def an_abort(dut):
 
 @cocotb.test()
 async def the_end_of_any_wait(dut):
-    """Waits of any length end, also those of hours: the bench presets the counter to just before
-    the end."""
+    """Waits of any length end, even after hours: the bench presets the counter to a value shortly
+    before the end.
+    """
     rng = random.Random(cocotb.RANDOM_SEED + 2)
     await reset(dut, _INPUTS)
     bench = _Bench(dut)
@@ -364,7 +372,7 @@ async def the_end_of_any_wait(dut):
         bench.configure(**launch_configuration, timeout=timeout)
         await bench.cycle(launch=True)
         await bench.cycle()
-        # A bit away from the timeout, or shortly before it.
+        # Different from the timeout in one bit, or shortly before it.
         far = timeout ^ 1 << rng.randrange(32)
         bench.preset_waiting(far if number % 2 else timeout - rng.randint(1, 6))
         for _ in range(8):
@@ -374,7 +382,9 @@ async def the_end_of_any_wait(dut):
 
 @cocotb.test()
 async def a_wait_through_the_blocks_of_its_count(dut):
-    """A block gets full, or nearly so; then, with ones below it, it carries or does not."""
+    """A block of the counter becomes full, or nearly full; with ones in the blocks below, it then
+    carries or does not.
+    """
     rng = random.Random(cocotb.RANDOM_SEED + 3)
     await reset(dut, _INPUTS)
     bench = _Bench(dut)

@@ -1,4 +1,6 @@
-"""Kernels and links at any pace, in every cycle against the golden model."""
+"""Bench of the criticality unit: kernels and links at any pace, compared with the golden model in
+every cycle.
+"""
 
 import random
 
@@ -95,8 +97,8 @@ class _Bench:
         self.dut, self.state = dut, golden_state(PARAMETERS)
         self.own, self.launch_configuration = self.state.contexts[0]["criticality"], {}
         self._rest = random.Random(cocotb.RANDOM_SEED)
-        self._compared = False  # the last cycle was a comparison's last
-        self._seen: set[int] = set()  # channels that were held up when they were looked at
+        self._compared = False  # the last cycle was the last cycle of a comparison
+        self._seen: set[int] = set()  # channels that were held up when they were sampled
 
     def configure(self, **launch_configuration: int) -> None:
         launch_configuration = _READ | launch_configuration
@@ -107,7 +109,7 @@ class _Bench:
         set_launch_configuration(self.state, launch_configuration)
 
     def preset(self, **values: int) -> None:
-        """Preset measured values of the unit and of its model."""
+        """Preset measured values in the unit and in its model."""
         for name, value in values.items():
             inside(self.dut, *_INSIDE.get(name, (name,))).value = value
             self.own[name] = value
@@ -122,7 +124,7 @@ class _Bench:
         tick: bool = False,
         **inputs: int,
     ) -> None:
-        """One cycle; then all registers."""
+        """Drive one cycle, then compare all registers."""
         dut, own = self.dut, self.own
         dut.held_up.value = held_up
         dut.launch.value, dut.aborting.value = int(launch), int(aborting)
@@ -223,7 +225,9 @@ def _rng(number: int) -> np.random.Generator:
 
 @cocotb.test()
 async def random_traffic(dut):
-    """Configurations, kernels, links and launches as they come; measurements as after hours."""
+    """Random configurations, kernels, links and launches agree with the model, also with the
+    measured values of kernels that have run for hours.
+    """
     bench, rng = await _start(dut), _rng(0)
     dispatcher = Dispatcher(rng, PARAMETERS)
     for cycle in range(scaled(_CYCLES)):
@@ -244,15 +248,17 @@ async def random_traffic(dut):
 
 @cocotb.test()
 async def every_verdict(dut):
-    """Comparisons of times that are equal, or a tick apart: an operand's lowest bit decides."""
+    """Comparisons of times that are equal or differ by a tick are right: the lowest bit of an
+    operand decides.
+    """
     bench, rng = await _start(dut), _rng(1)
     inputs = dict.fromkeys(("oldest", "issued"), 0) | {"dispatch_limit": 2047}
     bench.configure(workgroups=1000, credit_window=64)
     await bench.cycle(launch=True, dispatched=0, finished=0, **inputs)
     for number in range(scaled(_VERDICTS)):
-        # With powers of two there are times that are equal.
+        # With powers of two, the times can be exactly equal.
         whole = number % 2
-        # Mostly many: the products' upper bits are of large numbers.
+        # Mostly many workgroups: large numbers exercise the upper bits of the products.
         most = 1 << PARAMETERS.workgroup_bits
         workgroups = int(rng.choice([most, most - 1, rng.integers(most // 2 + 1, most)]))
         finished = 1 << rng.integers(0, 9) if whole else int(rng.integers(1, workgroups))
@@ -276,19 +282,19 @@ async def every_verdict(dut):
 
 @cocotb.test()
 async def congestion_comes_and_goes(dut):
-    """Samples of all channels in turn, while the kernel waits, runs, or has ended."""
+    """All channels are sampled in turn, while the kernel waits, runs, or has ended."""
     bench, rng = await _start(dut), _rng(2)
     inputs = {"finished": 0, "oldest": 0, "issued": 0}
     bench.configure(workgroups=100, tracked_end=100, credit_window=64)
     await bench.cycle(launch=True, dispatched=0, dispatch_limit=9, **inputs)
     everywhere = (1 << PARAMETERS.channels) - 1
     for share in (1, 0.3, 0.125, 0.125, 0):
-        # The kernel waits, and for a while runs.
+        # The kernel waits, and sometimes runs.
         for dispatched in [9] * scaled(_SAMPLES) + [3] * 4 + [9] * scaled(_SAMPLES):
             if rng.random() < 0.02:
                 level = rng.choice([0, 1, 248, 249, 255, 256, 504, 511])
                 bench.preset(congestion=int(level))
-            # Channels whose turn it is not have any state.
+            # Channels that are not sampled have random states.
             here = 1 << int(bench.own["turn"])
             others = int(rng.integers(0, everywhere + 1)) & ~here
             held_up = others | here * int(rng.random() < share)
@@ -305,7 +311,9 @@ async def congestion_comes_and_goes(dut):
 
 @cocotb.test()
 async def an_abort(dut):
-    """An aborted launch's kernel is not critical; its measurements stay until the next launch."""
+    """The kernel of an aborted launch is not critical; its measurements stay until the next
+    launch.
+    """
     bench = await _start(dut)
     inputs = {"oldest": 5, "dispatch_limit": 2047, "dispatched": 20, "finished": 9, "issued": 0}
     bench.configure(workgroups=100, tracked_end=100, credit_window=64)
@@ -326,8 +334,9 @@ async def an_abort(dut):
 
 @cocotb.test()
 async def times_saturate(dut):
-    """The times saturate after a kernel of many hours, and in a group of workgroups that is hardly
-    sent at all."""
+    """The times saturate in a kernel of many hours, and for a group of workgroups that is sent very
+    slowly.
+    """
     bench = await _start(dut)
     inputs = {"oldest": 5, "dispatch_limit": 2047, "dispatched": 20, "finished": 9}
     bench.configure(workgroups=100, tracked_end=100, credit_window=64)

@@ -1,4 +1,4 @@
-"""Golden criticality unit behind the ports of the RTL's."""
+"""Golden criticality unit behind the ports of the RTL unit."""
 
 import numpy as np
 
@@ -12,8 +12,9 @@ __all__ = ["step_unit"]
 def step_unit(
     state: GoldenState, *, oldest: int, dispatch_limit: int, held_up: int, aborting: bool, **inputs
 ) -> None:
-    """Move the first context's unit on by one cycle. ``held_up`` has a bit for each channel: its
-    DRAM queue has an entry, which is full with these cuts, and its link has no packet."""
+    """Advance the first context's unit by one cycle. ``held_up`` has a bit for each channel whose
+    DRAM queue is full and whose link has no packet; with these cuts, one entry fills a queue.
+    """
     own, unit = state.contexts[0], state.contexts[0]["criticality"]
     own["window"]["oldest"], own["window"]["dispatch_limit"] = oldest, dispatch_limit
     state.config["arbiter"]["cuts"][2] = 1

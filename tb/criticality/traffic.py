@@ -1,4 +1,4 @@
-"""Inputs of the criticality unit: kernels and links; and its measurements of them."""
+"""Inputs of the criticality unit: kernels, links, and the unit's measured values."""
 
 from collections.abc import Mapping
 
@@ -18,19 +18,19 @@ __all__ = [
 ]
 
 LOAD = 3
-"""Phase in which a comparison takes what was measured."""
+"""Phase in which a comparison samples the measured values."""
 MOST_ELAPSED, MOST_TICKS = (1 << 20) - 1, (1 << 14) - 1
-"""The longest times of the kernel, and of a group of workgroups."""
+"""Longest times of the kernel, and of a group of workgroups."""
 REGISTERS = (
     *("launched", "changed", "phase", "looked", "fraction", "elapsed", "finished_seen"),
     *("finish_time", "sent", "measuring", "group", "group_time", "link_time", "late", "active"),
     *("relaxed", "critical", "congested"),
 )
-"""That the contract names."""
+"""Registers that the contract names."""
 
 
 def random_configuration(rng: np.random.Generator, p: T3Parameters) -> dict[str, int]:
-    """Fields of ``LaunchConfiguration``, mostly such as a program has."""
+    """Draw the fields of ``LaunchConfiguration``, mostly with the values of a real program."""
     most = 1 << p.credit_limit_bits
     values = {
         "workgroups": (0, 60, 1 << p.workgroup_bits, rng.integers(1, 200)),
@@ -43,8 +43,7 @@ def random_configuration(rng: np.random.Generator, p: T3Parameters) -> dict[str,
 
 
 class Dispatcher:
-    """A kernel, its link and a timebase, each at its own pace; now and then numbers that make no
-    sense."""
+    """Kernel, link and timebase, each at its own pace; sometimes with meaningless numbers."""
 
     def __init__(self, rng: np.random.Generator, p: T3Parameters):
         self._rng, self._most = rng, (1 << p.credit_limit_bits) - 1
@@ -52,7 +51,7 @@ class Dispatcher:
         self.change()
 
     def change(self) -> None:
-        """Choose other paces, somewhere in another kernel."""
+        """Choose other paces, and a random position in another kernel."""
         rng = self._rng
         self._rates = rng.choice([0, 0.02, 0.2, 0.8], 4).tolist()
         self._held_up = rng.choice([0, 0.1, 0.2, 1])
@@ -63,7 +62,7 @@ class Dispatcher:
         self._oldest = max(self._finished - behind, 0)
 
     def cycle(self, workgroups: int) -> dict[str, int]:
-        """The unit's inputs, but for the launch."""
+        """Draw the inputs of the unit, except the launch."""
         rng = self._rng
         if rng.random() < 0.01:
             numbers = rng.integers(0, self._most + 1, 4).tolist()
@@ -88,8 +87,8 @@ class Dispatcher:
 def near_the_verdict(
     rng: np.random.Generator, own: np.void, launch: Mapping[str, int], finished: int
 ) -> dict[str, int]:
-    """Times with which the link needs three quarters of the kernel's, or nearly, in phase
-    :data:`LOAD`.
+    """Choose times such that the link needs exactly or nearly three quarters of the kernel's time,
+    in phase :data:`LOAD`.
 
     Parameters
     ----------
@@ -106,7 +105,9 @@ def near_the_verdict(
 
 
 def far_along(rng: np.random.Generator) -> dict[str, int]:
-    """Measurements as after hours of a kernel; for a unit that measures the link."""
+    """Draw the measured values of a kernel that has run for hours, for a unit that measures the
+    link.
+    """
     values = {
         "fraction": int(rng.integers(12, 16)),
         "sent": int(rng.choice([2040, rng.integers(0, 60)])),

@@ -1,4 +1,6 @@
-"""Commands and copies against lanes that hesitate, in every cycle against the golden model."""
+"""Bench of the DMA engine: commands and copies with lanes that stall, compared with the golden
+model in every cycle.
+"""
 
 import random
 from collections.abc import Sequence
@@ -85,7 +87,7 @@ _INPUTS = inputs_of(make_dut())
 
 
 class _Bench:
-    """The engine, its model, and the payloads offered to both."""
+    """DMA engine, its model, and the payloads offered to both."""
 
     def __init__(self, dut, rng: random.Random):
         self.dut, self.model = dut, Model(PARAMETERS)
@@ -106,7 +108,7 @@ class _Bench:
         launch_configuration: dict[str, int],
         regions: list[dict[str, int]] | None = None,
     ) -> None:
-        """New tables; without regions both have the whole space."""
+        """Set new tables; without given regions, every region covers the whole address space."""
         launch_configuration = _READ | launch_configuration
         self.commands, self.launch_configuration = commands, launch_configuration
         maps = {"commands": commands, "regions": regions or [WHOLE_SPACE] * PARAMETERS.regions}
@@ -123,7 +125,7 @@ class _Bench:
     async def cycle(
         self, spaces: Sequence[bool], credit_limit_in: int, *, aborting: bool = False
     ) -> StepResult:
-        """One cycle; commands are offered until they are taken."""
+        """Drive one cycle; commands are offered until they are accepted."""
         dut, model = self.dut, self.model
         for name, payload, fields in (
             ("ready", self.ready, _READY),
@@ -235,7 +237,7 @@ async def _start(dut, rng: random.Random) -> _Bench:
 
 @cocotb.test()
 async def random_traffic(dut):
-    """Random commands, while launch and admission change."""
+    """Random commands agree with the model while launch and admission change."""
     rng = random.Random(cocotb.RANDOM_SEED)
     bench = await _start(dut, rng)
     pace = Pace(rng, ("ready", "copy", *_LANES))
@@ -269,7 +271,7 @@ async def random_traffic(dut):
 
 @cocotb.test()
 async def beginnings_of_any_walk(dut):
-    """Geometry and admission with values of full width."""
+    """Geometry and admission are right for values of full width."""
     rng = random.Random(cocotb.RANDOM_SEED + 2)
     for _ in range(scaled(_BEGINNINGS)):
         bench = await _start(dut, rng)
@@ -298,14 +300,14 @@ async def _walk(bench: _Bench) -> list[dict[str, int]]:
         for segment in result.segments.values():
             segments.append(dict(zip(_SEGMENT.names, segment, strict=True)))
         if not (bench.ready or bench.copy or bench.model.busy):
-            await bench.cycle([True] * len(_LANES), _MOST)  # in which nothing goes on
+            await bench.cycle([True] * len(_LANES), _MOST)  # cycles without progress
             return segments
     raise AssertionError("The walk does not end")
 
 
 @cocotb.test()
 async def long_walks(dut):
-    """Many rows, long ones, and small shares of large tiles, all to their end."""
+    """Walks over many rows, over long rows and over small parts of large tiles end correctly."""
     rng = random.Random(cocotb.RANDOM_SEED + 3)
     for _ in range(scaled(_LONG_WALKS)):
         bench = await _start(dut, rng)
@@ -318,7 +320,9 @@ async def long_walks(dut):
 
 @cocotb.test()
 async def longest_walks(dut):
-    """Rows, and then atoms of a row, through their whole counter, where the bench runs long."""
+    """The counters of rows and of atoms in a row run through all their values in long runs of the
+    bench.
+    """
     rng = random.Random(cocotb.RANDOM_SEED + 4)
     bench = await _start(dut, rng)
     most = min(scaled(_LONG), (1 << 16) - 1)
@@ -341,7 +345,7 @@ async def longest_walks(dut):
 
 
 def _atoms(segments: list[dict[str, int]]) -> list[tuple[int, int, int]]:
-    """Address, wavefront and remote address of every atom."""
+    """Return address, wavefront and remote address of every atom."""
     wavefronts, atoms = PARAMETERS.wavefronts, 1 << PARAMETERS.atom_address_bits
     return [
         (
@@ -367,7 +371,9 @@ def _served(atom: int) -> bool:
 
 @cocotb.test()
 async def every_atom_once(dut):
-    """A workgroup's walk, and the walks of its wavefronts, have each atom of the tile once."""
+    """A workgroup's walk, and the walks of its wavefronts together, visit each atom of the tile
+    once.
+    """
     rng = random.Random(cocotb.RANDOM_SEED + 1)
     bench = await _start(dut, rng)
     atoms = 1 << PARAMETERS.atom_address_bits

@@ -1,4 +1,4 @@
-"""Golden DMA engine behind the ports of the RTL's."""
+"""Golden DMA engine behind the ports of the RTL engine."""
 
 from collections.abc import Mapping, Sequence
 
@@ -13,7 +13,7 @@ __all__ = ["Model"]
 
 
 class Model:
-    """The engine, with the payloads at its ports in one cycle."""
+    """Golden DMA engine, with the payloads at its ports in one cycle."""
 
     def __init__(self, p: T3Parameters):
         self.state = golden_state(p)
@@ -25,7 +25,7 @@ class Model:
     def step(
         self, ready: Mapping | None, copy: Mapping | None, spaces: Sequence, credit_limit_in: int
     ) -> StepResult:
-        """Move on by one cycle with these payloads, and space in these lanes."""
+        """Advance by one cycle with these payloads, and space in these lanes."""
         copies, lanes = self.own["copies"], self.state.channels["lanes"][:, 0]
         copies["copies_level"] = copy is not None
         put(copies["copies"][copies["copies_head"]], copy or {})

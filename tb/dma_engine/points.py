@@ -1,4 +1,4 @@
-"""Cover points of the DMA engine's bench: offers of the walkers, seen in the golden engine."""
+"""Cover points of the DMA engine's bench: offers of the walkers in the golden engine."""
 
 from dataclasses import dataclass
 
@@ -18,15 +18,16 @@ class StepResult:
     ----------
     popped, copied, issued : bool
     error, atom : int
-        Error of the segments that were dropped outside the region, or 0, and the first one's atom.
+        Error of the segments dropped outside the region, or 0; atom of the first dropped segment.
     segments : dict
         Segments that lanes took, by lane.
     full : list of int
         Lanes that did not take a segment.
     behind, dropped : int
-        Walkers whose lane had another one's offer; whose segment was of no channel served here.
+        Walkers whose lane had the offer of another walker; walkers whose segment is for a channel
+        that is not served here.
     stays : bool
-        An offer of the last cycle went before one of a lower walker.
+        A repeated offer of the last cycle had priority over a lower walker.
     """
 
     popped: bool
@@ -42,7 +43,7 @@ class StepResult:
 
 
 class Walk:
-    """Walkers of an engine at a cycle's start, by number, and those with an offer."""
+    """Walkers of an engine at the start of a cycle, by number, and those with an offer."""
 
     def __init__(self, engine: np.void):
         walk = engine["walk"]
@@ -56,7 +57,7 @@ class Walk:
         }
 
     def stays(self) -> bool:
-        """Return whether an offer goes before one of a lower walker to the same lane."""
+        """Return whether an offer has priority over a lower walker with the same lane."""
         return any(
             self.lanes[lower] == lane and lower not in self.offers
             for number, lane in self.offers.items()
@@ -68,7 +69,9 @@ class Walk:
 def step_result(
     before: Walk, engine: np.void, done: EngineOutputs, copied: bool, lanes: np.ndarray, idle: bool
 ) -> StepResult:
-    """Return the result of a cycle that began ``before``; ``idle``: the offers do not count."""
+    """Return the result of a cycle, given the engine ``before`` it; ``idle`` means that the offers
+    do not count.
+    """
     after = Walk(engine)
     full = {} if idle or not before.walks else after.offers
     stood = sum(before.walkers.get(n) == walker for n, walker in after.walkers.items())

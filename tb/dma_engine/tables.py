@@ -19,7 +19,7 @@ __all__ = [
     "wide_commands",
 ]
 
-# Two channels of four, and none of them the first.
+# Two of four channels, not including the first.
 PARAMETERS = T3Parameters(
     contexts=1,
     channels=2,
@@ -36,13 +36,15 @@ PARAMETERS = T3Parameters(
 WORKGROUPS = 24
 _ATOMS = 1 << PARAMETERS.atom_address_bits
 WHOLE_SPACE = {"enable": 1, "base": 0, "limit": _ATOMS - 1}
-"""A region; none can have the last atom."""
+"""Whole space as a region; no region can have the last atom."""
 
 _Regions = Sequence[Mapping[str, int]]
 
 
 def random_commands(rng: random.Random) -> list[dict[str, Any]]:
-    """Small tiles, also empty ones, with wavefronts that have no share of theirs."""
+    """Draw commands of small tiles, some empty, and some with wavefronts that have no part of the
+    tile.
+    """
     return [
         {
             "kind": rng.getrandbits(1),
@@ -65,7 +67,9 @@ def random_commands(rng: random.Random) -> list[dict[str, Any]]:
 
 
 def random_regions(rng: random.Random) -> list[dict[str, int]]:
-    """Mostly the whole space; else its beginning or its end, or nothing."""
+    """Draw regions: mostly the whole address space, otherwise its beginning or its end, or
+    nothing.
+    """
     regions = []
     for _ in range(PARAMETERS.regions):
         cut = rng.choice([rng.randrange(1, _ATOMS - 1), rng.randrange(1, 40)])
@@ -77,7 +81,9 @@ def random_regions(rng: random.Random) -> list[dict[str, int]]:
 
 
 def wide_commands(rng: random.Random) -> list[dict[str, Any]]:
-    """Commands with any value in every field: walks that are too long to follow to their end."""
+    """Draw commands with any value in every field, whose walks are too long to follow to
+    their end.
+    """
 
     def size() -> int:
         return rng.choice([rng.getrandbits(16), rng.getrandbits(rng.randrange(17))])
@@ -96,8 +102,9 @@ def wide_commands(rng: random.Random) -> list[dict[str, Any]]:
 
 
 def long_command(rng: random.Random, wavefront: int) -> dict[str, Any]:
-    """Extents that go through many of their bits; of the wavefront's tile, if one is walked,
-    little is left behind those of other wavefronts."""
+    """Draw extents that exercise many of their bits. If the tile of one wavefront is walked, little
+    of the tile is left behind the other wavefronts.
+    """
     minor_log2 = rng.randrange(4)
     minor, major = wavefront % (1 << minor_log2), wavefront >> minor_log2
     long = (1 << rng.randrange(4, 12)) + rng.randrange(4)
@@ -112,7 +119,7 @@ def long_command(rng: random.Random, wavefront: int) -> dict[str, Any]:
         granularity = Granularity.WAVEFRONT
         size = 1 << run_log2
         shares = [(rng.choice([-1, 1, 2, long]), short)]
-        if run_log2 < 13:  # else the walk takes too long
+        if run_log2 < 13:  # otherwise the walk takes too long
             shares.append(
                 (rng.choice([-1, 1, 2]), rng.choice([-1, size, size + long, size + long]))
             )
@@ -137,7 +144,7 @@ def long_command(rng: random.Random, wavefront: int) -> dict[str, Any]:
 
 
 def _start(rng: random.Random, regions: _Regions) -> int:
-    """Anywhere, or around an end of a region."""
+    """Draw an atom anywhere, or near the end of a region."""
     end = rng.choice([region[end] for region in regions for end in ("base", "limit")])
     near = (end + rng.choice([rng.randrange(-20, 8), rng.randint(-3, 3)])) % _ATOMS
     anywhere = rng.randrange(_ATOMS)
@@ -145,7 +152,7 @@ def _start(rng: random.Random, regions: _Regions) -> int:
 
 
 def random_ready(rng: random.Random, regions: _Regions = (WHOLE_SPACE,)) -> dict[str, int]:
-    """A ready command."""
+    """Draw a ready command."""
     p = PARAMETERS
     return {
         "command": rng.randrange(p.commands),
@@ -163,7 +170,7 @@ def random_copy(
     regions: _Regions = (WHOLE_SPACE,),
     commands: Callable[[random.Random], list[dict[str, Any]]] = random_commands,
 ) -> dict[str, Any]:
-    """A copy, with a command of its own, and a region that is one of these."""
+    """Draw a copy with a command of its own and one of these regions."""
     not_read = {"group_log2": rng.randrange(8), "waves": [rng.getrandbits(4) for _ in range(4)]}
     return {
         "command": commands(rng)[0] | not_read,

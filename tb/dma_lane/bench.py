@@ -1,4 +1,6 @@
-"""A DMA lane with a memory that answers in any order, in every cycle against the golden model."""
+"""Bench of a DMA lane: a memory answers in any order, compared with the golden model in every
+cycle.
+"""
 
 import random
 
@@ -53,7 +55,7 @@ _INPUTS = inputs_of(make_dut())
 
 
 def _random_segment(rng: random.Random) -> dict[str, int]:
-    """A segment that does not leave the channel's granule."""
+    """Draw a segment within a granule of the channel."""
     p = PARAMETERS
     length = rng.choice([1, p.interleave_atoms, rng.randint(1, p.interleave_atoms)])
     granule = rng.choice([0, _ATOMS - p.interleave_atoms, rng.randrange(_ATOMS)])
@@ -106,13 +108,13 @@ class _Bench:
         return bool(self.lane["segments_level"] < SEGMENTS)
 
     def read(self) -> list[int]:
-        """The read that is offered: atom and slot."""
+        """Return atom and slot of the offered read."""
         return words(self.lane["reads"][self.lane["reads_head"]])
 
     async def cycle(
         self, *, read: bool, send: bool, slot: int | None = None, aborting: bool = False
     ) -> None:
-        """One cycle: the segment is offered, and an outstanding read returns."""
+        """Drive one cycle: the segment is offered, and an outstanding read returns."""
         dut = self.dut
         segment = None if self.segment is None else _SEGMENT.pack(self.segment)
         offer(dut, "segments", segment)
@@ -201,7 +203,7 @@ async def _start(dut, rng: random.Random) -> _Bench:
 
 
 async def _drain(bench: _Bench) -> None:
-    """Whatever is there leaves in a bounded time."""
+    """All atoms in the lane leave in a bounded time."""
     left = 300
     while not bench.idle() or bench.outstanding or bench.segment:
         assert left, "What was put does not leave"
@@ -228,13 +230,15 @@ async def random_traffic(dut):
 
 @cocotb.test()
 async def egress_blocked(dut):
-    """No more is read than there are slots, whatever the head waits for; then all of it leaves."""
+    """The lane never has more reads than slots, however long the head waits; then all atoms
+    leave.
+    """
     rng = random.Random(cocotb.RANDOM_SEED + 1)
     bench = await _start(dut, rng)
     for _ in range(100):
         if bench.segment is None:
             bench.segment = _random_segment(rng)
-        # The youngest first: the head waits longest.
+        # The youngest read returns first, so the head waits longest.
         slot = bench.outstanding[-1] if len(bench.outstanding) > 1 else None
         await bench.cycle(read=True, send=False, slot=slot)
     reads = bench.checker.transfers["reads"]
@@ -245,7 +249,9 @@ async def egress_blocked(dut):
 
 @cocotb.test()
 async def full_rate(dut):
-    """An atom in nearly every second cycle, with data that return two cycles after their read."""
+    """The lane sends an atom in nearly every second cycle if data return two cycles after their
+    read.
+    """
     rng = random.Random(cocotb.RANDOM_SEED + 2)
     bench = await _start(dut, rng)
     for _ in range(300):

@@ -1,5 +1,6 @@
-"""Acknowledgements through their buffer, in every cycle against a model, with bits that turn in
-it."""
+"""Bench of the buffer of issue acknowledgements, with bit errors in its memory, against a model in
+every cycle.
+"""
 
 import random
 
@@ -45,7 +46,7 @@ expect(
 
 
 class _Bench:
-    """The buffer and its model."""
+    """Buffer of issue acknowledgements, and its model."""
 
     def __init__(self, dut):
         self.dut, self.model = dut, Buffer(DEPTH)
@@ -53,7 +54,7 @@ class _Bench:
         self.checker = StreamChecker(dut, ("i",), unheld=("o",))
         self.given = self.taken = self.lost = 0
         self._was_full = self._corrected = False
-        self._injected = 0  # bits of the next word that are turned
+        self._injected = 0  # inverted bits of the next word
 
     async def cycle(
         self,
@@ -63,8 +64,9 @@ class _Bench:
         turned: int = 0,
         inject: int | None = None,
     ) -> bool:
-        """One cycle; gives whether the issue acknowledgement was taken. ``inject`` is the number of
-        bit errors to come, None without the strobe."""
+        """Drive one cycle; return whether the issue acknowledgement was accepted. ``inject`` is the
+        number of bit errors to inject, None without the strobe.
+        """
         dut, model = self.dut, self.model
         offer(dut, "i", issue_ack)
         dut.o__ready.value, dut.turned.value = int(ready), turned
@@ -107,8 +109,9 @@ class _Bench:
             self._injected = (1 << inject) - 1
 
     def _check_report(self, lost: int) -> None:
-        """Check the error's code, and its tile as far as it can be read: two bits of the word
-        differ."""
+        """Check the code of the error, and its tile as far as it is readable: two bits of the word
+        differ.
+        """
         report = _REPORT.named(int(self.dut.error__report.value))
         assert report["code"] == ErrorCode.TRACKER_CORRUPT.value
         issue_ack = _ISSUE_ACK.named(lost)
@@ -151,7 +154,7 @@ class _Bench:
 
 
 def _turned(rng: random.Random, rates: tuple[float, float]) -> int:
-    """No bits, one or two, at these rates."""
+    """Draw the inverted bits of a word: none, one or two, at these rates."""
     one, two = rates
     draw = rng.random()
     number = 1 if draw < one else 2 if draw < one + two else 0
@@ -169,8 +172,7 @@ async def _random(dut, *rates: tuple[float, float], injections: float = 0) -> No
         acts = pace.acts()
         if issue_ack is None and acts["put"]:
             issue_ack = rng.getrandbits(_ISSUE_ACK.width)
-        # Whatever turns while the issue acknowledgement waits in front of the buffer does not
-        # count.
+        # Inverted bits do not count while the issue acknowledgement waits in front of the buffer.
         turned, inject = _turned(rng, chosen), None
         if injections and rng.random() < injections:
             inject = rng.choice([0, 1, 2])
@@ -197,19 +199,19 @@ async def bit_errors(dut):
 
 @cocotb.test()
 async def injections(dut):
-    """Bit errors that software injects."""
+    """Injected bit errors are corrected, or dropped and reported."""
     await _random(dut, (0, 0), injections=0.3)
 
 
 @cocotb.test()
 async def every_bit_error(dut):
-    """Each bit of a word, and all its pairs of neighbours."""
+    """Errors in each bit of a word, and in each pair of adjacent bits, are handled."""
     rng = random.Random(cocotb.RANDOM_SEED)
     await reset(dut, _INPUTS)
     bench = _Bench(dut)
     ones = [1 << bit for bit in range(_BITS)]
     twos = [3 << bit for bit in range(_BITS - 1)]
-    # The first one does not go straight through, nor do those behind it.
+    # Neither the first acknowledgement nor those behind it bypass the memory.
     await bench.cycle(rng.getrandbits(_ISSUE_ACK.width), ready=False)
     for turned in ones + twos:
         assert await bench.cycle(rng.getrandbits(_ISSUE_ACK.width), ready=True, turned=turned)
@@ -228,7 +230,7 @@ async def fill_then_drain_then_full_rate(dut):
     for _ in range(DEPTH + 4):
         if await bench.cycle(late, ready=True):
             late = None
-    # One per cycle, except for the read that waited for the late acknowledgement.
+    # One per cycle, except for the read that waits for the late acknowledgement.
     assert bench.taken == DEPTH + 3
     assert late is None
     await bench.cycle(0, ready=False)

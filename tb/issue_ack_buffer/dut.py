@@ -1,4 +1,4 @@
-"""The buffer of issue acknowledgements with bits that turn in its memory."""
+"""Buffer of issue acknowledgements with inverted bits in its memory."""
 
 from amaranth.hdl import Module, Value
 from amaranth.lib import wiring
@@ -20,7 +20,7 @@ DEPTH = 8
 
 
 def _make_faulty(queue: ProtectedQueue, wrong: Value) -> None:
-    """Let each payload that leaves a queue's memory have bit errors."""
+    """Invert bits of each payload that leaves the memory of a queue."""
     sound = queue.elaborate
 
     def elaborate(platform):
@@ -32,7 +32,7 @@ def _make_faulty(queue: ProtectedQueue, wrong: Value) -> None:
 
 
 class FaultyBuffer(wiring.Component):
-    """The buffer with inverted bits in its words.
+    """Buffer of issue acknowledgements with inverted bits in its words.
 
     Parameters
     ----------
@@ -42,15 +42,15 @@ class FaultyBuffer(wiring.Component):
     Members
     -------
     turned : In
-        Bits of the code word that turn if the issue acknowledgement that comes in this cycle is
-        kept.
+        Bits of the code word to invert if the issue acknowledgement that arrives in this cycle is
+        stored.
     """
 
     def __init__(self, block: type[wiring.Component] = IssueAckBuffer):
         self._buffer = block(PARAMETERS, depth=DEPTH)
         bits = code_word(IssueAck(PARAMETERS)).size
         super().__init__({**self._buffer.signature.members, "turned": In(bits)})
-        # Beside each word: which of its bits are wrong. Not in the buffer, whose clock may stop.
+        # Inverted bits of each word. They are kept outside the buffer, whose clock may stop.
         self._beside = MemoryQueue(bits, depth=DEPTH, split=True)
         _make_faulty(self._buffer.waiting, self._beside.o.p)
 

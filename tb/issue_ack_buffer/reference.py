@@ -1,4 +1,4 @@
-"""Reference of the buffer, cycle by cycle, after its contract in docs/microarchitecture/."""
+"""Cycle-accurate reference of the buffer, from its contract in docs/microarchitecture/."""
 
 from collections import deque
 from dataclasses import dataclass, field
@@ -27,13 +27,12 @@ class Outputs(NamedTuple):
 
 @dataclass
 class Buffer:
-    """A protected queue of this depth, around which an acknowledgement goes straight if it is
-    empty.
+    """Protected queue of this depth, with a bypass for acknowledgements while it is empty.
 
     Attributes
     ----------
     inner, end, checked
-        The memory, its output, and the queue behind it, the oldest first.
+        Contents of the memory, of its output, and of the queue behind it, oldest first.
     """
 
     depth: int
@@ -50,7 +49,7 @@ class Buffer:
         return len(self.inner) < self.depth - 1
 
     def step(self, offered: Entry | None, *, ready: bool) -> Outputs:
-        """Move on by one cycle, with the offered acknowledgement."""
+        """Advance by one cycle, with the offered acknowledgement."""
         takes, end = self.takes, self.end
         straight = self.empty and ready
         comes = offered is not None and takes and not straight

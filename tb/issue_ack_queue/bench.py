@@ -1,4 +1,6 @@
-"""Issue acknowledgements of few tiles, in every cycle against the golden model's queue."""
+"""Bench of the issue acknowledgement queue: acknowledgements of few tiles, compared with the golden
+model in every cycle.
+"""
 
 import random
 
@@ -60,7 +62,7 @@ _INPUTS = inputs_of(make_dut())
 
 
 class _Bench:
-    """The queue and its model."""
+    """Issue acknowledgement queue, and its model."""
 
     def __init__(self, dut):
         self.dut = dut
@@ -73,7 +75,7 @@ class _Bench:
         return self.state.channels[0]["issue_acks"][position(self.heads, Q.issue_acks, index)]
 
     async def cycle(self, issue_ack: dict[str, int] | None, *, ready: bool) -> bool:
-        """One cycle; gives whether the issue acknowledgement was taken."""
+        """Drive one cycle; return whether the issue acknowledgement was accepted."""
         dut = self.dut
         payload = None if issue_ack is None else _ISSUE_ACK.pack(issue_ack)
         offer(dut, "i", payload)
@@ -98,8 +100,8 @@ class _Bench:
         if taken:
             self._cover(issue_ack, popped)
             where = [issue_ack[name] for name in ("atom", "owner", "dispatch_index", "wavefront")]
-            # The model's buffer in front of the queue stays empty: the issue acknowledgement goes
-            # straight on.
+            # The model's buffer in front of the queue stays empty, so the acknowledgement bypasses
+            # it.
             pushed, *_ = step_issue_acks(
                 self.state.gpu["injection"],
                 self.state.channels[0],
@@ -143,7 +145,7 @@ def _random_issue_ack(rng: random.Random, tiles: int, last_atom: int) -> dict[st
     then decides which is lower."""
     tile, bits = rng.randrange(tiles), PARAMETERS.atom_address_bits
     return {
-        "access": rng.randrange(3),  # not looked at
+        "access": rng.randrange(3),  # ignored
         "atom": rng.choice([last_atom ^ 1 << rng.randrange(bits), rng.getrandbits(bits)]),
         "owner": int(rng.random() < 0.2),
         "dispatch_index": [0, 0, 1, 1, 33, 63, 62, 31, 15, 47][tile % 10],
@@ -167,7 +169,7 @@ async def random_traffic(dut):
             atom = issue_ack["atom"]
         if await bench.cycle(issue_ack, ready=acts["take"]):
             issue_ack = None
-    for _ in range(D.issue_acks + 3):  # an offered payload enters, too: a stream holds it
+    for _ in range(D.issue_acks + 3):  # a stream holds its offer, which enters, too
         if await bench.cycle(issue_ack, ready=True):
             issue_ack = None
     assert bench.put == bench.taken
@@ -175,11 +177,11 @@ async def random_traffic(dut):
 
 @cocotb.test()
 async def many_updates_of_one_tile(dut):
-    """The updates fill event after event; then the queue is full of the tile, and empties."""
+    """Updates of a tile fill one event after another until the queue is full; then it empties."""
     await reset(dut, _INPUTS)
     bench = _Bench(dut)
     tile = {"owner": 1, "dispatch_index": 5, "wavefront": 1}
-    # The head keeps its one, and the last event's place makes the queue full.
+    # The head keeps its single update, and the last event fills the queue.
     for number in range(1 + (D.issue_acks - 2) * _MOST + 1):
         # The smallest atom comes first, last or between.
         assert await bench.cycle({"atom": number * 37 % 101, **tile}, ready=False)
@@ -207,7 +209,9 @@ async def reset_empties_it(dut):
 
 @cocotb.test()
 async def different_tiles(dut):
-    """Each place of the queue holds every bit of an event: full of random ones, it empties."""
+    """Each place of the queue holds every bit of an event: a queue full of random events empties
+    correctly.
+    """
     rng = random.Random(cocotb.RANDOM_SEED + 1)
     await reset(dut, _INPUTS)
     bench = _Bench(dut)
@@ -222,7 +226,9 @@ async def different_tiles(dut):
 
 @cocotb.test()
 async def all_but_a_bit(dut):
-    """A tile that differs from a waiting one in a single bit is another one, in every place."""
+    """In every place, a tile that differs from a waiting tile in a single bit does not join its
+    event.
+    """
     rng = random.Random(cocotb.RANDOM_SEED + 2)
     await reset(dut, _INPUTS)
     bench = _Bench(dut)

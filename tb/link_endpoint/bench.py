@@ -1,4 +1,6 @@
-"""Two endpoints, and between them wires that lose, corrupt and delay flits."""
+"""Bench of the link endpoint: two endpoints, with wires between them that lose, corrupt and delay
+flits.
+"""
 
 import cocotb
 
@@ -45,7 +47,9 @@ expect(
 
 @cocotb.test()
 async def clean_wire_at_full_rate(dut):
-    """A packet per cycle both ways, at the other side nine cycles and the wire's later."""
+    """One packet per cycle passes in each direction, and arrives nine cycles plus the wire's
+    latency later.
+    """
     latency = 3
     bench = Connection(dut, Faults(latency=latency))
     await bench.start()
@@ -63,8 +67,9 @@ async def clean_wire_at_full_rate(dut):
 
 @cocotb.test()
 async def faulty_wire(dut):
-    """Every packet arrives once and in order, both ways at once, whatever the rates of both sides
-    are."""
+    """Every packet arrives once and in order, in both directions at the same time, at any rates of
+    both sides.
+    """
     for faults in KINDS.values():
         bench = Connection(dut, faults)
         await bench.start()
@@ -77,7 +82,7 @@ async def faulty_wire(dut):
 
 @cocotb.test()
 async def clean_wire_at_any_rate(dut):
-    """Each packet is sent once, however seldom they come or are taken."""
+    """Each packet is sent once, however rarely packets are offered or accepted."""
     for number in range(scaled(_PACES)):
         bench = Connection(dut, number=number)
         await bench.start()
@@ -109,14 +114,15 @@ async def either_side_begins_anew(dut):
 
 @cocotb.test()
 async def a_session_begins_in_time(dut):
-    """A session begins after the quiet time of the side that learns of the restart, which it
-    reports at once."""
+    """A session begins after the quiet time of the side that detects the restart, and this side
+    reports the restart immediately.
+    """
     for index in range(2):
         bench = Connection(dut, number=index)
         await bench.start()
         here, there = bench.sides[index], bench.sides[1 - index]
         for reset_alone, times in ((False, 1), (True, 1), (False, 2)):
-            # The session is not young any more, and never will be.
+            # The session is no longer young.
             await bench.run(times * QUIET_CYCLES)
             before, since = len(there.errors), bench.cycle
             await bench.restart(index, reset=reset_alone)
@@ -141,7 +147,7 @@ async def back_pressure(dut):
         there.take = 0
         await bench.run(LINK.down_cycles + 2 * LATE_CYCLES)
         assert len(here.sent) - len(there.received) == LINK.receive_depth + LINK.replay_depth
-        assert len(here.received) > LINK.down_cycles  # the other direction goes on
+        assert len(here.received) > LINK.down_cycles  # the other direction continues
         there.take = 0.3
         await bench.run(100)
         await bench.drain(500)
@@ -150,7 +156,9 @@ async def back_pressure(dut):
 
 @cocotb.test()
 async def the_end_of_any_count(dut):
-    """Replays and corrupt flits are counted also where that takes days: from random numbers on."""
+    """Replays and corrupt flits are counted at any value of the counters: the bench starts them
+    from random numbers.
+    """
     bench = Connection(dut, KINDS["corrupt"])
     await bench.start()
     for _ in range(scaled(_COUNTS)):
@@ -163,7 +171,7 @@ async def the_end_of_any_count(dut):
 
 @cocotb.test()
 async def dead_wire_is_reported_once_and_recovers(dut):
-    """Packets wait on both sides, so both acknowledge, whichever direction it is."""
+    """Packets wait on both sides, so each side acknowledges the other's packets."""
     for dead in ([0], [1], [0, 1]):
         bench = Connection(dut)
         await bench.start()
@@ -188,10 +196,11 @@ async def dead_wire_is_reported_once_and_recovers(dut):
 
 @cocotb.test()
 async def busy_wire(dut):
-    """A flit waits for a busy wire, and nothing is sent again; a wire that takes nothing at all is
-    down."""
+    """A flit waits for a busy wire, and no packet is sent again; a wire that accepts no flit is
+    reported as down.
+    """
     bench = Connection(dut)
-    await bench.start()  # on a free wire: a session that begins too late is down
+    await bench.start()  # on a free wire: a session that begins too late is reported as down
     bench.set_faults(Faults(busy=0.5))
     await bench.run(200)
     assert bench.values("replays") == [0, 0] and bench.no_errors()

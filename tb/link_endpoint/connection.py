@@ -16,7 +16,7 @@ from tb.stream import StreamChecker
 __all__ = ["LATE_CYCLES", "QUIET_CYCLES", "Connection"]
 
 LATE_CYCLES = 24
-"""Of a report: what was on its way, and the pipelines."""
+"""Cycles by which a report may come later, because of flits in flight and of the pipelines."""
 QUIET_CYCLES = 2 * LINK.lifetime_cycles
 _INPUTS = inputs_of(Endpoints())
 _PORTS = ("packets__0", "o__0", "send", "receive")
@@ -33,14 +33,14 @@ expect("reset", "restart", *(f"{name} carries far" for name in _COUNTERS))
 
 
 class Connection:
-    """Both sides; ``wires[i]`` from side ``i`` to the other."""
+    """Both sides and the wires between them; ``wires[i]`` leads from side ``i`` to the other."""
 
     def __init__(self, dut, faults: Faults = CLEAN, *, number: int = 0):
         self.dut, self.rng = dut, random.Random(cocotb.RANDOM_SEED + number)
         self.sides = [Side(dut, name, self.rng) for name in SIDES]
         self.wires = [Wire(self.rng, faults, FLIT.width) for _ in SIDES]
         self.cycle = 0
-        # Each side's counter values, and how often they have counted.
+        # Values of each side's counters, and the number of counted events.
         self._counters = {(side, name): 0 for side in SIDES for name in _COUNTERS}
         self._counted = dict.fromkeys(self._counters, 0)
         self._missed = dict.fromkeys(SIDES, 0)  # corrupt flits that came just before a reset
@@ -67,7 +67,7 @@ class Connection:
             side.offer = offer
 
     async def restart(self, index: int, *, reset: bool) -> None:
-        """Reset a side alone, or let it begin anew."""
+        """Reset or restart one side alone."""
         side, name = self.sides[index], SIDES[index]
         port = getattr(self.dut, f"{name}_reset" if reset else f"{name}__restart")
         port.value = 1
@@ -109,7 +109,7 @@ class Connection:
             await next_cycle(self.dut)
 
     async def drain(self, most: int) -> None:
-        """Run until everything has arrived; nothing more follows."""
+        """Run until every packet has arrived; check that no further packet follows."""
         here, there = self.sides
         for side in self.sides:
             side.finish()
@@ -134,12 +134,12 @@ class Connection:
             cover(f"{name} carries far", steps and before ^ now > 1 << _COUNTER_BITS // 2)
 
     def preset_counters(self) -> None:
-        """Let the counters go on from random numbers whose lower bits are ones."""
-        self._check_counters()  # of the last cycle
+        """Preset the counters to random numbers whose lower bits are ones."""
+        self._check_counters()  # values of the last cycle
         for side, name in self._counters:
             ones = (1 << self.rng.randrange(1, _COUNTER_BITS)) - 1
             value = self.rng.getrandbits(_COUNTER_BITS) | ones
-            # Half of them have a block that gets full first.
+            # In half of the cases a block becomes full first.
             value -= self.rng.getrandbits(1) << self.rng.randrange(0, _COUNTER_BITS, BLOCK_BITS)
             value %= 1 << _COUNTER_BITS
             preset(self.dut, f"{side}.{_COUNTERS[name]}", value)
@@ -159,8 +159,9 @@ class Connection:
         return not any(side.errors for side in self.sides)
 
     def check_report(self, side: Side, since: int) -> None:
-        """Check that one more report came, in time after ``since``, when the wire stopped
-        working."""
+        """Check that one more report came, in time after cycle ``since``, in which the wire
+        failed.
+        """
         cycle, code = side.errors[-1]
         assert code == ErrorCode.LINK_DOWN
         assert since + LINK.down_cycles <= cycle <= since + LINK.down_cycles + LATE_CYCLES

@@ -10,7 +10,7 @@ from rtl.parameters import T3Parameters
 
 __all__ = ["LINK", "PARAMETERS", "SIDES", "Endpoints"]
 
-# Few numbers, so that they go around, and short times.
+# Few sequence numbers, so that they wrap around often, and short times.
 PARAMETERS = T3Parameters(
     contexts=1, address_bits=20, workgroup_bits=2, sets=2, wavefronts=2, context_bits=1
 )
@@ -29,7 +29,7 @@ SIDES = ("a", "b")
 
 
 class Endpoints(wiring.Component):
-    """For each side, ``a`` and ``b``, the ports of an endpoint, and its own reset.
+    """Two endpoints, ``a`` and ``b``, each with its ports and its own reset.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""One endpoint: its inputs, and the checks of its flits, deliveries and reports."""
+"""One endpoint of the bench: its inputs, and the checks of its flits, deliveries and reports."""
 
 import random
 from collections import deque
@@ -19,12 +19,12 @@ _REPORT = Fields(ErrorReport(PARAMETERS))
 _CONTROL = Fields(Control(ControlWord(PARAMETERS), LINK))
 _WORD = Fields(ControlWord(PARAMETERS))
 WORD_BITS = _WORD.width
-"""Of a context's control word."""
+"""Fields of a context's control word."""
 _BODY_PACKET = [f"body_packet_{name}" for name in _PACKET.names]
 _NUMBERS = 1 << LINK.sequence_bits
-_LATE_CYCLES = 16  # from an acknowledgement to the flits that know it, if the wire is free
+_LATE_CYCLES = 16  # from an acknowledgement to the flits that report it, if the wire is free
 _SILENT_CYCLES = LINK.idle_cycles + 4  # between two flits that leave, if the wire is free
-_CHECK_CYCLES = 3  # from a flit's arrival to the cycle in which it counts
+_CHECK_CYCLES = 3  # from the arrival of a flit to the cycle in which it takes effect
 _NOTHING = (0,) * LINK.contexts
 
 expect(
@@ -53,16 +53,16 @@ expect(
 
 
 class Side:
-    """An endpoint with its packets and their sequence numbers.
+    """Endpoint with its packets and their sequence numbers.
 
-    The numbers are those of ``docs/link.md``, here without the wrap. Packets and numbers belong to
-    a session: a new session starts with none, and at 0.
+    The sequence numbers follow ``docs/link.md``, but do not wrap. Packets and numbers belong to a
+    session: a new session starts with none, and at 0.
 
     Attributes
     ----------
     offer, take, changes : float
-        Probabilities in a cycle that a packet is offered, that one is taken, and that a control
-        word changes.
+        Probabilities, per cycle, that a packet is offered, that a packet is accepted, and that a
+        control word changes.
     most : int or None
         Total number of packets to offer.
     sent, received : list of tuple
@@ -85,13 +85,13 @@ class Side:
         self._word_history = [[(0, 0)] for _ in _NOTHING]
         self._cycles = 0  # since reset
         self._silent = 0  # cycles with a free wire
-        self._restarted = False  # by a restart, in the last cycle
+        self._restarted = False  # the session ended by a restart in the last cycle
         self._offers = False  # a packet was offered in the last cycle and not taken
         self._restart_in: int | None = None  # cycle of its last restart
         self._replays = 0  # when the session began
         # Flits that arrived in the last cycles, and whether they are corrupt.
         self._arrives: deque[tuple[dict[str, int], bool] | None] = deque([None] * _CHECK_CYCLES)
-        self._counts_corrupt = False  # the next count includes one more
+        self._counts_corrupt = False  # the next count includes one further flit
         self._lost_in: int | None = None  # cycle of the peer's last restart
         self._begin()
 
@@ -106,16 +106,17 @@ class Side:
         self._before: list[tuple[int, ...]] = []
         self._last_words = [(0, 0)] * LINK.contexts  # cycle, and word
         self._last, self._sent_acknowledge, self._sent_limit = -1, 0, LINK.receive_depth
-        # Received: the expected number, the acknowledged number, and the credit limit.
+        # Received: expected number, acknowledged number, and credit limit.
         self.awaited, self._base, self._limit = 0, 0, 0
-        # The last acknowledgement, and the one that the endpoint has certainly read: it samples in
-        # every second cycle, and an older flit may have arrived by then.
+        # The last acknowledgement, and the acknowledgement that the endpoint has certainly read: it
+        # samples in every second cycle, and an older flit may have arrived by then.
         self._acknowledged, self._seen = 0, 0
-        # The latter, before each of the last cycles with a free wire.
+        # The acknowledgement that was certainly read, before each of the last cycles with a free
+        # wire.
         self._bases: deque[int] = deque([0] * _LATE_CYCLES, _LATE_CYCLES)
         # The acknowledgement and the credit limit that must have been sent by now.
         self._due: deque[tuple[int, int]] = deque([(0, 0)] * _LATE_CYCLES, _LATE_CYCLES)
-        self._missed: set[int] = set()  # expected numbers, ahead of which another one arrived
+        self._missed: set[int] = set()  # expected numbers for which a later number has arrived
         self._went_back = False
 
     @property
@@ -174,8 +175,9 @@ class Side:
         self._arrives.append(None if arrives is None else (FLIT.named(arrives), corrupt))
 
     def restart(self, *, reset: bool) -> int:
-        """Note a restart or a reset in the last cycle. Return the number of corrupt flits that stay
-        uncounted because of it."""
+        """Record a restart or a reset in the last cycle. Return the number of corrupt flits that it
+        leaves uncounted.
+        """
         self._restarted = True
         if not reset:
             return 0
@@ -271,7 +273,7 @@ class Side:
         self.received.append((cycle, packet))
 
     def number(self, packet: int) -> int:
-        """Return the sequence number of a packet; the next new one if it has none yet."""
+        """Return the sequence number of a packet; a new packet gets the next number."""
         return self._numbers[packet] if packet < len(self._numbers) else len(self._items)
 
     def words_before(self, packet: int) -> tuple[int, ...]:

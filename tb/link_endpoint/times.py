@@ -1,4 +1,6 @@
-"""Latencies and timeouts on a quiet link, where no other flit enables an endpoint's clock."""
+"""Tests of latencies and timeouts on a quiet link, where no other flit enables an
+endpoint's clock.
+"""
 
 import random
 from itertools import pairwise
@@ -24,19 +26,20 @@ __all__ = [
 _EVENTS = 12
 _LOSSES = 6
 _GAP_CYCLES = 2 * LINK.idle_cycles
-_PACKET_CYCLES = 9  # besides the wire's
-# From a word's change to its output, besides the wire's: it is sampled in every second cycle.
+_PACKET_CYCLES = 9  # in addition to the wire's latency
+# From a change of a word to its output, in addition to the wire's latency; words are sampled in
+# every second cycle.
 _WORD_CYCLES = (12, 13)
-# From a packet that is taken, or from the end of the silence, to the report.
+# From the acceptance of a packet, or from the end of the silence, to the report.
 _STANDSTILL_CYCLES, _SILENCE_CYCLES = LINK.down_cycles + 3, LINK.down_cycles + 5
-# The first one includes the way to the end of the replay memory. A flit that arrives may make the
-# endpoint compare the time a cycle earlier.
+# The first latency includes the path through the replay memory. An arriving flit may make the
+# endpoint compare the time one cycle earlier.
 _FIRST_REPLAY_CYCLES, _REPLAY_CYCLES = LINK.timeout_cycles + 4, LINK.timeout_cycles + 3
 _ONE_WAY_CYCLES = 4 * LINK.timeout_cycles
-# Besides the wire's: there, back, and there again.
+# In addition to three times the wire's latency: there, back, and there again.
 _REQUESTED_CYCLES = (25, 26)
-_SENT_CYCLES = 4  # from a packet that is taken to the flit that leaves
-_CLOCKED_CYCLES = 9  # of ``idle_cycles`` and one: a flit leaves, and one arrives
+_SENT_CYCLES = 4  # from the acceptance of a packet to the departure of its flit
+_CLOCKED_CYCLES = 9  # of ``idle_cycles + 1``: a flit leaves, and a flit arrives
 _LONG_CYCLES = 2 * LINK.down_cycles  # in which the monitor's counters would wrap
 
 expect(
@@ -50,7 +53,9 @@ expect(
 
 
 async def _quiet(dut, *, number: int, latency: int = 1) -> Connection:
-    """Return a link with an open session, without offers or changes, and all acknowledged."""
+    """Return a link with an open session, without offers or changes, on which every packet is
+    acknowledged.
+    """
     link = Connection(dut, Faults(latency=latency), number=number)
     await link.start()
     for side in link.sides:
@@ -89,14 +94,15 @@ async def alone_on_a_quiet_link(dut):
 
 @cocotb.test()
 async def each_bit_is_sent(dut):
-    """A change of a single bit of a word is sent, in time."""
+    """A change of a single bit of a word is sent in time."""
     link = await _quiet(dut, number=2)
     for context in range(LINK.contexts):
         base = link.rng.getrandbits(WORD_BITS)
         for side in link.sides:
             side.set_word(link.cycle, context, base)
         await link.run(_GAP_CYCLES)
-        # To the complement and back, so that each bit changes with every other one at 0 and at 1.
+        # Invert all bits and back, so that each bit changes while the others are 0 and while they
+        # are 1.
         for bit in (*range(WORD_BITS), *range(WORD_BITS)):
             for side in link.sides:
                 side.set_word(link.cycle, context, side.local_words()[context] ^ 1 << bit)
@@ -106,7 +112,7 @@ async def each_bit_is_sent(dut):
                 here.peer_words() == there.local_words()
                 and there.peer_words() == here.local_words()
             )
-            # The next change comes while the clocks of both endpoints are gated.
+            # The next change occurs while the clocks of both endpoints are gated.
             while any(int(getattr(dut, f"{name}__clock_enable").value) for name in SIDES):
                 await link.run(1)
     cover("each bit sent")
@@ -162,8 +168,9 @@ async def nothing_is_acknowledged(dut):
 
 @cocotb.test()
 async def no_flit_arrives(dut):
-    """An idle endpoint sends a flit every ``idle_cycles`` and one cycles, and its clock is gated in
-    between; without any flit the link is down."""
+    """An idle endpoint sends a flit every ``idle_cycles + 1`` cycles, and its clock is gated
+    between flits; without any flit the link is reported as down.
+    """
     link = await _quiet(dut, number=random.Random(cocotb.RANDOM_SEED).randrange(100))
     await link.run(QUIET_CYCLES)  # until the counter of the session's age has ended
     clocked, periods = [0, 0], 10

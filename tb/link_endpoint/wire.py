@@ -1,4 +1,4 @@
-"""A physical link that loses, repeats, corrupts, delays and reorders flits, for simulations."""
+"""Physical link for simulations that loses, repeats, corrupts, delays and reorders flits."""
 
 import random
 from dataclasses import dataclass
@@ -8,8 +8,10 @@ __all__ = ["CLEAN", "DEAD", "KINDS", "Faults", "Wire"]
 
 @dataclass(frozen=True, kw_only=True)
 class Faults:
-    """Probabilities per flit, and cycles: a flit arrives after ``latency``, a straggler at most
-    ``straggle`` later. ``busy`` is the part of the cycles in which the link takes nothing."""
+    """Faults of a wire: probabilities per flit, and times in cycles. A flit arrives after
+    ``latency``, a late flit at most ``straggle`` later. ``busy`` is the share of cycles in which
+    the link accepts no flit.
+    """
 
     lose: float = 0
     repeat: float = 0
@@ -22,7 +24,7 @@ class Faults:
 
 CLEAN = Faults()
 DEAD = Faults(lose=1)
-# Each alone, and together.
+# Each fault alone, and all together.
 KINDS = {
     "lose": Faults(lose=0.03, latency=5),
     "repeat": Faults(repeat=0.3, late=0.3, straggle=12),
@@ -35,7 +37,7 @@ KINDS = {
 
 
 class Wire:
-    """One direction. Corruption flips one to five bits, or a burst of up to 32.
+    """One direction of a link. Corruption inverts one to five bits, or a burst of up to 32 bits.
 
     Parameters
     ----------
@@ -47,7 +49,7 @@ class Wire:
     Attributes
     ----------
     faults : Faults
-        From now on.
+        Faults from now on.
     corrupted : int
         Flits that arrived corrupt.
     arrivals : list of int
@@ -71,7 +73,9 @@ class Wire:
             self._flits.append((cycle + faults.latency + late, *self._spoil(flit)))
 
     def take(self, cycle: int) -> int | None:
-        """The flit that arrives in this cycle; one of those that collide, the others are lost."""
+        """Return the flit that arrives in this cycle; of several flits that collide, all but one
+        are lost.
+        """
         due = [entry for entry in self._flits if entry[0] == cycle]
         self._flits = [entry for entry in self._flits if entry[0] > cycle]
         if not due:

@@ -1,4 +1,6 @@
-"""Commits of good and bad entries, every cycle, against the golden model's tables."""
+"""Bench of the tables: commits of good and bad entries in every cycle, against the golden model's
+tables.
+"""
 
 import random
 from collections.abc import Iterator
@@ -18,7 +20,7 @@ from tb.map_table.model import stage, step_unit
 from tb.payload import Fields
 from tb.stream import StreamChecker
 
-# No power of two of anything, so that an index may be just behind the last one.
+# No size is a power of two, so that an index may be just beyond the last entry.
 PARAMETERS = T3Parameters(
     contexts=1, address_bits=40, workgroup_bits=6, sets=8, ways=2, regions=3, ranges=5, commands=3
 )
@@ -74,8 +76,9 @@ _INPUTS = inputs_of(make_dut())
 
 
 def _address(rng: random.Random) -> int:
-    """Draw an address in bytes, from few values so that regions meet, and now and then a bad
-    one."""
+    """Draw an address in bytes from few values, so that regions touch or overlap; sometimes an
+    invalid address.
+    """
     near, most = rng.randrange(12), _SPACE // _ATOM - 1
     value = rng.choice([near, near, most, rng.randint(0, most)]) * _ATOM
     if rng.random() < 0.04:
@@ -235,7 +238,7 @@ def _stage_range(region: int, first: int, last: int) -> dict[str, int]:
 
 @cocotb.test()
 async def random_commits(dut):
-    """The second half begins with a reset, which leaves nothing of the first."""
+    """A reset before the second half removes all entries of the first half."""
     rng = random.Random(cocotb.RANDOM_SEED)
     for _ in range(2):
         await reset(dut, _INPUTS)
@@ -259,7 +262,7 @@ async def _random_commits(bench: _Bench, rng: random.Random, cycles: int) -> Non
 
 @cocotb.test()
 async def bounds(dut):
-    """Values at a bound are accepted; beyond it, each is refused with its own error."""
+    """Values at a bound are accepted; each value beyond its bound is refused with its own error."""
     await reset(dut, _INPUTS)
     bench = _Bench(dut)
 
@@ -310,7 +313,7 @@ async def bounds(dut):
 
 
 def _apart_in(bit: int, width: int, rng: random.Random) -> tuple[int, int]:
-    """Two numbers, the lower one first, that differ in a bit; none has all bits on."""
+    """Draw two numbers that differ in one bit, the lower one first; neither has all bits set."""
     while True:
         low = rng.getrandbits(width) & ~(1 << bit)
         if low | 1 << bit != (1 << width) - 1:
@@ -319,7 +322,9 @@ def _apart_in(bit: int, width: int, rng: random.Random) -> tuple[int, int]:
 
 @cocotb.test()
 async def ends_that_differ_in_a_bit(dut):
-    """Bounds that differ in a bit are compared: of one entry, and of two."""
+    """Comparisons of bounds that differ in one bit are right, within one entry and between two
+    entries.
+    """
     rng = random.Random(cocotb.RANDOM_SEED + 1)
     await reset(dut, _INPUTS)
     bench, p = _Bench(dut), PARAMETERS
@@ -348,8 +353,9 @@ async def ends_that_differ_in_a_bit(dut):
 
 
 def _wrong_in_a_bit() -> Iterator[tuple[ConfigurationError, Table, int, dict[str, int]]]:
-    """Yield commits in which a single bit is wrong: configuration error, table, index, and staged
-    entry."""
+    """Yield commits that a single bit makes invalid: configuration error, table, index, and staged
+    entry.
+    """
     p = PARAMETERS
     named = {
         (Table.RANGE, "range_region"): p.regions,
@@ -380,7 +386,9 @@ def _wrong_in_a_bit() -> Iterator[tuple[ConfigurationError, Table, int, dict[str
 
 @cocotb.test()
 async def one_bit_makes_it_wrong(dut):
-    """An index or an address of which one bit is too many; without it all is accepted."""
+    """An index or an address with one bit too many is refused; without this bit the commit is
+    accepted.
+    """
     await reset(dut, _INPUTS)
     bench = _Bench(dut)
     right = _stage_region(0, 1) | _stage_range(0, 1, 2)

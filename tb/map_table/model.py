@@ -1,4 +1,4 @@
-"""Golden tables of a context behind the ports of the RTL's."""
+"""Golden tables of a context behind the ports of the RTL tables."""
 
 from collections.abc import Mapping
 
@@ -23,7 +23,7 @@ def stage(state: GoldenState, staged: Mapping[str, int]) -> None:
 def step_unit(
     state: GoldenState, table: Table, *, locked: bool, aborting: bool, popped: bool, **fields: int
 ) -> int:
-    """Move the tables and the queue of copies of the first context on by one cycle, with a commit
+    """Advance the tables and the queue of copies of the first context by one cycle, with a commit
     of these fields; return its configuration error."""
     queue = state.contexts[0]["copies"]
     copies = int(queue["copies_level"])

@@ -1,4 +1,6 @@
-"""Reduce unit at one atom per cycle, against NumPy: all pairs of special values, then random."""
+"""Bench of the reduce unit: one atom per cycle, all pairs of special values and random values,
+against NumPy.
+"""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -40,7 +42,7 @@ _INPUTS = inputs_of(make_dut())
 
 
 class Case(NamedTuple):
-    """Return atoms as integers, and the expected result if this is not a first touch."""
+    """Operands as integers, operation, and the expected result unless this is a first touch."""
 
     stored: int
     operand: int
@@ -56,8 +58,9 @@ def _cases(a: np.ndarray, b: np.ndarray, op: Operation, dtype: Datatype) -> Iter
 
 
 def _all_pairs() -> Iterator[Case]:
-    """Each pair of special values, in the lower and in the upper lane of a word: the second time
-    the pairs are in reverse."""
+    """Each pair of special values is reduced in the lower and in the upper lane of a word; the
+    second time in reverse order.
+    """
     for dtype in Datatype:
         values = np.array(special_values(dtype), BITS[dtype])
         a, b = (grid.ravel() for grid in np.meshgrid(values, values))
@@ -69,7 +72,7 @@ def _all_pairs() -> Iterator[Case]:
 
 
 def _random(rng: np.random.Generator) -> list[Case]:
-    """As many sums as other operations, every kind of case anywhere."""
+    """Random cases of all kinds agree with NumPy; half of the operations are sums."""
     cases = []
     share = scaled(_RANDOM_ATOMS) // 12
     for dtype in Datatype:

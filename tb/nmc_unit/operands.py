@@ -1,4 +1,4 @@
-"""Operands for the reduce unit, and atoms of them."""
+"""Operands for the reduce unit, and the atoms that hold them."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ _FRACTION_BITS = {Datatype.FP16: 10, Datatype.BF16: 7, Datatype.FP32: 23}
 
 
 def special_values(dtype: Datatype) -> list[int]:
-    """Bit patterns where formats go wrong: bounds of the number classes, ties, several NaNs."""
+    """Critical bit patterns of a format: bounds of the number classes, ties, several NaNs."""
     fraction = _FRACTION_BITS[dtype]
     width = BITS[dtype](0).nbytes * 8
     infinity = (1 << width - 1) - (1 << fraction)
@@ -20,7 +20,7 @@ def special_values(dtype: Datatype) -> list[int]:
     ulp_half = bias - fraction - 1 << fraction  # half a unit in the last place of 1
     positive = {
         *range(4),
-        (1 << fraction - 1) - 1,  # around the middle of the subnormals, and their end
+        (1 << fraction - 1) - 1,  # near the middle and the end of the subnormal numbers
         1 << fraction - 1,
         (1 << fraction) - 1,
         1 << fraction,
@@ -54,7 +54,9 @@ def special_values(dtype: Datatype) -> list[int]:
 def structured(
     rng: np.random.Generator, dtype: Datatype, size: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Pairs of random bit patterns that meet often: close exponents, cancellation, few ones."""
+    """Draw pairs of random bit patterns with close exponents, with cancellation, or with
+    few ones.
+    """
     fraction = _FRACTION_BITS[dtype]
     width = BITS[dtype](0).nbytes * 8
     a = rng.integers(0, 1 << width, size)
@@ -64,7 +66,7 @@ def structured(
     near = np.minimum(near, (1 << width - 1 - fraction) - 1) << fraction
     sign = rng.integers(0, 2, size) << width - 1
     sparse = (1 << rng.integers(0, fraction + 1, size)) - rng.integers(0, 2, size)
-    depth = rng.integers(1, fraction + 2, size)  # of the bits left by cancellation
+    depth = rng.integers(1, fraction + 2, size)  # number of bits that cancellation leaves
     opposite = a ^ 1 << width - 1
     specials = np.array(special_values(dtype))
     b = np.choose(
@@ -84,7 +86,7 @@ def structured(
 
 
 def to_word(numbers: np.ndarray) -> int:
-    """Atom that holds these bit patterns, the first in the lowest bits."""
+    """Make the atom that holds these bit patterns, the first in the lowest bits."""
     return int.from_bytes(numbers.astype(numbers.dtype.newbyteorder("<")).tobytes(), "little")
 
 

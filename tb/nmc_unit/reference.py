@@ -15,27 +15,28 @@ _NUMBERS = {
     Datatype.BF16: ml_dtypes.bfloat16,
     Datatype.FP32: np.float32,
 }
-# Positive, quiet, no payload: IEEE 754-2019 leaves sign and payload open, the unit does not.
+# Positive, quiet, no payload: IEEE 754-2019 leaves sign and payload open, the unit fixes them.
 _NANS = {Datatype.FP16: 0x7E00, Datatype.BF16: 0x7FC0, Datatype.FP32: 0x7FC0_0000}
 
 
 def reduce_bits(
     stored: np.ndarray, operand: np.ndarray, op: Operation, dtype: Datatype
 ) -> np.ndarray:
-    """``op`` of bit patterns, number by number, as the reduce unit must give it.
+    """Compute ``op`` of bit patterns, number by number, with the results that the reduce unit must
+    give.
 
-    The sum is NumPy's and ml_dtypes' own: rounded to nearest even, with subnormals. For the short
-    formats they add in fp32 and round once more, which is right: 24 bits are at least twice 11 or 8
-    and two more, so the second rounding never changes the result (Figueroa, "When is double
-    rounding innocuous?", 1995), and sums in the range of the subnormals are exact.
+    NumPy and ml_dtypes compute the sum: rounded to nearest even, with subnormals. For the short
+    formats they add in fp32 and round once more. This is exact: 24 bits are at least twice 11 (or
+    8) plus two, so the second rounding never changes the result (Figueroa, "When is double rounding
+    innocuous?", 1995), and sums in the range of the subnormals are exact.
 
-    Maximum and minimum are those of IEEE 754-2019. NumPy's give NaN for a NaN as well, but of
-    zeros any; here -0 is less than +0. A NaN that comes out is the canonical one.
+    Maximum and minimum follow IEEE 754-2019. NumPy's functions also give NaN for a NaN, but either
+    zero for two zeros; here -0 is less than +0. A NaN result is the canonical NaN.
 
     Parameters
     ----------
     stored, operand : array of ``BITS[dtype]``
-        Arrays of shapes that broadcast, neither one a scalar.
+        Arrays whose shapes can be broadcast; neither is a scalar.
     op : Operation
     dtype : Datatype
     """

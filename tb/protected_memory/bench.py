@@ -1,4 +1,4 @@
-"""Words through a memory with check bits, and words of which bits are wrong."""
+"""Bench of a memory with check bits, including words with bit errors."""
 
 import random
 
@@ -35,7 +35,7 @@ expect(
 
 
 class _Bench:
-    """The memory and its expected contents: each row's word and number of bit errors."""
+    """Memory and its expected contents: word and number of bit errors of each row."""
 
     def __init__(self, dut):
         self.dut = dut
@@ -45,10 +45,12 @@ class _Bench:
         self.walk = Walk(self.rows)
         self._read: tuple[int, int] | None = None  # word and bit errors of the output `o`
         self._written: int | None = None
-        self._injected = 0  # bits of the next word that are wrong
+        self._injected = 0  # inverted bits of the next word
 
     async def start(self) -> None:
-        """Reset the memory, and write the initial contents over those of earlier tests."""
+        """Reset the memory, and overwrite the contents from earlier tests with the initial
+        contents.
+        """
         await reset(self.dut, _INPUTS)
         for row, code in enumerate(CODES):
             inside(self.dut, "words")[row].value = code
@@ -62,8 +64,9 @@ class _Bench:
         scrub: bool = False,
     ) -> bool:
         """Run one cycle, with a row to read, a row and a word to write, and the number of bit
-        errors to inject in the next word (3 for none, as only the second one is requested). Return
-        whether the scrubber writes."""
+        errors to inject in the next word (3 for none: only the second bit is requested). Return
+        whether the scrubber writes.
+        """
         dut = self.dut
         dut.read.value, dut.read_address.value = int(read is not None), read or 0
         dut.write.value, dut.scrub.value = int(write is not None), int(scrub)
@@ -105,8 +108,9 @@ class _Bench:
 
 @cocotb.test()
 async def bit_errors(dut):
-    """A single-bit error is corrected wherever it is; a double-bit error is reported whichever bits
-    it has."""
+    """A single-bit error in any bit is corrected; a double-bit error in any two bits is
+    reported.
+    """
     bench = _Bench(dut)
     await bench.start()
     for row, wrong in enumerate(WRONG):
@@ -136,7 +140,7 @@ async def scrub(dut):
     cover("the scrubber gives way to writes")
     wrong = sum(bits == 1 for _, bits in bench.rows)
     found = 0
-    # Two cycles for a row, and a few more for one that is corrected and looked at again.
+    # Two cycles for a row, and a few more for a row that is corrected and read again.
     for _ in range(2 * DEPTH + 4 * wrong):
         found += await bench.cycle(scrub=True)
     assert found == wrong > 0 and bench.walk.rounds == 1
@@ -147,8 +151,9 @@ async def scrub(dut):
 
 @cocotb.test()
 async def random_words(dut):
-    """A read returns the last word written, without a write of its own cycle; the scrubber never
-    restores an older word."""
+    """A read returns the last word written before its cycle; the scrubber never restores an older
+    word.
+    """
     rng = random.Random(cocotb.RANDOM_SEED)
     bench, row = _Bench(dut), 0
     await bench.start()

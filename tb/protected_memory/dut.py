@@ -1,4 +1,4 @@
-"""A protected memory, and words of which bits are wrong."""
+"""Protected memory whose words can have bit errors."""
 
 from itertools import combinations
 
@@ -15,14 +15,14 @@ _BITS = code_word(WIDTH).size
 # No bit error, each one, and each pair.
 WRONG = [sum(1 << bit for bit in bits) for n in range(3) for bits in combinations(range(_BITS), n)]
 WORDS = [row * 37 % (1 << WIDTH) for row in range(len(WRONG))]
-"""What is in the rows of which bits are wrong, the last ones; those before them are 0."""
+"""Words of the last rows, which have bit errors; the rows before them hold 0."""
 DEPTH = 2 << len(WRONG).bit_length()
 FREE = DEPTH - len(WRONG)
-"""Rows before them: in them every bit of an address changes."""
+"""Number of rows before them, over which every bit of an address changes."""
 
 
 def _code_words(words: list[int]) -> list[int]:
-    """The words with their check bits."""
+    """Words with their check bits."""
     found = []
 
     async def run(ctx):
@@ -38,9 +38,9 @@ CODES = [
     code ^ wrong
     for code, wrong in zip(_code_words([0] * FREE + WORDS), [0] * FREE + WRONG, strict=True)
 ]
-"""What a test begins with, in all rows."""
+"""Initial contents of all rows in a test."""
 
 
 def make_memory(block: type[ProtectedMemory] = ProtectedMemory) -> ProtectedMemory:
-    """A memory, or a copy of it."""
+    """Make the memory under test; ``block`` is its class, or a copy of the class."""
     return block(WIDTH, depth=DEPTH)

@@ -4,7 +4,8 @@ __all__ = ["Walk"]
 
 
 class Walk:
-    """A step reads a row, looks at it in the next cycle, and corrects it in the one after that.
+    """Model of the scrubber: a step reads a row, checks it in the next cycle, and corrects it in
+    the cycle after that.
 
     Parameters
     ----------
@@ -14,7 +15,7 @@ class Walk:
     Attributes
     ----------
     row : int
-        The row to scrub next.
+        Next row to scrub.
     rounds : int
         Completed passes over all rows.
     """
@@ -29,7 +30,7 @@ class Walk:
         self._disturbed = False  # the traffic wrote in the cycle in which the step read
 
     def step(self, reads: bool, writes: bool, *, due: bool) -> tuple[bool, bool]:
-        """A cycle in which the traffic does this, and another step gets due.
+        """Advance by one cycle with these accesses of the traffic; ``due`` makes another step due.
 
         Returns
         -------

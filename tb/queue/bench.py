@@ -1,4 +1,4 @@
-"""Queues under random traffic, against those of the golden model."""
+"""Bench of the queues: random traffic, against the queues of the golden model."""
 
 import random
 
@@ -22,7 +22,7 @@ from tb.stream import Pace, StreamChecker, offer
 make_dut = Queues
 
 _INPUTS = inputs_of(Queues())
-_MODELS = dict(zip(DEPTHS, Q, strict=False))  # a queue of the golden model for each
+_MODELS = dict(zip(DEPTHS, Q, strict=False))  # queue of the golden model for each queue
 _CYCLES = 1500
 
 expect(
@@ -37,7 +37,7 @@ expect(
 
 
 class _Bench:
-    """One of the queues and its model."""
+    """One of the queues, and its model."""
 
     def __init__(self, dut, depth: int):
         self._dut = dut
@@ -123,6 +123,6 @@ async def fill_then_drain_then_full_rate(dut):
         checker.sample()
         await next_cycle(dut)
     for bench in benches:
-        # Once the first one is there, one in every cycle.
+        # After the first payload, one payload in every cycle.
         assert checker.transfers[f"o{bench.depth}"] == bench.taken
         assert bench.taken >= 10 + bench.depth + 49 - 1

@@ -13,7 +13,7 @@ WIDTH = 13
 
 
 class Queues(wiring.Component):
-    """For each depth *d* the ports of a queue, with *d* behind their names.
+    """Queues of several depths; the ports of the queue of depth *d* have names that end in *d*.
 
     Parameters
     ----------

@@ -1,4 +1,6 @@
-"""The register port on AXI4-Lite: random reads and writes with pauses on every channel."""
+"""Bench of the register port: random reads and writes on AXI4-Lite, with pauses on every
+channel.
+"""
 
 import random
 
@@ -21,7 +23,7 @@ __all__ = ["every_cycle", "make_dut", "space_of_each_command"]
 
 _MAP = register_map.load()
 _ACCESSES = 200
-# Plain storage whose fields are as wide as their destinations.
+# Plain storage registers whose fields have the width of their destinations.
 _STORAGE = [
     _MAP[name]
     for name in (
@@ -43,7 +45,7 @@ _STORAGE = [
 _READ_ONLY = [
     _MAP[name] for name in ("ID", "STATUS", "ERROR", "ERRORS", "TILES", "OLDEST", "CREDIT_LIMIT")
 ]
-_CONTEXT = 1  # the one that is programmed
+_CONTEXT = 1  # context that is programmed
 _KNOWN = {register.address_in(context) for register in _MAP.values() for context in range(2)}
 _HOLES = [*sorted(set(range(0, max(_KNOWN) + 8, 4)) - _KNOWN), 0x3000, 0xFFFC]
 
@@ -116,7 +118,7 @@ async def random_accesses(dut, pauses):
 
 @cocotb.test()
 async def reads_and_writes_at_once(dut):
-    """The two directions run beside each other, and each keeps its order."""
+    """Reads and writes run in parallel, and each direction keeps its order."""
     rng = random.Random(cocotb.RANDOM_SEED + 1)
     master = await start(dut, rng, pauses=True)
     words = [rng.getrandbits(32) for _ in range(40)]
@@ -145,7 +147,7 @@ async def reads_and_writes_at_once(dut):
 
 
 async def _configure_launch(master, context: int) -> None:
-    """Configure any launch that the hardware has space for."""
+    """Configure a launch for which the hardware has space."""
     for name, field in (
         ("WORKGROUPS", "count"),
         ("TRACKED_END", "dispatch_index"),
@@ -158,17 +160,17 @@ async def _configure_launch(master, context: int) -> None:
 @cocotb.test()
 @cocotb.parametrize(context=range(PARAMETERS.contexts))
 async def a_launch_that_waits_keeps_its_registers(dut, context):
-    """Each register refuses writes, until the launch is aborted."""
+    """Each register of a pending launch refuses writes until the launch is aborted."""
     rng = random.Random(cocotb.RANDOM_SEED + 3)
     master = await start(dut, rng, pauses=False)
-    for signal in ("drained", "launch_drained"):  # so that a reset and an abort end
+    for signal in ("drained", "launch_drained"):  # so that reset and abort end
         getattr(dut, f"context__{context}__{signal}").value = 1
     await _configure_launch(master, context)
     names = sorted({register for register, _ in LAUNCH_CONFIGURATION.values()})
     addresses = {name: _MAP[name].address_in(context) for name in names}
     kept = {name: (await read(master, address))[0] for name, address in addresses.items()}
     control = _MAP["CONTROL"].address_in(context)
-    for _ in range(2):  # the second one waits
+    for _ in range(2):  # the second launch waits
         assert await write(master, control, _MAP["CONTROL"].pack(launch=1)) == AxiResp.OKAY
     for name, address in addresses.items():
         assert await write(master, address, rng.getrandbits(32)) == AxiResp.SLVERR
@@ -183,7 +185,9 @@ async def a_launch_that_waits_keeps_its_registers(dut, context):
 
 @cocotb.test()
 async def an_injection_into_each_memory(dut):
-    """Taken for the last instance of each kind, refused for one more."""
+    """An injection is accepted for the last instance of each kind of memory, and refused
+    beyond it.
+    """
     master = await start(dut, random.Random(cocotb.RANDOM_SEED + 4), pauses=False)
     p, inject = PARAMETERS, _MAP["INJECT"]
     instances = {
@@ -204,10 +208,12 @@ async def an_injection_into_each_memory(dut):
 
 @cocotb.test()
 async def program_and_start(dut):
-    """A region is mapped, a contradicting one refused, a launch started, an error cleared."""
+    """A region is accepted, an overlapping region is refused, a launch starts, and an error is
+    cleared.
+    """
     rng = random.Random(cocotb.RANDOM_SEED + 2)
     master = await start(dut, rng, pauses=True)
-    dut.context__1__drained.value = 1  # so that a reset and an abort end
+    dut.context__1__drained.value = 1  # so that reset and abort end
     dut.context__1__launch_drained.value = 1
     launches = []
 

@@ -1,4 +1,4 @@
-"""Programs of the register port in which one bit of one value decides on acceptance."""
+"""Programs of the register port whose acceptance depends on a single bit of one value."""
 
 import random
 
@@ -36,7 +36,7 @@ class Bounds:
         return self._rng.choice(kinds)()
 
     def _near(self, value: int, bits: int) -> int:
-        """Return the value, a neighbour, or, mostly, one that differs in a bit."""
+        """Return the value, a neighbour, or, mostly, a value that differs in one bit."""
         rng = self._rng
         flipped = value ^ 1 << rng.randrange(bits)
         return rng.choice([value, value + 1, value - 1, *[flipped] * 6]) % (1 << bits)
@@ -48,14 +48,16 @@ class Bounds:
         return self._bytes(name, atom * self._p.atom_bytes)
 
     def _empty(self) -> _Writes:
-        """No range, and then no region; mostly no launch waits, which would lock them."""
+        """Return writes that remove all ranges, then all regions; mostly no launch waits, which
+        would lock them.
+        """
         sizes = {"RANGE_COMMIT": self._p.ranges, "REGION_COMMIT": self._p.regions}
         commits = [
             _write(name, index=index, enable=0)
             for name, size in sizes.items()
             for index in range(size)
         ]
-        # Until an abort is over, no copy is taken.
+        # Until an abort has ended, copies are refused.
         return [_write("CONTROL", abort=int(self._rng.random() < 0.7)), *commits]
 
     def _region(self, index: int, base: int, limit: int) -> _Writes:
@@ -70,13 +72,13 @@ class Bounds:
         ]
 
     def _regions(self) -> _Writes:
-        """Region that ends or begins near the only other one."""
+        """Return the writes of a region that ends or begins near the only other region."""
         rng, bits = self._rng, self._p.atom_address_bits
         other, index = rng.sample(range(self._p.regions), 2)
         base, limit = sorted(rng.sample(range(1 << bits), 2))
         writes = [*self._empty(), *self._region(other, base, limit)]
         above = rng.random() < 0.5
-        # The end that does not matter.
+        # The other end, which does not matter.
         far = ("REGION_LIMIT", (1 << bits) - 1) if above else ("REGION_BASE", 0)
         writes += self._atoms(*far)
         for _ in range(_TRIES):
@@ -86,7 +88,9 @@ class Bounds:
         return writes
 
     def _ranges(self) -> _Writes:
-        """Range that ends or begins near the only other one, mostly of the same region."""
+        """Return the writes of a range that ends or begins near the only other range, mostly of the
+        same region.
+        """
         rng, p, bits = self._rng, self._p, self._p.dispatch_index_bits
         middle = rng.randrange(1, (1 << p.atom_address_bits) - 1)
         regions = rng.sample(range(p.regions), 2)
@@ -133,7 +137,7 @@ class Bounds:
         return writes
 
     def _launches(self) -> _Writes:
-        """Launches at the bounds, with one or two commands that need space."""
+        """Return the writes of launches at the bounds, with one or two commands that need space."""
         rng, p = self._rng, self._p
         writes, spaces = [*self._empty(), *self._region(0, 0, 1)], {}
         for index in range(p.commands):
@@ -157,7 +161,7 @@ class Bounds:
         workgroup, and of further members of a group."""
         rng = self._rng
         kind, group = rng.choice([*Granularity]), rng.randrange(8)
-        # Any number is the largest as often as another one.
+        # Each number is equally likely to be the largest.
         waves = rng.choices(range(rng.randint(1, 16)), k=4)
         by_wavefront = kind is Granularity.WAVEFRONT
         space = (max(1, *waves), 0) if by_wavefront else (1, (1 << group) - 1)
@@ -169,7 +173,9 @@ class Bounds:
         ]
 
     def _tries(self, commands: int, others: int) -> _Writes:
-        """Launches that fit but for a register that may be wrong; the windows are the largest."""
+        """Return the writes of launches with the largest windows that fit; one register may be
+        wrong.
+        """
         rng, p = self._rng, self._p
         command_window, credit_window = p.command_depth // commands, p.credit_window - others
         most = 1 << p.workgroup_bits
@@ -200,7 +206,9 @@ class Bounds:
         return writes
 
     def _without_kernel(self) -> _Writes:
-        """After a launch that fits: one for copies only, and one that has a first workgroup."""
+        """Return the writes of a launch that fits, then of a launch for copies only, or of one with
+        a first workgroup.
+        """
         names = {
             "WORKGROUPS": "count",
             "FIRST_WORKGROUP": "workgroup",

@@ -1,4 +1,6 @@
-"""The register port in every cycle against the golden model, with everything at its ports."""
+"""Bench of the register port with traffic at all its ports, compared with the golden model in every
+cycle.
+"""
 
 import random
 
@@ -73,7 +75,7 @@ _LAUNCH_ERRORS = (
     ConfigurationError.EPOCH,
 )
 _CODES = [code.value for code in ErrorCode if code.value]
-# Each page's log, and its counters of errors, in the order of the codes.
+# Log of each page, and its error counters in the order of the codes.
 _LOGS = {GLOBAL: "gpu.log"} | {CONTEXT + context: f"context_{context}.log" for context in _CONTEXTS}
 _COUNTERS = [
     [name for code in ErrorCode if (name := f"{prefix}COUNT_{code.name}") in register_map.load()]
@@ -110,7 +112,7 @@ expect(
 
 
 class _Bus:
-    """Offers on the bus channels, held until they are taken."""
+    """Offers on the bus channels, each held until it is accepted."""
 
     def __init__(self, rng: random.Random, model: Model):
         self.traffic = BusTraffic(
@@ -119,7 +121,7 @@ class _Bus:
         self._offered: dict[str, dict[str, int]] = {}
 
     def inputs(self, acts: dict[str, bool]) -> dict[str, int]:
-        """The bus's inputs in a cycle in which these channels act."""
+        """Return the inputs of the bus in a cycle in which these channels act."""
         offered, traffic = self._offered, self.traffic
         if "aw" not in offered and acts["aw"]:
             address, prot = traffic.write_address()
@@ -140,7 +142,7 @@ class _Bus:
                 self._offered.pop(name, None)
 
 
-# Whose the error is, is said by the port that it comes to.
+# The log does not store the owner: the port of the error implies it.
 _NOT_KEPT = ("owner", "unowned")
 
 
@@ -185,7 +187,7 @@ def _injection(model: Model) -> list[int]:
 
 
 def _irqs(model: Model) -> list[bool]:
-    """For each context: an enabled event is pending."""
+    """Return, for each context, whether an enabled event is pending."""
     return [interrupts(model.state.registers, CONTEXT + context) for context in _CONTEXTS]
 
 
@@ -220,13 +222,13 @@ def _compare_context(dut, model: Model, context: int) -> None:
 
 
 class _Hardware:
-    """The blocks behind the registers: random status and errors."""
+    """Blocks behind the registers, with random status and errors."""
 
     def __init__(self, dut, rng: random.Random):
         self._dut, self._rng = dut, rng
         self.statuses = [dict.fromkeys(_STATUS, 0) for _ in _CONTEXTS]
         self.failing = 0.0
-        self.at_rest = False  # nothing is left that a launch or an abort waits for
+        self.at_rest = False  # no work is left for which a launch or an abort waits
 
     def drive(self, model: Model) -> list[dict[str, int] | None]:
         """Drive one cycle's status into both; return the error reports of no context, and of
@@ -245,7 +247,7 @@ class _Hardware:
                 status[name] = rng.getrandbits(_STATUS[name])
             if self.at_rest:
                 status |= _AT_REST
-            # Without a launch there is nothing that could be left of it.
+            # Without a launch, no work can be left.
             status["launch_drained"] |= not model.state.contexts[context]["control"]["open"]
             for name, value in status.items():
                 _port(dut, context, name).value = value
@@ -274,23 +276,25 @@ def _preset_counts(dut, model: Model, rng: random.Random) -> None:
         model.state.logs[page]["total"] = errors
         for number, register in enumerate(_COUNTERS[page == GLOBAL]):
             if rng.random() < 0.5:
-                # Full, or so but for a bit.
+                # Saturated, or different from that in one bit.
                 full = [0xFFFF, *[0xFFFF ^ 1 << rng.randrange(16)] * 2]
                 count = rng.choice([*full, (1 << rng.randrange(17)) - 1, rng.getrandbits(16)])
                 inside(dut, f"{place}.counts__{number}").value = count
                 model.state.registers[page][getattr(R, register)]["contents"] = count
-    # Mostly such that there are epochs left.
+    # Mostly a value with which epochs are left.
     epoch = rng.choice(
         [int(next_epoch(model.state.registers)), 254, 256, *[rng.randrange(1, 256)] * 4]
     )
-    # Made flat, it has the name of the pages that it goes to.
+    # In a flattened module, the register has the name of a page that reads it.
     inside(dut, "gpu.next_epoch", "context_0.next_epoch").value = epoch
     model.state.registers[GLOBAL][R.EPOCHS]["contents"] = epoch << F.EPOCHS_next[1]
 
 
 @cocotb.test()
 async def every_cycle(dut):
-    """Programs, status, errors and copies, all channels of the bus at their own pace."""
+    """Programs, status, errors and copies agree with the model, with each channel of the bus at its
+    own pace.
+    """
     rng = random.Random(cocotb.RANDOM_SEED + 3)
     model = Model(PARAMETERS)
     bus, hardware = _Bus(rng, model), _Hardware(dut, rng)
@@ -310,7 +314,7 @@ async def every_cycle(dut):
             hardware.at_rest = rng.random() < 0.3
             _preset_counts(dut, model, rng)
         if cycle == scaled(_CYCLES) - _CLEARING:
-            # With an error in every cycle there is one in that in which they are cleared.
+            # With an error in every cycle, an error also occurs in the cycle of the clear.
             hardware.failing = 1
             bus.traffic.put(rng.choice(_CONTEXTS), "CONTROL", clear_error=1)
         acts = pace.acts() | takers.acts()
@@ -350,7 +354,7 @@ def _cover_errors(
     irqs: list[bool],
     failures: list[dict[str, int] | None],
 ) -> None:
-    """Cover the logs before the cycle, and the interrupts."""
+    """Record the cover points of the logs, before the cycle, and of the interrupts."""
     for context, before in enumerate(logged):
         after, failure = _logged(model)[context], failures[CONTEXT + context]
         cover("error while one is pending", failure and before)
@@ -369,7 +373,9 @@ def _cover(
     before: dict[str, int],
     takes: list[bool],
 ) -> None:
-    """Look at a cycle: the contexts and the bus before it, and the model after it."""
+    """Record the cover points of a cycle, from the contexts and the bus before it, and the model
+    after it.
+    """
     after = model.bus()
     written, read = (after[f"{name}valid"] and not before[f"{name}valid"] for name in "br")
     cover("read and write act at once", written and read)

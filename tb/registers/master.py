@@ -1,4 +1,4 @@
-"""The master of the register port's bus, watched on every channel."""
+"""Master of the register port's bus, with a protocol checker on every channel."""
 
 import itertools
 import random
@@ -22,8 +22,9 @@ expect(*(f"{channel} waits" for channel in CHANNELS))
 
 
 async def start(dut, rng: random.Random, *, pauses: bool) -> AxiLiteMaster:
-    """Reset the registers, and watch their bus from then on; ``pauses`` are random ones, on each
-    channel."""
+    """Reset the registers, and check their bus from then on; ``pauses`` inserts random pauses on
+    each channel.
+    """
     await reset(dut, _INPUTS, hold=False)
     master = AxiLiteMaster(AxiLiteBus.from_prefix(dut, "bus_"), dut.clk, dut.rst)
     if pauses:
@@ -35,9 +36,10 @@ async def start(dut, rng: random.Random, *, pauses: bool) -> AxiLiteMaster:
             reads.ar_channel,
             reads.r_channel,
         ):
-            # A pattern per channel, so that addresses, data and responses drift apart.
+            # A separate pattern for each channel, so that addresses, data and responses drift
+            # apart.
             pattern = [rng.random() < 0.5 for _ in range(rng.randrange(7, 30))]
-            pattern.append(False)  # not for ever
+            pattern.append(False)  # not forever
             channel.set_pause_generator(itertools.cycle(pattern))
     dut.rst.value = 1
     for _ in range(3):
@@ -71,11 +73,11 @@ async def bounded(access):
 
 
 async def read(master: AxiLiteMaster, address: int) -> tuple[int, AxiResp]:
-    """The word at an address, and the response."""
+    """Return the word at an address, and the response."""
     answer = await bounded(master.read(address, 4))
     return int.from_bytes(answer.data, "little"), answer.resp
 
 
 async def write(master: AxiLiteMaster, address: int, word: int, *, length: int = 4) -> AxiResp:
-    """The response to a word, or to its lower bytes."""
+    """Write a word, or its lower bytes; return the response."""
     return (await bounded(master.write(address, word.to_bytes(4, "little")[:length]))).resp

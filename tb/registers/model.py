@@ -1,4 +1,4 @@
-"""Golden registers behind the ports of the RTL's register port."""
+"""Golden registers behind the ports of the RTL register port."""
 
 from collections.abc import Mapping, Sequence
 
@@ -24,7 +24,7 @@ _Ports = Sequence[Mapping[str, int]]
 
 
 class Model:
-    """The registers, the tables and the copies of all contexts."""
+    """Golden registers, tables and copies of all contexts."""
 
     def __init__(self, p: T3Parameters):
         self.state, self._inputs = golden_state(p), np.zeros(GPU_INPUTS, np.int64)
@@ -39,7 +39,7 @@ class Model:
         return {name[len("bus_") :]: value for name, value in zip(names, values, strict=True)}
 
     def step(self, bus: Mapping[str, int], statuses: _Ports, errors: _Ports, takes: list[bool]):
-        """Move on by one cycle with these values of the ports: absent inputs of the bus are 0;
+        """Advance by one cycle with these values of the ports: absent inputs of the bus are 0;
         ``errors`` are the global one and then the contexts'; ``takes``: a context's copy is taken
         if one is offered."""
         state, contexts = self.state, self.state.contexts

@@ -1,4 +1,4 @@
-"""Space that each command needs, bit by bit, and the largest windows that leave it."""
+"""Space that each command needs, bit by bit, and the largest windows that leave enough space."""
 
 import random
 from collections.abc import Iterator
@@ -21,8 +21,9 @@ expect("a window is a workgroup too large")
 
 
 def _needs(rng: random.Random) -> Iterator[tuple[dict[str, int], dict[str, int], int, int]]:
-    """Yield commands by workgroup or by wavefront: two registers, and the needed space, as the
-    largest number of commands of a workgroup and of further members of a group."""
+    """Yield commands by workgroup or by wavefront: two registers, and the needed space, given as
+    the largest number of commands of a workgroup and of further members of a group.
+    """
     for group in range(8):
         transfer = {"granularity": Granularity.WORKGROUP.value, "group_log2": group}
         waves = {f"waves{number}": rng.randrange(16) for number in range(4)}
@@ -55,7 +56,9 @@ class _Context:
 
 @cocotb.test()
 async def space_of_each_command(dut):
-    """Sent alone by one range after the other: the largest window of either kind, and one more."""
+    """For each command in each range, the largest window of either kind is accepted, and a window
+    larger by one is refused.
+    """
     p, rng = PARAMETERS, random.Random(cocotb.RANDOM_SEED + 4)
     master = await start(dut, rng, pauses=False)
     for number in range(p.contexts):
@@ -68,7 +71,7 @@ async def space_of_each_command(dut):
         await context.write("WORKGROUPS", count=1)
         await context.write("TRACKED_END", dispatch_index=1)
         for command in range(p.commands):
-            # There are enough epochs again.
+            # The epochs restart, so that enough are left.
             assert await context.write("EPOCH_RESET", restart=1) == AxiResp.OKAY
             for transfer, waves, commands, others in _needs(rng):
                 await context.write("RANGE_COMMIT", index=before, enable=0)

@@ -15,7 +15,7 @@ __all__ = ["BusTraffic"]
 
 _MAP = register_map.load()
 _ADDRESS_BITS = 16
-# An entry's registers are written one after the other, so that some commits are accepted.
+# The registers of an entry are written in sequence, so that some commits are accepted.
 _GROUPS = {
     "REGION_COMMIT": ("REGION_BASE_LO", "REGION_BASE_HI", "REGION_LIMIT_LO", "REGION_LIMIT_HI"),
     "RANGE_COMMIT": ("RANGE_DISPATCH_INDICES", "RANGE_ACTION"),
@@ -28,7 +28,7 @@ _OTHERS = sorted(set(_MAP) - _IN_GROUPS)
 _WRITABLE = [name for name in _OTHERS if _MAP[name].writable]
 # Counters and logs are visible only where they are read.
 _READ_OFTEN = [name for name in _OTHERS if name not in _WRITABLE] * 2 + ["STATUS"] * 4
-# A write to these does something, once.
+# A write to these registers has an effect, once.
 _ACTS = {"CONTROL", "GPU_CONTROL", "EPOCH_RESET", "INTERRUPTS", "GPU_INTERRUPTS", "INJECT"}
 _LOCKABLE = ["REGION_COMMIT", *(name for name in _WRITABLE if name not in ("LOCK", "GPU_LOCK"))]
 _OFTEN = [*["CONTROL"] * 4, *["GPU_CONTROL", "INJECT"] * 2]
@@ -45,7 +45,7 @@ def _pairs(ends: list[int]) -> list[tuple[int, int]]:
 
 
 class BusTraffic:
-    """Random accesses.
+    """Random accesses to the registers.
 
     Parameters
     ----------
@@ -67,16 +67,16 @@ class BusTraffic:
             "range": deque([0], maxlen=2 * p.ranges),
         }
         self._context = 0
-        self._privileged = 0.85  # how likely a write is so
+        self._privileged = 0.85  # probability that a write is privileged
         self._coming: list[tuple[int, int, int]] = []
         self._data: list[tuple[int, int]] = []
 
     def read(self) -> int:
-        """Address of a read."""
+        """Draw the address of a read."""
         return self._address(self._rng.choice([*_MAP, *_READ_OFTEN]))
 
     def write_address(self) -> tuple[int, int]:
-        """Address and protection of the next write; its data come from :meth:`write_data`."""
+        """Draw address and protection of the next write; :meth:`write_data` gives its data."""
         if not self._coming:
             self._context, self._privileged = self._rng.randrange(self._p.contexts), 0.85
             self._coming = self._program()
@@ -86,12 +86,12 @@ class BusTraffic:
         return address, self._rng.getrandbits(3) & 0b110 | privileged
 
     def put(self, context: int, name: str, **fields: int) -> None:
-        """Put a write of these fields first in the queue."""
+        """Put a write of these fields at the front of the queue."""
         register = _MAP[name]
         self._coming.insert(0, (register.address_in(context), register.pack(**fields), 15))
 
     def write_data(self) -> tuple[int, int] | None:
-        """Data and byte strobes of the oldest write that has not got them."""
+        """Return data and byte strobes of the oldest write that still lacks them."""
         return self._data.pop(0) if self._data else None
 
     def _address(self, name: str) -> int:
@@ -112,7 +112,7 @@ class BusTraffic:
             return [(self._address(name), word, 15) for name, word in writes]
         if rng.random() < 0.06:
             self._privileged = 1
-            # A launch that waits keeps the tables as they are.
+            # A waiting launch locks the tables.
             abort = "CONTROL", _MAP["CONTROL"].pack(abort=1)
             writes = [
                 abort,
@@ -123,7 +123,7 @@ class BusTraffic:
             ]
             return [(self._address(name), word, 15) for name, word in writes]
         if rng.random() < 0.15:
-            # Accesses behind the launch may find it waiting.
+            # The launch may still wait during the following accesses.
             commits = [(name, self._word(name)) for name in rng.sample([*_GROUPS], 2)]
             writes = self._launch() + self._late() + commits
             if rng.random() < 0.3:
@@ -141,7 +141,7 @@ class BusTraffic:
             writes = [*self._between_ends(_BETWEEN_ENDS[commit]), (commit, self._word(commit))]
             return [(self._address(name), word, 15) for name, word in writes]
         if commit:
-            # Mostly the staged entry again, with a difference or two.
+            # Mostly the staged entry again, with one or two differences.
             staged = rng.sample(names[:-1], rng.choice([0, 1, 1, 2, len(names) - 1]))
             names = [*staged, *[commit] * rng.randint(1, 3)]
         return [
@@ -154,13 +154,15 @@ class BusTraffic:
         ]
 
     def _locked(self) -> list[tuple[str, int]]:
-        """Locks, and writes that they forbid the user; then no lock."""
+        """Return writes that set locks, writes that the locks forbid to unprivileged software, and
+        writes that clear the locks.
+        """
         rng, locks = self._rng, ("LOCK", "GPU_LOCK")
         names = rng.sample([*_GROUPS["REGION_COMMIT"], *_LOCKABLE], len(_LOCKABLE)) + ["INJECT"]
         return [
             *((name, rng.choice([0xFFFFFFFF, rng.getrandbits(32)])) for name in locks * 3),
             *((name, self._word(name)) for name in names),
-            *((name, 0) for name in locks * 4),  # as one that is privileged, too
+            *((name, 0) for name in locks * 4),  # also as a privileged write
         ]
 
     def _settings(self) -> list[tuple[str, int]]:
@@ -176,7 +178,9 @@ class BusTraffic:
         return [(name, self._word(name)) for name in names]
 
     def _launch(self, *, fits: bool = False) -> list[tuple[str, int]]:
-        """A launch at the limits, or beyond one of them; or one that fits whatever is sent."""
+        """Return the writes of a launch at the limits or beyond one of them, or of a launch that
+        fits any commands.
+        """
         rng, p = self._rng, self._p
         most, (commands, others) = 1 << p.workgroup_bits, self._needs(self._context)
         workgroups = rng.choice([1, rng.randrange(1, most), most, most])
@@ -186,7 +190,8 @@ class BusTraffic:
             "WORKGROUPS.count": workgroups,
             "TRACKED_FIRST.dispatch_index": rng.choice([end, end, rng.randrange(end + 1)]),
             "TRACKED_END.dispatch_index": end,
-            # With just space for the largest group and the most commands, or for any.
+            # With just enough space for the largest group and the most commands, or with space for
+            # any.
             "CREDIT_WINDOW.workgroups": rng.choice(
                 [1, p.credit_window - others, p.credit_window + 1 - rng.choice(_GROUP_SIZES)]
             ),
@@ -221,7 +226,7 @@ class BusTraffic:
         return [*begin, *writes, *[("CONTROL", _MAP["CONTROL"].pack(launch=1))] * 2]
 
     def _scrub(self) -> list[tuple[int, int, int]]:
-        """Abort everything, and try until that is over."""
+        """Abort all launches, and retry until the aborts have ended."""
         control, scrub = _MAP["CONTROL"], _MAP["EPOCH_RESET"]
         aborts = [
             (control.address_in(context), control.pack(abort=1), 15)
@@ -230,7 +235,9 @@ class BusTraffic:
         return [*aborts, *[(scrub.address, scrub.pack(restart=1), 15)] * 20]
 
     def _tables(self) -> list[tuple[str, int]]:
-        """All regions, ranges and commands, new: regions and ranges anywhere, none over another."""
+        """Return writes of new regions, ranges and commands; regions and ranges are anywhere and do
+        not overlap.
+        """
         rng, p = self._rng, self._p
         indices = {"REGION_COMMIT": range(p.regions), "RANGE_COMMIT": range(p.ranges)}
         writes = [
@@ -261,7 +268,7 @@ class BusTraffic:
         return writes
 
     def _copies(self) -> list[tuple[str, int]]:
-        """Copies from anywhere, by any command."""
+        """Return writes that start copies from any address, by any command."""
         rng, p = self._rng, self._p
         writes = []
         for _ in range(4):
@@ -270,7 +277,9 @@ class BusTraffic:
         return writes
 
     def _between_ends(self, kind: str) -> list[tuple[str, int]]:
-        """A region or a range, whose ends are mostly like others but for one or a bit."""
+        """Return the writes of a region or a range whose ends mostly differ from earlier ends by
+        one, or in one bit.
+        """
         rng, p, ends = self._rng, self._p, self._ends[kind]
         bits = p.atom_address_bits if kind == "region" else p.dispatch_index_bits
         pair = []
@@ -294,7 +303,7 @@ class BusTraffic:
         return [(f"{name}_LO", address & 0xFFFFFFFF), (f"{name}_HI", address >> 32)]
 
     def _word(self, name: str) -> int:
-        """A value that the register's field may mean something with, or any."""
+        """Draw a value that is meaningful for the register's field, or any value."""
         rng, p = self._rng, self._p
         if rng.random() < 0.1:
             return rng.getrandbits(32)

@@ -1,4 +1,4 @@
-"""Merges and choices in every cycle, against the requests and the input served last."""
+"""Bench of the round-robin merges and arbiters, against the requests and the input served last."""
 
 import random
 from collections import Counter
@@ -13,7 +13,7 @@ from tb.stream import Pace, StreamChecker, offer
 make_dut = RoundRobin
 
 _INPUTS = inputs_of(make_dut())
-# Inputs of each merge, and number of requests of each choice.
+# Number of inputs of each merge, and of requests of each arbiter.
 _MERGES = {"two": ("two__a", "two__b")}
 _MERGES |= {f"merge{n}": tuple(f"merge{n}__i__{i}" for i in range(n)) for n in MERGES}
 _PICKS = {f"pick{n}": n for n in PICKS}
@@ -29,7 +29,7 @@ expect(
 
 
 class _Turns:
-    """Return the granted input: the first request behind the input served last."""
+    """Model of a round-robin arbiter: grants the first request behind the input served last."""
 
     def __init__(self, inputs: int):
         self._inputs, self._first = inputs, 0
@@ -50,7 +50,7 @@ class _Turns:
 
 
 class _Bench:
-    """All merges and choices, with a payload at each input that is offered and not taken."""
+    """All merges and arbiters, with the payload at each input that is offered and not accepted."""
 
     def __init__(self, dut):
         self.dut = dut
@@ -63,7 +63,7 @@ class _Bench:
         self.checker = StreamChecker(dut, sum(_MERGES.values(), ()), unheld=ends)
 
     async def cycle(self, rng: random.Random, asks: dict[str, bool]) -> None:
-        """One cycle in which each input asks, and each block is used, or not."""
+        """Drive one cycle with these requests and these uses of the grants."""
         dut, requests = self.dut, {}
         for name, inputs in _MERGES.items():
             getattr(dut, f"{name}__o__ready").value = int(asks[name])
@@ -119,7 +119,7 @@ async def random_requests(dut):
 
 @cocotb.test()
 async def equal_shares(dut):
-    """Inputs that always request are served equally often, one in every cycle."""
+    """Inputs that request continuously are served equally often, one in every cycle."""
     rng = random.Random(cocotb.RANDOM_SEED)
     await reset(dut, _INPUTS)
     bench, rounds = _Bench(dut), 20

@@ -1,4 +1,4 @@
-"""The merges, and the choice that one of them is made of, side by side."""
+"""Merges, and the round-robin arbiter that one of them contains, side by side."""
 
 from amaranth.hdl import Module
 from amaranth.lib import wiring
@@ -14,8 +14,8 @@ PICKS = (1, 3, 8)
 
 
 class RoundRobin(wiring.Component):
-    """The ports of a :class:`Merge2` as ``two``, of merges of *n* streams as ``merge<n>``, and of
-    choices between *n* requests as ``pick<n>``.
+    """Blocks side by side: a :class:`Merge2` with the ports ``two``, merges of *n* streams with the
+    ports ``merge<n>``, and arbiters of *n* requests with the ports ``pick<n>``.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Aborts of running launches."""
+"""Tests of aborts of running launches."""
 
 import cocotb
 import numpy as np
@@ -17,14 +17,16 @@ __all__ = ["abort_of_a_triggered_tile", "aborts", "aborts_in_a_storm", "one_of_t
 
 _MAP = register_map.load()
 _CONTROL, _STATUS = _MAP["CONTROL"], _MAP["STATUS"]
-_LINK_DEPTH = 2  # of the queue `link`
-_TILE_CYCLES = 4  # from the lookup of a tile that is a group of its own to its end
-_MEMORY_CYCLES = 300  # ample for this bench's memory to serve all its accesses
+_LINK_DEPTH = 2  # depth of the queue `link`
+_TILE_CYCLES = 4  # from the lookup of a tile that is a group of its own until it is processed
+_MEMORY_CYCLES = 300  # more than this bench's memory needs to serve all its accesses
 
 
 @cocotb.test()
 async def aborts(dut):
-    """Several in a row, while tiles are counted and triggered; then all is launched anew."""
+    """Repeated aborts while tiles are counted and triggered leave no state: the next launches
+    complete.
+    """
     bench, rng = await start(dut), rng_of(14)
     kernel = Kernel(credit_window=6)
     traffic = Traffic(rng, bench.p, kernel, host_of(rng, bench, kernel), pace=1.0)
@@ -41,7 +43,7 @@ async def aborts(dut):
 
 @cocotb.test()
 async def aborts_in_a_storm(dut):
-    """Several in a row, while events of few tiles are tracked without rhyme or reason."""
+    """Repeated aborts agree with the model while random events of few tiles are tracked."""
     bench, rng = await start(dut), rng_of(15)
     kernel = Kernel(credit_window=6)
     pending = []
@@ -60,7 +62,7 @@ async def aborts_in_a_storm(dut):
 
 @cocotb.test()
 async def one_of_two_aborted(dut):
-    """An abort in the middle of a launch leaves the other context's launch undisturbed."""
+    """An abort in the middle of a launch does not disturb the launch of the other context."""
     bench, rng = await start(dut), rng_of(42)
 
     first, second = kernels_of(bench.p)
@@ -75,12 +77,12 @@ async def one_of_two_aborted(dut):
         traffic.withdraw(1, Host(rng, bench.p, [(_CONTROL.address_in(1), _CONTROL.pack(abort=1))]))
         await bench.finish(traffic)
         assert not bench.value(K.irq, 0), number
-        for _ in range(100):  # until the abort is over
+        for _ in range(100):  # until the abort has ended
             await bench.cycle(traffic)
 
 
 class _Prompt:
-    """The bus's other end: writes as soon as they are given, and reads of context 0's STATUS.
+    """Host that performs writes as soon as they are given, and otherwise reads STATUS of context 0.
 
     Attributes
     ----------
@@ -89,7 +91,7 @@ class _Prompt:
     programmed : bool
         The writes of the program are done.
     status : dict of str to int
-        The fields as they were read last.
+        Fields as last read.
     """
 
     def __init__(self, p: T3Parameters, writes: list[tuple[int, int]]):
@@ -113,15 +115,15 @@ class _Prompt:
 
 
 class _Witness:
-    """Looks at the ports beside the traffic.
+    """Observer of the ports, in addition to the traffic.
 
     Attributes
     ----------
     cycle : int
     packets : list of (int, int, int, int)
-        Packets that the link took: cycle, channel, context and workgroup.
+        Packets that the link accepted: cycle, channel, context and workgroup.
     served : list of int
-        The cycle in which the memory last took, acknowledged or returned an access of a context.
+        Cycle in which the memory last accepted, acknowledged or returned an access of each context.
     """
 
     def __init__(self, p: T3Parameters, traffic: Traffic):
@@ -148,7 +150,7 @@ class _Witness:
             self.served[int(given[I.returns_slot]) // self._p.egress_slots] = self.cycle
 
     def of(self, owner: int, since: int = 0) -> list[tuple[int, int]]:
-        """Channel and workgroup of a context's packets, from a cycle on."""
+        """Return channel and workgroup of a context's packets, from a cycle on."""
         return [
             (channel, workgroup)
             for cycle, channel, context, workgroup in self.packets
@@ -157,7 +159,7 @@ class _Witness:
 
 
 def _has_owner(out: np.ndarray) -> bool:
-    """The access to the memory is one of a context."""
+    """Return whether the offered access to the memory belongs to a context."""
     return (
         out[O.dram_origin] == Origin.COMMUNICATION.value
         or out[O.dram_access] == Access.UPDATE.value
@@ -171,8 +173,9 @@ def _most_cycles(p: T3Parameters) -> int:
 
 
 async def _until_a_tile_is_triggered(bench: Bench, witness: _Witness) -> None:
-    """Up to the cycle in which the trigger unit looks up a tile of context 0, which it took while
-    it was idle; neither one of the first tiles nor of the last ones."""
+    """Run up to the cycle in which the trigger unit looks up a tile of context 0 that it accepted
+    while idle, neither among the first tiles nor among the last.
+    """
     tiles, taken = 0, 0
     while not (bench.value(K.tiles) > tiles >= 5 and witness.cycle - taken > _TILE_CYCLES):
         if bench.value(K.tiles) > tiles:
@@ -182,7 +185,7 @@ async def _until_a_tile_is_triggered(bench: Bench, witness: _Witness) -> None:
 
 
 async def _until_it_is_over(bench: Bench, prompt: _Prompt, witness: _Witness) -> None:
-    """Up to the end of the abort of context 0, which has just begun."""
+    """Run until the abort of context 0, which has just begun, has ended."""
     begun, seen = witness.cycle, 0
     while prompt.status["aborting"] or not seen:
         await bench.cycle(witness)
@@ -194,8 +197,10 @@ async def _until_it_is_over(bench: Bench, prompt: _Prompt, witness: _Witness) ->
 def _all_was_sent(
     bench: Bench, witness: _Witness, kernel: Kernel, *, since: int = 0, tiles: int = 0
 ) -> None:
-    """Each of the kernel's tiles is complete, beyond so many, and something of each workgroup that
-    is not this GPU's own has left, without an error."""
+    """Check that every tile of the kernel is complete, that packets of each workgroup outside this
+    GPU's own chunk have left, and that no error occurred. ``tiles`` is the number of tiles complete
+    before.
+    """
     assert bench.value(K.tiles, kernel.number) == tiles + kernel.tracked_end - kernel.remote
     sent = {workgroup for _, workgroup in witness.of(kernel.number, since)}
     assert sent == {kernel.workgroup(dispatch_index) for dispatch_index in range(kernel.own)}
@@ -205,11 +210,12 @@ def _all_was_sent(
 @cocotb.test()
 @cocotb.parametrize(later=[0, 1, 9], closed=["", "link"])
 async def abort_of_a_triggered_tile(dut, later, closed):
-    """Abort while the tile's group is counted, its command is written, or the command runs.
+    """Aborts are clean while a tile's group is counted, its command is written, or the command
+    runs.
 
-    The abort ends in a bounded time even if the link takes nothing, no packet leaves besides those
-    offered to the link, and the next launch finds no state of it. The other context's launch is not
-    affected.
+    The abort ends in a bounded time even if the link accepts nothing, no packet leaves besides
+    those already offered to the link, and no state remains for the next launch. The other context's
+    launch is not affected.
     """
     bench, rng = await start(dut), rng_of(43)
     p, (first, second) = bench.p, kernels_of(bench.p)
@@ -221,7 +227,7 @@ async def abort_of_a_triggered_tile(dut, later, closed):
         await bench.cycle(witness)
     traffic.closed = closed
     prompt.writes.append((_CONTROL.address, _CONTROL.pack(abort=1)))
-    for _ in range(2):  # the write is taken, and acts
+    for _ in range(2):  # the write is accepted, and acts
         await bench.cycle(witness)
     unit, lost = bench.state.contexts[0]["trigger"], set()
     if later < 2:

@@ -1,7 +1,7 @@
-"""The top between a host, compute units, neighbours and a DRAM, against the golden model.
+"""Bench of the top between a host, compute units, neighbours and a DRAM, against the golden model.
 
-The same traffic as in the lockstep with the compiled hardware. Its inputs violate the protocol of
-streams on purpose, so that only the top's outputs are checked against it.
+The traffic is the same as in the lockstep test with the compiled hardware. Its inputs violate the
+stream protocol on purpose, so that only the top's outputs are checked against the protocol.
 """
 
 import cocotb
@@ -54,7 +54,7 @@ async def launch_configuration(dut, kernel):
 
 @cocotb.test()
 async def downstream_admits_nothing(dut):
-    """Commands wait until the command window is used up; then the launch goes on."""
+    """Commands wait until the command window is used up; then the launch continues."""
     bench, rng = await start(dut), rng_of(10)
     kernel = Kernel(credit_window=6, command_window=8)
     traffic = Gated(rng, bench.p, kernel, host_of(rng, bench, kernel), pace=1.0)
@@ -71,7 +71,7 @@ async def downstream_admits_nothing(dut):
 
 @cocotb.test()
 async def link_stands_still(dut):
-    """Requests fill up behind the link; packets still come in, and nothing is lost."""
+    """Requests fill the queues behind a stalled link; packets still arrive, and none is lost."""
     bench, rng = await start(dut), rng_of(11)
     kernel = Kernel(credit_window=6)
     traffic = Gated(rng, bench.p, kernel, host_of(rng, bench, kernel), pace=1.0)
@@ -85,7 +85,7 @@ async def link_stands_still(dut):
 
 
 class _LastAtom(Traffic):
-    """Every tile has its atoms at the end of the region alone."""
+    """Launches whose tiles all end at the end of the region complete."""
 
     def __init__(self, rng: np.random.Generator, p: T3Parameters, kernel: Kernel, host: Host):
         super().__init__(rng, p, kernel, host, pace=1.0)
@@ -95,9 +95,9 @@ class _LastAtom(Traffic):
 @cocotb.test()
 @cocotb.parametrize(granularity=list(Granularity))
 async def tiles_over_the_end_of_their_region(dut, granularity):
-    """Nothing beyond the region is read or sent, and the launch ends."""
+    """No atom beyond the region is read or sent, and the launch ends."""
     bench, rng = await start(dut), rng_of(15)
-    # Whose last atom's channel is served.
+    # Tiles whose last atom is in a served channel.
     kernel = Kernel(credit_window=6, granularity=granularity, limit=(1 << 16) - 4)
     traffic = _LastAtom(rng, bench.p, kernel, host_of(rng, bench, kernel))
     read = set()
@@ -121,8 +121,9 @@ async def tiles_over_the_end_of_their_region(dut, granularity):
 
 @cocotb.test()
 async def early_traffic(dut):
-    """Stores and packets beyond the credit window are reported again and again; software forgets
-    them."""
+    """Stores and packets beyond the credit window are reported each time; software clears the
+    errors.
+    """
     bench, rng = await start(dut), rng_of(12)
     kernel, control = Kernel(credit_window=2), register_map.load()["CONTROL"]
     forget = control.address, control.pack(clear_error=1)
@@ -137,7 +138,7 @@ async def early_traffic(dut):
 
 @cocotb.test()
 async def late_traffic(dut):
-    """Stores and packets of a launch that is done are reported, and count for nothing."""
+    """Stores and packets of a launch that is done are reported and have no effect."""
     bench, rng = await start(dut), rng_of(13)
     kernel = Kernel(credit_window=6)
     await bench.finish(Traffic(rng, bench.p, kernel, host_of(rng, bench, kernel)))
@@ -150,7 +151,9 @@ async def late_traffic(dut):
 
 @cocotb.test()
 async def copies_forbidden(dut):
-    """The context takes no GPU's copies: each is dropped and reported, and the launch ends."""
+    """If the context accepts copies of no GPU, each copy is dropped and reported, and the launch
+    ends.
+    """
     bench, rng = await start(dut), rng_of(16)
     kernel, refused = Kernel(credit_window=6), register_map.load()["INBOUND_STORES"]
     writes = [(refused.address, refused.pack(sources=0)), *kernel.program(bench.p)]
@@ -186,7 +189,7 @@ async def two_contexts(dut):
 
 
 class _AnyOf:
-    """Writes into the pages of several contexts."""
+    """Writes into the pages of several contexts agree with the model."""
 
     def __init__(self, rng: np.random.Generator, *sources: Strobe):
         self._rng, self._sources = rng, sources
@@ -197,7 +200,7 @@ class _AnyOf:
 
 @cocotb.test()
 async def contexts_reprogrammed(dut):
-    """Aborts, launches and changes of both contexts, at any time."""
+    """Aborts, launches and changes of both contexts at any time agree with the model."""
     bench, rng = await start(dut), rng_of(41)
     first, second = kernels_of(bench.p, timeout=60)
     both = _AnyOf(rng, *(Reprogramming(rng, bench.p, kernel) for kernel in (first, second)))
@@ -211,7 +214,7 @@ async def contexts_reprogrammed(dut):
 
 
 class _Scrubs:
-    """Writes of SCRUB_INTERVAL: a walk at any pace, or none."""
+    """Writes of SCRUB_INTERVAL start walks at any pace, or none."""
 
     def __init__(self, rng: np.random.Generator):
         self._rng = rng
@@ -225,8 +228,9 @@ class _Scrubs:
 
 @cocotb.test()
 async def bit_errors(dut):
-    """Inject bit errors into any memory: each is corrected by a read or by the scrubber, or is
-    reported. Launches that lost a tile are aborted for the next ones."""
+    """Bit errors injected into any memory are corrected by a read or by the scrubber, or are
+    reported. Launches that lost a tile are aborted before the next launch.
+    """
     bench, rng = await start(dut), rng_of(50)
     control = register_map.load()["CONTROL"]
     kernels = kernels_of(bench.p, granularity=Granularity.WORKGROUP, group_log2=1)
@@ -247,7 +251,9 @@ async def bit_errors(dut):
 @cocotb.test()
 @cocotb.parametrize(number=[0, 1])
 async def reprogramming_on_the_run(dut, number):
-    """Registers are written, and tables committed or refused, while traffic with errors passes."""
+    """Register writes and commits, accepted and refused, agree with the model during traffic with
+    errors.
+    """
     bench, rng = await start(dut), rng_of(20 + number)
     kernel = Kernel(granularity=Granularity(number), credit_window=6, timeout=40)
     host = host_of(rng, bench, kernel, strobe=Reprogramming(rng, bench.p, kernel))
@@ -261,8 +267,9 @@ async def reprogramming_on_the_run(dut, number):
 
 @cocotb.test()
 async def tracker_errors(dut):
-    """Acknowledgements and end-of-tile markers of few tiles, later with aborts and launches between
-    them."""
+    """Random acknowledgements and end-of-tile markers of few tiles agree with the model, later with
+    aborts and launches between them.
+    """
     bench, rng = await start(dut), rng_of(30)
     changes, reported, half = Reprogramming(rng, bench.p, Kernel()), 0, scaled(1000)
     host = host_of(rng, bench, Kernel(), strobe=lambda: changes() if cycle >= half else None)
@@ -277,8 +284,9 @@ async def tracker_errors(dut):
 
 @cocotb.test()
 async def register_configuration_errors(dut):
-    """Each reason to refuse a commit, a copy or a launch but EPOCH, which takes 255 launches,
-    while nothing leaves towards DRAM or link."""
+    """Every reason to refuse a commit, a copy or a launch occurs, except EPOCH, which takes 255
+    launches; nothing leaves towards DRAM or link.
+    """
     bench, rng = await start(dut), rng_of(40)
     p, kernel = bench.p, Kernel()
     bank = register_map.load()
@@ -302,7 +310,7 @@ async def register_configuration_errors(dut):
     put("CONTROL", launch=1)
     for _ in range(4 * p.sets):
         put("TIMEOUT", ticks=0)  # until the abort is over
-    put("LOCK", regions=1)  # by software without privilege
+    put("LOCK", regions=1)  # by unprivileged software
     put("CREDIT_WINDOW", workgroups=0)
     put("CONTROL", launch=1)
     put("WORKGROUPS", count=0)
@@ -311,7 +319,7 @@ async def register_configuration_errors(dut):
     for _ in range(12):
         put("COPY", command=0)
     for _ in range(2):
-        put("TIMEOUT", ticks=0)  # until the last refusal was answered
+        put("TIMEOUT", ticks=0)  # until the last refused write has its response
     host = Host(rng, bench.p, writes)
     seen = set()
     for _ in range(3000):

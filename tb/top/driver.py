@@ -1,4 +1,4 @@
-"""The top behind its ports, and the golden model with the same inputs."""
+"""Driver of the top behind its ports, and of the golden model with the same inputs."""
 
 from collections.abc import Callable
 from typing import Any
@@ -45,7 +45,7 @@ def make_dut(block: type = T3, *, with_data: bool = False):
 
 
 class Bench:
-    """The top, and the model with the same inputs."""
+    """Top, and the golden model with the same inputs."""
 
     def __init__(self, dut, p: T3Parameters):
         self.dut, self.p = dut, p
@@ -61,12 +61,12 @@ class Bench:
         self.checker.add("bus r", "bus__rvalid", "bus__rready", "bus__rdata", "bus__rresp")
 
     def value(self, column: int, context: int = 0) -> int:
-        """An output of a context."""
+        """Return an output of a context."""
         first = self.p.channels * CHANNEL_OUTPUTS + context * CONTEXT_OUTPUTS
         return int(self.outputs[first + column])
 
     async def cycle(self, stimulus: Stimulus) -> None:
-        """One cycle, whose inputs follow its outputs."""
+        """Drive one cycle, whose inputs depend on its outputs."""
         stimulus(self.outputs, self.inputs)
         self._ports.give(self.inputs)
         await settled()
@@ -77,7 +77,7 @@ class Bench:
         await next_cycle(self.dut)
 
     async def finish(self, stimulus: Stimulus, *contexts: int) -> None:
-        """Run until each launch is done with nothing left to send, in a bounded time."""
+        """Run, for a bounded time, until each launch is done and has sent all packets."""
         left = set(contexts or (0,))
         for _ in range(10_000 * len(left)):
             await self.cycle(stimulus)
@@ -105,7 +105,7 @@ def rng_of(number: int) -> np.random.Generator:
 
 
 def kernels_of(p: T3Parameters, **options: Any) -> list[Kernel]:
-    """Kernels, one for each context, with a buffer and an address space of its own."""
+    """Make a kernel for each context, with a buffer and an address space of its own."""
     size = 1 << 12
     return [
         Kernel(
@@ -113,7 +113,7 @@ def kernels_of(p: T3Parameters, **options: Any) -> list[Kernel]:
             context=3 + number,
             base=size * (1 + number),
             limit=size * (2 + number),
-            wavefronts=1,  # so that the tiles of all find space
+            wavefronts=1,  # so that the tiles of all kernels find space
             credit_window=6,
             **options,
         )

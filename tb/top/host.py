@@ -1,4 +1,4 @@
-"""A host that programs the top, and goes on to read and write its registers at random."""
+"""Host that programs the top, and then reads and writes its registers at random."""
 
 from dataclasses import dataclass
 
@@ -17,9 +17,9 @@ _MAP = register_map.load()
 
 @dataclass(kw_only=True)
 class Kernel:
-    """A small launch: three ranges of dispatch indices, tiles of a few atoms.
+    """Small launch: three ranges of dispatch indices, tiles of a few atoms.
 
-    ``number`` is that of the context, ``context`` the address space.
+    ``number`` is the number of the context, ``context`` its address space.
     """
 
     workgroups: int = 24
@@ -41,7 +41,7 @@ class Kernel:
 
     @property
     def last_start(self) -> int:
-        """The last atom where a tile may begin that lies in the region."""
+        """Last atom at which a tile within the region may begin."""
         return self.limit - (self.outer_extent - 1) * self.stride - self.inner_extent
 
     granularity: Granularity = Granularity.WORKGROUP
@@ -54,7 +54,7 @@ class Kernel:
         return (dispatch_index + self.first_workgroup) % self.workgroups
 
     def program(self, p: T3Parameters) -> list[tuple[int, int]]:
-        """Register writes that set it up and launch it, as the driver does that."""
+        """Return the register writes that set the kernel up and launch it, made by the driver."""
         recorder = Recorder()
         gpu = T3(recorder)
         gpu.set_number(9)
@@ -111,12 +111,12 @@ class Kernel:
 
 
 class Host:
-    """The bus's other end: writes first, then reads of random registers and random writes.
+    """Host: performs the given writes first, then reads of random registers and random writes.
 
     Parameters
     ----------
     extra : callable, optional
-        Gives the next write (address, word) or None, once the first ones are through.
+        Returns the next write (address, word) or None, after the given writes.
     """
 
     def __init__(
@@ -141,7 +141,7 @@ class Host:
 
     @property
     def is_between(self) -> bool:
-        """No write is half done."""
+        """Return whether no write is in progress."""
         return self._address is None and self._data is None
 
     def __call__(self, outputs: np.ndarray, inputs: np.ndarray) -> None:
@@ -187,16 +187,16 @@ _HOLES = [0x0F8, 0x10D0, 0x1FFC, 0xFFFC, 0x9004, 0x001, 0x1006]
 
 
 class Injections:
-    """Bit errors in the memories: one after the other, also where there is no such memory.
+    """Injector of bit errors, one after the other, also into memories that do not exist.
 
     Parameters
     ----------
     target : InjectTarget or None
         None for any.
     double : bool or None
-        Two bits of a word; None for either.
+        Two bits of a word instead of one; None for either.
     chance : float
-        In a cycle between two writes.
+        Probability, per cycle, of a further write.
     """
 
     def __init__(
@@ -229,7 +229,7 @@ class Injections:
 
 
 class Reprogramming:
-    """Random register writes in legal fields: most are refused, some change a running launch."""
+    """Random register writes to valid fields: most are refused, some change a running launch."""
 
     def __init__(self, rng: np.random.Generator, p: T3Parameters, kernel: Kernel):
         self._rng = rng
@@ -345,7 +345,9 @@ class Reprogramming:
         return self._wide("COPY_START", self._bytes()) + copies * int(rng.integers(1, 6))
 
     def _launch(self) -> list[tuple[int, int]]:
-        """Twice as often as an abort, which may have to go before it."""
+        """Return the write of a launch or, half as often, of an abort, which may be necessary
+        before a launch.
+        """
         aborts = self._rng.random() < 1 / 3
         return [self._put("CONTROL", launch=not aborts, abort=aborts)]
 

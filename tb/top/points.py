@@ -78,13 +78,15 @@ expect(
 
 
 def waiting_commands(state: GoldenState, context: int = 0) -> int:
-    """Ready commands that the context's engine has not taken."""
+    """Return the ready commands that the context's engine has not accepted."""
     queue = state.contexts[context]["ready"]
     return int(queue["inner"] + queue["read"] + queue["checked"])
 
 
 def cover_cycle(state: GoldenState, inputs: np.ndarray, outputs: np.ndarray) -> None:
-    """Look at a cycle, with its inputs and outputs, before the model makes its step."""
+    """Record the cover points of a cycle, with its inputs and outputs, before the model is
+    stepped.
+    """
     config = state.config
     channels = int(config["channels"])
     g, h = inputs[channels * CHANNEL_INPUTS :], outputs[channels * CHANNEL_OUTPUTS :]

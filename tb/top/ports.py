@@ -1,4 +1,4 @@
-"""The top's ports in the Verilog, from the golden model's arrays of words and back."""
+"""Ports of the top in the Verilog, converted from the golden model's arrays of words and back."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ _Path = tuple[str | int, ...]
 
 
 def _gate(path: _Path) -> _Path | None:
-    """The port that says whether this one counts, if one does."""
+    """Return the path of the port that shows whether this port is valid, if there is one."""
     if path[-1] == "payload":
         return (*path[:-1], "valid")
     if path[0] == "bus" and path[-1] in _BUS_RESPONSES:
@@ -30,7 +30,7 @@ def _gate(path: _Path) -> _Path | None:
 
 @dataclass(frozen=True)
 class _Port:
-    """A port, and where an array has its words: index, mask, first bit."""
+    """Port, with the places of its words in an array: index, mask, first bit."""
 
     name: str
     handle: Any
@@ -41,7 +41,7 @@ class _Port:
 
 
 def _is(handle: Any, expected: int) -> bool:
-    """Quicker than to look for an X in each bit."""
+    """Compare a value with the expected one; faster than a search for an X in each bit."""
     try:
         return int(handle.value) == expected
     except ValueError:
@@ -62,7 +62,7 @@ class TopPorts:
     def __init__(self, dut, p: T3Parameters):
         words: dict[_Path, list[PortWord]] = defaultdict(list)
         for word in top_words(p):
-            # A stream that is always taken has no ready port.
+            # A stream that is always accepted has no ready port.
             if word.width and hasattr(dut, self._name(word.path)):
                 words[word.path].append(word)
         ports = {
@@ -86,7 +86,7 @@ class TopPorts:
         return "__".join(map(str, path))
 
     def give(self, inputs: np.ndarray) -> None:
-        """Set the inputs to an array of them."""
+        """Set the inputs from an array."""
         array = inputs.tolist()
         for number, port in enumerate(self._inputs):
             value = port.value(array)
@@ -95,12 +95,12 @@ class TopPorts:
                 port.handle.value = value
 
     def compare(self, outputs: np.ndarray) -> None:
-        """Compare the outputs with an array of them; a stream's payload only if it is valid.
+        """Compare the outputs with an array; a stream's payload is compared only if it is valid.
 
         Raises
         ------
         AssertionError
-            If outputs differ, with their names.
+            If outputs differ; the message names them.
         """
         array = outputs.tolist()
         differences = []

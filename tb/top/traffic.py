@@ -1,4 +1,4 @@
-"""Seeded traffic for the top: a kernel's stores, its neighbour's packets and a DRAM."""
+"""Seeded traffic for the top: stores of a kernel, packets of its neighbour, and a DRAM."""
 
 import numpy as np
 
@@ -24,7 +24,7 @@ _ACKNOWLEDGED = ("access", "atom", "owner", "dispatch_index", "wavefront")
 
 
 class _Work:
-    """A context's tiles that still want updates, and the progress of its kernel."""
+    """Tiles of a context that still need updates, and the progress of its kernel."""
 
     def __init__(self, rng: np.random.Generator, kernel: Kernel, tile_atoms: int):
         self.kernel = kernel
@@ -50,17 +50,18 @@ class _Work:
 class Traffic:
     """Model of the top's environment, cycle by cycle.
 
-    Every tile gets its updates, half of them local and half as packets, and its end, in any order
-    that the admission allows.
+    Every tile gets its updates, half of them local and half as packets, and its end-of-tile marker,
+    in any order that the admission allows.
 
     Parameters
     ----------
     kernels : Kernel
         One kernel for each context.
     noise : float
-        Chance of a store or packet of no tile.
+        Probability of a store or packet that belongs to no tile.
     tile_atoms : int
-        Most atoms of a tile. With many, all channels update the same one or two tiles.
+        Largest number of atoms of a tile. With many atoms, all channels update the same one or two
+        tiles.
     """
 
     def __init__(
@@ -79,7 +80,7 @@ class Traffic:
         self._pace = pace
         self._noise = noise
         self._kernels, self._tile_atoms = (kernel, *kernels), tile_atoms
-        # Numbers of its own, so that all else is the same with and without it.
+        # A random generator of its own, so that the other traffic is the same with and without it.
         self._dispatcher, self._links, self._timebase = rng.spawn(3)
         self._issued = [[] for _ in range(p.channels)]
         self._reads = [[] for _ in range(p.channels)]
@@ -87,18 +88,18 @@ class Traffic:
         self.begin(host)
 
     def begin(self, host: Host) -> None:
-        """Go on with this host, and with all tiles of the kernels once more."""
+        """Continue with this host, and with all tiles of the kernels once more."""
         self._host = host
         self._works = [_Work(self._rng, one, self._tile_atoms) for one in self._kernels]
 
     def withdraw(self, number: int, host: Host) -> None:
-        """No more of this kernel's tiles, and go on with another host."""
+        """Drop the remaining tiles of this kernel, and continue with another host."""
         self._host = host
         self._works[number].local.clear()
         self._works[number].remote.clear()
 
     def _work(self) -> _Work:
-        """Choose the work of one of the contexts."""
+        """Choose one of the contexts at random."""
         works = self._works
         return works[0] if len(works) == 1 else works[int(self._rng.integers(0, len(works)))]
 
@@ -153,11 +154,11 @@ class Traffic:
         block[I.link_in_atom] = rng.integers(*work.starts)
         block[I.link_in_context] = kernel.context
         block[I.link_in_source] = rng.integers(0, 4)
-        # Copies of the launch before may still come.
+        # Copies of the previous launch may still arrive.
         former = rng.random() < self._noise / 2
         block[I.link_in_generation] = (work.generation - int(former)) % 16
         block[I.link_in_kind] = PacketKind.UPDATE.value
-        # The host's commands have their number as operation and as type.
+        # In the host's commands, the number of the command is also its operation and its data type.
         block[[I.link_in_op, I.link_in_dtype]] = rng.integers(0, 3)
         self._data(block, I.link_in_data_0)
         if rng.random() < 0.1 + self._noise:
@@ -185,7 +186,7 @@ class Traffic:
             work.remote.pop(index)
 
     def _dram(self, number: int, block: np.ndarray, out: np.ndarray) -> None:
-        """Accepts requests, and issues them out of order; reads return at once or much later."""
+        """Accept requests, and issue them out of order; reads return immediately or much later."""
         rng = self._rng
         issued, reads = self._issued[number], self._reads[number]
         block[I.dram_ready] = rng.random() < 0.3 + self._pace / 2
@@ -212,7 +213,7 @@ class Traffic:
                 issued.append([out[getattr(O, f"dram_{name}")] for name in _ACKNOWLEDGED])
 
     def _progress(self, work: _Work, dispatch_limit: int) -> tuple[int, int]:
-        """Workgroups that were given out, as admitted, and that have ended; or anything."""
+        """Return the numbers of dispatched and finished workgroups: as admitted, or random."""
         rng, workgroups = self._dispatcher, work.kernel.workgroups
         if rng.random() < self._noise:
             dispatched, finished = rng.integers(0, 1 << self._p.credit_limit_bits, 2).tolist()
@@ -226,12 +227,14 @@ class Traffic:
         return work.dispatched, work.finished
 
     def _flow(self, work: _Work, outputs: np.ndarray, inputs: np.ndarray) -> None:
-        """The downstream GPU admits as this one does, some time earlier or later."""
+        """Drive the downstream GPU's admission, which equals this GPU's at an earlier or later
+        time.
+        """
         p, number = self._p, work.kernel.number
         given = inputs[p.channels * CHANNEL_INPUTS + number * CONTEXT_INPUTS :]
         seen = outputs[p.channels * CHANNEL_OUTPUTS + number * CONTEXT_OUTPUTS :]
         programmed = self._host.programmed
-        # Admissions of the last launch do not count for the next one.
+        # Admissions of the last launch do not apply to the next launch.
         work.begun = programmed and seen[K.generation] == work.kernel.generation
         work.running |= bool(work.begun and not seen[K.done])
         work.limit = int(seen[K.credit_limit_out]) if work.running else 0
@@ -240,7 +243,7 @@ class Traffic:
         given[J.credit_limit_in] = max(work.limit + ahead - self._cycle // 64 % 8, 0)
         progress = self._progress(work, int(seen[K.dispatch_limit]) if programmed else 0)
         given[[J.dispatched, J.finished]] = progress
-        # Now and then the downstream GPU, or the dispatcher, is behind or ahead.
+        # Sometimes the downstream GPU, or the dispatcher, is behind or ahead.
         other = self._cycle % 256 < 8
         given[J.generation_in] = (work.generation + int(self._rng.integers(-1, 2)) * other) % 16
         given[J.aborted_in] = self._links.random() < self._noise / 10
@@ -260,7 +263,7 @@ class Traffic:
         self._host(outputs, inputs)
         for work in self._works:
             self._flow(work, outputs, inputs)
-        # Now and then a tick comes out of turn.
+        # Sometimes a tick comes irregularly.
         ticks = self._cycle % TICK_CYCLES == 0 or self._timebase.random() < 0.01
         inputs[self._p.channels * CHANNEL_INPUTS + G.tick] = ticks
         self._cycle += 1
@@ -271,14 +274,14 @@ class Traffic:
             block[I.reads_valid] = rng.random() < self._pace
             block[I.reads_atom] = rng.integers(0, 1 << self._p.atom_address_bits)
             block[I.reads_tag] = rng.integers(0, 1 << self._p.tag_bits)
-            # The link stands still now and then, until every queue behind it is full.
+            # Sometimes the link stalls until every queue behind it is full.
             stalled = self._cycle % 512 < 96
             block[I.link_out_ready] = not stalled and rng.random() < 0.4 + self._pace / 2
-            # Now and then there is no space for one of the contexts, or for none.
+            # Sometimes the link has no space for one context, or for any context.
             block[I.link_space] = (1 << self._p.contexts) - 1
             if self._cycle % 384 < 64:
                 block[I.link_space] = rng.integers(0, 1 << self._p.contexts)
-            # Links fail together, and for both reasons.
+            # Several links fail in the same cycle, with both errors.
             block[[I.link_down, I.link_reset]] = fails & (self._links.random(2) < 0.7)
             block[I.stores_valid] = block[I.link_in_valid] = 0
             if self._host.programmed:
@@ -290,8 +293,9 @@ class Traffic:
 
 
 class Storm(Traffic):
-    """Acknowledgements and end-of-tile markers of few tiles without rhyme or reason, for the
-    tracker's errors."""
+    """Traffic of random acknowledgements and end-of-tile markers of few tiles, which causes the
+    tracker's errors.
+    """
 
     def _dram(self, number: int, block: np.ndarray, out: np.ndarray) -> None:
         rng = self._rng
@@ -301,7 +305,7 @@ class Storm(Traffic):
         block[I.issue_acks_valid] = rng.random() < self._pace
         block[I.issue_acks_access] = Access.UPDATE.value
         block[I.issue_acks_atom] = rng.integers(0, 1 << self._p.atom_address_bits)
-        # A tile that never ends, to the overflow of its count, and some in one set.
+        # A tile that never ends, until its count overflows, and several tiles in one set.
         busy = rng.random() < 0.2
         block[I.issue_acks_dispatch_index] = 9 if busy else rng.integers(0, 3) * self._p.sets + 8
         block[I.issue_acks_wavefront] = 0 if busy else rng.integers(0, 2)
@@ -320,7 +324,9 @@ class Storm(Traffic):
 
 
 class Gated(Traffic):
-    """The downstream GPU admits nothing, or its link takes nothing, until this is changed."""
+    """Traffic in which the downstream GPU admits nothing, or its link accepts nothing, until
+    ``closed`` is changed.
+    """
 
     closed = ""
 

@@ -1,7 +1,8 @@
-"""Random events of few tiles in few sets, in every cycle against the golden model.
+"""Bench of a tracker bank: random events of few tiles in few sets, compared with the golden model
+in every cycle.
 
-Unlike in :mod:`tb.tracker_bank_rate`, whose tiles are those of kernels, the table is cleared while
-events are in the pipeline, the threshold changes, and most events are errors.
+In contrast to :mod:`tb.tracker_bank_rate`, which has the tiles of kernels, the table is cleared
+while events are in the pipeline, the threshold changes, and most events are errors.
 """
 
 import random
@@ -96,16 +97,16 @@ def _entries(model: Model) -> int:
 
 
 class _Bench:
-    """The bank and its model."""
+    """Bank, and its model."""
 
     def __init__(self, dut):
         self.dut, self.model = dut, Model(PARAMETERS)
         self.checker = StreamChecker(dut, ("i", "o"))
-        self.completions: list[list[int]] = []  # those that left
+        self.completions: list[list[int]] = []  # completions that have left
         self.errors: list[list[int]] = []
         self.put = 0  # events that were accepted
-        self._coming: dict[str, int] | None = None  # chosen in the cycle before
-        self._ahead: deque = deque([None, None], maxlen=2)  # the latest last
+        self._coming: dict[str, int] | None = None  # event chosen in the previous cycle
+        self._ahead: deque = deque([None, None], maxlen=2)  # latest event last
         self._completed = False
 
     def configure(self, updates_per_atom: int, ways: int, context: int) -> None:
@@ -125,8 +126,9 @@ class _Bench:
         inject: int | None = None,
         scrub: bool = False,
     ) -> bool:
-        """One cycle, in which the front would choose the event; return whether there is space.
-        ``inject`` is the number of bit errors to come, None without the strobe."""
+        """Drive one cycle, in which the front chooses the event; return whether there is space.
+        ``inject`` is the number of bit errors to inject, None without the strobe.
+        """
         dut, model = self.dut, self.model
         coming = None if self._coming is None else _INPUT.pack(self._coming)
         offer(dut, "i", coming)
@@ -237,7 +239,9 @@ async def random_traffic(dut):
 
 @cocotb.test()
 async def random_injections(dut):
-    """The same, with entries of which one bit or two are wrong, and with the scrubber."""
+    """Random events agree with the model when entries have one or two bit errors and the scrubber
+    runs.
+    """
     await _random(dut, random.Random(cocotb.RANDOM_SEED + 4), injections=0.1)
 
 
@@ -247,7 +251,8 @@ async def _random(dut, rng: random.Random, *, injections: float = 0) -> None:
     atom = 0
     for cycle in range(scaled(_CYCLES)):
         if cycle % 100 == 0:
-            # One tile, the tiles of one set, or more than the table holds; of few dispatch indices.
+            # One tile, the tiles of one set, or more tiles than the table holds, of few dispatch
+            # indices.
             first = rng.choice([0, 1, 37, rng.getrandbits(PARAMETERS.dispatch_index_bits)])
             step, count = rng.choice([(1, 1), (PARAMETERS.sets, 3), (1, 3), (1, 5)])
             waves, ends = rng.choice([1, 2, PARAMETERS.wavefronts]), rng.choice([0.05, 0.3, 0.4])
@@ -268,7 +273,8 @@ async def _random(dut, rng: random.Random, *, injections: float = 0) -> None:
             event = end(*tile, rng.choice([0, 1, 1, 1, 2, 2, 15]), *edges, owner=owner)
         else:
             count_ = rng.choice([1, 1, 2, 2, rng.randint(1, 15)])
-            # Another atom, or the last one with one bit inverted, which decides which is lower.
+            # A new atom, or the last atom with one bit inverted; this bit decides which atom is
+            # lower.
             near = atom ^ 1 << rng.randrange(PARAMETERS.atom_address_bits)
             atom = rng.choice([near, rng.getrandbits(PARAMETERS.atom_address_bits)])
             event = update(*tile, atom, count_, owner=owner)
@@ -292,7 +298,7 @@ async def _random(dut, rng: random.Random, *, injections: float = 0) -> None:
 
 
 async def _play(bench: _Bench, events: list[dict[str, int]]) -> None:
-    """Events in consecutive cycles, then until all is still."""
+    """Drive events in consecutive cycles, then wait until the bank is idle."""
     for event in events:
         for _ in range(40):
             if await bench.cycle(event):
@@ -306,7 +312,9 @@ async def _play(bench: _Bench, events: list[dict[str, int]]) -> None:
 
 @cocotb.test()
 async def one_result_for_each_tile(dut):
-    """Updates and end of each tile in consecutive cycles, the end first, last or between."""
+    """Updates and end-of-tile marker of a tile are counted in consecutive cycles, with the marker
+    first, last or between.
+    """
     rng = random.Random(cocotb.RANDOM_SEED + 1)
     bench = await _start(dut)
     expected, events = [], []
@@ -329,8 +337,9 @@ async def one_result_for_each_tile(dut):
 
 @cocotb.test()
 async def a_clear_loses_all_tiles(dut):
-    """Whatever a context has in the table, or on its way until the end of the clearing, is
-    forgotten, wherever the strobe falls; the other context's tiles stay."""
+    """At any time of the strobe, a clear removes all entries of a context and all its events that
+    arrive until the end of the clear; the tiles of the other context stay.
+    """
     for after in range(10):
         bench = await _start(dut)
         tiles = [(dispatch_index, 1) for dispatch_index in range(PARAMETERS.sets)]
@@ -354,8 +363,9 @@ async def a_clear_loses_all_tiles(dut):
 
 @cocotb.test()
 async def completions_wait(dut):
-    """All tiles of the table complete at once, of either context: each has space, and survives a
-    clear."""
+    """All tiles in the table complete at the same time, in both contexts: each completion has
+    space, and survives a clear.
+    """
     tiles = [
         (dispatch_index, wave)
         for wave in range(PARAMETERS.ways)

@@ -6,7 +6,7 @@ __all__ = ["end", "update"]
 def update(
     dispatch_index: int = 0, wavefront: int = 0, atom: int = 100, count: int = 1, owner: int = 0
 ) -> dict[str, int]:
-    """Issued updates of a tile."""
+    """Make an event of issued updates of a tile."""
     return {
         "end": 0,
         "owner": owner,
@@ -25,7 +25,7 @@ def end(
     inner_edge: int = 0,
     owner: int = 0,
 ) -> dict[str, int]:
-    """An end-of-tile marker."""
+    """Make an end-of-tile marker."""
     return {
         "end": 1,
         "owner": owner,

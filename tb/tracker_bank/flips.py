@@ -1,4 +1,4 @@
-"""Bit errors in a tracker bank's memory."""
+"""Tests of bit errors in a tracker bank's memory."""
 
 import itertools
 import random
@@ -27,7 +27,7 @@ PARAMETERS = T3Parameters(
 _INPUT, _COMPLETION = Fields(TrackerInput(PARAMETERS)), Fields(Completion(PARAMETERS))
 _REPORT = Fields(ErrorReport(PARAMETERS))
 _STILL = 7  # cycles after which an event has changed the memory
-_IN_FLIGHT = 2  # events behind one that read the entry before its write
+_IN_FLIGHT = 2  # events behind an event that read the entry before the event's write
 _SET = 1
 _PAIRS = 40
 _ATOM_BITS = PARAMETERS.atom_address_bits
@@ -41,7 +41,7 @@ expect("corrected", "corrected once for two events", "corrupt", "corrupt twice")
 
 
 class _Bank:
-    """A bank that takes every event, and its outputs since they were last read."""
+    """Bank that accepts every event, and its outputs since they were last read."""
 
     def __init__(self, dut):
         self.dut = dut
@@ -50,7 +50,7 @@ class _Bank:
         self.completions: list[tuple[int, ...]] = []
 
     async def start(self) -> None:
-        """Empty."""
+        """Reset the bank, so that it is empty."""
         inputs = ("i__valid", "i__payload", "clear", "aborting", "inject__set", "scrub")
         await reset(self.dut, inputs)
         for context in range(PARAMETERS.contexts):
@@ -78,17 +78,17 @@ class _Bank:
             await next_cycle(dut)
 
     def said(self) -> tuple[int, list[list[int]], list[tuple[int, ...]]]:
-        """Corrections, errors and completions since the last time."""
+        """Return corrections, errors and completions since the last call."""
         said = self.corrected, self.errors, self.completions
         self.corrected, self.errors, self.completions = 0, [], []
         return said
 
     def entry(self, way: int):
-        """An entry of the set, in the memory."""
+        """Return the word of an entry of the set in the memory."""
         return inside(self.dut, f"table.entries_{way}")[_SET]
 
     async def fill(self, *atoms: int) -> list[int]:
-        """One update of both tiles in an empty bank; gives the ways that they have."""
+        """Send one update of both tiles to an empty bank; return their ways."""
         await self.start()
         of_first, of_second = atoms or (900, 800)
         await self.events(_update(0, of_first))
@@ -97,7 +97,7 @@ class _Bank:
         return [first, 1 - first]
 
     async def scrub(self) -> None:
-        """A look at every set."""
+        """Scrub every set once."""
         for _ in range(PARAMETERS.sets):
             self.dut.scrub.value = 1
             await next_cycle(self.dut)
@@ -124,19 +124,21 @@ def _corrupt(tile: int) -> list[int]:
 
 @cocotb.test()
 async def single_bit_error(dut):
-    """Each bit of an entry: corrected until the entry is written, and nothing else happens."""
+    """An error in any bit of an entry is corrected until the entry is written, and has no other
+    effect.
+    """
     rng = random.Random(cocotb.RANDOM_SEED + 5)
     bank = _Bank(dut)
     width = len(bank.entry(0))
     for bit, wrong in itertools.product(range(width), (0, 1)):
-        # Any two of each, of which the first, which is in the memory, may be the lower one.
+        # Any two atoms; the first, which is in the memory, may be the lower one.
         first, second = ([rng.getrandbits(_ATOM_BITS) for _ in range(2)] for _ in range(2))
         ways = await bank.fill(first[0], second[0])
         turn(bank.entry(ways[wrong]), bit)
         await bank.events(_update(0, first[1]))
         assert bank.said() == (1, [], [])
         await bank.events(_update(1, second[1]))
-        # The tile's own event has written it anew.
+        # The tile's own event has written the entry anew.
         assert bank.said() == (wrong, [], [])
         await bank.events(_end(0, 2), None, None, None, None, None, None, _end(1, 2))
         assert bank.said() == (0, [], [_complete(0, min(first)), _complete(1, min(second))])
@@ -146,7 +148,9 @@ async def single_bit_error(dut):
 
 @cocotb.test()
 async def the_scrubber_finds_it(dut):
-    """The scrubber corrects each bit of an entry before an event does, and restores the entry."""
+    """The scrubber corrects an error in any bit of an entry before an event does, and restores the
+    entry.
+    """
     rng = random.Random(cocotb.RANDOM_SEED + 6)
     bank = _Bank(dut)
     for bit, wrong in itertools.product(range(len(bank.entry(0))), (0, 1)):
@@ -161,8 +165,9 @@ async def the_scrubber_finds_it(dut):
 
 @cocotb.test()
 async def double_bit_error(dut):
-    """A double-bit error is reported with the tile that found it; the tile that had it never
-    completes, and the bank is not empty any more."""
+    """A double-bit error is reported with the tile of the event that found it; the tile of the lost
+    entry never completes, and the bank never becomes empty.
+    """
     rng = random.Random(cocotb.RANDOM_SEED + 2)
     bank = _Bank(dut)
     width = len(bank.entry(0))
@@ -175,7 +180,7 @@ async def double_bit_error(dut):
         await bank.events(_end(1, 2))
         await bank.events(_end(0, 2))
         assert bank.said() == (0, [], [_complete(1, 600)])
-        # The rest of the lost one: its second update, now its first.
+        # The rest of the lost tile: its second update, which now counts as its first.
         await bank.events(_update(0, 500))
         assert bank.said() == (0, [], [_complete(0, 500)])
         # The bank still holds context 0: the lost tile never ended.
@@ -185,8 +190,9 @@ async def double_bit_error(dut):
 
 @cocotb.test()
 async def bit_errors_in_flight(dut):
-    """Events that follow each other closely: each that reads the entry before it is written anew
-    says so, and none counts it twice."""
+    """Each event that reads the faulty entry before it is rewritten reports it, however closely the
+    events follow each other, and none counts it twice.
+    """
     rng = random.Random(cocotb.RANDOM_SEED + 3)
     bank = _Bank(dut)
     width = len(bank.entry(0))

@@ -1,4 +1,4 @@
-"""Golden tracker bank behind the ports of the RTL's."""
+"""Golden tracker bank behind the ports of the RTL bank."""
 
 from collections.abc import Mapping
 
@@ -16,7 +16,9 @@ __all__ = ["Model"]
 
 
 class Model:
-    """The first bank, and the counts of the contexts; the other banks stay empty."""
+    """First bank of a golden tracker, and the counts of the contexts; the other banks stay
+    empty.
+    """
 
     def __init__(self, p: T3Parameters):
         self.state = golden_state(p)
@@ -34,7 +36,7 @@ class Model:
         return complement(self.state, tiles | self.clearing)
 
     def step(self, chosen: Mapping[str, int] | None, taken: bool, clear: int = 0) -> int:
-        """Move on by one cycle, in which the front chose an event; return the error report, or 0.
+        """Advance by one cycle, in which the front chose an event; return the error report, or 0.
         ``clear`` has a bit for each context."""
         state = self.state
         arm_banks(self.gpu["injection"], state.registers)

@@ -1,4 +1,6 @@
-"""A bank at one event per cycle against the golden model, then with stalls at both ends."""
+"""Bench of a tracker bank at one event per cycle, against the golden model, and then with stalls at
+both ends.
+"""
 
 import itertools
 import random
@@ -34,7 +36,7 @@ _ERRORS = (
     ErrorCode.COUNT_OVERFLOW,
 )
 _TILES = 1200
-_LIVE = 400  # at a time, in 64 sets, some of which overflow
+_LIVE = 400  # tiles at a time, in 64 sets, of which some overflow
 
 expect(
     "back to back, one tile",
@@ -59,7 +61,9 @@ def _tile(event: Mapping[str, int]) -> tuple[int, int]:
 
 
 def _traffic(rng: random.Random) -> list[dict[str, int]]:
-    """Events of many tiles at a time, each tile's in any order, some tiles with an error."""
+    """Draw events of many concurrent tiles; the events of one tile are in any order, and some tiles
+    have an error.
+    """
     p = PARAMETERS
     events, live = [], []
     tiles = scaled(_TILES)
@@ -87,7 +91,9 @@ def _traffic(rng: random.Random) -> list[dict[str, int]]:
 
 
 def _cover(coming: Mapping[str, int] | None, ahead: list[Mapping[str, int] | None]) -> None:
-    """``ahead``: the events before this one, the latest first."""
+    """Record the cover points of an arriving event; ``ahead`` are the events before it, latest
+    first.
+    """
     if coming is None:
         return
     same = [event is not None and _tile(event) == _tile(coming) for event in ahead]
@@ -100,12 +106,12 @@ def _cover(coming: Mapping[str, int] | None, ahead: list[Mapping[str, int] | Non
 
 
 class _Bench:
-    """The bank and its model."""
+    """Bank, and its model."""
 
     def __init__(self, dut):
         self.dut, self.model = dut, Model(PARAMETERS)
         self.checker = StreamChecker(dut, ("i", "o"))
-        self.completions: list[list[int]] = []  # those that left
+        self.completions: list[list[int]] = []  # completions that have left
         self.errors: list[list[int]] = []
         self._stages: list[Mapping[str, int] | None] = [None] * (_STAGES + 1)  # from the input on
 
@@ -124,7 +130,7 @@ class _Bench:
         assert cycles == PARAMETERS.sets // PARAMETERS.banks
 
     async def cycle(self, event: Mapping[str, int] | None, *, take: bool) -> bool:
-        """One cycle, in which the front would choose the event; return whether there is space."""
+        """Drive one cycle, in which the front chooses the event; return whether there is space."""
         dut, model, coming = self.dut, self.model, self._stages[0]
         offer(dut, "i", None if coming is None else _INPUT.pack(coming))
         dut.o__ready.value = int(take)
@@ -165,7 +171,7 @@ class _Bench:
         offers: Callable[[], bool] = lambda: True,
         takes: Callable[[], bool] = lambda: True,
     ) -> int:
-        """All events, and until all is still; gives how many cycles that took."""
+        """Drive all events, then wait until the bank is idle; return the number of cycles."""
         waiting, cycles = deque(events), 0
         while waiting or self.model.completion or self.model.bank["in_pipeline"]:
             event = waiting[0] if waiting and offers() else None
@@ -184,7 +190,9 @@ async def _start(dut) -> _Bench:
 
 
 def _assert_one_completion_each(bench: _Bench, events: Sequence[Mapping[str, int]]) -> None:
-    """Every sound tile without an error completed once, with its smallest atom and its edges."""
+    """Check that every tile without an error completed once, with its smallest atom and its
+    edges.
+    """
     found, tiles = defaultdict(list), defaultdict(list)
     for _, *tile, start, outer_edge, inner_edge in bench.completions:
         found[tuple(tile)].append((start, outer_edge, inner_edge))
@@ -196,7 +204,7 @@ def _assert_one_completion_each(bench: _Bench, events: Sequence[Mapping[str, int
         updates = [event for event in its_events if not event["end"]]
         (marker, *_) = (event for event in its_events if event["end"])
         count = sum(event["count"] for event in updates)
-        # One update too many may come after the completion, without an error.
+        # A surplus update may come after the completion, without an error.
         if tile not in failed and count == marker["tile_atoms"] * UPDATES_PER_ATOM:
             start = min(event["atom"] for event in updates)
             assert found[tile] == [(start, marker["outer_edge"], marker["inner_edge"])]
@@ -206,7 +214,7 @@ def _assert_one_completion_each(bench: _Bench, events: Sequence[Mapping[str, int
 
 @cocotb.test()
 async def full_rate(dut):
-    """Every cycle takes an event, whatever tiles and sets follow each other."""
+    """The bank accepts an event in every cycle, whatever tiles and sets follow each other."""
     events = _traffic(random.Random(cocotb.RANDOM_SEED))
     bench = await _start(dut)
     assert await bench.play(events) <= len(events) + _STAGES + 2
@@ -215,7 +223,7 @@ async def full_rate(dut):
 
 @cocotb.test()
 async def stalls(dut):
-    """Both ends hesitate, for a while each, and no event is lost."""
+    """Both ends stall for some time, and no event is lost."""
     rng = random.Random(cocotb.RANDOM_SEED + 1)
     events = _traffic(rng)
     hesitation = itertools.cycle([0.1] * 500 + [0.5] * 500 + [0.97] * 500)
@@ -226,7 +234,9 @@ async def stalls(dut):
 
 @cocotb.test()
 async def completions_wait(dut):
-    """Tiles complete in consecutive cycles and are not taken: as many as there is space for."""
+    """Tiles that complete in consecutive cycles and are not accepted fill all places for
+    completions.
+    """
     tiles = [(dispatch_index, 1) for dispatch_index in range(40)]
     events = [update(*tile, atom=tile[0], count=UPDATES_PER_ATOM) for tile in tiles]
     events += [end(*tile) for tile in tiles]
@@ -238,7 +248,9 @@ async def completions_wait(dut):
 
 @cocotb.test()
 async def more_updates_than_an_entry_counts(dut):
-    """An entry is free after one update more than it counts; a second tile beside it stays."""
+    """One update more than an entry can count frees the entry; the entry of a second tile in the
+    set stays.
+    """
     most = (1 << PARAMETERS.count_bits) - 1
     counts = [15] * (most // 15) + [most % 15]
     beside = 7 + PARAMETERS.sets

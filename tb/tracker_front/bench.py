@@ -1,4 +1,6 @@
-"""Events of four channels for four banks, in every cycle against the golden model."""
+"""Bench of the tracker's front: events of four channels for four banks, compared with the golden
+model in every cycle.
+"""
 
 import random
 from collections.abc import Callable, Sequence
@@ -69,7 +71,7 @@ class _Bench:
         self._event = event
 
     async def cycle(self, offers: Sequence[Sequence[str]], spaces: Sequence[bool]) -> None:
-        """One cycle; each channel offers something new where it can."""
+        """Drive one cycle; each channel makes new offers where it can."""
         dut = self.dut
         for channel, names in enumerate(offers):
             for name, fields in _FIELDS.items():
@@ -146,7 +148,7 @@ def _random_event(rng: random.Random, name: str, dispatch_indices: Sequence[int]
 
 @cocotb.test()
 async def random_traffic(dut):
-    """Nothing is lost: as many events reach the banks as the channels gave."""
+    """No event is lost: the banks receive as many events as the channels sent."""
     rng = random.Random(cocotb.RANDOM_SEED)
     dispatch_indices = [5]
     await reset(dut, _INPUTS)
@@ -172,7 +174,9 @@ async def random_traffic(dut):
 
 @cocotb.test()
 async def a_busy_bank_is_shared(dut):
-    """All channels want one bank: each gets every fourth cycle; its two inputs take turns."""
+    """If all channels request one bank, each channel gets every fourth cycle, and its two inputs
+    take turns.
+    """
     rng = random.Random(cocotb.RANDOM_SEED + 1)
     await reset(dut, _INPUTS)
     bench = _Bench(dut, lambda name: _random_event(rng, name, [9]) | {"wavefront": 2})

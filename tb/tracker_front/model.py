@@ -1,4 +1,4 @@
-"""Golden front of the tracker behind the ports of the RTL's."""
+"""Golden front of the tracker behind the ports of the RTL front."""
 
 from collections.abc import Mapping, Sequence
 
@@ -14,7 +14,7 @@ __all__ = ["step_unit"]
 def step_unit(
     state: GoldenState, offered: Sequence[Mapping[str, Mapping]], spaces: Sequence[bool]
 ) -> tuple[list[set[str]], list[list[int] | None]]:
-    """Move the front of all channels on by one cycle, with these events, which stay until they
+    """Advance the front of all channels by one cycle, with these events, which stay until they
     move, and space in these banks, whose pipelines are left out. Return the inputs of each channel
     that move, and the event that each bank gets in the next cycle, or None."""
     moved, banks, slot = [], state.banks, state.gpu["cycle"] % EVENTS

@@ -1,4 +1,6 @@
-"""Completions of few workgroups, in every cycle against the golden model."""
+"""Bench of the trigger unit: completions of few workgroups, compared with the golden model in every
+cycle.
+"""
 
 import random
 
@@ -36,7 +38,7 @@ _COLUMN = {name: column for column, name in enumerate(_READY.names)}
 _CYCLES = 4000
 _TABLES = 30
 _ALL_DISPATCH_INDICES = 1 << PARAMETERS.dispatch_index_bits
-# Commands of the tiles that were taken and not counted, and of one that is offered.
+# Commands of tiles that are accepted but not counted, and of a tile that is offered.
 _COMING = 3 * 8
 # Memories of the injection ports, in their order.
 _MEMORIES = {
@@ -80,20 +82,20 @@ _INPUTS = inputs_of(make_dut())
 
 
 class _Bench:
-    """The unit and its model."""
+    """Unit, and its model."""
 
     def __init__(self, dut, rng: random.Random):
         self.dut, self.model = dut, Model(PARAMETERS)
         self.checker = StreamChecker(dut, ("completions", "ready"))
         self.completion: dict[str, int] | None = None
-        self.commands: list[list[int]] = []  # those that left
+        self.commands: list[list[int]] = []  # commands that have left
         self._rest = random.Random(cocotb.RANDOM_SEED)
         self._last: dict[str, int] | None = None
         self._bits = "none"
         self.configure(random_maps(rng))
 
     def configure(self, maps: dict[str, list]) -> None:
-        """New tables; ranges that are not given are off."""
+        """Set new tables; ranges that are not given are disabled."""
         off = [{"enable": 0}] * (PARAMETERS.ranges - len(maps["ranges"]))
         self.maps = maps = maps | {"ranges": [*maps["ranges"], *off]}
         self.dut.maps.value = _MAPS.pack(maps, rest=self._rest)
@@ -228,7 +230,7 @@ class _Bench:
 
 
 async def _start(dut, rng: random.Random) -> _Bench:
-    """A bench whose memories are empty."""
+    """Start a bench with empty memories."""
     await reset(dut, _INPUTS)
     bench = _Bench(dut, rng)
     for _ in range(PARAMETERS.credit_window):
@@ -249,13 +251,17 @@ async def _work_off(bench: _Bench, *, ready: bool = True) -> None:
 
 @cocotb.test()
 async def random_traffic(dut):
-    """Random completions, while the tables change and the memories are cleared."""
+    """Random completions agree with the model while the tables change and the memories are
+    cleared.
+    """
     await _random(dut, random.Random(cocotb.RANDOM_SEED))
 
 
 @cocotb.test()
 async def random_injections(dut):
-    """The same, with words of which one bit or two are wrong, and with the scrubber."""
+    """Random completions agree with the model when words have one or two bit errors and the
+    scrubber runs.
+    """
     await _random(dut, random.Random(cocotb.RANDOM_SEED + 9), injections=0.05)
 
 
@@ -290,8 +296,9 @@ async def _random(dut, rng: random.Random, *, injections: float = 0) -> None:
 
 @cocotb.test()
 async def any_table(dut):
-    """Ranges, groups and numbers of tiles of full width, and dispatch indices about the ranges'
-    edges."""
+    """Ranges, groups and numbers of tiles are right at full width, with dispatch indices near the
+    edges of the ranges.
+    """
     rng = random.Random(cocotb.RANDOM_SEED + 5)
     bench = await _start(dut, rng)
     for _ in range(scaled(_TABLES)):
@@ -309,7 +316,7 @@ async def any_table(dut):
 
 @cocotb.test()
 async def every_range_cuts_its_last_group(dut):
-    """Ranges that end within a group, at indices of which one bit is set."""
+    """Ranges that end within a group are right, at indices with a single bit set."""
     rng = random.Random(cocotb.RANDOM_SEED + 8)
     bench = await _start(dut, rng)
     for entry in range(PARAMETERS.ranges):
@@ -329,7 +336,7 @@ async def every_range_cuts_its_last_group(dut):
 
 @cocotb.test()
 async def many_tiles(dut):
-    """The count of tiles goes through all of its bits."""
+    """The count of tiles is right in all of its bits."""
     rng = random.Random(cocotb.RANDOM_SEED + 6)
     bench = await _start(dut, rng)
     bits = 32
@@ -342,7 +349,8 @@ async def many_tiles(dut):
             await bench.cycle(ready=True)
         await _work_off(bench)
     for at, block in blocks_of_a_count(bits):
-        # Two tiles: a block gets full, or nearly so; then, with ones below it, it carries or not.
+        # Two tiles: a block becomes full, or nearly full; with ones below, it then carries or does
+        # not.
         count = rng.getrandbits(7) << at + BLOCK_BITS | block << at | (1 << at) - 1
         preset(dut, "tile_count", count - (1 << at))
         bench.model.own["tiles"] = count - (1 << at)
@@ -353,7 +361,7 @@ async def many_tiles(dut):
 
 
 def _plain_maps(**command) -> dict:
-    """Map of one range of all dispatch indices with one command."""
+    """Make a map with one range of all dispatch indices and one command."""
     entry = {"enable": 1, "first": 0, "last": DISPATCH_INDICES, "action": Action.DMA.value}
     return {"ranges": [entry | {"command": 0}], "commands": [{"group_log2": 0} | command]}
 
@@ -370,8 +378,9 @@ async def _complete(bench: _Bench, tiles: list[dict[str, int]]) -> None:
 
 @cocotb.test()
 async def the_table_fills_and_empties(dut):
-    """No command is lost while the output is not ready; then they leave in order. Also from lower
-    levels than full."""
+    """No command is lost while the output is not ready, at any level up to full; then the commands
+    leave in order.
+    """
     rng = random.Random(cocotb.RANDOM_SEED + 1)
     bench = await _start(dut, rng)
     bench.configure(_plain_maps(granularity=Granularity.WAVEFRONT.value, waves=[2] * 4))
@@ -390,7 +399,9 @@ async def the_table_fills_and_empties(dut):
 
 @cocotb.test()
 async def a_group_is_released_once(dut):
-    """Groups of four workgroups, the last one cut short; tiles in any order."""
+    """Groups of four workgroups, with a shorter last group, are released once, with tiles in any
+    order.
+    """
     rng = random.Random(cocotb.RANDOM_SEED + 2)
     bench = await _start(dut, rng)
     for _ in range(4):
@@ -428,7 +439,7 @@ async def a_group_is_released_once(dut):
 
 @cocotb.test()
 async def groups_of_every_size(dut):
-    """One whole group and one cut short, the first one's workgroups before the other's."""
+    """A whole group and a shorter group are released, in the order of their workgroups."""
     rng = random.Random(cocotb.RANDOM_SEED + 7)
     bench = await _start(dut, rng)
     for number in range(scaled(8)):
@@ -453,7 +464,9 @@ async def groups_of_every_size(dut):
 
 @cocotb.test()
 async def a_clear_forgets(dut):
-    """A workgroup that had all but one of its tiles needs all of them again; so does a group."""
+    """After a clear, a workgroup that lacked one tile needs all of its tiles again; the same holds
+    for a group.
+    """
     rng = random.Random(cocotb.RANDOM_SEED + 3)
     bench = await _start(dut, rng)
     bench.configure(
@@ -465,7 +478,7 @@ async def a_clear_forgets(dut):
         for _ in range(3)
     ]
     await _complete(bench, tiles[:-1])
-    for _ in range(3):  # the second and third begin it anew
+    for _ in range(3):  # the second and third workgroup begin the group anew
         await bench.cycle(ready=True, clear=True)
     await _complete(bench, tiles[-1:])
     assert not bench.commands

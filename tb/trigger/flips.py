@@ -1,4 +1,4 @@
-"""Bit errors in the trigger unit's memories."""
+"""Tests of bit errors in the trigger unit's memories."""
 
 import random
 from collections.abc import Awaitable, Callable
@@ -19,19 +19,19 @@ __all__ = ["corrected_by_the_scrubber", "single_bit_error", "double_bit_error"]
 _MAPS = Fields(MapConfiguration(PARAMETERS))
 _COMPLETION, _READY = Fields(Completion(PARAMETERS)), Fields(ReadyCommand(PARAMETERS))
 _REPORT = Fields(ErrorReport(PARAMETERS))
-_PAIRS = 6  # of each place
+_PAIRS = 6  # cases for each place
 _WALKS = 4  # walks of the scrubber for each place
 _SCRUB_CYCLES = 4 * PARAMETERS.credit_window  # for every row
-_STILL = 12  # cycles after which a tile is worked off, with all commands that it makes ready
+_STILL = 12  # cycles after which a tile is processed, with all commands that it makes ready
 _WAITING = 6  # commands in the memory of the queue, and one in front of it
 _WORDS = {
     "row": lambda dut, row: inside(dut, "table.words")[row],
     "group": lambda dut, row: inside(dut, "groups.words")[row],
     "ready": lambda dut, row: in_halves(dut, "queue.words.storage", row),
 }
-"""What is in a row of each memory."""
+"""Access to a row of each memory."""
 _Flip = Callable[[str, int], Awaitable[None]]
-"""Turns bits of a memory's row."""
+"""Function that inverts bits in a row of a memory."""
 
 expect(*(f"{memory} {what}" for memory in _WORDS for what in ("corrected", "lost")))
 expect("row corrected by the scrubber", "group corrected by the scrubber")
@@ -42,13 +42,13 @@ def _edges(dispatch_index: int) -> dict[str, int]:
 
 
 def _command(dispatch_index: int, start: int, **others: int) -> dict[str, int]:
-    """Command as it must leave, of a whole workgroup unless ``others`` name other fields."""
+    """Make the expected command: of a whole workgroup, unless ``others`` gives other fields."""
     whole = {"dispatch_index": dispatch_index, "start": start, "last": 1}
     return dict.fromkeys(_READY.names, 0) | whole | _edges(dispatch_index) | others
 
 
 class _Unit:
-    """An empty unit, and its outputs since they were last read."""
+    """Unit that is empty at first, and its outputs since they were last read."""
 
     def __init__(self, dut):
         self.dut = dut
@@ -58,11 +58,13 @@ class _Unit:
         self._forget()
 
     def starts(self, count: int) -> list[int]:
-        """Return the start addresses of so many tiles, ascending."""
+        """Draw the start addresses of ``count`` tiles, in ascending order."""
         return sorted(self.rng.sample(range(1 << PARAMETERS.atom_address_bits), count))
 
     def position(self) -> int:
-        """A row of the queue's memory that still holds a command: another one each time."""
+        """Return a row of the queue's memory that still holds a command, a different row in each
+        call.
+        """
         self._turn += 1
         return 4 + self._turn % (2 * _WAITING - 5)
 
@@ -73,7 +75,7 @@ class _Unit:
         self.said_empty: list[int] = []  # commands that had left by then
 
     async def start(self, granularity: Granularity, group_log2: int) -> None:
-        """Empty, with groups of workgroups of two tiles."""
+        """Reset the unit, with groups of workgroups that have two tiles each."""
         injects = (f"inject__{memory}__set" for memory in range(3))
         await reset(self.dut, ("completions__valid", "clear", "scrub", *injects))
         entry = {"enable": 1, "first": 0, "last": DISPATCH_INDICES, "action": Action.DMA.value}
@@ -88,14 +90,14 @@ class _Unit:
         self._forget()
 
     async def cycles(self, count: int) -> None:
-        """Cycles without a new tile."""
+        """Run cycles without a new tile."""
         dut = self.dut
         for _ in range(count):
             dut.completions__valid.value = 0
             await self._cycle()
 
     async def tile(self, dispatch_index: int, wavefront: int, start: int) -> None:
-        """A tile, until all is worked off."""
+        """Send a tile, and wait until it is processed."""
         fields = {"dispatch_index": dispatch_index, "wavefront": wavefront, "start": start}
         self.dut.completions__payload.value = _COMPLETION.pack(fields | _edges(dispatch_index))
         self.dut.completions__valid.value = 1
@@ -103,7 +105,7 @@ class _Unit:
         await self.cycles(_STILL)
 
     async def scrub(self) -> None:
-        """Walk over all rows."""
+        """Let the scrubber walk over all rows."""
         self.scrubs = True
         await self.cycles(_SCRUB_CYCLES)
         self.scrubs = False
@@ -130,7 +132,9 @@ def _corrupt(dispatch_index: int) -> tuple[int, int]:
 
 
 async def _row(unit: _Unit, flip: _Flip) -> int:
-    """Row of a workgroup with one of two tiles: if it is lost, the workgroup never completes."""
+    """Flip bits in the row of a workgroup with one of two tiles: if the row is lost, the workgroup
+    never completes.
+    """
     await unit.start(Granularity.WORKGROUP, 0)
     low, high = unit.starts(2)
     await unit.tile(5, 3, low)
@@ -144,7 +148,9 @@ async def _row(unit: _Unit, flip: _Flip) -> int:
 
 
 async def _released(unit: _Unit, flip: _Flip) -> int:
-    """Row of a complete workgroup whose group is incomplete: if it is lost, only it stays."""
+    """Flip bits in the row of a complete workgroup whose group is incomplete: if the row is lost,
+    only this workgroup is not sent.
+    """
     await unit.start(Granularity.WORKGROUP, 1)
     first, second, third, fourth = unit.starts(4)
     for wavefront, start in enumerate((fourth, third)):
@@ -159,7 +165,9 @@ async def _released(unit: _Unit, flip: _Flip) -> int:
 
 
 async def _group(unit: _Unit, flip: _Flip) -> int:
-    """The count of a group that waits for its last workgroup: lost, it is never released."""
+    """Flip bits in the count of a group that waits for its last workgroup: if the count is lost,
+    the group is never released.
+    """
     await unit.start(Granularity.WORKGROUP, 1)
     low, high = unit.starts(2)
     for wavefront in range(2):
@@ -173,8 +181,9 @@ async def _group(unit: _Unit, flip: _Flip) -> int:
 
 
 async def _ready(unit: _Unit, flip: _Flip) -> int:
-    """A command that waits among others: lost, it alone does not leave, and the unit is not empty
-    before the last one has left."""
+    """Flip bits in a command that waits among others: if it is lost, only this command does not
+    leave, and the unit is not empty before the last command has left.
+    """
     await unit.start(Granularity.WAVEFRONT, 0)
     at = unit.position()
     unit.ready = False
@@ -200,7 +209,7 @@ _CASES = {"row": (_row, _released), "group": (_group,), "ready": (_ready,)}
 
 
 def _turns(unit: _Unit, *bits: int, scrub: bool = False) -> _Flip:
-    """Turns these bits; then the scrubber may walk."""
+    """Make a function that inverts these bits, after which the scrubber may walk."""
 
     async def flip(memory: str, row: int) -> None:
         turn(_WORDS[memory](unit.dut, row), *bits)
@@ -212,7 +221,7 @@ def _turns(unit: _Unit, *bits: int, scrub: bool = False) -> _Flip:
 
 @cocotb.test()
 async def single_bit_error(dut):
-    """Each bit of each memory's words: corrected, once, and nothing else happens."""
+    """An error in any bit of a word of any memory is corrected once, and has no other effect."""
     unit = _Unit(dut)
     for name, cases in _CASES.items():
         for case in cases:
@@ -224,7 +233,7 @@ async def single_bit_error(dut):
 
 @cocotb.test()
 async def corrected_by_the_scrubber(dut):
-    """The scrubber writes the right word back, and leaves no error."""
+    """The scrubber writes the correct word back, and leaves no error."""
     unit = _Unit(dut)
     for name in ("row", "group"):
         width = len(_WORDS[name](dut, 0))
@@ -244,7 +253,7 @@ async def double_bit_error(dut):
         width = len(_WORDS[name](dut, 0))
         for case in cases * scaled(_PAIRS):
             bits = unit.rng.sample(range(width), 2)
-            # The tile of a lost command is reported as it reads: not with bit errors itself.
+            # The tile of a lost command is reported as read, so its fields have no bit errors here.
             if case is _ready:
                 bits = unit.rng.sample(range(_READY.width, width), 2)
             dispatch_index = await case(unit, _turns(unit, *bits))

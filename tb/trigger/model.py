@@ -1,4 +1,4 @@
-"""Golden trigger unit and its queue of ready commands behind the ports of the RTL's."""
+"""Golden trigger unit and its queue of ready commands, behind the ports of the RTL unit."""
 
 from collections.abc import Mapping
 
@@ -30,7 +30,7 @@ class Model:
         return words(first_ready(self.state, 0)) if ready_valid(self.queue) else None
 
     def step(self, completion: Mapping[str, int] | None, popped: bool, clear: bool) -> bool:
-        """Move on by one cycle; return whether the completion is taken."""
+        """Advance by one cycle; return whether the completion is taken."""
         begin_cycle(self.state.contexts[0])
         offered = payload(COMPLETION, completion)
         _, taken = step_trigger_block(self.state, 0, completion is not None, offered)

@@ -8,7 +8,7 @@ from rtl.parameters import T3Parameters
 
 __all__ = ["PARAMETERS", "DISPATCH_INDICES", "random_completion", "random_maps", "wide_maps"]
 
-# Small, so that workgroups complete and the memories' rows are used again.
+# Small, so that workgroups complete and rows of the memories are reused.
 PARAMETERS = T3Parameters(
     address_bits=20,
     workgroup_bits=8,
@@ -23,7 +23,7 @@ DISPATCH_INDICES = 34
 
 
 def random_maps(rng: random.Random) -> dict[str, Any]:
-    """Ranges with gaps, or one over another; groups that a range's end cuts short."""
+    """Draw ranges with gaps or overlaps, and groups that the end of a range cuts short."""
     actions = [Action.DMA, Action.DMA, Action.OWN, rng.choice(list(Action)[1:])]
     ranges = []
     for index, action in enumerate(actions):
@@ -54,7 +54,7 @@ def random_maps(rng: random.Random) -> dict[str, Any]:
 
 
 def wide_maps(rng: random.Random) -> dict[str, Any]:
-    """Short ranges anywhere, with any value in every other field."""
+    """Draw short ranges anywhere, with any value in every other field."""
     maps = random_maps(rng)
     dispatch_indices = 1 << PARAMETERS.dispatch_index_bits
     for entry in maps["ranges"]:
@@ -71,7 +71,7 @@ def wide_maps(rng: random.Random) -> dict[str, Any]:
 
 
 def random_completion(rng: random.Random, dispatch_indices: range) -> dict[str, int]:
-    """A tile; mostly its dispatch index decides about the edges."""
+    """Draw a tile; mostly its dispatch index determines the edges."""
     dispatch_index = rng.choice(dispatch_indices)
     own_edges = rng.random() < 0.1
     return {

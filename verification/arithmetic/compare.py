@@ -1,4 +1,4 @@
-"""Comparison of the compiled reduce unit's results with those of the reference."""
+"""Comparison of the compiled reduce unit with the reference."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -46,7 +46,7 @@ class Comparison:
 
 
 def _differing(stored, operand, expected, *found) -> Comparison:
-    """Compare the expected results with those of one or several lanes."""
+    """Compare the expected results with the results of one or several lanes."""
     wrong = np.logical_or.reduce([each != expected for each in found])
     first = []
     for i in np.flatnonzero(wrong)[:_SHOWN]:

@@ -60,7 +60,9 @@ def _cancelling(rng: np.random.Generator) -> Pairs:
 
 
 def _halfway(rng: np.random.Generator) -> Pairs:
-    """Draw pairs whose sum is halfway between two numbers, or the smallest step beside that."""
+    """Draw pairs whose sum is halfway between two numbers, or differs from that by the smallest
+    step.
+    """
     distance = _between(rng, 1, _FRACTION_BITS + 2)
     exponent = _between(rng, _FRACTION_BITS + 2, _SPECIAL)
     one = np.uint32(1)

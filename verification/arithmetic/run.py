@@ -1,4 +1,4 @@
-"""Runs complete comparisons on all processors."""
+"""Runner of complete comparisons on all processors."""
 
 import os
 import time

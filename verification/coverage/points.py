@@ -48,7 +48,7 @@ def read_points(path: Path, verilog: str) -> Counter[Point]:
     path : Path
         Verilator's coverage.dat.
     verilog : str
-        The compiled text. Its lines for simulators only do not count.
+        The compiled text. Lines that exist only for simulators do not count.
     """
     hits: Counter[Point] = Counter()
     lines = verilog.splitlines()

@@ -1,4 +1,4 @@
-"""Runs the benches of several blocks with coverage."""
+"""Runner of the benches of several blocks with coverage."""
 
 import tempfile
 from collections.abc import Sequence

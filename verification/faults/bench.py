@@ -12,7 +12,7 @@ __all__ = ["Bench"]
 
 
 class Bench:
-    """Hardware for fault injection; a context manager. A process may have one at a time.
+    """Hardware for fault injection; a context manager. A process may have one instance at a time.
 
     Parameters
     ----------

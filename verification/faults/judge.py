@@ -15,7 +15,7 @@ __all__ = ["TileCheck", "judge", "judge_all", "report_bound", "run_bound"]
 # Allowance for a report's way through the hardware, and for refreshes and row conflicts that
 # differ because the order of accesses differs.
 _SLACK_CYCLES = 256
-# A timeout is counted in ticks and may come this much later.
+# A timeout is counted in ticks, so it may come later by this time.
 _LATER_CYCLES = 2 * TICK_CYCLES
 
 _OF_PACKETS = (
@@ -33,9 +33,9 @@ TileCheck = Callable[[int, int], bool]
 def report_bound(setup: Setup) -> Callable[[Bench], int]:
     """Upper bound on the cycles from a fault to its report.
 
-    All tiles before the one that cannot complete are complete after the time of a fault-free run.
-    From then on the oldest dispatch index of the credit window stands still, and the timeout
-    reports it.
+    All tiles before the incomplete tile are complete after the time of a fault-free run. From then
+    on the oldest dispatch index of the credit window no longer advances, and the timeout reports
+    it.
     """
     return lambda bench: _bound(bench.ring(setup))
 
@@ -111,7 +111,7 @@ def judge_all(
     also_reported: tuple[ErrorCode, ...] = (),
     tile: Callable[[int], TileCheck] | None = None,
 ) -> Result:
-    """Judge a run of several contexts: all sums are right, or one of the affected reports an error.
+    """Judge a run of several contexts: all sums are right, or an affected context reports an error.
 
     Parameters
     ----------

@@ -31,7 +31,7 @@ LATENCY_CYCLES = 8
 PACKETS = 40
 """Number of packets in each direction."""
 _DRAIN_CYCLES = 256
-_OPEN_CYCLES = 2 * LINK.lifetime_cycles + 128  # by then the session has begun
+_OPEN_CYCLES = 2 * LINK.lifetime_cycles + 128  # start of the traffic, after the session has begun
 _ON_WIRE = 512
 
 _PARAMETERS = T3Parameters(contexts=1, with_data=True)

@@ -33,7 +33,8 @@ class Memory:
 
 
 def find_memories(verilog: str) -> list[Memory]:
-    """Find the memories in Verilog of Amaranth, whose modules have hierarchical names.
+    """Find the memories in Verilog that Amaranth has written; the names of its modules are
+    hierarchical.
 
     Memories whose paths differ only in numbers are consecutive.
     """

@@ -12,7 +12,7 @@ from .run import Campaign
 __all__ = ["as_markdown", "as_summary"]
 
 _FAILURES = ("misreported", "silent corruption", "hang")
-_LEAST_ROWS = 8  # what is shorter is flip-flops in any technology
+_LEAST_ROWS = 8  # shorter memories are flip-flops in any technology
 
 _METHOD = """\
 Each run has one fault, at a random time and place. For faults of memories and GPUs, a ring of three

@@ -51,7 +51,7 @@ def cells(tally: Tally) -> list[str]:
 
 
 def bounded(longest: int | None, bound: int | None) -> str:
-    """Write the longest time beside its bound; empty without a bound."""
+    """Write the longest time and its bound; empty without a bound."""
     if bound is None:
         return ""
     return f"{'–' if longest is None else f'{longest:,}'} of {bound:,}"

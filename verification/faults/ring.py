@@ -92,8 +92,8 @@ class Setup:
     timeout_cycles : int
         Timeout, longer than any wait without a fault.
     contexts : int
-        Number of active contexts. The second one has half as many rows and one and a half times
-        as many columns.
+        Number of active contexts. The second context has half the rows and one and a half times the
+        columns.
     """
 
     waves_n: int = 1

@@ -115,7 +115,9 @@ def _inject(bench: Bench, kind: Kind, number: int, seed: int) -> Result:
         result = kind.inject(bench, rng)
         if result is not None:
             return result
-    raise SimulationError(f"{kind.name}: {_MOST_CHOICES} choices hit nothing, seed {seed}")
+    raise SimulationError(
+        f"{kind.name}: no fault had a target in {_MOST_CHOICES} attempts, seed {seed}"
+    )
 
 
 _bench: Bench | None = None  # the bench of a worker process

@@ -1,1 +1,1 @@
-"""How many small defects the blocks' own benches notice."""
+"""Mutation of the blocks: the share of small defects that the blocks' own benches detect."""

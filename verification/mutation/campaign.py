@@ -1,4 +1,4 @@
-"""The campaign of a block: draw mutants, simulate them in stages, prove survivors equivalent."""
+"""Campaign of a block: draw mutants, simulate them in stages, prove survivors equivalent."""
 
 import time
 from dataclasses import dataclass
@@ -15,7 +15,8 @@ __all__ = ["STAGES", "CampaignResult", "run_block"]
 
 STAGES = ((1, 1), (2, 2), (6, 3))
 """Scale of the bench and offset of its seed in each stage, which simulates the mutants that survive
-the stage before."""
+the previous stage.
+"""
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,7 @@ class CampaignResult:
     Attributes
     ----------
     deaths : dict
-        How mutants were killed, by their numbers.
+        Test and message that killed each mutant, by its number.
     equivalent : set of int
         Numbers of the mutants that are proved to behave like the block.
     """

@@ -22,13 +22,13 @@ _RESULT = TypeAdapter(CampaignResult)
 
 
 def _code(count: int) -> str:
-    """Digest of the sources, and of the number of mutants, which decides which ones are drawn."""
+    """Digest of the sources and of the number of mutants, which determines the drawn mutants."""
     folders = [Path(one.__path__[0]) for one in (rtl, driver, sysmodel, verification, tb)]
     return digest((path for folder in folders for path in folder.rglob("*.py")), f"mutants {count}")
 
 
 class CampaignCheckpoint:
-    """File of the campaigns that have ended, until all have.
+    """File of the campaigns that have ended, kept until all have ended.
 
     Parameters
     ----------

@@ -13,7 +13,7 @@ from .yosys import PROVED, run_yosys
 __all__ = ["HISTORY", "equivalent"]
 
 HISTORY = 6
-"""Number of cycles of a proof; it compares the last one."""
+"""Number of cycles of a proof, which compares the last cycle."""
 _TIMEOUT_S = 60
 _TOP = "miter"
 

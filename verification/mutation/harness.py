@@ -1,4 +1,4 @@
-"""The cocotb test that runs a bench on mutants, in the simulator's process.
+"""Cocotb test that runs a bench on mutants, in the simulator's process.
 
 Each test of the bench runs in a fork of the process, so that no mutant leaves anything behind or
 takes the simulator down. The bench has run on the unchanged block in this process before, so that
@@ -66,7 +66,7 @@ async def _run_test(dut, test, number: int, limits: tuple[int, float] | None, pi
     begin = get_sim_time("ns")
     try:
         await test.func(dut, *test.args, **test.kwargs)
-    except BaseException as error:  # cocotb also cancels this test when a task beside it fails
+    except BaseException as error:  # cocotb also cancels this test when another task fails
         text = " ".join(str(error).split()) or type(error).__name__
         _end(pipe, killed=text[:_MESSAGE_BYTES])
     _end(pipe, ns=get_sim_time("ns") - begin, seconds=sum(os.times()[:2]))

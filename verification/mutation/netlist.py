@@ -31,7 +31,7 @@ _LIST = "mutants.txt"
 # Resets of memory read ports: no memory here uses them, and Verilog cannot express them.
 _RESETS = ("RD_ARST", "RD_SRST")
 _CLOCKED = ("RD_CLK", "RD_EN")  # used by synchronous read ports only
-_MORE = 8  # mutants drawn in addition, to replace those of unused ports
+_MORE = 8  # additional mutants, which replace mutants of unused ports
 _BUFFER = "$read"
 
 

@@ -15,7 +15,7 @@ def renumbered_rows(block: Mapping[str, Any], mutant: Mutant) -> dict[Place, set
     """Find the address bits that a mutant inverts in every read and write of a memory.
 
     Such a mutant stores and reads each row at another address. If every address has a row and all
-    rows have the same initial value, the memory reads the same values as that of the block.
+    rows have the same initial value, the memory reads the same values as the block's memory.
 
     Parameters
     ----------

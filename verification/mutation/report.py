@@ -12,7 +12,7 @@ from .score import Score
 __all__ = ["LEAST", "LEAST_OF_A_BLOCK", "as_dict", "as_markdown", "as_summary", "by_block", "holds"]
 
 LEAST, LEAST_OF_A_BLOCK = 0.97, 0.95
-"""Share of the mutants, not counting equivalent ones, that must be noticed."""
+"""Share of the mutants, not counting equivalent ones, that must be detected."""
 
 READING = (
     "A mutant is the block's netlist with one bit of one cell's port inverted, stuck, or inverted "

@@ -1,4 +1,4 @@
-"""Runs the campaigns of several blocks."""
+"""Runner of the campaigns of several blocks."""
 
 import contextlib
 import tempfile

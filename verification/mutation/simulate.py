@@ -1,4 +1,4 @@
-"""Builds a netlist with mutants and runs a bench on each of them."""
+"""Simulation of mutants: builds a netlist with mutants and runs a bench on each of them."""
 
 import json
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ _ARGUMENTS = ("--no-assert", "-Wno-UNOPTFLAT", "-Wno-fatal")
 
 @dataclass(frozen=True)
 class Death:
-    """How a mutant was killed.
+    """Cause of a mutant's death.
 
     Attributes
     ----------

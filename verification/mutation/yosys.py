@@ -1,4 +1,4 @@
-"""Runs scripts of Yosys."""
+"""Runner of Yosys scripts."""
 
 from pathlib import Path
 

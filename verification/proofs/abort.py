@@ -39,7 +39,7 @@ _P_OF_UNIT = T3Parameters(
     dma_walkers=1,
     egress_slots=2,
 )
-_COPIES = 3  # cycles after which the page's queue has no copy
+_COPIES = 3  # cycles after which the page's queue holds no copy
 _UNIT = 8
 _P_OF_BANK = T3Parameters(
     workgroup_bits=3, wavefronts=2, contexts=2, sets=2, ways=2, tile_atom_bits=2, address_bits=7

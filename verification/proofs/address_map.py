@@ -33,7 +33,7 @@ class MapHarness(Elaboratable):
     """Harness with an arbitrary access and arbitrary tables: location and range of the access.
 
     The dispatch index is compared only for a possible dispatch order: the first workgroup is one of
-    the launch, and there are no more workgroups than numbers. NONE is asserted for all register
+    the launch, and the workgroups do not outnumber their ids. NONE is asserted for all register
     values.
     """
 

@@ -77,9 +77,8 @@ class ArbiterHarness(Elaboratable):
     def _assert_starvation(
         self, m: Module, dut: Arbiter, limit: Value, c_moves: Value, m_moves: Value
     ) -> tuple[Value, Value]:
-        """Assert that a request protected by the policy loses at most as many cycles as the limit.
-
-        Returns the signals that communication and compute have waited for the limit.
+        """Assert that a request protected by the policy loses at most the number of cycles of the
+        limit. Return the signals that communication and compute have waited for the limit.
         """
         policy = dut.configuration.policy
         criticality = policy == Policy.CRITICAL

@@ -73,7 +73,7 @@ class SinkHarness(Elaboratable):
         queues, arbiter = dut.queues, dut.access_merge.arbiter
         inbound, updates, issue = queues.inbound, queues.updates, queues.issue
         merge = dut.access_merge.communication
-        unserved = Signal(range(_LONGEST + 1))  # cycles in which updates wait and none goes
+        unserved = Signal(range(_LONGEST + 1))  # cycles in which updates wait and none passes
         with m.If(updates.o.valid & ~updates.o.ready):
             m.d.sync += unserved.eq(unserved + 1)
         with m.Else():

@@ -23,8 +23,8 @@ class StoresHarness(Elaboratable):
 
     DRAM and tracker take an access and an end-of-tile marker in every cycle. As the contract of the
     port requires, a store of a context comes only if there is space for its stores, or was in one
-    of
-    the two cycles before. Under the assumed policies, compute waits for at most one other access.
+    of the two cycles before. Under the assumed policies, compute waits for at most one other
+    access.
     """
 
     def __init__(self, channel: type = Channel):
@@ -75,7 +75,7 @@ class StoresHarness(Elaboratable):
         return spaces
 
     def _cover(self, m: Module, dut: Channel) -> None:
-        """Cover waiting stores of a context with a closed link while the other context goes on."""
+        """Cover waiting stores of a context with a closed link while the other context proceeds."""
         closed, written = Signal(init=1), Signal()
         request = dut.dram
         with m.If(dut.link_space[1]):

@@ -36,7 +36,7 @@ __all__ = ["PROOFS", "ClockGatingHarness", "clock_gating"]
 
 
 def _behind_one_gate(fragment: Fragment) -> Iterator[Fragment]:
-    """Yield a block's fragments without those of clock-gated blocks inside."""
+    """Yield a block's fragments without the fragments of inner clock-gated blocks."""
     yield fragment
     for inner, *_ in fragment.subfragments:
         if gated_block(inner) is None:

@@ -39,7 +39,7 @@ class DmaLaneHarness(Elaboratable):
     """Harness that observes one arbitrary atom of one arbitrary segment.
 
     Assumptions: a segment has at least one atom and lies within a granule, as the engine makes it;
-    the DRAM returns each read once, in any order, and nothing else. The upper bits of a returned
+    the DRAM returns each read once, in any order, and no other data. The upper bits of a returned
     slot, which hold the context, are arbitrary.
     """
 

@@ -5,7 +5,7 @@ from amaranth.hdl import Assert, ValueLike
 __all__ = ["INVARIANT", "invariant"]
 
 INVARIANT = "invariant:"
-"""Prefix of the message of an assertion that is no part of the block's contract."""
+"""Prefix of the message of an assertion that is not part of the block's contract."""
 
 
 def invariant(condition: ValueLike, message: str) -> Assert:

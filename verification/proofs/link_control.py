@@ -49,7 +49,7 @@ class LinkControlHarness(Elaboratable):
         return m
 
     def _assert_packets(self, m: Module, teller, listener) -> None:
-        """Assert that packets pass, and nothing else."""
+        """Assert that packets pass, and that no other packet appears."""
         passes = moves(listener.o)
         m.d.comb += [
             Assert(passes == moves(teller.packets), "a packet is lost or invented"),

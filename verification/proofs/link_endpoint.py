@@ -53,8 +53,7 @@ class LinkHarness(Elaboratable):
     includes loss, repetition, delay and reordering. In the other direction it delivers any
     acknowledgement and any limit that the receiver ever sent, or none. Excluded are flits that the
     sequence numbers cannot distinguish: 16 packets behind the newest sent one; acknowledgements
-    more
-    than 9 packets old, and limits more than 8.
+    more than 9 packets old, and limits more than 8.
 
     Packets are numbered modulo 16, as in the blocks; compared numbers lie closer together. The
     harness observes one arbitrary packet with its contents; the other contents are arbitrary.

@@ -22,7 +22,8 @@ _QUIET, _READY, _OPEN = SessionState
 
 
 class LinkSessionHarness(Elaboratable):
-    """Harness of two sides with the worst possible link; each may be reset or restarted anytime.
+    """Harness of two sides with the worst possible link; each may be reset or restarted at any
+    time.
 
     In each cycle, the link gives a side any flit that the other side made in the last five cycles,
     or none.

@@ -193,7 +193,7 @@ PROOFS = (
             cover_depth=inputs + 2,
             slow=inputs != 3,
         )
-        # Among them the 32 channels of the reference, and no power of two.
+        # 32 for the channels of the reference, 3 for a number that is not a power of two.
         for inputs in (2, 3, 8, 32)
     ),
     Proof(

@@ -1,4 +1,4 @@
-"""Runs proofs and reports their results."""
+"""Runner of the proofs, and their results."""
 
 import re
 import shutil

@@ -1,4 +1,4 @@
-"""Runs SymbiYosys from the wheels beside this Python."""
+"""Runner of SymbiYosys, from the wheels next to this Python."""
 
 import os
 import re
@@ -32,14 +32,14 @@ _CHECK = re.compile(r'cell \$check \$(\d+)\n +parameter \\FORMAT "(.*)"\n')
 
 @dataclass(frozen=True)
 class Property:
-    """An assertion or a cover.
+    """Assertion or cover.
 
     Attributes
     ----------
     kind : str
         ``ASSERT`` or ``COVER``.
     message, source : str
-        Its message, and its file and line.
+        Message of the property, and its file and line.
     failed : bool
         True for an assertion that does not hold and a cover that was not reached.
     """

@@ -30,7 +30,7 @@ class SerialProductHarness(Elaboratable):
         m.submodules.dut = dut = self._serial_product(width)
         free(m, dut.word, dut.bit, dut.step, dut.clear)
 
-        # Index of the current bit, and the number: of the previous bits, and with the current one.
+        # Index of the current bit; value of the previous bits; value including the current bit.
         index = Signal(range(2 * width + 1))
         before, number = Signal(width), Signal(width)
         word = Signal(width)

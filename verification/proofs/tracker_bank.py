@@ -52,9 +52,8 @@ class TrackerBankHarness(Elaboratable):
     """Harness that observes one arbitrary tile in a table that all tiles share.
 
     ``ghost`` is the tile's state by the specification. ``live`` marks the tiles of its set that
-    have
-    an entry, from the bank's reports about their events. Events and clears of other contexts do not
-    affect the ghost.
+    have an entry, from the bank's reports about their events. Events and clears of other contexts
+    do not affect the ghost.
 
     As the front guarantees, an event comes only in the cycle after one with space. The ways of a
     context are arbitrary constants; two contexts have the same ways, or none in common.
@@ -135,7 +134,7 @@ class TrackerBankHarness(Elaboratable):
         )
 
     def _live(self, m: Module, dut, event) -> Signal:
-        """Track the tiles of the set that have an entry; a walk removes those of its contexts.
+        """Track the tiles of the set that have an entry; a walk removes the tiles of its contexts.
 
         A tile without an entry gets one if there is space.
         """

@@ -61,7 +61,7 @@ def assert_inside(m: Module, dut: Trigger, ghost: SimpleNamespace) -> None:
 
 
 def _records(m: Module, dut, ghost: SimpleNamespace) -> tuple[dict, dict]:
-    """Record the expected effects of the last completion and of the one before it."""
+    """Record the expected effects of the last two completions."""
     tile, new, entry = dut.completions.p, ghost.new, ghost.new.entry
     row = ghost.rows[tile.dispatch_index[:2]]
     sources = {

@@ -17,7 +17,7 @@ class SeededBug:
     module, block : str
         Module of the block, for example ``rtl.lib.queue``, and its class.
     fault : str
-        Wrong behaviour, as a sentence without a subject or with the affected noun.
+        Wrong behaviour, as a sentence without its subject or with the affected noun.
     right, wrong : str
         Segment that occurs once in the source, and its replacement.
     """
