@@ -1,4 +1,4 @@
-"""Settings of all tests: where they compile to, interrupts, and no lines of progress."""
+"""Settings of all tests: cache folders, interrupts, and progress without lines."""
 
 import os
 import signal

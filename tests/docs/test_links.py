@@ -1,4 +1,4 @@
-"""The pages: links, lengths, the figures beside them, and the commands that they show."""
+"""Pages: their links, lengths and figures, and the commands that they show."""
 
 import re
 import shlex
@@ -50,7 +50,7 @@ def _targets(page: Path) -> list[str]:
 
 @cache
 def _anchors(page: Path) -> set[str]:
-    """The headings' anchors, as GitHub makes them."""
+    """Return the anchors that GitHub makes for the headings."""
     tokens = _tokens(page)
     seen: Counter[str] = Counter()
     anchors = set()
@@ -119,7 +119,7 @@ def test_the_readme_is_short():
     [
         (r"(\d+) proofs of block contracts", "verification/proofs.md", "{} proofs,"),
         (r"contracts, (\d+) of them for any", "verification/proofs.md", "{} are by k-induction"),
-        (r"benches notice (\S+) %;", "verification/mutation.md", "| {}% |"),
+        (r"benches detect (\S+) %;", "verification/mutation.md", "| {}% |"),
         (r"\| (\S+) injected: none silent", "verification/faults.md", "**{} faults, 0 failures.**"),
         (r"speedup of T3 \| 1.20x \| (\S+)x", "evaluation.md", "| {} (1."),
         (r"`t3-mca-paper`\) \| 1.30x \| (\S+)x", "evaluation.md", "| {} (1."),
@@ -170,7 +170,7 @@ def test_every_figure_and_table_in_the_docs_is_shown_by_a_page():
 @pytest.mark.parametrize(("page", "arguments"), _called("t3"), ids=_id)
 def test_shown_commands_exist(page, arguments, monkeypatch):
     monkeypatch.chdir(_ROOT)
-    # Reads the options and their values, and runs nothing.
+    # This parses the options and their values, and runs nothing.
     load(arguments[0]).make_context(arguments[0], arguments[1:])
 
 

@@ -24,7 +24,7 @@ from t3.driver import (
     WaitTimeoutError,
 )
 
-# Writes are printed; words that are read come from the command line, each address's in turn.
+# The program prints writes; reads return words from the command line, in turn for each address.
 HARNESS = """
 #include <stdio.h>
 #include <stdlib.h>
@@ -83,7 +83,7 @@ RING = Ring(
 
 
 class Record:
-    """A bus that records the driver's accesses, and answers its reads in turn."""
+    """Bus that records the driver's accesses, and answers its reads in turn."""
 
     def __init__(self, words):
         self.lines, self._words = [], list(words)
@@ -107,7 +107,7 @@ def folder(tmp_path_factory):
 
 
 def run(folder, body, words=(), harness=HARNESS):
-    """Lines of the program with these statements, and its result."""
+    """Run a program with these statements; return the lines of its output, and its result."""
     (folder / "main.c").write_text(harness.replace("BODY", body))
     flags = ["-std=c99", "-Wall", "-Wextra", "-Werror"]
     command = ["cc", *flags, "-o", folder / "main", folder / "main.c", folder / "t3.c"]
@@ -291,7 +291,7 @@ def test_refused(folder):
 
 
 def test_wait(folder):
-    """The end, a launch that does not end, and an error."""
+    """``wait`` reports the end of a launch, a launch that does not end, and an error."""
     begun, error = load()["LAUNCHES"].pack(begun=3, done=2), load()["STATUS"].pack(error=1)
     body = "result = t3_wait(&context, 5);"
     assert run(folder, body)[1] == 0

@@ -75,7 +75,9 @@ def test_identify(gpu):
 
 @pytest.mark.parametrize("number", range(P.contexts))
 def test_a_reduce_scatter(gpu, bus, number):
-    """Every workgroup's tile, from its stores and the neighbour's updates to the end."""
+    """The tile of every workgroup is handled, from its stores and the neighbour's updates to the
+    end.
+    """
     context = ready(gpu, number)
     context.enable_interrupts(done=True, error=True)
     assert context.take_interrupts() <= {"idle"}
@@ -87,7 +89,7 @@ def test_a_reduce_scatter(gpu, bus, number):
     context.wait_idle()
     assert {"done", "idle"} <= context.take_interrupts() and not context.take_interrupts()
     assert context.take_errors() == [] and gpu.take_errors() == []
-    # Tiles that leave at once, and tiles that go on when they are complete.
+    # Tiles that leave immediately, and tiles that are sent on when they are complete.
     middle = RING.workgroups - RING.leaving - RING.staying
     assert len(bus.sent) == (RING.leaving + middle) * 4
     assert {packet["generation"] for packet in bus.sent} == {5}
@@ -132,7 +134,9 @@ def test_errors_are_exceptions(gpu, bus):
     assert context.error_count(ErrorCode.STORE_STALE) == 1
     context.clear_errors()
     assert context.error_count(ErrorCode.STORE_STALE) == 0
-    with pytest.raises(WaitTimeoutError, match=r"context 0: the launch's end did not come after 9"):
+    with pytest.raises(
+        WaitTimeoutError, match=r"context 0: the end of the launch did not occur within 9"
+    ):
         context.wait(polls=9)
     context.abort()
     context.wait_idle()
@@ -153,7 +157,7 @@ def test_packets_of_no_context_are_the_gpus(gpu, bus):
 
 
 def test_errors_that_come_meanwhile_are_for_the_next_call(gpu, bus):
-    """A neighbour that never ceases does not keep the software in the call."""
+    """A neighbour that never stops sending does not keep the software in the call."""
     ready(gpu)
     read = bus.read
 
@@ -196,7 +200,7 @@ def takes(gpu, bus, **packet):
 
 
 def test_all_gather(gpu, bus):
-    """The all-gather copies each chunk as soon as it is here, as plain stores."""
+    """The all-gather copies each chunk as soon as it has arrived, as plain stores."""
     context = ready(gpu)
     context.launch()
     bus.play(RING, 0, 3, BASE // 32)
@@ -217,8 +221,9 @@ def test_all_gather(gpu, bus):
 
 
 def test_inject(gpu, bus):
-    """One bit error of a ready command is corrected as it leaves its queue; two are an error of
-    the context that has them."""
+    """A single-bit error of a ready command is corrected as the command leaves its queue; a
+    double-bit error is reported to the command's context.
+    """
     for number, double in enumerate((False, True)):
         context = ready(gpu, number)
         gpu.inject(InjectTarget.COMMANDS, number, double=double)
@@ -288,7 +293,7 @@ def test_locks(gpu, bus):
 
 
 def test_mapped_registers():
-    """A word lies where its register's address says."""
+    """The driver accesses a register at its mapped address."""
     memory = bytearray(0x3000)
     Context(MappedRegisters(memoryview(memory)), 1).timeout(0x12345 * 64)
     address = load()["TIMEOUT"].address_in(1)

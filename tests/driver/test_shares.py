@@ -1,4 +1,6 @@
-"""Two contexts at one channel: each gets its share, and a stopped one does not affect the other."""
+"""Two contexts at one channel: each gets its share, and a stopped context does not affect the
+other.
+"""
 
 import pytest
 
@@ -89,7 +91,7 @@ def test_both_get_their_share(engine, work):
     together = throughput(engine, work, BOTH)
     print(alone, together)
     assert min(alone) > work.least_alone
-    assert sum(together) > 900  # so that they are in each other's way
+    assert sum(together) > 900  # so that the contexts compete
     assert all(one >= 0.4 * own for one, own in zip(together, alone, strict=True))
 
 

@@ -1,5 +1,6 @@
-"""The example's DRAM controller alone: its timing is the standard's, and its checker finds each
-delay that is too short."""
+"""DRAM controller of the example alone: its timing is the standard's, and its checker detects each
+delay that is too short.
+"""
 
 import re
 
@@ -12,13 +13,13 @@ from tests.support.memory_controller import CONTROLLER, EXAMPLE_FOLDER, icarus, 
 
 BENCH = "dram_controller_tb"
 HEADER = "dram_standard.vh"
-# In HBM2 other delays are as long in sum, so that these are never the ones waited for.
+# In HBM2 the sum of other delays is as long, so these delays never decide.
 HIDDEN_IN_HBM2 = {"tRC", "tRRD_L", "tFAW"}
-LATE = {"tRFC", "tREFI"}  # seen only after a refresh
+LATE = {"tRFC", "tREFI"}  # effective only after a refresh
 
 
 def clocks(standard, clock_mhz):
-    """The delays of a memory of the system model."""
+    """Return the delays of a memory of the system model."""
     rest = {
         "channels": 1,
         "clock_mhz": clock_mhz,
@@ -63,7 +64,7 @@ def test_delays_are_those_of_the_system_model():
 
 @pytest.mark.verify
 def test_is_synthesizable(build):
-    """Yosys takes it: no latch, no loop, nothing with two drivers."""
+    """Yosys accepts the example: no latch, no loop, no net with two drivers."""
     steps = [
         f"read_verilog {' '.join(CONTROLLER)}",
         "hierarchy -check -top dram_controller",
@@ -88,11 +89,11 @@ def test_another_memory(build):
     "name",
     [
         pytest.param(name, marks=[pytest.mark.verify] if name in LATE else [])
-        for name in sorted(_names() - {"tCL"})  # no command waits for it
+        for name in sorted(_names() - {"tCL"})  # no command waits for this delay
     ],
 )
 def test_checker_finds_short_delays(name, build):
-    """Each delay shortened by a clock, and too few refreshes; in the controller alone."""
+    """The checker detects each delay shortened by one clock, and too few refreshes."""
     if name in HIDDEN_IN_HBM2:
         (build / HEADER).write_text(header(clocks("hbm3", 1600)))
     right = f".{name}(`DRAM_{name})"

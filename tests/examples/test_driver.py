@@ -20,7 +20,7 @@ P = T3Parameters(
     channels=1, system_channels=1, address_bits=28, sets=8, ways=4, credit_window=16,
     command_depth=16, egress_slots=8, contexts=2,
 )  # fmt: skip
-# As the examples have it.
+# Values of the examples.
 RING = Ring(
     workgroups=6, first_workgroup=2, leaving=2, staying=2, credit_window=4, command_window=8
 )

@@ -1,4 +1,4 @@
-"""The example: the exported top in a memory controller, as its README says."""
+"""Example of a memory controller: the exported top, used as its README describes."""
 
 import re
 import shlex
@@ -28,7 +28,7 @@ PASS = {
 
 @pytest.fixture
 def build(tmp_path):
-    """A folder with the export and the example's sources."""
+    """Make a folder with the export and the example's sources."""
     return written(tmp_path, exported(EXAMPLE) | sources())
 
 
@@ -75,7 +75,7 @@ def test_bench_finds_faults(file, right, wrong, problem, build):
 
 
 def test_controller_is_clean(build):
-    """The benches are no hardware; the rest has nothing to hide."""
+    """The hardware of the example passes the linter without warnings."""
     files = [build / file for file in RTL]
     options = ["--lint-only", "-Wall", f"-I{build}", "--top-module", "memory_controller"]
     done = verilate(*options, build / "t3.vlt", *files)

@@ -1,7 +1,7 @@
 """Lockstep of single blocks: RTL and golden model in every cycle.
 
-Inputs are random and independent of each other, so harsher than those that the rest of the top
-produces.
+Inputs are random and independent of each other, and therefore harsher than those that the rest of
+the top produces.
 """
 
 import numpy as np
@@ -229,7 +229,7 @@ def test_criticality(rng):
             for name in REGISTERS:
                 assert ctx.get(getattr(dut, name)) == own[name], (cycle, name)
             seen.add(tuple(bool(own[name]) for name in ("late", "active", "relaxed", "critical")))
-        # Late or not, while the kernel may dispatch, while it waits, and while none runs.
+        # Late or not, while the kernel may dispatch, while it waits, and while no kernel runs.
         for late in (False, True):
             assert (late, True, False, True) in seen and (late, False, False, True) in seen
             assert (late, False, False, False) in seen
@@ -302,7 +302,7 @@ def test_trigger(rng):
                 "dispatch_index": int(rng.integers(0, 30)),
                 "wavefront": int(rng.integers(0, 4)),
                 "start": int(rng.integers(0, 1 << 23)),
-                # The workgroup decides about a tile's edges.
+                # The workgroup determines the edges of a tile.
                 "outer_edge": 0,
                 "inner_edge": 1,
             }

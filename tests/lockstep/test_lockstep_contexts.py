@@ -14,7 +14,7 @@ from tests.support.lockstep_recording import record, replay
 
 
 class _AnyOf:
-    """Random writes into the pages of all contexts."""
+    """Return random writes into the pages of all contexts."""
 
     def __init__(self, rng, sources):
         self._rng, self._sources = rng, sources
@@ -67,7 +67,7 @@ def test_reprogramming_on_the_run(seed):
 def test_tracker_errors(reprogram):
     recording = run(P, kernels(P), 3000, seed=2, reprogram=reprogram, traffic=Storm)
     errors = interrupted(recording).tolist()
-    # A context that is reprogrammed may be aborted before it has any.
+    # A reprogrammed context may be aborted before it has an error.
     assert max(errors) > 10 and (reprogram or min(errors) > 10)
 
 

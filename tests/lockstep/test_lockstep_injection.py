@@ -15,7 +15,7 @@ from tests.support.lockstep_recording import Recording, record, replay
 MAP = register_map.load()
 PARAMETERS = GEOMETRIES[BANKS]
 TARGETS = [target for target in InjectTarget if target is not InjectTarget.NONE]
-# Groups of two workgroups use the group counters; commands by wavefront are more in number.
+# Groups of two workgroups use the group counters; commands by wavefront are more numerous.
 PAIRED = Kernel(group_log2=1, own=17)
 BY_WAVEFRONT = Kernel(granularity=Granularity.WAVEFRONT)
 
@@ -73,7 +73,7 @@ def test_double_bit_error(target):
 
 
 class InjectionsAndReprogramming:
-    """Injections mixed with reprogramming."""
+    """RTL and model agree on injections during reprogramming."""
 
     def __init__(self, rng, kernel):
         self._rng = rng
@@ -86,7 +86,7 @@ class InjectionsAndReprogramming:
 
 @pytest.mark.parametrize("traffic", [Traffic, Storm])
 def test_injections_under_reprogramming(traffic):
-    """Any bit error in any memory, while launches come and go."""
+    """RTL and model agree on any bit error in any memory, through several launches."""
     kernel = Kernel(granularity=Granularity.WAVEFRONT)
     recording = run(
         lambda rng: InjectionsAndReprogramming(rng, kernel),
@@ -99,7 +99,7 @@ def test_injections_under_reprogramming(traffic):
 
 
 class Scrubbed:
-    """Bit errors, and a scrubber that corrects them at a changing pace."""
+    """RTL and model agree on a scrubber that corrects bit errors at a changing pace."""
 
     def __init__(self, rng, kernel, **options):
         self._rng, self._both = rng, InjectionsAndReprogramming(rng, kernel)
@@ -116,7 +116,7 @@ class Scrubbed:
 
 @pytest.mark.parametrize("target", [InjectTarget.TRACKER, InjectTarget.TILES, InjectTarget.GROUPS])
 def test_scrubbing(target):
-    """The scrubber corrects bit errors that nothing has read yet."""
+    """The scrubber corrects bit errors that have not been read yet."""
     recording = run(
         lambda rng: Scrubbed(rng, PAIRED, target=target, double=False), seed=4, pace=0.2
     )

@@ -1,6 +1,6 @@
-"""Lockstep under random register operations on two contexts while both work.
+"""Lockstep under random register operations on two active contexts.
 
-Nothing hangs, and afterwards both contexts launch as after a reset.
+No context hangs, and afterwards both contexts launch as after a reset.
 """
 
 from dataclasses import replace
@@ -22,7 +22,7 @@ ABORT_CYCLES, LAUNCH_CYCLES = 3000, 8000
 
 
 class Operations:
-    """Writes of any register, of any page, of any value; some make sense."""
+    """Return writes of any value to any register of any page; some are meaningful."""
 
     def __init__(self, rng, p, programs):
         self._rng, self._p = rng, p

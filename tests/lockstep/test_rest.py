@@ -1,4 +1,4 @@
-"""The golden model skips work while nothing changes; the results are those of the full steps."""
+"""The golden model skips work in cycles without change; the results equal those of full steps."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Two launches at once through the top: each as if it were alone, whatever becomes of the other."""
+"""Two concurrent launches in the top: each behaves as if it were alone, whatever the other does."""
 
 import pytest
 
@@ -20,7 +20,7 @@ from tests.support.top_bench import (
 
 
 def check(ctx, dut, traffic, kernel):
-    """A whole launch, and nothing else, has been done for this context."""
+    """Check that a whole launch, and no other work, was performed for this context."""
     port = dut.context[kernel.number]
     assert ctx.get(port.done) and ctx.get(port.idle) and not ctx.get(port.irq)
     assert traffic.accesses(kernel) == kernel.accesses()
@@ -37,7 +37,9 @@ def check(ctx, dut, traffic, kernel):
 
 @pytest.mark.parametrize("running", [KERNELS[:1], KERNELS[1:], KERNELS], ids=["0", "1", "both"])
 def test_reduce_scatter(running):
-    """The memory accesses and the packets of a context are the same alone and beside another."""
+    """The memory accesses and the packets of a context are the same with and without another
+    context.
+    """
     traffic = Traffic(1)
 
     async def bench(ctx, dut):
@@ -66,8 +68,9 @@ def test_reduce_scatter(running):
     [pytest.param(1, marks=pytest.mark.verify), 15, 40, pytest.param(80, marks=pytest.mark.verify)],
 )
 def test_abort_of_one_context(after):
-    """The aborted context forgets its work in any state, the other context loses none; then the
-    aborted one can work again."""
+    """An abort in any state drops the context's work and none of the other context's; then the
+    aborted context can launch again.
+    """
     aborted, other = KERNELS
     traffic = Traffic(after)
 
@@ -105,7 +108,7 @@ def test_abort_of_one_context(after):
 
 @pytest.mark.parametrize("aborted", EITHER)
 def test_abort_while_the_link_takes_nothing(aborted):
-    """An abort ends although packets wait at the link for good, and the context can go on."""
+    """An abort ends although packets wait at the link forever, and the context can launch again."""
     aborted = KERNELS[aborted]
     traffic = Traffic(aborted.number)
     traffic.link_takes = False
@@ -358,8 +361,9 @@ def test_clearing_of_errors_is_of_one_context():
 
 @pytest.mark.parametrize("late", EITHER)
 def test_timeout_is_of_one_context(late):
-    """Both contexts wait for ever; the timeout is reported for the one that has a limit, which can
-    then be aborted."""
+    """Both contexts wait forever; the timeout is reported for the context that has a limit, which
+    can then be aborted.
+    """
 
     async def bench(ctx, dut):
         await begin_narrow(ctx, dut)

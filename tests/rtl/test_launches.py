@@ -1,4 +1,4 @@
-"""One launch after another in a context, without effects of those before."""
+"""Consecutive launches of a context, without effects of earlier ones."""
 
 from dataclasses import replace
 
@@ -47,7 +47,7 @@ class Timed(Traffic):
 
 
 def show(ctx, port, kernel, *, finished):
-    """The dispatcher and the downstream GPU are at this kernel."""
+    """Drive the dispatcher and the downstream GPU for this kernel."""
     ctx.set(port.kernel_generation, kernel.generation)
     ctx.set(port.finished, finished)
     ctx.set(port.generation_in, kernel.generation)
@@ -55,7 +55,7 @@ def show(ctx, port, kernel, *, finished):
 
 
 async def errors(ctx, dut):
-    """Code of the first error and how many there were, since this was asked last."""
+    """Return the code of the first error and the number of errors since the last call."""
     await ctx.tick().repeat(10)
     found = await status(ctx, dut, "ERROR", CONTEXT), await status(ctx, dut, "ERRORS", CONTEXT)
     await program(ctx, dut, [("CONTROL", {"clear_error": 1})], CONTEXT)
@@ -63,7 +63,7 @@ async def errors(ctx, dut):
 
 
 def test_waits_for_the_dispatcher():
-    """No launch begins before all workgroups of the one before have ended."""
+    """No launch begins before all workgroups of the previous launch have ended."""
     traffic = Traffic(0)
 
     async def bench(ctx, dut):
@@ -262,7 +262,7 @@ def test_limit_of_a_gpu_without_a_launch(generation):
 
 
 async def shown(ctx, port, *, generation, aborted):
-    """The downstream GPU's state for a while."""
+    """Drive the downstream GPU's state for some cycles."""
     ctx.set(port.generation_in, generation)
     ctx.set(port.aborted_in, aborted)
     await ctx.tick().repeat(6)
@@ -296,7 +296,7 @@ def test_an_aborted_launch_is_shown_until_the_next_one():
 
     async def bench(ctx, dut):
         port = dut.context[CONTEXT]
-        assert not ctx.get(port.aborted)  # the reset is no launch's end
+        assert not ctx.get(port.aborted)  # a reset does not end a launch
         await launch(ctx, dut, FIRST.registers, CONTEXT)
         assert not ctx.get(port.aborted)
         await abort(ctx, dut, CONTEXT)

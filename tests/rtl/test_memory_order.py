@@ -43,7 +43,7 @@ MOST_CYCLES = 1500
 
 
 class Memory:
-    """The DRAM of one channel: it issues its accesses in any order, and acknowledges them.
+    """DRAM of one channel, which issues its accesses in any order and acknowledges them.
 
     ``issued`` is the log of all channels. Requests for which ``held`` is true wait.
     """
@@ -194,7 +194,9 @@ def test_rule_2_the_sum_is_the_same():
 
 @pytest.mark.parametrize("kind", PacketKind)
 def test_rule_3_a_packet_counts_when_it_is_issued(kind):
-    """Rule 3: at the memory controller is not issued; from its acknowledgement on it counts."""
+    """Rule 3: a write that has only reached the memory controller does not count; it counts from
+    its acknowledgement on.
+    """
 
     async def bench(channel):
         await channel.cycle({"link_in": packet(29, kind=kind)})
@@ -233,7 +235,7 @@ def test_rule_4_idle_is_the_fence(kind, many):
         entered, left, unissued, issued = 0, [], deque(), 0
 
         async def cycle(offered, taken):
-            """Gives whether context 0 is idle."""
+            """Returns whether context 0 is idle."""
             if unissued and unissued[0][0] <= 0:
                 offered = offered | {"issue_acks": _acknowledgement(unissued[0][1])}
             accepted = channel.model.ready("issue_acks")
@@ -254,7 +256,7 @@ def test_rule_4_idle_is_the_fence(kind, many):
             entered += channel.model.ready(port)
             assert not await cycle({port: request}, ())
         assert channel.model.ready(port) != many
-        # The other context has nothing to do with it.
+        # The other context is not involved.
         for _ in range(20):
             assert not await cycle({}, ()) and ctx.get(dut.idle) >> 1
         for _ in range(400):
@@ -285,7 +287,7 @@ def test_rule_5_reads_may_overtake_ordinary_stores(ordinary):
             ports, _ = await channel.cycle(offered)
             accesses += [request["access"] for request in ports.values()]
         assert accesses == [Access.READ, Access.WRITE]
-        # With the DRAM stopped, the store waits for as long as it likes.
+        # With the DRAM stopped, the store waits without limit.
         await channel.cycle({"stores": ordinary}, ())
         for _ in range(8):
             await channel.cycle({}, ())
@@ -297,8 +299,9 @@ def test_rule_5_reads_may_overtake_ordinary_stores(ordinary):
 
 
 def test_rule_6_no_order_between_channels():
-    """Rule 6: where the first channel's DRAM takes nothing, a later store of the second one is
-    at its DRAM first."""
+    """Rule 6: if the first channel's DRAM accepts nothing, a later store in the second channel
+    reaches its DRAM first.
+    """
     first, later = (
         next(atom for atom, _ in atoms_of(ORDER[1]) if channel_number(atom) == channel)
         for channel in (0, 1)

@@ -43,7 +43,7 @@ def test_wrong_parameters():
 
 
 def drive(ctx, port, stores, packets, sent):
-    """One cycle of a channel's stores and link."""
+    """Drive one cycle of a channel's stores and link."""
     for stream, queue in ((port.stores, stores), (port.link_in, packets)):
         ctx.set(stream.valid, bool(queue))
         if queue:
@@ -229,7 +229,7 @@ def test_tile_over_the_end_of_its_region():
 
 @pytest.mark.parametrize("with_data", [False, True])
 def test_no_combinational_path(with_data):
-    """Whatever changes at the inputs within a cycle, no output does."""
+    """No output changes within a cycle, whatever the inputs do."""
     p = replace(P, channels=1, with_data=True) if with_data else P
     rng = random.Random(11)
     moved = Counter()
@@ -243,7 +243,7 @@ def test_no_combinational_path(with_data):
         inputs = [value for _, flow, value in ports if flow is In]
         outputs = {path: value for path, flow, value in ports if flow is not In}
         assert len(inputs) > 20 and len(outputs) > 20
-        # Or a clock that stops would be known too late.
+        # Otherwise a stopped clock would be detected too late.
         pages = [dut.registers.gpu_page, *dut.registers.pages]
         outputs |= {
             ("clock_enable", number): page.clock_enable for number, page in enumerate(pages)
@@ -254,7 +254,7 @@ def test_no_combinational_path(with_data):
             for _ in range(2):
                 for value in inputs:
                     ctx.set(value, rng.getrandbits(len(value)))
-                # Traffic that goes all the way through.
+                # Traffic that passes through the whole hardware.
                 for port in dut.channel:
                     ctx.set(port.stores.p, store(REGION, rng.choice([1, 2]), 0))
                     ctx.set(port.link_in.p, packet(REGION, rng.choice([2, 3]), 0))
@@ -271,8 +271,9 @@ def test_no_combinational_path(with_data):
 
 
 def test_idle_from_the_first_store_to_the_last_packet():
-    """Wherever a tile is: in a queue, at the DRAM, in the tracker, in the trigger unit, in a
-    DMA engine."""
+    """The context is not idle wherever a tile is: in a queue, at the DRAM, in the tracker, in the
+    trigger unit or in a DMA engine.
+    """
     order = [(FIRST + dispatch_index) % WORKGROUPS for dispatch_index in range(WORKGROUPS)]
     stores, packets = traffic(order)
     sent = [[] for _ in range(P.channels)]
@@ -286,7 +287,7 @@ def test_idle_from_the_first_store_to_the_last_packet():
             before = sum(map(len, sent))
             for index, port in enumerate(dut.channel):
                 memories[index].drive(ctx, cycle)
-                # Long after the first workgroup is over, the others.
+                # The other workgroups, long after the end of the first.
                 late = cycle > 100
                 first = {order[0], order[1]}
                 mine = [
@@ -312,7 +313,9 @@ def test_idle_from_the_first_store_to_the_last_packet():
 
 
 def test_idle_while_a_store_cannot_leave():
-    """The DRAM takes nothing: an update that waits is work, an ordinary write is not."""
+    """While the DRAM accepts nothing, a waiting update counts as work, a waiting ordinary write
+    does not.
+    """
 
     async def bench(ctx, dut):
         await launch(ctx, dut)

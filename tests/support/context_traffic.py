@@ -26,7 +26,7 @@ __all__ = ["EITHER", "KERNELS", "MOST_CYCLES", "TWO", "Kernel", "Traffic", "begi
 TWO = replace(P, contexts=2, remote_depth=9)
 MOST_CYCLES = 600
 EITHER = [0, pytest.param(1, marks=pytest.mark.verify)]
-"""Number of either context: the tests of the second one are left to `make verify`."""
+"""Number of either context: only `make verify` runs the tests of the second context."""
 
 
 @dataclass(frozen=True)

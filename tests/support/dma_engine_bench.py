@@ -56,7 +56,7 @@ class SentSegment:
 
 
 PREPARATION = 2
-"""Cycles between the one that takes a command and its first segments."""
+"""Cycles from the acceptance of a command to its first segments."""
 
 
 class Bench:

@@ -1,4 +1,6 @@
-"""A wheel in an environment of its own, outside the checkout: all commands that need none work."""
+"""Wheel in an environment of its own, outside the checkout: all commands that need no checkout
+work.
+"""
 
 import json
 import os

@@ -1,4 +1,6 @@
-"""Runs the benches: short on Verilator in every run, long on every simulator in `make verify`."""
+"""Runner of the benches: short on Verilator in every run, long on every simulator in `make
+verify`.
+"""
 
 import shutil
 from collections.abc import Callable
@@ -16,7 +18,9 @@ from tb.runner import SIMULATORS, run_bench
     ]
 )
 def bench(request, tmp_path) -> Callable[..., None]:
-    """Runs a bench, as :func:`tb.runner.run_bench`, and wants every cover point hit."""
+    """Return a function that runs a bench like :func:`tb.runner.run_bench` and requires a hit of
+    every cover point.
+    """
     simulator, scale = request.param
     program = SIMULATORS[simulator]
     if program and shutil.which(program) is None:

@@ -11,7 +11,7 @@ from rtl.interface.configuration import CommandEntry
 from rtl.interface.encodings import Action, Granularity, PacketKind
 from rtl.parameters import T3Parameters
 
-# Small enough that random regions, dispatch indices and ranges meet each other.
+# Small enough that random regions, dispatch indices and ranges often coincide.
 SMALL = T3Parameters(
     address_bits=11,
     workgroup_bits=4,
@@ -158,7 +158,7 @@ def check(ctx, dut, views, atom, context, workgroup):
 
 
 def program(ctx, dut, *views):
-    """All contexts; the ones that are not given have no address space."""
+    """Return all contexts; contexts that are not given have no address space."""
     views = [*views, *[{}] * (dut.p.contexts - len(views))]
     for lookup in (dut.location, dut.range):
         ctx.set(lookup.contexts, lookup.contexts.shape().const(views))
@@ -204,7 +204,7 @@ def test_region_edges_and_contexts():
 
 
 def test_lowest_number_wins():
-    """Commits refuse overlaps; the lookup is defined all the same."""
+    """Commits refuse overlaps, but the lookup of overlapping entries is still defined."""
     rng, dut = random.Random(2), Lookup(SMALL)
     maps = directed(
         SMALL,
@@ -235,7 +235,9 @@ def test_lowest_number_wins():
 
 
 def test_dispatch_indices():
-    """Every dispatch order and workgroup of a four-bit id, at its wrap and beyond its end."""
+    """Every dispatch order and workgroup of a four-bit id is right, at the wrap and beyond
+    the end.
+    """
     rng, dut = random.Random(3), Lookup(SMALL)
     maps = directed(
         SMALL,

@@ -157,7 +157,7 @@ def test_starvation_bound(policy, signals, limit, compute):
 def test_the_longest_wait():
     """The largest limit, 65,535 cycles, holds, and the count of cycles saturates there."""
     most = DEFAULT["starvation_limit"]
-    # The stream that goes first, and the stream that does from the limit on.
+    # The stream that goes first, and the stream that goes first from the limit on.
     turns = {(Policy.MCA, "active"): "cm", (Policy.CRITICAL, "critical"): "mc"}
 
     async def bench(ctx, dut):
@@ -204,7 +204,9 @@ def test_compute_goes_first_where_the_memory_is_congested():
 
 
 def test_no_space_is_left_in_a_congested_memory():
-    """With compute idle, relaxed communication waits for a calm queue only where that helps."""
+    """With compute idle, relaxed communication waits for a calm queue unless the memory is
+    congested.
+    """
 
     async def bench(ctx, dut):
         config = {"policy": Policy.CRITICAL, "threshold": 10}
@@ -242,7 +244,7 @@ def test_starvation_counts_while_the_queue_is_full():
         assert await winners(ctx, dut, ["cm"] * 5, ready=0) == ["c"] * 5
         assert await winners(ctx, dut, ["cm"] * 3, ready=0) == ["m"] * 3
         assert await winners(ctx, dut, ["cm"] * 2) == ["m", "c"]
-        # A cycle without a request begins the count anew.
+        # A cycle without a request restarts the count.
         assert await winners(ctx, dut, ["cm"] * 3 + ["c"] + ["cm"] * 6) == ["c"] * 9 + ["m"]
 
     simulate(bench)
@@ -287,7 +289,7 @@ def test_compute_starvation_counts_while_the_queue_is_full():
         assert await winners(ctx, dut, ["cm"] * 5, ready=0, signals=signals) == ["m"] * 5
         assert await winners(ctx, dut, ["cm"] * 3, ready=0, signals=signals) == ["c"] * 3
         assert await winners(ctx, dut, ["cm"] * 2, signals=signals) == ["c", "m"]
-        # A cycle without a request begins the count anew.
+        # A cycle without a request restarts the count.
         got = await winners(ctx, dut, ["cm"] * 3 + ["m"] + ["cm"] * 6, signals=signals)
         assert got == ["m"] * 9 + ["c"]
 

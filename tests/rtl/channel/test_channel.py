@@ -1,4 +1,4 @@
-"""The channel as a whole: times, space, and the DRAM's acknowledgements."""
+"""Channel as a whole: times, space, and the DRAM's acknowledgements."""
 
 from collections import Counter
 
@@ -23,7 +23,7 @@ def test_wrong_parameters():
     ],
 )
 def test_latency(port, item, latency):
-    """From the port to the port: through the queues and the arbiter, nothing else."""
+    """From port to port, a request passes only the queues and the arbiter."""
 
     async def bench(channel):
         await channel.cycle({port: item})
@@ -71,7 +71,7 @@ def test_write_issue_acks_are_counted():
             await channel.cycle({"issue_acks": write})
         assert channel.ctx.get(channel.dut.stored) == 5
         # Updates that are not taken: eight events in the queue, and more in the buffer behind it.
-        # When that is full, it holds up everything.
+        # When the buffer is full, it blocks all updates.
         for number in range(8 + 2 + 128):
             tile = {"dispatch_index": 12 + number % 20, "wavefront": number // 20}
             await channel.cycle({"issue_acks": update | tile}, taken=())

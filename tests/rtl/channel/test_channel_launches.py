@@ -152,7 +152,9 @@ def test_an_abort_is_of_one_context(port, request_, outcome):
 
 @pytest.mark.parametrize("blocked", [True, False])
 def test_an_abort_drops_what_waits_for_the_link(blocked):
-    """All but the two packets that the link's queue has taken; of the other context nothing."""
+    """An abort drops all packets except two that the link's queue has accepted, and none of the
+    other context.
+    """
     requests = [store(17), store(17, atom=3000, context=2)] * 6
 
     async def bench(channel):

@@ -18,7 +18,7 @@ from tests.support.channel_bench import ALL, TIMING, changed, has, packet, simul
             packet(1, op=Operation.SUM, dtype=Datatype.BF16),
             {"access": Access.UPDATE, "dispatch_index": 34, "wavefront": 6},
         ),
-        # An upstream GPU that reduces something else would spoil the sum.
+        # An upstream GPU with another reduction would corrupt the sum.
         (packet(29, op=Operation.MAX), ErrorCode.PACKET_MISMATCH),
         (packet(29, dtype=Datatype.BF16), ErrorCode.PACKET_MISMATCH),
         (packet(28, dtype=Datatype.BF16), ErrorCode.PACKET_MISMATCH),

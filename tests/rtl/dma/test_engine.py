@@ -38,7 +38,9 @@ def test_wrong_parameters():
 @pytest.mark.parametrize("outer_edge", [0, 1])
 @pytest.mark.parametrize("inner_edge", [0, 1])
 def test_workgroup_tile(outer_edge, inner_edge):
-    """Each atom of the tile once, with the wavefront that wrote it, cut at the interleave."""
+    """Each atom of the tile is sent once, with the wavefront that wrote it, in segments cut at the
+    interleave.
+    """
     outer_extent, inner_extent = 3 if outer_edge else 4, 10 if inner_edge else 16
 
     async def bench(engine):
@@ -102,7 +104,7 @@ def test_copy():
 
 
 BASE, LIMIT = 67, 300
-"""Ends of a region, neither at a granule's end."""
+"""Ends of a region; neither is at the end of a granule."""
 
 
 @pytest.mark.parametrize("p", [SMALL, SINGLE], ids=["four walkers", "one walker"])
@@ -172,7 +174,7 @@ def test_a_command_keeps_its_region():
 
 
 def test_full_rate_over_commands():
-    """One segment per cycle and walker, and three cycles between two commands."""
+    """The engine makes one segment per cycle and walker, with three cycles between two commands."""
 
     async def bench(engine):
         events = []
@@ -186,7 +188,9 @@ def test_full_rate_over_commands():
 
 @pytest.mark.parametrize(("rows", "pattern"), [(8, "44"), (7, "43"), (3, "3"), (1, "1")])
 def test_four_rows_in_a_cycle(rows, pattern):
-    """Rows in different channels: as many segments in a cycle as there are walkers or rows."""
+    """With rows in different channels, as many segments leave in a cycle as there are walkers or
+    rows.
+    """
 
     async def bench(engine):
         for _ in range(2):
@@ -213,7 +217,7 @@ def test_rows_in_one_channel():
 
 @pytest.mark.parametrize("walkers", [1, 2, 4, pytest.param(16, marks=pytest.mark.verify)])
 def test_wavefront_of_each_row(walkers):
-    """Tiles of any height, also below the number of walkers, or no multiple of it."""
+    """Tiles of any height are right, even below the number of walkers or not a multiple of it."""
     heights = [0, 1, 2, 3, 4, 5, 7, 16, 17]
     p = T3Parameters(
         contexts=1,
@@ -241,7 +245,7 @@ def test_wavefront_of_each_row(walkers):
 
 
 MANY = 0x8008
-"""An extent that a counter with a bit too few takes for eight."""
+"""Extent that a counter with one bit too few would take for eight."""
 
 
 def test_extents_of_every_width():

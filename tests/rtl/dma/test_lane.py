@@ -15,7 +15,7 @@ FULL = T3Parameters(contexts=1)
 
 
 def random_segment(rng, p, length=None):
-    """A segment, which ends at the latest where the channel does."""
+    """Return a segment that ends at the latest at the end of the channel's granule."""
     length = length or rng.randint(1, p.interleave_atoms)
     granule = rng.randrange(2**p.atom_address_bits // p.interleave_atoms) * p.interleave_atoms
     return {

@@ -49,7 +49,9 @@ class Chain(wiring.Component):
 
 
 class Impatient(wiring.Component):
-    """Offers something every other cycle, whether or not it is taken."""
+    """Faulty block that makes an offer in every other cycle, whether or not the last one was
+    accepted.
+    """
 
     o: Out(stream.Signature(SHAPE))
 
@@ -115,7 +117,7 @@ def test_what_comes_in_is_checked_where_it_is_asked_for():
 
 
 def simulated(folder, sources, ports, *, beside=""):
-    """Build the block named ``dut`` in its bench, and run it with all that is asserted."""
+    """Build the block named ``dut`` in its bench, and run it with all assertions."""
     bench = traffic_bench("dut", map(vars, ports), cycles=5000, beside=beside)
     written(
         folder, {f"{cell}.v": cell_text(cell) for cell in CELLS} | sources | {"bench.sv": bench}

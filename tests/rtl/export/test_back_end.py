@@ -74,7 +74,9 @@ def test_no_wires_without_bits():
 
 
 def test_same_text_in_every_process():
-    """Whatever the order of hashing, and whatever Yosys the environment asks Amaranth for."""
+    """The text does not depend on the order of hashing or on the Yosys that the environment
+    selects.
+    """
     first = export_in_new_process(PYTHONHASHSEED="1")
     assert len(first) > 50_000
     again = export_in_new_process(

@@ -1,4 +1,4 @@
-"""Other tools read every exported file without warnings that matter."""
+"""Other tools read every exported file without relevant warnings."""
 
 import json
 import os
@@ -35,7 +35,7 @@ LATCH = "module bad(input e, d, output reg q); always @* if (e) q = d; endmodule
 
 
 def verilog(p):
-    """All of the first parameters' files, the top of the others."""
+    """List all files of the first parameters, and the tops of the others."""
     files = [f for f in exported(p) if f.endswith(".v") and f.removesuffix(".v") not in CELLS]
     return files if p is SMALL else files[:1]
 
@@ -103,7 +103,7 @@ def test_icarus(p, standard, tmp_path):
 
 
 def old_yosys():
-    """Yosys of a distribution: 0.23 in Debian 12."""
+    """A distribution's Yosys (0.23 in Debian 12) reads the export."""
     binary = os.environ.get("T3_OLD_YOSYS") or needs("yosys")
     release = re.match(r"Yosys 0\.(\d+)", run(binary, "-V").stdout)
     if release is None or int(release[1]) >= 30:
@@ -140,7 +140,9 @@ def slang(text):
 
 
 def matters(warning):
-    """A dynamic part select is a shift of which the low bits are kept; all else matters."""
+    """Ignore truncations of dynamic part selects, which are shifts whose low bits are kept; all
+    other warnings count.
+    """
     code, line = warning
     return code != "DiagCode(WidthTruncate)" or not re.match(r"  assign \w+ = .* >> .*;$", line)
 

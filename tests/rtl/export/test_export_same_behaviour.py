@@ -29,7 +29,7 @@ def ports_of(file):
 
 
 def plain(block, ports):
-    """The block as ``first``."""
+    """Return the text of the block as a module named ``first``."""
     text = verilog_text(BLOCKS[block].make(SMALL), "first")
     for port in ports:  # keywords are escaped there
         if port["name"].endswith("_") and identifier(port["name"][:-1]) == port["name"]:
@@ -56,9 +56,9 @@ def compared(block, folder, simulator, **options):
     ],
 )
 def test_random_inputs(block, simulator, tmp_path):
-    """The seed is fixed and stands in the bench."""
+    """The seed is fixed and is part of the bench."""
     changes, idle = compared(block, tmp_path, simulator)
-    # Random addresses seldom lie in a region of random bounds.
+    # Random addresses rarely lie in a region with random bounds.
     assert changes > CYCLES // (100 if block == "location_lookup" else 20)
     if has_clock_enable(BLOCKS[block].make(SMALL)):
         assert idle < CYCLES * 19 // 20

@@ -1,4 +1,4 @@
-"""The register map in other people's formats, read back by their own readers."""
+"""Register map in external formats, read back by independent readers."""
 
 import re
 import subprocess
@@ -26,7 +26,7 @@ def test_same_bytes_twice():
 
 
 def test_c_header_has_every_field(tmp_path):
-    """A C99 compiler takes it, and sees the addresses and fields of the map."""
+    """A C99 compiler accepts the header, and sees the addresses and fields of the map."""
     for name in ("t3_registers.h", "t3_codes.h"):
         (tmp_path / name).write_bytes(documents()[name])
     checks = []
@@ -55,7 +55,7 @@ def test_c_header_has_every_field(tmp_path):
 
 
 def _offset(register: Register) -> int:
-    """Within the page, of a context's register."""
+    """Return the offset of a context's register within the page."""
     return register.offset if register.page == CONTEXT else register.address
 
 

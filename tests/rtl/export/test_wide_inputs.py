@@ -16,7 +16,7 @@ from rtl.parameters import T3Parameters
 
 
 class Wide(wiring.Component):
-    """The exclusive or of its inputs, later."""
+    """Block that registers the exclusive-or of its inputs."""
 
     def __init__(self, width: int, inputs: int):
         super().__init__({"i": In(width).array(inputs), "o": Out(width)})
@@ -28,7 +28,7 @@ class Wide(wiring.Component):
 
 
 class Deep(wiring.Component):
-    """Each of many inputs with the choice before it."""
+    """Disjunction of many inputs, as a chain of operators."""
 
     def __init__(self, inputs: int):
         super().__init__({"i": In(1).array(inputs), "o": Out(1)})

@@ -1,4 +1,4 @@
-"""Comparisons in parts, against Python's."""
+"""Comparisons in blocks, against Python's."""
 
 import itertools
 import random
@@ -11,7 +11,7 @@ from rtl.lib.compare import less_than, sum_at_most, sum_less_than
 
 
 def check(compare, expected, widths, cases):
-    """The comparison of inputs of these widths, in all cases."""
+    """Compare inputs of these widths in all cases."""
     m = Module()
     inputs = [Signal(width, name=f"input_{index}") for index, width in enumerate(widths)]
     output = Signal()
@@ -29,7 +29,7 @@ def check(compare, expected, widths, cases):
 
 
 def near(rng, widths):
-    """Random values, and sums that miss the limit by little or not at all."""
+    """Random values, and sums at or near the limit, are compared correctly."""
     *terms, limit = widths
     for _ in range(1500):
         values = [rng.randrange(2 ** rng.randint(0, width)) for width in terms]

@@ -1,4 +1,4 @@
-"""An increment by blocks, against Python's."""
+"""Incrementer with blocks, against Python's addition."""
 
 import random
 
@@ -19,7 +19,7 @@ def test_increment(width):
     ones = [2**bits - 1 for bits in range(width + 1)]
 
     async def bench(ctx):
-        # Carries of each length, and whatever else.
+        # Carries of each length, and random values.
         for number in ones + [rng.randrange(2**width) for _ in range(300)]:
             ctx.set(value, number)
             assert ctx.get(more) == (number + 1) % 2**width

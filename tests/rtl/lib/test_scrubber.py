@@ -42,7 +42,7 @@ def turn(ctx, word, mask):
 
 
 async def steps(ctx, dut, count, *, apart=5):
-    """So many steps; gives how many corrected something."""
+    """Run some steps of the scrubber; return the number of steps that corrected a word."""
     found = 0
     for _ in range(count):
         ctx.set(dut.scrub, 1)

@@ -7,7 +7,9 @@ from rtl.lib.select import one_hot_first, one_hot_select, select_at
 
 @pytest.mark.parametrize("width", [1, 2, 5])
 def test_first_and_its_value(width):
-    """All request patterns: the lowest one's value, 0 without one."""
+    """For all request patterns, the value of the lowest request is selected, or 0 without a
+    request.
+    """
     m = Module()
     requests, first, chosen = Signal(width), Signal(width), Signal(4)
     values = [3 * index + 1 for index in range(width)]
@@ -30,7 +32,9 @@ def test_first_and_its_value(width):
 
 @pytest.mark.parametrize("count", [1, 2, 3])
 def test_at_an_index(count):
-    """The value there, and 0 beyond the last; one value needs no bits of an index."""
+    """The value at the index is selected, or 0 beyond the last; a single value needs no
+    index bits.
+    """
     m = Module()
     index, chosen = Signal((count - 1).bit_length()), Signal(4)
     values = [3 * number + 1 for number in range(count)]

@@ -6,7 +6,7 @@ from amaranth.sim import Simulator
 from rtl.lib.serial_product import SerialProduct
 
 BITS = 24
-"""Of the numbers that come bit by bit."""
+"""Width of the numbers that arrive bit by bit."""
 
 
 def simulate(dut, bench):

@@ -35,7 +35,7 @@ def test_words_arrive():
         pair.set_words(1, OTHER_WORDS)
         await pair.step(MOST_CYCLES)
         assert pair.peer_words(1) == WORDS and pair.peer_words(0) == OTHER_WORDS
-        await pair.step(2 * LINK.lifetime_cycles)  # the session is not young any more
+        await pair.step(2 * LINK.lifetime_cycles)  # the session is no longer young
         await pair.restart(0, reset=True)
         await pair.step(20)
         assert pair.peer_words(0) == pair.peer_words(1) == NOTHING
@@ -74,7 +74,9 @@ def test_order(kind):
 
 
 def test_follows_at_once():
-    """Packets that are taken some cycles after a change come after it, though none ever pauses."""
+    """Packets that are accepted some cycles after a change follow the word, even in a stream
+    without pauses.
+    """
 
     async def bench(pair):
         here, there = pair.sides

@@ -16,7 +16,9 @@ def test_wrong_parameters():
 
 
 def test_clean_link_at_full_rate():
-    """One packet per cycle both ways, nine cycles and the link's after it was taken."""
+    """One packet per cycle passes in each direction, nine cycles plus the link's latency after it
+    was accepted.
+    """
     latency = 3
 
     async def bench(pair):
@@ -103,7 +105,7 @@ def test_faulty_link(kind):
 def test_faulty_link_at_length(kind, seed):
     async def bench(pair):
         await at_several_rates(pair, 40, 200)
-        while len(pair.sides[0].sent) <= 1 << LINK.sequence_bits:  # until they have gone around
+        while len(pair.sides[0].sent) <= 1 << LINK.sequence_bits:  # until they wrap around
             await at_several_rates(pair, 1, 200)
         await pair.drain(20000)
 
@@ -222,7 +224,7 @@ LATE_CYCLES = 24  # flits on the wire, and the pipelines
 
 
 def reported(side, since):
-    """The report's code; it came once and in time."""
+    """Return the code of the report, which must come once and in time."""
     ((cycle, code),) = side.errors
     assert since + LINK.down_cycles <= cycle <= since + LINK.down_cycles + LATE_CYCLES
     return ErrorCode(code)
@@ -230,7 +232,7 @@ def reported(side, since):
 
 @pytest.mark.parametrize("dead", [[0], [0, 1]])
 def test_dead_link_is_reported_once_and_recovers(dead):
-    """Packets wait on both sides, so both acknowledge, whichever direction it is."""
+    """Packets wait on both sides, so each side acknowledges the other's packets."""
 
     async def bench(pair):
         await pair.step(100)

@@ -41,7 +41,7 @@ def test_faulty_link(kind, one_way):
 
 
 def test_all_take_turns():
-    """All channels together get the link's full rate, each the same share of it."""
+    """All channels together use the full rate of the link, in equal shares."""
 
     async def bench(pair):
         await pair.step(ROUND_TRIP)
@@ -80,7 +80,7 @@ def test_a_blocked_channel_holds_up_no_other(blocked):
 
 @pytest.mark.parametrize("channel", ONE_OF_THREE)
 def test_a_loss_holds_up_no_other(channel):
-    """The others' packets arrive as without it, or sooner."""
+    """The loss of a packet does not delay the packets of other channels."""
 
     def run(loses):
         async def bench(pair):
@@ -94,7 +94,7 @@ def test_a_loss_holds_up_no_other(channel):
         pair.run(bench)
         return [[cycle for cycle, _ in packets[:60]] for packets in pair.deliveries()]
 
-    # The lost one's round trip, and the replayed packets take their turns.
+    # The round trip of the lost packet, and the turns of the replayed packets.
     most = ROUND_TRIP + 3 * ROUND_TRIP
     with_loss, without = run(True), run(False)
     for number, (late, right) in enumerate(zip(with_loss, without, strict=True)):

@@ -16,7 +16,7 @@ P = T3Parameters(channels=32)
 @pytest.mark.parametrize(
     ("channels", "rate", "links"),
     [
-        (32, 4.6875, 8),  # 150 GB/s of 32 B at 1 GHz: 6.8 channels to a flit per cycle
+        (32, 4.6875, 8),  # 150 GB/s of 32 B at 1 GHz: 6.8 channels for one flit per cycle
         (32, 32, 32),
         (32, 0.5, 1),
         (32, 1, 1),
@@ -34,7 +34,7 @@ def test_endpoints(channels, rate, links):
 
 
 def test_depths():
-    """The channel's share of a round trip, and a granule of the interleave."""
+    """The depth covers the channel's share of a round trip, and a granule of the interleave."""
     link = fit_link(P, packets_per_cycle=4.6875, latency_cycles=500)
     assert round_trip_cycles(4, 500) == 18 + 2 * 500 + 6
     depth = ceil(4.6875 / 32 * 1024) + 8

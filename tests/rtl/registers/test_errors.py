@@ -19,7 +19,7 @@ OKAY = Response.OKAY.value
 
 
 class Page:
-    """A page that reports: the GPU's, or that of context 0."""
+    """Page with error reports: the page of the GPU or of context 0."""
 
     def __init__(self, ctx, dut, page=CONTEXT):
         self.ctx, self.dut = ctx, dut
@@ -43,7 +43,7 @@ class Page:
         self.ctx.set(self.port.error.report, report)
 
     async def report(self, **report):
-        """An error for one cycle."""
+        """Raise an error for one cycle."""
         self.fail(**report)
         await self.ctx.tick()
         self.ctx.set(self.port.error.valid, 0)
@@ -83,7 +83,7 @@ NOTHING = dict.fromkeys(
 
 @pytest.mark.parametrize("page", [GLOBAL, CONTEXT])
 def test_the_log_is_read_from_the_oldest_on(page):
-    """Eight are kept, all are counted, and each is dropped by a strobe."""
+    """The log keeps eight errors; all errors are counted, and each strobe drops one."""
     seed = page
     print(f"seed {seed}")
     rng = random.Random(seed)

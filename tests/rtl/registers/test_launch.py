@@ -22,7 +22,7 @@ LAUNCH = {
 
 
 async def write_launch(ctx, dut, **registers):
-    """A launch that is not refused, with other registers besides."""
+    """Program and start a launch that is accepted, with further registers."""
     ctx.set(dut.context[0].drained, 1)  # so that the reset, or an abort, ends
     ctx.set(dut.context[0].launch_drained, 1)
     for name, fields in (LAUNCH | registers).items():
@@ -62,7 +62,7 @@ _RANGE, _WINDOW = ConfigurationError.LAUNCH_RANGE, ConfigurationError.WINDOW
             },
             ConfigurationError.NONE,
         ),
-        # Without a kernel it lets copies in.
+        # A launch without a kernel admits copies.
         (
             {"WORKGROUPS": {"count": 0}, "TRACKED_END": {"dispatch_index": 0}},
             ConfigurationError.NONE,
@@ -207,7 +207,7 @@ def test_a_launch_waits_for_the_one_before():
         for name, fields in {"SHIFT": {}, "REGION_COMMIT": {"index": 1}}.items():
             word = MAP[name].pack(**fields)
             assert await write(ctx, dut, MAP[name].address, word) == Response.SLVERR.value
-        # Done is not over yet.
+        # A launch that is done has not drained yet.
         ctx.set(ports.launch_drained, 0)
         ctx.set(ports.done, 1)
         assert await launches(ctx, dut) == (1, 1, 1)
@@ -262,7 +262,7 @@ def test_an_abort_forgets_what_waits():
         assert await write(ctx, dut, control.address, both) == Response.SLVERR.value
         for busy, left in (("clearing", 1), ("drained", 0)):
             assert await launch_error(ctx, dut) == ConfigurationError.NONE
-            # An abort is not over before nothing is left.
+            # An abort does not end before all work has drained.
             ctx.set(getattr(ports, busy), left)
             await write(ctx, dut, control.address, control.pack(abort=1))
             await ctx.tick().repeat(5)

@@ -1,4 +1,4 @@
-"""The register port: bus, storage, strobes, status and errors."""
+"""Register port: bus, storage, strobes, status and errors."""
 
 import random
 
@@ -51,7 +51,7 @@ def test_resets():
     dut = device(Registers, P)
 
     async def bench(ctx):
-        # As many ways, and contexts, as there are; the reset is not over.
+        # The existing ways and contexts; the reset is still in progress.
         shown = {"WAYS": (1 << P.ways) - 1, "CONTEXTS": P.contexts, "STATUS": STILL_RESETTING}
         shown["EPOCHS"] = 1
         for register in MAP.values():
@@ -178,7 +178,9 @@ def test_configuration_comes_from_its_registers():
 
 
 def test_write_timing():
-    """Taken in t, acts in t + 1, seen with its response in t + 2; no sooner."""
+    """A write that is accepted in t acts in t + 1, and its effect and response are visible in t +
+    2, not earlier.
+    """
     dut = device(Registers, P)
     address = MAP["MEASURE"].address
 
@@ -239,7 +241,7 @@ def test_address_and_data_apart(first):
 
 
 def test_read_timing():
-    """Taken in t, acts in t + 1 on the values of that cycle, answered in t + 2."""
+    """A read that is accepted in t samples the values of t + 1, and is answered in t + 2."""
     dut = device(Registers, P)
 
     async def bench(ctx):

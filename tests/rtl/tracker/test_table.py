@@ -1,4 +1,4 @@
-"""The tracker's memory against a plain list, with bits turned in it."""
+"""Tracker's memory with inverted bits, against a plain list."""
 
 import random
 from itertools import combinations
@@ -25,7 +25,7 @@ def simulate(bench, *, rows, ways):
 
 
 def turn(ctx, dut, row, way, *bits):
-    """Turn bits of an entry where it is stored."""
+    """Invert bits of an entry in the memory."""
     stored = dut.entries[way].data[row]
     value = ctx.get(stored).as_bits()
     for bit in bits:
@@ -117,7 +117,7 @@ def test_single_bit_error(way):
 
 
 def test_double_bit_error():
-    """The entry is not valid; the other one is as it was."""
+    """The lost entry is invalid; the other entry is unchanged."""
 
     async def bench(ctx, dut):
         await written(ctx, dut, ENTRIES)
@@ -141,7 +141,7 @@ def test_one_bit_error_in_each_entry():
 
 
 def test_bit_errors_in_an_entry_that_is_being_written():
-    """The old entry is wrong, but no longer counts."""
+    """A bit error in the old entry no longer counts."""
 
     async def bench(ctx, dut):
         await written(ctx, dut, ENTRIES)

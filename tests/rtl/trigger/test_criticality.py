@@ -55,7 +55,7 @@ class Bench:
         self.drive(**{name: 0})
 
     async def progress(self, finished, *, dispatched=None, oldest=None):
-        """So many workgroups have ended."""
+        """Set the number of workgroups that have ended."""
         dispatched = min(finished + RESIDENT, WORKGROUPS) if dispatched is None else dispatched
         oldest = finished if oldest is None else oldest
         self.drive(dispatched=dispatched, finished=finished, oldest=oldest)

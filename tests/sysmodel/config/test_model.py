@@ -86,7 +86,7 @@ def test_a_list_of_gemms(load):
     "arguments, message",
     [
         (("down", 8), "tp: 8 is not allowed; allowed: 4, for which mine's GEMMs are"),
-        (("down", 4, 64), "tokens: not allowed: the GEMMs of mine have their sizes"),
+        (("down", 4, 64), "tokens: not allowed: the GEMMs of mine have fixed sizes"),
         (("up-projection", 4), "layer: 'up-projection' is not known; allowed: down"),
     ],
 )
@@ -115,7 +115,7 @@ def test_transformers_that_contradict_themselves(load, change, message):
     [
         ("m = 512", "m = 0", r"gemm\.0\.m: 0 is not allowed; allowed: an integer from 1 to"),
         ("[4]", "[]", r"mine.toml: tensor_parallel: \[\] is not allowed; allowed: a list of"),
-        ("up-projection", "Down", r"gemm\.1\.name: 'Down' is there twice"),
+        ("up-projection", "Down", r"gemm\.1\.name: 'Down' occurs twice"),
         ("k = 128", 'k = 128\nthen = "nothing"', "gemm: has none with then = .all-reduce."),
         ('"nothing"', '"gather"', r"gemm\.1\.then: 'gather' is not allowed; allowed: 'all-reduce'"),
         ('source = "-"', "", "mine.toml: source: missing"),

@@ -21,7 +21,7 @@ def test_link_faster_than_its_dma(tmp_path):
     (one,) = changed(tmp_path, "[t3]\ndma_walkers = 1\n[link]\nbandwidth_gb_per_s = 300\n")
     assert one == (
         "mine: link.bandwidth_gb_per_s: 300 is more than the 256 GB/s that t3.dma_walkers = 1 "
-        "walk, a run of 256 bytes each in a cycle at 1000 MHz"
+        "walk, one run of 256 bytes each per cycle at 1000 MHz"
     )
     assert not changed(tmp_path, "[t3]\ndma_walkers = 2\n[link]\nbandwidth_gb_per_s = 300\n")
 
@@ -29,7 +29,7 @@ def test_link_faster_than_its_dma(tmp_path):
 def test_a_wavefront_has_shorter_rows(tmp_path):
     text = '[t3]\ngranularity = "wavefront"\n[link]\nbandwidth_gb_per_s = 260\n'
     (one,) = changed(tmp_path, text)
-    assert "more than the 256 GB/s that t3.dma_walkers = 4 walk, a run of 64 bytes" in one
+    assert "more than the 256 GB/s that t3.dma_walkers = 4 walk, one run of 64 bytes" in one
 
 
 def test_peak_that_the_memory_cannot_give(tmp_path):
@@ -41,7 +41,9 @@ def test_peak_that_the_memory_cannot_give(tmp_path):
 
 def test_link_that_the_memory_does_not_feed(tmp_path):
     found = changed(tmp_path, "[link]\nbandwidth_gb_per_s = 600\n[t3]\ndma_walkers = 16\n")
-    assert len(found) == 1 and "600 each way is more than the memory feeds, 1024 GB/s" in found[0]
+    assert (
+        len(found) == 1 and "600 each way is more than the memory supplies, 1024 GB/s" in found[0]
+    )
 
 
 def test_a_peak_that_the_memory_cannot_feed(tmp_path):

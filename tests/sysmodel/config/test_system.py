@@ -198,14 +198,14 @@ def test_what_is_no_toml(problem):
 
 def test_an_unknown_base(problem):
     assert problem("base = 'v100'\n") == (
-        "base: 'v100': no such file, and no preset; presets: "
+        "base: 'v100': neither a file nor a preset; presets: "
         "asplos24, asplos24-complete, asplos24-stages, b200, h100, h200, mi210, mi300x"
     )
     assert problem("base = 3\n").startswith("base: 3 is not allowed")
 
 
 def test_files_that_cannot_be_read(tmp_path):
-    with pytest.raises(InputError, match=r"nope\.toml: no such file, and no preset; presets: asp"):
+    with pytest.raises(InputError, match=r"nope\.toml: neither a file nor a preset; presets: asp"):
         load_system("nope.toml")
     with pytest.raises(InputError, match="cannot be read: Is a directory"):
         load_system(str(tmp_path))

@@ -152,7 +152,7 @@ def test_chunk_rectangle_holds_the_chunk(m, n, gpus, column_major):
 
 def test_chunk_that_is_no_rectangle_is_refused():
     kernel = small_kernel(m=3 * 64, n=3 * 8, gpus=2)
-    with pytest.raises(ValueError, match=r"chunk 0 of 9 workgroups over 2 GPUs is no rectangle"):
+    with pytest.raises(ValueError, match=r"chunk 0 of 9 workgroups over 2 GPUs is not a rectangle"):
         kernel.chunk_rectangle(0)
 
 

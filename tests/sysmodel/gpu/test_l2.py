@@ -24,7 +24,7 @@ class Cache:
         return self.woken[:count].tolist()
 
     def load(self, line, sectors=0b1):
-        """Reads and fills; the sectors that hit."""
+        """Read a line and fill its missing sectors; return the sectors that hit."""
         hits, misses, _, ok = self.access(line, sectors)
         assert ok
         for sector in range(4):
@@ -169,7 +169,7 @@ def test_channels_and_slices_are_separate():
 @pytest.mark.parametrize("stride", [1, 2, 128, 256, 1 << 12])
 @pytest.mark.parametrize("sets", [128, 100])
 def test_no_stride_keeps_to_few_sets(sets, stride):
-    """As many lines as there are sets occupy a good share of the sets."""
+    """A number of lines equal to the number of sets occupies a large share of the sets."""
     p = L2Parameters(sets=sets, ways=1)
     cache = Cache(p)
     lines = [i * stride for i in range(p.slices * p.sets)]

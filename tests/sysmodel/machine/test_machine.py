@@ -51,7 +51,7 @@ def write_of(name, **values):
     "m,n,gpus,message",
     [
         (768, 96, 4, "6 workgroups do not divide into 4 equal chunks"),
-        (416, 96, 4, "the chunks' tiles differ, so one GPU does not stand for all"),
+        (416, 96, 4, "the chunks' tiles differ, so one GPU cannot represent all"),
     ],
 )
 def test_ring_in_which_one_does_not_stand_for_all_is_refused(m, n, gpus, message):
@@ -61,7 +61,7 @@ def test_ring_in_which_one_does_not_stand_for_all_is_refused(m, n, gpus, message
 
 def test_channels_without_a_atom_of_some_tile_are_refused():
     system = load_system()
-    with pytest.raises(ValueError, match="1 of 32 channels hold no atom .* --channels all"):
+    with pytest.raises(ValueError, match="1 of 32 channels do not hold an atom .* --channels all"):
         machine_of(1024, 97, gpus=8, system=system, channels=1, mirror=True)
 
 
@@ -106,7 +106,7 @@ def test_machine_that_stands_still_is_noticed(machine, monkeypatch):
     machine.launch(maps(machine))
     machine.state.fixed["work"] = 0
     begin = machine.now
-    message = r"nothing has moved for \d+ cycles, in cycle \d+: 0 of 8 workgroups are done"
+    message = r"no progress for \d+ cycles, in cycle \d+: 0 of 8 workgroups are done"
     with pytest.raises(SimulationError, match=message):
         machine.run(UNTIL_REDUCED)
     assert 2000 < machine.now - begin <= 2400

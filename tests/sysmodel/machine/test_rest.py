@@ -1,4 +1,4 @@
-"""The cycle loop skips cycles in which nothing would have happened."""
+"""The cycle loop skips cycles in which no state would change."""
 
 import numpy as np
 import pytest

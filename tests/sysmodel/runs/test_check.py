@@ -115,7 +115,7 @@ def test_reference_rounds_in_ring_order():
 
 
 def test_a_bit_error_is_found(monkeypatch):
-    """The comparison can fail: one element of one partial product is changed behind its back."""
+    """The comparison can fail: it detects a changed element of one partial product."""
     import sysmodel.runs.data_launch as module
 
     words = module._words

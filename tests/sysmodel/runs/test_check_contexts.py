@@ -1,4 +1,4 @@
-"""Data mode with two contexts at work: every bit of both, or of the one that is not aborted."""
+"""Data mode with two active contexts: every bit of both, or of the context that is not aborted."""
 
 import numpy as np
 import pytest
@@ -111,8 +111,9 @@ def test_an_abort_in_mid_run_leaves_the_other_context_alone(engine, aborted):
 
 
 def reported(engine, target, instance, seed):
-    """Inject a double-bit error into GPU 0, abort the context that reports it, and go on; gives
-    that context, or None if they came to nothing."""
+    """Inject a double-bit error into GPU 0, abort the context that reports it, and continue; return
+    this context, or None if no error was reported.
+    """
     with launch_of_both(engine, seed) as launch:
         machine = launch.machine
         launch.begin()

@@ -1,4 +1,4 @@
-"""Bytes that a ring all-reduce moves: the closed forms of the design, and that a loss is found."""
+"""Bytes that a ring all-reduce moves: closed forms, and the detection of a loss."""
 
 import numpy as np
 import pytest
@@ -115,7 +115,7 @@ def test_every_configuration_conserves_bytes(m, n, tp, gpus):
 
 
 def test_a_run_that_loses_bytes_fails(monkeypatch):
-    """The check is part of a run: one read of the reduce-scatter is taken away."""
+    """A run includes the check: it detects a removed read of the reduce-scatter."""
     finish = Simulation.finish
 
     def lossy(self, how, **cycles):

@@ -163,5 +163,5 @@ def test_tensor_parallelism_without_equal_chunks_is_refused_with_alternatives():
 
 def test_two_problems_come_in_one_message():
     options = RunOptions(engine="golden", channels=2)
-    with pytest.raises(InputError, match="hold no atom.*; .*use --gpus all"):
+    with pytest.raises(InputError, match="do not hold an atom.*; .*use --gpus all"):
         Plan(workload_of("t-nlg", "fc2", 7), load_system("h200"), options)

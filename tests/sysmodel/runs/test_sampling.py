@@ -1,4 +1,4 @@
-"""One GPU stands for all, and one channel for all."""
+"""One GPU represents all, and one channel represents all."""
 
 from dataclasses import replace
 

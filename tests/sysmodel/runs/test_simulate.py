@@ -196,7 +196,7 @@ def test_result_is_reproducible():
 
 
 def test_a_context_that_stands_idle_changes_nothing(monkeypatch):
-    """A run's hardware therefore leaves it out."""
+    """An idle context changes no result; the hardware of a run therefore omits idle contexts."""
     work, system = workload(512, 384, 64, 2), small_system()
     options = RunOptions(engine="golden", configurations=("t3",))
     results = []

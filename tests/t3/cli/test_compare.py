@@ -34,23 +34,26 @@ def test_only_differences_are_listed(results, capsys):
     assert changed[-1] == "+10.0"
     assert not any(row[:2] == ["t3", "gemm,"] for row in rows)
     assert not any(row[:1] == ["sequential"] for row in rows)
-    assert "In one of them only: t3-mca." in shown
+    assert "In only one of the results: t3-mca." in shown
     assert "slow" not in shown
 
 
 def test_a_result_and_itself(results, capsys):
     assert main(["compare", *map(str, (results[0], results[0]))]) == 0
-    assert capsys.readouterr().out == "Asked alike.\nNothing measured differs by 1 %.\n"
+    assert (
+        capsys.readouterr().out
+        == "Workload, system and options are equal.\nNo measured value differs by 1 % or more.\n"
+    )
 
 
 @pytest.mark.parametrize(
     ("content", "problem"),
     [
         (None, "cannot be read: No such file or directory"),
-        ("{", "is no JSON: "),
-        ("[]", "is no result of t3 run"),
-        ('{"workload": {}, "system": {}, "configurations": []}', "is no result of t3 run"),
-        ("[" * 100_000, "is no JSON: "),
+        ("{", "is not JSON: "),
+        ("[]", "is not a result of t3 run"),
+        ('{"workload": {}, "system": {}, "configurations": []}', "is not a result of t3 run"),
+        ("[" * 100_000, "is not JSON: "),
     ],
 )
 def test_files_that_are_no_result(results, tmp_path, fails, content, problem):

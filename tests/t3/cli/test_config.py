@@ -7,7 +7,7 @@ def test_show_and_diff(capsys):
     assert main(["config", "diff", "asplos24", "mi210"]) == 0
     assert "gpu.compute_units" in capsys.readouterr().out
     assert main(["config", "diff", "b200", "b200"]) == 0
-    assert capsys.readouterr().out == "b200 and b200 are alike\n"
+    assert capsys.readouterr().out == "b200 and b200 have equal values\n"
 
 
 def test_validate(capsys, fails, tmp_path):
@@ -17,7 +17,9 @@ def test_validate(capsys, fails, tmp_path):
     file.write_text('base = "asplos24"\n[link]\nbandwidth_gb_per_s = 600\n')
     assert main(["config", "validate", str(file)]) == 1
     shown = capsys.readouterr()
-    assert "fast: link.bandwidth_gb_per_s: 600 each way is more than the memory feeds" in shown.out
+    assert (
+        "fast: link.bandwidth_gb_per_s: 600 each way is more than the memory supplies" in shown.out
+    )
     assert "sound" not in shown.out and shown.err == ""
     file.write_text('base = "asplos24"\n[link]\nbandwidth = 600\n')
     assert "link.bandwidth: unknown key" in fails(["config", "validate", str(file)])

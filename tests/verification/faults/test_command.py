@@ -33,7 +33,7 @@ CORRECTS_NOTHING = SeededBug(
 
 @pytest.fixture(autouse=True)
 def in_this_process(monkeypatch):
-    """Bugs are seeded in this process only, and a start of others takes long."""
+    """Run in this process: only here are bugs seeded, and starting others takes long."""
     inject_all = command.inject_all
     monkeypatch.setattr(command, "inject_all", lambda *a, **b: inject_all(*a, **b, workers=1))
 

@@ -165,7 +165,7 @@ def test_finished_mutants_are_not_run_again(tmp_path, campaigns):
     seeds = [seed for _, seed in ran]
     assert ran == [("arbiter", seed) for seed in seeds] and len(set(seeds)) == 3
     assert [file.name for file in tmp_path.iterdir()] == ["mutation.partial.jsonl"]
-    # The same command goes on, with the seeds that were drawn then.
+    # The same command continues, with the seeds drawn before.
     interrupted.clear()
     ran.clear()
     assert invoke(*blocks).exit_code == 0
@@ -175,7 +175,7 @@ def test_finished_mutants_are_not_run_again(tmp_path, campaigns):
     assert found["blocks"]["arbiter"]["killed"] == 90
     names = ["mutation-summary.md", "mutation.json", "mutation.md"]
     assert sorted(file.name for file in tmp_path.iterdir()) == names
-    # All has ended: the next run is a new one.
+    # All campaigns have ended: the next run is a new one.
     ran.clear()
     assert invoke(*blocks).exit_code == 0
     assert len(ran) == 6 and not {seed for _, seed in ran} & set(seeds)

@@ -1,4 +1,4 @@
-"""The proofs with two contexts fail for every way in which one gets in the way of the other."""
+"""The proofs with two contexts fail for every way in which one context disturbs the other."""
 
 import pytest
 

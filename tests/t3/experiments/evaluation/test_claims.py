@@ -1,4 +1,4 @@
-"""The file of claims, and how ours is compared."""
+"""File of claims, and the comparison of our values with them."""
 
 import math
 
@@ -123,5 +123,5 @@ def test_an_id_twice_is_refused(tmp_path):
     path = tmp_path / "claims.toml"
     claim = GOOD[GOOD.index("[[claim]]") : GOOD.index("[[difference]]")]
     path.write_text(GOOD + claim)
-    with pytest.raises(InputError, match="'one' is there twice"):
+    with pytest.raises(InputError, match="'one' occurs twice"):
         load_claims(path)

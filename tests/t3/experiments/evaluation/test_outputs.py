@@ -21,7 +21,7 @@ _BESIDE = _PICTURES | {f"{name}.csv" for name in DETAILS}
 
 @pytest.fixture
 def no_content(monkeypatch):
-    """Pages, tables and figures that say nothing, in no time."""
+    """Replace pages, tables and figures by empty ones, which take no time."""
 
     def draw(study, folder):
         for name in _PICTURES:

@@ -1,4 +1,4 @@
-"""The table that holds t3-critical against the other policies."""
+"""Table that compares t3-critical with the other policies."""
 
 import pytest
 

@@ -79,7 +79,7 @@ def test_interrupted(path, tmp_path):
     assert begin == f"{POINTS} points"
     assert last == "t3: interrupted"
     assert saved.endswith(
-        f"of {POINTS} points are kept in {out}; the same command goes on from there"
+        f"of {POINTS} points are stored in {out}; the same command continues from there"
     )
     assert all("/8 points" in line for line in lines)
     assert int(saved.split()[0]) >= 1

@@ -54,4 +54,4 @@ def test_an_interruption_reports_the_points_with_results(capsys):
         display(_BEGIN)
         raise KeyboardInterrupt
     last = capsys.readouterr().err.splitlines()[-1]
-    assert last == "5 of 12 points are kept in out; the same command goes on from there"
+    assert last == "5 of 12 points are stored in out; the same command continues from there"

@@ -216,5 +216,5 @@ def test_tokens_are_an_axis_and_layers_are_the_models_own(load):
 
 
 def test_tokens_are_of_models(load):
-    with pytest.raises(InputError, match=r"workload\.tokens: not beside m"):
+    with pytest.raises(InputError, match=r"workload\.tokens: not allowed together with m"):
         load(_GEMM.replace("tp = 4}", "tp = 4, tokens = 8}"))

@@ -52,11 +52,15 @@ _REFUSED = [
         "grid.0.workload.tp",
         "9 does not divide the 4256 products of T-NLG's op",
     ),
-    (_BLOCK + 'workload = {model = "t-nlg", m = 5}', "grid.0.workload.model", "not beside m"),
+    (
+        _BLOCK + 'workload = {model = "t-nlg", m = 5}',
+        "grid.0.workload.model",
+        "not allowed together with m",
+    ),
     (
         _BLOCK + "workload = {m = 5}",
         "grid.0.workload.n",
-        "missing; m, n, k and tp are given together",
+        "missing; m, n, k and tp must be given together",
     ),
     (
         _BLOCK + "workload = {m = 1, n = 1, k = 1, tp = 4}",
@@ -67,7 +71,7 @@ _REFUSED = [
     (
         _GEMM + 'system.base = "nope"',
         "grid.0.system.base",
-        "'nope' is no preset, and no file beside the grid; presets: asplos24",
+        "'nope' is neither a preset nor a file beside the grid; presets: asplos24",
     ),
     (_GEMM + "system.base = 3", "grid.0.system.base", "3 is not allowed"),
     (_GEMM + "system.name = 'x'", "grid.0.system.name", "unknown key"),

@@ -185,7 +185,7 @@ def test_a_scheduler_that_cannot_be_reached(grid, tmp_path, address, capfd):
     [
         ({"workers": 0}, "0 is not allowed; allowed: an integer from 1 to"),
         ({"workers": 5000}, "5000 is not allowed"),
-        ({"workers": 2, "scheduler": "x"}, "2 is not allowed beside a scheduler"),
+        ({"workers": 2, "scheduler": "x"}, "2 is not allowed together with a scheduler"),
     ],
 )
 def test_number_of_workers(grid, tmp_path, options, problem):
@@ -236,7 +236,7 @@ def test_a_failing_point_does_not_take_the_rest_down(tmp_path):
         sweep(path, tmp_path / "out", workers=1)
     first, _ = caught.value.status.failures
     assert first.startswith("custom gemm, TP 8 (640 x 384 x 64) on asplos24, ")
-    assert "one GPU does not stand for all" in first
+    assert "one GPU cannot represent all" in first
     table = pd.read_csv(tmp_path / "out" / CSV)
     assert len(table) == 2 * len(CONFIGURATIONS)
     assert set(table["m"]) == {1024}

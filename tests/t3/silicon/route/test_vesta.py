@@ -28,7 +28,7 @@ def test_paths_of_ports_are_not_of_flip_flops():
 def test_die_and_cells():
     assert die_um2(_LAYOUT) == pytest.approx((58.4 + 3.2) * (33 + 3))
     assert cells_placed(_LAYOUT) == 33
-    with pytest.raises(ValueError, match="no die"):
+    with pytest.raises(ValueError, match="no area of the die"):
         die_um2("DESIGN accumulator ;")
 
 
