@@ -116,7 +116,7 @@ def test_transformers_that_contradict_themselves(load, change, message):
         ("m = 512", "m = 0", r"gemm\.0\.m: 0 is not allowed; allowed: an integer from 1 to"),
         ("[4]", "[]", r"mine.toml: tensor_parallel: \[\] is not allowed; allowed: a list of"),
         ("up-projection", "Down", r"gemm\.1\.name: 'Down' occurs twice"),
-        ("k = 128", 'k = 128\nthen = "nothing"', "gemm: has none with then = .all-reduce."),
+        ("k = 128", 'k = 128\nthen = "nothing"', "gemm: no GEMM has then = .all-reduce."),
         ('"nothing"', '"gather"', r"gemm\.1\.then: 'gather' is not allowed; allowed: 'all-reduce'"),
         ('source = "-"', "", "mine.toml: source: missing"),
     ],

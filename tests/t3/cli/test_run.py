@@ -99,7 +99,7 @@ _BAD_RUNS = [
     (["--m", "64", "--n", "64", "--k", "0"], "--k: 0 is not allowed; allowed: an integer from 1"),
     (
         ["--m", "64", "--n", "64", "--k", "8", "--layer", "fc2"],
-        "--layer: not allowed beside m; allowed: a model, or m, n, k",
+        "--layer: not allowed together with m; allowed: a model, or m, n, k",
     ),
     (["--layer", "fc9"], "--layer: 'fc9' is not known; allowed: op, fc1, fc2, ip"),
     (["--engine", "c"], "--engine: 'c' is not allowed; allowed: rtl, golden"),

@@ -19,7 +19,7 @@ def test_hardware_of_a_system(tmp_path):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"system": "h900"}, "h900: no such file"),
+        ({"system": "h900"}, "h900: neither a file nor a preset"),
         ({"channels": 0}, "channels: must be"),
         ({"channel": 1}, "channel: no such parameter; allowed: channels, "),
         ({"contexts": 0}, "contexts: must be"),
