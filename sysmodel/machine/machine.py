@@ -151,8 +151,6 @@ class Machine:
         if progress:
             progress("Compiling the cycle loop, once", 0.0)
         advance(self.state, self.hardware, NEVER, 0)
-        if progress:
-            progress("Compiling the cycle loop, once", 1.0)
 
     def _engine(self, engine, parameters, trace, progress):
         if engine == "rtl":

@@ -158,7 +158,7 @@ def _check_launch(
         errors: tuple[str, ...] = ()
         try:
             launch.begin(skew_cycles=options.skew)
-            launch.finish(lambda done: progress("Checking", done))
+            launch.finish(lambda done: progress("Checking, GEMM and RS", done))
         except SimulationError as error:
             errors = (str(error),)
         wall_s = time.perf_counter() - begin

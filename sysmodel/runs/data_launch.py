@@ -11,9 +11,11 @@ import numpy as np
 from sysmodel.config.system import System
 from sysmodel.engine.ports import DATA_WORDS
 from sysmodel.gpu.kernel import ELEMENTS, Kernel
+from sysmodel.lib.phases import GEMM, RS
 from sysmodel.machine.machine import Machine
 from sysmodel.machine.offers import gemm_space
 from sysmodel.machine.program import Writes, map_writes
+from sysmodel.machine.progress import share_done
 from sysmodel.machine.until import UNTIL_REDUCED
 
 from .check_options import Mismatch
@@ -138,9 +140,7 @@ class DataLaunch:
         SimulationError
             See :meth:`Machine.run`.
         """
-        finished = self.machine.state.gpu["finished"]
-        total = sum(work.kernel.workgroups for work in self.works) * self.machine.gpus
-        self.machine.run(UNTIL_REDUCED, lambda _: progress(finished.sum() / total))
+        self.machine.run(UNTIL_REDUCED, lambda now: progress(share_done(self.machine, (GEMM, RS))))
         self.machine.idle(_SETTLING_CYCLES)
 
     def compare(self, context: int) -> tuple[int, tuple[Mismatch, ...]]:

@@ -1,6 +1,6 @@
 """Results of one repetition: every configuration once, whole GEMMs from the simulated kernels."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -12,7 +12,7 @@ import numpy as np
 from sysmodel.gpu.kernel import Kernel
 from sysmodel.gpu.slots import SLOT_STATES
 
-from .configurations.registry import BASE, CONFIGURATIONS, evaluation_order
+from .configurations.registry import BASE, CONFIGURATIONS, Configuration, evaluation_order
 from .counters import new_counters
 from .phases import PhaseResult
 from .plan import LaunchCounts, Plan, kernels_of
@@ -34,21 +34,37 @@ def repetition_results(plan: Plan, contexts: Mapping[Kernel, RunContext]) -> dic
     """
     results: dict[str, PhaseResult] = {}
     alone: KernelResults = {}
+    steps = _steps(plan, contexts)
     for name in evaluation_order((BASE, *plan.options.configurations)):
         configuration = CONFIGURATIONS[name]
         if configuration.of:
             results[name] = configuration.derive(*(results[other] for other in configuration.of))
             continue
-        counts = plan.launches if configuration.tracked else plan.whole
-        simulated = {
-            kernel: configuration.simulate(contexts[kernel]) for kernel in kernels_of(counts)
-        }
+        counts = _launch_counts(plan, configuration)
+        simulated = {}
+        for kernel in kernels_of(counts):
+            contexts[kernel].step = next(steps)
+            simulated[kernel] = configuration.simulate(contexts[kernel])
         if name == BASE:
             alone |= simulated
         if any(one.withheld_gemm_cycles is not None for one in simulated.values()):
             _add_waits(name, simulated, contexts, alone)
         results[name] = _sum_of_launches(counts, simulated)
     return results
+
+
+def _launch_counts(plan: Plan, configuration: Configuration) -> LaunchCounts:
+    return plan.launches if configuration.tracked else plan.whole
+
+
+def _steps(plan: Plan, contexts: Mapping[Kernel, RunContext]) -> Iterator[str]:
+    """Yield the number of each simulation of the repetition, among those of all repetitions."""
+    names = evaluation_order((BASE, *plan.options.configurations))
+    simulated = [CONFIGURATIONS[name] for name in names if not CONFIGURATIONS[name].of]
+    count = sum(len(kernels_of(_launch_counts(plan, one))) for one in simulated)
+    first = next(iter(contexts.values())).repetition * count + 1
+    for number in range(first, first + count):
+        yield f"simulation {number} of {plan.options.repeat * count}"
 
 
 def _add_waits(

@@ -17,6 +17,7 @@ from sysmodel.lib.progress import Report
 from sysmodel.lib.ring import upstream
 from sysmodel.machine.machine import Machine
 from sysmodel.machine.program import Writes
+from sysmodel.machine.progress import share_done
 from sysmodel.machine.variation import moved, varied
 
 from .conservation import Reduction, check_conservation
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from .options import RunOptions
 
 __all__ = ["RunContext", "Simulation"]
+
+_PHASES = {"GEMM": (GEMM,), "GEMM and RS": (GEMM, RS), "RS": (RS,), "AG": (AG,)}
 
 
 class RunContext:
@@ -45,6 +48,11 @@ class RunContext:
         Number of the repetition; number 0 has no variation.
     is_first : bool
         The kernel is the plan's first; only for this kernel a waveform may be written.
+
+    Attributes
+    ----------
+    step : str
+        Number of the simulation among those of the plan, for the progress.
     """
 
     def __init__(
@@ -60,6 +68,7 @@ class RunContext:
     ):
         self.system, self.options, self.report = system, options, report
         self.repetition, self.channels, self._is_first = repetition, channels, is_first
+        self.step = ""
         self.variation = varied(system, kernel, options.seed, repetition)
         self.kernel = moved(
             system,
@@ -134,22 +143,16 @@ class Simulation:
         self._exit.close()
 
     def run(self, phase: str, until: int) -> None:
-        """Run until a condition of the loop holds."""
-        finished = self.machine.state.gpu["finished"]
-        workgroups = self._context.kernel.workgroups * self.machine.gpus
-        task = f"{self._name}: {phase}"
-        if self._context.options.repeat > 1:
-            repetition = self._context.repetition + 1
-            task += f", repetition {repetition} of {self._context.options.repeat}"
+        """Run until a condition of the loop holds; ``phase`` names what runs until then."""
+        task = ", ".join(filter(None, (f"{self._name}: {phase}", self._context.step)))
 
         def show(now: int) -> None:
-            share = finished.sum() / workgroups
-            self._context.report(task, float(share) if share < 1 else 0.99)
+            self._context.report(task, share_done(self.machine, _PHASES[phase]))
 
         begin = time.perf_counter()
+        show(self.machine.now)
         self.machine.run(until, show)
         self.wall_s += time.perf_counter() - begin
-        self._context.report(task, 1.0)
 
     def launch_kernel(self, phase: int) -> None:
         """Wait for the launch latency of a kernel, or of a command that software starts in the same

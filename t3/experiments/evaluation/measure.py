@@ -53,10 +53,12 @@ def measure(out: Path, engine: EngineName, workers: int | None, scheduler: str |
         See ``sweep``; the engines differ.
     """
     system = load_system()
+    names = ["paper", *([RTL] if engine == "rtl" else []), SENSITIVITY]
 
     def swept(name: str, folder: Path, by: EngineName) -> pd.DataFrame:
         grid = load_grid(_HERE / f"{name}.toml", engine=by)
-        with Display(folder) as display:
+        title = f"{name}, sweep {names.index(name) + 1} of {len(names)}"
+        with Display(folder, title) as display:
             return sweep(grid, folder, scheduler=scheduler, workers=workers, report=display)
 
     table = swept("paper", out, "golden")

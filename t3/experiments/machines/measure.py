@@ -39,9 +39,9 @@ def measure(out: Path, workers: int | None, scheduler: str | None) -> Matrix:
         See ``sweep``.
     """
 
-    def swept(name: str, folder: Path) -> pd.DataFrame:
-        with Display(folder) as display:
+    def swept(name: str, folder: Path, number: int) -> pd.DataFrame:
+        with Display(folder, f"{name}, sweep {number} of 2") as display:
             grid = load_grid(_HERE / f"{name}.toml")
             return sweep(grid, folder, scheduler=scheduler, workers=workers, report=display)
 
-    return Matrix(table=swept("matrix", out), sampled=swept("sampled", out / "sampled"))
+    return Matrix(table=swept("matrix", out, 1), sampled=swept("sampled", out / "sampled", 2))

@@ -1,23 +1,21 @@
-"""Progress of a sweep on the terminal."""
+"""Progress of a sweep on the terminal or in a notebook."""
 
-import time
+from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 
-from rich.progress import BarColumn, Progress, TextColumn
-
-from t3.report.progress import progress_console
+from t3.report.progress import progress_console, shown_progress
 
 from .status import Status
 
 __all__ = ["Display", "duration"]
 
-_PLAIN_S = 30  # time between lines without a terminal
+_LINE_S = 30.0  # time between lines without a terminal
 _MOST_FAILURES = 20
 
 
 class Display:
-    """Status of a sweep on standard error: a bar on a terminal, otherwise plain lines.
+    """Status of a sweep, displayed as :func:`t3.report.progress.shown_progress` displays a task.
 
     A context manager; call it with each status, of one sweep or of several in turn. At the end it
     lists the failures, and after an interruption the number of points with results.
@@ -26,32 +24,26 @@ class Display:
     ----------
     out : Path
         Folder of the sweep.
+    title : str
+        Name of the sweep among several sweeps of a command.
     """
 
-    def __init__(self, out: Path):
-        self._out = out
+    def __init__(self, out: Path, title: str = ""):
+        self._out, self._title = out, title
         self._console = progress_console()
-        self._bar: Progress | None = None
+        self._exit = ExitStack()
         self._status: Status | None = None
-        self._printed_s = 0.0
 
     def __enter__(self) -> "Display":
-        if self._console.is_terminal:
-            columns = TextColumn("{task.description}", markup=False), BarColumn()
-            self._bar = Progress(*columns, console=self._console, transient=True)
-            self._bar.start()
-            self._task = self._bar.add_task("", total=1.0)
+        self._report = self._exit.enter_context(shown_progress(self._console, line_s=_LINE_S))
         return self
 
     def __call__(self, status: Status) -> None:
         self._status = status
         if status.workers is None:
-            self._console.print(_beginning(status, self._out))
-        if self._bar:
-            self._bar.update(self._task, description=_line(status), completed=status.share)
-        elif status.workers is not None and time.monotonic() - self._printed_s >= _PLAIN_S:
-            self._printed_s = time.monotonic()
-            self._console.print(_line(status))
+            self._console.print(self._named(_beginning(status, self._out)))
+        else:
+            self._report(self._named(_line(status)), status.share)
 
     def __exit__(
         self,
@@ -59,10 +51,11 @@ class Display:
         value: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        if self._bar:
-            self._bar.stop()
+        self._exit.close()
         if self._status is None:
             return
+        if self._status.failures:
+            self._console.print(self._named(_line(self._status)))
         for failure in self._status.failures[:_MOST_FAILURES]:
             self._console.print(f"failed: {failure}")
         if (more := len(self._status.failures) - _MOST_FAILURES) > 0:
@@ -72,6 +65,9 @@ class Display:
                 f"{self._status.done} of {self._status.points} points are stored in {self._out}; "
                 "the same command continues from there"
             )
+
+    def _named(self, line: str) -> str:
+        return f"{self._title}: {line}" if self._title else line
 
 
 def _beginning(status: Status, out: Path) -> str:

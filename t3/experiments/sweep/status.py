@@ -9,6 +9,8 @@ from .simulations import Simulation
 
 __all__ = ["Report", "Status", "StatusReporter"]
 
+_LEAST_S = 1.0  # shortest estimate that is shown
+
 
 @dataclass(frozen=True, kw_only=True)
 class Status:
@@ -27,8 +29,8 @@ class Status:
         A line for each point that failed.
     share : float
         Share of this run's expected work that is done, from 0 to 1.
-    elapsed_s : float
-        Time since the first simulation began.
+    left_s : float or None
+        Estimate of the time left; None if there is no estimate.
     workers : int or None
         Number of points that can be simulated at a time; None before the first one begins.
     """
@@ -41,13 +43,8 @@ class Status:
     unreadable: int
     failures: tuple[str, ...] = ()
     share: float = 0.0
-    elapsed_s: float = 0.0
+    left_s: float | None = None
     workers: int | None = None
-
-    @property
-    def left_s(self) -> float | None:
-        """Estimate of the time left; None before the first simulation has ended."""
-        return self.elapsed_s * (1 - self.share) / self.share if self.share else None
 
 
 Report = Callable[[Status], None]
@@ -68,9 +65,11 @@ class StatusReporter:
 
     def __init__(self, status: Status, simulations: list[Simulation], report: Report):
         self.status, self._report = status, report
+        self._open = list(simulations)
         self._all = sum(one.cost for one in simulations)
         self._done = 0
         self._begin: float | None = None
+        self._ended: float | None = None
         report(status)
 
     def tick(self, workers: int) -> None:
@@ -81,6 +80,8 @@ class StatusReporter:
     def finished(self, simulation: Simulation, failure: str | None) -> None:
         """Report that a simulation has ended, and the reason if it failed."""
         self._done += simulation.cost
+        self._open = [one for one in self._open if one is not simulation]
+        self._ended = time.monotonic()
         if failure is None:
             self._change(done=self.status.done + len(simulation.titles))
         else:
@@ -88,7 +89,21 @@ class StatusReporter:
             self._change(failures=(*self.status.failures, *lines))
 
     def _change(self, **changes: Any) -> None:
-        elapsed_s = time.monotonic() - self._begin if self._begin else 0.0
         share = self._done / self._all
-        self.status = replace(self.status, share=share, elapsed_s=elapsed_s, **changes)
+        self.status = replace(self.status, share=share, left_s=self._left_s(), **changes)
         self._report(self.status)
+
+    def _left_s(self) -> float | None:
+        """Estimate the time left from the rate up to the last end of a simulation; None before the
+        first one has ended, and when the estimated time is over.
+
+        The simulations in flight, the first ones that have not ended, were then half done on
+        average.
+        """
+        if self._begin is None or self._ended is None or not self._done:
+            return None
+        in_flight = self._open[: max(0, (self.status.workers or 1) - 1)]
+        done = self._done + sum(one.cost for one in in_flight) / 2
+        left_s = (self._ended - self._begin) * (self._all - done) / done
+        left_s -= time.monotonic() - self._ended
+        return left_s if left_s >= _LEAST_S else None

@@ -1,5 +1,6 @@
 """Messages of a sweep on the terminal."""
 
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -7,13 +8,9 @@ import pytest
 
 from t3.experiments.sweep.display import Display, duration
 from t3.experiments.sweep.status import Status
+from t3.report import progress
 
 _BEGIN = Status(points=12, done=5, found=5, duplicates=2, other_code=3, unreadable=1)
-
-
-def test_time_left_is_weighted_by_work():
-    assert _BEGIN.left_s is None
-    assert replace(_BEGIN, share=0.25, elapsed_s=10.0).left_s == pytest.approx(30.0)
 
 
 @pytest.mark.parametrize(
@@ -23,11 +20,13 @@ def test_durations(seconds, words):
     assert duration(seconds) == words
 
 
-def test_plain_lines(capsys):
+def test_plain_lines(capsys, monkeypatch):
+    monkeypatch.setattr(progress, "_FIRST_LINE_S", 0.2)
     with Display(Path("out")) as display:
         display(_BEGIN)
         for done in (5, 6, 7):
-            display(replace(_BEGIN, done=done, workers=2, share=0.5, elapsed_s=240.0))
+            display(replace(_BEGIN, done=done, workers=2, share=0.5, left_s=240.0))
+        time.sleep(0.5)
     begin, then = capsys.readouterr().err.splitlines()
     assert begin.split(", ") == [
         "12 points",
@@ -36,7 +35,13 @@ def test_plain_lines(capsys):
         "3 results of other sources in out not used",
         "1 unfinished lines in out not used",
     ]
-    assert then == "5/12 points, about 4 min left"
+    assert then == "7/12 points, about 4 min left, 50%, 0 s"
+
+
+def test_a_sweep_of_several_has_its_name(capsys):
+    with Display(Path("out"), "matrix, sweep 1 of 2") as display:
+        display(_BEGIN)
+    assert capsys.readouterr().err.startswith("matrix, sweep 1 of 2: 12 points, ")
 
 
 def test_failures_come_at_the_end(capsys):
