@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from sysmodel.runs.result import ConfigurationResult, RunResult
 
-from .style import PART_COLOURS
+from .style import PART_COLOURS, Picture, plain_number
+from .units import Unit, unit_of
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure as Chart
@@ -18,11 +18,12 @@ __all__ = ["bars_chart", "bars_picture", "draw_bars"]
 
 # From bottom to top.
 _PARTS: dict[str, Callable[[ConfigurationResult], float]] = {
-    "GEMM": lambda one: one.gemm_ns / one.gemm_slowdown,
-    "GEMM slowed by communication": lambda one: one.gemm_ns - one.gemm_ns / one.gemm_slowdown,
+    "GEMM": lambda one: min(one.gemm_ns, one.gemm_ns / one.gemm_slowdown),
+    "GEMM slowed by communication": lambda one: max(0.0, one.gemm_ns * (1 - 1 / one.gemm_slowdown)),
     "reduce-scatter, exposed": lambda one: one.exposed_rs_ns,
     "all-gather, exposed": lambda one: one.exposed_ag_ns,
 }
+_FULL = 100  # tallest bar, in its unit, from which on heights are written without decimals
 _WHITE_INK = ("GEMM", "reduce-scatter, exposed")
 
 
@@ -31,23 +32,24 @@ def bars_chart(result: RunResult) -> "Chart":
     from plotly.graph_objects import Bar
     from plotly.graph_objects import Figure as Chart
 
+    unit = _unit(result)
     chart = Chart()
     for label, part in _PARTS.items():
         chart.add_trace(
             Bar(
                 name=label,
                 x=list(result.configurations),
-                y=[part(one) / 1e3 for one in result.configurations.values()],
+                y=[unit.of(part(one)) for one in result.configurations.values()],
                 marker_color=PART_COLOURS[label],
-                hovertemplate="%{x}<br>%{fullData.name}: %{y:,.1f} µs<extra></extra>",
+                hovertemplate=f"%{{x}}<br>%{{fullData.name}}: %{{y:,.2f}} {unit.name}"
+                "<extra></extra>",
             )
         )
     chart.update_layout(
         barmode="stack",
-        yaxis_title="time (µs)",
-        height=420,
-        margin={"t": 20, "b": 40},
-        legend={"orientation": "h", "y": -0.12},
+        yaxis_title=f"time ({unit.name})",
+        height=460,
+        margin={"t": 20},
     )
     return chart
 
@@ -57,16 +59,18 @@ def draw_bars(result: RunResult, path: Path) -> None:
     bars_picture(result).savefig(path)
 
 
-def bars_picture(result: RunResult) -> Figure:
+def bars_picture(result: RunResult) -> Picture:
     """Stacked bar for each configuration, its speedup above."""
-    figure = Figure(figsize=(1.5 + 1.65 * max(4, len(result.configurations)), 5.4), dpi=150)
+    figure = Picture(figsize=(1.5 + 1.65 * max(4, len(result.configurations)), 5.4), dpi=150)
     axes = figure.subplots()
     names = list(result.configurations)
-    tallest = max(one.total_ns for one in result.configurations.values()) / 1e3
+    unit = _unit(result)
+    tallest = unit.of(max(one.total_ns for one in result.configurations.values()))
+    digits = 0 if tallest >= _FULL else 1
     bottoms = [0.0] * len(names)
     for label, part in _PARTS.items():
         colour = PART_COLOURS[label]
-        heights = [part(one) / 1e3 for one in result.configurations.values()]
+        heights = [unit.of(part(one)) for one in result.configurations.values()]
         if max(heights) < 1e-3 * tallest:
             continue
         axes.bar(names, heights, 0.62, bottom=bottoms, color=colour, label=label, zorder=2)
@@ -75,7 +79,7 @@ def bars_picture(result: RunResult) -> Figure:
                 axes.text(
                     x,
                     bottom + height / 2,
-                    f"{height:,.0f}",
+                    f"{height:,.{digits}f}",
                     ha="center",
                     va="center",
                     color="white" if label in _WHITE_INK else "black",
@@ -83,11 +87,11 @@ def bars_picture(result: RunResult) -> Figure:
                 )
         bottoms = [bottom + height for bottom, height in zip(bottoms, heights, strict=True)]
     for x, one in enumerate(result.configurations.values()):
-        _write_above(axes, x, one)
+        _write_above(axes, x, one, unit, digits)
     axes.set_ylim(0, 1.14 * tallest)
     axes.set_xlim(-0.6, max(4, len(names)) - 0.4)
-    axes.set_ylabel("time (µs)")
-    axes.yaxis.set_major_formatter("{x:,.0f}")
+    axes.set_ylabel(f"time ({unit.name})")
+    axes.yaxis.set_major_formatter(plain_number)
     axes.set_title(_title(result), fontsize=11, loc="left")
     axes.grid(axis="y", color="#dddddd", zorder=0)
     axes.tick_params(axis="x", length=0, labelsize=10.5)
@@ -103,15 +107,20 @@ def bars_picture(result: RunResult) -> Figure:
     return figure
 
 
-def _write_above(axes: Axes, x: int, one: ConfigurationResult) -> None:
+def _unit(result: RunResult) -> Unit:
+    return unit_of("ns", max(one.total_ns for one in result.configurations.values()))
+
+
+def _write_above(axes: Axes, x: int, one: ConfigurationResult, unit: Unit, digits: int) -> None:
     """Write the speedup and, smaller, the total, on white so that no grid line crosses them."""
-    lines = [(f"{one.total_ns / 1e3:,.0f} µs", 9.5, "normal")]
+    total = unit.of(one.total_ns)
+    lines = [(f"{total:,.{digits}f} {unit.name}", 9.5, "normal")]
     if one.speedup is not None:
         lines.append((f"{one.speedup:.2f}x", 12, "bold"))
     for (words, size, weight), points in zip(lines, (2, 17), strict=False):
         axes.annotate(
             words,
-            (x, one.total_ns / 1e3),
+            (x, total),
             xytext=(0, points),
             textcoords="offset points",
             ha="center",

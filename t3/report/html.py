@@ -23,7 +23,17 @@ _HERE = Path(__file__).parent
 _TYPES = {".svg": "image/svg+xml", ".png": "image/png"}
 _DENSE = 7  # tables with more columns than this do not break their cells
 _IMAGE = re.compile(r'<p><img src="([^"]+)" alt="([^"]*)"\s*/?></p>')
-_CHART_SETTINGS = {"displaylogo": False, "responsive": True, "scrollZoom": True}
+_CHART_SETTINGS = {"displayModeBar": False, "responsive": True, "scrollZoom": False}
+# The page's style gives the colours of texts and lines, for light and dark screens.
+_LAYOUT = {
+    "template": "plotly_white",
+    "separators": ".,",
+    "paper_bgcolor": "rgba(0,0,0,0)",
+    "plot_bgcolor": "rgba(0,0,0,0)",
+    "legend": {"orientation": "h", "yref": "container", "y": 0, "yanchor": "bottom", "x": 0},
+    "margin": {"l": 10, "r": 10, "b": 10},
+}
+_AXIS = {"automargin": True, "separatethousands": True, "exponentformat": "none"}
 
 
 def html_page(
@@ -78,11 +88,14 @@ def interactive_page(title: str, introduction: str, sections: Sequence[Section])
         for one in sections
         if one.chart is not None
     }
-    return html_page(page(title, introduction, sections), charts, script=get_plotlyjs())
+    script = get_plotlyjs() + (_HERE / "menus.js").read_text(encoding="utf-8")
+    return html_page(page(title, introduction, sections), charts, script=script)
 
 
 def _chart_html(name: str, chart: "Chart") -> str:
-    chart.update_layout(template="plotly_white")
+    chart.update_layout(_LAYOUT)
+    chart.update_xaxes(_AXIS)
+    chart.update_yaxes(_AXIS)
     html: str = chart.to_html(
         full_html=False,
         include_plotlyjs=False,

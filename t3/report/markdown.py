@@ -11,7 +11,10 @@ __all__ = ["filled", "listed", "page", "sections_text", "signed", "table", "with
 
 _LINE = 120  # characters
 _VERBATIM = ("|", "#", "<", "!", "    ")  # tables, headings, HTML, pictures, code
-_STARTS = re.compile(r" (?=(?:[-+*>#=]+|\d+[.)]) )")  # words that would begin a list or a heading
+# Words that would begin a list, a heading, a comment or another block, in some dialect.
+_STARTS = re.compile(
+    r" (?=[%#>|<]|:::|\+\+\+|\$\$|```|~~~|\(\S*\)=|\[[^\]]+\]:|(?:[-+*=_]+|\d+[.)])(?: |$))"
+)
 
 
 def page(title: str, introduction: str, sections: Sequence[Section]) -> str:

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from plotly.graph_objects import Figure, Frame, Scatter
@@ -10,10 +11,15 @@ from plotly.graph_objects import Figure, Frame, Scatter
 from sysmodel.lib.ring import gathered, scattered
 from sysmodel.runs.timeline import Timeline
 
+from .units import unit_of
+
 __all__ = ["Position", "positions", "ring_chart"]
 
 _FRAMES = 120
 _FRAME_MS = 80
+_FULL = 100  # last time, in its unit, from which on times are written without decimals
+_FEW_GPUS = 8  # most GPUs whose marks are large enough for a word
+_OUTSIDE, _REACH = 1.42, 1.62  # radius of the chunks, and of the picture; the GPUs' is 1
 _LINK = "link (bytes/ns)"
 _PHASES: Mapping[str, Callable[[int, int, int], int]] = {
     "reduce-scatter": scattered,
@@ -73,21 +79,28 @@ def positions(timeline: Timeline, gpus: int, times_ns: np.ndarray) -> Iterator[P
 
 def ring_chart(timeline: Timeline, gpus: int, title: str) -> Figure:
     """GPUs in a circle and a mark for the chunk that each sends to its neighbour, with a slider and
-    a button that lets the time run."""
+    a button that lets the time run, from the first chunk on."""
+    moving = [one for one in timeline.spans if one.name in _PHASES]
     last_ns = max(one.end_ns for one in timeline.spans)
-    times_ns = np.linspace(0.0, last_ns, _FRAMES)
+    times_ns = np.linspace(min(one.start_ns for one in moving), last_ns, _FRAMES)
+    unit = unit_of("ns", last_ns)
     places = list(positions(timeline, gpus, times_ns))
     figure = Figure(
         data=[_gpus(gpus), _chunks(places[0], gpus)],
         frames=[
-            Frame(name=f"{index}", data=[_chunks(place, gpus)], traces=[1])
+            Frame(
+                name=f"{index}",
+                data=[_chunks(place, gpus)],
+                traces=[1],
+                layout={"annotations": [_phase(place)]},
+            )
             for index, place in enumerate(places)
         ],
     )
     steps = [
         {
             "method": "animate",
-            "label": f"{time_ns / 1e3:,.0f}",
+            "label": f"{unit.of(time_ns):,.{0 if unit.of(last_ns) >= _FULL else 1}f}",
             "args": [[f"{index}"], {"mode": "immediate", "frame": {"duration": 0}}],
         }
         for index, time_ns in enumerate(times_ns)
@@ -95,18 +108,20 @@ def ring_chart(timeline: Timeline, gpus: int, title: str) -> Figure:
     play = {"frame": {"duration": _FRAME_MS}, "transition": {"duration": 0}, "fromcurrent": True}
     stop = {"mode": "immediate", "frame": {"duration": 0}}
     figure.update_layout(
-        title=title,
-        height=560,
+        height=600,
         showlegend=False,
-        margin={"t": 50, "b": 20},
-        xaxis={"visible": False, "range": [-1.5, 1.5]},
-        yaxis={"visible": False, "range": [-1.4, 1.4], "scaleanchor": "x"},
-        sliders=[{"steps": steps, "currentvalue": {"prefix": "time (µs): "}}],
+        margin={"t": 60, "b": 20, "l": 10, "r": 10},
+        annotations=[_phase(places[0])],
+        xaxis={"visible": False, "range": [-_REACH, _REACH]},
+        yaxis={"visible": False, "range": [-_REACH, _REACH], "scaleanchor": "x"},
+        sliders=[{"steps": steps, "currentvalue": {"prefix": f"{title}, time ({unit.name}): "}}],
         updatemenus=[
             {
                 "type": "buttons",
                 "x": 0,
-                "y": 1.05,
+                "xanchor": "left",
+                "y": 1.0,
+                "yanchor": "bottom",
                 "direction": "left",
                 "buttons": [
                     {"label": "run", "method": "animate", "args": [None, play]},
@@ -126,32 +141,38 @@ def _at(gpu: float, gpus: int) -> tuple[float, float]:
 
 def _gpus(gpus: int) -> Scatter:
     x, y = zip(*(_at(gpu, gpus) for gpu in range(gpus)), strict=True)
+    few = gpus <= _FEW_GPUS
     return Scatter(
         x=x,
         y=y,
         mode="markers+text",
-        text=[f"GPU {gpu}" for gpu in range(gpus)],
+        text=[f"GPU {gpu}" if few else f"{gpu}" for gpu in range(gpus)],
         textfont={"color": "white", "size": 11},
-        marker={"size": 52, "color": "#30507a"},
-        hoverinfo="skip",
+        marker={"size": 52 if few else 28, "color": "#30507a"},
+        hovertext=[f"GPU {gpu}" for gpu in range(gpus)],
+        hoverinfo="text",
     )
+
+
+def _phase(place: Position | None) -> dict[str, Any]:
+    """Text in the middle of the ring."""
+    text = f"{place.phase}, step {place.step + 1}" if place else "between two phases"
+    return {"x": 0, "y": 0, "text": text, "showarrow": False}
 
 
 def _chunks(place: Position | None, gpus: int) -> Scatter:
     """Marks between each GPU and its downstream neighbour."""
     if place is None:
-        return Scatter(x=[0], y=[0], mode="text", text=["GEMM alone, or between two phases"])
+        return Scatter(x=[], y=[])
     around = [_at(gpu - place.share, gpus) for gpu in range(gpus)]
     colour = "#d9722e" if place.phase == "reduce-scatter" else "#b8902a"
     return Scatter(
-        x=[0, *(1.22 * x for x, _ in around)],
-        y=[0, *(1.22 * y for _, y in around)],
+        x=[_OUTSIDE * x for x, _ in around],
+        y=[_OUTSIDE * y for _, y in around],
         mode="markers+text",
-        text=[f"{place.phase}, step {place.step + 1}", *map(str, place.chunks)],
-        marker={"size": [0] + [24] * gpus, "color": colour, "opacity": 0.9},
-        hovertext=[
-            "",
-            *(f"chunk {chunk} from GPU {gpu}" for gpu, chunk in enumerate(place.chunks)),
-        ],
+        text=list(map(str, place.chunks)),
+        textfont={"color": "black", "size": 12},
+        marker={"size": 24 if gpus <= _FEW_GPUS else 20, "color": colour},
+        hovertext=[f"chunk {chunk} from GPU {gpu}" for gpu, chunk in enumerate(place.chunks)],
         hoverinfo="text",
     )

@@ -1,16 +1,87 @@
-"""The GEMMs of a run under the roofs of the GPU: its pipes and its memory."""
+"""The GEMMs of a run under the roofs of the GPU: a picture for files, a chart for pages."""
 
+import math
+from dataclasses import dataclass
 from pathlib import Path
-
-from matplotlib.figure import Figure
+from typing import TYPE_CHECKING, Any
 
 from sysmodel.runs.bounds import bounds
 from sysmodel.runs.result import RunResult
 
-__all__ = ["draw_roofline", "roofline_picture"]
+from .style import Picture, log_ticks, plain_log, plain_number
+from .units import Unit, unit_of
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure as Chart
+
+__all__ = ["Roofline", "draw_roofline", "roofline_chart", "roofline_of", "roofline_picture"]
 
 _MARKS = "osD^v<>PX*"
+_SYMBOLS = ("circle", "square", "diamond", "triangle-up", "triangle-down", "cross", "x", "star")
 _DECADES = 0.9  # between the axes' ends and the points, or the corner of the roofs
+_ROOF, _ISSUE = "#30507a", "#7d9cc7"
+_ACROSS = "flop per byte of memory traffic"
+
+
+@dataclass(frozen=True)
+class Roofline:
+    """Points and roofs: flop per byte across, rates in ``unit`` upwards.
+
+    Parameters
+    ----------
+    unit : Unit
+        Unit of all rates.
+    points : dict
+        Flop per byte and rate of the GEMM, by configuration.
+    ends : tuple of float
+        Lowest and highest flop per byte of the axis.
+    peak, can_issue : float
+        Peak rate of the pipes, and the rate at which they can issue.
+    memory : float
+        Peak rate of the memory in bytes for each unit of rate.
+    """
+
+    unit: Unit
+    points: dict[str, tuple[float, float]]
+    ends: tuple[float, float]
+    peak: float
+    can_issue: float
+    memory: float
+
+    @property
+    def corner(self) -> float:
+        """Flop per byte at which the roofs meet."""
+        return self.peak / self.memory
+
+    @property
+    def rates(self) -> tuple[float, float]:
+        """Lowest and highest rate of the axis."""
+        lowest = min([self.ends[0] * self.memory, *(0.8 * y for _, y in self.points.values())])
+        return lowest, 2.2 * self.peak
+
+
+def roofline_of(result: RunResult) -> Roofline:
+    """Point for each configuration: rate of its GEMM over the GEMM's flop per byte. The bytes are
+    all that the memory moves during the GEMM, for GEMM and communication together."""
+    system, flops = result.system, result.workload.flops
+    memory = system.dram_bytes_per_ns
+    unit = unit_of("GFLOP/s", system.peak_flops_per_ns)
+    points = {}
+    for one in bounds(result):
+        gemm_ns = result.configurations[one.configuration].gemm_ns
+        moved = one.busy["memory"] * memory * gemm_ns
+        if one.phase == "GEMM" and moved:
+            points[one.configuration] = flops / moved, unit.of(flops / gemm_ns)
+    at = [system.peak_flops_per_ns / memory, *(x for x, _ in points.values())]
+    peak = unit.of(system.peak_flops_per_ns)
+    return Roofline(
+        unit=unit,
+        points=points,
+        ends=(min(at) / 10**_DECADES, max(at) * 10**_DECADES),
+        peak=peak,
+        can_issue=peak * system.gpu.matrix_issue_rate,
+        memory=unit.of(memory),
+    )
 
 
 def draw_roofline(result: RunResult, path: Path) -> None:
@@ -18,50 +89,96 @@ def draw_roofline(result: RunResult, path: Path) -> None:
     roofline_picture(result).savefig(path)
 
 
-def roofline_picture(result: RunResult) -> Figure:
-    """Point for each configuration: rate of its GEMM over the GEMM's flop per byte. The bytes are
-    all that the memory moves during the GEMM, for GEMM and communication together.
-
-    The roofs are the pipes' peak, the rate at which they can issue, and the memory's peak.
-    """
-    system, flops = result.system, result.workload.flops
-    peak, memory = system.peak_flops_per_ns, system.dram_bytes_per_ns
-    figure = Figure(figsize=(7.6, 5.2), dpi=150)
+def roofline_picture(result: RunResult) -> Picture:
+    """Draw :func:`roofline_of` with Matplotlib."""
+    roof = roofline_of(result)
+    left, right = roof.ends
+    figure = Picture(figsize=(7.6, 5.2), dpi=150)
     axes = figure.subplots()
-    points = {}
-    for one in bounds(result):
-        gemm_ns = result.configurations[one.configuration].gemm_ns
-        moved = one.busy["memory"] * memory * gemm_ns
-        if one.phase == "GEMM" and moved:
-            points[one.configuration] = flops / moved, flops / gemm_ns
-    corner = peak / memory
-    at = [corner, *(x for x, _ in points.values())]
-    left, right = min(at) / 10**_DECADES, max(at) * 10**_DECADES
-    axes.plot([left, corner, right], [left * memory, peak, peak], color="#30507a", zorder=2)
-    can_issue = peak * system.gpu.matrix_issue_rate
-    axes.plot([can_issue / memory, right], [can_issue] * 2, color="#7d9cc7", ls="--", zorder=2)
-    for mark, (name, (x, y)) in zip(_MARKS * 2, points.items(), strict=False):
+    axes.plot(
+        [left, roof.corner, right],
+        [left * roof.memory, roof.peak, roof.peak],
+        color=_ROOF,
+        zorder=2,
+    )
+    issue = [roof.can_issue / roof.memory, right], [roof.can_issue] * 2
+    axes.plot(*issue, color=_ISSUE, ls="--", zorder=2)
+    for mark, (name, (x, y)) in zip(_MARKS * 2, roof.points.items(), strict=False):
         axes.plot(x, y, mark, ms=8, mec="white", label=name, zorder=3)
     axes.set_xscale("log")
     axes.set_yscale("log")
-    axes.set_xlim(left, right)
-    axes.set_ylim(top=2.2 * peak)
-    axes.set_xlabel("flop for each byte of memory traffic while the GEMM runs")
-    axes.set_ylabel("GEMM (TFLOP/s)")
-    axes.yaxis.set_major_formatter(lambda value, _: f"{value / 1e3:g}")
-    axes.set_title(f"{result.workload.title}\n{system.name}", fontsize=11, loc="left")
+    axes.set_xlim(roof.ends)
+    axes.set_ylim(roof.rates)
+    plain_log(axes.xaxis)
+    plain_log(axes.yaxis)
+    axes.set_xlabel(f"{_ACROSS} while the GEMM runs")
+    axes.set_ylabel(f"GEMM ({roof.unit.name})")
+    axes.set_title(f"{result.workload.title}\n{result.system.name}", fontsize=11, loc="left")
     axes.annotate(
-        f"pipes {peak / 1e3:,.0f} TFLOP/s; dashed: what they can issue",
-        (right, peak),
+        f"pipes {_words(roof)}; dashed: what they can issue",
+        (right, roof.peak),
         xytext=(-4, 4),
         textcoords="offset points",
         ha="right",
         fontsize=9,
     )
-    axes.annotate(f"memory {memory:,.0f} GB/s", (left * 1.3, left * 1.3 * memory * 3), fontsize=9)
+    axes.annotate(
+        f"memory {result.system.dram_bytes_per_ns:,.0f} GB/s",
+        (left * 1.3, left * 1.3 * roof.memory * 3),
+        fontsize=9,
+    )
     axes.grid(which="both", color="#e5e5e5", zorder=0)
     axes.spines[["top", "right"]].set_visible(False)
-    if points:
+    if roof.points:
         axes.legend(loc="lower right", fontsize=9, frameon=False)
     figure.tight_layout()
     return figure
+
+
+def roofline_chart(result: RunResult) -> "Chart":
+    """Draw :func:`roofline_of` for HTML."""
+    from plotly.graph_objects import Figure as Chart
+    from plotly.graph_objects import Scatter
+
+    roof = roofline_of(result)
+    left, right = roof.ends
+    roofs = {
+        "memory, pipes": ([left, roof.corner, right], [left * roof.memory, roof.peak, roof.peak]),
+        "issue rate": ([roof.can_issue / roof.memory, right], [roof.can_issue] * 2),
+    }
+    chart = Chart()
+    for (name, (across, rates)), colour in zip(roofs.items(), (_ROOF, _ISSUE), strict=True):
+        line = {"color": colour, "dash": "solid" if colour == _ROOF else "dash"}
+        chart.add_trace(
+            Scatter(name=name, x=across, y=rates, mode="lines", line=line, hoverinfo="skip")
+        )
+    for symbol, (name, (x, y)) in zip(_SYMBOLS * 2, roof.points.items(), strict=False):
+        chart.add_trace(
+            Scatter(
+                name=name,
+                x=[x],
+                y=[y],
+                mode="markers",
+                marker={"size": 11, "symbol": symbol},
+                hovertemplate=f"%{{fullData.name}}: %{{y:,.2f}} {roof.unit.name} at %{{x:,.1f}} "
+                "flop per byte<extra></extra>",
+            )
+        )
+    chart.update_xaxes(title_text=_ACROSS, **_log_axis(roof.ends))
+    chart.update_yaxes(title_text=f"GEMM ({roof.unit.name})", **_log_axis(roof.rates))
+    chart.update_layout(height=460, margin={"t": 20})
+    return chart
+
+
+def _words(roof: Roofline) -> str:
+    return f"{roof.peak:,.{0 if roof.peak >= 100 else 1}f} {roof.unit.name}"
+
+
+def _log_axis(ends: tuple[float, float]) -> dict[str, Any]:
+    ticks = log_ticks(*ends)
+    return {
+        "type": "log",
+        "range": [math.log10(end) for end in ends],
+        "tickvals": ticks,
+        "ticktext": [plain_number(tick) for tick in ticks],
+    }

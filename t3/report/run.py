@@ -7,10 +7,13 @@ from sysmodel.runs.columns import BY_KEY
 from sysmodel.runs.result import RunResult
 
 from .bars import bars_chart
-from .document import Section, table_of
+from .document import MISSING, Section, Table, table_of
+from .energy import energy_chart, energy_table
 from .html import interactive_page
 from .ring import ring_chart
+from .roofline import roofline_chart
 from .traffic import traffic_chart
+from .units import unit_of
 
 __all__ = ["run_page"]
 
@@ -30,42 +33,27 @@ _MOST_GPUS = 16  # largest ring that fits into a picture
 
 
 def run_page(result: RunResult) -> str:
-    """HTML of a finished run: times, their bounds, traffic over time, and the ring."""
+    """HTML of a finished run: times, their bounds, energy, traffic over time, and the ring."""
     system, options = result.system, result.options
     sections = [
         Section(
             title="Times",
-            text="In µs. Hidden communication runs while the GEMM does; exposed communication "
-            "comes on top of it.",
-            table=table_of(_times(result)),
+            text="Hidden communication runs while the GEMM does; exposed communication comes on "
+            "top of it.",
+            table=_times(result),
             chart=bars_chart(result),
         )
     ]
-    if found := bounds(result):
-        rows = [
-            {"configuration": one.configuration, "phase": one.phase}
-            | {f"{name} busy": f"{share:.0%}" for name, share in one.busy.items()}
-            | {_LINK_TIME[state]: f"{share:.0%}" for state, share in one.link_time.items()}
-            | {"bound by": one.by}
-            for one in found
-        ]
-        sections += [
-            Section(
-                title="Bounds",
-                text="How busy pipes, memory and link are during a phase, and the state of the "
-                "link meanwhile: it sends; or the channels wait for a place in the receiver's "
-                "buffer, for the memory, for the compute units' ports, or for packets in flight "
-                "(latency); or no access is outstanding (idle).",
-                table=table_of(pd.DataFrame(rows).fillna("").set_index(["configuration", "phase"])),
-            ),
-            Section(
-                title="Workgroup slots of the GEMM",
-                text="Shares of their time. On the pipes a workgroup computes, or waits for "
-                "another one that computes; l2 and memory name the source from which the last "
-                "data of a step came.",
-                table=table_of(_slots(result)),
-            ),
-        ]
+    sections += _bounds(result)
+    sections.append(
+        Section(
+            title="Energy",
+            text="Dynamic energy of one GPU, without the energy of the GEMM on the CUs. The board "
+            f"of the GPU takes up to {system.gpu.board_power_w:,g} W.",
+            table=energy_table(result),
+            chart=energy_chart(result),
+        )
+    )
     if result.timelines:
         sections += [_traffic(result), *_ring(result)]
     introduction = (
@@ -75,12 +63,57 @@ def run_page(result: RunResult) -> str:
     return interactive_page(f"{result.workload.title} on {system.name}", introduction, sections)
 
 
-def _times(result: RunResult) -> pd.DataFrame:
-    rows = {}
-    for name, one in result.configurations.items():
-        rows[name] = {BY_KEY[key].title: f"{getattr(one, key) / 1e3:,.1f}" for key in _TIMES}
-        rows[name]["speedup"] = "-" if one.speedup is None else f"{one.speedup:.3f}x"
-    return _by_configuration(rows)
+def _bounds(result: RunResult) -> list[Section]:
+    """Roofline, bounds and workgroup slots, of the configurations with a timeline."""
+    found = bounds(result)
+    if not found:
+        return []
+    rows = [
+        {"configuration": one.configuration, "phase": one.phase}
+        | {f"{name} busy": f"{share:.0%}" for name, share in one.busy.items()}
+        | {_LINK_TIME[state]: f"{share:.0%}" for state, share in one.link_time.items()}
+        | {"bound by:": one.by}
+        for one in found
+    ]
+    roofline = Section(
+        title="Roofline",
+        text="The rate of each GEMM, over the flop that it does for each byte that the memory "
+        "moves meanwhile, for GEMM and communication together. Dashed: the rate at which the "
+        "pipes can issue.",
+        chart=roofline_chart(result),
+    )
+    return [
+        *([roofline] if any(one.phase == "GEMM" for one in found) else []),
+        Section(
+            title="Bounds",
+            text="How busy pipes, memory and link are during a phase, and the state of the link "
+            "meanwhile: it sends; or the channels wait for a place in the receiver's buffer, for "
+            "the memory, for the compute units' ports, or for packets in flight (latency); or no "
+            "access is outstanding (idle).",
+            table=table_of(pd.DataFrame(rows).fillna("").set_index(["configuration", "phase"])),
+        ),
+        Section(
+            title="Workgroup slots of the GEMM",
+            text="Shares of their time. On the pipes a workgroup computes, or waits for another "
+            "one that computes; l2 and memory name the source from which the last data of a step "
+            "came.",
+            table=table_of(_slots(result)),
+        ),
+    ]
+
+
+def _times(result: RunResult) -> Table:
+    unit = unit_of("ns", max(one.total_ns for one in result.configurations.values()))
+    rows = [
+        [
+            name,
+            *(unit.text(getattr(one, key)) for key in _TIMES),
+            MISSING if one.speedup is None else f"{one.speedup:.3f}x",
+        ]
+        for name, one in result.configurations.items()
+    ]
+    titles = [f"{BY_KEY[key].title} ({unit.name})" for key in _TIMES]
+    return Table(["configuration:", *titles, "speedup"], rows)
 
 
 def _slots(result: RunResult) -> pd.DataFrame:

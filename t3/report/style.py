@@ -1,14 +1,18 @@
-"""Style of all Matplotlib figures: colours, lettering, grid and legend."""
+"""Style of all Matplotlib figures: colours, lettering, grid, tick labels and legend."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter
 
 if TYPE_CHECKING:
     from matplotlib.typing import RcKeyType
@@ -17,10 +21,14 @@ __all__ = [
     "COLOURS",
     "PART_COLOURS",
     "Grid",
+    "Picture",
     "bars",
     "clean",
     "drawn",
     "legend_below",
+    "log_ticks",
+    "plain_log",
+    "plain_number",
     "save",
 ]
 
@@ -57,6 +65,18 @@ _LETTERING: "dict[RcKeyType, Any]" = {
     "hatch.linewidth": 0.6,
 }
 
+_NOTEBOOK_DPI = 90
+_FEW_DECADES = 10**2.5
+
+
+class Picture(Figure):
+    """Figure that a notebook shows, also if nothing has imported pyplot."""
+
+    def _repr_png_(self) -> bytes:
+        written = BytesIO()
+        self.savefig(written, format="png", dpi=_NOTEBOOK_DPI)
+        return written.getvalue()
+
 
 @contextmanager
 def drawn(
@@ -84,6 +104,28 @@ def clean(axes: Axes, grid: Literal["x", "y"] = "y") -> None:
     axes.grid(axis=grid, color="#dddddd", linewidth=0.8)
     axes.spines[["top", "right", "left" if grid == "y" else "bottom"]].set_visible(False)
     axes.tick_params(length=0)
+
+
+def plain_number(value: float, position: float | None = None) -> str:
+    """Tick label: the number in full, with commas between the thousands."""
+    return f"{value:,.10g}"
+
+
+def log_ticks(low: float, high: float) -> list[float]:
+    """Ticks of a logarithmic axis: powers of ten, with their double and fivefold if the axis has
+    few decades."""
+    digits = (1, 2, 5) if high < _FEW_DECADES * low else (1,)
+    decades = range(math.floor(math.log10(low)), math.floor(math.log10(high)) + 1)
+    ticks = [float(f"{digit}e{decade}") for decade in decades for digit in digits]
+    return [tick for tick in ticks if low <= tick <= high]
+
+
+def plain_log(axis: Axis) -> None:
+    """Label a logarithmic axis, whose ends are set, with plain numbers at :func:`log_ticks`."""
+    axis.set_major_locator(FixedLocator(log_ticks(*axis.get_view_interval())))
+    axis.set_minor_locator(LogLocator(10, range(2, 10)))
+    axis.set_major_formatter(FuncFormatter(plain_number))
+    axis.set_minor_formatter(NullFormatter())
 
 
 def legend_below(figure: Figure, axes: Axes, columns: int) -> None:

@@ -1,18 +1,20 @@
-"""Page of a sweep: any measured column over any axis."""
+"""Page of a sweep: any measured column over any axis, for chosen values of the other axes."""
 
-from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pandas as pd
 from plotly.graph_objects import Figure, Scatter
 
 from sysmodel.lib.output import write_text
 from sysmodel.runs.columns import BY_KEY
 
-from .document import Section, table_of
+from .document import MISSING, Section, Table
 from .html import interactive_page
+from .units import Unit, unit_of
 
-__all__ = ["PAGE", "sweep_page", "write_sweep_page"]
+__all__ = ["PAGE", "sweep_chart", "sweep_page", "write_sweep_page"]
 
 PAGE = "report.html"
 
@@ -20,12 +22,14 @@ _MEASURED = (
     *("speedup", "total_ns", "gemm_ns", "rs_ns", "ag_ns", "exposed_communication_ns"),
     *("gemm_contention", "energy_total_j", "dram_total_bytes"),
 )
-_COLOURS = ("#30507a", "#d9722e", "#3a7d44", "#b8902a", "#7d9cc7", "#8a3b5c", "#51606e", "#c05f9f")
-_LONGEST_TABLE = 500
+_COLOURS = ("#4a78b5", "#d9722e", "#3a8f4d", "#b8902a", "#7d9cc7", "#b0507a", "#7a8795", "#c05f9f")
+_LONGEST_TABLE, _LONGEST_LABEL = 500, 20
+_SCALED = ("ns", "bytes", "J")
+_EXACT = 1 << 53  # integers below this size are exact in JavaScript
 
 
 def sweep_page(title: str, table: pd.DataFrame) -> str:
-    """HTML of a sweep's table; menus pick the columns of the chart.
+    """HTML of a sweep's table; menus pick the columns of the chart, and filter its points.
 
     Parameters
     ----------
@@ -35,19 +39,19 @@ def sweep_page(title: str, table: pd.DataFrame) -> str:
         Table of the sweep, with at least one row.
     """
     axes = _axes(table)
-    shown = [*axes, "configuration", *(name for name in _MEASURED if name in table)]
     more = f" The first {_LONGEST_TABLE} rows." if len(table) > _LONGEST_TABLE else ""
     sections = [
         Section(
             title="Points",
-            text="The first menu picks the measured column, the second the axis. A click on a "
-            "configuration's name hides the configuration; a double click hides all others.",
-            chart=_chart(table, axes),
+            text="The first menu picks the measured column, the second the axis; the others show "
+            "only the points with one value of another axis. A click on a configuration's name "
+            "hides the configuration; a double click hides all others.",
+            chart=sweep_chart(table),
         ),
         Section(
             title="Table",
             text=f"Axes that vary, and the main measured columns; table.csv has all columns.{more}",
-            table=table_of(table[shown].head(_LONGEST_TABLE).set_index(shown[0]).round(4)),
+            table=_shown(table, axes),
         ),
     ]
     about = f"{len(table)} rows of {len(table[axes].drop_duplicates())} points."
@@ -59,63 +63,113 @@ def write_sweep_page(folder: Path, title: str, table: pd.DataFrame) -> None:
     write_text(folder / PAGE, sweep_page(title, table))
 
 
+def sweep_chart(table: pd.DataFrame) -> Figure:
+    """Chart of the first measured column over the first axis.
+
+    ``layout.meta`` has all columns by configuration, from which the menus of the page
+    (``menus.js``) choose.
+    """
+    axes, measured = _axes(table), _measured(table)
+    groups = list(table.groupby("configuration", sort=False))
+    columns = {name: _column(name, name, [list(rows[name]) for _, rows in groups]) for name in axes}
+    for name in measured:
+        unit = _unit(table, name)
+        values = [[_scaled(value, unit) for value in rows[name]] for _, rows in groups]
+        columns[name] = _column(name, _heading(name, unit), values)
+    figure = Figure()
+    for index, ((configuration, rows), colour) in enumerate(
+        zip(groups, _COLOURS * len(groups), strict=False)
+    ):
+        figure.add_trace(
+            Scatter(
+                name=str(configuration),
+                x=columns[axes[0]]["values"][index],
+                y=columns[measured[0]]["values"][index],
+                mode="markers",
+                marker={"size": 9, "color": colour},
+                text=list(rows[axes].astype(str).agg(", ".join, axis=1)),
+                hovertemplate="%{text}<br>%{fullData.name}: %{y:,.4~f}<extra></extra>",
+            )
+        )
+    figure.update_layout(
+        height=520,
+        margin={"t": 20},
+        xaxis_title=axes[0],
+        xaxis_labelalias=_short_labels(table, axes),
+        yaxis_title=columns[measured[0]]["title"],
+        yaxis_exponentformat="none",
+        meta={"columns": columns, "measured": measured, "axes": axes},
+    )
+    return figure
+
+
 def _axes(table: pd.DataFrame) -> list[str]:
     """Varying columns before the configuration; the first column if none varies."""
     columns = list(table.columns[: table.columns.get_loc("configuration")])
     return [name for name in columns if table[name].nunique(dropna=False) > 1] or columns[:1]
 
 
-def _chart(table: pd.DataFrame, axes: list[str]) -> Figure:
-    measured = [name for name in _MEASURED if name in table and table[name].notna().any()]
-    groups = list(table.groupby("configuration", sort=False))
-    figure = Figure()
-    for (name, rows), colour in zip(groups, _COLOURS * len(groups), strict=False):
-        points = rows[axes].astype(str).agg(", ".join, axis=1)
-        figure.add_trace(
-            Scatter(
-                name=str(name),
-                x=list(rows[axes[0]]),
-                y=list(rows[measured[0]]),
-                mode="markers",
-                marker={"size": 9, "color": colour, "line": {"width": 1, "color": "white"}},
-                text=list(points),
-                hovertemplate="%{text}<br>%{fullData.name}: %{y:,.4g}<extra></extra>",
-            )
-        )
-    figure.update_layout(
-        height=520,
-        margin={"t": 70, "b": 60},
-        xaxis_title=axes[0],
-        yaxis_title=_title(measured[0]),
-        updatemenus=[
-            _menu("y", [(one, _title(one)) for one in measured], groups, x=0.0),
-            _menu("x", [(one, one) for one in axes], groups, x=0.35),
-        ],
-    )
-    return figure
+def _measured(table: pd.DataFrame) -> list[str]:
+    return [name for name in _MEASURED if name in table and table[name].notna().any()]
 
 
-def _title(key: str) -> str:
-    column = BY_KEY[key]
-    return f"{column.title} ({column.unit})" if column.unit else column.title
+def _short_labels(table: pd.DataFrame, axes: list[str]) -> dict[str, str]:
+    """Labels for texts that are too long for the axis of a narrow chart."""
+    texts = {str(value) for name in axes for value in table[name]}
+    return {text: f"{text[: _LONGEST_LABEL - 1]}…" for text in texts if len(text) > _LONGEST_LABEL}
 
 
-def _menu(
-    axis: str,
-    choices: list[tuple[str, str]],
-    groups: Sequence[tuple[object, pd.DataFrame]],
-    *,
-    x: float,
-) -> dict[str, object]:
-    buttons = [
-        {
-            "label": label,
-            "method": "update",
-            "args": [
-                {axis: [list(rows[column]) for _, rows in groups]},
-                {f"{axis}axis.title.text": label},
-            ],
-        }
-        for column, label in choices
-    ]
-    return {"buttons": buttons, "x": x, "xanchor": "left", "y": 1.16}
+def _column(name: str, title: str, values: list[list[Any]]) -> dict[str, Any]:
+    """Column as the page's script takes it: values by configuration."""
+    return {"title": title, "values": [[_plain(value) for value in part] for part in values]}
+
+
+def _plain(value: Any) -> Any:
+    """Value for JSON: None if it is missing, text if it is too large to be exact."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or value != value:
+        return None
+    return str(value) if isinstance(value, int) and abs(value) > _EXACT else value
+
+
+def _unit(table: pd.DataFrame, name: str) -> Unit | None:
+    """Unit of a measured column; None for ratios."""
+    unit = BY_KEY[name].unit
+    return unit_of(unit, float(table[name].abs().max())) if unit in _SCALED else None
+
+
+def _scaled(value: float, unit: Unit | None) -> float:
+    return value if unit is None else unit.of(value)
+
+
+def _heading(name: str, unit: Unit | None) -> str:
+    column = BY_KEY[name]
+    name_of_unit = unit.name if unit else column.unit
+    return f"{column.title} ({name_of_unit})" if name_of_unit else column.title
+
+
+def _shown(table: pd.DataFrame, axes: list[str]) -> Table:
+    """Table for readers: times, bytes and energies in one unit for each column."""
+    first = table.head(_LONGEST_TABLE)
+    columns: dict[str, list[str]] = {}
+    for name in axes:
+        is_text = not pd.api.types.is_numeric_dtype(table[name])
+        columns[name + ":" * is_text] = [_words(value) for value in first[name]]
+    columns["configuration:"] = [str(value) for value in first["configuration"]]
+    for name in _measured(table):
+        unit = _unit(table, name)
+        columns[_heading(name, unit)] = [
+            MISSING if pd.isna(value) else unit.text(value) if unit else f"{value:.3f}"
+            for value in first[name]
+        ]
+    rows = list(zip(*columns.values(), strict=True))
+    return Table(list(columns), rows, text_columns=0)
+
+
+def _words(value: Any) -> str:
+    """Cell of an axis."""
+    if pd.isna(value):
+        return MISSING
+    is_number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+    return f"{value:,.10g}" if is_number else str(value)

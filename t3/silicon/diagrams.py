@@ -202,7 +202,7 @@ def _registers() -> Diagram:
     write = {"bus.awvalid": 1, "bus.awaddr": address, "bus.wvalid": 1, "bus.wdata": 24}
     return Diagram(
         name="registers",
-        title="Register port (AXI4-Lite): a write of WORKGROUPS",
+        title="Register port: a write of WORKGROUPS",
         component=Registers(_P),
         settings={"bus.bready": 1},
         stimulus={1: write | {"bus.wstrb": 15}},

@@ -69,6 +69,8 @@ def test_shows_itself(result):
     assert "2048 x 2048 x 512" in repr(result) and "sequential" in repr(result)
     html = result._repr_html_()
     assert "<table" in html and "<svg" in html
+    for picture in (result.plot(), result.roofline()):
+        assert picture._repr_png_().startswith(b"\x89PNG")
     (axes,) = result.plot().axes
     assert [label.get_text() for label in axes.get_xticklabels()] == ["sequential", "t3"]
 

@@ -24,12 +24,24 @@ def test_an_item_goes_on_below_its_text():
     assert all(line.startswith("  ") and not line.startswith("   ") for line in rest)
 
 
-@pytest.mark.parametrize("sign", ["+", "-", "*", "=", "##", "3.", "10)"])
+@pytest.mark.parametrize("sign", ["+", "-", "*", "=", "---", "##", "3.", "10)"])
 @pytest.mark.parametrize("before", range(108, 121))
 def test_no_sign_begins_a_list_or_a_heading(sign, before):
     line = "x" * before + f" {sign} " + _SENTENCE.strip()
     assert all(not one.startswith(f"{sign} ") for one in filled(line).split("\n"))
     assert filled(line).replace("\n", " ") == line
+
+
+@pytest.mark.parametrize(
+    "word",
+    ["%", "%.", "#1", ">", "|", ":::", "+++", "$$", "```", "~~~", "(x)=", "[1]:", "<b>", "<!--"],
+)
+@pytest.mark.parametrize("start", ["", "- "])
+@pytest.mark.parametrize("before", range(108, 121))
+def test_no_word_begins_a_block_of_any_dialect(word, start, before):
+    line = start + "x" * before + f" {word} " + _SENTENCE.strip()
+    assert all(not one.strip().startswith(word) for one in filled(line).split("\n"))
+    assert filled(line).split() == line.split()
 
 
 @pytest.mark.parametrize("start", ["| ", "![", "# ", "<p>", "    "])

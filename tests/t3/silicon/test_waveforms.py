@@ -7,6 +7,8 @@ from amaranth.lib.wiring import In, Out
 from t3.silicon.diagrams import diagrams
 from t3.silicon.waveforms import Diagram, Lane, record, svg
 
+_LETTER_PX = 7.0  # mean width of a letter of a title
+
 
 class Delay(wiring.Component):
     """Stream that is delayed by a cycle."""
@@ -67,3 +69,13 @@ def test_every_diagram_shows_something_happen():
         for lane in lanes:
             assert len(lane["wave"]) == diagram.cycles
             assert set(lane["wave"]) & set("1="), (diagram.name, lane["name"])
+
+
+def test_no_title_is_cut():
+    """Each title, centred above the lanes, ends inside the picture."""
+    for diagram in diagrams():
+        drawing = svg(record(diagram))
+        title = re.search(rf'x="([\d.]+)"[^>]*><tspan>{re.escape(diagram.title)}', drawing)
+        centre = float(re.search(r"translate\(([\d.]+)", drawing)[1]) + float(title[1])
+        width = float(re.search(r'<svg[^>]* width="(\d+)"', drawing)[1])
+        assert centre + len(diagram.title) * _LETTER_PX / 2 <= width, diagram.name

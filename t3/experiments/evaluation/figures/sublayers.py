@@ -60,8 +60,8 @@ def _parts(study: Study, case: Case, group: str) -> dict[str, pd.DataFrame]:
     alone = column["gemm_ns"] / column["gemm_slowdown"]
     exposed = column["total_ns"] - column["gemm_ns"] - column["ag_ns"]
     parts = {
-        "GEMM": alone,
-        "GEMM slowed by communication": column["gemm_ns"] - alone,
+        "GEMM": alone.clip(upper=column["gemm_ns"]),
+        "GEMM slowed by communication": (column["gemm_ns"] - alone).clip(lower=0),
         "reduce-scatter, exposed": exposed.clip(lower=0),
         "all-gather, exposed": column["ag_ns"],
     }

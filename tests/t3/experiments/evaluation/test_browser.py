@@ -3,18 +3,18 @@
 import html
 import json
 import re
-import shutil
 import subprocess
 
 import pytest
 
 from t3.experiments.evaluation.figures import FIGURES, draw_figures
 from t3.experiments.evaluation.page import origin, page, report
+from tests.support.browser import Browser
+from tests.support.browser import chromium as find_chromium
 from tests.support.example_study import example_study
 
 pytestmark = pytest.mark.verify
 
-_NAMES = ("chromium", "chromium-browser", "google-chrome")
 _SMALLEST_TEXT_PX = 12
 # Measures of the page as readers see it, added to the document; folded parts are opened.
 _PROBE = """
@@ -52,12 +52,7 @@ addEventListener("load", async () => {
 
 @pytest.fixture(scope="module")
 def chromium():
-    found = next(filter(None, map(shutil.which, _NAMES)), None)
-    if found is None:
-        pytest.skip(
-            "NO BROWSER: the report was not looked at. Install Chromium: apt-get install chromium"
-        )
-    return found
+    return find_chromium()
 
 
 @pytest.fixture(scope="module")
@@ -101,6 +96,19 @@ def test_report_on_a_phone(chromium, document, tmp_path):
     found, console = look(chromium, document, tmp_path, 500)  # the narrowest that Chromium does
     assert console == [] and found["width"] <= found["inner"]
     assert min(found["sizes"].values()) >= _SMALLEST_TEXT_PX, found["sizes"]
+
+
+@pytest.mark.parametrize("style", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 800, 1280])
+def test_report_can_be_read(document, tmp_path, width, style):
+    (tmp_path / "report.html").write_text(document, encoding="utf-8")
+    with Browser(tmp_path / "profile") as browser:
+        browser.show((tmp_path / "report.html").as_uri(), width=width, style=style)
+        assert browser.messages == []
+        assert browser.measure("beyond") == [False]
+        assert browser.measure("tall") == []
+        pale = [text for text, contrast in browser.measure("contrasts") if contrast < 4.5]
+        assert pale == []
 
 
 @pytest.mark.parametrize(
