@@ -52,10 +52,12 @@ docs: $(READY)             ## Run all studies and checks; full pages in build/ a
 	@for page in build/validation/*-summary.md build/verification/*-summary.md; do \
 	    cp $$page docs/$$(basename $$(dirname $$page))/$$(basename $$page -summary.md).md; done
 
-site: $(SITE)              ## Build all pages as a site; run the notebooks, check every link; build/site/
+site: $(SITE)              ## Build all pages as a site; run the notebooks, check links and words; build/site/
 	@echo "Building build/site (the notebooks run; about a quarter of an hour)"
-	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" sphinx-build --quiet --fresh-env --fail-on-warning --keep-going -c docs/site -b html . build/site
+	@$(VENV)/bin/sphinx-build --quiet --fresh-env --fail-on-warning --keep-going -c docs/site -b html . build/site
 	@$(VENV)/bin/python docs/site/links.py build/site
+	@$(VENV)/bin/python docs/site/words.py build/site
+	@$(VENV)/bin/python docs/site/outputs.py build/jupyter_execute
 
 test: $(READY)             ## Lint, then run the tests (about 8 minutes on 2 cores)
 	@$(MAKE) --no-print-directory --jobs 2 lint loop

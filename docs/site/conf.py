@@ -4,6 +4,7 @@ Sources are the repository itself, so that a link means the same here and in the
 pages of results are included where ``build/`` or ``results/`` has them.
 """
 
+import re
 import shutil
 from importlib.metadata import version as version_of
 from pathlib import Path
@@ -90,6 +91,12 @@ def _blocks() -> str:
     return "\n".join(["# Blocks", "", about, "", "```{eval-rst}", *parts, "```", ""])
 
 
+def _registers() -> str:
+    """Page of the register map, without the comment at its beginning."""
+    text = register_documents()["registers.md"].decode()
+    return re.sub(r"<!--.*?-->\s*", "", text, flags=re.DOTALL)
+
+
 def _results() -> str:
     """Copy the full pages of results, with their figures, and write the page that lists them."""
     folder = _GENERATED / "full"
@@ -116,7 +123,7 @@ def _write_pages(app: Sphinx) -> None:
     _GENERATED.mkdir()
     (_GENERATED / "commands.md").write_text(_commands(), encoding="utf-8")
     (_GENERATED / "blocks.md").write_text(_blocks(), encoding="utf-8")
-    (_GENERATED / "registers.md").write_bytes(register_documents()["registers.md"])
+    (_GENERATED / "registers.md").write_text(_registers(), encoding="utf-8")
     (_GENERATED / "results.md").write_text(_results(), encoding="utf-8")
 
 
