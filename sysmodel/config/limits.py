@@ -1,13 +1,18 @@
-"""Limits of the hardware with its default parameters, which hold for every system."""
+"""Limits of the hardware with its default parameters, and of the model, for every system."""
 
 from rtl.parameters import T3Parameters
 
 __all__ = [
+    "LINE_BYTES",
+    "MOST_COLLECTIVE_WAVES",
     "MOST_GROUP_WORKGROUPS",
+    "MOST_LINE_REQUESTS",
     "MOST_OCCUPANCY",
+    "MOST_SLOTS",
     "MOST_STARVATION_CYCLES",
     "MOST_TILE_ATOMS",
     "MOST_WAVEFRONTS",
+    "MOST_WAYS",
     "MOST_WORKGROUPS",
 ]
 
@@ -23,3 +28,15 @@ MOST_GROUP_WORKGROUPS = 128
 MOST_OCCUPANCY = 127
 """Largest occupancy of the DRAM queue that the arbiter compares."""
 MOST_STARVATION_CYCLES = (1 << 16) - 1
+MOST_WAYS = 32
+"""Largest number of ways of a tracker set."""
+
+# Capacities of the model. They are constants, so that one compilation serves all systems.
+LINE_BYTES = 128
+"""Bytes of a line of the L2."""
+MOST_SLOTS = 2048
+"""Largest number of workgroups that run on all CUs at a time."""
+MOST_COLLECTIVE_WAVES = 8192
+"""Largest number of wavefronts of a collective's kernel."""
+MOST_LINE_REQUESTS = 32_768
+"""Capacity of a channel's queue of line requests, a power of two."""

@@ -4,12 +4,15 @@ import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from .limits import LINE_BYTES
 from .workload import ELEMENT_BYTES
 
 if TYPE_CHECKING:
     from .system import System
 
 __all__ = ["notices"]
+
+_MUCH = 0.9  # share of the rate at which the matrix pipes issue; a bound above it is no notice
 
 
 def notices(system: "System") -> list[str]:
@@ -26,6 +29,7 @@ def _notices(system: "System") -> Iterator[str]:
             f"least {wanted:,.0f} GB/s, even if all running workgroups share their reads, but the "
             f"memory provides {system.dram_bytes_per_ns:g} (dram.channels, dram.clock_mhz)"
         )
+    yield from _tile_notices(system)
     between = dram.timing_cycles.tCCD_S
     if between > dram.burst_clocks:
         yield (
@@ -47,6 +51,39 @@ def _notices(system: "System") -> Iterator[str]:
             f"link.bandwidth_gb_per_s: {link:g} each way is more than the memory supplies, "
             f"{system.dram_bytes_per_ns:g} GB/s for reads and updates together "
             "(dram.channels, dram.clock_mhz)"
+        )
+
+
+def _tile_notices(system: "System") -> Iterator[str]:
+    """Notices of a CU, or an L2, that feeds the matrix pipes too slowly for their peak."""
+    gpu, kernel = system.gpu, system.kernel
+    step_bytes = (kernel.tile_m + kernel.tile_n) * kernel.depth_u * ELEMENT_BYTES
+    flops = 2 * kernel.tile_m * kernel.tile_n * kernel.depth_u
+    computes = flops / (gpu.flops_per_cycle_per_cu * gpu.matrix_issue_rate)
+    fills = step_bytes / gpu.lds_bandwidth_bytes_per_cycle
+    fetches = step_bytes / gpu.cu_bandwidth_bytes_per_cycle
+    # A workgroup fills its only LDS buffer and computes in turn, and has the tiles of
+    # prefetch_depth steps on the way.
+    takes = max(fills + computes, (fetches + fills) / kernel.prefetch_depth)
+    share = gpu.workgroups_per_cu * computes / takes
+    if share < _MUCH:
+        by, key = ("lds", "lds") if fills >= takes - fills - computes else ("l2", "cu")
+        yield (
+            f"gpu.{key}_bandwidth_bytes_per_cycle: a workgroup's tiles take {fetches:,.0f} cycles "
+            f"a k-step through the port of the CU and {fills:,.0f} into the LDS, computing takes "
+            f"{computes:,.0f}: gpu.workgroups_per_cu = {gpu.workgroups_per_cu} with "
+            f"kernel.prefetch_depth = {kernel.prefetch_depth} give the GEMM at most "
+            f"{share * gpu.matrix_issue_rate:.0%} of the peak, bound by {by}"
+        )
+    lines = (kernel.tile_m + kernel.tile_n) * -(-kernel.depth_u * ELEMENT_BYTES // LINE_BYTES)
+    looked_up = lines * gpu.compute_units / computes * gpu.clock_mhz / 1e3
+    given = system.l2.slices * system.clock_mhz / 1e3
+    if given < _MUCH * looked_up:
+        share = given / looked_up * gpu.matrix_issue_rate
+        yield (
+            f"l2.slices: {system.l2.slices} slices look up {given:,.0f} lines a ns, a line each in "
+            f"a cycle at {system.clock_mhz:g} MHz, but the matrix pipes take {looked_up:,.0f}: the "
+            f"GEMM gets at most {share:.0%} of the peak, bound by l2"
         )
 
 

@@ -5,7 +5,14 @@ from typing import TYPE_CHECKING, Any
 
 from sysmodel.lib.errors import InputError
 
-from .limits import MOST_TILE_ATOMS, MOST_WAVEFRONTS
+from .limits import (
+    LINE_BYTES,
+    MOST_COLLECTIVE_WAVES,
+    MOST_LINE_REQUESTS,
+    MOST_SLOTS,
+    MOST_TILE_ATOMS,
+    MOST_WAVEFRONTS,
+)
 from .workload import ELEMENT_BYTES
 
 if TYPE_CHECKING:
@@ -24,17 +31,19 @@ def check_rules(system: "System") -> None:
     """
     for multiple_of in _MULTIPLES.items():
         _check_multiple(system, *multiple_of)
-    for field, sound, allowed in _rules(system):
-        if not sound:
-            raise InputError(field, f"{_shown(system, field)} is not allowed; allowed: {allowed}")
+    _check(system, _rules(system))
     for index, tile in enumerate(system.kernel.tiles):
         where = f"kernel.alternatives.{index - 1}" if index else "kernel"
-        for field, sound, value, allowed in _tile_rules(system, tile, where):
+        rules = (*_tile_rules(system, tile, where), *_tracking_rules(system, tile, where))
+        for field, sound, value, allowed in rules:
             if not sound:
                 raise InputError(field, f"{value} is not allowed; allowed: {allowed}")
+    _check(system, _capacities(system))
     _check_memory(system)
 
 
+# Least workgroups of a chunk of which the hardware must hold as many as the ring needs.
+_LEAST_CHUNK = 2
 _MULTIPLES = {
     "l2.line_bytes": ("dram.atom_bytes",),
     "l2.slices": ("dram.channels",),
@@ -52,6 +61,12 @@ def _value(system: "System", field: str) -> Any:
 def _shown(system: "System", field: str) -> str:
     value = _value(system, field)
     return repr(list(value) if isinstance(value, tuple) else value)
+
+
+def _check(system: "System", rules: Iterator[tuple[str, bool, str]]) -> None:
+    for field, sound, allowed in rules:
+        if not sound:
+            raise InputError(field, f"{_shown(system, field)} is not allowed; allowed: {allowed}")
 
 
 def _check_multiple(system: "System", field: str, of: tuple[str, ...]) -> None:
@@ -113,6 +128,54 @@ def _rules(system: "System") -> Iterator[tuple[str, bool, str]]:
     )
 
 
+def _capacities(system: "System") -> Iterator[tuple[str, bool, str]]:
+    """Yield the rules that keep a system within the capacities of the model."""
+    gpu, collective = system.gpu, system.collective
+    yield (
+        "gpu.compute_units",
+        gpu.compute_units * gpu.workgroups_per_cu <= MOST_SLOTS,
+        (
+            f"at most {MOST_SLOTS // gpu.workgroups_per_cu} with gpu.workgroups_per_cu = "
+            f"{gpu.workgroups_per_cu}: the model has {MOST_SLOTS} places for workgroups"
+        ),
+    )
+    yield (
+        "collective.waves_per_cu",
+        gpu.compute_units * collective.waves_per_cu <= MOST_COLLECTIVE_WAVES,
+        (
+            f"at most {MOST_COLLECTIVE_WAVES // gpu.compute_units} with gpu.compute_units = "
+            f"{gpu.compute_units}: the model has {MOST_COLLECTIVE_WAVES} places for wavefronts"
+        ),
+    )
+
+
+def _tracking_rules(
+    system: "System", tile: "Tile", where: str
+) -> Iterator[tuple[str, bool, object, str]]:
+    """Yield the rules that let T3 track two workgroups of a macro-tile for each GPU at a time."""
+    t3, waves = system.t3, tile.waves_m * tile.waves_n
+    held = t3.tracker_ways // waves
+    yield (
+        "t3.tracker_ways",
+        held > 0,
+        t3.tracker_ways,
+        f"at least {waves}, the wavefronts of a workgroup ({where}.waves_m, {where}.waves_n)",
+    )
+    yield (
+        "t3.tracker_sets",
+        t3.tracker_sets * held >= _LEAST_CHUNK,
+        t3.tracker_sets,
+        f"at least {_LEAST_CHUNK}: a set of {t3.tracker_ways} ways holds {held} workgroup",
+    )
+    commands = waves if t3.granularity == "wavefront" else 1
+    yield (
+        "t3.command_depth",
+        t3.command_depth >= 2 * _LEAST_CHUNK * commands,
+        t3.command_depth,
+        f"at least {2 * _LEAST_CHUNK * commands}, the commands of {2 * _LEAST_CHUNK} workgroups",
+    )
+
+
 def _tile_rules(
     system: "System", tile: "Tile", where: str
 ) -> Iterator[tuple[str, bool, object, str]]:
@@ -129,6 +192,16 @@ def _tile_rules(
         gpu.workgroups_per_cu <= fitting,
         gpu.workgroups_per_cu,
         f"at most {fitting}, {stage_bytes} bytes each in lds_kib_per_cu = {gpu.lds_kib_per_cu}",
+    )
+    lines = (tile.tile_m + tile.tile_n) * (tile.depth_u * ELEMENT_BYTES // LINE_BYTES + 2)
+    yield (
+        f"{where}.depth_u",
+        lines * system.kernel.prefetch_depth <= MOST_LINE_REQUESTS,
+        tile.depth_u,
+        (
+            f"a step of at most {MOST_LINE_REQUESTS // system.kernel.prefetch_depth} lines with "
+            f"kernel.prefetch_depth = {system.kernel.prefetch_depth}, not {lines}"
+        ),
     )
     waves = tile.waves_m * tile.waves_n
     yield (

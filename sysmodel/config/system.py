@@ -16,6 +16,7 @@ from .limits import (
     MOST_GROUP_WORKGROUPS,
     MOST_OCCUPANCY,
     MOST_STARVATION_CYCLES,
+    MOST_WAYS,
 )
 from .memory import Delay, Dram, with_standard
 from .rules import check_rules
@@ -58,8 +59,8 @@ class Tile(Strict):
     tile_m: int = integer(16, 1024)
     tile_n: int = integer(16, 1024)
     depth_u: int = integer(8, 1024)
-    waves_m: int = integer(1, 8)
-    waves_n: int = integer(1, 8)
+    waves_m: PowerOfTwo = power_of_two(1, 4)
+    waves_n: PowerOfTwo = power_of_two(1, 4)
 
 
 class Kernel(Tile):
@@ -140,7 +141,7 @@ class T3(Strict):
     starvation_limit_cycles: int = integer(1, MOST_STARVATION_CYCLES)
     starvation_latencies: float = number(0.1, 1000)
     tracker_sets: PowerOfTwo = power_of_two(1, 32_768)
-    tracker_ways: int = integer(1, 64)
+    tracker_ways: int = integer(1, MOST_WAYS)
     tracker_banks: PowerOfTwo = power_of_two(1, 256)
     credit_window_workgroups: PowerOfTwo = power_of_two(2, 32_768)
     command_depth: PowerOfTwo = power_of_two(2, 65_536)

@@ -7,6 +7,7 @@ import typer
 from sysmodel.config.complete import complete_toml, differences, summary
 from sysmodel.config.notices import notices
 from sysmodel.config.system import load_system
+from t3.report.progress import shown_progress
 from t3.report.terminal import terminal, terminal_table
 
 __all__ = ["app"]
@@ -34,9 +35,14 @@ def show(system: _System) -> None:
 def validate(system: _System) -> None:
     """Check that a system can be simulated, and report values that look unphysical.
 
-    The exit code is 2 if the system cannot be simulated, and 1 if a value looks unphysical.
+    Builds the machine, and simulates a small GEMM with it. The exit code is 2 if the system cannot
+    be simulated, and 1 if a value looks unphysical.
     """
+    from sysmodel.runs.soundness import check_machine  # imports Numba
+
     loaded = load_system(system)
+    with shown_progress() as progress:
+        check_machine(loaded, progress)
     for line in summary(loaded):
         typer.echo(line)
     contradictions = notices(loaded)

@@ -4,6 +4,10 @@ import pytest
 
 from sysmodel.config.notices import notices
 from sysmodel.config.system import load_system, preset_names
+from sysmodel.runs.options import RunOptions
+from sysmodel.runs.plan import Plan
+from sysmodel.runs.simulate import simulate
+from tests.support.small_system import workload
 
 
 @pytest.mark.parametrize("name", preset_names())
@@ -49,7 +53,56 @@ def test_link_that_the_memory_does_not_feed(tmp_path):
 def test_a_peak_that_the_memory_cannot_feed(tmp_path):
     """160 tiles of 128 x 96 run at a time: a square of 12.6 x 12.6 tiles shares its reads."""
     assert not changed(tmp_path, "[gpu]\nflops_per_cycle_per_cu = 4096\n")
-    (one,) = changed(tmp_path, "[gpu]\nflops_per_cycle_per_cu = 8192\n")
+    one, _ = changed(tmp_path, "[gpu]\nflops_per_cycle_per_cu = 8192\n")
     wanted = (1 / 128 + 1 / 96) / 160**0.5 * 80 * 8192 * 1.4
     assert one.startswith("mine: gpu: at its peak of 918 TFLOP/s the GEMM takes at least")
     assert f"{wanted:,.0f} GB/s" in one and wanted > 1024
+
+
+_FAST_CUS = "[gpu]\nflops_per_cycle_per_cu = 32768\ncompute_units = 2\n"
+
+
+def test_an_lds_that_feeds_the_pipe_too_slowly(tmp_path):
+    """A k-step has (128 + 96) x 64 x 2 = 28,672 bytes and 1,572,864 operations."""
+    (one,) = changed(tmp_path, _FAST_CUS)
+    assert one == (
+        "mine: gpu.lds_bandwidth_bytes_per_cycle: a workgroup's tiles take 448 cycles a k-step "
+        "through the port of the CU and 224 into the LDS, computing takes 51: "
+        "gpu.workgroups_per_cu = 2 with kernel.prefetch_depth = 2 give the GEMM at most 29% of the "
+        "peak, bound by lds"
+    )
+    fast = "cu_bandwidth_bytes_per_cycle = 4096\n"
+    (one,) = changed(tmp_path, _FAST_CUS + fast)
+    assert one.endswith(f"at most {2 * 48 / (224 + 51.06):.0%} of the peak, bound by lds")
+    assert not changed(tmp_path, _FAST_CUS + fast + "lds_bandwidth_bytes_per_cycle = 4096\n")
+
+
+def test_a_port_that_feeds_the_pipe_too_slowly(tmp_path):
+    (one,) = changed(tmp_path, _FAST_CUS + "cu_bandwidth_bytes_per_cycle = 16\n")
+    assert one.startswith("mine: gpu.cu_bandwidth_bytes_per_cycle: a workgroup's tiles take 1,792")
+    assert one.endswith(f"at most {2 * 48 / ((1792 + 224) / 2):.0%} of the peak, bound by l2")
+
+
+@pytest.mark.parametrize("port,bound", [(4096, 0.349), (64, 0.286), (16, 0.095)])
+def test_a_gemm_comes_close_to_the_bound(tmp_path, port, bound):
+    """The GEMM alone, with tiles of 32 k-steps; the bound leaves out begin and end of a tile."""
+    (tmp_path / "mine.toml").write_text(
+        f'base = "asplos24"\n{_FAST_CUS}cu_bandwidth_bytes_per_cycle = {port}\n'
+        "workgroup_launch_ns = 0\n[kernel]\nprologue_cycles = 0\nepilogue_cycles = 0\n"
+    )
+    system = load_system(str(tmp_path / "mine.toml"))
+    options = RunOptions(engine="golden", configurations=("sequential",))
+    result = simulate(Plan(workload(512, 384, 2048, 4), system, options))
+    assert 0.75 * bound < result.gemm_efficiency < bound
+
+
+def test_an_l2_that_feeds_the_pipes_too_slowly(tmp_path):
+    """A k-step of 408.5 cycles of 1700 MHz reads 224 lines."""
+    text = "[gpu]\ncompute_units = 132\nclock_mhz = 1700\nflops_per_cycle_per_cu = 4096\n"
+    more = "[l2]\ncapacity_mib = 50\nways = 25\n[dram]\nclock_mhz = 1200\n"
+    (one,) = changed(tmp_path, text + more)
+    share = 0.94 * 64 * 1.2 / (132 * 224 / (384 / 0.94 / 1.7))
+    assert one == (
+        "mine: l2.slices: 64 slices look up 77 lines a ns, a line each in a cycle at 1200 MHz, but "
+        f"the matrix pipes take 123: the GEMM gets at most {share:.0%} of the peak, bound by l2"
+    )

@@ -4,6 +4,8 @@ import re
 
 import pytest
 
+from rtl.parameters import T3Parameters
+from sysmodel.config.limits import MOST_WAYS
 from sysmodel.config.system import load_system, preset_names, preset_path
 from sysmodel.lib.errors import InputError
 
@@ -116,7 +118,13 @@ def test_a_file_of_differences(tmp_path):
         # Values that do not fit the others.
         ("tile_m", "130", "kernel.tile_m: 130", "a multiple of kernel.waves_m, 4"),
         ("tile_m", "96", "kernel.tile_m: 96", "16 elements times a power of two, not 24"),
-        ("waves_n", "3", "kernel.waves_m: 4", "at most 8 wavefronts"),
+        ("waves_n", "3", "kernel.waves_n: 3", "a power of two from 1 to 4"),
+        ("waves_m", "8", "kernel.waves_m: 8", "a power of two from 1 to 4"),
+        ("waves_n", "4", "kernel.waves_m: 4", "at most 8 wavefronts"),
+        # Capacities of the hardware.
+        ("tracker_ways", "64", "t3.tracker_ways: 64", "an integer from 1 to 32"),
+        ("tracker_ways", "3", "t3.tracker_ways: 3", "at least 4, the wavefronts of a workgroup"),
+        ("command_depth", "2", "t3.command_depth: 2", "at least 4, the commands of 4 workgroups"),
         ("workgroups_per_cu", "3", "gpu.workgroups_per_cu: 3", "at most 2, 28672 bytes each"),
         ("slices", "48", "l2.slices: 48", "a multiple of dram.channels, 32"),
         ("capacity_mib", "16.1", "l2.capacity_mib: 16.1", "a multiple of 0.125"),
@@ -138,10 +146,48 @@ def test_values_that_are_not_allowed(problem, key, value, field, allowed):
 
 
 @pytest.mark.parametrize(
+    "text,field,allowed",
+    [
+        (
+            "[gpu]\ncompute_units = 683\nworkgroups_per_cu = 3\nlds_kib_per_cu = 256",
+            "gpu.compute_units: 683",
+            "at most 682 with gpu.workgroups_per_cu = 3",
+        ),
+        (
+            "[gpu]\ncompute_units = 800\n[collective]\nwaves_per_cu = 11",
+            "collective.waves_per_cu: 11",
+            "at most 10 with gpu.compute_units = 800",
+        ),
+        (
+            "gpu.lds_kib_per_cu = 4096\nkernel = {depth_u = 1024, prefetch_depth = 4, tile_m=512}",
+            "kernel.depth_u: 1024",
+            "a step of at most 8192 lines with kernel.prefetch_depth = 4, not 10944",
+        ),
+        (
+            "[t3]\ntracker_sets = 1\ntracker_ways = 7\ntracker_banks = 1",
+            "t3.tracker_sets: 1",
+            "at least 2: a set of 7 ways holds 1 workgroup",
+        ),
+        (
+            '[t3]\ngranularity = "wavefront"\ncommand_depth = 8',
+            "t3.command_depth: 8",
+            "at least 16, the commands of 4 workgroups",
+        ),
+    ],
+)
+def test_values_that_exceed_a_capacity_together(problem, text, field, allowed):
+    message = problem(f'base = "asplos24"\n{text}\n')
+    assert message.startswith(f"{field} is not allowed; allowed: {allowed}")
+
+
+@pytest.mark.parametrize(
     "key, value",
     [
         ("tracker_banks", "256"),
-        ("waves_m", "8"),
+        ("waves_m", "1"),
+        ("tracker_ways", "32"),
+        ("tracker_ways", "4"),
+        ("command_depth", "4"),
         ("mca_cuts", "[7, 7, 7]"),
         ("mca_levels", "[127, 1, 127]"),
         ("queue_depth", "1"),
@@ -209,3 +255,9 @@ def test_files_that_cannot_be_read(tmp_path):
         load_system("nope.toml")
     with pytest.raises(InputError, match="cannot be read: Is a directory"):
         load_system(str(tmp_path))
+
+
+def test_largest_number_of_ways_is_that_of_the_hardware():
+    assert T3Parameters(ways=MOST_WAYS).ways == MOST_WAYS
+    with pytest.raises(ValueError, match=f"ways must be at most {MOST_WAYS}"):
+        T3Parameters(ways=MOST_WAYS + 1)

@@ -21,6 +21,10 @@ def test_validate(capsys, fails, tmp_path):
         "fast: link.bandwidth_gb_per_s: 600 each way is more than the memory supplies" in shown.out
     )
     assert "sound" not in shown.out and shown.err == ""
+    file.write_text('base = "asplos24"\n[t3]\ncommand_depth = 2\n')
+    assert "t3.command_depth: 2 is not allowed; allowed: at least 4" in fails(
+        ["config", "validate", str(file)]
+    )
     file.write_text('base = "asplos24"\n[link]\nbandwidth = 600\n')
     assert "link.bandwidth: unknown key" in fails(["config", "validate", str(file)])
 
