@@ -14,6 +14,7 @@ link and stores of the collective go to the memory.
 
 import numpy as np
 
+from sysmodel.config.limits import MOST_COLLECTIVE_WAVES as MOST_WAVES
 from sysmodel.lib.compiled import compiled, inlined
 from sysmodel.lib.cycles import NEVER
 from sysmodel.lib.phases import PHASES
@@ -23,7 +24,6 @@ __all__ = [
     "CHANNEL_FIELDS",
     "FIXED_FIELDS",
     "GPU_FIELDS",
-    "MOST_WAVES",
     "begin_step",
     "collective_hit",
     "collective_hits_back",
@@ -39,8 +39,6 @@ __all__ = [
 
 # Adjacent atoms of a wavefront in a channel when each lane loads 16 bytes.
 BLOCK = 8
-
-MOST_WAVES = 2048
 
 # Capacity of a channel for reads in flight from the L2.
 _HITS = 4096

@@ -14,6 +14,7 @@ __all__ = [
     "STORE",
     "heap_pop",
     "heap_push",
+    "latest_event",
     "next_event",
 ]
 
@@ -36,6 +37,12 @@ def heap_push(gpu, time, code):
         heap[i] = heap[parent]
         i = parent
     heap[i] = key
+
+
+def latest_event(gpu: np.void) -> int:
+    """Time of the latest event, or -1 without an event."""
+    events = gpu["heap"][: gpu["heap_size"]]
+    return int(events.max(initial=-1)) >> _CODE_BITS
 
 
 @inlined

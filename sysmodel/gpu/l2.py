@@ -13,7 +13,7 @@ from sysmodel.lib.bits import popcount
 from sysmodel.lib.compiled import compiled
 
 from .kernel import LINE_ATOM_BITS, LINE_ATOMS
-from .l2_tags import DIRTY, LINE, USED, VALID, WRITE_BACKS, allocate, find_way, l2_slice, set_of
+from .l2_tags import DIRTY, LINE, USED, VALID, allocate, find_way, l2_slice, set_of
 
 __all__ = ["L2Parameters", "L2State", "l2_access", "l2_fill", "l2_holds", "new_l2"]
 
@@ -53,8 +53,6 @@ _SLICE = np.dtype(
 
 _CHANNEL = np.dtype(
     [
-        # Dirty sectors that wait for the memory, as atoms in the channel.
-        ("write_back", np.int64, (WRITE_BACKS,)),
         ("write_back_head", np.int64),
         ("write_backs", np.int64),
         ("flushed", np.int64),  # flushed sets
@@ -119,10 +117,14 @@ class L2State(NamedTuple):
     slices: np.ndarray
     ways: np.ndarray  # slice and set, field, way
     channels: np.ndarray
+    write_back: np.ndarray  # channel, place: dirty sectors for the memory, as atoms in the channel
 
 
-def new_l2(parameters: L2Parameters, channels: int) -> L2State:
+def new_l2(parameters: L2Parameters, channels: int, write_back_queue: int = 1024) -> L2State:
     """Make empty slices.
+
+    Reads wait while ``write_back_queue`` sectors of a channel wait for the memory, but each
+    outstanding miss may still evict a line.
 
     Raises
     ------
@@ -144,7 +146,11 @@ def new_l2(parameters: L2Parameters, channels: int) -> L2State:
     slices["first_waiter"] = -1
     slices["mshr_next"][:, : p.mshrs] = np.append(np.arange(1, p.mshrs), -1)
     slices["waiter_next"][:, : p.waiters] = np.append(np.arange(1, p.waiters), -1)
-    return L2State(p.slices.bit_length() - 1, slices, ways, np.zeros(channels, _CHANNEL))
+    # A flush writes back a whole set at once.
+    waiting = max(write_back_queue, LINE_ATOMS * p.ways) + LINE_ATOMS * (1 + p.slices * p.mshrs)
+    write_back = np.zeros((channels, 1 << waiting.bit_length()), np.int64)
+    bits = p.slices.bit_length() - 1
+    return L2State(bits, slices, ways, np.zeros(channels, _CHANNEL), write_back)
 
 
 @compiled

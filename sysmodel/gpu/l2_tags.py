@@ -12,7 +12,6 @@ __all__ = [
     "LINE",
     "USED",
     "VALID",
-    "WRITE_BACKS",
     "allocate",
     "find_way",
     "l2_slice",
@@ -22,10 +21,6 @@ __all__ = [
 
 # Fields of a set's ways.
 LINE, VALID, USED, DIRTY = range(4)
-
-# Capacity of a channel's queue of write-backs: sectors of the lines that all outstanding misses may
-# evict, and sectors that stores may evict before they wait.
-WRITE_BACKS = 8192
 
 
 @compiled
@@ -98,9 +93,9 @@ def write_back(state, ch: int, where: int, way: int) -> None:
     if dirty == 0:
         return
     state.ways[where, DIRTY, way] = 0
-    channel = state.channels[ch]
+    channel, mask = state.channels[ch], state.write_back.shape[1] - 1
     for sector in range(LINE_ATOMS):
         if dirty >> sector & 1:
-            i = (channel.write_back_head + channel.write_backs) & (WRITE_BACKS - 1)
-            channel.write_back[i] = state.ways[where, LINE, way] << LINE_ATOM_BITS | sector
+            i = (channel.write_back_head + channel.write_backs) & mask
+            state.write_back[ch, i] = state.ways[where, LINE, way] << LINE_ATOM_BITS | sector
             channel.write_backs += 1

@@ -10,7 +10,6 @@ from .l2_tags import (
     DIRTY,
     USED,
     VALID,
-    WRITE_BACKS,
     allocate,
     find_way,
     l2_slice,
@@ -18,25 +17,7 @@ from .l2_tags import (
     write_back,
 )
 
-__all__ = ["check_write_backs", "l2_flush", "l2_write", "next_write_back", "pop_write_back"]
-
-
-def check_write_backs(queue: int, slices: int, mshrs: int) -> None:
-    """Check the capacity for a channel's write-backs.
-
-    Reads wait while ``queue`` sectors wait, but every outstanding miss may still evict a line.
-
-    Raises
-    ------
-    ValueError
-        If the write-backs may exceed the capacity of the model.
-    """
-    most = queue + LINE_ATOMS * (1 + slices * mshrs)
-    if most > WRITE_BACKS:
-        raise ValueError(
-            f"l2: a queue of {queue} sectors and {slices} slices of {mshrs} MSHRs may write back "
-            f"{most} sectors of a channel at once, more than the {WRITE_BACKS} of the model"
-        )
+__all__ = ["l2_flush", "l2_write", "next_write_back", "pop_write_back"]
 
 
 @compiled
@@ -95,13 +76,14 @@ def l2_flush(state, ch: int, most: int) -> bool:
 
 
 @inlined
-def next_write_back(channel):
+def next_write_back(state, ch):
     """Next atom (in the channel) to write to the memory; there must be one."""
-    return channel.write_back[channel.write_back_head]
+    return state.write_back[ch, state.channels[ch].write_back_head]
 
 
 @inlined
-def pop_write_back(channel):
+def pop_write_back(state, ch):
     """Remove the oldest write-back, which the memory has taken."""
-    channel.write_back_head = (channel.write_back_head + 1) & (WRITE_BACKS - 1)
+    channel = state.channels[ch]
+    channel.write_back_head = (channel.write_back_head + 1) & (state.write_back.shape[1] - 1)
     channel.write_backs -= 1

@@ -4,6 +4,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from sysmodel.config.limits import MOST_LINE_REQUESTS as REQUESTS
+from sysmodel.config.limits import MOST_SLOTS
 from sysmodel.config.workload import ELEMENT_BYTES
 
 from .kernel import ATOM_BYTES, LINE_ATOMS, Kernel, OutputAtoms
@@ -28,13 +30,10 @@ MODE_GEMM = 0
 # stored; for the other chunks, only end-of-tile markers are sent.
 MODE_SCATTER = 1
 
-# Limits of workgroup slots and of a channel's queues. They are constants, so that one compilation
-# serves all systems; a full queue makes the CUs wait.
-MOST_SLOTS = 2048
+# Capacity of a channel's queue of stores. A full queue makes the CUs wait.
+STORES = 8192
 MOST_PREFETCH = 4
 MOST_COMPUTE_UNITS = 1024
-STORES = 8192
-REQUESTS = 32768
 _EVENTS = MOST_SLOTS * (MOST_PREFETCH + 2)
 
 FIXED_FIELDS = [

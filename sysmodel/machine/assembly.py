@@ -12,7 +12,6 @@ from sysmodel.engine.ports import CHANNEL_INPUTS, DATA_WORDS, I, input_words, ou
 from sysmodel.gpu.collective import set_up_collective
 from sysmodel.gpu.kernel import Kernel, OutputAtoms
 from sysmodel.gpu.l2 import L2Parameters, new_l2
-from sysmodel.gpu.l2_write import check_write_backs
 from sysmodel.gpu.tables import joined_tables, kernel_tables
 from sysmodel.gpu.workgroups import ComputeUnits, KernelTimes, PlacedKernel, set_up
 from sysmodel.lib.ring import scattered
@@ -27,6 +26,7 @@ from .variation import Variation
 __all__ = ["Assembly"]
 
 _LINK_BUFFER = 64  # packets per channel in the receiver's buffer
+_ADMISSIONS_BESIDE = 256  # changes of an admission by launches
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,14 +62,12 @@ class Assembly:
         if self.variation is not None:
             state.launch_late[:] = self.variation.workgroup[: self.gpus]
         self._set_up_collective(state)
-        self._set_up_link(state)
-        set_up_memory(
-            state,
+        return set_up_memory(
+            self._set_up_link(state),
             read_latency_cycles=self.system.read_latency_cycles,
             queue_depth=self.system.dram.queue_depth,
             clock_divider=self.system.t3.clock_divider,
         )
-        return state
 
     @cached_property
     def _atoms_of(self) -> list[OutputAtoms]:
@@ -110,6 +108,11 @@ class Assembly:
     def _slices_per_channel(self) -> int:
         return max(1, self.system.l2.slices // self.system.dram.channels)
 
+    @property
+    def _write_back_queue(self) -> int:
+        """Capacity of a channel's queue of write-backs, in sectors."""
+        return self.system.l2.write_back_atoms * self._slices_per_channel
+
     def _empty(self) -> State:
         """Make a state with the kernels' tables and with memories from before the reduction."""
         system, gpus, channels = self.system, self.gpus, self.channels
@@ -143,7 +146,7 @@ class Assembly:
             epoch=np.zeros((gpus, values), np.uint64),
             partial=np.zeros((gpus, 0, DATA_WORDS), np.uint64) if partial is None else partial,
             dram=new_dram(system.dram.timing_cycles, gpus * channels),
-            l2=new_l2(l2, rows * channels),
+            l2=new_l2(l2, rows * channels, self._write_back_queue),
             inputs=np.zeros((gpus, input_words(self.parameters)), np.uint64),
             outputs=np.zeros((gpus, output_words(self.parameters)), np.uint64),
         )
@@ -157,9 +160,7 @@ class Assembly:
         fixed["l2_requests"] = self._slices_per_channel
         fixed["cached_stores"] = self.cached_stores
         fixed["flushes"] = self.system.l2.flush_at_kernel_end
-        write_back_queue = system.l2.write_back_atoms * self._slices_per_channel
-        check_write_backs(write_back_queue, self._slices_per_channel, system.l2.mshrs_per_slice)
-        fixed["write_back_queue"] = write_back_queue
+        fixed["write_back_queue"] = self._write_back_queue
         fixed["work"] = 1
         fixed["with_data"] = self.partial is not None
         fixed["contents_base"] = kernel.output_atom
@@ -225,10 +226,13 @@ class Assembly:
             * (self.system.clock_mhz / gpu.clock_mhz),
         )
 
-    def _set_up_link(self, state: State) -> None:
+    def _set_up_link(self, state: State) -> State:
         dram, link, kernel = self.system.dram, self.system.link, self.kernels[0]
         share = self.channels / dram.channels
-        set_up_link(
+        # The link always has space in this model: packets wait at the port instead.
+        spaces = CHANNEL_INPUTS * np.arange(self.channels) + I.link_space
+        state.inputs[:, spaces] = (1 << self.parameters.contexts) - 1
+        return set_up_link(
             state,
             rate_bytes_per_cycle=link.bandwidth_gb_per_s * self.system.cycle_ns * share,
             latency_cycles=max(1, self.system.cycles(link.latency_ns)),
@@ -238,7 +242,8 @@ class Assembly:
             stall_share=self.link_stall,
             seed=self.seed,
             contexts=len(self.kernels),
+            # Each atom of an output is on the wire once at a time. A limit changes as a workgroup
+            # completes, as its last command leaves, and with a launch.
+            most_packets=sum(int(np.bincount(one.channel).max()) for one in self._atoms_of),
+            most_admissions=_ADMISSIONS_BESIDE + 2 * max(one.workgroups for one in self.kernels),
         )
-        # The link always has space in this model: packets wait at the port instead.
-        spaces = CHANNEL_INPUTS * np.arange(self.channels) + I.link_space
-        state.inputs[:, spaces] = (1 << self.parameters.contexts) - 1

@@ -30,9 +30,9 @@ from sysmodel.lib.phases import AG, GEMM, RS
 from sysmodel.lib.ring import downstream
 from sysmodel.memory.accesses import (
     COLLECTIVE_TAG,
-    TOKENS,
     accept,
     issue,
+    next_return,
     reduce_results,
     release,
 )
@@ -63,10 +63,10 @@ __all__ = ["advance"]
 def _read_back(s, g, q, now, inputs):
     """Deliver the data of the oldest read to the L2, the collective or the DMA engine."""
     f, channel = s.fixed[0], s.channel[q]
-    token = channel.back_token[channel.back_head]
-    channel.back_head = (channel.back_head + 1) & (TOKENS - 1)
+    token = s.back_token[channel.token_base + channel.back_head]
+    channel.back_head = (channel.back_head + 1) & f.token_mask
     channel.back_count -= 1
-    request = channel.request[token]
+    request = s.request[channel.token_base + token]
     tag = request[REQUEST.tag]
     if request[REQUEST.origin] == COMMUNICATION:
         inputs[I.returns_valid] = 1
@@ -81,7 +81,7 @@ def _read_back(s, g, q, now, inputs):
         others = tag * f.gpus  # rows of the contexts before the one in the tag
         for i in range(l2_fill(s.l2, q + others * f.channels, local, s.woken)):
             buffer_progress(s.gpu[g + others], s.woken[i], -1, now + f.hit_latency, 1)
-    release(channel, token)
+    release(s, channel, token)
 
 
 @inlined
@@ -144,12 +144,12 @@ def _channel(s, g, c, now, inputs, outputs):
     if outputs[O.issue_acks_ready] == 0:
         gpu.stalls += 1
     if channel.issued >= 0:
-        origin = channel.request[channel.issued, REQUEST.origin]
+        origin = s.request[channel.token_base + channel.issued, REQUEST.origin]
         issue(s, g, channel, channel.issued, now, inputs)
         if inputs[I.issue_acks_valid]:
             _acknowledge(s, g, now, origin, inputs)
     inputs[I.returns_valid] = 0
-    if channel.back_count > 0 and channel.back_time[channel.back_head] <= now:
+    if next_return(s, channel) <= now:
         _read_back(s, g, q, now, inputs)
     if channel.hit_count > 0:
         collective_hits_back(s, g, channel, now)
@@ -164,7 +164,7 @@ def _channel(s, g, c, now, inputs, outputs):
     sending = (leaves or f.link_stall > 0) and can_send(s, gpu, channel, receiver)
     link_free = sending or not leaves
     offer_store(s, g, c, now, inputs, outputs[O.stores_ready] == 1, link_free)
-    if deliver(f, channel, now, inputs, outputs[O.link_in_ready] == 1):
+    if deliver(s, channel, now, inputs, outputs[O.link_in_ready] == 1):
         _note_packet(s, g, ARRIVED, now, inputs[LINK_IN:])
     inputs[I.link_out_ready] = 0
     if sending:
@@ -177,8 +177,8 @@ def _channel(s, g, c, now, inputs, outputs):
     if level < f.queue_depth:
         inputs[I.dram_ready] = 1
         if outputs[O.dram_valid]:
-            token = accept(gpu, channel, outputs, f.with_data)
-            request = channel.request[token]
+            token = accept(s, gpu, channel, outputs)
+            request = s.request[channel.token_base + token]
             local = local_of_atom(request[REQUEST.atom], f.offset_bits, f.channel_bits)
             clock = now * f.clock_divider
             dram_push(s.dram, q, clock, request[REQUEST.access], local, token)
@@ -220,9 +220,9 @@ def _drive_context(s, row, receiver, now, inputs, first, outputs, own):
 
     The context's inputs begin at ``first``, its outputs at ``own``.
     """
-    f, gpu = s.fixed[0], s.gpu[row]
-    send_admission(f, gpu, now, np.int64(outputs[own + K.credit_limit_out]))
-    inputs[first + J.credit_limit_in] = np.uint64(admitted(s.gpu[receiver], now))
+    gpu = s.gpu[row]
+    send_admission(s, gpu, now, np.int64(outputs[own + K.credit_limit_out]))
+    inputs[first + J.credit_limit_in] = np.uint64(admitted(s, s.gpu[receiver], now))
     inputs[first + J.dispatched] = np.uint64(gpu.next_dispatch_index)
     # The next launch of a collective is programmed when the previous kernel has ended.
     ended = gpu.finished if gpu.phase == GEMM else gpu.workgroups

@@ -32,12 +32,12 @@ from .program import (
 )
 from .until import NEVER, UNTIL_PROGRAMMED
 from .variation import Variation
+from .watchdog import STILL_CYCLES, Watchdog
 
 __all__ = ["Machine"]
 
-_SLICE_CYCLES = 50_000  # cycles between checks of progress and of Ctrl-C
-_STUCK_CYCLES = 2_000_000
-_ADMISSION_CYCLES = 8  # delay of an admission, in addition to the link's latency
+_SLICE_CYCLES = 50_000  # between checks of progress and of Ctrl-C
+_ADMISSION_CYCLES = 8  # of an admission, in addition to the link's latency
 
 
 class Machine:
@@ -229,17 +229,14 @@ class Machine:
             If the hardware refuses a write, reports an error, or makes no progress.
         """
         begin = self.now
-        moved, last = begin, None
+        watchdog = Watchdog(self.system, self.state)
         while not advance(self.state, self.hardware, until, _SLICE_CYCLES):
             self._check()
             if progress:
                 progress(self.now)
-            activity = self._activity()
-            if activity != last:
-                moved, last = self.now, activity
-            elif self.now - moved > _STUCK_CYCLES:
+            if still := watchdog.still_cycles(self.now):
                 raise SimulationError(
-                    f"no progress for {self.now - moved} cycles, in cycle {self.now}: "
+                    f"nothing has moved for {still} cycles, in cycle {self.now}: "
                     f"{int(self.state.gpu['finished'].min())} of {self.kernel.workgroups} "
                     "workgroups are done on the slowest GPU"
                 )
@@ -271,7 +268,7 @@ class Machine:
         begin = self.now
         for g, context in product(range(self.gpus), range(len(self.kernels))):
             while self.read(g, "STATUS", context)["aborting"]:
-                if self.now - begin > _STUCK_CYCLES:
+                if self.now - begin > STILL_CYCLES:
                     raise SimulationError(f"GPU {g}: the hardware's clearing does not end")
 
     def start_kernel(self, skew_cycles: int = 0) -> None:
@@ -304,10 +301,6 @@ class Machine:
         for g, chunk in enumerate(chunks):
             arriving = self.chunk_start[:, chunk + 1] - self.chunk_start[:, chunk]
             self.state.gpu["expected"][g] += int(arriving.sum())
-
-    def _activity(self) -> tuple[int, ...]:
-        gpu = self.state.gpu
-        return tuple(int(gpu[name].sum()) for name in ("reads", "writes", "link_bytes", "finished"))
 
     def _check(self) -> None:
         for g in range(self.gpus):

@@ -137,9 +137,10 @@ def _gemm_store(s, g, c, context, now, inputs, ready):
 
 
 @inlined
-def _offer_write_back(f, l2, c, inputs, ready):
+def _offer_write_back(s, q, c, inputs, ready):
     """Offer the next write-back of the L2."""
-    atom = next_write_back(l2)
+    f = s.fixed[0]
+    atom = next_write_back(s.l2, q)
     inputs[I.stores_valid] = 1
     inputs[I.stores_kind] = STORE
     inputs[I.stores_atom] = system_atom(c, atom, f.offset_bits, f.channel_bits)
@@ -147,7 +148,7 @@ def _offer_write_back(f, l2, c, inputs, ready):
     inputs[I.stores_workgroup] = 0
     inputs[I.stores_wavefront] = 0
     if ready:
-        pop_write_back(l2)
+        pop_write_back(s.l2, q)
 
 
 @inlined
@@ -183,6 +184,6 @@ def offer_store(s, g, c, now, inputs, ready, link_free):
         channel.store_offer = _TAKEN_KERNEL if ready else _KERNEL
         channel.storing_context = context
         if f.cached_stores:
-            _offer_write_back(f, l2, c, inputs, ready)
+            _offer_write_back(s, g * f.channels + c, c, inputs, ready)
         else:
             _gemm_store(s, g, c, context, now, inputs, ready)

@@ -21,6 +21,7 @@ __all__ = [
     "copy_writes",
     "credit_windows",
     "fields_of",
+    "group_workgroups",
     "launch_writes",
     "map_writes",
     "measure_writes",
@@ -82,6 +83,17 @@ def staging_offset(channel_bits: int) -> int:
     )
 
 
+def group_workgroups(kernel: Kernel, system: System) -> int:
+    """Workgroups that trigger together: the largest power of two up to ``t3.group_workgroups`` and
+    up to the ring's smallest chunk.
+
+    The workgroups of a larger group would wait for each other around the ring: a GPU completes a
+    workgroup of a chunk when its neighbour has sent the same workgroup of the chunk before.
+    """
+    chunk = min(kernel.chunk_workgroups(i) for i in range(kernel.gpus))
+    return min(system.t3.group_workgroups, 1 << (chunk.bit_length() - 1))
+
+
 def credit_windows(kernel: Kernel, system: System, contexts: int = 1) -> tuple[int, int]:
     """Compute credit window and command window of a context, in workgroups.
 
@@ -93,8 +105,8 @@ def credit_windows(kernel: Kernel, system: System, contexts: int = 1) -> tuple[i
     t3 = system.t3
     ways = t3.tracker_ways // contexts
     credit_window = min(t3.credit_window_workgroups, t3.tracker_sets * (ways // kernel.waves))
-    if t3.group_workgroups > 1:
-        credit_window = min(credit_window, t3.credit_window_workgroups - t3.group_workgroups)
+    if (group := group_workgroups(kernel, system)) > 1:
+        credit_window = min(credit_window, t3.credit_window_workgroups - group)
     per_workgroup = kernel.waves if t3.granularity == "wavefront" else 1
     commands = t3.command_depth // per_workgroup
     chunk = max(kernel.chunk_workgroups(i) for i in range(kernel.gpus))
@@ -170,7 +182,7 @@ def map_writes(
             op=_code(Operation, op),
             dtype=_code(Datatype, dtype),
             granularity=_code(Granularity, t3.granularity),
-            group=t3.group_workgroups,
+            group=group_workgroups(kernel, system),
             wave_rows=kernel.wave_outer_extent,
             wave_run=kernel.wave_inner_extent if shared_run else None,
             waves_inner=kernel.inner_waves,

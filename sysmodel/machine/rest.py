@@ -49,7 +49,7 @@ def _channel_rests_until(s, g, c, now):
     if at <= now:
         return now
     memory = dram_rests_until(s.dram, q, now * f.clock_divider) // f.clock_divider
-    return min(min(at, memory), min(next_return(channel), next_packet(channel)))
+    return min(min(at, memory), min(next_return(s, channel), next_packet(s, channel)))
 
 
 @inlined
@@ -62,7 +62,7 @@ def _gpu_rests_until(s, g, now):
     for context in range(f.contexts):
         row = context * f.gpus + g
         at = min(at, kernel_rests_until(s, row, now, outputs, context * CONTEXT_OUTPUTS))
-        at = min(at, next_admission(s.gpu[row]))
+        at = min(at, next_admission(s, s.gpu[row]))
     for c in range(f.channels):
         if at <= now:
             return now

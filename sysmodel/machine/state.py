@@ -116,6 +116,14 @@ class State(NamedTuple):
     copied_atom: np.ndarray
     copied_channel: np.ndarray
     packet: np.ndarray  # scratch
+    packet_time: np.ndarray  # [place]: see network/link.py
+    wire_packet: np.ndarray
+    admission: np.ndarray
+    admission_time: np.ndarray
+    request: np.ndarray  # [place]: see memory/accesses.py
+    free_token: np.ndarray
+    back_time: np.ndarray
+    back_token: np.ndarray
     stage_begin: np.ndarray  # [row, stage]: cycle, or -1
     stage_end: np.ndarray
     launch_late: np.ndarray  # [row, dispatch index]: cycles beyond a workgroup's launch time
@@ -164,5 +172,7 @@ def new_state(gpus: int, channels: int, stages: int, *, contexts: int = 1, **tab
         samples=np.zeros(_SAMPLE_ROWS, _SAMPLE),
         woken=np.zeros(MAX_WAITERS, np.int64),
         packet=np.zeros(len(PACKET), np.uint64),
+        **link.TABLES,
+        **memory.TABLES,
         **tables,
     )

@@ -1,5 +1,7 @@
 """Memory side of a channel: accesses between the T3 hardware, the misses of the L2 and the DRAM."""
 
+from typing import Any, TypeVar
+
 import numpy as np
 
 from sysmodel.engine.codes import COMMUNICATION, READ, UPDATE, WRITE
@@ -14,7 +16,7 @@ __all__ = [
     "FIXED_FIELDS",
     "GPU_FIELDS",
     "MISSES",
-    "TOKENS",
+    "TABLES",
     "accept",
     "issue",
     "next_return",
@@ -27,7 +29,6 @@ __all__ = [
 # Marks a compute read of a collective's kernel, which bypasses the L2.
 COLLECTIVE_TAG = 1 << 15
 
-TOKENS = 1024
 MISSES = 4096
 _IN_UNIT = 16
 _REQUEST_WORDS = len(REQUEST)
@@ -37,6 +38,7 @@ FIXED_FIELDS = [
     ("with_data", np.int64),  # data mode
     ("contents_base", np.int64),  # first atom of the output buffer, in data mode
     ("read_latency", np.int64),  # cycles from a read's issue to its data
+    ("token_mask", np.int64),  # places of a channel's accesses, a power of two, less one
     ("clock_divider", np.int64),  # memory clocks in a cycle of the hardware
 ]
 
@@ -51,14 +53,10 @@ GPU_FIELDS = [
 ]
 
 CHANNEL_FIELDS = [
-    # An access from its entry into the DRAM queue to the end of its data, by token.
-    ("request", np.int64, (TOKENS, len(REQUEST))),
-    ("free_token", np.int64, (TOKENS,)),
+    ("token_base", np.int64),  # first place of the channel in the tables
     ("free_tokens", np.int64),
     ("issued", np.int64),  # token of this cycle's column command, or -1
     # Reads with data in flight, in order.
-    ("back_time", np.int64, (TOKENS,)),
-    ("back_token", np.int64, (TOKENS,)),
     ("back_head", np.int64),
     ("back_count", np.int64),
     # The L2's reads that wait for the memory; bounded by its MSHRs.
@@ -78,34 +76,51 @@ CHANNEL_FIELDS = [
 ]
 
 
-def set_up_memory(state, *, read_latency_cycles: int, queue_depth: int, clock_divider: int) -> None:
+TABLES: dict[str, Any] = {
+    "request": np.zeros((0, len(REQUEST)), np.int64),
+    "free_token": np.zeros(0, np.int64),
+    "back_time": np.zeros(0, np.int64),
+    "back_token": np.zeros(0, np.int64),
+}
+"""Tables of the state, whose lengths :func:`set_up_memory` chooses: the accesses of all channels by
+token, each from its entry into the DRAM queue to the end of its data; the stacks of free tokens;
+and the ring buffers of reads with data in flight, with their cycles of return."""
+
+_State = TypeVar("_State", bound=Any)
+
+
+def set_up_memory(
+    state: _State, *, read_latency_cycles: int, queue_depth: int, clock_divider: int
+) -> _State:
     """Set up the memory model with no access outstanding.
 
-    Raises
-    ------
-    ValueError
-        If the reads that may be outstanding, one per cycle, exceed the capacity of the model.
+    Returns the state with tables that are long enough for one read per cycle.
     """
-    if read_latency_cycles + queue_depth + 2 > TOKENS:
-        raise ValueError(
-            f"dram: a read latency of {read_latency_cycles} cycles and a queue of {queue_depth} "
-            f"exceed the {TOKENS} accesses that the model supports"
-        )
+    channels = len(state.channel)
+    tokens = 1 << (read_latency_cycles + queue_depth + 1).bit_length()
     state.fixed["read_latency"] = read_latency_cycles
     state.fixed["clock_divider"] = clock_divider
-    state.channel["free_token"] = np.arange(TOKENS)
-    state.channel["free_tokens"] = TOKENS
+    state.fixed["token_mask"] = tokens - 1
+    state.channel["token_base"] = np.arange(channels) * tokens
+    state.channel["free_tokens"] = tokens
+    replaced: _State = state._replace(
+        request=np.zeros((channels * tokens, len(REQUEST)), np.int64),
+        free_token=np.tile(np.arange(tokens), channels),
+        back_time=np.zeros(channels * tokens, np.int64),
+        back_token=np.zeros(channels * tokens, np.int64),
+    )
+    return replaced
 
 
 @inlined
-def accept(gpu, channel, outputs, with_data):
+def accept(s, gpu, channel, outputs):
     """Record the access that the hardware offers; return its token."""
     channel.free_tokens -= 1
-    token = channel.free_token[channel.free_tokens]
-    request = channel.request[token]
+    token = s.free_token[channel.token_base + channel.free_tokens]
+    request = s.request[channel.token_base + token]
     for word in range(_HEADER_WORDS):
         request[word] = outputs[DRAM + word]
-    if with_data:
+    if s.fixed[0].with_data:
         for word in range(_HEADER_WORDS, _REQUEST_WORDS):
             request[word] = outputs[DRAM + word]
     access = request[REQUEST.access]
@@ -127,26 +142,28 @@ def accept(gpu, channel, outputs, with_data):
 
 
 @inlined
-def next_return(channel):
+def next_return(s, channel):
     """Cycle in which the data of the next read arrive."""
-    return channel.back_time[channel.back_head] if channel.back_count > 0 else NEVER
+    if channel.back_count == 0:
+        return NEVER
+    return s.back_time[channel.token_base + channel.back_head]
 
 
 @inlined
-def release(channel, token):
-    channel.free_token[channel.free_tokens] = token
+def release(s, channel, token):
+    s.free_token[channel.token_base + channel.free_tokens] = token
     channel.free_tokens += 1
 
 
 @inlined
 def issue(s, g, channel, token, now, inputs):
     """Issue an access: move its data, and acknowledge updates and communication writes."""
-    f, request = s.fixed[0], channel.request[token]
+    f, request = s.fixed[0], s.request[channel.token_base + token]
     access = request[REQUEST.access]
     if access == READ:
-        i = (channel.back_head + channel.back_count) & (TOKENS - 1)
-        channel.back_time[i] = now + f.read_latency
-        channel.back_token[i] = token
+        i = channel.token_base + ((channel.back_head + channel.back_count) & f.token_mask)
+        s.back_time[i] = now + f.read_latency
+        s.back_token[i] = token
         channel.back_count += 1
         if f.with_data:
             a = request[REQUEST.atom] - f.contents_base
@@ -163,13 +180,13 @@ def issue(s, g, channel, token, now, inputs):
         inputs[I.issue_acks_owner] = request[REQUEST.owner]
         inputs[I.issue_acks_dispatch_index] = request[REQUEST.dispatch_index]
         inputs[I.issue_acks_wavefront] = request[REQUEST.wavefront]
-    release(channel, token)
+    release(s, channel, token)
 
 
 @inlined
 def _apply(s, g, channel, token, inputs):
     """Apply a write, or send an update to the reduce unit."""
-    request = channel.request[token]
+    request = s.request[channel.token_base + token]
     a = request[REQUEST.atom] - s.fixed[0].contents_base
     if not 0 <= a < s.stored.shape[1]:
         return

@@ -4,6 +4,9 @@ Every GPU sends only to its downstream neighbour. The simulated channels of a GP
 rate in proportion to their share of the memory. A packet carries one atom; the rate counts payload.
 """
 
+import sys
+from typing import Any, TypeVar
+
 import numpy as np
 
 from sysmodel.engine.ports import LINK_IN, LINK_OUT, PACKET, I
@@ -16,10 +19,10 @@ from sysmodel.lib.ring import downstream
 from .mirror import EVEN, UNEVEN, arriving, mirrored, of_other, spread
 
 __all__ = [
-    "ADMISSIONS",
     "CHANNEL_FIELDS",
     "FIXED_FIELDS",
     "GPU_FIELDS",
+    "TABLES",
     "admitted",
     "can_send",
     "deliver",
@@ -33,11 +36,6 @@ __all__ = [
     "send_admission",
 ]
 
-# Capacity of wire and receiver's buffer: a power of two that exceeds rate times latency.
-PACKETS = 4096
-# Capacity for changes of an admission in flight upstream, at most one per cycle.
-ADMISSIONS = 16384
-
 # Words of a packet moved without data, and all words.
 _HEADER_WORDS, _PACKET_WORDS = PACKET.data_0, len(PACKET)
 
@@ -46,6 +44,9 @@ FIXED_FIELDS = [
     ("link_rate_bytes", np.float64),  # bytes per cycle of all simulated channels of a GPU
     ("link_latency", np.int64),
     ("link_packets", np.int64),  # capacity of wire and receiver per channel
+    # The places of a channel's packets, and of a row's admissions, less one: each a power of two.
+    ("packet_mask", np.int64),
+    ("admission_mask", np.int64),
     ("link_stall", np.int64),  # share of cycles in which a link is stalled, of 65536
     ("mirror", np.int64),  # EVEN or UNEVEN if one GPU stands for all, otherwise 0
     ("mirror_shift", np.int64),  # difference between our packet's workgroup and the upstream GPU's
@@ -61,24 +62,34 @@ GPU_FIELDS = [
     ("copied", np.int64),  # sent atoms of the current step's copy
     # Admission of the GPU: the last value, and changes in flight upstream.
     ("admits", np.int64),
-    ("admission", np.int64, (ADMISSIONS,)),
-    ("admission_time", np.int64, (ADMISSIONS,)),  # cycles of arrival
+    ("admission_base", np.int64),  # first place of the row in the tables
     ("admission_head", np.int64),
     ("admission_count", np.int64),
     ("admitted", np.int64),  # value known to the upstream GPU
 ]
 
 CHANNEL_FIELDS = [
-    ("packet_time", np.int64, (PACKETS,)),  # cycles of arrival
-    ("packet", np.uint64, (PACKETS, len(PACKET))),
+    ("packet_base", np.int64),  # first place of the channel in the tables
     ("packet_head", np.int64),
     ("packet_count", np.int64),
     ("stall_random", np.uint64),
 ]
 
+TABLES: dict[str, Any] = {
+    "packet_time": np.zeros(0, np.int64),
+    "wire_packet": np.zeros((0, len(PACKET)), np.uint64),
+    "admission": np.zeros(0, np.int64),
+    "admission_time": np.zeros(0, np.int64),
+}
+"""Tables of the state, whose lengths :func:`set_up_link` chooses: the ring buffers of all channels'
+packets on the wire with their cycles of arrival, and those of all rows' admissions."""
+
+
+_State = TypeVar("_State", bound=Any)
+
 
 def set_up_link(
-    state,
+    state: _State,
     *,
     rate_bytes_per_cycle: float,
     latency_cycles: int,
@@ -88,36 +99,50 @@ def set_up_link(
     stall_share: float,
     seed: int,
     contexts: int = 1,
-) -> None:
+    most_packets: int = sys.maxsize,
+    most_admissions: int = sys.maxsize,
+) -> _State:
     """Connect the GPUs of ``state`` in a ring; each GPU has a row for each of its contexts.
 
     ``buffer_packets`` is the receiver's buffer per channel, beyond the packets on the wire;
-    ``mirror`` is ``EVEN`` or ``UNEVEN`` if one GPU stands for all, otherwise 0.
+    ``mirror`` is ``EVEN`` or ``UNEVEN`` if one GPU stands for all, otherwise 0. A channel never has
+    more than ``most_packets`` packets on the wire, and a row never more than ``most_admissions``
+    changes of its admission in flight.
 
-    Raises
-    ------
-    ValueError
-        If the packets on the wire exceed the capacity of the model.
+    Returns the state with tables that are long enough for rate and latency.
     """
-    fixed = state.fixed
-    channels = len(state.channel) // len(state.gpu)
-    in_flight = int(rate_bytes_per_cycle / ATOM_BYTES / channels * latency_cycles) + 1
-    if in_flight + buffer_packets > PACKETS or latency_cycles >= ADMISSIONS:
-        raise ValueError(
-            f"link: {in_flight} atoms on the wire of a channel, {latency_cycles} cycles long, are "
-            f"more than the {PACKETS - buffer_packets} atoms and {ADMISSIONS - 1} cycles of the "
-            "model"
-        )
-    fixed["gpus"] = len(state.gpu) // contexts
+    fixed, rows, channels = state.fixed, len(state.gpu), len(state.channel)
+    share = rate_bytes_per_cycle / ATOM_BYTES / (channels // rows)
+    link_packets = int(share * latency_cycles) + 1 + buffer_packets
+    # If the tiles of an uneven ring differ, several packets may arrive for a packet sent.
+    at_once = int(state.per_wave.max(initial=1))
+    packets = _places(min(link_packets, most_packets) + at_once)
+    admissions = _places(min(latency_cycles + 1, most_admissions))
+    fixed["gpus"] = rows // contexts
     fixed["link_rate_bytes"] = rate_bytes_per_cycle
     fixed["link_latency"] = latency_cycles
-    fixed["link_packets"] = in_flight + buffer_packets
+    fixed["link_packets"] = link_packets
     fixed["link_stall"] = round(stall_share * 65536)
     fixed["mirror"] = mirror
     fixed["mirror_shift"] = mirror_shift
+    fixed["packet_mask"], fixed["admission_mask"] = packets - 1, admissions - 1
     state.gpu["first_send"] = -1
+    state.gpu["admission_base"] = np.arange(rows) * admissions
+    state.channel["packet_base"] = np.arange(channels) * packets
     random = np.random.default_rng(seed)
-    state.channel["stall_random"] = random.integers(1, 1 << 62, len(state.channel))
+    state.channel["stall_random"] = random.integers(1, 1 << 62, channels)
+    replaced: _State = state._replace(
+        packet_time=np.zeros(channels * packets, np.int64),
+        wire_packet=np.zeros((channels * packets, len(PACKET)), np.uint64),
+        admission=np.zeros(rows * admissions, np.int64),
+        admission_time=np.zeros(rows * admissions, np.int64),
+    )
+    return replaced
+
+
+def _places(least: int) -> int:
+    """Smallest power of two that is not less than a number of places."""
+    return 1 << (least - 1).bit_length()
 
 
 @inlined
@@ -144,30 +169,32 @@ def pass_credit(f: np.record, gpu: np.record, cycles: int) -> float:
 
 
 @inlined
-def send_admission(f: np.record, gpu: np.record, now: int, limit: int) -> None:
+def send_admission(s, gpu: np.record, now: int, limit: int) -> None:
     """Send a change of the GPU's admission upstream."""
     if limit == gpu.admits:
         return
+    f = s.fixed[0]
     gpu.admits = limit
-    i = (gpu.admission_head + gpu.admission_count) & (ADMISSIONS - 1)
-    gpu.admission[i] = limit
-    gpu.admission_time[i] = now + f.link_latency
+    i = (gpu.admission_head + gpu.admission_count) & f.admission_mask
+    s.admission[gpu.admission_base + i] = limit
+    s.admission_time[gpu.admission_base + i] = now + f.link_latency
     gpu.admission_count += 1
 
 
 @inlined
-def next_admission(gpu: np.record) -> int:
+def next_admission(s, gpu: np.record) -> int:
     """Cycle in which the next change of an admission arrives upstream."""
-    at: int = gpu.admission_time[gpu.admission_head] if gpu.admission_count > 0 else NEVER
+    place = gpu.admission_base + gpu.admission_head
+    at: int = s.admission_time[place] if gpu.admission_count > 0 else NEVER
     return at
 
 
 @inlined
-def admitted(gpu: np.record, now: int) -> int:
+def admitted(s, gpu: np.record, now: int) -> int:
     """Admission of the GPU that the upstream GPU knows in a cycle."""
-    while next_admission(gpu) <= now:
-        gpu.admitted = gpu.admission[gpu.admission_head]
-        gpu.admission_head = (gpu.admission_head + 1) & (ADMISSIONS - 1)
+    while next_admission(s, gpu) <= now:
+        gpu.admitted = s.admission[gpu.admission_base + gpu.admission_head]
+        gpu.admission_head = (gpu.admission_head + 1) & s.fixed[0].admission_mask
         gpu.admission_count -= 1
     limit: int = gpu.admitted
     return limit
@@ -217,7 +244,7 @@ def send(s, gpu: np.record, receiver: np.record, c: int, now: int, outputs: np.n
     if f.mirror == UNEVEN:
         _send_spread(s, gpu, now, outputs)
         return
-    packet = receiver.packet[_on_wire(f, receiver, now)]
+    packet = s.wire_packet[_on_wire(s, receiver, now)]
     for word in range(_HEADER_WORDS):
         packet[word] = outputs[LINK_OUT + word]
     if f.with_data:
@@ -228,50 +255,52 @@ def send(s, gpu: np.record, receiver: np.record, c: int, now: int, outputs: np.n
 
 
 @inlined
-def _on_wire(f, receiver, now):
-    """Put a new packet on the wire; return its index."""
-    i = (receiver.packet_head + receiver.packet_count) & (PACKETS - 1)
+def _on_wire(s, receiver, now):
+    """Put a new packet on the wire; return its place."""
+    f = s.fixed[0]
+    i = (receiver.packet_head + receiver.packet_count) & f.packet_mask
     receiver.packet_count += 1
-    receiver.packet_time[i] = now + f.link_latency
-    return i
+    s.packet_time[receiver.packet_base + i] = now + f.link_latency
+    return receiver.packet_base + i
 
 
 @compiled
 def _send_spread(s, gpu, now, outputs):
-    f, ours = s.fixed[0], s.packet
+    ours = s.packet
     for word in range(_HEADER_WORDS):
         ours[word] = outputs[LINK_OUT + word]
     first, count = spread(s, gpu, ours)
     of_other(s, ours)
     for number in range(first, first + count):
         c = arriving(s, ours, number)
-        i = _on_wire(f, s.channel[c], now)
+        i = _on_wire(s, s.channel[c], now)
         for word in range(_HEADER_WORDS):
-            s.channel[c].packet[i, word] = ours[word]
+            s.wire_packet[i, word] = ours[word]
 
 
 @inlined
-def next_packet(channel: np.record) -> int:
+def next_packet(s, channel: np.record) -> int:
     """Cycle in which the next packet arrives."""
-    at: int = channel.packet_time[channel.packet_head] if channel.packet_count > 0 else NEVER
+    place = channel.packet_base + channel.packet_head
+    at: int = s.packet_time[place] if channel.packet_count > 0 else NEVER
     return at
 
 
 @inlined
-def deliver(f: np.record, channel: np.record, now: int, inputs: np.ndarray, ready: bool) -> bool:
+def deliver(s, channel: np.record, now: int, inputs: np.ndarray, ready: bool) -> bool:
     """Offer an arrived packet to the hardware; return True if it is taken."""
-    i = channel.packet_head
-    if channel.packet_count == 0 or channel.packet_time[i] > now:
+    if next_packet(s, channel) > now:
         inputs[I.link_in_valid] = 0
         return False
+    f = s.fixed[0]
     inputs[I.link_in_valid] = 1
-    packet = channel.packet[i]
+    packet = s.wire_packet[channel.packet_base + channel.packet_head]
     for word in range(_HEADER_WORDS):
         inputs[LINK_IN + word] = packet[word]
     if f.with_data:
         for word in range(_HEADER_WORDS, _PACKET_WORDS):
             inputs[LINK_IN + word] = packet[word]
     if ready:
-        channel.packet_head = (i + 1) & (PACKETS - 1)
+        channel.packet_head = (channel.packet_head + 1) & f.packet_mask
         channel.packet_count -= 1
     return ready

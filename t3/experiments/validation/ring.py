@@ -53,6 +53,10 @@ class _Ring(NamedTuple):
     copied_atom: np.ndarray
     copied_channel: np.ndarray
     packet: np.ndarray
+    packet_time: np.ndarray
+    wire_packet: np.ndarray
+    admission: np.ndarray
+    admission_time: np.ndarray
     inputs: np.ndarray  # [word]: the ports of a channel
     outputs: np.ndarray
     step: np.ndarray  # [g]
@@ -77,8 +81,7 @@ def ring_time_ns(
     """Simulate a collective on one direction of a ring; return its time.
 
     Chunks are equal up to one atom. The model rounds each step to an atom and a cycle, and the
-    latency to a cycle. A cycle is 1 ns, or less if a step would have fewer than a thousand cycles,
-    or more if the wire would exceed the capacity of the link model.
+    latency to a cycle. A cycle is 1 ns, or less if a step would have fewer than a thousand cycles.
 
     Parameters
     ----------
@@ -96,7 +99,7 @@ def ring_time_ns(
     Raises
     ------
     ValueError
-        If a value is not allowed, or the packets on the wire exceed the capacity of the model.
+        If a value is not allowed, or the link is too fast for the model.
     """
     if collective not in COLLECTIVES:
         raise ValueError(f"collective must be one of {COLLECTIVES}, not {collective!r}")
@@ -110,7 +113,6 @@ def ring_time_ns(
         raise ValueError(f"link_latency_ns must be at least 0, not {link_latency_ns!r}")
     step_ns = max(buffer_bytes / gpus, ATOM_BYTES) / link_gb_per_s + link_latency_ns
     cycle_ns = min(_CYCLE_NS, step_ns / _STEP_CYCLES)
-    cycle_ns = max(cycle_ns, link_latency_ns / (link.ADMISSIONS - 1))
     state = _new_ring(gpus, link_gb_per_s * cycle_ns, max(1, round(link_latency_ns / cycle_ns)))
     atoms = -(-buffer_bytes // ATOM_BYTES)
     chunks = np.diff(np.arange(gpus + 1) * atoms // gpus)
@@ -122,14 +124,11 @@ def ring_time_ns(
 
 
 def _new_ring(gpus: int, rate_bytes: float, latency: int) -> _Ring:
-    # A channel sends at most one packet per cycle, and its wire has this capacity.
-    capacity = link.PACKETS - _BUFFER_PACKETS - 1
-    atoms = rate_bytes / ATOM_BYTES
-    channels = int(max(np.ceil(atoms), np.ceil(atoms * latency / capacity)))
+    # A channel sends at most one packet per cycle.
+    channels = int(np.ceil(rate_bytes / ATOM_BYTES))
     if channels > _MOST_CHANNELS:
         raise ValueError(
-            f"link: {atoms * latency:.0f} atoms on the wire, {atoms:.0f} a cycle, are more than "
-            f"the {_MOST_CHANNELS * capacity} and {_MOST_CHANNELS} that the model supports"
+            f"link: {channels} atoms a cycle are more than the {_MOST_CHANNELS} of the model"
         )
     none, table = np.zeros(0, np.int64), np.zeros((0, 0), np.int64)
     state = _Ring(
@@ -149,6 +148,7 @@ def _new_ring(gpus: int, rate_bytes: float, latency: int) -> _Ring:
         copied_atom=none,
         copied_channel=none,
         packet=np.zeros(len(PACKET), np.uint64),
+        **link.TABLES,
         inputs=np.zeros(CHANNEL_INPUTS, np.uint64),
         outputs=np.zeros(CHANNEL_OUTPUTS, np.uint64),
         step=np.zeros(gpus, np.int64),
@@ -156,7 +156,7 @@ def _new_ring(gpus: int, rate_bytes: float, latency: int) -> _Ring:
         missing=np.zeros(gpus, np.int64),
     )
     state.fixed["channels"] = channels
-    link.set_up_link(
+    return link.set_up_link(
         state,
         rate_bytes_per_cycle=rate_bytes,
         latency_cycles=latency,
@@ -165,8 +165,8 @@ def _new_ring(gpus: int, rate_bytes: float, latency: int) -> _Ring:
         mirror_shift=0,
         stall_share=0.0,
         seed=0,
+        most_admissions=1,
     )
-    return state
 
 
 @compiled
@@ -195,7 +195,7 @@ def _run(s: _Ring, chunks: np.ndarray, all_gather: int, limit: int) -> int:
             left = np.int64(0)
             for i in range(channels):
                 c = (now + i) % channels
-                deliver(f, s.channel[g * channels + c], now, inputs, True)
+                deliver(s, s.channel[g * channels + c], now, inputs, True)
                 if inputs[I.link_in_valid]:
                     s.missing[g] -= 1
                 receiver = receiver_of(s, g, c)

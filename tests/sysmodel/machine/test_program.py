@@ -10,6 +10,7 @@ from sysmodel.machine.program import (
     collective_writes,
     copy_writes,
     credit_windows,
+    group_workgroups,
     launch_writes,
     map_writes,
     measure_writes,
@@ -301,6 +302,18 @@ def test_ring_that_could_not_move_is_refused(t3, field, message):
     with pytest.raises(InputError, match=message) as refused:
         credit_windows(small_kernel(), system)
     assert refused.value.field == field
+
+
+@pytest.mark.parametrize(
+    "gpus,chunk,group,expected",
+    [(2, 8, 1, 1), (2, 8, 8, 8), (2, 8, 16, 8), (2, 8, 128, 8), (3, 5, 4, 4), (3, 5, 8, 4)],
+)
+def test_a_group_is_at_most_a_chunk(gpus, chunk, group, expected):
+    """With three GPUs, 16 workgroups make chunks of 5, 5 and 6."""
+    kernel = small_kernel(gpus=gpus)
+    assert min(kernel.chunk_workgroups(i) for i in range(gpus)) == chunk
+    system = scaled(small_system(), t3={"granularity": "workgroup", "group_workgroups": group})
+    assert group_workgroups(kernel, system) == expected
 
 
 @pytest.mark.parametrize("t3", [dict(tracker_sets=4, tracker_ways=4), dict(command_depth=16)])

@@ -5,7 +5,16 @@ from numba import njit
 from rtl.interface.encodings import PacketKind
 from sysmodel.engine.ports import CHANNEL_INPUTS, CHANNEL_OUTPUTS, I, O
 from sysmodel.gpu.kernel import ATOM_BYTES
-from sysmodel.network.link import can_send, deliver, offer_credit, receiver_of, send, set_up_link
+from sysmodel.network.link import (
+    admitted,
+    can_send,
+    deliver,
+    offer_credit,
+    receiver_of,
+    send,
+    send_admission,
+    set_up_link,
+)
 from sysmodel.network.mirror import EVEN
 from tests.support.small_kernel import bare_state, channel_by_hand, small_kernel
 
@@ -30,7 +39,7 @@ def _drive(s, cycles, offer_from, ready_from, sent, taken, errors):
             offered = outputs[c * CHANNEL_OUTPUTS : (c + 1) * CHANNEL_OUTPUTS]
             channel, receiver = s.channel[c], receiver_of(s, 0, c)
             ready = now >= ready_from
-            deliver(f, channel, now, given, ready)
+            deliver(s, channel, now, given, ready)
             if ready and given[I.link_in_valid]:
                 if given[I.link_in_atom] != takes[c]:
                     errors[0] += 1
@@ -48,7 +57,7 @@ class Link:
 
     def __init__(self, *, rate=32.0, latency=10, buffer=64, channels=1, stall=0.0, seed=0):
         self.state, _ = bare_state(small_kernel(), channels=channels)
-        set_up_link(
+        self.state = set_up_link(
             self.state,
             rate_bytes_per_cycle=rate,
             latency_cycles=latency,
@@ -163,7 +172,7 @@ def _receiver(s, g, c):
 
 def test_every_gpu_sends_downstream():
     state, _ = bare_state(small_kernel(), gpus=3, channels=2)
-    set_up_link(
+    state = set_up_link(
         state,
         rate_bytes_per_cycle=32.0,
         latency_cycles=1,
@@ -195,7 +204,7 @@ def _pass(s, c, values, arrived):
     f = s.fixed[0]
     receiver = receiver_of(s, 0, c)
     send(s, s.gpu[0], receiver, c, 0, outputs)
-    deliver(f, receiver, f.link_latency, inputs, True)
+    deliver(s, receiver, f.link_latency, inputs, True)
     arrived[0] = inputs[I.link_in_kind]
     arrived[1] = inputs[I.link_in_workgroup]
     arrived[2] = inputs[I.link_in_atom]
@@ -227,7 +236,7 @@ def test_packet_arrives_as_it_was_sent():
 
 def mirrored(kernel, channels, channel_bits):
     state, output_atoms = bare_state(kernel, channels=channels, channel_bits=channel_bits)
-    set_up_link(
+    state = set_up_link(
         state,
         rate_bytes_per_cycle=32.0,
         latency_cycles=1,
@@ -290,10 +299,26 @@ def test_mirrored_copy_is_at_the_same_dispatch_index_of_the_chunk(channels, chan
         assert np.array_equal(found, expected + offset)
 
 
-def test_more_packets_than_the_wire_holds_are_refused():
-    with pytest.raises(ValueError, match="4001 atoms on the wire of a channel, 4000 cycles long"):
-        Link(latency=4000, buffer=96)
-    Link(latency=4000, buffer=95)
-    with pytest.raises(ValueError, match="more than the 4088 atoms and 16383 cycles of the model"):
-        Link(rate=0.1, latency=16384, buffer=8)
-    Link(rate=0.1, latency=16383, buffer=8)
+@pytest.mark.parametrize("rate,latency", [(32.0, 20_000), (0.5, 50_000), (32.0, 1)])
+def test_wire_is_as_long_as_rate_times_latency(rate, latency):
+    """No packet waits for a place on the wire, however long it is, and each takes the latency."""
+    link = Link(rate=rate, latency=latency, buffer=8).drive(3 * latency)
+    (sent,), (taken,) = link.sent, link.taken
+    assert np.array_equal(taken, sent[: len(taken)] + latency)
+    assert abs(len(sent) - 3 * latency * rate / ATOM_BYTES) <= 1
+
+
+@njit(cache=True)
+def _admissions(s, known):
+    """Admit one workgroup more in every cycle; ``known`` receives the upstream GPU's limit."""
+    for now in range(len(known)):
+        send_admission(s, s.gpu[0], now, now + 1)
+        known[now] = admitted(s, s.gpu[0], now)
+
+
+@pytest.mark.parametrize("latency", [1, 500, 20_000])
+def test_admissions_take_the_latency(latency):
+    known = np.zeros(3 * latency, np.int64)
+    _admissions(Link(latency=latency).state, known)
+    expected = np.maximum(0, np.arange(3 * latency) - latency + 1)
+    assert np.array_equal(known, expected)

@@ -25,11 +25,11 @@ def _send(s, c, kind, workgroup, wave, atom, now):
 def _ring(channels, channel_bits, **shape):
     kernel = small_kernel(**shape)
     state, atoms = bare_state(kernel, channels=channels, channel_bits=channel_bits)
-    set_up_link(
+    state = set_up_link(
         state,
         rate_bytes_per_cycle=32.0,
         latency_cycles=1,
-        buffer_packets=8,
+        buffer_packets=4096,
         mirror=UNEVEN,
         mirror_shift=kernel.workgroups // kernel.gpus,
         stall_share=0.0,
@@ -43,7 +43,7 @@ def _arrived(state):
     return [
         (c, int(p[PACKET.workgroup]), int(p[PACKET.wavefront]), int(p[PACKET.atom]))
         for c, channel in enumerate(state.channel)
-        for p in channel["packet"][: channel["packet_count"]]
+        for p in state.wire_packet[channel["packet_base"] :][: channel["packet_count"]]
     ]
 
 
