@@ -113,6 +113,12 @@ class RunOptions:
             if self.engine != "rtl":
                 raise InputError("waves", "a waveform needs --engine rtl")
 
+    @property
+    def tracks(self) -> bool:
+        """True if T3 tracks the GEMM in some configuration."""
+        names = registry.evaluation_order(self.configurations)
+        return any(registry.CONFIGURATIONS[name].tracked for name in names)
+
     def channels_of(self, system: "System") -> int | Literal["auto"]:
         """Number of channels of a system to simulate, unless it is to be chosen.
 

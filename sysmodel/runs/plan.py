@@ -19,7 +19,7 @@ from sysmodel.machine.sampling import (
 )
 from sysmodel.machine.tiling import kernel_of, launches
 
-from .configurations.registry import CONFIGURATIONS, evaluation_order
+from .configurations.registry import CONFIGURATIONS
 from .extrapolation import ExtrapolatedKernel, SizeChoice
 from .options import RunOptions
 from .result import SimulatedGemm
@@ -58,7 +58,8 @@ class Plan:
         self.workload, self.system, self.options = workload, system, options
         try:
             self._choose()
-            self._check()
+            self._check_samples()
+            self._check_configurations()
         except ValueError as error:
             raise self.input_error(error) from error
 
@@ -67,8 +68,7 @@ class Plan:
         system, options = self.system, self.options
         size = self.workload.m, self.workload.n, self.workload.k, self.workload.tp
         kernel = kernel_of(system, *size)
-        evaluated = (CONFIGURATIONS[name] for name in evaluation_order(options.configurations))
-        tracked = launches(system, *size) if any(one.tracked for one in evaluated) else ()
+        tracked = launches(system, *size) if options.tracks else ()
         given = options.channels_of(system)
         for self.channels in samples(system) if given == "auto" else (given,):
             self.whole = self._extrapolated({kernel: 1})
@@ -112,8 +112,8 @@ class Plan:
         most = _MOST_WORK / max(1, len(launch_counts))
         return {choice.of(kernel, most): count for kernel, count in launch_counts.items()}
 
-    def _check(self) -> None:
-        """Check that the simulated channels and GPUs represent all."""
+    def _check_samples(self) -> None:
+        """Check that the simulated channels and GPUs stand for all."""
         workload, system, problems = self.workload, self.system, {}
         for kernel in self.kernels:
             atoms = output_atoms(system, kernel, self.channels)
@@ -131,6 +131,21 @@ class Plan:
                 f"{workload.title} on {system.name}: {', '.join(problems)}",
                 "; ".join(problems.values()),
             )
+
+    def _check_configurations(self) -> None:
+        """Check that each configuration has CUs and chunks to work with."""
+        evaluated = [CONFIGURATIONS[name] for name in self.options.configurations]
+        cus = max(one.collective_cus for one in evaluated)
+        if cus >= self.system.gpu.compute_units:
+            raise InputError(
+                "gpu.compute_units",
+                f"{self.system.gpu.compute_units} leave no CU to the GEMM beside {cus} for the "
+                "collectives",
+            )
+        if any(one.tracked for one in evaluated):
+            for kernel in kernels_of(self.launches):
+                for chunk in range(kernel.gpus):
+                    kernel.chunk_rectangle(chunk)
 
 
 def kernels_of(counts: LaunchCounts) -> tuple[Kernel, ...]:

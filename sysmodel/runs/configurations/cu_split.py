@@ -14,17 +14,7 @@ def cu_split(context: RunContext, name: str, collective_cus: int) -> PhaseResult
 
     The collectives have ``collective_cus`` CUs, the GEMM has the others; neither waits for the
     other, and they share memory and clocks. No software scheme can overlap more.
-
-    Raises
-    ------
-    ValueError
-        No CU is left for the GEMM.
     """
-    if collective_cus >= context.system.gpu.compute_units:
-        raise ValueError(
-            f"gpu.compute_units: {context.system.gpu.compute_units} leave no CU to the GEMM beside "
-            f"{collective_cus} for the collectives"
-        )
     with Simulation(context, name, cached_stores=True, collective_cus=collective_cus) as simulation:
         simulation.machine.start_kernel()
         rs = reduce_scatter(context, simulation, alone=False)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from sysmodel.runs.phases import PhaseResult
 from sysmodel.runs.simulation import RunContext
@@ -42,11 +43,17 @@ class Configuration:
 
     name: str
     function: Callable[..., PhaseResult]
-    options: Mapping[str, object] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
     of: tuple[str, ...] = ()
     tracked: bool = False
     listed: bool = True
     default: bool = True
+
+    @property
+    def collective_cus(self) -> int:
+        """CUs that the GEMM leaves to the collectives all the time."""
+        cus: int = self.options.get("collective_cus", 0)
+        return cus
 
     def simulate(self, context: RunContext) -> PhaseResult:
         """Simulate a kernel."""

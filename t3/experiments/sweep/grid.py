@@ -192,14 +192,14 @@ class _Expansion:
         """Yield all points; the run options vary fastest, the workload slowest."""
         systems, options = list(self._systems()), list(self._options())
         for work in self._workloads():
-            sound: set[str] = set()  # kernels that can compute the workload; each is built once
+            sound: set[str] = set()  # kernels that can compute the workload; each is made once
             for system, how in product(systems, options):
                 point = Point(workload=work, system=system, options=how)
                 with self._naming(point):
-                    kernel = repr(system.kernel)
-                    if kernel not in sound:
-                        _build_kernel(work, system)
-                        sound.add(kernel)
+                    made = repr((system.kernel, system.t3, how.tracks))
+                    if made not in sound:
+                        _make_kernels(point)
+                        sound.add(made)
                 yield point
 
     def _workloads(self) -> Iterator[Workload]:
@@ -276,10 +276,13 @@ class _Expansion:
             raise InputError(self.where, f"{point.title(tuple(self.axes))}: {error}") from error
 
 
-def _build_kernel(work: Workload, system: System) -> None:
-    from sysmodel.machine.tiling import kernel_of  # imports Numba
+def _make_kernels(point: Point) -> None:
+    """Check that the kernel can compute the workload, and that the hardware can track it."""
+    from sysmodel.machine.tiling import kernel_of, launches  # imports Numba
 
-    kernel_of(system, work.m, work.n, work.k, work.tp)
+    work = point.workload
+    make = launches if point.options.tracks else kernel_of
+    make(point.system, work.m, work.n, work.k, work.tp)
 
 
 @contextmanager

@@ -66,6 +66,21 @@ def test_a_long_link(name):
     assert _times(one)["latency"] == pytest.approx(steps_ns, rel=0.01)
 
 
+@pytest.mark.parametrize("latency_ns", [20_000.0, 1_000_000.0])
+def test_a_link_through_hosts(latency_ns):
+    """Each of the baseline's 2 x 3 steps waits for the latency once."""
+    totals = []
+    for one_ns in (500.0, latency_ns):
+        system = scaled(small_system(), link={"latency_ns": one_ns})
+        options = RunOptions(engine="golden", configurations=_NAMES)
+        result = simulate(Plan(workload(_M, _N, _K, _GPUS), system, options))
+        totals.append({name: one.total_ns for name, one in result.configurations.items()})
+    longer_ns = {name: totals[1][name] - totals[0][name] for name in _NAMES}
+    steps_ns = 2 * (_GPUS - 1) * (latency_ns - 500.0)
+    assert longer_ns["sequential"] == pytest.approx(steps_ns, rel=0.02)
+    assert 0.5 * steps_ns < longer_ns["t3"] < 1.02 * steps_ns
+
+
 @pytest.mark.parametrize("name", _NAMES)
 def test_a_late_kernel(name):
     launch_ns = 100_000.0

@@ -165,3 +165,27 @@ def test_two_problems_come_in_one_message():
     options = RunOptions(engine="golden", channels=2)
     with pytest.raises(InputError, match="do not hold an atom.*; .*use --gpus all"):
         Plan(workload_of("t-nlg", "fc2", 7), load_system("h200"), options)
+
+
+@pytest.mark.parametrize("group", [2, 16, 32, 128])
+def test_a_group_larger_than_a_chunk_ends_with_the_chunk(group):
+    """Chunks of 16 workgroups: all larger groups are groups of 16."""
+    times = []
+    for size in (group, min(group, 16)):
+        system = scaled(small_system(), t3={"group_workgroups": size})
+        result = simulate(Plan(workload(1024, 768, 128, 4), system, SAMPLED))
+        times.append(result.configurations["t3"].total_ns)
+    assert times[0] == times[1]
+
+
+@pytest.mark.parametrize(
+    "names,size,message",
+    [
+        (("t3",), (3 * 128, 3 * 96, 64, 2), "chunk 0 of 9 workgroups over 2 GPUs is no rectangle"),
+        (("cu-split-8",), (1024, 768, 128, 4), "gpu.compute_units: 8 leave no CU to the GEMM"),
+    ],
+)
+def test_what_a_configuration_lacks_is_refused_before_the_run(names, size, message):
+    options = RunOptions(engine="golden", configurations=names, gpus="all")
+    with pytest.raises(InputError, match=message):
+        Plan(workload(*size), small_system(), options)

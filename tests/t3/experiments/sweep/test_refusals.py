@@ -67,6 +67,15 @@ _REFUSED = [
         "grid.0",
         "custom gemm, TP 4 (1 x 1 x 1) on asplos24",
     ),
+    (
+        _BLOCK
+        + "workload = {m = 8192, n = 128, k = 64, tp = 4}\nsystem.t3.command_depth = [512, 8]",
+        "grid.0",
+        (
+            "custom gemm, TP 4 (8192 x 128 x 64) on asplos24, t3.command_depth = 8, rtl, channels "
+            "auto, gpus mirror: t3.command_depth: 8 commands hold 8 workgroups; allowed: at least"
+        ),
+    ),
     (_GEMM + "system = 3", "grid.0.system", "3 is not allowed"),
     (
         _GEMM + 'system.base = "nope"',
