@@ -59,8 +59,8 @@ def differences(one: str, other: str) -> list[tuple[str, str, str]]:
         One of the systems is not sound.
     """
     values = []
-    for source in (one, other):
-        load_system(source)
+    for field, source in (("one", one), ("other", other)):
+        load_system(source, field=field)
         values.append({value.key: value.value for value in parameters(source)})
     keys = dict.fromkeys((*values[0], *values[1]))
     pairs = ((key, *(found.get(key, "-") for found in values)) for key in keys)

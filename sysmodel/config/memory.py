@@ -3,13 +3,13 @@
 import math
 import re
 from dataclasses import MISSING, fields
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import create_model
 
 from sysmodel.lib.errors import InputError
 
+from .bundled import MEMORIES
 from .dram_timing import (
     MAX_BANKS,
     MAX_GROUPS,
@@ -27,12 +27,8 @@ __all__ = [
     "Dram",
     "Standard",
     "known_standard",
-    "standard_names",
-    "standard_path",
     "with_standard",
 ]
-
-_STANDARDS = Path(__file__).parent / "memories"
 
 
 class Delay(Strict):
@@ -173,16 +169,6 @@ class Standard(Strict):
     dram: dict[str, Any]
 
 
-def standard_names() -> list[str]:
-    """Names of the bundled memory standards."""
-    return sorted(file.stem for file in _STANDARDS.glob("*.toml"))
-
-
-def standard_path(name: str) -> Path:
-    """File of a memory standard."""
-    return _STANDARDS / f"{name}.toml"
-
-
 def known_standard(name: str) -> Standard:
     """A memory standard by its name.
 
@@ -191,11 +177,7 @@ def known_standard(name: str) -> Standard:
     InputError
         No standard has that name.
     """
-    if name not in standard_names():
-        raise InputError(
-            "dram.standard", f"{name!r} is not allowed; allowed: {', '.join(standard_names())}"
-        )
-    path = standard_path(name)
+    path = MEMORIES.path(name, "dram.standard")
     own = validate(Standard, read_toml(path), path.name)
     if own.base is None:
         return own

@@ -9,8 +9,10 @@ from pydantic import Field, model_validator
 
 from sysmodel.lib.errors import InputError
 
+from .arguments import checked
+from .bundled import MODELS, known_name, name_key
 from .schema import Strict, integer, read_toml, text, validate
-from .workload import LARGEST, LARGEST_TP, Workload
+from .workload import LARGEST, LARGEST_TP, DtypeName, Workload
 
 __all__ = [
     "SUBLAYERS",
@@ -20,12 +22,8 @@ __all__ = [
     "Transformer",
     "known_models",
     "load_model",
-    "model_names",
-    "model_path",
     "workload_of",
 ]
-
-_FOLDER = Path(__file__).parent / "models"
 
 LayerName = Literal["op", "fc1", "fc2", "ip"]
 SUBLAYERS: Mapping[LayerName, str] = {
@@ -36,6 +34,7 @@ SUBLAYERS: Mapping[LayerName, str] = {
 }
 """Sublayers of a Transformer whose outputs are all-reduced, sliced as in Megatron-LM."""
 
+Tokens = Annotated[int, integer(1, LARGEST["m"])]
 _Degree = Annotated[int, integer(2, LARGEST_TP)]
 _Degrees = Annotated[list[_Degree], Field(min_length=1, description="a list of degrees")]
 
@@ -142,7 +141,9 @@ class Transformer(_Described):
             return tokens
         return -(-tokens * self.experts_per_token // self.experts)
 
-    def workload(self, layer: str, tp: int, tokens: int | None = None) -> Workload:
+    def workload(
+        self, layer: str, tp: int, tokens: int | None = None, dtype: DtypeName = "fp16"
+    ) -> Workload:
         """Workload of a sublayer, named in any case, with or without a hyphen.
 
         Raises
@@ -150,7 +151,8 @@ class Transformer(_Described):
         InputError
             The model has no such sublayer, or ``tp`` does not divide the sublayer.
         """
-        name: LayerName = _named("layer", layer, list(self.reduced))  # type: ignore[assignment]
+        name: LayerName = known_name("layer", layer, list(self.reduced))  # type: ignore[assignment]
+        tp = checked("tp", tp, int)
         products = self.products(name)
         divisors = [d for d in range(2, LARGEST_TP + 1) if products % d == 0]
         if tp not in divisors:
@@ -163,9 +165,10 @@ class Transformer(_Described):
             model=self.name,
             layer=name,
             tp=tp,
-            m=self.rows(name, self.tokens if tokens is None else _checked(tokens)),
+            m=self.rows(name, self.tokens if tokens is None else checked("tokens", tokens, Tokens)),
             n=self.hidden,
             k=products // tp,
+            dtype=dtype,
         )
 
 
@@ -194,7 +197,7 @@ class GemmList(_Described):
 
     @model_validator(mode="after")
     def _consistent(self) -> "GemmList":
-        names = [_key(one.name) for one in self.gemm]
+        names = [name_key(one.name) for one in self.gemm]
         for index, name in enumerate(names):
             if name in names[:index]:
                 raise InputError(f"gemm.{index}.name", f"{self.gemm[index].name!r} occurs twice")
@@ -209,7 +212,9 @@ class GemmList(_Described):
             one.name: f"{one.m} x {one.n} x {one.k}" for one in self.gemm if one.then != "nothing"
         }
 
-    def workload(self, layer: str, tp: int, tokens: int | None = None) -> Workload:
+    def workload(
+        self, layer: str, tp: int, tokens: int | None = None, dtype: DtypeName = "fp16"
+    ) -> Workload:
         """Workload of a GEMM, named in any case, with or without a hyphen.
 
         Raises
@@ -218,7 +223,8 @@ class GemmList(_Described):
             No all-reduced GEMM has that name, ``tp`` is not a degree of the model, or ``tokens``
             are given although the sizes of the GEMMs are fixed.
         """
-        name = _named("layer", layer, list(self.reduced))
+        name = known_name("layer", layer, list(self.reduced))
+        tp = checked("tp", tp, int)
         if tp not in self.tensor_parallel:
             allowed = ", ".join(map(str, self.tensor_parallel))
             problem = f"{tp} is not allowed; allowed: {allowed}, for which {self.name}'s GEMMs are"
@@ -226,24 +232,22 @@ class GemmList(_Described):
         if tokens is not None:
             raise InputError("tokens", f"not allowed: the GEMMs of {self.name} have fixed sizes")
         (gemm,) = (one for one in self.gemm if one.name == name)
-        return Workload(model=self.name, layer=name, tp=tp, m=gemm.m, n=gemm.n, k=gemm.k)
+        return Workload(
+            model=self.name, layer=name, tp=tp, m=gemm.m, n=gemm.n, k=gemm.k, dtype=dtype
+        )
 
 
 Model: TypeAlias = Transformer | GemmList
 
 
-def model_names() -> list[str]:
-    """Names of the bundled models."""
-    return sorted(file.stem for file in _FOLDER.glob("*.toml"))
-
-
-def load_model(source: str, beside: Path = Path()) -> Model:
+def load_model(source: str | Path, beside: Path = Path()) -> Model:
     """Read a model from a file, or a bundled model by its name in any case.
 
     Parameters
     ----------
-    source : str
-        Name, or path that ends in ``.toml``.
+    source : str or Path
+        Name of a bundled model, or path; a string with a ``/`` or with the suffix ``.toml`` is a
+        path.
     beside : Path
         Folder to which a path is relative.
 
@@ -252,55 +256,20 @@ def load_model(source: str, beside: Path = Path()) -> Model:
     InputError
         The model is not valid; the message names file, key, value and the allowed values.
     """
-    if not source.endswith(".toml"):
-        return _read(model_path(source), source)
-    path = beside / source
-    if not path.exists():
-        raise InputError("model", f"{source!r}: no such file")
-    return _read(path, source)
+    path, where = MODELS.locate(source, "model", beside)
+    data: dict[str, Any] = {"name": path.stem, **read_toml(path)}
+    return validate(GemmList, data, where) if "gemm" in data else validate(Transformer, data, where)
 
 
 @cache
 def known_models() -> tuple[Transformer, ...]:
     """Load the bundled models, which all have hyperparameters."""
-    models = map(load_model, model_names())
+    models = map(load_model, MODELS.names())
     return tuple(model for model in models if isinstance(model, Transformer))
 
 
-def model_path(name: str) -> Path:
-    """File of a bundled model, by its name in any case.
-
-    Raises
-    ------
-    InputError
-        No bundled model has that name.
-    """
-    return _FOLDER / f"{_named('model', name, model_names())}.toml"
-
-
-def workload_of(model: str, layer: str, tp: int, tokens: int | None = None) -> Workload:
+def workload_of(
+    model: str | Path, layer: str, tp: int, tokens: int | None = None, dtype: DtypeName = "fp16"
+) -> Workload:
     """Workload of a model's sublayer: :func:`load_model` and its ``workload``."""
-    return load_model(model).workload(layer, tp, tokens)
-
-
-def _checked(tokens: int) -> int:
-    if not 1 <= tokens <= LARGEST["m"]:
-        problem = f"{tokens} is not allowed; allowed: an integer from 1 to {LARGEST['m']}"
-        raise InputError("tokens", problem)
-    return tokens
-
-
-def _read(path: Path, where: str) -> Model:
-    data: dict[str, Any] = {"name": path.stem, **read_toml(path)}
-    return validate(GemmList, data, where) if "gemm" in data else validate(Transformer, data, where)
-
-
-def _named(field: str, wanted: str, known: list[str]) -> str:
-    for name in known:
-        if _key(name) == _key(wanted):
-            return name
-    raise InputError(field, f"{wanted!r} is not known; allowed: {', '.join(known)}")
-
-
-def _key(name: str) -> str:
-    return name.lower().replace("-", "").replace("_", "")
+    return load_model(model).workload(layer, tp, tokens, dtype)

@@ -12,9 +12,11 @@ import tomlkit
 from tomlkit.container import Container
 from tomlkit.items import Item
 
-from .memory import standard_path
+from sysmodel.lib.text import read_text
+
+from .bundled import MEMORIES, PRESETS
 from .schema import read_toml
-from .system import is_delay, located
+from .system import is_delay
 
 __all__ = ["Parameter", "assumptions", "parameters"]
 
@@ -69,7 +71,7 @@ def parameters(source: str) -> list[Parameter]:
 
 
 def _layers(source: str, beside: Path) -> Iterator[list[Parameter]]:
-    path, where = located(source, beside)
+    path, where = PRESETS.locate(source, "system", beside)
     file = read_toml(path)
     if "base" in file:
         yield from _layers(file["base"], path.parent)
@@ -79,7 +81,7 @@ def _layers(source: str, beside: Path) -> Iterator[list[Parameter]]:
 
 
 def _standard_layers(name: str) -> Iterator[list[Parameter]]:
-    path = standard_path(name)
+    path = MEMORIES.path(name, "dram.standard")
     if base := read_toml(path).get("base"):
         yield from _standard_layers(base)
     yield _own(path, path.name)
@@ -87,7 +89,7 @@ def _standard_layers(name: str) -> Iterator[list[Parameter]]:
 
 def _own(path: Path, where: str) -> list[Parameter]:
     """List the values that one file gives."""
-    document = tomlkit.parse(path.read_text(encoding="utf-8"))
+    document = tomlkit.parse(read_text(path))
     return [
         Parameter(key, _toml(item.unwrap()), where, item.trivia.comment.lstrip("# "))
         for key, item in _items(document, "", Counter())

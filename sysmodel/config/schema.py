@@ -1,6 +1,7 @@
 """Strict TOML: every key is known, every value is bounded, every error is one line."""
 
 import sys
+from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
@@ -8,7 +9,8 @@ from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import PydanticCustomError
 
-from sysmodel.lib.errors import InputError
+from sysmodel.lib.errors import InputError, short
+from sysmodel.lib.text import read_text
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -18,8 +20,10 @@ else:
 __all__ = [
     "PowerOfTwo",
     "Strict",
+    "allowed_values",
     "integer",
     "number",
+    "one_of",
     "power_of_two",
     "read_toml",
     "text",
@@ -27,6 +31,8 @@ __all__ = [
 ]
 
 _LARGEST_FILE = 1 << 20
+_WORDS = {int: "an integer", str: "a string", bool: "true or false"}
+"""Allowed values of types without bounds."""
 
 
 class Strict(BaseModel):
@@ -59,6 +65,11 @@ def number(least: float, most: float) -> Any:
     return Field(ge=least, le=most, description=f"a number from {least:g} to {most:g}")
 
 
+def one_of(words: Sequence[str]) -> Any:
+    """Make a field for one of a few words, for a ``Literal``."""
+    return Field(description=", ".join(words))
+
+
 def text() -> Any:
     """Make a field for a short string that is not empty."""
     return Field(min_length=1, max_length=400, description="a string of 1 to 400 characters")
@@ -75,19 +86,10 @@ def read_toml(path: Path) -> dict[str, Any]:
     InputError
         The file cannot be read, is too large, or is not TOML; the message names file and line.
     """
+    content = read_text(path, most_bytes=_LARGEST_FILE)
     try:
-        with path.open("rb") as file:
-            content = file.read(_LARGEST_FILE + 1)
-    except OSError as error:
-        raise InputError(str(path), f"cannot be read: {error.strerror}") from error
-    if len(content) > _LARGEST_FILE:
-        raise InputError(str(path), f"is larger than {_LARGEST_FILE} bytes")
-    try:
-        data: dict[str, Any] = tomllib.loads(content.decode())
+        data: dict[str, Any] = tomllib.loads(content)
         return data
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise InputError(str(path), f"is not UTF-8 (at line {line})") from error
     except tomllib.TOMLDecodeError as error:
         raise InputError(str(path), f"is not TOML: {error}") from error
     except RecursionError as error:
@@ -139,13 +141,22 @@ def _explain(shape: type, error: Any) -> tuple[str, str]:
         hint = f"did you mean {close[0]}? " if close else ""
         return ".".join(map(str, location)), f"unknown key; {hint}allowed: {', '.join(known)}"
     else:
-        problem = f"{_short(error['input'])} is not allowed"
+        problem = f"{short(error['input'])} is not allowed"
     return ".".join(map(str, location)), f"{problem}; allowed: {_at(shape, location)[1]}"
 
 
-def _short(value: Any) -> str:
-    shown = repr(value)
-    return shown if len(shown) <= 40 else shown[:37] + "..."
+def allowed_values(shape: Any) -> str:
+    """Describe the values that a type allows."""
+    shape, words = _without_metadata(shape)
+    return words or _at(shape, ())[1]
+
+
+def _without_metadata(shape: Any) -> tuple[Any, str | None]:
+    """Type without its annotations, and the description among them."""
+    if get_origin(shape) is not Annotated:
+        return shape, None
+    shape, *metadata = get_args(shape)
+    return shape, next((one.description for one in metadata if hasattr(one, "description")), None)
 
 
 def _at(shape: Any, location: tuple[str | int, ...]) -> tuple[Any, str]:
@@ -153,15 +164,16 @@ def _at(shape: Any, location: tuple[str | int, ...]) -> tuple[Any, str]:
     words = None
     for part in location:
         if isinstance(part, int):
-            shape = get_args(shape)[0]  # All elements of a list have one type.
-            if get_origin(shape) is Annotated:
-                shape, constraint = get_args(shape)[:2]
-                words = constraint.description
+            # All elements of a list have one type.
+            shape, own = _without_metadata(get_args(shape)[0])
+            words = own or words
         else:
             field = shape.model_fields[part]
             shape, words = field.annotation, field.description
     if words is not None:
         return shape, words
+    if shape in _WORDS:
+        return shape, _WORDS[shape]
     if get_origin(shape) is Literal:
         return shape, ", ".join(map(repr, get_args(shape)))
     if get_origin(shape) is tuple:

@@ -4,13 +4,17 @@ A system is one TOML file. The presets are such files; a user's file may be comp
 ``base = "asplos24"`` and give only the values that differ. Keys carry their units.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
+from sysmodel.lib.dotted import nested
 from sysmodel.lib.errors import InputError
 
+from .arguments import plain
+from .bundled import PRESETS, Located
 from .granularity import GranularityName
 from .limits import (
     MOST_GROUP_WORKGROUPS,
@@ -27,12 +31,11 @@ __all__ = [
     "Tile",
     "is_delay",
     "load_system",
-    "located",
     "preset_names",
-    "preset_path",
 ]
 
-_PRESETS = Path(__file__).parent / "presets"
+_CUSTOM = "custom"
+"""Name of a system that is no file."""
 
 
 class Gpu(Strict):
@@ -223,64 +226,75 @@ class System(Strict):
 
 def preset_names() -> list[str]:
     """Names of the presets."""
-    return sorted(file.stem for file in _PRESETS.glob("*.toml"))
+    return PRESETS.names()
 
 
-def load_system(source: str = "asplos24") -> System:
-    """Read a system from a file, or by a preset's name.
+def load_system(
+    source: "System | Mapping[str, Any] | Path | str" = "asplos24",
+    *,
+    field: str = "system",
+    beside: Path = Path(),
+) -> System:
+    """Load a system.
+
+    Parameters
+    ----------
+    source : str, Path, mapping or System
+        Name of a preset, path of a TOML file, the content of such a file, or a system itself. A
+        string with a ``/`` or with the suffix ``.toml`` is a path.
+    field : str
+        Argument or key that gives the source, for messages.
+    beside : Path
+        Folder to which paths are relative.
 
     Raises
     ------
     InputError
         The system is not valid; the message names file, key, value and the allowed values.
     """
-    path, where = located(source, Path())
-    data = _with_base(path, where, ())
+    if isinstance(source, System):
+        return source
+    if isinstance(source, Mapping):
+        place, data = Located(beside / _CUSTOM, field), nested(plain(source))
+    else:
+        place = PRESETS.locate(source, field, beside)
+        data = read_toml(place.path)
+    data = _with_base(data, place, ())
     if "name" in data:
-        raise InputError(f"{where}: name", "unknown key; a system is named by its file")
-    return validate(System, {"name": Path(source).name.removesuffix(".toml"), **data}, where)
+        raise InputError(f"{place.where}: name", "unknown key; a system is named by its file")
+    name = place.path.name.removesuffix(".toml")
+    return validate(System, {"name": name, **data}, place.where)
 
 
-def preset_path(name: str) -> Path:
-    """File of a preset."""
-    return _PRESETS / f"{name}.toml"
-
-
-def located(source: str, beside: Path) -> tuple[Path, str]:
-    """File of a preset or of a path relative to ``beside``, and its name for messages."""
-    path = beside / source
-    if source in preset_names() and not path.exists():
-        return preset_path(source), f"{source}.toml"
-    return path, source
-
-
-def _with_base(path: Path, where: str, seen: tuple[Path, ...]) -> dict[str, Any]:
-    """Merge a file over its base, which may have its own base."""
-    if not path.is_file() and not path.exists():
-        names = ", ".join(preset_names())
-        raise InputError(where, f"neither a file nor a preset; presets: {names}")
-    data = read_toml(path)
+def _with_base(data: dict[str, Any], own: Located, seen: tuple[Path, ...]) -> dict[str, Any]:
+    """Merge the content of a file over its base, which may have its own base."""
+    where = own.where
     try:
         data = {**data, "dram": with_standard(data["dram"])} if "dram" in data else data
     except InputError as error:
         raise InputError(f"{where}: {error.field}", error.problem) from error
     if "base" not in data:
+        _require_sections(data, where)
         return data
     base = data.pop("base")
-    if not isinstance(base, str):
-        raise InputError(f"{where}: base", f"{base!r} is not allowed; allowed: a preset or a file")
-    base_path, base_where = located(base, path.parent)
-    if base_path.resolve() in (*seen, path.resolve()):
+    base_place = PRESETS.locate(base, f"{where}: base", own.path.parent)
+    seen = (*seen, own.path.resolve())
+    if base_place.path.resolve() in seen:
         raise InputError(f"{where}: base", f"{base!r} is the base of itself")
     data.setdefault("description", f"{base} with changes")
     data.setdefault("source", f"{base} and {where}")
-    try:
-        of_base = _with_base(base_path, base_where, (*seen, path.resolve()))
-    except InputError as error:
-        if error.field != base_where:
-            raise
-        raise InputError(f"{where}: base", f"{base!r}: {error.problem}") from error
-    return _merge(of_base, data)
+    return _merge(_with_base(read_toml(base_place.path), base_place, seen), data)
+
+
+def _require_sections(data: Mapping[str, Any], where: str) -> None:
+    """Check that a file without a base is meant to be complete."""
+    missing = [name for name in System.model_fields if name not in ("name", *data)]
+    if len(missing) > 1:
+        raise InputError(
+            f"{where}: base",
+            'missing; add base = "asplos24" before the first section, or another of '
+            f"{', '.join(preset_names())}; only a file with every section needs no base",
+        )
 
 
 def _merge(base: dict[str, Any], change: dict[str, Any]) -> dict[str, Any]:

@@ -1,12 +1,23 @@
 """Workload: one GEMM of a tensor-parallel layer, whose output is all-reduced."""
 
 from dataclasses import dataclass
+from typing import Annotated, Literal, get_args
 
-from sysmodel.lib.errors import InputError
+from .arguments import Checked
+from .schema import integer, one_of, text
 
-__all__ = ["DTYPES", "ELEMENT_BYTES", "LARGEST", "LARGEST_TP", "Workload", "custom_gemm"]
+__all__ = [
+    "DTYPES",
+    "ELEMENT_BYTES",
+    "LARGEST",
+    "LARGEST_TP",
+    "DtypeName",
+    "Workload",
+    "custom_gemm",
+]
 
-DTYPES = ("fp16", "bf16")
+DtypeName = Literal["fp16", "bf16"]
+DTYPES: tuple[DtypeName, ...] = get_args(DtypeName)
 """Number formats of operands and output."""
 ELEMENT_BYTES = 2
 """Size of an element of operands and output, in each of the formats."""
@@ -16,7 +27,7 @@ LARGEST = {"m": 1 << 20, "n": 1 << 17, "k": 1 << 20}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Workload:
+class Workload(Checked):
     """GEMM of one sublayer on each of ``tp`` GPUs, whose outputs are then all-reduced.
 
     Parameters
@@ -33,32 +44,16 @@ class Workload:
     Raises
     ------
     InputError
-        A size is out of bounds.
+        A value is not allowed.
     """
 
-    model: str
-    layer: str
-    tp: int
-    m: int
-    n: int
-    k: int
-    dtype: str = "fp16"
-
-    def __post_init__(self) -> None:
-        if self.dtype not in DTYPES:
-            raise InputError(
-                "dtype", f"{self.dtype!r} is not allowed; allowed: {', '.join(DTYPES)}"
-            )
-        if not 2 <= self.tp <= LARGEST_TP:
-            raise InputError(
-                "tp", f"{self.tp} is not allowed; allowed: an integer from 2 to {LARGEST_TP}"
-            )
-        for name, most in LARGEST.items():
-            value = getattr(self, name)
-            if not 1 <= value <= most:
-                raise InputError(
-                    name, f"{value} is not allowed; allowed: an integer from 1 to {most}"
-                )
+    model: Annotated[str, text()]
+    layer: Annotated[str, text()]
+    tp: Annotated[int, integer(2, LARGEST_TP)]
+    m: Annotated[int, integer(1, LARGEST["m"])]
+    n: Annotated[int, integer(1, LARGEST["n"])]
+    k: Annotated[int, integer(1, LARGEST["k"])]
+    dtype: Annotated[DtypeName, one_of(DTYPES)] = "fp16"
 
     @property
     def output_bytes(self) -> int:
@@ -74,12 +69,12 @@ class Workload:
         return f"{self.model} {self.layer}, TP {self.tp} ({self.m} x {self.n} x {self.k})"
 
 
-def custom_gemm(m: int, n: int, k: int, tp: int, dtype: str = "fp16") -> Workload:
+def custom_gemm(m: int, n: int, k: int, tp: int, dtype: DtypeName = "fp16") -> Workload:
     """Make the workload of a GEMM of explicit sizes, which belongs to no model.
 
     Raises
     ------
     InputError
-        A size is out of bounds.
+        A value is not allowed.
     """
     return Workload(model="custom", layer="gemm", tp=tp, m=m, n=n, k=k, dtype=dtype)

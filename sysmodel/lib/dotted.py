@@ -1,9 +1,11 @@
-"""Flattening of nested tables to pairs of a dotted path and a value."""
+"""Nested tables, and their values by dotted path."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-__all__ = ["dotted"]
+from .errors import InputError
+
+__all__ = ["dotted", "nested"]
 
 
 def dotted(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
@@ -13,3 +15,28 @@ def dotted(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, An
             yield from dotted(value, f"{prefix}{key}.")
         else:
             yield f"{prefix}{key}", value
+
+
+def nested(table: Mapping[str, Any]) -> dict[str, Any]:
+    """Nest the values of dotted keys, as TOML does.
+
+    Raises
+    ------
+    InputError
+        A key is given twice, or is a value and a section.
+    """
+    tree: dict[str, Any] = {}
+    for key, value in table.items():
+        *sections, last = str(key).split(".")
+        place = tree
+        for section in sections:
+            place = place.setdefault(section, {})
+            if not isinstance(place, dict):
+                raise InputError(str(key), f"{section} is a value and a section")
+        value = nested(value) if isinstance(value, Mapping) else value
+        if isinstance(value, dict) and isinstance(place.get(last), dict):
+            value = {**place[last], **value}
+        elif last in place:
+            raise InputError(str(key), "given twice")
+        place[last] = value
+    return tree

@@ -1,6 +1,10 @@
 """Errors of user input, of a simulation, and of an external tool."""
 
-__all__ = ["InputError", "SimulationError", "ToolError"]
+from typing import Any
+
+__all__ = ["InputError", "SimulationError", "ToolError", "short"]
+
+_MOST_CHARACTERS = 40
 
 
 class InputError(ValueError):
@@ -31,3 +35,12 @@ class SimulationError(RuntimeError):
 
 class ToolError(Exception):
     """Missing or failed tool; the last line of the message gives the reason."""
+
+
+def short(value: Any) -> str:
+    """Show a value in a message, by 40 characters at most."""
+    try:
+        shown = repr(value)
+    except Exception:  # an integer of thousands of digits, or an object that cannot show itself
+        shown = f"a value of type {type(value).__name__}"
+    return shown if len(shown) <= _MOST_CHARACTERS else shown[: _MOST_CHARACTERS - 3] + "..."

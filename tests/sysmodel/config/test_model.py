@@ -2,13 +2,12 @@
 
 import pytest
 
+from sysmodel.config.bundled import MODELS
 from sysmodel.config.model import (
     GemmList,
     Transformer,
     known_models,
     load_model,
-    model_names,
-    model_path,
 )
 from sysmodel.lib.errors import InputError
 
@@ -46,10 +45,10 @@ def load(tmp_path):
 
 
 def test_bundled_models_are_such_files():
-    assert len(known_models()) == len(model_names())
+    assert len(known_models()) == len(MODELS.names())
     for model in known_models():
-        assert load_model(str(model_path(model.name))) == model
-        assert model.name.lower() == model_path(model.name).stem
+        assert load_model(str(MODELS.path(model.name, "model"))) == model
+        assert model.name.lower() == MODELS.path(model.name, "model").stem
         for layer in model.reduced:
             for tp in model.tensor_parallel:
                 assert model.workload(layer, tp).tp == tp

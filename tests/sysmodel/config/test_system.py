@@ -5,11 +5,12 @@ import re
 import pytest
 
 from rtl.parameters import T3Parameters
+from sysmodel.config.bundled import PRESETS
 from sysmodel.config.limits import MOST_WAYS
-from sysmodel.config.system import load_system, preset_names, preset_path
+from sysmodel.config.system import load_system, preset_names
 from sysmodel.lib.errors import InputError
 
-_FULL = preset_path("asplos24").read_text(encoding="utf-8")
+_FULL = PRESETS.path("asplos24", "system").read_text(encoding="utf-8")
 
 
 def _changed(key: str, value: str) -> str:
@@ -230,7 +231,7 @@ def test_missing_parts(problem):
     assert problem(_changed("tCL", "3").replace("tCL = 3", "")).startswith(
         "dram.timing.tCL: missing; allowed: a section"
     )
-    assert problem("").startswith("description: missing; ")
+    assert problem("").startswith('base: missing; add base = "asplos24"')
     assert problem("link = 3\n" + without_link) == "link: 3 is not allowed; allowed: a section"
 
 
@@ -244,14 +245,14 @@ def test_what_is_no_toml(problem):
 
 def test_an_unknown_base(problem):
     assert problem("base = 'v100'\n") == (
-        "base: 'v100': neither a file nor a preset; presets: "
-        "asplos24, asplos24-complete, asplos24-stages, b200, h100, h200, mi210, mi300x"
+        "base: 'v100' is not known; allowed: asplos24, asplos24-complete, asplos24-stages, b200, "
+        "h100, h200, mi210, mi300x, or a path with a / or the suffix .toml"
     )
     assert problem("base = 3\n").startswith("base: 3 is not allowed")
 
 
 def test_files_that_cannot_be_read(tmp_path):
-    with pytest.raises(InputError, match=r"nope\.toml: neither a file nor a preset; presets: asp"):
+    with pytest.raises(InputError, match=r"system: 'nope\.toml': no such file"):
         load_system("nope.toml")
     with pytest.raises(InputError, match="cannot be read: Is a directory"):
         load_system(str(tmp_path))
