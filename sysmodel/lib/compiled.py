@@ -6,14 +6,28 @@ from typing import Any, TypeVar
 from numba import njit
 
 from . import numba_cache as numba_cache  # sets the folder of the cached functions
+from .code_cache import CodeCache
 
-__all__ = ["compiled", "inlined"]
+__all__ = ["cached_njit", "compiled", "inlined"]
 
 _F = TypeVar("_F", bound=Callable[..., Any])
+
+
+def cached_njit(**options: Any) -> Callable[[_F], _F]:
+    """Make a decorator that compiles a function with Numba, and stores the code in the cache."""
+
+    def decorate(function: _F) -> _F:
+        dispatcher: Any = njit(**options)(function)
+        dispatcher._cache = CodeCache(function)
+        made: _F = dispatcher
+        return made
+
+    return decorate
+
 
 # The functions only use arrays that the caller owns. Numba's reference counting, at every access to
 # a member of the state, would multiply the time of a cycle. C code never calls the functions, and
 # wrappers for such calls would add a tenth to the compilation time.
-_OPTIONS = {"cache": True, "_nrt": False, "no_cfunc_wrapper": True}
-compiled: Callable[[_F], _F] = njit(**_OPTIONS)
-inlined: Callable[[_F], _F] = njit(**_OPTIONS, forceinline=True)
+_OPTIONS = {"_nrt": False, "no_cfunc_wrapper": True}
+compiled = cached_njit(**_OPTIONS)
+inlined = cached_njit(**_OPTIONS, forceinline=True)

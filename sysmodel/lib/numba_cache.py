@@ -13,7 +13,7 @@ from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 
-from .cache import cache_folder, digest
+from .cache import cache_folder, digest, report_not_stored
 
 __all__ = ["use_numba_cache"]
 
@@ -36,13 +36,11 @@ def _sources() -> list[Path]:
 
 
 def use_numba_cache() -> Path:
-    """Set Numba's folder to that of these sources, and remove the folders that have been unused for
-    longest.
-
-    If the folder cannot be written, Numba chooses a folder itself.
-    """
+    """Set Numba's folder to that of these sources, and remove folders unused for longest."""
     parent = cache_folder() / "numba"
     folder = parent / digest(_sources(), version("numba"))
+    if not folder.exists():
+        report_not_stored()
     with contextlib.suppress(OSError):
         folder.mkdir(parents=True, exist_ok=True)
         os.utime(folder)

@@ -4,13 +4,37 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
 from .errors import InputError
 
-__all__ = ["OutputFolder", "json_text", "write_json", "write_text"]
+__all__ = ["OutputFolder", "json_text", "write_json", "write_text", "writing"]
+
+
+@contextmanager
+def writing(path: Path, field: str = "out") -> Iterator[None]:
+    """Report an error of the file system as a path that cannot be written.
+
+    Parameters
+    ----------
+    path : Path
+        File or folder, for the message.
+    field : str
+        Argument that gives the path.
+
+    Raises
+    ------
+    InputError
+        The path cannot be written; the message gives the reason.
+    """
+    try:
+        yield
+    except OSError as error:
+        problem = f"{str(path)!r} cannot be written: {error.strerror or error}"
+        raise InputError(field, problem) from error
 
 
 class OutputFolder:
@@ -27,6 +51,8 @@ class OutputFolder:
         Output folder; made with its parents if it does not exist.
     names : tuple of str
         Names of the files that will be published, without folders.
+    field : str
+        Argument that gives the folder, for messages.
 
     Raises
     ------
@@ -34,34 +60,35 @@ class OutputFolder:
         On entry, if the folder or one of the files cannot be written.
     """
 
-    def __init__(self, path: Path, names: tuple[str, ...]):
-        self.path = path
-        self.names = names
+    def __init__(self, path: Path, names: tuple[str, ...], field: str = "out"):
+        self.path, self.names, self._field = path, names, field
         self._made: list[Path] = []
 
     def __enter__(self) -> "OutputFolder":
         try:
-            missing = [p for p in (self.path, *self.path.parents) if not p.exists()]
-            for folder in reversed(missing):
-                folder.mkdir()
-                self._made.append(folder)
-            self.staging = Path(tempfile.mkdtemp(prefix=".t3-", dir=self.path))
-        except OSError as error:
-            self._remove_made()
-            problem = f"{str(self.path)!r} cannot be written: {error.strerror}"
-            raise InputError("out", problem) from error
+            with self.writing():
+                missing = [p for p in (self.path, *self.path.parents) if not p.exists()]
+                for folder in reversed(missing):
+                    folder.mkdir()
+                    self._made.append(folder)
+                self.staging = Path(tempfile.mkdtemp(prefix=".t3-", dir=self.path))
         except BaseException:
             self._remove_made()
             raise
         for name in self.names:
             if (self.path / name).is_dir():
                 self.__exit__()
-                raise InputError("out", f"{str(self.path / name)!r} is a folder, not a file")
+                problem = f"{str(self.path / name)!r} is a folder, not a file"
+                raise InputError(self._field, problem)
         return self
 
     def __exit__(self, *_: object) -> None:
         shutil.rmtree(self.staging, ignore_errors=True)
         self._remove_made()
+
+    def writing(self) -> AbstractContextManager[None]:
+        """Report errors of the file system as a folder that cannot be written."""
+        return writing(self.path, self._field)
 
     def publish(self) -> list[Path]:
         """Move the contents of ``staging`` into the folder; return their paths."""
@@ -83,15 +110,14 @@ class OutputFolder:
         InputError
             If the folder cannot be written.
         """
-        try:
+        published: list[Path] = []
+        with self.writing():
             for name, content in files.items():
                 file = self.staging / name
                 file.parent.mkdir(parents=True, exist_ok=True)
                 file.write_bytes(content.encode() if isinstance(content, str) else content)
-            return self.publish()
-        except OSError as error:
-            problem = f"{str(self.path)!r} cannot be written: {error.strerror}"
-            raise InputError("out", problem) from error
+            published = self.publish()
+        return published
 
     def _remove_made(self) -> None:
         for folder in reversed(self._made):

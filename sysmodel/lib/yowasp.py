@@ -2,6 +2,7 @@
 
 import os
 import sys
+import tempfile
 from contextlib import ExitStack, suppress
 from functools import cache
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import NamedTuple
 
 import platformdirs
 
-from .cache import locked
+from .cache import cache_folder, locked
 from .errors import ToolError
 from .programs import run_program
 
@@ -40,9 +41,16 @@ def compile_tool(tool: Tool) -> None:
     """
     usual = platformdirs.user_cache_dir("YoWASP", appauthor=False)
     folder = Path(os.environ.get("YOWASP_CACHE_DIR", usual))
+    if not (folder / tool.package).is_dir():
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            tempfile.TemporaryFile(dir=folder).close()
+        except OSError:
+            folder = cache_folder() / "yowasp"
+            folder.mkdir(exist_ok=True)
+            os.environ["YOWASP_CACHE_DIR"] = str(folder)
     with ExitStack() as lock:
         with suppress(OSError):  # a cache that cannot be written may hold the compiled tool
-            folder.mkdir(parents=True, exist_ok=True)
             lock.enter_context(locked(folder / f"{tool.package}.lock"))
         _run(tool, Path.cwd(), "-V")
 

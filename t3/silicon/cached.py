@@ -5,7 +5,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from sysmodel.lib.cache import cache_folder, locked
+from sysmodel.lib.cache import cache_folder, locked, report_not_stored
 
 __all__ = ["cached"]
 
@@ -26,6 +26,7 @@ def cached(kind: str, key: str, make: Callable[[Path], str]) -> str:
     file.parent.mkdir(parents=True, exist_ok=True)
     with locked(file.with_suffix(".lock")):
         if not file.exists():
+            report_not_stored()
             with tempfile.TemporaryDirectory(prefix="t3-") as name:
                 text = make(Path(name))
             partial = file.with_name(f".{file.name}.{os.getpid()}")

@@ -3,6 +3,7 @@
 import gzip
 import hashlib
 import re
+import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -40,8 +41,8 @@ def liberty_text(path: Path) -> str:
         content = path.read_bytes()
         if content[:2] == b"\x1f\x8b":
             content = gzip.decompress(content)
-        return content.decode("utf-8", "replace")
-    except (OSError, EOFError) as error:
+        return content.decode("utf-8-sig", "replace")
+    except (OSError, EOFError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or "it is not a complete gzip file"
         raise InputError("liberty", f"{str(path)!r} cannot be read: {reason}") from None
 

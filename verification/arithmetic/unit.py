@@ -3,14 +3,13 @@
 from pathlib import Path
 
 import numpy as np
-from numba import njit
 
 from rtl.interface.encodings import Datatype, Operation
 from rtl.nmc.unit import NmcUnit
 from rtl.parameters import T3Parameters
 from sysmodel.engine.native import Instance, build_component, call_step
 from sysmodel.engine.ports import port_words
-from sysmodel.lib import numba_cache as numba_cache  # where Numba keeps compiled functions
+from sysmodel.lib.compiled import cached_njit
 from sysmodel.lib.errors import SimulationError
 from sysmodel.lib.progress import Report, no_progress
 
@@ -40,7 +39,7 @@ def build_unit(progress: Report = no_progress) -> Path:
     return build_component(unit, _words.values(), _INPUTS, _OUTPUTS, progress=progress)
 
 
-@njit(cache=True, nogil=True)
+@cached_njit(nogil=True)
 def _stream(step, handle, inputs, outputs, stored, operand, result, drain):
     """Send one request per cycle, store the results in order, and return the number of results."""
     inputs_pointer, outputs_pointer = inputs.ctypes.data, outputs.ctypes.data

@@ -5,13 +5,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from rtl.link.parameters import LinkParameters
 from rtl.parameters import T3Parameters
 from sysmodel.engine.native import Instance, build_component, call_step
 from sysmodel.engine.ports import PortWord, port_words
-from sysmodel.lib import numba_cache as numba_cache  # where Numba keeps compiled functions
+from sysmodel.lib.compiled import cached_njit
 from sysmodel.lib.errors import SimulationError
 from sysmodel.lib.progress import Report, no_progress
 
@@ -225,7 +224,7 @@ class _Counts(NamedTuple):
     end: np.ndarray
 
 
-@njit(cache=True, nogil=True)
+@cached_njit(nogil=True)
 def _exchange(sides, ports, traffic, fault, times):
     """Simulate until all packets are delivered and the wire stays silent."""
     wanted = traffic.packets.shape[1]
@@ -269,7 +268,7 @@ def _exchange(sides, ports, traffic, fault, times):
     return counts
 
 
-@njit(cache=True, nogil=True)
+@cached_njit(nogil=True)
 def _offer(inputs, ports, traffic, counts, side, cycle):
     """Offer the next packet, and accept everything that the endpoint sends."""
     wanted, number = traffic.packets.shape[1], counts.sent[side]
@@ -283,7 +282,7 @@ def _offer(inputs, ports, traffic, counts, side, cycle):
     inputs[ports.send_ready] = 1
 
 
-@njit(cache=True, nogil=True)
+@cached_njit(nogil=True)
 def _arrive(inputs, ports, on_wire, counts, side, cycle):
     """Deliver the flit with the earliest arrival cycle."""
     there = 1 - side
@@ -301,7 +300,7 @@ def _arrive(inputs, ports, on_wire, counts, side, cycle):
             counts.unchanged[side] = cycle
 
 
-@njit(cache=True, nogil=True)
+@cached_njit(nogil=True)
 def _deliver(outputs, ports, traffic, counts, side):
     """Record a packet that arrived, including the first few surplus ones."""
     number = counts.delivered[side]
@@ -311,7 +310,7 @@ def _deliver(outputs, ports, traffic, counts, side):
     counts.delivered[side] += 1
 
 
-@njit(cache=True, nogil=True)
+@cached_njit(nogil=True)
 def _send(outputs, ports, fault, times, on_wire, counts, side, cycle):
     """Put a flit on the wire; the fault may drop, delay, change or repeat it."""
     concerned = cycle >= times.open and (fault.way == side or fault.way == -1)

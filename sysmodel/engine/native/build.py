@@ -1,9 +1,10 @@
 """Shared libraries of the RTL, built on first use and cached by content."""
 
 import contextlib
+import errno
 import os
 import tempfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib.metadata import version
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from amaranth.lib import wiring
 import rtl
 from rtl.parameters import T3Parameters
 from sysmodel.engine.ports import PortWord, input_words, output_words, top_words
-from sysmodel.lib.cache import cache_folder, digest, locked
+from sysmodel.lib.cache import cache_folder, digest, locked, report_not_stored
 from sysmodel.lib.collector import collects_rarely
 
 from .flatten import Flat
@@ -132,8 +133,22 @@ def library(
         with locked(target.with_suffix(".lock")):
             if not target.exists():
                 report(0.0)
-                toolchain.make_library(sources, target, report)
+                report_not_stored()
+                with _full_disk_by_name(target.parent):
+                    toolchain.make_library(sources, target, report)
     return target
+
+
+@contextlib.contextmanager
+def _full_disk_by_name(folder: Path) -> Iterator[None]:
+    """Report the message of a compiler that finds no space as an error of the folder."""
+    try:
+        yield
+    except RuntimeError as error:
+        reason = os.strerror(errno.ENOSPC)
+        if reason not in str(error):
+            raise
+        raise OSError(errno.ENOSPC, reason, str(folder)) from error
 
 
 def _sources_digest() -> str:
