@@ -11,17 +11,25 @@ from importlib.metadata import version
 from typing import Any
 
 _MODULES = {
+    "Comparison": "t3.library.comparison",
+    "DramResult": "t3.library.memories",
     "InputError": "sysmodel.lib.errors",
+    "ModelResult": "t3.library.modelling",
     "Result": "t3.library.result",
     "SimulationError": "sysmodel.lib.errors",
     "System": "sysmodel.config.system",
+    "Validation": "t3.library.validation",
     "check": "t3.library.checking",
+    "compare": "t3.library.comparison",
+    "dram": "t3.library.memories",
     "export": "t3.library.hardware",
     "gemm": "t3.library.simulation",
-    "load_system": "sysmodel.config.system",
+    "model": "t3.library.modelling",
     "preset_names": "sysmodel.config.system",
     "run": "t3.library.simulation",
     "sweep": "t3.library.sweeping",
+    "system": "t3.library.systems",
+    "validate": "t3.library.validation",
 }
 """Modules of the public names."""
 

@@ -2,27 +2,17 @@
 
 import os
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated
 
+from sysmodel.config.arguments import Checked
 from sysmodel.config.granularity import GRANULARITIES, GranularityName
-from sysmodel.config.workload import DTYPES, LARGEST
+from sysmodel.config.schema import PowerOfTwo, integer, one_of, power_of_two
+from sysmodel.config.workload import DTYPES, LARGEST, DtypeName
 from sysmodel.lib.errors import InputError
 
 from .engines import ENGINES, EngineName
 
 __all__ = ["CheckOptions", "CheckResult", "Mismatch", "Problem"]
-
-_BOUNDS = {
-    "gpus": (2, 8),
-    "m": (1, LARGEST["m"]),
-    "n": (1, LARGEST["n"]),
-    "k": (1, LARGEST["k"]),
-    "contexts": (1, 2),
-    "channels": (1, 32),
-    "skew": (0, 1_000_000),
-    "back_pressure": (0, 95),
-    "seed": (0, (1 << 32) - 1),
-}
 
 
 @dataclass(frozen=True)
@@ -39,7 +29,7 @@ class Problem:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CheckOptions:
+class CheckOptions(Checked):
     """Options of a check: a GEMM with real values on every GPU and channel, or two at a time.
 
     Parameters
@@ -72,31 +62,21 @@ class CheckOptions:
         A value is not allowed.
     """
 
-    gpus: int = 4
-    m: int = 512
-    n: int = 384
-    k: int = 128
-    dtype: Literal["fp16", "bf16"] = "fp16"
-    contexts: int = 1
-    granularity: GranularityName = "workgroup"
-    engine: EngineName = "rtl"
-    channels: int = 2
-    skew: int = 0
-    back_pressure: int = 0
-    seed: int = 0
+    gpus: Annotated[int, integer(2, 8)] = 4
+    m: Annotated[int, integer(1, LARGEST["m"])] = 512
+    n: Annotated[int, integer(1, LARGEST["n"])] = 384
+    k: Annotated[int, integer(1, LARGEST["k"])] = 128
+    dtype: Annotated[DtypeName, one_of(DTYPES)] = "fp16"
+    contexts: Annotated[int, integer(1, 2)] = 1
+    granularity: Annotated[GranularityName, one_of(GRANULARITIES)] = "workgroup"
+    engine: Annotated[EngineName, one_of(ENGINES)] = "rtl"
+    channels: Annotated[PowerOfTwo, power_of_two(1, 32)] = 2
+    skew: Annotated[int, integer(0, 1_000_000)] = 0
+    back_pressure: Annotated[int, integer(0, 95)] = 0
+    seed: Annotated[int, integer(0, (1 << 32) - 1)] = 0
 
     def __post_init__(self) -> None:
-        for name, (least, most) in _BOUNDS.items():
-            value = getattr(self, name)
-            if not least <= value <= most:
-                raise InputError(
-                    name.replace("_", "-"),
-                    f"{value} is not allowed; allowed: an integer from {least} to {most}",
-                )
-        if self.channels & (self.channels - 1):
-            raise InputError(
-                "channels", f"{self.channels} is not allowed; allowed: 1, 2, 4, 8, 16, 32"
-            )
+        super().__post_init__()
         if self.needed_bytes > _memory_bytes():
             raise InputError(
                 "m, n, k, gpus",
@@ -104,14 +84,6 @@ class CheckOptions:
                 f"{self.needed_bytes / 1e9:.1f} GB; allowed: the {_memory_bytes() / 1e9:.1f} GB of "
                 "this machine",
             )
-        for name, allowed in (
-            ("dtype", DTYPES),
-            ("granularity", GRANULARITIES),
-            ("engine", ENGINES),
-        ):
-            value = getattr(self, name)
-            if value not in allowed:
-                raise InputError(name, f"{value!r} is not allowed; allowed: {', '.join(allowed)}")
 
     @property
     def problems(self) -> tuple[Problem, ...]:

@@ -2,20 +2,32 @@
 measured values."""
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from sysmodel.lib.dotted import dotted
 from sysmodel.lib.errors import InputError
+from sysmodel.lib.text import read_text
 
 from .columns import BY_KEY, Column
 
-__all__ = ["Change", "Difference", "asked_differently", "changes", "read_result"]
+__all__ = [
+    "Change",
+    "Difference",
+    "asked_differently",
+    "changes",
+    "checked_result",
+    "notes",
+    "read_result",
+]
 
 _RESULT = "result.json"
-_LARGEST_FILE = 1 << 26
+_NEEDED = ("workload", "system", "configurations")
+_TIMES = ("gemm_ns", "rs_ns", "ag_ns", "total_ns")
 _MEASURED = tuple(
     BY_KEY[key]
     for key in (
@@ -60,18 +72,73 @@ def read_result(path: Path) -> dict[str, Any]:
         The file cannot be read, or is not a result.
     """
     file = path / _RESULT if path.is_dir() else path
+    text = read_text(file)
     try:
-        if file.stat().st_size > _LARGEST_FILE:
-            raise InputError(str(file), f"is larger than {_LARGEST_FILE} bytes")
-        data = json.loads(file.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(str(file), f"cannot be read: {error.strerror}") from error
+        data = json.loads(text, parse_constant=_no_number)
+    except json.JSONDecodeError as error:
+        begin, end = text.lstrip()[:1], text.rstrip()[-1:]
+        is_cut = error.pos >= len(text.rstrip()) or (begin == "{" and end != "}")
+        cut = "the file is cut short: " if is_cut else ""
+        raise InputError(str(file), f"is not JSON: {cut}{error}") from error
     except (ValueError, RecursionError) as error:
         raise InputError(str(file), f"is not JSON: {error}") from error
-    needed = ("workload", "system", "configurations")
-    if not isinstance(data, dict) or not all(isinstance(data.get(key), dict) for key in needed):
-        raise InputError(str(file), "is not a result of t3 run")
-    return data
+    return checked_result(data, str(file))
+
+
+def _no_number(word: str) -> float:
+    raise ValueError(f"{word} is not a number of JSON")
+
+
+def checked_result(data: Any, where: str) -> dict[str, Any]:
+    """Check that data is the content of a ``result.json``.
+
+    Parameters
+    ----------
+    where : str
+        Name of the data in messages.
+
+    Raises
+    ------
+    InputError
+        The data lacks the workload, the system, or the times of a configuration.
+    """
+    if not isinstance(data, Mapping) or not all(isinstance(data.get(key), dict) for key in _NEEDED):
+        raise InputError(where, "is not a result of t3 run")
+    for name, one in data["configurations"].items():
+        if not isinstance(one, dict) or not all(_is_number(one.get(key)) for key in _TIMES):
+            lacking = f"configuration {name!r} lacks one of {', '.join(_TIMES)}"
+            made = data.get("version")
+            other = f"; version {made} of T3 made it" if made not in (None, version("t3")) else ""
+            raise InputError(where, f"is not a result of this version of t3 run: {lacking}{other}")
+    return dict(data)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def notes(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[str]:
+    """List the reasons why two results are not alike in kind, as sentences."""
+    found = []
+    if first["workload"] != second["workload"]:
+        found.append("The workloads differ, so the times are those of different GEMMs.")
+    if first.get("version") != second.get("version"):
+        versions = (one.get("version", "unknown") for one in (first, second))
+        found.append(f"Different versions of T3 made the results: {' and '.join(versions)}.")
+    names = [one["configurations"].keys() for one in (first, second)]
+    if not names[0] & names[1]:
+        found.append("The results have no configuration in common.")
+    if names[0] ^ names[1]:
+        found.append(f"In only one of the results: {', '.join(sorted(names[0] ^ names[1]))}.")
+    keys = [
+        {key for one in result["configurations"].values() for key in one}
+        for result in (first, second)
+    ]
+    if keys[0] ^ keys[1]:
+        found.append(
+            f"Measured in only one of the results: {', '.join(sorted(keys[0] ^ keys[1]))}."
+        )
+    return found
 
 
 def asked_differently(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[Difference]:
@@ -89,9 +156,9 @@ def changes(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[Change]
     found = []
     for name, one in first["configurations"].items():
         other = second["configurations"].get(name)
-        for column in _MEASURED if isinstance(one, dict) and isinstance(other, dict) else ():
+        for column in _MEASURED if other is not None else ():
             first_value, second_value = one.get(column.key), other.get(column.key)
-            if all(isinstance(value, (int, float)) for value in (first_value, second_value)):
+            if _is_number(first_value) and _is_number(second_value):
                 found.append(
                     Change(
                         configuration=name, column=column, first=first_value, second=second_value

@@ -2,8 +2,13 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
+from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic_core import PydanticCustomError
+
+from sysmodel.config.arguments import Checked
+from sysmodel.config.schema import integer, one_of
 from sysmodel.lib.errors import InputError
 
 from .configurations import registry
@@ -33,8 +38,34 @@ _LARGEST_SEED = (1 << 32) - 1
 _MOST_REPETITIONS = 1000
 
 
+def _listed(name: str) -> str:
+    if name not in CONFIGURATIONS:
+        raise PydanticCustomError("configuration", "no configuration")
+    return name
+
+
+def _as_tuple(value: Any) -> Any:
+    """Make a tuple of a list, or of a single word."""
+    return (
+        tuple(value) if isinstance(value, list) else (value,) if isinstance(value, str) else value
+    )
+
+
+ConfigurationName = Annotated[str, AfterValidator(_listed)]
+ConfigurationNames = Annotated[
+    tuple[ConfigurationName, ...],
+    Field(description=", ".join(CONFIGURATIONS)),
+    BeforeValidator(_as_tuple),
+]
+Channels = Annotated[
+    Annotated[int, Field(ge=1)] | Literal["auto", "all"],
+    Field(description="1 or more, auto, or all"),
+]
+_Waves = Annotated[tuple[int, int], BeforeValidator(_as_tuple)]
+
+
 @dataclass(frozen=True, kw_only=True)
-class RunOptions:
+class RunOptions(Checked):
     """Options for the simulation of a workload.
 
     Parameters
@@ -48,7 +79,7 @@ class RunOptions:
     gpus : str
         GPUs to simulate: ``mirror``, one GPU that represents all and whose egress feeds its own
         ingress, or ``all``.
-    configurations : tuple of str
+    configurations : sequence of str
         Configurations to compare: some of ``CONFIGURATIONS``, each once.
     repeat : int
         Repetitions. The first has no variation; the others vary launches and buffers as a real
@@ -66,42 +97,24 @@ class RunOptions:
         A value is not allowed.
     """
 
-    engine: EngineName = "rtl"
-    channels: ChannelCount = "auto"
-    gpus: SimulatedGpus = "mirror"
-    configurations: tuple[str, ...] = DEFAULT_CONFIGURATIONS
-    repeat: int = 1
-    seed: int = 0
-    waves: tuple[int, int] | None = None
-    waves_file: Path | None = None
+    engine: Annotated[EngineName, one_of(ENGINES)] = "rtl"
+    channels: Channels = "auto"
+    gpus: Annotated[SimulatedGpus, one_of(GPUS)] = "mirror"
+    configurations: ConfigurationNames = DEFAULT_CONFIGURATIONS
+    repeat: Annotated[int, integer(1, _MOST_REPETITIONS)] = 1
+    seed: Annotated[int, integer(0, _LARGEST_SEED)] = 0
+    waves: Annotated[
+        _Waves | None, Field(description="two memory cycles, the first and the last")
+    ] = None
+    waves_file: Annotated[Path | None, Field(strict=False, description="a path")] = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "configurations", tuple(self.configurations))
-        _one_of("engine", self.engine, ENGINES)
-        _one_of("gpus", self.gpus, GPUS)
-        if self.channels not in ("auto", "all") and (
-            not isinstance(self.channels, int) or self.channels < 1
-        ):
-            raise InputError(
-                "channels", f"{self.channels!r} is not allowed; allowed: 1 or more, auto, or all"
-            )
+        super().__post_init__()
         if not self.configurations:
-            raise InputError(
-                "configurations", f"none given; allowed: some of {', '.join(CONFIGURATIONS)}"
-            )
-        for name in self.configurations:
-            _one_of("configurations", name, CONFIGURATIONS)
+            problem = f"none given; allowed: some of {', '.join(CONFIGURATIONS)}"
+            raise InputError("configurations", problem)
         if len(set(self.configurations)) < len(self.configurations):
             raise InputError("configurations", "each may be named once")
-        if not 0 <= self.seed <= _LARGEST_SEED:
-            raise InputError(
-                "seed", f"{self.seed} is not allowed; allowed: an integer from 0 to {_LARGEST_SEED}"
-            )
-        if not 1 <= self.repeat <= _MOST_REPETITIONS:
-            raise InputError(
-                "repeat",
-                f"{self.repeat} is not allowed; allowed: an integer from 1 to {_MOST_REPETITIONS}",
-            )
         if self.waves is not None:
             first, last = self.waves
             if not 0 <= first < last <= first + _LARGEST_WAVES:
@@ -111,7 +124,7 @@ class RunOptions:
                     f"at most {_LARGEST_WAVES} cycles",
                 )
             if self.engine != "rtl":
-                raise InputError("waves", "a waveform needs --engine rtl")
+                raise InputError("waves", "a waveform needs the engine rtl")
 
     @property
     def tracks(self) -> bool:
@@ -159,8 +172,3 @@ class RunOptions:
                 f"{_MOST_RTL_CHANNELS}, or the golden engine, which has the same cycles",
             )
         return channels
-
-
-def _one_of(field_name: str, value: str, allowed: tuple[str, ...]) -> None:
-    if value not in allowed:
-        raise InputError(field_name, f"{value!r} is not allowed; allowed: {', '.join(allowed)}")

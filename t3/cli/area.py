@@ -13,7 +13,6 @@ from t3.silicon.inventory import measure_inventory
 from t3.silicon.scaling_plot import draw_scaling
 
 from .options import Out
-from .output import writing
 from .silicon_options import (
     Banks,
     Channels,
@@ -55,7 +54,7 @@ def area(
             inventory = measure_inventory(p, files, progress)
             points = area_scaling.measure_scaling(p, files, progress) if scaling else []
         page = as_markdown(inventory, library)
-        with writing(out):
+        with folder.writing():
             (folder.staging / _PAGE).write_text(page, encoding="utf-8")
             (folder.staging / _CSV).write_text(as_csv(inventory), encoding="utf-8")
             write_json(folder.staging / _JSON, as_dict(inventory, library))

@@ -1,17 +1,15 @@
 """``t3 check``."""
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
 from sysmodel.config.granularity import GRANULARITIES, GranularityName
-from sysmodel.config.workload import DTYPES
-from sysmodel.runs.check import check as compare
+from sysmodel.config.workload import DTYPES, DtypeName
 from sysmodel.runs.check_options import CheckOptions
-from t3.report.check import print_check
-from t3.report.progress import shown_progress
+from t3.library.checking import check as compare
 
-from .options import Engine, choice, integer_option
+from .options import DTYPE_HELP, Engine, choice, integer_option
 
 __all__ = ["check"]
 
@@ -23,9 +21,7 @@ def check(
     k: Annotated[
         int, integer_option("Depth of the GEMM: products summed in each element of the output.")
     ] = CheckOptions.k,
-    dtype: Annotated[
-        Literal["fp16", "bf16"], choice("Format of operands and output.", DTYPES)
-    ] = CheckOptions.dtype,
+    dtype: Annotated[DtypeName, choice(DTYPE_HELP, DTYPES)] = CheckOptions.dtype,
     contexts: Annotated[
         int,
         integer_option(
@@ -70,8 +66,9 @@ def check(
         back_pressure=back_pressure,
         seed=seed,
     )
-    with shown_progress() as progress:
-        result = compare(options, progress)
+    result = compare(**vars(options))
+    from t3.report.check import print_check
+
     print_check(options, result)
     if not result.passed:
         raise typer.Exit(1)

@@ -10,11 +10,18 @@ from sysmodel.config.system import load_system
 from t3.report.progress import shown_progress
 from t3.report.terminal import terminal, terminal_table
 
+from .completion import presets
+
 __all__ = ["app"]
 
 app = typer.Typer(name="config", add_completion=False)
 
-_System = Annotated[str, typer.Argument(metavar="NAME|FILE.toml", help="A preset, or a TOML file.")]
+_System = Annotated[
+    str,
+    typer.Argument(
+        metavar="NAME|FILE.toml", help="A preset, or a TOML file.", autocompletion=presets
+    ),
+]
 
 
 @app.callback()

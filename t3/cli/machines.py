@@ -37,7 +37,8 @@ def machines(
     if page.suffix != ".md":
         raise InputError("page", f"{str(page)!r} is not allowed; allowed: a name that ends in .md")
     source = made_by("t3 machines")
-    with OutputFolder(page.parent, (page.name,)) as folder, OutputFolder(out, (PAGE,)) as results:
+    beside = OutputFolder(page.parent, (page.name,), field="page")
+    with beside as folder, OutputFolder(out, (PAGE,)) as results:
         found = sections(measure(out, workers, scheduler))
         introduction = f"{source}\n\n{INTRODUCTION}"
         files = results.write({PAGE: page_of(TITLE, introduction, found)})

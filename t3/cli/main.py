@@ -2,15 +2,13 @@
 
 import errno
 import os
-import shutil
 import signal
 import sys
+import tempfile
 import threading
-import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from io import TextIOWrapper
-from pathlib import Path
 from typing import Any, TextIO
 
 import typer
@@ -22,8 +20,8 @@ from .app import CheckoutError, app, load
 
 __all__ = ["main"]
 
-_OUTPUT_ERRORS = (errno.EPIPE, errno.ENOSPC, errno.EIO)
-_NUMBA_CACHING = ("numba", "core", "caching.py")
+_OUTPUT_ERRORS = (errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EIO)
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 _INTERRUPTED = 130  # exit code that a shell reports for a command that Ctrl-C ended
 
 
@@ -51,9 +49,14 @@ def main(arguments: list[str] | None = None) -> int:
         except KeyboardInterrupt:
             code = _fail("interrupted", _INTERRUPTED)
         except OSError as error:
-            if error.filename is not None or error.errno not in _OUTPUT_ERRORS:
+            if error.errno == errno.EPIPE or (
+                error.errno in _OUTPUT_ERRORS and _is_lost(sys.stdout)
+            ):
+                code = _lost_output(error)
+            elif error.errno in _FULL:
+                code = _fail(_full(error), 2)
+            else:
                 raise
-            code = _lost_output(error)
     return code
 
 
@@ -64,9 +67,8 @@ def _run(arguments: list[str]) -> int:
         code = group.main(arguments, prog_name="t3", standalone_mode=False)
     except InputError as error:
         command = load(arguments[0]) if arguments[0] in group.commands else group
-        options = {option for parameter in command.params for option in parameter.opts}
-        option = f"--{error.field.replace('_', '-')}"
-        return _fail(f"{option}: {error.problem}" if option in options else str(error), 2)
+        options = {one.name: one.opts[0] for one in command.params if one.opts[0].startswith("-")}
+        return _fail(f"{options.get(error.field, error.field)}: {error.problem}", 2)
     except CheckoutError as error:
         return _fail(str(error), 2)
     except (SimulationError, ToolError) as error:
@@ -78,8 +80,6 @@ def _run(arguments: list[str]) -> int:
     except Exception as error:
         if _no_compiler(error):
             return _fail(str(error), 1)
-        if _is_numba_cache_error(error):
-            return _fail(_remove_numba_cache(), 1)
         usage = _usage(error)
         if usage is None:
             raise
@@ -112,6 +112,23 @@ def _termination_as_interrupt() -> Iterator[None]:
             signal.signal(number, signal.SIG_DFL)
 
 
+def _is_lost(stream: TextIO) -> bool:
+    """Test whether text can no longer be written to a stream."""
+    try:
+        stream.write("\n")
+        stream.flush()
+    except (OSError, ValueError):
+        return True
+    return False
+
+
+def _full(error: OSError) -> str:
+    """Message about a folder that is full or read-only, which no option names."""
+    place = repr(error.filename) if error.filename else f"a file in {tempfile.gettempdir()!r}"
+    names = "T3_CACHE_DIR names the cache folder, TMPDIR the folder of temporary files"
+    return f"{place} cannot be written: {error.strerror}; {names}"
+
+
 def _lost_output(error: OSError) -> int:
     """Report that standard output cannot be written, unless its reader closed it."""
     # The text left in the buffer would raise the error again when Python ends.
@@ -126,19 +143,6 @@ def _no_compiler(error: Exception) -> bool:
     """Detect that the native engine lacks its compiler, without importing the engine."""
     build = sys.modules.get("sysmodel.engine.native.build")
     return build is not None and isinstance(error, build.NoCompilerError)
-
-
-def _is_numba_cache_error(error: Exception) -> bool:
-    """Detect that Numba could not read its cache."""
-    frames = traceback.extract_tb(error.__traceback__)
-    return any(Path(frame.filename).parts[-3:] == _NUMBA_CACHING for frame in frames)
-
-
-def _remove_numba_cache() -> str:
-    """Remove Numba's damaged cache, and return the message about it."""
-    folder = os.environ["NUMBA_CACHE_DIR"]
-    shutil.rmtree(folder, ignore_errors=True)
-    return f"compiled code in {folder} was damaged and is removed; give the command again"
 
 
 def _usage(error: Any) -> str | None:

@@ -1,32 +1,34 @@
 """``t3 model``."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-import pandas as pd
 import typer
 
-from sysmodel.lib.output import write_text
-from t3.experiments.sweep.display import Display
-from t3.experiments.transformer.whole import LAYER_PARTS, whole_model
-from t3.report.terminal import terminal, terminal_table
+from sysmodel.config.workload import DTYPES, DtypeName
+from t3.library.modelling import TABLE
+from t3.library.modelling import model as time_model
 
-from .options import Engine, Out, SystemOption, Workers, integer_option
-from .output import writing
+from .completion import models
+from .options import DTYPE_HELP, Engine, Out, SystemOption, Workers, choice, integer_option
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["model"]
 
-_TABLE = "model.csv"
-
 
 def model(
-    name: Annotated[
+    model: Annotated[
         str,
         typer.Argument(
-            metavar="NAME|FILE.toml", help="Transformer: a name, see t3 models, or a TOML file."
+            metavar="NAME|FILE.toml",
+            help="Transformer: a name, see t3 models, or a TOML file.",
+            autocompletion=models,
         ),
     ],
     tp: Annotated[int, integer_option("Degree of tensor parallelism.")] = 8,
+    dtype: Annotated[DtypeName, choice(DTYPE_HELP, DTYPES)] = "fp16",
     system: SystemOption = "asplos24",
     engine: Engine = "golden",
     out: Out = Path("build/model"),
@@ -38,15 +40,19 @@ def model(
     Writes model.csv. Finished simulations are stored in the folder: after an interrupt the same
     command continues there.
     """
-    with Display(out) as display:
-        table = whole_model(name, tp, system, out, engine=engine, workers=workers, report=display)
-    _print(table, system)
-    with writing(out):
-        write_text(out / _TABLE, table.to_csv(index=False, lineterminator="\n"))
-    terminal().print(f"  {out / _TABLE}", style="cyan", soft_wrap=True, markup=False)
+    result = time_model(
+        model, tp, dtype=dtype, system=system, engine=engine, out=out, workers=workers
+    )
+    from t3.report.terminal import terminal
+
+    _print(result.table, result.system.name)
+    terminal().print(f"  {out / TABLE}", style="cyan", soft_wrap=True, markup=False)
 
 
-def _print(table: pd.DataFrame, system: str) -> None:
+def _print(table: "pd.DataFrame", system: str) -> None:
+    from t3.experiments.transformer.whole import LAYER_PARTS
+    from t3.report.terminal import terminal, terminal_table
+
     for phase, of in table.groupby("phase", sort=False):
         rows = of.set_index("configuration")
         first = rows.iloc[0]

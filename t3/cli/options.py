@@ -9,7 +9,10 @@ import typer
 from sysmodel.lib.errors import InputError
 from sysmodel.runs.engines import ENGINES, EngineName
 
+from .completion import presets, words
+
 __all__ = [
+    "DTYPE_HELP",
     "ENGINE_HELP",
     "Engine",
     "Out",
@@ -61,7 +64,7 @@ def choice(help_text: str, allowed: Sequence[str], **more: Any) -> Any:
             raise typer.BadParameter(problem)
         return value
 
-    return option(help_text, "|".join(allowed), parser=parse, **more)
+    return option(help_text, "|".join(allowed), parser=parse, autocompletion=words(allowed), **more)
 
 
 def several(kind: str) -> Any:
@@ -87,8 +90,14 @@ def named(field: str, names: Sequence[str] | None, known: Iterable[str]) -> list
 
 ENGINE_HELP = "Model of the T3 hardware: rtl (compiled Verilog) or golden (fast model)."
 Engine = Annotated[EngineName, choice(ENGINE_HELP, ENGINES)]
+DTYPE_HELP = "Format of operands and output."
 SystemOption = Annotated[
-    str, option("System: a preset, see t3 presets, or a TOML file.", "NAME|FILE.toml")
+    str,
+    option(
+        "System: a preset, see t3 presets, or a TOML file.",
+        "NAME|FILE.toml",
+        autocompletion=presets,
+    ),
 ]
 Out = Annotated[Path, option("Output folder.", "DIR")]
 Scheduler = Annotated[

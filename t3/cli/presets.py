@@ -5,22 +5,27 @@ from typing import Annotated
 
 import typer
 
-from sysmodel.config.system import preset_names, preset_path
-from sysmodel.lib.errors import InputError
-from t3.report.listing import print_presets
+from sysmodel.config.bundled import PRESETS
+
+from .completion import presets as complete
 
 __all__ = ["presets"]
 
 
 def presets(
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="Name of a preset; prints its TOML file.")
+        str | None,
+        typer.Argument(
+            metavar="[NAME]",
+            help="Name of a preset; prints its TOML file.",
+            autocompletion=complete,
+        ),
     ] = None,
 ) -> None:
     """List the known systems, or print one of them with the source of every value."""
     if name is None:
+        from t3.report.listing import print_presets
+
         print_presets()
-    elif name in preset_names():
-        sys.stdout.write(preset_path(name).read_text(encoding="utf-8"))
     else:
-        raise InputError("NAME", f"{name!r} is not known; allowed: {', '.join(preset_names())}")
+        sys.stdout.write(PRESETS.path(name, "name").read_text(encoding="utf-8"))

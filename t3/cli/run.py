@@ -2,15 +2,13 @@
 
 import sys
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sysmodel.config.model import workload_of
-from sysmodel.config.system import load_system
-from sysmodel.config.workload import Workload, custom_gemm
+from sysmodel.config.model import SUBLAYERS
+from sysmodel.config.workload import DTYPES, DtypeName
 from sysmodel.lib.errors import InputError
 from sysmodel.lib.output import OutputFolder, json_text, write_json
 from sysmodel.runs.options import (
@@ -18,28 +16,29 @@ from sysmodel.runs.options import (
     DEFAULT_CONFIGURATIONS,
     GPUS,
     ChannelCount,
-    RunOptions,
     SimulatedGpus,
 )
-from sysmodel.runs.plan import Plan
-from sysmodel.runs.result import RunResult
-from sysmodel.runs.simulate import simulate
-from sysmodel.runs.timeline import trace
-from t3.report.bars import draw_bars
-from t3.report.progress import shown_progress
-from t3.report.roofline import draw_roofline
-from t3.report.run import run_page
-from t3.report.run_tables import print_run
+from t3.library.simulation import gemm
+from t3.library.simulation import run as run_sublayer
 
-from .options import Engine, Out, SystemOption, choice, integer, integer_option, option
-from .output import writing
+from .completion import lists_of, models, words
+from .options import DTYPE_HELP, Engine, Out, SystemOption, choice, integer, integer_option, option
+
+if TYPE_CHECKING:
+    from sysmodel.runs.result import RunResult
+    from t3.library.result import Result
 
 __all__ = ["run"]
 
 _MODEL, _LAYER = "t-nlg", "fc2"
 _ModelOption = Annotated[
     str | None,
-    option("Model: a name, see t3 models, or a TOML file.", "NAME|FILE.toml", show_default=_MODEL),
+    option(
+        "Model: a name, see t3 models, or a TOML file.",
+        "NAME|FILE.toml",
+        show_default=_MODEL,
+        autocompletion=models,
+    ),
 ]
 _LayerOption = Annotated[
     str | None,
@@ -47,6 +46,7 @@ _LayerOption = Annotated[
         "Sublayer whose output is all-reduced: op, fc1, fc2, ip, or a GEMM of the file.",
         "NAME",
         show_default=_LAYER,
+        autocompletion=words(SUBLAYERS),
     ),
 ]
 PICTURE, REPORT, RESULT, ROOFLINE, TIMELINE, WAVES = (
@@ -73,6 +73,7 @@ def run(
     k: Annotated[
         int | None, integer_option("Depth of the GEMM on one GPU: products in each sum.")
     ] = None,
+    dtype: Annotated[DtypeName, choice(DTYPE_HELP, DTYPES)] = "fp16",
     engine: Engine = "rtl",
     channels: Annotated[
         str, option("Memory channels to simulate; a sample represents all.", "auto|K|all")
@@ -87,6 +88,7 @@ def run(
             f"Configurations to compare, separated by commas: {', '.join(CONFIGURATIONS)}.",
             "A,B,...",
             show_default=", ".join(DEFAULT_CONFIGURATIONS),
+            autocompletion=lists_of(CONFIGURATIONS),
         ),
     ] = ",".join(DEFAULT_CONFIGURATIONS),
     repeat: Annotated[
@@ -107,37 +109,40 @@ def run(
     Prints tables; writes result.json, an HTML page, two pictures and a timeline for Perfetto.
     """
     sizes = {"m": m, "n": n, "k": k}
-    workload = _workload(sizes, tp, {"model": model, "layer": layer, "tokens": tokens})
-    loaded = load_system(system)
-    options = RunOptions(
-        engine=engine,
-        channels=_channels(channels),
-        gpus=gpus,
-        configurations=tuple(name.strip() for name in configurations.split(",")),
-        repeat=repeat,
-        seed=seed,
-        waves=None if waves is None else _cycles(waves),
-    )
-    options.channels_of(loaded)
-    names = (PICTURE, REPORT, RESULT, ROOFLINE, TIMELINE) + ((WAVES,) if options.waves else ())
+    options: dict[str, Any] = {
+        "tp": tp,
+        "dtype": dtype,
+        "system": system,
+        "engine": engine,
+        "channels": _channels(channels),
+        "gpus": gpus,
+        "configurations": tuple(name.strip() for name in configurations.split(",")),
+        "repeat": repeat,
+        "seed": seed,
+        "waves": None if waves is None else _cycles(waves),
+    }
+    names = (PICTURE, REPORT, RESULT, ROOFLINE, TIMELINE) + ((WAVES,) if waves else ())
     with OutputFolder(out, names) as folder:
-        if options.waves:
-            options = replace(options, waves_file=folder.staging / WAVES)
-        with shown_progress() as progress:
-            result = simulate(Plan(workload, loaded, options), progress)
+        if waves:
+            options["waves_file"] = folder.staging / WAVES
+        result = _simulated(sizes, {"model": model, "layer": layer, "tokens": tokens}, options).run
         files = _write(result, folder)
     if json:
         sys.stdout.write(json_text(result.as_dict()))
     else:
+        from t3.report.run_tables import print_run
+
         print_run(result, files)
 
 
-def _workload(sizes: Mapping[str, int | None], tp: int, of_model: Mapping[str, Any]) -> Workload:
-    """Workload of a model's sublayer, or of explicit sizes."""
+def _simulated(
+    sizes: Mapping[str, int | None], of_model: Mapping[str, Any], options: Mapping[str, Any]
+) -> "Result":
+    """Simulate a model's sublayer, or a GEMM of explicit sizes."""
     given = [name for name, size in sizes.items() if size is not None]
     if not given:
         model, layer = of_model["model"] or _MODEL, of_model["layer"] or _LAYER
-        return workload_of(model, layer, tp, of_model["tokens"])
+        return run_sublayer(model, layer, tokens=of_model["tokens"], **options)
     for name, value in of_model.items():
         if value is not None:
             raise InputError(
@@ -147,7 +152,7 @@ def _workload(sizes: Mapping[str, int | None], tp: int, of_model: Mapping[str, A
     if len(whole) < len(sizes):
         missing = ", ".join(name for name in sizes if name not in whole)
         raise InputError(given[0], f"needs {missing}; m, n and k must be given together")
-    return custom_gemm(whole["m"], whole["n"], whole["k"], tp)
+    return gemm(whole["m"], whole["n"], whole["k"], **options)
 
 
 def _channels(text: str) -> ChannelCount:
@@ -169,12 +174,19 @@ def _cycles(text: str) -> tuple[int, int]:
         raise InputError("waves", problem) from None
 
 
-def _write(result: RunResult, folder: OutputFolder) -> list[Path]:
-    with writing(folder.path):
+def _write(result: "RunResult", folder: OutputFolder) -> list[Path]:
+    from sysmodel.runs.timeline import trace
+    from t3.report.bars import draw_bars
+    from t3.report.roofline import draw_roofline
+    from t3.report.run import run_page
+
+    published: list[Path] = []
+    with folder.writing():
         write_json(folder.staging / RESULT, result.as_dict())
         draw_bars(result, folder.staging / PICTURE)
         draw_roofline(result, folder.staging / ROOFLINE)
         (folder.staging / REPORT).write_text(run_page(result), encoding="utf-8")
         timeline = trace(result.timelines, result.workload.title)
         write_json(folder.staging / TIMELINE, timeline, indent=None)
-        return folder.publish()
+        published = folder.publish()
+    return published

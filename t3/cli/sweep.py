@@ -6,14 +6,10 @@ from typing import Annotated
 import typer
 
 from sysmodel.runs.engines import ENGINES, EngineName
-from t3.experiments.sweep.display import Display
-from t3.experiments.sweep.grid import load_grid
-from t3.experiments.sweep.run import CSV, PARQUET, RECORD
-from t3.experiments.sweep.run import sweep as run_sweep
-from t3.report.sweep import PAGE, write_sweep_page
+from t3.library.sweeping import FILES
+from t3.library.sweeping import sweep as simulate
 
 from .options import ENGINE_HELP, Out, Scheduler, Workers, choice
-from .output import writing
 
 __all__ = ["sweep"]
 
@@ -32,10 +28,6 @@ def sweep(
     Writes table.csv, table.parquet, sweep.json and an HTML page. Each result is stored in
     points.jsonl when it is ready; after an interrupt the same command continues there.
     """
-    loaded = load_grid(grid, engine=engine)
-    with Display(out) as display:
-        table = run_sweep(loaded, out, scheduler=scheduler, workers=workers, report=display)
-    with writing(out):
-        write_sweep_page(out, loaded.title, table)
-    files = ", ".join((CSV, PARQUET, RECORD, PAGE))
-    typer.echo(f"{len(loaded.points)} points, {len(table)} rows in {out}: {files}")
+    table = simulate(grid, out, engine=engine, scheduler=scheduler, workers=workers)
+    points = table.attrs["points"]
+    typer.echo(f"{points} points, {len(table)} rows in {out}: {', '.join(FILES)}")

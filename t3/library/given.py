@@ -15,14 +15,15 @@ _Options = TypeVar("_Options")
 
 def takes_options(kind: type[Any]) -> Callable[[_Function], _Function]:
     """Show the fields of a dataclass in the signature of a function with ``**options``."""
-    options = [
-        Parameter(one.name, Parameter.KEYWORD_ONLY, default=one.default, annotation=one.type)
-        for one in fields(kind)
-    ]
 
     def decorated(function: _Function) -> _Function:
         whole = signature(function)
         own = [one for one in whole.parameters.values() if one.kind != Parameter.VAR_KEYWORD]
+        options = [
+            Parameter(one.name, Parameter.KEYWORD_ONLY, default=one.default, annotation=one.type)
+            for one in fields(kind)
+            if one.name not in whole.parameters
+        ]
         function.__signature__ = whole.replace(parameters=[*own, *options])  # type: ignore[attr-defined]
         return function
 

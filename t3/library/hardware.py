@@ -5,9 +5,12 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from rtl.export.reset_style import ResetStyle
+from rtl.export.reset_style import RESET_STYLES, ResetStyle
+from sysmodel.config.arguments import checked, checked_path
+from sysmodel.config.schema import one_of, text
+from sysmodel.config.system import System, load_system
 from sysmodel.lib.collector import collects_rarely
 from sysmodel.lib.errors import InputError
 from sysmodel.lib.output import OutputFolder
@@ -15,7 +18,6 @@ from t3.report.progress import shown_progress
 
 if TYPE_CHECKING:
     from rtl.parameters import T3Parameters
-    from sysmodel.config.system import System
 
 __all__ = ["export", "hardware_of"]
 
@@ -23,7 +25,7 @@ __all__ = ["export", "hardware_of"]
 def export(
     out: Path | str,
     *,
-    system: "System | Path | str" = "asplos24",
+    system: "System | Mapping[str, Any] | Path | str" = "asplos24",
     with_links: bool = False,
     reset: ResetStyle = "synchronous",
     name: str = "t3",
@@ -35,8 +37,8 @@ def export(
     ----------
     out : path
         Folder for the files.
-    system : System, path or str
-        As in :func:`t3.run`.
+    system : System, mapping, path or str
+        See :func:`t3.system`.
     with_links : bool
         The top has its link endpoints inside.
     reset : str
@@ -71,12 +73,14 @@ def export(
     from rtl.export.files import export_files
     from sysmodel.engine.hardware import link_parameters
 
-    from .systems import as_system
-
-    loaded = as_system(system)
+    folder_path = checked_path("out", out)
+    reset = checked("reset", reset, Annotated[ResetStyle, one_of(RESET_STYLES)])
+    name = checked("name", name, Annotated[str, text()])
+    with_links = checked("with_links", with_links, bool)
+    loaded = load_system(system)
     # A value that no register can hold is detected while a component is built, which stays unused.
     with (
-        OutputFolder(Path(out), (f"{name}.v", "manifest.json")) as folder,
+        OutputFolder(folder_path, (f"{name}.v", "manifest.json")) as folder,
         warnings.catch_warnings(),
     ):
         warnings.simplefilter("ignore", UnusedElaboratable)
@@ -105,10 +109,11 @@ def hardware_of(system: "System", given: Mapping[str, Any]) -> "T3Parameters":
     from rtl.parameters import T3Parameters
     from sysmodel.engine.hardware import hardware_parameters
 
-    known = [field.name for field in fields(T3Parameters)]
+    known = {field.name: type(field.default) for field in fields(T3Parameters)}
     for name in given:
         if name not in known:
             raise InputError(name, f"no such parameter; allowed: {', '.join(known)}")
+    given = {name: checked(name, value, known[name]) for name, value in given.items()}
     # Further parameters of the system follow from these.
     basic: dict[str, Any] = {"channels": system.dram.channels, "contexts": 2, "with_data": True}
     basic |= {name: value for name, value in given.items() if name in basic}

@@ -4,6 +4,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sysmodel.config.arguments import checked_path
 from sysmodel.runs.columns import BY_KEY, measured
 from sysmodel.runs.result import RunResult
 
@@ -120,11 +121,18 @@ class Result:
         ----------
         path : path
             JSON file.
+
+        Raises
+        ------
+        InputError
+            The file cannot be written.
         """
-        from sysmodel.lib.output import write_json
+        from sysmodel.lib.output import write_json, writing
         from sysmodel.runs.timeline import trace
 
-        write_json(Path(path), trace(self.run.timelines, self.run.workload.title), indent=None)
+        path = checked_path("path", path)
+        with writing(path, "path"):
+            write_json(path, trace(self.run.timelines, self.run.workload.title), indent=None)
 
     def save_report(self, path: Path | str) -> None:
         """Write a page: times and their bounds, traffic over time, the ring.
@@ -133,11 +141,18 @@ class Result:
         ----------
         path : path
             HTML file, which needs no other file.
+
+        Raises
+        ------
+        InputError
+            The file cannot be written.
         """
-        from sysmodel.lib.output import write_text
+        from sysmodel.lib.output import write_text, writing
         from t3.report.run import run_page
 
-        write_text(Path(path), run_page(self.run))
+        path = checked_path("path", path)
+        with writing(path, "path"):
+            write_text(path, run_page(self.run))
 
     @property
     def summary(self) -> "pd.DataFrame":

@@ -1,36 +1,37 @@
 """Simulations from Python: a sublayer of a known model, or a GEMM of any size."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from sysmodel.config.model import workload_of
-from sysmodel.config.system import System
-from sysmodel.config.workload import Workload, custom_gemm
+from sysmodel.config.system import System, load_system
+from sysmodel.config.workload import DtypeName, Workload, custom_gemm
 from sysmodel.runs.options import RunOptions
 from t3.report.progress import shown_progress
 
 from .given import options_of, takes_options
 from .result import Result
-from .systems import as_system
 
 __all__ = ["gemm", "run"]
 
 
 @takes_options(RunOptions)
 def run(
-    model: str = "t-nlg",
+    model: str | Path = "t-nlg",
     layer: str = "fc2",
     tp: int = 8,
     *,
     tokens: int | None = None,
-    system: System | Path | str = "asplos24",
+    dtype: DtypeName = "fp16",
+    system: System | Mapping[str, Any] | Path | str = "asplos24",
     **options: Any,
 ) -> Result:
     """Simulate a model's sublayer: its GEMM, the reduce-scatter, the all-gather.
 
     Parameters
     ----------
-    model : str
+    model : str or Path
         Name, as ``t3 models`` lists them, or TOML file (docs/models.md).
     layer : str
         Sublayer whose output is all-reduced: ``op``, ``fc1``, ``fc2`` or ``ip``, or a GEMM of the
@@ -39,9 +40,10 @@ def run(
         GPUs that share the layer, its degree of tensor parallelism.
     tokens : int, optional
         Rows of the output; if not given, the tokens of the model's batch.
-    system : System, path or str
-        Name of a preset, as ``t3 presets`` lists them, TOML file, or result of
-        :func:`t3.load_system`.
+    dtype : str
+        Format of operands and output: ``fp16`` or ``bf16``.
+    system : System, mapping, path or str
+        Name of a preset, TOML file, dictionary or system; see :func:`t3.system`.
     **options
         Fields of :class:`~sysmodel.runs.options.RunOptions`: ``engine``, ``channels``, ``gpus``,
         ``configurations``, ``repeat``, ``seed`` and others.
@@ -64,7 +66,7 @@ def run(
     >>> result.table.loc["t3-mca", "speedup"] > 1
     np.True_
     """
-    return _simulated(workload_of(model, layer, tp, tokens), system, options)
+    return _simulated(workload_of(model, layer, tp, tokens, dtype), system, options)
 
 
 @takes_options(RunOptions)
@@ -74,8 +76,8 @@ def gemm(
     k: int,
     *,
     tp: int = 8,
-    dtype: str = "fp16",
-    system: System | Path | str = "asplos24",
+    dtype: DtypeName = "fp16",
+    system: System | Mapping[str, Any] | Path | str = "asplos24",
     **options: Any,
 ) -> Result:
     """Simulate a GEMM of any size whose output is all-reduced.
@@ -113,9 +115,13 @@ def gemm(
     return _simulated(custom_gemm(m, n, k, tp, dtype), system, options)
 
 
-def _simulated(workload: Workload, system: System | Path | str, options: dict[str, Any]) -> Result:
+def _simulated(
+    workload: Workload,
+    system: System | Mapping[str, Any] | Path | str,
+    options: dict[str, Any],
+) -> Result:
     chosen = options_of(RunOptions, options)
-    loaded = as_system(system)
+    loaded = load_system(system)
     chosen.channels_of(loaded)
     with shown_progress() as progress:
         from sysmodel.runs.plan import Plan

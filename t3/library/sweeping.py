@@ -6,12 +6,18 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sysmodel.config.arguments import checked, checked_path
+from sysmodel.lib.errors import InputError, short
+from sysmodel.lib.output import writing
 from sysmodel.runs.engines import EngineName
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["sweep"]
+__all__ = ["FILES", "sweep"]
+
+FILES = ("table.csv", "table.parquet", "sweep.json", "report.html")
+"""Names of the files in the folder of a sweep, beside the stored points."""
 
 
 def sweep(
@@ -51,8 +57,6 @@ def sweep(
 
     Raises
     ------
-    TypeError
-        The grid is neither a mapping nor a path.
     InputError
         A value cannot be used; nothing was simulated.
     SimulationError
@@ -77,17 +81,22 @@ def sweep(
     from t3.experiments.sweep.run import sweep as run_sweep
     from t3.report.sweep import write_sweep_page
 
+    scheduler = checked("scheduler", scheduler, str | None)
     if isinstance(grid, Mapping):
         data = grid if "grid" in grid else {"title": "sweep", "grid": [dict(grid)]}
         loaded = make_grid(data, where="sweep", folder=Path(), engine=engine)
     elif isinstance(grid, (str, Path)):
         loaded = load_grid(grid, engine=engine)
     else:
-        raise TypeError(f"Grid must be a mapping or a path, not {grid!r}")
+        problem = f"{short(grid)} is not allowed; allowed: a mapping, or the path of a TOML file"
+        raise InputError("grid", problem)
     with ExitStack() as stack:
         if out is None:
             out = stack.enter_context(tempfile.TemporaryDirectory(prefix="t3-sweep-"))
-        display = stack.enter_context(Display(Path(out)))
+        out = checked_path("out", out)
+        display = stack.enter_context(Display(out))
         table = run_sweep(loaded, out, scheduler=scheduler, workers=workers, report=display)
-        write_sweep_page(Path(out), loaded.title, table)
+        with writing(out):
+            write_sweep_page(out, loaded.title, table)
+        table.attrs["points"] = len(loaded.points)
         return table

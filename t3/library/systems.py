@@ -1,18 +1,44 @@
-"""Systems in the forms that the functions of ``t3`` accept."""
+"""Systems from Python."""
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from sysmodel.config.system import System, load_system
 
-__all__ = ["as_system"]
+__all__ = ["system"]
 
 
-def as_system(system: System | Path | str) -> System:
-    """Return a system itself, or load it from a file or a preset.
+def system(source: System | Mapping[str, Any] | Path | str = "asplos24") -> System:
+    """Load a system: a preset, a TOML file, or a dictionary with the content of such a file.
+
+    Every ``system=`` of this library takes the same values.
+
+    Parameters
+    ----------
+    source : str, Path, mapping or System
+        Name of a preset, as :func:`preset_names` lists them; path of a TOML file, which is a
+        string with a ``/`` or with the suffix ``.toml``, or a ``Path``; dictionary with the keys of
+        a TOML file, nested or dotted; or a system, which is returned as it is. Keys carry their
+        units. ``base`` names the preset or file whose values hold where the dictionary gives none.
+
+    Returns
+    -------
+    System
+        Checked values, as attributes: ``system.link.bandwidth_gb_per_s``.
 
     Raises
     ------
     InputError
-        The file cannot be read.
+        The system is not valid; the message names the key, its value and the allowed values.
+
+    Examples
+    --------
+    >>> import t3
+    >>> t3.system("h200").dram.channels
+    256
+    >>> slow = t3.system({"base": "asplos24", "link.bandwidth_gb_per_s": 75})
+    >>> slow.link.bandwidth_gb_per_s, slow.dram.channels
+    (75.0, 32)
     """
-    return system if isinstance(system, System) else load_system(str(system))
+    return load_system(source, field="source")

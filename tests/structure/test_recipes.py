@@ -195,13 +195,7 @@ def test_a_configuration(tree):
         tree,
         "sysmodel/runs/configurations/registry.py",
         'Configuration("cu-split-8"',
-        'Configuration("half", half, of=("sequential",), default=False),',
-    )
-    insert(
-        tree,
-        "sysmodel/runs/configurations/registry.py",
-        "from .ideal import",
-        "from .half import half",
+        'Configuration("half", "half.half", of=("sequential",), default=False),',
     )
     assert "half" in " ".join(t3(tree, "run", "--help").split())
     shown = run(

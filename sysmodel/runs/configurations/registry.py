@@ -1,16 +1,13 @@
 """List of the configurations, in the order of tables and help."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-from sysmodel.runs.phases import PhaseResult
-from sysmodel.runs.simulation import RunContext
-
-from .cu_split import cu_split
-from .ideal import ideal
-from .sequential import sequential
-from .transparent import scatter, transparent
+if TYPE_CHECKING:
+    from sysmodel.runs.phases import PhaseResult
+    from sysmodel.runs.simulation import RunContext
 
 __all__ = ["BASE", "CONFIGURATIONS", "Configuration", "evaluation_order"]
 
@@ -26,9 +23,10 @@ class Configuration:
     ----------
     name : str
         Name in tables and options.
-    function : callable
-        Returns the result, given the context of a kernel, the name and the options; or, for a
-        derived configuration, given the results of the others.
+    function : str
+        Module beside this one and its function, as ``cu_split.cu_split``; imported when it is
+        called. The function returns the result, given the context of a kernel, the name and the
+        options; or, for a derived configuration, given the results of the others.
     options : mapping
         Further arguments of the function.
     of : tuple of str
@@ -42,7 +40,7 @@ class Configuration:
     """
 
     name: str
-    function: Callable[..., PhaseResult]
+    function: str
     options: Mapping[str, Any] = field(default_factory=dict)
     of: tuple[str, ...] = ()
     tracked: bool = False
@@ -55,32 +53,41 @@ class Configuration:
         cus: int = self.options.get("collective_cus", 0)
         return cus
 
-    def simulate(self, context: RunContext) -> PhaseResult:
+    def simulate(self, context: "RunContext") -> "PhaseResult":
         """Simulate a kernel."""
-        return self.function(context, self.name, **self.options)
+        return self._call(context, self.name)
 
-    def derive(self, *results: PhaseResult) -> PhaseResult:
+    def derive(self, *results: "PhaseResult") -> "PhaseResult":
         """Derive the result from the results of the configurations in ``of``."""
-        return self.function(*results, **self.options)
+        return self._call(*results)
+
+    def _call(self, *arguments: object) -> "PhaseResult":
+        module, _, name = self.function.partition(".")
+        function = getattr(import_module(f".{module}", __package__), name)
+        result: PhaseResult = function(*arguments, **self.options)
+        return result
 
 
 def _t3(name: str, policy: str, default: bool = True) -> Configuration:
     options = {"policy": policy}
-    return Configuration(name, transparent, options=options, tracked=True, default=default)
+    return Configuration(
+        name, "transparent.transparent", options=options, tracked=True, default=default
+    )
 
 
+_CU_SPLIT = "cu_split.cu_split"
 _LIST = (
-    Configuration(BASE, sequential),
+    Configuration(BASE, "sequential.sequential"),
     _t3("t3", "round-robin"),
     _t3("t3-mca", "mca"),
     _t3("t3-critical", "critical"),
     _t3("t3-mca-paper", "mca-paper", default=False),
     _t3("t3-compute-first", "compute-first", default=False),
-    Configuration("ideal-overlap", ideal, of=(BASE, BASE)),
-    Configuration("ideal-rs-nmc", ideal, of=(BASE, "rs-nmc")),
-    Configuration("rs-nmc", scatter, tracked=True, listed=False, default=False),
-    Configuration("cu-split-8", cu_split, options={"collective_cus": 8}, default=False),
-    Configuration("cu-split-16", cu_split, options={"collective_cus": 16}, default=False),
+    Configuration("ideal-overlap", "ideal.ideal", of=(BASE, BASE)),
+    Configuration("ideal-rs-nmc", "ideal.ideal", of=(BASE, "rs-nmc")),
+    Configuration("rs-nmc", "transparent.scatter", tracked=True, listed=False, default=False),
+    Configuration("cu-split-8", _CU_SPLIT, options={"collective_cus": 8}, default=False),
+    Configuration("cu-split-16", _CU_SPLIT, options={"collective_cus": 16}, default=False),
 )
 CONFIGURATIONS = {one.name: one for one in _LIST}
 

@@ -84,11 +84,11 @@ def memory_channel(
     has_pseudo = "pseudo:1" in address_map.split()
     if has_pseudo != (timing.pseudo_channels > 1):
         wanted = "with pseudo:1" if timing.pseudo_channels > 1 else "without pseudo:1"
-        raise InputError("map", f"{address_map!r} is not allowed; allowed: a map {wanted}")
+        raise InputError("address_map", f"{address_map!r} is not allowed; allowed: a map {wanted}")
     try:
         timing = replace(timing, address_map=split_channel(_NOTHING, address_map)[2])
     except ValueError as error:
-        raise InputError("map", str(error).removeprefix("address_map ")) from error
+        raise InputError("address_map", str(error).removeprefix("address_map ")) from error
     try:
         timing = replace(timing, refresh=refresh or timing.refresh)
     except ValueError as error:

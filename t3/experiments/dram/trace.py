@@ -6,6 +6,7 @@ import numpy as np
 
 from sysmodel.engine.codes import READ, UPDATE, WRITE
 from sysmodel.lib.errors import InputError
+from sysmodel.lib.text import read_text
 
 from .patterns import Pattern
 
@@ -32,11 +33,9 @@ def read_trace(path: Path, atom_bytes: int) -> Pattern:
         line.
     """
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except OSError as error:
-        raise InputError("trace", f"{str(path)!r} cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise InputError("trace", f"{str(path)!r} is not text in UTF-8") from error
+        lines = read_text(path).splitlines()
+    except InputError as error:
+        raise InputError("trace", f"{error.field!r} {error.problem}") from error
     atoms, accesses = [], []
     for number, line in enumerate(lines, 1):
         words = line.partition("#")[0].split()

@@ -49,13 +49,10 @@ class Outputs:
             self._copies: list[OutputFolder] = []
             if self._copy is not None:
                 folders = (
-                    OutputFolder(self._copy.parent, (self._copy.name,)),
-                    OutputFolder(self._copy.with_suffix(""), (SUMMARY_FIGURE.file,)),
+                    OutputFolder(self._copy.parent, (self._copy.name,), "page"),
+                    OutputFolder(self._copy.with_suffix(""), (SUMMARY_FIGURE.file,), "page"),
                 )
-                try:
-                    self._copies = [stack.enter_context(folder) for folder in folders]
-                except InputError as error:
-                    raise InputError("page", error.problem) from error
+                self._copies = [stack.enter_context(folder) for folder in folders]
             self._stack = stack.pop_all()
         return self
 

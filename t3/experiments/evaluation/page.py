@@ -7,7 +7,7 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from rtl.export.revision import project_version, revision
-from sysmodel.config.system import preset_path
+from sysmodel.config.bundled import PRESETS
 from sysmodel.runs.comparison import ROUND_ROBIN
 from sysmodel.runs.options import CONFIGURATIONS
 from t3.report.html import html_page, picture_html
@@ -171,7 +171,7 @@ def report(markdown: str, figures: Path, system: str) -> str:
     system : str
         Preset whose TOML file ends the page.
     """
-    values = preset_path(system).read_text(encoding="utf-8")
+    values = PRESETS.path(system, "system").read_text(encoding="utf-8")
     configuration = (
         "\n## Configuration\n\n<details>\n"
         f"<summary>{system}.toml, with the source of every value</summary>\n\n"

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
+from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
@@ -10,9 +11,9 @@ from pydantic_core import PydanticCustomError
 
 from sysmodel.config.schema import Strict, integer, text
 from sysmodel.config.system import System
-from sysmodel.config.workload import LARGEST_TP
+from sysmodel.config.workload import DTYPES, LARGEST_TP, DtypeName
 from sysmodel.lib.dotted import dotted
-from sysmodel.lib.errors import InputError
+from sysmodel.lib.errors import InputError, short
 from sysmodel.runs.engines import ENGINES, EngineName
 from sysmodel.runs.options import CONFIGURATIONS, DEFAULT_CONFIGURATIONS, GPUS, SimulatedGpus
 
@@ -47,6 +48,12 @@ def _channels(value: Any) -> Any:
     raise PydanticCustomError("channels", "not a number of channels")
 
 
+def _source(value: Any) -> Any:
+    if isinstance(value, Path) or (isinstance(value, str) and value):
+        return value
+    raise PydanticCustomError("source", "no model")
+
+
 def _configuration(name: str) -> str:
     if name not in CONFIGURATIONS:
         raise PydanticCustomError("configuration", "not a configuration")
@@ -54,6 +61,9 @@ def _configuration(name: str) -> str:
 
 
 _Name = Annotated[str, text()]
+_Source = Annotated[
+    Any, Field(description="a model's name, or a TOML file"), AfterValidator(_source)
+]
 _Degree = Annotated[int, integer(2, LARGEST_TP)]
 _Degrees = Annotated[
     _Axis[_Degree], _allowed(f"an integer from 2 to {LARGEST_TP}, or a list of them")
@@ -74,13 +84,14 @@ class WorkloadAxes(Strict):
     An axis that the file leaves out is empty.
     """
 
-    model: Annotated[_Axis[_Name], _allowed("a model's name, or a list of them")] = []
+    model: Annotated[_Axis[_Source], _allowed("a model's name, or a list of them")] = []
     layer: Annotated[_Axis[_Name], _allowed("a sublayer's name, or a list of them")] = []
     tp: _Degrees = []
     tokens: _Sizes = []
     m: _Sizes = []
     n: _Sizes = []
     k: _Sizes = []
+    dtype: Annotated[_Axis[DtypeName], _allowed(_one_or_more(DTYPES))] = [DTYPES[0]]
 
     @model_validator(mode="after")
     def _one_kind(self) -> "WorkloadAxes":
@@ -143,8 +154,9 @@ def _system_axis(key: str, value: Any) -> list[Any]:
     if not values:
         raise InputError(key, "[] is not allowed; allowed: a value, or a list of values")
     for part in values:
-        if key == "base" and not (isinstance(part, str) and part):
-            raise InputError(key, f"{part!r} is not allowed; allowed: a preset, or a TOML file")
+        if key == "base" and not (isinstance(part, (str, Path, System)) and part):
+            problem = f"{short(part)} is not allowed; allowed: a preset, or a TOML file"
+            raise InputError(key, problem)
     return values
 
 

@@ -7,14 +7,15 @@ from functools import cached_property
 from itertools import product
 from math import prod
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+from sysmodel.config.arguments import checked, plain
 from sysmodel.config.model import Model, load_model
-from sysmodel.config.schema import read_toml, validate
-from sysmodel.config.system import System, load_system, preset_names
+from sysmodel.config.schema import one_of, read_toml, validate
+from sysmodel.config.system import System, load_system
 from sysmodel.config.workload import Workload, custom_gemm
 from sysmodel.lib.errors import InputError
-from sysmodel.runs.engines import EngineName
+from sysmodel.runs.engines import ENGINES, EngineName
 from sysmodel.runs.options import CONFIGURATIONS, RunOptions
 
 from .axes import Block, GridFile
@@ -89,7 +90,9 @@ def make_grid(
     InputError
         A value is not allowed; one line names the key, the value and the allowed values.
     """
-    file = validate(GridFile, data, where)
+    if engine is not None:
+        engine = checked("engine", engine, Annotated[EngineName, one_of(ENGINES)])
+    file = validate(GridFile, plain(data), where)
     blocks = file.grid
     if engine is not None:
         blocks = [
@@ -174,17 +177,18 @@ class _Expansion:
         runs = len(run.engine) * len(run.channels) * len(run.gpus)
         named = sum(len(self._degrees[name]) * len(self._layers[name]) for name in self._degrees)
         named *= max(1, len(work.tokens))
-        return (sizes or named) * systems * runs
+        return (sizes or named) * len(work.dtype) * systems * runs
 
     @property
     def resolved(self) -> dict[str, Any]:
-        sizes = self._work.model_dump(include={"m", "n", "k", "tp"})
-        named = {"tp_of_model": self._degrees, "layer_of_model": self._layers}
+        sizes = self._work.model_dump(include={"m", "n", "k", "tp", "dtype"})
+        named: dict[str, Any] = {"dtype": self._work.dtype}
+        named |= {"tp_of_model": self._degrees, "layer_of_model": self._layers}
         if self._work.tokens:
             named["tokens"] = self._work.tokens
         return {
             "workload": sizes if self._work.m else named,
-            "system": {"base": self._bases, **self.axes},
+            "system": {"base": [*map(_name, self._bases)], **self.axes},
             "run": self._run.model_dump(),
         }
 
@@ -207,28 +211,16 @@ class _Expansion:
         with _within(f"{self.where}.workload"):
             for name, model in self._models.items():
                 axes = self._degrees[name], self._layers[name], self._tokens
-                for tp, layer, tokens in product(*axes):
-                    yield model.workload(layer, tp, tokens)
-            for m, n, k, tp in product(work.m, work.n, work.k, work.tp):
-                yield custom_gemm(m, n, k, tp)
+                for tp, layer, tokens, dtype in product(*axes, work.dtype):
+                    yield model.workload(layer, tp, tokens, dtype)
+            for m, n, k, tp, dtype in product(work.m, work.n, work.k, work.tp, work.dtype):
+                yield custom_gemm(m, n, k, tp, dtype)
 
     def _systems(self) -> Iterator[System]:
         for base in self._bases:
-            system = self._base(base)
+            system = load_system(base, field=f"{self.where}.system.base", beside=self._folder)
             for values in product(*self.axes.values()):
                 yield self._changed(system, dict(zip(self.axes, values, strict=True)))
-
-    def _base(self, name: str) -> System:
-        file = self._folder / name
-        if name in preset_names():
-            return load_system(name)
-        if not file.is_file():
-            presets = ", ".join(preset_names())
-            raise InputError(
-                f"{self.where}.system.base",
-                f"{name!r} is neither a preset nor a file beside the grid; presets: {presets}",
-            )
-        return load_system(str(file))
 
     def _changed(self, system: System, changes: dict[str, Any]) -> System:
         """Replace the values at some dotted keys of a system, and check the result."""
@@ -274,6 +266,10 @@ class _Expansion:
             yield
         except ValueError as error:
             raise InputError(self.where, f"{point.title(tuple(self.axes))}: {error}") from error
+
+
+def _name(base: System | Path | str) -> str:
+    return base.name if isinstance(base, System) else str(base)
 
 
 def _make_kernels(point: Point) -> None:

@@ -7,8 +7,10 @@ from contextlib import ExitStack
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
+from sysmodel.config.arguments import checked, checked_path
+from sysmodel.config.schema import integer
 from sysmodel.lib.checkpoints import Checkpoint
 from sysmodel.lib.errors import InputError, SimulationError
 from sysmodel.lib.output import OutputFolder, write_json
@@ -83,8 +85,20 @@ def sweep(
     """
     begin = time.monotonic()
     grid = grid if isinstance(grid, Grid) else load_grid(grid)
-    _check_workers(workers, scheduler)
-    out = Path(out)
+    workers = _checked_workers(workers, scheduler)
+    out = checked_path("out", out)
+    with OutputFolder(out, (CSV, PARQUET, RECORD)) as folder:
+        result, status = _simulated(grid, out, scheduler, workers, report)
+        _write(grid, result, status, folder, time.monotonic() - begin)
+    if status.failures:
+        raise SweepError(status)
+    return result
+
+
+def _simulated(
+    grid: Grid, out: Path, scheduler: str | None, workers: int | None, report: Report
+) -> "tuple[pd.DataFrame, Status]":
+    """Simulate the missing points; return the table, and the status at the end."""
     checkpoint = Checkpoint(out / POINTS, CODE)
     simulations = missing_simulations(grid, checkpoint.results)
     reporter = StatusReporter(_start(grid, checkpoint), simulations, report)
@@ -103,25 +117,19 @@ def sweep(
                 simulate = partial(simulate_on, stack.enter_context(cluster_client(scheduler)))
             stack.enter_context(checkpoint)
             simulate(simulations, done, reporter.tick)
-    result = table(grid, checkpoint.results)
-    _write(grid, result, reporter.status, out, time.monotonic() - begin)
-    if reporter.status.failures:
-        raise SweepError(reporter.status)
-    return result
+    return table(grid, checkpoint.results), reporter.status
 
 
-def _check_workers(workers: int | None, scheduler: str | None) -> None:
+def _checked_workers(workers: int | None, scheduler: str | None) -> int | None:
     if workers is None:
-        return
+        return None
+    count: int = checked("workers", workers, Annotated[int, integer(1, _MOST_WORKERS)])
     if scheduler is not None:
         raise InputError(
             "workers",
-            f"{workers} is not allowed together with a scheduler, which has its own workers",
+            f"{count} is not allowed together with a scheduler, which has its own workers",
         )
-    if not 1 <= workers <= _MOST_WORKERS:
-        raise InputError(
-            "workers", f"{workers} is not allowed; allowed: an integer from 1 to {_MOST_WORKERS}"
-        )
+    return count
 
 
 def _start(grid: Grid, checkpoint: Checkpoint) -> Status:
@@ -136,7 +144,9 @@ def _start(grid: Grid, checkpoint: Checkpoint) -> Status:
     )
 
 
-def _write(grid: Grid, result: "pd.DataFrame", status: Status, out: Path, wall_s: float) -> None:
+def _write(
+    grid: Grid, result: "pd.DataFrame", status: Status, folder: OutputFolder, wall_s: float
+) -> None:
     record = {
         "title": grid.title,
         "version": version("t3"),
@@ -150,12 +160,8 @@ def _write(grid: Grid, result: "pd.DataFrame", status: Status, out: Path, wall_s
         "wall_s": wall_s,
         "grid": grid.blocks,
     }
-    with OutputFolder(out, (CSV, PARQUET, RECORD)) as folder:
-        try:
-            result.to_csv(folder.staging / CSV, index=False, lineterminator="\n")
-            result.to_parquet(folder.staging / PARQUET, index=False)
-            write_json(folder.staging / RECORD, record)
-            folder.publish()
-        except OSError as error:
-            problem = f"{str(folder.path)!r} cannot be written: {error.strerror}"
-            raise InputError("out", problem) from error
+    with folder.writing():
+        result.to_csv(folder.staging / CSV, index=False, lineterminator="\n")
+        result.to_parquet(folder.staging / PARQUET, index=False)
+        write_json(folder.staging / RECORD, record)
+        folder.publish()

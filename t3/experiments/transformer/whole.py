@@ -4,7 +4,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sysmodel.config.model import Transformer, load_model
-from sysmodel.config.system import load_system
+from sysmodel.config.system import System
+from sysmodel.config.workload import DtypeName
 from sysmodel.lib.errors import InputError
 from sysmodel.runs.engines import EngineName
 from t3.experiments.sweep.grid import make_grid
@@ -35,11 +36,12 @@ LAYER_PARTS = {
 
 
 def whole_model(
-    model: str,
+    model: str | Path,
     tp: int,
-    system: str,
+    system: System,
     out: Path,
     *,
+    dtype: DtypeName = "fp16",
     engine: EngineName,
     workers: int | None = None,
     report: Report = lambda status: None,
@@ -48,12 +50,12 @@ def whole_model(
 
     Parameters
     ----------
-    model : str
+    model : str or Path
         Name or file of a Transformer.
     tp : int
         GPUs that share each layer.
-    system : str
-        Preset or file.
+    dtype : str
+        Format of operands and outputs.
     out : Path
         Folder that stores the simulated sublayers.
     engine, workers, report
@@ -75,14 +77,13 @@ def whole_model(
         raise InputError("model", f"{loaded.name} is a list of GEMMs; allowed: a Transformer")
     if loaded.sublayers is not None:
         raise InputError("model", f"{loaded.name} has layers whose operators are not counted")
-    loaded_system = load_system(system)
     for layer in loaded.reduced:
-        loaded.workload(layer, tp)  # raises an InputError for a wrong layer
+        loaded.workload(layer, tp, dtype=dtype)  # raises an InputError for a wrong layer
     block = {
-        "workload": {"model": model, "tp": tp},
+        "workload": {"model": model, "tp": tp, "dtype": dtype},
         "system": {"base": system},
         "run": {"engine": engine, "configurations": list(CONFIGURATIONS)},
     }
     grid = make_grid({"title": loaded.name, "grid": [block]}, where="model", folder=Path())
     table = sweep(grid, out, workers=workers, report=report)
-    return end_to_end(table, loaded_system, variant=VARIANTS[0], own=[loaded])
+    return end_to_end(table, system, variant=VARIANTS[0], own=[loaded])

@@ -2,7 +2,6 @@ from collections.abc import Callable
 
 import pytest
 
-from t3.cli import run as command
 from t3.cli.main import main
 from tests.support.example_run import example_result
 
@@ -33,5 +32,5 @@ def simulated(monkeypatch):
         progress("t3: GEMM", 0.5)
         return example_result(plan.workload, plan.options)
 
-    monkeypatch.setattr(command, "simulate", simulate)
+    monkeypatch.setattr("sysmodel.runs.simulate.simulate", simulate)
     return calls

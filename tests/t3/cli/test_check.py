@@ -1,6 +1,6 @@
 import pytest
 
-from sysmodel.runs.check_options import CheckResult, Mismatch
+from sysmodel.runs.check_options import CheckOptions, CheckResult, Mismatch
 from t3.cli import check as command
 from t3.cli.main import main
 
@@ -18,7 +18,7 @@ _BAD_CHECKS = [
     (["--contexts", "0"], "--contexts: 0 is not allowed; allowed: an integer from 1 to 2"),
     (["--contexts", "3"], "--contexts: 3 is not allowed; allowed: an integer from 1 to 2"),
     (["--channels", "all"], "--channels: 'all' is not allowed; allowed: an integer"),
-    (["--channels", "5"], "--channels: 5 is not allowed; allowed: 1, 2, 4, 8, 16, 32"),
+    (["--channels", "5"], "--channels: 5 is not allowed; allowed: a power of two from 1 to 32"),
     (["--skew", "-1"], "--skew: -1 is not allowed"),
     (["--back-pressure", "100"], "--back-pressure: 100 is not allowed"),
     (["--seed", "x"], "--seed: 'x' is not allowed; allowed: an integer"),
@@ -27,7 +27,7 @@ _BAD_CHECKS = [
 
 @pytest.mark.parametrize("arguments, message", _BAD_CHECKS)
 def test_bad_input_to_check(fails, monkeypatch, arguments, message):
-    monkeypatch.setattr(command, "compare", lambda *_: pytest.fail("checked"))
+    monkeypatch.setattr(command, "compare", lambda **_: pytest.fail("checked"))
     assert fails(["check", *arguments]).startswith(message)
 
 
@@ -35,8 +35,8 @@ def test_bad_input_to_check(fails, monkeypatch, arguments, message):
 def test_check(capsys, monkeypatch, passed):
     asked = []
 
-    def compare(options, progress):
-        asked.append(options)
+    def compare(**options):
+        asked.append(CheckOptions(**options))
         wrong = Mismatch(gpu=1, row=2, column=3, expected=0x3C00, found=0x3C01)
         return CheckResult(
             passed=passed,
@@ -65,7 +65,7 @@ def test_check_of_two_contexts(capsys, monkeypatch):
     failed = CheckResult(
         passed=False, elements=8, mismatches=1, cycles=5, wall_s=0.5, first_mismatches=(wrong,)
     )
-    monkeypatch.setattr(command, "compare", lambda *_: failed)
+    monkeypatch.setattr(command, "compare", lambda **_: failed)
     assert main(["check", "--contexts", "2"]) == 1
     printed = capsys.readouterr().out
     assert "512 x 384 x 128 fp16 beside 384 x 512 x 128 bf16 on 4 GPUs" in printed

@@ -63,8 +63,8 @@ def test_an_address_map_of_ones_own(capsys):
 @pytest.mark.parametrize(
     "arguments,message",
     [
-        ([], "PATTERN: give one of read, write, update, mix, random-read, random-write, or --tr"),
-        (["all"], "PATTERN: 'all' is not allowed; allowed: read, "),
+        ([], "pattern: give one of read, write, update, mix, random-read, random-write, or a tr"),
+        (["all"], "pattern: 'all' is not allowed; allowed: read, "),
         (["read", "--requests", "0"], "--requests: 0 is not allowed; allowed: an integer from 1"),
         (["mix", "--ratio", "2"], "--ratio: '2' is not allowed; allowed: a ratio such as 2:1"),
         (["mix", "--offset", "33"], "--offset: offset_bytes must be a multiple of 32"),

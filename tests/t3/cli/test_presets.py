@@ -1,4 +1,4 @@
-from sysmodel.config.system import preset_path
+from sysmodel.config.bundled import PRESETS
 from t3.cli.main import main
 
 
@@ -8,11 +8,11 @@ def test_presets(capsys):
     for word in ("asplos24", "asplos24-complete", "114.7 TFLOPS", "DRAMsim3", "values: gpu."):
         assert word in printed
     assert main(["presets", "asplos24"]) == 0
-    assert capsys.readouterr().out == preset_path("asplos24").read_text()
+    assert capsys.readouterr().out == PRESETS.path("asplos24", "name").read_text()
 
 
 def test_an_unknown_preset(fails):
     assert fails(["presets", "v100"]) == (
-        "NAME: 'v100' is not known; allowed: asplos24, asplos24-complete, asplos24-stages, "
+        "name: 'v100' is not known; allowed: asplos24, asplos24-complete, asplos24-stages, "
         "b200, h100, h200, mi210, mi300x"
     )

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from t3.cli import run as command
 from t3.cli.main import main
 from tests.support.example_run import example_result
 
@@ -119,8 +118,8 @@ _BAD_RUNS = [
     (["--waves", "7"], "--waves: '7' is not allowed; allowed: A:B, two memory cycles"),
     (["--waves", "a:b"], "--waves: 'a:b' is not allowed; allowed: A:B, two memory cycles"),
     (["--waves", "9:3"], "--waves: 9:3 is not allowed; allowed: A:B with 0 <= A < B"),
-    (["--waves", "1:3", "--engine", "golden"], "--waves: a waveform needs --engine rtl"),
-    (["--system", "missing.toml"], "missing.toml: neither a file nor a preset; presets: asplos24"),
+    (["--waves", "1:3", "--engine", "golden"], "--waves: a waveform needs the engine rtl"),
+    (["--system", "missing.toml"], "--system: 'missing.toml': no such file"),
     (["--system", "/"], "/: cannot be read: Is a directory"),
     (["--nonsense"], "No such option: --nonsense"),
     (["nonsense"], "Got unexpected extra argument"),
@@ -139,7 +138,7 @@ def test_bad_input_to_run(simulated, fails, tmp_path, monkeypatch, arguments, me
     "text, message",
     [
         ("[gpu\n", "is not TOML: "),
-        ("x = 3\n", "description: missing; "),
+        ("x = 3\n", 'base: missing; add base = "asplos24"'),
         ('base = "asplos24"\n[gpu]\nclock_ghz = 1.4\n', "gpu.clock_ghz: unknown key; "),
         ('base = "asplos24"\n[gpu]\nclock_mhz = "1.4 GHz"\n', "gpu.clock_mhz: '1.4 GHz' is not "),
         ('base = "asplos24"\n[gpu]\nclock_mhz = 1.4\n', "gpu.clock_mhz: 1.4 is not allowed; "),
@@ -171,7 +170,7 @@ def test_repetitions_are_shown(monkeypatch, capsys, tmp_path):
     def _later(one):
         return replace(one, total_ns=1.1 * one.total_ns)
 
-    monkeypatch.setattr(command, "simulate", simulate)
+    monkeypatch.setattr("sysmodel.runs.simulate.simulate", simulate)
     assert main(["run", "--repeat", "2", "--out", str(tmp_path)]) == 0
     printed = capsys.readouterr().out
     assert "2 repetitions" in printed
@@ -194,7 +193,7 @@ def test_no_number_is_cut_beside_a_long_name(monkeypatch, capsys, tmp_path):
         known = {**result.configurations, "t3-compute-first": slow}
         return replace(result, configurations=known)
 
-    monkeypatch.setattr(command, "simulate", simulate)
+    monkeypatch.setattr("sysmodel.runs.simulate.simulate", simulate)
     assert main(["run", "--out", str(tmp_path)]) == 0
     times = capsys.readouterr().out.partition("What bounds it")[0].splitlines()
     line = next(line for line in times if line.strip().startswith("t3-compute-"))
@@ -209,7 +208,7 @@ def test_unexpected_slowness_is_reported(monkeypatch, capsys, tmp_path):
         slow = replace(t3, total_ns=1.02 * t3.total_ns)
         return replace(result, configurations={**result.configurations, "t3-mca": slow})
 
-    monkeypatch.setattr(command, "simulate", simulate)
+    monkeypatch.setattr("sysmodel.runs.simulate.simulate", simulate)
     assert main(["run", "--out", str(tmp_path)]) == 0
     assert "t3-mca is 2.0% slower than t3.\n" in capsys.readouterr().out
     known = json.loads((tmp_path / "result.json").read_text())

@@ -7,10 +7,26 @@ import sys
 import pytest
 
 import t3
-from t3.library import checking, hardware, simulation, sweeping
+from t3.library import (
+    checking,
+    comparison,
+    hardware,
+    memories,
+    modelling,
+    simulation,
+    sweeping,
+    systems,
+    validation,
+)
 
 
-@pytest.mark.parametrize("module", [simulation, checking, hardware, sweeping])
+@pytest.mark.parametrize(
+    "module",
+    [
+        *(checking, comparison, hardware, memories, modelling, simulation, sweeping, systems),
+        validation,
+    ],
+)
 def test_examples_of_the_documentation(module):
     found = doctest.testmod(module)
     assert found.attempted and not found.failed

@@ -30,7 +30,7 @@ def test_system_by_name_file_and_value(result, tmp_path):
     slow = tmp_path / "slow.toml"
     slow.write_text('base = "asplos24"\n[link]\nbandwidth_gb_per_s = 75.0\n')
     by_path = t3.gemm(2048, 2048, 512, system=slow, **SMALL)
-    by_value = t3.gemm(2048, 2048, 512, system=t3.load_system(str(slow)), **SMALL)
+    by_value = t3.gemm(2048, 2048, 512, system=t3.system(slow), **SMALL)
     assert by_path.table.equals(by_value.table)
     assert by_path.table.loc["sequential", "rs_ns"] > result.table.loc["sequential", "rs_ns"]
 
@@ -82,7 +82,7 @@ def test_shows_itself(result):
         (lambda: t3.gemm(2048, 2048, 512, dtype="fp8"), "dtype"),
         (lambda: t3.run("gpt-9"), "model"),
         (lambda: t3.run(layer="fc9"), "layer"),
-        (lambda: t3.run(system="h900"), "h900"),
+        (lambda: t3.run(system="h900"), "system"),
         (lambda: t3.run(engine="fpga"), "engine"),
         (lambda: t3.run(configurations=("t4",)), "configurations"),
         (lambda: t3.run(engin="golden"), "engin"),

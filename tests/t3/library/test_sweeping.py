@@ -58,5 +58,5 @@ def test_bad_input_simulates_nothing(tmp_path, change, said):
 
 
 def test_a_list_is_no_grid(tmp_path):
-    with pytest.raises(TypeError, match="Grid must be a mapping or a path, not \\["):
+    with pytest.raises(t3.InputError, match="grid: .* allowed: a mapping, or the path of a TOML"):
         t3.sweep([BLOCK], tmp_path / "out")

@@ -4,8 +4,9 @@ import itertools
 
 import pytest
 
+from sysmodel.config.bundled import PRESETS
 from sysmodel.config.model import SUBLAYERS, workload_of
-from sysmodel.config.system import load_system, preset_path
+from sysmodel.config.system import load_system
 from sysmodel.lib.errors import InputError
 from sysmodel.runs.options import DEFAULT_CONFIGURATIONS, RunOptions
 from t3.experiments.sweep.grid import MOST_POINTS, load_grid
@@ -134,7 +135,7 @@ def test_identity_is_that_of_the_simulation(load, tmp_path):
     # FC-1's all-reduce is in the backward pass; its GEMM is that of FC-2.
     assert fc1 == fc2
     one = identity(_GEMM)
-    (tmp_path / "copy.toml").write_text(preset_path("asplos24").read_text())
+    (tmp_path / "copy.toml").write_text(PRESETS.path("asplos24", "base").read_text())
     assert identity(_GEMM + 'system.base = "copy.toml"') == one
     assert identity(_GEMM + 'run.configurations = ["t3"]') == one
     assert identity(_GEMM + 'run.channels = "all"') == identity(_GEMM + "run.channels = 32") != one

@@ -8,7 +8,7 @@ from markdown_it import MarkdownIt
 
 from sysmodel.config.model import workload_of
 from sysmodel.lib.errors import InputError
-from t3.cli.validate import PAGE, SUMMARY, validate
+from t3.cli.validate import validate
 from t3.experiments.efficiency import GemmAlone
 from t3.experiments.validation import sections
 from t3.experiments.validation.gemm_comparison import GemmComparison
@@ -19,6 +19,7 @@ from t3.experiments.validation.references import (
     ring_references,
 )
 from t3.experiments.validation.sampling import SamplingComparison
+from t3.library.validation import PAGE, SUMMARY
 from t3.report.document import Figure, Section, Table
 from t3.report.markdown import page
 from t3.report.terminal import print_section
