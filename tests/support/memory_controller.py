@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from rtl.export.cells import CELLS
-from tests.support.verilog_tools import needs, run, verilated
+from tests.support.optional_tools import needs
+from tests.support.verilog_tools import run, verilated
 
 __all__ = ["BENCHES", "CONTROLLER", "EXAMPLE_FOLDER", "RTL", "icarus", "sources", "verilator"]
 

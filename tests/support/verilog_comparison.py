@@ -3,7 +3,8 @@
 import re
 from pathlib import Path
 
-from tests.support.verilog_tools import needs, run, verilated
+from tests.support.optional_tools import needs
+from tests.support.verilog_tools import run, verilated
 
 __all__ = ["SEED", "SIMULATORS", "compare"]
 

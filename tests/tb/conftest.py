@@ -2,12 +2,12 @@
 verify`.
 """
 
-import shutil
 from collections.abc import Callable
 
 import pytest
 
 from tb.runner import SIMULATORS, run_bench
+from tests.support.optional_tools import needs
 
 
 @pytest.fixture(
@@ -23,8 +23,8 @@ def bench(request, tmp_path) -> Callable[..., None]:
     """
     simulator, scale = request.param
     program = SIMULATORS[simulator]
-    if program and shutil.which(program) is None:
-        pytest.skip(f"{simulator} is not installed: there is no {program} on the PATH")
+    if program:
+        needs(program)
 
     def run(component, *, seed: int, **arguments) -> None:
         print(f"seed {seed}")

