@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from amaranth.back import verilog
+from amaranth.back import rtlil, verilog
 from amaranth.hdl import ClockDomain, Const, Fragment, Value, ValueCastable
 
 # Amaranth's conversion of a component would treat constants as ports, and the port directions for a
@@ -22,6 +22,8 @@ from .clock_gate import with_clock_gates
 __all__ = ["allow_deep_expressions", "ports_of", "verilog_text", "yosys_verilog"]
 
 _MOST_FRAMES = 10_000
+# Amaranth leaves the output of a synchronous read port undefined until the first read.
+_UNREAD = re.compile(r"^( *parameter \\INIT_VALUE \d+')(x+)$", re.MULTILINE)
 
 
 def allow_deep_expressions() -> None:
@@ -60,10 +62,14 @@ def _builtin_yosys() -> Iterator[None]:
             os.environ["AMARANTH_USE_YOSYS"] = before
 
 
-def yosys_verilog(rtlil: str) -> str:
-    """Convert RTLIL to Verilog, without attributes that only name the generator."""
+def yosys_verilog(text: str) -> str:
+    """Convert RTLIL to Verilog, without attributes that only name the generator.
+
+    A memory's output is 0 until the first read, as it is in the models of the memory cells.
+    """
+    defined = _UNREAD.sub(lambda unread: unread[1] + "0" * len(unread[2]), text)
     with _builtin_yosys():
-        return verilog._convert_rtlil_text(rtlil, strip_internal_attrs=True)
+        return verilog._convert_rtlil_text(defined, strip_internal_attrs=True)
 
 
 def verilog_text(component: wiring.Component, name: str, *, gated: bool = False) -> str:
@@ -107,10 +113,7 @@ def verilog_text(component: wiring.Component, name: str, *, gated: bool = False)
     ports = ports_of(component)
     if "sync" in fragment.domains:
         ports |= {n: (getattr(sync, n), PortDirection.Input) for n in ("clk", "rst")}
-    with _builtin_yosys():
-        text = verilog.convert(
-            fragment, name=name, ports=ports, emit_src=False, strip_internal_attrs=True
-        )
+    text = yosys_verilog(rtlil.convert(fragment, name=name, ports=ports, emit_src=False))
     if gated:
         text += cell_text(CLOCK_GATE)
     # A field without bits becomes an unused wire, which Verilog would take for two bits wide.

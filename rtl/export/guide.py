@@ -10,7 +10,7 @@ from .reset_style import ResetStyle
 
 __all__ = ["guide"]
 
-_WHEEL = "-MAKEFLAGS CFG_CXXFLAGS_PCH_I=-include"
+_WHEEL = "-MAKEFLAGS CFG_CXXFLAGS_PCH_I=-include -MAKEFLAGS PYTHON3=python3"
 _GUIDE = Path(__file__).parent / "texts" / "guide.md"
 _RESETS: dict[ResetStyle, str] = {
     "synchronous": "`rst` is synchronous and active high",
