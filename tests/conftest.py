@@ -1,7 +1,8 @@
-"""Settings of all tests: cache folders, interrupts, and progress without lines."""
+"""Settings of all tests: cache folders, interrupts, progress without lines, skipped tests."""
 
 import os
 import signal
+from collections import Counter
 from pathlib import Path
 
 # sysmodel reads this when it is imported.
@@ -19,3 +20,13 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 def no_progress_line(monkeypatch):
     """Commands print no line of progress, however slow the machine is."""
     monkeypatch.setattr(progress, "_FIRST_LINE_S", 600.0)
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Print each reason for skipped tests once, with their number: it says how to have them run."""
+    skipped = terminalreporter.getreports("skipped")
+    reasons = Counter(report.longrepr[2].removeprefix("Skipped: ") for report in skipped)
+    if reasons:
+        terminalreporter.section("skipped tests")
+    for reason, count in reasons.most_common():
+        terminalreporter.write_line(f"{count} skipped: {reason}")

@@ -12,7 +12,8 @@ Lockstep of RTL and golden model
     `lockstep_contexts` have their geometries and kernels; `golden_state` a state of the model.
     `random_stimulus` compares a compiled component with Amaranth's simulator, `toy_top` is one.
 Exported Verilog
-    `exports` writes each export once, `verilog_tools` runs the programs that read it.
+    `exports` writes each export once, `verilog_tools` runs the programs that read it, of which
+    `optional_tools` finds those that a machine may lack.
     `verilog_comparison` runs two modules side by side, `verilog_traffic` one under stream traffic.
     `memory_controller` builds the example's benches.
 System model

@@ -7,30 +7,20 @@ needed.
 import base64
 import json
 import os
-import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
 
-import pytest
+from tests.support.optional_tools import needs
 
-__all__ = ["Browser", "chromium"]
+__all__ = ["Browser"]
 
 _MEASURES = Path(__file__).with_name("page_measures.js").read_text(encoding="utf-8")
-_NAMES = ("chromium", "chromium-browser", "google-chrome")
 _FLAGS = (
     *("--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--no-first-run"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
     *("--disable-quic", "--remote-debugging-pipe"),
 )
-
-
-def chromium() -> str:
-    """Path of Chromium; skips the test if none is installed."""
-    found = next(filter(None, map(shutil.which, _NAMES)), None)
-    if found is None:
-        pytest.skip("NO BROWSER: pages were not looked at. Install one: apt-get install chromium")
-    return found
 
 
 class Browser:
@@ -54,7 +44,7 @@ class Browser:
         self._answers, from_browser = os.pipe()
         # The browser reads commands from descriptor 3 and writes answers to descriptor 4.
         shell = f'exec "$0" "$@" 3<&{to_browser} 4>&{from_browser}'
-        arguments = [chromium(), *_FLAGS, f"--user-data-dir={profile}", "about:blank"]
+        arguments = [needs("chromium"), *_FLAGS, f"--user-data-dir={profile}", "about:blank"]
         self._process = subprocess.Popen(
             ["bash", "-c", shell, *arguments],
             pass_fds=(to_browser, from_browser),

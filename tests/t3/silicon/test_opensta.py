@@ -1,7 +1,6 @@
 """Static timing analysis against OpenSTA, where OpenSTA is installed."""
 
 import re
-import shutil
 import subprocess
 
 import pytest
@@ -19,11 +18,8 @@ from t3.silicon.osu018 import osu018
 from t3.silicon.route.blif import without_parts
 from t3.silicon.sta import worst_paths
 from t3.silicon.synthesis import synthesize
+from tests.support.optional_tools import needs
 from tests.support.tiny_library import TINY
-
-pytestmark = pytest.mark.skipif(
-    not shutil.which("sta"), reason="NOT CHECKED AGAINST OPENSTA: apt-get install opensta"
-)
 
 _PERIOD_NS = 1000
 _SETUP = """
@@ -113,12 +109,17 @@ def _assert_agrees(component, liberty, folder):
     return ours
 
 
+@pytest.fixture(autouse=True)
+def opensta():
+    needs("sta")
+
+
 @pytest.fixture
 def osu018_file():
     try:
         return osu018()
     except InputError as error:
-        pytest.skip(f"NOT CHECKED AGAINST OPENSTA with osu018: {error}")
+        pytest.skip(str(error))
 
 
 def test_made_up_library(tmp_path):

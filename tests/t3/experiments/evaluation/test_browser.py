@@ -10,8 +10,8 @@ import pytest
 from t3.experiments.evaluation.figures import FIGURES, draw_figures
 from t3.experiments.evaluation.page import origin, page, report
 from tests.support.browser import Browser
-from tests.support.browser import chromium as find_chromium
 from tests.support.example_study import example_study
+from tests.support.optional_tools import needs
 
 pytestmark = pytest.mark.verify
 
@@ -52,7 +52,7 @@ addEventListener("load", async () => {
 
 @pytest.fixture(scope="module")
 def chromium():
-    return find_chromium()
+    return needs("chromium")
 
 
 @pytest.fixture(scope="module")

