@@ -3,6 +3,7 @@
 
 VENV := .venv
 PYTHON ?= python3
+OLDEST := $(shell sed -n 's/^requires-python = ">=\(.*\)"$$/\1/p' pyproject.toml)
 READY := $(VENV)/.ready
 SITE := $(VENV)/.site
 T3 := $(VENV)/bin/t3
@@ -11,22 +12,24 @@ EVIDENCE := prove exhaust mutate coverage faults
 # Tests of the cycle-exact core (each block and the top, RTL against golden model), and of the pages.
 QUICK := tests/lockstep tests/sysmodel/engine/golden tests/docs/test_links.py
 
-.PHONY: run reproduce test loop quick verify lint format bench verilog area timing route fpga docs site clean help
+.PHONY: run reproduce test loop quick verify fresh lint format bench verilog area timing route fpga docs site clean help
 
 help:                      ## List the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 $(READY): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < tuple(map(int, "$(OLDEST)".split("."))))' 2> /dev/null \
+	    || { echo "T3 needs Python $(OLDEST) or later, and $(PYTHON) is none; choose one: make PYTHON=python$(OLDEST)" >&2; exit 1; }
 	@echo "Setting up $(VENV) (once; about a minute)"
 	@mkdir -p build
 	@{ $(PYTHON) -m venv $(VENV) \
-	    && $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check \
+	    && $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --use-pep517 \
 	        --constraint constraints.txt --editable '.[dev,fpga]'; } > build/setup.log 2>&1 \
 	    || { cat build/setup.log; exit 1; }
 	@touch $@
 
 $(SITE): $(READY)
-	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check \
+	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --use-pep517 \
 	    --constraint constraints.txt --editable '.[dev,fpga,site]' > build/setup.log 2>&1 \
 	    || { cat build/setup.log; exit 1; }
 	@touch $@
@@ -74,6 +77,9 @@ verify: loop               ## Run the long tests, proofs, exhaustive arithmetic,
 	    $(T3) $$check --out build/verification || failed="$$failed $$check"; done; \
 	test -z "$$failed" || { echo "does not hold:$$failed"; exit 1; }
 	@$(MAKE) --no-print-directory site
+
+fresh: $(READY)            ## As root: run README's commands in fresh systems of Debian, with each Python; build/fresh/
+	@$(VENV)/bin/python -m tests.fresh $(ARGS)
 
 quick: lint                ## Lint, then test the cycle-exact core and the pages; under a minute
 	@$(VENV)/bin/python -m pytest -q -n 2 --dist loadscope -m "not verify" $(QUICK)
