@@ -27,6 +27,7 @@ FLAT = "flat.json"
 """File with the netlist before mutation, in the JSON format of Yosys."""
 _ROOT = Path(__file__).parents[2]
 _OPTION = re.compile(r"-(\S+) (\S+)")
+_SOURCES = re.compile(r"^ *attribute \\src .*$", re.MULTILINE)
 _LIST = "mutants.txt"
 # Resets of memory read ports: no memory here uses them, and Verilog cannot express them.
 _RESETS = ("RD_ARST", "RD_SRST")
@@ -73,16 +74,21 @@ def _mutant(number: int, line: str) -> Mutant:
     options = _OPTION.findall(arguments)
     values = dict(options)
     sources = [value for option, value in options if option == "src"]
-    local = (source.removeprefix(f"{_ROOT}/") for source in sources)
     return Mutant(
         number=number,
         mode=values["mode"],
         cell=values["cell"],
         port=values["port"],
         bit=int(values["portbit"]),
-        sources=tuple(source for source in local if not source.startswith("/")),
+        sources=tuple(source for source in sources if not source.startswith("/")),
         command=arguments,
     )
+
+
+def _local(sources: re.Match[str]) -> str:
+    """Name source files relative to the project. ``mutate`` accepts no blank in another path."""
+    indent, attribute, paths = sources[0].partition("attribute \\src ")
+    return indent + attribute + paths.replace(f"{_ROOT}/", "").replace(" ", "_")
 
 
 def _one_name(module: dict[str, Any]) -> None:
@@ -170,7 +176,7 @@ def mutate(
         Mutants, and Verilog of the flat netlist with all of them and the input ``SELECT``.
     """
     ports = ports_of(component)
-    text = rtlil.convert(stopped(component), name=name, ports=ports)
+    text = _SOURCES.sub(_local, rtlil.convert(stopped(component), name=name, ports=ports))
     (folder / "block.il").write_text(text, encoding="utf-8")
     width = count.bit_length()
     run_yosys(

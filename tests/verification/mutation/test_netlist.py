@@ -1,9 +1,13 @@
+import shutil
+from importlib import import_module
+
 import pytest
 from amaranth.hdl import Module
 from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
+from rtl.lib import queue
 from rtl.lib.queue import Queue
 from verification.mutation.netlist import SELECT, mutate
 
@@ -50,6 +54,17 @@ def test_mutants_are_numbered_and_have_a_place(tmp_path):
     files = {source.partition(":")[0] for m in mutants for source in m.sources}
     assert files >= {"rtl/lib/queue.py"}
     assert all(m.cell in m.command and m.place.startswith(m.cell) for m in mutants)
+
+
+def test_the_sources_may_lie_in_a_folder_with_a_blank(tmp_path, monkeypatch):
+    folder = tmp_path / "a folder"
+    folder.mkdir()
+    shutil.copy(queue.__file__, folder / "copied_queue.py")
+    monkeypatch.syspath_prepend(folder)
+    copied = import_module("copied_queue").Queue(5, depth=4)
+    mutants, _ = mutate(copied, "queue", count=20, seed=1, folder=tmp_path)
+    assert len(mutants) == 20
+    assert not any(source.startswith(str(tmp_path)) for m in mutants for source in m.sources)
 
 
 def test_a_read_without_a_clock_has_no_mutant_of_one(tmp_path):
