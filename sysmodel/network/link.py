@@ -58,6 +58,7 @@ FIXED_FIELDS = [
 GPU_FIELDS = [
     ("credit_bytes", np.float64),
     ("link_bytes", np.int64, (PHASES,)),  # sent bytes by phase
+    ("link_turn", np.int64),  # channel after the last one that sent a packet
     ("first_send", np.int64),  # cycle of the first packet, or -1
     ("copied", np.int64),  # sent atoms of the current step's copy
     # Admission of the GPU: the last value, and changes in flight upstream.
@@ -240,6 +241,7 @@ def send(s, gpu: np.record, receiver: np.record, c: int, now: int, outputs: np.n
     if gpu.first_send < 0:
         gpu.first_send = now
     gpu.credit_bytes -= ATOM_BYTES
+    gpu.link_turn = c + 1 if c + 1 < f.channels else 0
     gpu.link_bytes[AG if gpu.phase == AG else RS] += ATOM_BYTES
     if f.mirror == UNEVEN:
         _send_spread(s, gpu, now, outputs)

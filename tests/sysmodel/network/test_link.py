@@ -33,8 +33,9 @@ def _drive(s, cycles, offer_from, ready_from, sent, taken, errors):
     sends, takes = np.zeros(f.channels, np.int64), np.zeros(f.channels, np.int64)
     for now in range(cycles):
         offer_credit(f, gpu)
+        turn = gpu.link_turn
         for i in range(f.channels):
-            c = (now + i) % f.channels
+            c = (turn + i) % f.channels
             given = inputs[c * CHANNEL_INPUTS : (c + 1) * CHANNEL_INPUTS]
             offered = outputs[c * CHANNEL_OUTPUTS : (c + 1) * CHANNEL_OUTPUTS]
             channel, receiver = s.channel[c], receiver_of(s, 0, c)
@@ -77,6 +78,16 @@ class Link:
         self.sent = [row[row >= 0] for row in sent]
         self.taken = [row[row >= 0] for row in taken]
         return self
+
+
+@pytest.mark.parametrize(("channels", "rate"), [(16, 2.5), (256, 24.0), (8, 0.75)])
+def test_channels_send_in_turn(channels, rate):
+    """Of channels that always offer a packet, each sends every channels ÷ rate cycles, whether few
+    of them share a part of the rate or all share the whole."""
+    link = Link(rate=32 * rate, channels=channels, buffer=64).drive(500)
+    for sent in link.sent:
+        between = np.diff(sent)
+        assert channels / rate - 1 < between.min() <= between.max() < channels / rate + 1
 
 
 @pytest.mark.parametrize("channels", [1, 3])
