@@ -128,7 +128,8 @@ def _event(s, g, code, now):
             _try_step(f, gpu, slot, now)
         else:
             enter(gpu, slot, STORES_OUTPUT, now)
-            heap_push(gpu, now + f.epilogue, slot * 8 + EPILOGUE)
+            hold = s.hold_stores[g, gpu.dispatch_index[slot]]
+            heap_push(gpu, now + f.epilogue + hold, slot * 8 + EPILOGUE)
     elif kind == STORE:
         emit(s, g, slot, now)
     else:

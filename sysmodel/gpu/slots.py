@@ -6,6 +6,7 @@ from sysmodel.lib.compiled import inlined
 
 __all__ = [
     "AWAITS_L2",
+    "AWAITS_LINK",
     "AWAITS_MEMORY",
     "EMPTY",
     "FILLS_LDS",
@@ -16,11 +17,14 @@ __all__ = [
     "enter",
 ]
 
-SLOT_STATES = 7
-EMPTY, STARTS, AWAITS_L2, AWAITS_MEMORY, FILLS_LDS, ON_PIPE, STORES_OUTPUT = range(SLOT_STATES)
+SLOT_STATES = 8
+EMPTY, STARTS, AWAITS_L2, AWAITS_MEMORY, FILLS_LDS, ON_PIPE, STORES_OUTPUT, AWAITS_LINK = range(
+    SLOT_STATES
+)
 """Activities of a slot. The wait for a step's data is attributed to the source of the last data, L2
 (including the CU's port to it) or memory. On the pipe, the workgroup computes or waits for another
-computing workgroup. It stores from the end of its last step on.
+computing workgroup. It stores from the end of its last step on, except while its last store waits
+behind stores that the link has not taken.
 """
 
 

@@ -6,10 +6,10 @@ from sysmodel.lib.compiled import compiled, inlined
 
 from .events import STORE, heap_push
 from .fetch import workgroup_at
-from .slots import EMPTY, STORES_OUTPUT, enter
+from .slots import AWAITS_LINK, EMPTY, STORES_OUTPUT, enter
 from .workgroups import MODE_SCATTER, STORES
 
-__all__ = ["begin_stores", "emit", "pop_store"]
+__all__ = ["begin_stores", "emit", "pop_store", "store_held_by_link"]
 
 
 @compiled
@@ -22,6 +22,7 @@ def begin_stores(s, g, slot, now):
             ends += 1
     enter(gpu, slot, STORES_OUTPUT, now)
     gpu.emit_from[slot] = now
+    gpu.emission_held[slot] = 0
     gpu.emitted[slot] = 0
     output_atoms = s.output_start[w + 1] - s.output_start[w]
     if f.mode == MODE_SCATTER and gpu.dispatch_index[slot] >= gpu.tracked_first:
@@ -29,7 +30,7 @@ def begin_stores(s, g, slot, now):
         output_atoms = 0
     gpu.remaining[slot] = output_atoms + ends
     if gpu.remaining[slot] == 0:
-        _finish(s, g, slot, now)
+        _finish(s, g, slot, now, 0)
     else:
         heap_push(gpu, now, slot * 8 + STORE)
 
@@ -41,9 +42,17 @@ def _queue_store(s, g, channel, slot, w, entry, now):
     channel.store_slot[i] = slot
     channel.store_workgroup[i] = w
     channel.store_entry[i] = entry
+    channel.store_held[i] = channel.link_held
     channel.store_count += 1
     if channel.store_count <= s.fixed[0].store_buffer:
-        _store_left(s, g, slot, now)
+        _store_left(s, g, slot, now, 0)
+
+
+@inlined
+def store_held_by_link(channel, now):
+    """Count a cycle in which the oldest store waits for the link."""
+    channel.link_held += 1
+    channel.link_held_at = now
 
 
 @inlined
@@ -52,7 +61,8 @@ def pop_store(s, g, channel, now):
     depth = s.fixed[0].store_buffer
     if channel.store_count > depth:
         i = (channel.store_head + depth) & (STORES - 1)
-        _store_left(s, g, np.int64(channel.store_slot[i]), now)
+        held = channel.link_held - channel.store_held[i]
+        _store_left(s, g, np.int64(channel.store_slot[i]), now, held)
     channel.store_head = (channel.store_head + 1) & (STORES - 1)
     channel.store_count -= 1
 
@@ -69,6 +79,8 @@ def emit(s, g, slot, now):
         due = gpu.emit_from[slot] + i * gpu.store_cycles // output_atoms
         channel = s.channel[g * f.channels + s.output_channel[first + i]]
         if due > now or channel.store_count == STORES:
+            if due <= now:
+                _emission_held(gpu, channel, slot, now)
             gpu.emitted[slot] = i
             heap_push(gpu, max(due, now + 1), slot * 8 + STORE)
             return
@@ -77,6 +89,7 @@ def emit(s, g, slot, now):
     gpu.emitted[slot] = i
     channel = s.channel[g * f.channels + gpu.dispatch_index[slot] % f.channels]
     if channel.store_count > STORES - gpu.waves:
+        _emission_held(gpu, channel, slot, now)
         heap_push(gpu, now + 1, slot * 8 + STORE)
         return
     for v in range(gpu.waves):
@@ -85,17 +98,30 @@ def emit(s, g, slot, now):
 
 
 @inlined
-def _store_left(s, g, slot, now):
-    """Count a store or end-of-tile marker of a slot that has left the CU."""
+def _emission_held(gpu, channel, slot, now):
+    """Count a cycle in which a slot finds a channel's queue full, if the link keeps it full."""
+    if channel.link_held_at == now - 1:
+        gpu.emission_held[slot] += 1
+
+
+@inlined
+def _store_left(s, g, slot, now, held):
+    """Count a store or end-of-tile marker of a slot that has left the CU, after the link ``held``
+    it for some cycles."""
     gpu = s.gpu[g]
     gpu.remaining[slot] -= 1
     if gpu.remaining[slot] == 0:
-        _finish(s, g, slot, now)
+        _finish(s, g, slot, now, held)
 
 
 @compiled
-def _finish(s, g, slot, now):
+def _finish(s, g, slot, now, held):
+    """Free a slot whose last store the link ``held`` for some cycles."""
     f, gpu = s.fixed[0], s.gpu[g]
+    held += gpu.emission_held[slot]
+    gpu.slot_cycles[AWAITS_LINK] += held
+    gpu.slot_since[slot] += held
+    s.stores_held[g, gpu.dispatch_index[slot]] = held
     enter(gpu, slot, EMPTY, now)
     gpu.finished += 1
     s.stage_end[g, gpu.dispatch_index[slot] // f.slots] = now

@@ -64,6 +64,7 @@ GPU_FIELDS = [
     ("remaining", np.int64, (MOST_SLOTS,)),  # stores and end-of-tile markers still to leave
     ("emitted", np.int64, (MOST_SLOTS,)),
     ("emit_from", np.int64, (MOST_SLOTS,)),
+    ("emission_held", np.int64, (MOST_SLOTS,)),  # cycles in which the link kept a queue full
     ("pending", np.int64, (MOST_SLOTS * MOST_PREFETCH,)),  # line requests of a prefetch buffer
     ("ready_at", np.int64, (MOST_SLOTS * MOST_PREFETCH,)),
     ("arrived", np.int64, (MOST_SLOTS * MOST_PREFETCH,)),
@@ -89,8 +90,11 @@ CHANNEL_FIELDS = [
     ("store_slot", np.int32, (STORES,)),
     ("store_workgroup", np.int32, (STORES,)),
     ("store_entry", np.int32, (STORES,)),
+    ("store_held", np.int32, (STORES,)),  # link_held at the time of queuing
     ("store_head", np.int64),
     ("store_count", np.int64),
+    ("link_held", np.int64),  # cycles in which the link kept the oldest store waiting
+    ("link_held_at", np.int64),  # the last one of these cycles
     ("request_line", np.int64, (REQUESTS,)),
     ("request_mask", np.int32, (REQUESTS,)),
     ("request_token", np.int32, (REQUESTS,)),

@@ -163,7 +163,8 @@ def _channel(s, g, c, now, inputs, outputs):
     # A link with random stalls draws a number in every cycle.
     sending = (leaves or f.link_stall > 0) and can_send(s, gpu, channel, receiver)
     link_free = sending or not leaves
-    offer_store(s, g, c, now, inputs, outputs[O.stores_ready] == 1, link_free)
+    space = outputs[O.store_space]
+    offer_store(s, g, c, now, inputs, outputs[O.stores_ready] == 1, link_free, space)
     if deliver(s, channel, now, inputs, outputs[O.link_in_ready] == 1):
         _note_packet(s, g, ARRIVED, now, inputs[LINK_IN:])
     inputs[I.link_out_ready] = 0
@@ -239,11 +240,12 @@ def _gpu(s, g, now):
     for context in range(f.contexts):
         step_kernel(s, context * f.gpus + g, now, own_outputs, context * CONTEXT_OUTPUTS)
     unused_bytes = offer_credit(f, gpu)
-    # The channels share the link's rate and take turns at going first.
     first = now % f.channels if f.channels > 1 else np.int64(0)
     _memory(s, g, first, now, outputs)
+    # The channels share the link's rate; the one after the last sender goes first.
+    turn = np.int64(gpu.link_turn)
     for i in range(f.channels):
-        c = i + first
+        c = i + turn
         _channel(s, g, c - f.channels if c >= f.channels else c, now, inputs, outputs)
     pass_wire(s, g, 1, unused_bytes)
     drive_bus(gpu, own_inputs, own_outputs)

@@ -13,7 +13,7 @@ from sysmodel.gpu.collective import (
 )
 from sysmodel.gpu.l2 import l2_holds
 from sysmodel.gpu.l2_write import next_write_back, pop_write_back
-from sysmodel.gpu.stores import pop_store
+from sysmodel.gpu.stores import pop_store, store_held_by_link
 from sysmodel.lib.compiled import inlined
 from sysmodel.lib.interleave import local_of_atom, system_atom
 from sysmodel.memory.accesses import COLLECTIVE_TAG, MISSES, value_of
@@ -108,8 +108,12 @@ def offer_read(s, g, c, now, inputs, ready):
 
 
 @inlined
-def _gemm_store(s, g, c, context, now, inputs, ready):
-    """Offer the oldest store or end-of-tile marker of a context's kernel."""
+def _gemm_store(s, g, c, context, now, inputs, ready, space):
+    """Offer the oldest store or end-of-tile marker of a context's kernel.
+
+    A store that is refused waits for the link while the hardware has no ``space``, a bit for each
+    context, for remote stores of the context; otherwise it waits for the memory.
+    """
     f = s.fixed[0]
     row = context * f.gpus + g
     kernel = s.channel[row * f.channels + c]
@@ -134,6 +138,8 @@ def _gemm_store(s, g, c, context, now, inputs, ready):
         inputs[I.stores_inner_edge] = s.inner_edge[w]
     if ready:
         pop_store(s, row, kernel, now)
+    elif space >> np.uint64(context) & np.uint64(1) == 0:
+        store_held_by_link(kernel, now)
 
 
 @inlined
@@ -152,9 +158,10 @@ def _offer_write_back(s, q, c, inputs, ready):
 
 
 @inlined
-def offer_store(s, g, c, now, inputs, ready, link_free):
+def offer_store(s, g, c, now, inputs, ready, link_free, space):
     """Offer the next store of the kernel or of a collective, which take turns.
 
+    ``space`` has a bit for each context with space for remote stores.
     While the link is blocked, a collective's store waits in its CU and does not delay the kernel's.
     """
     f, gpu = s.fixed[0], s.gpu[g]
@@ -186,4 +193,4 @@ def offer_store(s, g, c, now, inputs, ready, link_free):
         if f.cached_stores:
             _offer_write_back(s, g * f.channels + c, c, inputs, ready)
         else:
-            _gemm_store(s, g, c, context, now, inputs, ready)
+            _gemm_store(s, g, c, context, now, inputs, ready, space)

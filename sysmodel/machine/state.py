@@ -129,6 +129,8 @@ class State(NamedTuple):
     launch_late: np.ndarray  # [row, dispatch index]: cycles beyond a workgroup's launch time
     withheld: np.ndarray  # [row, dispatch index]: cycles in which flow control withheld a free slot
     hold: np.ndarray  # [row, dispatch index]: cycles in which the dispatcher must withhold a slot
+    stores_held: np.ndarray  # [row, dispatch index]: cycles in which the link held the last store
+    hold_stores: np.ndarray  # [row, dispatch index]: cycles by which the stores must begin later
     stored: np.ndarray  # [g, atom, 4]: the output buffer, in data mode
     epoch: np.ndarray  # [g, atom]
     partial: np.ndarray  # [g, atom, 4]: the GEMM's result, carried by its stores
@@ -169,6 +171,8 @@ def new_state(gpus: int, channels: int, stages: int, *, contexts: int = 1, **tab
         launch_late=np.zeros(per_workgroup, np.int64),
         withheld=np.zeros(per_workgroup, np.int64),
         hold=np.zeros(per_workgroup, np.int64),
+        stores_held=np.zeros(per_workgroup, np.int64),
+        hold_stores=np.zeros(per_workgroup, np.int64),
         samples=np.zeros(_SAMPLE_ROWS, _SAMPLE),
         woken=np.zeros(MAX_WAITERS, np.int64),
         packet=np.zeros(len(PACKET), np.uint64),

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Bound", "bounds"]
 
-_WAITS = 0.05  # least share of the GEMM's time with which flow control bounds the GEMM
-_CONTENDS = 0.1  # least share of the GEMM's time with which concurrent accesses bound the GEMM
+# Least shares of the GEMM's time with which an external influence bounds the GEMM.
+_LEAST = {"flow control": 0.05, "link": 0.05, "contention": 0.1}
 _TOGETHER = 0.1  # an RS that outlasts its GEMM by less of its own time ends with the GEMM
 
 
@@ -46,9 +46,9 @@ class Bound:
     by : str
         Bound. For the GEMM the most frequent state of its workgroup slots: ``pipes``, ``memory``,
         ``l2``, ``lds``, ``stores``, ``launch``, or ``empty`` if most slots have no workgroup; or
-        ``flow control``, if that keeps workgroups waiting, or ``contention``, if concurrent
-        accesses slow the GEMM. For RS and AG the most frequent state in ``link_time``, or ``GEMM``
-        if the RS ends with the GEMM that feeds it.
+        ``flow control``, if that keeps workgroups waiting, ``link``, if that keeps their stores
+        waiting, or ``contention``, if concurrent accesses slow the GEMM. For RS and AG the most
+        frequent state in ``link_time``, or ``GEMM`` if the RS ends with the GEMM that feeds it.
     """
 
     configuration: str
@@ -137,11 +137,11 @@ def _mean(samples: np.ndarray, bucket_ns: float, start_ns: float, end_ns: float)
 
 
 def _disturbance(one: "ConfigurationResult") -> str | None:
-    """External influence that lengthens the GEMM considerably, if there is one."""
-    waits, contends = one.gemm_waiting - 1, one.gemm_contention - 1
-    if waits >= _WAITS and waits >= contends:
-        return "flow control"
-    return "contention" if contends >= _CONTENDS else None
+    """Influence from outside that makes the GEMM take much longer, if there is one."""
+    factors = one.gemm_waiting, one.gemm_link, one.gemm_contention
+    added = {name: factor - 1 for name, factor in zip(_LEAST, factors, strict=True)}
+    most = _most(added)
+    return most if added[most] >= _LEAST[most] else None
 
 
 def _link_time(timeline: Timeline, start_ns: float, end_ns: float) -> dict[str, float]:

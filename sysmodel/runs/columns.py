@@ -62,8 +62,9 @@ TIMES = (
     Column("overlapped_communication_ns", "ns", "hidden communication", "RS + AG - exposed"),
     Column("exposed_communication_ns", "ns", "exposed communication", "total - GEMM"),
     Column("gemm_slowdown", "x", "GEMM slowed", "GEMM / GEMM alone"),
-    Column("gemm_waiting", "x", "waiting", "GEMM alone with the waits / GEMM alone"),
-    Column("gemm_contention", "x", "contention", "GEMM / GEMM alone with the waits"),
+    Column("gemm_waiting", "x", "waiting", "GEMM alone with its waits / GEMM alone"),
+    Column("gemm_link", "x", "link", "GEMM alone with its waits and the link's / with its waits"),
+    Column("gemm_contention", "x", "contention", "GEMM / GEMM alone with all waits"),
 )
 """Times, and ratios of times."""
 

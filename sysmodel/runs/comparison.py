@@ -105,9 +105,10 @@ def spreads(repetitions: "Repetitions") -> list[ConfigurationSpread]:
     ]
 
 
-def slower(repetitions: "Repetitions") -> list[Slower]:
+def slower(repetitions: "Repetitions", band: float) -> list[Slower]:
     """Configurations of T3 that are slower than ``sequential`` or than round-robin: by more than
-    0.1 % on average, or in each of several repetitions."""
+    0.1 % on average, or in each of several repetitions; and by more than the ``band``, the share by
+    which the sample of the channels may be wrong."""
     found = []
     for name in repetitions[0]:
         if not CONFIGURATIONS[name].tracked:
@@ -117,7 +118,8 @@ def slower(repetitions: "Repetitions") -> list[Slower]:
             if spread is None:
                 continue
             several = len(repetitions) > 1
-            if spread.mean > _WORTH_SAYING or (several and spread.least > 0):
+            said = spread.mean > _WORTH_SAYING or (several and spread.least > 0)
+            if said and spread.mean > band:
                 found.append(
                     Slower(
                         configuration=name,

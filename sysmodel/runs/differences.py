@@ -32,7 +32,7 @@ _MEASURED = tuple(
     BY_KEY[key]
     for key in (
         *("total_ns", "gemm_ns", "rs_ns", "ag_ns", "exposed_communication_ns", "speedup"),
-        *("gemm_contention", "gemm_waiting", "energy_total_j", "t3_power_w"),
+        *("gemm_contention", "gemm_link", "gemm_waiting", "energy_total_j", "t3_power_w"),
     )
 )
 _OPTIONS = ("engine", "channels", "gpus", "launches", "extrapolated", "seed", "version")

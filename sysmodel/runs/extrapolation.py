@@ -84,7 +84,7 @@ class SizeChoice:
         """Choose the kernel itself if it takes at most ``most_work``, otherwise up to three smaller
         kernels that together take no more, or as little as possible.
         """
-        if self._work(kernel) <= most_work and kernel.is_mapped:
+        if self.work(kernel) <= most_work and kernel.is_mapped:
             return ExtrapolatedKernel(kernel, kernel)
         *less_depth, depth = self._depths(kernel, most_work)
         deepest = replace(kernel, k=depth)
@@ -96,7 +96,8 @@ class SizeChoice:
         )
         return ExtrapolatedKernel(kernel, base, smaller)
 
-    def _work(self, kernel: Kernel) -> float:
+    def work(self, kernel: Kernel) -> float:
+        """Work of simulating one configuration of a kernel."""
         gpus = 1 if self.mirror else kernel.gpus
         link_ns = self._link_ns(kernel)
         cycles = (max(self._gemm_ns(kernel), link_ns) + link_ns) / self.system.cycle_ns
@@ -122,7 +123,7 @@ class SizeChoice:
         fitting = [
             k
             for k in range(smallest, kernel.k // 4, unit)
-            if self._work(replace(kernel, k=k)) + self._work(replace(kernel, k=2 * k)) <= most_work
+            if self.work(replace(kernel, k=k)) + self.work(replace(kernel, k=2 * k)) <= most_work
         ]
         small = max(fitting, default=smallest)
         return small, 2 * small
@@ -135,10 +136,10 @@ class SizeChoice:
         def of(steps: int) -> Kernel:
             return replace(kernel, m=steps * step, chunk_grid=kernel.cut)
 
-        if self._work(kernel) <= most_work and kernel.is_mapped:
+        if self.work(kernel) <= most_work and kernel.is_mapped:
             return (kernel.m,)
         sizes = map(of, range(1, most))
-        fitting = [one for one in sizes if self._work(one) <= 2 / 3 * most_work and one.is_mapped]
+        fitting = [one for one in sizes if self.work(one) <= 2 / 3 * most_work and one.is_mapped]
         # Bands as high as the whole's, if there can be two sizes of them.
         banded = [one for one in fitting if one.band == kernel.band]
         *others, large = next(

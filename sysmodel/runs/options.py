@@ -75,7 +75,7 @@ class RunOptions(Checked):
         which needs no compiler.
     channels : int, "auto" or "all"
         Memory channels to simulate. With a uniform interleave a few channels represent all;
-        ``auto`` takes the fewest that do.
+        ``auto`` takes the fewest that do, or with the golden engine as many as are little work.
     gpus : str
         GPUs to simulate: ``mirror``, one GPU that represents all and whose egress feeds its own
         ingress, or ``all``.

@@ -31,8 +31,14 @@ class PhaseResult:
     withheld : array or None
         Cycles for which flow control kept each workgroup from a free slot, by GPU and dispatch
         index, in one simulation.
+    stores_held : array or None
+        Cycles for which the link held each workgroup's last store, by GPU and dispatch index, in
+        one simulation.
     withheld_gemm_cycles : int or None
-        Time of the GEMM alone with the same waits; None without waits.
+        Time of the GEMM alone with the same waits for flow control; None without such waits.
+    held_gemm_cycles : int or None
+        Time of the GEMM alone with the same waits for flow control and for the link; None if the
+        latter are few.
     counts : array
         Counters of one whole GPU, by phase; see :func:`.counters.new_counters`.
     simulated_cycles : int
@@ -51,7 +57,9 @@ class PhaseResult:
     slot_cycles: np.ndarray = field(default_factory=lambda: np.zeros(SLOT_STATES))
     stall_cycles: float = 0.0
     withheld: np.ndarray | None = None
+    stores_held: np.ndarray | None = None
     withheld_gemm_cycles: int | None = None
+    held_gemm_cycles: int | None = None
     counts: np.ndarray = field(default_factory=new_counters)
     simulated_cycles: int = 0
     wall_s: float = 0.0

@@ -4,7 +4,7 @@ A GEMM that is too large to simulate is extrapolated from smaller ones.
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from sysmodel.config.system import System
 from sysmodel.config.workload import LARGEST_TP, Workload
@@ -29,6 +29,12 @@ __all__ = ["LaunchCounts", "Plan", "kernels_of"]
 # Work of a configuration, as SizeChoice counts it. The golden engine simulates eight million cycles
 # a second or more, and a run simulates about eight GEMMs.
 _MOST_WORK = 64_000_000
+# Work of a configuration up to which a run simulates more channels than it needs. A channel of many
+# takes the golden engine ten times as long as one alone. The evaluation's sublayers take more.
+_LITTLE_WORK = 1_900_000
+# Largest difference in speedup between a sample and all channels that docs/system-model.md lists,
+# rounded up.
+_SAMPLING_BAND = 0.03
 
 
 LaunchCounts = dict[ExtrapolatedKernel, int]
@@ -46,6 +52,8 @@ class Plan:
         The GEMM in one launch.
     launches : dict
         Launches in which T3 tracks the GEMM; empty if no configuration tracks it.
+    sampling_band : float
+        Share by which a speedup may differ from that with all channels; 0 if all are simulated.
 
     Raises
     ------
@@ -64,18 +72,35 @@ class Plan:
             raise self.input_error(error) from error
 
     def _choose(self) -> None:
-        """Choose channels and kernels: the fewest channels that represent all."""
+        """Choose channels and kernels."""
         system, options = self.system, self.options
         size = self.workload.m, self.workload.n, self.workload.k, self.workload.tp
         kernel = kernel_of(system, *size)
         tracked = launches(system, *size) if options.tracks else ()
-        given = options.channels_of(system)
-        for self.channels in samples(system) if given == "auto" else (given,):
+        candidates = self._candidates(kernel)
+        for self.channels in candidates:
             self.whole = self._extrapolated({kernel: 1})
             self.launches = self._extrapolated(Counter(tracked))
             if all(stands_for_all(system, one, self.channels) for one in self.kernels):
                 break
         options.buildable(self.channels)
+        self.sampling_band = _SAMPLING_BAND if self.channels < system.dram.channels else 0.0
+
+    def _candidates(self, kernel: Kernel) -> Iterable[int]:
+        """Numbers of channels, of which the first one that stands for all is simulated.
+
+        They begin with the largest one that takes little work. The RTL engine is built for each
+        number of channels, which takes longer than such a simulation, so they begin with the
+        smallest one.
+        """
+        given = self.options.channels_of(self.system)
+        if given != "auto":
+            return (given,)
+        numbers = list(samples(self.system))
+        if self.options.engine == "rtl":
+            return numbers
+        little = [number for number in numbers if self._sizes(number).work(kernel) <= _LITTLE_WORK]
+        return numbers[max(0, len(little) - 1) :]
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:
@@ -104,13 +129,13 @@ class Plan:
         return InputError(f"{self.workload.title} on {self.system.name}", str(error))
 
     def _extrapolated(self, launch_counts: Mapping[Kernel, int]) -> LaunchCounts:
-        choice = SizeChoice(
-            system=self.system,
-            channels=self.channels,
-            mirror=self.options.gpus == "mirror",
-        )
+        choice = self._sizes(self.channels)
         most = _MOST_WORK / max(1, len(launch_counts))
         return {choice.of(kernel, most): count for kernel, count in launch_counts.items()}
+
+    def _sizes(self, channels: int) -> SizeChoice:
+        mirror = self.options.gpus == "mirror"
+        return SizeChoice(system=self.system, channels=channels, mirror=mirror)
 
     def _check_samples(self) -> None:
         """Check that the simulated channels and GPUs stand for all."""

@@ -17,7 +17,7 @@ from .counters import new_counters
 from .phases import PhaseResult
 from .plan import LaunchCounts, Plan, kernels_of
 from .simulation import RunContext
-from .waiting import gemm_alone
+from .waiting import gemm_alone, with_time_of
 
 __all__ = ["repetition_results"]
 
@@ -47,7 +47,7 @@ def repetition_results(plan: Plan, contexts: Mapping[Kernel, RunContext]) -> dic
             simulated[kernel] = configuration.simulate(contexts[kernel])
         if name == BASE:
             alone |= simulated
-        if any(one.withheld_gemm_cycles is not None for one in simulated.values()):
+        if len(simulated) > 1:
             _add_waits(name, simulated, contexts, alone)
         results[name] = _sum_of_launches(counts, simulated)
     return results
@@ -73,20 +73,21 @@ def _add_waits(
     contexts: Mapping[Kernel, RunContext],
     alone: KernelResults,
 ) -> None:
-    """Complete the kernels without waits if other kernels have waits: their time with waits is the
-    time of their GEMM alone, which ``alone`` collects.
-    """
+    """Complete kernels without waits beside kernels with waits: their time with waits for flow
+    control is the time of their GEMM alone, which ``alone`` collects, and their time with waits for
+    the link is that with waits for flow control."""
+    held = any(one.held_gemm_cycles is not None for one in simulated.values())
+    if not held and all(one.withheld_gemm_cycles is None for one in simulated.values()):
+        return
     for kernel, result in simulated.items():
-        if result.withheld_gemm_cycles is not None:
-            continue
-        if kernel not in alone:
-            alone[kernel] = gemm_alone(contexts[kernel], f"{name}, GEMM alone")
-            result = replace(
-                result,
-                simulated_cycles=result.simulated_cycles + alone[kernel].simulated_cycles,
-                wall_s=result.wall_s + alone[kernel].wall_s,
-            )
-        simulated[kernel] = replace(result, withheld_gemm_cycles=alone[kernel].gemm_cycles)
+        if result.withheld_gemm_cycles is None:
+            if kernel not in alone:
+                alone[kernel] = gemm_alone(contexts[kernel], f"{name}, GEMM alone")
+                result = with_time_of(alone[kernel], result)
+            result = replace(result, withheld_gemm_cycles=alone[kernel].gemm_cycles)
+        if held and result.held_gemm_cycles is None:
+            result = replace(result, held_gemm_cycles=result.withheld_gemm_cycles)
+        simulated[kernel] = result
 
 
 def _sum_of_launches(launch_counts: LaunchCounts, simulated: KernelResults) -> PhaseResult:
@@ -109,7 +110,10 @@ def _sum_of_launches(launch_counts: LaunchCounts, simulated: KernelResults) -> P
     counts = new_counters()
     for field, phase in product(counts.dtype.names or (), range(len(counts))):
         counts[field][phase] = round(total(partial(_count, field, phase)))
-    waits = first.withheld_gemm_cycles is not None
+
+    def waits(name: str) -> int | None:
+        return None if getattr(first, name) is None else round(total(attrgetter(name)))
+
     return PhaseResult(
         gemm_cycles=gemm,
         rs_cycles=gemm + between - before_rs,
@@ -118,7 +122,8 @@ def _sum_of_launches(launch_counts: LaunchCounts, simulated: KernelResults) -> P
         throttled_cycles=round(total(attrgetter("throttled_cycles"))),
         slot_cycles=np.array([float(total(partial(_slot, state))) for state in range(SLOT_STATES)]),
         stall_cycles=float(total(attrgetter("stall_cycles"))),
-        withheld_gemm_cycles=round(total(attrgetter("withheld_gemm_cycles"))) if waits else None,
+        withheld_gemm_cycles=waits("withheld_gemm_cycles"),
+        held_gemm_cycles=waits("held_gemm_cycles"),
         counts=counts,
         simulated_cycles=sum(one.simulated_cycles for one in simulated.values()),
         wall_s=sum(one.wall_s for one in simulated.values()),

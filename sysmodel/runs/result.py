@@ -43,12 +43,15 @@ class ConfigurationResult:
     overlapped_communication_ns, exposed_communication_ns : float
         Communication (RS and AG) that the GEMM hides, and that adds to its time.
     gemm_slowdown : float
-        GEMM time over the time of the GEMM alone: the product of waiting and contention.
+        GEMM time over the time of the GEMM alone: the product of waiting, link and contention.
     gemm_waiting : float
         Time of the GEMM alone with the waits of this configuration's flow control before each
         workgroup, over the time of the GEMM alone without waits.
+    gemm_link : float
+        Time of the GEMM alone whose workgroups, in addition, keep their slots for as long as the
+        link makes their stores wait here, over the time with the waits for flow control only.
     gemm_contention : float
-        GEMM time over the time of the GEMM alone with these waits.
+        GEMM time over the time of the GEMM alone with all these waits.
     dram_bytes : DramBytes
         Memory traffic of one whole GPU.
     link_bytes : LinkBytes
@@ -77,6 +80,7 @@ class ConfigurationResult:
     exposed_communication_ns: float
     gemm_slowdown: float
     gemm_waiting: float
+    gemm_link: float
     gemm_contention: float
     dram_bytes: DramBytes
     link_bytes: LinkBytes
@@ -99,6 +103,7 @@ class ConfigurationResult:
         total_ns: float,
         isolated_gemm_ns: float,
         withheld_gemm_ns: float | None = None,
+        held_gemm_ns: float | None = None,
         sequential_ns: float | None,
         dram_bytes: DramBytes,
         link_bytes: LinkBytes,
@@ -108,8 +113,8 @@ class ConfigurationResult:
     ) -> "ConfigurationResult":
         """Derive the other quantities from the measured ones.
 
-        ``withheld_gemm_ns`` is the time of the GEMM alone with the waits for flow control; None if
-        there were none.
+        ``withheld_gemm_ns`` is the time of the GEMM alone with the waits for flow control, and
+        ``held_gemm_ns`` the time with the waits for the link as well; None if there were none.
 
         Raises
         ------
@@ -124,7 +129,8 @@ class ConfigurationResult:
                 f"and their sum ({most!r}), not {total_ns!r}"
             )
         exposed = total_ns - gemm_ns
-        with_waits_ns = isolated_gemm_ns if withheld_gemm_ns is None else withheld_gemm_ns
+        withheld_ns = isolated_gemm_ns if withheld_gemm_ns is None else withheld_gemm_ns
+        held_ns = withheld_ns if held_gemm_ns is None else held_gemm_ns
         return cls(
             gemm_ns=gemm_ns,
             gemm_throttled_ns=gemm_throttled_ns,
@@ -137,8 +143,9 @@ class ConfigurationResult:
             overlapped_communication_ns=max(0.0, rs_ns + ag_ns - exposed),
             exposed_communication_ns=exposed,
             gemm_slowdown=gemm_ns / isolated_gemm_ns,
-            gemm_waiting=with_waits_ns / isolated_gemm_ns,
-            gemm_contention=gemm_ns / with_waits_ns,
+            gemm_waiting=withheld_ns / isolated_gemm_ns,
+            gemm_link=held_ns / withheld_ns,
+            gemm_contention=gemm_ns / held_ns,
             dram_bytes=dram_bytes,
             link_bytes=link_bytes,
             activity=activity,
@@ -174,6 +181,8 @@ class RunResult:
     ----------
     channels : int
         Simulated memory channels.
+    sampling_band : float
+        Share by which a speedup may differ from that with all channels; 0 if all are simulated.
     launches : int
         Launches in which T3 tracks the GEMM, each with its own reduce-scatter and all-gather: more
         than one if a chunk of the output exceeds the tracker's window.
@@ -200,6 +209,7 @@ class RunResult:
     system: "System"
     options: RunOptions
     channels: int
+    sampling_band: float
     launches: int
     simulated: dict[str, tuple[SimulatedGemm, ...]]
     extrapolated: bool
@@ -237,6 +247,7 @@ class RunResult:
             "notices": notices(self.system),
             "engine": self.options.engine,
             "channels": self.channels,
+            "sampling_band": self.sampling_band,
             "gpus": self.options.gpus,
             "launches": self.launches,
             "extrapolated": self.extrapolated,
@@ -245,7 +256,7 @@ class RunResult:
             },
             "configurations": {name: asdict(one) for name, one in self.configurations.items()},
             "repetitions": [one.as_dict() for one in spreads(self.repetitions)],
-            "slower": [asdict(one) for one in slower(self.repetitions)],
+            "slower": [asdict(one) for one in slower(self.repetitions, self.sampling_band)],
             "bounds": [asdict(one) for one in bounds(self)],
             "gemm_efficiency": self.gemm_efficiency,
             "cycles": self.cycles,

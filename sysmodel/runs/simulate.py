@@ -6,6 +6,7 @@ from sysmodel.energy.counts import Activity, DramBytes, Energy, LinkBytes
 from sysmodel.energy.model import energy_of
 from sysmodel.gpu.slots import (
     AWAITS_L2,
+    AWAITS_LINK,
     AWAITS_MEMORY,
     FILLS_LDS,
     ON_PIPE,
@@ -39,6 +40,7 @@ _SLOT_FIELDS = {
     "lds_ns": FILLS_LDS,
     "pipes_ns": ON_PIPE,
     "stores_ns": STORES_OUTPUT,
+    "link_ns": AWAITS_LINK,
 }
 
 
@@ -80,6 +82,7 @@ def simulate(plan: Plan, report: Report = no_progress) -> RunResult:
         system=plan.system,
         options=plan.options,
         channels=plan.channels,
+        sampling_band=plan.sampling_band,
         launches=max(1, sum(plan.launches.values())),
         simulated=plan.simulated,
         extrapolated=plan.is_extrapolated,
@@ -126,9 +129,8 @@ def _configuration_result(
         ag_ns=one.ag_cycles * ns,
         total_ns=one.total_cycles * ns,
         isolated_gemm_ns=base.gemm_cycles * ns,
-        withheld_gemm_ns=(
-            None if one.withheld_gemm_cycles is None else one.withheld_gemm_cycles * ns
-        ),
+        withheld_gemm_ns=_ns(one.withheld_gemm_cycles, ns),
+        held_gemm_ns=_ns(one.held_gemm_cycles, ns),
         sequential_ns=base.total_cycles * ns,
         dram_bytes=dram_bytes,
         link_bytes=link_bytes,
@@ -136,6 +138,10 @@ def _configuration_result(
         energy_j=_energy(one, system),
         sequential_j=_energy(base, system).total,
     )
+
+
+def _ns(cycles: int | None, cycle_ns: float) -> float | None:
+    return None if cycles is None else cycles * cycle_ns
 
 
 def _slot_times(one: PhaseResult, ns: float) -> SlotTimes:

@@ -215,6 +215,7 @@ class Simulation:
             slot_cycles=self._slot_cycles(),
             throttled_cycles=int(state.gpu["throttled"].mean() / state.fixed["slots"][0]),
             withheld=state.withheld,
+            stores_held=state.stores_held,
             stall_cycles=float(state.gpu["stalls"].mean()) / self._context.channels,
             simulated_cycles=machine.now,
             wall_s=self.wall_s,

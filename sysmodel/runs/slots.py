@@ -23,6 +23,9 @@ class SlotTimes:
         Workgroup computes, or waits for a computing workgroup of the same compute unit.
     stores_ns : float
         Workgroup converts and stores its results, until all have left the compute unit.
+    link_ns : float
+        Part of the latter in which the workgroup's last store waits behind stores that the link has
+        not taken; not contained in ``stores_ns``.
     empty_ns : float
         Slot has no workgroup: before the first, between two, after the last. T3's flow control
         causes ``gemm_throttled_ns`` of this time.
@@ -34,6 +37,7 @@ class SlotTimes:
     lds_ns: float = 0.0
     pipes_ns: float = 0.0
     stores_ns: float = 0.0
+    link_ns: float = 0.0
     empty_ns: float = 0.0
 
     @property

@@ -19,10 +19,9 @@ from .terminal import shown_table, terminal
 __all__ = ["print_run"]
 
 
-_SHOWN_SLOTS = (("pipes",), ("l2", "memory"), ("stores",))
+_SHOWN_SLOTS = (("pipes",), ("l2", "memory"), ("stores", "link"))
 _SHOWN_LINK = (("RS", "link"), ("RS", "memory"), ("AG", "link"))
 _NAME_WIDTH = 13  # width of a configuration's name, which leaves enough space for the numbers
-_FEW_CHANNELS = 32  # one of so few represents all within about 1 %; see docs/validation
 
 
 def print_run(result: RunResult, files: list[Path]) -> None:
@@ -34,7 +33,7 @@ def print_run(result: RunResult, files: list[Path]) -> None:
         console.print(sentence, soft_wrap=True)
     for notice in notices(result.system):
         console.print(notice, style="yellow", soft_wrap=True, markup=False)
-    for one in slower(result.repetitions):
+    for one in slower(result.repetitions, result.sampling_band):
         console.print(one.sentence, style="yellow", soft_wrap=True)
     console.print()
     if result.varied:
@@ -72,12 +71,12 @@ def _simulated(result: RunResult) -> Iterator[str]:
             f"T3 tracks it in {result.launches} launches, since a chunk of the whole exceeds its "
             "window; each has a reduce-scatter and an all-gather of its own."
         )
-    channels = result.system.dram.channels
-    if result.channels < channels and channels > _FEW_CHANNELS:
+    if result.sampling_band:
         yield (
-            f"{result.channels} of {channels} channels are simulated: T3 appears faster than with "
-            "--channels all, the more so the shorter the rows of a tile."
+            f"Channels simulated: {result.channels} of {result.system.dram.channels}. Speedups are "
+            f"within {result.sampling_band:.0%} of those of all channels;"
         )
+        yield "a smaller difference between configurations may have either sign."
     if result.extrapolated:
         simulated = (one for gemms in result.simulated.values() for one in gemms)
         sizes = {f"{one.m} x {one.n} x {one.k}": None for one in simulated}
@@ -105,7 +104,7 @@ def _unit(result: RunResult) -> tuple[str, Callable[[float], str]]:
 def _times(result: RunResult) -> RichTable:
     unit, words = _unit(result)
     headings = (
-        *("\n\nconfiguration", "\n\nGEMM", "con-\nten-\ntion", "\nwait-\ning"),
+        *("\n\nconfiguration", "\n\nGEMM", "con-\nten-\ntion", "\n\nlink", "\nwait-\ning"),
         *("\n\nRS", "\n\nAG", "comm.\nhid-\nden", "comm.\nex-\nposed"),
         *("\n\ntotal", "\nspeed-\nup"),
     )
@@ -114,6 +113,7 @@ def _times(result: RunResult) -> RichTable:
             fill(name, _NAME_WIDTH),
             words(one.gemm_ns),
             f"{one.gemm_contention:.3f}",
+            f"{one.gemm_link:.3f}",
             f"{one.gemm_waiting:.3f}",
             words(one.rs_ns),
             words(one.ag_ns),
@@ -125,7 +125,7 @@ def _times(result: RunResult) -> RichTable:
         for name, one in result.configurations.items()
     ]
     title = f"{result.workload.title} on {result.system.name}: times in {unit}"
-    shown = shown_table(escape(title), Table(headings, rows))
+    shown = shown_table(escape(title), Table(headings, rows), gap=1)
     shown.columns[-1].style = "bold green"
     return shown
 

@@ -20,7 +20,7 @@ PAGE = "report.html"
 
 _MEASURED = (
     *("speedup", "total_ns", "gemm_ns", "rs_ns", "ag_ns", "exposed_communication_ns"),
-    *("gemm_contention", "energy_total_j", "dram_total_bytes"),
+    *("gemm_contention", "gemm_link", "energy_total_j", "dram_total_bytes"),
 )
 _COLOURS = ("#4a78b5", "#d9722e", "#3a8f4d", "#b8902a", "#7d9cc7", "#b0507a", "#7a8795", "#c05f9f")
 _LONGEST_TABLE, _LONGEST_LABEL = 500, 20

@@ -29,8 +29,8 @@ def terminal_table(title: str, *columns: str, text_columns: int = 1) -> RichTabl
     return shown_table(title, Table(columns, (), text_columns))
 
 
-def shown_table(title: str, table: Table) -> RichTable:
-    """Table for the terminal.
+def shown_table(title: str, table: Table, *, gap: int = 2) -> RichTable:
+    """Table for the terminal, with ``gap`` spaces between columns, at least 1.
 
     Only the first column is never wrapped; a cell that is too long for another column is wrapped,
     not cut.
@@ -41,7 +41,7 @@ def shown_table(title: str, table: Table) -> RichTable:
         title_style="bold",
         header_style="bold",
         box=box.SIMPLE_HEAD,
-        padding=(0, 1, 0, 0),
+        padding=(0, gap - 1, 0, 0),
         pad_edge=False,
     )
     for index, (heading, is_text) in enumerate(zip(table.titles, table.is_text, strict=True)):

@@ -100,7 +100,7 @@ def rows_of(work: Workload, dispatch: str, link: float, compute_units: int) -> l
             | {"total_ns": total_ns, "speedup": both / total_ns}
             | {"overlapped_communication_ns": rs_ns + ag_ns - exposed}
             | {"exposed_communication_ns": exposed, "gemm_slowdown": gemm_ns / gemm}
-            | {"gemm_waiting": 1.0, "gemm_contention": gemm_ns / gemm}
+            | {"gemm_waiting": 1.0, "gemm_link": 1.0, "gemm_contention": gemm_ns / gemm}
             | {f"dram_{kind}_bytes": count for kind, count in moved.items()}
             | {"dram_total_bytes": sum(moved.values())}
             | {"link_rs_bytes": sent.rs, "link_ag_bytes": sent.ag}

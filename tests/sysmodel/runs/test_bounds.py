@@ -52,7 +52,8 @@ SLOTS = SlotTimes(pipes_ns=60.0, memory_ns=20.0, l2_ns=10.0, empty_ns=10.0)
 def bounds_of(line, *, efficiency=0.8, slots=SLOTS, **changes):
     result = example_result(options=RunOptions(configurations=(NAME,)))
     (one,) = result.configurations.values()
-    calm = dict.fromkeys(("gemm_slowdown", "gemm_waiting", "gemm_contention"), 1.0)
+    factors = ("gemm_slowdown", "gemm_waiting", "gemm_link", "gemm_contention")
+    calm = dict.fromkeys(factors, 1.0)
     one = replace(one, gemm_slots=slots, **calm | changes)
     result = replace(
         result,
@@ -109,7 +110,12 @@ def test_a_reduce_scatter_that_ends_with_its_gemm():
         ({"gemm_waiting": 1.2}, "flow control"),
         ({"gemm_contention": 1.2}, "contention"),
         ({"gemm_waiting": 1.06, "gemm_contention": 1.2}, "contention"),
+        ({"gemm_link": 1.2}, "link"),
+        ({"gemm_link": 1.06, "gemm_contention": 1.2}, "contention"),
+        ({"gemm_link": 1.3, "gemm_contention": 1.2, "gemm_waiting": 1.25}, "link"),
+        ({"gemm_link": 1.04, "gemm_contention": 1.09}, "pipes"),
         ({"slots": SlotTimes(pipes_ns=20.0, memory_ns=50.0, empty_ns=30.0)}, "memory"),
+        ({"slots": SlotTimes(pipes_ns=20.0, link_ns=50.0, empty_ns=30.0)}, "link"),
         ({"slots": SlotTimes(pipes_ns=20.0, l2_ns=50.0, empty_ns=30.0)}, "l2"),
         ({"slots": SlotTimes(pipes_ns=20.0, stores_ns=50.0, launch_ns=30.0)}, "stores"),
         ({"slots": SlotTimes(pipes_ns=20.0, empty_ns=80.0)}, "empty"),

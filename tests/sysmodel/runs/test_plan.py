@@ -33,6 +33,39 @@ def test_channels_that_are_chosen_must_be_buildable(monkeypatch):
         Plan(workload(4096, 4096, 1024, 4), load_system("h200"), RunOptions())
 
 
+@pytest.mark.parametrize(
+    ("name", "rows", "channels"),
+    [
+        ("asplos24", 128, 32),
+        ("asplos24", 512, 16),
+        ("h100", 128, 256),
+        ("h200", 512, 64),
+        ("b200", 2048, 16),
+        ("mi300x", 8192, 8),
+    ],
+)
+def test_as_many_channels_as_are_little_work(name, rows, channels):
+    system, work = load_system(name), workload(rows, 8192, 448, 8)
+    made = Plan(work, system, RunOptions(engine="golden"))
+    band = 0 if channels == system.dram.channels else 0.03
+    assert (made.channels, made.sampling_band) == (channels, band)
+
+
+@pytest.mark.parametrize(("name", "channels"), [("asplos24", 1), ("h200", 8), ("mi300x", 4)])
+def test_the_fewest_channels_for_the_rtl(name, channels):
+    """The RTL is built for each number of channels, which takes longer than a small simulation."""
+    made = Plan(workload(512, 8192, 448, 8), load_system(name), RunOptions(engine="rtl"))
+    assert (made.channels, made.sampling_band) == (channels, 0.03)
+
+
+@pytest.mark.parametrize(
+    ("model", "layer", "tp"), [("t-nlg", "fc2", 8), ("t-nlg", "op", 16), ("gpt-3", "op", 32)]
+)
+def test_one_channel_stands_for_all_in_sublayers_of_the_evaluation(model, layer, tp):
+    made = Plan(workload_of(model, layer, tp), load_system(), RunOptions(engine="golden"))
+    assert (made.channels, made.sampling_band) == (1, 0.03)
+
+
 def test_a_small_run_is_simulated_whole():
     made = Plan(workload(1024, 768, 512, 4), small_system(), GOLDEN)
     ((one, times),) = made.whole.items()
@@ -151,7 +184,8 @@ def test_slices_cost_their_launches_and_tails(sliced):
     launch_ns = load_system().gpu.kernel_launch_ns
     for name in T3:
         one = sliced.configurations[name]
-        assert one.gemm_waiting * one.gemm_contention == pytest.approx(one.gemm_slowdown)
+        factors = one.gemm_waiting * one.gemm_link * one.gemm_contention
+        assert factors == pytest.approx(one.gemm_slowdown)
         assert one.gemm_ns > sliced.configurations["sequential"].gemm_ns + 2 * launch_ns
 
 

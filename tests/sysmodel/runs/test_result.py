@@ -49,13 +49,20 @@ def test_reduce_scatter_overlaps():
     assert one.speedup == pytest.approx(180 / 145)
 
 
-def test_waiting_times_contention_is_the_slow_down():
+@pytest.mark.parametrize(
+    ("waits", "factors"),
+    [
+        ({}, (1.0, 1.0, 1.5)),
+        ({"withheld_gemm_ns": 120.0}, (1.2, 1.0, 1.25)),
+        ({"held_gemm_ns": 120.0}, (1.0, 1.2, 1.25)),
+        ({"withheld_gemm_ns": 120.0, "held_gemm_ns": 144.0}, (1.2, 1.2, 150 / 144)),
+    ],
+)
+def test_waiting_times_link_times_contention_is_the_slow_down(waits, factors):
     times = {"gemm_ns": 150.0, "rs_ns": 50.0, "ag_ns": 30.0, "total_ns": 230.0}
-    waiting = _of_times(**times, withheld_gemm_ns=120.0)
-    assert waiting.gemm_waiting == pytest.approx(1.2)
-    assert waiting.gemm_contention == pytest.approx(1.25)
-    assert _of_times(**times).gemm_waiting == 1
-    assert _of_times(**times).gemm_contention == pytest.approx(1.5)
+    one = _of_times(**times, **waits)
+    assert (one.gemm_waiting, one.gemm_link, one.gemm_contention) == pytest.approx(factors)
+    assert one.gemm_slowdown == pytest.approx(1.5)
 
 
 def test_no_speedup_without_a_baseline():
@@ -105,6 +112,7 @@ def test_keys_of_the_json():
                 "speedup",
                 "gemm_slowdown",
                 "gemm_waiting",
+                "gemm_link",
                 "gemm_contention",
             ),
             *("overlapped_communication_ns", "exposed_communication_ns"),

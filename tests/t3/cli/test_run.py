@@ -201,18 +201,27 @@ def test_no_number_is_cut_beside_a_long_name(monkeypatch, capsys, tmp_path):
     assert (cells[1], *cells[-2:]) == ("23.46", "98.77", "1.090x")
 
 
-def test_unexpected_slowness_is_reported(monkeypatch, capsys, tmp_path):
+@pytest.mark.parametrize(("band", "reported"), [(0.0, True), (0.01, True), (0.03, False)])
+def test_unexpected_slowness_is_reported(band, reported, monkeypatch, capsys, tmp_path):
+    """A run with a sample of the channels reports no difference within the sample's band."""
+
     def simulate(plan, progress):
         result = example_result(plan.workload, plan.options)
         t3 = result.configurations["t3"]
         slow = replace(t3, total_ns=1.02 * t3.total_ns)
-        return replace(result, configurations={**result.configurations, "t3-mca": slow})
+        configurations = {**result.configurations, "t3-mca": slow}
+        return replace(result, configurations=configurations, sampling_band=band)
 
     monkeypatch.setattr("sysmodel.runs.simulate.simulate", simulate)
     assert main(["run", "--out", str(tmp_path)]) == 0
-    assert "t3-mca is 2.0% slower than t3.\n" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert ("t3-mca is 2.0% slower than t3.\n" in printed) == reported
+    assert ("Channels simulated: 1 of 32. Speedups are within" in printed) == (band > 0)
     known = json.loads((tmp_path / "result.json").read_text())
-    assert known["repetitions"] == []
+    assert (known["repetitions"], known["sampling_band"]) == ([], band)
+    if not reported:
+        assert known["slower"] == []
+        return
     (one,) = known["slower"]
     assert (one["configuration"], one["than"], one["within_variation"]) == ("t3-mca", "t3", None)
     assert one["by"] == pytest.approx(0.02)

@@ -73,6 +73,7 @@ def time_table(study: Study, group: str) -> Table:
         "GEMM (µs)": ("gemm_ns", 1e-3, ",.1f"),
         "GEMM slowed (x)": ("gemm_slowdown", 1, ".3f"),
         "by contention (x)": ("gemm_contention", 1, ".3f"),
+        "by the link (x)": ("gemm_link", 1, ".3f"),
         "by waiting (x)": ("gemm_waiting", 1, ".3f"),
         "comm. hidden (µs)": ("overlapped_communication_ns", 1e-3, ",.1f"),
         "comm. exposed (µs)": ("exposed_communication_ns", 1e-3, ",.1f"),

@@ -11,9 +11,9 @@ _COLUMNS = """
     model layer tp m n k dtype system link.bandwidth_gb_per_s gpu.compute_units engine channels gpus
     configuration gemm_ns gemm_throttled_ns tracker_stall_ns rs_ns ag_ns total_ns speedup
     overlapped_communication_ns
-    exposed_communication_ns gemm_slowdown gemm_waiting gemm_contention
+    exposed_communication_ns gemm_slowdown gemm_waiting gemm_link gemm_contention
     gemm_slot_launch_ns gemm_slot_l2_ns gemm_slot_memory_ns gemm_slot_lds_ns gemm_slot_pipes_ns
-    gemm_slot_stores_ns gemm_slot_empty_ns
+    gemm_slot_stores_ns gemm_slot_link_ns gemm_slot_empty_ns
     dram_gemm_read_bytes dram_gemm_write_bytes
     dram_rs_read_bytes dram_rs_write_bytes dram_ag_read_bytes dram_ag_write_bytes dram_total_bytes
     link_rs_bytes link_ag_bytes gemm_efficiency simulated_channels simulated_share launches
