@@ -83,6 +83,8 @@ class Bundle:
             path = beside / source
             if not os.path.exists(path):
                 raise InputError(field, f"{short(str(source))}: no such file")
+            if path.is_dir():
+                raise InputError(field, f"{short(str(source))} is a folder; allowed: a file")
             return Located(path, str(source))
         try:
             path = self.path(str(source), field)

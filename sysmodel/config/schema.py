@@ -4,7 +4,8 @@ import sys
 from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
+from types import UnionType
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import PydanticCustomError
@@ -159,6 +160,14 @@ def _without_metadata(shape: Any) -> tuple[Any, str | None]:
     return shape, next((one.description for one in metadata if hasattr(one, "description")), None)
 
 
+def _section(shape: Any) -> Any:
+    """Section of a union with None, which an optional section is; any other type as it is."""
+    if get_origin(shape) not in (Union, UnionType):
+        return shape
+    sections = [one for one in get_args(shape) if isinstance(one, type) and issubclass(one, Strict)]
+    return sections[0] if sections else shape
+
+
 def _at(shape: Any, location: tuple[str | int, ...]) -> tuple[Any, str]:
     """Type of the field at a location, and a description of its allowed values."""
     words = None
@@ -169,7 +178,7 @@ def _at(shape: Any, location: tuple[str | int, ...]) -> tuple[Any, str]:
             words = own or words
         else:
             field = shape.model_fields[part]
-            shape, words = field.annotation, field.description
+            shape, words = _section(field.annotation), field.description
     if words is not None:
         return shape, words
     if shape in _WORDS:

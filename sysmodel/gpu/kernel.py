@@ -342,8 +342,8 @@ class Kernel:
         if (bottom - top) * (right - left) != (outer * inner).sum():
             raise ValueError(
                 f"chunk {chunk} of {self.workgroups} workgroups over {self.gpus} GPUs is not "
-                "a rectangle of tiles, as the all-gather's copies require: use a --tp that divides "
-                "the tile rows"
+                "a rectangle of tiles, as the all-gather's copies require; allowed: a tp that "
+                "divides the tile rows"
             )
         return (
             int(self.output_atom + top * self.stride + left),

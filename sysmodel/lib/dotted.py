@@ -9,9 +9,10 @@ __all__ = ["dotted", "nested"]
 
 
 def dotted(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield the values of a table and its nested tables in order; lists are values."""
+    """Yield the values of a table and its nested tables in order; lists and empty tables are
+    values."""
     for key, value in table.items():
-        if isinstance(value, dict):
+        if isinstance(value, dict) and value:
             yield from dotted(value, f"{prefix}{key}.")
         else:
             yield f"{prefix}{key}", value

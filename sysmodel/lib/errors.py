@@ -23,7 +23,7 @@ class InputError(ValueError):
     def __init__(self, field: str, problem: str):
         self.field = field
         self.problem = " ".join(problem.split())
-        super().__init__(f"{field}: {self.problem}")
+        super().__init__(" ".join(f"{field}: {self.problem}".split()))
 
     def __reduce__(self) -> tuple[type["InputError"], tuple[str, str]]:
         return type(self), (self.field, self.problem)

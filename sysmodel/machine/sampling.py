@@ -27,8 +27,8 @@ def require_output_atoms(kernel: Kernel, atoms: OutputAtoms, channels: int, of: 
     live = of_edges[outer_edge.astype(int), inner_edge.astype(int)]
     if ((atoms.per_wave > 0).sum(axis=1) != live).any():
         raise ValueError(
-            f"{channels} of {of} channels do not hold an atom of every wavefront's tile: use "
-            "--channels all, or more of them"
+            f"{channels} of {of} channels do not hold an atom of every wavefront's tile; "
+            "allowed: channels all, or more of them"
         )
 
 
@@ -46,7 +46,7 @@ def symmetry(kernel: Kernel, atoms: OutputAtoms, channels: int) -> int:
     if kernel.workgroups % kernel.gpus:
         raise ValueError(
             f"{kernel.workgroups} workgroups do not divide into {kernel.gpus} equal chunks, so "
-            "one GPU cannot represent all: use --gpus all"
+            "one GPU cannot represent all; allowed: gpus all"
         )
     chunk = kernel.workgroups // kernel.gpus
     held = np.zeros((kernel.workgroups, kernel.waves, channels), np.int64)
@@ -57,7 +57,7 @@ def symmetry(kernel: Kernel, atoms: OutputAtoms, channels: int) -> int:
     live = held.any(axis=2)
     if (live != np.roll(live, -chunk, axis=0)).any():
         raise ValueError(
-            "the chunks' tiles differ, so one GPU cannot represent all: use --gpus all"
+            "the chunks' tiles differ, so one GPU cannot represent all; allowed: gpus all"
         )
     return UNEVEN
 

@@ -165,7 +165,7 @@ class Plan:
             raise InputError(
                 "gpu.compute_units",
                 f"{self.system.gpu.compute_units} leave no CU to the GEMM beside {cus} for the "
-                "collectives",
+                f"collectives; allowed: more than {cus}",
             )
         if any(one.tracked for one in evaluated):
             for kernel in kernels_of(self.launches):
@@ -186,7 +186,7 @@ def _other_degrees(workload: Workload, system: System) -> str:
         for tp in range(2, LARGEST_TP + 1)
         if products % tp == 0 and _is_uniform(system, workload.m, workload.n, products // tp, tp)
     ]
-    return f", or --tp {', '.join(map(str, uniform))}" if uniform else ""
+    return f", or tp {', '.join(map(str, uniform))}" if uniform else ""
 
 
 def _is_uniform(system: System, m: int, n: int, k: int, gpus: int) -> bool:

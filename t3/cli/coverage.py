@@ -15,7 +15,7 @@ from verification.evidence import Evidence
 from verification.failing_bench import parted
 from verification.targets import TARGETS
 
-from .options import Out, named, option, several
+from .options import Out, integer_option, named, several
 
 __all__ = ["NAME", "coverage"]
 
@@ -25,7 +25,7 @@ NAME = "coverage"
 
 def coverage(
     block: Annotated[list[str] | None, several("block")] = None,
-    seed: Annotated[int, option("Seed for the benches.", "N", min=0)] = 0,
+    seed: Annotated[int, integer_option("Seed for the benches.", least=0)] = 0,
     out: Out = Path("build/coverage"),
 ) -> None:
     """Run the benches of the blocks and of the top; measure line, toggle and functional coverage.

@@ -13,7 +13,7 @@ from verification.arithmetic.run import ComparisonResult, run
 from verification.arithmetic.unit import PARAMETERS, build_unit
 from verification.evidence import Evidence
 
-from .options import Out, named, option
+from .options import Out, integer_option, named, option
 
 __all__ = ["NAME", "exhaust"]
 
@@ -26,14 +26,15 @@ _OPERATIONS = {operation.name.lower(): operation for operation in Operation}
 
 def exhaust(
     out: Out = Path("build/exhaust"),
-    pairs: Annotated[int, option("Number of fp32 pairs for each operation.", "N", min=1)] = 10**9,
+    pairs: Annotated[int, integer_option("Number of fp32 pairs for each operation.", least=1)] = 10
+    ** 9,
     dtype: Annotated[
         str | None, option("Only this number format.", "|".join(_DATATYPES), show_default="all")
     ] = None,
     operation: Annotated[
         str | None, option("Only this operation.", "|".join(_OPERATIONS), show_default="all")
     ] = None,
-    seed: Annotated[int, option("Seed for the fp32 pairs.", "N", min=0)] = 0,
+    seed: Annotated[int, integer_option("Seed for the fp32 pairs.", least=0)] = 0,
 ) -> None:
     """Compare the reduce unit's arithmetic with NumPy's, every bit.
 

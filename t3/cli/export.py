@@ -12,7 +12,7 @@ from rtl.export.reset_style import RESET_STYLES, ResetStyle
 from rtl.parameters import T3Parameters
 from t3.library.hardware import export as write
 
-from .options import Out, SystemOption, choice, option
+from .options import Out, SystemOption, choice, integer_option, option
 
 __all__ = ["export"]
 
@@ -33,9 +33,9 @@ def _options() -> list[inspect.Parameter]:
     options = []
     for field in fields(T3Parameters):
         kind = type(field.default)
-        text = typer.Option(
-            help=texts[field.name],
-            metavar=None if kind is bool else "N",
+        make = option if kind is bool else integer_option
+        text = make(
+            texts[field.name],
             rich_help_panel="Parameters of the hardware (default: the system's)",
         )
         options.append(

@@ -12,7 +12,7 @@ from verification.faults.registry import KINDS
 from verification.faults.report import as_dict, print_table
 from verification.faults.run import inject_all
 
-from .options import Out, named, option, several
+from .options import Out, integer_option, named, several
 
 __all__ = ["NAME", "faults"]
 
@@ -22,9 +22,9 @@ NAME = "faults"
 
 def faults(
     faults: Annotated[
-        int, option("Total number of faults, at least one of each kind.", "N", min=1)
+        int, integer_option("Total number of faults, at least one of each kind.", least=1)
     ] = 10_000,
-    seed: Annotated[int, option("Seed for all random choices.", "N", min=0)] = 0,
+    seed: Annotated[int, integer_option("Seed for all random choices.", least=0)] = 0,
     kind: Annotated[list[str] | None, several("kind")] = None,
     out: Out = Path("build/faults"),
 ) -> None:

@@ -22,6 +22,8 @@ __all__ = ["main"]
 
 _OUTPUT_ERRORS = (errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EIO)
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
+_LONGEST_USAGE = 300
+"""Most characters of a message of the option parser, which shows arguments of any length."""
 _INTERRUPTED = 130  # exit code that a shell reports for a command that Ctrl-C ended
 
 
@@ -153,6 +155,8 @@ def _usage(error: Any) -> str | None:
     if options and error.message:
         return f"{max(options, key=len)}: {error.message}"
     message = str(error.format_message())
+    if len(message) > _LONGEST_USAGE:
+        message = f"{message[:_LONGEST_USAGE]}..."
     group = getattr(getattr(error, "ctx", None), "command", None)
     if isinstance(group, TyperGroup):  # The command is unknown, or missing.
         message += f" Allowed: {', '.join(group.commands)}"

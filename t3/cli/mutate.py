@@ -19,7 +19,7 @@ from verification.mutation.run import run
 from verification.mutation.score import Score
 from verification.targets import BLOCKS
 
-from .options import Out, named, option, several
+from .options import Out, integer_option, named, several
 
 __all__ = ["NAME", "mutate"]
 
@@ -31,13 +31,14 @@ _SEEDS = 3
 
 def mutate(
     block: Annotated[list[str] | None, several("block")] = None,
-    mutants: Annotated[int, option("Number of mutants for each block and seed.", "N", min=1)] = 20,
+    mutants: Annotated[
+        int, integer_option("Number of mutants for each block and seed.", least=1)
+    ] = 20,
     seed: Annotated[
         list[int] | None,
-        option(
+        integer_option(
             "Seed for the mutants and the benches; may be repeated.",
-            "N",
-            min=0,
+            least=0,
             show_default=f"{_SEEDS} at random",
         ),
     ] = None,

@@ -35,24 +35,30 @@ def option(help_text: str, metavar: str | None = None, **more: Any) -> Any:
     return typer.Option(help=help_text, metavar=metavar, **more)
 
 
-def integer(text: str) -> int:
+def integer(text: str, least: int | None = None) -> int:
     """Read an integer.
 
     Raises
     ------
     BadParameter
-        The text is not an integer.
+        The text is not an integer, or the integer is below ``least``.
     """
     try:
-        return int(text) if len(text) < _LONGEST else int("too long")
+        value = int(text) if len(text) < _LONGEST else int("too long")
+        if least is None or value >= least:
+            return value
     except ValueError:
-        shown = text if len(text) < _LONGEST else text[:16] + "..."
-        raise typer.BadParameter(f"{shown!r} is not allowed; allowed: an integer") from None
+        pass
+    shown = text if len(text) < _LONGEST else text[:16] + "..."
+    allowed = "an integer" if least is None else f"{least} or more"
+    raise typer.BadParameter(f"{shown!r} is not allowed; allowed: {allowed}")
 
 
-def integer_option(help_text: str, metavar: str = "N", **more: Any) -> Any:
-    """Make an option for an integer. The command checks the bounds."""
-    return option(help_text, metavar, parser=lambda value: integer(str(value)), **more)
+def integer_option(
+    help_text: str, metavar: str = "N", *, least: int | None = None, **more: Any
+) -> Any:
+    """Make an option for an integer. The command checks all bounds but ``least``."""
+    return option(help_text, metavar, parser=lambda text: integer(str(text), least), **more)
 
 
 def choice(help_text: str, allowed: Sequence[str], **more: Any) -> Any:
@@ -105,9 +111,7 @@ Scheduler = Annotated[
 ]
 Workers = Annotated[
     int | None,
-    option(
-        "Number of simulations that run at a time on this machine.",
-        "N",
-        show_default="one per core",
+    integer_option(
+        "Number of simulations that run at a time on this machine.", show_default="one per core"
     ),
 ]

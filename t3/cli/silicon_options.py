@@ -11,7 +11,7 @@ from t3.silicon.cells import Library
 from t3.silicon.library import load_library
 from t3.silicon.osu018 import osu018
 
-from .options import option
+from .options import integer_option, option
 
 __all__ = [
     "Banks",
@@ -35,7 +35,7 @@ Liberty = Annotated[
 
 
 def _size(help_text: str) -> Any:
-    return option(help_text, "N", show_default="as the reference hardware")
+    return integer_option(help_text, show_default="as the reference hardware")
 
 
 Channels = Annotated[int | None, _size("Memory channels of the GPU.")]

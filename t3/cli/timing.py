@@ -10,7 +10,7 @@ from t3.report.progress import shown_progress
 from t3.silicon.timing import block_paths, measure_timing
 from t3.silicon.timing_report import as_csv, as_dict, as_markdown, path_text
 
-from .options import Out, option
+from .options import Out, integer_option, option
 from .silicon_options import (
     Banks,
     Channels,
@@ -40,7 +40,8 @@ def timing(
         option("Print only the paths of this block, cell by cell; write no files.", "NAME"),
     ] = None,
     paths: Annotated[
-        int, option("Number of paths to print, one for each pair of start and end.", "N", min=1)
+        int,
+        integer_option("Number of paths to print, one for each pair of start and end.", least=1),
     ] = 5,
     check: Annotated[
         bool, typer.Option("--check", help="Exit with code 1 if a path exceeds its limit.")

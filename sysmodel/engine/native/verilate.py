@@ -87,7 +87,7 @@ class Toolchain:
             raise NoCompilerError(
                 f"The native engine needs a C++20 compiler, and {self._compiler[0]!r} was not "
                 "found. Install g++ (Debian, Ubuntu: apt install g++), or name another compiler "
-                "in CXX. The golden model runs without one: --engine golden."
+                "in CXX. The engine golden needs no compiler."
             )
         include = VERILATOR_ROOT / "include"
         self._flags = [*COMPILER_FLAGS, f"-I{include}", f"-I{include / 'vltstd'}"]

@@ -71,7 +71,7 @@ class Display:
 
 
 def _beginning(status: Status, out: Path) -> str:
-    parts = [f"{status.points} points"]
+    parts = [f"{status.points} point{'s' if status.points != 1 else ''}"]
     if status.duplicates:
         parts.append(f"{status.duplicates} given twice")
     if status.found:

@@ -101,21 +101,23 @@ def _simulated(
     """Simulate the missing points; return the table, and the status at the end."""
     checkpoint = Checkpoint(out / POINTS, CODE)
     simulations = missing_simulations(grid, checkpoint.results)
-    reporter = StatusReporter(_start(grid, checkpoint), simulations, report)
-
-    def done(simulation: Simulation, rows: Rows | None, failure: str | None) -> None:
-        if rows is not None:
-            checkpoint.append(simulation.point.identity, rows, title=simulation.titles[0])
-        reporter.finished(simulation, failure)
-
-    if simulations:
-        with ExitStack() as stack:
-            simulate = partial(simulate_here, workers=workers)
+    with ExitStack() as stack:
+        simulate = partial(simulate_here, workers=workers)
+        if simulations:
             if scheduler is not None:
                 from .cluster import cluster_client, simulate_on  # imports Dask
 
                 simulate = partial(simulate_on, stack.enter_context(cluster_client(scheduler)))
             stack.enter_context(checkpoint)
+        # The sweep begins, and reports, only with a scheduler and a file that can be used.
+        reporter = StatusReporter(_start(grid, checkpoint), simulations, report)
+
+        def done(simulation: Simulation, rows: Rows | None, failure: str | None) -> None:
+            if rows is not None:
+                checkpoint.append(simulation.point.identity, rows, title=simulation.titles[0])
+            reporter.finished(simulation, failure)
+
+        if simulations:
             simulate(simulations, done, reporter.tick)
     return table(grid, checkpoint.results), reporter.status
 

@@ -254,7 +254,7 @@ def test_an_unknown_base(problem):
 def test_files_that_cannot_be_read(tmp_path):
     with pytest.raises(InputError, match=r"system: 'nope\.toml': no such file"):
         load_system("nope.toml")
-    with pytest.raises(InputError, match="cannot be read: Is a directory"):
+    with pytest.raises(InputError, match="is a folder; allowed: a file"):
         load_system(str(tmp_path))
 
 
@@ -262,3 +262,19 @@ def test_largest_number_of_ways_is_that_of_the_hardware():
     assert T3Parameters(ways=MOST_WAYS).ways == MOST_WAYS
     with pytest.raises(ValueError, match=f"ways must be at most {MOST_WAYS}"):
         T3Parameters(ways=MOST_WAYS + 1)
+
+
+@pytest.mark.parametrize("delay", ["tFAW", "tRFC"])
+@pytest.mark.parametrize(("key", "value"), [("gap_clocks", "-1"), ("ns", "nan"), ("clocks", "1.5")])
+def test_a_delay_that_a_memory_may_leave_out_names_its_allowed_values(problem, delay, key, value):
+    message = problem(f'base = "asplos24"\ndram.timing.{delay}.{key} = {value}')
+    assert re.fullmatch(
+        rf"dram\.timing\.{delay}\.{key}: {re.escape(value)} is not allowed; allowed: "
+        r"(a number|an integer) from 0 to [\de+]+",
+        message,
+    )
+
+
+def test_an_unknown_key_of_a_delay_that_a_memory_may_leave_out(problem):
+    message = problem('base = "asplos24"\ndram.timing.tFAW.cycles = 3')
+    assert message == "dram.timing.tFAW.cycles: unknown key; allowed: ns, clocks, gap_clocks"

@@ -190,14 +190,14 @@ def test_slices_cost_their_launches_and_tails(sliced):
 
 
 def test_tensor_parallelism_without_equal_chunks_is_refused_with_alternatives():
-    with pytest.raises(InputError, match="use --gpus all, or --tp 2, 3, 4, 6, 8") as refused:
+    with pytest.raises(InputError, match="; allowed: gpus all, or tp 2, 3, 4, 6, 8") as refused:
         Plan(workload(1024, 768, 96, 7), small_system(), GOLDEN)
     assert refused.value.field.endswith(": tp")
 
 
 def test_two_problems_come_in_one_message():
     options = RunOptions(engine="golden", channels=2)
-    with pytest.raises(InputError, match="do not hold an atom.*; .*use --gpus all"):
+    with pytest.raises(InputError, match="do not hold an atom.*; .*; allowed: gpus all"):
         Plan(workload_of("t-nlg", "fc2", 7), load_system("h200"), options)
 
 

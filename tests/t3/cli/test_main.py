@@ -25,6 +25,13 @@ def test_an_unknown_command(fails):
     )
 
 
+def test_a_long_argument_is_shown_in_part(fails):
+    message = fails(["9" * 5000])
+    assert message.startswith("No such command '999")
+    assert message.endswith("faults")
+    assert len(message) < 600
+
+
 @pytest.mark.parametrize(
     "error, code, message",
     [

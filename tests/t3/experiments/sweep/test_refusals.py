@@ -36,6 +36,8 @@ _REFUSED = [
         "grid.0.workload.model",
         "[] is not allowed; allowed: a model's name",
     ),
+    (_GEMM + "system = {link = {latency_ns = {}}}", "grid.0.system.link.latency_ns", "{}"),
+    (_GEMM + "system = {link = {}}", "grid.0.system.link", "unknown key"),
     (_BLOCK + "workload = {model = 3}", "grid.0.workload.model.0", "3 is not allowed"),
     (
         _BLOCK + 'workload = {model = "t-nlg", layer = "fc3"}',
