@@ -215,7 +215,11 @@ def test_a_group_larger_than_a_chunk_ends_with_the_chunk(group):
 @pytest.mark.parametrize(
     "names,size,message",
     [
-        (("t3",), (3 * 128, 3 * 96, 64, 2), "chunk 0 of 9 workgroups over 2 GPUs is not a rectangle"),
+        (
+            ("t3",),
+            (3 * 128, 3 * 96, 64, 2),
+            "chunk 0 of 9 workgroups over 2 GPUs is not a rectangle",
+        ),
         (("cu-split-8",), (1024, 768, 128, 4), "gpu.compute_units: 8 leave no CU to the GEMM"),
     ],
 )
