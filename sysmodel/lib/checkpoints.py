@@ -65,7 +65,8 @@ class Checkpoint:
     def __enter__(self) -> "Checkpoint":
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = self.path.open("ab+")
+            # Without a buffer, closing the file writes nothing.
+            self._file = self.path.open("ab+", buffering=0)
         except OSError as error:
             raise self._unwritable(error) from error
         try:
@@ -98,8 +99,9 @@ class Checkpoint:
         """
         entry = {"code": self._code, "identity": identity, "title": title, "result": result}
         try:
-            self._file.write(json.dumps(entry, allow_nan=False).encode() + b"\n")
-            self._file.flush()
+            line = json.dumps(entry, allow_nan=False).encode() + b"\n"
+            while line:  # A disk that is nearly full takes a part of a line, then reports an error.
+                line = line[self._file.write(line) :]
             os.fsync(self._file.fileno())
         except OSError as error:
             raise self._unwritable(error) from error

@@ -69,8 +69,7 @@ class OutputFolder:
             with self.writing():
                 missing = [p for p in (self.path, *self.path.parents) if not p.exists()]
                 for folder in reversed(missing):
-                    folder.mkdir()
-                    self._made.append(folder)
+                    self._make(folder)
                 self.staging = Path(tempfile.mkdtemp(prefix=".t3-", dir=self.path))
         except BaseException:
             self._remove_made()
@@ -118,6 +117,16 @@ class OutputFolder:
                 file.write_bytes(content.encode() if isinstance(content, str) else content)
             published = self.publish()
         return published
+
+    def _make(self, folder: Path) -> None:
+        """Make a folder, unless another process has just made it."""
+        try:
+            folder.mkdir()
+        except FileExistsError:
+            if not folder.is_dir():
+                raise
+        else:
+            self._made.append(folder)
 
     def _remove_made(self) -> None:
         for folder in reversed(self._made):

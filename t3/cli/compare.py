@@ -39,9 +39,7 @@ def compare(one: _Result, other: _Result) -> None:
     asked = terminal_table("Different inputs", "what", "first", "second", text_columns=3)
     for difference in result.differences:
         asked.add_row(difference.key, _shown(difference.first), _shown(difference.second))
-    console.print(
-        asked if asked.row_count else "Workload, system and options are equal.", markup=False
-    )
+    console.print(asked if asked.row_count else "Workload, system and options are equal.")
     measured = terminal_table(
         "Results that differ by 1 % or more", "configuration", "what", "first", "second", "%",
         text_columns=2,
@@ -54,7 +52,7 @@ def compare(one: _Result, other: _Result) -> None:
             measured if measured.row_count else "No measured value differs by 1 % or more."
         )
     for note in result.notes:
-        console.print(note, markup=False, soft_wrap=True)
+        console.print(note, soft_wrap=True)
 
 
 def _cells(change: "Change") -> tuple[str, ...]:

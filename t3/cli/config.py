@@ -67,4 +67,4 @@ def diff(one: _System, other: _System) -> None:
     rows = differences(one, other)
     for row in rows:
         table.add_row(*row)
-    terminal().print(table if rows else f"{one} and {other} have equal values", markup=False)
+    terminal().print(table if rows else f"{one} and {other} have equal values")

@@ -43,6 +43,10 @@ def main(arguments: list[str] | None = None) -> int:
         checkout; 130 after Ctrl-C, SIGTERM or SIGHUP.
     """
     arguments = sys.argv[1:] if arguments is None else arguments
+    if sys.stderr is None:  # The shell closed it.
+        sys.stderr = open(os.devnull, "w")
+    if sys.stdout is None:
+        return _fail("standard output cannot be written: it is closed", 1)
     _replace_unencodable(sys.stdout)
     with _termination_as_interrupt():
         try:

@@ -46,7 +46,7 @@ def model(
     from t3.report.terminal import terminal
 
     _print(result.table, result.system.name)
-    terminal().print(f"  {out / TABLE}", style="cyan", soft_wrap=True, markup=False)
+    terminal().print(f"  {out / TABLE}", style="cyan", soft_wrap=True)
 
 
 def _print(table: "pd.DataFrame", system: str) -> None:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from sysmodel.config.arguments import checked, checked_path
 from sysmodel.lib.errors import InputError, short
-from sysmodel.lib.output import writing
 from sysmodel.runs.engines import EngineName
 
 if TYPE_CHECKING:
@@ -79,7 +78,7 @@ def sweep(
     from t3.experiments.sweep.display import Display
     from t3.experiments.sweep.grid import load_grid, make_grid
     from t3.experiments.sweep.run import sweep as run_sweep
-    from t3.report.sweep import write_sweep_page
+    from t3.report.sweep import sweep_page
 
     scheduler = checked("scheduler", scheduler, str | None)
     if isinstance(grid, Mapping):
@@ -95,8 +94,8 @@ def sweep(
             out = stack.enter_context(tempfile.TemporaryDirectory(prefix="t3-sweep-"))
         out = checked_path("out", out)
         display = stack.enter_context(Display(out))
-        table = run_sweep(loaded, out, scheduler=scheduler, workers=workers, report=display)
-        with writing(out):
-            write_sweep_page(out, loaded.title, table)
+        table = run_sweep(
+            loaded, out, scheduler=scheduler, workers=workers, report=display, page=sweep_page
+        )
         table.attrs["points"] = len(loaded.points)
         return table

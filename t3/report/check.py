@@ -12,12 +12,11 @@ def print_check(options: CheckOptions, result: CheckResult) -> None:
     console = terminal()
     shape = f"{' beside '.join(map(str, options.problems))} on {options.gpus} GPUs"
     if result.passed:
-        console.print(f"[bold green]passed[/]: {shape}, {result.elements:,} elements bit for bit")
+        console.print("passed", style="bold green", end="")
+        console.print(f": {shape}, {result.elements:,} elements bit for bit")
     else:
-        console.print(
-            f"[bold red]failed[/]: {shape}, {result.mismatches:,} of {result.elements:,} "
-            "elements differ"
-        )
+        console.print("failed", style="bold red", end="")
+        console.print(f": {shape}, {result.mismatches:,} of {result.elements:,} elements differ")
     for one in result.first_mismatches:
         context = f"context {one.context}, " if options.contexts > 1 else ""
         console.print(
@@ -25,7 +24,7 @@ def print_check(options: CheckOptions, result: CheckResult) -> None:
             f"expected 0x{one.expected:04x}, found 0x{one.found:04x}"
         )
     for error in result.errors:
-        console.print(f"  {error}", markup=False)
+        console.print(f"  {error}")
     count = result.launches
     launches = "" if count == 1 else f"{count} launches, each with a slice of the output; "
     console.print(

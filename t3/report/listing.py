@@ -26,7 +26,7 @@ def print_models() -> None:
         )
     console.print(models)
     for model in known:
-        console.print(f"{model.name}: {model.source}.", soft_wrap=True, markup=False)
+        console.print(f"{model.name}: {model.source}.", soft_wrap=True)
     console.print()
     layers = terminal_table("Sublayers (--layer)", "layer", "GEMM", text_columns=2)
     for name, title in SUBLAYERS.items():
@@ -46,7 +46,6 @@ def print_models() -> None:
         "Each is a file: t3 models NAME prints it. Save it, change it, and give it to "
         "t3 run --model FILE.toml.",
         soft_wrap=True,
-        markup=False,
     )
 
 
@@ -77,17 +76,15 @@ def print_presets() -> None:
             f"{t3.credit_window_workgroups} workgroups, triggered by {t3.granularity}",
         )
         console.print(table)
-        console.print(f"Source: {system.source}.", soft_wrap=True, markup=False)
+        console.print(f"Source: {system.source}.", soft_wrap=True)
         values = parameters(name)
         assumed = [one.key for one in values if one.assumed]
         console.print(
             f"Assumed or recalled, {len(assumed)} of {len(values)} values: {', '.join(assumed)}.\n",
             soft_wrap=True,
-            markup=False,
         )
     console.print(
         "Every value with its source: t3 presets NAME. Save it, change it, and give it to "
         "t3 run --system FILE.toml.",
         soft_wrap=True,
-        markup=False,
     )

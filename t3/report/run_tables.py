@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from textwrap import fill
 
-from rich.markup import escape
 from rich.table import Table as RichTable
 
 from sysmodel.config.notices import notices
@@ -32,7 +31,7 @@ def print_run(result: RunResult, files: list[Path]) -> None:
     for sentence in _simulated(result):
         console.print(sentence, soft_wrap=True)
     for notice in notices(result.system):
-        console.print(notice, style="yellow", soft_wrap=True, markup=False)
+        console.print(notice, style="yellow", soft_wrap=True)
     for one in slower(result.repetitions, result.sampling_band):
         console.print(one.sentence, style="yellow", soft_wrap=True)
     console.print()
@@ -61,7 +60,7 @@ def print_run(result: RunResult, files: list[Path]) -> None:
         else f"The tracker stalled the memory for at most {stalls:,.1f} ns (per channel)."
     )
     for file in files:
-        console.print(f"  {file}", style="cyan", soft_wrap=True, markup=False)
+        console.print(f"  {file}", style="cyan", soft_wrap=True)
 
 
 def _simulated(result: RunResult) -> Iterator[str]:
@@ -125,7 +124,7 @@ def _times(result: RunResult) -> RichTable:
         for name, one in result.configurations.items()
     ]
     title = f"{result.workload.title} on {result.system.name}: times in {unit}"
-    shown = shown_table(escape(title), Table(headings, rows), gap=1)
+    shown = shown_table(title, Table(headings, rows), gap=1)
     shown.columns[-1].style = "bold green"
     return shown
 

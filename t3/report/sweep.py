@@ -1,22 +1,19 @@
 """Page of a sweep: any measured column over any axis, for chosen values of the other axes."""
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from plotly.graph_objects import Figure, Scatter
 
-from sysmodel.lib.output import write_text
 from sysmodel.runs.columns import BY_KEY
 
 from .document import MISSING, Section, Table
 from .html import interactive_page
 from .units import Unit, unit_of
 
-__all__ = ["PAGE", "sweep_chart", "sweep_page", "write_sweep_page"]
+__all__ = ["sweep_chart", "sweep_page"]
 
-PAGE = "report.html"
 
 _MEASURED = (
     *("speedup", "total_ns", "gemm_ns", "rs_ns", "ag_ns", "exposed_communication_ns"),
@@ -56,11 +53,6 @@ def sweep_page(title: str, table: pd.DataFrame) -> str:
     ]
     about = f"{len(table)} rows of {len(table[axes].drop_duplicates())} points."
     return interactive_page(title, about, sections)
-
-
-def write_sweep_page(folder: Path, title: str, table: pd.DataFrame) -> None:
-    """Write the page into the folder of a sweep's table."""
-    write_text(folder / PAGE, sweep_page(title, table))
 
 
 def sweep_chart(table: pd.DataFrame) -> Figure:

@@ -2,7 +2,6 @@
 
 from rich import box
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table as RichTable
 
 from .document import Section, Table
@@ -14,11 +13,11 @@ _LEAST_WIDTH = 80
 
 
 def terminal() -> Console:
-    """Console that prints text as it is, without colours for numbers.
+    """Console that prints text as it is, without markup and without colours for numbers.
 
     A terminal that is too narrow for a table wraps the lines of the table and cuts no number.
     """
-    console = Console(highlight=False)
+    console = Console(highlight=False, markup=False)
     if console.width < _LEAST_WIDTH:
         console.width = _LEAST_WIDTH
     return console
@@ -49,7 +48,7 @@ def shown_table(title: str, table: Table, *, gap: int = 2) -> RichTable:
             heading, justify="left" if is_text else "right", no_wrap=not index, overflow="fold"
         )
     for row in table.rows:
-        shown.add_row(*map(escape, row))
+        shown.add_row(*row)
     return shown
 
 
@@ -59,4 +58,4 @@ def print_section(section: Section) -> None:
     if section.table and section.table.rows:
         console.print(shown_table(section.title, section.table))
     for line in section.broken:
-        console.print(f"bound broken: {line}", style="bold red", soft_wrap=True, markup=False)
+        console.print(f"bound broken: {line}", style="bold red", soft_wrap=True)

@@ -3,10 +3,9 @@
 from typing import Any
 
 import numpy as np
-from rich.console import Console
-from rich.table import Table
 
 from sysmodel.config.system import System
+from t3.report.terminal import terminal, terminal_table
 
 from .serve import Served
 
@@ -45,9 +44,7 @@ def print_served(served: Served, system: System, pattern: str) -> None:
     """Print the figures of one HBM channel."""
     figures = as_dict(served, system)
     dram = system.dram
-    table = Table(title=f"One HBM channel of {system.name}: {pattern}")
-    table.add_column("figure")
-    table.add_column("value", justify="right")
+    table = terminal_table(f"One HBM channel of {system.name}: {pattern}", "figure", "value")
     table.add_row("memory", f"{dram.standard or 'own timing'}, {dram.clock_mhz:g} MHz")
     table.add_row(
         "bandwidth",
@@ -60,4 +57,4 @@ def print_served(served: Served, system: System, pattern: str) -> None:
     latency = figures.get("read_latency_ns", {})
     for name, value in latency.items():
         table.add_row(f"read latency, {name}", f"{value:,.1f} ns")
-    Console().print(table)
+    terminal().print(table)

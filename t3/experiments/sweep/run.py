@@ -3,6 +3,7 @@ one table.
 """
 
 import time
+from collections.abc import Callable
 from contextlib import ExitStack
 from functools import partial
 from importlib.metadata import version
@@ -25,9 +26,10 @@ from .status import Report, Status, StatusReporter
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["CSV", "PARQUET", "POINTS", "RECORD", "SweepError", "sweep"]
+__all__ = ["CSV", "PAGE", "PARQUET", "POINTS", "RECORD", "SweepError", "sweep"]
 
 CSV, PARQUET, POINTS, RECORD = "table.csv", "table.parquet", "points.jsonl", "sweep.json"
+PAGE = "report.html"
 _MOST_WORKERS = 1024
 
 
@@ -52,6 +54,7 @@ def sweep(
     scheduler: str | None = None,
     workers: int | None = None,
     report: Report = lambda status: None,
+    page: "Callable[[str, pd.DataFrame], str] | None" = None,
 ) -> "pd.DataFrame":
     """Simulate the points of a grid whose results ``out`` does not hold yet; write the table.
 
@@ -68,6 +71,9 @@ def sweep(
         Number of these processes; one for each core by default.
     report : callable
         Called with the status at every change.
+    page : callable, optional
+        Makes the content of ``report.html`` from the grid's title and the table, if no point
+        failed.
 
     Returns
     -------
@@ -87,8 +93,12 @@ def sweep(
     grid = grid if isinstance(grid, Grid) else load_grid(grid)
     workers = _checked_workers(workers, scheduler)
     out = checked_path("out", out)
-    with OutputFolder(out, (CSV, PARQUET, RECORD)) as folder:
+    names = (CSV, PARQUET, RECORD, *((PAGE,) if page else ()))
+    with OutputFolder(out, names) as folder:
         result, status = _simulated(grid, out, scheduler, workers, report)
+        if page and not status.failures:
+            with folder.writing():
+                (folder.staging / PAGE).write_text(page(grid.title, result), encoding="utf-8")
         _write(grid, result, status, folder, time.monotonic() - begin)
     if status.failures:
         raise SweepError(status)

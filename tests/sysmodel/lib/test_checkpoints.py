@@ -1,5 +1,7 @@
 """Checkpoints: whatever happens while a line is written, the other results are there."""
 
+import resource
+
 import pytest
 
 from sysmodel.lib.checkpoints import Checkpoint
@@ -86,3 +88,16 @@ def test_a_place_that_cannot_be_written(tmp_path):
         checkpoint.__enter__()
     with pytest.raises(InputError, match="out: .*cannot be read: Not a directory"):
         read(tmp_path / "file" / "points.jsonl")
+
+
+def test_a_result_for_which_there_is_no_space(path):
+    """The message names the file, and the results before it are there."""
+    append(path, "a")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (path.stat().st_size + 10, hard))
+        with pytest.raises(InputError, match="out: .*cannot be written: File too large"):
+            append(path, "b")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert read(path).results == {"a": _ROWS}

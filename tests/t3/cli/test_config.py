@@ -32,3 +32,11 @@ def test_validate(capsys, fails, tmp_path):
 def test_an_unknown_command_of_a_group(fails):
     assert fails(["config", "walk"]) == "No such command 'walk'. Allowed: show, validate, diff"
     assert fails(["config"]) == "Missing command. Allowed: show, validate, diff"
+
+
+def test_the_path_of_a_system_is_no_markup(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a[").mkdir()
+    (tmp_path / "a[" / "b].toml").write_text('base = "asplos24"\nlink.latency_ns = 1\n')
+    assert main(["config", "diff", "a[/b].toml", "asplos24"]) == 0
+    assert "a[/b].toml and asplos24" in capsys.readouterr().out

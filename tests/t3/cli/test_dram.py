@@ -97,3 +97,20 @@ def test_an_empty_trace(capsys, tmp_path):
     (tmp_path / "empty").write_text("# nothing\n")
     assert main(["dram", "--trace", str(tmp_path / "empty")]) == 2
     assert "has no access" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("columns", ["0", "1", "40"])
+def test_a_narrow_terminal_cuts_no_figure(capsys, monkeypatch, columns):
+    monkeypatch.setenv("COLUMNS", columns)
+    assert main(["dram", "read", "--requests", "1000"]) == 0
+    shown = capsys.readouterr().out
+    assert "1,000 in" in shown
+    assert "read latency, most" in shown
+
+
+def test_the_name_of_a_trace_is_no_markup(capsys, tmp_path):
+    (tmp_path / "a[").mkdir()
+    trace = tmp_path / "a[" / "b].txt"
+    trace.write_text("R 0\n")
+    assert main(["dram", "--trace", str(trace)]) == 0
+    assert "a[/b].txt" in "".join(capsys.readouterr().out.split())

@@ -204,6 +204,21 @@ def test_a_full_disk():
     assert done.stderr == "error: standard output cannot be written: No space left on device\n"
 
 
+@pytest.mark.parametrize("closed", [1, 2])
+def test_a_closed_output(closed):
+    """A shell closes an output with ``>&-`` or ``2>&-``."""
+    done = subprocess.run(
+        ["sh", "-c", f'exec "$0" -c "$1" presets {closed}>&-', sys.executable, _MAIN],
+        capture_output=True,
+        text=True,
+    )
+    if closed == 1:
+        assert done.returncode == 1
+        assert done.stderr == "error: standard output cannot be written: it is closed\n"
+    else:
+        assert done.returncode == 0
+
+
 def test_a_terminal_without_other_letters():
     done = subprocess.run(
         [sys.executable, "-c", _MAIN, "models"],

@@ -76,3 +76,13 @@ def test_a_model_of_one_s_own(swept, tmp_path):
 def test_bad_input(swept, fails, tmp_path, arguments, problem):
     assert fails(["model", *arguments, "--out", str(tmp_path / "out")]).startswith(problem)
     assert not (tmp_path / "out").exists()
+
+
+def test_the_name_of_a_model_is_no_markup(swept, tmp_path, capsys):
+    file = tmp_path / "mine.toml"
+    file.write_text(
+        'name = "mine [/x]"\nhidden = 1024\nlayers = 2\nheads = 8\nsequence = 1024\nbatch = 8\n'
+        'tensor_parallel = [4]\nsource = "-"\nconfidence = "-"\n'
+    )
+    assert main(["model", str(file), "--tp", "4", "--out", str(tmp_path / "out")]) == 0
+    assert "mine [/x], TP 4" in capsys.readouterr().out

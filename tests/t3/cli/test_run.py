@@ -120,7 +120,7 @@ _BAD_RUNS = [
     (["--waves", "9:3"], "--waves: 9:3 is not allowed; allowed: A:B with 0 <= A < B"),
     (["--waves", "1:3", "--engine", "golden"], "--waves: a waveform needs the engine rtl"),
     (["--system", "missing.toml"], "--system: 'missing.toml': no such file"),
-    (["--system", "/"], "/: cannot be read: Is a directory"),
+    (["--system", "/"], "--system: '/' is a folder; allowed: a file"),
     (["--nonsense"], "No such option: --nonsense"),
     (["nonsense"], "Got unexpected extra argument"),
 ]

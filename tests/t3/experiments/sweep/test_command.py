@@ -8,9 +8,8 @@ import pytest
 
 from t3.cli.main import main
 from t3.experiments.sweep.grid import load_grid
-from t3.experiments.sweep.run import CSV, PARQUET, RECORD, sweep
+from t3.experiments.sweep.run import CSV, PAGE, PARQUET, RECORD, sweep
 from t3.experiments.sweep.run import POINTS as CHECKPOINT
-from t3.report.sweep import PAGE
 from tests.support.small_grid import CONFIGURATIONS, POINTS, grid_text, started_sweep
 
 pytestmark = pytest.mark.verify
@@ -38,6 +37,16 @@ def test_bad_input_is_one_line(path, tmp_path, capsys):
     assert printed.err.startswith(f"error: {path}: grid.0.system.link.bandwidth_gb_per_s: -1 is")
     assert printed.err.count("\n") == 1
     assert not (tmp_path / "out").exists()
+
+
+def test_a_folder_in_place_of_the_page_is_refused_before_the_simulation(path, tmp_path, capsys):
+    (tmp_path / "out" / PAGE).mkdir(parents=True)
+    assert main(["sweep", str(path), "--out", str(tmp_path / "out")]) == 2
+    printed = capsys.readouterr()
+    assert (
+        printed.err == f"error: --out: {str(tmp_path / 'out' / PAGE)!r} is a folder, not a file\n"
+    )
+    assert [entry.name for entry in (tmp_path / "out").iterdir()] == [PAGE]
 
 
 def test_output(path, tmp_path):
