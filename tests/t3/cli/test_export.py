@@ -69,7 +69,10 @@ def test_bad_input(arguments, problem, tmp_path, capsys):
 
 def test_a_size_that_exceeds_its_register(tmp_path):
     """A size that only the hardware's construction refuses gives one line, too."""
-    script = "import sys; from t3.cli.main import main; sys.exit(main(sys.argv[1:]))"
+    script = (
+        "import sys; from t3.cli.main import main; from t3.report import progress;"
+        "progress._FIRST_LINE_S = 600.0; sys.exit(main(sys.argv[1:]))"
+    )
     arguments = ["export", "--out", tmp_path / "new", "--regions", "257"]
     done = subprocess.run(
         [sys.executable, "-c", script, *arguments], capture_output=True, text=True
