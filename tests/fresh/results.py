@@ -2,13 +2,14 @@
 
 import json
 import os
+import re
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 __all__ = ["TrialResult", "load", "save", "table", "with_table"]
 
-_BEGIN = "<!-- made by `make fresh` -->\n"
-_END = "<!-- end -->\n"
+# Heading and first paragraph, and then lines up to the next heading.
+_SECTION = re.compile(r"(^## Tried systems\n\n(?:.+\n)+\n)(?:(?!#).*\n)*", re.MULTILINE)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,13 +72,13 @@ def _cell(result: TrialResult | None) -> str:
 
 
 def with_table(page: str, results: list[TrialResult]) -> str:
-    """Replace the page's table."""
-    before, _, rest = page.partition(_BEGIN)
-    _, found, after = rest.partition(_END)
-    if not found:
-        raise ValueError("The page has no place for the table")
+    """Replace the page's table, which ends the section of the tried systems."""
     revisions = ", ".join(dict.fromkeys(f"`{one.revision}`" for one in results))
-    return f"{before}{_BEGIN}\n{table(results)}\nRevision {revisions}.\n\n{_END}{after}"
+    new = f"{table(results)}\nRevision {revisions}.\n\n"
+    changed, count = _SECTION.subn(lambda section: section[1] + new, page)
+    if count != 1:
+        raise ValueError("The page has no place for the table")
+    return changed
 
 
 def _write(path: Path, text: str) -> None:

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from tests.support.optional_tools import installed
+
 from . import machine
 from .debian import SUITES, Debian
 from .results import TrialResult
@@ -130,12 +132,11 @@ def _python(version: str, program: Path) -> Trial:
         ).returncode
 
     def describe() -> dict[str, str]:
-        names = [name for name in machine.packages("optional") if shutil.which(name)]
         return {
             "system": platform.freedesktop_os_release()["PRETTY_NAME"],
             "user": "root",
             "python": version,
-            "tools": ", ".join(names) or "none",
+            "tools": ", ".join(installed()) or "none",
         }
 
     choice = f"PYTHON={program}"

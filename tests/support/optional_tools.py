@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 
-__all__ = ["needs"]
+__all__ = ["installed", "needs"]
 
 # Debian's package of each program, by the names under which distributions install the program.
 _PACKAGES = {
@@ -13,6 +13,11 @@ _PACKAGES = {
     ("chromium", "chromium-browser", "google-chrome"): "chromium",
     ("sta",): "opensta",
 }
+
+
+def installed() -> list[str]:
+    """List the packages whose programs this machine has."""
+    return [package for names, package in _PACKAGES.items() if any(map(shutil.which, names))]
 
 
 def needs(program: str) -> str:
