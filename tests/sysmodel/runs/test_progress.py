@@ -35,6 +35,7 @@ def test_each_phase_has_a_share_of_its_own(reports):
         "sequential: AG, simulation 1 of 3",
         "t3: GEMM and RS, simulation 2 of 3",
         "t3: AG, simulation 2 of 3",
+        "t3, its waits for the link: GEMM, simulation 2 of 3",
         "rs-nmc: RS, simulation 3 of 3",
     ]
     for task, shares in phases.items():

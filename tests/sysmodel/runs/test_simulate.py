@@ -128,7 +128,7 @@ def test_more_link_latency_costs_its_share_of_every_step():
 
 
 def test_unsymmetric_ring_is_refused_with_a_way_out():
-    with pytest.raises(InputError, match="--gpus all"):
+    with pytest.raises(InputError, match="allowed: gpus all, or tp 2, 4, 8"):
         simulate(
             Plan(
                 workload(1024, 800, 64, 7),

@@ -155,7 +155,7 @@ def test_progress(cache, made):
 
 def test_no_compiler(cache, monkeypatch):
     monkeypatch.setenv("CXX", "no-such-compiler")
-    message = "'no-such-compiler' was not found. Install g.*: --engine golden"
+    message = "'no-such-compiler' was not found. Install g.* engine golden needs no compiler"
     with pytest.raises(NoCompilerError, match=message):
         build(T3Parameters(contexts=1))
 
