@@ -82,8 +82,7 @@ class Link:
 
 @pytest.mark.parametrize(("channels", "rate"), [(16, 2.5), (256, 24.0), (8, 0.75)])
 def test_channels_send_in_turn(channels, rate):
-    """Of channels that always offer a packet, each sends every channels ÷ rate cycles, whether few
-    of them share a part of the rate or all share the whole."""
+    """Channels that always offer a packet send at equal intervals of channels ÷ rate cycles."""
     link = Link(rate=32 * rate, channels=channels, buffer=64).drive(500)
     for sent in link.sent:
         between = np.diff(sent)
