@@ -21,6 +21,7 @@ from rtl.lib.gating import gated_block
 from rtl.lib.memories import MEMORY_ROWS
 from rtl.parameters import T3Parameters
 from sysmodel.lib.cache import cache_folder, digest
+from sysmodel.lib.progress import Report, no_progress
 
 __all__ = ["GatedBlock", "gated_blocks_of", "gated_blocks_within"]
 
@@ -79,7 +80,7 @@ def _elaborated(parameters: T3Parameters) -> list[GatedBlock]:
     return [block for _, block in gated_blocks_within(fragment)]
 
 
-def gated_blocks_of(parameters: T3Parameters) -> list[GatedBlock]:
+def gated_blocks_of(parameters: T3Parameters, progress: Report = no_progress) -> list[GatedBlock]:
     """List the clock-gated blocks of the T3 hardware; the list is cached."""
     sources = [path for kind in ("*.py", "*.rdl") for path in Path(rtl.__file__).parent.rglob(kind)]
     key = digest([*sources, Path(__file__)], repr(parameters), version("amaranth"))
@@ -87,6 +88,7 @@ def gated_blocks_of(parameters: T3Parameters) -> list[GatedBlock]:
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{key}.json"
     if not path.exists():
+        progress(f"Counting the flip-flops of {parameters.channels} channels, once", 0.0)
         with tempfile.NamedTemporaryFile("w", dir=folder, delete=False) as file:
             json.dump([asdict(block) for block in _elaborated(parameters)], file)
         os.replace(file.name, path)

@@ -17,6 +17,7 @@ from sysmodel.gpu.kernel import ATOM_BYTES, MOST_OUTPUT_ATOMS, Kernel
 from sysmodel.gpu.workgroups import MODE_GEMM
 from sysmodel.lib.errors import SimulationError
 from sysmodel.lib.phases import GEMM
+from sysmodel.lib.progress import Report, no_progress
 
 from .assembly import Assembly
 from .bus import load_writes
@@ -73,7 +74,7 @@ class Machine:
     link_stall : float
         Share of cycles in which a link is stalled, at random.
     progress : callable
-        Called with a stage of the engine's build and the fraction done.
+        Called with the stage of the engine's build, or of the count of its flip-flops.
 
     Raises
     ------
@@ -99,7 +100,7 @@ class Machine:
         trace: Trace | None = None,
         link_stall: float = 0.0,
         seed: int = 0,
-        progress: Callable[[str, float], None] | None = None,
+        progress: Report = no_progress,
     ):
         self.kernels = kernel, *beside
         if not all(one.is_mapped for one in self.kernels):
@@ -109,7 +110,7 @@ class Machine:
             )
         self.system, self.kernel, self.channels, self.mirror = system, kernel, channels, mirror
         self.gpus = 1 if mirror else kernel.gpus
-        self._variation = variation
+        self._variation, self._progress = variation, progress
         self._aborted: set[int] = set()
         self.offset_bits, self.channel_bits = system.offset_bits, system.channel_bits
         self.parameters = parameters = hardware_parameters(
@@ -148,15 +149,13 @@ class Machine:
             row = self.state.inputs[g].ctypes.data, self.state.outputs[g].ctypes.data
             hardware += [one.handle, *row]
         self.hardware = np.array(hardware, np.uint64)
-        if progress:
-            progress("Compiling the cycle loop, once", 0.0)
+        progress("Compiling the cycle loop, once", 0.0)
         advance(self.state, self.hardware, NEVER, 0)
 
     def _engine(self, engine, parameters, trace, progress):
         if engine == "rtl":
             return Engine(parameters, trace, progress=progress)
-        if progress:
-            progress("Compiling the golden model, once", 0.0)
+        progress("Compiling the golden model, once", 0.0)
         from sysmodel.engine.golden.engine import (
             GoldenEngine,  # imported on demand, because the import compiles
         )
@@ -201,7 +200,8 @@ class Machine:
         that are not simulated. Work per tile is not scaled, because it does not depend on the
         number of channels.
         """
-        flip_flops = {block.kind: block.flip_flops for block in gated_blocks_of(self.parameters)}
+        blocks = gated_blocks_of(self.parameters, self._progress)
+        flip_flops = {block.kind: block.flip_flops for block in blocks}
         count = 0
         for engine in self._engines:
             for kind, cycles in engine.clocked.items():

@@ -1,13 +1,14 @@
 """Check with real values: a GEMM through the hardware against the ring-order reduction."""
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
 from sysmodel.config.system import System, load_system
 from sysmodel.gpu.kernel import Kernel
 from sysmodel.lib.errors import InputError, SimulationError
+from sysmodel.lib.progress import Report
 from sysmodel.machine.tiling import apart, launches
 
 from .check_options import CheckOptions, CheckResult, Problem
@@ -58,7 +59,7 @@ def _products(problem: Problem, gpus: int, seed: int | list[int]) -> np.ndarray:
     return products
 
 
-def check(options: CheckOptions, progress: Callable[[str, float], None]) -> CheckResult:
+def check(options: CheckOptions, progress: Report) -> CheckResult:
     """Run the GEMMs on every GPU and channel, all values through the hardware, and compare.
 
     An output whose chunks exceed the tracker's window is computed slice by slice.
@@ -142,7 +143,7 @@ def _check_launch(
     system: System,
     works: Sequence[Work],
     options: CheckOptions,
-    progress: Callable[[str, float], None],
+    progress: Report,
 ) -> CheckResult:
     """Run a launch of each context, all at the same time, and compare."""
     with DataLaunch(

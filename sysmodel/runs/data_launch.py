@@ -12,6 +12,7 @@ from sysmodel.config.system import System
 from sysmodel.engine.ports import DATA_WORDS
 from sysmodel.gpu.kernel import ELEMENTS, Kernel
 from sysmodel.lib.phases import GEMM, RS
+from sysmodel.lib.progress import Report, no_progress
 from sysmodel.machine.machine import Machine
 from sysmodel.machine.offers import gemm_space
 from sysmodel.machine.program import Writes, map_writes
@@ -78,7 +79,7 @@ class DataLaunch:
         channels: int,
         link_stall: float = 0.0,
         seed: int = 0,
-        progress: Callable[[str, float], None] | None = None,
+        progress: Report = no_progress,
     ):
         self.works = works
         base, end = works[0].kernel.output_atom, works[-1].kernel.output_end

@@ -1,0 +1,16 @@
+"""List of clock-gated blocks: its progress and its cache."""
+
+from rtl.parameters import T3Parameters
+from sysmodel.engine.gated_blocks import gated_blocks_of
+
+
+def test_the_elaboration_has_a_progress_line_of_its_own(tmp_path, monkeypatch):
+    """The elaboration takes longer than a small run, whose last line would seem to stand still."""
+    monkeypatch.setenv("T3_CACHE_DIR", str(tmp_path))
+    reported = []
+    p = T3Parameters()
+    first = gated_blocks_of(p, lambda task, share: reported.append(task))
+    assert len(reported) == 1
+    assert str(p.channels) in reported[0]
+    assert gated_blocks_of(p, lambda task, share: reported.append(task)) == first
+    assert len(reported) == 1
