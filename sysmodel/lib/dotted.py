@@ -27,17 +27,18 @@ def nested(table: Mapping[str, Any]) -> dict[str, Any]:
         A key is given twice, or is a value and a section.
     """
     tree: dict[str, Any] = {}
-    for key, value in table.items():
+    for key, value in dotted(table):
         *sections, last = str(key).split(".")
         place = tree
         for section in sections:
             place = place.setdefault(section, {})
             if not isinstance(place, dict):
-                raise InputError(str(key), f"{section} is a value and a section")
-        value = nested(value) if isinstance(value, Mapping) else value
-        if isinstance(value, dict) and isinstance(place.get(last), dict):
-            value = {**place[last], **value}
-        elif last in place:
-            raise InputError(str(key), "given twice")
+                raise InputError(key, f"{section} is a value and a section")
+        if value == {} and isinstance(place.get(last), dict):
+            continue
+        if last in place:
+            is_section = isinstance(place[last], dict) and bool(place[last])
+            reason = f"{last} is a value and a section" if is_section else "given twice"
+            raise InputError(key, reason)
         place[last] = value
     return tree

@@ -8,6 +8,7 @@ import typer
 from sysmodel.runs.engines import ENGINES, EngineName
 from t3.library.sweeping import FILES
 from t3.library.sweeping import sweep as simulate
+from t3.report.units import counted
 
 from .options import ENGINE_HELP, Out, Scheduler, Workers, choice
 
@@ -29,5 +30,5 @@ def sweep(
     points.jsonl when it is ready; after an interrupt the same command continues there.
     """
     table = simulate(grid, out, engine=engine, scheduler=scheduler, workers=workers)
-    points = table.attrs["points"]
-    typer.echo(f"{points} points, {len(table)} rows in {out}: {', '.join(FILES)}")
+    points, rows = counted(table.attrs["points"], "point"), counted(len(table), "row")
+    typer.echo(f"{points}, {rows} in {out}: {', '.join(FILES)}")

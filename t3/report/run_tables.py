@@ -14,6 +14,7 @@ from sysmodel.runs.tuned_library import library_efficiency
 
 from .document import Table
 from .terminal import shown_table, terminal
+from .units import Unit, unit_of
 
 __all__ = ["print_run"]
 
@@ -86,12 +87,8 @@ def _simulated(result: RunResult) -> Iterator[str]:
 
 
 def _thousandths(value: float) -> str:
-    """Number of ns in µs, or of kB in MB, with a decimal unless there are many digits."""
+    """Thousandth of a number, with a decimal unless there are many digits."""
     return f"{value / 1e3:,.1f}" if value < 1e6 else f"{value / 1e3:,.0f}"
-
-
-def _megabytes(count: int) -> str:
-    return _thousandths(count / 1e3)
 
 
 def _unit(result: RunResult) -> tuple[str, Callable[[float], str]]:
@@ -194,16 +191,17 @@ def _bytes(result: RunResult) -> RichTable:
         *("configuration", "GEMM\nread", "GEMM\nwrite", "RS\nread", "RS\nwrite"),
         *("AG\nread", "AG\nwrite", "DRAM\ntotal", "\nlink"),
     )
-    rows = [
-        (
-            name,
-            *(_megabytes(count) for count in vars(one.dram_bytes).values()),
-            _megabytes(one.dram_bytes.total),
-            _megabytes(one.link_bytes.total),
-        )
+    counts = {
+        name: (*vars(one.dram_bytes).values(), one.dram_bytes.total, one.link_bytes.total)
         for name, one in result.configurations.items()
+    }
+    most = max(max(of) for of in counts.values())
+    # Six digits of MB would not fit into 80 columns.
+    unit = Unit("MB", 1e6) if most < 1e11 else unit_of("bytes", most)
+    rows = [
+        (name, *(_thousandths(unit.of(one) * 1e3) for one in of)) for name, of in counts.items()
     ]
-    return shown_table("One GPU's traffic in MB", Table(headings, rows))
+    return shown_table(f"One GPU's traffic in {unit.name}", Table(headings, rows))
 
 
 def _energy(result: RunResult) -> RichTable:

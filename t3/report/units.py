@@ -1,8 +1,8 @@
-"""Units of axes and tables: the unit in which the largest value has two to five digits."""
+"""Units of axes and tables, in which the largest value has two to five digits; counted nouns."""
 
 from dataclasses import dataclass
 
-__all__ = ["Unit", "unit_of"]
+__all__ = ["Unit", "counted", "unit_of"]
 
 _UNITS = {
     "ns": {"ns": 1.0, "µs": 1e3, "ms": 1e6, "s": 1e9},
@@ -46,3 +46,8 @@ def unit_of(stored: str, largest: float) -> Unit:
     fitting = [name for name, size in units.items() if largest >= _LEAST * size]
     name = fitting[-1] if fitting else next(iter(units))
     return Unit(name, units[name])
+
+
+def counted(number: float, noun: str) -> str:
+    """Write a whole number and its noun in singular or plural."""
+    return f"{number:,.0f} {noun}{'' if number == 1 else 's'}"

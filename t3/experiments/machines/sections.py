@@ -7,6 +7,7 @@ import pandas as pd
 
 from sysmodel.config.system import load_system
 from t3.report.document import Section, Table
+from t3.report.units import counted
 
 from .measure import Matrix
 
@@ -157,8 +158,7 @@ def _bound(one: pd.Series, link_gb_per_s: float) -> str:
 
 def _how(one: pd.Series) -> str:
     """Describe simulated channels, launches and extrapolation."""
-    channels = one["simulated_channels"]
-    parts = [f"{channels:.0f} channel" + ("s" if channels > 1 else "")]
+    parts = [counted(one["simulated_channels"], "channel")]
     if one["launches"] > 1:
         parts.append(f"{one['launches']:.0f} launches")
     if one["extrapolated"]:

@@ -5,6 +5,7 @@ from pathlib import Path
 from types import TracebackType
 
 from t3.report.progress import progress_console, shown_progress
+from t3.report.units import counted
 
 from .status import Status
 
@@ -71,7 +72,7 @@ class Display:
 
 
 def _beginning(status: Status, out: Path) -> str:
-    parts = [f"{status.points} point{'s' if status.points != 1 else ''}"]
+    parts = [counted(status.points, "point")]
     if status.duplicates:
         parts.append(f"{status.duplicates} given twice")
     if status.found:

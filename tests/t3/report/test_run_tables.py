@@ -1,0 +1,32 @@
+"""Tables of a run in a terminal."""
+
+from dataclasses import replace
+
+import pytest
+
+from t3.report.run_tables import print_run
+from tests.support.example_run import example_result
+
+
+@pytest.mark.parametrize(("times", "unit"), [(1, "MB"), (10**3, "GB"), (10**6, "TB")])
+def test_traffic_of_any_size_fits_into_80_columns(monkeypatch, capsys, times, unit):
+    """Each configuration has one line, whose total is the bytes of the result."""
+    monkeypatch.setenv("COLUMNS", "80")
+    result = example_result()
+    for name, one in result.configurations.items():
+        grown = {
+            field: replace(
+                getattr(one, field),
+                **{part: count * times for part, count in vars(getattr(one, field)).items()},
+            )
+            for field in ("dram_bytes", "link_bytes")
+        }
+        result.configurations[name] = replace(one, **grown)
+    print_run(result, [])
+    table = capsys.readouterr().out.split(f"traffic in {unit}")[1].split("One GPU's")[0]
+    size = {"MB": 1e6, "GB": 1e9, "TB": 1e12}[unit]
+    for name, one in result.configurations.items():
+        (line,) = (line for line in table.splitlines() if line.split()[:1] == [name])
+        *_, total, link = (float(cell.replace(",", "")) for cell in line.split()[1:])
+        assert total == pytest.approx(one.dram_bytes.total / size, rel=0.01, abs=0.06)
+        assert link == pytest.approx(one.link_bytes.total / size, rel=0.01, abs=0.06)
