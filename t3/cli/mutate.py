@@ -77,7 +77,7 @@ def mutate(
 
 
 def _print(outcomes: Sequence[CampaignResult]) -> None:
-    table = terminal_table(f"{Score.of(outcomes).share:.1%} noticed", "block", *Score.HEADINGS)
+    table = terminal_table(f"{Score.of(outcomes).share:.1%} killed", "block", *Score.HEADINGS)
     for block, score in by_block(outcomes).items():
         table.add_row(block, *score.cells())
     console = terminal()

@@ -21,14 +21,14 @@ def test_proofs_count_for_each_of_their_blocks():
     found = [proof("a", "Queue"), proof("b", "Queue", "Merge"), proof("c", "Ring", mode="bounded")]
     found[2]["status"] = "bounded"
     text = proofs_summary(found)
-    assert "3 proofs, 3 of which hold. 2 are by k-induction" in text
+    assert "3 of 3 proofs hold. 2 are by k-induction" in text
     assert "| Merge | 1 | 1 | 3 | 2 |\n| Queue | 2 | 2 | 6 | 4 |\n| Ring | 1 | 0 | 3 | 2 |" in text
     assert "do not hold" not in text
 
 
 def test_a_proof_that_fails_is_shown():
     text = proofs_summary([proof("a", "Queue"), proof("b", "Queue", status="failed")])
-    assert "2 proofs, 1 of which hold." in text
+    assert "1 of 2 proofs hold." in text
     assert (
         "## Proofs that do not hold\n\n| proof | status |\n| :-- | :-- |\n| `b` | failed |" in text
     )

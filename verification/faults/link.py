@@ -401,7 +401,7 @@ class LinkPair:
         for bit in wire.wrong:
             word, position = FLIT_BITS[bit]
             mask[word] ^= np.uint64(1 << position)
-        # A link that fails after the last packet must be noticed, too.
+        # A link that fails after the last packet must be reported, too.
         drain = 2 * LINK.down_cycles if wire.dark else _DRAIN_CYCLES
         dark, bright = wire.dark or (0, 0)
         fault = _Fault(

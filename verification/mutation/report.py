@@ -17,11 +17,11 @@ LEAST, LEAST_OF_A_BLOCK = 0.97, 0.95
 READING = (
     "A mutant is the block's netlist with one bit of one cell's port inverted, stuck, or inverted "
     "while another bit of the port is 0 or 1. Yosys draws mutants evenly over the netlist. A "
-    "mutant is noticed if a test of the block's own cocotb bench fails. Survivors are simulated "
+    "mutant is killed if a test of the block's own cocotb bench fails. Survivors are simulated "
     f"again with other random choices, at scales {', '.join(str(scale) for scale, _ in STAGES)}. "
     "The clock of a block stops while its clock enable is low. An equivalent mutant is proved to "
     "take the same step as the block, from any state with some cycles before it; the rows of a "
-    "memory may be in another order. The score is the share of noticed mutants among those that "
+    "memory may be in another order. The score is the share of killed mutants among those that "
     f"are not equivalent; {LEAST:.0%} of all and {LEAST_OF_A_BLOCK:.0%} of each block are "
     "required. Seconds are those of one of two processes. `t3 mutate` also writes the full page, "
     "`mutation.md`, with every survivor and its place in the source."

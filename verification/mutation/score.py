@@ -14,12 +14,12 @@ class Score:
     """Numbers of mutants by outcome."""
 
     mutants: int
-    noticed: int
+    killed: int
     survived: int
     equivalent: int
     seconds: float
 
-    HEADINGS: ClassVar = ("mutants", "noticed", "survived", "equivalent", "score", "s")
+    HEADINGS: ClassVar = ("mutants", "killed", "survived", "equivalent", "score", "s")
 
     @classmethod
     def of(cls, outcomes: Sequence[CampaignResult]) -> "Score":
@@ -34,20 +34,20 @@ class Score:
 
     @property
     def share(self) -> float:
-        """Share of noticed mutants among those not proved equivalent; 1 if all are equivalent."""
+        """Share of killed mutants among those not proved equivalent; 1 if all are equivalent."""
         different = self.mutants - self.equivalent
-        return self.noticed / different if different else 1.0
+        return self.killed / different if different else 1.0
 
     def cells(self) -> list[str]:
         """Row of a table with the columns :attr:`HEADINGS`."""
-        counts = (self.mutants, self.noticed, self.survived, self.equivalent)
+        counts = (self.mutants, self.killed, self.survived, self.equivalent)
         return [*map(str, counts), f"{self.share:.1%}", f"{self.seconds:.0f}"]
 
     def record(self) -> dict[str, Any]:
         """Collect the numbers for JSON."""
         return {
             "mutants": self.mutants,
-            "killed": self.noticed,
+            "killed": self.killed,
             "survived": self.survived,
             "equivalent": self.equivalent,
             "score": round(self.share, 4),

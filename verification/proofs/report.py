@@ -64,7 +64,7 @@ def as_summary(records: Sequence[dict[str, Any]]) -> str:
     failing = [record for record in records if record["status"] not in ("proved", "bounded")]
     unbounded = sum(record["mode"] == "k-induction" for record in records)
     text = (
-        f"{len(records)} proofs, {len(records) - len(failing)} of which hold. {unbounded} are by "
+        f"{len(records) - len(failing)} of {len(records)} proofs hold. {unbounded} are by "
         "k-induction and hold for any number of cycles; the others hold up to a depth. A cover "
         "shows that the asserted case occurs. A proof of several blocks counts for each. "
         f"{len(SEEDED_BUGS)} seeded bugs show that the proofs can fail: tests check that each bug "

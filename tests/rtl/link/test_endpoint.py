@@ -55,7 +55,7 @@ def test_a_loss_costs_a_round_trip(lose, number):
     """In a hundred packets at full rate, the lost packet and those behind it arrive later by twice
     the latency of the link and 16 cycles. One more cycle passes if the other side, which looks at
     every second flit, skips the request; another one if the replay memory is written where it is
-    read. The loss of the last packet is noticed like any other loss."""
+    read. The loss of the last packet is detected like any other loss."""
     latency, most = 5, 100
     link = replace(LINK, replay_depth=128, receive_depth=128, sequence_bits=10)
 

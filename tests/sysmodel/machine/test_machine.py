@@ -99,7 +99,7 @@ def test_error_of_the_hardware_is_raised(machine):
         machine.run(UNTIL_REDUCED)
 
 
-def test_machine_that_stands_still_is_noticed(monkeypatch):
+def test_machine_that_stands_still_is_reported(monkeypatch):
     """A request may wait for the memory's age cap of 1000 cycles, for which the watchdog allows."""
     monkeypatch.setattr(machine_module, "_SLICE_CYCLES", 100)
     monkeypatch.setattr(watchdog, "STILL_CYCLES", 2000)

@@ -121,7 +121,7 @@ def test_a_row_brings_its_own_timing_and_mapping():
     assert (t.activate_half_cycles, t.precharge_half_cycles) == (3, 1)
 
 
-def test_a_figure_that_is_off_is_noticed():
+def test_a_figure_that_is_off_is_reported():
     right = compare_dram(DRAM[:1])[0].ours
     (one,) = compare_dram([replace(DRAM[0], fraction_of_peak=0.8)])
     assert not one.holds
@@ -157,7 +157,7 @@ def test_other_rings_are_within_a_percent_of_the_closed_form():
         assert one.holds and one.ours_ns == pytest.approx(one.closed_form_ns, rel=0.01)
 
 
-def test_a_time_that_is_off_is_noticed():
+def test_a_time_that_is_off_is_reported():
     one = ring_references()[0]
     assert not RingComparison(one, one.time_ns * 1.011).holds
     assert not RingComparison(one, one.time_ns * 0.989).holds
