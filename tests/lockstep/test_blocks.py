@@ -367,13 +367,24 @@ def program_engine(ctx, dut, state, rng):
     return commands, regions
 
 
-@pytest.mark.parametrize("walkers", [1, 2, 4])
+# Channels, their geometry, and the number of walkers in the quick run.
+ENGINES = {
+    "all channels": (4, {}, 4),
+    "one of four channels": (1, {"first_channel": 2}, 2),
+    "granules of one atom": (1, {"system_channels": 1, "interleave_atoms": 1}, 1),
+}
+
+
 @pytest.mark.parametrize(
-    ("channels", "geometry"),
+    ("channels", "geometry", "walkers"),
     [
-        pytest.param(4, {}, id="all channels"),
-        pytest.param(1, {"first_channel": 2}, id="one of four channels"),
-        pytest.param(1, {"system_channels": 1, "interleave_atoms": 1}, id="granules of one atom"),
+        pytest.param(
+            *(channels, geometry, walkers),
+            id=f"{name}-{walkers}",
+            marks=() if walkers == quick else pytest.mark.verify,
+        )
+        for name, (channels, geometry, quick) in ENGINES.items()
+        for walkers in (1, 2, 4)
     ],
 )
 def test_engine(rng, channels, geometry, walkers):

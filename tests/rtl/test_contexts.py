@@ -35,7 +35,14 @@ def check(ctx, dut, traffic, kernel):
                 assert of_row and of_row == sorted(of_row)
 
 
-@pytest.mark.parametrize("running", [KERNELS[:1], KERNELS[1:], KERNELS], ids=["0", "1", "both"])
+@pytest.mark.parametrize(
+    "running",
+    [
+        pytest.param(KERNELS[:1], id="0", marks=pytest.mark.verify),
+        pytest.param(KERNELS[1:], id="1"),
+        pytest.param(KERNELS, id="both"),
+    ],
+)
 def test_reduce_scatter(running):
     """The memory accesses and the packets of a context are the same with and without another
     context.
@@ -65,7 +72,7 @@ def test_reduce_scatter(running):
 
 @pytest.mark.parametrize(
     "after",
-    [pytest.param(1, marks=pytest.mark.verify), 15, 40, pytest.param(80, marks=pytest.mark.verify)],
+    [40, *(pytest.param(after, marks=pytest.mark.verify) for after in (1, 15, 80))],
 )
 def test_abort_of_one_context(after):
     """An abort in any state drops the context's work and none of the other context's; then the

@@ -227,7 +227,7 @@ def test_tile_over_the_end_of_its_region():
     simulate(bench)
 
 
-@pytest.mark.parametrize("with_data", [False, True])
+@pytest.mark.parametrize("with_data", [False, pytest.param(True, marks=pytest.mark.verify)])
 def test_no_combinational_path(with_data):
     """No output changes within a cycle, whatever the inputs do."""
     p = replace(P, channels=1, with_data=True) if with_data else P

@@ -328,7 +328,7 @@ def test_random(p):
         return directed(p, regions, ranges, rng)
 
     async def bench(ctx):
-        for _ in range(150):
+        for _ in range(75):
             spaces = [rng.choice([0, 1, 2, None]) for _ in range(p.contexts)]
             views = [
                 view(random_maps(), (rng.randrange(16), rng.randrange(17)), space, rng.randrange(2))

@@ -70,7 +70,13 @@ def random_inputs(rng, p):
     }
 
 
-@pytest.mark.parametrize(("p", "seed"), [(TIMING, 0), (DATA, 1)], ids=["timing", "data"])
+@pytest.mark.parametrize(
+    ("p", "seed"),
+    [
+        pytest.param(TIMING, 0, id="timing", marks=pytest.mark.verify),
+        pytest.param(DATA, 1, id="data"),
+    ],
+)
 def test_random(p, seed):
     print(f"seed {seed}")
     rng = random.Random(seed)

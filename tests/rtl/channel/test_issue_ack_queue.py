@@ -1,4 +1,5 @@
 import random
+from itertools import product
 
 import pytest
 from amaranth.sim import Simulator
@@ -123,8 +124,16 @@ def test_a_full_queue_takes_nothing_whatever_the_tile():
     assert [count for _, _, count, _ in drive(steps, depth=2)] == [1, 1]
 
 
-@pytest.mark.parametrize("depth", [2, 3, 4, 8])
-@pytest.mark.parametrize("tiles", [1, 4, 12, 21])
+_QUICK = {(2, 1), (3, 4), (4, 12), (8, 21)}
+
+
+@pytest.mark.parametrize(
+    ("depth", "tiles"),
+    [
+        pytest.param(*run, marks=() if run in _QUICK else pytest.mark.verify)
+        for run in product((2, 3, 4, 8), (1, 4, 12, 21))
+    ],
+)
 def test_random(depth, tiles):
     seed = 100 * depth + tiles
     print("seed", seed)

@@ -1,6 +1,7 @@
 """Channels that share a link."""
 
 from dataclasses import replace
+from itertools import product
 
 import pytest
 
@@ -23,10 +24,15 @@ ROUND_TRIP = round_trip_cycles(SHARED.channels, LATENCY)
 ONE_OF_THREE = [0, *(pytest.param(number, marks=pytest.mark.verify) for number in (1, 2))]
 
 
-@pytest.mark.parametrize("one_way", [False, True])
 @pytest.mark.parametrize(
-    "kind",
-    ["all", *(pytest.param(kind, marks=pytest.mark.verify) for kind in ("lose", "reorder"))],
+    ("kind", "one_way"),
+    [
+        ("all", False),
+        *(
+            pytest.param(*run, marks=pytest.mark.verify)
+            for run in (("all", True), *product(("lose", "reorder"), (False, True)))
+        ),
+    ],
 )
 def test_faulty_link(kind, one_way):
     """Each channel's packets are delivered there, once and in order."""

@@ -266,7 +266,7 @@ def test_random():
     }
 
 
-@pytest.mark.parametrize("count", [1, 2, 5])
+@pytest.mark.parametrize("count", [1, 2, pytest.param(5, marks=pytest.mark.verify)])
 def test_last_entry(count):
     """An index reaches the last entry, and no further, whatever the size of the tables."""
     p = T3Parameters(contexts=1, regions=count, ranges=count, commands=count)
