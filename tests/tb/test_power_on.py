@@ -10,7 +10,8 @@ import pytest
 
 from rtl.export.back_end import verilog_text
 from tb.benches import BENCHES
-from tb.runner import build_bench, run_tests
+from tb.runner import SIMULATORS, build_bench, run_tests
+from tests.support.optional_tools import needs
 
 _REGISTER = re.compile(r"^( *reg (?:\[\d+:0\] )?\S+ *= )(\d+)'[hbd][0-9a-f]+;$", re.MULTILINE)
 _MEMORY = re.compile(r"^ *initial begin\n.*?^ *end$", re.MULTILINE | re.DOTALL)
@@ -35,16 +36,21 @@ def _any_power_on(verilog: str, rng: np.random.Generator) -> str:
     return _MEMORY.sub(all_words, changed)
 
 
-def _run(name):
-    return pytest.param(name, marks=() if name == "round_robin" else pytest.mark.verify)
+def _run(name, simulator="verilator"):
+    # Verilator's build takes ten seconds.
+    return pytest.param(name, simulator, marks=() if simulator == "icarus" else pytest.mark.verify)
 
 
-@pytest.mark.parametrize("name", [*map(_run, BENCHES)])
-def test_passes(name, tmp_path):
+@pytest.mark.parametrize(
+    ("name", "simulator"), [_run("round_robin", "icarus"), *map(_run, BENCHES)]
+)
+def test_passes(name, simulator, tmp_path):
+    if program := SIMULATORS[simulator]:
+        needs(program)
     target = BENCHES[name]
     print(f"seed {target.seed}")
     text = verilog_text(target.make(), name, gated=True)
-    build_bench(
-        _any_power_on(text, np.random.default_rng(target.seed)), name=name, directory=tmp_path
-    )
-    run_tests(name=name, test_module=target.module, directory=tmp_path, seed=target.seed)
+    text = _any_power_on(text, np.random.default_rng(target.seed))
+    build_bench(text, name=name, directory=tmp_path, simulator=simulator)
+    module, seed = target.module, target.seed
+    run_tests(name=name, test_module=module, directory=tmp_path, seed=seed, simulator=simulator)

@@ -57,6 +57,7 @@ def test_verilator(p, tmp_path):
         assert (done.returncode, done.stderr) == (0, ""), file
 
 
+@pytest.mark.verify  # the self-test runs with the assertions; slang reads some in every run
 @PARAMETERS
 def test_verilator_reads_assertions(p, tmp_path):
     files = exported(p)
@@ -64,6 +65,7 @@ def test_verilator_reads_assertions(p, tmp_path):
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.verify
 def test_verilator_reads_a_top_with_its_links(tmp_path):
     """A top with link endpoints has wires to the neighbours in place of the packet and credit
     ports."""
@@ -102,6 +104,7 @@ def test_icarus(p, standard, tmp_path):
         assert (done.returncode, done.stderr) == (0, ""), file
 
 
+@pytest.mark.verify
 @PARAMETERS
 def test_yosys(p, tmp_path):
     """A distribution's Yosys, which may be old, reads the files: Debian 12 has 0.23."""

@@ -61,10 +61,12 @@ def test_same_bytes_in_every_process(tmp_path):
         assert str(ROOT) not in text and ".py" not in text, file
 
 
-def test_files_are_self_contained_and_go_together():
+@pytest.mark.parametrize("of_links", [False, pytest.param(True, marks=pytest.mark.verify)])
+def test_files_are_self_contained_and_go_together(of_links):
     """Every module has one definition in all files of two exports, beside its first use."""
+    other = with_links() if of_links else {}
     defined = {}
-    for file, text in (verilog(exported()) | verilog(with_links())).items():
+    for file, text in (verilog(exported()) | verilog(other)).items():
         modules = MODULE.findall(text)
         name = file.removesuffix(".v")
         assert modules[0] == name

@@ -75,7 +75,13 @@ def test_cells_by_ports_and_rows(parts):
     }
 
 
-@pytest.mark.parametrize("simulator", SIMULATORS)
+@pytest.mark.parametrize(
+    "simulator",
+    [
+        pytest.param(name, marks=pytest.mark.verify if name == "verilator" else ())
+        for name in SIMULATORS
+    ],
+)
 def test_same_as_without_cells(parts, simulator, tmp_path):
     """Memories with and without cells behave alike, also if a word is read in the clock in which it
     is written, as in a queue of one word."""

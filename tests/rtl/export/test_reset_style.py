@@ -13,7 +13,7 @@ from rtl.export.ports import documented_ports
 from rtl.export.reset_style import RESET_STYLES
 from rtl.export.verilog import readable_verilog
 from tests.support.exports import LEAST, cells, exported, written
-from tests.support.verilog_comparison import compare
+from tests.support.verilog_comparison import SIMULATORS, compare
 from tests.support.verilog_tools import verilate
 
 # Registers alone: the input of a memory in a reset depends on when the reset begins.
@@ -47,13 +47,20 @@ def test_registers_are_reset_so(style):
     assert re.search(r"^  reg (\[\d+:0\] )?\w+ = \d+'h", text, re.MULTILINE)
 
 
-def test_asynchronous_is_as_synchronous(tmp_path):
+@pytest.mark.parametrize(
+    "simulator",
+    [
+        pytest.param(name, marks=pytest.mark.verify if name == "verilator" else ())
+        for name in SIMULATORS
+    ],
+)
+def test_asynchronous_is_as_synchronous(simulator, tmp_path):
     """Both styles of reset behave alike outside a reset that is held over a clock edge."""
     first, ports = made("synchronous", "first")
     second, _ = made("asynchronous", "second")
     changes, _ = compare(
         tmp_path,
-        "verilator",
+        simulator,
         (first, second),
         ports,
         models(tmp_path),

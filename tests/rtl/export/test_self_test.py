@@ -5,7 +5,8 @@ import re
 import pytest
 
 from tests.support.exports import EXAMPLE, TWO_CONTEXTS, cells, exported, with_links, written
-from tests.support.verilog_tools import verilated
+from tests.support.optional_tools import needs
+from tests.support.verilog_tools import run, verilated
 
 
 def bench(folder, name="t3"):
@@ -14,8 +15,24 @@ def bench(folder, name="t3"):
     return verilated(folder, f"{name}_test", [*files, *cells(folder)], *options)
 
 
-def test_passes(tmp_path):
-    done = bench(written(tmp_path, exported(EXAMPLE)))
+def icarus_bench(folder):
+    files = [folder / "t3_test.sv", folder / "t3.v", *cells(folder)]
+    options = ["-g2012", f"-I{folder}", "-s", "t3_test", "-o", folder / "bench"]
+    built = run(needs("iverilog"), *options, *files)
+    assert built.returncode == 0, built.stderr
+    return run("vvp", folder / "bench")
+
+
+@pytest.mark.parametrize(
+    "simulated",
+    [
+        pytest.param(icarus_bench, id="icarus"),
+        # Its build takes twenty seconds.
+        pytest.param(bench, id="verilator", marks=pytest.mark.verify),
+    ],
+)
+def test_passes(simulated, tmp_path):
+    done = simulated(written(tmp_path, exported(EXAMPLE)))
     assert done.returncode == 0, done.stdout + done.stderr
     assert "PASS: t3\n" in done.stdout
 

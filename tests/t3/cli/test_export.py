@@ -8,34 +8,65 @@ import pytest
 from rtl.link.parameters import LinkParameters
 from rtl.parameters import T3Parameters
 from t3.cli import main as cli
-from tests.support.exports import LINK, TWO_CONTEXTS, exported
+from tests.support.exports import EXAMPLE, LINK, TWO_CONTEXTS, exported
 
 
 def t3(*arguments):
     return cli.main(["export", *map(str, arguments)])
 
 
-def test_writes_what_the_manifest_says(tmp_path, capsys, monkeypatch):
+def options_of(p):
+    given = []
+    for name, value in asdict(p).items():
+        option = name.replace("_", "-")
+        if isinstance(value, bool):
+            given.append(f"--{option}" if value else f"--no-{option}")
+        else:
+            given += [f"--{option}", value]
+    return given
+
+
+@pytest.mark.parametrize(
+    ("p", "name", "link"),
+    [
+        pytest.param(EXAMPLE, "t3", None, id="example"),
+        pytest.param(TWO_CONTEXTS, "gpu", LINK, id="links", marks=pytest.mark.verify),
+    ],
+)
+def test_writes_what_the_manifest_says(p, name, link, tmp_path, capsys, monkeypatch):
     """The files are those of the manifest; all tests share one export of this hardware."""
     monkeypatch.setattr(
         "rtl.export.files.export_files",
         lambda p, name, _, *, link, reset, software: exported(p, name, link, reset=reset),
     )
     folder = tmp_path / "a" / "b"
-    given = []
-    for name, value in asdict(TWO_CONTEXTS).items():
-        option = name.replace("_", "-")
-        given += [f"--no-{option}"] if value is False else [f"--{option}", value]
-    assert t3("--out", folder, "--name", "gpu", *given, "--with-links") == 0
+    links = ["--with-links"] if link else []
+    assert t3("--out", folder, "--name", name, *options_of(p), *links) == 0
     manifest = json.loads((folder / "manifest.json").read_text())
-    assert T3Parameters(**manifest["parameters"]) == TWO_CONTEXTS
-    assert LinkParameters(**manifest["link"]) == LINK
-    (top,) = (entry for entry in manifest["files"] if entry["file"] == "gpu.v")
-    assert "link__0__downstream__send__payload" in {port["name"] for port in top["ports"]}
+    assert T3Parameters(**manifest["parameters"]) == p
+    (top,) = (entry for entry in manifest["files"] if entry["file"] == f"{name}.v")
+    ports = {port["name"] for port in top["ports"]}
+    assert ("link__0__downstream__send__payload" in ports) == (link is not None)
+    if link is not None:
+        assert LinkParameters(**manifest["link"]) == link
     written = {path.name for path in folder.iterdir()}
     assert written == {"manifest.json", *(entry["file"] for entry in manifest["files"])}
-    assert {"gpu.v", "gpu_link_endpoint.v", "gpu.core", "gpu_registers.vh"} <= written
+    assert {f"{name}.v", f"{name}_link_endpoint.v"} <= written
+    assert {f"{name}.core", f"{name}_registers.vh"} <= written
     assert f"{len(written)} files in {folder}" in capsys.readouterr().out
+
+
+def test_a_name_and_links_are_those_of_the_export(tmp_path, monkeypatch):
+    def export(p, name, _, *, link, **options):
+        asked.append((p, name, link))
+        return {"gpu.v": "module gpu; endmodule\n"}
+
+    asked = []
+    monkeypatch.setattr("rtl.export.files.export_files", export)
+    links = ["--name", "gpu", *options_of(TWO_CONTEXTS), "--with-links"]
+    assert t3("--out", tmp_path, *links) == 0
+    assert asked == [(TWO_CONTEXTS, "gpu", LINK)]
+    assert [path.name for path in tmp_path.iterdir()] == ["gpu.v"]
 
 
 def test_an_option_for_every_parameter(capsys):
@@ -83,6 +114,7 @@ def test_a_size_that_exceeds_its_register(tmp_path):
     assert not (tmp_path / "new").exists()
 
 
+@pytest.mark.verify  # an export of two channels
 def test_prints_no_warning_of_amaranth(tmp_path):
     """Amaranth would warn that one of two equal channels is not elaborated."""
     small = {"contexts": 1, "sets": 16, "ways": 1, "banks": 1, "regions": 1, "ranges": 1}

@@ -23,8 +23,12 @@ from t3.library import (
 @pytest.mark.parametrize(
     "module",
     [
-        *(checking, comparison, hardware, memories, modelling, simulation, sweeping, systems),
-        validation,
+        *(checking, comparison, memories, modelling, systems, validation),
+        # An export, runs and a sweep; the other tests of this folder have shorter ones.
+        *(
+            pytest.param(module, marks=pytest.mark.verify)
+            for module in (hardware, simulation, sweeping)
+        ),
     ],
 )
 def test_examples_of_the_documentation(module):
