@@ -3,20 +3,21 @@
 import numpy as np
 import pytest
 
+from sysmodel.config.system import load_system
 from sysmodel.machine.loop import advance
 from sysmodel.machine.machine import Machine
 from sysmodel.machine.offers import gemm_space
 from sysmodel.machine.program import map_writes
 from sysmodel.machine.tiling import kernel_of
 from sysmodel.machine.until import NEVER
-from tests.support.small_system import small_system
 
-SYSTEM = small_system()
+# One channel of the preset, whose RTL other tests build as well.
+SYSTEM, CHANNELS = load_system(), 1
 
 
 def machine_of(gpus, policy):
     kernel = kernel_of(SYSTEM, 512, 192, 64, gpus)
-    one = Machine(SYSTEM, kernel, engine="rtl", channels=SYSTEM.dram.channels, mirror=False)
+    one = Machine(SYSTEM, kernel, engine="rtl", channels=CHANNELS, mirror=False)
     one.launch(
         [
             map_writes(kernel, SYSTEM, g, address_space=gemm_space(0), policy=policy)

@@ -155,7 +155,9 @@ def test_deep_sums_are_extrapolated_from_less_depth_while_they_hide_the_reduce_s
     assert gemm_ns >= 2 * link_ns
 
 
-@pytest.fixture(scope="module", params=["column-major", "row-major"])
+@pytest.fixture(
+    scope="module", params=["column-major", pytest.param("row-major", marks=pytest.mark.verify)]
+)
 def sliced(request):
     """A GEMM that T3 tracks in several launches."""
     system = scaled(
@@ -201,7 +203,9 @@ def test_two_problems_come_in_one_message():
         Plan(workload_of("t-nlg", "fc2", 7), load_system("h200"), options)
 
 
-@pytest.mark.parametrize("group", [2, 16, 32, 128])
+@pytest.mark.parametrize(
+    "group", [32, *(pytest.param(size, marks=pytest.mark.verify) for size in (2, 16, 128))]
+)
 def test_a_group_larger_than_a_chunk_ends_with_the_chunk(group):
     """Chunks of 16 workgroups: all larger groups are groups of 16."""
     times = []

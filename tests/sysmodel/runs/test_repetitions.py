@@ -48,7 +48,8 @@ def test_the_first_repetition_is_the_machine_as_it_is(gpus):
 
 
 def test_a_seed_gives_the_same_numbers_again():
-    first, again, other = (results(repeat=2, seed=seed) for seed in (3, 3, 4))
+    options = {"configurations": ("t3-mca",), "m": 512, "repeat": 2}
+    first, again, other = (results(seed=seed, **options) for seed in (3, 3, 4))
     assert first.repetitions == again.repetitions
     assert first.configurations == other.configurations
     assert first.varied != other.varied
@@ -56,8 +57,8 @@ def test_a_seed_gives_the_same_numbers_again():
 
 @pytest.mark.parametrize("gpus", GPUS)
 def test_a_variation_of_nothing_changes_nothing(gpus):
-    result = results(NOTHING, gpus=gpus, repeat=3)
-    assert result.varied == (result.configurations,) * 2
+    result = results(NOTHING, gpus=gpus, repeat=2)
+    assert result.varied == (result.configurations,)
 
 
 @pytest.mark.parametrize("gpus", GPUS)
@@ -65,7 +66,7 @@ def test_no_repetition_loses_bytes(gpus):
     """Each repetition is compared with the closed form; the reduction moves the same bytes in
     all."""
     system = small_system(compute_units=20)
-    result = results(system, configurations=CONFIGURATIONS, gpus=gpus, repeat=3)
+    result = results(system, configurations=CONFIGURATIONS, gpus=gpus, repeat=2)
     for name, one in result.configurations.items():
         for other in result.varied:
             assert other[name].link_bytes == one.link_bytes

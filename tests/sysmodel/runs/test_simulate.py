@@ -150,7 +150,14 @@ def test_a_tracker_too_small_for_a_workgroup_is_refused():
         )
 
 
-def test_memory_and_files_of_the_command(tmp_path):
+@pytest.mark.parametrize(
+    "gemm",
+    [
+        "--m 1024 --n 1024 --k 256 --tp 4".split(),
+        pytest.param([], id="t-nlg", marks=pytest.mark.verify),
+    ],
+)
+def test_memory_and_files_of_the_command(gemm, tmp_path):
     script = (
         "import re, sys; sys.argv = ['t3', *sys.argv[1:]]\n"
         "from t3.cli.main import main\n"
@@ -159,7 +166,7 @@ def test_memory_and_files_of_the_command(tmp_path):
         "status = open('/proc/self/status').read()\n"
         "print(re.search('VmHWM: *\\t* *([0-9]+)', status)[1], file=sys.stderr)\n"
     )
-    arguments = ["run", "--engine", "golden", "--out", str(tmp_path / "out"), "--json"]
+    arguments = ["run", *gemm, "--engine", "golden", "--out", str(tmp_path / "out"), "--json"]
     done = subprocess.run(
         [sys.executable, "-c", script, *arguments],
         capture_output=True, text=True, check=True, env=os.environ,

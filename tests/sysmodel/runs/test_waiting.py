@@ -49,7 +49,7 @@ def test_without_waits_all_is_contention():
         assert one.gemm_slots.shares["link"] < (0.02 if name == "t3" else 1e-9)
 
 
-@pytest.mark.parametrize("tp", [2, 4, 8])
+@pytest.mark.parametrize("tp", [2, *(pytest.param(tp, marks=pytest.mark.verify) for tp in (4, 8))])
 def test_a_slow_link_holds_the_first_chunk(tp):
     """The GEMM keeps its slots until the link has taken the first chunk but for the stores that the
     buffers hold. Twice the memory does not help."""
