@@ -1,6 +1,7 @@
 """The pages in a browser: their scripts, their widths, and the contrast of their texts."""
 
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,7 @@ from tests.support.browser import Browser
 from tests.support.example_run import example_result
 
 WIDTHS = (390, 800, 1280)
+_QUICK = {("run", 390, "light"), ("run", 1280, "dark"), ("sweep", 390, "dark")}
 _LEAST_CONTRAST = 4.5  # of WCAG AA
 
 
@@ -105,9 +107,13 @@ def test_page_of_a_sweep(browser, pages):
     assert browser.messages == []
 
 
-@pytest.mark.parametrize("style", ["light", "dark"])
-@pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("name", ["run", "sweep"])
+@pytest.mark.parametrize(
+    ("name", "width", "style"),
+    [
+        pytest.param(*page, marks=() if page in _QUICK else pytest.mark.verify)
+        for page in product(("run", "sweep"), WIDTHS, ("light", "dark"))
+    ],
+)
 def test_nothing_is_cut_and_every_text_can_be_read(browser, pages, name, width, style):
     browser.show(pages[name], width=width, style=style)
     assert browser.evaluate("innerWidth") == width

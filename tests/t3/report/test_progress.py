@@ -18,7 +18,13 @@ with shown_progress() as report:
 """
 
 
-@pytest.mark.parametrize("colours", [{}, {"FORCE_COLOR": "1"}, {"CLICOLOR_FORCE": "1"}])
+@pytest.mark.parametrize(
+    "colours",
+    [
+        {"FORCE_COLOR": "1"},
+        *(pytest.param(one, marks=pytest.mark.verify) for one in ({}, {"CLICOLOR_FORCE": "1"})),
+    ],
+)
 def test_lines_where_there_is_no_terminal(colours):
     """Plain lines appear also if colours are requested, as the kernel of a notebook does."""
     done = subprocess.run(
@@ -30,7 +36,7 @@ def test_lines_where_there_is_no_terminal(colours):
     assert "\x1b[?25l" not in done.stderr
 
 
-@pytest.mark.parametrize("share", [0.996, 1.0])
+@pytest.mark.parametrize("share", [pytest.param(0.996, marks=pytest.mark.verify), 1.0])
 def test_nothing_is_complete_before_its_end(share):
     program = _PROGRAM.replace("0.25", str(share))
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)

@@ -1,6 +1,5 @@
 """List of measured blocks, compared with the elaborated hardware."""
 
-import gc
 from collections import Counter
 from dataclasses import replace
 
@@ -15,17 +14,7 @@ from t3.silicon.blocks import MEASURED, REFERENCE
 from t3.silicon.inventory import Inventory, area_jobs
 from t3.silicon.node7 import GATE_UM2, SRAM, mm2
 
-# The tests inspect blocks without elaborating them.
-pytestmark = pytest.mark.filterwarnings("ignore:.*never used:amaranth.hdl.UnusedElaboratable")
-
 SMALL = replace(REFERENCE, channels=2, banks=4)
-
-
-@pytest.fixture(autouse=True)
-def _collected():
-    """Collect unused components while their warning is still filtered."""
-    yield
-    gc.collect()
 
 
 def _class_of(block):

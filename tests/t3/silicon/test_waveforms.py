@@ -1,5 +1,6 @@
 import re
 
+import pytest
 from amaranth.hdl import Module
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -62,19 +63,25 @@ def test_drawing_has_the_title_and_every_lane():
         assert text in texts
 
 
-def test_every_diagram_shows_something_happen():
-    for diagram in diagrams():
-        lanes = record(diagram)["signal"][1:]
+@pytest.fixture(scope="module")
+def recorded():
+    """All diagrams with their waves."""
+    return [(diagram, record(diagram)) for diagram in diagrams()]
+
+
+def test_every_diagram_shows_something_happen(recorded):
+    for diagram, waves in recorded:
+        lanes = waves["signal"][1:]
         assert len({lane["name"] for lane in lanes}) == len(lanes)
         for lane in lanes:
             assert len(lane["wave"]) == diagram.cycles
             assert set(lane["wave"]) & set("1="), (diagram.name, lane["name"])
 
 
-def test_no_title_is_cut():
+def test_no_title_is_cut(recorded):
     """Each title, centred above the lanes, ends inside the picture."""
-    for diagram in diagrams():
-        drawing = svg(record(diagram))
+    for diagram, waves in recorded:
+        drawing = svg(waves)
         title = re.search(rf'x="([\d.]+)"[^>]*><tspan>{re.escape(diagram.title)}', drawing)
         centre = float(re.search(r"translate\(([\d.]+)", drawing)[1]) + float(title[1])
         width = float(re.search(r'<svg[^>]* width="(\d+)"', drawing)[1])

@@ -6,12 +6,13 @@ from verification.proofs.registry import PROOFS
 from verification.proofs.run import prove
 from verification.seeded_bugs.table import SEEDED_BUGS
 
+# A queue, a memory and arithmetic.
+_QUICK = {"queue-4", "memory-queue", "serial-product-4"}
+
 
 def _run(proof):
-    # Every block stands on those of rtl/lib; the lockstep tests compare all clock enables.
-    is_basic = all(block.__module__.startswith("rtl.lib.") for block in proof.blocks)
-    is_quick = is_basic and not proof.name.startswith("clock-gating-")
-    return pytest.param(proof, id=proof.name, marks=() if is_quick else pytest.mark.verify)
+    marks = () if proof.name in _QUICK else pytest.mark.verify
+    return pytest.param(proof, id=proof.name, marks=marks)
 
 
 @pytest.mark.parametrize("proof", [_run(proof) for proof in PROOFS if not proof.slow])

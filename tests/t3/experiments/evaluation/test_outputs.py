@@ -20,14 +20,19 @@ _BESIDE = _PICTURES | {f"{name}.csv" for name in DETAILS}
 
 
 @pytest.fixture
-def no_content(monkeypatch):
-    """Replace pages, tables and figures by empty ones, which take no time."""
+def no_pictures(monkeypatch):
+    """Replace figures by empty ones, which take no time."""
 
     def draw(study, folder):
         for name in _PICTURES:
             (folder / name).write_bytes(b"empty")
 
     monkeypatch.setattr(module, "draw_figures", draw)
+
+
+@pytest.fixture
+def no_content(monkeypatch, no_pictures):
+    """Replace pages, tables and figures by empty ones."""
     monkeypatch.setattr(module, "page", lambda study, *_, **__: f"# {len(study.rtl)} results\n")
     monkeypatch.setattr(Detail, "csv", lambda *_: "nothing\n")
 
@@ -36,7 +41,7 @@ def names(folder):
     return {path.name for path in folder.iterdir()}
 
 
-def test_results_and_copy(tmp_path):
+def test_results_and_copy(tmp_path, no_pictures):
     out, copy = tmp_path / "results", tmp_path / "docs" / "evaluation.md"
     with Outputs(out, copy) as outputs:
         files = outputs.write(example_study())

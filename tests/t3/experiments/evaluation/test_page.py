@@ -50,6 +50,7 @@ def test_every_figure_is_drawn_and_small(figures):
         assert 5_000 < path.stat().st_size < _LARGEST_FIGURE, path.name
 
 
+@pytest.mark.verify  # test_validate.py draws a page's figures twice in every run
 def test_equal_results_give_equal_figures(figures, tmp_path):
     draw_figures(example_study(), tmp_path)
     for path in figures.iterdir():

@@ -74,7 +74,7 @@ def test_page_and_figures_are_written_and_reproducible(few, tmp_path, capsys):
     assert all(str(path) in shown for path in files.values())
 
 
-@pytest.mark.parametrize("kind", ["dram", "ring"])
+@pytest.mark.parametrize("kind", ["dram", pytest.param("ring", marks=pytest.mark.verify)])
 def test_broken_bound_is_shown_and_ends_with_one(few, kind, monkeypatch, tmp_path, capsys):
     if kind == "dram":
         wrong = [replace(few[0], fraction_of_peak=0.5)]
