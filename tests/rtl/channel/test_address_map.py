@@ -303,8 +303,15 @@ def test_region_of_a_location():
     dut.simulate(bench)
 
 
-@pytest.mark.parametrize("p", [SMALL, SINGLE], ids=["small", "single"])
-def test_random(p):
+@pytest.mark.parametrize(
+    ("p", "maps"),
+    [
+        pytest.param(SMALL, 75, id="small"),
+        pytest.param(SMALL, 150, id="small-long", marks=pytest.mark.verify),
+        pytest.param(SINGLE, 150, id="single"),
+    ],
+)
+def test_random(p, maps):
     seed = 4
     print("seed", seed)
     rng, dut = random.Random(seed), Lookup(p)
@@ -328,7 +335,7 @@ def test_random(p):
         return directed(p, regions, ranges, rng)
 
     async def bench(ctx):
-        for _ in range(75):
+        for _ in range(maps):
             spaces = [rng.choice([0, 1, 2, None]) for _ in range(p.contexts)]
             views = [
                 view(random_maps(), (rng.randrange(16), rng.randrange(17)), space, rng.randrange(2))
