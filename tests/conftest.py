@@ -1,5 +1,6 @@
 """Settings of all tests: cache folders, interrupts, progress without lines, skipped tests."""
 
+import gc
 import os
 import signal
 from collections import Counter
@@ -14,6 +15,11 @@ from t3.report import progress
 
 # A shell's background job ignores SIGINT, and so would every program that the tests start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+# Designs are many objects that live long; looking for garbage among them would take a twentieth of
+# the time.
+gc.set_threshold(100_000, 50, 50)
 
 
 @pytest.fixture(autouse=True)

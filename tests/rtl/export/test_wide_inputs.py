@@ -44,6 +44,7 @@ def verilog(component):
     return readable_verilog(Hierarchies().parts(component, "block"), "test")
 
 
+@pytest.mark.verify  # the next test has the same path with few bits
 def test_inputs_of_any_number_of_bits():
     text = verilog(Wide(30_000, 3))
     ports = re.findall(r"^  (input|output) .*?\b(clk|rst|[io](?:__\d)?)\b", text, re.MULTILINE)

@@ -8,7 +8,7 @@ import pytest
 
 import t3
 
-SMALL = {"tp": 4, "engine": "golden", "configurations": ("sequential", "t3")}
+SMALL = {"tp": 4, "engine": "golden", "channels": 1, "configurations": ("sequential", "t3")}
 BLOCK = {"workload": {"m": 1024, "n": 768, "k": 64, "tp": 4}}
 
 

@@ -9,7 +9,7 @@ import pytest
 import t3
 from sysmodel.runs.options import RunOptions
 
-SMALL = {"tp": 4, "engine": "golden", "configurations": ("sequential", "t3")}
+SMALL = {"tp": 4, "engine": "golden", "channels": 1, "configurations": ("sequential", "t3")}
 
 
 @pytest.fixture(scope="module")
