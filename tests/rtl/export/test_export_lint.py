@@ -104,7 +104,6 @@ def test_icarus(p, standard, tmp_path):
         assert (done.returncode, done.stderr) == (0, ""), file
 
 
-@pytest.mark.verify
 @PARAMETERS
 def test_yosys(p, tmp_path):
     """A distribution's Yosys, which may be old, reads the files: Debian 12 has 0.23."""

@@ -8,6 +8,15 @@ import pytest
 from sysmodel.lib.collector import collects_rarely
 
 
+@pytest.fixture(autouse=True)
+def python_s_default():
+    """Set Python's own rate, which the tests' settings change."""
+    before = gc.get_threshold()
+    gc.set_threshold(700, 10, 10)
+    yield
+    gc.set_threshold(*before)
+
+
 def test_as_before_after_an_error():
     before = gc.get_threshold()
     with pytest.raises(OSError, match="none"), collects_rarely():

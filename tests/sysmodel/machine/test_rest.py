@@ -10,17 +10,18 @@ from sysmodel.machine.offers import gemm_space
 from sysmodel.machine.program import map_writes
 from sysmodel.machine.tiling import kernel_of
 from sysmodel.machine.until import NEVER
+from tests.support.small_system import small_system
 
-# One channel of the preset, whose RTL other tests build as well.
-SYSTEM, CHANNELS = load_system(), 1
+# One channel of the preset, whose RTL other tests build as well, and all of a small system.
+SYSTEMS = {"one channel": (load_system(), 1), "four channels": (small_system(), 4)}
 
 
-def machine_of(gpus, policy):
-    kernel = kernel_of(SYSTEM, 512, 192, 64, gpus)
-    one = Machine(SYSTEM, kernel, engine="rtl", channels=CHANNELS, mirror=False)
+def machine_of(gpus, policy, system, channels):
+    kernel = kernel_of(system, 512, 192, 64, gpus)
+    one = Machine(system, kernel, engine="rtl", channels=channels, mirror=False)
     one.launch(
         [
-            map_writes(kernel, SYSTEM, g, address_space=gemm_space(0), policy=policy)
+            map_writes(kernel, system, g, address_space=gemm_space(0), policy=policy)
             for g in range(gpus)
         ]
     )
@@ -44,10 +45,13 @@ def differences(one, other):
     ]
 
 
+@pytest.mark.parametrize(
+    "size", ["one channel", pytest.param("four channels", marks=pytest.mark.verify)]
+)
 @pytest.mark.parametrize("policy", ["round-robin", "critical"])
-def test_skipped_cycles_leave_the_same_state(policy):
-    steps = 0
-    with machine_of(2, policy) as at_once, machine_of(2, policy) as each:
+def test_skipped_cycles_leave_the_same_state(policy, size):
+    steps, of = 0, (2, policy, *SYSTEMS[size])
+    with machine_of(*of) as at_once, machine_of(*of) as each:
         for cycles in [*range(1, 60), *[997] * 40]:
             advance(at_once.state, at_once.hardware, NEVER, cycles)
             for _ in range(cycles):

@@ -47,26 +47,43 @@ def test_the_first_repetition_is_the_machine_as_it_is(gpus):
     assert len({first, second, third}) == 3
 
 
-def test_a_seed_gives_the_same_numbers_again():
-    options = {"configurations": ("t3-mca",), "m": 512, "repeat": 2}
-    first, again, other = (results(seed=seed, **options) for seed in (3, 3, 4))
+@pytest.mark.parametrize(
+    "options",
+    [
+        pytest.param({"configurations": ("t3-mca",), "m": 512}, id="small"),
+        pytest.param({}, id="large", marks=pytest.mark.verify),
+    ],
+)
+def test_a_seed_gives_the_same_numbers_again(options):
+    first, again, other = (results(seed=seed, repeat=2, **options) for seed in (3, 3, 4))
     assert first.repetitions == again.repetitions
     assert first.configurations == other.configurations
     assert first.varied != other.varied
 
 
-@pytest.mark.parametrize("gpus", GPUS)
-def test_a_variation_of_nothing_changes_nothing(gpus):
-    result = results(NOTHING, gpus=gpus, repeat=2)
-    assert result.varied == (result.configurations,)
+@pytest.mark.parametrize(
+    ("gpus", "repeat"),
+    [
+        ("mirror", 2),
+        *(pytest.param(gpus, 3, marks=pytest.mark.verify) for gpus in ("mirror", "all")),
+    ],
+)
+def test_a_variation_of_nothing_changes_nothing(gpus, repeat):
+    result = results(NOTHING, gpus=gpus, repeat=repeat)
+    assert result.varied == (result.configurations,) * (repeat - 1)
 
 
-@pytest.mark.parametrize("gpus", GPUS)
-def test_no_repetition_loses_bytes(gpus):
+@pytest.mark.parametrize(
+    ("gpus", "repeat"),
+    [
+        ("mirror", 2),
+        *(pytest.param(gpus, 3, marks=pytest.mark.verify) for gpus in ("mirror", "all")),
+    ],
+)
+def test_no_repetition_loses_bytes(gpus, repeat):
     """Each repetition is compared with the closed form; the reduction moves the same bytes in
     all."""
     system = small_system(compute_units=20)
-    repeat = 2 if gpus == "mirror" else 3
     result = results(system, configurations=CONFIGURATIONS, gpus=gpus, repeat=repeat)
     for name, one in result.configurations.items():
         for other in result.varied:
