@@ -114,3 +114,11 @@ def test_a_slow_system_is_checked_for_a_while(monkeypatch):
     tasks = []
     check_machine(load_system(), lambda task, done: tasks.append(task))
     assert len(tasks) == 3
+
+
+def test_a_check_builds_the_hardware_of_few_channels(monkeypatch):
+    """All 256 channels of h200 would be elaborated for more than a minute."""
+    plans = []
+    monkeypatch.setattr(soundness, "simulate", lambda plan, report: plans.append(plan))
+    check_machine(load_system("h200"))
+    assert plans[0].channels <= 8
