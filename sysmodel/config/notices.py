@@ -21,7 +21,7 @@ def notices(system: "System") -> list[str]:
 
 
 def _notices(system: "System") -> Iterator[str]:
-    dram, t3, link = system.dram, system.t3, system.link.bandwidth_gb_per_s
+    dram, t3, link = system.dram, system.t3, system.link.payload_gb_per_s("t3")
     wanted = _least_bytes_per_flop(system) * system.peak_flops_per_ns
     if wanted > system.dram_bytes_per_ns:
         yield (
@@ -41,15 +41,15 @@ def _notices(system: "System") -> Iterator[str]:
     walked = t3.dma_walkers * row_bytes * system.clock_mhz / 1e3
     if walked < link:
         yield (
-            f"link.bandwidth_gb_per_s: {link:g} is more than the {walked:g} GB/s that "
+            f"link.bandwidth_gb_per_s: {link:g} of payload is more than the {walked:g} GB/s that "
             f"t3.dma_walkers = {t3.dma_walkers} walk, one run of {row_bytes} bytes each per "
             f"cycle at {system.clock_mhz:g} MHz"
         )
     # The memory adds arriving data; most of the sums are then read to be sent on.
     if 2 * link > system.dram_bytes_per_ns:
         yield (
-            f"link.bandwidth_gb_per_s: {link:g} each way is more than the memory supplies, "
-            f"{system.dram_bytes_per_ns:g} GB/s for reads and updates together "
+            f"link.bandwidth_gb_per_s: {link:g} of payload each way is more than the memory "
+            f"supplies, {system.dram_bytes_per_ns:g} GB/s for reads and updates together "
             "(dram.channels, dram.clock_mhz)"
         )
 

@@ -27,12 +27,16 @@ from .rules import check_rules
 from .schema import PowerOfTwo, Strict, integer, number, power_of_two, read_toml, text, validate
 
 __all__ = [
+    "Sender",
     "System",
     "Tile",
     "is_delay",
     "load_system",
     "preset_names",
 ]
+
+Sender = Literal["stores", "t3"]
+"""Engine that sends over the link: stores of the compute units, or T3."""
 
 _CUSTOM = "custom"
 """Name of a system that is no file."""
@@ -102,10 +106,29 @@ class L2(Strict):
 
 
 class Link(Strict):
-    """Link to the next GPU of the ring."""
+    """Link to the next GPU of the ring: line rate of one direction, latency, and the packets of the
+    engines that send.
+
+    ``stores_payload_share`` is the share of the line rate that is payload where stores of compute
+    units go over the link, as in the kernels of a collective library. T3's packets carry
+    ``t3_payload_bytes`` behind ``t3_overhead_bytes`` of header and check bits.
+    """
 
     bandwidth_gb_per_s: float = number(0.1, 100_000)
     latency_ns: float = number(0, 1e7)
+    stores_payload_share: float = number(0.01, 1)
+    t3_payload_bytes: PowerOfTwo = power_of_two(32, 256)
+    t3_overhead_bytes: int = integer(0, 256)
+
+    def payload_share(self, sender: Sender) -> float:
+        """Share of the line rate that is payload in the packets of an engine."""
+        if sender == "stores":
+            return self.stores_payload_share
+        return self.t3_payload_bytes / (self.t3_payload_bytes + self.t3_overhead_bytes)
+
+    def payload_gb_per_s(self, sender: Sender) -> float:
+        """Rate of the payload of an engine."""
+        return self.bandwidth_gb_per_s * self.payload_share(sender)
 
 
 class Collective(Strict):

@@ -23,14 +23,24 @@ class DramBytes:
 
 @dataclass(frozen=True)
 class LinkBytes:
-    """Bytes that one whole GPU sends over its link to the downstream neighbour."""
+    """Bytes that one whole GPU sends over its link to the downstream neighbour.
+
+    Attributes
+    ----------
+    rs, ag : int
+        Payload of the reduce-scatter, and of the all-gather.
+    rs_overhead, ag_overhead : int
+        Headers and check bits of their packets.
+    """
 
     rs: int
     ag: int
+    rs_overhead: int = 0
+    ag_overhead: int = 0
 
     @property
     def total(self) -> int:
-        return self.rs + self.ag
+        return self.rs + self.ag + self.rs_overhead + self.ag_overhead
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -56,7 +56,7 @@ def energy_of(
         # back.
         dram_update=update_bits * (access + c["dram_array"]),
         nmc=updates * (atom // ELEMENT_BYTES) * c["nmc_add"],
-        link=8 * (link.rs + link.ag) * c["link"],
+        link=8 * link.total * c["link"],
         network=8 * atom * (moved + activity.dma_reads) * crossing_mm * c["wire"],
         cu=instructions * c["instruction"]
         + atom // ELEMENT_BYTES * activity.cu_additions * c["fp16_add"],

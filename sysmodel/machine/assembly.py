@@ -51,6 +51,7 @@ class Assembly:
     cached_stores: bool
     partial: np.ndarray | None
     variation: Variation | None
+    sender: config.Sender
     link_stall: float
     seed: int
 
@@ -234,7 +235,7 @@ class Assembly:
         state.inputs[:, spaces] = (1 << self.parameters.contexts) - 1
         return set_up_link(
             state,
-            rate_bytes_per_cycle=link.bandwidth_gb_per_s * self.system.cycle_ns * share,
+            rate_bytes_per_cycle=link.payload_gb_per_s(self.sender) * self.system.cycle_ns * share,
             latency_cycles=max(1, self.system.cycles(link.latency_ns)),
             buffer_packets=_LINK_BUFFER,
             mirror=self._symmetry(),

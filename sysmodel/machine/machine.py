@@ -71,6 +71,8 @@ class Machine:
         Variation of this repetition of a run.
     trace : Trace or None
         Waveform of GPU 0.
+    sender : Sender
+        Engine that sends over the link; its packets set the payload rate.
     link_stall : float
         Share of cycles in which a link is stalled, at random.
     progress : callable
@@ -98,6 +100,7 @@ class Machine:
         partial: np.ndarray | None = None,
         variation: Variation | None = None,
         trace: Trace | None = None,
+        sender: config.Sender = "t3",
         link_stall: float = 0.0,
         seed: int = 0,
         progress: Report = no_progress,
@@ -110,6 +113,7 @@ class Machine:
             )
         self.system, self.kernel, self.channels, self.mirror = system, kernel, channels, mirror
         self.gpus = 1 if mirror else kernel.gpus
+        self.payload_share = system.link.payload_share(sender)
         self._variation, self._progress = variation, progress
         self._aborted: set[int] = set()
         self.offset_bits, self.channel_bits = system.offset_bits, system.channel_bits
@@ -131,6 +135,7 @@ class Machine:
             cached_stores=cached_stores,
             partial=partial,
             variation=variation,
+            sender=sender,
             link_stall=link_stall,
             seed=seed,
         )

@@ -6,7 +6,7 @@ The tables of runs, sweeps, studies and the Python library have these columns.
 from dataclasses import dataclass, fields
 from operator import attrgetter
 
-from sysmodel.energy.counts import Activity, DramBytes, Energy, LinkBytes
+from sysmodel.energy.counts import Activity, DramBytes, Energy
 
 from .result import ConfigurationResult, RunResult
 from .slots import SlotTimes
@@ -86,7 +86,12 @@ DRAM = {
 
 LINK = {
     name: Column(f"link_{name}_bytes", "bytes", title, "sent by one GPU", f"link_bytes.{name}")
-    for name, title in ((one.name, f"link {one.name.upper()}") for one in fields(LinkBytes))
+    for name, title in (
+        ("rs", "link RS"),
+        ("ag", "link AG"),
+        ("rs_overhead", "link RS, headers"),
+        ("ag_overhead", "link AG, headers"),
+    )
 }
 """Traffic of the link, by field of :class:`~sysmodel.energy.counts.LinkBytes`."""
 

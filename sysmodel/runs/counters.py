@@ -9,9 +9,10 @@ __all__ = ["COUNTED", "new_counters"]
 COUNTED = ("reads", "writes", "link_bytes", "updates", "dma_reads", "cu_stores", "cu_additions")
 """Counters that every GPU of the cycle loop has, under the same names."""
 
+_OF_PACKETS = ("link_overhead_bytes",)
 _OF_HARDWARE = "tiles", "flip_flop_clocks"
 _COUNTERS = np.dtype(
-    [(name, np.int64) for name in (*COUNTED, "cu_loads", "activates", *_OF_HARDWARE)]
+    [(name, np.int64) for name in (*COUNTED, *_OF_PACKETS, "cu_loads", "activates", *_OF_HARDWARE)]
 )
 
 
@@ -19,7 +20,7 @@ def new_counters() -> np.ndarray:
     """Make counters of zero: a record for each phase.
 
     ``reads`` and ``writes`` are accesses to the memory, ``updates`` and ``dma_reads`` are some of
-    these; ``link_bytes`` are sent. The other counters are those of
-    :class:`~sysmodel.energy.counts.Activity`.
+    these; ``link_bytes`` are sent payload, and ``link_overhead_bytes`` the headers and check bits
+    of its packets. The other counters are those of :class:`~sysmodel.energy.counts.Activity`.
     """
     return np.zeros(PHASES, _COUNTERS)

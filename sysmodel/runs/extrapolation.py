@@ -107,9 +107,12 @@ class SizeChoice:
         return kernel.flops / self.system.peak_flops_per_ns
 
     def _link_ns(self, kernel: Kernel) -> float:
-        """Time of a reduce-scatter, or of an all-gather, at the peak of the link."""
+        """Time of a reduce-scatter, or of an all-gather, at the link's lower rate of
+        payload."""
         share = (kernel.gpus - 1) / kernel.gpus
-        return kernel.output_bytes * share / self.system.link.bandwidth_gb_per_s
+        link = self.system.link
+        rate = min(link.payload_gb_per_s("stores"), link.payload_gb_per_s("t3"))
+        return kernel.output_bytes * share / rate
 
     def _depths(self, kernel: Kernel, most_work: float) -> tuple[int, ...]:
         """Depth of the sums, or two smaller depths with which the GEMM still hides the

@@ -37,7 +37,8 @@ def timeline_of(
     change = {name: np.diff(rows[name]) for name in SAMPLES}
     atom = machine.system.dram.atom_bytes * machine.whole / ns
     series = {dram_series(name): change[name] * atom for name in ACCESSES}
-    series["link (bytes/ns)"] = change["link"] * machine.whole / ns
+    on_line = machine.whole / machine.payload_share
+    series["link (bytes/ns)"] = change["link"] * on_line / ns
     series["tiles complete (per us)"] = change["tiles"] / ns * 1e3
     series["DRAM queue, channel 0 (entries)"] = change["occupancy"] / interval
     # A rounding error may leave a negative time for a state.

@@ -160,7 +160,10 @@ def _counts(one: PhaseResult, system: System) -> tuple[DramBytes, LinkBytes, Act
     sent, updates = counts["link_bytes"], counts["updates"]
     return (
         DramBytes(**moved),
-        LinkBytes(rs=int(sent[RS]), ag=int(sent[AG])),
+        LinkBytes(
+            *(int(sent[phase]) for phase in (RS, AG)),
+            *(int(counts["link_overhead_bytes"][phase]) for phase in (RS, AG)),
+        ),
         Activity(
             gemm_updates=int(updates[GEMM]),
             rs_updates=int(updates[RS]),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sysmodel.config.system import System
+from sysmodel.config.system import Sender, System
 from sysmodel.engine.native.engine import Trace
 from sysmodel.gpu.kernel import ATOM_BYTES, Kernel
 from sysmodel.gpu.slots import EMPTY
@@ -112,6 +112,7 @@ class Simulation:
         mode: int = MODE_GEMM,
         cached_stores: bool = False,
         collective_cus: int = 0,
+        sender: Sender = "t3",
     ):
         self._context, self._name = context, name
         self._exit = ExitStack()
@@ -127,6 +128,7 @@ class Simulation:
             channels=context.channels,
             mirror=context.options.gpus == "mirror",
             collective_cus=collective_cus,
+            sender=sender,
             mode=mode,
             cached_stores=cached_stores,
             variation=context.variation,
@@ -245,6 +247,8 @@ class Simulation:
             # loads.
             sent = counts["link_bytes"][RS] // ATOM_BYTES
             counts["cu_stores"][RS] += sent - counts["dma_reads"][RS]
+        on_line = counts["link_bytes"] / self.machine.payload_share
+        counts["link_overhead_bytes"] = np.rint(on_line) - counts["link_bytes"]
         # Overlapping phases open rows together, so only the sum over the phases has a meaning.
         self.count_activates(AG if how.gather else RS)
         counts["activates"] = self._activates

@@ -13,6 +13,7 @@ from sysmodel.config.workload import Workload
 from sysmodel.energy.constants import known_constants
 from sysmodel.energy.counts import Activity, DramBytes, LinkBytes
 from sysmodel.energy.model import energy_of
+from sysmodel.runs import columns
 from sysmodel.runs.options import CONFIGURATIONS
 from sysmodel.runs.timeline import Timeline
 from t3.experiments.evaluation.study import CUS, DISPATCH, LINK, Study
@@ -103,7 +104,7 @@ def rows_of(work: Workload, dispatch: str, link: float, compute_units: int) -> l
             | {"gemm_waiting": 1.0, "gemm_link": 1.0, "gemm_contention": gemm_ns / gemm}
             | {f"dram_{kind}_bytes": count for kind, count in moved.items()}
             | {"dram_total_bytes": sum(moved.values())}
-            | {"link_rs_bytes": sent.rs, "link_ag_bytes": sent.ag}
+            | {column.key: getattr(sent, name) for name, column in columns.LINK.items()}
             | {"gemm_efficiency": 0.8}
             | vars(activity)
             | {f"energy_{part}_j": value for part, value in vars(energy).items()}

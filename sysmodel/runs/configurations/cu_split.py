@@ -15,7 +15,9 @@ def cu_split(context: RunContext, name: str, collective_cus: int) -> PhaseResult
     The collectives have ``collective_cus`` CUs, the GEMM has the others; neither waits for the
     other, and they share memory and clocks. No software scheme can overlap more.
     """
-    with Simulation(context, name, cached_stores=True, collective_cus=collective_cus) as simulation:
+    with Simulation(
+        context, name, cached_stores=True, collective_cus=collective_cus, sender="stores"
+    ) as simulation:
         simulation.machine.start_kernel()
         rs = reduce_scatter(context, simulation, alone=False)
         ag = all_gather(context, simulation, alone=False)

@@ -153,7 +153,8 @@ def _bound(one: pd.Series, link_gb_per_s: float) -> str:
     """Largest part of the time, and the share of its limit that it reaches."""
     if one["gemm_ns"] >= one["total_ns"] - one["gemm_ns"]:
         return f"pipes {one['gemm_efficiency'] / one['gemm_slowdown']:.0%}"
-    return f"link {one['link_ag_bytes'] / one['ag_ns'] / link_gb_per_s:.0%}"
+    sent = one["link_ag_bytes"] + one["link_ag_overhead_bytes"]
+    return f"link {sent / one['ag_ns'] / link_gb_per_s:.0%}"
 
 
 def _how(one: pd.Series) -> str:

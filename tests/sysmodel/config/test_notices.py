@@ -24,8 +24,8 @@ def test_link_faster_than_its_dma(tmp_path):
     """In a tile of 128 rows a row has 256 bytes, which a walker moves in a cycle of 1 GHz."""
     (one,) = changed(tmp_path, "[t3]\ndma_walkers = 1\n[link]\nbandwidth_gb_per_s = 300\n")
     assert one == (
-        "mine: link.bandwidth_gb_per_s: 300 is more than the 256 GB/s that t3.dma_walkers = 1 "
-        "walk, one run of 256 bytes each per cycle at 1000 MHz"
+        "mine: link.bandwidth_gb_per_s: 300 of payload is more than the 256 GB/s that "
+        "t3.dma_walkers = 1 walk, one run of 256 bytes each per cycle at 1000 MHz"
     )
     assert not changed(tmp_path, "[t3]\ndma_walkers = 2\n[link]\nbandwidth_gb_per_s = 300\n")
 
@@ -46,7 +46,8 @@ def test_peak_that_the_memory_cannot_give(tmp_path):
 def test_link_that_the_memory_does_not_feed(tmp_path):
     found = changed(tmp_path, "[link]\nbandwidth_gb_per_s = 600\n[t3]\ndma_walkers = 16\n")
     assert (
-        len(found) == 1 and "600 each way is more than the memory supplies, 1024 GB/s" in found[0]
+        len(found) == 1
+        and "600 of payload each way is more than the memory supplies, 1024 GB/s" in found[0]
     )
 
 

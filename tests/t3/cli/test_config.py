@@ -39,7 +39,8 @@ def test_validate(capsys, fails, tmp_path):
     assert main(["config", "validate", str(file)]) == 1
     shown = capsys.readouterr()
     assert (
-        "fast: link.bandwidth_gb_per_s: 600 each way is more than the memory supplies" in shown.out
+        "fast: link.bandwidth_gb_per_s: 600 of payload each way is more than the memory supplies"
+        in shown.out
     )
     assert "sound" not in shown.out and shown.err == ""
     file.write_text('base = "asplos24"\n[t3]\ncommand_depth = 2\n')

@@ -16,7 +16,8 @@ def row(system, layer, configuration, total_ns, **other):
     values = dict(
         model="M", layer=layer, tp=8, m=1, n=2, k=3, system=system, configuration=configuration,
         total_ns=total_ns, speedup=1000 / total_ns, gemm_ns=500.0, ag_ns=200.0, gemm_slowdown=1.25,
-        gemm_efficiency=0.75, link_ag_bytes=200 * 0.9 * 450, simulated_channels=16, launches=1,
+        gemm_efficiency=0.75, link_ag_bytes=200 * 0.6 * 450, link_ag_overhead_bytes=200 * 0.3 * 450,
+        simulated_channels=16, launches=1,
         extrapolated=0, channels="auto",
     )  # fmt: skip
     return values | other

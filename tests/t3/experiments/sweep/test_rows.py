@@ -16,7 +16,8 @@ _COLUMNS = """
     gemm_slot_stores_ns gemm_slot_link_ns gemm_slot_empty_ns
     dram_gemm_read_bytes dram_gemm_write_bytes
     dram_rs_read_bytes dram_rs_write_bytes dram_ag_read_bytes dram_ag_write_bytes dram_total_bytes
-    link_rs_bytes link_ag_bytes gemm_efficiency simulated_channels simulated_share launches
+    link_rs_bytes link_ag_bytes link_rs_overhead_bytes link_ag_overhead_bytes
+    gemm_efficiency simulated_channels simulated_share launches
     extrapolated
     activates gemm_updates rs_updates dma_reads
     cu_loads cu_stores cu_additions tiles flip_flop_clocks

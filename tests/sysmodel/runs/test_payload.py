@@ -1,0 +1,55 @@
+"""Packets on the link: the payload's rate, and the bytes of headers."""
+
+import pytest
+
+from sysmodel.energy.constants import known_constants
+from sysmodel.runs.options import RunOptions
+from sysmodel.runs.plan import Plan
+from sysmodel.runs.simulate import simulate
+from tests.support.small_system import scaled, small_system, workload
+
+_SYSTEM = small_system()
+_HALF = _SYSTEM.link.bandwidth_gb_per_s / 2
+
+
+def _configurations(**link):
+    options = RunOptions(engine="golden", configurations=("sequential", "t3"))
+    plan = Plan(workload(1024, 768, 64, 4), scaled(_SYSTEM, link=link), options)
+    return simulate(plan).configurations
+
+
+@pytest.fixture(scope="module")
+def slow():
+    """Link of half the rate whose packets have no headers."""
+    return _configurations(bandwidth_gb_per_s=_HALF)
+
+
+@pytest.mark.parametrize(
+    ("sender", "packets"),
+    [
+        ("sequential", {"stores_payload_share": 0.5}),
+        ("t3", {"t3_payload_bytes": 32, "t3_overhead_bytes": 32}),
+        ("t3", {"t3_payload_bytes": 256, "t3_overhead_bytes": 256}),
+    ],
+)
+def test_payload_that_is_half_of_the_line_takes_as_long_as_a_line_of_half_the_rate(
+    slow, sender, packets
+):
+    """The packets of one engine do not slow the other one."""
+    found = _configurations(**packets)
+    fast = _configurations()
+    (other,) = found.keys() - {sender}
+    assert found[sender].total_ns == slow[sender].total_ns
+    assert found[other].total_ns == fast[other].total_ns
+    sent = found[sender].link_bytes
+    assert (sent.rs_overhead, sent.ag_overhead) == (sent.rs, sent.ag)
+    assert sent.total == 2 * slow[sender].link_bytes.total
+    assert found[other].link_bytes == fast[other].link_bytes
+
+
+def test_headers_cost_energy():
+    pj = known_constants().link.value
+    found = _configurations(t3_overhead_bytes=20)["t3"]
+    payload = found.link_bytes.rs + found.link_bytes.ag
+    assert found.link_bytes.total == pytest.approx(payload * 52 / 32, abs=1)
+    assert found.energy_j.link == pytest.approx(8 * payload * 52 / 32 * pj * 1e-12)
