@@ -42,7 +42,10 @@ TOP: tuple[tuple[str, str], ...] = (
     (r"toggle top\.number", _SETTING),
     (rf"{_PLACE}(channel__\d__)?({_STREAMS})(__\d)?__payload(\$\d+)?(\.({_NUMBERS}))?", _SMALL),
     (
-        rf"{_PLACE}((outside|registers|context__\d)__|(\w*view|contexts)\S*\.)?({_PROGRESS})",
+        (
+            rf"{_PLACE}((outside|registers|context__\d)__|external_status\.|(\w*view|contexts)\S*\.)?"
+            rf"({_PROGRESS})"
+        ),
         _SMALL,
     ),
     (
