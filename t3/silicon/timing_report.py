@@ -90,7 +90,7 @@ def as_csv(timings: Sequence[BlockTiming], library: Library) -> str:
 def _shortened(name: str) -> str:
     """Show only the last part of a hierarchical name that would make the table too wide."""
     parts = name.split(".")
-    return f"….{parts[-1]}" if len(name) > _WIDEST and len(parts) > 2 else name
+    return f"….{parts[-1]}" if len(name) > _WIDEST and len(parts) > 1 else name
 
 
 def as_markdown(timings: Sequence[BlockTiming], library: Library) -> str:
