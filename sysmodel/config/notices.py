@@ -21,7 +21,7 @@ def notices(system: "System") -> list[str]:
 
 
 def _notices(system: "System") -> Iterator[str]:
-    dram, t3, link = system.dram, system.t3, system.link.payload_gb_per_s("t3")
+    dram, t3, link = system.dram, system.t3, system.link.t3_gb_per_s
     wanted = _least_bytes_per_flop(system) * system.peak_flops_per_ns
     if wanted > system.dram_bytes_per_ns:
         yield (

@@ -141,10 +141,10 @@ def _capacities(system: "System") -> Iterator[tuple[str, bool, str]]:
     )
     yield (
         "collective.waves_per_cu",
-        gpu.compute_units * collective.waves_per_cu <= MOST_COLLECTIVE_WAVES,
+        system.collective_cus * collective.waves_per_cu <= MOST_COLLECTIVE_WAVES,
         (
-            f"at most {MOST_COLLECTIVE_WAVES // gpu.compute_units} with gpu.compute_units = "
-            f"{gpu.compute_units}: the model has {MOST_COLLECTIVE_WAVES} places for wavefronts"
+            f"at most {MOST_COLLECTIVE_WAVES // system.collective_cus} on {system.collective_cus} "
+            f"CUs: the model has {MOST_COLLECTIVE_WAVES} places for wavefronts"
         ),
     )
 

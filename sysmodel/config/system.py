@@ -27,7 +27,7 @@ from .rules import check_rules
 from .schema import PowerOfTwo, Strict, integer, number, power_of_two, read_toml, text, validate
 
 __all__ = [
-    "Sender",
+    "Protocol",
     "System",
     "Tile",
     "is_delay",
@@ -35,18 +35,20 @@ __all__ = [
     "preset_names",
 ]
 
-Sender = Literal["stores", "t3"]
-"""Engine that sends over the link: stores of the compute units, or T3."""
-
 _CUSTOM = "custom"
 """Name of a system that is no file."""
 
 
 class Gpu(Strict):
-    """Compute units (CUs) with their bandwidths, and the dispatch of workgroups."""
+    """Compute units (CUs) with their bandwidths, and the dispatch of workgroups.
+
+    ``clock_mhz`` is the clock that the GPU holds in GEMMs, under its power limit. The data sheet's
+    peak is that of ``boost_clock_mhz``; without it, the two clocks are equal.
+    """
 
     compute_units: int = integer(1, 1024)
     clock_mhz: float = number(100, 10_000)
+    boost_clock_mhz: Annotated[float | None, number(100, 10_000)] = None
     flops_per_cycle_per_cu: int = integer(1, 1 << 20)
     matrix_issue_rate: float = number(0.01, 1)
     workgroups_per_cu: int = integer(1, 32)
@@ -120,22 +122,57 @@ class Link(Strict):
     t3_payload_bytes: PowerOfTwo = power_of_two(32, 256)
     t3_overhead_bytes: int = integer(0, 256)
 
-    def payload_share(self, sender: Sender) -> float:
-        """Share of the line rate that is payload in the packets of an engine."""
-        if sender == "stores":
-            return self.stores_payload_share
+    @property
+    def t3_payload_share(self) -> float:
+        """Share of the line rate that is payload in T3's packets."""
         return self.t3_payload_bytes / (self.t3_payload_bytes + self.t3_overhead_bytes)
 
-    def payload_gb_per_s(self, sender: Sender) -> float:
-        """Rate of the payload of an engine."""
-        return self.bandwidth_gb_per_s * self.payload_share(sender)
+    @property
+    def t3_gb_per_s(self) -> float:
+        """Rate of the payload in T3's packets."""
+        return self.bandwidth_gb_per_s * self.t3_payload_share
+
+    @property
+    def stores_gb_per_s(self) -> float:
+        """Rate of the payload of stores of the CUs."""
+        return self.bandwidth_gb_per_s * self.stores_payload_share
 
 
-class Collective(Strict):
-    """Reduce-scatter and all-gather kernels of the baselines, with one workgroup on each CU."""
+class Protocol(Strict):
+    """Costs of a protocol of a collective library, beyond kernel launch, memory and link.
 
+    A reduce-scatter and an all-gather each have a fixed cost, and a cost in each step of the ring.
+    """
+
+    reduce_scatter_ns: float = number(0, 1e6)
+    all_gather_ns: float = number(0, 1e6)
+    step_ns: float = number(0, 1e6)
+
+
+class LowLatencyProtocol(Protocol):
+    """Protocol for chunks of up to ``most_chunk_kib``; 0 if the library has none.
+
+    Its packets also carry flags: the payload is ``payload_share`` of that of plain stores.
+    """
+
+    most_chunk_kib: float = number(0, 1 << 20)
+    payload_share: float = number(0.01, 1)
+
+
+class Collective(Protocol):
+    """Reduce-scatter and all-gather kernels of a collective library, with one workgroup on each of
+    at most ``most_compute_units`` CUs.
+    """
+
+    most_compute_units: int = integer(1, 1024)
     waves_per_cu: int = integer(1, 32)
     bytes_in_flight_per_wave: PowerOfTwo = power_of_two(1024, 1 << 20)
+    low_latency: LowLatencyProtocol
+
+    def protocol(self, chunk_bytes: float) -> Protocol:
+        """Protocol that the library takes for a chunk of the ring."""
+        low_latency = self.low_latency
+        return low_latency if chunk_bytes <= 1024 * low_latency.most_chunk_kib else self
 
 
 class Variation(Strict):
@@ -192,8 +229,21 @@ class System(Strict):
 
     @property
     def peak_flops_per_ns(self) -> float:
+        """Peak of the data sheet, at the boost clock."""
         gpu = self.gpu
-        return gpu.compute_units * gpu.flops_per_cycle_per_cu * gpu.clock_mhz / 1e3
+        clock_mhz = gpu.boost_clock_mhz or gpu.clock_mhz
+        return gpu.compute_units * gpu.flops_per_cycle_per_cu * clock_mhz / 1e3
+
+    @property
+    def collective_cus(self) -> int:
+        """CUs of the library's collectives where no other kernel runs."""
+        return min(self.collective.most_compute_units, self.gpu.compute_units)
+
+    def stores_payload_share(self, chunk_bytes: float) -> float:
+        """Share of the line rate that is payload where the library sends a chunk of the ring."""
+        protocol = self.collective.protocol(chunk_bytes)
+        flags = protocol.payload_share if isinstance(protocol, LowLatencyProtocol) else 1.0
+        return self.link.stores_payload_share * flags
 
     @property
     def dram_bytes_per_ns(self) -> float:

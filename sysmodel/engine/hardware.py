@@ -60,7 +60,7 @@ def link_parameters(system: System, p: T3Parameters) -> LinkParameters:
 
     They fit the latency of the system's link, and give each channel its share of the link's rate.
     """
-    packets_per_cycle = system.link.payload_gb_per_s("t3") * system.cycle_ns / p.atom_bytes
+    packets_per_cycle = system.link.t3_gb_per_s * system.cycle_ns / p.atom_bytes
     return fit_link(
         p,
         packets_per_cycle=packets_per_cycle / system.dram.channels * p.system_channels,

@@ -8,8 +8,8 @@ evenly over the channels, so each channel has an equal share of a port's rate. A
 with a free share, the one with the longest turn goes first; a turn ends with the batch. A step
 begins when the whole chunk of the previous step has arrived.
 
-If a kernel leaves its results in the L2, the L2 serves the loads of these results. Packets from the
-link and stores of the collective go to the memory.
+If a kernel leaves its results in the L2, the L2 serves the loads of these results, and keeps the
+packets from the link for later loads. Packets and stores of the collective also go to the memory.
 """
 
 import numpy as np
@@ -48,7 +48,7 @@ FIXED_FIELDS = [
     ("waves_per_cu", np.int64),
     ("batch_atoms", np.int64),  # atoms of a wavefront's batch per channel and operand
     ("port_cycles", np.float64),  # cycles per atom of a channel's share of a CU's port
-    ("loads_look_up", np.int64),  # 1: loads that hit the L2 are served by it
+    ("uses_l2", np.int64),  # 1: loads that hit the L2 are served by it, and arrivals are kept in it
 ]
 
 GPU_FIELDS = [
@@ -59,8 +59,8 @@ GPU_FIELDS = [
     ("unissued", np.int64, (MOST_WAVES,)),  # reads of the batch still to be issued
     ("awaited", np.int64, (MOST_WAVES,)),  # reads of the batch that have not returned
     ("unstored", np.int64, (MOST_WAVES,)),  # atoms of the batch still to be stored
-    ("l2_reads", np.int64),  # atoms loaded from the L2
-    # Stored atoms, and the sums among them, by phase.
+    # Atoms loaded from the L2, stored atoms, and the sums among them, by phase.
+    ("l2_reads", np.int64, (PHASES,)),
     ("cu_stores", np.int64, (PHASES,)),
     ("cu_additions", np.int64, (PHASES,)),
 ]
@@ -265,7 +265,7 @@ def collective_hit(f, gpu, channel, w, now):
     i = (channel.hit_head + channel.hit_count) & (_HITS - 1)
     channel.hit_time[i], channel.hit_wave[i] = now + f.hit_latency, w
     channel.hit_count += 1
-    gpu.l2_reads += 1
+    gpu.l2_reads[gpu.phase] += 1
     collective_read_taken(f, gpu, channel)
 
 

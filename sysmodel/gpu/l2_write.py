@@ -1,11 +1,11 @@
-"""Writes to the L2: write-back, write-allocate, and the flush at a kernel's end.
+"""Writes to the L2: write-back, write-allocate, arrivals, and the flush at a kernel's end.
 
 A write covers whole sectors, so it fetches nothing.
 """
 
 from sysmodel.lib.compiled import compiled, inlined
 
-from .kernel import LINE_ATOMS
+from .kernel import LINE_ATOM_BITS, LINE_ATOMS
 from .l2_tags import (
     DIRTY,
     USED,
@@ -17,7 +17,7 @@ from .l2_tags import (
     write_back,
 )
 
-__all__ = ["l2_flush", "l2_write", "next_write_back", "pop_write_back"]
+__all__ = ["l2_flush", "l2_keep", "l2_write", "next_write_back", "pop_write_back"]
 
 
 @compiled
@@ -37,6 +37,29 @@ def l2_write(state, ch: int, local_line: int, sector_mask: int, most: int) -> bo
     """
     if state.channels[ch].write_backs + LINE_ATOMS > most:
         return False
+    where, way = _place(state, ch, local_line)
+    state.ways[where, VALID, way] |= sector_mask
+    state.ways[where, DIRTY, way] |= sector_mask
+    return True
+
+
+@compiled
+def l2_keep(state, ch: int, local_atom: int, most: int) -> bool:
+    """Keep a sector that is also written to the memory, if the queue of write-backs has space for
+    the sectors that it may evict; return True if it overwrites a dirty sector."""
+    if state.channels[ch].write_backs + LINE_ATOMS > most:
+        return False
+    where, way = _place(state, ch, local_atom >> LINE_ATOM_BITS)
+    sector = 1 << (local_atom & (LINE_ATOMS - 1))
+    dirty = state.ways[where, DIRTY, way] & sector
+    state.ways[where, VALID, way] |= sector
+    state.ways[where, DIRTY, way] ^= dirty
+    return dirty != 0
+
+
+@compiled
+def _place(state, ch, local_line):
+    """Find or allocate a line as the one used last; return its row of ways, and its way."""
     index = l2_slice(state, ch, local_line)
     where = set_of(state, index, local_line)
     way = find_way(state.ways, where, local_line)
@@ -45,9 +68,7 @@ def l2_write(state, ch: int, local_line: int, sector_mask: int, most: int) -> bo
     s = state.slices[index]
     s.clock += 1
     state.ways[where, USED, way] = s.clock
-    state.ways[where, VALID, way] |= sector_mask
-    state.ways[where, DIRTY, way] |= sector_mask
-    return True
+    return where, way
 
 
 @compiled

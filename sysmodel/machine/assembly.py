@@ -51,7 +51,7 @@ class Assembly:
     cached_stores: bool
     partial: np.ndarray | None
     variation: Variation | None
-    sender: config.Sender
+    payload_share: float
     link_stall: float
     seed: int
 
@@ -218,7 +218,7 @@ class Assembly:
         atoms = collective.bytes_in_flight_per_wave / (dram.atom_bytes * dram.channels)
         set_up_collective(
             state,
-            cus=self.collective_cus or gpu.compute_units,
+            cus=self.collective_cus or self.system.collective_cus,
             waves_per_cu=max(1, round(collective.waves_per_cu * min(1.0, atoms))),
             batch_atoms=max(1, int(atoms)),
             port_cycles=dram.channels
@@ -235,7 +235,10 @@ class Assembly:
         state.inputs[:, spaces] = (1 << self.parameters.contexts) - 1
         return set_up_link(
             state,
-            rate_bytes_per_cycle=link.payload_gb_per_s(self.sender) * self.system.cycle_ns * share,
+            rate_bytes_per_cycle=link.bandwidth_gb_per_s
+            * self.payload_share
+            * self.system.cycle_ns
+            * share,
             latency_cycles=max(1, self.system.cycles(link.latency_ns)),
             buffer_packets=_LINK_BUFFER,
             mirror=self._symmetry(),

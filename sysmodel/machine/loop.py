@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sysmodel.engine.codes import COMMUNICATION, PACKET_UPDATE, TICK_CYCLES, UPDATE
+from sysmodel.engine.codes import COMMUNICATION, PACKET_UPDATE, TICK_CYCLES, UPDATE, WRITE
 from sysmodel.engine.native.call import call_step
 from sysmodel.engine.ports import (
     CHANNEL_INPUTS,
@@ -23,6 +23,7 @@ from sysmodel.engine.ports import (
 from sysmodel.gpu.collective import collective_hits_back, collective_read_back
 from sysmodel.gpu.fetch import buffer_progress, workgroup_at
 from sysmodel.gpu.l2 import l2_fill
+from sysmodel.gpu.l2_write import l2_keep
 from sysmodel.lib.compiled import compiled, inlined
 from sysmodel.lib.interleave import local_of_atom
 from sysmodel.lib.journal import ARRIVED, SENT, STORED, note
@@ -181,6 +182,12 @@ def _channel(s, g, c, now, inputs, outputs):
             token = accept(s, gpu, channel, outputs)
             request = s.request[channel.token_base + token]
             local = local_of_atom(request[REQUEST.atom], f.offset_bits, f.channel_bits)
+            if (
+                f.uses_l2
+                and request[REQUEST.origin] == COMMUNICATION
+                and request[REQUEST.access] == WRITE
+            ):
+                gpu.overwritten += l2_keep(s.l2, q, local, f.write_back_queue)
             clock = now * f.clock_divider
             dram_push(s.dram, q, clock, request[REQUEST.access], local, token)
             level += 1

@@ -71,8 +71,8 @@ class Machine:
         Variation of this repetition of a run.
     trace : Trace or None
         Waveform of GPU 0.
-    sender : Sender
-        Engine that sends over the link; its packets set the payload rate.
+    payload_share : float or None
+        Share of the link's line rate that is payload; None for T3's packets.
     link_stall : float
         Share of cycles in which a link is stalled, at random.
     progress : callable
@@ -100,7 +100,7 @@ class Machine:
         partial: np.ndarray | None = None,
         variation: Variation | None = None,
         trace: Trace | None = None,
-        sender: config.Sender = "t3",
+        payload_share: float | None = None,
         link_stall: float = 0.0,
         seed: int = 0,
         progress: Report = no_progress,
@@ -113,7 +113,7 @@ class Machine:
             )
         self.system, self.kernel, self.channels, self.mirror = system, kernel, channels, mirror
         self.gpus = 1 if mirror else kernel.gpus
-        self.payload_share = system.link.payload_share(sender)
+        self.payload_share = payload_share or system.link.t3_payload_share
         self._variation, self._progress = variation, progress
         self._aborted: set[int] = set()
         self.offset_bits, self.channel_bits = system.offset_bits, system.channel_bits
@@ -135,7 +135,7 @@ class Machine:
             cached_stores=cached_stores,
             partial=partial,
             variation=variation,
-            sender=sender,
+            payload_share=self.payload_share,
             link_stall=link_stall,
             seed=seed,
         )

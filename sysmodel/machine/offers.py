@@ -83,7 +83,7 @@ def offer_read(s, g, c, now, inputs, ready):
     atom, wave = np.int64(-1), np.int64(0)
     if gpu.operands and _collective_first(channel.read_offer, kernel.misses, True):
         atom, wave = collective_next_read(s, gpu, channel, c, now)
-        if f.loads_look_up and atom >= 0:
+        if f.uses_l2 and atom >= 0:
             if l2_holds(s.l2, q, local_of_atom(atom, f.offset_bits, f.channel_bits)):
                 collective_hit(f, gpu, channel, wave, now)
                 atom = np.int64(-1)

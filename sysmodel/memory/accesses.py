@@ -45,6 +45,7 @@ FIXED_FIELDS = [
 GPU_FIELDS = [
     ("phase", np.int64),  # phase of the accesses of collective and link
     ("kernel_phase", np.int64),  # phase of the accesses of the kernel
+    ("overwritten", np.int64),  # dirty atoms of the L2 that arrivals overwrote
     ("kept", np.int64),  # local stores of the collective, counted as stores of the kernel
     ("reads", np.int64, (PHASES,)),
     ("writes", np.int64, (PHASES,)),

@@ -87,7 +87,7 @@ def check_conservation(state: State, chunks: int, how: Reduction, counts: np.nda
 
 def _in_l2(state: State, how: Reduction) -> dict[str, int]:
     """Atoms by category that did not reach the memory: dirty atoms of the last kernel, if its end
-    does not flush them, and atoms that a collective loaded from the L2.
+    does not flush them, and atoms that the collectives loaded from the L2.
 
     Raises
     ------
@@ -95,12 +95,14 @@ def _in_l2(state: State, how: Reduction) -> dict[str, int]:
         A collective loaded fewer atoms from the L2 than the memory lacks, so it read old data.
     """
     dirty = sum(int(mask).bit_count() for mask in state.l2.ways[:, DIRTY].ravel())
-    loaded = int(state.gpu["l2_reads"].sum())
-    if loaded < dirty and not how.beside:
+    dirty += int(state.gpu["overwritten"].sum())
+    loaded = state.gpu["l2_reads"].sum(axis=0)
+    if loaded[RS] < dirty and not how.beside:
         raise SimulationError(
-            f"{dirty} atoms are in the L2 only, and the reduce-scatter loaded {loaded} from there"
+            f"{dirty} atoms never reached the memory, and the reduce-scatter loaded {loaded[RS]} "
+            "from the L2"
         )
-    return {"GEMM write": dirty, "RS read": loaded}
+    return {"GEMM write": dirty, "RS read": int(loaded[RS]), "AG read": int(loaded[AG])}
 
 
 def _moved(size: np.ndarray, how: Reduction) -> dict[str, int]:

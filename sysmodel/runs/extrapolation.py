@@ -111,8 +111,7 @@ class SizeChoice:
         payload."""
         share = (kernel.gpus - 1) / kernel.gpus
         link = self.system.link
-        rate = min(link.payload_gb_per_s("stores"), link.payload_gb_per_s("t3"))
-        return kernel.output_bytes * share / rate
+        return kernel.output_bytes * share / min(link.stores_gb_per_s, link.t3_gb_per_s)
 
     def _depths(self, kernel: Kernel, most_work: float) -> tuple[int, ...]:
         """Depth of the sums, or two smaller depths with which the GEMM still hides the

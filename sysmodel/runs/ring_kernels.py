@@ -21,13 +21,16 @@ def reduce_scatter(context: RunContext, simulation: Simulation, *, alone: bool =
     """
     machine, n = simulation.machine, context.kernel.gpus
     state, gpus = machine.state, range(machine.gpus)
+    protocol = context.protocol
     offset = staging_offset(machine.channel_bits)
     _map(context, simulation, RS, offset)
     begin = machine.now
     simulation.launch_kernel(RS)
+    simulation.idle(protocol.reduce_scatter_ns)
     # A concurrent GEMM has another output.
-    state.fixed["loads_look_up"] = alone and not context.system.l2.flush_at_kernel_end
+    state.fixed["uses_l2"] = alone and not context.system.l2.flush_at_kernel_end
     for step in range(n - 1):
+        simulation.idle(protocol.step_ns)
         for g, chunk in enumerate(simulation.begin_step(scattered, step)):
             begin_step(state, g, chunk, 1 if step == 0 else 2, offset)
         simulation.run("RS", UNTIL_COLLECTIVE)
@@ -38,7 +41,7 @@ def reduce_scatter(context: RunContext, simulation: Simulation, *, alone: bool =
     simulation.run("RS", UNTIL_COLLECTIVE)
     if alone:
         simulation.run("RS", UNTIL_QUIET)
-    state.fixed["loads_look_up"] = 0
+    state.fixed["uses_l2"] = 0
     simulation.span("reduce-scatter", "Communication", begin, machine.now)
     simulation.span(LAST_ADDITION, "Last addition", last, machine.now)
     return machine.now - begin
@@ -47,15 +50,20 @@ def reduce_scatter(context: RunContext, simulation: Simulation, *, alone: bool =
 def all_gather(context: RunContext, simulation: Simulation, *, alone: bool = True) -> int:
     """Gather the reduced chunks; return the number of cycles."""
     machine, n = simulation.machine, context.kernel.gpus
+    protocol = context.protocol
     _map(context, simulation, AG, 0)
     begin = machine.now
     simulation.launch_kernel(AG)
+    simulation.idle(protocol.all_gather_ns)
+    machine.state.fixed["uses_l2"] = alone and not context.system.l2.flush_at_kernel_end
     for step in range(n - 1):
+        simulation.idle(protocol.step_ns)
         for g, chunk in enumerate(simulation.begin_step(gathered, step)):
             begin_step(machine.state, g, chunk, 1, 0)
         simulation.run("AG", UNTIL_COLLECTIVE)
     if alone:
         simulation.run("AG", UNTIL_QUIET)
+    machine.state.fixed["uses_l2"] = 0
     simulation.span("all-gather", "Communication", begin, machine.now)
     return machine.now - begin
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sysmodel.config.system import Sender, System
+from sysmodel.config.system import Protocol, System
 from sysmodel.engine.native.engine import Trace
 from sysmodel.gpu.kernel import ATOM_BYTES, Kernel
 from sysmodel.gpu.slots import EMPTY
@@ -79,6 +79,20 @@ class RunContext:
             mirror=options.gpus == "mirror",
         )
 
+    @property
+    def protocol(self) -> Protocol:
+        """Protocol of the library's kernels for the ring's chunks."""
+        return self.system.collective.protocol(self._chunk_bytes)
+
+    @property
+    def stores_payload_share(self) -> float:
+        """Share of the line rate that is payload in the packets of the library's kernels."""
+        return self.system.stores_payload_share(self._chunk_bytes)
+
+    @property
+    def _chunk_bytes(self) -> float:
+        return self.kernel.output_bytes / self.kernel.gpus
+
     def trace(self, name: str) -> Trace | None:
         """Requested waveform, for ``t3-mca`` or, if it is not simulated, ``t3`` or ``sequential``;
         None for all other configurations.
@@ -112,7 +126,7 @@ class Simulation:
         mode: int = MODE_GEMM,
         cached_stores: bool = False,
         collective_cus: int = 0,
-        sender: Sender = "t3",
+        payload_share: float | None = None,
     ):
         self._context, self._name = context, name
         self._exit = ExitStack()
@@ -128,7 +142,7 @@ class Simulation:
             channels=context.channels,
             mirror=context.options.gpus == "mirror",
             collective_cus=collective_cus,
-            sender=sender,
+            payload_share=payload_share,
             mode=mode,
             cached_stores=cached_stores,
             variation=context.variation,
@@ -161,6 +175,10 @@ class Simulation:
         way.
         """
         self.machine.idle(self.machine.kernel_launch_cycles(phase))
+
+    def idle(self, ns: float) -> None:
+        """Wait for a time in which nothing new begins."""
+        self.machine.idle(self._context.system.cycles(ns))
 
     def program(self, writes: list[Writes], until: int) -> None:
         """Write registers of every GPU."""
@@ -240,7 +258,7 @@ class Simulation:
         counts["writes"][GEMM] -= kept
         counts["writes"][RS] += kept
         counts["cu_loads"] = counts["reads"] - counts["dma_reads"]
-        counts["cu_loads"][RS] += int(gpu["l2_reads"].sum())
+        counts["cu_loads"] += gpu["l2_reads"].sum(axis=0)
         counts["cu_loads"][GEMM] = 0  # the GEMM's own loads are equal in all configurations
         if not how.gemm:
             # The kernel is then a part of the collective: it remotely stores the atoms that it

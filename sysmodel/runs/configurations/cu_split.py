@@ -16,7 +16,11 @@ def cu_split(context: RunContext, name: str, collective_cus: int) -> PhaseResult
     other, and they share memory and clocks. No software scheme can overlap more.
     """
     with Simulation(
-        context, name, cached_stores=True, collective_cus=collective_cus, sender="stores"
+        context,
+        name,
+        cached_stores=True,
+        collective_cus=collective_cus,
+        payload_share=context.stores_payload_share,
     ) as simulation:
         simulation.machine.start_kernel()
         rs = reduce_scatter(context, simulation, alone=False)

@@ -12,7 +12,9 @@ __all__ = ["sequential"]
 
 def sequential(context: RunContext, name: str = "sequential") -> PhaseResult:
     """Simulate the sequential baseline. Mapping the buffers takes no time."""
-    with Simulation(context, name, cached_stores=True, sender="stores") as simulation:
+    with Simulation(
+        context, name, cached_stores=True, payload_share=context.stores_payload_share
+    ) as simulation:
         simulation.machine.start_kernel()
         simulation.run("GEMM", UNTIL_GEMM)
         gemm = simulation.machine.now

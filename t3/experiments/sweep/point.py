@@ -65,7 +65,7 @@ class Point:
         """Estimate of the channel cycles to simulate, as the weight of the point."""
         work, system, options = self.workload, self.system, self.options
         gemm_ns = work.flops / system.peak_flops_per_ns
-        collective_ns = 2 * work.output_bytes / system.link.payload_gb_per_s("stores")
+        collective_ns = 2 * work.output_bytes / system.link.stores_gb_per_s
         gpus = work.tp if options.gpus == "all" else 1
         cycles = 1 + system.cycles(gemm_ns + collective_ns)
         channels = options.channels_of(system)
