@@ -75,11 +75,16 @@ class Tile(Strict):
 class Kernel(Tile):
     """GEMM kernel; its cycles are cycles of the CU.
 
-    If the macro-tile does not cut the output into equal chunks for the ring, ``alternatives`` are
-    tried in their order.
+    Among the macro-tile and its ``alternatives``, those that cut the output into equal chunks for
+    the ring are preferred. Among these, ``tile_choice`` takes the first, or the one with which the
+    GEMM takes the shortest time by an estimate. Workgroups of a CU share its matrix pipe by
+    ``pipe_turns``: each step in turn, a main loop at a time, or a tile at a time from its first
+    step to its last store.
     """
 
     alternatives: Annotated[tuple[Tile, ...], Field(strict=False)] = ()
+    tile_choice: Literal["first", "fastest"]
+    pipe_turns: Literal["steps", "main-loops", "tiles"]
     workgroup_mapping: int = integer(1, 1024)
     prefetch_depth: int = integer(1, 4)
     prologue_cycles: int = integer(0, 100_000)

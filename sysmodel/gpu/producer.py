@@ -2,9 +2,9 @@
 
 Workgroups are dispatched in order as slots become free. A workgroup fetches the A and B tiles of
 each depth-U step through the L2, ``prefetch`` steps ahead, writes them into its LDS buffer, and
-computes on its CU's matrix pipe, which serves one step of one workgroup at a time. After the last
-step it stores its output tile; the slot becomes free when the last store has left the CU. Only
-other workgroups of the same CU hide a workgroup's waiting.
+computes on its CU's matrix pipe. After the last step it stores its output tile; the slot becomes
+free when the last store has left the CU. Only other workgroups of the same CU hide a workgroup's
+waiting.
 
 Time is in memory-clock cycles. ``s`` is the state of ``state.py``, ``g`` a row of its GPUs; with
 several contexts, each context's kernel has rows of its own.
@@ -16,7 +16,8 @@ from sysmodel.lib.compiled import compiled, inlined
 
 from .events import DATA, DONE, EPILOGUE, LAUNCHED, READY, STORE, heap_pop, heap_push, next_event
 from .fetch import fetch, fetch_output, has_space
-from .slots import AWAITS_L2, AWAITS_MEMORY, FILLS_LDS, ON_PIPE, STARTS, STORES_OUTPUT, enter
+from .pipe import MAIN_LOOPS, compute, end_turn
+from .slots import AWAITS_L2, AWAITS_MEMORY, FILLS_LDS, STARTS, STORES_OUTPUT, enter
 from .stores import begin_stores, emit
 
 __all__ = ["next_step", "pass_waiting", "produce"]
@@ -32,20 +33,6 @@ def _try_step(f, gpu, slot, now):
     else:
         gpu.waiting[slot] = 1
         enter(gpu, slot, AWAITS_L2, now)
-
-
-@inlined
-def _compute(f, gpu, slot, now):
-    """Queue a step on the CU's matrix pipe."""
-    enter(gpu, slot, ON_PIPE, now)
-    cycles = gpu.step_cycles
-    if gpu.step[slot] == gpu.steps - 1:
-        # K granularity of the matrix instruction (32x32x8).
-        cycles *= (gpu.tail_k + 7) // 8 * 8 / gpu.depth_u
-    cu = slot // f.slots_per_cu
-    end = max(float(now), gpu.pipe_free[cu]) + cycles
-    gpu.pipe_free[cu] = end
-    heap_push(gpu, np.int64(np.ceil(end)), slot * 8 + DONE)
 
 
 @inlined
@@ -71,6 +58,7 @@ def _dispatch(s, g, now, limit):
         gpu.dispatch_index[slot] = gpu.next_dispatch_index
         gpu.step[slot] = 0
         gpu.waiting[slot] = 0
+        gpu.wants_pipe[slot] = 1
         enter(gpu, slot, STARTS, now)
         stage = gpu.next_dispatch_index // f.slots
         if s.stage_begin[g, stage] < 0:
@@ -121,13 +109,15 @@ def _event(s, g, code, now):
     elif kind == READY:
         if gpu.step[slot] + f.prefetch < gpu.steps:
             fetch(s, g, slot, gpu.step[slot] + f.prefetch, now)
-        _compute(f, gpu, slot, now)
+        compute(f, gpu, slot, now)
     elif kind == DONE:
         gpu.step[slot] += 1
         if gpu.step[slot] < gpu.steps:
             _try_step(f, gpu, slot, now)
         else:
             enter(gpu, slot, STORES_OUTPUT, now)
+            if f.pipe_turns == MAIN_LOOPS:
+                end_turn(f, gpu, slot, now)
             hold = s.hold_stores[g, gpu.dispatch_index[slot]]
             heap_push(gpu, now + f.epilogue + hold, slot * 8 + EPILOGUE)
     elif kind == STORE:

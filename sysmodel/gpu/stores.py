@@ -6,6 +6,7 @@ from sysmodel.lib.compiled import compiled, inlined
 
 from .events import STORE, heap_push
 from .fetch import workgroup_at
+from .pipe import end_turn
 from .slots import AWAITS_LINK, EMPTY, STORES_OUTPUT, enter
 from .workgroups import MODE_SCATTER, STORES
 
@@ -123,6 +124,7 @@ def _finish(s, g, slot, now, held):
     gpu.slot_since[slot] += held
     s.stores_held[g, gpu.dispatch_index[slot]] = held
     enter(gpu, slot, EMPTY, now)
+    end_turn(f, gpu, slot, now)
     gpu.finished += 1
     s.stage_end[g, gpu.dispatch_index[slot] // f.slots] = now
     gpu.free_ring[(gpu.free_head + gpu.free_count) % f.slots] = slot

@@ -40,7 +40,7 @@ FIXED_FIELDS = [
     (name, np.int64)
     for name in (
         "mode", "slots", "slots_per_cu", "prefetch", "launch", "epilogue", "store_buffer",
-        "by_stage",
+        "by_stage", "pipe_turns",
     )
 ] + [("dispatch_interval", np.float64)]  # fmt: skip
 
@@ -75,6 +75,8 @@ GPU_FIELDS = [
     ("heap", np.int64, (_EVENTS,)),
     ("heap_size", np.int64),
     ("pipe_free", np.float64, (MOST_COMPUTE_UNITS,)),
+    ("wants_pipe", np.int64, (MOST_SLOTS,)),  # 1: has not ended its turn on the matrix pipe
+    ("awaits_turn", np.int64, (MOST_SLOTS,)),  # 1: a step is ready, but it is another one's turn
     ("free_ring", np.int64, (MOST_SLOTS,)),
     ("free_head", np.int64),
     ("free_count", np.int64),
@@ -121,6 +123,8 @@ class ComputeUnits:
         Shortest time between two dispatches.
     by_stage : bool
         Dispatch a stage's workgroups only after the previous stage.
+    pipe_turns : int
+        Turn of a workgroup on the matrix pipe: ``STEPS``, ``MAIN_LOOPS`` or ``TILES``.
 
     Raises
     ------
@@ -134,6 +138,7 @@ class ComputeUnits:
     store_buffer: int
     dispatch_interval_cycles: float
     by_stage: bool
+    pipe_turns: int
 
     def __post_init__(self) -> None:
         if self.slots > MOST_SLOTS or self.cus > MOST_COMPUTE_UNITS:
@@ -202,6 +207,7 @@ def set_up(state, placed: PlacedKernel, units: ComputeUnits, times: KernelTimes)
         "epilogue": times.epilogue,
         "store_buffer": units.store_buffer,
         "by_stage": units.by_stage,
+        "pipe_turns": units.pipe_turns,
         "dispatch_interval": units.dispatch_interval_cycles,
     }
     for name, value in fixed.items():

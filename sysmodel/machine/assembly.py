@@ -12,6 +12,7 @@ from sysmodel.engine.ports import CHANNEL_INPUTS, DATA_WORDS, I, input_words, ou
 from sysmodel.gpu.collective import set_up_collective
 from sysmodel.gpu.kernel import Kernel, OutputAtoms
 from sysmodel.gpu.l2 import L2Parameters, new_l2
+from sysmodel.gpu.pipe import MAIN_LOOPS, STEPS, TILES
 from sysmodel.gpu.tables import joined_tables, kernel_tables
 from sysmodel.gpu.workgroups import ComputeUnits, KernelTimes, PlacedKernel, set_up
 from sysmodel.lib.ring import scattered
@@ -25,6 +26,7 @@ from .variation import Variation
 
 __all__ = ["Assembly"]
 
+_PIPE_TURNS = {"steps": STEPS, "main-loops": MAIN_LOOPS, "tiles": TILES}
 _LINK_BUFFER = 64  # packets per channel in the receiver's buffer
 _ADMISSIONS_BESIDE = 256  # changes of an admission by launches
 
@@ -199,6 +201,7 @@ class Assembly:
             store_buffer=system.l2.store_buffer_atoms * self._slices_per_channel,
             dispatch_interval_cycles=gpu.dispatch_interval_ns / system.cycle_ns,
             by_stage=gpu.dispatch == "stages",
+            pipe_turns=_PIPE_TURNS[system.kernel.pipe_turns],
         )
         times = KernelTimes(
             step=system.matrix_cycles(kernel.step_flops),

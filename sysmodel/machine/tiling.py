@@ -20,6 +20,7 @@ from sysmodel.gpu.kernel import (
 from sysmodel.lib.errors import InputError
 
 from .program import credit_windows
+from .tile_choice import gemm_estimate_ns
 
 __all__ = ["apart", "kernel_of", "launches"]
 
@@ -39,17 +40,14 @@ def apart(kernels: Sequence[Kernel]) -> tuple[Kernel, ...]:
 
 
 def kernel_of(system: System, m: int, n: int, k: int, gpus: int) -> Kernel:
-    """Make the system's GEMM kernel for a problem size.
+    """Make the system's GEMM kernel for a problem size, with the preferred macro-tile.
 
-    The first macro-tile that gives the ring equal chunks is used; without one, the first.
+    Raises
+    ------
+    ValueError
+        The matrix has too few macro-tiles for so many GPUs.
     """
-    first, *others = system.kernel.tiles
-    kernel = _tiled(system, first, m, n, k, gpus)
-    for tile in () if kernel.uniform else others:
-        with suppress(ValueError):  # too large for so many GPUs
-            if _tiled(system, tile, m, n, k, gpus).uniform:
-                return _tiled(system, tile, m, n, k, gpus)
-    return kernel
+    return _preferred(system, m, n, k, gpus)[0]
 
 
 def launches(
@@ -58,28 +56,47 @@ def launches(
     """Split a GEMM into the fewest launches that T3 can track, each with a ring of its own.
 
     The tracker's window for one of ``contexts`` and the number of workgroup ids limit a launch. The
-    output is cut across its contiguous direction, so every slice is contiguous. The first
-    macro-tile that gives equal chunks in all slices is used; without one, the first that fits.
+    output is cut across its contiguous direction, so every slice is contiguous. The most preferred
+    macro-tile that gives equal chunks in all slices is used; without one, the most preferred that
+    fits.
 
     Raises
     ------
     InputError
         If not even one macro-tile per GPU fits.
     """
-    whole = kernel_of(system, m, n, k, gpus)
-    refused = _refusal(system, whole, contexts)
+    kernels = _preferred(system, m, n, k, gpus)
+    refused = _refusal(system, kernels[0], contexts)
     if refused is None:
-        return (whole,)
+        return (kernels[0],)
     first: tuple[Kernel, ...] = ()
-    for tile in system.kernel.tiles:
-        with suppress(ValueError):  # too large for so many GPUs
-            slices = _slices(system, _tiled(system, tile, m, n, k, gpus), contexts)
-            if slices and all(one.uniform for one in set(slices)):
-                return slices
-            first = first or slices
+    for kernel in kernels:
+        slices = _slices(system, kernel, contexts)
+        if slices and all(one.uniform for one in set(slices)):
+            return slices
+        first = first or slices
     if not first:
         raise refused
     return first
+
+
+def _preferred(system: System, m: int, n: int, k: int, gpus: int) -> list[Kernel]:
+    """Make the kernels of the macro-tiles that are not too large, the preferred one first.
+
+    A macro-tile that gives the ring equal chunks is preferred, then the choice of the library.
+    """
+    kernels: list[Kernel] = []
+    problem = None
+    for tile in system.kernel.tiles:
+        try:
+            kernels.append(_tiled(system, tile, m, n, k, gpus))
+        except ValueError as error:
+            problem = problem or error
+    if problem is not None and not kernels:
+        raise problem
+    if system.kernel.tile_choice == "fastest":
+        kernels.sort(key=lambda one: gemm_estimate_ns(system, one))
+    return sorted(kernels, key=lambda one: not one.uniform)
 
 
 def _tiled(system: System, tile: Tile, m: int, n: int, k: int, gpus: int) -> Kernel:

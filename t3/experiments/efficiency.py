@@ -12,7 +12,7 @@ from sysmodel.runs.engines import EngineName
 
 __all__ = ["GemmAlone", "gemm_alone", "gemm_efficiency"]
 
-_TP = 8  # GPUs of the ring for which the output is cut; hardly affects the GEMM
+_TP = 2  # GPUs of the ring for which the output is cut; hardly affects the GEMM
 
 
 @dataclass(frozen=True)

@@ -96,5 +96,5 @@ def _figures(system: System, card: CardReference) -> Iterator[tuple[str, str, fl
 
 
 def _at_clock(system: System, clock_mhz: float) -> System:
-    gpu = system.gpu.model_copy(update={"clock_mhz": clock_mhz})
+    gpu = system.gpu.model_copy(update={"clock_mhz": clock_mhz, "boost_clock_mhz": None})
     return system.model_copy(update={"gpu": gpu})
