@@ -27,6 +27,7 @@ from .rules import check_rules
 from .schema import PowerOfTwo, Strict, integer, number, power_of_two, read_toml, text, validate
 
 __all__ = [
+    "LowLatencyProtocol",
     "Protocol",
     "System",
     "Tile",

@@ -157,7 +157,7 @@ def test_values_that_are_not_allowed(problem, key, value, field, allowed):
         (
             "[gpu]\ncompute_units = 800\n[collective]\nwaves_per_cu = 11",
             "collective.waves_per_cu: 11",
-            "at most 10 with gpu.compute_units = 800",
+            "at most 10 on 800 CUs",
         ),
         (
             "gpu.lds_kib_per_cu = 4096\nkernel = {depth_u = 1024, prefetch_depth = 4, tile_m=512}",

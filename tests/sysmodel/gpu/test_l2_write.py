@@ -6,6 +6,7 @@ import pytest
 from sysmodel.gpu.l2 import L2Parameters, l2_access, l2_fill, l2_holds, new_l2
 from sysmodel.gpu.l2_write import (
     l2_flush,
+    l2_keep,
     l2_write,
     next_write_back,
     pop_write_back,
@@ -50,6 +51,29 @@ def test_written_sector_is_read_from_the_cache():
     assert cache.write(5, 0b0110)
     assert cache.load(5, 0b1111) == 0b0110
     assert cache.drain() == []
+
+
+def test_kept_sector_is_held_and_is_never_written_back():
+    cache = Cache(L2Parameters(slices=1, sets=1, ways=2))
+    assert not l2_keep(cache.state, 0, 4 * 5 + 1, SPACE)
+    assert [l2_holds(cache.state, 0, 20 + sector) for sector in range(4)] == [0, 1, 0, 0]
+    assert cache.flush() == []
+
+
+def test_kept_sector_replaces_a_dirty_one():
+    cache = Cache(L2Parameters(slices=1, sets=1, ways=2))
+    cache.write(5, 0b0110)
+    assert l2_keep(cache.state, 0, 4 * 5 + 1, SPACE)
+    assert not l2_keep(cache.state, 0, 4 * 5 + 1, SPACE)
+    assert cache.flush() == [4 * 5 + 2]
+
+
+def test_sector_is_not_kept_without_space_for_what_it_may_evict():
+    cache = Cache(L2Parameters(slices=1, sets=1, ways=1))
+    cache.write(5, 0b1111)
+    assert not l2_keep(cache.state, 0, 4 * 6, 3)
+    assert l2_holds(cache.state, 0, 4 * 5)
+    assert not l2_holds(cache.state, 0, 4 * 6)
 
 
 def test_held_sectors_are_reported_one_by_one():

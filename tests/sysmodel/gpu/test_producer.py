@@ -6,6 +6,7 @@ from numba import njit
 
 from sysmodel.gpu.fetch import buffer_progress
 from sysmodel.gpu.kernel import A_ATOM, B_ATOM, ELEMENTS
+from sysmodel.gpu.pipe import MAIN_LOOPS, STEPS, TILES
 from sysmodel.gpu.producer import produce
 from sysmodel.gpu.stores import pop_store
 from sysmodel.gpu.workgroups import (
@@ -69,7 +70,7 @@ class Producer:
         placed = PlacedKernel(kernel=kernel, output_atoms=self.output_atoms, mode=mode)
         units = dict(
             cus=1, workgroups_per_cu=1, prefetch=2, store_buffer=0, dispatch_interval_cycles=0.0,
-            by_stage=False,
+            by_stage=False, pipe_turns=STEPS,
         )  # fmt: skip
         times = dict(step=1.0, launch=0, lds=0, epilogue=0, fetch=0, store=0)
         assert changes.keys() <= units.keys() | times.keys()
@@ -201,6 +202,24 @@ def test_workgroups_of_a_compute_unit_share_its_pipe():
     assert alone == 2 * (1 + 10 * (10 + 12)) + 1
     # One workgroup moves its tiles while the other computes, and the pipe is never idle.
     assert both == 1 + 10 + 2 * 10 * 12
+
+
+@pytest.mark.parametrize(
+    ("pipe_turns", "cycles", "most_cycles"),
+    [
+        (STEPS, 8 * 80 + 50, 4 * (2 * 80 + 50)),  # at worst both workgroups end together
+        (MAIN_LOOPS, 8 * 80 + 50, 8 * 80 + 50),  # only the last end is exposed
+        (TILES, 8 * (80 + 50), 8 * (80 + 50)),
+    ],
+)
+def test_a_turn_on_the_pipe_sets_what_overlaps(pipe_turns, cycles, most_cycles):
+    kernel = small_kernel(m=64, n=64, k=64, depth_u=16, gpus=1)
+    assert (kernel.workgroups, kernel.steps) == (8, 4)
+    units = {"cus": 1, "workgroups_per_cu": 2, "pipe_turns": pipe_turns}
+    producer = Producer(kernel, **units, step=20.0, epilogue=50).run()
+    producer.check_stores()
+    # First loads, and stores of a tile, take a few cycles each.
+    assert cycles <= producer.finish <= most_cycles + 3 * kernel.workgroups
 
 
 def test_compute_units_do_not_wait_for_each_other():

@@ -70,3 +70,22 @@ def test_todays_models_can_all_be_launched(name, model):
                 for one in set(slices):
                     assert one.uniform
                     credit_windows(one, system)
+
+
+def test_a_library_takes_smaller_tiles_where_large_ones_do_not_fill_the_gpu():
+    h200 = load_system("h200")
+    tiles = {m: kernel_of(h200, m, 4096, 4096, 2) for m in (50, 512, 4096)}
+    assert [(one.tile_m, one.tile_n) for one in tiles.values()] == [
+        (64, 32),
+        (128, 128),
+        (128, 256),
+    ]
+    first = scaled(h200, kernel={"tile_choice": "first"})
+    assert kernel_of(first, 50, 4096, 4096, 2).tile_n == h200.kernel.tile_n
+
+
+def test_equal_chunks_are_preferred_to_a_fast_tile():
+    h200 = load_system("h200")
+    for tp in (2, 4, 8, 16):
+        kernel = kernel_of(h200, 512, 4096, 4096, tp)
+        assert kernel.uniform
