@@ -131,10 +131,10 @@ class Comparison:
         }[self.claim.relation]
 
     def holds_in(self, cases: Sequence[Case]) -> str:
-        """Name the ways of dispatch, one for each of ``cases``, with which the claim holds."""
-        where = [case.dispatch for case in cases if self.agrees(case)]
+        """Name those of ``cases``, which share a link rate, in which the claim holds."""
+        where = [case.name for case in cases if self.agrees(case)]
         if len(where) == len(cases) > 1:
-            return "both"
+            return "all"
         return ", ".join(where) or "none"
 
 
@@ -143,7 +143,9 @@ def compare(study: Study) -> list[Comparison]:
     return [
         Comparison(
             claim=claim,
-            ours={case: _measure(claim, study, case) for case in study.cases},
+            ours={
+                case: _measure(claim, study, case) for case in (*study.cases, *study.cited_cases)
+            },
         )
         for claim in known_claims().claim
     ]

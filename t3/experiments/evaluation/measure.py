@@ -24,7 +24,7 @@ from .engines import check_engines
 from .study import REPRODUCED, Study
 from .variation import measure_variation
 
-__all__ = ["RTL", "SENSITIVITY", "measure"]
+__all__ = ["RTL", "SENSITIVITY", "measure", "models_of"]
 
 _HERE = Path(__file__).parent
 SENSITIVITY, RTL = "sensitivity", "rtl"  # folders of further sweeps, in the matrix's folder
@@ -76,12 +76,23 @@ def measure(out: Path, engine: EngineName, workers: int | None, scheduler: str |
         table=table,
         rtl=rtl,
         sensitivity=sensitivity,
-        models=pd.concat([end_to_end(table, system, variant=one) for one in VARIANTS]),
+        models=models_of(table),
         operators=by_setting(bert_breakdown(system)),
         variation=variation,
         efficiency=efficiency,
         timelines=timelines,
         system=system,
+    )
+
+
+def models_of(table: pd.DataFrame) -> pd.DataFrame:
+    """Results of ``end_to_end`` for a matrix, on each of its presets and in both variants."""
+    return pd.concat(
+        [
+            end_to_end(rows, load_system(str(name)), variant=one).assign(system=name)
+            for one in VARIANTS
+            for name, rows in table.groupby("system", sort=False)
+        ]
     )
 
 

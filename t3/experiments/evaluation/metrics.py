@@ -81,16 +81,23 @@ def shortfall(
 ) -> float:
     """Shortfall of the speedup from the ideal overlap, in percent.
 
-    100 · (1 - s), s the statistic over sublayers of total(ideal-overlap) / total(configuration);
-    ``min`` of s is the largest shortfall.
+    100 · (1 - s), s the statistic over sublayers of (max(G, RS - L) + AG) / total(configuration), L
+    the launch of RS, which T3's does not pay; ``min`` of s is the largest shortfall.
     """
-    total = study.points("total_ns", case, group=group, layers=_LAYERS[layers])
-    ratios = _column(total, "ideal-overlap") / _column(total, configuration)
-    return 100 * (1 - _statistic(statistic, ratios))
+    gemm, alone, gather, total = (
+        study.points(column, case, group=group, layers=_LAYERS[layers])
+        for column in ("gemm_ns", "rs_ns", "ag_ns", "total_ns")
+    )
+    unlaunched = _column(alone, BASE) - study.system.gpu.kernel_launch_ns
+    ideal: pd.Series = np.maximum(_column(gemm, BASE), unlaunched) + _column(gather, BASE)
+    return 100 * (1 - _statistic(statistic, ideal / _column(total, configuration)))
 
 
 def reduce_scatter_gain(study: Study, case: Case, *, group: str) -> float:
-    """100 · (geomean over sublayers of RS / RS(ideal-rs-nmc) - 1): near-memory reduction alone."""
+    """100 · (geomean over sublayers of RS / RS(ideal-rs-nmc) - 1): near-memory reduction alone.
+
+    Both pay a launch.
+    """
     alone = study.points("rs_ns", case, group=group)
     ratios = _column(alone, BASE) / _column(alone, "ideal-rs-nmc")
     return 100 * (geomean(ratios) - 1)
@@ -167,11 +174,9 @@ def model_gain(
     phase: str,
     statistic: str,
     group: str = "main",
-    variant: str = "megatron",
 ) -> float:
-    """100 · (statistic over models of their end-to-end speedup - 1); ``variant`` as in
-    ``transformer.end_to_end``."""
-    speedups = study.model_points("speedup", case, phase, group=group, variant=variant)
+    """100 · (statistic over models of their end-to-end speedup - 1), attention sliced by heads."""
+    speedups = study.model_points("speedup", case, phase, group=group)
     return 100 * (_statistic(statistic, _column(speedups, configuration)) - 1)
 
 

@@ -8,6 +8,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from rtl.export.revision import project_version, revision
 from sysmodel.config.bundled import PRESETS
+from sysmodel.config.system import load_system
 from sysmodel.runs.comparison import ROUND_ROBIN
 from sysmodel.runs.options import CONFIGURATIONS
 from t3.report.html import html_page, picture_html
@@ -84,7 +85,9 @@ def page(study: Study, made_by: Origin, folder: str, *, is_whole: bool = False) 
         comparisons=comparisons,
         differences=known_claims().difference,
         claims={
-            f"{figure}: {known_claims().figure[figure]}": tables.claim_table(list(some), main)
+            f"{figure}: {known_claims().figure[figure]}": tables.claim_table(
+                list(some), study.claim_cases
+            )
             for figure, some in by_figure
         },
         means=tables.mean_table(study, tables.GROUPS, main),
@@ -101,7 +104,7 @@ def page(study: Study, made_by: Origin, folder: str, *, is_whole: bool = False) 
 
 
 def summary(study: Study, made_by: Origin, folder: str) -> str:
-    """Write the summary: speedups, and the claims that hold with neither way of dispatch.
+    """Write the summary: speedups, and the claims that hold in no case.
 
     Parameters
     ----------
@@ -112,15 +115,14 @@ def summary(study: Study, made_by: Origin, folder: str) -> str:
     folder : str
         Folder of the figure, relative to the page.
     """
-    comparisons, main = compare(study), study.main_cases
+    comparisons, main, claimed = compare(study), study.main_cases, study.claim_cases
     group, words = next(iter(tables.GROUPS.items()))
     means = tables.mean_table(study, {group: words}, main).rows
     speedups = [
         [row[1], *(f"{row[at]} ({row[at + 1]} to {row[at + 2]})" for at in range(2, len(row), 4))]
         for row in means
     ]
-    open_claims = [one for one in comparisons if not any(map(one.agrees, main))]
-    by_dispatch = [case.dispatch for case in main]
+    open_claims = [one for one in comparisons if not any(map(one.agrees, claimed))]
     return _rendered(
         "summary.md.j2",
         study,
@@ -129,10 +131,10 @@ def summary(study: Study, made_by: Origin, folder: str) -> str:
         figure=SUMMARY_FIGURE,
         group=words,
         claims=len(comparisons),
-        speedups=table(["configuration", *by_dispatch], speedups),
+        speedups=table(["configuration", *(case.name for case in main)], speedups),
         open_claims=table(
-            ["claim", "paper", *by_dispatch],
-            [row[: 2 + len(main)] for row in tables.claim_table(open_claims, main).rows],
+            ["claim", "paper", *(case.name for case in claimed)],
+            [row[: 2 + len(claimed)] for row in tables.claim_table(open_claims, claimed).rows],
         ),
     )
 
@@ -143,7 +145,7 @@ def _rendered(template: str, study: Study, **values: object) -> str:
         loader=FileSystemLoader(_HERE), undefined=StrictUndefined, keep_trailing_newline=True
     )
     environment.filters["table"] = lambda one: table(one.headings, one.rows, one.text_columns)
-    comparisons, main = compare(study), study.main_cases
+    comparisons, claimed = compare(study), study.claim_cases
     text = environment.get_template(template).render(
         study=study,
         engine=_engine(study),
@@ -152,8 +154,9 @@ def _rendered(template: str, study: Study, **values: object) -> str:
         dispatches=" and ".join(f"`{name}`" for name in _values(study, "dispatch")),
         sublayers=len(study.table[POINT].drop_duplicates()),
         sampling=_sampling(study),
-        agreeing={case.dispatch: sum(one.agrees(case) for one in comparisons) for case in main},
-        agreeing_somewhere=sum(any(map(one.agrees, main)) for one in comparisons),
+        agreeing={case.name: sum(one.agrees(case) for one in comparisons) for case in claimed},
+        agreeing_somewhere=sum(any(map(one.agrees, claimed)) for one in comparisons),
+        cited=[(case.preset, load_system(case.preset).description) for case in study.cited_cases],
         **values,
     )
     return filled(text)

@@ -48,7 +48,7 @@ GROUPS: dict[str, tuple[int, ...]] = {
 }
 _COLUMNS = {
     "table": (
-        *(*POINT, "m", "n", "k", DISPATCH, LINK, CUS),
+        *(*POINT, "m", "n", "k", "system", DISPATCH, LINK, CUS),
         *("simulated_channels", "gpus", "configuration"),
         *(one.key for one in columns.TIMES),
         *(one.key for one in (*columns.DRAM.values(), *columns.LINK.values())),
@@ -56,7 +56,7 @@ _COLUMNS = {
     ),
     "sensitivity": (*POINT, "m", "n", "k", "system", "configuration", "speedup"),
     "models": (
-        *("model", "tp", DISPATCH, LINK, CUS, "variant", "phase", "configuration"),
+        *("model", "tp", "system", DISPATCH, LINK, CUS, "variant", "phase", "configuration"),
         *("model_ms", "speedup", "communication_share"),
     ),
     "variation": (
@@ -84,14 +84,22 @@ class Case:
         ``free`` or ``stages``.
     link : float
         GB/s in each direction.
+    preset : str
+        Preset that differs from the study's own; empty for the study's own.
     """
 
     dispatch: str
     link: float
+    preset: str = ""
+
+    @property
+    def name(self) -> str:
+        """Name among the cases with one link rate."""
+        return self.preset or self.dispatch
 
     @property
     def label(self) -> str:
-        return f"{self.dispatch}, {self.link:g} GB/s"
+        return f"{self.name}, {self.link:g} GB/s"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,13 +110,14 @@ class Study:
     ----------
     table : DataFrame
         Evaluation matrix: a row for each point and configuration, with the columns of a
-        sweep's table. Dispatch, link rate and number of compute units are columns of it.
+        sweep's table. Dispatch, link rate and number of compute units are columns of it. Rows of
+        other presets than the study's own serve the claims only.
     rtl : DataFrame
         Rows of the matrix again, with the compiled RTL in the loop; empty if it was not run.
     sensitivity : DataFrame
         Rows with the same columns in which one parameter at a time leaves its default.
     models : DataFrame
-        Results of ``end_to_end`` for both variants.
+        Results of ``end_to_end`` for both variants, with the preset as ``system``.
     operators : DataFrame
         Operators of BERT-Large, as the page shows them.
     variation : DataFrame
@@ -152,11 +161,12 @@ class Study:
 
     @cached_property
     def cases(self) -> list[Case]:
-        """Cases of the matrix: the system's own link rate first, and its own dispatch first for
-        each rate.
+        """Cases of the study's own preset: the system's own link rate first, and its own dispatch
+        first for each rate.
         """
         rate, dispatch = self.system.link.bandwidth_gb_per_s, self.system.gpu.dispatch
-        pairs = self.table[[DISPATCH, LINK]].drop_duplicates()
+        own = self.table["system"] == self.system.name
+        pairs = self.table.loc[own, [DISPATCH, LINK]].drop_duplicates()
         return sorted(
             (Case(*pair) for pair in pairs.itertuples(index=False, name=None)),
             key=lambda one: (one.link != rate, -one.link, one.dispatch != dispatch, one.dispatch),
@@ -166,6 +176,18 @@ class Study:
     def main_cases(self) -> list[Case]:
         """Cases at the system's own link rate, which page and figures show."""
         return [one for one in self.cases if one.link == self.cases[0].link]
+
+    @cached_property
+    def cited_cases(self) -> list[Case]:
+        """Cases of other presets, which only the claims have."""
+        others = self.table[self.table["system"] != self.system.name]
+        found = others[[DISPATCH, LINK, "system"]].drop_duplicates()
+        return [Case(*one) for one in found.itertuples(index=False, name=None)]
+
+    @property
+    def claim_cases(self) -> list[Case]:
+        """Cases with which the pages compare the claims."""
+        return [*self.main_cases, *self.cited_cases]
 
     @property
     def compute_units(self) -> int:
@@ -225,7 +247,8 @@ class Study:
         key = (case, group, layers, units)
         if key not in self._chosen:
             rows = self.table.loc[
-                (self.table[DISPATCH] == case.dispatch)
+                (self.table["system"] == self._system_of(case))
+                & (self.table[DISPATCH] == case.dispatch)
                 & (self.table[LINK] == case.link)
                 & (self.table[CUS] == units)
                 & self.table["tp"].isin(GROUPS[group]),
@@ -251,7 +274,8 @@ class Study:
         """Column of the end-to-end results, as a row for each model and degree of tensor
         parallelism and a column for each configuration."""
         rows = self.models[
-            (self.models[DISPATCH] == case.dispatch)
+            (self.models["system"] == self._system_of(case))
+            & (self.models[DISPATCH] == case.dispatch)
             & (self.models[LINK] == case.link)
             & (self.models[CUS] == (compute_units or self.compute_units))
             & (self.models["variant"] == variant)
@@ -261,6 +285,9 @@ class Study:
         wide = rows.pivot(index=["model", "tp"], columns="configuration", values=column)
         ordered: pd.DataFrame = wide.reindex(_order(rows, ["model", "tp"]))
         return ordered
+
+    def _system_of(self, case: Case) -> str:
+        return case.preset or self.system.name
 
 
 def _spread(chosen: pd.DataFrame, values: pd.Series) -> pd.DataFrame:

@@ -13,16 +13,16 @@ __all__ = ["claim_table", "full_claim_table"]
 
 
 def claim_table(comparisons: list[Comparison], cases: Sequence[Case]) -> Table:
-    """Claims with the paper's value, our value by dispatch, the difference, and its reason.
+    """Claims with the paper's value, our value by case, the difference, and its reason.
 
-    ``cases`` differ in their dispatch only.
+    ``cases`` have the same link rate.
     """
-    dispatch = [case.dispatch for case in cases]
+    names = [case.name for case in cases]
     headings = (
         "claim",
         "paper",
-        *(f"ours, {name}" for name in dispatch),
-        f"difference, {' / '.join(dispatch)}",
+        *(f"ours, {name}" for name in names),
+        f"difference, {' / '.join(names)}",
         "holds in:",
         "reason:",
     )
@@ -31,7 +31,7 @@ def claim_table(comparisons: list[Comparison], cases: Sequence[Case]) -> Table:
 
 def full_claim_table(comparisons: list[Comparison], study: Study) -> Table:
     """Every claim in every case with its place in the paper, and numbers without their units."""
-    cases, main = study.cases, study.main_cases
+    cases, main = [*study.cases, *study.cited_cases], study.claim_cases
     headings = ["figure", "about", "id", "claim", "relation", "paper:", "unit:", "confidence:"]
     headings += [f"ours, {case.label}" for case in cases]
     headings += [f"difference, {case.label}:" for case in cases]

@@ -7,9 +7,10 @@ import pytest
 from sysmodel.lib.errors import InputError
 from t3.experiments.evaluation.claims import Claim, Comparison, compare, known_claims, load_claims
 from t3.experiments.evaluation.study import Case
-from tests.support.example_study import example_study
+from tests.support.example_study import CITED, example_study
 
 FREE, STAGES = Case("free", 150.0), Case("stages", 150.0)
+LINEAR = Case("stages", 150.0, CITED)
 GOOD = """
 [figure]
 "Fig. 1" = "something"
@@ -36,7 +37,7 @@ def test_every_claim_can_be_computed():
     found = compare(study)
     assert [one.claim for one in found] == known_claims().claim
     for one in found:
-        assert list(one.ours) == study.cases
+        assert list(one.ours) == [*study.cases, LINEAR]
         for case, ours in one.ours.items():
             not_run = case.link == 75 and "doubled" in one.claim.id
             assert math.isnan(ours) == not_run, one.claim.id
@@ -75,19 +76,27 @@ def test_difference(relation, unit, value, ours, difference, agrees):
 
 
 @pytest.mark.parametrize(
-    ("free", "stages", "where"),
+    ("free", "stages", "linear", "where"),
     [
-        (1.2, 1.3, "both"),
-        (1.2, 2.0, "free"),
-        (2.0, 1.2, "stages"),
-        (2.0, float("nan"), "none"),
+        (1.2, 1.3, 1.25, "all"),
+        (1.2, 2.0, 2.0, "free"),
+        (2.0, 1.2, 1.2, f"stages, {CITED}"),
+        (2.0, float("nan"), 2.0, "none"),
     ],
 )
-def test_a_claim_says_with_which_dispatch_it_holds(free, stages, where):
+def test_a_claim_says_in_which_case_it_holds(free, stages, linear, where):
     changed = known_claims().claim[0].model_dump() | {"unit": "x", "value": 1.25}
-    ours = {FREE: free, STAGES: stages}
+    ours = {FREE: free, STAGES: stages, LINEAR: linear}
     one = Comparison(claim=Claim.model_validate(changed), ours=ours)
-    assert one.holds_in([FREE, STAGES]) == where
+    assert one.holds_in([FREE, STAGES, LINEAR]) == where
+
+
+def test_no_two_claims_compare_the_same_number_of_the_paper():
+    about = [
+        (one.figure, one.what.partition(";")[0], one.value, one.unit)
+        for one in known_claims().claim
+    ]
+    assert len(set(about)) == len(about)
 
 
 def test_a_good_file_loads(tmp_path):

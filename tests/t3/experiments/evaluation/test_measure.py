@@ -7,6 +7,7 @@ import pytest
 from sysmodel.runs.options import CONFIGURATIONS
 from t3.experiments.evaluation.study import CUS, DISPATCH, LINK
 from t3.experiments.sweep.grid import load_grid
+from tests.support.example_study import CITED
 
 EVALUATED = {
     *(("Mega-GPT-2", tp) for tp in (8, 16)),
@@ -27,28 +28,44 @@ def varied(point):
     return gpu.dispatch, point.system.link.bandwidth_gb_per_s, gpu.compute_units
 
 
+def place(point):
+    return point.workload.model, point.workload.tp, point.workload.layer, *varied(point)
+
+
 @pytest.mark.parametrize("grid", ["paper"], indirect=True)
 def test_the_matrix_is_the_papers(grid):
-    points = {
-        (one.workload.model, one.workload.tp, one.workload.layer, *varied(one))
-        for one in grid.points
-    }
+    own = [one for one in grid.points if one.system.name == "asplos24"]
     settings = {
         (dispatch, *setting)
         for dispatch in ("free", "stages")
         for setting in ((150.0, 80), (75.0, 80), (150.0, 160))
     }
-    assert points == {
+    assert {place(one) for one in own} == {
         (*model, layer, *setting)
         for model in EVALUATED
         for layer in ("op", "fc1", "fc2", "ip")
         for setting in settings
     }
     assert set(grid.system_keys) == {DISPATCH, LINK, CUS}
-    for point in grid.points:
+    for point in own:
         assert point.options.engine == "golden"
         if varied(point)[2] == 80:
             assert point.options.configurations == CONFIGURATIONS
+
+
+@pytest.mark.parametrize("grid", ["paper"], indirect=True)
+def test_the_cited_simulators_banks_are_simulated_for_the_claims_only(grid):
+    cited = [one for one in grid.points if one.system.name == CITED]
+    assert {place(one) for one in cited} == {
+        (*model, layer, "stages", 150.0, units)
+        for model in EVALUATED
+        for layer in ("op", "fc1", "fc2", "ip")
+        for units in (80, 160)
+    }
+    assert {one.system.dram.bank_interleave for one in cited} == {"linear"}
+    simulations = sum(len(one.options.configurations) for one in cited)
+    everything = sum(len(one.options.configurations) for one in grid.points)
+    assert simulations < everything / 8
 
 
 @pytest.mark.parametrize("grid", ["rtl"], indirect=True)
