@@ -210,6 +210,14 @@ class Kernel:
         """First workgroup of each chunk, followed by the end: gpus + 1 entries."""
         return np.arange(self.gpus + 1) * self.workgroups // self.gpus
 
+    @property
+    def chunk_atoms(self) -> np.ndarray:
+        """Output atoms of each chunk, in all channels."""
+        _, outer, inner, _, _ = self.walk
+        up_to = np.append(0, np.cumsum(outer * inner))
+        sizes: np.ndarray = np.diff(up_to[self.chunk_start])
+        return sizes
+
     def first_workgroup(self, gpu: int) -> int:
         """First workgroup of ``gpu``: the start of the chunk after its own."""
         return int(self.chunk_start[scattered(gpu, 0, self.gpus)])

@@ -10,7 +10,7 @@ from sysmodel.lib.errors import SimulationError
 from sysmodel.lib.phases import AG, GEMM, RS
 from sysmodel.machine.state import State
 
-__all__ = ["Reduction", "check_conservation"]
+__all__ = ["Reduction", "check_conservation", "conserved"]
 
 # Counters that depend on the ring alone, with the bytes of one count.
 _CATEGORIES = {
@@ -64,16 +64,13 @@ def check_conservation(state: State, chunks: int, how: Reduction, counts: np.nda
     """
     gpus = len(state.gpu)
     sizes = (state.chunk_start[:, 1:] - state.chunk_start[:, :-1]).sum(axis=0)
-    moved = [_moved(np.roll(sizes, -g), how) for g in range(gpus)]
-    in_l2 = _in_l2(state, how)
+    wanted = conserved(sizes, state, how, whole=1)
     for category, (counter, phase, size) in _CATEGORIES.items():
-        atoms = sum(int(one[category]) for one in moved) - in_l2.get(category, 0)
-        wanted = atoms * ATOM_BYTES
-        counted = int(counts[counter][phase]) * size
-        if wanted != counted:
+        if wanted[counter, phase] != int(counts[counter][phase]):
             raise SimulationError(
-                f"bytes are not conserved: {category} moved {counted} bytes in the simulated "
-                f"channels, and {wanted} must move over {chunks} chunks"
+                f"bytes are not conserved: {category} moved {int(counts[counter][phase]) * size} "
+                f"bytes in the simulated channels, and {wanted[counter, phase] * size} must move "
+                f"over {chunks} chunks"
             )
     gemm_reads = int(counts["reads"][GEMM])
     least, most = _operand_reads(state) if how.gemm else (0, 0)
@@ -83,6 +80,30 @@ def check_conservation(state: State, chunks: int, how: Reduction, counts: np.nda
             f"simulated channels, not between {gpus * least * ATOM_BYTES} (every operand once) and "
             f"{gpus * most * ATOM_BYTES} (no reuse)"
         )
+
+
+def conserved(
+    sizes: np.ndarray, state: State, how: Reduction, whole: int
+) -> dict[tuple[str, int], int]:
+    """Counts of all simulated GPUs that depend on the ring alone, by counter and phase.
+
+    Parameters
+    ----------
+    sizes : array
+        Output atoms of each chunk in the counted channels.
+    whole : int
+        Counted channels over simulated channels, by which the atoms in the L2 are scaled.
+    """
+    moved = [_moved(np.roll(sizes, -g), how) for g in range(len(state.gpu))]
+    in_l2 = _in_l2(state, how)
+    return {
+        (counter, phase): (
+            (sum(int(one[category]) for one in moved) - whole * in_l2.get(category, 0))
+            * ATOM_BYTES
+            // size
+        )
+        for category, (counter, phase, size) in _CATEGORIES.items()
+    }
 
 
 def _in_l2(state: State, how: Reduction) -> dict[str, int]:

@@ -233,6 +233,17 @@ class RunResult:
         return min(1.0, *(sum(one.m * one.n * one.k for one in of) / work for of in parts))
 
     @property
+    def scaled(self) -> tuple[str, ...]:
+        """Values of a configuration that are scaled from the simulated channels to all; all other
+        counts of a whole GPU follow from the sizes.
+        """
+        if self.channels == self.system.dram.channels:
+            return ()
+        # Results that stay in the L2 do not reach the memory.
+        cached = () if self.system.l2.flush_at_kernel_end else ("gemm_write", "rs_read")
+        return (*(f"dram_bytes.{name}" for name in ("gemm_read", *cached)), "activity", "energy_j")
+
+    @property
     def cycles_per_s(self) -> float:
         return self.cycles / self.wall_s
 
@@ -248,6 +259,7 @@ class RunResult:
             "engine": self.options.engine,
             "channels": self.channels,
             "sampling_band": self.sampling_band,
+            "scaled": list(self.scaled),
             "gpus": self.options.gpus,
             "launches": self.launches,
             "extrapolated": self.extrapolated,

@@ -20,7 +20,7 @@ from sysmodel.machine.program import Writes
 from sysmodel.machine.progress import share_done
 from sysmodel.machine.variation import moved, varied
 
-from .conservation import Reduction, check_conservation
+from .conservation import Reduction, check_conservation, conserved
 from .counters import COUNTED, new_counters
 from .phases import PhaseResult
 from .samples import timeline_of
@@ -231,7 +231,7 @@ class Simulation:
         spans, flows = on_the_timeline(machine, self._traces, self.zero)
         return PhaseResult(
             **cycles,
-            counts=self._of_whole_gpu(counts),
+            counts=self._of_whole_gpu(counts, how),
             slot_cycles=self._slot_cycles(),
             throttled_cycles=int(state.gpu["throttled"].mean() / state.fixed["slots"][0]),
             withheld=state.withheld,
@@ -265,18 +265,23 @@ class Simulation:
             # loads.
             sent = counts["link_bytes"][RS] // ATOM_BYTES
             counts["cu_stores"][RS] += sent - counts["dma_reads"][RS]
-        on_line = counts["link_bytes"] / self.machine.payload_share
-        counts["link_overhead_bytes"] = np.rint(on_line) - counts["link_bytes"]
         # Overlapping phases open rows together, so only the sum over the phases has a meaning.
         self.count_activates(AG if how.gather else RS)
         counts["activates"] = self._activates
         return counts
 
-    def _of_whole_gpu(self, counts: np.ndarray) -> np.ndarray:
-        """Counters of one GPU with all its channels."""
+    def _of_whole_gpu(self, counts: np.ndarray, how: Reduction) -> np.ndarray:
+        """Counters of one GPU with all its channels: exact if they depend on the ring alone,
+        otherwise scaled.
+        """
         machine, whole = self.machine, new_counters()
         for name in counts.dtype.names or ():
             whole[name] = counts[name] * machine.whole // machine.gpus
+        sizes = self._context.kernel.chunk_atoms
+        for (name, phase), count in conserved(sizes, machine.state, how, machine.whole).items():
+            whole[name][phase] = count // machine.gpus
+        on_line = whole["link_bytes"] / machine.payload_share
+        whole["link_overhead_bytes"] = np.rint(on_line) - whole["link_bytes"]
         # A tile completes once, however many channels hold its atoms.
         whole["tiles"][RS] = machine.tiles // machine.gpus
         whole["flip_flop_clocks"][RS] = machine.flip_flop_clocks // machine.gpus

@@ -130,9 +130,11 @@ def _by_configuration(rows: dict[str, dict[str, str]]) -> pd.DataFrame:
 
 
 def _traffic(result: RunResult) -> Section:
+    all_channels = result.system.dram.channels
+    scaled = f", scaled from {result.channels} of {all_channels} channels" if result.scaled else ""
     return Section(
         title="Traffic over time",
-        text="One GPU. Pick a configuration; drag to zoom, double-click to go back.",
+        text=f"One GPU{scaled}. Pick a configuration; drag to zoom, double-click to go back.",
         chart=traffic_chart(
             result.timelines,
             memory_gb_per_s=result.system.dram_bytes_per_ns,

@@ -1,12 +1,14 @@
 """Tables of a run on the terminal, for 80 columns."""
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import fields
 from pathlib import Path
 from textwrap import fill
 
 from rich.table import Table as RichTable
 
 from sysmodel.config.notices import notices
+from sysmodel.energy.counts import DramBytes
 from sysmodel.runs.bounds import Bound, bounds
 from sysmodel.runs.comparison import ROUND_ROBIN, Spread, slower, spreads
 from sysmodel.runs.result import RunResult
@@ -21,6 +23,7 @@ __all__ = ["print_run"]
 
 _SHOWN_SLOTS = (("pipes",), ("l2", "memory"), ("stores", "link"))
 _SHOWN_LINK = (("RS", "link"), ("RS", "memory"), ("AG", "link"))
+_SCALED = "*"  # mark of columns whose bytes are scaled from the simulated channels
 _NAME_WIDTH = 13  # width of a configuration's name, which leaves enough space for the numbers
 
 
@@ -43,6 +46,12 @@ def print_run(result: RunResult, files: list[Path]) -> None:
         console.print(_bounds(result, found))
         console.print()
     console.print(_bytes(result))
+    if result.scaled:
+        console.print(
+            f"{_SCALED} scaled from {result.channels} of {result.system.dram.channels} channels, as "
+            "is the energy; other bytes are exact.",
+            soft_wrap=True,
+        )
     console.print()
     console.print(_energy(result))
     k = result.workload.k
@@ -187,9 +196,14 @@ def _percent(share: float) -> str:
 
 
 def _bytes(result: RunResult) -> RichTable:
+    names = [one.name for one in fields(DramBytes)]
+    marks = [_SCALED if f"dram_bytes.{name}" in result.scaled else "" for name in names]
+    phases = ("GEMM\nread", "GEMM\nwrite", "RS\nread", "RS\nwrite", "AG\nread", "AG\nwrite")
     headings = (
-        *("configuration", "GEMM\nread", "GEMM\nwrite", "RS\nread", "RS\nwrite"),
-        *("AG\nread", "AG\nwrite", "DRAM\ntotal", "\nlink"),
+        "configuration",
+        *(f"{phase}{mark}" for phase, mark in zip(phases, marks, strict=True)),
+        f"DRAM\ntotal{max(marks)}",
+        "\nlink",
     )
     counts = {
         name: (*vars(one.dram_bytes).values(), one.dram_bytes.total, one.link_bytes.total)

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from sysmodel.config.system import load_system
@@ -11,6 +12,7 @@ from sysmodel.runs.options import RunOptions
 from sysmodel.runs.plan import Plan
 from sysmodel.runs.simulate import simulate
 from t3.experiments.validation.sampling import CHANNELS, GPUS, compare_sampling
+from tests.support.example_run import example_result
 from tests.support.small_system import small_system, workload
 
 CONFIGURATIONS = ("sequential", "t3", "t3-mca")
@@ -68,6 +70,44 @@ def test_sampled_channels_agree_with_all(sampled):
     for name in CONFIGURATIONS:
         assert sample[name].total_ns == pytest.approx(whole[name].total_ns, rel=0.02), name
         require_equal_bytes(sample[name], whole[name])
+
+
+def test_bytes_of_a_whole_gpu_are_exact_if_the_sample_has_more_or_less_than_its_share():
+    system, work = small_system(channels=8), workload(768, 192, 256, 4)
+    kernel = kernel_of(system, work.m, work.n, work.k, work.tp)
+    held = np.diff(output_atoms(system, kernel, 1).start).reshape(4, -1).sum(axis=1)
+    assert (held * 8 != kernel.chunk_atoms).all()
+    result = simulate(
+        Plan(work, system, RunOptions(engine="golden", configurations=CONFIGURATIONS, channels=1))
+    )
+    chunk = work.output_bytes // 4
+    for name, one in result.configurations.items():
+        tracked = name != "sequential"
+        moved = one.dram_bytes
+        assert moved.gemm_write == (3 if tracked else 4) * chunk
+        assert moved.rs_read == (2 if tracked else 7) * chunk
+        assert moved.rs_write == (3 if tracked else 4) * chunk
+        assert moved.ag_read == moved.ag_write == 3 * chunk
+        assert one.link_bytes.rs == one.link_bytes.ag == 3 * chunk
+    assert result.scaled == ("dram_bytes.gemm_read", "activity", "energy_j")
+    assert result.as_dict()["scaled"] == list(result.scaled)
+
+
+@pytest.mark.parametrize(
+    ("name", "channels", "bytes_scaled"),
+    [
+        ("asplos24", "all", ()),
+        ("asplos24", 1, ("gemm_read",)),
+        # Its GEMM's results stay in the caches as far as they fit.
+        ("h200", 8, ("gemm_read", "gemm_write", "rs_read")),
+    ],
+)
+def test_a_result_names_the_bytes_that_depend_on_the_cache(name, channels, bytes_scaled):
+    options = RunOptions(engine="golden", channels=channels)
+    result = replace(example_result(options=options), system=load_system(name))
+    result = replace(result, channels=options.channels_of(result.system))
+    known = [one for one in result.scaled if one.startswith("dram_bytes.")]
+    assert known == [f"dram_bytes.{one}" for one in bytes_scaled]
 
 
 def test_samples_are_powers_of_two_of_whole_memory_channels():
