@@ -108,6 +108,12 @@ class Plan:
         return kernels_of(self.launches | self.whole)
 
     @property
+    def work(self) -> float:
+        """Work of a configuration on the largest kernel, as SizeChoice counts it."""
+        sizes = self._sizes(self.channels)
+        return max(map(sizes.work, self.kernels))
+
+    @property
     def is_extrapolated(self) -> bool:
         """Flag of a plan in which some GEMM is too large to be simulated itself."""
         return any(one.smaller for one in (*self.whole, *self.launches))

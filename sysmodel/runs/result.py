@@ -15,6 +15,7 @@ from .slots import SlotTimes
 if TYPE_CHECKING:
     from sysmodel.config.system import System
 
+    from .sampling_error import SamplingError
     from .timeline import Timeline
 
 __all__ = ["ConfigurationResult", "RunResult", "SimulatedGemm"]
@@ -182,7 +183,9 @@ class RunResult:
     channels : int
         Simulated memory channels.
     sampling_band : float
-        Share by which a speedup may differ from that with all channels; 0 if all are simulated.
+        Share by which a speedup may differ from that of the whole; 0 without a reason for one.
+    sampling_errors : tuple of SamplingError
+        Estimates of the sampling's error, where they were made.
     launches : int
         Launches in which T3 tracks the GEMM, each with its own reduce-scatter and all-gather: more
         than one if a chunk of the output exceeds the tracker's window.
@@ -218,6 +221,7 @@ class RunResult:
     cycles: int
     wall_s: float
     varied: tuple[dict[str, ConfigurationResult], ...] = ()
+    sampling_errors: "tuple[SamplingError, ...]" = ()
     timelines: "dict[str, Timeline]" = field(default_factory=dict)
 
     @property
@@ -259,6 +263,7 @@ class RunResult:
             "engine": self.options.engine,
             "channels": self.channels,
             "sampling_band": self.sampling_band,
+            "sampling_errors": [asdict(one) for one in self.sampling_errors],
             "scaled": list(self.scaled),
             "gpus": self.options.gpus,
             "launches": self.launches,

@@ -44,13 +44,16 @@ _SLOT_FIELDS = {
 }
 
 
-def simulate(plan: Plan, report: Report = no_progress) -> RunResult:
+def simulate(plan: Plan, report: Report = no_progress, *, counts_clocks: bool = True) -> RunResult:
     """Simulate all repetitions of a plan.
 
     Parameters
     ----------
     report : callable
         Receives the progress.
+    counts_clocks : bool
+        Count the clock edges at the hardware's flip-flops, of which the energy has a part. For
+        each number of channels the flip-flops are counted once, which takes up to minutes.
 
     Raises
     ------
@@ -64,7 +67,7 @@ def simulate(plan: Plan, report: Report = no_progress) -> RunResult:
     cycles, wall_s = 0, 0.0
     try:
         for number in range(plan.options.repeat):
-            results = _repetition(plan, report, number)
+            results = _repetition(plan, report, number, counts_clocks)
             first = first or results
             cycles += sum(one.simulated_cycles for one in results.values())
             wall_s += sum(one.wall_s for one in results.values())
@@ -99,7 +102,9 @@ def simulate(plan: Plan, report: Report = no_progress) -> RunResult:
     )
 
 
-def _repetition(plan: Plan, report: Report, number: int) -> dict[str, PhaseResult]:
+def _repetition(
+    plan: Plan, report: Report, number: int, counts_clocks: bool
+) -> dict[str, PhaseResult]:
     contexts = {
         kernel: RunContext(
             plan.system,
@@ -109,6 +114,7 @@ def _repetition(plan: Plan, report: Report, number: int) -> dict[str, PhaseResul
             channels=plan.channels,
             repetition=number,
             is_first=index == 0,
+            counts_clocks=counts_clocks,
         )
         for index, kernel in enumerate(plan.kernels)
     }

@@ -48,6 +48,8 @@ class RunContext:
         Number of the repetition; number 0 has no variation.
     is_first : bool
         The kernel is the plan's first; only for this kernel a waveform may be written.
+    counts_clocks : bool
+        Count the clock edges at flip-flops.
 
     Attributes
     ----------
@@ -65,9 +67,11 @@ class RunContext:
         channels: int,
         repetition: int = 0,
         is_first: bool = True,
+        counts_clocks: bool = True,
     ):
         self.system, self.options, self.report = system, options, report
         self.repetition, self.channels, self._is_first = repetition, channels, is_first
+        self.counts_clocks = counts_clocks
         self.step = ""
         self.variation = varied(system, kernel, options.seed, repetition)
         self.kernel = moved(
@@ -284,5 +288,6 @@ class Simulation:
         whole["link_overhead_bytes"] = np.rint(on_line) - whole["link_bytes"]
         # A tile completes once, however many channels hold its atoms.
         whole["tiles"][RS] = machine.tiles // machine.gpus
-        whole["flip_flop_clocks"][RS] = machine.flip_flop_clocks // machine.gpus
+        if self._context.counts_clocks:
+            whole["flip_flop_clocks"][RS] = machine.flip_flop_clocks // machine.gpus
         return whole

@@ -125,6 +125,8 @@ def _simulated(
     chosen.channels_of(loaded)
     with shown_progress() as progress:
         from sysmodel.runs.plan import Plan
+        from sysmodel.runs.sampling_error import with_errors
         from sysmodel.runs.simulate import simulate
 
-        return Result(simulate(Plan(workload, loaded, chosen), progress))
+        plan = Plan(workload, loaded, chosen)
+        return Result(with_errors(plan, simulate(plan, progress), progress))

@@ -48,8 +48,8 @@ def print_run(result: RunResult, files: list[Path]) -> None:
     console.print(_bytes(result))
     if result.scaled:
         console.print(
-            f"{_SCALED} scaled from {result.channels} of {result.system.dram.channels} channels, as "
-            "is the energy; other bytes are exact.",
+            f"{_SCALED} scaled from {result.channels} of {result.system.dram.channels} channels, "
+            "as is the energy; other bytes are exact.",
             soft_wrap=True,
         )
     console.print()
@@ -80,10 +80,18 @@ def _simulated(result: RunResult) -> Iterator[str]:
             f"T3 tracks it in {result.launches} launches, since a chunk of the whole exceeds its "
             "window; each has a reduce-scatter and an all-gather of its own."
         )
+    for one in result.sampling_errors:
+        if one.is_large:
+            channels = f"{one.channels} channels"
+            other = channels if one.of == "channels" else f"{channels} of every GPU"
+            yield f"With {other}, speedups differ by up to {one.difference:.1%}."
     if result.sampling_band:
+        whole = "all channels"
+        if any(one.is_large and one.of == "gpus" for one in result.sampling_errors):
+            whole = "every GPU"
         yield (
             f"Channels simulated: {result.channels} of {result.system.dram.channels}. Speedups are "
-            f"within {result.sampling_band:.0%} of those of all channels;"
+            f"within {result.sampling_band:.0%} of those of {whole};"
         )
         yield "a smaller difference between configurations may have either sign."
     if result.extrapolated:
