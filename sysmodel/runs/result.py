@@ -244,7 +244,7 @@ class RunResult:
         if self.channels == self.system.dram.channels:
             return ()
         # Results that stay in the L2 do not reach the memory.
-        cached = () if self.system.l2.flush_at_kernel_end else ("gemm_write", "rs_read")
+        cached = () if self.system.l2.flush_at_kernel_end else ("gemm_write", "rs_read", "ag_read")
         return (*(f"dram_bytes.{name}" for name in ("gemm_read", *cached)), "activity", "energy_j")
 
     @property

@@ -99,7 +99,7 @@ def test_bytes_of_a_whole_gpu_are_exact_if_the_sample_has_more_or_less_than_its_
         ("asplos24", "all", ()),
         ("asplos24", 1, ("gemm_read",)),
         # Its GEMM's results stay in the caches as far as they fit.
-        ("h200", 8, ("gemm_read", "gemm_write", "rs_read")),
+        ("h200", 8, ("gemm_read", "gemm_write", "rs_read", "ag_read")),
     ],
 )
 def test_a_result_names_the_bytes_that_depend_on_the_cache(name, channels, bytes_scaled):
