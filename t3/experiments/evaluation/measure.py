@@ -87,13 +87,14 @@ def measure(out: Path, engine: EngineName, workers: int | None, scheduler: str |
 
 def models_of(table: pd.DataFrame) -> pd.DataFrame:
     """Results of ``end_to_end`` for a matrix, on each of its presets and in both variants."""
-    return pd.concat(
+    models: pd.DataFrame = pd.concat(
         [
             end_to_end(rows, load_system(str(name)), variant=one).assign(system=name)
             for one in VARIANTS
             for name, rows in table.groupby("system", sort=False)
         ]
     )
+    return models
 
 
 def _efficiency(progress: Report) -> list[tuple[int, dict[str, float], float]]:
