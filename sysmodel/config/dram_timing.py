@@ -7,7 +7,7 @@ from .address_map import parse_address_map
 
 __all__ = ["BankInterleave", "DramTiming", "Refresh"]
 
-Refresh = Literal["none", "all-bank", "per-bank"]
+Refresh = Literal["none", "all-bank", "staggered", "per-stack", "per-bank"]
 BankInterleave = Literal["linear", "permuted"]
 
 # Capacity of a channel's state.
@@ -16,7 +16,8 @@ MAX_GROUPS = 8  # per stack ID
 MAX_STACK_IDS = 4
 MAX_PSEUDO_CHANNELS = 2
 MAX_ADDRESS_FIELDS = 16
-MAX_SIDE = 64  # queued reads of a pseudo-channel, and as many queued writes and updates
+PAGE_SLOTS = 64  # slots of the queue in one mask
+MAX_SIDE = 256  # queued reads of a pseudo-channel, and as many queued writes and updates
 MAX_QUEUE = 2 * MAX_SIDE
 
 _POWERS_OF_TWO = {
@@ -32,6 +33,7 @@ _AT_LEAST_ONE = (
     "tCCD_S",
     "turnaround_cap",
     "age_cap",
+    "data_permille",
     "activate_half_cycles",
     "precharge_half_cycles",
 )
@@ -67,7 +69,8 @@ class DramTiming:
         the exclusive-or of its address bits with the low bits of the row, so that rows which share
         address bits do not share a bank (Zhang, Zhu and Zhang, MICRO-33, 2000).
     queue_depth : int
-        Capacity of the queues, reads and writes together; at most 64 of either in a pseudo-channel.
+        Capacity of the queues, reads and writes together; at most 256 of either in a
+        pseudo-channel.
     write_queue : int
         Part of ``queue_depth`` for writes and updates, which then have their own queue and are
         drained in batches; 0 for one queue for all requests.
@@ -77,7 +80,8 @@ class DramTiming:
     shared_queue : bool
         The pseudo-channels share queues and drains.
     opening_leaves : bool
-        A request leaves its queue when its row is opened, as in Ramulator 2.
+        A request leaves its queue when its row is opened, as in Ramulator 2. It keeps the row open,
+        and is served before those in the queues, whichever of them are held back.
     burst : int
         Cycles that one atom takes on the data bus.
     activate_half_cycles, precharge_half_cycles : int
@@ -111,12 +115,15 @@ class DramTiming:
     tFAW : int
         Window that holds at most four activates; 0 for none.
     refresh : str
-        ``"none"``, ``"all-bank"`` or ``"per-bank"``.
+        ``"none"``; ``"all-bank"``: all pseudo-channels at once; ``"staggered"``: the
+        pseudo-channels in turn; ``"per-stack"``: the stack IDs of a pseudo-channel in turn, and the
+        pseudo-channels in turn; ``"per-bank"``.
     tREFI : int
-        Period in which each bank is refreshed once: the time from one all-bank refresh to the next.
-        Per-bank refreshes follow each other ``banks`` times as fast.
+        Period in which each bank is refreshed once: the time from one all-bank refresh of a
+        pseudo-channel to the next. Refreshes of stack IDs and banks follow each other as many times
+        faster as there are of them.
     tRFC, tRFC_pb : int
-        All-bank and per-bank refresh to an activate of a refreshed bank.
+        Refresh of all banks (of a stack ID), and of one bank, to an activate of a refreshed bank.
     tRREFD : int
         Per-bank refresh to the next refresh, or to an activate of another bank.
     turnaround_cap : int
@@ -126,6 +133,9 @@ class DramTiming:
         of 32 entries of 64 bytes.
     age_cap : int
         Age in cycles above which the oldest request goes first.
+    data_permille : int
+        Largest share of the data bus's time with data, in thousandths. After a pause, eight atoms
+        follow each other without it.
 
     Raises
     ------
@@ -178,6 +188,7 @@ class DramTiming:
     tRREFD: int = 0
     turnaround_cap: int = 40
     age_cap: int = 1000
+    data_permille: int = 1000
 
     def __post_init__(self) -> None:
         if self.tCCD_WL is None and isinstance(self.tCCD_L, int):
@@ -185,6 +196,7 @@ class DramTiming:
         self._check_kinds()
         self._check_geometry()
         self._check_queue()
+        self._at_most("data_permille", 1000, "all of the time")
         self._at_least("tCCD_S", self.burst, "burst, or data would collide")
         self._at_least("tCCD_L", self.tCCD_S, "tCCD_S")
         self._at_least("tCCD_WL", self.tCCD_L, "tCCD_L")
@@ -287,6 +299,15 @@ class DramTiming:
     @property
     def refresh_interval(self) -> int:
         """Cycles from one refresh command to the next; 0 without refresh."""
-        if self.refresh == "none":
-            return 0
-        return self.tREFI // self.banks if self.refresh == "per-bank" else self.tREFI
+        parts = {"none": 0, "per-stack": self.stack_ids, "per-bank": self.banks}.get(
+            self.refresh, 1
+        )
+        return self.tREFI // parts if parts else 0
+
+    @property
+    def pages(self) -> int:
+        """Masks that hold the slots of a side of a pseudo-channel's queue."""
+        sharing = self.pseudo_channels if self.shared_queue else 1
+        most = max(self.queue_depth - self.write_queue, self.write_queue)
+        needed = -(-most // (sharing * PAGE_SLOTS))
+        return 1 << (min(needed, MAX_SIDE // PAGE_SLOTS) - 1).bit_length()

@@ -96,6 +96,7 @@ class Dram(Strict):
     bank_interleave: BankInterleave
     queue_depth: int = integer(1, MAX_SIDE)
     turnaround_cap_clocks: int = integer(1, 1 << 20)
+    data_share: float = number(0.1, 1)
     age_cap_clocks: int = integer(1, 1 << 20)
     read_latency_ns: float = number(0, 1e5)
     core_volts: float = number(0.3, 3)
@@ -124,6 +125,7 @@ class Dram(Strict):
                 queue_depth=self.queue_depth,
                 refresh=self.refresh,
                 turnaround_cap=self.turnaround_cap_clocks,
+                data_permille=round(1000 * self.data_share),
                 age_cap=self.age_cap_clocks,
                 burst=self.burst_clocks,
                 activate_half_cycles=self.activate_half_clocks,

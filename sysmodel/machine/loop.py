@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from sysmodel.config.limits import MOST_OCCUPANCY
 from sysmodel.engine.codes import COMMUNICATION, PACKET_UPDATE, TICK_CYCLES, UPDATE, WRITE
 from sysmodel.engine.native.call import call_step
 from sysmodel.engine.ports import (
@@ -191,7 +192,7 @@ def _channel(s, g, c, now, inputs, outputs):
             clock = now * f.clock_divider
             dram_push(s.dram, q, clock, request[REQUEST.access], local, token)
             level += 1
-    inputs[I.occupancy] = level
+    inputs[I.occupancy] = min(level, MOST_OCCUPANCY)
 
 
 @compiled

@@ -219,17 +219,19 @@ def _arbitrate(gpu: T3, kernel: Kernel, system: System, policy: str) -> None:
     memory's queue, and the starvation limit is a multiple of the memory's latency.
     """
     t3, depth = system.t3, system.dram.queue_depth
+    # The hardware sees at most MOST_OCCUPANCY waiting accesses, which as a threshold is no limit.
+    full = min(max(1, int(depth * _FULL)), MOST_OCCUPANCY - 1)
     starvation = t3.starvation_limit_cycles
     levels, cuts = list(t3.mca_levels), list(t3.mca_cuts)
     if policy != "mca-paper":
         starvation = round(t3.starvation_latencies * system.read_latency_cycles)
         levels, cuts = (_share(numbers, depth) for numbers in (levels, cuts))
     if policy == "critical":
-        cuts[2] = max(1, int(depth * _FULL))
+        cuts[2] = full
     gpu.set_arbitration(
         _code(Policy, policy),
         automatic=policy in ("mca", "mca-paper"),
-        threshold=max(1, int(depth * _FULL)),
+        threshold=full,
         starvation_cycles=min(starvation, MOST_STARVATION_CYCLES),
         measure_log2=stage_cycles(kernel, system).bit_length() - 1,
         cuts=cuts,

@@ -1,16 +1,19 @@
 """HBM channels: state, bounded queues, and the functions that the cycle loop calls.
 
 A *channel* here is a unit with a data bus of its own: an HBM channel, or one of the two
-pseudo-channels that share its command buses. A request occupies one of 128 slots; its *side* is the
-half for reads or the half for writes and updates. Sets of slots are 64-bit masks of a side: the
-slots of a bank, of a group, or with an open row. A cycle's choice takes a few ANDs, then a search
-for the oldest slot in the mask through ``slot_older``, the mask of the slots that were occupied
-when a slot was filled. ``wake`` is the first cycle in which a command may be possible; the
+pseudo-channels that share its command buses. A request occupies a slot; its *side* is the half for
+reads or the half for writes and updates. A side has one *page* of 64 slots, or two or four for
+deeper queues. Sets of slots are 64-bit masks of a page: the slots of a bank, of a group, or with
+an open row. A cycle's choice takes a few ANDs, then a search for the oldest slot in the mask
+through ``slot_older``, the mask of the page's slots that were occupied when a slot was filled. The
+number of pages is the length of a channel's arrays, so that the compiled code of one page has no
+loops over pages. ``wake`` is the first cycle in which a command may be possible; the
 scheduler does nothing before it. The choice of requests is in :mod:`.dram_scheduler`, refresh in
 :mod:`.dram_refresh`.
 """
 
 from dataclasses import fields
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -19,25 +22,26 @@ from sysmodel.config.dram_timing import (
     MAX_ADDRESS_FIELDS,
     MAX_BANKS,
     MAX_GROUPS,
-    MAX_SIDE,
     MAX_STACK_IDS,
+    PAGE_SLOTS,
     DramTiming,
 )
 from sysmodel.engine.codes import READ, UPDATE
 from sysmodel.lib.bits import trailing_zeros
 from sysmodel.lib.compiled import compiled, inlined
+from sysmodel.lib.cycles import NEVER
 
-from .dram_scheduler import (
+from .dram_queue import (
     ATOM_FILTER,
-    NEVER,
+    PAGE_BITS,
     READS,
-    SIDE_BITS,
     SIDES,
     WRITES,
+    pages_of,
     queued,
-    schedule,
     served,
 )
+from .dram_scheduler import DATA_SCALE_BITS, schedule
 
 __all__ = [
     "DramState",
@@ -64,7 +68,13 @@ _DERIVED = (
     "address_fields",
     "opening_leaves",
     "half_precharge",  # half cycles by which a precharge may start late
+    "side_slots",  # capacity of a side
+    "banks_at_once",  # banks of a refresh, unless per bank
+    "data_cost",  # time on the bus paid for an atom, or 0; both are in parts of a cycle
+    "data_credit",  # data that may be transferred before they are paid
 )
+# Fitted, together with the presets' dram.data_share, to the rates of copies and sums beside reads.
+_CREDIT_ATOMS = 8
 _PLACE_BANK_SHIFT = 16  # a place in the address map has the column below and the bank above
 _TIMING = np.dtype(
     [(name, np.int64) for name in (*_NUMBERS, *_DERIVED)]
@@ -72,14 +82,13 @@ _TIMING = np.dtype(
 )
 
 _SCALARS = (
-    "updates",  # slots of updates among the writes
     # Sets of banks.
     "busy",  # banks with a request that is not held back
     "open",
     "wanted",  # open banks with such a request to the open row
     "opening",  # activated banks, in which column commands may not be allowed yet
     "fresh",  # no column command since the activate
-    "refreshed",  # banks refreshed in this round
+    "refreshed",  # banks refreshed in this round; unless per bank, the next bank
     # The queue and its scheduler.
     "level",
     "write_level",  # writes and updates
@@ -105,6 +114,7 @@ _SCALARS = (
     "next_activate",
     "next_precharge",
     "next_stack",  # column command of another stack ID
+    "data_time",  # time up to which data are paid
     "activated",
     "refresh_due",
     "owed",  # due per-bank refreshes
@@ -122,37 +132,36 @@ _SCALARS = (
 )
 
 _GROUPS = MAX_GROUPS * MAX_STACK_IDS
-_CHANNEL = np.dtype(
-    [(name, np.int64) for name in _SCALARS]
-    # Sets of slots, by side.
-    + [
-        (name, np.int64, (SIDES,))
-        for name in (
-            "valid",
-            "hits",
-            "blocked",
-            "opened",
-        )  # blocked: an older request to the same atom waits
-    ]
-    + [("last_activates", np.int64, (4,))]
-    + [("group_slots", np.int64, (SIDES, _GROUPS))]
-    + [(f"group_{name}", np.int64, (_GROUPS,)) for name in ("column", "read", "activate")]
-    + [("stack_slots", np.int64, (SIDES, MAX_STACK_IDS))]
-    + [("bank_slots", np.int64, (SIDES, MAX_BANKS))]
-    + [
-        (f"bank_{name}", np.int64, (MAX_BANKS,))
-        for name in ("row", "opened", "activate", "precharge", "left", "gap")
-    ]
-    + [
-        (f"slot_{name}", np.int64, (SIDES * MAX_SIDE,))
-        for name in ("atom", "token", "arrival", "number", "row", "bank", "older")
-    ]
-    + [("slot_waits", np.int64, (SIDES * MAX_SIDE, SIDES))]
-    # Number of requests per value of an atom's low bits; it is nearly always zero, which saves a
-    # search.
-    + [("atoms", np.int64, (ATOM_FILTER,))],
-    align=True,
-)
+
+
+@lru_cache
+def _channel_type(pages: int) -> np.dtype:
+    """Type of a channel whose queue has sides of some pages."""
+    masks, slots = SIDES * pages, SIDES * pages * PAGE_SLOTS
+    of_queue = (
+        # Sets of slots, by page. Of blocked ones, an older request to the same atom waits.
+        [(name, np.int64, (masks,)) for name in ("valid", "hits", "blocked", "opened")]
+        + [("updates", np.int64, (pages,))]  # among the writes
+        + [("last_activates", np.int64, (4,))]
+        + [("group_slots", np.int64, (masks, _GROUPS))]
+        + [(f"group_{name}", np.int64, (_GROUPS,)) for name in ("column", "read", "activate")]
+        + [("stack_slots", np.int64, (masks, MAX_STACK_IDS))]
+        + [("bank_slots", np.int64, (masks, MAX_BANKS))]
+        + [
+            (f"bank_{name}", np.int64, (MAX_BANKS,))
+            for name in ("row", "opened", "activate", "precharge", "left", "gap")
+        ]
+        + [
+            (f"slot_{name}", np.int64, (slots,))
+            for name in ("atom", "token", "arrival", "number", "row", "bank", "older")
+        ]
+        + [("slot_waits", np.int64, (slots, masks))]
+        # Number of requests per value of an atom's low bits; it is nearly always zero, which saves
+        # a search.
+        + [("atoms", np.int64, (ATOM_FILTER,))]
+    )
+    return np.dtype([(name, np.int64) for name in _SCALARS] + of_queue, align=True)
+
 
 # The command buses of pseudo-channels that share them.
 _BUS = np.dtype(
@@ -192,12 +201,16 @@ def new_dram(timing: DramTiming, channels: int) -> DramState:
         raise ValueError(
             f"channels must be a multiple of {timing.pseudo_channels}, not {channels!r}"
         )
-    c = np.zeros(channels, _CHANNEL)
+    c = np.zeros(channels, _channel_type(timing.pages))
     c["bank_row"] = -1
     c["bank_gap"] = NEVER
     c["last_activates"] = -NEVER
     c["starve_at"] = NEVER
-    c["refresh_due"] = c["refresh_try"] = timing.refresh_interval or NEVER
+    c["refresh_due"] = timing.refresh_interval or NEVER
+    if timing.refresh in ("staggered", "per-stack"):
+        turn = np.arange(channels) % timing.pseudo_channels
+        c["refresh_due"] -= turn * timing.refresh_interval // timing.pseudo_channels
+    c["refresh_try"] = c["refresh_due"]
     bus = np.zeros(channels // timing.pseudo_channels, _BUS)
     bus["column_at"] = -1
     return DramState(_timing_record(timing), c, bus)
@@ -217,6 +230,11 @@ def _timing_record(timing: DramTiming) -> np.ndarray:
     t["opening_leaves"] = timing.opening_leaves
     t["tCCD_R"] = max(timing.tCCD_R, timing.tCCD_S)
     t["half_precharge"] = timing.precharge_half_cycles & 1
+    t["side_slots"] = PAGE_SLOTS * timing.pages
+    t["banks_at_once"] = banks_of_stack if timing.refresh == "per-stack" else timing.banks
+    if timing.data_permille < 1000:
+        t["data_cost"] = (timing.burst << DATA_SCALE_BITS) * 1000 // timing.data_permille
+        t["data_credit"] = _CREDIT_ATOMS * timing.burst << DATA_SCALE_BITS
     following = {
         "column": 0,
         "group": _PLACE_BANK_SHIFT,
@@ -266,7 +284,7 @@ def dram_accepts(state: DramState, ch: int, access: int) -> bool:
     """Return True if the queue has space for a request."""
     c, t = state.channel[ch], state.timing[0]
     level, writes = c.level, c.write_level
-    if (level - writes if access == READ else writes) == MAX_SIDE:
+    if (level - writes if access == READ else writes) == t.side_slots:
         return False
     if t.sharing > 1 or t.opening_leaves:
         level, writes = queued(state.channel, ch & -t.sharing, t.sharing)
@@ -295,42 +313,48 @@ def dram_push(state: DramState, ch: int, now: int, access: int, local_atom: int,
     c, t = state.channel[ch], state.timing[0]
     row, bank, _ = dram_place(state, local_atom)
     side = READS if access == READ else WRITES
-    free = trailing_zeros(~c.valid[side])
-    slot = (side << SIDE_BITS) + free
+    page = side * pages_of(c)
+    while c.valid[page] == -1:
+        page += 1
+    free = trailing_zeros(~c.valid[page])
+    slot = (page << PAGE_BITS) + free
     bit = np.int64(1) << free
     if _wait_for_equals(c, local_atom, bank, slot):
-        c.blocked[side] |= bit
+        c.blocked[page] |= bit
     c.slot_atom[slot] = local_atom
     c.slot_token[slot] = token
     c.slot_arrival[slot] = now
     c.slot_number[slot] = c.taken
     c.slot_row[slot] = row
     c.slot_bank[slot] = bank
-    c.slot_older[slot] = c.valid[side]
+    c.slot_older[slot] = c.valid[page]
     if c.level == 0:
         c.oldest = slot
         c.starve_at = now + t.age_cap
     c.taken += 1
     c.level += 1
-    if not (c.bank_slots[READS, bank] | c.bank_slots[WRITES, bank]):
+    others = np.int64(0)
+    for any_page in range(len(c.valid)):
+        others |= c.bank_slots[any_page, bank]
+    if not others:
         c.bank_gap[bank] = now - c.bank_left[bank]
-    c.valid[side] |= bit
-    c.bank_slots[side, bank] |= bit
+    c.valid[page] |= bit
+    c.bank_slots[page, bank] |= bit
     stack = bank >> t.stack_shift
-    c.group_slots[side, stack * t.bank_groups + (bank & (t.bank_groups - 1))] |= bit
-    c.stack_slots[side, stack] |= bit
+    c.group_slots[page, stack * t.bank_groups + (bank & (t.bank_groups - 1))] |= bit
+    c.stack_slots[page, stack] |= bit
     if side == WRITES:
         c.write_level += 1
         if access == UPDATE:
-            c.updates |= bit
+            c.updates[page - pages_of(c)] |= bit
     if c.bank_row[bank] == row:
-        c.hits[side] |= bit
+        c.hits[page] |= bit
     if t.write_queue:
         # The request may begin or end a drain.
         c.wake = now
     if not served(c, t, side):
         return
-    if c.hits[side] & bit:
+    if c.hits[page] & bit:
         c.wanted |= np.int64(1) << bank
         c.column_try = c.wake = now
     elif not c.busy & (np.int64(1) << bank):
@@ -342,17 +366,17 @@ def dram_push(state: DramState, ch: int, now: int, access: int, local_atom: int,
 def _wait_for_equals(c, local_atom, bank, slot):
     """Record the older requests to the same atom, which come first; return True if any exist."""
     found = False
-    for side in range(SIDES):
-        c.slot_waits[slot, side] = 0
+    for page in range(len(c.valid)):
+        c.slot_waits[slot, page] = 0
     low = local_atom & (ATOM_FILTER - 1)
     if c.atoms[low]:
-        for side in range(SIDES):
-            others = c.bank_slots[side, bank]
+        for page in range(len(c.valid)):
+            others = c.bank_slots[page, bank]
             while others:
                 other = trailing_zeros(others)
                 others &= others - 1
-                if c.slot_atom[(side << SIDE_BITS) + other] == local_atom:
-                    c.slot_waits[slot, side] |= np.int64(1) << other
+                if c.slot_atom[(page << PAGE_BITS) + other] == local_atom:
+                    c.slot_waits[slot, page] |= np.int64(1) << other
                     found = True
     c.atoms[low] += 1
     return found

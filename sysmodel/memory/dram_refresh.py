@@ -1,11 +1,10 @@
 """Refresh of an HBM channel.
 
 - *All-bank*: when a refresh is due, no command goes to any bank; the banks are precharged as soon
-as
-  possible and closed for ``tRFC``.
+  as possible and closed for ``tRFC``. *Staggered* refreshes of the pseudo-channels are due in turn.
+- *Per-stack*: the same for the banks of one stack ID after the other.
 - *Per-bank*: when a refresh is due, one bank is refreshed and closed for ``tRFC_pb``. Candidates
-are
-  the banks that this round has not refreshed and for which no request waits; the one that is
+  are the banks that this round has not refreshed and for which no request waits; the one that is
   expected to be idle longest is chosen, assuming that each bank is idle as long as last time. If
   requests wait for all candidates, the refresh is postponed until more than ``_PUT_OFF`` refreshes
   are due; then the first bank of the round is refreshed regardless of requests. Therefore a stream,
@@ -42,14 +41,15 @@ def refresh(c, t, bus, now):
 
 @compiled
 def _all_banks(c, t):
-    start = c.refresh_due
-    for bank in range(t.banks):
+    start, first = c.refresh_due, c.refreshed
+    for bank in range(first, first + t.banks_at_once):
         if c.open & (np.int64(1) << bank):
             start = max(start, max(c.refresh_due, c.bank_precharge[bank]) + t.tRP)
         else:
             start = max(start, c.bank_activate[bank])
-    for bank in range(t.banks):
+    for bank in range(first, first + t.banks_at_once):
         _close(c, bank, start + t.tRFC)
+    c.refreshed = (first + t.banks_at_once) & (t.banks - 1)
     c.refresh_count += 1
     c.row_try = c.column_try = c.refresh_due
     c.refresh_due += t.refresh_interval
@@ -90,7 +90,10 @@ def _longest_idle(c, banks, now):
     while banks:
         bank = trailing_zeros(banks)
         banks &= banks - 1
-        if not (c.bank_slots[0, bank] | c.bank_slots[1, bank]):
+        slots = np.int64(0)
+        for page in range(len(c.valid)):
+            slots |= c.bank_slots[page, bank]
+        if not slots:
             # A bank that is idle beyond its expected time is probably no longer used; the longer,
             # the more probable.
             idle = abs(c.bank_left[bank] + c.bank_gap[bank] - now)
@@ -104,7 +107,7 @@ def _close(c, bank, activate_at):
     bit = np.int64(1) << bank
     c.open &= ~bit
     c.wanted &= ~bit
-    for side in range(2):
-        c.hits[side] &= ~c.bank_slots[side, bank]
+    for page in range(len(c.valid)):
+        c.hits[page] &= ~c.bank_slots[page, bank]
     c.bank_row[bank] = -1
     c.bank_activate[bank] = max(c.bank_activate[bank], activate_at)

@@ -119,7 +119,10 @@ def _release(state, ch, local, waiting, levels, of_bank, now):
             return
         i = waiting[side, n]
         bank = dram_place(state, local[i])[1]
-        if popcount(c.bank_slots[0, bank]) + popcount(c.bank_slots[1, bank]) < of_bank:
+        commands = 0
+        for page in range(len(c.valid)):
+            commands += popcount(c.bank_slots[page, bank])
+        if commands < of_bank:
             dram_push(state, ch, now, access, local[i], i)
             for later in range(n, levels[side] - 1):
                 waiting[side, later] = waiting[side, later + 1]

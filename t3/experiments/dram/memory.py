@@ -30,6 +30,7 @@ def standard_memory(standard: str, clock_mhz: float) -> Dram:
         "interleave_bytes": 256,
         "queue_depth": 64,
         "turnaround_cap_clocks": 80,
+        "data_share": 1.0,
         "age_cap_clocks": 2000,
         "read_latency_ns": 0,
     }

@@ -11,6 +11,7 @@ __all__ = [
     "mixed",
     "random_rows",
     "sequential",
+    "streams",
     "strided",
 ]
 
@@ -121,6 +122,38 @@ def mixed(
     place = np.where(of_writes, np.cumsum(of_writes), np.cumsum(~of_writes)) - 1
     base = np.where(of_writes, _REGION_ATOMS + offset_bytes // atom_bytes, 0)
     return Pattern(base + place, accesses)
+
+
+def streams(
+    reads: int, writes: int, *, grain_atoms: int = 16, seed: int = 1, requests: int = _REQUESTS
+) -> Pattern:
+    """Read some arrays and write others in step, as a kernel over whole arrays does.
+
+    Parameters
+    ----------
+    reads, writes : int
+        Number of arrays that are read, and that are written.
+    grain_atoms : int
+        Atoms of an array before those of the next one.
+    seed : int
+        Seed of the places where the arrays begin: rows at random, each array in a region of its
+        own.
+    requests : int
+        Lower bound on the number of requests, which consist of whole turns.
+
+    Raises
+    ------
+    ValueError
+        If there is no array, or another number is less than 1.
+    """
+    arrays = reads + writes
+    _at_least_one(arrays=arrays, grain_atoms=grain_atoms, requests=requests)
+    begin = np.random.default_rng(seed).integers(0, _REGION_ATOMS >> 6, arrays) << 6
+    turns = -(-requests // (arrays * grain_atoms))
+    shape = turns, arrays, grain_atoms
+    turn, array, within = (place.ravel() for place in np.indices(shape))
+    atoms = array * 2 * _REGION_ATOMS + begin[array] + turn * grain_atoms + within
+    return Pattern(atoms, np.where(array < reads, READ, WRITE))
 
 
 def _at_least_one(**numbers: int) -> None:

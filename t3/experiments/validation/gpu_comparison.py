@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from sysmodel.config.system import System, load_system
 from sysmodel.engine.codes import READ, WRITE
 from sysmodel.lib.progress import Report, no_progress
-from t3.experiments.dram.patterns import mixed, random_rows, sequential
+from t3.experiments.dram.patterns import random_rows, sequential
 from t3.experiments.dram.serve import fraction_of_peak, serve
 from t3.experiments.efficiency import GemmAlone, gemm_alone
 
@@ -64,7 +64,7 @@ def compare_card_gemms(report: Report = no_progress) -> list[CardGemm]:
 
 
 def card_figures() -> list[CardFigure]:
-    """Compare rates of the memory, latencies, and the start of a kernel."""
+    """Compare rates of L2 and writes, latencies, and the start of a kernel."""
     return [
         CardFigure(name, *figure)
         for name in _PRESETS
@@ -74,18 +74,11 @@ def card_figures() -> list[CardFigure]:
 
 def _figures(system: System, card: CardReference) -> Iterator[tuple[str, str, float, float]]:
     timing = system.dram.timing_cycles
-    patterns = {
-        "read": sequential(READ),
-        "write": sequential(WRITE),
-        "copy": mixed(1, 1),
-        "add": mixed(2, 1),
-    }
     l2_gb_per_s = system.l2.slices * system.l2.line_bytes / system.cycle_ns
     yield "L2, read", "GB/s", card.streams_gb_per_s["read of the L2"], l2_gb_per_s
-    for name, pattern in patterns.items():
-        measured = card.streams_gb_per_s[name] / system.dram_bytes_per_ns
-        ours = fraction_of_peak(timing, pattern)
-        yield f"memory, {name}", "of the peak", measured, ours
+    measured = card.streams_gb_per_s["write"] / system.dram_bytes_per_ns
+    ours = fraction_of_peak(timing, sequential(WRITE))
+    yield "memory, write", "of the peak", measured, ours
     hit_ns = system.l2.latency_ns
     yield "latency of the L2", "ns", card.hit_ns, hit_ns
     one = int(serve(timing, random_rows(READ, requests=1)).latency_cycles[0])

@@ -90,10 +90,7 @@ def card_section(figures: list[CardFigure]) -> Section:
         text="L2: 16 MiB are read repeatedly; the model serves one line per slice and cycle. That "
         "is more than on the card, but the library's workgroups share operands in clusters, which "
         "read them once, while here each workgroup reads its own: the two errors compensate each "
-        "other. Memory: arrays of 4 GB are read, written, copied and added; the model's channel "
-        "serves two streams in the same ratio. A GPU's L2 collects writes and sends them row by "
-        "row, so its memory turns less often than here, where a stream enters the channel's queue "
-        "of 64 directly. Writes alone are not limited by the memory: both GPUs write at the same "
+        "other. Writes alone, of 4 GB, are not limited by the memory: both GPUs write at the same "
         "rate. Latencies are from one load to the next in 8 MiB and 4 GiB. The measured kernels "
         "were started by a graph; the presets' figure is for launches by the host.",
         table=Table(

@@ -11,9 +11,11 @@ __all__ = [
     "DramReference",
     "GemmReference",
     "RingReference",
+    "StreamReference",
     "card_reference",
     "dram_references",
     "ring_references",
+    "stream_references",
 ]
 
 _FOLDER = Path(__file__).parent / "reference"
@@ -87,6 +89,21 @@ class CardReference:
     gemms: tuple[GemmReference, ...]
 
 
+@dataclass(frozen=True)
+class StreamReference:
+    """Rate of a kernel over whole arrays on a GPU; read and written bytes count.
+
+    ``peak_gb_per_s`` and ``pseudo_channels`` are those of the GPU's memory.
+    """
+
+    gpu: str
+    kernel: str
+    program: str
+    gb_per_s: float
+    peak_gb_per_s: float
+    pseudo_channels: int
+
+
 def card_reference(name: str) -> CardReference:
     """Read the figures of a GPU, which has the name of its preset."""
     found = json.loads((_FOLDER / f"gpu_{name}.json").read_text(encoding="utf-8"))
@@ -150,6 +167,32 @@ def _of_hbm3() -> Iterable[DramReference]:
             fraction_of_peak=float(row["frac_of_peak"]),
             columns=row,
         )
+
+
+_OWN_STREAMS = ("read", "copy", "add")
+
+
+def stream_references() -> list[StreamReference]:
+    """Read the rates of memory streams: BabelStream's rows, and those of ``measure_gpu.py``."""
+    found = [
+        StreamReference(
+            gpu=row["gpu"],
+            kernel=row["kernel"],
+            program="BabelStream",
+            gb_per_s=float(row["gb_per_s"]),
+            peak_gb_per_s=float(row["peak_gb_per_s"]),
+            pseudo_channels=int(row["pseudo_channels"]),
+        )
+        for row in _rows("memory_streams.csv")
+    ]
+    memories = {one.gpu: (one.peak_gb_per_s, one.pseudo_channels) for one in found}
+    for gpu in ("h100", "h200"):
+        rates = card_reference(gpu).streams_gb_per_s
+        found += [
+            StreamReference(gpu, kernel, "measure_gpu.py", rates[kernel], *memories[gpu])
+            for kernel in _OWN_STREAMS
+        ]
+    return sorted(found, key=lambda one: one.gpu)
 
 
 def ring_references() -> list[RingReference]:

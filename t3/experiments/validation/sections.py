@@ -18,10 +18,12 @@ from .gemm_comparison import compare_gemm
 from .gpu_comparison import card_figures, compare_card_gemms
 from .gpu_sections import card_gemm_section, card_section, card_traffic_section
 from .model_sections import gemm_section, sampling_section
-from .references import dram_references, ring_references
+from .references import dram_references, ring_references, stream_references
 from .ring_comparison import compare_rings, other_rings
 from .ring_sections import closed_form_section, ring_section
 from .sampling import CHANNELS, GPUS, compare_sampling
+from .stream_comparison import compare_streams
+from .stream_sections import stream_section
 
 __all__ = ["compare_all", "write_page", "write_summary"]
 
@@ -55,6 +57,7 @@ def compare_all(report: Report = no_progress) -> list[Section]:
         gemm_section(compare_gemm(report)),
         card_gemm_section(card),
         card_traffic_section(card),
+        stream_section(compare_streams(stream_references())),
         card_section(card_figures()),
         *(sampling_section(one, compare_sampling(one, report)) for one in (CHANNELS, GPUS)),
     ]

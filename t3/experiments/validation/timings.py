@@ -80,12 +80,14 @@ _DRAMSIM3 = DramTiming(
 )
 
 # DRAMsim3 has no pseudo-channels, but channels with buses of their own: commands of half a cycle
-# leave both enough of the shared buses. Requests go to the two in a common order. Write to read is
-# described as 13 and 15 cycles for both simulators, one cycle more than DRAMsim3's tCWL with
-# Ramulator's tWTR.
+# leave both enough of the shared buses. Requests go to the two in a common order. A row has 2 KB,
+# 64 atoms, as in the 128-bit channel. Write to read is described as 13 and 15 cycles for both
+# simulators, one cycle more than DRAMsim3's tCWL with Ramulator's tWTR.
 DRAMSIM3_PSEUDO_CHANNELS = replace(
     _DRAMSIM3,
     pseudo_channels=2,
+    columns=64,
+    address_map="group:2 column:6 bank:2",
     activate_half_cycles=1,
     precharge_half_cycles=1,
     tWTR_S=7,
@@ -104,9 +106,8 @@ DRAMSIM3_128BIT_CHANNEL = replace(
 )
 
 
-# Commands per bank in DRAMsim3's command queue, which is not documented. With 5 the model is within
-# 4 % of the figures of both widths; with 4 to 6, within 5 % for the 128-bit channel.
-DRAMSIM3_COMMANDS_OF_BANK = 5
+# DRAMsim3's HBM2 configuration: queue_structure PER_BANK, cmd_queue_size 8.
+DRAMSIM3_COMMANDS_OF_BANK = 8
 
 
 def ramulator_channel(reference: DramReference) -> tuple[DramTiming, str]:

@@ -202,6 +202,7 @@ def test_policies_and_limits():
         ("mca", 64, (30, 10, 5), (4, 16, 32)),
         ("mca", 32, (15, 5, 2), (2, 8, 16)),
         ("mca", 8, (4, 1, 1), (1, 2, 4)),
+        ("mca", 256, (120, 40, 20), (16, 64, 127)),
     ],
 )
 def test_only_the_papers_policy_has_the_papers_queue(policy, depth, levels, cuts):
@@ -218,8 +219,9 @@ def test_only_the_papers_policy_has_the_papers_queue(policy, depth, levels, cuts
     assert program["STARVATION.cycles"] == (256 if policy == "mca-paper" else of_latencies)
 
 
-@pytest.mark.parametrize("depth,threshold", [(64, 56), (10, 8), (1, 1)])
+@pytest.mark.parametrize("depth,threshold", [(64, 56), (10, 8), (1, 1), (128, 112), (256, 126)])
 def test_critical_leaves_an_eighth_of_the_queue(depth, threshold):
+    """In queues beyond the hardware's count it is the largest threshold, since 127 is none."""
     system = scaled(small_system(), dram={"queue_depth": depth})
     program = programmed(small_kernel(), system=system, policy="critical")
     assert program["ARBITER.policy"] == Policy.CRITICAL.value

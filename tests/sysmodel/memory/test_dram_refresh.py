@@ -61,3 +61,49 @@ def test_all_bank_refresh_of_both_pseudo_channels():
     share = fraction_of_peak(t, sequential(READ), cycles=100 * t.tREFI)
     most = 1 - t.tRFC / t.tREFI
     assert most - (t.tRAS + t.tRP + t.tRCD_RD + 20) / t.tREFI < share < most
+
+
+@pytest.mark.parametrize("refresh", ["all-bank", "staggered"])
+def test_staggered_refreshes_of_two_pseudo_channels_are_half_an_interval_apart(refresh):
+    pair = replace(
+        BARE, pseudo_channels=2, burst=2, tCCD_S=2, tCCD_L=2, tCCD_WL=2, tRTW=2,
+        refresh=refresh, tREFI=2000, tRFC=300,
+    )  # fmt: skip
+    served = serve(pair, sequential(READ))
+    stops = []
+    for pseudo in range(2):
+        at = np.sort(served.issued_at[pseudo::2])
+        stops.append(at[:-1][np.diff(at) >= pair.tRFC])
+    first, second = (stops[i][5:15] for i in range(2))
+    assert np.diff(first) == pytest.approx(pair.tREFI, abs=30)
+    apart = (first[0] - second[0]) % pair.tREFI
+    expected = pair.tREFI / 2 if refresh == "staggered" else 0
+    assert min(abs(apart - expected), pair.tREFI - abs(apart - expected)) <= 30
+
+
+def test_both_pseudo_channels_wait_for_each_others_staggered_refresh():
+    """Requests are offered in order, and the one that is refreshed fills the common queue."""
+    t = replace(standard_memory("hbm3", 1600).timing_cycles, queue_depth=64, shared_queue=True)
+    loss = [
+        1 - serve(replace(t, refresh=one), sequential(READ)).share_of_peak
+        for one in ("none", "all-bank", "staggered")
+    ]
+    assert loss[2] - loss[0] == pytest.approx(2 * (loss[1] - loss[0]), rel=0.15)
+
+
+def test_a_stack_is_refreshed_while_the_other_is_read():
+    t = replace(
+        BARE, banks=8, stack_ids=2, address_map="column:6 group:2 stack:1", tREFI=1000, tRFC=300,
+    )  # fmt: skip
+    one_stack = Pattern(np.arange(64), np.full(64, READ))
+    shares = {
+        refresh: fraction_of_peak(replace(t, refresh=refresh), one_stack, cycles=100_000)
+        for refresh in ("all-bank", "per-stack")
+    }
+    # The banks of a stack are closed once in tREFI either way.
+    assert shares["per-stack"] == pytest.approx(shares["all-bank"], rel=0.01)
+    assert shares["all-bank"] == pytest.approx(1 - t.tRFC / t.tREFI, abs=0.02)
+    channel = Channel(replace(t, refresh="per-stack"))
+    channel.run(4 * t.tREFI)
+    assert channel.state.channel["refresh_count"][0] == 2 * 4 - 1
+    assert (channel.state.channel["bank_activate"][0][:4] > 0).all()

@@ -72,7 +72,7 @@ def test_an_address_map_of_ones_own(capsys):
             ["read", "--queue", "many"],
             "--queue: 'many' is not allowed; allowed: a depth such as 64 or 64+",
         ),
-        (["read", "--queue", "500"], "--queue: queue_depth must be at most 128"),
+        (["read", "--queue", "600"], "--queue: queue_depth must be at most 512"),
         (["read", "--refresh", "all-bank"], "--refresh: all-bank needs dram.timing: tRFC must"),
         (["read", "--map", "pseudo:1 column:6"], "--map: 'pseudo:1 column:6' is not allowed"),
         (["read", "--map", "column:6"], "--map: 'column:6' has 0 bits of the group, which has 2"),

@@ -7,7 +7,7 @@ import pytest
 
 from sysmodel.engine.codes import READ, UPDATE, WRITE
 from sysmodel.memory.dram import dram_place, new_dram
-from t3.experiments.dram.patterns import Pattern, mixed, random_rows, sequential, strided
+from t3.experiments.dram.patterns import Pattern, mixed, random_rows, sequential, streams, strided
 from t3.experiments.dram.serve import fraction_of_peak, without_refresh
 from t3.experiments.validation.timings import RAMULATOR_HBM2, with_ramulator_queues
 from tests.support.dram_harness import BARE
@@ -25,6 +25,16 @@ BANK_ROW_ATOMS = 16 * 32  # of all banks, in the pseudo-channel
 def _places(pattern, chosen):
     state = new_dram(ALONE, 1)
     return [dram_place(state, int(atom)) for atom in pattern.atoms[chosen]]
+
+
+def test_streams_take_turns_and_each_array_is_contiguous():
+    pattern = streams(2, 1, grain_atoms=4, seed=3, requests=1000)
+    turns = pattern.atoms.reshape(-1, 3, 4)
+    assert (pattern.accesses.reshape(-1, 3, 4) == [[READ], [READ], [WRITE]]).all()
+    for array in range(3):
+        assert (np.diff(turns[:, array].ravel()) == 1).all()
+    assert len(np.unique(turns >> 25)) == 3  # regions that share no row
+    assert (streams(2, 1, seed=4).atoms[:16] != streams(2, 1, seed=5).atoms[:16]).all()
 
 
 @pytest.mark.parametrize("reads,writes,grain", [(1, 1, 1), (2, 1, 1), (1, 3, 4), (5, 2, 8)])
@@ -143,14 +153,15 @@ def test_a_pattern_of_ones_own_starts_over():
         (lambda: mixed(offset_bytes=33), r"offset_bytes must be a multiple of 32 .*, not 33"),
         (lambda: mixed(offset_bytes=-32), r"offset_bytes must be .*, not -32"),
         (lambda: strided(READ, 0), "stride_atoms must be at least 1, not 0"),
+        (lambda: streams(0, 0), "arrays must be at least 1, not 0"),
         (lambda: Pattern([], []), "not empty"),
         (lambda: Pattern([1, 2], [READ]), r"equally long.*\(2,\) and \(1,\)"),
         (lambda: Pattern([-1], [READ]), "atoms must be at least 0, not -1"),
         (lambda: Pattern([1], [7]), r"accesses must be .*, not 7"),
         (lambda: fraction_of_peak(BARE, sequential(READ), cycles=0), "cycles must be at least 1"),
         (
-            lambda: fraction_of_peak(BARE, sequential(READ), queue_depth=65),
-            "queue_depth must be at most 64",
+            lambda: fraction_of_peak(BARE, sequential(READ), queue_depth=257),
+            "queue_depth must be at most 256",
         ),
     ],
 )

@@ -107,7 +107,16 @@ def test_each_simulators_own_queues():
     assert like("ramulator2.1", 32).timing.shared_queue
     # Each pseudo-channel releases them whole among the reads.
     dramsim3 = like("dramsim3", 32)
-    assert dramsim3.front == Front(32, 5) and marks(dramsim3.timing) == (64, 0, 0, 0)
+    assert dramsim3.front == Front(32, 8) and marks(dramsim3.timing) == (64, 0, 0, 0)
+
+
+def test_rows_of_dramsim3_have_two_kilobytes():
+    """64 columns of its file, twice that many of the bus, in accesses of four."""
+    for width, channel in ((8, "hbm2_2pc"), (16, "hbm2_128bit_bl4_64B")):
+        rows = [one for one in DRAM if (one.simulator, one.channel) == ("dramsim3", channel)]
+        for one in map(channel_like, rows):
+            assert one.timing.columns * one.atom_bytes == 2048
+            assert one.atom_bytes == 4 * width
 
 
 def test_a_row_brings_its_own_timing_and_mapping():

@@ -1,0 +1,70 @@
+"""Comparison of memory streams of whole GPUs with a channel of their presets."""
+
+from dataclasses import dataclass
+from functools import cache
+from statistics import fmean
+
+from sysmodel.config.system import load_system
+from t3.experiments.dram.patterns import streams
+from t3.experiments.dram.serve import fraction_of_peak
+
+from .references import StreamReference
+
+__all__ = ["STREAM_BOUND", "StreamComparison", "compare_streams"]
+
+STREAM_BOUND = 0.05  # share of the measured rate
+
+# Arrays that a kernel reads, and writes.
+_ARRAYS = {
+    **{"read": (1, 0), "dot": (2, 0)},
+    **{"copy": (1, 1), "mul": (1, 1)},
+    **{"add": (2, 1), "triad": (2, 1)},
+}
+_SEEDS = range(1, 11)  # places of the arrays
+_CYCLES = 50_000
+
+
+@dataclass(frozen=True)
+class StreamComparison:
+    """Rate of a stream, and our share of the peak."""
+
+    reference: StreamReference
+    ours: float
+
+    @property
+    def measured(self) -> float:
+        """Measured share of the data sheet's rate."""
+        return self.reference.gb_per_s / self.reference.peak_gb_per_s
+
+    @property
+    def difference(self) -> float:
+        """Difference of our share from the measured share, relative to the latter."""
+        return self.ours / self.measured - 1
+
+    @property
+    def holds(self) -> bool:
+        return abs(self.difference) <= STREAM_BOUND
+
+
+def compare_streams(references: list[StreamReference]) -> list[StreamComparison]:
+    """Compare each measured stream with a channel of the GPU's preset."""
+    return [
+        StreamComparison(one, _share(one.gpu, _clock_mhz(one), *_ARRAYS[one.kernel]))
+        for one in references
+    ]
+
+
+def _clock_mhz(reference: StreamReference) -> float:
+    """Clock at which the GPU's own channels give its peak; a preset may have more, slower ones."""
+    dram = load_system(reference.gpu).dram
+    bytes_per_clock = reference.pseudo_channels * dram.atom_bytes / dram.burst_clocks
+    return 1e3 * reference.peak_gb_per_s / bytes_per_clock
+
+
+@cache
+def _share(preset: str, clock_mhz: float, reads: int, writes: int) -> float:
+    """Mean share of the peak over several places of the arrays."""
+    dram = load_system(preset).dram.model_copy(update={"clock_mhz": clock_mhz})
+    timing = dram.timing_cycles
+    patterns = (streams(reads, writes, seed=seed) for seed in _SEEDS)
+    return fmean(fraction_of_peak(timing, one, cycles=_CYCLES) for one in patterns)
