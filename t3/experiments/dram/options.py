@@ -46,7 +46,8 @@ class DramOptions(Checked):
         Depth of one queue, as ``64``, or of a read and a write queue, as ``64+64``; the system's
         unless given.
     refresh : str or None
-        Refresh scheme: ``none``, ``all-bank`` or ``per-bank``; the system's unless given.
+        Refresh scheme: ``none``, ``all-bank``, ``staggered``, ``per-stack`` or ``per-bank``; the
+        system's unless given.
     address_map : str or None
         Address map of the channel, from the lowest bit on; the system's unless given.
 

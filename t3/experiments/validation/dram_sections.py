@@ -93,9 +93,9 @@ def mix_section(compared: list[DramComparison]) -> Section:
         "reference. Ramulator 2 serves either reads or writes, from queues that the "
         "pseudo-channels share. It turns to writes when its write queue is more than 80 % full, "
         "and back when it is less than 20 % full; a request whose row is being opened no longer "
-        "counts. DRAMsim3 moves a full write queue and the reads into a queue with five commands "
-        "per bank (the size is not documented; five fits its figures best). Neither simulator "
-        "bounds the wait of a request.",
+        "counts, and is served first whatever the mode. DRAMsim3 moves a full write queue and the "
+        "reads into a queue with eight commands per bank. Neither simulator bounds the wait of a "
+        "request.",
         table=Table(_BOUND_HEADINGS, tuple(map(_bound_row, chosen)), text_columns=4),
         broken=_broken(chosen),
         figure=Figure(

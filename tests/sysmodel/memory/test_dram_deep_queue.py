@@ -9,7 +9,7 @@ from sysmodel.engine.codes import READ, UPDATE, WRITE
 from sysmodel.memory.dram import dram_accepts, dram_push, new_dram
 from t3.experiments.dram.patterns import mixed, random_rows
 from t3.experiments.dram.serve import fraction_of_peak
-from tests.support.dram_harness import BARE, atom_at, drive
+from tests.support.dram_harness import BARE, Channel, atom_at, drive
 
 DEEP = replace(BARE, queue_depth=256)
 SLOW = replace(DEEP, tRCD_RD=9, tRCD_WR=9, tRP=9, tRAS=20, tRC=30, tRTW=8, tWTR_S=4, tWTR_L=4)
@@ -43,13 +43,11 @@ def test_requests_to_one_row_are_served_by_age(access):
 
 
 def test_a_row_hit_at_the_end_of_the_queue_goes_before_all_conflicts():
-    """199 reads of other rows of the bank arrive between two of the same row."""
-    t = replace(SLOW, age_cap=1 << 40)
-    rows = [0, *range(1, 200), 0]
-    tokens, _, state = drive(t, [atom_at(row, 0) for row in rows], READ, 20_000)
-    assert len(tokens) == 201 and state.channel["activate_count"][0] == 200
-    order = tokens.tolist()
-    assert order.index(200) < order.index(150)
+    channel = Channel(replace(SLOW, age_cap=1 << 40))
+    channel.open(0, row=0)
+    conflicts = [(READ, row, 0, 0) for row in range(1, 200)]
+    *times, hit = channel.issue_times(*conflicts, (READ, 0, 0, 5), cycles=10_000)
+    assert hit < min(times) and times == sorted(times)
 
 
 def test_the_depth_alone_changes_nothing():

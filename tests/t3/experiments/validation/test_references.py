@@ -2,9 +2,13 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
+from sysmodel.engine.codes import READ, WRITE
 from t3.experiments.dram.loop import Front
+from t3.experiments.dram.patterns import Pattern
+from t3.experiments.dram.serve import serve
 from t3.experiments.validation.dram_comparison import (
     DramComparison,
     channel_like,
@@ -117,6 +121,26 @@ def test_rows_of_dramsim3_have_two_kilobytes():
         for one in map(channel_like, rows):
             assert one.timing.columns * one.atom_bytes == 2048
             assert one.atom_bytes == 4 * width
+
+
+@pytest.mark.parametrize("name", ["HBM3_16Gb_8hi", "HBM4_32Gb_8Hi", "HBM2_4Gb"])
+def test_turns_between_random_reads_and_writes_close_no_row_unused(name):
+    """Each request takes one activate, and the window of four of them bounds mixes as it bounds
+    reads."""
+    row = next(one for one in DRAM if (one.channel, one.refresh) == (name, "none"))
+    channel, requests = channel_like(row), 30_000
+    atoms = np.random.default_rng(1).integers(0, 1 << 24, requests)
+    mixed, reads = (
+        serve(
+            channel.timing,
+            Pattern(atoms, np.where(np.arange(requests) % 2, second, READ)),
+            address_map=channel.address_map,
+        )
+        for second in (WRITE, READ)
+    )
+    assert mixed.activates == pytest.approx(requests, rel=0.01)
+    assert 0.92 * reads.share_of_peak < mixed.share_of_peak < reads.share_of_peak
+    assert reads.share_of_peak < 4 * channel.timing.burst / channel.timing.tFAW
 
 
 def test_a_row_brings_its_own_timing_and_mapping():
