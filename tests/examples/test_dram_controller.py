@@ -26,6 +26,7 @@ def clocks(standard, clock_mhz):
         "interleave_bytes": 256,
         "queue_depth": 16,
         "turnaround_cap_clocks": 1,
+        "data_share": 1.0,
         "age_cap_clocks": 1000,
         "read_latency_ns": 100,
     }
