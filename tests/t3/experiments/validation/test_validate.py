@@ -17,6 +17,7 @@ from t3.experiments.validation.references import (
     card_reference,
     dram_references,
     ring_references,
+    stream_references,
 )
 from t3.experiments.validation.sampling import SamplingComparison
 from t3.library.validation import PAGE, SUMMARY
@@ -40,8 +41,10 @@ def few(monkeypatch):
     monkeypatch.setattr(sections, "compare_gemm", lambda report: [gemm])
     on_card = CardGemm("h200", card_reference("h200").gemms[0], 0.825, GemmAlone(7e4, 0.84, 1, 2))
     monkeypatch.setattr(sections, "compare_card_gemms", lambda report: [on_card])
+    streams = stream_references()[:1]
     figure = CardFigure("h200", "latency of the L2", "ns", 145.0, 150.0)
     monkeypatch.setattr(sections, "card_figures", lambda: [figure])
+    monkeypatch.setattr(sections, "stream_references", lambda: streams)
     work = workload_of("t-nlg", "fc2", 8)
     same = SamplingComparison(work, "t3", 1e6, 1e6)
     monkeypatch.setattr(sections, "compare_sampling", lambda one, report: [same])
