@@ -34,6 +34,8 @@ class Reduction:
         The GEMM's workgroups run, and store their output.
     tracked : bool
         The T3 hardware reduces; otherwise kernels on the CUs do.
+    scatter : bool
+        The partial results are reduced and scattered.
     gather : bool
         An all-gather follows.
     beside : bool
@@ -42,6 +44,7 @@ class Reduction:
 
     gemm: bool = True
     tracked: bool = False
+    scatter: bool = True
     gather: bool = True
     beside: bool = False
 
@@ -131,7 +134,7 @@ def _moved(size: np.ndarray, how: Reduction) -> dict[str, int]:
     order in which it produces them, so it sends ``size[1]`` first."""
     whole, own, first, last = size.sum(), size[0], size[1], size[-1]
     moved = {
-        "RS link": whole - own,
+        "RS link": whole - own if how.scatter else 0,
         "AG read": whole - last if how.gather else 0,
         "AG write": whole - own if how.gather else 0,
         "AG link": whole - last if how.gather else 0,
@@ -146,9 +149,9 @@ def _moved(size: np.ndarray, how: Reduction) -> dict[str, int]:
     # The first chunk is read once, each other chunk with its second operand. Incoming chunks go to
     # the staging buffer: all but the sender's own chunk, our first; then the result is written.
     return moved | {
-        "GEMM write": whole,
-        "RS read": first + 2 * (whole - first),
-        "RS write": whole - first + own,
+        "GEMM write": whole if how.gemm else 0,
+        "RS read": first + 2 * (whole - first) if how.scatter else 0,
+        "RS write": whole - first + own if how.scatter else 0,
     }
 
 

@@ -225,8 +225,7 @@ class Simulation:
             If bytes are missing or too many.
         """
         machine, state = self.machine, self.machine.state
-        counts = self._counts(how)
-        check_conservation(state, self._context.kernel.gpus, how, counts)
+        counts = self.conserved(how)
         for i, (begin, end) in enumerate(
             zip(state.stage_begin[0], state.stage_end[0], strict=True)
         ):
@@ -246,6 +245,18 @@ class Simulation:
             timeline=timeline_of(machine, [*self._spans, *spans], self.zero, flows),
         )
 
+    def conserved(self, how: Reduction) -> np.ndarray:
+        """Check the bytes that were moved; return the counters of all simulated GPUs.
+
+        Raises
+        ------
+        SimulationError
+            If bytes are missing or too many.
+        """
+        counts = self._counts(how)
+        check_conservation(self.machine.state, self._context.kernel.gpus, how, counts)
+        return counts
+
     def _slot_cycles(self) -> np.ndarray:
         """Cycles of an average slot of an average GPU, by state."""
         state = self.machine.state
@@ -264,7 +275,7 @@ class Simulation:
         counts["cu_loads"] = counts["reads"] - counts["dma_reads"]
         counts["cu_loads"] += gpu["l2_reads"].sum(axis=0)
         counts["cu_loads"][GEMM] = 0  # the GEMM's own loads are equal in all configurations
-        if not how.gemm:
+        if how.tracked and not how.gemm:
             # The kernel is then a part of the collective: it remotely stores the atoms that it
             # loads.
             sent = counts["link_bytes"][RS] // ATOM_BYTES
