@@ -11,6 +11,7 @@ from importlib.metadata import version
 from typing import Any
 
 _MODULES = {
+    "Calibrated": "t3.library.calibrating",
     "Comparison": "t3.library.comparison",
     "DramResult": "t3.library.memories",
     "InputError": "sysmodel.lib.errors",
@@ -19,6 +20,7 @@ _MODULES = {
     "SimulationError": "sysmodel.lib.errors",
     "System": "sysmodel.config.system",
     "Validation": "t3.library.validation",
+    "calibrate": "t3.library.calibrating",
     "check": "t3.library.checking",
     "compare": "t3.library.comparison",
     "dram": "t3.library.memories",

@@ -17,7 +17,7 @@ _SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"]}
 
 PANELS = {
     "Use it": ("run", "model", "sweep", "compare", "check", "dram", "models", "presets", "config"),
-    "Study it": ("reproduce", "machines", "validate"),
+    "Study it": ("reproduce", "machines", "validate", "calibrate"),
     "The hardware": ("export", "registers", "area", "timing", "route", "fpga", "diagrams"),
     "Its evidence": ("prove", "exhaust", "mutate", "coverage", "faults"),
 }

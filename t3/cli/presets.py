@@ -22,10 +22,11 @@ def presets(
         ),
     ] = None,
 ) -> None:
-    """List the known systems, or print one of them with the source of every value."""
+    """List the known systems with their measured errors, or print one with its values' sources."""
     if name is None:
+        from t3.experiments.validation.preset_errors import error_lines
         from t3.report.listing import print_presets
 
-        print_presets()
+        print_presets(error_lines)
     else:
         sys.stdout.write(PRESETS.path(name, "name").read_text(encoding="utf-8"))

@@ -1,5 +1,7 @@
 """Models and systems of the project with their sources, as tables on the terminal."""
 
+from collections.abc import Callable, Sequence
+
 from sysmodel.config.model import SUBLAYERS, known_models
 from sysmodel.config.parameters import parameters
 from sysmodel.config.system import load_system, preset_names
@@ -49,8 +51,8 @@ def print_models() -> None:
     )
 
 
-def print_presets() -> None:
-    """Print the systems of the project."""
+def print_presets(errors: Callable[[str], Sequence[str]]) -> None:
+    """Print the systems of the project; ``errors`` gives the lines about a preset's error."""
     console = terminal()
     for name in preset_names():
         system = load_system(name)
@@ -77,6 +79,8 @@ def print_presets() -> None:
         )
         console.print(table)
         console.print(f"Source: {system.source}.", soft_wrap=True)
+        for line in errors(name):
+            console.print(line, soft_wrap=True)
         values = parameters(name)
         assumed = [one.key for one in values if one.assumed]
         console.print(

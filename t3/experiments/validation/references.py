@@ -14,6 +14,7 @@ __all__ = [
     "StreamReference",
     "card_reference",
     "dram_references",
+    "reference_rows",
     "ring_references",
     "stream_references",
 ]
@@ -126,7 +127,8 @@ def card_reference(name: str) -> CardReference:
     )
 
 
-def _rows(name: str) -> list[dict[str, str]]:
+def reference_rows(name: str) -> list[dict[str, str]]:
+    """Read the rows of a file of this folder."""
     with (_FOLDER / name).open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
 
@@ -137,7 +139,7 @@ def dram_references() -> list[DramReference]:
 
 
 def _of_hbm2() -> Iterable[DramReference]:
-    for row in _rows("dram_channel.csv"):
+    for row in reference_rows("dram_channel.csv"):
         yield DramReference(
             simulator=row["sim"],
             standard="HBM2",
@@ -153,7 +155,7 @@ def _of_hbm2() -> Iterable[DramReference]:
 
 
 def _of_hbm3() -> Iterable[DramReference]:
-    for row in _rows("dram_hbm3.csv"):
+    for row in reference_rows("dram_hbm3.csv"):
         yield DramReference(
             simulator=row["sim"],
             standard=row["standard"],
@@ -206,5 +208,5 @@ def ring_references() -> list[RingReference]:
             link_latency_ns=float(row["link_latency_ns"]),
             time_ns=float(row["time_ns"]),
         )
-        for row in _rows("ring_collectives.csv")
+        for row in reference_rows("ring_collectives.csv")
     ]

@@ -17,6 +17,7 @@ from .dram_sections import (
 from .gemm_comparison import compare_gemm
 from .gpu_comparison import card_figures, compare_card_gemms
 from .gpu_sections import card_gemm_section, card_section, card_traffic_section
+from .measured_sections import MeasuredGpus, compare_gpus, measured_sections
 from .model_sections import gemm_section, sampling_section
 from .references import dram_references, ring_references, stream_references
 from .ring_comparison import compare_rings, other_rings
@@ -41,13 +42,14 @@ _SUMMARY = (
 _VERDICTS = ("yes", "no")
 
 
-def compare_all(report: Report = no_progress) -> list[Section]:
-    """Run all comparisons; return a section for each."""
+def compare_all(report: Report = no_progress) -> tuple[list[Section], MeasuredGpus]:
+    """Run all comparisons; return a section for each, and those with measured GPUs."""
     dram = compare_dram(dram_references(), report)
     rings = compare_rings(ring_references(), report)
     others = compare_rings(other_rings(), report)
     card = compare_card_gemms(report)
-    return [
+    measured = compare_gpus(report)
+    sections = [
         sequential_section(dram),
         mix_section(dram),
         refresh_section(dram),
@@ -59,8 +61,10 @@ def compare_all(report: Report = no_progress) -> list[Section]:
         card_traffic_section(card),
         stream_section(compare_streams(stream_references())),
         card_section(card_figures()),
+        *measured_sections(measured),
         *(sampling_section(one, compare_sampling(one, report)) for one in (CHANNELS, GPUS)),
     ]
+    return sections, measured
 
 
 def write_page(sections: Sequence[Section], path: Path, source: str) -> None:

@@ -10,9 +10,13 @@ from sysmodel.config.model import workload_of
 from sysmodel.lib.errors import InputError
 from t3.cli.validate import validate
 from t3.experiments.efficiency import GemmAlone
+from t3.experiments.measured.comparison import Compared
+from t3.experiments.measured.measurement import Measurement
 from t3.experiments.validation import sections
 from t3.experiments.validation.gemm_comparison import GemmComparison
 from t3.experiments.validation.gpu_comparison import CardFigure, CardGemm
+from t3.experiments.validation.measured_rows import Rows
+from t3.experiments.validation.measured_sections import MeasuredGpus
 from t3.experiments.validation.references import (
     card_reference,
     dram_references,
@@ -20,7 +24,7 @@ from t3.experiments.validation.references import (
     stream_references,
 )
 from t3.experiments.validation.sampling import SamplingComparison
-from t3.library.validation import PAGE, SUMMARY
+from t3.library.validation import ERRORS, MEASURED, PAGE, SUMMARY
 from t3.report.document import Figure, Section, Table
 from t3.report.markdown import page
 from t3.report.terminal import print_section
@@ -45,6 +49,9 @@ def few(monkeypatch):
     figure = CardFigure("h200", "latency of the L2", "ns", 145.0, 150.0)
     monkeypatch.setattr(sections, "card_figures", lambda: [figure])
     monkeypatch.setattr(sections, "stream_references", lambda: streams)
+    row = Compared(Measurement("all_gather", 50.0, 8, 1 << 24), 40.0)
+    gpus = MeasuredGpus(Rows({"h200": [row.measurement]}, {"a reason": 2}, 3), {"h200": [row]})
+    monkeypatch.setattr(sections, "compare_gpus", lambda report: gpus)
     work = workload_of("t-nlg", "fc2", 8)
     same = SamplingComparison(work, "t3", 1e6, 1e6)
     monkeypatch.setattr(sections, "compare_sampling", lambda one, report: [same])
@@ -66,11 +73,12 @@ def test_page_and_figures_are_written_and_reproducible(few, tmp_path, capsys):
     ]
     assert sorted(links) == ["validation-dram.png", "validation-ring.png"]
     files = {path.name: path for path in (tmp_path / "a").iterdir()}
-    assert set(files) == {PAGE, SUMMARY, *links}
+    assert set(files) == {PAGE, SUMMARY, MEASURED, ERRORS, *links}
+    assert "h200,all-gather above 4 MiB,1,-0.2000," in files[ERRORS].read_text(encoding="utf-8")
     for link in links:
         assert files[link].read_bytes().startswith(b"\x89PNG") and files[link].stat().st_size > 9000
     tables = [t for t in MarkdownIt().enable("table").parse(text) if t.type == "table_open"]
-    assert len(tables) == 12
+    assert len(tables) == 13
     for one in few:
         assert f" {one.fraction_of_peak:.4f} |" in text
     assert "DRAM: sequential" in shown and "bound broken" not in shown

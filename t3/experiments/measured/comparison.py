@@ -1,0 +1,106 @@
+"""The model's value of a measurement, and both side by side."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from sysmodel.config.dram_timing import DramTiming
+from sysmodel.config.system import System
+from sysmodel.config.workload import custom_gemm
+from sysmodel.engine.codes import READ
+from sysmodel.lib.progress import Report, no_progress
+from sysmodel.runs.collective_alone import Operation, simulate_collective
+from sysmodel.runs.options import RunOptions
+from sysmodel.runs.plan import Plan
+from sysmodel.runs.simulate import simulate
+from t3.experiments.dram.patterns import Pattern, mixed, sequential
+from t3.experiments.dram.serve import fraction_of_peak
+from t3.experiments.efficiency import gemm_alone
+
+from .measurement import STREAMS, Kind, Measurement
+
+__all__ = ["Compared", "compare", "modelled", "stream_share"]
+
+_OPERATIONS: dict[Kind, Operation] = {
+    "reduce_scatter": "reduce_scatter",
+    "all_gather": "all_gather",
+}
+_SEQUENTIAL = RunOptions(engine="golden", configurations=("sequential",))
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Measurement with the model's value.
+
+    Parameters
+    ----------
+    ours : float
+        Value of the model in the measurement's unit.
+    """
+
+    measurement: Measurement
+    ours: float
+
+    @property
+    def difference(self) -> float:
+        """Difference of our value from the measured one, relative to the measured one."""
+        return self.ours / self.measurement.value - 1
+
+
+def modelled(system: System, one: Measurement, report: Report = no_progress) -> float:
+    """Simulate a measurement with the golden engine; return the value in its unit.
+
+    A collective's time is that of :func:`.simulate_collective`, which names the time of nccl-tests
+    with which it compares. A GEMM's time is that of a kernel with empty caches, its launch
+    included. A GEMM with its reduce-scatter is the configuration ``sequential`` without its
+    all-gather.
+
+    Raises
+    ------
+    InputError
+        The model cannot simulate the size.
+    SimulationError
+        Bytes are lost, or the simulation makes no progress.
+    """
+    if one.kind in _OPERATIONS:
+        operation = _OPERATIONS[one.kind]
+        return simulate_collective(system, operation, one.message_bytes, one.gpus, report=report)
+    if one.kind in STREAMS:
+        return system.dram_bytes_per_ns * stream_share(system.dram.timing_cycles, one.kind)
+    if one.kind == "gemm":
+        return gemm_alone(system, one.m, one.n, one.k).time_ns / 1e3
+    workload = custom_gemm(one.m, one.n, one.k, one.gpus)
+    result = simulate(Plan(workload, system, _SEQUENTIAL), report).configurations["sequential"]
+    return (result.gemm_ns + result.rs_ns) / 1e3
+
+
+def compare(
+    system: System,
+    measurements: Sequence[Measurement],
+    report: Report = no_progress,
+    task: str = "measured",
+) -> list[Compared]:
+    """Simulate every measurement on a system; ``task`` names it in the progress.
+
+    Measurements of the same work are simulated once.
+    """
+    found = []
+    ours: dict[Measurement, float] = {}
+    for done, one in enumerate(measurements):
+        report(f"{task}: {one.name}", done / len(measurements))
+        work = one.work
+        if work not in ours:
+            ours[work] = modelled(system, one)
+        found.append(Compared(one, ours[work]))
+    return found
+
+
+@cache
+def stream_share(timing: DramTiming, kind: Kind) -> float:
+    """Share of a channel's peak that a memory stream reaches."""
+    patterns: dict[Kind, Pattern] = {
+        "read": sequential(READ),
+        "copy": mixed(1, 1),
+        "add": mixed(2, 1),
+    }
+    return fraction_of_peak(timing, patterns[kind])

@@ -1,0 +1,132 @@
+"""Fit of a system to measurements, from Python."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sysmodel.config.arguments import checked_path
+from sysmodel.config.system import System, load_system
+from sysmodel.lib.errors import InputError, short
+from t3.report.progress import shown_progress
+
+from .validation import checked_paths
+
+if TYPE_CHECKING:
+    from t3.experiments.measured.calibration import Calibration
+    from t3.experiments.measured.measurement import Measurement
+
+__all__ = ["Calibrated", "calibrate"]
+
+
+class Calibrated:
+    """Result of :func:`t3.calibrate`.
+
+    Attributes
+    ----------
+    text : str
+        File of the fitted system: the base, the fitted values, the rows as comments.
+    """
+
+    def __init__(self, fit: "Calibration", text: str):
+        self._fit, self.text = fit, text
+
+    @property
+    def values(self) -> dict[str, float]:
+        """Fitted values by key."""
+        return dict(self._fit.after)
+
+    @property
+    def refused(self) -> dict[str, str]:
+        """Reasons for which other parameters were not fitted, by key."""
+        return {one.key: one.reason for one in self._fit.refused}
+
+    @property
+    def differences(self) -> dict[str, list[float]]:
+        """Our value over the measured one, less one, of the rows ``fitted`` and ``held back``."""
+        rows = {"fitted": self._fit.fitted, "held back": self._fit.held}
+        return {name: [one.difference for one in found] for name, found in rows.items()}
+
+    @property
+    def summary(self) -> list[str]:
+        """Fitted values, refused parameters and errors, a line for each."""
+        from t3.experiments.measured.system_file import error_line
+
+        before = self._fit.before
+        return [
+            *(f"{key}: {before[key]:g} -> {value:g}" for key, value in self.values.items()),
+            *(f"not fitted: {key}: {reason}" for key, reason in self.refused.items()),
+            error_line("fitted rows", self._fit.fitted),
+            error_line("rows held back", self._fit.held),
+        ]
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+def calibrate(
+    measured: Path | str | Sequence[Path | str],
+    base: Path | str,
+    out: Path | str | None = None,
+) -> Calibrated:
+    """Fit to measurements the few parameters of a system that they decide.
+
+    Least squares of log(ours / measured) over three of four rows of each kind; the fourth is held
+    back, as a check. Parameters that the rows do not decide stay: without a GEMM the clock, with
+    one size of message either latency or payload share. The fit simulates each row about fifteen
+    times.
+
+    Parameters
+    ----------
+    measured : path or paths
+        Files of measurements: the output of nccl-tests or rccl-tests, or a table
+        (docs/measurements.md).
+    base : path or str
+        Name of a preset or TOML file, whose other values stay.
+    out : path, optional
+        File of the fitted system.
+
+    Returns
+    -------
+    Calibrated
+
+    Raises
+    ------
+    InputError
+        A file is not valid, the rows decide no parameter, or ``out`` cannot be written.
+    SimulationError
+        A simulation fails.
+
+    Examples
+    --------
+    >>> import t3
+    >>> t3.calibrate("reduce_scatter.txt", "h200").values  # doctest: +SKIP
+    {'link.stores_payload_share': 0.757}
+    """
+    from sysmodel.lib.output import OutputFolder
+    from t3.experiments.measured.files import read_measurements
+
+    files = checked_paths("measured", measured)
+    if not isinstance(base, (str, Path)):
+        raise InputError("base", f"{short(base)} is not allowed; allowed: a preset or a TOML file")
+    system = load_system(base, field="base")
+    rows, _ = read_measurements(files)
+    if out is None:
+        return _fitted(system, rows, str(base), files, Path())
+    path = checked_path("out", out)
+    if path.suffix != ".toml":
+        raise InputError("out", f"{short(str(path))} is not allowed; allowed: a name in .toml")
+    with OutputFolder(path.parent, (path.name,)) as folder:
+        result = _fitted(system, rows, str(base), files, path.parent)
+        folder.write({path.name: result.text})
+    return result
+
+
+def _fitted(
+    system: System, rows: "list[Measurement]", base: str, files: Sequence[Path], folder: Path
+) -> Calibrated:
+    from t3.experiments.measured.calibration import calibrate as fit_of
+    from t3.experiments.measured.system_file import system_text
+
+    with shown_progress() as progress:
+        fit = fit_of(system, rows, progress)
+    return Calibrated(fit, system_text(fit, base, files, folder))

@@ -1,0 +1,68 @@
+"""Tables of measurements, and the recognition of formats."""
+
+from pathlib import Path
+
+import pytest
+
+from sysmodel.lib.errors import InputError
+from t3.experiments.measured.files import read_measurements
+
+TABLE = """\
+# Numbers are examples.
+kind,gpus,bytes,m,n,k,time_us,gb_per_s
+reduce_scatter,8,1048576,,,,14.6,
+all_gather, 4, 2097152,,,, 20.1,
+gemm,,,8192,8192,1024,193,
+read,,,,,,,3180
+"""
+
+
+@pytest.fixture
+def file(tmp_path):
+    def write(text: str) -> Path:
+        path = tmp_path / "measured"
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    return write
+
+
+def test_a_table(file):
+    rows, dropped = read_measurements([file(TABLE)])
+    assert dropped == []
+    assert [(one.kind, one.value, one.unit) for one in rows] == [
+        ("reduce_scatter", 14.6, "µs"),
+        ("all_gather", 20.1, "µs"),
+        ("gemm", 193, "µs"),
+        ("read", 3180, "GB/s"),
+    ]
+    assert (rows[0].gpus, rows[0].message_bytes) == (8, 1 << 20)
+    assert (rows[2].m, rows[2].n, rows[2].k) == (8192, 8192, 1024)
+
+
+def test_messages_that_the_model_cannot_cut_are_left_out(file):
+    table = "kind,gpus,bytes,time_us\nall_gather,8,64,9\nall_gather,8,1048576,14\n"
+    rows, dropped = read_measurements([file(table)])
+    assert len(rows) == 1 and [one.rows for one in dropped] == [1]
+
+
+@pytest.mark.parametrize(
+    "text,message",
+    [
+        ("", "is not known; allowed: the output of nccl-tests"),
+        ("GPU 0 is warm\n", "is not known; allowed: the output of nccl-tests"),
+        ("kind,time\ngemm,3\n", "line 1: column 'time' is not known"),
+        ("kind,kind\n", "line 1: column 'kind' is not known or named twice"),
+        (TABLE + "gemm,1\n", "line 7: 2 cells; allowed: 8"),
+        (TABLE + "alltoall,8,1,,,,1,\n", "line 7: kind 'alltoall' is not known; allowed: reduce"),
+        (TABLE + "gemm,,,8192,,1024,193,\n", "line 7: n '' is not allowed"),
+        (TABLE + "gemm,,,8192,10.5,1024,193,\n", "line 7: n 10.5 is not allowed"),
+        (TABLE + "copy,,,,,,3,nan\n", "line 7: gb_per_s 'nan' is not allowed"),
+        (TABLE + "copy,,,,,,3,-4\n", "line 7: gb_per_s '-4' is not allowed"),
+        ("kind,gpus,bytes,time_us\nall_gather,8,64,9\n", "no row that can be compared"),
+        ("kind,gpus,bytes,time_us\n", "no row that can be compared .no rows"),
+    ],
+)
+def test_a_broken_file_names_the_line(file, text, message):
+    with pytest.raises(InputError, match=message):
+        read_measurements([file(text)])
