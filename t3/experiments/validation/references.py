@@ -185,7 +185,7 @@ def stream_references() -> list[StreamReference]:
             peak_gb_per_s=float(row["peak_gb_per_s"]),
             pseudo_channels=int(row["pseudo_channels"]),
         )
-        for row in _rows("memory_streams.csv")
+        for row in reference_rows("memory_streams.csv")
     ]
     memories = {one.gpu: (one.peak_gb_per_s, one.pseudo_channels) for one in found}
     for gpu in ("h100", "h200"):
