@@ -22,7 +22,7 @@ DTYPES: tuple[DtypeName, ...] = get_args(DtypeName)
 ELEMENT_BYTES = 2
 """Size of an element of operands and output, in each of the formats."""
 
-LARGEST_TP = 64
+LARGEST_TP = 72  # GPUs of an NVL72 rack
 LARGEST = {"m": 1 << 20, "n": 1 << 17, "k": 1 << 20}
 
 

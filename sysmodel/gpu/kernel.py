@@ -107,8 +107,8 @@ class Kernel:
                 raise ValueError(f"kernel.{name} must be 1, 2 or 4, not {getattr(self, name)}")
         if self.workgroups < self.gpus:
             raise ValueError(
-                f"{self.workgroups} workgroups cannot be cut into {self.gpus} chunks: "
-                "use a larger matrix or fewer GPUs"
+                f"{self.workgroups} workgroups cannot be cut into {self.gpus} chunks; allowed: tp "
+                f"up to {self.workgroups}, or a larger matrix"
             )
 
     @property
@@ -150,7 +150,8 @@ class Kernel:
         """Numbers of parts into which the ring's chunks cut tile rows and tile columns.
 
         Cuts into equal chunks are preferred, then the cut whose chunks need the smallest operands.
-        None if no cut into rectangles gives each GPU a chunk.
+        None if no cut gives each GPU equally many workgroups; the chunks are then parts of the
+        dispatch order that differ by at most one workgroup.
         """
         if self.chunk_grid is not None:
             return self.chunk_grid
@@ -333,31 +334,38 @@ class Kernel:
         wave_first[none] = wave_start[none] = -1
         return OutputAtoms(start, atom, wave, channel, per_wave, wave_first, wave_start)
 
-    def chunk_rectangle(self, chunk: int) -> tuple[int, int, int]:
-        """Walk over a whole chunk: first atom, outer extent, inner extent.
+    def chunk_rectangles(self, chunk: int) -> list[tuple[int, int, int]]:
+        """Walks that together cover a chunk: first atom, outer extent, inner extent of each.
 
-        Raises
-        ------
-        ValueError
-            If the chunk's tiles do not form a rectangle.
+        A chunk of an equal cut is one rectangle. Another one begins and ends within a column of a
+        band, and consists of up to five.
         """
+        row, column = self.tiles
         members = slice(self.chunk_start[chunk], self.chunk_start[chunk + 1])
-        first, outer, inner, _, _ = self.walk
-        first, outer, inner = first[members] - self.output_atom, outer[members], inner[members]
-        row, offset = first // self.stride, first % self.stride
-        bottom, right = (row + outer).max(), (offset + inner).max()
-        top, left = row.min(), offset.min()
-        if (bottom - top) * (right - left) != (outer * inner).sum():
-            raise ValueError(
-                f"chunk {chunk} of {self.workgroups} workgroups over {self.gpus} GPUs is not "
-                "a rectangle of tiles, as the all-gather's copies require; allowed: a tp that "
-                "divides the tile rows"
-            )
-        return (
-            int(self.output_atom + top * self.stride + left),
-            int(bottom - top),
-            int(right - left),
-        )
+        ends = np.stack([row, row + 1, column, column + 1], axis=1)[members]
+        rectangles: list[list[int]] = []
+        for one in ends.tolist():
+            rectangles.append(one)
+            while len(rectangles) > 1 and _joins(*rectangles[-2:]):
+                top, _, left, _ = rectangles[-2]
+                _, bottom, _, right = rectangles.pop()
+                rectangles[-1] = [top, bottom, left, right]
+        return [self._walk_over(*one) for one in rectangles]
+
+    def _walk_over(self, top: int, bottom: int, left: int, right: int) -> tuple[int, int, int]:
+        """First atom, outer extent and inner extent of a rectangle of tiles."""
+        along, across = (top, bottom), (left, right)
+        if not self.column_major:
+            along, across = across, along
+        first, end = (min(i * self.inner_extent, self.stride) for i in along)
+        outer, outer_end = (min(i * self.outer_extent, self.outer_total) for i in across)
+        return self.output_atom + outer * self.stride + first, outer_end - outer, end - first
+
+
+def _joins(first: list[int], second: list[int]) -> bool:
+    """Test whether the second rectangle continues the first one, downwards or to the right."""
+    down = first[2:] == second[2:] and first[1] == second[0]
+    return down or (first[:2] == second[:2] and first[3] == second[2])
 
 
 @njit(cache=True)

@@ -41,6 +41,8 @@ _PAPER_QUEUE_DEPTH = 64  # depth of the queue that t3.mca_levels and t3.mca_cuts
 # leaves the rest of the queue to compute; critical communication with an idle link is then delayed
 # by the memory.
 _FULL = 7 / 8
+# Copies that an idle engine takes without refusing one: it walks one, and two wait.
+_MOST_COPIES = 3
 _STAGING_ATOMS = (1 << 30) // ATOM_BYTES
 
 
@@ -264,14 +266,18 @@ def measure_writes() -> Writes:
     return bus.writes
 
 
-def copy_writes(kernel: Kernel, chunk: int) -> Writes:
-    """Send a whole chunk as plain stores with one copy."""
-    first, rows, run = kernel.chunk_rectangle(chunk)
-    bus = Recorder()
-    Context(bus).copy(
-        _bytes(first), Transfer(rows=rows, run=run, stride=kernel.stride), region=_OUTPUT
-    )
-    return bus.writes
+def copy_writes(kernel: Kernel, chunk: int) -> list[Writes]:
+    """Send a whole chunk as plain stores: copies of its rectangles, in batches that the hardware
+    takes at once."""
+    rectangles = kernel.chunk_rectangles(chunk)
+    batches = []
+    for begin in range(0, len(rectangles), _MOST_COPIES):
+        bus = Recorder()
+        for first, rows, run in rectangles[begin : begin + _MOST_COPIES]:
+            transfer = Transfer(rows=rows, run=run, stride=kernel.stride)
+            Context(bus).copy(_bytes(first), transfer, region=_OUTPUT)
+        batches.append(bus.writes)
+    return batches
 
 
 def collective_writes(kernel: Kernel, address_space: int, *, offset: int) -> Writes:

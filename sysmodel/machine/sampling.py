@@ -46,7 +46,7 @@ def symmetry(kernel: Kernel, atoms: OutputAtoms, channels: int) -> int:
     if kernel.workgroups % kernel.gpus:
         raise ValueError(
             f"{kernel.workgroups} workgroups do not divide into {kernel.gpus} equal chunks, so "
-            "one GPU cannot represent all; allowed: gpus all"
+            "one GPU cannot represent all"
         )
     chunk = kernel.workgroups // kernel.gpus
     held = np.zeros((kernel.workgroups, kernel.waves, channels), np.int64)
@@ -56,9 +56,7 @@ def symmetry(kernel: Kernel, atoms: OutputAtoms, channels: int) -> int:
         return EVEN
     live = held.any(axis=2)
     if (live != np.roll(live, -chunk, axis=0)).any():
-        raise ValueError(
-            "the chunks' tiles differ, so one GPU cannot represent all; allowed: gpus all"
-        )
+        raise ValueError("the chunks' tiles differ, so one GPU cannot represent all")
     return UNEVEN
 
 

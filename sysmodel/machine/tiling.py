@@ -86,14 +86,12 @@ def _preferred(system: System, m: int, n: int, k: int, gpus: int) -> list[Kernel
     A macro-tile that gives the ring equal chunks is preferred, then the choice of the library.
     """
     kernels: list[Kernel] = []
-    problem = None
     for tile in system.kernel.tiles:
-        try:
+        with suppress(ValueError):
             kernels.append(_tiled(system, tile, m, n, k, gpus))
-        except ValueError as error:
-            problem = problem or error
-    if problem is not None and not kernels:
-        raise problem
+    if not kernels:
+        most = max(system.kernel.tiles, key=lambda one: -(-m // one.tile_m) * -(-n // one.tile_n))
+        return [_tiled(system, most, m, n, k, gpus)]  # reports how many GPUs are possible
     if system.kernel.tile_choice == "fastest":
         kernels.sort(key=lambda one: gemm_estimate_ns(system, one))
     return sorted(kernels, key=lambda one: not one.uniform)

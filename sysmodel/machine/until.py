@@ -17,6 +17,7 @@ __all__ = [
     "UNTIL_PROGRAMMED",
     "UNTIL_QUIET",
     "UNTIL_REDUCED",
+    "UNTIL_SENT",
     "reached",
 ]
 
@@ -28,7 +29,8 @@ __all__ = [
     UNTIL_COLLECTIVE,
     UNTIL_QUIET,
     UNTIL_COPIED,
-) = range(7)
+    UNTIL_SENT,
+) = range(8)
 
 
 @inlined
@@ -77,6 +79,8 @@ def reached(s, g, context, until):
         return step_done(s, g) and _arrived(s, g)
     if until == UNTIL_QUIET:
         return _quiet(s, g)
+    if until == UNTIL_SENT:
+        return _idle(s, g, context)
     if until == UNTIL_COPIED:
         return _arrived(s, g) and _idle(s, g, context)
     return True

@@ -86,6 +86,7 @@ def simulate_collective(
         RunOptions(engine=engine),
         report,
         channels=channels or _channels(system, kernel),
+        mirror=True,
     )
     with Simulation(
         context, operation, cached_stores=True, payload_share=context.stores_payload_share

@@ -78,7 +78,7 @@ class RunOptions(Checked):
         ``auto`` takes the fewest that do, or with the golden engine as many as are little work.
     gpus : str
         GPUs to simulate: ``mirror``, one GPU that represents all and whose egress feeds its own
-        ingress, or ``all``.
+        ingress, or ``all``. Where chunks differ, ``mirror`` simulates all, too.
     configurations : sequence of str
         Configurations to compare: some of ``CONFIGURATIONS``, each once.
     repeat : int

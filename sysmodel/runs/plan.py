@@ -5,9 +5,10 @@ A GEMM that is too large to simulate is extrapolated from smaller ones.
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 
 from sysmodel.config.system import System
-from sysmodel.config.workload import LARGEST_TP, Workload
+from sysmodel.config.workload import Workload
 from sysmodel.gpu.kernel import Kernel
 from sysmodel.lib.errors import InputError
 from sysmodel.machine.sampling import (
@@ -21,7 +22,7 @@ from sysmodel.machine.tiling import kernel_of, launches
 
 from .configurations.registry import CONFIGURATIONS
 from .extrapolation import ExtrapolatedKernel, SizeChoice
-from .options import RunOptions
+from .options import RunOptions, SimulatedGpus
 from .result import SimulatedGemm
 
 __all__ = ["LaunchCounts", "Plan", "kernels_of"]
@@ -48,6 +49,9 @@ class Plan:
     ----------
     channels : int
         Simulated memory channels of a GPU.
+    mirror : bool
+        One GPU is simulated, which represents all. The options can ask for it, but chunks that
+        differ need every GPU.
     whole : dict
         The GEMM in one launch.
     launches : dict
@@ -65,14 +69,33 @@ class Plan:
     def __init__(self, workload: Workload, system: System, options: RunOptions):
         self.workload, self.system, self.options = workload, system, options
         try:
-            self._choose()
-            self._check_samples()
+            self._choose(mirror=options.gpus == "mirror")
             self._check_configurations()
         except ValueError as error:
             raise self.input_error(error) from error
 
-    def _choose(self) -> None:
-        """Choose channels and kernels."""
+    def _choose(self, *, mirror: bool) -> None:
+        """Choose channels, kernels and GPUs: every GPU if one cannot represent all."""
+        self.mirror = mirror
+        self._choose_kernels()
+        self._check_channels()
+        if mirror and not all(map(self._is_symmetric, self.kernels)):
+            self._choose(mirror=False)
+
+    @property
+    def gpus(self) -> SimulatedGpus:
+        """Simulated GPUs, as the options name them."""
+        return "mirror" if self.mirror else "all"
+
+    def _is_symmetric(self, kernel: Kernel) -> bool:
+        """Test whether one GPU can represent all."""
+        with suppress(ValueError):
+            symmetry(kernel, output_atoms(self.system, kernel, self.channels), self.channels)
+            return True
+        return False
+
+    def _choose_kernels(self) -> None:
+        """Choose channels and kernels for the simulated GPUs."""
         system, options = self.system, self.options
         size = self.workload.m, self.workload.n, self.workload.k, self.workload.tp
         kernel = kernel_of(system, *size)
@@ -140,28 +163,18 @@ class Plan:
         return {choice.of(kernel, most): count for kernel, count in launch_counts.items()}
 
     def _sizes(self, channels: int) -> SizeChoice:
-        mirror = self.options.gpus == "mirror"
-        return SizeChoice(system=self.system, channels=channels, mirror=mirror)
+        return SizeChoice(system=self.system, channels=channels, mirror=self.mirror)
 
-    def _check_samples(self) -> None:
-        """Check that the simulated channels and GPUs stand for all."""
-        workload, system, problems = self.workload, self.system, {}
+    def _check_channels(self) -> None:
+        """Check that the simulated channels stand for all."""
+        workload, system = self.workload, self.system
         for kernel in self.kernels:
             atoms = output_atoms(system, kernel, self.channels)
             try:
                 require_output_atoms(kernel, atoms, self.channels, system.dram.channels)
             except ValueError as error:
-                problems["channels"] = str(error)
-            try:
-                if self.options.gpus == "mirror":
-                    symmetry(kernel, atoms, self.channels)
-            except ValueError as error:
-                problems["tp"] = f"{error}{_other_degrees(workload, system)}"
-        if problems:
-            raise InputError(
-                f"{workload.title} on {system.name}: {', '.join(problems)}",
-                "; ".join(problems.values()),
-            )
+                title = f"{workload.title} on {system.name}: channels"
+                raise InputError(title, str(error)) from error
 
     def _check_configurations(self) -> None:
         """Check that each configuration has CUs and chunks to work with."""
@@ -173,30 +186,8 @@ class Plan:
                 f"{self.system.gpu.compute_units} leave no CU to the GEMM beside {cus} for the "
                 f"collectives; allowed: more than {cus}",
             )
-        if any(one.tracked for one in evaluated):
-            for kernel in kernels_of(self.launches):
-                for chunk in range(kernel.gpus):
-                    kernel.chunk_rectangle(chunk)
 
 
 def kernels_of(counts: LaunchCounts) -> tuple[Kernel, ...]:
     """Kernels to simulate for some launches, each once."""
     return tuple({kernel: None for one in counts for kernel in one.simulated})
-
-
-def _other_degrees(workload: Workload, system: System) -> str:
-    """Describe the degrees of tensor parallelism with uniform chunks."""
-    products = workload.k * workload.tp
-    uniform = [
-        tp
-        for tp in range(2, LARGEST_TP + 1)
-        if products % tp == 0 and _is_uniform(system, workload.m, workload.n, products // tp, tp)
-    ]
-    return f", or tp {', '.join(map(str, uniform))}" if uniform else ""
-
-
-def _is_uniform(system: System, m: int, n: int, k: int, gpus: int) -> bool:
-    try:
-        return all(one.uniform for one in set(launches(system, m, n, k, gpus)))
-    except ValueError:
-        return False

@@ -9,7 +9,7 @@ from sysmodel.config.workload import Workload
 from sysmodel.energy.counts import Activity, DramBytes, Energy, LinkBytes
 
 from .comparison import slower, spreads
-from .options import RunOptions
+from .options import RunOptions, SimulatedGpus
 from .slots import SlotTimes
 
 if TYPE_CHECKING:
@@ -182,6 +182,8 @@ class RunResult:
     ----------
     channels : int
         Simulated memory channels.
+    gpus : str
+        Simulated GPUs: ``mirror`` or ``all``.
     sampling_band : float
         Share by which a speedup may differ from that of the whole; 0 without a reason for one.
     sampling_errors : tuple of SamplingError
@@ -212,6 +214,7 @@ class RunResult:
     system: "System"
     options: RunOptions
     channels: int
+    gpus: SimulatedGpus
     sampling_band: float
     launches: int
     simulated: dict[str, tuple[SimulatedGemm, ...]]
@@ -265,7 +268,7 @@ class RunResult:
             "sampling_band": self.sampling_band,
             "sampling_errors": [asdict(one) for one in self.sampling_errors],
             "scaled": list(self.scaled),
-            "gpus": self.options.gpus,
+            "gpus": self.gpus,
             "launches": self.launches,
             "extrapolated": self.extrapolated,
             "simulated": {

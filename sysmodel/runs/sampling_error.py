@@ -68,12 +68,12 @@ def sampling_errors(
     A sample that takes too much work, or does not represent all, is left out. Results of the RTL
     engine have no estimate, because the golden engine is not compiled for them.
     """
-    speedups = {(plan.options.gpus, plan.channels): _speedups(result)}
+    speedups = {(plan.gpus, plan.channels): _speedups(result)}
     if plan.options.engine != "golden" or plan.is_extrapolated or not _compared(plan):
         return ()
 
     def measured(one: Plan) -> dict[str, float]:
-        key = one.options.gpus, one.channels
+        key = one.gpus, one.channels
         if key not in speedups:
             speedups[key] = _speedups(simulate(one, report, counts_clocks=False))
         return speedups[key]
@@ -107,7 +107,7 @@ def _every_gpu(plan: Plan) -> Iterator[tuple[Plan, Plan]]:
     """Yield the plan with the largest number of channels for which every GPU can be simulated:
     mirrored, and with every GPU.
     """
-    channels = plan.channels if plan.options.gpus == "mirror" else 0
+    channels = plan.channels if plan.mirror else 0
     while channels:
         every, mirrored = _changed(plan, channels, "all"), _changed(plan, channels)
         if every and mirrored:

@@ -44,6 +44,8 @@ class RunContext:
         Receives the progress.
     channels : int
         Simulated memory channels.
+    mirror : bool
+        One GPU represents all.
     repetition : int
         Number of the repetition; number 0 has no variation.
     is_first : bool
@@ -65,12 +67,14 @@ class RunContext:
         report: Report,
         *,
         channels: int,
+        mirror: bool,
         repetition: int = 0,
         is_first: bool = True,
         counts_clocks: bool = True,
     ):
         self.system, self.options, self.report = system, options, report
         self.repetition, self.channels, self._is_first = repetition, channels, is_first
+        self.mirror = mirror
         self.counts_clocks = counts_clocks
         self.step = ""
         self.variation = varied(system, kernel, options.seed, repetition)
@@ -80,7 +84,7 @@ class RunContext:
             options.seed,
             repetition,
             channels=channels,
-            mirror=options.gpus == "mirror",
+            mirror=mirror,
         )
 
     @property
@@ -144,7 +148,7 @@ class Simulation:
             context.kernel,
             engine=context.options.engine,
             channels=context.channels,
-            mirror=context.options.gpus == "mirror",
+            mirror=context.mirror,
             collective_cus=collective_cus,
             payload_share=payload_share,
             mode=mode,

@@ -91,6 +91,7 @@ def example_result(
         system=load_system(),
         options=options,
         channels=1,
+        gpus="mirror",
         sampling_band=0.03,
         launches=1,
         simulated={"whole": simulated, "launches": simulated},

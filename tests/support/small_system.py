@@ -42,4 +42,6 @@ def context_of(work: Workload, system: System, options: RunOptions) -> RunContex
     plan = Plan(work, system, options)
     ((part, _),) = plan.whole.items()
     assert not plan.is_extrapolated
-    return RunContext(system, part.kernel, options, no_progress, channels=plan.channels)
+    return RunContext(
+        system, part.kernel, options, no_progress, channels=plan.channels, mirror=plan.mirror
+    )

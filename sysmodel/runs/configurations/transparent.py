@@ -1,11 +1,13 @@
 """T3: the GEMM's stores drive the reduce-scatter; then the all-gather by the DMA engine."""
 
+from itertools import zip_longest
+
 from sysmodel.gpu.workgroups import MODE_SCATTER
 from sysmodel.lib.phases import AG, RS
 from sysmodel.lib.ring import gathered
 from sysmodel.machine.offers import CONTEXT_GEMM
 from sysmodel.machine.program import copy_writes, map_writes
-from sysmodel.machine.until import UNTIL_COPIED, UNTIL_QUIET, UNTIL_REDUCED
+from sysmodel.machine.until import UNTIL_COPIED, UNTIL_QUIET, UNTIL_REDUCED, UNTIL_SENT
 from sysmodel.runs.conservation import Reduction
 from sysmodel.runs.phases import PhaseResult
 from sysmodel.runs.simulation import RunContext, Simulation
@@ -71,6 +73,10 @@ def _all_gather(context: RunContext, simulation: Simulation) -> None:
     simulation.launch_kernel(AG)
     for step in range(n - 1):
         sent = simulation.begin_step(gathered, step)
-        machine.write([copy_writes(context.kernel, chunk) for chunk in sent])
+        copies = zip_longest(*(copy_writes(context.kernel, chunk) for chunk in sent), fillvalue=[])
+        for number, batch in enumerate(copies):
+            if number:
+                simulation.run("AG", UNTIL_SENT)
+            machine.write(list(batch))
         simulation.run("AG", UNTIL_COPIED)
     simulation.run("AG", UNTIL_QUIET)

@@ -80,7 +80,7 @@ def test_names_and_degrees_that_are_not_known(model, layer, tp, message):
         ({"m": 10**12}, "m: 1000000000000 is not allowed"),
         ({"n": -1}, "n: -1 is not allowed"),
         ({"k": 1 << 21}, "k: 2097152 is not allowed"),
-        ({"tp": 65}, "tp: 65 is not allowed; allowed: an integer from 2 to 64"),
+        ({"tp": 73}, "tp: 73 is not allowed; allowed: an integer from 2 to 72"),
         ({"dtype": "fp8"}, "dtype: 'fp8' is not allowed; allowed: fp16, bf16"),
     ],
 )

@@ -133,9 +133,15 @@ def test_steps_and_flops_round_up_and_do_not():
     assert kernel.output_bytes == 256 * 32 * 2
 
 
-@pytest.mark.parametrize("m,n,gpus", [(256, 32, 2), (250, 31, 4), (128, 64, 8), (384, 24, 3)])
+@pytest.mark.parametrize(
+    "m,n,gpus,most",
+    [
+        *[(256, 32, 2, 1), (250, 31, 4, 1), (128, 64, 8, 1), (384, 24, 3, 1)],
+        *[(192, 24, 2, 5), (600, 50, 3, 5), (600, 90, 7, 5), (2000, 31, 5, 5)],
+    ],
+)
 @pytest.mark.parametrize("column_major", [True, False])
-def test_chunk_rectangle_holds_the_chunk(m, n, gpus, column_major):
+def test_chunk_rectangles_cover_the_chunk_once(m, n, gpus, most, column_major):
     kernel = small_kernel(m=m, n=n, gpus=gpus)
     if not column_major:
         kernel = small_kernel(
@@ -145,15 +151,15 @@ def test_chunk_rectangle_holds_the_chunk(m, n, gpus, column_major):
     for chunk in range(gpus):
         first, end = kernel.chunk_start[chunk : chunk + 2]
         mine = whole[(whole[:, 0] >= first) & (whole[:, 0] < end), 1]
-        start, rows, run = kernel.chunk_rectangle(chunk)
-        walked = [start + r * kernel.stride + o for r in range(rows) for o in range(run)]
-        assert walked == sorted(mine)
-
-
-def test_chunk_that_is_no_rectangle_is_refused():
-    kernel = small_kernel(m=3 * 64, n=3 * 8, gpus=2)
-    with pytest.raises(ValueError, match=r"chunk 0 of 9 workgroups over 2 GPUs is not a rectangle"):
-        kernel.chunk_rectangle(0)
+        rectangles = kernel.chunk_rectangles(chunk)
+        walked = [
+            start + r * kernel.stride + o
+            for start, rows, run in rectangles
+            for r in range(rows)
+            for o in range(run)
+        ]
+        assert sorted(walked) == sorted(mine)
+        assert len(rectangles) <= most
 
 
 @pytest.mark.parametrize(
@@ -203,7 +209,7 @@ def test_cut_into_chunks(tiles, gpus, cut):
         members = slice(*kernel.chunk_start[chunk : chunk + 2])
         assert len(set(row[members])) == height and len(set(column[members])) == width
         assert np.ptp(row[members]) == height - 1 and np.ptp(column[members]) == width - 1
-        kernel.chunk_rectangle(chunk)
+        assert len(kernel.chunk_rectangles(chunk)) == 1
 
 
 def test_a_cut_through_the_ragged_edge_is_avoided():

@@ -56,7 +56,7 @@ def write_of(name, **values):
     ],
 )
 def test_ring_in_which_one_does_not_stand_for_all_is_refused(m, n, gpus, message):
-    with pytest.raises(ValueError, match=f"{message}.*; allowed: gpus all"):
+    with pytest.raises(ValueError, match=message):
         machine_of(m, n, gpus=gpus, mirror=True)
 
 

@@ -342,7 +342,8 @@ def test_staging_copy_is_elsewhere_in_the_same_channel(channel_bits):
 def test_copy_walks_its_chunk(kernel, chunk):
     output_atoms = kernel.output_atoms(1, OFFSET_BITS, 0)
     first, end = output_atoms.start[kernel.chunk_start[chunk : chunk + 2]]
-    ((start, command),) = Programmed(copy_writes(kernel, chunk)).copies
+    (writes,) = copy_writes(kernel, chunk)
+    ((start, command),) = Programmed(writes).copies
     assert walked(command, start) == sorted(output_atoms.atom[first:end])
     assert walked(command, start, True, True) == walked(command, start)
     assert command["kind"] == PacketKind.STORE.value
@@ -352,7 +353,7 @@ def test_copy_walks_its_chunk(kernel, chunk):
 def test_copy_leaves_the_map_as_it_is(kernel):
     mapped = programmed(kernel)
     both = Programmed(
-        map_writes(kernel, small_system(), 0, address_space=1) + copy_writes(kernel, 0)
+        map_writes(kernel, small_system(), 0, address_space=1) + copy_writes(kernel, 0)[0]
     )
     assert (both.regions, both.ranges) == (mapped.regions, mapped.ranges)
     assert both.commands[0] == mapped.commands[0]

@@ -112,6 +112,7 @@ def test_impossible_reads_of_the_gemm_are_an_error(reads):
         pytest.param(1024, 768, 4, "all", marks=pytest.mark.verify),
         (1024, 800, 2, "mirror"),
         (1024, 800, 2, "all"),
+        (1024, 768, 5, "mirror"),
     ],
 )
 def test_every_configuration_conserves_bytes(m, n, tp, gpus):
@@ -119,6 +120,21 @@ def test_every_configuration_conserves_bytes(m, n, tp, gpus):
     system = small_system(compute_units=20)
     result = simulate(Plan(workload(m, n, 256, tp), system, options))
     assert set(result.configurations) == set(CONFIGURATIONS)
+
+
+def test_bytes_of_a_ring_with_unequal_chunks():
+    """Each GPU sends all chunks but its own, and gathers all but its own: n - 1 outputs in all."""
+    options = RunOptions(engine="golden", configurations=("sequential", "t3"), channels="all")
+    result = simulate(Plan(workload(640, 480, 64, 7), small_system(), options))
+    assert result.gpus == "all"
+    output = 640 * 480 * 2
+    for one in result.configurations.values():
+        moved, link = one.dram_bytes, one.link_bytes
+        for sent in (link.rs, link.ag, moved.ag_read, moved.ag_write):
+            assert sent == output * 6 // 7 // ATOM_BYTES * ATOM_BYTES
+    t3 = result.configurations["t3"].dram_bytes
+    assert t3.gemm_write == t3.rs_write == output * 6 // 7 // ATOM_BYTES * ATOM_BYTES
+    assert t3.rs_read == output * 5 // 7 // ATOM_BYTES * ATOM_BYTES
 
 
 def test_a_run_that_loses_bytes_fails(monkeypatch):

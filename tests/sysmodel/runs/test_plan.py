@@ -191,16 +191,24 @@ def test_slices_cost_their_launches_and_tails(sliced):
         assert one.gemm_ns > sliced.configurations["sequential"].gemm_ns + 2 * launch_ns
 
 
-def test_tensor_parallelism_without_equal_chunks_is_refused_with_alternatives():
-    with pytest.raises(InputError, match="; allowed: gpus all, or tp 2, 3, 4, 6, 8") as refused:
-        Plan(workload(1024, 768, 96, 7), small_system(), GOLDEN)
-    assert refused.value.field.endswith(": tp")
+@pytest.mark.parametrize("rows,tp,gpus", [(1024, 4, "mirror"), (1024, 7, "all"), (1000, 5, "all")])
+def test_every_gpu_is_simulated_where_one_cannot_represent_all(rows, tp, gpus):
+    assert Plan(workload(rows, 768, 96, tp), small_system(), GOLDEN).gpus == gpus
 
 
-def test_two_problems_come_in_one_message():
-    options = RunOptions(engine="golden", channels=2)
-    with pytest.raises(InputError, match="do not hold an atom.*; .*; allowed: gpus all"):
-        Plan(workload_of("t-nlg", "fc2", 7), load_system("h200"), options)
+@pytest.mark.parametrize("tp", [3, 5, 6, 7, 12, 72])
+@pytest.mark.parametrize("name", ["asplos24", "h200"])
+@pytest.mark.parametrize("size", [4096, 8192])
+def test_any_number_of_gpus_has_a_plan(name, tp, size):
+    plan = Plan(workload(size, size, 256, tp), load_system(name), SAMPLED)
+    for kernel in plan.kernels:
+        sizes = {kernel.chunk_workgroups(chunk) for chunk in range(tp)}
+        assert max(sizes) - min(sizes) <= 1
+
+
+def test_more_gpus_than_workgroups_are_refused_with_the_most_that_work():
+    with pytest.raises(InputError, match="allowed: tp up to 4, or a larger matrix"):
+        Plan(workload(256, 192, 96, 5), small_system(), GOLDEN)
 
 
 @pytest.mark.parametrize(
@@ -219,11 +227,6 @@ def test_a_group_larger_than_a_chunk_ends_with_the_chunk(group):
 @pytest.mark.parametrize(
     "names,size,message",
     [
-        (
-            ("t3",),
-            (3 * 128, 3 * 96, 64, 2),
-            "chunk 0 of 9 workgroups over 2 GPUs is not a rectangle",
-        ),
         (("cu-split-8",), (1024, 768, 128, 4), "gpu.compute_units: 8 leave no CU to the GEMM"),
     ],
 )

@@ -47,7 +47,7 @@ _REFUSED = [
     (
         _BLOCK + 'workload = {model = "t-nlg", tp = [8, "x"]}',
         "grid.0.workload.tp.1",
-        "'x' is not allowed; allowed: an integer from 2 to 64",
+        "'x' is not allowed; allowed: an integer from 2 to 72",
     ),
     (
         _BLOCK + 'workload = {model = "t-nlg", tp = 9}',
