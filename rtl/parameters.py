@@ -42,8 +42,7 @@ class T3Parameters:
         sample of a larger memory: the DMA engine walks whole tiles and drops the segments of other
         channels.
     system_channels : int
-        Channels of the whole memory, over which addresses are interleaved; a power of two up to
-        256.
+        Channels of the whole memory, over which addresses are interleaved; up to 256.
     interleave_atoms : int
         Contiguous atoms that one channel holds; a power of two.
     atom_bytes : int
@@ -128,7 +127,6 @@ class T3Parameters:
             if value < least:
                 raise ValueError(f"{field.name} must be at least {least}, not {value!r}")
         for name in (
-            "system_channels",
             "interleave_atoms",
             "atom_bytes",
             "wavefronts",

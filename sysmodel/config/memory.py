@@ -79,7 +79,7 @@ class Dram(Strict):
     """
 
     standard: Annotated[str | None, text()] = None
-    channels: PowerOfTwo = power_of_two(1, 256)
+    channels: int = integer(1, 256)
     pseudo_channels: PowerOfTwo = power_of_two(1, MAX_PSEUDO_CHANNELS)
     clock_mhz: float = number(100, 10_000)
     most_clock_mhz: float = number(100, 10_000)

@@ -47,6 +47,7 @@ _LEAST_CHUNK = 2
 _MULTIPLES = {
     "l2.line_bytes": ("dram.atom_bytes",),
     "l2.slices": ("dram.channels",),
+    "dram.channels": ("dram.pseudo_channels",),
     "dram.row_bytes": ("dram.interleave_bytes",),
     "dram.interleave_bytes": ("l2.line_bytes", "dram.atom_bytes"),
     "dram.banks": ("dram.bank_groups",),
@@ -106,8 +107,8 @@ def _rules(system: "System") -> Iterator[tuple[str, bool, str]]:
     way_mib = l2.slices * l2.ways * l2.line_bytes / 2**20
     yield (
         "l2.capacity_mib",
-        (l2.capacity_mib / way_mib).is_integer(),
-        f"a multiple of {way_mib:g}, a line in each way of each slice",
+        l2.capacity_mib >= way_mib,
+        f"at least {way_mib:g}, a line in each way of each slice",
     )
     yield "t3.mca_cuts", list(t3.mca_cuts) == sorted(t3.mca_cuts), "three rising occupancies"
     yield (

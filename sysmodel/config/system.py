@@ -272,14 +272,10 @@ class System(Strict):
         return (self.dram.interleave_bytes // self.dram.atom_bytes).bit_length() - 1
 
     @property
-    def channel_bits(self) -> int:
-        return self.dram.channels.bit_length() - 1
-
-    @property
     def l2_sets_per_slice(self) -> int:
-        return int(self.l2.capacity_mib * 2**20) // (
-            self.l2.slices * self.l2.ways * self.l2.line_bytes
-        )
+        """Sets of a slice, rounded to the nearest number."""
+        way_bytes = self.l2.slices * self.l2.ways * self.l2.line_bytes
+        return round(self.l2.capacity_mib * 2**20 / way_bytes)
 
     @property
     def read_latency_cycles(self) -> int:

@@ -72,8 +72,8 @@ def fetch_output(s, g, slot, now):
         while i < s.output_start[w + 1] and s.output_atom[i] >> LINE_ATOM_BITS == line:
             mask |= 1 << (s.output_atom[i] & (LINE_ATOMS - 1))
             i += 1
-        local = local_of_atom(atom, f.offset_bits, f.channel_bits)
-        c = channel_of_atom(atom, f.offset_bits, f.channel_bits)
+        local = local_of_atom(atom, f.offset_bits, f.system_channels)
+        c = channel_of_atom(atom, f.offset_bits, f.system_channels)
         _request(s.channel[g * f.channels + c], local >> LINE_ATOM_BITS, mask, buffer)
         count += 1
     _expect(f, gpu, buffer, count, now)

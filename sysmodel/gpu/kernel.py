@@ -311,13 +311,13 @@ class Kernel:
         outer = self.outer_extent_edge if outer_edge else self.outer_extent
         return _ceil(inner, self.wave_inner_extent) * _ceil(outer, self.wave_outer_extent)
 
-    def output_atoms(self, channels: int, offset_bits: int, channel_bits: int) -> OutputAtoms:
+    def output_atoms(self, channels: int, offset_bits: int, system_channels: int) -> OutputAtoms:
         """Find the output's atoms in the first ``channels`` channels of the interleave."""
         first, outer, inner, _, _ = self.walk
         start, atom, wave, channel = _enumerate(
             first, outer, inner, self.stride,
             self.wave_inner_extent, self.wave_outer_extent, self.inner_waves,
-            channels, offset_bits, channel_bits,
+            channels, offset_bits, system_channels,
         )  # fmt: skip
         per_wave = np.zeros((self.workgroups, self.waves), np.int64)
         wave_first = np.full((self.workgroups, self.waves), np.iinfo(np.int64).max)
@@ -371,7 +371,7 @@ def _joins(first: list[int], second: list[int]) -> bool:
 @njit(cache=True)
 def _enumerate(
     first, outer, inner, stride, wave_inner_extent, wave_outer_extent, inner_waves,
-    channels, offset_bits, channel_bits
+    channels, offset_bits, system_channels
 ):  # fmt: skip
     start = np.zeros(len(first) + 1, np.int64)
     most = 0
@@ -385,7 +385,7 @@ def _enumerate(
         for r in range(outer[w]):
             for o in range(inner[w]):
                 a = first[w] + r * stride + o
-                c = channel_of_atom(a, offset_bits, channel_bits)
+                c = channel_of_atom(a, offset_bits, system_channels)
                 if c < channels:
                     atom[used] = a
                     wave[used] = (r // wave_outer_extent) * inner_waves + o // wave_inner_extent

@@ -68,7 +68,7 @@ class L2Parameters:
     Parameters
     ----------
     slices : int
-        Number of slices of a channel; a power of two.
+        Number of slices of a channel.
     sets, ways : int
         Geometry of a slice. The default is 256 KiB: 16 MiB over 32 channels with 2 slices each.
     mshrs : int
@@ -95,8 +95,6 @@ class L2Parameters:
                 raise TypeError(f"{name} must be an integer, not {value!r}")
             if value < 1:
                 raise ValueError(f"{name} must be at least 1, not {value!r}")
-        if self.slices & (self.slices - 1):
-            raise ValueError(f"slices must be a power of two, not {self.slices!r}")
         for name, most in (("mshrs", MAX_MSHRS), ("waiters", MAX_WAITERS)):
             if getattr(self, name) > most:
                 raise ValueError(f"{name} must be at most {most}, not {getattr(self, name)!r}")
@@ -113,7 +111,8 @@ class L2State(NamedTuple):
     The counters ``hits``, ``misses`` and ``merges`` of a slice count requested sectors.
     """
 
-    slice_bits: int
+    slice_bits: int  # log2 of the power-of-two factor of a channel's slices
+    odd_slices: int  # odd factor of a channel's slices
     slices: np.ndarray
     ways: np.ndarray  # slice and set, field, way
     channels: np.ndarray
@@ -149,8 +148,15 @@ def new_l2(parameters: L2Parameters, channels: int, write_back_queue: int = 1024
     # A flush writes back a whole set at once.
     waiting = max(write_back_queue, LINE_ATOMS * p.ways) + LINE_ATOMS * (1 + p.slices * p.mshrs)
     write_back = np.zeros((channels, 1 << waiting.bit_length()), np.int64)
-    bits = p.slices.bit_length() - 1
-    return L2State(bits, slices, ways, np.zeros(channels, _CHANNEL), write_back)
+    power = p.slices & -p.slices
+    return L2State(
+        power.bit_length() - 1,
+        p.slices // power,
+        slices,
+        ways,
+        np.zeros(channels, _CHANNEL),
+        write_back,
+    )
 
 
 @compiled

@@ -39,19 +39,26 @@ def _fold(value, bits):
 
 @compiled
 def l2_slice(state, ch: int, local_line: int) -> int:
-    """Index of the slice that serves a line: a fold of all address bits, so that every stride uses
-    all slices."""
-    return (ch << state.slice_bits) + _fold(local_line, state.slice_bits)
+    """Index of the slice that serves a line.
+
+    The number of slices is a power of two times an odd number: the line is divided by the odd
+    number, the quotient is folded, so that every stride uses all slices, and the remainder selects
+    the rest.
+    """
+    if state.odd_slices == 1:
+        return (ch << state.slice_bits) + _fold(local_line, state.slice_bits)
+    quotient = local_line // state.odd_slices
+    rest = ch * state.odd_slices + local_line - quotient * state.odd_slices
+    return (rest << state.slice_bits) + _fold(quotient, state.slice_bits)
 
 
 @compiled
 def set_of(state, index: int, local_line: int) -> int:
-    """Row of ``ways`` for a line of slice ``index``.
-
-    The number of sets is a power of two times an odd number: the line is divided by the odd number,
-    the quotient is folded, and the remainder selects the rest.
-    """
-    s, line = state.slices[index], local_line >> state.slice_bits
+    """Row of ``ways`` for a line of slice ``index``; a set is selected as a slice is."""
+    s, line = state.slices[index], local_line
+    if state.odd_slices > 1:
+        line //= state.odd_slices
+    line >>= state.slice_bits
     if s.odd_sets == 1:
         return index * s.sets + _fold(line, s.set_bits)
     quotient = line // s.odd_sets

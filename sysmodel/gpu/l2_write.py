@@ -84,12 +84,13 @@ def l2_flush(state, ch: int, most: int) -> bool:
     sets = state.slices[0].sets
     if channel.flushed == sets:
         return channel.write_backs == 0
-    for i in range(1 << state.slice_bits):
+    slices = state.odd_slices << state.slice_bits
+    for i in range(slices):
         if channel.write_backs + LINE_ATOMS * state.ways.shape[2] > max(
             most, LINE_ATOMS * state.ways.shape[2]
         ):
             return False
-        where = (((ch << state.slice_bits) + i) * sets) + channel.flushed
+        where = ((ch * slices + i) * sets) + channel.flushed
         for way in range(state.ways.shape[2]):
             write_back(state, ch, where, way)
     channel.flushed += 1

@@ -24,7 +24,7 @@ def kernel_tables(
     output_atoms: OutputAtoms,
     channels: int,
     offset_bits: int,
-    channel_bits: int,
+    system_channels: int,
 ) -> dict[str, np.ndarray]:
     """Compute the fields of the cycle loop's state that follow from kernel and channels.
 
@@ -34,7 +34,7 @@ def kernel_tables(
     """
     tile_row, tile_column = kernel.tiles
     _, _, _, outer_edge, inner_edge = kernel.walk
-    start, line, mask, channel = _line_requests(kernel, channels, offset_bits, channel_bits)
+    start, line, mask, channel = _line_requests(kernel, channels, offset_bits, system_channels)
     return {
         "tile_row": tile_row.astype(np.int64),
         "tile_column": (kernel.grid_m + tile_column).astype(np.int64),
@@ -87,7 +87,7 @@ def _stacked(arrays: list[np.ndarray]) -> np.ndarray:
     return np.concatenate([np.pad(one, ((0, 0), (0, width - one.shape[1]))) for one in arrays])
 
 
-def _line_requests(kernel: Kernel, channels: int, offset_bits: int, channel_bits: int):
+def _line_requests(kernel: Kernel, channels: int, offset_bits: int, system_channels: int):
     stride = -(-kernel.k * ELEMENT_BYTES // ATOM_BYTES)
     depth = max(1, -(-kernel.depth_u * ELEMENT_BYTES // ATOM_BYTES))
     geometry = np.array(
@@ -98,7 +98,7 @@ def _line_requests(kernel: Kernel, channels: int, offset_bits: int, channel_bits
         np.int64,
     )
     start = np.zeros((kernel.grid_m + kernel.grid_n, kernel.steps + 1), np.int64)
-    arguments = geometry, stride, depth, channels, offset_bits, channel_bits, start
+    arguments = geometry, stride, depth, channels, offset_bits, system_channels, start
     nothing = np.zeros(0, np.int64)
     count = _fill(*arguments, nothing, nothing, nothing)
     line, mask, channel = (np.zeros(count, np.int64) for _ in range(3))
@@ -108,7 +108,7 @@ def _line_requests(kernel: Kernel, channels: int, offset_bits: int, channel_bits
 
 @compiled
 def _fill(
-    geometry, stride, depth, channels, offset_bits, channel_bits,
+    geometry, stride, depth, channels, offset_bits, system_channels,
     start, line, mask, channel
 ):  # fmt: skip
     """Count the line requests and, if the arrays have a length, fill them in."""
@@ -126,10 +126,10 @@ def _fill(
                 last = base + row * stride + min((step + 1) * depth, stride)
                 while atom < last:
                     stop = min(last, (atom | (LINE_ATOMS - 1)) + 1)
-                    c = channel_of_atom(atom, offset_bits, channel_bits)
+                    c = channel_of_atom(atom, offset_bits, system_channels)
                     if c < channels:
                         if write:
-                            local = local_of_atom(atom, offset_bits, channel_bits)
+                            local = local_of_atom(atom, offset_bits, system_channels)
                             line[used] = local >> LINE_ATOM_BITS
                             mask[used] = ((1 << (stop - atom)) - 1) << (local & (LINE_ATOMS - 1))
                             channel[used] = c

@@ -7,6 +7,7 @@ import numpy as np
 
 from rtl.parameters import T3Parameters
 from sysmodel.config import system as config
+from sysmodel.config.limits import MOST_COLLECTIVE_WAVES
 from sysmodel.config.workload import ELEMENT_BYTES
 from sysmodel.engine.ports import CHANNEL_INPUTS, DATA_WORDS, I, input_words, output_words
 from sysmodel.gpu.collective import set_up_collective
@@ -139,7 +140,7 @@ class Assembly:
             contexts=len(self.kernels),
             **joined_tables(
                 [
-                    kernel_tables(one, atoms, channels, system.offset_bits, system.channel_bits)
+                    kernel_tables(one, atoms, channels, system.offset_bits, system.dram.channels)
                     for one, atoms in zip(self.kernels, self._atoms_of, strict=True)
                 ]
             ),
@@ -157,7 +158,7 @@ class Assembly:
     def _set_up_ring(self, state: State) -> None:
         system, kernel, fixed = self.system, self.kernels[0], state.fixed
         fixed["offset_bits"] = self.system.offset_bits
-        fixed["channel_bits"] = self.system.channel_bits
+        fixed["system_channels"] = self.system.dram.channels
         fixed["queue_depth"] = system.dram.queue_depth
         fixed["hit_latency"] = system.cycles(system.l2.latency_ns)
         fixed["l2_requests"] = self._slices_per_channel
@@ -216,14 +217,17 @@ class Assembly:
 
     def _set_up_collective(self, state: State) -> None:
         dram, gpu, collective = self.system.dram, self.system.gpu, self.system.collective
-        # If a batch has less than an atom per channel, fewer wavefronts have the same number of
-        # bytes in flight.
+        # A batch has whole atoms of each channel; the number of wavefronts makes up for the
+        # difference in bytes in flight.
         atoms = collective.bytes_in_flight_per_wave / (dram.atom_bytes * dram.channels)
+        batch = max(1, round(atoms))
+        waves = round(collective.waves_per_cu * atoms / batch)
+        most = MOST_COLLECTIVE_WAVES // gpu.compute_units
         set_up_collective(
             state,
             cus=self.collective_cus or self.system.collective_cus,
-            waves_per_cu=max(1, round(collective.waves_per_cu * min(1.0, atoms))),
-            batch_atoms=max(1, int(atoms)),
+            waves_per_cu=min(max(1, waves), most),
+            batch_atoms=batch,
             port_cycles=dram.channels
             * dram.atom_bytes
             / gpu.cu_bandwidth_bytes_per_cycle

@@ -24,7 +24,7 @@ def _l2_stores(s, g, q, now):
     while count < channel.store_count:
         entry = np.int64(channel.store_entry[(channel.store_head + count) & (STORES - 1)])
         if entry >= 0:
-            local = local_of_atom(s.output_atom[entry], f.offset_bits, f.channel_bits)
+            local = local_of_atom(s.output_atom[entry], f.offset_bits, f.system_channels)
             if line >= 0 and local >> LINE_ATOM_BITS != line:
                 break
             line = local >> LINE_ATOM_BITS

@@ -79,7 +79,7 @@ def _read_back(s, g, q, now, inputs):
     elif tag & COLLECTIVE_TAG:
         collective_read_back(s, g, tag & (COLLECTIVE_TAG - 1))
     else:
-        local = local_of_atom(request[REQUEST.atom], f.offset_bits, f.channel_bits)
+        local = local_of_atom(request[REQUEST.atom], f.offset_bits, f.system_channels)
         others = tag * f.gpus  # rows of the contexts before the one in the tag
         for i in range(l2_fill(s.l2, q + others * f.channels, local, s.woken)):
             buffer_progress(s.gpu[g + others], s.woken[i], -1, now + f.hit_latency, 1)
@@ -182,7 +182,7 @@ def _channel(s, g, c, now, inputs, outputs):
         if outputs[O.dram_valid]:
             token = accept(s, gpu, channel, outputs)
             request = s.request[channel.token_base + token]
-            local = local_of_atom(request[REQUEST.atom], f.offset_bits, f.channel_bits)
+            local = local_of_atom(request[REQUEST.atom], f.offset_bits, f.system_channels)
             if (
                 f.uses_l2
                 and request[REQUEST.origin] == COMMUNICATION

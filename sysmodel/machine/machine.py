@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from fractions import Fraction
 from itertools import product
 from types import TracebackType
 from typing import Any
@@ -116,7 +117,6 @@ class Machine:
         self.payload_share = payload_share or system.link.t3_payload_share
         self._variation, self._progress = variation, progress
         self._aborted: set[int] = set()
-        self.offset_bits, self.channel_bits = system.offset_bits, system.channel_bits
         self.parameters = parameters = hardware_parameters(
             system,
             channels=channels,
@@ -188,9 +188,9 @@ class Machine:
         return self.system.cycles(self.system.gpu.kernel_launch_ns) + late
 
     @property
-    def whole(self) -> int:
+    def whole(self) -> Fraction:
         """Factor from the counts of the simulated channels to the counts of all channels."""
-        return self.system.dram.channels // self.channels
+        return Fraction(self.system.dram.channels, self.channels)
 
     @property
     def tiles(self) -> int:
@@ -207,13 +207,13 @@ class Machine:
         """
         blocks = gated_blocks_of(self.parameters, self._progress)
         flip_flops = {block.kind: block.flip_flops for block in blocks}
-        count = 0
+        count = Fraction(0)
         for engine in self._engines:
             for kind, cycles in engine.clocked.items():
                 if cycles:
                     times = self.whole if kind.startswith(("channel.", "tracker.")) else 1
                     count += times * cycles * flip_flops[kind]
-        return count
+        return int(count)
 
     def _context_outputs(self, word: int) -> np.ndarray:
         """Select an output word of the hardware, (gpus, contexts)."""

@@ -84,7 +84,7 @@ def offer_read(s, g, c, now, inputs, ready):
     if gpu.operands and _collective_first(channel.read_offer, kernel.misses, True):
         atom, wave = collective_next_read(s, gpu, channel, c, now)
         if f.uses_l2 and atom >= 0:
-            if l2_holds(s.l2, q, local_of_atom(atom, f.offset_bits, f.channel_bits)):
+            if l2_holds(s.l2, q, local_of_atom(atom, f.offset_bits, f.system_channels)):
                 collective_hit(f, gpu, channel, wave, now)
                 atom = np.int64(-1)
     if atom >= 0:
@@ -99,7 +99,7 @@ def offer_read(s, g, c, now, inputs, ready):
         channel.reading_context = context
         inputs[I.reads_valid] = 1
         inputs[I.reads_atom] = system_atom(
-            c, kernel.miss_atom[kernel.miss_head], f.offset_bits, f.channel_bits
+            c, kernel.miss_atom[kernel.miss_head], f.offset_bits, f.system_channels
         )
         inputs[I.reads_tag] = context
         if ready:
@@ -149,7 +149,7 @@ def _offer_write_back(s, q, c, inputs, ready):
     atom = next_write_back(s.l2, q)
     inputs[I.stores_valid] = 1
     inputs[I.stores_kind] = STORE
-    inputs[I.stores_atom] = system_atom(c, atom, f.offset_bits, f.channel_bits)
+    inputs[I.stores_atom] = system_atom(c, atom, f.offset_bits, f.system_channels)
     inputs[I.stores_context] = CONTEXT_NONE
     inputs[I.stores_workgroup] = 0
     inputs[I.stores_wavefront] = 0

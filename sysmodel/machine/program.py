@@ -12,7 +12,7 @@ from sysmodel.config.limits import MOST_OCCUPANCY, MOST_STARVATION_CYCLES
 from sysmodel.config.system import System
 from sysmodel.gpu.kernel import ATOM_BYTES, END_OF_REGIONS_ATOM, OUTPUT_ATOM, Kernel
 from sysmodel.lib.errors import InputError
-from sysmodel.lib.interleave import channel_of_atom
+from sysmodel.lib.interleave import REGION_ATOM_BITS, channel_of_atom
 from sysmodel.lib.ring import scattered
 
 __all__ = [
@@ -43,7 +43,7 @@ _PAPER_QUEUE_DEPTH = 64  # depth of the queue that t3.mca_levels and t3.mca_cuts
 _FULL = 7 / 8
 # Copies that an idle engine takes without refusing one: it walks one, and two wait.
 _MOST_COPIES = 3
-_STAGING_ATOMS = (1 << 30) // ATOM_BYTES
+_STAGING_ATOMS = 1 << REGION_ATOM_BITS
 
 
 def register_address(name: str, context: int = 0) -> int:
@@ -71,16 +71,17 @@ def _bytes(atoms: int) -> int:
     return atoms * ATOM_BYTES
 
 
-def staging_offset(channel_bits: int) -> int:
+def staging_offset(system_channels: int) -> int:
     """Offset in atoms from the output to its staging copy.
 
     The copy lies beyond all buffers, and every atom stays in its channel: the offset has remainder
-    0, and the output's addresses leave its bits clear.
+    0, the output's addresses leave its bits clear, and it consists of whole regions.
     """
+    low_bits = (system_channels & -system_channels) - 1
     return _STAGING_ATOMS * next(
         multiple
         for multiple in count(END_OF_REGIONS_ATOM // _STAGING_ATOMS)
-        if channel_of_atom(multiple, 0, channel_bits) == 0
+        if channel_of_atom(multiple, 0, system_channels) & low_bits == 0
         and not multiple & (OUTPUT_ATOM // _STAGING_ATOMS)
     )
 

@@ -62,15 +62,16 @@ def symmetry(kernel: Kernel, atoms: OutputAtoms, channels: int) -> int:
 
 def output_atoms(system: System, kernel: Kernel, channels: int) -> OutputAtoms:
     """Find the output's atoms in the first ``channels`` channels of the memory."""
-    return kernel.output_atoms(channels, system.offset_bits, system.channel_bits)
+    return kernel.output_atoms(channels, system.offset_bits, system.dram.channels)
 
 
 def samples(system: System) -> Iterator[int]:
     """Yield the numbers of channels that may represent all, in ascending order."""
     channels: int = system.dram.pseudo_channels
-    while channels <= system.dram.channels:
+    while channels < system.dram.channels:
         yield channels
         channels *= 2
+    yield system.dram.channels
 
 
 def stands_for_all(system: System, kernel: Kernel, channels: int) -> bool:

@@ -37,7 +37,7 @@ _FIXED = np.dtype(
         ("channels", np.int64),
         ("contexts", np.int64),  # contexts with a kernel
         ("offset_bits", np.int64),
-        ("channel_bits", np.int64),
+        ("system_channels", np.int64),
         ("queue_depth", np.int64),  # depth of a DRAM queue
         ("hit_latency", np.int64),  # latency of the L2
         ("l2_requests", np.int64),  # most line lookups of a channel's slices per cycle

@@ -22,7 +22,7 @@ def reduce_scatter(context: RunContext, simulation: Simulation, *, alone: bool =
     machine, n = simulation.machine, context.kernel.gpus
     state, gpus = machine.state, range(machine.gpus)
     protocol = context.protocol
-    offset = staging_offset(machine.channel_bits)
+    offset = staging_offset(context.system.dram.channels)
     _map(context, simulation, RS, offset)
     begin = machine.now
     simulation.launch_kernel(RS)

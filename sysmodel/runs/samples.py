@@ -35,9 +35,10 @@ def timeline_of(
     rows = rows[rows["time"] >= zero]
     ns = interval * machine.system.cycle_ns
     change = {name: np.diff(rows[name]) for name in SAMPLES}
-    atom = machine.system.dram.atom_bytes * machine.whole / ns
+    whole = float(machine.whole)
+    atom = machine.system.dram.atom_bytes * whole / ns
     series = {dram_series(name): change[name] * atom for name in ACCESSES}
-    on_line = machine.whole / machine.payload_share
+    on_line = whole / machine.payload_share
     series["link (bytes/ns)"] = change["link"] * on_line / ns
     series["tiles complete (per us)"] = change["tiles"] / ns * 1e3
     series["DRAM queue, channel 0 (entries)"] = change["occupancy"] / interval

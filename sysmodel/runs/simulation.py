@@ -294,8 +294,9 @@ class Simulation:
         otherwise scaled.
         """
         machine, whole = self.machine, new_counters()
+        share = machine.whole / machine.gpus
         for name in counts.dtype.names or ():
-            whole[name] = counts[name] * machine.whole // machine.gpus
+            whole[name] = counts[name] * share.numerator // share.denominator
         sizes = self._context.kernel.chunk_atoms
         for (name, phase), count in conserved(sizes, machine.state, how, machine.whole).items():
             whole[name][phase] = count // machine.gpus

@@ -41,13 +41,15 @@ def gemm_alone(system: System, m: int, n: int, k: int, engine: EngineName = "gol
         machine.start_kernel()
         machine.run(UNTIL_GEMM)
         time_ns: float = machine.now * system.cycle_ns
-        atom_bytes = machine.whole * ATOM_BYTES
-        read, written = (int(machine.state.gpu[name].sum()) for name in ("reads", "writes"))
+        read, written = (
+            int(machine.state.gpu[name].sum() * machine.whole) * ATOM_BYTES
+            for name in ("reads", "writes")
+        )
     return GemmAlone(
         time_ns=time_ns,
         share_of_peak=kernel.flops / (time_ns * system.peak_flops_per_ns),
-        read_bytes=read * atom_bytes,
-        written_bytes=written * atom_bytes,
+        read_bytes=read,
+        written_bytes=written,
     )
 
 

@@ -371,6 +371,7 @@ def program_engine(ctx, dut, state, rng):
 ENGINES = {
     "all channels": (4, {}, 4),
     "one of four channels": (1, {"first_channel": 2}, 2),
+    "five of six channels": (5, {"system_channels": 6, "first_channel": 1}, 2),
     "granules of one atom": (1, {"system_channels": 1, "interleave_atoms": 1}, 1),
 }
 

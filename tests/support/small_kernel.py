@@ -44,7 +44,7 @@ def bare_state(
 
     It has ``channels`` channels out of ``1 << channel_bits``.
     """
-    output_atoms = kernel.output_atoms(channels, OFFSET_BITS, channel_bits)
+    output_atoms = kernel.output_atoms(channels, OFFSET_BITS, 1 << channel_bits)
     chunk_start = np.zeros((channels, kernel.gpus + 1), np.int64)
     chunk_atom = np.zeros((channels, len(output_atoms.atom)), np.int64)
     for c in range(channels):
@@ -59,7 +59,7 @@ def bare_state(
         gpus,
         channels,
         kernel.workgroups,
-        **kernel_tables(kernel, output_atoms, channels, OFFSET_BITS, channel_bits),
+        **kernel_tables(kernel, output_atoms, channels, OFFSET_BITS, 1 << channel_bits),
         chunk_start=chunk_start,
         chunk_atom=chunk_atom,
         stored=np.zeros((gpus, 0, 4), np.uint64),
@@ -71,6 +71,6 @@ def bare_state(
         outputs=np.zeros((gpus, channels * CHANNEL_OUTPUTS + GPU_OUTPUTS), np.uint64),
     )
     state.fixed["offset_bits"] = OFFSET_BITS
-    state.fixed["channel_bits"] = channel_bits
+    state.fixed["system_channels"] = 1 << channel_bits
     state.gpu["workgroups"] = kernel.workgroups
     return state, output_atoms

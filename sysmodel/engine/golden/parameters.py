@@ -8,7 +8,7 @@ from .records import Record, record
 __all__ = ["CONFIG", "load_parameters"]
 
 CONFIG = record(
-    "channels first_channel channel_bits offset_bits interleave atom_mask atom_shift "
+    "channels first_channel system_channels offset_bits interleave atom_mask atom_shift "
     "dispatch_index_mask wavefront_mask credit_limit_mask count_mask full_bank contexts regions "
     "ranges commands rows row_bits ways banks bank_bits slots slot_bits walkers "
     "credit_window_slots depth remote_depth with_data",
@@ -24,7 +24,7 @@ def load_parameters(config: Record, p: T3Parameters) -> None:
     values = dict(
         channels=p.channels,
         first_channel=p.first_channel,
-        channel_bits=(p.system_channels - 1).bit_length(),
+        system_channels=p.system_channels,
         offset_bits=(p.interleave_atoms - 1).bit_length(),
         interleave=p.interleave_atoms,
         atom_mask=(1 << p.atom_address_bits) - 1,

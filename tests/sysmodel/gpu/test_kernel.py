@@ -84,7 +84,7 @@ def shaped(m, n, column_major):
 @pytest.mark.parametrize("channels,channel_bits", [(1, 0), (1, 2), (3, 2), (8, 3), (1, 5)])
 def test_output_atoms_are_those_of_every_element(m, n, column_major, channels, channel_bits):
     kernel = shaped(m, n, column_major)
-    output_atoms = kernel.output_atoms(channels, OFFSET_BITS, channel_bits)
+    output_atoms = kernel.output_atoms(channels, OFFSET_BITS, 1 << channel_bits)
     whole = by_hand(kernel)
     channel = np.array([channel_by_hand(atom, channel_bits) for atom in whole[:, 1]])
     kept = whole[channel < channels]

@@ -103,7 +103,7 @@ class Producer:
 
     def atoms_read(self):
         return [
-            system_atom(c, 4 * line + bit, 3, self.channel_bits)
+            system_atom(c, 4 * line + bit, 3, 1 << self.channel_bits)
             for c, line, mask, _ in self.requests.tolist()
             for bit in range(mask.bit_length())
             if mask >> bit & 1

@@ -107,7 +107,7 @@ def programmed(kernel, gpu=0, system=None, **options):
 
 def test_command_walks_every_tile(kernel):
     command = programmed(kernel).commands[0]
-    output_atoms = kernel.output_atoms(1, OFFSET_BITS, 0)
+    output_atoms = kernel.output_atoms(1, OFFSET_BITS, 1)
     first, _, _, outer_edge, inner_edge = kernel.walk
     for w in range(kernel.workgroups):
         walk = walked(command, int(first[w]) * ATOM_BYTES, outer_edge[w], inner_edge[w])
@@ -116,7 +116,7 @@ def test_command_walks_every_tile(kernel):
 
 def test_command_distinguishes_the_wavefronts(kernel):
     command = programmed(kernel).commands[0]
-    output_atoms = kernel.output_atoms(1, OFFSET_BITS, 0)
+    output_atoms = kernel.output_atoms(1, OFFSET_BITS, 1)
     first, _, _, outer_edge, inner_edge = kernel.walk
     for w in range(kernel.workgroups):
         mine = slice(output_atoms.start[w], output_atoms.start[w + 1])
@@ -137,7 +137,7 @@ def test_command_sends_updates_to_the_same_address(kernel):
 
 
 def test_region_is_the_output(kernel):
-    atoms = kernel.output_atoms(1, OFFSET_BITS, 0).atom
+    atoms = kernel.output_atoms(1, OFFSET_BITS, 1).atom
     mapped = programmed(kernel)
     base, limit = mapped.regions[0]
     assert base == OUTPUT_ATOM * ATOM_BYTES == atoms.min() * ATOM_BYTES
@@ -325,14 +325,14 @@ def test_smallest_ring_that_moves_is_allowed(t3):
     assert credit_window == 8 and commands >= 16
 
 
-@pytest.mark.parametrize("channel_bits", range(9))
-def test_staging_copy_is_elsewhere_in_the_same_channel(channel_bits):
-    offset = staging_offset(channel_bits)
-    random = np.random.default_rng(channel_bits)
+@pytest.mark.parametrize("channels", range(1, 257))
+def test_staging_copy_is_elsewhere_in_the_same_channel(channels):
+    offset = staging_offset(channels)
+    random = np.random.default_rng(channels)
     output = OUTPUT_ATOM + random.integers(0, MOST_OUTPUT_ATOMS, 500)
     for atom in output:
-        assert channel_of_atom(atom, OFFSET_BITS, channel_bits) == channel_of_atom(
-            atom + offset, OFFSET_BITS, channel_bits
+        assert channel_of_atom(atom, OFFSET_BITS, channels) == channel_of_atom(
+            atom + offset, OFFSET_BITS, channels
         )
     assert offset >= MOST_OUTPUT_ATOMS
     assert OUTPUT_ATOM + MOST_OUTPUT_ATOMS + offset <= (1 << 40) // ATOM_BYTES
@@ -340,7 +340,7 @@ def test_staging_copy_is_elsewhere_in_the_same_channel(channel_bits):
 
 @pytest.mark.parametrize("chunk", range(4))
 def test_copy_walks_its_chunk(kernel, chunk):
-    output_atoms = kernel.output_atoms(1, OFFSET_BITS, 0)
+    output_atoms = kernel.output_atoms(1, OFFSET_BITS, 1)
     first, end = output_atoms.start[kernel.chunk_start[chunk : chunk + 2]]
     (writes,) = copy_writes(kernel, chunk)
     ((start, command),) = Programmed(writes).copies

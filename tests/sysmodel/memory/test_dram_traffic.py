@@ -8,6 +8,7 @@ import pytest
 from numba import njit
 
 from sysmodel.engine.codes import READ, UPDATE, WRITE
+from sysmodel.lib.interleave import channel_of_atom, local_of_atom
 from sysmodel.memory.dram import (
     dram_accepts,
     dram_level,
@@ -24,6 +25,19 @@ from tests.support.dram_harness import BARE, DRAMSIM3_HBM2, GPGPUSIM_V100, atom_
 @pytest.mark.parametrize("access", [READ, WRITE])
 def test_sequential_is_peak(access):
     assert rate(GPGPUSIM_V100, np.arange(1 << 16), access) > 0.999
+
+
+@pytest.mark.parametrize("channels", [5, 24, 40, 160])
+def test_sequential_is_peak_over_any_number_of_channels(channels):
+    """A stream of blocks gives all channels equally many, and each of them in ascending order."""
+    blocks = 512 * channels
+    lists: list[list[int]] = [[] for _ in range(channels)]
+    for atom in range(8 * blocks):
+        local = local_of_atom(atom, 3, channels)
+        lists[channel_of_atom(atom, 3, channels)].append(local)
+    assert {len(one) for one in lists} == {8 * 512}
+    for one in (lists[0], lists[channels // 2], lists[-1]):
+        assert rate(GPGPUSIM_V100, np.array(one), READ) > 0.99
 
 
 def _same_group(groups):

@@ -14,7 +14,7 @@ from sysmodel.runs.plan import Plan
 from sysmodel.runs.simulate import simulate
 from sysmodel.runs.simulation import Simulation
 from tests.support.small_kernel import bare_state, small_kernel
-from tests.support.small_system import small_system, workload
+from tests.support.small_system import scaled, small_system, workload
 
 N = 4
 # In chunks, for each GPU: GEMM write, RS read, RS write, AG read, AG write; sent in RS and AG.
@@ -128,13 +128,33 @@ def test_bytes_of_a_ring_with_unequal_chunks():
     result = simulate(Plan(workload(640, 480, 64, 7), small_system(), options))
     assert result.gpus == "all"
     output = 640 * 480 * 2
+    six, five = (output // ATOM_BYTES * chunks // 7 * ATOM_BYTES for chunks in (6, 5))
     for one in result.configurations.values():
-        moved, link = one.dram_bytes, one.link_bytes
-        for sent in (link.rs, link.ag, moved.ag_read, moved.ag_write):
-            assert sent == output * 6 // 7 // ATOM_BYTES * ATOM_BYTES
+        assert one.link_bytes.rs == one.link_bytes.ag == output * 6 // 7
+        assert one.dram_bytes.ag_read == one.dram_bytes.ag_write == six
     t3 = result.configurations["t3"].dram_bytes
-    assert t3.gemm_write == t3.rs_write == output * 6 // 7 // ATOM_BYTES * ATOM_BYTES
-    assert t3.rs_read == output * 5 // 7 // ATOM_BYTES * ATOM_BYTES
+    assert (t3.gemm_write, t3.rs_write, t3.rs_read) == (six, six, five)
+
+
+@pytest.mark.parametrize(
+    "channels", [6, *(pytest.param(n, marks=pytest.mark.verify) for n in (5, 24))]
+)
+def test_a_sample_of_any_number_of_channels_has_its_share_of_the_bytes(channels):
+    """Bytes of a sample, times channels over simulated ones, are those of the whole memory as
+    nearly as blocks of 256 bytes spread evenly."""
+    system = scaled(small_system(channels=channels), l2={"capacity_mib": 1.0, "slices": channels})
+    names = ("sequential", "t3")
+    work = workload(1024, 768, 64, 4)
+    whole, sample = (
+        simulate(Plan(work, system, RunOptions(engine="golden", configurations=names, channels=n)))
+        for n in ("all", 4)
+    )
+    chunk = 1024 * 768 * 2 // 4
+    for name in names:
+        one, few = whole.configurations[name], sample.configurations[name]
+        assert one.link_bytes.rs == one.link_bytes.ag == 3 * chunk
+        assert few.link_bytes.rs == pytest.approx(3 * chunk, rel=0.05)
+        assert few.dram_bytes.ag_write == pytest.approx(one.dram_bytes.ag_write, rel=0.05)
 
 
 def test_a_run_that_loses_bytes_fails(monkeypatch):

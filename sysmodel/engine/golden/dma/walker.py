@@ -53,7 +53,7 @@ def _wavefront(config: Record, engine: Record, row: int) -> int:
 def _find_channel(config: Record, walker: Record) -> None:
     """Find the channel of a walker's next segment."""
     atom = (walker.row_start + walker.row_offset) & config.atom_mask
-    channel = channel_of_atom(atom, config.offset_bits, config.channel_bits)
+    channel = channel_of_atom(atom, config.offset_bits, config.system_channels)
     walker.walker_channel = channel - config.first_channel
 
 
