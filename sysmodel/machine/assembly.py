@@ -222,11 +222,11 @@ class Assembly:
         atoms = collective.bytes_in_flight_per_wave / (dram.atom_bytes * dram.channels)
         batch = max(1, round(atoms))
         waves = round(collective.waves_per_cu * atoms / batch)
-        most = MOST_COLLECTIVE_WAVES // gpu.compute_units
+        cus = self.collective_cus or self.system.collective_cus
         set_up_collective(
             state,
-            cus=self.collective_cus or self.system.collective_cus,
-            waves_per_cu=min(max(1, waves), most),
+            cus=cus,
+            waves_per_cu=min(max(1, waves), MOST_COLLECTIVE_WAVES // cus),
             batch_atoms=batch,
             port_cycles=dram.channels
             * dram.atom_bytes

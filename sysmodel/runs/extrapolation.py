@@ -132,7 +132,9 @@ class SizeChoice:
 
     def _rows(self, kernel: Kernel, most_work: float) -> tuple[int, ...]:
         """Number of rows, or two smaller numbers."""
-        step = kernel.tile_m * (kernel.cut[0] if kernel.cut else 1)
+        # Without an equal cut, as many rows as give each GPU a workgroup.
+        least = kernel.cut[0] if kernel.cut else -(-kernel.gpus // kernel.grid_n)
+        step = kernel.tile_m * least
         most = -(-kernel.m // step)
 
         def of(steps: int) -> Kernel:

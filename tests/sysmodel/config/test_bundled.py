@@ -49,11 +49,11 @@ def test_names_are_known_in_any_case(name):
 @pytest.mark.parametrize(
     ("source", "problem"),
     [
-        ("h900", "'h900' is not known; allowed: asplos24, "),
-        ("", "'' is not known; allowed: asplos24, "),
+        ("h900", "'h900' is not known; allowed: a100, "),
+        ("", "'' is not known; allowed: a100, "),
         ("a/h200", "'a/h200': no such file"),
-        (3, "3 is not allowed; allowed: asplos24, "),
-        (None, "None is not allowed; allowed: asplos24, "),
+        (3, "3 is not allowed; allowed: a100, "),
+        (None, "None is not allowed; allowed: a100, "),
     ],
 )
 def test_sources_that_are_not_there(source, problem):

@@ -48,14 +48,36 @@ def test_a_clock_beyond_the_memory_is_refused(tmp_path):
         load_system(str(path))
 
 
+@pytest.mark.parametrize(
+    "name,mhz,gb_per_s",
+    [
+        ("gddr6", 2000, 32),
+        ("gddr6x", 1312.5, 42),
+        ("gddr7", 1750, 28),
+        ("lpddr5x", 1066.625, 17.066),
+    ],
+)
+def test_rate_of_a_channel(tmp_path, name, mhz, gb_per_s):
+    """Bits a pin in a second, times the channel's pins: 16 Gb/s x 16, 21 x 16, 28 x 8, 8.533 x 16."""
+    path = tmp_path / "mine.toml"
+    path.write_text(
+        f'base = "mi300x"\n[l2]\nslices = 5\n[dram]\nstandard = "{name}"\nclock_mhz = {mhz}\n'
+        "channels = 5\n[t3]\nclock_divider = 1\n"
+    )
+    assert load_system(str(path)).dram_bytes_per_ns == pytest.approx(5 * gb_per_s)
+
+
 @pytest.mark.parametrize("name", MEMORIES.names())
 def test_every_standard_makes_a_memory(tmp_path, name):
     path = tmp_path / "mine.toml"
-    path.write_text(f'base = "mi300x"\n[dram]\nstandard = "{name}"\nclock_mhz = 1000\n')
+    path.write_text(
+        f'base = "mi300x"\n[dram]\nstandard = "{name}"\nclock_mhz = 1000\n[t3]\nclock_divider = 1\n'
+    )
     system = load_system(str(path))
     standard = known_standard(name)
     assert system.dram.most_clock_mhz == standard.dram["most_clock_mhz"]
-    assert system.dram.timing_cycles.pseudo_channels == 2
+    halves = 2 if name.startswith("hbm") else 1
+    assert system.dram.timing_cycles.pseudo_channels == halves
     assert system.dram.channels == 256  # of the base
     assert standard.source and standard.description
 
@@ -88,7 +110,7 @@ def test_a_delay_is_replaced_as_a_whole(tmp_path):
 def test_an_unknown_standard(tmp_path):
     path = tmp_path / "mine.toml"
     path.write_text('base = "mi300x"\n[dram]\nstandard = "ddr5"\n')
-    message = re.escape(f"{path}: dram.standard: 'ddr5' is not known; allowed: hbm2, hbm2e, ")
+    message = re.escape(f"{path}: dram.standard: 'ddr5' is not known; allowed: gddr6, gddr6x, ")
     with pytest.raises(InputError, match=message):
         load_system(str(path))
 

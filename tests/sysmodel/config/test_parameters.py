@@ -59,7 +59,7 @@ def test_a_memory_s_standard_has_its_own_sources():
     found = {one.key: one for one in parameters("h200")}
     assert "JESD238" in found["dram.core_volts"].source
     assert found["dram.timing.tRP"].source == found["dram.timing.tRP"].source.strip()
-    assert found["dram.channels"].value == "256"
+    assert found["dram.channels"].value == "192"
     assert found["dram.refresh"].assumed and not found["dram.clock_mhz"].assumed
 
 

@@ -248,8 +248,9 @@ def test_what_is_no_toml(problem):
 
 def test_an_unknown_base(problem):
     assert problem("base = 'v100'\n") == (
-        "base: 'v100' is not known; allowed: asplos24, asplos24-complete, asplos24-gpgpusim, "
-        "asplos24-stages, b200, h100, h200, mi210, mi300x, or a path with a / or the suffix .toml"
+        "base: 'v100' is not known; allowed: a100, asplos24, asplos24-complete, asplos24-gpgpusim, "
+        "asplos24-stages, b200, h100, h200, h800, mi210, mi300x, rtx4090, or a path with a / or "
+        "the suffix .toml"
     )
     assert problem("base = 3\n").startswith("base: 3 is not allowed")
 

@@ -83,7 +83,7 @@ def test_an_option_for_every_parameter(capsys):
     [
         (["--banks", "3"], "--banks: must be a power of two, not 3"),
         (["--channels", "40"], "hardware of asplos24: first_channel + channels must be at most"),
-        (["--system", "h900"], "--system: 'h900' is not known; allowed: asplos24, "),
+        (["--system", "h900"], "--system: 'h900' is not known; allowed: a100, "),
         (["--channels", "x"], "--channels: "),
         (["--reset", "late"], "--reset: 'late' is not allowed; allowed: synchronous, asynchronous"),
         (["--name", "3x"], "--name: must be a Verilog identifier"),

@@ -69,7 +69,7 @@ def test_a_model_of_one_s_own(swept, tmp_path):
         (["gpt-9"], "model: 'gpt-9' is not known"),
         (["deepseek-v3"], "model: DeepSeek-V3 has layers whose operators are not counted"),
         (["t-nlg", "--tp", "5"], "--tp: 5 does not divide"),
-        (["t-nlg", "--system", "h900"], "--system: 'h900' is not known; allowed: asplos24, "),
+        (["t-nlg", "--system", "h900"], "--system: 'h900' is not known; allowed: a100, "),
         (["examples/models/my-gemms.toml"], "model: my-gemms is a list of GEMMs"),
     ],
 )

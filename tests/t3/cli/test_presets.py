@@ -13,6 +13,6 @@ def test_presets(capsys):
 
 def test_an_unknown_preset(fails):
     assert fails(["presets", "v100"]) == (
-        "name: 'v100' is not known; allowed: asplos24, asplos24-complete, asplos24-gpgpusim, "
-        "asplos24-stages, b200, h100, h200, mi210, mi300x"
+        "name: 'v100' is not known; allowed: a100, asplos24, asplos24-complete, asplos24-gpgpusim, "
+        "asplos24-stages, b200, h100, h200, h800, mi210, mi300x, rtx4090"
     )

@@ -21,7 +21,7 @@ def test_hardware_of_a_system(tmp_path):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"system": "h900"}, "system: 'h900' is not known; allowed: asplos24, "),
+        ({"system": "h900"}, "system: 'h900' is not known; allowed: a100, "),
         ({"channels": 0}, "channels: must be"),
         ({"channel": 1}, "channel: no such parameter; allowed: channels, "),
         ({"contexts": 0}, "contexts: must be"),

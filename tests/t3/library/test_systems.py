@@ -26,8 +26,8 @@ def test_a_dictionary_is_a_file(tmp_path, source):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"base": None}, "source: base: None is not allowed; allowed: asplos24"),
-        ({"base": "h900"}, "source: base: 'h900' is not known; allowed: asplos24"),
+        ({"base": None}, "source: base: None is not allowed; allowed: a100"),
+        ({"base": "h900"}, "source: base: 'h900' is not known; allowed: a100"),
         ({"link": 3}, "source: link: 3 is not allowed; allowed: a section"),
         ({"link.latency_ns": float("nan")}, "source: link.latency_ns: nan is not allowed"),
         ({"link.latency_ns": float("inf")}, "source: link.latency_ns: inf is not allowed"),

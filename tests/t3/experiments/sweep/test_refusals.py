@@ -82,7 +82,7 @@ _REFUSED = [
     (
         _GEMM + 'system.base = "nope"',
         "grid.0.system.base",
-        "'nope' is not known; allowed: asplos24",
+        "'nope' is not known; allowed: a100",
     ),
     (_GEMM + "system.base = 3", "grid.0.system.base", "3 is not allowed"),
     (_GEMM + "system.name = 'x'", "grid.0.system.name", "unknown key"),
