@@ -2,29 +2,27 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 
-from sysmodel.config.dram_timing import DramTiming
 from sysmodel.config.system import System
 from sysmodel.config.workload import custom_gemm
-from sysmodel.engine.codes import READ
 from sysmodel.lib.progress import Report, no_progress
 from sysmodel.runs.collective_alone import Operation, simulate_collective
 from sysmodel.runs.options import RunOptions
 from sysmodel.runs.plan import Plan
 from sysmodel.runs.simulate import simulate
-from t3.experiments.dram.patterns import Pattern, mixed, sequential
-from t3.experiments.dram.serve import fraction_of_peak
+from t3.experiments.dram.stream_share import stream_share
 from t3.experiments.efficiency import gemm_alone
 
 from .measurement import STREAMS, Kind, Measurement
 
-__all__ = ["Compared", "compare", "modelled", "stream_share"]
+__all__ = ["Compared", "compare", "modelled"]
 
 _OPERATIONS: dict[Kind, Operation] = {
     "reduce_scatter": "reduce_scatter",
     "all_gather": "all_gather",
 }
+_ARRAYS: dict[Kind, tuple[int, int]] = {"read": (1, 0), "copy": (1, 1), "add": (2, 1)}
+"""Arrays that a memory stream reads, and writes."""
 _SEQUENTIAL = RunOptions(engine="golden", configurations=("sequential",))
 
 
@@ -66,7 +64,8 @@ def modelled(system: System, one: Measurement, report: Report = no_progress) -> 
         operation = _OPERATIONS[one.kind]
         return simulate_collective(system, operation, one.message_bytes, one.gpus, report=report)
     if one.kind in STREAMS:
-        return system.dram_bytes_per_ns * stream_share(system.dram.timing_cycles, one.kind)
+        share = stream_share(system.dram.timing_cycles, *_ARRAYS[one.kind])
+        return system.dram_bytes_per_ns * share
     if one.kind == "gemm":
         return gemm_alone(system, one.m, one.n, one.k).time_ns / 1e3
     workload = custom_gemm(one.m, one.n, one.k, one.gpus)
@@ -93,14 +92,3 @@ def compare(
             ours[work] = modelled(system, one)
         found.append(Compared(one, ours[work]))
     return found
-
-
-@cache
-def stream_share(timing: DramTiming, kind: Kind) -> float:
-    """Share of a channel's peak that a memory stream reaches."""
-    patterns: dict[Kind, Pattern] = {
-        "read": sequential(READ),
-        "copy": mixed(1, 1),
-        "add": mixed(2, 1),
-    }
-    return fraction_of_peak(timing, patterns[kind])

@@ -37,9 +37,10 @@ _GEMMS = (
 )
 _BOTH = "The library's GEMM, then NCCL, one after the other: `sequential` without its all-gather."
 _STREAMS = (
-    "BabelStream's rates, read and written bytes together, against one channel of the model that "
-    "serves two streams in the same ratio (*GPUs: memory and latencies*). A positive difference "
-    "means that the model's memory is faster."
+    "BabelStream's rates, read and written bytes together, against one channel of the preset that "
+    "serves as many arrays, times its channels. The section *GPUs: memory streams* compares shares "
+    "of the peak with the GPU's own number of channels. A positive difference means that the "
+    "model's memory is faster."
 )
 _TEXTS: dict[str, tuple[tuple[Kind, ...], str]] = {
     "collectives": (COLLECTIVES, _COLLECTIVES),

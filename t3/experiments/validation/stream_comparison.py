@@ -1,12 +1,9 @@
 """Comparison of memory streams of whole GPUs with a channel of their presets."""
 
 from dataclasses import dataclass
-from functools import cache
-from statistics import fmean
 
 from sysmodel.config.system import load_system
-from t3.experiments.dram.patterns import streams
-from t3.experiments.dram.serve import fraction_of_peak
+from t3.experiments.dram.stream_share import stream_share
 
 from .references import StreamReference
 
@@ -20,8 +17,6 @@ _ARRAYS = {
     **{"copy": (1, 1), "mul": (1, 1)},
     **{"add": (2, 1), "triad": (2, 1)},
 }
-_SEEDS = range(1, 11)  # places of the arrays
-_CYCLES = 50_000
 
 
 @dataclass(frozen=True)
@@ -61,10 +56,6 @@ def _clock_mhz(reference: StreamReference) -> float:
     return 1e3 * reference.peak_gb_per_s / bytes_per_clock
 
 
-@cache
 def _share(preset: str, clock_mhz: float, reads: int, writes: int) -> float:
-    """Mean share of the peak over several places of the arrays."""
     dram = load_system(preset).dram.model_copy(update={"clock_mhz": clock_mhz})
-    timing = dram.timing_cycles
-    patterns = (streams(reads, writes, seed=seed) for seed in _SEEDS)
-    return fmean(fraction_of_peak(timing, one, cycles=_CYCLES) for one in patterns)
+    return stream_share(dram.timing_cycles, reads, writes)
