@@ -58,7 +58,7 @@ def test_a_clock_beyond_the_memory_is_refused(tmp_path):
     ],
 )
 def test_rate_of_a_channel(tmp_path, name, mhz, gb_per_s):
-    """Bits a pin in a second, times the channel's pins: 16 Gb/s x 16, 21 x 16, 28 x 8, 8.533 x 16."""
+    """Rate of a pin times the channel's pins: 16 Gb/s x 16, 21 x 16, 28 x 8, 8.533 x 16."""
     path = tmp_path / "mine.toml"
     path.write_text(
         f'base = "mi300x"\n[l2]\nslices = 5\n[dram]\nstandard = "{name}"\nclock_mhz = {mhz}\n'
