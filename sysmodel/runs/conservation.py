@@ -1,6 +1,7 @@
 """Conservation of bytes: the traffic of a ring all-reduce, checked in every run."""
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
@@ -67,7 +68,7 @@ def check_conservation(state: State, chunks: int, how: Reduction, counts: np.nda
     """
     gpus = len(state.gpu)
     sizes = (state.chunk_start[:, 1:] - state.chunk_start[:, :-1]).sum(axis=0)
-    wanted = conserved(sizes, state, how, whole=1)
+    wanted = conserved(sizes, state, how, whole=Fraction(1))
     for category, (counter, phase, size) in _CATEGORIES.items():
         if wanted[counter, phase] != int(counts[counter][phase]):
             raise SimulationError(
@@ -86,7 +87,7 @@ def check_conservation(state: State, chunks: int, how: Reduction, counts: np.nda
 
 
 def conserved(
-    sizes: np.ndarray, state: State, how: Reduction, whole: int
+    sizes: np.ndarray, state: State, how: Reduction, whole: Fraction
 ) -> dict[tuple[str, int], int]:
     """Counts of all simulated GPUs that depend on the ring alone, by counter and phase.
 
@@ -94,7 +95,7 @@ def conserved(
     ----------
     sizes : array
         Output atoms of each chunk in the counted channels.
-    whole : int
+    whole : Fraction
         Counted channels over simulated channels, by which the atoms in the L2 are scaled.
     """
     moved = [_moved(np.roll(sizes, -g), how) for g in range(len(state.gpu))]

@@ -33,7 +33,7 @@ _MOST_WORK = 64_000_000
 # Work of a configuration up to which a run simulates more channels than it needs. A channel of many
 # takes the golden engine ten times as long as one alone. The evaluation's sublayers take more.
 _LITTLE_WORK = 1_900_000
-# Largest difference in speedup between a sample and all channels that docs/system-model.md lists,
+# Largest difference in speedup between a sample and all channels that docs/sampling.md lists,
 # rounded up.
 _SAMPLING_BAND = 0.03
 

@@ -20,7 +20,7 @@ __all__ = ["SamplingError", "sampling_errors", "with_errors"]
 _MOST_WORK = 4_000_000
 # Error of a sample over its difference from a sample of half or twice as many channels: 1 for each
 # doubling that leads to all channels, and at least this. Fitted to the 13 systems of which
-# docs/system-model.md lists the errors.
+# docs/sampling.md lists the errors.
 _LEAST_MARGIN = 2
 _LARGE = 0.02
 
