@@ -64,26 +64,34 @@ def test_one_access_too_many_or_too_few_is_an_error(how, category, change):
         check_conservation(state, N, how, counts)
 
 
-def kept(dirty: int, loaded: int):
+def kept(dirty: int, loaded: int, gathered: int = 0, overwritten: int = 0):
     """The sequential baseline, with atoms that were neither written to memory nor read there."""
     state, counts = counted(Reduction())
     state.l2.ways[0, DIRTY, 0] = (1 << dirty) - 1
-    state.gpu["l2_reads"][0] = loaded
-    counts["writes"][GEMM] -= dirty
+    state.gpu["overwritten"][0] = overwritten
+    state.gpu["l2_reads"][0, RS] = loaded
+    state.gpu["l2_reads"][0, AG] = gathered
+    counts["writes"][GEMM] -= dirty + overwritten
     counts["reads"][RS] -= loaded
+    counts["reads"][AG] -= gathered
     return state, counts
 
 
-@pytest.mark.parametrize("dirty,loaded", [(3, 3), (3, 4), (0, 2)])
-def test_data_held_in_the_l2_does_not_reach_the_memory(dirty, loaded):
-    state, counts = kept(dirty, loaded)
+@pytest.mark.parametrize(
+    "dirty,loaded,gathered,overwritten",
+    [(3, 3, 0, 0), (3, 4, 0, 0), (0, 2, 0, 0), (0, 0, 5, 0), (2, 4, 1, 2)],
+)
+def test_data_held_in_the_l2_does_not_reach_the_memory(dirty, loaded, gathered, overwritten):
+    state, counts = kept(dirty, loaded, gathered, overwritten)
     check_conservation(state, N, Reduction(), counts)
 
 
 def test_a_partial_product_that_only_the_l2_has_must_be_read_there():
-    state, counts = kept(3, 2)
-    with pytest.raises(SimulationError, match="3 atoms are in the L2 only, .* loaded 2 from there"):
-        check_conservation(state, N, Reduction(), counts)
+    for dirty, overwritten in ((3, 0), (1, 2)):
+        state, counts = kept(dirty, 2, 9, overwritten)
+        problem = "3 atoms never reached the memory, .* loaded 2 from the L2"
+        with pytest.raises(SimulationError, match=problem):
+            check_conservation(state, N, Reduction(), counts)
 
 
 def test_the_output_of_a_gemm_beside_the_reduction_may_stay_in_the_l2():
