@@ -222,7 +222,7 @@ def test_channels_of_a_run():
 
 
 def test_channels_of_which_there_is_no_hardware_to_simulate():
-    system = load_system("h200")
+    system = load_system("b200")
     assert RunOptions(channels="all", engine="golden").channels_of(system) == 256
     assert RunOptions(channels=128).channels_of(system) == 128
     for channels in ("all", 130):
@@ -235,7 +235,7 @@ def test_channels_of_which_there_is_no_hardware_to_simulate():
 def test_channels_that_share_buses_are_simulated_together():
     system = load_system("h200")
     assert RunOptions(channels=6).channels_of(system) == 6
-    message = "channels: 5 is not allowed; allowed: 2 to 256 in steps of 2 .*h200"
+    message = "channels: 5 is not allowed; allowed: 2 to 192 in steps of 2 .*h200"
     with pytest.raises(InputError, match=message):
         RunOptions(channels=5).channels_of(system)
 

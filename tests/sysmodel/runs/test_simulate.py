@@ -127,15 +127,11 @@ def test_more_link_latency_costs_its_share_of_every_step():
     assert far.ag_cycles - near.ag_cycles == pytest.approx(3 * 5000, rel=0.03)
 
 
-def test_unsymmetric_ring_is_refused_with_a_way_out():
-    with pytest.raises(InputError, match="allowed: gpus all, or tp 2, 4, 8"):
-        simulate(
-            Plan(
-                workload(1024, 800, 64, 7),
-                small_system(),
-                RunOptions(engine="golden", channels="all"),
-            )
-        )
+def test_a_ring_that_one_gpu_cannot_represent_is_simulated_whole():
+    options = RunOptions(engine="golden", channels="all")
+    assert options.gpus == "mirror"
+    assert Plan(workload(1024, 768, 64, 4), small_system(), options).mirror
+    assert not Plan(workload(1024, 800, 64, 7), small_system(), options).mirror
 
 
 def test_a_tracker_too_small_for_a_workgroup_is_refused():

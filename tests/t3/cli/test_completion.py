@@ -21,7 +21,7 @@ main([])
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        ("run --system h", ["h100", "h200"]),
+        ("run --system h", ["h100", "h200", "h800"]),
         ("run --model mega", ["mega-gpt-2"]),
         ("run --layer fc", ["fc1", "fc2"]),
         ("run --engine r", ["rtl"]),
@@ -33,7 +33,7 @@ main([])
         ("model t-nlg --system b", ["b200"]),
         ("sweep grid.toml --engine g", ["golden"]),
         ("dram mi", ["mix"]),
-        ("dram --refresh p", ["per-bank"]),
+        ("dram --refresh p", ["per-bank", "per-stack"]),
         ("config show mi", ["mi210", "mi300x"]),
         ("config diff h100 h2", ["h200"]),
         ("presets b", ["b200"]),

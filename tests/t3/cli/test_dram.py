@@ -30,7 +30,7 @@ def test_a_sequential_stream_nearly_fills_the_channel(capsys, config):
 def test_table_names_the_memory(capsys):
     assert main(["dram", "mix", "--ratio", "2:1", "--system", "h200", "--requests", "3000"]) == 0
     out = capsys.readouterr().out
-    for words in ("One HBM channel of h200: mix", "hbm3e, 1172 MHz", "share of the peak", "p99"):
+    for words in ("One HBM channel of h200: mix", "hbm3e, 1562.5 MHz", "share of the peak", "p99"):
         assert words in out
 
 

@@ -79,7 +79,7 @@ def test_walk_covers_the_tile(seed, walkers):
                 assert segment["atom_offset"] == -300 & config["atom_mask"]
                 for index in range(segment["length"]):
                     atom = segment["atom"] + index
-                    assert channel_of_atom(int(atom), 2, 2) == channel
+                    assert channel_of_atom(int(atom), 2, 4) == channel
                     wave = (segment["offset"] + index) >> segment["wave_inner_log2"]
                     found.append((atom, (segment["wavefront"] + wave) & 7))
             lane["segments_pushed"] = 0
