@@ -92,17 +92,12 @@ class CardReference:
 
 @dataclass(frozen=True)
 class StreamReference:
-    """Rate of a kernel over whole arrays on a GPU; read and written bytes count.
-
-    ``peak_gb_per_s`` and ``pseudo_channels`` are those of the GPU's memory.
-    """
+    """Rate of a memory stream on a whole GPU, in the bytes that its kernel reads and writes."""
 
     gpu: str
     kernel: str
     program: str
     gb_per_s: float
-    peak_gb_per_s: float
-    pseudo_channels: int
 
 
 def card_reference(name: str) -> CardReference:
@@ -171,6 +166,7 @@ def _of_hbm3() -> Iterable[DramReference]:
         )
 
 
+_STREAM = "hbm_"
 _OWN_STREAMS = ("read", "copy", "add")
 
 
@@ -178,21 +174,18 @@ def stream_references() -> list[StreamReference]:
     """Read the rates of memory streams: BabelStream's rows, and those of ``measure_gpu.py``."""
     found = [
         StreamReference(
-            gpu=row["gpu"],
-            kernel=row["kernel"],
-            program="BabelStream",
-            gb_per_s=float(row["gb_per_s"]),
-            peak_gb_per_s=float(row["peak_gb_per_s"]),
-            pseudo_channels=int(row["pseudo_channels"]),
+            gpu=row["gpu"].lower(),
+            kernel=row["op"].removeprefix(_STREAM),
+            program=row["implementation"],
+            gb_per_s=1e3 * float(row["relative"].split(" TB/s")[0]),
         )
-        for row in reference_rows("memory_streams.csv")
+        for row in reference_rows("measured_gpus.csv")
+        if row["op"].startswith(_STREAM)
     ]
-    memories = {one.gpu: (one.peak_gb_per_s, one.pseudo_channels) for one in found}
     for gpu in ("h100", "h200"):
         rates = card_reference(gpu).streams_gb_per_s
         found += [
-            StreamReference(gpu, kernel, "measure_gpu.py", rates[kernel], *memories[gpu])
-            for kernel in _OWN_STREAMS
+            StreamReference(gpu, kernel, "measure_gpu.py", rates[kernel]) for kernel in _OWN_STREAMS
         ]
     return sorted(found, key=lambda one: one.gpu)
 

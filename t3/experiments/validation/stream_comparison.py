@@ -29,7 +29,7 @@ class StreamComparison:
     @property
     def measured(self) -> float:
         """Measured share of the data sheet's rate."""
-        return self.reference.gb_per_s / self.reference.peak_gb_per_s
+        return self.reference.gb_per_s / load_system(self.reference.gpu).dram_bytes_per_ns
 
     @property
     def difference(self) -> float:
@@ -44,18 +44,8 @@ class StreamComparison:
 def compare_streams(references: list[StreamReference]) -> list[StreamComparison]:
     """Compare each measured stream with a channel of the GPU's preset."""
     return [
-        StreamComparison(one, _share(one.gpu, _clock_mhz(one), *_ARRAYS[one.kernel]))
+        StreamComparison(
+            one, stream_share(load_system(one.gpu).dram.timing_cycles, *_ARRAYS[one.kernel])
+        )
         for one in references
     ]
-
-
-def _clock_mhz(reference: StreamReference) -> float:
-    """Clock at which the GPU's own channels give its peak; a preset may have more, slower ones."""
-    dram = load_system(reference.gpu).dram
-    bytes_per_clock = reference.pseudo_channels * dram.atom_bytes / dram.burst_clocks
-    return 1e3 * reference.peak_gb_per_s / bytes_per_clock
-
-
-def _share(preset: str, clock_mhz: float, reads: int, writes: int) -> float:
-    dram = load_system(preset).dram.model_copy(update={"clock_mhz": clock_mhz})
-    return stream_share(dram.timing_cycles, reads, writes)

@@ -26,8 +26,8 @@ def stream_section(compared: list[StreamComparison]) -> Section:
         title="GPUs: memory streams",
         text="Share of the data sheet's rate; read and written bytes count. BabelStream's arrays "
         "have 268 MB (fp64), those of `measure_gpu.py` 4 GB. The model's channel serves as many "
-        "streams as the kernel has arrays, 512 bytes of each in turn, at the clock of the GPU's "
-        "own channels; each figure is the mean of ten places of the arrays. Three keys of the "
+        "streams as the kernel has arrays, 512 bytes of each in turn; "
+        "each figure is the mean of ten places of the arrays. Three keys of the "
         "presets are fitted to these rows: `dram.data_share` to the reads, `dram.queue_depth` and "
         "`dram.turnaround_cap_clocks` to copies and sums. So the agreement is no evidence for the "
         "model. The sources themselves disagree: both programs measured an H200, and their copies "
