@@ -31,7 +31,7 @@ def test_every_value_names_its_file_and_its_source(tmp_path):
     lines = complete_toml(str(tmp_path / "mine.toml")).splitlines()
     (latency,) = (line for line in lines if line.startswith("latency_ns = 700"))
     assert latency.endswith(f"# {tmp_path / 'mine.toml'}: measured")
-    (clock,) = (line for line in lines if line.startswith("clock_mhz = 1830"))
+    (clock,) = (line for line in lines if line.startswith("boost_clock_mhz = 1830"))
     assert "# h200.toml: 989.4 TFLOP/s [H200]" in clock
     # A file replaces an array as a whole.
     assert lines.count("[[kernel.alternatives]]") == 1 and lines.count("tile_m = 64") <= 1
