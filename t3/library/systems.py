@@ -36,7 +36,7 @@ def system(source: System | Mapping[str, Any] | Path | str = "asplos24") -> Syst
     --------
     >>> import t3
     >>> t3.system("h200").dram.channels
-    256
+    192
     >>> slow = t3.system({"base": "asplos24", "link.bandwidth_gb_per_s": 75})
     >>> slow.link.bandwidth_gb_per_s, slow.dram.channels
     (75.0, 32)
