@@ -8,6 +8,8 @@ import pytest
 import t3
 from t3.cli.main import main
 from t3.experiments.validation import sections
+from t3.experiments.validation.measured_rows import Rows
+from t3.experiments.validation.measured_sections import MeasuredGpus
 from t3.report.document import Section, Table
 
 _COLUMNS = ("model", "layer", "tp", "m", "n", "k")
@@ -64,7 +66,8 @@ def test_a_trace_with_a_byte_order_mark(tmp_path):
 def test_validation(monkeypatch, tmp_path, broken):
     table = Table(("figure", "difference", "within"), (("rate", "+1.0 %", "yes"),))
     one = Section("Rates", table=table, broken=broken)
-    monkeypatch.setattr(sections, "compare_all", lambda report: [one])
+    gpus = MeasuredGpus(Rows({}, {}, 0), {})
+    monkeypatch.setattr(sections, "compare_all", lambda report: ([one], gpus))
     result = t3.validate(tmp_path / "out")
     assert result.passed is not bool(broken)
     assert result.broken == [f"Rates: {line}" for line in broken]

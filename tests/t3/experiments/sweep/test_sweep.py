@@ -229,16 +229,17 @@ def test_points_that_fail_for_good(grid, tmp_path, replace_point, point, reason,
 
 
 def test_a_failing_point_does_not_take_the_rest_down(tmp_path):
-    # Four workgroups make no eight chunks.
+    # In the last tile column of one element, not every wavefront has an atom in channel 0.
     path = tmp_path / "grid.toml"
-    path.write_text(grid_text("m = [1024, 128], n = 384, k = 64, tp = 8"))
+    grid = grid_text("m = 1024, n = [384, 385], k = 64, tp = 4")
+    path.write_text(grid.replace('engine = "golden"', 'engine = "golden"\nchannels = 1'))
     with pytest.raises(SweepError, match="2 of 4 points failed") as caught:
         sweep(path, tmp_path / "out", workers=1)
     first, _ = caught.value.status.failures
-    assert first.startswith("custom gemm, TP 8 (128 x 384 x 64) on asplos24, ")
-    assert "allowed: tp up to 4, or a larger matrix" in first
+    assert first.startswith("custom gemm, TP 4 (1024 x 385 x 64) on asplos24, ")
+    assert "1 of 4 channels do not hold an atom of every wavefront's tile" in first
     table = pd.read_csv(tmp_path / "out" / CSV)
     assert len(table) == 2 * len(CONFIGURATIONS)
-    assert set(table["m"]) == {1024}
+    assert set(table["n"]) == {384}
     record = json.loads((tmp_path / "out" / RECORD).read_text())
     assert record["failures"] == list(caught.value.status.failures)
