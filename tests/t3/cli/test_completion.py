@@ -33,7 +33,7 @@ main([])
         ("model t-nlg --system b", ["b200"]),
         ("sweep grid.toml --engine g", ["golden"]),
         ("dram mi", ["mix"]),
-        ("dram --refresh p", ["per-bank", "per-stack"]),
+        ("dram --refresh p", ["per-stack", "per-bank"]),
         ("config show mi", ["mi210", "mi300x"]),
         ("config diff h100 h2", ["h200"]),
         ("presets b", ["b200"]),

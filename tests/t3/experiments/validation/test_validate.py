@@ -78,7 +78,7 @@ def test_page_and_figures_are_written_and_reproducible(few, tmp_path, capsys):
     for link in links:
         assert files[link].read_bytes().startswith(b"\x89PNG") and files[link].stat().st_size > 9000
     tables = [t for t in MarkdownIt().enable("table").parse(text) if t.type == "table_open"]
-    assert len(tables) == 13
+    assert len(tables) == 14
     for one in few:
         assert f" {one.fraction_of_peak:.4f} |" in text
     assert "DRAM: sequential" in shown and "bound broken" not in shown
