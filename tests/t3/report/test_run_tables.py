@@ -6,6 +6,7 @@ import pytest
 
 from t3.report.run_tables import print_run
 from tests.support.example_run import example_result
+from tests.support.small_system import scaled
 
 
 @pytest.mark.parametrize(("times", "unit"), [(1, "MB"), (10**3, "GB"), (10**6, "TB")])
@@ -30,3 +31,14 @@ def test_traffic_of_any_size_fits_into_80_columns(monkeypatch, capsys, times, un
         *_, total, link = (float(cell.replace(",", "")) for cell in line.split()[1:])
         assert total == pytest.approx(one.dram_bytes.total / size, rel=0.01, abs=0.06)
         assert link == pytest.approx(one.link_bytes.total / size, rel=0.01, abs=0.06)
+
+
+@pytest.mark.parametrize(
+    ("boost_clock_mhz", "said"),
+    [(None, "of peak (a tuned library at K = 2128: "), (1500.0, "of peak, at the clock under")],
+)
+def test_the_library_at_the_peaks_clock_is_shown_only_for_such_a_gpu(capsys, boost_clock_mhz, said):
+    result = example_result()
+    system = scaled(result.system, gpu={"boost_clock_mhz": boost_clock_mhz})
+    print_run(replace(result, system=system), [])
+    assert said in capsys.readouterr().out
