@@ -22,7 +22,7 @@ def sequential(*, flush: bool, capacity_mib: float, channels: str = "all"):
 
 @pytest.mark.parametrize("channels", ["all", 1])
 def test_an_l2_larger_than_all_keeps_the_partial_products_from_the_memory(channels):
-    """It keeps what comes over the link, 3 of 4 chunks, too."""
+    """The L2 also keeps what comes over the link, 3 of 4 chunks."""
     flushed = sequential(flush=True, capacity_mib=8, channels=channels)["sequential"]
     kept = sequential(flush=False, capacity_mib=8, channels=channels)["sequential"]
     assert flushed.dram_bytes.gemm_write == OUTPUT and kept.dram_bytes.gemm_write == 0
