@@ -186,4 +186,5 @@ def _sine(column: np.ndarray, others: np.ndarray) -> float:
 
 
 def _listed(kinds: Sequence[Kind]) -> str:
-    return " or ".join(kinds)
+    *others, last = kinds
+    return f"{', '.join(others)} or {last}" if others else last

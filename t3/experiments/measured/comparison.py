@@ -17,10 +17,12 @@ from .measurement import STREAMS, Kind, Measurement
 
 __all__ = ["Compared", "compare", "modelled"]
 
-_OPERATIONS: dict[Kind, Operation] = {
-    "reduce_scatter": "reduce_scatter",
-    "all_gather": "all_gather",
+_OPERATIONS: dict[Kind, tuple[Operation, ...]] = {
+    "reduce_scatter": ("reduce_scatter",),
+    "all_gather": ("all_gather",),
+    "all_reduce": ("reduce_scatter", "all_gather"),
 }
+"""Operations of a collective's one kernel."""
 _ARRAYS: dict[Kind, tuple[int, int]] = {"read": (1, 0), "copy": (1, 1), "add": (2, 1)}
 """Arrays that a memory stream reads, and writes."""
 _SEQUENTIAL = RunOptions(engine="golden", configurations=("sequential",))
@@ -49,7 +51,8 @@ def modelled(system: System, one: Measurement, report: Report = no_progress) -> 
     """Simulate a measurement with the golden engine; return the value in its unit.
 
     A collective's time is that of :func:`.simulate_collective`, which names the time of nccl-tests
-    with which it compares. A GEMM's time is that of a kernel with empty caches, its launch
+    with which it compares; an all-reduce is one kernel for both halves of the ring, and so has one
+    launch. A GEMM's time is that of a kernel with empty caches, its launch
     included. A GEMM with its reduce-scatter is the configuration ``sequential`` without its
     all-gather.
 
@@ -61,8 +64,12 @@ def modelled(system: System, one: Measurement, report: Report = no_progress) -> 
         Bytes are lost, or the simulation makes no progress.
     """
     if one.kind in _OPERATIONS:
-        operation = _OPERATIONS[one.kind]
-        return simulate_collective(system, operation, one.message_bytes, one.gpus, report=report)
+        operations = _OPERATIONS[one.kind]
+        kernels_us = (
+            simulate_collective(system, operation, one.message_bytes, one.gpus, report=report)
+            for operation in operations
+        )
+        return sum(kernels_us) - (len(operations) - 1) * system.gpu.kernel_launch_ns / 1e3
     if one.kind in STREAMS:
         share = stream_share(system.dram.timing_cycles, *_ARRAYS[one.kind])
         return system.dram_bytes_per_ns * share

@@ -5,15 +5,18 @@ from typing import Literal, get_args
 
 __all__ = ["COLLECTIVES", "KINDS", "STREAMS", "Kind", "Measurement"]
 
-Kind = Literal["reduce_scatter", "all_gather", "gemm", "gemm_rs", "read", "copy", "add"]
+Kind = Literal[
+    "reduce_scatter", "all_gather", "all_reduce", "gemm", "gemm_rs", "read", "copy", "add"
+]
 KINDS: tuple[Kind, ...] = get_args(Kind)
-COLLECTIVES: tuple[Kind, ...] = ("reduce_scatter", "all_gather")
+COLLECTIVES: tuple[Kind, ...] = ("reduce_scatter", "all_gather", "all_reduce")
 STREAMS: tuple[Kind, ...] = ("read", "copy", "add")
 """Memory streams: one array that is read, one copied into another, two added into a third."""
 
 _NAMES: dict[Kind, str] = {
     "reduce_scatter": "reduce-scatter",
     "all_gather": "all-gather",
+    "all_reduce": "all-reduce",
     "gemm": "GEMM",
     "gemm_rs": "GEMM, then reduce-scatter",
     "read": "memory, read",

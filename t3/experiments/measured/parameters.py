@@ -59,7 +59,9 @@ class Fitted:
 
 
 def _cost(key: str, kind: Kind) -> Fitted:
-    changes: tuple[Kind, ...] = (kind, "gemm_rs") if kind == "reduce_scatter" else (kind,)
+    changes: tuple[Kind, ...] = (kind, "all_reduce")
+    if kind == "reduce_scatter":
+        changes += ("gemm_rs",)
     return Fitted(f"collective.{key}", (kind,), changes, 10_000.0)
 
 

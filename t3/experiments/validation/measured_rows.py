@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from sysmodel.runs.collective_alone import message_limits
-from t3.experiments.measured.measurement import Kind, Measurement
+from t3.experiments.measured.measurement import COLLECTIVES, Kind, Measurement
 
 from .preset_errors import PRESETS
 from .references import reference_rows
@@ -22,8 +22,7 @@ _STREAMS: dict[str, Kind] = {
     "hbm_triad": "add",
     "hbm_dot": "read",
 }
-_COLLECTIVES: dict[str, Kind] = {"reduce_scatter": "reduce_scatter", "all_gather": "all_gather"}
-_MODELLED = (*_COLLECTIVES, *_STREAMS, "all_reduce", "gemm")
+_MODELLED = (*COLLECTIVES, *_STREAMS, "gemm")
 _FUSED = ("ag_gemm", "gemm_rs", "gemm_ar")
 _NCCL_TESTS = "NCCL (nccl-tests"
 _RCCL_TESTS = "RCCL (rccl-tests"
@@ -63,16 +62,17 @@ def _is_all_reduce(row: Row) -> bool:
 
 
 def _of_other_kernels(row: Row) -> bool:
-    return row["op"] in _COLLECTIVES and not row["implementation"].startswith(_NCCL_TESTS)
+    halves = row["op"] in ("reduce_scatter", "all_gather")
+    return halves and not row["implementation"].startswith(_NCCL_TESTS)
 
 
 def _is_cliff(row: Row) -> bool:
     low, high = _CLIFF_BYTES
-    return row["gpu"] == "B200" and row["op"] in _COLLECTIVES and low < int(row["bytes"]) < high
+    return row["gpu"] == "B200" and row["op"] in COLLECTIVES and low < int(row["bytes"]) < high
 
 
 def _is_not_cut(row: Row) -> bool:
-    if row["op"] not in _COLLECTIVES and row["op"] != "all_reduce":
+    if row["op"] not in COLLECTIVES:
         return False
     least, most = message_limits(int(row["n_gpus"]))
     return not least <= int(row["bytes"]) <= most
@@ -141,7 +141,7 @@ def measured_rows() -> Rows:
     for row in rows:
         reason = next((rule.reason for rule in RULES if rule.applies(row)), None)
         if reason is None:
-            found[PRESETS[row["gpu"]]] += _measurements(row)
+            found[PRESETS[row["gpu"]]].append(_measurement(row))
         else:
             left_out[reason] += 1
     return Rows(found, left_out, len(rows))
@@ -165,22 +165,16 @@ def _gemms() -> Iterator[Row]:
         }
 
 
-def _measurements(row: Row) -> list[Measurement]:
+def _measurement(row: Row) -> Measurement:
     op, kernel = row["op"], row["implementation"]
     if op in _STREAMS:
         rate = _RATE.match(row["relative"])
         assert rate is not None, row["relative"]
-        return [Measurement(_STREAMS[op], 1e3 * float(rate[1]), source=kernel, note=op)]
+        return Measurement(_STREAMS[op], 1e3 * float(rate[1]), source=kernel, note=op)
     time_us, gpus = float(row["time_us"]), int(row["n_gpus"])
-    if op == "all_reduce":
-        # RCCL runs one kernel for both halves of its ring.
-        halves = "half of an all-reduce"
-        return [
-            Measurement(kind, time_us / 2, gpus, int(row["bytes"]), source=kernel, note=halves)
-            for kind in _COLLECTIVES.values()
-        ]
-    if op in _COLLECTIVES:
-        return [Measurement(_COLLECTIVES[op], time_us, gpus, int(row["bytes"]), source=kernel)]
+    for collective in COLLECTIVES:
+        if op == collective:
+            return Measurement(collective, time_us, gpus, int(row["bytes"]), source=kernel)
     kind: Kind = "gemm" if op == "gemm" else "gemm_rs"
     m, n, k = (int(row[name]) for name in ("M", "N", "K_per_gpu"))
-    return [Measurement(kind, time_us, gpus, m=m, n=n, k=k, source=kernel)]
+    return Measurement(kind, time_us, gpus, m=m, n=n, k=k, source=kernel)

@@ -25,11 +25,11 @@ _COMPARED = (
     "one: times of the model that are too short are negative."
 )
 _COLLECTIVES = (
-    "Ring reduce-scatter and all-gather by the kernels of `sequential`, without a GEMM before "
-    "them. Measured: out-of-place times of nccl-tests, which include one launch for each "
-    "collective, as ours do; on MI300X halves of an all-reduce of rccl-tests, one kernel with one "
-    "launch for both halves. Our buffers are not cached at the start; a small buffer of the test "
-    "is still in the L2 from the repetition before."
+    "Ring collectives by the kernels of `sequential`, without a GEMM before them. Measured: "
+    "out-of-place times of nccl-tests, which include one launch for each collective, as ours do; "
+    "on MI300X all-reduces of rccl-tests, one kernel with one launch for both halves of the ring. "
+    "Our buffers are not cached at the start; a small buffer of the test is still in the L2 from "
+    "the repetition before."
 )
 _GEMMS = (
     "GEMMs of two-byte elements by the vendors' and other libraries; ours with empty caches, the "
@@ -96,8 +96,7 @@ def measured_summary(measured: MeasuredGpus, source: str) -> str:
     dropped = Section(
         "Rows that are not compared",
         f"Of the {rows.total} rows of `measured_gpus.csv` and `public_gemms.csv`, "
-        f"{sum(rows.left_out.values())} are left out; the first reason that applies counts. A row "
-        "of an all-reduce gives two comparisons, its halves.",
+        f"{sum(rows.left_out.values())} are left out; the first reason that applies counts.",
         left_out_table(left_out),
     )
     return page(_TITLE, source, [errors, dropped])

@@ -1,0 +1,23 @@
+"""The model's value of a measurement."""
+
+import pytest
+
+from sysmodel.config.system import load_system
+from t3.experiments.measured.comparison import modelled
+from t3.experiments.measured.measurement import Kind, Measurement
+
+SYSTEM = load_system("asplos24")
+
+
+def collective(kind: Kind) -> float:
+    return modelled(SYSTEM, Measurement(kind, 1.0, gpus=3, message_bytes=1 << 16))
+
+
+def test_an_all_reduce_is_both_halves_with_one_launch():
+    """Both halves of a ring of N GPUs send 2 (N - 1) / N of the message over each link."""
+    halves_us = collective("reduce_scatter") + collective("all_gather")
+    launch_us = SYSTEM.gpu.kernel_launch_ns / 1e3
+    assert collective("all_reduce") == pytest.approx(halves_us - launch_us)
+    rate = SYSTEM.link.bandwidth_gb_per_s * 1e3  # bytes per µs
+    floor_us = launch_us + 4 * SYSTEM.link.latency_ns / 1e3 + 4 / 3 * (1 << 16) / rate
+    assert floor_us < collective("all_reduce") < 2 * floor_us
