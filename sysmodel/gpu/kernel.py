@@ -173,12 +173,9 @@ class Kernel:
 
     @property
     def band(self) -> int:
-        """Tile rows of a band: the largest divisor of the chunk's tile rows, up to the kernel's
-        workgroup mapping."""
-        if self.cut is None:
-            return min(self.workgroup_mapping, self.grid_m)
-        rows = self.grid_m // self.cut[0]
-        return max(b for b in range(1, min(rows, self.workgroup_mapping) + 1) if rows % b == 0)
+        """Tile rows of a band: the kernel's workgroup mapping, or the chunk's tile rows if these
+        are fewer. The last band of a chunk has the rows that remain."""
+        return min(self.workgroup_mapping, self.grid_m // (self.cut or (1, 1))[0])
 
     @cached_property
     def tiles(self) -> tuple[np.ndarray, np.ndarray]:

@@ -2,7 +2,7 @@
 
 from sysmodel.config.system import System
 from sysmodel.config.workload import ELEMENT_BYTES
-from sysmodel.gpu.kernel import Kernel
+from sysmodel.gpu.kernel import ATOM_BYTES, LINE_ATOMS, Kernel
 
 __all__ = ["gemm_estimate_ns"]
 
@@ -14,8 +14,8 @@ def gemm_estimate_ns(system: System, kernel: Kernel) -> float:
 
     The CUs work on equally many tiles, up to one. A step takes the longer of its time on the matrix
     pipe and its time at the CU's port, and ``_EXPOSED`` of the shorter, so that of two tiles with
-    equal work the one with fewer loads is preferred. The GEMM takes no less time than the memory
-    needs for the operands and the output.
+    equal work the one with fewer loads is preferred. The GEMM takes no less time than the L2's
+    slices need for the loads of all tiles, or the memory for the operands and the output.
     """
     gpu = system.gpu
     tiles_of_cu = -(-kernel.workgroups // gpu.compute_units)
@@ -28,4 +28,10 @@ def gemm_estimate_ns(system: System, kernel: Kernel) -> float:
     ends = 1 if system.kernel.pipe_turns == "main-loops" else tiles_of_cu
     cycles = tiles_of_cu * kernel.steps * step_cycles + ends * end_cycles
     moved = (kernel.m + kernel.n) * kernel.k * ELEMENT_BYTES + kernel.output_bytes
-    return max(cycles / gpu.clock_mhz * 1e3, moved / system.dram_bytes_per_ns)
+    loaded = kernel.workgroups * kernel.steps * step_bytes
+    slices_bytes_per_ns = system.l2.slices * LINE_ATOMS * ATOM_BYTES / system.cycle_ns
+    return max(
+        cycles / gpu.clock_mhz * 1e3,
+        loaded / slices_bytes_per_ns,
+        moved / system.dram_bytes_per_ns,
+    )

@@ -12,8 +12,6 @@ from sysmodel.runs.engines import EngineName
 
 __all__ = ["GemmAlone", "gemm_alone", "gemm_efficiency"]
 
-_TP = 2  # GPUs of the ring for which the output is cut; hardly affects the GEMM
-
 
 @dataclass(frozen=True)
 class GemmAlone:
@@ -28,12 +26,16 @@ class GemmAlone:
     written_bytes: int
 
 
-def gemm_alone(system: System, m: int, n: int, k: int, engine: EngineName = "golden") -> GemmAlone:
+def gemm_alone(
+    system: System, m: int, n: int, k: int, gpus: int = 1, engine: EngineName = "golden"
+) -> GemmAlone:
     """Simulate an isolated ``m`` × ``n`` × ``k`` GEMM with the fewest channels that stand for all.
 
-    Data that the caches still hold at the end does not count as written.
+    The output is cut into equal chunks for ``gpus`` GPUs where a macro-tile allows it, which limits
+    the choice of the macro-tile and changes the order of the workgroups. Data that the caches still
+    hold at the end does not count as written.
     """
-    kernel = kernel_of(system, m, n, k, _TP)
+    kernel = kernel_of(system, m, n, k, gpus)
     channels = next(one for one in samples(system) if stands_for_all(system, kernel, one))
     with Machine(
         system, kernel, engine=engine, channels=channels, mirror=True, cached_stores=True
@@ -54,5 +56,5 @@ def gemm_alone(system: System, m: int, n: int, k: int, engine: EngineName = "gol
 
 
 def gemm_efficiency(system: System, m: int, n: int, k: int, engine: EngineName = "golden") -> float:
-    """Share of the GPU's peak that an isolated ``m`` × ``n`` × ``k`` GEMM reaches."""
-    return gemm_alone(system, m, n, k, engine).share_of_peak
+    """Share of the GPU's peak that an isolated GEMM reaches whose output is cut for two GPUs."""
+    return gemm_alone(system, m, n, k, gpus=2, engine=engine).share_of_peak

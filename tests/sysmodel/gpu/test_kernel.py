@@ -41,8 +41,8 @@ def test_chunks_are_contiguous_and_as_equal_as_can_be(gpus):
     "tile_rows,gpus,mapping,band",
     [
         (16, 4, 8, 4),  # a chunk's rows, if the mapping allows them
-        (24, 4, 4, 3),  # a divisor of them
-        (14, 2, 4, 1),
+        (24, 4, 4, 4),  # bands of 4 and 2 rows
+        (14, 2, 4, 4),  # bands of 4 and 3 rows
         (16, 2, 1, 1),
         (2, 4, 8, 1),  # a chunk is a part of a row
         (5, 3, 4, 4),  # no chunk is whole rows
