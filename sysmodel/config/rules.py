@@ -197,11 +197,11 @@ def _tile_rules(
     lines = (tile.tile_m + tile.tile_n) * (tile.depth_u * ELEMENT_BYTES // LINE_BYTES + 2)
     yield (
         f"{where}.depth_u",
-        lines * system.kernel.prefetch_depth <= MOST_LINE_REQUESTS,
+        lines * tile.prefetch_depth <= MOST_LINE_REQUESTS,
         tile.depth_u,
         (
-            f"a step of at most {MOST_LINE_REQUESTS // system.kernel.prefetch_depth} lines with "
-            f"kernel.prefetch_depth = {system.kernel.prefetch_depth}, not {lines}"
+            f"a step of at most {MOST_LINE_REQUESTS // tile.prefetch_depth} lines with "
+            f"{where}.prefetch_depth = {tile.prefetch_depth}, not {lines}"
         ),
     )
     waves = tile.waves_m * tile.waves_n

@@ -64,13 +64,15 @@ class Gpu(Strict):
 
 
 class Tile(Strict):
-    """Macro-tile of the GEMM kernel, and its division among the wavefronts."""
+    """Macro-tile of the GEMM kernel, its division among the wavefronts, and the depth-U steps that
+    it loads ahead."""
 
     tile_m: int = integer(16, 1024)
     tile_n: int = integer(16, 1024)
     depth_u: int = integer(8, 1024)
     waves_m: PowerOfTwo = power_of_two(1, 4)
     waves_n: PowerOfTwo = power_of_two(1, 4)
+    prefetch_depth: int = integer(1, 4)
 
 
 class Kernel(Tile):
@@ -87,7 +89,6 @@ class Kernel(Tile):
     tile_choice: Literal["first", "fastest"]
     pipe_turns: Literal["steps", "main-loops", "tiles"]
     workgroup_mapping: int = integer(1, 1024)
-    prefetch_depth: int = integer(1, 4)
     prologue_cycles: int = integer(0, 100_000)
     epilogue_cycles: int = integer(0, 100_000)
     output_layout: Literal["column-major", "row-major"]

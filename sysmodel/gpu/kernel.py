@@ -81,6 +81,7 @@ class Kernel:
     depth_u: int
     waves_m: int
     waves_n: int
+    prefetch_depth: int
     workgroup_mapping: int
     column_major: bool
     output_atom: int = OUTPUT_ATOM

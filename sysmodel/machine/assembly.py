@@ -198,7 +198,7 @@ class Assembly:
         units = ComputeUnits(
             cus=self._kernel_cus,
             workgroups_per_cu=gpu.workgroups_per_cu,
-            prefetch=system.kernel.prefetch_depth,
+            prefetch=kernel.prefetch_depth,
             store_buffer=system.l2.store_buffer_atoms * self._slices_per_channel,
             dispatch_interval_cycles=gpu.dispatch_interval_ns / system.cycle_ns,
             by_stage=gpu.dispatch == "stages",

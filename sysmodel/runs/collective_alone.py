@@ -122,6 +122,7 @@ def _buffer(message_bytes: int, gpus: int) -> Kernel:
         depth_u=_ROW,
         waves_m=1,
         waves_n=1,
+        prefetch_depth=1,
         workgroup_mapping=tiles,
         column_major=False,
         chunk_grid=(gpus, 1),

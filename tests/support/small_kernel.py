@@ -22,7 +22,7 @@ def small_kernel(**changes: object) -> Kernel:
     """
     values: dict = dict(
         m=256, n=32, k=64, gpus=2, tile_m=64, tile_n=8, depth_u=16, waves_m=2, waves_n=1,
-        workgroup_mapping=4, column_major=True,
+        prefetch_depth=2, workgroup_mapping=4, column_major=True,
     )  # fmt: skip
     return Kernel(**values | changes)
 

@@ -235,6 +235,7 @@ class Ring:
             depth_u=tile.depth_u,
             waves_m=tile.waves_m,
             waves_n=self.setup.waves_n,
+            prefetch_depth=tile.prefetch_depth,
             workgroup_mapping=tile.workgroup_mapping,
             column_major=True,
         )

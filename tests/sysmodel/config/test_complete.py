@@ -26,7 +26,7 @@ def test_every_value_names_its_file_and_its_source(tmp_path):
     (tmp_path / "mine.toml").write_text(
         'base = "h200"\n[link]\nlatency_ns = 700  # measured\n'
         "[[kernel.alternatives]]\ntile_m = 64\ntile_n = 64\ndepth_u = 64\nwaves_m = 4\n"
-        "waves_n = 1\n"
+        "waves_n = 1\nprefetch_depth = 4\n"
     )
     lines = complete_toml(str(tmp_path / "mine.toml")).splitlines()
     (latency,) = (line for line in lines if line.startswith("latency_ns = 700"))

@@ -5,6 +5,7 @@ import pytest
 from sysmodel.config.system import load_system
 from sysmodel.machine.tile_choice import gemm_estimate_ns
 from sysmodel.machine.tiling import kernel_of
+from t3.experiments.efficiency import gemm_alone
 
 B200 = load_system("b200")
 SLICES = 128
@@ -25,3 +26,19 @@ def test_a_wider_port_takes_no_tile_that_loads_more_than_the_l2_gives(m, n, k):
     slices_ns = loaded / (SLICES * 128 / B200.cycle_ns)
     wide_ns = gemm_estimate_ns(with_port(1024), wide)
     assert slices_ns <= wide_ns <= gemm_estimate_ns(with_port(128), narrow)
+
+
+def test_a_small_tile_loads_as_far_ahead_as_it_says():
+    """128 x 64 tiles of a short output: one tile on each CU, so a step waits for its loads."""
+    h200 = load_system("h200")
+    times_ns = []
+    for depth in (1, 3):
+        tiles = [
+            one.model_copy(update={"prefetch_depth": depth}) for one in h200.kernel.alternatives
+        ]
+        kernel = h200.kernel.model_copy(update={"alternatives": tuple(tiles)})
+        system = h200.model_copy(update={"kernel": kernel})
+        chosen = kernel_of(system, 1024, 1024, 2048, 1)
+        assert (chosen.tile_m, chosen.tile_n, chosen.prefetch_depth) == (128, 64, depth)
+        times_ns.append(gemm_alone(system, 1024, 1024, 2048).time_ns)
+    assert times_ns[1] < 0.8 * times_ns[0]

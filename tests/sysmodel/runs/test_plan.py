@@ -23,7 +23,7 @@ SAMPLED = RunOptions(engine="golden", configurations=("sequential", "t3"))
 def kernel(m, n=768, k=512):
     return Kernel(
         m=m, n=n, k=k, gpus=4, tile_m=128, tile_n=96, depth_u=64, waves_m=4, waves_n=1,
-        workgroup_mapping=8, column_major=True,
+        prefetch_depth=2, workgroup_mapping=8, column_major=True,
     )  # fmt: skip
 
 
