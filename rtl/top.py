@@ -185,8 +185,12 @@ class T3(wiring.Component):
             channel.link_out.valid & channel.link_out.ready & (channel.link_owner == number)
             for channel in self.channels
         )
-        rests = unit.own_idle & tracker.empty[number]
-        for name, here in (("idle", rests), ("drained", rests), ("dma_idle", unit.dma_idle)):
+        unit_idle = unit.own_idle & tracker.empty[number]
+        for name, here in (
+            ("idle", unit_idle),
+            ("drained", unit_idle),
+            ("dma_idle", unit.dma_idle),
+        ):
             of_channels = Cat(getattr(channel, name)[number] for channel in self.channels)
             m.d.comb += self._status_next[name][number].eq(here & of_channels.all())
         idle, drained, dma_idle = (

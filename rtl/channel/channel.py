@@ -53,8 +53,8 @@ class Channel(wiring.Component):
     cycle. Every output except ``dma_idle``, ``idle`` and ``drained`` comes from a queue or from
     registers.
 
-    Updates pass for dispatch indices that their context admits, and updates of packets only with
-    the operation and type of the command. Other updates are dropped and reported.
+    An update passes if its context admits its dispatch index; an update of a packet must also have
+    the operation and the type of the command. Other updates are dropped and reported.
 
     Members
     -------
@@ -263,7 +263,7 @@ class Channel(wiring.Component):
         return lookup.location
 
     def _check(self, m: Module, queue: Queue, check, name: str) -> RangeLookup:
-        """Connect a check to the output of a queue, with the range of that request."""
+        """Connect a check to the output of a queue, and look up the range of the request there."""
         m.submodules[name] = lookup = RangeLookup(self._p)
         wiring.connect(m, queue.o, check.i)
         m.d.comb += [

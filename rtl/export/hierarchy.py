@@ -114,9 +114,9 @@ class Hierarchies:
     def _add(self, component: wiring.Component) -> str:
         """Convert a component, unless an equal one was converted before; return its key."""
         gated = is_clock_gated(component)
-        consists_of = gated, structural_key(component)
+        structure = gated, structural_key(component)
         for other, key in self._made:
-            if consists_of[1] is not None and consists_of == other:
+            if structure[1] is not None and structure == other:
                 return key
         ports: dict[str, tuple[Value, PortDirection]] = dict(ports_of(component))
         clk = Signal(name="clk") if gated else ClockSignal()
@@ -138,7 +138,7 @@ class Hierarchies:
         key = f"part_{hashlib.sha256(text.encode()).hexdigest()[:32]}"
         self._texts.setdefault(key, text)
         self._components.setdefault(key, component)
-        self._made.append((consists_of, key))
+        self._made.append((structure, key))
         return key
 
     def _domain(self) -> ClockDomain:
@@ -192,7 +192,7 @@ class Hierarchies:
         names, taken = {top: prefix}, {prefix}
         order = [top]
         kinds = defaultdict(dict)
-        for parent in order:  # grows
+        for parent in order:  # the loop appends to it
             for key, instance in self._children(parent):
                 if key not in order:
                     order.append(key)

@@ -103,7 +103,9 @@ class LinkEndpoint(wiring.Component):
         self._word = ControlWord(p)
         control, packet = Control(self._word, link).size, self._shape.size
         if control > packet:
-            raise ValueError(f"Control of {control} bits must fit into a packet of {packet}")
+            raise ValueError(
+                f"A control flit of {control} bits must fit into a packet of {packet} bits"
+            )
         self._flows = [
             LinkFlow(
                 self._shape,

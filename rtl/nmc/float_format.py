@@ -50,7 +50,7 @@ class Float(data.StructLayout):
 
     def __init__(self, datatypes: Sequence[Datatype]):
         if not datatypes:
-            raise ValueError(f"Datatypes must not be empty, not {datatypes!r}")
+            raise ValueError(f"Datatypes must have at least one entry, not {datatypes!r}")
         formats = [FORMATS[datatype] for datatype in datatypes]
         super().__init__(
             {

@@ -52,7 +52,7 @@ class ReduceLane(wiring.Component):
 
     def __init__(self, datatypes: Sequence[Datatype]):
         if not datatypes:
-            raise ValueError(f"Datatypes must not be empty, not {datatypes!r}")
+            raise ValueError(f"Datatypes must have at least one entry, not {datatypes!r}")
         self._datatypes = tuple(datatypes)
         width = max(FORMATS[datatype].width for datatype in self._datatypes)
         super().__init__(

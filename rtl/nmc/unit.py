@@ -57,7 +57,9 @@ class NmcUnit(wiring.Component):
         if not isinstance(parameters, T3Parameters):
             raise TypeError(f"Parameters must be T3Parameters, not {parameters!r}")
         if not parameters.with_data:
-            raise ValueError(f"Parameters must have with_data set, not {parameters.with_data!r}")
+            raise ValueError(
+                f"with_data of the parameters must be True, not {parameters.with_data!r}"
+            )
         super().__init__(
             {
                 "i": In(stream.Signature(NmcRequest(parameters), always_ready=True)),

@@ -293,7 +293,7 @@ class TrackerBank(wiring.Component):
             ]
 
     def _look_up(self, m: Module) -> None:
-        """Find the entry after the event one ahead (forwarding)."""
+        """Find the entry as the event one ahead leaves it (forwarding)."""
         update, outcome, result = self.update, self.outcome, self.result
         ahead = Signal(self._p.ways)
         m.d.comb += [
@@ -320,8 +320,8 @@ class TrackerBank(wiring.Component):
         update, known, entry, event = self.update, self.outcome.known, self.entry, self.updated
         before = known.balance.as_unsigned()
         lower = Signal()
-        # A sum is zero if, at every bit, the half sum equals the carry in, and the carry in is one
-        # exactly if there is a one below.
+        # A sum is zero if, at every bit, the half sum equals the carry in. The carry into a bit is
+        # then one exactly if one of the operands has a one in the next lower bit.
         carries = Cat(event.end, before | update.change)[: len(before)]
         choice = Cat(update.stands_alone, update.forwarded)
         m.d.comb += [

@@ -18,8 +18,8 @@ _FRACTION_BITS = 4  # ticks in a unit of elapsed time
 _TICKS_BITS = 14  # 20 bits of cycles, in ticks
 _GROUP_BITS = 5  # workgroups that are timed together
 _PHASE_BITS = 6
-# Steps of a comparison, by their phase.
-_GONE, _WHOLE, _REMAINING, _LOAD = range(4)
+# Phases of a comparison; the first step also takes place in phase 0.
+_IDLE, _WHOLE, _REMAINING, _LOAD = range(4)
 _FIRST = _LOAD + 1  # phase in which bit 0 of the link's product arrives
 _LAST = (1 << _PHASE_BITS) - 1
 # Factor of the kernel's product: units of elapsed time, and groups. Three quarters of the kernel's
@@ -188,15 +188,15 @@ class Criticality(wiring.Component):
         ends = self.finished != self.finished_seen
         events = (self.tick, self.looked, self.launch, self.issued, ends, changes)
         aborts = self.aborting & self.launched
-        m.d.comb += self.clock_enable.eq(Cat(*events, aborts, self.phase != _GONE).any())
+        m.d.comb += self.clock_enable.eq(Cat(*events, aborts, self.phase != _IDLE).any())
         return m
 
     def _begin(self, m: Module) -> None:
         """Begin a comparison, and advance its phase."""
-        m.d.comb += self._begins.eq(self.tick & self.changed & (self.phase == _GONE))
+        m.d.comb += self._begins.eq(self.tick & self.changed & (self.phase == _IDLE))
         with m.If(self._begins):
             m.d.sync += self.changed.eq(0)
-        with m.If(self._begins | (self.phase != _GONE)):
+        with m.If(self._begins | (self.phase != _IDLE)):
             m.d.sync += self.phase.eq(self.phase + 1)
 
     def _drive_outputs(self, m: Module) -> Value:

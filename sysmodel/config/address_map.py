@@ -35,5 +35,5 @@ def parse_address_map(text: str, widths: dict[str, int]) -> list[tuple[str, int]
     for part, width in widths.items():
         total = sum(bits for name, bits in fields if name == part)
         if total != width:
-            raise ValueError(f"{text!r} has {total} bits of the {part}, which has {width}")
+            raise ValueError(f"{text!r} has {total} bits for the {part}, which needs {width}")
     return [field for field in fields if field[1]]

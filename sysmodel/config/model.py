@@ -101,7 +101,9 @@ class Transformer(_Described):
                 allowed = f"a divisor of heads, {of}" if name == "kv_heads" else f"at most {of}"
                 raise InputError(name, f"{value} is not allowed; allowed: {allowed}")
         if self.head_dim is None and self.hidden % self.heads:
-            raise InputError("head_dim", "missing; hidden / heads is not a whole number")
+            raise InputError(
+                "head_dim", "missing; it has no default if heads does not divide hidden"
+            )
         return self
 
     @property
@@ -227,7 +229,7 @@ class GemmList(_Described):
         tp = checked("tp", tp, int)
         if tp not in self.tensor_parallel:
             allowed = ", ".join(map(str, self.tensor_parallel))
-            problem = f"{tp} is not allowed; allowed: {allowed}, for which {self.name}'s GEMMs are"
+            problem = f"{tp} is not allowed; allowed: {allowed}, the degrees of {self.name}'s GEMMs"
             raise InputError("tp", problem)
         if tokens is not None:
             raise InputError("tokens", f"not allowed: the GEMMs of {self.name} have fixed sizes")

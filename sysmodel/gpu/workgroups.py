@@ -60,7 +60,7 @@ GPU_FIELDS = [
     ("tracked_first", np.int64),
     ("dispatch_index", np.int64, (MOST_SLOTS,)),
     ("step", np.int64, (MOST_SLOTS,)),
-    ("waiting", np.int64, (MOST_SLOTS,)),  # 1: waits for the step's tiles
+    ("waiting", np.int64, (MOST_SLOTS,)),  # 1: the workgroup waits for the step's tiles
     ("remaining", np.int64, (MOST_SLOTS,)),  # stores and end-of-tile markers still to leave
     ("emitted", np.int64, (MOST_SLOTS,)),
     ("emit_from", np.int64, (MOST_SLOTS,)),
@@ -75,8 +75,12 @@ GPU_FIELDS = [
     ("heap", np.int64, (_EVENTS,)),
     ("heap_size", np.int64),
     ("pipe_free", np.float64, (MOST_COMPUTE_UNITS,)),
-    ("wants_pipe", np.int64, (MOST_SLOTS,)),  # 1: has not ended its turn on the matrix pipe
-    ("awaits_turn", np.int64, (MOST_SLOTS,)),  # 1: a step is ready, but it is another one's turn
+    ("wants_pipe", np.int64, (MOST_SLOTS,)),  # 1: its turn on the matrix pipe has not ended
+    (
+        "awaits_turn",
+        np.int64,
+        (MOST_SLOTS,),
+    ),  # 1: a step is ready, but another workgroup has the pipe
     ("free_ring", np.int64, (MOST_SLOTS,)),
     ("free_head", np.int64),
     ("free_count", np.int64),
@@ -86,8 +90,8 @@ GPU_FIELDS = [
     ("throttled", np.int64),  # slot-cycles in which flow control kept free slots empty
 ]
 
-# Ring buffers. A store is a slot, a workgroup and an atom's index in the table; a negative index is
-# an end-of-tile marker.
+# Ring buffers of a channel: stores, and requests of lines. A store has a slot, a workgroup and an
+# atom's index in the table; a negative index stands for an end-of-tile marker.
 CHANNEL_FIELDS = [
     ("store_slot", np.int32, (STORES,)),
     ("store_workgroup", np.int32, (STORES,)),
@@ -242,6 +246,7 @@ def _line_requests(placed: PlacedKernel, prefetch: int) -> int:
     most_line_requests = prefetch * max(tile_line_requests, tile_atoms)
     if most_line_requests > REQUESTS:
         raise ValueError(
-            f"kernel: a step of {most_line_requests} lines exceeds the {REQUESTS} of a queue"
+            f"kernel: a step of {most_line_requests} lines exceeds the {REQUESTS} that a queue "
+            "holds"
         )
     return most_line_requests

@@ -18,14 +18,14 @@ class Checkpoint:
     Parameters
     ----------
     path : Path
-        A file that does not exist holds no results.
+        File of the results; a file that does not exist holds none.
     code : str
-        Digest of the sources, and of all other inputs that determine the result of an identity.
+        Digest of the sources, and of all other inputs that determine a result, except its identity.
 
     Attributes
     ----------
     results : dict
-        Results of the same sources by identity; each is a mapping.
+        Results of the same sources, each a mapping, by their identities.
     other_code, unreadable : int
         Number of lines that were made by other sources, and of lines without a result: a line may
         be cut short.

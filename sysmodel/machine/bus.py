@@ -28,7 +28,7 @@ _AW_SENT, _W_SENT = 1, 2
 def load_writes(gpu: np.void, writes: list[tuple[int, int]]) -> None:
     """Load a GPU's manager with a list of (address, value) to write in order."""
     if len(writes) > WRITES:
-        raise ValueError(f"{len(writes)} writes exceed the {WRITES} of the list")
+        raise ValueError(f"{len(writes)} writes exceed the {WRITES} that the list holds")
     gpu["write_length"] = len(writes)
     gpu["write_position"] = gpu["write_sent"] = 0
     for i, (address, value) in enumerate(writes):

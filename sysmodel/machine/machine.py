@@ -110,7 +110,7 @@ class Machine:
         if not all(one.is_mapped for one in self.kernels):
             raise ValueError(
                 f"an output of {sum(one.output_bytes for one in self.kernels)} bytes exceeds the "
-                f"{MOST_OUTPUT_ATOMS * ATOM_BYTES} that the model maps"
+                f"{MOST_OUTPUT_ATOMS * ATOM_BYTES} bytes that the model maps"
             )
         self.system, self.kernel, self.channels, self.mirror = system, kernel, channels, mirror
         self.gpus = 1 if mirror else kernel.gpus

@@ -28,7 +28,7 @@ def require_output_atoms(kernel: Kernel, atoms: OutputAtoms, channels: int, of: 
     if ((atoms.per_wave > 0).sum(axis=1) != live).any():
         raise ValueError(
             f"{channels} of {of} channels do not hold an atom of every wavefront's tile; "
-            "allowed: channels all, or more of them"
+            "allowed: more channels, or all"
         )
 
 

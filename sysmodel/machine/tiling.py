@@ -115,7 +115,7 @@ def _refusal(system: System, kernel: Kernel, contexts: int) -> InputError | None
         return InputError(
             "kernel.tile_m",
             f"{kernel.m} x {kernel.n} outputs make {kernel.workgroups} workgroups; "
-            f"allowed: {MOST_WORKGROUPS}",
+            f"allowed: up to {MOST_WORKGROUPS}",
         )
     try:
         credit_windows(kernel, system, contexts)

@@ -169,6 +169,6 @@ class RunOptions(Checked):
             raise InputError(
                 "channels",
                 f"{channels} are not allowed with the RTL engine; allowed: up to "
-                f"{_MOST_RTL_CHANNELS}, or the golden engine, which has the same cycles",
+                f"{_MOST_RTL_CHANNELS}, or the golden engine, which gives the same results",
             )
         return channels

@@ -183,8 +183,8 @@ class Plan:
         if cus >= self.system.gpu.compute_units:
             raise InputError(
                 "gpu.compute_units",
-                f"{self.system.gpu.compute_units} leave no CU to the GEMM beside {cus} for the "
-                f"collectives; allowed: more than {cus}",
+                f"{self.system.gpu.compute_units} leave no CU to the GEMM, because the collectives "
+                f"take {cus}; allowed: more than {cus}",
             )
 
 

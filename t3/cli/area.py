@@ -1,4 +1,4 @@
-"""``t3 area``."""
+"""Command ``t3 area``."""
 
 from pathlib import Path
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""``t3 calibrate``."""
+"""Command ``t3 calibrate``."""
 
 import sys
 from pathlib import Path

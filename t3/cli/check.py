@@ -1,4 +1,4 @@
-"""``t3 check``."""
+"""Command ``t3 check``."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""``t3 compare``."""
+"""Command ``t3 compare``."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any

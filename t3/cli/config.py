@@ -1,4 +1,4 @@
-"""``t3 config``."""
+"""Command ``t3 config``."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""``t3 coverage``."""
+"""Command ``t3 coverage``."""
 
 from collections.abc import Sequence
 from pathlib import Path

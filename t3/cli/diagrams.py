@@ -1,4 +1,4 @@
-"""``t3 diagrams``."""
+"""Command ``t3 diagrams``."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""``t3 dram``."""
+"""Command ``t3 dram``."""
 
 import sys
 from pathlib import Path

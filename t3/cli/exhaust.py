@@ -1,4 +1,4 @@
-"""``t3 exhaust``."""
+"""Command ``t3 exhaust``."""
 
 from itertools import product
 from pathlib import Path

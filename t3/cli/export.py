@@ -1,4 +1,4 @@
-"""``t3 export``."""
+"""Command ``t3 export``."""
 
 import inspect
 import re

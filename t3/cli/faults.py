@@ -1,4 +1,4 @@
-"""``t3 faults``."""
+"""Command ``t3 faults``."""
 
 from pathlib import Path
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""``t3 fpga``."""
+"""Command ``t3 fpga``."""
 
 from pathlib import Path
 from typing import Annotated

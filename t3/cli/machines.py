@@ -1,4 +1,4 @@
-"""``t3 machines``."""
+"""Command ``t3 machines``."""
 
 from pathlib import Path
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""``t3 model``."""
+"""Command ``t3 model``."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated

@@ -1,4 +1,4 @@
-"""``t3 models``."""
+"""Command ``t3 models``."""
 
 import sys
 from typing import Annotated

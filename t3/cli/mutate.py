@@ -1,4 +1,4 @@
-"""``t3 mutate``."""
+"""Command ``t3 mutate``."""
 
 import secrets
 from collections.abc import Sequence

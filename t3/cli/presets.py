@@ -1,4 +1,4 @@
-"""``t3 presets``."""
+"""Command ``t3 presets``."""
 
 import sys
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""``t3 prove``."""
+"""Command ``t3 prove``."""
 
 from pathlib import Path
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""``t3 registers``."""
+"""Command ``t3 registers``."""
 
 from pathlib import Path
 

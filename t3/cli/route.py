@@ -1,4 +1,4 @@
-"""``t3 route``."""
+"""Command ``t3 route``."""
 
 from pathlib import Path
 from typing import Annotated

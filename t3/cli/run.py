@@ -1,4 +1,4 @@
-"""``t3 run``."""
+"""Command ``t3 run``."""
 
 import sys
 from collections.abc import Mapping

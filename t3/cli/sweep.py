@@ -1,4 +1,4 @@
-"""``t3 sweep``."""
+"""Command ``t3 sweep``."""
 
 from pathlib import Path
 from typing import Annotated

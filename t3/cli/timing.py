@@ -1,4 +1,4 @@
-"""``t3 timing``."""
+"""Command ``t3 timing``."""
 
 from pathlib import Path
 from typing import Annotated

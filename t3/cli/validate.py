@@ -1,4 +1,4 @@
-"""``t3 validate``."""
+"""Command ``t3 validate``."""
 
 from pathlib import Path
 from typing import Annotated

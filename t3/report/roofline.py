@@ -20,12 +20,12 @@ _MARKS = "osD^v<>PX*"
 _SYMBOLS = ("circle", "square", "diamond", "triangle-up", "triangle-down", "cross", "x", "star")
 _DECADES = 0.9  # between the axes' ends and the points, or the corner of the roofs
 _ROOF, _ISSUE = "#30507a", "#7d9cc7"
-_ACROSS = "flop per byte of memory traffic"
+_X_TITLE = "flop per byte of memory traffic"
 
 
 @dataclass(frozen=True)
 class Roofline:
-    """Points and roofs: flop per byte across, rates in ``unit`` upwards.
+    """Points and roofs: flop per byte on the x-axis, rates in ``unit`` on the y-axis.
 
     Parameters
     ----------
@@ -111,11 +111,11 @@ def roofline_picture(result: RunResult) -> Picture:
     axes.set_ylim(roof.rates)
     plain_log(axes.xaxis)
     plain_log(axes.yaxis)
-    axes.set_xlabel(f"{_ACROSS} while the GEMM runs")
+    axes.set_xlabel(f"{_X_TITLE} while the GEMM runs")
     axes.set_ylabel(f"GEMM ({roof.unit.name})")
     axes.set_title(f"{result.workload.title}\n{result.system.name}", fontsize=11, loc="left")
     axes.annotate(
-        f"pipes {_words(roof)}; dashed: what they can issue",
+        f"pipes {_peak_text(roof)}; dashed: issue rate",
         (right, roof.peak),
         xytext=(-4, 4),
         textcoords="offset points",
@@ -164,13 +164,13 @@ def roofline_chart(result: RunResult) -> "Chart":
                 "flop per byte<extra></extra>",
             )
         )
-    chart.update_xaxes(title_text=_ACROSS, **_log_axis(roof.ends))
+    chart.update_xaxes(title_text=_X_TITLE, **_log_axis(roof.ends))
     chart.update_yaxes(title_text=f"GEMM ({roof.unit.name})", **_log_axis(roof.rates))
     chart.update_layout(height=460, margin={"t": 20})
     return chart
 
 
-def _words(roof: Roofline) -> str:
+def _peak_text(roof: Roofline) -> str:
     return f"{roof.peak:,.{0 if roof.peak >= 100 else 1}f} {roof.unit.name}"
 
 

@@ -88,5 +88,5 @@ def parse(text: str) -> Group:
         raise ValueError(f"group {inside[-1].kind} is not closed")
     library = root.first("library")
     if library is None:
-        raise ValueError("it has no library group")
+        raise ValueError("the file has no library group")
     return library

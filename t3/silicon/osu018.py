@@ -14,7 +14,7 @@ __all__ = ["PACKAGE", "osu018"]
 
 PACKAGE = "qflow-tech-osu018"
 _FILE = "osu018_stdcells.lib"
-# Checksum of the file in Debian's package 1.3.17, on which all figures of the documentation rest.
+# Checksum of the file in Debian's package 1.3.17, from which all figures of the documentation come.
 _SHA256 = "86f79b2000f1ac46715a9f6dfd5f5a596906418e9ee8a8611077bbaaad3de4e9"
 
 
@@ -34,7 +34,7 @@ def osu018() -> Path:
         return kept
     for program in ("apt-get", "dpkg-deb"):
         if not shutil.which(program):
-            raise _not_to_be_had(f"{program} is not here")
+            raise _unobtainable(f"{program} is not installed")
     with tempfile.TemporaryDirectory(prefix="t3-") as name:
         folder = Path(name)
         _run(folder, "apt-get", "download", PACKAGE)
@@ -42,9 +42,9 @@ def osu018() -> Path:
             _run(folder, "dpkg-deb", "-x", package.name, "unpacked")
         found = next(folder.glob(f"unpacked/**/{_FILE}"), None)
         if found is None:
-            raise _not_to_be_had(f"the package has no {_FILE}")
+            raise _unobtainable(f"the package has no {_FILE}")
         if _checksum(found) != _SHA256:
-            raise _not_to_be_had(f"{_FILE} of the package is another version")
+            raise _unobtainable(f"{_FILE} of the package is another version")
         kept.parent.mkdir(parents=True, exist_ok=True)
         partial = kept.with_name(f".{kept.name}.{os.getpid()}")
         shutil.copyfile(found, partial)
@@ -60,11 +60,11 @@ def _run(folder: Path, *command: str) -> None:
     done = run_program(command, cwd=folder)
     if done.returncode:
         last = (done.stderr.strip() or "no message").splitlines()[-1]
-        raise _not_to_be_had(f"{command[0]} says: {last}")
+        raise _unobtainable(f"{command[0]} says: {last}")
 
 
-def _not_to_be_had(reason: str) -> InputError:
+def _unobtainable(reason: str) -> InputError:
     return InputError(
         "liberty",
-        f"the default library cannot be obtained, {reason}; give a library: --liberty FILE",
+        f"the default library cannot be obtained: {reason}; give a library: --liberty FILE",
     )

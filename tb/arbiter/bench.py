@@ -110,8 +110,8 @@ async def nothing_starves(dut):
 
 @cocotb.test()
 async def every_combination_of_signals(dut):
-    """All combinations of the signals agree with the model, below the bound and at a full queue,
-    with and without compute.
+    """All combinations of the signals agree with the model, below the threshold and at it, with
+    and without compute.
     """
     bench = Driver(dut)
     await bench.start()
@@ -155,12 +155,12 @@ async def the_end_of_any_wait(dut):
         start = limit ^ 1 << rng.randrange(16)
         if number % 3 == 1:
             start = max(limit - rng.randint(1, 5), 0)
-        elif number % 3 == 2:  # continues if all bits but one are ones
+        elif number % 3 == 2:  # begins with a single 0 bit, at which carries end
             start = 0xFFFF ^ 1 << rng.randrange(16)
             limit = min(start + rng.randint(1, 5), 0xFFFF)
         policy, signals = rng.choice([(Policy.MCA, RUNS), (Policy.CRITICAL, ("critical",))])
         bench.configure(policy=policy, threshold=5, starvation_limit=limit)
-        # Mostly both streams, or the stream that does not go first.
+        # Usually both streams have waited before, otherwise only one of them.
         waits = rng.choice([(start, start), (start, start), (start, 0), (0, start)])
         bench.preset_waits(*waits)
         for _ in range(8):

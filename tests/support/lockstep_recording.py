@@ -121,7 +121,7 @@ def replay(recording: Recording) -> None:
 
 
 def _require_same_blocks(recording: Recording, kinds: list[str], clocked: np.ndarray) -> None:
-    """Check that in every cycle the same blocks are clocked, and that the model reports any."""
+    """Check that both clock the same blocks in every cycle, and that the model reports when."""
     assert set(kinds) <= set(KINDS)
     theirs = np.zeros_like(recording.clocked)
     for block, kind in enumerate(kinds):

@@ -67,8 +67,9 @@ def memory_channel(
     Parameters
     ----------
     queue : str or None
-        ``"N"``: one queue of N requests; ``"R+W"``: separate queues of R reads and W writes, where
-        writes are drained from 80 to 20 %. Default: the system's queue for each pseudo-channel.
+        ``"N"``: one queue of N requests; ``"R+W"``: separate queues of R reads and W writes. A
+        drain of writes begins at 80 % of W and ends at 20 %. Default: the system's queue for each
+        pseudo-channel.
     refresh : str or None
         Kind of refresh; default: the system's refresh.
     address_map : str or None

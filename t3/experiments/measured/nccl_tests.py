@@ -68,8 +68,8 @@ def read_nccl_tests(text: str, where: str) -> tuple[list[Measurement], list[Left
     Raises
     ------
     InputError
-        A line behind the table's head is no row, or the output lacks the ranks; the message has the
-        line's number.
+        A line behind the table's head is not a row, or the output lacks the ranks; the message has
+        the line's number.
     """
     found: list[Measurement] = []
     dropped: list[LeftOut] = []
@@ -105,7 +105,7 @@ def _columns(head: str, where: str) -> list[str]:
 
 
 def _announced(run: _Run, line: str) -> _Run:
-    """Take operation and ranks from a line that is no row; a first rank begins another run."""
+    """Take operation and ranks from a line that is not a row; a first rank begins another run."""
     rank = _RANK.match(line)
     if rank:
         if run.columns:
@@ -122,7 +122,9 @@ def _row(run: _Run, line: str, where: str) -> "Measurement | LeftOut":
     cells = dict(zip(run.columns, line.split(), strict=False))
     if len(line.split()) < len(run.columns):
         raise InputError(
-            where, f"{short(line)} is no row; allowed: {len(run.columns)} columns as in the head"
+            where,
+            f"{short(line)} is no row of the table; allowed: the {len(run.columns)} columns of "
+            "the table's head",
         )
     # Out of place comes first; names of columns repeat for in place.
     time_at = run.columns.index("time")

@@ -63,7 +63,9 @@ def _cells(line: str) -> list[str]:
 def _row(columns: list[str], line: str, where: str) -> Measurement:
     cells = _cells(line)
     if len(cells) != len(columns):
-        raise InputError(where, f"{len(cells)} cells; allowed: {len(columns)} as in the head")
+        raise InputError(
+            where, f"the row has {len(cells)} cells; allowed: {len(columns)}, as in the head"
+        )
     row = dict(zip(columns, cells, strict=True))
     kind = next((one for one in TABLE_KINDS if one == row["kind"]), None)
     if kind is None:

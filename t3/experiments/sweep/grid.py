@@ -102,7 +102,7 @@ def make_grid(
     expansions = [_Expansion(block, f"{where}: grid.{i}", folder) for i, block in enumerate(blocks)]
     count = sum(one.count for one in expansions)
     if count > MOST_POINTS:
-        raise InputError(f"{where}: grid", f"makes {count} points; allowed: {MOST_POINTS}")
+        raise InputError(f"{where}: grid", f"makes {count} points; allowed: up to {MOST_POINTS}")
     keys = tuple(dict.fromkeys(key for one in expansions for key in one.axes))
     merged: dict[_Place, Point] = {}
     for one in expansions:

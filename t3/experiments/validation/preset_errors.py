@@ -87,7 +87,9 @@ def error_lines(preset: str) -> list[str]:
         return []
     known = known_errors(preset)
     if not known:
-        return ["Measured error: of other values of this preset; t3 validate measures it."]
+        return [
+            "Measured error: known only for earlier values of this preset; t3 validate measures it."
+        ]
     shown = [
         f"{one.kind} {signed(100 * one.mean, '%')}, {signed(100 * one.worst, '%')} ({one.rows})"
         for one in known

@@ -1,4 +1,4 @@
-"""Records of the reference figures."""
+"""Reference figures of other simulators and of GPUs, read from files."""
 
 import csv
 import json
@@ -26,8 +26,8 @@ _REFRESH = {
     "AllBank per PC": "all-bank",
     "PerBank": "per-bank",
 }
-# Requests offered per cycle in the rows of dram_channel.csv: more than can drain.
-_MORE_THAN_DRAIN = 4
+# Requests offered per cycle in the rows of dram_channel.csv: more than the memory can serve.
+_OFFERED_PER_CYCLE = 4
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ class StreamReference:
 
 
 def card_reference(name: str) -> CardReference:
-    """Read the figures of a GPU, which has the name of its preset."""
+    """Read the figures of a GPU, given the name of its preset."""
     found = json.loads((_FOLDER / f"gpu_{name}.json").read_text(encoding="utf-8"))
     return CardReference(
         name=found["conditions"]["name"],
@@ -123,13 +123,13 @@ def card_reference(name: str) -> CardReference:
 
 
 def reference_rows(name: str) -> list[dict[str, str]]:
-    """Read the rows of a file of this folder."""
+    """Read the rows of a file of the folder ``reference``."""
     with (_FOLDER / name).open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
 
 
 def dram_references() -> list[DramReference]:
-    """Read the figures of one memory channel, by Ramulator 2.1 and DRAMsim3."""
+    """Read the figures that Ramulator 2.1 and DRAMsim3 give for one memory channel."""
     return [*_of_hbm2(), *_of_hbm3()]
 
 
@@ -144,7 +144,7 @@ def _of_hbm2() -> Iterable[DramReference]:
             write_queue=int(row["queue_write"]),
             region_offset_bytes=int(row["region_offset_bytes"]),
             refresh=_REFRESH[row["refresh"]],
-            offered_per_cycle=_MORE_THAN_DRAIN,
+            offered_per_cycle=_OFFERED_PER_CYCLE,
             fraction_of_peak=float(row["fraction_of_peak"]),
         )
 
@@ -191,7 +191,7 @@ def stream_references() -> list[StreamReference]:
 
 
 def ring_references() -> list[RingReference]:
-    """Read the times of ring collectives, by ASTRA-sim."""
+    """Read the times that ASTRA-sim gives for ring collectives."""
     return [
         RingReference(
             collective=row["collective"],

@@ -1,8 +1,8 @@
 """Ring reduce-scatter and all-gather on the link model alone, without memory and reduction times.
 
-The links are those of :mod:`sysmodel.network.link`, with credit at their rate, latency, a bounded
-buffer at the receiver, and one atom per packet. As in the baseline's collectives, a GPU begins a
-step when the whole chunk of the previous step has arrived and its own chunk has left.
+The links are those of :mod:`sysmodel.network.link`, with credit at the link's rate, a latency, a
+bounded buffer at the receiver, and one atom per packet. As in the baseline's collectives, a GPU
+begins a step when the whole chunk of the previous step has arrived and its own chunk has left.
 """
 
 from typing import NamedTuple
@@ -22,7 +22,7 @@ __all__ = ["COLLECTIVES", "closed_form_ns", "ring_time_ns"]
 COLLECTIVES = ("reduce_scatter", "all_gather")
 
 _CYCLE_NS = 1.0
-_STEP_CYCLES = 1000  # least cycles of a step, whose time is thus resolved to a thousandth
+_STEP_CYCLES = 1000  # shortest step, so that rounding changes its time by a thousandth at most
 _BUFFER_PACKETS = 8  # packets that may leave at once after an idle time
 _MOST_CHANNELS = 128
 
@@ -128,7 +128,8 @@ def _new_ring(gpus: int, rate_bytes: float, latency: int) -> _Ring:
     channels = int(np.ceil(rate_bytes / ATOM_BYTES))
     if channels > _MOST_CHANNELS:
         raise ValueError(
-            f"link: {channels} atoms a cycle are more than the {_MOST_CHANNELS} of the model"
+            f"link: {channels} atoms a cycle are more than the {_MOST_CHANNELS} that the "
+            "model supports"
         )
     none, table = np.zeros(0, np.int64), np.zeros((0, 0), np.int64)
     state = _Ring(

@@ -90,14 +90,14 @@ def find_tools() -> Tools:
     """
     for program in ("bash", "tclsh"):
         if not shutil.which(program):
-            raise _missing(f"{program} is not here")
+            raise _missing(f"{program} is not installed")
     kept = cache_folder() / f"qflow-{digest([], *PACKAGES)}"
     for root in (Path("/"), kept):
         if _is_complete(root):
             return Tools(root)
     for program in ("apt-get", "dpkg-deb"):
         if not shutil.which(program):
-            raise _missing(f"{program} is not here")
+            raise _missing(f"{program} is not installed")
     kept.parent.mkdir(parents=True, exist_ok=True)
     with locked(kept.with_name(f".{kept.name}.lock")):
         if not kept.exists():

@@ -21,7 +21,7 @@ def period_ns(log: str) -> float:
     """
     delays = [float(delay) for delay in _PERIOD.findall(log)]
     if not delays:
-        raise ValueError("no path from flip-flop to flip-flop")
+        raise ValueError("the log has no path from flip-flop to flip-flop")
     return max(delays) / 1e3
 
 
@@ -29,7 +29,7 @@ def die_um2(layout: str) -> float:
     """Area of the die of a DEF file."""
     units, die = _UNITS.search(layout), _DIE.search(layout)
     if units is None or die is None:
-        raise ValueError("no area of the die")
+        raise ValueError("the DEF file has no area of the die")
     left, bottom, right, top = (int(edge) / int(units[1]) for edge in die.groups())
     return (right - left) * (top - bottom)
 

@@ -1,4 +1,4 @@
-"""Modules with more bits of inputs than the back end has numbers for, and deep expressions."""
+"""Export of modules with more input bits than the back end can number, and of deep expressions."""
 
 import re
 from functools import reduce
@@ -53,7 +53,7 @@ def test_inputs_of_any_number_of_bits():
     assert wide_inputs._KIND not in text
 
 
-def test_the_text_is_that_of_a_module_with_few(monkeypatch):
+def test_splitting_the_inputs_does_not_change_the_verilog(monkeypatch):
     p = T3Parameters(contexts=1)
     few = verilog(Arbiter(p))
     monkeypatch.setattr(wide_inputs, "_MOST_BITS", 100)

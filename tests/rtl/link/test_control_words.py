@@ -201,5 +201,7 @@ def test_other_numbers_of_contexts(contexts):
 
 
 def test_too_many_contexts():
-    with pytest.raises(ValueError, match=r"Control of \d+ bits must fit into a packet of \d+"):
+    with pytest.raises(
+        ValueError, match=r"A control flit of \d+ bits must fit into a packet of \d+"
+    ):
         LinkEndpoint(PARAMETERS, LinkParameters(contexts=1 << 60))

@@ -188,5 +188,5 @@ def test_a_number_alone_and_nan(swap):
 
 
 def test_no_datatypes():
-    with pytest.raises(ValueError, match=r"^Datatypes must not be empty, not \[\]$"):
+    with pytest.raises(ValueError, match=r"^Datatypes must have at least one entry, not \[\]$"):
         FloatAdd([])

@@ -51,5 +51,5 @@ def test_short_formats_ignore_what_lies_above():
 
 
 def test_no_datatypes():
-    with pytest.raises(ValueError, match=r"^Datatypes must not be empty, not \[\]$"):
+    with pytest.raises(ValueError, match=r"^Datatypes must have at least one entry, not \[\]$"):
         ReduceLane([])

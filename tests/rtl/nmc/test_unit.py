@@ -191,5 +191,5 @@ def test_lanes_follow_the_atom_size():
 def test_wrong_parameters():
     with pytest.raises(TypeError, match=r"^Parameters must be T3Parameters, not 32$"):
         NmcUnit(32)
-    with pytest.raises(ValueError, match=r"^Parameters must have with_data set, not False$"):
+    with pytest.raises(ValueError, match=r"^with_data of the parameters must be True, not False$"):
         NmcUnit(T3Parameters(contexts=1, with_data=False))

@@ -32,7 +32,7 @@ def test_defaults():
         ({"shared_queue": 1}, TypeError, "shared_queue must be true or false, not 1"),
         ({"banks": 2}, ValueError, r"bank_groups must be at most 2 \(banks of a stack ID\), not 4"),
         ({"bank_groups": 0}, ValueError, "bank_groups must be a power of two up to 8, not 0"),
-        ({"columns": 4}, ValueError, r"address_map '.*' has 6 bits of the column, which has 2"),
+        ({"columns": 4}, ValueError, r"address_map '.*' has 6 bits for the column, which needs 2"),
         (
             {"address_map": "col:6"},
             ValueError,

@@ -84,7 +84,7 @@ def test_a_list_of_gemms(load):
 @pytest.mark.parametrize(
     "arguments, message",
     [
-        (("down", 8), "tp: 8 is not allowed; allowed: 4, for which mine's GEMMs are"),
+        (("down", 8), "tp: 8 is not allowed; allowed: 4, the degrees of mine's GEMMs"),
         (("down", 4, 64), "tokens: not allowed: the GEMMs of mine have fixed sizes"),
         (("up-projection", 4), "layer: 'up-projection' is not known; allowed: down"),
     ],

@@ -136,7 +136,7 @@ def test_a_file_of_differences(tmp_path):
         ("tRTW", "{ ns = 12 }", "dram.timing.tRTW: must be at least 13", ""),
         ("tWR", "{ gap_clocks = 1 }", "dram.timing.tWR.gap_clocks: is allowed for tRTW only", ""),
         ("refresh", '"all-bank"', "dram.timing.tRFC: must be at least 1", ""),
-        ("address_map", '"column:6"', "dram.address_map: 'column:6' has 0 bits of the group", ""),
+        ("address_map", '"column:6"', "dram.address_map: 'column:6' has 0 bits for the group", ""),
         ("most_clock_mhz", "900", "dram.clock_mhz: 1000", "at most dram.most_clock_mhz, 900"),
         ("clock_divider", "2", "t3.clock_divider: 2", "at most 1, the cycles from one column"),
     ],

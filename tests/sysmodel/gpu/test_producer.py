@@ -441,5 +441,7 @@ def test_largest_gpu_is_allowed():
 
 def test_step_of_more_lines_than_a_queue_is_refused():
     kernel = small_kernel(m=1024, n=1024, tile_m=1024, tile_n=1024, gpus=1, depth_u=1024, k=1024)
-    with pytest.raises(ValueError, match=r"a step of \d+ lines exceeds the 32768 of a queue"):
+    with pytest.raises(
+        ValueError, match=r"a step of \d+ lines exceeds the 32768 that a queue holds"
+    ):
         Producer(kernel, prefetch=4)

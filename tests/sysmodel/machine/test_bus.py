@@ -161,5 +161,5 @@ def test_manager_without_work_is_silent():
 def test_list_that_is_too_long_is_refused():
     bus = Subordinate()
     load_writes(bus.gpu, some_writes(WRITES))
-    with pytest.raises(ValueError, match="257 writes exceed the 256 of the list"):
+    with pytest.raises(ValueError, match="257 writes exceed the 256 that the list holds"):
         load_writes(bus.gpu, some_writes(WRITES + 1))

@@ -164,5 +164,5 @@ def test_expected_chunks_add_up(machine):
 def test_output_beyond_its_region_of_the_address_space_is_refused():
     system = small_system()
     kernel = kernel_of(system, 1 << 16, 1 << 14, 64, 4)
-    with pytest.raises(ValueError, match="exceeds the 1073741824 that the model maps"):
+    with pytest.raises(ValueError, match="exceeds the 1073741824 bytes that the model maps"):
         Machine(system, kernel, engine="golden", channels=1, mirror=True)

@@ -41,8 +41,8 @@ def test_a_window_of_one_chunk_keeps_the_gemm_waiting(window, waits):
 
 
 def test_without_waits_all_is_contention():
-    """A fast link holds the stores of a deep GEMM for less than 2 % of the slots' time, which is
-    not simulated; the baseline and the ideal have no waits at all."""
+    """A fast link holds the stores of a deep GEMM for less than 2 % of the slots' time; so short
+    waits are not simulated. The baseline and the ideal have no waits at all."""
     result = _run(_with_link(16), k=2048, configurations=("sequential", "t3", "ideal-overlap"))
     for name, one in result.configurations.items():
         assert _factors(one) == (1, 1, one.gemm_slowdown)
@@ -51,8 +51,8 @@ def test_without_waits_all_is_contention():
 
 @pytest.mark.parametrize("tp", [2, *(pytest.param(tp, marks=pytest.mark.verify) for tp in (4, 8))])
 def test_a_slow_link_holds_the_first_chunk(tp):
-    """The GEMM keeps its slots until the link has taken the first chunk but for the stores that the
-    buffers hold. Twice the memory does not help."""
+    """The GEMM keeps its slots until the link has taken the first chunk, except for the stores in
+    the buffers. A memory of twice the bandwidth does not help."""
     system = _with_link(1 / 16)
     chunk_ns = _M * _N * 2 / tp / system.link.bandwidth_gb_per_s
     twice = scaled(system, dram={"channels": 8}, l2={"slices": 16, "ways": SYSTEM.l2.ways // 2})

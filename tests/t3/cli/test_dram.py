@@ -77,7 +77,10 @@ def test_an_address_map_of_ones_own(capsys):
         (["read", "--queue", "600"], "--queue: queue_depth must be at most 512"),
         (["read", "--refresh", "all-bank"], "--refresh: all-bank needs dram.timing: tRFC must"),
         (["read", "--map", "pseudo:1 column:6"], "--map: 'pseudo:1 column:6' is not allowed"),
-        (["read", "--map", "column:6"], "--map: 'column:6' has 0 bits of the group, which has 2"),
+        (
+            ["read", "--map", "column:6"],
+            "--map: 'column:6' has 0 bits for the group, which needs 2",
+        ),
         (["--trace", "nowhere"], "--trace: 'nowhere' cannot be read: No such file"),
     ],
 )

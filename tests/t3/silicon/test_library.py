@@ -90,7 +90,9 @@ def _program(folder, name, script):
 def test_default_library_without_apt(tmp_path, monkeypatch):
     monkeypatch.setenv("T3_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(InputError, match="apt-get is not here; give a library: --liberty FILE"):
+    with pytest.raises(
+        InputError, match="apt-get is not installed; give a library: --liberty FILE"
+    ):
         default.osu018()
 
 

@@ -95,8 +95,8 @@ class Enabled(wiring.Component):
         return m
 
 
-def test_an_enable_is_a_gate_where_the_library_has_a_flip_flop_for_it(tmp_path):
-    """As an input of a gate, an enable of many bits is buffered."""
+def test_an_enable_becomes_a_gate_even_if_the_library_has_a_flip_flop_with_enable(tmp_path):
+    """Synthesis can buffer an enable of many bits if the enable is an input of gates."""
     text = TINY.read_text()
     plain = text[text.index("  cell (DFF) {") :]
     pin = "    pin (E) { direction : input; capacitance : 0.01; }\n"
@@ -138,7 +138,7 @@ def test_black_boxes_are_left_out():
     assert ends == {("d", "first.d"), ("first.q", "second.d"), ("second.q", "q")}
 
 
-def test_names_are_the_designers():
+def test_paths_have_the_names_of_the_design():
     paths = {path.kind: path for path in worst_paths(_netlist(Pair()), tiny())}
     assert (paths["in->reg"].start, paths["reg->out"].end) == ("d", "q")
     assert (paths["reg->reg"].start, paths["reg->reg"].end) == ("first.q", "second.q")

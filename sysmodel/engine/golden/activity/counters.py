@@ -36,13 +36,14 @@ ACTIVITY = record(
     "enabled added added_marks added_more errors_now errors_before page_changes pages_written "
     "front_chose"
 )
-"""Clock enables of the cycle outside the channels, with the bits below; sums of the channels'
-words; and flags of the last cycle: a bank or a unit had an error, the GPU's page changed, pages
-were written, the tracker's front chose a candidate.
+"""Clock enables of the cycle outside the channels, with the bits below; number and sums of the
+channels' words that are not unpacked yet; and flags of the last cycle: a bank or a unit had an
+error, the GPU's page changed, pages were written, the tracker's front chose a candidate.
 """
 
-_CHANGES, _COUNTING = 1, 2
 # Bits of ``enabled``: a clock is enabled; a clock is enabled only because a comparison counts.
+_CHANGES, _COUNTING = 1, 2
+# Words whose sum fits into the fields.
 _MOST_ADDED = (1 << MARK_BITS) - 1
 _MARKS, _MORES, _UNITS = len(MARK), len(MORE), len(UNIT)
 

@@ -17,8 +17,8 @@ __all__ = [
 ]
 
 CLEARING_WORDS = "clearing clear_next clear_pending forgetting"
-"""Fields of the bank's record: it clears all rows after reset; the next row; contexts that the next
-walk clears, and contexts that the current walk clears.
+"""Fields of the bank's record: 1 while all rows are cleared after reset; the next row; contexts
+that the next walk clears; contexts that the current walk clears.
 """
 
 _WALK_CYCLES = 2  # cycles from the read of a row to its write
@@ -56,7 +56,7 @@ def reads_row(config: Record, bank: Record) -> bool:
 
 @compiled
 def step_clearing(s: GoldenState, number: int, clear: int, busy: bool) -> None:
-    """Clear the bank's next row, after the bank's pipeline.
+    """Advance the clearing of a bank by one cycle, after the bank's pipeline.
 
     Parameters
     ----------

@@ -59,7 +59,7 @@ def test_transactions_are_released_in_batches():
     "options,message",
     [
         ({"offered_per_cycle": 0}, "offered_per_cycle must be at least 1, not 0"),
-        ({"address_map": "column:6"}, "address_map 'column:6' has 0 bits of the group"),
+        ({"address_map": "column:6"}, "address_map 'column:6' has 0 bits for the group"),
     ],
 )
 def test_refused(options, message):

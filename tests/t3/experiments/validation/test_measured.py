@@ -80,7 +80,7 @@ def test_the_table_holds_for_the_presets_values_alone(tmp_path, monkeypatch):
     assert known_errors("h200", table) == []
     assert error_lines("asplos24") == []
     assert error_lines("h200") == [
-        "Measured error: of other values of this preset; t3 validate measures it."
+        "Measured error: known only for earlier values of this preset; t3 validate measures it."
     ]
 
 

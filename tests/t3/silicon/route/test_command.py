@@ -39,7 +39,7 @@ def test_without_the_tools(absent, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(tools.shutil, "which", lambda name: None if name == absent else name)
     assert main(["route", "--out", str(tmp_path / "out")]) == 1
     said = capsys.readouterr().err
-    assert "NOTHING WAS PLACED AND ROUTED" in said and f"{absent} is not here" in said
+    assert "NOTHING WAS PLACED AND ROUTED" in said and f"{absent} is not installed" in said
     assert not (tmp_path / "out").exists()
 
 
