@@ -28,7 +28,7 @@ def Walk(p: T3Parameters):
             "inner_extent": 16,
             "rows": 16,
             "minor_log2": 2,
-            "wavefront": p.wavefront_bits,  # of the first row
+            "wavefront": p.wavefront_bits,  # wavefront of the first row
             "wave_outer_extent": 16,
             "wave_rest": range(p.dma_walkers + 1),  # rows of a step beyond whole wavefronts
             "wave_steps": p.wavefront_bits,  # wavefronts of a step

@@ -42,8 +42,8 @@ def ControlWord(p: T3Parameters):
 def Control(word, link: LinkParameters):
     """Payload of a control flit in place of a packet; the remaining bits are 0.
 
-    If ``has_word``, it has a number like a packet, and ``word`` is that of ``context``. Otherwise
-    both are meaningless.
+    If ``has_word`` is set, the flit has a number like a packet, and ``word`` is the word of
+    ``context``. Otherwise ``context`` and ``word`` are meaningless.
     """
     return data.StructLayout(
         {"session": SessionState, "has_word": 1, "context": range(link.contexts), "word": word}

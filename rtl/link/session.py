@@ -72,7 +72,7 @@ class LinkSession(wiring.Component):
             timer.clear.eq(begins),
             self.clock_enable.eq(timer.clock_enable | begins),
             self.open.eq(self.state == SessionState.OPEN),
-            # In a young session, a QUIET flit may be from before the session.
+            # Before the timer expires, a QUIET flit may be older than the session.
             self.lost.eq(self.open & self.intact & quiet & expired),
         ]
         with m.Switch(self.state):

@@ -22,7 +22,7 @@ class Compare:
     result_hits: Signal  # the event two ahead has written the tile's entry
     hit: Signal
     stored: Signal  # the tile's entry; without a hit, neutral values for sum and comparison
-    threshold: Signal  # of an end-of-tile marker
+    threshold: Signal  # updates that an end-of-tile marker announces
 
     @classmethod
     def of(cls, p: T3Parameters, entry: data.StructLayout) -> "Compare":

@@ -39,7 +39,7 @@ from .watchdog import STILL_CYCLES, Watchdog
 __all__ = ["Machine"]
 
 _SLICE_CYCLES = 50_000  # between checks of progress and of Ctrl-C
-_ADMISSION_CYCLES = 8  # of an admission, in addition to the link's latency
+_ADMISSION_CYCLES = 8  # an admission takes them in addition to the link's latency
 
 
 class Machine:

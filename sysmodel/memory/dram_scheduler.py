@@ -47,7 +47,7 @@ from .dram_rows import row_command
 
 __all__ = ["DATA_SCALE_BITS", "schedule"]
 
-DATA_SCALE_BITS = 10  # of a cycle, in the time up to which data are paid
+DATA_SCALE_BITS = 10  # fraction bits of the time up to which data are paid
 
 
 @compiled

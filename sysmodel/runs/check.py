@@ -120,7 +120,7 @@ def _in_slices(system: System, options: CheckOptions) -> Iterator[tuple[Work]]:
 
 
 def _together(system: System, options: CheckOptions) -> Iterator[tuple[Work, ...]]:
-    """Single launch of all contexts."""
+    """Yield the single launch in which all contexts run at the same time."""
     kernels: list[Kernel] = []
     for problem in options.problems:
         slices = _kernels(system, problem, options)

@@ -17,7 +17,7 @@ from .timeline import Flow, Span
 
 __all__ = ["TileTrace", "begin_tracing", "on_the_timeline"]
 
-_PLACES = (0.25, 0.5, 0.75)  # of the traced tiles within the chunk
+_PLACES = (0.25, 0.5, 0.75)  # places of the traced tiles within the chunk
 _NAMES = dict(zip(EVENTS, ("stored", "arrives", "sent"), strict=True))
 
 

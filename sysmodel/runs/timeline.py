@@ -91,7 +91,7 @@ def trace(timelines: dict[str, Timeline], title: str) -> dict[str, Any]:
     """Trace with a process for each configuration, a thread for each track of spans and a counter
     for each series. Times are in microseconds, as the format demands."""
     events: list[dict[str, Any]] = []
-    numbers = count(1)  # of flows
+    numbers = count(1)  # numbers of flows
     for process, (name, timeline) in enumerate(timelines.items(), start=1):
         events.append(_named("process_name", name, process, 0))
         events.append(

@@ -44,7 +44,7 @@ class Table:
 
     @property
     def is_text(self) -> list[bool]:
-        """Flag of each column that holds text, to be set left; numbers are set right."""
+        """Flag of each column that holds text and is aligned left; numbers are aligned right."""
         return [
             index < self.text_columns or heading.endswith(":")
             for index, heading in enumerate(self.headings)

@@ -41,7 +41,7 @@ PARAMETERS = T3Parameters(
 )
 WORKGROUPS = 50  # mostly
 _MOST = 1 << PARAMETERS.workgroup_bits
-GENERATION = 6  # of the launch, at first
+GENERATION = 6  # first generation of the launch
 UNUSED = {"enable": 0}  # a table entry whose other fields do not matter
 _ATOMS = 1 << PARAMETERS.atom_address_bits
 REDUCTION = {"op": Operation.MAX.value, "dtype": Datatype.FP32.value}

@@ -39,7 +39,7 @@ _ONE_WAY_CYCLES = 4 * LINK.timeout_cycles
 # In addition to three times the wire's latency: there, back, and there again.
 _REQUESTED_CYCLES = (25, 26)
 _SENT_CYCLES = 4  # from the acceptance of a packet to the departure of its flit
-_CLOCKED_CYCLES = 9  # of ``idle_cycles + 1``: a flit leaves, and a flit arrives
+_CLOCKED_CYCLES = 9  # in every ``idle_cycles + 1``: a flit leaves, and a flit arrives
 _LONG_CYCLES = 2 * LINK.down_cycles  # in which the monitor's counters would wrap
 
 expect(

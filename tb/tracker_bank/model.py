@@ -31,7 +31,7 @@ class Model:
 
     @property
     def empty(self) -> int:
-        """A bit for each context: the bank has nothing of it."""
+        """Return a bit for each context without a tile in the bank and without a clear."""
         tiles = bits(map(has_tiles, self.state.contexts["tracker"]))
         return complement(self.state, tiles | self.clearing)
 

@@ -370,7 +370,7 @@ async def _complete(bench: _Bench, tiles: list[dict[str, int]]) -> None:
     for tile in tiles:
         assert bench.completion is None
         bench.completion = tile
-        for _ in range(200):  # it may wait until the largest group is released
+        for _ in range(200):  # the command may wait until the largest group is released
             if await bench.cycle(ready=True):
                 break
     await _work_off(bench)

@@ -17,7 +17,7 @@ from tests.support.lockstep_contexts import P, kernels
 from tests.support.lockstep_recording import record, replay
 
 MAP = register_map.load()
-# Cycles in which an abort ends at this size, and in which both launches do.
+# Cycles after which an abort has ended at this size, and after which both launches have.
 ABORT_CYCLES, LAUNCH_CYCLES = 3000, 8000
 
 

@@ -326,7 +326,7 @@ def test_errors_go_to_the_context_that_caused_them():
         assert (await reported((ports[1].link_in, packets[1])))[0] == [none, (packet_ahead, 1)]
         seen, _ = await reported((ports[1].stores, no_atoms))
         assert seen == [none, (ErrorCode.ZERO_THRESHOLD.value, 1)]
-        # An address space without an owner: the GPU's.
+        # The error of an address space without an owner is the GPU's.
         assert not ctx.get(dut.irq)
         seen, _ = await reported((ports[1].link_in, foreign))
         assert seen == [none, none] and ctx.get(dut.irq)
@@ -340,7 +340,7 @@ def test_errors_go_to_the_context_that_caused_them():
             seen, pending = await reported(*pair)
             assert seen == [(store_ahead, 1), (store_ahead, 1)]
             assert [0, 1] not in pending and [1, 0] not in pending
-        # A store and a packet at one channel; the lower channel's goes to another context.
+        # A store and a packet fault at one channel, and belong to different contexts.
         seen, _ = await reported((ports[1].stores, ahead[0]), (ports[1].link_in, packets[1]))
         assert seen == [(store_ahead, 1), (packet_ahead, 1)]
         three = (ports[0].stores, ahead[1]), (ports[1].stores, ahead[0])

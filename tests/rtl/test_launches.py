@@ -310,6 +310,6 @@ def test_an_aborted_launch_is_shown_until_the_next_one():
         while not (ctx.get(port.done) and ctx.get(port.idle)):
             await ctx.tick()
         await abort(ctx, dut, CONTEXT)
-        assert not ctx.get(port.aborted)  # it was done
+        assert not ctx.get(port.aborted)  # the launch was done
 
     simulate(bench, TWO, background=traffic)

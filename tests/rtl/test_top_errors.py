@@ -125,7 +125,7 @@ def test_a_neighbour_that_takes_nothing_is_a_timeout():
     """
     timeout = 20
     registers = [("TRACKED_END", {"dispatch_index": 1}), ("TIMEOUT", {"ticks": timeout})]
-    remote = store(REGION, FIRST, 0)  # of dispatch index 0, which is not tracked here
+    remote = store(REGION, FIRST, 0)  # dispatch index 0 is not tracked here
     stuck, other = (
         remote | {"atom": next(atom for atom, _ in atoms_of(FIRST) if channel_number(atom) == c)}
         for c in range(2)

@@ -94,7 +94,7 @@ class Count:
 
     @property
     def opening_share(self) -> float:
-        """Share of the docstring openings that offend, in percent."""
+        """Share of the openings that offend, in percent: docstrings, descriptions, comments."""
         return 100 * len(self.offenders["opening"]) / max(1, self.openings)
 
     @property
@@ -162,9 +162,10 @@ def offenders(path: Path) -> Iterator[tuple[str, Offender]]:
     """Yield the kind and place of every offender of a file."""
     name = _name(path)
     for text in texts(path):
+        openings = _table()["openings_of_comments" if text.content.startswith("#") else "openings"]
         for offset, opening in text.openings:
             first = _WORD.match(opening.strip())
-            if first and first.group() in _table()["openings"]:
+            if first and first.group() in openings:
                 problem = f'opens with "{first.group()}"'
                 yield "opening", Offender(name, text.line + offset, problem, opening)
         for offset, line in enumerate(text.content.splitlines()):
@@ -219,9 +220,16 @@ def _help_texts(call: ast.Call) -> Iterator[tuple[int, str]]:
 
 
 def _python_comments(source: str) -> Iterator[Text]:
+    """Comments; a line that continues the comment above it opens nothing."""
+    continued = 0
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type == tokenize.COMMENT:
-            yield Text(token.start[0], token.string)
+            number, is_whole_line = token.start[0], not token.line[: token.start[1]].strip()
+            words = token.string.lstrip("# ")
+            opening = words[:1].upper() + words[1:]
+            is_continuation = is_whole_line and number == continued
+            yield Text(number, token.string, () if is_continuation else ((0, opening),))
+            continued = number + 1 if is_whole_line else 0
 
 
 @cache

@@ -67,6 +67,7 @@ def test_each_kind_of_offender_is_listed_with_its_line(tmp_path):
     assert listed == [
         ("opening", 2),
         ("opening", 12),
+        ("opening", 14),
         ("opening", 15),
         ("retired", 16),
         ("retired", 16),

@@ -128,7 +128,7 @@ class Traffic:
         self._offered = {}
         self._waiting = {}
         self.sent = [[] for _ in range(TWO.channels)]
-        self.generations = []  # of the packets that left
+        self.generations = []  # generations of the packets that left
         self.memories = []
         self.link_takes = True
         self.cycle = 0

@@ -22,7 +22,7 @@ from sysmodel.engine.ports import (
 __all__ = ["SimulatedBus"]
 
 _ACKNOWLEDGED = ("access", "atom", "owner", "dispatch_index", "wavefront")
-_ATOMS = 4  # of a tile
+_ATOMS = 4  # atoms of a tile
 _STEP = ctypes.CFUNCTYPE(ctypes.c_uint64, *[ctypes.c_void_p] * 3)
 
 

@@ -14,7 +14,7 @@ __all__ = ["run"]
 
 
 def _measure(name: str, seed: int, folder: Path) -> BlockCoverage | FailingBench:
-    folder.mkdir(exist_ok=True)  # it exists if a worker died
+    folder.mkdir(exist_ok=True)  # the folder exists if a worker died
     try:
         return measure(name, seed=seed, folder=folder)
     except AssertionError as error:

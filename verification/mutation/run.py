@@ -18,7 +18,7 @@ __all__ = ["run"]
 
 
 def _run_block(name: str, count: int, seed: int, folder: Path) -> CampaignResult | FailingBench:
-    folder.mkdir(parents=True, exist_ok=True)  # it exists if a worker died
+    folder.mkdir(parents=True, exist_ok=True)  # the folder exists if a worker died
     with contextlib.redirect_stdout(None):
         try:
             return run_block(name, count=count, seed=seed, folder=folder)

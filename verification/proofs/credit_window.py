@@ -76,7 +76,7 @@ class CreditWindowHarness(Elaboratable):
                 Assume(ghost.launched),
                 Assume(dut.complete_dispatch_index >= dut.oldest),
                 Assume(dut.complete_dispatch_index < dut.oldest + self._workgroups),
-                # Not complete yet, by its bit in the credit window.
+                # The bit of the dispatch index in the credit window says that it is not complete.
                 Assume(~_is_complete(dut, dut.complete_dispatch_index)),
             ]
         return ghost

@@ -35,7 +35,7 @@ class GoldenState(NamedTuple):
     registers: Records  # [page, word]
     interrupts: Records  # [page]
     logs: Records  # [page]
-    activity: Record  # of the clock enables, like the following fields
+    activity: Record  # counts clock enables, like the following fields
     channel_activity: Records
     bank_activity: Records
     context_activity: Records

@@ -17,9 +17,9 @@ from .parameters import FITTED, Fitted, changed, value_of
 __all__ = ["Calibration", "Refusal", "calibrate", "held_back"]
 
 _EVERY = 4  # every fourth row by size is held back
-_STEP = 0.05  # of a parameter's scale, for the differences of the slopes
+_STEP = 0.05  # share of a parameter's scale, for the differences of the slopes
 _LEAST_SLOPE = 0.05  # change of the log of some time by a parameter's scale
-_LEAST_SINE = 0.15  # of the angle between a parameter's slopes and those of the others
+_LEAST_SINE = 0.15  # for the angle between a parameter's slopes and the others'
 _MOST_ITERATIONS = 6
 _DIGITS = 4
 

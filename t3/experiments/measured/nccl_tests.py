@@ -177,7 +177,7 @@ def _number(cell: str, name: str, where: str) -> float:
 
 
 def _guessed(cells: dict[str, str], where: str) -> str:
-    """Operation by the columns: the count is a chunk's, except in an all-reduce."""
+    """Derive the operation from the columns: only an all-reduce counts more than a chunk."""
     size, count = (_number(cells[name], name, where) for name in ("size", "count"))
     width = _BYTES.get(cells["type"])
     whole = width is not None and size == count * width

@@ -11,7 +11,7 @@ from .operators import Gemm, Kind, LayerShape, Operator, Phase
 
 __all__ = ["backward", "forward"]
 
-_MASK_BYTES = 1  # of a dropout mask's element, as PyTorch stores it
+_MASK_BYTES = 1  # size of a dropout mask's element in PyTorch
 
 
 class _Pass:

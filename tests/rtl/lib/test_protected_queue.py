@@ -32,7 +32,7 @@ def test_visible_after_three_cycles_and_one_per_cycle():
             ctx.set(dut.i.p, 100 + cycle)
             if ctx.get(dut.o.valid):
                 seen.append((cycle, ctx.get(dut.o.p)))
-            # Empty before the first payload came, and after the last one left.
+            # The queue is empty before the first payload arrives, and after the last one leaves.
             assert ctx.get(dut.empty) == (cycle in (0, 9, 10, 11))
             await ctx.tick()
 

@@ -146,7 +146,7 @@ def test_one_direction_is_faulty(broken):
 
 def test_old_flits():
     """One flit in ten is an old one: half of the sequence numbers, as docs/link.md allows."""
-    oldest = (1 << LINK.sequence_bits - 1) - 10  # those in the pipelines are a little older
+    oldest = (1 << LINK.sequence_bits - 1) - 10  # flits in the pipelines are a little older
     replayed = []
 
     def straying(pair, channel):

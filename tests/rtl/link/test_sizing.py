@@ -21,7 +21,7 @@ P = T3Parameters(channels=32)
         (32, 0.5, 1),
         (32, 1, 1),
         (32, 1.01, 2),
-        (8, 4.6875, 2),  # a part of the memory has its part of the link
+        (8, 4.6875, 2),  # a quarter of the channels has a quarter of the link
         (1, 4.6875, 1),
         (30, 4.6875, 5),
     ],

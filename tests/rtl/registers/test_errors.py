@@ -14,7 +14,7 @@ from tests.support.simulation import device, simulate
 
 P = T3Parameters(contexts=1)
 MAP = register_map.load()
-DEPTH = 8  # of the log
+DEPTH = 8  # entries of the log
 OKAY = Response.OKAY.value
 
 
@@ -271,13 +271,13 @@ async def provoke(ctx, dut, kind):
             assert await write(ctx, dut, MAP[name].address, word) == OKAY
         ctx.set(port.dma_idle, 1)
         await ctx.tick().repeat(3)
-        assert not (await Page(ctx, dut).read("INTERRUPTS"))["copy"]  # it waits to be taken
+        assert not (await Page(ctx, dut).read("INTERRUPTS"))["copy"]  # the copy waits to be taken
         ctx.set(port.dma_idle, 0)
         ctx.set(port.copies.ready, 1)
         await ctx.tick()
         ctx.set(port.copies.ready, 0)
         await ctx.tick().repeat(3)
-        assert not (await Page(ctx, dut).read("INTERRUPTS"))["copy"]  # it is being sent
+        assert not (await Page(ctx, dut).read("INTERRUPTS"))["copy"]  # the copy is being sent
         ctx.set(port.dma_idle, 1)
         await ctx.tick()
     elif kind == "link":

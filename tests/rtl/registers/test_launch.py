@@ -291,7 +291,7 @@ def test_an_abort_lasts_until_what_it_clears_can_be_seen():
             await ctx.tick().until(ports.abort)
             seen = []
             for step in range(8):
-                # It is busy from two cycles behind the strobe on.
+                # The context is busy from two cycles behind the strobe on.
                 if busy:
                     ctx.set(getattr(ports, busy), left if step == 1 else 1 - left)
                 seen.append(ctx.get(ports.aborting))

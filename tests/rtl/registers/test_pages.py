@@ -38,7 +38,7 @@ def simulate(p, bench, *, background=None):
     dut = device(Registers, p)
 
     async def run(ctx):
-        # Nothing is left of the reset.
+        # The reset has left no work.
         for context in dut.context:
             ctx.set(context.drained, 1)
             ctx.set(context.launch_drained, 1)

@@ -221,7 +221,7 @@ def test_clear(name):
 
 def test_clear_again_while_clearing():
     seen = simulate(SMALL, [], clear={2}, cycles=12)
-    # After the reset's clearing, its walk.
+    # The walk of this clear follows the clearing after the reset.
     assert seen.clearing == list(range(4 + 4 + 3))
 
 

@@ -10,8 +10,8 @@ from rtl.parameters import T3Parameters
 from rtl.tracker.bank import TrackerBank
 
 P = T3Parameters(contexts=1, sets=4, ways=2, tile_atom_bits=3)
-ROW = 1  # of dispatch index 1
-CODE_BITS = 61 + 8  # of an entry and its check bits, with one context
+ROW = 1  # row of dispatch index 1
+CODE_BITS = 61 + 8  # width of an entry with its check bits, for one context
 TWO = replace(P, contexts=2)
 
 

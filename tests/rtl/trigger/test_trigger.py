@@ -257,8 +257,8 @@ def test_clear():
     ("strobe", "taken", "dispatch_indices"),
     [
         (8, [8, 17, 19], [1, 2]),  # the first is taken in the strobe's cycle
-        (9, [8, 18, 20], [1, 2]),  # it is looked up
-        (10, [8, 10, 19], [0, 2]),  # it is worked off, and the second taken
+        (9, [8, 18, 20], [1, 2]),  # the completion is looked up
+        (10, [8, 10, 19], [0, 2]),  # the first completion is processed, and the second taken
     ],
 )
 def test_clear_wins_over_a_completion(strobe, taken, dispatch_indices):

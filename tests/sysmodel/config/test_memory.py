@@ -78,7 +78,7 @@ def test_every_standard_makes_a_memory(tmp_path, name):
     assert system.dram.most_clock_mhz == standard.dram["most_clock_mhz"]
     halves = 2 if name.startswith("hbm") else 1
     assert system.dram.timing_cycles.pseudo_channels == halves
-    assert system.dram.channels == 256  # of the base
+    assert system.dram.channels == 256  # value of the base
     assert standard.source and standard.description
 
 

@@ -127,7 +127,7 @@ def test_lists_of_gemms_that_are_none(load, old, new, message):
 
 def test_width_of_a_head_is_given_where_it_does_not_follow(load):
     odd = HYPERPARAMETERS.replace("heads = 4", "heads = 5")
-    with pytest.raises(InputError, match=r"mine.toml: head_dim: missing; hidden / heads is no"):
+    with pytest.raises(InputError, match=r"mine.toml: head_dim: missing; it has no default"):
         load(odd)
     assert load(f"{odd}head_dim = 16\n").workload("op", 2).k == 40
 

@@ -32,7 +32,7 @@ def test_comments_and_base(tmp_path):
     assert (launch.value, launch.source) == ("100", "assumption: half of it")
     assert launch.file == str(path)
     assert found["dram.timing.tRP"].source == ""
-    assert found["link.latency_ns"].value == "500"  # of the base
+    assert found["link.latency_ns"].value == "500"  # value of the base
     assert found["link.latency_ns"].file == "asplos24.toml"
     tiles = [found[f"kernel.alternatives.{i}.tile_m"].value for i in range(2)]
     assert (found["kernel.tile_m"].value, tiles) == ("128", ["128", "64"])

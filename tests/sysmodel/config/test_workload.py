@@ -18,7 +18,8 @@ from sysmodel.lib.errors import InputError
         ("mega-gpt-2", "op", 16, (16384, 3072, 192)),
         ("mega-gpt-2", "fc2", 8, (16384, 3072, 1536)),
         ("mega-gpt-2", "ip", 16, (16384, 3072, 576)),
-        # Of gated feed-forward layers the gradient passes both projections; eight key heads.
+        # The gradient of a gated feed-forward layer passes both projections; there are eight key
+        # heads.
         ("llama-3-70b", "op", 8, (8192, 8192, 8192 // 8)),
         ("llama-3-70b", "fc2", 8, (8192, 8192, 28672 // 8)),
         ("llama-3-70b", "fc1", 8, (8192, 8192, 2 * 28672 // 8)),

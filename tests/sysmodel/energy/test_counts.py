@@ -14,7 +14,7 @@ from tests.support.small_system import context_of, scaled, small_system, workloa
 
 _GPUS = 4
 _WORK = workload(1024, 768, 64, _GPUS)
-_ATOMS = _WORK.output_bytes // _GPUS // 32  # of a chunk
+_ATOMS = _WORK.output_bytes // _GPUS // 32  # atoms of a chunk
 _NAMES = ("sequential", "t3", "t3-mca", "ideal-overlap", "ideal-rs-nmc", "cu-split-8")
 
 

@@ -12,7 +12,7 @@ def test_hardware_of_the_paper_s_system():
     assert (p.channels, p.system_channels, p.atom_bytes, p.interleave_atoms) == (2, 32, 32, 8)
     assert p.sets * p.ways == 2048
     assert p.dma_walkers == 4
-    assert p.contexts == 1  # of which the run's only program has one
+    assert p.contexts == 1  # a run has a single program
     assert not p.with_data
 
 

@@ -106,7 +106,7 @@ def test_full_mshrs_refuse_and_change_nothing():
     before = cache.state.slices.copy()
     assert cache.access(3) == (0, 0, 0, False)
     assert (cache.state.slices == before).all()
-    # A line that is being fetched already, and a hit, need none.
+    # A line that is being fetched already, and a hit, need no miss register.
     assert cache.access(2, 0b10, waiter=4) == (0, 0b10, 0, True)
     assert cache.access(9) == (1, 0, 0, True)
     cache.fill(1)

@@ -52,7 +52,7 @@ def test_random_access_loses_the_time_in_which_nothing_is_activated():
 def test_refreshes_are_neither_left_out_nor_too_many():
     t = standard_memory("hbm3", 1600).timing_cycles
     served = serve(t, sequential(READ))
-    wanted = 2 * served.cycles / t.refresh_interval  # of two pseudo-channels
+    wanted = 2 * served.cycles / t.refresh_interval  # refreshes of two pseudo-channels
     assert wanted - 2 * 9 <= served.refreshes <= wanted + 2
 
 

@@ -11,7 +11,7 @@ from tests.support.small_system import scaled, small_system, workload
 _M, _N, _K, _GPUS = 1024, 768, 128, 4
 _SENT_BYTES = _M * _N * 2 * (_GPUS - 1) / _GPUS
 _NAMES = ("sequential", "t3")
-_SAMPLE_NS = 1000.0  # that the samples of a small run may miss at either end
+_SAMPLE_NS = 1000.0  # time that the samples of a small run may miss at either end
 
 
 def _found(channels="auto", **changes):

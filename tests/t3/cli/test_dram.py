@@ -15,7 +15,7 @@ def _figures(capsys, *arguments):
 
 @pytest.mark.parametrize("config", ["asplos24", "h200", "mi300x", "b200"])
 def test_a_sequential_stream_nearly_fills_the_channel(capsys, config):
-    """As far as ``dram.data_share`` allows."""
+    """The bandwidth reaches the share of the peak that ``dram.data_share`` allows."""
     dram = load_system(config).dram
     peak = dram.pseudo_channels * dram.atom_bytes / dram.burst_clocks * dram.clock_mhz / 1e3
     figures = _figures(capsys, "read", "--system", config, "--requests", "50000")

@@ -15,7 +15,7 @@ from tests.support.example_run import example_result
 
 WIDTHS = (390, 800, 1280)
 _QUICK = {("run", 390, "light"), ("run", 1280, "dark"), ("sweep", 390, "dark")}
-_LEAST_CONTRAST = 4.5  # of WCAG AA
+_LEAST_CONTRAST = 4.5  # least contrast of WCAG AA
 
 
 @pytest.fixture(scope="module")

@@ -56,7 +56,7 @@ def test_paths_of_one_block():
     assert done.exit_code == 0
     paths = [line for line in done.stdout.splitlines() if "->" in line]
     assert len(paths) == 2
-    assert all(line.startswith("in->out") for line in paths)  # it has no state
+    assert all(line.startswith("in->out") for line in paths)  # the block has no state
     delays = [float(line.split(" FO4")[0].split()[-1]) for line in paths]
     assert delays == sorted(delays, reverse=True)
 

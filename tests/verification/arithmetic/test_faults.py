@@ -56,7 +56,7 @@ FAULTS = {
 
 
 def seed_bug(monkeypatch, fault, formats=(2, 3)):
-    """Put a fault into the lanes that know so many formats: 2 the upper ones, 3 the lower ones."""
+    """Put a fault into the lanes with two formats (upper lanes) or three formats (lower lanes)."""
     block, right, wrong, _ = FAULTS[fault]
     bug = SeededBug(
         module=block.__module__, block=block.__name__, fault=fault, right=right, wrong=wrong

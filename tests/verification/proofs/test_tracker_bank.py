@@ -6,7 +6,7 @@ from verification.proofs.run import prove
 from verification.proofs.tracker_bank import PROOFS
 from verification.seeded_bugs.table import MORE_TRACKER_BANKS
 
-PROOF, _ = PROOFS  # of one context
+PROOF, _ = PROOFS  # proof with one context
 
 
 @pytest.mark.verify

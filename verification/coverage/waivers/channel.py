@@ -20,7 +20,7 @@ CHANNEL: tuple[tuple[str, str], ...] = (
         OF_A_STREAM,
     ),
     (
-        rf"toggle channel\.access_merge\.(lanes\.)?o__payload\.({_REQUEST})",  # of the lanes
+        rf"toggle channel\.access_merge\.(lanes\.)?o__payload\.({_REQUEST})",  # lanes
         OF_A_STREAM,
     ),
     (

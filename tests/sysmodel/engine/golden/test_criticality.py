@@ -144,7 +144,7 @@ def test_late_begins_where_the_link_takes_over_three_quarters_of_the_kernel_s_ti
     unit.finished = own["finished_seen"] = 50
     own["sent"] = 2047 - 1024
     own["elapsed"] = own["finish_time"] = 48
-    # Of a group of 32.
+    # A group has 32 workgroups.
     own["link_time"] = 48 * 16 * 3 // 4 // (1024 // 32) + extra
     assert unit.compare() == (extra > 0)
 

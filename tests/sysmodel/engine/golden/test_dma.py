@@ -212,7 +212,7 @@ def test_segments_outside_the_region_are_dropped(walkers):
         if not state.contexts[0]["engine"]["mode"]:
             break
     assert sorted(found) == [(12, 4), (16, 4), (20, 4), (24, 4), (28, 4)]
-    # Of one walker 7 of 12 segments; of four, those of a cycle are reported together.
+    # One walker reports 7 of its 12 segments; four walkers report the segments of a cycle together.
     assert set(failures) == {error(ErrorCode.DMA_OUT_OF_REGION.value, 0, 0, 0)}
     assert len(failures) == (7 if walkers == 1 else 4)
     assert state.contexts[0]["engine"]["mode"] == 0

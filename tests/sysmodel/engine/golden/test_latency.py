@@ -68,7 +68,7 @@ class Gpu:
         self.cycle = 0
         self.inputs[CHANNEL_INPUTS + J.credit_limit_in] = 100
         self.inputs[[I.dram_ready, I.link_out_ready, I.link_space]] = 1
-        # Those of the launch, once it has begun.
+        # The values of the launch apply once it has begun.
         self.region = self.state.regions[0, 0]
         self.range = self.state.ranges[0, 0]
         self.command = self.state.commands[0, 0]

@@ -139,7 +139,7 @@ def test_the_next_completion_waits_for_the_group():
     assert events(state, 17) == [
         (1, -1, -1),
         (1, -1, -1),
-        (2, 3, -1),  # TILE of 3: takes 4
+        (2, 3, -1),  # TILE of 3; completion 4 is taken
         (2, -1, -1),  # GROUP
         (2, -1, -1),  # LOOKUP of 4
         (3, 4, -1),

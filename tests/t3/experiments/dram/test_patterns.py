@@ -19,7 +19,7 @@ ALONE = replace(
     activate_half_cycles=2,
     address_map="column:3 group:1 column:2 group:1 bank:2",
 )
-BANK_ROW_ATOMS = 16 * 32  # of all banks, in the pseudo-channel
+BANK_ROW_ATOMS = 16 * 32  # one row in all banks of the pseudo-channel
 
 
 def _places(pattern, chosen):
@@ -92,7 +92,7 @@ def test_random_rows_are_bound_by_activates():
 
 def test_updates_of_one_bank_group_take_twice_as_long():
     t = without_refresh(ALONE)
-    atoms = np.arange(8)  # of one bank
+    atoms = np.arange(8)  # atoms of one bank
     for access, gap in ((WRITE, t.tCCD_L), (UPDATE, 2 * t.tCCD_L)):
         share = fraction_of_peak(t, Pattern(atoms, np.full(8, access)))
         assert share == pytest.approx(t.burst / gap, rel=1e-3)

@@ -95,7 +95,7 @@ def test_page_says_what_was_run_and_what_is_assumed(text, whole):
     ):
         assert words in text
     assert "TP H, rest an assumption" in whole
-    # Studied as a part of a delay.
+    # The study varies one part of this delay.
     assert re.search(r"`dram.timing.tCCD_WL` \| \{ clocks = 4 \} \| [^–]* to ", text)
 
 

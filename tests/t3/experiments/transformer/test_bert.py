@@ -16,7 +16,7 @@ from t3.experiments.transformer.operators import KINDS
 SYSTEM = load_system("asplos24")
 PEAK, BYTES = 80 * 1.4 * 1024, 0.9 * 1024
 SETTING = ["sequence", "precision", "batch", "micro_batches"]
-PARAMETERS = 335_141_888  # of bert-large-uncased, as published
+PARAMETERS = 335_141_888  # published number for bert-large-uncased
 LAMB_BYTES = {"mixed": 44, "fp32": 52}
 
 
