@@ -1,0 +1,1 @@
+"""Collectives as data: schedules of chunks, their checks, and what is derived from them."""
