@@ -1,1 +1,1 @@
-"""Collectives as data: schedules of chunks, their checks, and what is derived from them."""
+"""Collectives as data: schedules of chunks, their checks, and the figures derived from them."""

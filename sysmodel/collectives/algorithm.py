@@ -1,18 +1,26 @@
 """Algorithms: the schedules that one file defines for the operations that it knows."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from .group import Group
+from sysmodel.lib.errors import InputError, short
+
+from .costs import Costs
+from .group import Group, cyclic
 from .schedule import Operation, Schedule, Stage
 
-__all__ = ["Algorithm"]
+__all__ = ["MOST_RANKS", "Algorithm"]
 
-Stages = Callable[[int], tuple[Stage, ...]]
-"""Stages of an operation for a number of ranks."""
+MOST_RANKS = 128
+
+Grouping = Callable[[int, int | None], Group]
+"""Group of a number of ranks, of which so many are in a node, if that is known."""
+
+Stages = Callable[[Group], tuple[Stage, ...]]
+"""Stages of an operation for a group."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Algorithm:
     """Ways of an algorithm to do one or more operations.
 
@@ -22,19 +30,23 @@ class Algorithm:
         Name in commands and files.
     summary : str
         One line for ``t3 collective list``.
-    group : callable
-        Group of a number of ranks; raises ``ValueError`` if the algorithm cannot have this number.
     stages : mapping
         Stages by operation. An all-reduce that is not listed is the reduce-scatter, followed by the
         all-gather.
+    costs : mapping
+        Closed forms of the costs by operation, in chunks. They come from the theory of the
+        algorithm, not from its stages.
+    group : callable
+        Group of a number of ranks; raises ``ValueError`` if the algorithm cannot have this number.
     parts : int
         Equal parts into which each owner's data is cut.
     """
 
     name: str
     summary: str
-    group: Callable[[int], Group]
-    stages: dict[Operation, Stages]
+    stages: Mapping[Operation, Stages]
+    costs: Mapping[Operation, Callable[[Group], Costs]]
+    group: Grouping = cyclic
     parts: int = 1
 
     @property
@@ -44,19 +56,50 @@ class Algorithm:
         both: tuple[Operation, ...] = ("all-reduce",) if halves else ()
         return tuple(dict.fromkeys((*self.stages, *both)))
 
-    def schedule(self, operation: Operation, ranks: int) -> Schedule:
+    def schedule(
+        self, operation: Operation, ranks: int, ranks_per_node: int | None = None
+    ) -> Schedule:
         """Build the schedule of an operation for a number of ranks.
 
         Raises
         ------
-        ValueError
+        InputError
             The algorithm does not know the operation, or cannot have this number of ranks.
         """
+        group = self._group(ranks, ranks_per_node)
+        stages = tuple(
+            stage for half in self._halves(operation) for stage in self.stages[half](group)
+        )
+        return Schedule(self.name, operation, group, stages, self.parts)
+
+    def closed_form(
+        self, operation: Operation, ranks: int, ranks_per_node: int | None = None
+    ) -> Costs:
+        """Return the costs of a rank in chunks, by the closed forms.
+
+        Raises
+        ------
+        InputError
+            See :meth:`schedule`.
+        """
+        group = self._group(ranks, ranks_per_node)
+        first, *rest = (self.costs[half](group) for half in self._halves(operation))
+        return sum(rest, first)
+
+    def _halves(self, operation: Operation) -> tuple[Operation, ...]:
+        """Operations whose stages make up an operation."""
         if operation not in self.operations:
             known = ", ".join(self.operations)
-            raise ValueError(f"{self.name} has no {operation}; allowed: {known}")
-        parts: tuple[Operation, ...] = (operation,)
-        if operation not in self.stages:
-            parts = ("reduce-scatter", "all-gather")
-        stages = tuple(stage for part in parts for stage in self.stages[part](ranks))
-        return Schedule(self.name, operation, self.group(ranks), stages, self.parts)
+            raise InputError(
+                "operation", f"{self.name} has no {short(operation)}; allowed: {known}"
+            )
+        return (operation,) if operation in self.stages else ("reduce-scatter", "all-gather")
+
+    def _group(self, ranks: int, ranks_per_node: int | None) -> Group:
+        if not 2 <= ranks <= MOST_RANKS:
+            problem = f"{short(ranks)} is not allowed; allowed: 2 to {MOST_RANKS}"
+            raise InputError("ranks", problem)
+        try:
+            return self.group(ranks, ranks_per_node)
+        except ValueError as error:
+            raise InputError("ranks", f"{self.name}: {error}") from None

@@ -1,9 +1,11 @@
-"""Groups of ranks: products of cyclic groups, by which a rank names other ranks relative to itself."""
+"""Groups of ranks: products of cyclic groups, in which a rank names others relative to itself."""
 
 from dataclasses import dataclass
 from math import prod
 
-__all__ = ["Group", "powers_of_two"]
+__all__ = ["Group", "cyclic", "nodes", "powers_of_two"]
+
+_NODE = 8  # ranks of today's nodes
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,12 @@ class Group:
         return self.rank(tuple(a - b for a, b in pairs))
 
 
-def powers_of_two(ranks: int) -> Group:
+def cyclic(ranks: int, ranks_per_node: int | None = None) -> Group:
+    """Group of any number of ranks, of which no two differ."""
+    return Group((ranks,))
+
+
+def powers_of_two(ranks: int, ranks_per_node: int | None = None) -> Group:
     """Group in which ranks are added by exclusive-or.
 
     Raises
@@ -67,6 +74,28 @@ def powers_of_two(ranks: int) -> Group:
     ValueError
         ``ranks`` is no power of two.
     """
-    if ranks < 1 or ranks & (ranks - 1):
-        raise ValueError(f"{ranks} ranks are no power of two")
+    if ranks & (ranks - 1):
+        raise ValueError(f"{ranks} ranks are not allowed; allowed: a power of two")
     return Group((2,) * (ranks.bit_length() - 1) or (1,))
+
+
+def nodes(ranks: int, ranks_per_node: int | None = None) -> Group:
+    """Group of ranks within a node, and of nodes.
+
+    Without ``ranks_per_node``, a node has the most ranks that divide all ranks into several nodes
+    of 2 to 8.
+
+    Raises
+    ------
+    ValueError
+        The ranks do not make several nodes of several ranks.
+    """
+    allowed = [size for size in range(2, ranks // 2 + 1) if ranks % size == 0]
+    if not allowed:
+        raise ValueError(f"{ranks} ranks make no nodes of several ranks; allowed: 4, 6, 8, 9, ...")
+    if ranks_per_node is None:
+        ranks_per_node = max((size for size in allowed if size <= _NODE), default=allowed[0])
+    if ranks_per_node not in allowed:
+        shown = ", ".join(map(str, allowed))
+        raise ValueError(f"{ranks_per_node} ranks per node are not allowed; allowed: {shown}")
+    return Group((ranks_per_node, ranks // ranks_per_node))

@@ -7,7 +7,7 @@ ranks; an imported schedule comes in that form, and need not be the same for all
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 from .group import Group
 
@@ -17,8 +17,7 @@ Operation = Literal["reduce-scatter", "all-gather", "all-reduce", "all-to-all", 
 OPERATIONS: tuple[Operation, ...] = get_args(Operation)
 
 
-@dataclass(frozen=True, order=True)
-class Chunk:
+class Chunk(NamedTuple):
     """Piece of the data that moves as a whole.
 
     Parameters
@@ -36,6 +35,10 @@ class Chunk:
     source: int = -1
     part: int = 0
 
+    def __str__(self) -> str:
+        source = "" if self.source < 0 else f" from {self.source}"
+        return f"{self.owner}{source}" + (f" part {self.part}" if self.part else "")
+
     def shifted(self, group: Group, rank: int) -> "Chunk":
         """Return the chunk that is this one relative to ``rank``."""
         source = self.source if self.source < 0 else group.add(self.source, rank)
@@ -44,7 +47,7 @@ class Chunk:
 
 @dataclass(frozen=True)
 class Flow:
-    """Way of a chunk through a rank: contributions that complete it, and what then happens.
+    """Way of a chunk through a rank: contributions that complete it, and its way on.
 
     Parameters
     ----------
@@ -93,7 +96,7 @@ class Stage:
     Parameters
     ----------
     reduces : bool
-        Arriving data is added to what the memory has, otherwise stored.
+        Arriving data is added to the data in memory, otherwise stored.
     """
 
     reduces: bool
@@ -102,7 +105,7 @@ class Stage:
 
 @dataclass(frozen=True)
 class Schedule:
-    """Collective of one group of ranks, in stages of which each takes the results of the one before.
+    """Collective of one group of ranks, in stages; each takes the results of the one before.
 
     Parameters
     ----------
