@@ -1,0 +1,133 @@
+"""Traffic of a schedule: bytes by rank and peer, and the memory accesses of a run on compute units.
+
+The accesses follow from the flows. A flow that adds or sends reads each of its contributions once;
+an arrival is written when it comes, into its place or into a staging buffer; a sum that the rank
+keeps is written.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from sysmodel.lib.errors import InputError
+
+from .costs import Costs
+from .execution import completions
+from .schedule import Chunk, Expanded
+
+__all__ = ["ChunkBytes", "Traffic", "equal_chunks", "matrix_chunks", "steps", "traffic"]
+
+ChunkBytes = Callable[[Chunk], int]
+"""Bytes of a chunk."""
+
+
+@dataclass
+class Traffic:
+    """Traffic of one rank in bytes.
+
+    Parameters
+    ----------
+    sent_to, received_from : dict
+        Bytes by peer.
+    sent : int
+        Bytes that leave the port; a multicast counts once.
+    read, written : int
+        Memory accesses of a run on compute units.
+    messages : int
+        Chunks that leave the port.
+    """
+
+    sent_to: dict[int, int] = field(default_factory=dict)
+    received_from: dict[int, int] = field(default_factory=dict)
+    sent: int = 0
+    read: int = 0
+    written: int = 0
+    messages: int = 0
+
+    @property
+    def received(self) -> int:
+        """Bytes that arrive."""
+        return sum(self.received_from.values())
+
+    def costs(self, steps: int) -> Costs:
+        """Return the traffic as costs in bytes."""
+        return Costs(
+            sent=self.sent,
+            received=self.received,
+            read=self.read,
+            written=self.written,
+            messages=self.messages,
+            steps=steps,
+        )
+
+
+def equal_chunks(expanded: Expanded, size: int) -> ChunkBytes:
+    """Bytes of each chunk, if all owners' chunks have ``size`` bytes.
+
+    Raises
+    ------
+    InputError
+        The size cannot be cut into the schedule's parts.
+    """
+    if size < 0 or size % expanded.parts:
+        problem = f"{size} bytes are not allowed; allowed: a multiple of {expanded.parts}"
+        raise InputError("bytes", problem)
+    return lambda chunk: size // expanded.parts
+
+
+def matrix_chunks(expanded: Expanded, sizes: Sequence[Sequence[int]]) -> ChunkBytes:
+    """Bytes of each chunk of an all-to-all-v: ``sizes[source][owner]`` in bytes.
+
+    Raises
+    ------
+    InputError
+        The schedule is no all-to-all, or the matrix has another size or other values.
+    """
+    if expanded.operation != "all-to-all":
+        raise InputError("sizes", f"{expanded.name} does {expanded.operation}; allowed: all-to-all")
+    if len(sizes) != expanded.ranks or any(len(row) != expanded.ranks for row in sizes):
+        raise InputError("sizes", f"allowed: {expanded.ranks} rows of {expanded.ranks} numbers")
+    for source, row in enumerate(sizes):
+        for owner, size in enumerate(row):
+            if size < 0 or size % expanded.parts:
+                problem = f"{size} is not allowed; allowed: a multiple of {expanded.parts}"
+                raise InputError(f"sizes[{source}][{owner}]", problem)
+    return lambda chunk: sizes[chunk.source][chunk.owner] // expanded.parts
+
+
+def traffic(expanded: Expanded, chunk_bytes: ChunkBytes) -> list[Traffic]:
+    """Traffic of every rank in all stages. An empty chunk is no message."""
+    found = [Traffic() for _ in range(expanded.ranks)]
+    for stage in range(len(expanded.flows)):
+        for rank, flows in enumerate(expanded.flows[stage]):
+            one = found[rank]
+            for flow in flows:
+                size = chunk_bytes(flow.chunk)
+                copies = 1 if flow.multicast and flow.to else len(flow.to)
+                adds = flow.contributions > 1
+                one.sent += copies * size
+                one.messages += copies if size else 0
+                one.read += flow.contributions * size if adds or flow.to else 0
+                one.written += (flow.arrivals + (adds and flow.keeps)) * size
+        for rank, peer, flow in expanded.sends(stage):
+            size = chunk_bytes(flow.chunk)
+            _count(found[rank].sent_to, peer, size)
+            _count(found[peer].received_from, rank, size)
+    return found
+
+
+def _count(by_peer: dict[int, int], peer: int, size: int) -> None:
+    by_peer[peer] = by_peer.get(peer, 0) + size
+
+
+def steps(expanded: Expanded) -> int:
+    """Most messages of which each needs the one before; a stage needs all of the stage before."""
+    total = 0
+    for stage in range(len(expanded.flows)):
+        depth: dict[tuple[int, Chunk], int] = {}
+        for one in completions(expanded, stage):
+            leaves = depth.get((one.rank, one.flow.chunk), 0) + 1
+            for peer in one.flow.to:
+                place = (peer, one.flow.chunk)
+                depth[place] = max(depth.get(place, 0), leaves)
+        total += max(depth.values(), default=0)
+    return total
