@@ -24,12 +24,15 @@ def _all_gather(group: Group) -> tuple[Stage, ...]:
 
 
 def _all_to_all(group: Group) -> tuple[Stage, ...]:
-    """Each rank sends a chunk of its own data to every other rank, and keeps one."""
+    """Each rank sends a chunk of its own data to every other rank, and keeps one.
+
+    The rank below sends here first, the next one above last.
+    """
     ranks = group.ranks
     sent = (Flow(Chunk(owner, source=0), to=(owner,)) for owner in range(1, ranks))
     received = (
         Flow(Chunk(0, source=source), own=source == 0, arrivals=int(source != 0), keeps=True)
-        for source in range(ranks)
+        for source in (0, *range(ranks - 1, 0, -1))
     )
     return (Stage(reduces=False, flows=(*sent, *received)),)
 

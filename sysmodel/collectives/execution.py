@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from .schedule import Chunk, Expanded, Flow
 
-__all__ = ["Completion", "Stuck", "completions", "senders", "stuck"]
+__all__ = ["Completion", "Stuck", "Transfer", "completions", "senders", "stuck", "transfers"]
 
 Place = tuple[int, Chunk]
 """A rank, and a chunk that comes to it."""
@@ -43,6 +43,15 @@ class Stuck(NamedTuple):
     rank: int
     flow: Flow
     lacks: tuple[int, ...]
+
+
+class Transfer(NamedTuple):
+    """Way of a chunk over the network; its step is 1 more than the last step that it needs."""
+
+    step: int
+    sender: int
+    receiver: int
+    chunk: Chunk
 
 
 def senders(expanded: Expanded, stage: int) -> dict[Place, list[tuple[int, int]]]:
@@ -83,6 +92,17 @@ def completions(expanded: Expanded, stage: int) -> Iterator[Completion]:
             for peer in flow.to:
                 arrived[peer, flow.chunk] = arrived.get((peer, flow.chunk), 0) + 1
                 ready.append(peer)
+
+
+def transfers(expanded: Expanded, stage: int) -> Iterator[Transfer]:
+    """Yield the transfers of a stage, each behind those that it needs."""
+    arrived: dict[Place, int] = {}
+    for one in completions(expanded, stage):
+        chunk = one.flow.chunk
+        step = arrived.get((one.rank, chunk), 0) + 1
+        for peer in one.flow.to:
+            arrived[peer, chunk] = max(arrived.get((peer, chunk), 0), step)
+            yield Transfer(step, one.rank, peer, chunk)
 
 
 def stuck(expanded: Expanded, stage: int) -> dict[int, Stuck]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from sysmodel.lib.errors import InputError
 
 from .costs import Costs
-from .execution import completions
+from .execution import transfers
 from .schedule import Chunk, Expanded
 
 __all__ = ["ChunkBytes", "Traffic", "equal_chunks", "matrix_chunks", "steps", "traffic"]
@@ -121,13 +121,5 @@ def _count(by_peer: dict[int, int], peer: int, size: int) -> None:
 
 def steps(expanded: Expanded) -> int:
     """Most messages of which each needs the one before; a stage needs all of the stage before."""
-    total = 0
-    for stage in range(len(expanded.flows)):
-        depth: dict[tuple[int, Chunk], int] = {}
-        for one in completions(expanded, stage):
-            leaves = depth.get((one.rank, one.flow.chunk), 0) + 1
-            for peer in one.flow.to:
-                place = (peer, one.flow.chunk)
-                depth[place] = max(depth.get(place, 0), leaves)
-        total += max(depth.values(), default=0)
-    return total
+    stages = range(len(expanded.flows))
+    return sum(max((t.step for t in transfers(expanded, s)), default=0) for s in stages)

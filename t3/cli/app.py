@@ -16,7 +16,10 @@ __all__ = ["PANELS", "CheckoutError", "app", "load"]
 _SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"]}
 
 PANELS = {
-    "Use it": ("run", "model", "sweep", "compare", "check", "dram", "models", "presets", "config"),
+    "Use it": (
+        *("run", "model", "sweep", "compare", "check", "dram"),
+        *("models", "presets", "config", "collective"),
+    ),
     "Study it": ("reproduce", "machines", "validate", "calibrate"),
     "The hardware": ("export", "registers", "area", "timing", "route", "fpga", "diagrams"),
     "Its evidence": ("prove", "exhaust", "mutate", "coverage", "faults"),

@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Iterable
 
+from sysmodel.collectives.registry import algorithms
 from sysmodel.config.bundled import MODELS, PRESETS
 
-__all__ = ["Complete", "lists_of", "models", "presets", "words"]
+__all__ = ["Complete", "collectives", "lists_of", "models", "presets", "words"]
 
 Complete = Callable[[str], list[str]]
 """Function from the begin of a value to the values that begin so."""
@@ -34,3 +35,8 @@ def lists_of(known: Iterable[str]) -> Complete:
 
 presets = words(PRESETS.names())
 models = words(MODELS.names())
+
+
+def collectives(incomplete: str) -> list[str]:
+    """Complete the name of an algorithm."""
+    return words(algorithms())(incomplete)

@@ -73,6 +73,8 @@ def _run(arguments: list[str]) -> int:
         code = group.main(arguments, prog_name="t3", standalone_mode=False)
     except InputError as error:
         command = load(arguments[0]) if arguments[0] in group.commands else group
+        if isinstance(command, TyperGroup):  # the fields are those of its own command
+            command = next((command.commands[a] for a in arguments if a in command.commands), group)
         options = {one.name: one.opts[0] for one in command.params if one.opts[0].startswith("-")}
         return _fail(f"{options.get(error.field, error.field)}: {error.problem}", 2)
     except CheckoutError as error:

@@ -1,0 +1,133 @@
+"""Search for deadlocks of credit windows in all orders of events, to compare with a rule."""
+
+from typing import NamedTuple
+
+__all__ = ["ends", "ends_in_any_order"]
+
+
+class State(NamedTuple):
+    issued: tuple  # entries issued by each sender
+    arrived: tuple  # (receiver, slot) with a count, as a sorted tuple of pairs
+    done: frozenset  # complete slots
+    queues: tuple  # of each receiver: slots whose sends wait
+
+
+class Search:
+    """Schedule with the number of contributions of each slot."""
+
+    def __init__(self, stores, sends, windows):
+        self.stores, self.sends, self.windows = stores, sends, windows
+        entries = [entry for program in stores for entry in program]
+        entries += [entry for sending in sends for entry in sending.values()]
+        self.needed = {}
+        for entry in entries:
+            for place in entry:
+                self.needed[place] = self.needed.get(place, 0) + 1
+        count = len(stores)
+        self.slots = [sorted(s for r, s in self.needed if r == x) for x in range(count)]
+
+    def oldest(self, done, receiver):
+        left = (slot for slot in self.slots[receiver] if (receiver, slot) not in done)
+        return next(left, float("inf"))
+
+    def admits(self, done, entry):
+        return all(slot < self.oldest(done, to) + self.windows[to] for to, slot in entry)
+
+    def start(self):
+        return State((0,) * len(self.stores), (), frozenset(), ((),) * len(self.stores))
+
+
+def ends(stores, sends, windows):
+    """Test whether all orders end in which slots that send can become complete.
+
+    Credits only grow, so every other event is taken as soon as it can happen.
+    """
+    search = Search(stores, sends, windows)
+    left, seen = [search.start()], set()
+    while left:
+        state = settled(search, left.pop())
+        if state in seen:
+            continue
+        seen.add(state)
+        full = [
+            p for p, count in state.arrived if count == search.needed[p] and p not in state.done
+        ]
+        if not full and len(state.done) < len(search.needed):
+            return False
+        left += [complete(search, state, place) for place in full]
+    return True
+
+
+def settled(search, state):
+    """State after all entries that are admitted, and after slots without sends became complete."""
+    issued, arrived = list(state.issued), dict(state.arrived)
+    done, queues = set(state.done), [list(queue) for queue in state.queues]
+
+    def issue(entry):
+        for place in entry:
+            arrived[place] = arrived.get(place, 0) + 1
+            if arrived[place] == search.needed[place] and place[1] not in search.sends[place[0]]:
+                done.add(place)
+
+    moved = True
+    while moved:
+        moved = False
+        for at, program in enumerate(search.stores):
+            if issued[at] < len(program) and search.admits(done, program[issued[at]]):
+                issue(program[issued[at]])
+                issued[at] += 1
+                moved = True
+        for at, queue in enumerate(queues):
+            if queue and search.admits(done, search.sends[at][queue[0]]):
+                issue(search.sends[at][queue.pop(0)])
+                moved = True
+    return State(
+        tuple(issued), tuple(sorted(arrived.items())), frozenset(done), tuple(map(tuple, queues))
+    )
+
+
+def complete(search, state, place):
+    receiver, slot = place
+    queues = tuple(
+        (*queue, slot) if at == receiver and slot in search.sends[receiver] else queue
+        for at, queue in enumerate(state.queues)
+    )
+    return state._replace(done=state.done | {place}, queues=queues)
+
+
+def ends_in_any_order(stores, sends, windows):
+    """Test the same by single events: a sender issues, a queue's head leaves, a slot completes."""
+    search = Search(stores, sends, windows)
+    left, seen = [search.start()], set()
+    while left:
+        state = left.pop()
+        if state in seen:
+            continue
+        seen.add(state)
+        following = [*events(search, state)]
+        if not following and len(state.done) < len(search.needed):
+            return False
+        left += following
+    return True
+
+
+def events(search, state):
+    for at, program in enumerate(search.stores):
+        here = state.issued[at]
+        if here < len(program) and search.admits(state.done, program[here]):
+            issued = (*state.issued[:at], here + 1, *state.issued[at + 1 :])
+            yield arrive(state._replace(issued=issued), program[here])
+    for at, queue in enumerate(state.queues):
+        if queue and search.admits(state.done, search.sends[at][queue[0]]):
+            queues = (*state.queues[:at], queue[1:], *state.queues[at + 1 :])
+            yield arrive(state._replace(queues=queues), search.sends[at][queue[0]])
+    for place, count in state.arrived:
+        if count == search.needed[place] and place not in state.done:
+            yield complete(search, state, place)
+
+
+def arrive(state, entry):
+    arrived = dict(state.arrived)
+    for place in entry:
+        arrived[place] = arrived.get(place, 0) + 1
+    return state._replace(arrived=tuple(sorted(arrived.items())))
