@@ -37,7 +37,7 @@ class Algorithm:
         Closed forms of the costs by operation, in chunks. They come from the theory of the
         algorithm, not from its stages.
     group : callable
-        Group of a number of ranks; raises ``ValueError`` if the algorithm cannot have this number.
+        Group of a number of ranks; raises ``InputError`` if the algorithm cannot have this number.
     parts : int
         Equal parts into which each owner's data is cut.
     """
@@ -99,7 +99,4 @@ class Algorithm:
         if not 2 <= ranks <= MOST_RANKS:
             problem = f"{short(ranks)} is not allowed; allowed: 2 to {MOST_RANKS}"
             raise InputError("ranks", problem)
-        try:
-            return self.group(ranks, ranks_per_node)
-        except ValueError as error:
-            raise InputError("ranks", f"{self.name}: {error}") from None
+        return self.group(ranks, ranks_per_node)

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from math import prod
 
+from sysmodel.lib.errors import InputError
+
 __all__ = ["Group", "cyclic", "nodes", "powers_of_two"]
 
 _NODE = 8  # ranks of today's nodes
@@ -71,11 +73,11 @@ def powers_of_two(ranks: int, ranks_per_node: int | None = None) -> Group:
 
     Raises
     ------
-    ValueError
+    InputError
         ``ranks`` is no power of two.
     """
     if ranks & (ranks - 1):
-        raise ValueError(f"{ranks} ranks are not allowed; allowed: a power of two")
+        raise InputError("ranks", f"{ranks} is not allowed; allowed: a power of two")
     return Group((2,) * (ranks.bit_length() - 1) or (1,))
 
 
@@ -87,15 +89,17 @@ def nodes(ranks: int, ranks_per_node: int | None = None) -> Group:
 
     Raises
     ------
-    ValueError
+    InputError
         The ranks do not make several nodes of several ranks.
     """
     allowed = [size for size in range(2, ranks // 2 + 1) if ranks % size == 0]
     if not allowed:
-        raise ValueError(f"{ranks} ranks make no nodes of several ranks; allowed: 4, 6, 8, 9, ...")
+        raise InputError(
+            "ranks", f"{ranks} make no nodes of several ranks; allowed: 4, 6, 8, 9, ..."
+        )
     if ranks_per_node is None:
         ranks_per_node = max((size for size in allowed if size <= _NODE), default=allowed[0])
     if ranks_per_node not in allowed:
         shown = ", ".join(map(str, allowed))
-        raise ValueError(f"{ranks_per_node} ranks per node are not allowed; allowed: {shown}")
+        raise InputError("ranks_per_node", f"{ranks_per_node} is not allowed; allowed: {shown}")
     return Group((ranks_per_node, ranks // ranks_per_node))
