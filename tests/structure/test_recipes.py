@@ -1,6 +1,7 @@
 """The recipes of CONTRIBUTING.md, each followed with a toy in a copy of the tree."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -207,3 +208,16 @@ def test_a_configuration(tree):
         "print(CONFIGURATIONS['half'].derive(whole).total_cycles)",
     )
     assert shown == "5\n"
+
+
+def test_a_collective(tree):
+    """The file of the recipe, as it stands in CONTRIBUTING.md."""
+    recipe = (ROOT / "CONTRIBUTING.md").read_text().partition("### Add a collective")[2]
+    add(tree, "sysmodel/collectives/upward.py", re.search(r"```python\n(.*?)```", recipe, re.S)[1])
+    assert "a ring that sends to the next rank" in " ".join(t3(tree, "collective", "list").split())
+    assert t3(tree, "collective", "check", "upward", "--ranks", "5") == (
+        "upward: all-gather, 5 ranks: sound\n"
+    )
+    tests = "tests/sysmodel/collectives/test_algorithms.py"
+    shown = run(tree, "-m", "pytest", "-q", "-p", "no:cacheprovider", tests, "-k", "upward")
+    assert "12 passed" in shown

@@ -39,6 +39,8 @@ main([])
         ("presets b", ["b200"]),
         ("models pa", ["palm"]),
         ("export --system mi3", ["mi300x"]),
+        ("collective show h", ["halving-doubling", "hierarchical"]),
+        ("collective check --operation all-t", ["all-to-all"]),
     ],
 )
 def test_values(words, expected):

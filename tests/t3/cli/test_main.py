@@ -20,8 +20,8 @@ from tests.support.example_run import example_result
 def test_an_unknown_command(fails):
     assert fails(["walk"]) == (
         "No such command 'walk'. Allowed: run, model, sweep, compare, check, dram, models, "
-        "presets, config, reproduce, machines, validate, calibrate, export, registers, area, "
-        "timing, route, fpga, diagrams, prove, exhaust, mutate, coverage, faults"
+        "presets, config, collective, reproduce, machines, validate, calibrate, export, "
+        "registers, area, timing, route, fpga, diagrams, prove, exhaust, mutate, coverage, faults"
     )
 
 
@@ -118,7 +118,10 @@ def test_help(capsys):
         assert option in printed
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["models"], ["presets"], ["config", "diff"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [["--help"], ["models"], ["presets"], ["config", "diff"], ["collective", "show", "ring"]],
+)
 def test_quick_commands_do_not_import_the_simulation(arguments):
     program = (
         "import sys; from t3.cli.main import main; main(sys.argv[1:]); "

@@ -1,0 +1,114 @@
+"""Schedules of collectives as tables and as a picture."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sysmodel.collectives.algorithm import Algorithm
+from sysmodel.collectives.execution import Transfer, transfers
+from sysmodel.collectives.schedule import Expanded
+from sysmodel.collectives.traffic import steps, traffic
+
+from .document import Table
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["algorithm_table", "cost_table", "draw_transfers", "flow_table"]
+
+_COSTS = {
+    "sent": "chunks sent",
+    "received": "chunks received",
+    "read": "chunks read",
+    "written": "chunks written",
+    "messages": "messages",
+    "steps": "steps",
+}
+
+
+def algorithm_table(algorithms: Iterable[Algorithm]) -> Table:
+    """Table of algorithms and their operations."""
+    rows = [[one.name, ", ".join(one.operations), one.summary] for one in algorithms]
+    return Table(("name", "operations", "way of the data"), rows, text_columns=3)
+
+
+def flow_table(expanded: Expanded, rank: int) -> Table:
+    """Table of the flows of one rank, in the order in which it handles them."""
+    rows = [
+        [
+            str(stage),
+            "reduces" if expanded.reduces[stage] else "stores",
+            str(flow.chunk),
+            "yes" if flow.own else "",
+            str(flow.arrivals or ""),
+            _peers(flow.to, flow.multicast),
+            "yes" if flow.keeps else "",
+        ]
+        for stage, ranks in enumerate(expanded.flows)
+        for flow in ranks[rank]
+    ]
+    headings = ("stage", "arrivals are", "chunk", "own", "arrivals", "then to", "kept")
+    return Table(headings, rows, text_columns=len(headings))
+
+
+def _peers(peers: Sequence[int], multicast: bool) -> str:
+    """Ranks, with a dash for those in a row."""
+    shown: list[str] = []
+    at = 0
+    while at < len(peers):
+        end = at
+        while end + 1 < len(peers) and peers[end + 1] == peers[end] + 1:
+            end += 1
+        if end - at > 1:
+            shown.append(f"{peers[at]}-{peers[end]}")
+        else:
+            shown += map(str, peers[at : end + 1])
+        at = end + 1
+    return ", ".join(shown) + (" (multicast)" if multicast else "")
+
+
+def cost_table(expanded: Expanded, rank: int) -> Table:
+    """Table of the costs of a rank, on compute units, in chunks of an owner."""
+    found = traffic(expanded, lambda chunk: 1)[rank].costs(steps(expanded))
+    whole = ("messages", "steps")
+    values = [getattr(found, name) / (1 if name in whole else expanded.parts) for name in _COSTS]
+    return Table(tuple(_COSTS.values()), [[f"{value:g}" for value in values]], text_columns=0)
+
+
+def draw_transfers(expanded: Expanded, path: Path) -> None:
+    """Draw the transfers of all ranks, step by step, into an SVG file."""
+    from .style import clean, drawn, save
+
+    stages = [[*transfers(expanded, stage)] for stage in range(len(expanded.flows))]
+    lengths = [max((one.step for one in stage), default=0) for stage in stages]
+    width = min(3 + 0.9 * sum(lengths), 24)
+    with drawn(width, min(1.5 + 0.4 * expanded.ranks, 24)) as (figure, ((axes,),)):
+        start = 0
+        for stage, length in zip(stages, lengths, strict=True):
+            if start:
+                axes.axvline(start, color="black", linewidth=0.8)
+            for one in stage:
+                _draw(axes, one, start, expanded.ranks)
+            start += length
+        axes.set_xlim(0, start)
+        axes.set_ylim(expanded.ranks - 0.5, -0.5)
+        axes.set_xticks(range(start + 1))
+        axes.set_yticks(range(expanded.ranks))
+        axes.set_xlabel("step")
+        axes.set_ylabel("rank")
+        axes.set_title(f"{expanded.name}, {expanded.operation}; colour: owner of the chunk")
+        clean(axes)
+        save(figure, path)
+
+
+def _draw(axes: "Axes", one: Transfer, start: int, ranks: int) -> None:
+    """Draw an arrow from sender to receiver."""
+    import matplotlib
+
+    colour = matplotlib.colormaps["viridis"](one.chunk.owner / max(1, ranks - 1) * 0.95)
+    axes.annotate(
+        "",
+        xy=(start + one.step, one.receiver),
+        xytext=(start + one.step - 1, one.sender),
+        arrowprops={"arrowstyle": "-|>", "color": colour, "shrinkA": 0, "shrinkB": 0},
+    )
