@@ -23,6 +23,7 @@ from .limits import (
     MOST_WAYS,
 )
 from .memory import Delay, Dram, with_standard
+from .merging import merged
 from .rules import check_rules
 from .schema import PowerOfTwo, Strict, integer, number, power_of_two, read_toml, text, validate
 
@@ -359,7 +360,7 @@ def _with_base(data: dict[str, Any], own: Located, seen: tuple[Path, ...]) -> di
         raise InputError(f"{where}: base", f"{base!r} is the base of itself")
     data.setdefault("description", f"{base} with changes")
     data.setdefault("source", f"{base} and {where}")
-    return _merge(_with_base(read_toml(base_place.path), base_place, seen), data)
+    return merged(_with_base(read_toml(base_place.path), base_place, seen), data, is_delay)
 
 
 def _require_sections(data: Mapping[str, Any], where: str) -> None:
@@ -371,17 +372,6 @@ def _require_sections(data: Mapping[str, Any], where: str) -> None:
             'missing; add base = "asplos24" before the first section, or another of '
             f"{', '.join(preset_names())}; only a file with every section needs no base",
         )
-
-
-def _merge(base: dict[str, Any], change: dict[str, Any]) -> dict[str, Any]:
-    merged = dict(base)
-    for key, value in change.items():
-        was = base.get(key)
-        if isinstance(was, dict) and isinstance(value, dict) and not is_delay(value):
-            merged[key] = _merge(was, value)
-        else:
-            merged[key] = value
-    return merged
 
 
 def is_delay(value: dict[str, Any]) -> bool:
