@@ -11,6 +11,7 @@ __all__ = [
     "MEMORIES",
     "MODELS",
     "PRESETS",
+    "TOPOLOGIES",
     "Bundle",
     "Located",
     "is_path",
@@ -99,6 +100,7 @@ class Bundle:
 
 
 PRESETS, MODELS, MEMORIES = Bundle("presets"), Bundle("models"), Bundle("memories")
+TOPOLOGIES = Bundle("topologies")
 
 
 def is_path(source: str | Path) -> bool:

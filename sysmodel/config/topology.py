@@ -1,0 +1,130 @@
+"""Topologies: the links and switches between GPUs, as TOML files that hold for any number of GPUs.
+
+The bundled topologies are such files; a user's file may be complete, or begin with ``base =
+"switch"`` and give only the values that differ. Keys carry their units.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from sysmodel.lib.dotted import nested
+from sysmodel.lib.errors import InputError, short
+
+from .arguments import plain
+from .bundled import TOPOLOGIES, Located
+from .merging import merged
+from .schema import read_toml, validate
+from .topology_shapes import FullyConnected, Nodes, Ring, Switched, Topology, Torus
+
+__all__ = ["load_topology", "topology_names"]
+
+_CUSTOM = "custom"
+"""Name of a topology that is no file."""
+
+_SHAPES: dict[str, type[Topology]] = {
+    "ring": Ring,
+    "fully-connected": FullyConnected,
+    "switch": Switched,
+    "torus": Torus,
+    "nodes": Nodes,
+}
+
+
+def topology_names() -> list[str]:
+    """Names of the bundled topologies."""
+    return TOPOLOGIES.names()
+
+
+def load_topology(
+    source: Topology | Mapping[str, Any] | Path | str,
+    *,
+    field: str = "topology",
+    beside: Path = Path(),
+) -> Topology:
+    """Load a topology.
+
+    Parameters
+    ----------
+    source : str, Path, mapping or Topology
+        Name of a bundled topology, path of a TOML file, the content of such a file, or a topology
+        itself. A string with a ``/`` or with the suffix ``.toml`` is a path.
+    field : str
+        Argument or key that gives the source, for messages.
+    beside : Path
+        Folder to which paths are relative.
+
+    Raises
+    ------
+    InputError
+        The topology is not valid; the message names file, key, value and the allowed values.
+    """
+    if isinstance(source, Topology):
+        return source
+    if isinstance(source, Mapping):
+        place, data = Located(beside / _CUSTOM, field), nested(plain(source))
+    else:
+        place = TOPOLOGIES.locate(source, field, beside)
+        data = read_toml(place.path)
+    data = _with_base(_anchored(data, place), place, ())
+    if "name" in data:
+        raise InputError(f"{place.where}: name", "unknown key; a topology is named by its file")
+    shape = _shape(data, place.where)
+    if shape is Nodes and "inside" in data:
+        data["inside"] = _inside(data["inside"], place.where)
+    name = place.path.name.removesuffix(".toml")
+    return validate(shape, {"name": name, **data}, place.where)
+
+
+def _shape(data: dict[str, Any], where: str) -> type[Topology]:
+    kind = data.get("kind")
+    if not isinstance(kind, str) or kind not in _SHAPES:
+        problem = f"{short(kind)} is not allowed" if "kind" in data else "missing"
+        raise InputError(f"{where}: kind", f"{problem}; allowed: {', '.join(_SHAPES)}")
+    return _SHAPES[kind]
+
+
+def _with_base(data: dict[str, Any], own: Located, seen: tuple[Path, ...]) -> dict[str, Any]:
+    """Merge the content of a file over its base, which may have its own base."""
+    if "base" not in data:
+        return data
+    where, base = own.where, data.pop("base")
+    place = TOPOLOGIES.locate(base, f"{where}: base", own.path.parent)
+    seen = (*seen, own.path.resolve())
+    if place.path.resolve() in seen:
+        raise InputError(f"{where}: base", f"{base!r} is the base of itself")
+    below = _with_base(_anchored(read_toml(place.path), place), place, seen)
+    if data.get("kind", below.get("kind")) != below.get("kind"):
+        problem = f"{short(data['kind'])} is not allowed; allowed: {below.get('kind')!r}"
+        raise InputError(f"{where}: kind", f"{problem}, the kind of the base")
+    data.setdefault("description", f"{base} with changes")
+    data.setdefault("source", f"{base} and {where}")
+    if "link" in data and isinstance(data["link"], dict):
+        below = _without_rate(below, data["link"])
+    return merged(below, data)
+
+
+def _without_rate(below: dict[str, Any], link: dict[str, Any]) -> dict[str, Any]:
+    """Leave out the rate of a base's links where the file gives one of the other kind."""
+    rates = ("bandwidth_gb_per_s", "port_gb_per_s")
+    if not isinstance(below.get("link"), dict) or not any(rate in link for rate in rates):
+        return below
+    kept = {key: value for key, value in below["link"].items() if key not in rates}
+    return {**below, "link": kept}
+
+
+def _anchored(data: dict[str, Any], place: Located) -> dict[str, Any]:
+    """Keep the folder to which the file's ``inside`` is relative, also if another file has it as
+    its base."""
+    if "inside" in data:
+        data = {**data, "inside": (data["inside"], place.path.parent)}
+    return data
+
+
+def _inside(given: tuple[Any, Path], where: str) -> Topology:
+    source, beside = given
+    inside = load_topology(source, field=f"{where}: inside", beside=beside)
+    if isinstance(inside, Nodes):
+        problem = f"{short(source)} is not allowed; allowed: a topology that is not of nodes"
+        raise InputError(f"{where}: inside", problem)
+    return inside
