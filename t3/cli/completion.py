@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterable
 
 from sysmodel.collectives.registry import algorithms
-from sysmodel.config.bundled import MODELS, PRESETS
+from sysmodel.config.bundled import MODELS, PRESETS, TOPOLOGIES
 
-__all__ = ["Complete", "collectives", "lists_of", "models", "presets", "words"]
+__all__ = ["Complete", "collectives", "lists_of", "models", "presets", "topologies", "words"]
 
 Complete = Callable[[str], list[str]]
 """Function from the begin of a value to the values that begin so."""
@@ -35,6 +35,7 @@ def lists_of(known: Iterable[str]) -> Complete:
 
 presets = words(PRESETS.names())
 models = words(MODELS.names())
+topologies = words(TOPOLOGIES.names())
 
 
 def collectives(incomplete: str) -> list[str]:

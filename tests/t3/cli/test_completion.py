@@ -38,6 +38,7 @@ main([])
         ("config diff h100 h2", ["h200"]),
         ("presets b", ["b200"]),
         ("models pa", ["palm"]),
+        ("topology show to", ["torus-2d", "torus-3d"]),
         ("export --system mi3", ["mi300x"]),
         ("collective show h", ["halving-doubling", "hierarchical"]),
         ("collective check --operation all-t", ["all-to-all"]),
