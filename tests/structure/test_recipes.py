@@ -157,6 +157,26 @@ def test_a_preset(tree):
     assert shown == "20.0 True\n"
 
 
+def test_a_topology(tree):
+    add(
+        tree,
+        "sysmodel/config/topologies/toy.toml",
+        """
+        base = "switch"
+        description = "each GPU has a link to two planes of a switch that multicasts"
+        source = "invented"
+
+        [switch]
+        planes = 2                      # channel c takes plane c modulo 2
+        multicasts = true               # the switch copies a packet for several GPUs
+        """,
+    )
+    assert "toy" in t3(tree, "topology", "list")
+    shown = t3(tree, "topology", "show", "toy", "--gpus", "6", "--system", "h100")
+    assert shown.count(" 12 ") == 2 and shown.count(" 225 ") == 2
+    assert "2 switches" in shown and "copies packets" in shown
+
+
 def test_a_model(tree):
     add(
         tree,
