@@ -183,14 +183,12 @@ class Fabric:
             if cost >= costs[number]:
                 continue
             costs[number] = cost
-            for before in self._before(number, destination, passed):
+            for before in self._before(number, passed):
                 heappush(heap, (cost + self._cost(before), before))
         self._costs[destination] = costs
         return costs
 
-    def _before(
-        self, number: int, destination: int, passed: set[tuple[int, int | None]]
-    ) -> list[int]:
+    def _before(self, number: int, passed: set[tuple[int, int | None]]) -> list[int]:
         """Links from which a packet may go on to a link, and for which it is the nearest way.
 
         ``passed`` holds the vertices, and for GPUs the dimensions of arrival, whose nearest way is
@@ -198,8 +196,6 @@ class Fabric:
         """
         link = self.links[number]
         vertex = link.source
-        if vertex == destination:
-            return []
         if not self.is_gpu(vertex):
             arrivals: set[int | None] = {None}
         else:

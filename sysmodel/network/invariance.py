@@ -116,9 +116,11 @@ class _Mapping:
     def _unequal(self, link: int, other: int) -> str | None:
         """Describe the difference between the values of two links and the switches behind them."""
         one, two = self._fabric.links[link], self._fabric.links[other]
-        ends = [self._fabric.switch_at(end.target) for end in (one, two)]
-        if one.values == two.values and one.switch == two.switch and ends[0] == ends[1]:
-            return None
+        if one.values == two.values and one.latency_ns == two.latency_ns:
+            ends = [self._fabric.switch_at(end.target) for end in (one, two)]
+            if one.switch == two.switch and ends[0] == ends[1]:
+                return None
+            return f"{self._names(link, other)} have unlike switches"
         both = [
             f"{self._name(number)} has {values.bandwidth_gb_per_s:g} GB/s and "
             f"{self._fabric.links[number].latency_ns:g} ns"

@@ -6,6 +6,7 @@ from sysmodel.config.system import load_system
 from sysmodel.config.topology import load_topology
 from sysmodel.lib.errors import InputError
 from sysmodel.network.expansion import expand
+from sysmodel.network.fabric import DirectedLink, Fabric
 
 _LINK = load_system("h100").link
 _NUMBERS = (2, 3, 4, 5, 6, 7, 8, 12, 16, 64)
@@ -85,6 +86,13 @@ def test_a_switch_has_the_rate_and_the_latency_of_the_system(gpus):
         assert switch.latency_ns(route) == (250 if source != destination else 0)
 
 
+def test_a_switch_takes_part_of_the_latency_of_the_system():
+    switch = fabric({"base": "switch", "switch.latency_ns": 100}, 4)
+    assert [link.latency_ns for link in switch.links] == [75] * 4 + [175] * 4
+    slow = fabric({"base": "switch", "switch.latency_ns": 300}, 4)
+    assert [link.latency_ns for link in slow.links] == [0] * 4 + [300] * 4
+
+
 def test_a_channel_has_its_plane():
     switch = fabric("nvswitch-8", 8)
     assert switch.planes == len(switch.switches) == 4
@@ -158,6 +166,14 @@ def test_a_pair_without_a_way_is_named(source, gpus, pair):
     with pytest.raises(InputError) as caught:
         made.route(*pair)
     assert str(caught.value) == (f"topology: custom has no way from GPU {pair[0]} to GPU {pair[1]}")
+
+
+def test_gpus_forward_between_the_given_dimensions_only():
+    """The nearest way from 0 to 2 would change the dimension at GPU 1."""
+    ends = ((0, 1, 0), (1, 2, 1), (1, 3, 0), (3, 2, 0))
+    links = [DirectedLink(source, target, _LINK, dimension) for source, target, dimension in ends]
+    assert Fabric("bent", 4, links, forwarding={(0, 0)}).route(0, 2) == (0, 2, 3)
+    assert Fabric("bent", 4, links, forwarding={(0, 0), (0, 1)}).route(0, 2) == (0, 1)
 
 
 def test_a_gpu_that_does_not_exist():

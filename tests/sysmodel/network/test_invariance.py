@@ -1,5 +1,6 @@
 """Invariance of topologies and schedules under groups, where it holds and where it does not."""
 
+from dataclasses import replace
 from itertools import product
 
 import pytest
@@ -106,6 +107,43 @@ def test_a_slow_link_is_named():
         "0 to 1",
         "1 to 2",
         "link 2 from 2 to 1 has 100 GB/s and 250 ns, link 3 from 3 to 2 has 450 GB/s and 250 ns",
+    )
+
+
+def test_a_switch_that_differs_is_named():
+    plain = load_topology("switch").switch
+    short = plain.model_copy(update={"queue_bytes": 64})
+    links = [
+        link
+        for vertex, switch in ((4, plain), (5, short))
+        for gpu in (vertex - 4, vertex - 2)
+        for link in (
+            DirectedLink(gpu, vertex, _LINK),
+            DirectedLink(vertex, gpu, _LINK, switch=switch),
+        )
+    ]
+    made = Fabric("rails", 4, links, (plain, short))
+    assert why_not_invariant(made, Group((2, 2))) == _differs(
+        "0 to 2", "1 to 3", "link 0 from 0 to 4 and link 4 from 1 to 5 have unlike switches"
+    )
+    equal = [replace(link, switch=link.switch and plain) for link in links]
+    assert why_not_invariant(Fabric("rails", 4, equal, (plain, plain)), Group((2, 2))) is None
+
+
+def test_a_way_that_is_missing_is_named():
+    made = Fabric("line", 3, [DirectedLink(0, 1, _LINK), DirectedLink(1, 2, _LINK)])
+    assert why_not_invariant(made, Group((3,))) == _differs(
+        "1 to 2", "2 to 0", "one of them does not exist"
+    )
+
+
+def test_a_link_with_two_images_is_named():
+    """Channels share the link there, and have a link each back."""
+    links = [DirectedLink(*ends, _LINK) for ends in ((0, 1), (1, 0), (1, 0))]
+    assert why_not_invariant(Fabric("lopsided", 2, links, planes=2), Group((2,))) == _differs(
+        "0 to 1",
+        "1 to 0",
+        "link 0 from 0 to 1 would be both link 1 from 1 to 0 and link 2 from 1 to 0",
     )
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from sysmodel.collectives import direct, ring
 from sysmodel.collectives.group import Group
-from sysmodel.collectives.schedule import Chunk, Flow, Schedule, Stage, expanded
+from sysmodel.collectives.schedule import Chunk, Expanded, Flow, Schedule, Stage, expanded
 from sysmodel.config.system import load_system
 from sysmodel.config.topology import load_topology
 from sysmodel.lib.errors import InputError
@@ -78,6 +78,8 @@ def test_a_ring_on_a_full_mesh_uses_one_link_of_each_gpu(gpus):
 def test_an_all_to_all_on_a_ring_in_one_direction(gpus):
     _, load = _load("ring", direct, "all-to-all", gpus)
     assert load.link_bytes == (gpus * (gpus - 1) // 2 * _C,) * gpus
+    bandwidth = gpus * (gpus - 1) / 2 * _C / _RATE + _LINK.latency_ns
+    assert load.bound_ns("t3") == pytest.approx(max(bandwidth, (gpus - 1) * _LINK.latency_ns))
 
 
 @pytest.mark.parametrize("gpus", _NUMBERS)
@@ -174,6 +176,19 @@ def test_a_switch_that_multicasts_takes_one_packet_for_all(gpus):
 def test_gpus_copy_no_packet():
     fabric = expand(load_topology("ring"), 5, _LINK)
     assert load_of(fabric, _multicast(5), _C).link_bytes == (10 * _C,) * 5
+
+
+def test_a_chain_follows_the_latest_arrival():
+    """A GPU waits for a near and a distant GPU, in either order, then sends to the next."""
+    fabric = expand(load_topology("ring"), 6, _LINK)
+    for near, far in ((1, 4), (4, 1)):
+        waits, ends = (0, 5) if near == 1 else (3, 2)
+        flows = {near: [Flow(Chunk(0), to=(waits,))], far: [Flow(Chunk(0), to=(waits,))]}
+        flows[waits] = [Flow(Chunk(0), own=False, arrivals=2, to=(ends,))]
+        flows[ends] = [Flow(Chunk(0), own=False, arrivals=1, keeps=True)]
+        ranks = tuple(tuple(flows.get(rank, ())) for rank in range(6))
+        schedule = Expanded("fork", "send", 6, 1, (True,), (ranks,))
+        assert load_of(fabric, schedule, _C).stages[0].chain_ns == 5 * _LINK.latency_ns
 
 
 def test_stages_add_up():
