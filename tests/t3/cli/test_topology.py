@@ -58,11 +58,17 @@ def test_many_gpus_have_no_list_of_ways(capsys):
     ("words", "message"),
     [
         (["x"], "topology: 'x' is not known; allowed: fully-connected, "),
-        (["torus-2d", "--gpus", "12"], "gpus: 12 is not allowed; torus-2d allows 4 x 4; the next"),
+        (
+            ["torus-2d", "--gpus", "12"],
+            "--gpus: 12 is not allowed; torus-2d allows 4 x 4; the next",
+        ),
         (["ring", "--gpus", "two"], "--gpus: 'two' is not allowed; allowed: an integer"),
-        (["ring", "--system", "v100"], "system: 'v100' is not known; allowed: a100, "),
-        (["ring", "--picture", "a.gif"], "picture: 'a.gif' is not allowed; allowed: a file that "),
-        (["ring", "--picture", "/no/a.png"], "picture: '/no/a.png' cannot be written: No such"),
+        (["ring", "--system", "v100"], "--system: 'v100' is not known; allowed: a100, "),
+        (
+            ["ring", "--picture", "a.gif"],
+            "--picture: 'a.gif' is not allowed; allowed: a file that ",
+        ),
+        (["ring", "--picture", "/no/a.png"], "--picture: '/no/a.png' cannot be written: No such"),
     ],
 )
 def test_errors_are_one_line(fails, words, message):
