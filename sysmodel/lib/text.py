@@ -8,6 +8,7 @@ from .errors import InputError
 __all__ = ["decoded", "read_text"]
 
 _LARGEST_FILE = 1 << 26
+_GZIP = b"\x1f\x8b"
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
@@ -40,8 +41,10 @@ def decoded(content: bytes, where: str) -> str:
     Raises
     ------
     InputError
-        The content is not UTF-8.
+        The content is compressed, or is not UTF-8.
     """
+    if content.startswith(_GZIP):
+        raise InputError(where, "is compressed; allowed: a text, as gunzip makes of it")
     if content.startswith(_UTF16) or b"\0" in content[:4]:
         raise InputError(where, "is UTF-16; allowed: UTF-8, which every editor can save")
     try:

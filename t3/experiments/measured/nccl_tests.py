@@ -1,5 +1,6 @@
 """Output of nccl-tests and rccl-tests, as it is printed."""
 
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -129,6 +130,8 @@ def _row(run: _Run, line: str, where: str) -> "Measurement | LeftOut":
     # Out of place comes first; names of columns repeat for in place.
     time_at = run.columns.index("time")
     size = _number(cells["size"], "size", where)
+    if size != int(size):
+        raise InputError(where, f"size {size:g} is not allowed; allowed: whole bytes")
     time = _number(line.split()[time_at], "time", where)
     wrong = dict(zip(run.columns[time_at : time_at + 4], line.split()[time_at:], strict=False))
     operation = run.operation or _guessed(cells, where)
@@ -171,9 +174,12 @@ def _check_ranks(run: _Run, where: str) -> None:
 
 def _number(cell: str, name: str, where: str) -> float:
     try:
-        return float(cell)
+        value = float(cell)
     except ValueError:
-        raise InputError(where, f"{name} {short(cell)} is not a number") from None
+        value = math.nan
+    if not 0 <= value < math.inf:
+        raise InputError(where, f"{name} {short(cell)} is not a number from 0 on")
+    return value
 
 
 def _guessed(cells: dict[str, str], where: str) -> str:

@@ -1,5 +1,7 @@
 """Text files: byte order marks, other encodings, and files that cannot be read."""
 
+import gzip
+
 import pytest
 
 from sysmodel.lib.errors import InputError
@@ -19,6 +21,7 @@ def test_a_byte_order_mark_is_no_text(tmp_path, mark):
         ("base".encode("utf-16"), "is UTF-16; allowed: UTF-8"),
         ("base".encode("utf-16-le"), "is UTF-16; allowed: UTF-8"),
         ("base".encode("utf-16-be"), "is UTF-16; allowed: UTF-8"),
+        (gzip.compress(b"base"), "is compressed; allowed: a text"),
         (b"a\nb \xff\n", "is not UTF-8 (at line 2)"),
         (b"a" * 33, "is larger than 32 bytes"),
         (None, "cannot be read: No such file or directory"),

@@ -115,6 +115,15 @@ def test_wrong_results_are_left_out():
     [
         (OLD_SCATTER.replace("   56.09      0", ""), "line 13: '1048576.* is no row"),
         (OLD_SCATTER.replace("    14.02", "  fast.."), "line 13: time 'fast..' is not a number"),
+        (OLD_SCATTER.replace("    14.02", "      nan"), "line 13: time 'nan' is not a number"),
+        (OLD_SCATTER.replace("    14.02", "      inf"), "line 13: time 'inf' is not a number"),
+        (OLD_SCATTER.replace("    14.02", "    -3.00"), "line 13: time '-3.00' is not a number"),
+        (OLD_SCATTER.replace("    14.02", "     0.00"), "line 13: time 0 is not allowed"),
+        (OLD_SCATTER.replace("1048576  ", "    inf  "), "line 13: size 'inf' is not a number"),
+        (OLD_SCATTER.replace("1048576  ", "    nan  "), "line 13: size 'nan' is not a number"),
+        (OLD_SCATTER.replace("1048576  ", "     -4  "), "line 13: size '-4' is not a number"),
+        (OLD_SCATTER.replace("1048576  ", "1e6.5    "), "line 13: size '1e6.5' is not a number"),
+        (OLD_SCATTER.replace("1048576  ", "4096.5   "), "line 13: size 4096.5 is not allowed"),
         (
             OLD_SCATTER.replace("   65536    ", "   Segmentation fault"),
             "size .Segmentation. is not",
