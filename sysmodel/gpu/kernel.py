@@ -107,9 +107,10 @@ class Kernel:
             if getattr(self, name) not in (1, 2, 4):
                 raise ValueError(f"kernel.{name} must be 1, 2 or 4, not {getattr(self, name)}")
         if self.workgroups < self.gpus:
+            fewer = f"tp up to {self.workgroups}, or " if self.workgroups > 1 else ""
             raise ValueError(
-                f"{self.workgroups} workgroups cannot be cut into {self.gpus} chunks; allowed: tp "
-                f"up to {self.workgroups}, or a larger matrix"
+                f"{self.workgroups} workgroups cannot be cut into {self.gpus} chunks; allowed: "
+                f"{fewer}a larger matrix"
             )
 
     @property

@@ -17,7 +17,7 @@ __all__ = ["GemmAlone", "gemm_alone", "gemm_efficiency"]
 class GemmAlone:
     """Time and memory traffic of a GEMM without other work.
 
-    ``share_of_peak`` is the share of the matrix pipes' rate at the system's clock.
+    ``share_of_peak`` is the share of the data sheet's peak, at the boost clock.
     """
 
     time_ns: float

@@ -169,7 +169,8 @@ def test_chunk_rectangles_cover_the_chunk_once(m, n, gpus, most, column_major):
         ({"tile_m": 96}, "a power of two atoms where wavefronts share a row, not 3"),
         ({"tile_m": 48, "waves_m": 3}, "kernel.waves_m must be 1, 2 or 4, not 3"),
         ({"waves_n": 8}, "kernel.waves_n must be 1, 2 or 4, not 8"),
-        ({"m": 64, "gpus": 5}, "4 workgroups cannot be cut into 5 chunks"),
+        ({"m": 64, "gpus": 5}, "4 workgroups .* into 5 chunks; allowed: tp up to 4, or a larger"),
+        ({"m": 1, "n": 1, "gpus": 2}, "1 workgroups cannot .* 2 chunks; allowed: a larger matrix"),
     ],
 )
 def test_refused(changes, message):
