@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from pathlib import Path
 
+from sysmodel.config.workload import LARGEST
+from sysmodel.gpu.kernel import ELEMENTS, MOST_OUTPUT_ATOMS
 from sysmodel.lib.errors import InputError
 from sysmodel.lib.text import read_text
 from sysmodel.runs.collective_alone import MOST_GPUS, message_limits
@@ -12,6 +14,8 @@ from .nccl_tests import LeftOut, is_nccl_tests, read_nccl_tests
 from .table import is_table, read_table
 
 __all__ = ["read_measurements"]
+
+_SIDES = " x ".join(str(LARGEST[side]) for side in "mnk")
 
 
 def read_measurements(files: Iterable[Path]) -> tuple[list[Measurement], list[LeftOut]]:
@@ -50,15 +54,33 @@ def read_measurements(files: Iterable[Path]) -> tuple[list[Measurement], list[Le
 
 
 def _of_modelled_size(found: list[Measurement]) -> tuple[list[Measurement], list[LeftOut]]:
-    """Separate collectives that the model cannot cut from all other measurements."""
+    """Separate collectives that the model cannot cut, and GEMMs that it cannot place, from all
+    other measurements."""
     inside = [one for one in found if _fits(one)]
-    rows = len(found) - len(inside)
-    reason = f"fewer than 512 bytes for a GPU, more than 1 GiB, or more than {MOST_GPUS} GPUs"
-    return inside, [LeftOut(reason, rows)] if rows else []
+    gemms = sum(one.kind == "gemm" and not _fits(one) for one in found)
+    others = len(found) - len(inside) - gemms
+    reasons = (
+        (f"fewer than 512 bytes for a GPU, more than 1 GiB, or more than {MOST_GPUS} GPUs", others),
+        (f"GEMM of more than {_SIDES}, or with an output of more than 1 GiB", gemms),
+    )
+    return inside, [LeftOut(reason, rows) for reason, rows in reasons if rows]
 
 
 def _fits(one: Measurement) -> bool:
+    if one.kind == "gemm":
+        return _places(one.m, one.n, one.k)
     if one.kind not in COLLECTIVES:
         return True
     least, most = message_limits(one.gpus)
     return 2 <= one.gpus <= MOST_GPUS and least <= one.message_bytes <= most
+
+
+def _places(m: int, n: int, k: int) -> bool:
+    """Test whether the model maps the output in either layout, whose rows are whole atoms."""
+    atoms = max(outer * -(-inner // ELEMENTS) for outer, inner in ((m, n), (n, m)))
+    return (
+        m <= LARGEST["m"]
+        and n <= LARGEST["n"]
+        and k <= LARGEST["k"]
+        and (atoms <= MOST_OUTPUT_ATOMS)
+    )

@@ -16,7 +16,7 @@ _NEEDED: dict[Kind, tuple[str, ...]] = {
     "gemm": ("m", "n", "k", "time_us"),
     **dict.fromkeys(STREAMS, ("gb_per_s",)),
 }
-_LARGEST = 1e15
+_SMALLEST, _LARGEST = 1e-6, 1e15
 
 
 def is_table(text: str) -> bool:
@@ -97,6 +97,7 @@ def _number(cell: str, name: str, where: str) -> float:
         value = float(cell)
     except ValueError:
         value = -1.0
-    if not 0 < value < _LARGEST:
-        raise InputError(where, f"{name} {short(cell)} is not allowed; allowed: a number above 0")
+    if not _SMALLEST <= value <= _LARGEST:
+        allowed = f"a number from {_SMALLEST:g} to {_LARGEST:g}"
+        raise InputError(where, f"{name} {short(cell)} is not allowed; allowed: {allowed}")
     return value

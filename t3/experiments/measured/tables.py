@@ -41,4 +41,6 @@ def left_out_table(left_out: Iterable[LeftOut]) -> Table:
 
 
 def _number(value: float) -> str:
+    if value < 1:  # a measurement in another unit is a small number, and not zero
+        return f"{value:.2g}"
     return f"{value:,.1f}" if value < 1e3 else f"{value:,.0f}"

@@ -3,8 +3,9 @@
 import pytest
 
 from sysmodel.config.system import load_system
-from t3.experiments.measured.comparison import modelled
+from t3.experiments.measured.comparison import Compared, modelled
 from t3.experiments.measured.measurement import Kind, Measurement
+from t3.experiments.measured.tables import compared_table
 
 SYSTEM = load_system("asplos24")
 
@@ -21,3 +22,12 @@ def test_an_all_reduce_is_both_halves_with_one_launch():
     rate = SYSTEM.link.bandwidth_gb_per_s * 1e3  # bytes per µs
     floor_us = launch_us + 4 * SYSTEM.link.latency_ns / 1e3 + 4 / 3 * (1 << 16) / rate
     assert floor_us < collective("all_reduce") < 2 * floor_us
+
+
+@pytest.mark.parametrize(
+    "value,shown",
+    [(0.0421, "0.042"), (0.96, "0.96"), (4.2, "4.2"), (780, "780.0"), (1552, "1,552")],
+)
+def test_a_small_value_is_not_shown_as_zero(value, shown):
+    table = compared_table([("", Compared(Measurement("gemm", value), value))])
+    assert table.rows[0].count(shown) == 2

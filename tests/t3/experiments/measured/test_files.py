@@ -47,6 +47,31 @@ def test_messages_that_the_model_cannot_cut_are_left_out(file):
 
 
 @pytest.mark.parametrize(
+    "m,n,k,fits",
+    [
+        (1 << 14, 1 << 15, 8, True),
+        (1 << 15, 1 << 15, 8, False),
+        (8, (1 << 17) + 1, 8, False),
+        ((1 << 20) + 1, 8, 8, False),
+        (8, 8, (1 << 20) + 1, False),
+        (10**14, 10**14, 10**14, False),
+    ],
+)
+def test_gemms_that_the_model_cannot_place_are_left_out(file, m, n, k, fits):
+    """An output has at most 2^30 bytes, two for each element."""
+    rows, dropped = read_measurements([file(f"{TABLE}gemm,,,{m},{n},{k},9,\n")])
+    assert sum(one.kind == "gemm" for one in rows) == 1 + fits
+    assert [one.rows for one in dropped] == ([] if fits else [1])
+    assert all("GEMM of more than 1048576 x 131072 x 1048576" in one.reason for one in dropped)
+
+
+@pytest.mark.parametrize("cell", ["0", "-1", "1e-7", "2e15", "inf", "nan", "", "18 us", "1,5"])
+def test_a_value_that_is_no_measurement_names_its_line(file, cell):
+    with pytest.raises(InputError, match="line 7: time_us .* is not allowed; allowed: a number"):
+        read_measurements([file(f'{TABLE}gemm,,,64,64,64,"{cell}",\n')])
+
+
+@pytest.mark.parametrize(
     "text,message",
     [
         ("", "is not known; allowed: the output of nccl-tests"),
