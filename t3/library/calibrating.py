@@ -14,6 +14,7 @@ from .validation import checked_paths
 if TYPE_CHECKING:
     from t3.experiments.measured.calibration import Calibration
     from t3.experiments.measured.measurement import Measurement
+    from t3.experiments.measured.nccl_tests import LeftOut
 
 __all__ = ["Calibrated", "calibrate"]
 
@@ -27,8 +28,8 @@ class Calibrated:
         File of the fitted system: the base, the fitted values, the rows as comments.
     """
 
-    def __init__(self, fit: "Calibration", text: str):
-        self._fit, self.text = fit, text
+    def __init__(self, fit: "Calibration", text: str, left_out: "Sequence[LeftOut]" = ()):
+        self._fit, self.text, self._left_out = fit, text, left_out
 
     @property
     def values(self) -> dict[str, float]:
@@ -42,21 +43,27 @@ class Calibrated:
 
     @property
     def differences(self) -> dict[str, list[float]]:
-        """Our value over the measured one, less one, of the rows ``fitted`` and ``held back``."""
-        rows = {"fitted": self._fit.fitted, "held back": self._fit.held}
+        """Our value over the measured one, less one, of the rows ``fitted``, ``held back``, and
+        ``unchanged``, which no fitted value changes."""
+        fit = self._fit
+        rows = {"fitted": fit.fitted, "held back": fit.held, "unchanged": fit.unchanged}
         return {name: [one.difference for one in found] for name, found in rows.items()}
 
     @property
     def summary(self) -> list[str]:
-        """Fitted values, refused parameters and errors, a line for each."""
-        from t3.experiments.measured.system_file import error_line
+        """Fitted values, refused parameters, rows left out and errors, a line for each."""
+        from t3.experiments.measured.system_file import error_lines, left_out_lines
 
-        before = self._fit.before
+        before, remarks = self._fit.before, self._fit.remarks
         return [
-            *(f"{key}: {before[key]:g} -> {value:g}" for key, value in self.values.items()),
+            *(
+                f"{key}: {before[key]:g} -> {value:g}"
+                + (f" ({remarks[key]})" if key in remarks else "")
+                for key, value in self.values.items()
+            ),
             *(f"not fitted: {key}: {reason}" for key, reason in self.refused.items()),
-            error_line("fitted rows", self._fit.fitted),
-            error_line("rows held back", self._fit.held),
+            *left_out_lines(self._left_out),
+            *error_lines(self._fit),
         ]
 
     def __repr__(self) -> str:
@@ -70,7 +77,7 @@ def calibrate(
 ) -> Calibrated:
     """Fit to measurements the few parameters of a system that they decide.
 
-    Least squares of log(ours / measured) over three of four rows of each kind; the fourth is held
+    Least squares of log(ours / measured) over three of four sizes of each kind; the fourth is held
     back, as a check. Parameters that the rows do not decide stay: without a GEMM the clock, with
     one size of message either latency or payload share. The fit simulates each row about fifteen
     times.
@@ -109,24 +116,30 @@ def calibrate(
     if not isinstance(base, (str, Path)):
         raise InputError("base", f"{short(base)} is not allowed; allowed: a preset or a TOML file")
     system = load_system(base, field="base")
-    rows, _ = read_measurements(files)
+    rows, left_out = read_measurements(files)
     if out is None:
-        return _fitted(system, rows, str(base), files, Path())
+        return _fitted(system, rows, left_out, str(base), files, Path())
     path = checked_path("out", out)
     if path.suffix != ".toml":
         raise InputError("out", f"{short(str(path))} is not allowed; allowed: a name in .toml")
     with OutputFolder(path.parent, (path.name,)) as folder:
-        result = _fitted(system, rows, str(base), files, path.parent)
+        result = _fitted(system, rows, left_out, str(base), files, path.parent)
         folder.write({path.name: result.text})
     return result
 
 
 def _fitted(
-    system: System, rows: "list[Measurement]", base: str, files: Sequence[Path], folder: Path
+    system: System,
+    rows: "list[Measurement]",
+    left_out: "list[LeftOut]",
+    base: str,
+    files: Sequence[Path],
+    folder: Path,
 ) -> Calibrated:
     from t3.experiments.measured.calibration import calibrate as fit_of
     from t3.experiments.measured.system_file import system_text
 
     with shown_progress() as progress:
         fit = fit_of(system, rows, progress)
-    return Calibrated(fit, system_text(fit, base, files, folder))
+    text = system_text(fit, base, files, folder, left_out)
+    return Calibrated(fit, text, left_out)

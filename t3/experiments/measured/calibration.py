@@ -16,12 +16,13 @@ from .parameters import FITTED, Fitted, changed, value_of
 
 __all__ = ["Calibration", "Refusal", "calibrate", "held_back"]
 
-_EVERY = 4  # every fourth row by size is held back
+_EVERY = 4  # every fourth size is held back
 _STEP = 0.05  # share of a parameter's scale, for the differences of the slopes
 _LEAST_SLOPE = 0.05  # change of the log of some time by a parameter's scale
 _LEAST_SINE = 0.15  # for the angle between a parameter's slopes and the others'
 _MOST_ITERATIONS = 6
 _DIGITS = 4
+_NEAR = 1e-3  # share of a parameter's scale, between a value and a bound at which the fit ends
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,10 @@ class Calibration:
         Parameters that the rows do not decide.
     fitted, held : list of Compared
         Rows that the fit used and rows that it did not, with the fitted system's values.
+    unchanged : list of Compared
+        Rows, of both parts, that no fitted parameter changes.
+    remarks : dict
+        Remark about a fitted value that ends at a bound, by key.
     """
 
     before: dict[str, float]
@@ -51,16 +56,23 @@ class Calibration:
     refused: tuple[Refusal, ...]
     fitted: list[Compared]
     held: list[Compared]
+    unchanged: list[Compared]
+    remarks: dict[str, str]
 
 
 def held_back(rows: Sequence[Measurement]) -> tuple[list[Measurement], list[Measurement]]:
-    """Separate the rows to fit from every fourth row of each kind, by size."""
+    """Separate the rows to fit from every fourth work of each kind, by size.
+
+    Rows of the same work stay together: a repetition of a fitted row is no check.
+    """
     fitted: list[Measurement] = []
     held: list[Measurement] = []
     for kind in dict.fromkeys(one.kind for one in rows):
-        ordered = sorted((one for one in rows if one.kind == kind), key=lambda one: one.size)
-        held += ordered[_EVERY - 1 :: _EVERY]
-        fitted += [one for at, one in enumerate(ordered, 1) if at % _EVERY]
+        of_kind = sorted((one for one in rows if one.kind == kind), key=lambda one: one.size)
+        works = dict.fromkeys(one.work for one in of_kind)
+        checks = set([*works][_EVERY - 1 :: _EVERY])
+        held += [one for one in of_kind if one.work in checks]
+        fitted += [one for one in of_kind if one.work not in checks]
     return fitted, held
 
 
@@ -100,13 +112,30 @@ def calibrate(
     )
     after = {key: _rounded(value) for key, value in _values(chosen, found.x).items()}
     system = changed(base, after)
+    used, checks = (
+        [Compared(one, modelled(system, one)) for one in part] for part in (fitted, held)
+    )
+
+    def acted(one: Compared) -> bool:
+        return any(parameter.acts_on(base, one.measurement) for parameter in chosen)
+
     return Calibration(
         before={one.key: value_of(base, one.key) for one in chosen},
         after=after,
         refused=tuple(refused),
-        fitted=[Compared(one, modelled(system, one)) for one in fitted],
-        held=[Compared(one, modelled(system, one)) for one in held],
+        fitted=[one for one in used if acted(one)],
+        held=[one for one in checks if acted(one)],
+        unchanged=[one for one in [*used, *checks] if not acted(one)],
+        remarks={one.key: at for one in chosen if (at := _at_bound(one, after[one.key]))},
     )
+
+
+def _at_bound(one: Fitted, value: float) -> str:
+    """Say that a value ends at a bound; else nothing."""
+    least, most = one.bounds
+    if value - least < _NEAR * one.scale:
+        return f"its least allowed value is {least:g}"
+    return f"its largest allowed value is {most:g}" if most - value < _NEAR * one.scale else ""
 
 
 def _values(chosen: Sequence[Fitted], x: np.ndarray) -> dict[str, float]:
@@ -170,7 +199,8 @@ def _decided(model: _Model, rows: Sequence[Measurement]) -> tuple[list[Fitted], 
             refused.append(Refusal(one.key, reason))
         elif _sine(column, slopes[:, chosen]) < _LEAST_SINE:
             others = " and ".join(candidates[other].key for other in chosen)
-            reason = f"it changes the times as {others} does; allowed: rows of more sizes"
+            verb = "do" if len(chosen) > 1 else "does"
+            reason = f"it changes the times as {others} {verb}; allowed: rows of more sizes"
             refused.append(Refusal(one.key, reason))
         else:
             chosen.append(at)

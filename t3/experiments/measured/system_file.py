@@ -11,15 +11,22 @@ from sysmodel.config.bundled import is_path
 
 from .calibration import Calibration
 from .comparison import Compared
+from .nccl_tests import LeftOut
 
-__all__ = ["error_line", "system_text"]
+__all__ = ["error_lines", "left_out_lines", "system_text"]
 
 
-def system_text(fit: Calibration, base: str, files: Sequence[Path], folder: Path) -> str:
+def system_text(
+    fit: Calibration,
+    base: str,
+    files: Sequence[Path],
+    folder: Path,
+    left_out: Sequence[LeftOut] = (),
+) -> str:
     """Write a system's TOML file that lies in ``folder``."""
     names = ", ".join(file.name for file in files)
     document = tomlkit.document()
-    for line in _head(fit, base, names):
+    for line in _head(fit, names, left_out):
         document.add(tomlkit.comment(line))
     document.add(tomlkit.nl())
     # A path in the file is relative to the file's own folder.
@@ -28,7 +35,8 @@ def system_text(fit: Calibration, base: str, files: Sequence[Path], folder: Path
     document["source"] = f"t3 calibrate {names}"
     for key, value in fit.after.items():
         item = tomlkit.item(value)
-        item.comment(f"fitted; {base} has {fit.before[key]:g}")
+        remark = f", {fit.remarks[key]}" if key in fit.remarks else ""
+        item.comment(f"fitted{remark}; {base} has {fit.before[key]:g}")
         *sections, name = key.split(".")
         table: Any = document
         for section in sections:
@@ -37,21 +45,35 @@ def system_text(fit: Calibration, base: str, files: Sequence[Path], folder: Path
     return tomlkit.dumps(document)
 
 
-def _head(fit: Calibration, base: str, names: str) -> list[str]:
+def _head(fit: Calibration, names: str, left_out: Sequence[LeftOut]) -> list[str]:
     lines = [
         f"Fitted by t3 calibrate to {len(fit.fitted)} rows of {names}: least squares of",
-        "log(ours / measured). Every fourth row by size is held back.",
-        error_line("fitted rows", fit.fitted),
-        error_line("rows held back", fit.held),
+        "log(ours / measured). Every fourth size of a kind is held back.",
+        *error_lines(fit),
     ]
     lines += [f"not fitted: {one.key}: {one.reason}" for one in fit.refused]
+    lines += left_out_lines(left_out)
     lines += ["", "measured, ours, difference:"]
     lines += [_line(one, "") for one in fit.fitted]
     lines += [_line(one, ", held back") for one in fit.held]
+    lines += [_line(one, ", unchanged") for one in fit.unchanged]
     return lines
 
 
-def error_line(name: str, rows: Sequence[Compared]) -> str:
+def left_out_lines(left_out: Sequence[LeftOut]) -> list[str]:
+    """Number of rows that are left out, a line for each reason."""
+    return [f"left out: {one.rows}: {one.reason}" for one in left_out]
+
+
+def error_lines(fit: Calibration) -> list[str]:
+    """Errors of the rows of a fit, in words, a line for each part."""
+    lines = [_error_line("fitted rows", fit.fitted), _error_line("rows held back", fit.held)]
+    if fit.unchanged:
+        lines.append(_error_line("rows that no fitted value changes", fit.unchanged))
+    return lines
+
+
+def _error_line(name: str, rows: Sequence[Compared]) -> str:
     """Mean size and largest size of the differences of some rows, in words."""
     if not rows:
         return f"{name}: none"
@@ -62,7 +84,5 @@ def error_line(name: str, rows: Sequence[Compared]) -> str:
 
 def _line(one: Compared, remark: str) -> str:
     row = one.measurement
-    return (
-        f"{row.name}, {row.what}: {row.value:.4g} {row.unit}, {one.ours:.4g}, "
-        f"{one.difference:+.1%}{remark}"
-    )
+    name = ", ".join(filter(None, (row.name, row.what)))
+    return f"{name}: {row.value:.4g} {row.unit}, {one.ours:.4g}, {one.difference:+.1%}{remark}"

@@ -11,6 +11,7 @@ from t3.experiments.measured import calibration
 from t3.experiments.measured.calibration import calibrate, held_back
 from t3.experiments.measured.comparison import modelled
 from t3.experiments.measured.measurement import Measurement
+from t3.experiments.measured.nccl_tests import LeftOut
 from t3.experiments.measured.parameters import FITTED, changed, value_of
 from t3.experiments.measured.system_file import system_text
 
@@ -104,7 +105,14 @@ def test_rows_that_decide_nothing_are_refused(fast):
 def test_a_value_beyond_the_bounds_ends_at_the_bound(fast):
     rows = [replace(one, value=closed_form(BASE, one) * 0.5) for one in map(scatter, SIZES[-2:])]
     fit = calibrate(BASE, rows)
-    assert fit.after.get(SHARE, 1.0) == pytest.approx(1.0, abs=1e-3)
+    assert fit.after[SHARE] == pytest.approx(1.0, abs=1e-3)
+    assert fit.after[COST] == pytest.approx(0.0, abs=10)
+    least, largest = "its least allowed value is 0", "its largest allowed value is 1"
+    assert fit.remarks == {COST: least, SHARE: largest}
+    text = system_text(fit, "asplos24", [Path("rows.txt")], Path())
+    assert f"fitted, {least}; asplos24 has" in text and f"fitted, {largest}; asplos24" in text
+    fit = calibrate(BASE, measured(ROWS, closed_form))
+    assert fit.remarks == {}
 
 
 def test_every_fourth_row_of_a_kind_by_size_is_held_back():
@@ -112,6 +120,29 @@ def test_every_fourth_row_of_a_kind_by_size_is_held_back():
     fitted, held = held_back(rows)
     assert [one.message_bytes for one in held] == [1 << 22]
     assert len(fitted) == 5 and GEMM in fitted
+
+
+@pytest.mark.parametrize("repetitions", [2, 5])
+def test_repetitions_of_a_row_stay_together(repetitions):
+    rows = [scatter(1 << at, gpus) for gpus in (2, 4) for at in (20, 22, 24)]
+    fitted, held = held_back(rows * repetitions)
+    assert len(held) == repetitions and len(fitted) == 5 * repetitions
+    assert not {one.work for one in held} & {one.work for one in fitted}
+
+
+def test_rows_that_no_fitted_value_changes_do_not_count_as_fitted(fast, monkeypatch):
+    stream = Measurement("read", 1000.0)
+    times = lambda system, row: 500.0 if row.kind == "read" else closed_form(system, row)  # noqa: E731
+    monkeypatch.setattr(calibration, "modelled", times)
+    fit = calibrate(BASE, [*measured(ROWS, closed_form), *[stream] * 4])
+    assert [one.difference for one in fit.unchanged] == [-0.5] * 4
+    assert "read" not in {one.measurement.kind for one in [*fit.fitted, *fit.held]}
+    assert all(abs(one.difference) < 0.01 for one in [*fit.fitted, *fit.held])
+    text = system_text(fit, "asplos24", [Path("rows.txt")], Path(), [LeftOut("no bytes", 7)])
+    assert "rows that no fitted value changes: off by 50.0% on average" in text
+    assert "# memory, read: 1000 GB/s, 500, -50.0%, unchanged\n" in text
+    assert "# left out: 7: no bytes\n" in text
+    assert f"to {len(fit.fitted)} rows of rows.txt" in text
 
 
 def test_the_written_file_is_the_fitted_system(fast, tmp_path):
