@@ -18,7 +18,7 @@ from .bundled import MEMORIES, PRESETS
 from .schema import read_toml
 from .system import is_delay
 
-__all__ = ["Parameter", "assumptions", "parameters"]
+__all__ = ["Parameter", "assumptions", "files_of", "parameters"]
 
 _ENTRY = re.compile(r"(.+?)\.\d+\.")
 _ASSUMED = re.compile(r"\bassumption\b|\[R\]|\[recalled\]")
@@ -68,6 +68,13 @@ def parameters(source: str) -> list[Parameter]:
                 del found[key]  # a file replaces an array as a whole
         found.update({one.key: one for one in own})
     return list(found.values())
+
+
+def files_of(source: str, beside: Path = Path()) -> list[Path]:
+    """List the file of a system, its base, the base's base, and so on. The system must be sound."""
+    path, _ = PRESETS.locate(source, "system", beside)
+    base = read_toml(path).get("base")
+    return [path, *(files_of(base, path.parent) if base else ())]
 
 
 def _layers(source: str, beside: Path) -> Iterator[list[Parameter]]:

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sysmodel.config.arguments import checked_path
+from sysmodel.config.parameters import files_of
 from sysmodel.config.system import System, load_system
 from sysmodel.lib.errors import InputError, short
 from t3.report.progress import shown_progress
@@ -122,6 +123,9 @@ def calibrate(
     path = checked_path("out", out)
     if path.suffix != ".toml":
         raise InputError("out", f"{short(str(path))} is not allowed; allowed: a name in .toml")
+    # The file names its base, so it would be the base of itself, and the base's values be lost.
+    if path.resolve() in {one.resolve() for one in files_of(str(base))}:
+        raise InputError("out", f"{short(str(path))} is a file of the base; allowed: another file")
     with OutputFolder(path.parent, (path.name,)) as folder:
         result = _fitted(system, rows, left_out, str(base), files, path.parent)
         folder.write({path.name: result.text})

@@ -54,6 +54,18 @@ def test_a_fitted_system_is_printed_or_written(table, tmp_path, capsys):
     assert load_system("mine.toml").link.stores_payload_share < 1
 
 
+@pytest.mark.parametrize("out", ["first.toml", "second.toml", "folder/../first.toml", "link.toml"])
+def test_the_fitted_file_does_not_replace_a_file_of_its_base(table, tmp_path, fails, out):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "first.toml").write_text('base = "asplos24"\n')
+    (tmp_path / "second.toml").write_text('base = "first.toml"\n')
+    (tmp_path / "link.toml").symlink_to("first.toml")
+    message = fails(["calibrate", table, "--base", "second.toml", "--out", out])
+    assert f"--out: '{out}' is a file of the base; allowed: another file" in message
+    assert (tmp_path / "first.toml").read_text() == 'base = "asplos24"\n'
+    assert (tmp_path / "second.toml").read_text() == 'base = "first.toml"\n'
+
+
 @pytest.mark.parametrize(
     "arguments,message",
     [
