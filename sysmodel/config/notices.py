@@ -29,6 +29,7 @@ def _notices(system: "System") -> Iterator[str]:
             f"least {wanted:,.0f} GB/s, even if all running workgroups share their reads, but the "
             f"memory provides {system.dram_bytes_per_ns:g} (dram.channels, dram.clock_mhz)"
         )
+    yield from _clock_notices(system)
     yield from _tile_notices(system)
     between = dram.timing_cycles.tCCD_S
     if between > dram.burst_clocks:
@@ -51,6 +52,16 @@ def _notices(system: "System") -> Iterator[str]:
             f"link.bandwidth_gb_per_s: {link:g} of payload each way is more than the memory "
             f"supplies, {system.dram_bytes_per_ns:g} GB/s for reads and updates together "
             "(dram.channels, dram.clock_mhz)"
+        )
+
+
+def _clock_notices(system: "System") -> Iterator[str]:
+    """Notice of a GEMM that may exceed the printed peak."""
+    clock, boost = system.gpu.clock_mhz, system.gpu.boost_clock_mhz
+    if boost is not None and clock > boost:
+        yield (
+            f"gpu.clock_mhz: {clock:g} in GEMMs is more than gpu.boost_clock_mhz = {boost:g}, "
+            f"whose peak of {system.peak_flops_per_ns / 1e3:.0f} TFLOP/s is printed"
         )
 
 

@@ -192,7 +192,10 @@ def _tile_rules(
         "gpu.workgroups_per_cu",
         gpu.workgroups_per_cu <= fitting,
         gpu.workgroups_per_cu,
-        f"at most {fitting}, {stage_bytes} bytes each in lds_kib_per_cu = {gpu.lds_kib_per_cu}",
+        (
+            f"at most {fitting}, {stage_bytes} bytes each for the tile of {where}, in "
+            f"lds_kib_per_cu = {gpu.lds_kib_per_cu}"
+        ),
     )
     lines = (tile.tile_m + tile.tile_n) * (tile.depth_u * ELEMENT_BYTES // LINE_BYTES + 2)
     yield (

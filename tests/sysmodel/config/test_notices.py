@@ -30,6 +30,14 @@ def test_link_faster_than_its_dma(tmp_path):
     assert not changed(tmp_path, "[t3]\ndma_walkers = 2\n[link]\nbandwidth_gb_per_s = 300\n")
 
 
+@pytest.mark.parametrize("clock,noticed", [(1499, False), (1500, False), (1501, True)])
+def test_a_clock_in_gemms_above_that_of_the_peak(tmp_path, clock, noticed):
+    found = changed(tmp_path, f"[gpu]\nclock_mhz = {clock}\nboost_clock_mhz = 1500\n")
+    start = f"mine: gpu.clock_mhz: {clock} in GEMMs is more than gpu.boost_clock_mhz = 1500, whose "
+    peak = round(80 * 1024 * 1.5e-3)
+    assert found == [f"{start}peak of {peak} TFLOP/s is printed"] * noticed
+
+
 def test_a_wavefront_has_shorter_rows(tmp_path):
     text = '[t3]\ngranularity = "wavefront"\n[link]\nbandwidth_gb_per_s = 260\n'
     (one,) = changed(tmp_path, text)

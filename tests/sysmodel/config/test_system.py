@@ -127,7 +127,12 @@ def test_a_file_of_differences(tmp_path):
         ("tracker_ways", "64", "t3.tracker_ways: 64", "an integer from 1 to 32"),
         ("tracker_ways", "3", "t3.tracker_ways: 3", "at least 4, the wavefronts of a workgroup"),
         ("command_depth", "2", "t3.command_depth: 2", "at least 4, the commands of 4 workgroups"),
-        ("workgroups_per_cu", "3", "gpu.workgroups_per_cu: 3", "at most 2, 28672 bytes each"),
+        (
+            "workgroups_per_cu",
+            "3",
+            "gpu.workgroups_per_cu: 3",
+            "at most 2, 28672 bytes each for the tile of kernel, in lds_kib_per_cu = 64",
+        ),
         ("slices", "48", "l2.slices: 48", "a multiple of dram.channels, 32"),
         ("capacity_mib", "0.1", "l2.capacity_mib: 0.1", "at least 0.125, a line in each way"),
         ("interleave_bytes", "64", "dram.interleave_bytes: 64", "l2.line_bytes, 128"),
