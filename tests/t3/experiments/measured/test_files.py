@@ -78,7 +78,7 @@ def test_a_value_that_is_no_measurement_names_its_line(file, cell):
         ("GPU 0 is warm\n", "is not known; allowed: the output of nccl-tests"),
         ("kind,time\ngemm,3\n", "line 1: column 'time' is not known"),
         ("kind,kind\n", "line 1: column 'kind' is not known or named twice"),
-        (TABLE + "gemm,1\n", "line 7: 2 cells; allowed: 8"),
+        (TABLE + "gemm,1\n", "line 7: the row has 2 cells; allowed: 8"),
         (TABLE + "alltoall,8,1,,,,1,\n", "line 7: kind 'alltoall' is not known; allowed: reduce"),
         (TABLE + "gemm,,,8192,,1024,193,\n", "line 7: n '' is not allowed"),
         (TABLE + "gemm,,,8192,10.5,1024,193,\n", "line 7: n 10.5 is not allowed"),
