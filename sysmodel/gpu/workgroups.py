@@ -76,11 +76,7 @@ GPU_FIELDS = [
     ("heap_size", np.int64),
     ("pipe_free", np.float64, (MOST_COMPUTE_UNITS,)),
     ("wants_pipe", np.int64, (MOST_SLOTS,)),  # 1: its turn on the matrix pipe has not ended
-    (
-        "awaits_turn",
-        np.int64,
-        (MOST_SLOTS,),
-    ),  # 1: a step is ready, but another workgroup has the pipe
+    ("awaits_turn", np.int64, (MOST_SLOTS,)),  # 1: a step is ready, but the pipe is another's
     ("free_ring", np.int64, (MOST_SLOTS,)),
     ("free_head", np.int64),
     ("free_count", np.int64),

@@ -78,9 +78,5 @@ def _fits(one: Measurement) -> bool:
 def _places(m: int, n: int, k: int) -> bool:
     """Test whether the model maps the output in either layout, whose rows are whole atoms."""
     atoms = max(outer * -(-inner // ELEMENTS) for outer, inner in ((m, n), (n, m)))
-    return (
-        m <= LARGEST["m"]
-        and n <= LARGEST["n"]
-        and k <= LARGEST["k"]
-        and (atoms <= MOST_OUTPUT_ATOMS)
-    )
+    sides = zip("mnk", (m, n, k), strict=True)
+    return all(size <= LARGEST[side] for side, size in sides) and atoms <= MOST_OUTPUT_ATOMS
