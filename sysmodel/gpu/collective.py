@@ -1,16 +1,20 @@
-"""Ring collectives as kernels on the CUs, which add and store remotely.
+"""Collectives as kernels on the CUs, which load, add and store, also to other GPUs.
 
-Every wavefront processes a contiguous part of a chunk in batches: it loads a batch of each operand,
-waits for the last of these loads, stores the sums, and continues with the next batch. A batch is
-the data that a wavefront of the collective's kernel holds in registers. Accesses pass through the
-load and store ports of the wavefront's CU, at most ``BLOCK`` atoms at a time. A batch is spread
-evenly over the channels, so each channel has an equal share of a port's rate. Among the wavefronts
-with a free share, the one with the longest turn goes first; a turn ends with the batch. A step
-begins when the whole chunk of the previous step has arrived.
+A step of a GPU consists of tasks, one for each chunk: the sum of the chunk's operands is stored at
+one or more targets. The wavefronts are divided among the tasks. Every wavefront processes a
+contiguous part of a chunk in batches: it loads a batch of each operand, waits for the last of these
+loads, stores the sums, and continues with the next batch. A batch is the data that a wavefront of
+the collective's kernel holds in registers. Accesses pass through the load and store ports of the
+wavefront's CU, at most ``BLOCK`` atoms at a time. Batches and the rate of the ports are divided
+among the channels like the wavefront's part: where a channel has more than an equal share of the
+part, it has as much more of each batch and of the rate. Among the wavefronts with a free share, the
+one with the longest turn goes first; a turn ends with the batch.
 
 If a kernel leaves its results in the L2, the L2 serves the loads of these results, and keeps the
 packets from the link for later loads. Packets and stores of the collective also go to the memory.
 """
+
+from typing import Any
 
 import numpy as np
 
@@ -24,7 +28,7 @@ __all__ = [
     "CHANNEL_FIELDS",
     "FIXED_FIELDS",
     "GPU_FIELDS",
-    "begin_step",
+    "begin_tasks",
     "collective_hit",
     "collective_hits_back",
     "collective_next_read",
@@ -33,7 +37,7 @@ __all__ = [
     "collective_rests_until",
     "collective_store",
     "collective_store_left",
-    "set_up_collective",
+    "new_tables",
     "step_done",
 ]
 
@@ -44,33 +48,34 @@ BLOCK = 8
 _HITS = 4096
 
 FIXED_FIELDS = [
-    ("collective_waves", np.int64),  # wavefronts that share a chunk, each with a contiguous part
+    ("collective_waves", np.int64),  # wavefronts that share the tasks of a step
     ("waves_per_cu", np.int64),
-    ("batch_atoms", np.int64),  # atoms of a wavefront's batch per channel and operand
-    ("port_cycles", np.float64),  # cycles per atom of a channel's share of a CU's port
+    ("batch_atoms", np.int64),  # atoms of a wavefront's batch for each channel and operand
+    ("port_cycles", np.float64),  # cycles per atom of an equal share of a CU's port
     ("uses_l2", np.int64),  # 1: loads that hit the L2 are served by it, and arrivals are kept in it
 ]
 
 GPU_FIELDS = [
-    ("operands", np.int64),  # 0 (idle), 1 or 2 reads for each atom
-    ("second_offset", np.int64),  # atoms from the first operand to the second
+    ("tasks", np.int64),  # tasks of the step; 0: idle
     ("load_turn", np.int64),  # wavefront that has the turn
     ("store_turn", np.int64),
+    ("wave_task", np.int64, (MOST_WAVES,)),  # task of each wavefront, or -1
+    ("wave_batch", np.int64, (MOST_WAVES,)),  # batches of the task that the wavefront has begun
     ("unissued", np.int64, (MOST_WAVES,)),  # reads of the batch still to be issued
     ("awaited", np.int64, (MOST_WAVES,)),  # reads of the batch that have not returned
-    ("unstored", np.int64, (MOST_WAVES,)),  # atoms of the batch still to be stored
-    # Atoms loaded from the L2, stored atoms, and the sums among them, by phase.
+    ("unstored", np.int64, (MOST_WAVES,)),  # stores of the batch still to be issued
+    # Atoms loaded from the L2, stored atoms, and the additions, by phase.
     ("l2_reads", np.int64, (PHASES,)),
     ("cu_stores", np.int64, (PHASES,)),
     ("cu_additions", np.int64, (PHASES,)),
 ]
 
 CHANNEL_FIELDS = [
-    ("step_atoms", np.int64),
-    ("step_first", np.int64),  # index of the step's first atom in the chunk table
-    ("step_stored", np.int64),  # stored atoms of the step
-    # Part and batch of each wavefront, as indices in the step.
+    ("step_stores", np.int64),  # stores of the step
+    ("step_stored", np.int64),  # among them, issued ones
+    # Part and batch of each wavefront, as indices in the chunk table.
     ("part_end", np.int64, (MOST_WAVES,)),
+    ("part_share", np.float64, (MOST_WAVES,)),  # part over a part of an equal share
     ("batch_first", np.int64, (MOST_WAVES,)),
     ("batch_size", np.int64, (MOST_WAVES,)),
     ("batch_read", np.int64, (MOST_WAVES,)),
@@ -91,76 +96,119 @@ CHANNEL_FIELDS = [
     ("hit_count", np.int64),
 ]
 
+_TASK = np.dtype(
+    [
+        ("first_wave", np.int64),  # wavefronts that share the task
+        ("waves", np.int64),
+        ("operands", np.int64),
+        ("targets", np.int64),
+    ],
+    align=True,
+)
+_TARGET = np.dtype([("offset", np.int64), ("space", np.int64)], align=True)
+_PART = np.dtype(
+    [
+        ("first", np.int64),  # index in the chunk table
+        ("atoms", np.int64),
+        ("even", np.float64),  # atoms in each channel of a chunk that is spread evenly
+    ],
+    align=True,
+)
 
-def set_up_collective(
-    state, *, cus: int, waves_per_cu: int, batch_atoms: int, port_cycles: float
-) -> None:
-    """Set up ``cus`` CUs for collectives.
 
-    ``batch_atoms`` is a wavefront's batch in each channel, ``port_cycles`` the time that a
-    channel's share of a CU's port takes for an atom.
+def new_tables(gpus: int, channels: int, tasks: int, operands: int, targets: int) -> dict[str, Any]:
+    """Make tables of the state for the most tasks of a step, and operands and targets of a task.
 
-    Raises
-    ------
-    ValueError
-        If there are more wavefronts than the model supports.
+    ``task`` is indexed by GPU and task. ``operand_offset`` has for each operand the offset in atoms
+    from the chunk, and ``target`` for each target the offset and the address space. ``task_part``
+    is indexed by channel of all GPUs and task.
     """
-    waves = cus * waves_per_cu
-    if waves > MOST_WAVES:
-        raise ValueError(
-            f"collective: {cus} CUs of {waves_per_cu} wavefronts are more than the {MOST_WAVES} "
-            "that the model supports"
-        )
-    state.fixed["collective_waves"] = waves
-    state.fixed["waves_per_cu"] = waves_per_cu
-    state.fixed["batch_atoms"] = batch_atoms
-    state.fixed["port_cycles"] = port_cycles
-
-
-def begin_step(state, g: int, chunk: int, operands: int, second_offset: int) -> None:
-    """Start GPU ``g`` on ``chunk`` with one or two operands for each atom."""
-    state.gpu["operands"][g] = operands
-    state.gpu["second_offset"][g] = second_offset
-    state.gpu["load_turn"][g] = state.gpu["store_turn"][g] = 0
-    channels = len(state.channel) // len(state.gpu)
-    waves = int(state.fixed["collective_waves"][0])
-    for c in range(channels):
-        channel = state.channel[g * channels + c]
-        atoms = int(state.chunk_start[c, chunk + 1] - state.chunk_start[c, chunk])
-        channel["step_first"] = state.chunk_start[c, chunk]
-        channel["step_atoms"] = atoms
-        channel["step_stored"] = 0
-        parts = np.minimum(np.arange(waves + 1) * -(-atoms // BLOCK) // waves * BLOCK, atoms)
-        channel["part_end"][:waves] = parts[1:]
-        channel["batch_first"][:waves] = parts[:-1]
-        channel["batch_size"] = 0
-        channel["loading"] = channel["storing"] = 0
-        channel["load_wave"] = channel["store_wave"] = -1
-        channel["load_try"] = channel["store_try"] = 0
-    _begin(state, g)
+    return {
+        "task": np.zeros((gpus, tasks), _TASK),
+        "operand_offset": np.zeros((gpus, tasks, operands), np.int64),
+        "target": np.zeros((gpus, tasks, targets), _TARGET),
+        "task_part": np.zeros((gpus * channels, tasks), _PART),
+    }
 
 
 @inlined
-def _next_batch(s, g, w):
+def _cut(number, waves, atoms):
+    """First atom of a part of a chunk: whole blocks, so that no load of a wavefront is torn."""
+    blocks = np.int64(np.ceil(atoms / BLOCK))
+    return min(number * blocks // waves * BLOCK, atoms)
+
+
+@inlined
+def _begin_part(s, g, w, task):
+    """Give a wavefront its part of a task in every channel."""
+    f, gpu, waves = s.fixed[0], s.gpu[g], s.task[g, task].waves
+    number = w - s.task[g, task].first_wave if waves > 1 else np.int64(0)
+    gpu.wave_task[w] = task
+    gpu.wave_batch[w] = 0
+    for q in range(g * f.channels, (g + 1) * f.channels):
+        channel, part = s.channel[q], s.task_part[q, task]
+        begin, end = _cut(number, waves, part.atoms), _cut(number + 1, waves, part.atoms)
+        even = _cut(number + 1, waves, part.even) - _cut(number, waves, part.even)
+        channel.part_share[w] = (end - begin) / (even if even > 0 else float(BLOCK))
+        channel.batch_first[w] = part.first + begin
+        channel.part_end[w] = part.first + end
+        channel.batch_size[w] = 0
+
+
+@inlined
+def _begin_batch(s, g, w, task):
+    """Give a wavefront its next batch; return its atoms, or -1 at the end of the part."""
     f, gpu = s.fixed[0], s.gpu[g]
-    atoms = np.int64(0)
-    for c in range(f.channels):
-        channel = s.channel[g * f.channels + c]
+    number = gpu.wave_batch[w]
+    gpu.wave_batch[w] = number + 1
+    atoms, ended = np.int64(0), True
+    for q in range(g * f.channels, (g + 1) * f.channels):
+        channel = s.channel[q]
+        batch = f.batch_atoms * channel.part_share[w]
         first = channel.batch_first[w] + channel.batch_size[w]
-        size = min(f.batch_atoms, channel.part_end[w] - first)
+        left = channel.part_end[w] - first
+        ended = ended and left <= 0
+        size = min(np.int64(batch * (number + 1)) - np.int64(batch * number), left)
         channel.batch_first[w] = first
         channel.batch_size[w] = size
         channel.batch_read[w] = channel.batch_stored[w] = 0
         if size > 0:
             channel.loading += 1
             channel.load_try = 0
-        atoms += size
-    gpu.unissued[w] = gpu.awaited[w] = gpu.operands * atoms
-    gpu.unstored[w] = atoms
+            atoms += size
+    return np.int64(-1) if ended else atoms
 
 
 @compiled
-def _begin(s, g):
+def _next_batch(s, g, w):
+    """Begin the next batch of a wavefront: of its part, or of the next task in its turn."""
+    f, gpu = s.fixed[0], s.gpu[g]
+    gpu.unissued[w] = gpu.awaited[w] = gpu.unstored[w] = 0
+    task = gpu.wave_task[w]
+    while task >= 0:
+        atoms = _begin_batch(s, g, w, task)
+        if atoms > 0:
+            gpu.unissued[w] = gpu.awaited[w] = s.task[g, task].operands * atoms
+            gpu.unstored[w] = s.task[g, task].targets * atoms
+            return
+        if atoms < 0:
+            task += f.collective_waves
+            if task >= gpu.tasks:
+                gpu.wave_task[w] = task = np.int64(-1)
+            else:
+                _begin_part(s, g, w, task)
+
+
+@compiled
+def begin_tasks(s, g):
+    """Start the wavefronts of GPU ``g`` on the tasks of its step."""
+    gpu = s.gpu[g]
+    gpu.wave_task[:] = -1
+    # With fewer wavefronts than tasks, each wavefront begins with the task of its own number.
+    for task in range(min(gpu.tasks, s.fixed[0].collective_waves)):
+        first = s.task[g, task].first_wave
+        for w in range(first, first + s.task[g, task].waves):
+            _begin_part(s, g, w, np.int64(task))
     for w in range(s.fixed[0].collective_waves):
         _next_batch(s, g, w)
 
@@ -170,7 +218,7 @@ def step_done(s, g):
     channels = s.fixed[0].channels
     for c in range(channels):
         channel = s.channel[g * channels + c]
-        if channel.step_stored < channel.step_atoms:
+        if channel.step_stored < channel.step_stores:
             return False
     return True
 
@@ -181,9 +229,10 @@ def _following(f, w):
 
 
 @inlined
-def _begin_block(free, cu, now, f, atoms):
+def _begin_block(free, cu, now, port_cycles, atoms):
     """Occupy a port; consecutive blocks keep fractions of a cycle."""
-    free[cu] = max(free[cu], now - 1.0) + f.port_cycles * min(np.int64(BLOCK), atoms)
+    cycles = port_cycles * min(np.int64(BLOCK), atoms)
+    free[cu] = max(free[cu], now - 1.0) + cycles
 
 
 @inlined
@@ -192,49 +241,54 @@ def _cycle_of(time):
     return np.int64(np.ceil(time)) if time < NEVER else NEVER
 
 
+@inlined
+def _task_of(s, g, w):
+    return s.task[g, s.gpu[g].wave_task[w]]
+
+
 @compiled
-def _begin_loads(f, gpu, channel, now):
+def _begin_loads(s, g, channel, now):
     """Let the first ready wavefront, counted from the turn, begin a block of reads."""
+    f, gpu = s.fixed[0], s.gpu[g]
     w, earliest = gpu.load_turn, float(NEVER)
     for _ in range(f.collective_waves):
-        left = gpu.operands * channel.batch_size[w] - channel.batch_read[w]
-        if left > 0:
-            cu = w // f.waves_per_cu
-            if channel.load_free[cu] <= now:
-                _begin_block(channel.load_free, cu, now, f, left)
-                channel.load_wave = w
-                return
-            earliest = min(earliest, channel.load_free[cu])
+        size = channel.batch_size[w]
+        if size > 0:
+            left = _task_of(s, g, w).operands * size - channel.batch_read[w]
+            if left > 0:
+                cu = w // f.waves_per_cu
+                if channel.load_free[cu] <= now:
+                    port_cycles = f.port_cycles / channel.part_share[w]
+                    _begin_block(channel.load_free, cu, now, port_cycles, left)
+                    channel.load_wave = w
+                    return
+                earliest = min(earliest, channel.load_free[cu])
         w = _following(f, w)
     channel.load_try = _cycle_of(earliest)
 
 
 @inlined
-def collective_next_read(s, gpu, channel, c, now):
+def collective_next_read(s, g, channel, c, now):
     """Atom address and wavefront of the next read to issue; -1 if none may be issued."""
-    f = s.fixed[0]
     if channel.loading == 0:
         return np.int64(-1), np.int64(0)
     if channel.load_wave < 0:
         if now >= channel.load_try:
-            _begin_loads(f, gpu, channel, now)
+            _begin_loads(s, g, channel, now)
         if channel.load_wave < 0:
             return np.int64(-1), np.int64(0)
     w = channel.load_wave
     size, n = channel.batch_size[w], channel.batch_read[w]
-    second = n >= size
-    i = channel.batch_first[w] + (n - size if second else n)
-    atom = s.chunk_atom[c, channel.step_first + i]
-    if second:
-        atom += gpu.second_offset
-    return atom, w
+    operand = np.int64(0) if n < size else n // size
+    atom = s.chunk_atom[c, channel.batch_first[w] + n - operand * size]
+    return atom + s.operand_offset[g, s.gpu[g].wave_task[w], operand], w
 
 
 @inlined
-def collective_read_taken(f, gpu, channel):
-    w = channel.load_wave
+def collective_read_taken(s, g, channel):
+    f, gpu, w = s.fixed[0], s.gpu[g], channel.load_wave
     channel.batch_read[w] += 1
-    last = channel.batch_read[w] == gpu.operands * channel.batch_size[w]
+    last = channel.batch_read[w] == _task_of(s, g, w).operands * channel.batch_size[w]
     if last or channel.batch_read[w] % BLOCK == 0:
         channel.load_wave = -1
     if last:
@@ -258,15 +312,16 @@ def collective_read_back(s, g, w):
 
 
 @inlined
-def collective_hit(f, gpu, channel, w, now):
+def collective_hit(s, g, channel, w, now):
     """Serve the next read from the L2, unless too many of its reads are in flight."""
+    f, gpu = s.fixed[0], s.gpu[g]
     if channel.hit_count == _HITS:
         return
     i = (channel.hit_head + channel.hit_count) & (_HITS - 1)
     channel.hit_time[i], channel.hit_wave[i] = now + f.hit_latency, w
     channel.hit_count += 1
     gpu.l2_reads[gpu.phase] += 1
-    collective_read_taken(f, gpu, channel)
+    collective_read_taken(s, g, channel)
 
 
 @inlined
@@ -280,48 +335,55 @@ def collective_hits_back(s, g, channel, now):
 
 
 @compiled
-def _begin_stores(f, gpu, channel, now):
+def _begin_stores(s, g, channel, now):
     """Let the first wavefront with all operands, counted from the turn, begin a block of stores."""
+    f, gpu = s.fixed[0], s.gpu[g]
     w, earliest = gpu.store_turn, float(NEVER)
     for _ in range(f.collective_waves):
-        left = channel.batch_size[w] - channel.batch_stored[w]
-        if left > 0 and gpu.awaited[w] == 0:
-            cu = w // f.waves_per_cu
-            if channel.store_free[cu] <= now:
-                _begin_block(channel.store_free, cu, now, f, left)
-                channel.store_wave = w
-                return
-            earliest = min(earliest, channel.store_free[cu])
+        size = channel.batch_size[w]
+        if size > 0 and gpu.awaited[w] == 0:
+            left = _task_of(s, g, w).targets * size - channel.batch_stored[w]
+            if left > 0:
+                cu = w // f.waves_per_cu
+                if channel.store_free[cu] <= now:
+                    port_cycles = f.port_cycles / channel.part_share[w]
+                    _begin_block(channel.store_free, cu, now, port_cycles, left)
+                    channel.store_wave = w
+                    return
+                earliest = min(earliest, channel.store_free[cu])
         w = _following(f, w)
     channel.store_try = _cycle_of(earliest)
 
 
 @inlined
-def collective_store(s, gpu, channel, c, now):
-    """Address of the next atom to store, or -1 while operands are missing."""
-    f = s.fixed[0]
+def collective_store(s, g, channel, c, now):
+    """Atom address and address space of the next store; -1 while operands are missing."""
     if channel.storing == 0:
-        return np.int64(-1)
+        return np.int64(-1), np.int64(0)
     if channel.store_wave < 0:
         if now >= channel.store_try:
-            _begin_stores(f, gpu, channel, now)
+            _begin_stores(s, g, channel, now)
         if channel.store_wave < 0:
-            return np.int64(-1)
+            return np.int64(-1), np.int64(0)
     w = channel.store_wave
-    return s.chunk_atom[c, channel.step_first + channel.batch_first[w] + channel.batch_stored[w]]
+    size, n = channel.batch_size[w], channel.batch_stored[w]
+    number = np.int64(0) if n < size else n // size
+    target = s.target[g, s.gpu[g].wave_task[w], number]
+    atom = s.chunk_atom[c, channel.batch_first[w] + n - number * size]
+    return atom + target.offset, target.space
 
 
 @inlined
 def collective_store_left(s, g, channel):
-    f, gpu = s.fixed[0], s.gpu[g]
-    w = channel.store_wave
+    f, gpu, w = s.fixed[0], s.gpu[g], channel.store_wave
+    task = _task_of(s, g, w)
+    if channel.batch_stored[w] < channel.batch_size[w]:
+        gpu.cu_additions[gpu.phase] += task.operands - 1
     channel.batch_stored[w] += 1
     channel.step_stored += 1
     gpu.cu_stores[gpu.phase] += 1
-    if gpu.operands == 2:
-        gpu.cu_additions[gpu.phase] += 1
     gpu.unstored[w] -= 1
-    last = channel.batch_stored[w] == channel.batch_size[w]
+    last = channel.batch_stored[w] == task.targets * channel.batch_size[w]
     if last or channel.batch_stored[w] % BLOCK == 0:
         channel.store_wave = -1
     if last:

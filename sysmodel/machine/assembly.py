@@ -10,7 +10,8 @@ from sysmodel.config import system as config
 from sysmodel.config.limits import MOST_COLLECTIVE_WAVES
 from sysmodel.config.workload import ELEMENT_BYTES
 from sysmodel.engine.ports import CHANNEL_INPUTS, DATA_WORDS, I, input_words, output_words
-from sysmodel.gpu.collective import set_up_collective
+from sysmodel.gpu.collective import new_tables
+from sysmodel.gpu.collective_step import set_up_collective
 from sysmodel.gpu.kernel import Kernel, OutputAtoms
 from sysmodel.gpu.l2 import L2Parameters, new_l2
 from sysmodel.gpu.pipe import MAIN_LOOPS, STEPS, TILES
@@ -146,6 +147,8 @@ class Assembly:
             ),
             chunk_start=chunk_start,
             chunk_atom=chunk_atom,
+            chunk_size=self.kernels[0].chunk_atoms,
+            **new_tables(gpus, channels, tasks=1, operands=2, targets=1),
             stored=before.astype(np.uint64),
             epoch=np.zeros((gpus, values), np.uint64),
             partial=np.zeros((gpus, 0, DATA_WORDS), np.uint64) if partial is None else partial,

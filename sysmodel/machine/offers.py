@@ -76,16 +76,16 @@ def offer_read(s, g, c, now, inputs, ready):
     q = g * f.channels + c
     channel = s.channel[q]
     inputs[I.reads_valid] = 0
-    if f.contexts == 1 and not gpu.operands and channel.misses == 0:
+    if f.contexts == 1 and not gpu.tasks and channel.misses == 0:
         return
     context = _whose_turn(s, g, c, channel.read_offer, channel.reading_context, False)
     kernel = s.channel[(context * f.gpus + g) * f.channels + c]
     atom, wave = np.int64(-1), np.int64(0)
-    if gpu.operands and _collective_first(channel.read_offer, kernel.misses, True):
-        atom, wave = collective_next_read(s, gpu, channel, c, now)
+    if gpu.tasks and _collective_first(channel.read_offer, kernel.misses, True):
+        atom, wave = collective_next_read(s, g, channel, c, now)
         if f.uses_l2 and atom >= 0:
             if l2_holds(s.l2, q, local_of_atom(atom, f.offset_bits, f.system_channels)):
-                collective_hit(f, gpu, channel, wave, now)
+                collective_hit(s, g, channel, wave, now)
                 atom = np.int64(-1)
     if atom >= 0:
         inputs[I.reads_valid] = 1
@@ -93,7 +93,7 @@ def offer_read(s, g, c, now, inputs, ready):
         inputs[I.reads_tag] = wave | COLLECTIVE_TAG
         channel.read_offer = _TAKEN_COLLECTIVE if ready else _COLLECTIVE
         if ready:
-            collective_read_taken(f, gpu, channel)
+            collective_read_taken(s, g, channel)
     elif kernel.misses > 0:
         channel.read_offer = _TAKEN_KERNEL if ready else _KERNEL
         channel.reading_context = context
@@ -167,25 +167,25 @@ def offer_store(s, g, c, now, inputs, ready, link_free, space):
     f, gpu = s.fixed[0], s.gpu[g]
     channel, l2 = s.channel[g * f.channels + c], s.l2.channels[g * f.channels + c]
     inputs[I.stores_valid] = 0
-    if f.contexts == 1 and not gpu.operands and channel.store_count | l2.write_backs == 0:
+    if f.contexts == 1 and not gpu.tasks and channel.store_count | l2.write_backs == 0:
         return
     context = _whose_turn(s, g, c, channel.store_offer, channel.storing_context, True)
     kernel = s.channel[(context * f.gpus + g) * f.channels + c]
     waiting = l2.write_backs if f.cached_stores else kernel.store_count
-    atom = np.int64(-1)
-    if gpu.operands and _collective_first(channel.store_offer, waiting, link_free):
-        atom = collective_store(s, gpu, channel, c, now)
+    atom, address_space = np.int64(-1), np.int64(0)
+    if gpu.tasks and _collective_first(channel.store_offer, waiting, link_free):
+        atom, address_space = collective_store(s, g, channel, c, now)
     if atom >= 0:
         inputs[I.stores_valid] = 1
         inputs[I.stores_kind] = STORE
         inputs[I.stores_atom] = atom
-        inputs[I.stores_context] = gpu.store_context
+        inputs[I.stores_context] = address_space
         inputs[I.stores_workgroup] = 0
         inputs[I.stores_wavefront] = 0
         channel.store_offer = _TAKEN_COLLECTIVE if ready else _COLLECTIVE
         if ready:
             collective_store_left(s, g, channel)
-            if gpu.store_context == CONTEXT_NONE:
+            if address_space == CONTEXT_NONE:
                 gpu.kept += 1
     elif waiting > 0:
         channel.store_offer = _TAKEN_KERNEL if ready else _KERNEL

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from enum import Enum
-from itertools import count
+from itertools import count, islice
 from typing import TypeVar
 
 from driver.python import T3, Context, Recorder, Ring, Transfer
@@ -25,17 +25,17 @@ __all__ = [
     "launch_writes",
     "map_writes",
     "measure_writes",
+    "place_offsets",
     "register_address",
     "register_at",
     "stage_cycles",
-    "staging_offset",
 ]
 
 Writes = list[tuple[int, int]]
 _Code = TypeVar("_Code", bound=Enum)
 
 _TRANSFER = 0  # command template of transfers
-_OUTPUT = 0  # region of the output, which all transfers read
+_OUTPUT, _STAGING = 0, 1  # regions of the output, which all transfers read, and beyond it
 _PAPER_QUEUE_DEPTH = 64  # depth of the queue that t3.mca_levels and t3.mca_cuts refer to
 # Share of the DRAM queue above which the queue counts as full. Communication that is not critical
 # leaves the rest of the queue to compute; critical communication with an idle link is then delayed
@@ -71,19 +71,21 @@ def _bytes(atoms: int) -> int:
     return atoms * ATOM_BYTES
 
 
-def staging_offset(system_channels: int) -> int:
-    """Offset in atoms from the output to its staging copy.
+def place_offsets(system_channels: int, places: int) -> list[int]:
+    """Offsets in atoms from the output to the places in which a collective stages data.
 
-    The copy lies beyond all buffers, and every atom stays in its channel: the offset has remainder
-    0, the output's addresses leave its bits clear, and it consists of whole regions.
+    Place 0 is the output. The others lie beyond all buffers, and every atom stays in its channel:
+    an offset has remainder 0, the output's addresses leave its bits clear, and it consists of whole
+    regions.
     """
     low_bits = (system_channels & -system_channels) - 1
-    return _STAGING_ATOMS * next(
+    multiples = (
         multiple
         for multiple in count(END_OF_REGIONS_ATOM // _STAGING_ATOMS)
         if channel_of_atom(multiple, 0, system_channels) & low_bits == 0
         and not multiple & (OUTPUT_ATOM // _STAGING_ATOMS)
     )
+    return [0, *(_STAGING_ATOMS * multiple for multiple in islice(multiples, places - 1))]
 
 
 def group_workgroups(kernel: Kernel, system: System) -> int:
@@ -281,22 +283,27 @@ def copy_writes(kernel: Kernel, chunk: int) -> list[Writes]:
     return batches
 
 
-def collective_writes(kernel: Kernel, address_space: int, *, offset: int) -> Writes:
-    """Map the output for kernels whose stores go to the neighbour, shifted by ``offset`` atoms."""
+def collective_writes(
+    kernel: Kernel, address_space: int, *, staged: tuple[int, int] | None
+) -> Writes:
+    """Map the output, and addresses beyond it, for kernels that store to other GPUs.
+
+    ``staged`` holds the first and the last offset from the output to what is mapped beyond it:
+    places of the collective, or other GPUs' memories. Stores of ``address_space`` to these
+    addresses leave the GPU; without such addresses, those to the output.
+    """
     bus = Recorder()
     ours = Context(bus)
     ours.unmap(1)
     ours.assign(address_space)
     first, end = _bytes(kernel.output_atom), _bytes(kernel.output_end)
-    for region, there in enumerate([0, _bytes(offset)] if offset else [0]):
+    beyond = [] if staged is None else [(first + _bytes(staged[0]), end + _bytes(staged[1]))]
+    for region, (low, high) in enumerate([(first, end), *beyond]):
         ours.remove_region(region)
-        ours.region(region, first + there, end + there)
-    ours.command(
-        _TRANSFER,
-        Transfer(kind=PacketKind.STORE, offset_bytes=_bytes(offset)),
-        region=_OUTPUT,
-    )
-    ours.remote_map(0, 1, region=_OUTPUT, command=_TRANSFER)
+        ours.region(region, low, high)
+    ours.command(_TRANSFER, Transfer(kind=PacketKind.STORE), region=_OUTPUT)
+    leaving = _OUTPUT if staged is None else _STAGING
+    ours.remote_map(0, 1, region=leaving, command=_TRANSFER)
     ours.window(workgroups=1, tracked=(1, 1))
     ours.launch()
     return bus.writes

@@ -45,7 +45,7 @@ def _channel_rests_until(s, g, c, now):
     for own in range(q, q + f.contexts * f.gpus * f.channels, f.gpus * f.channels):
         if _kernel_accesses(s, own):
             return now
-    at = collective_rests_until(channel, now) if s.gpu[g].operands else NEVER
+    at = collective_rests_until(channel, now) if s.gpu[g].tasks else NEVER
     if at <= now:
         return now
     memory = dram_rests_until(s.dram, q, now * f.clock_divider) // f.clock_divider

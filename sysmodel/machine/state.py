@@ -63,7 +63,6 @@ _GPU = np.dtype(
         ("start", np.int64),  # cycle in which the kernel begins
         ("finish_cycle", np.int64),  # end of the last workgroup, or -1
         ("done_cycle", np.int64),  # completion of the last tracked tile, or -1
-        ("store_context", np.int64),  # address space of the collective's stores
         ("expected", np.int64),  # arrivals to wait for
         ("stalls", np.int64),  # cycles in which the tracker kept a channel's DRAM from issuing
         *workgroups.GPU_FIELDS,
@@ -109,6 +108,11 @@ class State(NamedTuple):
     line_request_channel: np.ndarray
     chunk_start: np.ndarray  # [c, chunk + 1]
     chunk_atom: np.ndarray  # [c, index]: atoms of each chunk in the channel, ascending
+    chunk_size: np.ndarray  # [chunk]: atoms of each chunk in all channels
+    task: np.ndarray  # [g, task]: see gpu/collective.py
+    operand_offset: np.ndarray
+    target: np.ndarray
+    task_part: np.ndarray
     wave_entries: np.ndarray  # see network/mirror.py
     wave_entry: np.ndarray
     wave_sent: np.ndarray

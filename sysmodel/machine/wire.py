@@ -41,7 +41,7 @@ def _wait(s, g, c):
     reads = waits and outputs[DRAM + REQUEST.access] == READ
     if reads or channel.back_count > 0 or dram_reads(s.dram, q) > 0:
         return _MEMORY
-    if gpu.operands and channel.loading + channel.storing + channel.hit_count > 0:
+    if gpu.tasks and channel.loading + channel.storing + channel.hit_count > 0:
         return _PORTS
     if receiver_of(s, g, c).packet_count > 0:
         return _LATENCY

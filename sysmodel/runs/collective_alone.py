@@ -9,10 +9,10 @@ from sysmodel.lib.errors import InputError, short
 from sysmodel.lib.progress import Report, no_progress
 from sysmodel.machine.sampling import samples, stands_for_all
 
+from .collective_kernels import all_gather, reduce_scatter
 from .conservation import Reduction
 from .engines import EngineName
 from .options import RunOptions
-from .ring_kernels import all_gather, reduce_scatter
 from .simulation import RunContext, Simulation
 
 __all__ = ["MOST_GPUS", "OPERATIONS", "Operation", "message_limits", "simulate_collective"]

@@ -1,17 +1,22 @@
-"""Ring collectives by kernels on the CUs, step by step."""
+"""Collectives by kernels on the CUs: the steps of a schedule, one after the other."""
 
-from sysmodel.gpu.collective import begin_step
+from dataclasses import dataclass
+from itertools import groupby
+
+from sysmodel.collectives.registry import algorithm
+from sysmodel.collectives.schedule import Chunk, Expanded, Operation, expanded
+from sysmodel.collectives.steps import Step, steps_of
+from sysmodel.gpu.collective_step import atoms_of, begin_step, reserve_tasks
 from sysmodel.lib.phases import AG, RS
-from sysmodel.lib.ring import gathered, scattered
-from sysmodel.machine.offers import CONTEXT_COLLECTIVE, CONTEXT_NONE
-from sysmodel.machine.program import collective_writes, staging_offset
 from sysmodel.machine.until import UNTIL_COLLECTIVE, UNTIL_PROGRAMMED, UNTIL_QUIET
 
+from .collective_layout import ChunkAtoms, CollectiveLayout
 from .simulation import RunContext, Simulation
 
-__all__ = ["LAST_ADDITION", "all_gather", "reduce_scatter"]
+__all__ = ["LAST_ADDITION", "CollectiveKernel", "Moved", "all_gather", "reduce_scatter"]
 
 LAST_ADDITION = "last addition"
+_SPANS = {RS: ("RS", "reduce-scatter"), AG: ("AG", "all-gather")}
 
 
 def reduce_scatter(context: RunContext, simulation: Simulation, *, alone: bool = True) -> int:
@@ -19,61 +24,143 @@ def reduce_scatter(context: RunContext, simulation: Simulation, *, alone: bool =
 
     With ``alone``, no other kernel runs, and the collective ends when the memory is idle.
     """
-    machine, n = simulation.machine, context.kernel.gpus
-    state, gpus = machine.state, range(machine.gpus)
-    protocol = context.protocol
-    offset = staging_offset(context.system.dram.channels)
-    _map(context, simulation, RS, offset)
-    begin = machine.now
-    simulation.launch_kernel(RS)
-    simulation.idle(protocol.reduce_scatter_ns)
-    # A concurrent GEMM has another output.
-    state.fixed["uses_l2"] = alone and not context.system.l2.flush_at_kernel_end
-    for step in range(n - 1):
-        simulation.idle(protocol.step_ns)
-        for g, chunk in enumerate(simulation.begin_step(scattered, step)):
-            begin_step(state, g, chunk, 1 if step == 0 else 2, offset)
-        simulation.run("RS", UNTIL_COLLECTIVE)
-    last = machine.now
-    state.gpu["store_context"] = CONTEXT_NONE
-    for g in gpus:
-        begin_step(state, g, scattered(g, n - 1, n), 2, offset)
-    simulation.run("RS", UNTIL_COLLECTIVE)
-    if alone:
-        simulation.run("RS", UNTIL_QUIET)
-    state.fixed["uses_l2"] = 0
-    simulation.span("reduce-scatter", "Communication", begin, machine.now)
-    simulation.span(LAST_ADDITION, "Last addition", last, machine.now)
-    return machine.now - begin
+    return _of_library("reduce-scatter", context, simulation, alone)
 
 
 def all_gather(context: RunContext, simulation: Simulation, *, alone: bool = True) -> int:
     """Gather the reduced chunks; return the number of cycles."""
-    machine, n = simulation.machine, context.kernel.gpus
-    protocol = context.protocol
-    _map(context, simulation, AG, 0)
-    begin = machine.now
-    simulation.launch_kernel(AG)
-    simulation.idle(protocol.all_gather_ns)
-    machine.state.fixed["uses_l2"] = alone and not context.system.l2.flush_at_kernel_end
-    for step in range(n - 1):
-        simulation.idle(protocol.step_ns)
-        for g, chunk in enumerate(simulation.begin_step(gathered, step)):
-            begin_step(machine.state, g, chunk, 1, 0)
-        simulation.run("AG", UNTIL_COLLECTIVE)
-    if alone:
-        simulation.run("AG", UNTIL_QUIET)
-    machine.state.fixed["uses_l2"] = 0
-    simulation.span("all-gather", "Communication", begin, machine.now)
-    return machine.now - begin
+    return _of_library("all-gather", context, simulation, alone)
 
 
-def _map(context: RunContext, simulation: Simulation, phase: int, offset: int) -> None:
-    """Map the output so that stores to it leave for the neighbour, ``offset`` atoms further on."""
-    simulation.machine.await_cleared()
-    writes = collective_writes(context.kernel, CONTEXT_COLLECTIVE, offset=offset)
-    simulation.program([writes] * simulation.machine.gpus, UNTIL_PROGRAMMED)
-    state = simulation.machine.state
-    state.gpu["phase"] = phase
-    state.gpu["store_context"] = CONTEXT_COLLECTIVE
-    state.fixed["copy_offset"] = offset
+def _of_library(
+    operation: Operation, context: RunContext, simulation: Simulation, alone: bool
+) -> int:
+    schedule = expanded(algorithm("ring").schedule(operation, context.kernel.gpus))
+    return CollectiveKernel(context, simulation, schedule, alone=alone).run()
+
+
+@dataclass
+class Moved:
+    """Atoms that the steps move in the simulated channels of a GPU.
+
+    Parameters
+    ----------
+    read, written, sent : int
+        Loads of the CUs, writes to the memory, and atoms that leave.
+    """
+
+    read: int = 0
+    written: int = 0
+    sent: int = 0
+
+
+class CollectiveKernel:
+    """Kernel that runs a schedule on the CUs of all GPUs of a simulation.
+
+    Parameters
+    ----------
+    alone : bool
+        No other kernel runs, and the collective ends when the memory is idle.
+    atoms : callable or None
+        Atoms of each chunk; None if each chunk is the whole part of its owner.
+
+    Attributes
+    ----------
+    moved : list of Moved
+        For each simulated GPU, the atoms of the steps that have begun.
+    """
+
+    def __init__(
+        self,
+        context: RunContext,
+        simulation: Simulation,
+        schedule: Expanded,
+        *,
+        alone: bool = True,
+        atoms: ChunkAtoms | None = None,
+    ):
+        self._context, self._simulation, self._alone = context, simulation, alone
+        self._machine = simulation.machine
+        self._halves = [
+            (RS if reduces else AG, list(steps))
+            for reduces, steps in groupby(
+                steps_of(schedule), key=lambda step: schedule.reduces[step.stage]
+            )
+        ]
+        channels = context.system.dram.channels
+        self._layouts = [
+            CollectiveLayout(context.kernel, channels, steps, atoms, schedule.parts)
+            for _, steps in self._halves
+        ]
+        self.moved = [Moved() for _ in range(self._machine.gpus)]
+        tasks = [
+            [layout.task(rank, one) for one in work]
+            for layout, (_, steps) in zip(self._layouts, self._halves, strict=True)
+            for step in steps
+            for rank, work in enumerate(step.work[: self._machine.gpus])
+        ]
+        self._machine.state = reserve_tasks(self._machine.state, tasks)
+
+    def run(self) -> int:
+        """Run all steps; return the number of cycles."""
+        return sum(map(self._run_half, range(len(self._halves))))
+
+    def _run_half(self, number: int) -> int:
+        """Run the steps that reduce, or those that do not."""
+        machine, simulation, context = self._machine, self._simulation, self._context
+        phase, steps = self._halves[number]
+        name, span = _SPANS[phase]
+        self._map(number)
+        begin = machine.now
+        if number == 0:
+            simulation.launch_kernel(phase)
+        protocol = context.protocol
+        simulation.idle(protocol.reduce_scatter_ns if phase == RS else protocol.all_gather_ns)
+        # A concurrent GEMM has another output.
+        flushes = context.system.l2.flush_at_kernel_end
+        machine.state.fixed["uses_l2"] = self._alone and not flushes
+        for step in steps:
+            last = machine.now
+            if step.sends:
+                simulation.idle(protocol.step_ns)
+            self._begin(step, self._layouts[number])
+            simulation.run(name, UNTIL_COLLECTIVE)
+        if self._alone:
+            simulation.run(name, UNTIL_QUIET)
+        machine.state.fixed["uses_l2"] = 0
+        simulation.span(span, "Communication", begin, machine.now)
+        if not steps[-1].sends:
+            simulation.span(LAST_ADDITION, "Last addition", last, machine.now)
+        return machine.now - begin
+
+    def _map(self, number: int) -> None:
+        """Map the addresses to which the steps store, so that stores to other GPUs leave."""
+        machine, layout = self._machine, self._layouts[number]
+        machine.await_cleared()
+        self._simulation.program([layout.writes()] * machine.gpus, UNTIL_PROGRAMMED)
+        machine.state.gpu["phase"] = self._halves[number][0]
+        if self._context.mirror:
+            machine.state.fixed["copy_offset"] = layout.arrivals_offset
+
+    def _begin(self, step: Step, layout: CollectiveLayout) -> None:
+        """Start every GPU on its work, and let it expect its arrivals."""
+        state = self._machine.state
+        if self._context.mirror and step.sends:
+            state.fixed["copy_from"] = step.work[0][0].chunk.owner
+            state.fixed["copy_to"] = step.arriving[0][0].owner
+            state.gpu["copied"] = 0
+
+        def size(chunk: Chunk) -> int:
+            return atoms_of(state, chunk.owner, layout.within(chunk))
+
+        for g, moved in enumerate(self.moved):
+            begin_step(state, g, [layout.task(g, one) for one in step.work[g]])
+            arriving = sum(map(size, step.arriving[g]))
+            state.gpu["expected"][g] += arriving
+            moved.written += arriving
+            for one in step.work[g]:
+                kept = sum(peer == g for peer, _ in one.targets)
+                leaving = len(one.targets) - kept
+                moved.read += len(one.operands) * size(one.chunk)
+                moved.written += kept * size(one.chunk)
+                moved.sent += (min(leaving, 1) if one.multicast else leaving) * size(one.chunk)

@@ -3,6 +3,7 @@
 import numpy as np
 
 from sysmodel.engine.ports import CHANNEL_INPUTS, CHANNEL_OUTPUTS, GPU_INPUTS, GPU_OUTPUTS
+from sysmodel.gpu.collective import new_tables
 from sysmodel.gpu.kernel import Kernel, OutputAtoms
 from sysmodel.gpu.l2 import L2Parameters, new_l2
 from sysmodel.gpu.tables import kernel_tables
@@ -62,6 +63,8 @@ def bare_state(
         **kernel_tables(kernel, output_atoms, channels, OFFSET_BITS, 1 << channel_bits),
         chunk_start=chunk_start,
         chunk_atom=chunk_atom,
+        chunk_size=kernel.chunk_atoms,
+        **new_tables(gpus, channels, tasks=4, operands=4, targets=4),
         stored=np.zeros((gpus, 0, 4), np.uint64),
         epoch=np.zeros((gpus, 0), np.uint64),
         partial=np.zeros((gpus, 0, 4), np.uint64),

@@ -1,9 +1,9 @@
 """Two kernels at once: the CUs are split between a GEMM and the collectives of an earlier GEMM."""
 
 from sysmodel.machine.until import UNTIL_GEMM
+from sysmodel.runs.collective_kernels import all_gather, reduce_scatter
 from sysmodel.runs.conservation import Reduction
 from sysmodel.runs.phases import PhaseResult
-from sysmodel.runs.ring_kernels import all_gather, reduce_scatter
 from sysmodel.runs.simulation import RunContext, Simulation
 
 __all__ = ["cu_split"]

@@ -2,9 +2,9 @@
 
 from sysmodel.lib.phases import GEMM, RS
 from sysmodel.machine.until import UNTIL_GEMM
+from sysmodel.runs.collective_kernels import all_gather, reduce_scatter
 from sysmodel.runs.conservation import Reduction
 from sysmodel.runs.phases import PhaseResult
-from sysmodel.runs.ring_kernels import all_gather, reduce_scatter
 from sysmodel.runs.simulation import RunContext, Simulation
 
 __all__ = ["sequential"]

@@ -4,15 +4,14 @@ from numba import njit
 
 from sysmodel.gpu.collective import (
     BLOCK,
-    begin_step,
     collective_next_read,
     collective_read_back,
     collective_read_taken,
     collective_store,
     collective_store_left,
-    set_up_collective,
     step_done,
 )
+from sysmodel.gpu.collective_step import Target, Task, begin_step, set_up_collective
 from tests.support.small_kernel import bare_state, small_kernel
 
 STAGING = 1 << 30
@@ -26,7 +25,7 @@ def _drive(s, cycles, delay, gate, reads, stores):
     wavefront, issued, returned. Rows of stores: channel, atom, left, whether the step was done
     before and after.
     """
-    f, gpu = s.fixed[0], s.gpu[0]
+    f = s.fixed[0]
     issued = stored = 0
     for now in range(cycles):
         for n in range(issued):
@@ -34,12 +33,12 @@ def _drive(s, cycles, delay, gate, reads, stores):
                 collective_read_back(s, 0, reads[n, 2])
         for c in range(f.channels):
             channel = s.channel[c]
-            atom, wave = collective_next_read(s, gpu, channel, c, now)
+            atom, wave = collective_next_read(s, 0, channel, c, now)
             if atom >= 0 and gate[now, 0]:
-                collective_read_taken(f, gpu, channel)
+                collective_read_taken(s, 0, channel)
                 reads[issued] = c, atom, wave, now, now + delay[issued]
                 issued += 1
-            atom = collective_store(s, gpu, channel, c, now)
+            atom, _ = collective_store(s, 0, channel, c, now)
             if atom >= 0 and gate[now, 1]:
                 before = int(step_done(s, 0))
                 collective_store_left(s, 0, channel)
@@ -65,21 +64,27 @@ class Step:
         chunk=1,
         gates=0.8,
         seed=0,
+        tasks=None,
+        uneven=(),
     ):
         # Two chunks of tiles of 8 atoms.
         kernel = small_kernel(m=64, n=atoms // 2, tile_n=2)
         bits = (channels - 1).bit_length()
         self.state, _ = bare_state(kernel, channels=channels, channel_bits=bits)
+        for c, fewer in enumerate(uneven):
+            self.state.chunk_start[c, chunk + 1] -= fewer
+            self.state.chunk_size[chunk] -= fewer
         start = self.state.chunk_start[:, chunk : chunk + 2]
         self.chunk = [self.state.chunk_atom[c, a:b].tolist() for c, (a, b) in enumerate(start)]
         self.batch = batch
         set_up_collective(
             self.state, cus=cus, waves_per_cu=waves, batch_atoms=batch, port_cycles=port
         )
-        begin_step(self.state, 0, chunk, operands, STAGING)
+        one = Task(chunk, (0, STAGING)[:operands], (Target(0, 0),))
+        begin_step(self.state, 0, [one][: operands and 1] if tasks is None else tasks)
         print("seed", seed)
         random = np.random.default_rng(seed)
-        cycles, accesses = 100 * atoms, 2 * atoms + 16
+        cycles, accesses = 100 * atoms, 8 * atoms + 16
         delays = random.integers(delay[0], delay[1] + 1, accesses)
         gate = random.random((cycles, 2)) < gates
         reads, stores = np.full((2, accesses, 5), -1, np.int64)
@@ -156,6 +161,45 @@ def test_step_is_done_with_the_last_store(channels):
     before, after = step.stores[:, 3], step.stores[:, 4]
     assert not before.any()
     assert after.tolist() == [0] * (len(after) - 1) + [1]
+
+
+TASKS = [
+    [Task(0, (0,), (Target(7 * STAGING, 2),)), Task(1, (0, STAGING), (Target(0, 0),))],
+    [Task(1, (0, STAGING, 2 * STAGING), (Target(STAGING, 0), Target(0, 0), Target(9, 0)))],
+    [Task(chunk, (0,), (Target(chunk * STAGING, 0),)) for chunk in (0, 1, 0, 1)],
+]
+
+
+@pytest.mark.parametrize("tasks", TASKS, ids=range(len(TASKS)))
+@pytest.mark.parametrize("cus", [1, 2, 3, 9])
+@pytest.mark.parametrize("channels", [1, 4])
+def test_every_task_reads_its_operands_and_stores_at_its_targets(tasks, cus, channels):
+    step = Step(tasks=tasks, cus=cus, channels=channels, operands=3, batch=5)
+    state = step.state
+    for c in range(channels):
+        read, stored = [], []
+        for task in tasks:
+            first, end = state.chunk_start[c, task.chunk : task.chunk + 2]
+            chunk = state.chunk_atom[c, first:end].tolist()
+            read += [atom + offset for offset in task.operands for atom in chunk]
+            stored += [atom + target.offset for target in task.targets for atom in chunk]
+        assert sorted(step.reads[step.reads[:, 0] == c, 1]) == sorted(read)
+        assert sorted(step.stores[step.stores[:, 0] == c, 1]) == sorted(stored)
+    done = step.stores[:, 4]
+    assert done.tolist() == [0] * (len(done) - 1) + [1]
+
+
+@pytest.mark.parametrize("uneven", [(0, 8, 16, 0), (40, 0, 0, 0), (3, 17, 1, 60)])
+def test_a_channel_with_more_atoms_has_a_larger_share_of_ports_and_batches(uneven):
+    how = dict(port=4.0, cus=2, waves=2, operands=2, delay=(1, 1), gates=1.0)
+    even = Step(2048, channels=4, **how)
+    state = even.state
+    total = int(state.chunk_size[1]) - sum(uneven)
+    other = Step(2048, channels=4, uneven=uneven, **how)
+    ends = [other.stores[other.stores[:, 0] == c, 2].max() for c in range(4)]
+    # All channels end together, in the time of an even chunk of this size.
+    expected = even.stores[-1, 2] * total / int(state.chunk_size[1])
+    assert ends == pytest.approx([expected] * 4, rel=0.1)
 
 
 def test_idle_gpu_reads_nothing():

@@ -14,8 +14,9 @@ from sysmodel.machine.program import (
     launch_writes,
     map_writes,
     measure_writes,
-    staging_offset,
+    place_offsets,
 )
+from sysmodel.network.windows import PLACE_ATOM_BITS
 from tests.support.small_kernel import OFFSET_BITS, small_kernel
 from tests.support.small_system import scaled, small_system
 
@@ -326,16 +327,21 @@ def test_smallest_ring_that_moves_is_allowed(t3):
 
 
 @pytest.mark.parametrize("channels", range(1, 257))
-def test_staging_copy_is_elsewhere_in_the_same_channel(channels):
-    offset = staging_offset(channels)
+def test_places_are_elsewhere_in_the_same_channel(channels):
+    first, second, *others = place_offsets(channels, 72)
     random = np.random.default_rng(channels)
-    output = OUTPUT_ATOM + random.integers(0, MOST_OUTPUT_ATOMS, 500)
-    for atom in output:
-        assert channel_of_atom(atom, OFFSET_BITS, channels) == channel_of_atom(
-            atom + offset, OFFSET_BITS, channels
-        )
-    assert offset >= MOST_OUTPUT_ATOMS
-    assert OUTPUT_ATOM + MOST_OUTPUT_ATOMS + offset <= (1 << 40) // ATOM_BYTES
+    output = OUTPUT_ATOM + random.integers(0, MOST_OUTPUT_ATOMS, 100)
+    for offset in (first, second, *others[::13]):
+        for atom in output:
+            assert channel_of_atom(atom, OFFSET_BITS, channels) == channel_of_atom(
+                atom + offset, OFFSET_BITS, channels
+            )
+    assert first == 0
+    between = np.diff([first, second, *others])
+    assert (between >= MOST_OUTPUT_ATOMS).all()
+    # The hardware of a ring has addresses of 40 bits; the network's windows begin further up.
+    assert OUTPUT_ATOM + MOST_OUTPUT_ATOMS + second <= (1 << 40) // ATOM_BYTES
+    assert OUTPUT_ATOM + MOST_OUTPUT_ATOMS + others[-1] <= 1 << PLACE_ATOM_BITS
 
 
 @pytest.mark.parametrize("chunk", range(4))
@@ -360,8 +366,8 @@ def test_copy_leaves_the_map_as_it_is(kernel):
 
 
 def test_collective_maps_output_and_staging_copy():
-    kernel, offset = small_kernel(), staging_offset(2)
-    first = Programmed(collective_writes(kernel, 2, offset=offset))
+    kernel, (_, offset) = small_kernel(), place_offsets(2, 2)
+    first = Programmed(collective_writes(kernel, 2, staged=(offset, offset)))
     end = OUTPUT_ATOM + 32 * 16
     assert first.regions == {
         0: (OUTPUT_ATOM * ATOM_BYTES, end * ATOM_BYTES),
@@ -371,7 +377,7 @@ def test_collective_maps_output_and_staging_copy():
     assert first.action(0) == Action.REMOTE
     command = first.commands[0]
     assert command["kind"] == PacketKind.STORE.value
-    assert command["offset"] == offset * ATOM_BYTES
-    second = Programmed(collective_writes(kernel, 2, offset=0))
+    assert command["offset"] == 0
+    second = Programmed(collective_writes(kernel, 2, staged=None))
     assert list(second.regions) == [0]
     assert second.commands[0]["offset"] == 0

@@ -14,10 +14,10 @@ from sysmodel.config.model import workload_of
 from sysmodel.config.system import load_system
 from sysmodel.engine.hardware import hardware_parameters
 from sysmodel.lib.errors import InputError
+from sysmodel.runs.collective_kernels import LAST_ADDITION
 from sysmodel.runs.configurations.sequential import sequential
 from sysmodel.runs.options import DEFAULT_CONFIGURATIONS, RunOptions
 from sysmodel.runs.plan import Plan
-from sysmodel.runs.ring_kernels import LAST_ADDITION
 from sysmodel.runs.simulate import simulate
 from sysmodel.runs.timeline import MOST_BUCKETS
 from sysmodel.runs.tuned_library import library_efficiency

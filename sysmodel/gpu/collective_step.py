@@ -1,0 +1,150 @@
+"""Steps of a collective on the CUs: tasks of each GPU, written into the tables of the loop."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from sysmodel.config.limits import MOST_COLLECTIVE_WAVES as MOST_WAVES
+
+from .collective import begin_tasks, new_tables
+
+__all__ = ["Target", "Task", "atoms_of", "begin_step", "reserve_tasks", "set_up_collective"]
+
+
+_State = TypeVar("_State", bound=Any)
+
+
+class Target(NamedTuple):
+    """Place to which a task stores.
+
+    Parameters
+    ----------
+    offset : int
+        Offset in atoms from the chunk.
+    space : int
+        Address space of the stores, which decides whether the stores leave the GPU.
+    """
+
+    offset: int
+    space: int
+
+
+class Task(NamedTuple):
+    """Chunk whose operands the CUs add and store.
+
+    Parameters
+    ----------
+    operands : tuple of int
+        Offset in atoms from the chunk to each operand.
+    targets : tuple of Target
+        Places to which the sum is stored.
+    within : tuple of int or None
+        First and end atom of the part of a contiguous chunk that is processed; None for the whole
+        chunk.
+    """
+
+    chunk: int
+    operands: tuple[int, ...]
+    targets: tuple[Target, ...]
+    within: tuple[int, int] | None = None
+
+
+def set_up_collective(
+    state: Any, *, cus: int, waves_per_cu: int, batch_atoms: int, port_cycles: float
+) -> None:
+    """Set up ``cus`` CUs for collectives.
+
+    ``batch_atoms`` is a wavefront's batch in each channel, ``port_cycles`` the time that a
+    channel's share of a CU's port takes for an atom, if a chunk is spread evenly.
+
+    Raises
+    ------
+    ValueError
+        If there are more wavefronts than the model supports.
+    """
+    waves = cus * waves_per_cu
+    if waves > MOST_WAVES:
+        raise ValueError(
+            f"collective: {cus} CUs of {waves_per_cu} wavefronts are more than the {MOST_WAVES} "
+            "that the model supports"
+        )
+    state.fixed["collective_waves"] = waves
+    state.fixed["waves_per_cu"] = waves_per_cu
+    state.fixed["batch_atoms"] = batch_atoms
+    state.fixed["port_cycles"] = port_cycles
+
+
+def reserve_tasks(state: _State, steps: Iterable[Sequence[Task]]) -> _State:
+    """Return the state with tables that are long enough for the tasks of some steps of a GPU."""
+    lists = list(steps)
+    tasks = [task for step in lists for task in step]
+    gpus = len(state.gpu)
+    replaced: _State = state._replace(
+        **new_tables(
+            gpus,
+            len(state.channel) // gpus,
+            tasks=max(map(len, lists), default=0),
+            operands=max((len(task.operands) for task in tasks), default=0),
+            targets=max((len(task.targets) for task in tasks), default=0),
+        )
+    )
+    return replaced
+
+
+def atoms_of(state: Any, chunk: int, within: tuple[int, int] | None) -> int:
+    """Count the atoms of a chunk, or of a part of it, in the simulated channels of a GPU."""
+    bounds = (_bounds(state, c, chunk, within) for c in range(len(state.chunk_start)))
+    return int(sum(end - first for first, end in bounds))
+
+
+def _bounds(state: Any, c: int, chunk: int, within: tuple[int, int] | None) -> tuple[int, int]:
+    """First and end index of a chunk, or of a part of it, in a channel's chunk table."""
+    first, end = state.chunk_start[c, chunk : chunk + 2]
+    if within is not None:
+        first, end = first + np.searchsorted(state.chunk_atom[c, first:end], within)
+    return int(first), int(end)
+
+
+def begin_step(state: Any, g: int, tasks: Sequence[Task]) -> None:
+    """Start GPU ``g`` on its tasks of a step.
+
+    The wavefronts are divided equally among the tasks. With more tasks than wavefronts, each
+    wavefront takes every so many-th task.
+    """
+    waves = int(state.fixed["collective_waves"][0])
+    state.gpu["tasks"][g] = len(tasks)
+    state.gpu["load_turn"][g] = state.gpu["store_turn"][g] = 0
+    firsts = np.arange(len(tasks) + 1) * waves // max(1, len(tasks))
+    for number, task in enumerate(tasks):
+        row = state.task[g, number]
+        row["first_wave"] = firsts[number]
+        row["waves"] = max(1, firsts[number + 1] - firsts[number])
+        row["operands"], row["targets"] = len(task.operands), len(task.targets)
+        state.operand_offset[g, number, : len(task.operands)] = task.operands
+        for place, target in enumerate(task.targets):
+            state.target[g, number, place] = tuple(target)
+    if len(tasks) > waves:
+        state.task["first_wave"][g, : len(tasks)] = np.arange(len(tasks)) % waves
+    channels = len(state.channel) // len(state.gpu)
+    for c in range(channels):
+        _begin_channel(state, g * channels + c, c, tasks)
+    begin_tasks(state, g)
+
+
+def _begin_channel(state: Any, q: int, c: int, tasks: Sequence[Task]) -> None:
+    """Write what each task has in a channel."""
+    channel, stores = state.channel[q], 0
+    for number, task in enumerate(tasks):
+        first, end = _bounds(state, c, task.chunk, task.within)
+        size = int(state.chunk_size[task.chunk])
+        if task.within is not None:
+            size = task.within[1] - task.within[0]
+        even = size / state.fixed["system_channels"][0]
+        state.task_part[q, number] = first, end - first, even
+        stores += len(task.targets) * (end - first)
+    channel["step_stores"], channel["step_stored"] = stores, 0
+    channel["batch_size"] = 0
+    channel["loading"] = channel["storing"] = 0
+    channel["load_wave"] = channel["store_wave"] = -1
+    channel["load_try"] = channel["store_try"] = 0
