@@ -16,6 +16,7 @@ from sysmodel.lib.errors import InputError
 from .arguments import plain
 from .bundled import PRESETS, Located
 from .granularity import GranularityName
+from .library import Collective, Protocol
 from .limits import (
     MOST_GROUP_WORKGROUPS,
     MOST_OCCUPANCY,
@@ -28,8 +29,6 @@ from .rules import check_rules
 from .schema import PowerOfTwo, Strict, integer, number, power_of_two, read_toml, text, validate
 
 __all__ = [
-    "LowLatencyProtocol",
-    "Protocol",
     "System",
     "Tile",
     "is_delay",
@@ -146,43 +145,6 @@ class Link(Strict):
         return self.bandwidth_gb_per_s * self.stores_payload_share
 
 
-class Protocol(Strict):
-    """Costs of a protocol of a collective library, beyond kernel launch, memory and link.
-
-    A reduce-scatter and an all-gather each have a fixed cost, and a cost in each step of the ring.
-    """
-
-    reduce_scatter_ns: float = number(0, 1e6)
-    all_gather_ns: float = number(0, 1e6)
-    step_ns: float = number(0, 1e6)
-
-
-class LowLatencyProtocol(Protocol):
-    """Protocol for chunks of up to ``most_chunk_kib``; 0 if the library has none.
-
-    Its packets also carry flags: the payload is ``payload_share`` of that of plain stores.
-    """
-
-    most_chunk_kib: float = number(0, 1 << 20)
-    payload_share: float = number(0.01, 1)
-
-
-class Collective(Protocol):
-    """Reduce-scatter and all-gather kernels of a collective library, with one workgroup on each of
-    at most ``most_compute_units`` CUs.
-    """
-
-    most_compute_units: int = integer(1, 1024)
-    waves_per_cu: int = integer(1, 32)
-    bytes_in_flight_per_wave: PowerOfTwo = power_of_two(1024, 1 << 20)
-    low_latency: LowLatencyProtocol
-
-    def protocol(self, chunk_bytes: float) -> Protocol:
-        """Protocol that the library takes for a chunk of the ring."""
-        low_latency = self.low_latency
-        return low_latency if chunk_bytes <= 1024 * low_latency.most_chunk_kib else self
-
-
 class Variation(Strict):
     """Variation between repetitions of a run: largest added delays, and offsets of the buffers."""
 
@@ -247,11 +209,13 @@ class System(Strict):
         """CUs of the library's collectives where no other kernel runs."""
         return min(self.collective.most_compute_units, self.gpu.compute_units)
 
-    def stores_payload_share(self, chunk_bytes: float) -> float:
-        """Share of the line rate that is payload where the library sends a chunk of the ring."""
-        protocol = self.collective.protocol(chunk_bytes)
-        flags = protocol.payload_share if isinstance(protocol, LowLatencyProtocol) else 1.0
-        return self.link.stores_payload_share * flags
+    def protocol(self, chunk_bytes: float, gpus: int) -> Protocol:
+        """Protocol of the library for the chunks of a ring of ``gpus`` GPUs."""
+        return self.collective.protocol(chunk_bytes, gpus, self.link.stores_gb_per_s)
+
+    def stores_payload_share(self, chunk_bytes: float, gpus: int) -> float:
+        """Share of the line rate that is payload where the library sends the chunks of a ring."""
+        return self.link.stores_payload_share * self.protocol(chunk_bytes, gpus).share_of_stores
 
     @property
     def dram_bytes_per_ns(self) -> float:

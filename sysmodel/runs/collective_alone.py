@@ -133,7 +133,7 @@ def _channels(system: System, buffer: Kernel) -> int:
     """Largest number of channels that is little work, or the smallest that represents all."""
     steps, link = buffer.gpus - 1, system.link
     chunk = buffer.output_bytes / buffer.gpus
-    rate = link.bandwidth_gb_per_s * system.stores_payload_share(chunk)
+    rate = link.bandwidth_gb_per_s * system.stores_payload_share(chunk, buffer.gpus)
     step_ns = chunk / rate + link.latency_ns
     cycles = steps * step_ns / system.cycle_ns
     numbers = [*samples(system)]

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sysmodel.config.system import Protocol, System
+from sysmodel.config.library import Protocol
+from sysmodel.config.system import System
 from sysmodel.engine.native.engine import Trace
 from sysmodel.gpu.kernel import ATOM_BYTES, Kernel
 from sysmodel.gpu.slots import EMPTY
@@ -90,12 +91,12 @@ class RunContext:
     @property
     def protocol(self) -> Protocol:
         """Protocol of the library's kernels for the ring's chunks."""
-        return self.system.collective.protocol(self._chunk_bytes)
+        return self.system.protocol(self._chunk_bytes, self.kernel.gpus)
 
     @property
     def stores_payload_share(self) -> float:
         """Share of the line rate that is payload in the packets of the library's kernels."""
-        return self.system.stores_payload_share(self._chunk_bytes)
+        return self.system.stores_payload_share(self._chunk_bytes, self.kernel.gpus)
 
     @property
     def _chunk_bytes(self) -> float:

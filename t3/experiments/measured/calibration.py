@@ -117,7 +117,9 @@ def calibrate(
     )
 
     def acted(one: Compared) -> bool:
-        return any(parameter.acts_on(base, one.measurement) for parameter in chosen)
+        return any(
+            parameter.acts_on(at, one.measurement) for parameter in chosen for at in (base, system)
+        )
 
     return Calibration(
         before={one.key: value_of(base, one.key) for one in chosen},
@@ -172,7 +174,7 @@ class _Model:
         return np.stack(columns, axis=1)
 
     def _ours(self, system: System, values: dict[str, float], row: Measurement) -> float:
-        own = [one.key for one in FITTED if one.key in values and one.acts_on(self.base, row)]
+        own = [one.key for one in FITTED if one.key in values and one.acts_on(system, row)]
         key = (row.work, *((name, values[name]) for name in own))
         if key not in self._known:
             self._report(f"fit: simulation {len(self._known) + 1}", 0.0)

@@ -6,7 +6,8 @@ from typing import Any
 
 from annotated_types import Ge, Le
 
-from sysmodel.config.system import LowLatencyProtocol, System
+from sysmodel.config.library import LowLatencyProtocol
+from sysmodel.config.system import System
 
 from .measurement import COLLECTIVES, Kind, Measurement
 
@@ -41,7 +42,7 @@ class Fitted:
             return False
         if not self.key.startswith("collective."):
             return True
-        protocol = system.collective.protocol(row.chunk_bytes)
+        protocol = system.protocol(row.chunk_bytes, row.gpus)
         return isinstance(protocol, LowLatencyProtocol) == ("low_latency" in self.key)
 
     @property

@@ -2,7 +2,8 @@
 
 import pytest
 
-from sysmodel.config.system import LowLatencyProtocol
+from sysmodel.config.library import LowLatencyProtocol
+from sysmodel.config.system import load_system
 from sysmodel.runs.options import RunOptions
 from sysmodel.runs.plan import Plan
 from sysmodel.runs.simulate import simulate
@@ -52,11 +53,31 @@ def test_flags_take_their_share_of_the_line(free):
     doubled = scaled(
         _SYSTEM,
         link={"bandwidth_gb_per_s": 2 * _SYSTEM.link.bandwidth_gb_per_s},
-        collective=_low_latency(most_chunk_kib=_CHUNK_KIB, payload_share=0.5),
+        # Dear plain stores: else the library would take them, in half the time.
+        collective=_low_latency(most_chunk_kib=_CHUNK_KIB, payload_share=0.5)
+        | {"reduce_scatter_ns": 1e6},
     )
     found = _simulated(doubled)
     assert (found.rs_ns, found.ag_ns) == (free.rs_ns, free.ag_ns)
     assert found.link_bytes.total == 2 * free.link_bytes.total
+
+
+@pytest.mark.parametrize("gpus", [2, 8, 14, 15, 72])
+@pytest.mark.parametrize("slower", [1, 30])
+@pytest.mark.parametrize("chunk_kib", [1, 32, 512, 513])
+def test_the_low_latency_protocol_is_taken_up_to_its_chunk_where_it_is_the_faster(
+    gpus, slower, chunk_kib
+):
+    """On h200, the fixed costs of an all-reduce are 40 and 7 µs, and its flags take 45 %."""
+    base = load_system("h200")
+    link = {"bandwidth_gb_per_s": base.link.bandwidth_gb_per_s / slower}
+    system = scaled(base, link=link)
+    plain_us = chunk_kib * 1.024 / (450 / slower * 0.81) * 2 * (gpus - 1)
+    flagged = chunk_kib <= 512 and 7 + plain_us / 0.55 <= 40 + plain_us
+    found = system.protocol(1024 * chunk_kib, gpus)
+    assert found == (system.collective.low_latency if flagged else system.collective)
+    share = 0.81 * (0.55 if flagged else 1)
+    assert system.stores_payload_share(1024 * chunk_kib, gpus) == pytest.approx(share)
 
 
 def test_collectives_run_on_as_many_cus_as_the_library_takes():

@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from sysmodel.config.library import Collective
 from sysmodel.config.memory import Dram
 from sysmodel.config.system import (
     L2,
     T3,
-    Collective,
     Gpu,
     Kernel,
     Link,

@@ -3,8 +3,9 @@
 import pytest
 
 from sysmodel.config.bundled import PRESETS as BUNDLED
+from sysmodel.config.system import load_system
 from t3.experiments.measured.comparison import Compared
-from t3.experiments.measured.measurement import Measurement
+from t3.experiments.measured.measurement import COLLECTIVES, Measurement
 from t3.experiments.validation import preset_errors
 from t3.experiments.validation.measured_errors import errors_of
 from t3.experiments.validation.measured_rows import RULES, measured_rows
@@ -29,6 +30,19 @@ def test_every_row_is_compared_or_left_out_by_a_rule_that_is_used():
     assert compared + sum(ROWS.left_out.values()) == ROWS.total
     assert [rule.reason for rule in RULES if not ROWS.left_out[rule.reason]] == []
     assert set(ROWS.by_preset) == set(PRESETS.values()) <= set(BUNDLED.names())
+
+
+@pytest.mark.parametrize("preset", PRESETS.values())
+def test_collectives_take_the_protocol_to_which_their_rows_are_fitted(preset):
+    """The fits chose the low-latency protocol by the bytes of a chunk alone."""
+    system = load_system(preset)
+    low_latency = system.collective.low_latency
+    rows = [one for one in ROWS.by_preset[preset] if one.kind in (*COLLECTIVES, "gemm_rs")]
+    assert rows
+    for row in rows:
+        taken = system.protocol(row.chunk_bytes, row.gpus)
+        small = row.chunk_bytes <= 1024 * low_latency.most_chunk_kib
+        assert (taken == low_latency) is small, row
 
 
 @pytest.mark.parametrize(
