@@ -36,7 +36,7 @@ def calibrate(
     """Fit a system to measurements: payload share and latency of the link, clock of the GEMM.
 
     Fits the parameters that the rows decide, by running the model, and names the others with the
-    reason. Every fourth size is held back. Prints the system's file, or writes it.
+    reason. A quarter of the sizes are held back. Prints the system's file, or writes it.
     """
     result = fit(measured, base, out)
     if out is None:

@@ -78,10 +78,10 @@ def calibrate(
 ) -> Calibrated:
     """Fit to measurements the few parameters of a system that they decide.
 
-    Least squares of log(ours / measured) over three of four sizes of each kind; the fourth is held
-    back, as a check. Parameters that the rows do not decide stay: without a GEMM the clock, with
-    one size of message either latency or payload share. The fit simulates each row about fifteen
-    times.
+    Least squares of log(ours / measured) over three quarters of the sizes of each kind, among them
+    the smallest and the largest; the others are held back, as a check. Parameters that the rows do
+    not decide stay: without a GEMM the clock, with one size of message either latency or payload
+    share. The fit simulates each row about fifteen times.
 
     Parameters
     ----------

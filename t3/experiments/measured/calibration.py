@@ -16,7 +16,7 @@ from .parameters import FITTED, Fitted, changed, value_of
 
 __all__ = ["Calibration", "Refusal", "calibrate", "held_back"]
 
-_EVERY = 4  # every fourth size is held back
+_EVERY = 4  # one size in four is held back
 _STEP = 0.05  # share of a parameter's scale, for the differences of the slopes
 _LEAST_SLOPE = 0.05  # change of the log of some time by a parameter's scale
 _LEAST_SINE = 0.15  # for the angle between a parameter's slopes and the others'
@@ -61,19 +61,32 @@ class Calibration:
 
 
 def held_back(rows: Sequence[Measurement]) -> tuple[list[Measurement], list[Measurement]]:
-    """Separate the rows to fit from every fourth work of each kind, by size.
+    """Separate the rows to fit from those of a quarter of the works of each kind.
 
-    Rows of the same work stay together: a repetition of a fitted row is no check.
+    The smallest and the largest size are fitted, since they decide latency and rate. Rows of the
+    same work stay together: a repetition of a fitted row is no check.
     """
     fitted: list[Measurement] = []
     held: list[Measurement] = []
     for kind in dict.fromkeys(one.kind for one in rows):
-        of_kind = sorted((one for one in rows if one.kind == kind), key=lambda one: one.size)
-        works = dict.fromkeys(one.work for one in of_kind)
-        checks = set([*works][_EVERY - 1 :: _EVERY])
+        of_kind = sorted((one for one in rows if one.kind == kind), key=_order)
+        checks = _checks([*dict.fromkeys(one.work for one in of_kind)])
         held += [one for one in of_kind if one.work in checks]
         fitted += [one for one in of_kind if one.work not in checks]
     return fitted, held
+
+
+def _order(one: Measurement) -> tuple[int, int]:
+    return one.size, one.gpus
+
+
+def _checks(works: Sequence[Measurement]) -> set[Measurement]:
+    """Choose the works to hold back, evenly among those of neither the smallest nor the largest
+    size; where all have one of these, among those between the first and the last."""
+    ends = works[0].size, works[-1].size
+    inner = [one for one in works if one.size not in ends] or works[1:-1]
+    count = min(len(works) // _EVERY, len(inner))
+    return {inner[(2 * at + 1) * len(inner) // (2 * count)] for at in range(count)}
 
 
 def calibrate(

@@ -48,7 +48,7 @@ def system_text(
 def _head(fit: Calibration, names: str, left_out: Sequence[LeftOut]) -> list[str]:
     lines = [
         f"Fitted by t3 calibrate to {len(fit.fitted)} rows of {names}: least squares of",
-        "log(ours / measured). Every fourth size of a kind is held back.",
+        "log(ours / measured). A quarter of the sizes of a kind are held back.",
         *error_lines(fit),
     ]
     lines += [f"not fitted: {one.key}: {one.reason}" for one in fit.refused]

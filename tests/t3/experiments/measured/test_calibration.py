@@ -115,11 +115,28 @@ def test_a_value_beyond_the_bounds_ends_at_the_bound(fast):
     assert fit.remarks == {}
 
 
-def test_every_fourth_row_of_a_kind_by_size_is_held_back():
-    rows = [scatter(1 << at) for at in (20, 18, 22, 16, 24)] + [GEMM]
+@pytest.mark.parametrize("sizes", range(1, 20))
+def test_a_quarter_of_the_sizes_of_a_kind_between_the_ends_are_held_back(sizes):
+    in_no_order = sorted(range(sizes), key=lambda at: 5 * at % 7)
+    rows = [scatter(1 << (10 + at)) for at in in_no_order]
+    fitted, held = held_back([*rows, GEMM])
+    assert len(held) == len(rows) // 4 and len(fitted) + len(held) == len(rows) + 1
+    assert GEMM in fitted
+    assert not {one.message_bytes for one in held} & {1 << 10, 1 << (sizes + 9)}
+
+
+@pytest.mark.parametrize("gpus", [(2, 8), (2, 4, 8)])
+@pytest.mark.parametrize("sizes", [4, 8])
+def test_the_largest_size_is_fitted_on_all_numbers_of_gpus(gpus, sizes):
+    rows = [scatter(1 << at, one) for one in gpus for at in range(20, 20 + sizes)]
     fitted, held = held_back(rows)
-    assert [one.message_bytes for one in held] == [1 << 22]
-    assert len(fitted) == 5 and GEMM in fitted
+    assert len(held) == len(rows) // 4
+    assert {one.gpus for one in fitted if one.message_bytes == 1 << (19 + sizes)} == {*gpus}
+
+
+def test_one_size_is_held_back_between_the_least_and_the_most_gpus():
+    fitted, held = held_back([scatter(1 << 20, gpus) for gpus in (16, 8, 4, 2)])
+    assert [one.gpus for one in held] == [8] and len(fitted) == 3
 
 
 @pytest.mark.parametrize("repetitions", [2, 5])
