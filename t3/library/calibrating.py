@@ -38,6 +38,11 @@ class Calibrated:
         return dict(self._fit.after)
 
     @property
+    def converged(self) -> bool:
+        """False if the fit ended at its largest number of iterations."""
+        return self._fit.converged
+
+    @property
     def refused(self) -> dict[str, str]:
         """Reasons for which other parameters were not fitted, by key."""
         return {one.key: one.reason for one in self._fit.refused}

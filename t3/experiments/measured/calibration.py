@@ -14,13 +14,14 @@ from .comparison import Compared, modelled
 from .measurement import Kind, Measurement
 from .parameters import FITTED, Fitted, changed, value_of
 
-__all__ = ["Calibration", "Refusal", "calibrate", "held_back"]
+__all__ = ["MOST_ITERATIONS", "Calibration", "Refusal", "calibrate", "held_back"]
 
+MOST_ITERATIONS = 6
+"""Largest number of values of the parameters for which a fit simulates the rows."""
 _EVERY = 4  # one size in four is held back
 _STEP = 0.05  # share of a parameter's scale, for the differences of the slopes
 _LEAST_SLOPE = 0.05  # change of the log of some time by a parameter's scale
 _LEAST_SINE = 0.15  # for the angle between a parameter's slopes and the others'
-_MOST_ITERATIONS = 6
 _DIGITS = 4
 _NEAR = 1e-3  # share of a parameter's scale, between a value and a bound at which the fit ends
 
@@ -49,6 +50,10 @@ class Calibration:
         Rows, of both parts, that no fitted parameter changes.
     remarks : dict
         Remark about a fitted value that ends at a bound, by key.
+    residuals : tuple of float
+        Root mean square of log(ours / measured) at the start, and after each step to a better fit.
+    converged : bool
+        False if the fit ended at its largest number of iterations.
     """
 
     before: dict[str, float]
@@ -58,6 +63,8 @@ class Calibration:
     held: list[Compared]
     unchanged: list[Compared]
     remarks: dict[str, str]
+    residuals: tuple[float, ...]
+    converged: bool
 
 
 def held_back(rows: Sequence[Measurement]) -> tuple[list[Measurement], list[Measurement]]:
@@ -114,12 +121,21 @@ def calibrate(
     scales = np.array([one.scale for one in chosen])
     bounds = np.array([one.bounds for one in chosen]).T / scales
     start = np.array([value_of(base, one.key) for one in chosen]) / scales
+    sizes: list[float] = []
+
+    def residuals(x: np.ndarray) -> np.ndarray:
+        found = model.residuals(_values(chosen, x))
+        size = float(np.sqrt(np.mean(found**2)))
+        if not sizes or size < sizes[-1]:
+            sizes.append(size)
+        return found
+
     found = least_squares(
-        lambda x: model.residuals(_values(chosen, x)),
+        residuals,
         np.clip(start, bounds[0] + 1e-6, bounds[1] - 1e-6),
         jac=lambda x: model.slopes(chosen, _values(chosen, x)),
         bounds=(bounds[0], bounds[1]),
-        max_nfev=_MOST_ITERATIONS,
+        max_nfev=MOST_ITERATIONS,
         xtol=5e-3,
         ftol=1e-3,
     )
@@ -142,6 +158,8 @@ def calibrate(
         held=[one for one in checks if acted(one)],
         unchanged=[one for one in [*used, *checks] if not acted(one)],
         remarks={one.key: at for one in chosen if (at := _at_bound(one, after[one.key]))},
+        residuals=tuple(sizes),
+        converged=found.status > 0,
     )
 
 

@@ -9,7 +9,7 @@ import tomlkit
 
 from sysmodel.config.bundled import is_path
 
-from .calibration import Calibration
+from .calibration import MOST_ITERATIONS, Calibration
 from .comparison import Compared
 from .nccl_tests import LeftOut
 
@@ -66,11 +66,23 @@ def left_out_lines(left_out: Sequence[LeftOut]) -> list[str]:
 
 
 def error_lines(fit: Calibration) -> list[str]:
-    """Errors of the rows of a fit, in words, a line for each part."""
-    lines = [_error_line("fitted rows", fit.fitted), _error_line("rows held back", fit.held)]
+    """Errors of the rows of a fit in words, a line for each part; first, if it did not converge."""
+    lines = [] if fit.converged else [_unfinished(fit)]
+    lines += [_error_line("fitted rows", fit.fitted), _error_line("rows held back", fit.held)]
     if fit.unchanged:
         lines.append(_error_line("rows that no fitted value changes", fit.unchanged))
     return lines
+
+
+def _unfinished(fit: Calibration) -> str:
+    """Say how far a fit came that ended at its largest number of iterations, and how to go on."""
+    *before, last = fit.residuals
+    change = f"went from {before[-1]:.3g} to {last:.3g}" if before else f"stayed at {last:.3g}"
+    return (
+        f"the fit did not converge in {MOST_ITERATIONS} iterations: the root mean square of "
+        f"log(ours / measured) {change} in the last step; to go on, calibrate again with this "
+        "system as --base"
+    )
 
 
 def _error_line(name: str, rows: Sequence[Compared]) -> str:

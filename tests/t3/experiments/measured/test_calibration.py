@@ -97,6 +97,22 @@ def test_one_size_decides_either_the_cost_or_the_rate(fast, size, kept, reason):
     assert any(reason in one for one in refused.values())
 
 
+def test_a_fit_that_ends_at_its_limit_says_so(fast, monkeypatch):
+    rows = measured([*ROWS, GEMM], closed_form)
+    done = calibrate(BASE, rows)
+    assert done.converged and done.residuals[-1] < 1e-3
+    assert "converge" not in system_text(done, "asplos24", [], Path())
+    monkeypatch.setattr(calibration, "MOST_ITERATIONS", 2)
+    cut = calibrate(BASE, rows)
+    first, last = cut.residuals
+    assert not cut.converged and first == done.residuals[0] > last > done.residuals[-1]
+    text = system_text(cut, "asplos24", [], Path())
+    assert f"measured) went from {first:.3g} to {last:.3g} in the last step; to go on, " in text
+    monkeypatch.setattr(calibration, "MOST_ITERATIONS", 1)
+    text = system_text(calibrate(BASE, rows), "asplos24", [], Path())
+    assert f"measured) stayed at {first:.3g} in the last step; to go on, calibrate" in text
+
+
 def test_rows_that_decide_nothing_are_refused(fast):
     with pytest.raises(InputError, match="the rows decide no parameter .*no row of gemm"):
         calibrate(BASE, [Measurement("read", 3000.0)])
