@@ -12,7 +12,8 @@ from .measurement import Kind, Measurement
 __all__ = ["LeftOut", "is_nccl_tests", "read_nccl_tests"]
 
 _PROGRAM = re.compile(r"\b([a-z_]+)_perf\b")
-_RANK = re.compile(r"#\s+Rank\s+(\d+)\b")
+# "#  Rank  0 Group  0 Pid   4000 on      node1 device  0 [0000:1b:00] NVIDIA H200"
+_RANK = re.compile(r"#\s+Rank\s+(\d+)\b(?:.*?\bPid\s+\d+\s+on\s+(\S+))?")
 # Lines of MPI and of the library between the rows: "[host:pid] ...", "host:pid:tid [0] NCCL INFO".
 _LOG = re.compile(r"\[?[\w.-]+:\d+|NCCL version|-{10,}")
 _OPERATIONS: dict[str, Kind] = {"all_gather": "all_gather", "reduce_scatter": "reduce_scatter"}
@@ -24,6 +25,7 @@ _BYTES = {
     **dict.fromkeys(("double", "int64", "uint64"), 8),
 }
 _OUT_OF_PLACE = "out of place"
+_SHOWN_HOSTS = 3
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,7 @@ class _Run:
 
     operation: str | None = None
     ranks: list[int] = field(default_factory=list)
+    hosts: dict[str, None] = field(default_factory=dict)
     columns: list[str] = field(default_factory=list)
 
     @property
@@ -59,7 +62,7 @@ def read_nccl_tests(text: str, where: str) -> tuple[list[Measurement], list[Left
     follows from the columns ``redop``, ``size`` and ``count``. The number of GPUs is that of the
     lines ``#  Rank``. Rows of all_reduce_perf are left out: the library chooses among a tree, a
     ring and a reduction in the switch for each size, and only the ring is modelled. So are rows
-    with wrong results, and rows without bytes.
+    with wrong results, rows without bytes, and rows of ranks on several hosts.
 
     Parameters
     ----------
@@ -112,6 +115,7 @@ def _announced(run: _Run, line: str) -> _Run:
         if run.columns:
             run = _Run()
         run.ranks.append(int(rank[1]))
+        run.hosts |= {rank[2]: None} if rank[2] else {}
     program = _PROGRAM.search(line)
     if program and "concluded" not in line:
         run = _Run() if run.columns else run
@@ -149,6 +153,11 @@ def _row(run: _Run, line: str, where: str) -> "Measurement | LeftOut":
     if size == 0:
         return LeftOut("no bytes")
     _check_ranks(run, where)
+    if len(run.hosts) > 1:
+        return LeftOut(
+            f"ranks on several hosts ({_some([*run.hosts])}), whose network may be part of the "
+            "ring: a system has one kind of link; allowed in a table if it joins all GPUs"
+        )
     if time <= 0:
         raise InputError(where, f"time {time:g} is not allowed; allowed: more than 0 µs")
     return Measurement(
@@ -159,6 +168,12 @@ def _row(run: _Run, line: str, where: str) -> "Measurement | LeftOut":
         source=where,
         note=_OUT_OF_PLACE,
     )
+
+
+def _some(hosts: list[str]) -> str:
+    """List the first hosts, and count the others."""
+    more = len(hosts) - _SHOWN_HOSTS
+    return ", ".join([*hosts[:_SHOWN_HOSTS], *([f"{more} more"] if more > 0 else [])])
 
 
 def _check_ranks(run: _Run, where: str) -> None:

@@ -3,6 +3,8 @@
 The samples show the formats of several versions; their numbers are examples, not measurements.
 """
 
+import re
+
 import pytest
 
 from sysmodel.lib.errors import InputError
@@ -90,7 +92,7 @@ def test_two_outputs_in_one_file():
     two = OLD_SCATTER.replace("Rank  3", "Rank 3") + NEW_GATHER
     assert [row[0] for row in found(two)[0]] == ["reduce_scatter"] * 2 + ["all_gather"]
     eight = OLD_SCATTER + OLD_GATHER.replace(
-        RANKS, RANKS + "".join(f"\n#  Rank {i:2d} Group  0 Pid 1 on n" for i in range(4, 8))
+        RANKS, RANKS + "".join(f"\n#  Rank {i:2d} Group  0 Pid 1 on node1" for i in range(4, 8))
     )
     assert [row[1] for row in found(eight)[0]] == [4, 4, 8, 8]
 
@@ -102,6 +104,16 @@ def test_an_all_reduce_is_left_out_with_the_reason(text):
     rows, dropped = found(text)
     assert rows == [] and [one.rows for one in dropped] == [2]
     assert "only the ring is modelled" in dropped[0].reason
+
+
+def test_a_ring_over_several_hosts_is_left_out_with_their_names():
+    two = OLD_SCATTER.replace("node1 device  2", "node2 device  0")
+    rows, dropped = found(two + NEW_GATHER)
+    assert [row[0] for row in rows] == ["all_gather"]
+    assert [one.rows for one in dropped] == [2, 1]
+    assert dropped[0].reason.startswith("ranks on several hosts (node1, node2), whose network")
+    four = re.sub(r"node1 device  (\d)", r"node\1 device  0", OLD_SCATTER)
+    assert "(node0, node1, node2, 1 more)" in found(four)[1][0].reason
 
 
 def test_wrong_results_are_left_out():
