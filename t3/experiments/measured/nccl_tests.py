@@ -16,6 +16,8 @@ _PROGRAM = re.compile(r"\b([a-z_]+)_perf\b")
 _RANK = re.compile(r"#\s+Rank\s+(\d+)\b(?:.*?\bPid\s+\d+\s+on\s+(\S+))?")
 # Lines of MPI and of the library between the rows: "[host:pid] ...", "host:pid:tid [0] NCCL INFO".
 _LOG = re.compile(r"\[?[\w.-]+:\d+|NCCL version|-{10,}")
+# Tags that launchers put before each line: "[1,0]<stdout>:" of mpirun, "0: " of srun.
+_TAG = re.compile(r"\s*(?:(?:\[[^\]\s]+\])+<std(out|err|diag)>: ?|\d+:(?: |$))")
 _OPERATIONS: dict[str, Kind] = {"all_gather": "all_gather", "reduce_scatter": "reduce_scatter"}
 _ALL_REDUCE = "all_reduce"
 _BYTES = {
@@ -52,7 +54,20 @@ class _Run:
 
 def is_nccl_tests(text: str) -> bool:
     """Test whether a text has the head of a table of nccl-tests."""
-    return any(_is_head(line) for line in text.splitlines())
+    return any(map(_is_head, _lines(text)))
+
+
+def _lines(text: str) -> list[str]:
+    """Split a text into lines without tags; the table is in none of the lines of another stream
+    than the standard output, which become empty."""
+    lines = []
+    for line in text.splitlines():
+        tag = _TAG.match(line)
+        if tag is None:
+            lines.append(line.strip())
+        else:
+            lines.append("" if tag[1] in ("err", "diag") else line[tag.end() :].strip())
+    return lines
 
 
 def read_nccl_tests(text: str, where: str) -> tuple[list[Measurement], list[LeftOut]]:
@@ -78,8 +93,7 @@ def read_nccl_tests(text: str, where: str) -> tuple[list[Measurement], list[Left
     found: list[Measurement] = []
     dropped: list[LeftOut] = []
     run = _Run()
-    for number, line in enumerate(text.splitlines(), 1):
-        line = line.strip()
+    for number, line in enumerate(_lines(text), 1):
         if _is_head(line):
             run.columns = _columns(line, f"{where}, line {number}")
         elif line.startswith("#") or not run.columns:

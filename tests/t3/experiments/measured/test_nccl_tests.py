@@ -116,6 +116,24 @@ def test_a_ring_over_several_hosts_is_left_out_with_their_names():
     assert "(node0, node1, node2, 1 more)" in found(four)[1][0].reason
 
 
+@pytest.mark.parametrize(
+    "tag", ["[1,0]<stdout>:", "[prterun-node1-77@1,0]<stdout>: ", "[1,0][node1:88]<stdout>:", "0: "]
+)
+@pytest.mark.parametrize("text", [OLD_SCATTER, NEW_GATHER, SHORT, REDUCE])
+def test_tags_of_launchers_are_ignored(tag, text):
+    error = "[1,3]<stderr>:a warning\n" if "std" in tag else ""
+    lines = [*text.splitlines(), ""]
+    tagged = "".join(f"{(tag + line).rstrip()}\n{error}" for line in lines)
+    assert is_nccl_tests(tagged)
+    assert found(tagged) == found(text)
+
+
+def test_the_line_of_an_error_counts_tagged_lines():
+    tagged = "".join(f"[1,0]<stdout>:{line}\n" for line in OLD_SCATTER.splitlines())
+    with pytest.raises(InputError, match=r"out.txt, line 13: time 'fast\.\.' is not a number"):
+        found(tagged.replace("    14.02", "  fast.."))
+
+
 def test_wrong_results_are_left_out():
     wrong = OLD_SCATTER.replace("4.68      0", "4.68     17")
     rows, dropped = found(wrong)
