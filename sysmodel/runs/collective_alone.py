@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Literal, get_args
 
 from sysmodel.config.system import System
+from sysmodel.config.workload import LARGEST_TP
 from sysmodel.gpu.kernel import MOST_OUTPUT_ATOMS, Kernel
 from sysmodel.lib.errors import InputError, short
 from sysmodel.lib.progress import Report, no_progress
@@ -15,11 +16,10 @@ from .engines import EngineName
 from .options import RunOptions
 from .simulation import RunContext, Simulation
 
-__all__ = ["MOST_GPUS", "OPERATIONS", "Operation", "message_limits", "simulate_collective"]
+__all__ = ["OPERATIONS", "Operation", "message_limits", "simulate_collective"]
 
 Operation = Literal["reduce_scatter", "all_gather"]
 OPERATIONS: tuple[Operation, ...] = get_args(Operation)
-MOST_GPUS = 64
 
 _KERNELS: dict[Operation, Callable[..., int]] = {
     "reduce_scatter": reduce_scatter,
@@ -101,8 +101,8 @@ def simulate_collective(
 
 def _buffer(message_bytes: int, gpus: int) -> Kernel:
     """Output whose chunks are contiguous parts of a buffer, each cut into equal tiles."""
-    if not 2 <= gpus <= MOST_GPUS:
-        raise InputError("gpus", f"{short(gpus)} is not allowed; allowed: 2 to {MOST_GPUS}")
+    if not 2 <= gpus <= LARGEST_TP:
+        raise InputError("gpus", f"{short(gpus)} is not allowed; allowed: 2 to {LARGEST_TP}")
     least, most = message_limits(gpus)
     if not least <= message_bytes <= most:
         raise InputError(

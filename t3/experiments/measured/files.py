@@ -3,11 +3,11 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from sysmodel.config.workload import LARGEST
+from sysmodel.config.workload import LARGEST, LARGEST_TP
 from sysmodel.gpu.kernel import ELEMENTS, MOST_OUTPUT_ATOMS
 from sysmodel.lib.errors import InputError
 from sysmodel.lib.text import read_text
-from sysmodel.runs.collective_alone import MOST_GPUS, message_limits
+from sysmodel.runs.collective_alone import message_limits
 
 from .measurement import COLLECTIVES, Measurement
 from .nccl_tests import LeftOut, is_nccl_tests, read_nccl_tests
@@ -60,7 +60,10 @@ def _of_modelled_size(found: list[Measurement]) -> tuple[list[Measurement], list
     gemms = sum(one.kind == "gemm" and not _fits(one) for one in found)
     others = len(found) - len(inside) - gemms
     reasons = (
-        (f"fewer than 512 bytes for a GPU, more than 1 GiB, or more than {MOST_GPUS} GPUs", others),
+        (
+            f"fewer than 512 bytes for a GPU, more than 1 GiB, or more than {LARGEST_TP} GPUs",
+            others,
+        ),
         (f"GEMM of more than {_SIDES}, or with an output of more than 1 GiB", gemms),
     )
     return inside, [LeftOut(reason, rows) for reason, rows in reasons if rows]
@@ -72,7 +75,7 @@ def _fits(one: Measurement) -> bool:
     if one.kind not in COLLECTIVES:
         return True
     least, most = message_limits(one.gpus)
-    return 2 <= one.gpus <= MOST_GPUS and least <= one.message_bytes <= most
+    return 2 <= one.gpus <= LARGEST_TP and least <= one.message_bytes <= most
 
 
 def _places(m: int, n: int, k: int) -> bool:

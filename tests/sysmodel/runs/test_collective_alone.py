@@ -33,10 +33,17 @@ def test_any_size_is_cut_into_chunks():
     assert times == sorted(times)
 
 
+def test_a_rack_of_72_gpus_takes_the_latency_of_71_steps():
+    found = simulate_collective(SYSTEM, "all_gather", message_limits(72)[0], 72)
+    latencies_us = (71 * SYSTEM.link.latency_ns + SYSTEM.gpu.kernel_launch_ns) / 1e3
+    assert latencies_us < found < 2 * latencies_us
+
+
 @pytest.mark.parametrize(
     "message_bytes,gpus,message",
     [
-        (1 << 20, 1, "gpus: 1 is not allowed; allowed: 2 to 64"),
+        (1 << 20, 1, "gpus: 1 is not allowed; allowed: 2 to 72"),
+        (1 << 20, 73, "gpus: 73 is not allowed; allowed: 2 to 72"),
         (2047, 4, "bytes: 2047 is not allowed; allowed for 4 GPUs: 2048 to 1073741824"),
         ((1 << 30) + 1, 4, "bytes: 1073741825 is not allowed"),
     ],

@@ -46,6 +46,12 @@ def test_messages_that_the_model_cannot_cut_are_left_out(file):
     assert len(rows) == 1 and [one.rows for one in dropped] == [1]
 
 
+@pytest.mark.parametrize("gpus,fits", [(2, True), (72, True), (73, False)])
+def test_a_ring_has_as_many_gpus_as_a_system(file, gpus, fits):
+    rows, dropped = read_measurements([file(f"{TABLE}all_gather,{gpus},1048576,,,,99,\n")])
+    assert len(rows) == 4 + fits and bool(dropped) is not fits
+
+
 @pytest.mark.parametrize(
     "m,n,k,fits",
     [
