@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from sysmodel.config.system import System
 from sysmodel.gpu.kernel import ATOM_BYTES
+from sysmodel.lib.progress import Report, no_progress
 from sysmodel.machine.machine import Machine
 from sysmodel.machine.sampling import samples, stands_for_all
 from sysmodel.machine.tiling import kernel_of
@@ -27,7 +28,13 @@ class GemmAlone:
 
 
 def gemm_alone(
-    system: System, m: int, n: int, k: int, gpus: int = 1, engine: EngineName = "golden"
+    system: System,
+    m: int,
+    n: int,
+    k: int,
+    gpus: int = 1,
+    engine: EngineName = "golden",
+    report: Report = no_progress,
 ) -> GemmAlone:
     """Simulate an isolated ``m`` × ``n`` × ``k`` GEMM with the fewest channels that stand for all.
 
@@ -38,7 +45,13 @@ def gemm_alone(
     kernel = kernel_of(system, m, n, k, gpus)
     channels = next(one for one in samples(system) if stands_for_all(system, kernel, one))
     with Machine(
-        system, kernel, engine=engine, channels=channels, mirror=True, cached_stores=True
+        system,
+        kernel,
+        engine=engine,
+        channels=channels,
+        mirror=True,
+        cached_stores=True,
+        progress=report,
     ) as machine:
         machine.start_kernel()
         machine.run(UNTIL_GEMM)

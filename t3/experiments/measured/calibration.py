@@ -10,7 +10,7 @@ from sysmodel.config.system import System
 from sysmodel.lib.errors import InputError
 from sysmodel.lib.progress import Report, no_progress
 
-from .comparison import Compared, modelled
+from .comparison import Compared, compiling, modelled
 from .measurement import Kind, Measurement
 from .parameters import FITTED, Fitted, changed, value_of
 
@@ -208,8 +208,9 @@ class _Model:
         own = [one.key for one in FITTED if one.key in values and one.acts_on(system, row)]
         key = (row.work, *((name, values[name]) for name in own))
         if key not in self._known:
-            self._report(f"fit: simulation {len(self._known) + 1}", 0.0)
-            self._known[key] = modelled(system, row)
+            task = f"fit: simulation {len(self._known) + 1}"
+            self._report(task, 0.0)
+            self._known[key] = modelled(system, row, compiling(self._report, task, 0.0))
         return self._known[key]
 
 

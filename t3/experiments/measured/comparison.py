@@ -15,7 +15,7 @@ from t3.experiments.efficiency import gemm_alone
 
 from .measurement import STREAMS, Kind, Measurement
 
-__all__ = ["Compared", "compare", "modelled"]
+__all__ = ["Compared", "compare", "compiling", "modelled"]
 
 _OPERATIONS: dict[Kind, tuple[Operation, ...]] = {
     "reduce_scatter": ("reduce_scatter",),
@@ -74,10 +74,20 @@ def modelled(system: System, one: Measurement, report: Report = no_progress) -> 
         share = stream_share(system.dram.timing_cycles, *_ARRAYS[one.kind])
         return system.dram_bytes_per_ns * share
     if one.kind == "gemm":
-        return gemm_alone(system, one.m, one.n, one.k).time_ns / 1e3
+        return gemm_alone(system, one.m, one.n, one.k, report=report).time_ns / 1e3
     workload = custom_gemm(one.m, one.n, one.k, one.gpus)
     result = simulate(Plan(workload, system, _SEQUENTIAL), report).configurations["sequential"]
     return (result.gemm_ns + result.rs_ns) / 1e3
+
+
+def compiling(report: Report, task: str, share: float) -> Report:
+    """Report of a simulation within a task of many: what it compiles before the first one, whose
+    share of the whole is not known, and else the task."""
+
+    def show(inner: str, _: float) -> None:
+        report(f"{task}: {inner}" if inner.startswith("Compiling") else task, share)
+
+    return show
 
 
 def compare(
@@ -93,9 +103,10 @@ def compare(
     found = []
     ours: dict[Measurement, float] = {}
     for done, one in enumerate(measurements):
-        report(f"{task}: {one.name}", done / len(measurements))
+        name, share = f"{task}: {one.name}", done / len(measurements)
+        report(name, share)
         work = one.work
         if work not in ours:
-            ours[work] = modelled(system, one)
+            ours[work] = modelled(system, one, compiling(report, name, share))
         found.append(Compared(one, ours[work]))
     return found

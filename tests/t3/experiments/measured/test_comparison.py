@@ -3,7 +3,7 @@
 import pytest
 
 from sysmodel.config.system import load_system
-from t3.experiments.measured.comparison import Compared, modelled
+from t3.experiments.measured.comparison import Compared, compare, modelled
 from t3.experiments.measured.measurement import Kind, Measurement
 from t3.experiments.measured.tables import compared_table
 
@@ -22,6 +22,20 @@ def test_an_all_reduce_is_both_halves_with_one_launch():
     rate = SYSTEM.link.bandwidth_gb_per_s * 1e3  # bytes per µs
     floor_us = launch_us + 4 * SYSTEM.link.latency_ns / 1e3 + 4 / 3 * (1 << 16) / rate
     assert floor_us < collective("all_reduce") < 2 * floor_us
+
+
+@pytest.mark.parametrize("kind", ["reduce_scatter", "gemm", "gemm_rs", "read"])
+def test_progress_names_what_is_compiled(kind):
+    row = Measurement(kind, 1.0, gpus=2, message_bytes=1 << 12)
+    if kind.startswith("gemm"):
+        row = Measurement(kind, 1.0, gpus=2, m=256, n=256, k=64)
+    shown = []
+    compare(SYSTEM, [row, row], lambda task, share: shown.append((task, share)), "mine")
+    assert (f"mine: {row.name}", 0.5) == shown[-1]
+    assert {share for _, share in shown[:-1]} == {0.0}
+    compiled = [task for task, _ in shown if "Compiling" in task]
+    assert bool(compiled) is (kind != "read")
+    assert all(one.startswith(f"mine: {row.name}: Compiling the ") for one in compiled)
 
 
 @pytest.mark.parametrize(
