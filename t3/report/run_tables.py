@@ -72,8 +72,11 @@ def print_run(result: RunResult, files: list[Path]) -> None:
 def _efficiency(result: RunResult) -> str:
     """Describe the GEMM's share of the peak, beside a library that runs at the peak's clock."""
     share = f"{result.gemm_efficiency:.1%} of peak"
-    if result.system.gpu.boost_clock_mhz is not None:
-        return f"{share}, at the clock under the power limit"
+    clock, boost = result.system.gpu.clock_mhz, result.system.gpu.boost_clock_mhz
+    if boost is not None:
+        if clock < boost:
+            return f"{share}, at the clock under the power limit"
+        return f"{share}, at {'the boost clock' if clock == boost else 'more than the boost clock'}"
     k = result.workload.k
     return f"{share} (a tuned library at K = {k}: {library_efficiency(k):.1%})"
 

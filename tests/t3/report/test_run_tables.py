@@ -35,10 +35,16 @@ def test_traffic_of_any_size_fits_into_80_columns(monkeypatch, capsys, times, un
 
 @pytest.mark.parametrize(
     ("boost_clock_mhz", "said"),
-    [(None, "of peak (a tuned library at K = 2128: "), (1500.0, "of peak, at the clock under")],
+    [
+        (None, "of peak (a tuned library at K = 2128: "),
+        (1401.0, "of peak, at the clock under the power limit."),
+        (1400.0, "of peak, at the boost clock."),
+        (1399.0, "of peak, at more than the boost clock."),
+    ],
 )
 def test_the_library_at_the_peaks_clock_is_shown_only_for_such_a_gpu(capsys, boost_clock_mhz, said):
     result = example_result()
+    assert result.system.gpu.clock_mhz == 1400
     system = scaled(result.system, gpu={"boost_clock_mhz": boost_clock_mhz})
     print_run(replace(result, system=system), [])
     assert said in capsys.readouterr().out
