@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from sysmodel.lib.dotted import nested
-from sysmodel.lib.errors import InputError
+from sysmodel.lib.errors import InputError, short
 
 from .arguments import plain
 from .bundled import PRESETS, Located
@@ -324,7 +324,26 @@ def _with_base(data: dict[str, Any], own: Located, seen: tuple[Path, ...]) -> di
         raise InputError(f"{where}: base", f"{base!r} is the base of itself")
     data.setdefault("description", f"{base} with changes")
     data.setdefault("source", f"{base} and {where}")
-    return merged(_with_base(read_toml(base_place.path), base_place, seen), data, is_delay)
+    below = _with_base(read_toml(base_place.path), base_place, seen)
+    _require_clock_divider(data, below, where)
+    return merged(below, data, is_delay)
+
+
+def _require_clock_divider(data: Mapping[str, Any], base: Mapping[str, Any], where: str) -> None:
+    """Check that a file that changes the clocks of an atom by a memory standard does not leave the
+    hardware at the clock for the memory of its base."""
+    dram, below, t3 = (
+        one if isinstance(one, dict) else {}
+        for one in (data.get("dram"), base.get("dram"), data.get("t3"))
+    )
+    own, was = dram.get("burst_clocks"), below.get("burst_clocks")
+    if "standard" in dram and "clock_divider" not in t3 and own != was:
+        raise InputError(
+            f"{where}: t3.clock_divider",
+            f"missing; a channel gives an atom in dram.burst_clocks = {short(own)} with "
+            f"{dram['standard']}, and {short(was)} in the base; allowed: {short(own)}, with which "
+            "the hardware takes an atom a cycle, or another power of two",
+        )
 
 
 def _require_sections(data: Mapping[str, Any], where: str) -> None:

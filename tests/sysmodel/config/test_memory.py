@@ -85,10 +85,36 @@ def test_every_standard_makes_a_memory(tmp_path, name):
 def test_a_standard_replaces_the_memory_of_the_base(tmp_path):
     """None of the values that asplos24 gives for its own memory remains."""
     path = tmp_path / "mine.toml"
-    path.write_text('base = "asplos24"\n[dram]\nstandard = "hbm2"\n')
+    path.write_text('base = "asplos24"\n[dram]\nstandard = "hbm2"\n[t3]\nclock_divider = 2\n')
     dram = load_system(str(path)).dram
     assert dram.timing_cycles.tFAW == 15 and dram.row_bytes == 1024
     assert dram.timing_cycles.tRCD_WR == 12
+
+
+@pytest.mark.parametrize(
+    "base,standard,divider",
+    [
+        ("rtx4090", "gddr6", 2),
+        ("asplos24", "hbm2", 2),
+        ("mi300x", "gddr6x", 1),
+        ("rtx4090", "gddr6x", None),
+        ("mi300x", "hbm4", None),
+    ],
+)
+def test_another_standard_needs_the_divider_of_its_clock(tmp_path, base, standard, divider):
+    path = tmp_path / "mine.toml"
+    text = f'base = "{base}"\n[dram]\nstandard = "{standard}"\n'
+    path.write_text(text)
+    if divider is not None:
+        was = "base; allowed: "
+        message = rf"t3\.clock_divider: missing; .* with {standard}, and . in the {was}{divider},"
+        with pytest.raises(InputError, match=message):
+            load_system(str(path))
+        path.write_text(f"{text}[t3]\nclock_divider = {divider}\n")
+    system = load_system(str(path))
+    assert system.t3.clock_divider == system.dram.burst_clocks
+    path.write_text(f"{text}[t3]\nclock_divider = 1\n")
+    assert load_system(str(path)).t3.clock_divider == 1  # the hardware may be faster
 
 
 def test_a_file_overrides_its_standard(tmp_path):
