@@ -30,6 +30,7 @@ def _notices(system: "System") -> Iterator[str]:
             f"memory provides {system.dram_bytes_per_ns:g} (dram.channels, dram.clock_mhz)"
         )
     yield from _clock_notices(system)
+    yield from _l2_notices(system)
     yield from _tile_notices(system)
     between = dram.timing_cycles.tCCD_S
     if between > dram.burst_clocks:
@@ -62,6 +63,17 @@ def _clock_notices(system: "System") -> Iterator[str]:
         yield (
             f"gpu.clock_mhz: {clock:g} in GEMMs is more than gpu.boost_clock_mhz = {boost:g}, "
             f"whose peak of {system.peak_flops_per_ns / 1e3:.0f} TFLOP/s is printed"
+        )
+
+
+def _l2_notices(system: "System") -> Iterator[str]:
+    """Notice of an L2 whose capacity is rounded to whole sets."""
+    l2, sets = system.l2, system.l2_sets_per_slice
+    set_bytes = l2.slices * l2.ways * l2.line_bytes
+    if sets * set_bytes != l2.capacity_mib * 2**20:
+        yield (
+            f"l2.capacity_mib: {l2.capacity_mib:g} is modelled as {sets * set_bytes / 2**20:g}: "
+            f"{sets} sets in each of l2.slices = {l2.slices}, of l2.ways = {l2.ways} lines"
         )
 
 

@@ -38,6 +38,17 @@ def test_a_clock_in_gemms_above_that_of_the_peak(tmp_path, clock, noticed):
     assert found == [f"{start}peak of {peak} TFLOP/s is printed"] * noticed
 
 
+@pytest.mark.parametrize("capacity,modelled,sets", [(16.05, 16, 128), (16.1, 16.125, 129)])
+def test_an_l2_that_is_not_whole_sets(tmp_path, capacity, modelled, sets):
+    """A set of the 64 slices of asplos24 has 16 lines of 128 bytes: 0.125 MiB."""
+    (one,) = changed(tmp_path, f"[l2]\ncapacity_mib = {capacity}\n")
+    assert one == (
+        f"mine: l2.capacity_mib: {capacity} is modelled as {modelled:g}: {sets} sets in each of "
+        "l2.slices = 64, of l2.ways = 16 lines"
+    )
+    assert changed(tmp_path, f"[l2]\ncapacity_mib = {modelled}\n") == []
+
+
 def test_a_wavefront_has_shorter_rows(tmp_path):
     text = '[t3]\ngranularity = "wavefront"\n[link]\nbandwidth_gb_per_s = 260\n'
     (one,) = changed(tmp_path, text)
