@@ -24,7 +24,7 @@ from .limits import (
     MOST_WAYS,
 )
 from .memory import Delay, Dram, with_standard
-from .merging import merged
+from .merging import Content, merged, over_base
 from .rules import check_rules
 from .schema import PowerOfTwo, Strict, integer, number, power_of_two, read_toml, text, validate
 
@@ -300,33 +300,27 @@ def load_system(
     else:
         place = PRESETS.locate(source, field, beside)
         data = read_toml(place.path)
-    data = _with_base(data, place, ())
+    data = over_base(data, place, PRESETS, prepare=_prepared, combine=_over)
     if "name" in data:
         raise InputError(f"{place.where}: name", "unknown key; a system is named by its file")
     name = place.path.name.removesuffix(".toml")
     return validate(System, {"name": name, **data}, place.where)
 
 
-def _with_base(data: dict[str, Any], own: Located, seen: tuple[Path, ...]) -> dict[str, Any]:
-    """Merge the content of a file over its base, which may have its own base."""
-    where = own.where
+def _prepared(data: Content, own: Located) -> Content:
+    """Fill in the standard of a file's memory; a file without a base must be complete."""
     try:
         data = {**data, "dram": with_standard(data["dram"])} if "dram" in data else data
     except InputError as error:
-        raise InputError(f"{where}: {error.field}", error.problem) from error
+        raise InputError(f"{own.where}: {error.field}", error.problem) from error
     if "base" not in data:
-        _require_sections(data, where)
-        return data
-    base = data.pop("base")
-    base_place = PRESETS.locate(base, f"{where}: base", own.path.parent)
-    seen = (*seen, own.path.resolve())
-    if base_place.path.resolve() in seen:
-        raise InputError(f"{where}: base", f"{base!r} is the base of itself")
-    data.setdefault("description", f"{base} with changes")
-    data.setdefault("source", f"{base} and {where}")
-    below = _with_base(read_toml(base_place.path), base_place, seen)
-    _require_clock_divider(data, below, where)
-    return merged(below, data, is_delay)
+        _require_sections(data, own.where)
+    return data
+
+
+def _over(base: Content, data: Content, where: str) -> Content:
+    _require_clock_divider(data, base, where)
+    return merged(base, data, is_delay)
 
 
 def _require_clock_divider(data: Mapping[str, Any], base: Mapping[str, Any], where: str) -> None:

@@ -13,7 +13,7 @@ from sysmodel.lib.errors import InputError, short
 
 from .arguments import plain
 from .bundled import TOPOLOGIES, Located
-from .merging import merged
+from .merging import Content, merged, over_base
 from .schema import read_toml, validate
 from .topology_shapes import FullyConnected, Nodes, Ring, Switched, Topology, Torus
 
@@ -66,7 +66,7 @@ def load_topology(
     else:
         place = TOPOLOGIES.locate(source, field, beside)
         data = read_toml(place.path)
-    data = _with_base(_anchored(data, place), place, ())
+    data = over_base(data, place, TOPOLOGIES, prepare=_anchored, combine=_over)
     if "name" in data:
         raise InputError(f"{place.where}: name", "unknown key; a topology is named by its file")
     shape = _shape(data, place.where)
@@ -84,27 +84,18 @@ def _shape(data: dict[str, Any], where: str) -> type[Topology]:
     return _SHAPES[kind]
 
 
-def _with_base(data: dict[str, Any], own: Located, seen: tuple[Path, ...]) -> dict[str, Any]:
-    """Merge the content of a file over its base, which may have its own base."""
-    if "base" not in data:
-        return data
-    where, base = own.where, data.pop("base")
-    place = TOPOLOGIES.locate(base, f"{where}: base", own.path.parent)
-    seen = (*seen, own.path.resolve())
-    if place.path.resolve() in seen:
-        raise InputError(f"{where}: base", f"{base!r} is the base of itself")
-    below = _with_base(_anchored(read_toml(place.path), place), place, seen)
-    if data.get("kind", below.get("kind")) != below.get("kind"):
-        problem = f"{short(data['kind'])} is not allowed; allowed: {below.get('kind')!r}"
+def _over(base: Content, data: Content, where: str) -> Content:
+    """Merge the content of a file over its base, which has the same kind."""
+    kind = base.get("kind")
+    if data.get("kind", kind) != kind:
+        problem = f"{short(data['kind'])} is not allowed; allowed: {kind!r}"
         raise InputError(f"{where}: kind", f"{problem}, the kind of the base")
-    data.setdefault("description", f"{base} with changes")
-    data.setdefault("source", f"{base} and {where}")
     if "link" in data and isinstance(data["link"], dict):
-        below = _without_rate(below, data["link"])
-    return merged(below, data)
+        base = _without_rate(base, data["link"])
+    return merged(base, data)
 
 
-def _without_rate(below: dict[str, Any], link: dict[str, Any]) -> dict[str, Any]:
+def _without_rate(below: Content, link: Content) -> Content:
     """Leave out the rate of a base's links where the file gives one of the other kind."""
     rates = ("bandwidth_gb_per_s", "port_gb_per_s")
     if not isinstance(below.get("link"), dict) or not any(rate in link for rate in rates):
@@ -113,7 +104,7 @@ def _without_rate(below: dict[str, Any], link: dict[str, Any]) -> dict[str, Any]
     return {**below, "link": kept}
 
 
-def _anchored(data: dict[str, Any], place: Located) -> dict[str, Any]:
+def _anchored(data: Content, place: Located) -> Content:
     """Keep the folder to which the file's ``inside`` is relative, also if another file has it as
     its base."""
     if "inside" in data:
