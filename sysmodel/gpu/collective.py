@@ -98,7 +98,8 @@ CHANNEL_FIELDS = [
 
 _TASK = np.dtype(
     [
-        ("first_wave", np.int64),  # wavefronts that share the task
+        ("first_wave", np.int64),  # wavefronts that share the task: the first, and their distance
+        ("distance", np.int64),
         ("waves", np.int64),
         ("operands", np.int64),
         ("targets", np.int64),
@@ -142,7 +143,7 @@ def _cut(number, waves, atoms):
 def _begin_part(s, g, w, task):
     """Give a wavefront its part of a task in every channel."""
     f, gpu, waves = s.fixed[0], s.gpu[g], s.task[g, task].waves
-    number = w - s.task[g, task].first_wave if waves > 1 else np.int64(0)
+    number = w // s.task[g, task].distance if waves > 1 else np.int64(0)
     gpu.wave_task[w] = task
     gpu.wave_batch[w] = 0
     for q in range(g * f.channels, (g + 1) * f.channels):
@@ -206,8 +207,8 @@ def begin_tasks(s, g):
     gpu.wave_task[:] = -1
     # With fewer wavefronts than tasks, each wavefront begins with the task of its own number.
     for task in range(min(gpu.tasks, s.fixed[0].collective_waves)):
-        first = s.task[g, task].first_wave
-        for w in range(first, first + s.task[g, task].waves):
+        one = s.task[g, task]
+        for w in range(one.first_wave, s.fixed[0].collective_waves, one.distance):
             _begin_part(s, g, w, np.int64(task))
     for w in range(s.fixed[0].collective_waves):
         _next_batch(s, g, w)

@@ -109,23 +109,20 @@ def _bounds(state: Any, c: int, chunk: int, within: tuple[int, int] | None) -> t
 def begin_step(state: Any, g: int, tasks: Sequence[Task]) -> None:
     """Start GPU ``g`` on its tasks of a step.
 
-    The wavefronts are divided equally among the tasks. With more tasks than wavefronts, each
-    wavefront takes every so many-th task.
+    The wavefronts take the tasks in turn, so that stores to several GPUs alternate. With more tasks
+    than wavefronts, a wavefront has one after the other.
     """
     waves = int(state.fixed["collective_waves"][0])
     state.gpu["tasks"][g] = len(tasks)
     state.gpu["load_turn"][g] = state.gpu["store_turn"][g] = 0
-    firsts = np.arange(len(tasks) + 1) * waves // max(1, len(tasks))
     for number, task in enumerate(tasks):
         row = state.task[g, number]
-        row["first_wave"] = firsts[number]
-        row["waves"] = max(1, firsts[number + 1] - firsts[number])
+        row["first_wave"], row["distance"] = number, len(tasks)
+        row["waves"] = max(1, len(range(number, waves, len(tasks))))
         row["operands"], row["targets"] = len(task.operands), len(task.targets)
         state.operand_offset[g, number, : len(task.operands)] = task.operands
         for place, target in enumerate(task.targets):
             state.target[g, number, place] = tuple(target)
-    if len(tasks) > waves:
-        state.task["first_wave"][g, : len(tasks)] = np.arange(len(tasks)) % waves
     channels = len(state.channel) // len(state.gpu)
     for c in range(channels):
         _begin_channel(state, g * channels + c, c, tasks)
