@@ -3,8 +3,8 @@
 from sysmodel.lib.compiled import compiled, inlined
 from sysmodel.lib.interleave import channel_of_atom, local_of_atom
 
+from .atoms import LINE_ATOM_BITS, LINE_ATOMS
 from .events import DATA, heap_push
-from .kernel import LINE_ATOM_BITS, LINE_ATOMS
 from .workgroups import REQUESTS
 
 __all__ = ["buffer_progress", "fetch", "fetch_output", "has_space", "workgroup_at"]

@@ -12,7 +12,7 @@ import numpy as np
 from sysmodel.lib.bits import popcount
 from sysmodel.lib.compiled import compiled
 
-from .kernel import LINE_ATOM_BITS, LINE_ATOMS
+from .atoms import LINE_ATOM_BITS, LINE_ATOMS
 from .l2_tags import DIRTY, LINE, USED, VALID, allocate, find_way, l2_slice, set_of
 
 __all__ = ["L2Parameters", "L2State", "l2_access", "l2_fill", "l2_holds", "new_l2"]

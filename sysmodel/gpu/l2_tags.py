@@ -5,7 +5,7 @@ import numpy as np
 from sysmodel.lib.bits import popcount
 from sysmodel.lib.compiled import compiled
 
-from .kernel import LINE_ATOM_BITS, LINE_ATOMS
+from .atoms import LINE_ATOM_BITS, LINE_ATOMS
 
 __all__ = [
     "DIRTY",

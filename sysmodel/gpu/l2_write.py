@@ -5,7 +5,7 @@ A write covers whole sectors, so it fetches nothing.
 
 from sysmodel.lib.compiled import compiled, inlined
 
-from .kernel import LINE_ATOM_BITS, LINE_ATOMS
+from .atoms import LINE_ATOM_BITS, LINE_ATOMS
 from .l2_tags import (
     DIRTY,
     USED,

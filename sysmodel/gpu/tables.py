@@ -8,13 +8,11 @@ from sysmodel.config.workload import ELEMENT_BYTES
 from sysmodel.lib.compiled import compiled
 from sysmodel.lib.interleave import channel_of_atom, local_of_atom
 
-from .kernel import (
-    ATOM_BYTES,
-    LINE_ATOM_BITS,
-    LINE_ATOMS,
-    Kernel,
-    OutputAtoms,
-)
+from .atoms import ATOM_BYTES, LINE_ATOM_BITS, LINE_ATOMS
+from .geometry.output_atoms import OutputAtoms
+from .geometry.placement import Placement
+from .geometry.tiling import Tiling
+from .kernel import Kernel
 
 __all__ = ["joined_tables", "kernel_tables"]
 
@@ -32,14 +30,15 @@ def kernel_tables(
     step + 1] - 1`` of a tile row of A; the tile columns of B follow all tile rows. ``tile_row`` and
     ``tile_column`` give the rows of a workgroup.
     """
-    tile_row, tile_column = kernel.tiles
-    _, _, _, outer_edge, inner_edge = kernel.walk
-    start, line, mask, channel = _line_requests(kernel, channels, offset_bits, system_channels)
+    tile_row, tile_column = kernel.chunks.tiles
+    start, line, mask, channel = _line_requests(
+        kernel.tiling, kernel.placement, channels, offset_bits, system_channels
+    )
     return {
         "tile_row": tile_row.astype(np.int64),
-        "tile_column": (kernel.grid_m + tile_column).astype(np.int64),
-        "outer_edge": outer_edge.astype(np.int64),
-        "inner_edge": inner_edge.astype(np.int64),
+        "tile_column": (kernel.tiling.grid_m + tile_column).astype(np.int64),
+        "outer_edge": kernel.walk.outer_edge.astype(np.int64),
+        "inner_edge": kernel.walk.inner_edge.astype(np.int64),
         "output_start": output_atoms.start,
         "output_atom": output_atoms.atom,
         "output_wave": output_atoms.wave,
@@ -87,17 +86,19 @@ def _stacked(arrays: list[np.ndarray]) -> np.ndarray:
     return np.concatenate([np.pad(one, ((0, 0), (0, width - one.shape[1]))) for one in arrays])
 
 
-def _line_requests(kernel: Kernel, channels: int, offset_bits: int, system_channels: int):
-    stride = -(-kernel.k * ELEMENT_BYTES // ATOM_BYTES)
-    depth = max(1, -(-kernel.depth_u * ELEMENT_BYTES // ATOM_BYTES))
+def _line_requests(
+    tiling: Tiling, placement: Placement, channels: int, offset_bits: int, system_channels: int
+):
+    stride = -(-tiling.k * ELEMENT_BYTES // ATOM_BYTES)
+    depth = max(1, -(-tiling.depth_u * ELEMENT_BYTES // ATOM_BYTES))
     geometry = np.array(
         [
-            [kernel.a_atom, kernel.grid_m, kernel.tile_m, kernel.m],
-            [kernel.b_atom, kernel.grid_n, kernel.tile_n, kernel.n],
+            [placement.a_atom, tiling.grid_m, tiling.tile_m, tiling.m],
+            [placement.b_atom, tiling.grid_n, tiling.tile_n, tiling.n],
         ],
         np.int64,
     )
-    start = np.zeros((kernel.grid_m + kernel.grid_n, kernel.steps + 1), np.int64)
+    start = np.zeros((tiling.grid_m + tiling.grid_n, tiling.steps + 1), np.int64)
     arguments = geometry, stride, depth, channels, offset_bits, system_channels, start
     nothing = np.zeros(0, np.int64)
     count = _fill(*arguments, nothing, nothing, nothing)

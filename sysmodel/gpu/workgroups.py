@@ -8,7 +8,9 @@ from sysmodel.config.limits import MOST_LINE_REQUESTS as REQUESTS
 from sysmodel.config.limits import MOST_SLOTS
 from sysmodel.config.workload import ELEMENT_BYTES
 
-from .kernel import ATOM_BYTES, LINE_ATOMS, Kernel, OutputAtoms
+from .atoms import ATOM_BYTES, LINE_ATOMS
+from .geometry.output_atoms import OutputAtoms
+from .geometry.tiling import Tiling
 from .slots import SLOT_STATES
 
 __all__ = [
@@ -182,7 +184,7 @@ class PlacedKernel:
     run the kernel, and ``first_row`` is the kernel's first row in the tables.
     """
 
-    kernel: Kernel
+    tiling: Tiling
     output_atoms: OutputAtoms
     mode: int
     rows: slice = field(default_factory=lambda: slice(None))
@@ -197,7 +199,7 @@ def set_up(state, placed: PlacedKernel, units: ComputeUnits, times: KernelTimes)
     ValueError
         If a step of the kernel exceeds the limits of the model.
     """
-    kernel, mode = placed.kernel, placed.mode
+    tiling, mode = placed.tiling, placed.mode
     fixed = {
         "mode": mode,
         "slots": units.slots,
@@ -213,11 +215,11 @@ def set_up(state, placed: PlacedKernel, units: ComputeUnits, times: KernelTimes)
     for name, value in fixed.items():
         state.fixed[name] = value
     of_kernel = {
-        "steps": kernel.steps if mode == MODE_GEMM else 0,
-        "tail_k": kernel.k - (kernel.steps - 1) * kernel.depth_u,
-        "workgroups": kernel.workgroups,
-        "waves": kernel.waves,
-        "depth_u": kernel.depth_u,
+        "steps": tiling.steps if mode == MODE_GEMM else 0,
+        "tail_k": tiling.k - (tiling.steps - 1) * tiling.depth_u,
+        "workgroups": tiling.workgroups,
+        "waves": tiling.waves,
+        "depth_u": tiling.depth_u,
         "lds": times.lds,
         "fetch_cycles": times.fetch,
         "store_cycles": times.store,
@@ -235,9 +237,9 @@ def set_up(state, placed: PlacedKernel, units: ComputeUnits, times: KernelTimes)
 
 def _line_requests(placed: PlacedKernel, prefetch: int) -> int:
     """Bound the line requests that a workgroup makes at once."""
-    kernel = placed.kernel
-    depth_atoms = -(-kernel.depth_u * ELEMENT_BYTES // ATOM_BYTES)
-    tile_line_requests = (kernel.tile_m + kernel.tile_n) * (depth_atoms // LINE_ATOMS + 2)
+    tiling = placed.tiling
+    depth_atoms = -(-tiling.depth_u * ELEMENT_BYTES // ATOM_BYTES)
+    tile_line_requests = (tiling.tile_m + tiling.tile_n) * (depth_atoms // LINE_ATOMS + 2)
     tile_atoms = int(np.diff(placed.output_atoms.start).max(initial=1))
     most_line_requests = prefetch * max(tile_line_requests, tile_atoms)
     if most_line_requests > REQUESTS:

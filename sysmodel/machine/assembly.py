@@ -12,7 +12,8 @@ from sysmodel.config.workload import ELEMENT_BYTES
 from sysmodel.engine.ports import CHANNEL_INPUTS, DATA_WORDS, I, input_words, output_words
 from sysmodel.gpu.collective import new_tables
 from sysmodel.gpu.collective_step import set_up_collective
-from sysmodel.gpu.kernel import Kernel, OutputAtoms
+from sysmodel.gpu.geometry.output_atoms import OutputAtoms
+from sysmodel.gpu.kernel import Kernel
 from sysmodel.gpu.l2 import L2Parameters, new_l2
 from sysmodel.gpu.pipe import MAIN_LOOPS, STEPS, TILES
 from sysmodel.gpu.tables import joined_tables, kernel_tables
@@ -92,7 +93,7 @@ class Assembly:
         """Atoms of each chunk, channel by channel: start indices, and rows of atoms."""
         kernel, output_atoms = self.kernels[0], self._atoms_of[0]
         owner = np.repeat(np.arange(kernel.workgroups), np.diff(output_atoms.start))
-        chunk = np.searchsorted(kernel.chunk_start, owner, side="right") - 1
+        chunk = kernel.chunks.of_workgroup[owner]
         starts = np.zeros((self.channels, kernel.gpus + 1), np.int64)
         rows = []
         for c in range(self.channels):
@@ -172,10 +173,10 @@ class Assembly:
         fixed["with_data"] = self.partial is not None
         fixed["contents_base"] = kernel.output_atom
         for row in range(len(state.gpu)):
-            of_context, g = self.kernels[row // self.gpus], row % self.gpus
-            state.gpu["first_workgroup"][row] = of_context.first_workgroup(g)
-            first = scattered(g, 0, kernel.gpus)
-            state.gpu["tracked_first"][row] = of_context.chunk_workgroups(first)
+            chunks = self.kernels[row // self.gpus].chunks
+            first = scattered(row % self.gpus, 0, kernel.gpus)
+            state.gpu["first_workgroup"][row] = chunks.start[first]
+            state.gpu["tracked_first"][row] = chunks.sizes[first]
 
     def _set_up_kernels(self, state: State) -> None:
         first_row = 0
@@ -184,15 +185,15 @@ class Assembly:
             first_row += kernel.workgroups
 
     def _set_up_kernel(self, state: State, context: int, first_row: int) -> None:
-        system, kernel, gpu = self.system, self.kernels[context], self.system.gpu
+        system, tiling, gpu = self.system, self.kernels[context].tiling, self.system.gpu
 
         def cu_cycles(cycles: float) -> int:
             return system.cycles(cycles / gpu.clock_mhz * 1e3)
 
-        tile_bytes = (kernel.tile_m + kernel.tile_n) * kernel.depth_u * ELEMENT_BYTES
-        store_bytes = kernel.tile_m * kernel.tile_n * ELEMENT_BYTES
+        tile_bytes = (tiling.tile_m + tiling.tile_n) * tiling.depth_u * ELEMENT_BYTES
+        store_bytes = tiling.tile_m * tiling.tile_n * ELEMENT_BYTES
         placed = PlacedKernel(
-            kernel=kernel,
+            tiling=tiling,
             output_atoms=self._atoms_of[context],
             mode=self.mode,
             rows=slice(context * self.gpus, (context + 1) * self.gpus),
@@ -201,14 +202,14 @@ class Assembly:
         units = ComputeUnits(
             cus=self._kernel_cus,
             workgroups_per_cu=gpu.workgroups_per_cu,
-            prefetch=kernel.prefetch_depth,
+            prefetch=tiling.prefetch_depth,
             store_buffer=system.l2.store_buffer_atoms * self._slices_per_channel,
             dispatch_interval_cycles=gpu.dispatch_interval_ns / system.cycle_ns,
             by_stage=gpu.dispatch == "stages",
             pipe_turns=_PIPE_TURNS[system.kernel.pipe_turns],
         )
         times = KernelTimes(
-            step=system.matrix_cycles(kernel.step_flops),
+            step=system.matrix_cycles(tiling.step_flops),
             launch=system.cycles(gpu.workgroup_launch_ns)
             + cu_cycles(system.kernel.prologue_cycles),
             lds=cu_cycles(tile_bytes / gpu.lds_bandwidth_bytes_per_cycle),

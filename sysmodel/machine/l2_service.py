@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from sysmodel.gpu.atoms import LINE_ATOM_BITS, LINE_ATOMS
 from sysmodel.gpu.fetch import buffer_progress
-from sysmodel.gpu.kernel import LINE_ATOM_BITS, LINE_ATOMS
 from sysmodel.gpu.l2 import l2_access
 from sysmodel.gpu.l2_write import l2_flush, l2_write
 from sysmodel.gpu.stores import pop_store

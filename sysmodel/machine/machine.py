@@ -14,7 +14,9 @@ from sysmodel.engine.gated_blocks import gated_blocks_of
 from sysmodel.engine.hardware import hardware_parameters
 from sysmodel.engine.native.engine import Engine, Trace
 from sysmodel.engine.ports import CHANNEL_OUTPUTS, CONTEXT_OUTPUTS, K
-from sysmodel.gpu.kernel import ATOM_BYTES, MOST_OUTPUT_ATOMS, Kernel
+from sysmodel.gpu.atoms import ATOM_BYTES
+from sysmodel.gpu.geometry.placement import MOST_OUTPUT_ATOMS
+from sysmodel.gpu.kernel import Kernel
 from sysmodel.gpu.workgroups import MODE_GEMM
 from sysmodel.lib.errors import SimulationError
 from sysmodel.lib.phases import GEMM

@@ -10,7 +10,12 @@ from rtl.interface.encodings import Datatype, Granularity, Operation, PacketKind
 from rtl.registers.map import CONTEXT, PAGE_BITS, load
 from sysmodel.config.limits import MOST_OCCUPANCY, MOST_STARVATION_CYCLES
 from sysmodel.config.system import System
-from sysmodel.gpu.kernel import ATOM_BYTES, END_OF_REGIONS_ATOM, OUTPUT_ATOM, Kernel
+from sysmodel.gpu.atoms import ATOM_BYTES
+from sysmodel.gpu.geometry.chunks import Chunks
+from sysmodel.gpu.geometry.output_layout import OutputLayout
+from sysmodel.gpu.geometry.placement import END_OF_REGIONS_ATOM, OUTPUT_ATOM
+from sysmodel.gpu.geometry.tiling import Tiling
+from sysmodel.gpu.kernel import Kernel
 from sysmodel.lib.errors import InputError
 from sysmodel.lib.interleave import REGION_ATOM_BITS, channel_of_atom
 from sysmodel.lib.ring import scattered
@@ -88,18 +93,17 @@ def place_offsets(system_channels: int, places: int) -> list[int]:
     return [0, *(_STAGING_ATOMS * multiple for multiple in islice(multiples, places - 1))]
 
 
-def group_workgroups(kernel: Kernel, system: System) -> int:
+def group_workgroups(chunks: Chunks, system: System) -> int:
     """Workgroups that trigger together: the largest power of two up to ``t3.group_workgroups`` and
     up to the ring's smallest chunk.
 
     The workgroups of a larger group would wait for each other around the ring: a GPU completes a
     workgroup of a chunk when its neighbour has sent the same workgroup of the chunk before.
     """
-    chunk = min(kernel.chunk_workgroups(i) for i in range(kernel.gpus))
-    return min(system.t3.group_workgroups, 1 << (chunk.bit_length() - 1))
+    return min(system.t3.group_workgroups, 1 << (min(chunks.sizes).bit_length() - 1))
 
 
-def credit_windows(kernel: Kernel, system: System, contexts: int = 1) -> tuple[int, int]:
+def credit_windows(chunks: Chunks, system: System, contexts: int = 1) -> tuple[int, int]:
     """Compute credit window and command window of a context, in workgroups.
 
     Raises
@@ -108,13 +112,13 @@ def credit_windows(kernel: Kernel, system: System, contexts: int = 1) -> tuple[i
         If a chunk exceeds a window, so that the ring could not make progress.
     """
     t3 = system.t3
-    ways = t3.tracker_ways // contexts
-    credit_window = min(t3.credit_window_workgroups, t3.tracker_sets * (ways // kernel.waves))
-    if (group := group_workgroups(kernel, system)) > 1:
+    ways, waves = t3.tracker_ways // contexts, chunks.tiling.waves
+    credit_window = min(t3.credit_window_workgroups, t3.tracker_sets * (ways // waves))
+    if (group := group_workgroups(chunks, system)) > 1:
         credit_window = min(credit_window, t3.credit_window_workgroups - group)
-    per_workgroup = kernel.waves if t3.granularity == "wavefront" else 1
+    per_workgroup = waves if t3.granularity == "wavefront" else 1
     commands = t3.command_depth // per_workgroup
-    chunk = max(kernel.chunk_workgroups(i) for i in range(kernel.gpus))
+    chunk = max(chunks.sizes)
     if credit_window < chunk:
         raise InputError(
             "t3.credit_window_workgroups",
@@ -133,14 +137,14 @@ def credit_windows(kernel: Kernel, system: System, contexts: int = 1) -> tuple[i
     return credit_window, commands
 
 
-def stage_cycles(kernel: Kernel, system: System) -> int:
+def stage_cycles(tiling: Tiling, system: System) -> int:
     """Length of a stage of the GEMM at the rate of the matrix pipes.
 
     Software knows this length. It lets MCA measure over the largest power-of-two number of cycles
     within the first stage, which has no communication.
     """
-    steps = kernel.steps * system.gpu.workgroups_per_cu
-    return max(1, int(steps * system.matrix_cycles(kernel.step_flops)))
+    steps = tiling.steps * system.gpu.workgroups_per_cu
+    return max(1, int(steps * system.matrix_cycles(tiling.step_flops)))
 
 
 def map_writes(
@@ -162,41 +166,43 @@ def map_writes(
     The GEMM of ``context`` stores in ``address_space``; the ``contexts`` share the tracker equally.
     The program of context 0 also sets the GPU's policy.
     """
-    credit_window, commands = credit_windows(kernel, system, contexts)
+    credit_window, commands = credit_windows(kernel.chunks, system, contexts)
+    layout, chunks = kernel.layout, kernel.chunks
+    leaving = scattered(gpu, 0, kernel.gpus)
     t3, bus = system.t3, Recorder()
     ours = Context(bus, context)
     ours.assign(address_space, ways=_ways(t3.tracker_ways, context, contexts))
     ours.region(_OUTPUT, _bytes(kernel.output_atom), _bytes(kernel.output_end))
-    shared_run = kernel.inner_waves > 1
+    shared_run = layout.inner_waves > 1
     ours.reduce_scatter(
         Ring(
             workgroups=kernel.workgroups,
-            first_workgroup=kernel.first_workgroup(gpu),
-            leaving=kernel.chunk_workgroups(scattered(gpu, 0, kernel.gpus)),
-            staying=kernel.chunk_workgroups(gpu),
+            first_workgroup=int(chunks.start[leaving]),
+            leaving=chunks.sizes[leaving],
+            staying=chunks.sizes[gpu],
             credit_window=credit_window,
             command_window=commands,
             updates_per_atom=updates_per_atom,
         ),
         Transfer(
-            rows=kernel.outer_extent,
-            rows_edge=kernel.outer_extent_edge,
-            run=kernel.inner_extent,
-            run_edge=kernel.inner_extent_edge,
-            stride=kernel.stride,
+            rows=layout.outer_extent,
+            rows_edge=layout.outer_extent_edge,
+            run=layout.inner_extent,
+            run_edge=layout.inner_extent_edge,
+            stride=layout.stride,
             op=_code(Operation, op),
             dtype=_code(Datatype, dtype),
             granularity=_code(Granularity, t3.granularity),
-            group=group_workgroups(kernel, system),
-            wave_rows=kernel.wave_outer_extent,
-            wave_run=kernel.wave_inner_extent if shared_run else None,
-            waves_inner=kernel.inner_waves,
-            waves=_waves(kernel),
+            group=group_workgroups(chunks, system),
+            wave_rows=layout.wave_outer_extent,
+            wave_run=layout.wave_inner_extent if shared_run else None,
+            waves_inner=layout.inner_waves,
+            waves=_waves(layout),
         ),
         region=_OUTPUT,
     )
     if context == 0:
-        _arbitrate(T3(bus), kernel, system, policy)
+        _arbitrate(T3(bus), kernel.tiling, system, policy)
     return bus.writes
 
 
@@ -208,16 +214,16 @@ def _ways(ways: int, context: int, contexts: int) -> int | None:
     return ((1 << share) - 1) << context * share
 
 
-def _waves(kernel: Kernel) -> tuple[int, int, int, int]:
+def _waves(layout: OutputLayout) -> tuple[int, int, int, int]:
     inner, rows, runs, both = (
-        kernel.live_waves(outer_edge, inner_edge)
+        layout.live_waves(outer_edge, inner_edge)
         for inner_edge in (False, True)
         for outer_edge in (False, True)
     )
     return inner, rows, runs, both
 
 
-def _arbitrate(gpu: T3, kernel: Kernel, system: System, policy: str) -> None:
+def _arbitrate(gpu: T3, tiling: Tiling, system: System, policy: str) -> None:
     """Program the policy.
 
     ``mca-paper`` uses the paper's numbers. For the other policies, occupancies are scaled to the
@@ -238,7 +244,7 @@ def _arbitrate(gpu: T3, kernel: Kernel, system: System, policy: str) -> None:
         automatic=policy in ("mca", "mca-paper"),
         threshold=full,
         starvation_cycles=min(starvation, MOST_STARVATION_CYCLES),
-        measure_log2=stage_cycles(kernel, system).bit_length() - 1,
+        measure_log2=stage_cycles(tiling, system).bit_length() - 1,
         cuts=cuts,
         levels=levels,
     )
@@ -277,7 +283,7 @@ def copy_writes(kernel: Kernel, chunk: int) -> list[Writes]:
     for begin in range(0, len(rectangles), _MOST_COPIES):
         bus = Recorder()
         for first, rows, run in rectangles[begin : begin + _MOST_COPIES]:
-            transfer = Transfer(rows=rows, run=run, stride=kernel.stride)
+            transfer = Transfer(rows=rows, run=run, stride=kernel.layout.stride)
             Context(bus).copy(_bytes(first), transfer, region=_OUTPUT)
         batches.append(bus.writes)
     return batches

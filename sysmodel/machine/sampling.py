@@ -6,7 +6,8 @@ from contextlib import suppress
 import numpy as np
 
 from sysmodel.config.system import System
-from sysmodel.gpu.kernel import Kernel, OutputAtoms
+from sysmodel.gpu.geometry.output_atoms import OutputAtoms
+from sysmodel.gpu.kernel import Kernel
 from sysmodel.network.mirror import EVEN, UNEVEN
 
 __all__ = ["output_atoms", "require_output_atoms", "samples", "stands_for_all", "symmetry"]
@@ -22,9 +23,9 @@ def require_output_atoms(kernel: Kernel, atoms: OutputAtoms, channels: int, of: 
     """
     if channels == of:
         return
-    _, _, _, outer_edge, inner_edge = kernel.walk
-    of_edges = np.array([[kernel.live_waves(r, e) for e in (False, True)] for r in (False, True)])
-    live = of_edges[outer_edge.astype(int), inner_edge.astype(int)]
+    layout, walk = kernel.layout, kernel.walk
+    of_edges = np.array([[layout.live_waves(r, e) for e in (False, True)] for r in (False, True)])
+    live = of_edges[walk.outer_edge.astype(int), walk.inner_edge.astype(int)]
     if ((atoms.per_wave > 0).sum(axis=1) != live).any():
         raise ValueError(
             f"{channels} of {of} channels do not hold an atom of every wavefront's tile; "

@@ -9,14 +9,11 @@ import numpy as np
 
 from sysmodel.config.limits import MOST_WORKGROUPS
 from sysmodel.config.system import System, Tile
-from sysmodel.gpu.kernel import (
-    A_ATOM,
-    ATOM_BYTES,
-    B_ATOM,
-    MOST_OUTPUT_ATOMS,
-    OUTPUT_ATOM,
-    Kernel,
-)
+from sysmodel.gpu.geometry.chunks import Chunks
+from sysmodel.gpu.geometry.output_layout import OutputLayout
+from sysmodel.gpu.geometry.placement import placed_apart
+from sysmodel.gpu.geometry.tiling import Tiling
+from sysmodel.gpu.kernel import Kernel
 from sysmodel.lib.errors import InputError
 
 from .program import credit_windows
@@ -24,19 +21,13 @@ from .tile_choice import gemm_estimate_ns
 
 __all__ = ["apart", "kernel_of", "launches"]
 
-_PAGE_ATOMS = 4096 // ATOM_BYTES
-
 
 def apart(kernels: Sequence[Kernel]) -> tuple[Kernel, ...]:
     """Give kernels separate buffers, with the outputs one after the other on page boundaries."""
-    placed: list[Kernel] = []
-    output = OUTPUT_ATOM
-    for number, kernel in enumerate(kernels):
-        operands = number * MOST_OUTPUT_ATOMS
-        a, b = A_ATOM + operands, B_ATOM + operands
-        placed.append(replace(kernel, output_atom=output, a_atom=a, b_atom=b))
-        output = -(-placed[-1].output_end // _PAGE_ATOMS) * _PAGE_ATOMS
-    return tuple(placed)
+    places = placed_apart(kernel.layout.atoms for kernel in kernels)
+    return tuple(
+        replace(kernel, placement=place) for kernel, place in zip(kernels, places, strict=True)
+    )
 
 
 def kernel_of(system: System, m: int, n: int, k: int, gpus: int) -> Kernel:
@@ -93,19 +84,15 @@ def _preferred(system: System, m: int, n: int, k: int, gpus: int) -> list[Kernel
         most = max(system.kernel.tiles, key=lambda one: -(-m // one.tile_m) * -(-n // one.tile_n))
         return [_tiled(system, most, m, n, k, gpus)]  # reports how many GPUs are possible
     if system.kernel.tile_choice == "fastest":
-        kernels.sort(key=lambda one: gemm_estimate_ns(system, one))
+        kernels.sort(key=lambda one: gemm_estimate_ns(system, one.tiling))
     return sorted(kernels, key=lambda one: not one.uniform)
 
 
 def _tiled(system: System, tile: Tile, m: int, n: int, k: int, gpus: int) -> Kernel:
+    tiling = Tiling(m=m, n=n, k=k, **tile.model_dump())
     return Kernel(
-        m=m,
-        n=n,
-        k=k,
-        gpus=gpus,
-        **tile.model_dump(),
-        workgroup_mapping=system.kernel.workgroup_mapping,
-        column_major=system.kernel.output_layout == "column-major",
+        OutputLayout(tiling, column_major=system.kernel.output_layout == "column-major"),
+        Chunks(tiling=tiling, owners=gpus, workgroup_mapping=system.kernel.workgroup_mapping),
     )
 
 
@@ -114,11 +101,11 @@ def _refusal(system: System, kernel: Kernel, contexts: int) -> InputError | None
     if kernel.workgroups > MOST_WORKGROUPS:
         return InputError(
             "kernel.tile_m",
-            f"{kernel.m} x {kernel.n} outputs make {kernel.workgroups} workgroups; "
+            f"{kernel.tiling.m} x {kernel.tiling.n} outputs make {kernel.workgroups} workgroups; "
             f"allowed: up to {MOST_WORKGROUPS}",
         )
     try:
-        credit_windows(kernel, system, contexts)
+        credit_windows(kernel.chunks, system, contexts)
     except InputError as error:
         return error
     return None
@@ -131,16 +118,17 @@ def _slices(system: System, kernel: Kernel, contexts: int) -> tuple[Kernel, ...]
     whole rows of macro-tiles, if units do not divide the output or do not fit. The result is empty
     if no slice fits.
     """
-    tiles = -(-kernel.outer_total // kernel.outer_extent)
+    layout = kernel.layout
+    tiles = -(-layout.outer_total // layout.outer_extent)
     # Macro-tiles at the edge are smaller: chunks are equal only if each has one.
-    shared = 1 if kernel.stride % kernel.inner_extent else kernel.stride // kernel.inner_extent
+    shared = 1 if layout.stride % layout.inner_extent else layout.stride // layout.inner_extent
     unit = kernel.gpus // gcd(kernel.gpus, shared)
     for height in (unit, 1) if tiles % unit == 0 else (1,):
         units = tiles // height
         for count in range(1, units + 1):
             ends = [units * (i + 1) // count * height for i in range(count - 1)]
-            starts = [0, *(end * kernel.outer_extent for end in ends)]
-            lengths = np.diff([*starts, kernel.outer_total])
+            starts = [0, *(end * layout.outer_extent for end in ends)]
+            lengths = np.diff([*starts, layout.outer_total])
             with suppress(ValueError):  # a slice is too small for so many GPUs
                 if _refusal(system, kernel.slice(int(lengths.max())), contexts) is None:
                     return tuple(kernel.slice(int(length)) for length in lengths)

@@ -10,14 +10,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sysmodel.config.system import System
-from sysmodel.gpu.kernel import (
-    A_ATOM,
-    ATOM_BYTES,
-    B_ATOM,
-    MOST_OUTPUT_ATOMS,
-    OUTPUT_ATOM,
-    Kernel,
-)
+from sysmodel.gpu.atoms import ATOM_BYTES
+from sysmodel.gpu.geometry.placement import A_ATOM, B_ATOM, OUTPUT_ATOM
+from sysmodel.gpu.kernel import Kernel
 from sysmodel.lib.phases import PHASES
 
 from .sampling import output_atoms, require_output_atoms, symmetry
@@ -77,14 +72,14 @@ def moved(
     page = system.variation.page_kib * 1024 // ATOM_BYTES
     pages = system.variation.offset_pages
     a, b = (int(one) * page for one in random.integers(0, pages, 2, endpoint=True))
-    kernel = replace(kernel, a_atom=A_ATOM + a, b_atom=B_ATOM + b)
-    last = OUTPUT_ATOM + MOST_OUTPUT_ATOMS - (kernel.output_end - kernel.output_atom)
+    placement = replace(kernel.placement, a_atom=A_ATOM + a, b_atom=B_ATOM + b)
+    kernel = replace(kernel, placement=placement)
     at_home = _sampled(system, kernel, channels, mirror)
     for offset in random.permutation(pages + 1):
-        first = OUTPUT_ATOM + int(offset) * page
-        if first > last:
+        output = OUTPUT_ATOM + int(offset) * page
+        there = replace(kernel, placement=replace(placement, output_atom=output))
+        if not there.is_mapped:
             continue
-        there = replace(kernel, output_atom=first)
         with suppress(ValueError):
             if _sampled(system, there, channels, mirror) <= at_home:
                 return there

@@ -5,9 +5,9 @@ from dataclasses import asdict
 import numpy as np
 
 from sysmodel.config.system import System
+from sysmodel.gpu.atoms import ATOM_BYTES
 from sysmodel.gpu.collective import BLOCK
 from sysmodel.gpu.events import latest_event
-from sysmodel.gpu.kernel import ATOM_BYTES
 
 from .state import State
 

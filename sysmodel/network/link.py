@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from sysmodel.engine.ports import LINK_IN, LINK_OUT, PACKET, I
-from sysmodel.gpu.kernel import ATOM_BYTES
+from sysmodel.gpu.atoms import ATOM_BYTES
 from sysmodel.lib.compiled import compiled, inlined
 from sysmodel.lib.cycles import NEVER
 from sysmodel.lib.phases import AG, PHASES, RS

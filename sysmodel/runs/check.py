@@ -111,12 +111,13 @@ def _in_slices(system: System, options: CheckOptions) -> Iterator[tuple[Work]]:
     products = _products(problem, options.gpus, options.seed)
     row = column = 0
     for kernel in slices:
-        part = products[:, row : row + kernel.m, column : column + kernel.n]
+        tiling = kernel.tiling
+        part = products[:, row : row + tiling.m, column : column + tiling.n]
         yield (Work(kernel, problem.dtype, part, (row, column)),)
-        if kernel.column_major:
-            column += kernel.n
+        if kernel.layout.column_major:
+            column += tiling.n
         else:
-            row += kernel.m
+            row += tiling.m
 
 
 def _together(system: System, options: CheckOptions) -> Iterator[tuple[Work, ...]]:
@@ -168,7 +169,7 @@ def _check_launch(
     mismatches = sum(count for count, _ in compared)
     return CheckResult(
         passed=not mismatches and not errors,
-        elements=sum(work.kernel.m * work.kernel.n for work in works),
+        elements=sum(work.kernel.tiling.m * work.kernel.tiling.n for work in works),
         mismatches=mismatches,
         cycles=cycles,
         wall_s=wall_s,

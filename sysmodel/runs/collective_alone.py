@@ -5,7 +5,12 @@ from typing import Literal, get_args
 
 from sysmodel.config.system import System
 from sysmodel.config.workload import LARGEST_TP
-from sysmodel.gpu.kernel import MOST_OUTPUT_ATOMS, Kernel
+from sysmodel.gpu.atoms import ATOM_BYTES
+from sysmodel.gpu.geometry.chunks import Chunks
+from sysmodel.gpu.geometry.output_layout import OutputLayout
+from sysmodel.gpu.geometry.placement import MOST_OUTPUT_ATOMS
+from sysmodel.gpu.geometry.tiling import Tiling
+from sysmodel.gpu.kernel import Kernel
 from sysmodel.lib.errors import InputError, short
 from sysmodel.lib.progress import Report, no_progress
 from sysmodel.machine.sampling import samples, stands_for_all
@@ -38,7 +43,7 @@ _MOST_WORK = 4_000_000  # cycles times channels, about two seconds of the golden
 
 def message_limits(gpus: int) -> tuple[int, int]:
     """Smallest and largest message in bytes that the model cuts into a chunk for each GPU."""
-    return gpus * _ROW_BYTES, MOST_OUTPUT_ATOMS * 32
+    return gpus * _ROW_BYTES, MOST_OUTPUT_ATOMS * ATOM_BYTES
 
 
 def simulate_collective(
@@ -112,20 +117,20 @@ def _buffer(message_bytes: int, gpus: int) -> Kernel:
     chunk = -(-message_bytes // gpus)
     tiles = -(-chunk // _MOST_TILE_BYTES)
     rows = -(-chunk // (tiles * _ROW_BYTES))
-    return Kernel(
+    tiling = Tiling(
         m=rows * tiles * gpus,
         n=_ROW,
         k=_ROW,
-        gpus=gpus,
         tile_m=rows,
         tile_n=_ROW,
         depth_u=_ROW,
         waves_m=1,
         waves_n=1,
         prefetch_depth=1,
-        workgroup_mapping=tiles,
-        column_major=False,
-        chunk_grid=(gpus, 1),
+    )
+    return Kernel(
+        OutputLayout(tiling, column_major=False),
+        Chunks(tiling=tiling, owners=gpus, workgroup_mapping=tiles, grid=(gpus, 1)),
     )
 
 

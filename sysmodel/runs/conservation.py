@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from sysmodel.gpu.kernel import ATOM_BYTES, LINE_ATOM_BITS, LINE_ATOMS
+from sysmodel.gpu.atoms import ATOM_BYTES, LINE_ATOM_BITS, LINE_ATOMS
 from sysmodel.gpu.l2_tags import DIRTY
 from sysmodel.lib.errors import SimulationError
 from sysmodel.lib.phases import AG, GEMM, RS

@@ -10,7 +10,10 @@ import numpy as np
 
 from sysmodel.config.system import System
 from sysmodel.engine.ports import DATA_WORDS
-from sysmodel.gpu.kernel import ELEMENTS, Kernel
+from sysmodel.gpu.atoms import ELEMENTS
+from sysmodel.gpu.geometry.chunks import Chunks
+from sysmodel.gpu.geometry.output_layout import OutputLayout
+from sysmodel.gpu.kernel import Kernel
 from sysmodel.lib.phases import GEMM, RS
 from sysmodel.lib.progress import Report, no_progress
 from sysmodel.machine.machine import Machine
@@ -88,7 +91,7 @@ class DataLaunch:
         ]
         partial = np.zeros((works[0].kernel.gpus, end - base, DATA_WORDS), np.uint64)
         for work, buffer in zip(works, self._buffers, strict=True):
-            partial[:, buffer] = [_words(work.kernel, one) for one in work.products]
+            partial[:, buffer] = [_words(work.kernel.layout, one) for one in work.products]
         with ExitStack() as opened:
             self.machine = opened.enter_context(
                 Machine(
@@ -149,11 +152,11 @@ class DataLaunch:
         work = self.works[context]
         dtype, nan = DTYPES[work.dtype]
         expected = reference(work.products, nan)
-        chunk = _chunk_of_element(work.kernel)
+        chunk = _chunk_of_element(work.kernel.chunks)
         mismatches = 0
         first: list[Mismatch] = []
         for g, words in enumerate(self.machine.state.stored[:, self._buffers[context]]):
-            found = np.ascontiguousarray(_matrix(work.kernel, words, dtype))
+            found = np.ascontiguousarray(_matrix(work.kernel.layout, words, dtype))
             wanted, got = expected[g].view(np.uint16), found.view(np.uint16)
             wrong = (wanted != got) & (chunk == g)
             mismatches += int(wrong.sum())
@@ -189,26 +192,26 @@ def reference(products: np.ndarray, nan: int) -> np.ndarray:
     return sums
 
 
-def _words(kernel: Kernel, matrix: np.ndarray) -> np.ndarray:
+def _words(layout: OutputLayout, matrix: np.ndarray) -> np.ndarray:
     """Words of a matrix in the layout of the output buffer: (atoms, 4). Padding is zero."""
-    rows = matrix.T if kernel.column_major else matrix
-    padded = np.zeros((rows.shape[0], kernel.stride * ELEMENTS), matrix.dtype)
+    rows = matrix.T if layout.column_major else matrix
+    padded = np.zeros((rows.shape[0], layout.stride * ELEMENTS), matrix.dtype)
     padded[:, : rows.shape[1]] = rows
     return padded.view(np.uint64).reshape(-1, 4)
 
 
-def _matrix(kernel: Kernel, words: np.ndarray, dtype: np.dtype) -> np.ndarray:
+def _matrix(layout: OutputLayout, words: np.ndarray, dtype: np.dtype) -> np.ndarray:
     """Matrix of words; the inverse of :func:`_words`."""
-    rows = np.ascontiguousarray(words).view(dtype).reshape(kernel.outer_total, -1)
-    along = kernel.m if kernel.column_major else kernel.n
+    rows = np.ascontiguousarray(words).view(dtype).reshape(layout.outer_total, -1)
+    along = layout.tiling.m if layout.column_major else layout.tiling.n
     matrix = rows[:, :along]
-    return matrix.T if kernel.column_major else matrix
+    return matrix.T if layout.column_major else matrix
 
 
-def _chunk_of_element(kernel: Kernel) -> np.ndarray:
+def _chunk_of_element(chunks: Chunks) -> np.ndarray:
     """Chunk of each element of the output: (m, n)."""
-    row, column = kernel.tiles
-    chunk = np.empty((kernel.grid_m, kernel.grid_n), np.int64)
-    chunk[row, column] = np.repeat(np.arange(kernel.gpus), np.diff(kernel.chunk_start))
-    tiles = np.repeat(np.repeat(chunk, kernel.tile_m, axis=0), kernel.tile_n, axis=1)
-    return tiles[: kernel.m, : kernel.n]
+    tiling = chunks.tiling
+    chunk = np.empty((tiling.grid_m, tiling.grid_n), np.int64)
+    chunk[chunks.tiles] = chunks.of_workgroup
+    tiles = np.repeat(np.repeat(chunk, tiling.tile_m, axis=0), tiling.tile_n, axis=1)
+    return tiles[: tiling.m, : tiling.n]

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from sysmodel.config.system import System
+from sysmodel.gpu.geometry.tiling import Tiling
 from sysmodel.gpu.kernel import Kernel
 
 __all__ = ["ExtrapolatedKernel", "SizeChoice"]
@@ -47,18 +48,24 @@ class ExtrapolatedKernel:
         base = Fraction(of(self.base))
         value = base
         for one in self.smaller:
-            if one.k != self.base.k and not deepens:
+            if one.tiling.k != self.base.tiling.k and not deepens:
                 continue
-            grown = _growth(self.kernel, self.base, one)
+            grown = _growth(self.kernel.tiling, self.base.tiling, one.tiling)
             value *= 1 + grown * (1 - Fraction(of(one)) / base) if base else 0
         return value
 
 
-def _growth(kernel: Kernel, base: Kernel, smaller: Kernel) -> Fraction:
+def _growth(whole: Tiling, base: Tiling, smaller: Tiling) -> Fraction:
     """Step from the base to the whole, in steps from the smaller size to the base."""
     if smaller.m != base.m:
-        return Fraction(kernel.m - base.m, base.m - smaller.m)
-    return Fraction(kernel.k - base.k, base.k - smaller.k)
+        return Fraction(whole.m - base.m, base.m - smaller.m)
+    return Fraction(whole.k - base.k, base.k - smaller.k)
+
+
+def _with_rows(kernel: Kernel, rows: int) -> Kernel:
+    """Same kernel with another number of rows, and with the same cut into chunks."""
+    fewer = kernel.resized(m=rows)
+    return replace(fewer, chunks=replace(fewer.chunks, grid=kernel.chunks.cut))
 
 
 @dataclass(frozen=True)
@@ -87,12 +94,12 @@ class SizeChoice:
         if self.work(kernel) <= most_work and kernel.is_mapped:
             return ExtrapolatedKernel(kernel, kernel)
         *less_depth, depth = self._depths(kernel, most_work)
-        deepest = replace(kernel, k=depth)
+        deepest = kernel.resized(k=depth)
         *fewer_rows, rows = self._rows(deepest, most_work / (1 + len(less_depth) / 2))
-        base = replace(deepest, m=rows, chunk_grid=kernel.cut)
+        base = _with_rows(deepest, rows)
         smaller = (
-            *(replace(base, m=m) for m in fewer_rows),
-            *(replace(base, k=k) for k in less_depth),
+            *(base.resized(m=m) for m in fewer_rows),
+            *(base.resized(k=k) for k in less_depth),
         )
         return ExtrapolatedKernel(kernel, base, smaller)
 
@@ -104,7 +111,7 @@ class SizeChoice:
         return cycles * (self.channels + 1) * gpus
 
     def _gemm_ns(self, kernel: Kernel) -> float:
-        return kernel.flops / self.system.peak_flops_per_ns
+        return kernel.tiling.flops / self.system.peak_flops_per_ns
 
     def _link_ns(self, kernel: Kernel) -> float:
         """Time of a reduce-scatter, or of an all-gather, at the link's lower rate of
@@ -117,15 +124,15 @@ class SizeChoice:
         """Depth of the sums, or two smaller depths with which the GEMM still hides the
         reduce-scatter.
         """
-        unit = kernel.depth_u
-        least = kernel.k * _HIDDEN * self._link_ns(kernel) / self._gemm_ns(kernel)
+        unit, depth = kernel.tiling.depth_u, kernel.tiling.k
+        least = depth * _HIDDEN * self._link_ns(kernel) / self._gemm_ns(kernel)
         smallest = unit * max(1, -int(-least // unit))
-        if 4 * smallest > kernel.k:
-            return (kernel.k,)
+        if 4 * smallest > depth:
+            return (depth,)
         fitting = [
             k
-            for k in range(smallest, kernel.k // 4, unit)
-            if self.work(replace(kernel, k=k)) + self.work(replace(kernel, k=2 * k)) <= most_work
+            for k in range(smallest, depth // 4, unit)
+            if self.work(kernel.resized(k=k)) + self.work(kernel.resized(k=2 * k)) <= most_work
         ]
         small = max(fitting, default=smallest)
         return small, 2 * small
@@ -133,26 +140,27 @@ class SizeChoice:
     def _rows(self, kernel: Kernel, most_work: float) -> tuple[int, ...]:
         """Number of rows, or two smaller numbers."""
         # Without an equal cut, as many rows as give each GPU a workgroup.
-        least = kernel.cut[0] if kernel.cut else -(-kernel.gpus // kernel.grid_n)
-        step = kernel.tile_m * least
-        most = -(-kernel.m // step)
+        tiling, cut = kernel.tiling, kernel.chunks.cut
+        least = cut[0] if cut else -(-kernel.gpus // tiling.grid_n)
+        step = tiling.tile_m * least
+        most = -(-tiling.m // step)
 
         def of(steps: int) -> Kernel:
-            return replace(kernel, m=steps * step, chunk_grid=kernel.cut)
+            return _with_rows(kernel, steps * step)
 
         if self.work(kernel) <= most_work and kernel.is_mapped:
-            return (kernel.m,)
+            return (tiling.m,)
         sizes = map(of, range(1, most))
         fitting = [one for one in sizes if self.work(one) <= 2 / 3 * most_work and one.is_mapped]
         # Bands as high as the whole's, if there can be two sizes of them.
-        banded = [one for one in fitting if one.band == kernel.band]
+        banded = [one for one in fitting if one.chunks.band == kernel.chunks.band]
         *others, large = next(
             (choice for choice in (banded, fitting) if len(choice) > 1), [of(1), of(2)]
         )
-        if large.m >= kernel.m:
-            return (kernel.m,)
+        if large.tiling.m >= tiling.m:
+            return (tiling.m,)
         small = min(others, key=lambda one: self._unevenness(large, one))
-        return small.m, large.m
+        return small.tiling.m, large.tiling.m
 
     def _unevenness(self, large: Kernel, small: Kernel) -> tuple[float, float]:
         """Deviation of two sizes from a difference of full rounds of workgroups, and from a ratio

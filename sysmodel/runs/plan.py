@@ -146,7 +146,10 @@ class Plan:
         """Sizes simulated for the GEMM in one launch, and for the launches of T3."""
         named = {"whole": self.whole, "launches": self.launches}
         return {
-            name: tuple(SimulatedGemm(m=one.m, n=one.n, k=one.k) for one in kernels_of(counts))
+            name: tuple(
+                SimulatedGemm(m=one.tiling.m, n=one.tiling.n, k=one.tiling.k)
+                for one in kernels_of(counts)
+            )
             for name, counts in named.items()
             if counts
         }

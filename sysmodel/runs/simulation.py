@@ -10,7 +10,8 @@ import numpy as np
 from sysmodel.config.library import Protocol
 from sysmodel.config.system import System
 from sysmodel.engine.native.engine import Trace
-from sysmodel.gpu.kernel import ATOM_BYTES, Kernel
+from sysmodel.gpu.atoms import ATOM_BYTES
+from sysmodel.gpu.kernel import Kernel
 from sysmodel.gpu.slots import EMPTY
 from sysmodel.gpu.workgroups import MODE_GEMM
 from sysmodel.lib.phases import AG, GEMM, PHASES, RS

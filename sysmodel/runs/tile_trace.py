@@ -41,7 +41,8 @@ def begin_tracing(machine: Machine) -> list[TileTrace]:
     """Begin to trace a few tiles of the chunk that GPU 0 sends first; none if the journal has fewer
     rows than there are GPUs."""
     kernel, n = machine.kernel, machine.kernel.gpus
-    first, size = kernel.first_workgroup(0), kernel.chunk_workgroups(scattered(0, 0, n))
+    chunk = scattered(0, 0, n)
+    first, size = int(kernel.chunks.start[chunk]), kernel.chunks.sizes[chunk]
     starts = sorted({first + int(place * size) for place in _PLACES})
     starts = starts[: MOST_FOLLOWED // n]
     traces: list[TileTrace] = []

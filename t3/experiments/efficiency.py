@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from sysmodel.config.system import System
-from sysmodel.gpu.kernel import ATOM_BYTES
+from sysmodel.gpu.atoms import ATOM_BYTES
 from sysmodel.lib.progress import Report, no_progress
 from sysmodel.machine.machine import Machine
 from sysmodel.machine.sampling import samples, stands_for_all
@@ -62,7 +62,7 @@ def gemm_alone(
         )
     return GemmAlone(
         time_ns=time_ns,
-        share_of_peak=kernel.flops / (time_ns * system.peak_flops_per_ns),
+        share_of_peak=kernel.tiling.flops / (time_ns * system.peak_flops_per_ns),
         read_bytes=read,
         written_bytes=written,
     )

@@ -44,6 +44,12 @@ def test_imports_run_one_way(tree):
         ("rtl/lib/queue.py", "import sysmodel.lib.errors", "rtl is not allowed to import sysmodel"),
         ("sysmodel/lib/bits.py", "import t3.cli.main", "sysmodel is not allowed to import t3"),
         ("sysmodel/gpu/l2.py", "import sysmodel.runs.result", "import sysmodel.runs"),
+        (
+            "sysmodel/gpu/geometry/chunks.py",
+            "import sysmodel.lib.ring",
+            "sysmodel.gpu.geometry is not allowed to import sysmodel.lib.ring",
+        ),
+        ("sysmodel/gpu/geometry/chunks.py", "import sysmodel.gpu.geometry.placement", "placement"),
         ("rtl/lib/queue.py", "import rtl.channel.channel", "rtl.lib is not allowed to import"),
         ("t3/silicon/area.py", "import t3.cli.main", "t3.silicon is not allowed to import t3.cli"),
     ],

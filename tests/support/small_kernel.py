@@ -4,7 +4,11 @@ import numpy as np
 
 from sysmodel.engine.ports import CHANNEL_INPUTS, CHANNEL_OUTPUTS, GPU_INPUTS, GPU_OUTPUTS
 from sysmodel.gpu.collective import new_tables
-from sysmodel.gpu.kernel import Kernel, OutputAtoms
+from sysmodel.gpu.geometry.chunks import Chunks
+from sysmodel.gpu.geometry.output_atoms import OutputAtoms
+from sysmodel.gpu.geometry.output_layout import OutputLayout
+from sysmodel.gpu.geometry.tiling import Tiling
+from sysmodel.gpu.kernel import Kernel
 from sysmodel.gpu.l2 import L2Parameters, new_l2
 from sysmodel.gpu.tables import kernel_tables
 from sysmodel.machine.state import State, new_state
@@ -16,16 +20,21 @@ __all__ = ["OFFSET_BITS", "bare_state", "channel_by_hand", "small_kernel"]
 OFFSET_BITS = 3
 
 
-def small_kernel(**changes: object) -> Kernel:
+def small_kernel(
+    *, gpus: int = 2, workgroup_mapping: int = 4, column_major: bool = True, **tiling: int
+) -> Kernel:
     """Return a kernel with tiles of 64 x 8 elements.
 
     Each tile has two wavefronts of 32 x 8 elements, 16 atoms each.
     """
-    values: dict = dict(
-        m=256, n=32, k=64, gpus=2, tile_m=64, tile_n=8, depth_u=16, waves_m=2, waves_n=1,
-        prefetch_depth=2, workgroup_mapping=4, column_major=True,
+    values = dict(
+        m=256, n=32, k=64, tile_m=64, tile_n=8, depth_u=16, waves_m=2, waves_n=1, prefetch_depth=2
     )  # fmt: skip
-    return Kernel(**values | changes)
+    tiles = Tiling(**values | tiling)
+    return Kernel(
+        OutputLayout(tiles, column_major),
+        Chunks(tiling=tiles, owners=gpus, workgroup_mapping=workgroup_mapping),
+    )
 
 
 def channel_by_hand(atom: int, channel_bits: int) -> int:
@@ -51,7 +60,7 @@ def bare_state(
     for c in range(channels):
         atoms: list[int] = []
         for chunk in range(kernel.gpus):
-            first, end = output_atoms.start[kernel.chunk_start[chunk : chunk + 2]]
+            first, end = output_atoms.start[kernel.chunks.start[chunk : chunk + 2]]
             here = output_atoms.channel[first:end] == c
             atoms += sorted(output_atoms.atom[first:end][here])
             chunk_start[c, chunk + 1] = len(atoms)

@@ -12,6 +12,9 @@ from rtl.registers.map import load
 from sysmodel.config.system import System, load_system
 from sysmodel.engine.hardware import hardware_parameters
 from sysmodel.engine.ports import CHANNEL_OUTPUTS, CONTEXT_OUTPUTS, DATA_WORDS, K
+from sysmodel.gpu.geometry.chunks import Chunks
+from sysmodel.gpu.geometry.output_layout import OutputLayout
+from sysmodel.gpu.geometry.tiling import Tiling
 from sysmodel.gpu.kernel import Kernel
 from sysmodel.lib.errors import SimulationError
 from sysmodel.machine.loop import advance
@@ -196,7 +199,7 @@ class Ring:
         shapes = ((2, columns), (1, columns + columns // 2))[: setup.contexts]
         self.kernels = apart([self._kernel(*shape) for shape in shapes])
         self.kernel = self.kernels[0]
-        self.credit_window, _ = credit_windows(self.kernel, self._system, setup.contexts)
+        self.credit_window, _ = credit_windows(self.kernel.chunks, self._system, setup.contexts)
         # The hardware refuses a launch with a larger credit window.
         t3 = self._system.t3
         self.most_credit_window = t3.credit_window_workgroups - t3.group_workgroups + 1
@@ -205,11 +208,12 @@ class Ring:
         partial = np.zeros((GPUS, self.kernels[-1].output_end - base, DATA_WORDS), np.uint64)
         self._expected, self._shares = [], []
         for kernel in self.kernels:
-            products = random.standard_normal((GPUS, kernel.m, kernel.n)).astype(np.float16)
+            shape = GPUS, kernel.tiling.m, kernel.tiling.n
+            products = random.standard_normal(shape).astype(np.float16)
             self._expected.append(self._atoms(reference(products, nan=0x7E00)))
-            first, workgroups = kernel.output_atom - base, np.arange(kernel.workgroups)
+            first = kernel.output_atom - base
             partial[:, first : kernel.output_end - base] = self._atoms(products)
-            chunk = np.searchsorted(kernel.chunk_start, workgroups, side="right") - 1
+            chunk = kernel.chunks.of_workgroup
             self._shares.append([self._share(kernel, chunk == g) for g in range(GPUS)])
         self.machine = _FaultyMachine(
             hooked,
@@ -225,19 +229,20 @@ class Ring:
     def _kernel(self, tile_rows: int, tile_columns: int) -> Kernel:
         tile = self._system.kernel
         tile_n = tile.tile_n * self.setup.waves_n
-        return Kernel(
+        tiling = Tiling(
             m=tile_rows * tile.tile_m,
             n=tile_columns * tile_n,
             k=tile.depth_u,
-            gpus=GPUS,
             tile_m=tile.tile_m,
             tile_n=tile_n,
             depth_u=tile.depth_u,
             waves_m=tile.waves_m,
             waves_n=self.setup.waves_n,
             prefetch_depth=tile.prefetch_depth,
-            workgroup_mapping=tile.workgroup_mapping,
-            column_major=True,
+        )
+        return Kernel(
+            OutputLayout(tiling, column_major=True),
+            Chunks(tiling=tiling, owners=GPUS, workgroup_mapping=tile.workgroup_mapping),
         )
 
     def __enter__(self) -> "Ring":
@@ -254,11 +259,12 @@ class Ring:
 
     def _share(self, kernel: Kernel, workgroups: np.ndarray) -> np.ndarray:
         """List the atoms of workgroup tiles, numbered from the start of the kernel's buffer."""
-        row, column = kernel.tiles
-        tiles = np.zeros((kernel.grid_n, kernel.grid_m), bool)
+        row, column = kernel.chunks.tiles
+        layout = kernel.layout
+        tiles = np.zeros((kernel.tiling.grid_n, kernel.tiling.grid_m), bool)
         tiles[column[workgroups], row[workgroups]] = True
         atoms = np.repeat(
-            np.repeat(tiles, kernel.outer_extent, axis=0), kernel.inner_extent, axis=1
+            np.repeat(tiles, layout.outer_extent, axis=0), layout.inner_extent, axis=1
         )
         return np.flatnonzero(atoms.ravel())
 
@@ -286,12 +292,13 @@ class Ring:
 
     def tracked_first(self, gpu: int, context: int = 0) -> int:
         """First dispatch index whose tiles are tracked."""
-        return self.kernels[context].chunk_workgroups((gpu + 1) % GPUS)
+        return self.kernels[context].chunks.sizes[(gpu + 1) % GPUS]
 
     def dispatch_index_of(self, gpu: int, workgroup: int, context: int = 0) -> int:
         """Dispatch index of a workgroup on a GPU."""
         kernel = self.kernels[context]
-        return (workgroup - kernel.first_workgroup(gpu)) % kernel.workgroups
+        first = int(kernel.chunks.start[(gpu + 1) % GPUS])
+        return (workgroup - first) % kernel.workgroups
 
     def _maps(self, setup: Setup) -> list[Writes]:
         contexts = range(setup.contexts)

@@ -4,7 +4,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from sysmodel.config.workload import LARGEST, LARGEST_TP
-from sysmodel.gpu.kernel import ELEMENTS, MOST_OUTPUT_ATOMS
+from sysmodel.gpu.atoms import ELEMENTS
+from sysmodel.gpu.geometry.placement import MOST_OUTPUT_ATOMS
 from sysmodel.lib.errors import InputError
 from sysmodel.lib.text import read_text
 from sysmodel.runs.collective_alone import message_limits

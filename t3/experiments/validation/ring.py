@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sysmodel.engine.ports import CHANNEL_INPUTS, CHANNEL_OUTPUTS, PACKET, I
-from sysmodel.gpu.kernel import ATOM_BYTES
+from sysmodel.gpu.atoms import ATOM_BYTES
 from sysmodel.lib.compiled import compiled
 from sysmodel.lib.errors import SimulationError
 from sysmodel.memory import accesses as memory

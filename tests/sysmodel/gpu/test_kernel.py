@@ -1,75 +1,33 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from sysmodel.gpu.kernel import ELEMENTS, OUTPUT_ATOM
+from sysmodel.gpu.atoms import ELEMENTS
+from sysmodel.gpu.geometry.placement import MOST_OUTPUT_ATOMS, OUTPUT_ATOM, Placement
+from sysmodel.gpu.kernel import Kernel
 from tests.support.small_kernel import OFFSET_BITS, channel_by_hand, small_kernel
 
 SIZES = [(256, 32), (250, 31), (64, 41), (17, 9), (193, 200)]
 
 
-def test_bands_go_down_their_rows_then_on_to_the_next_column():
-    kernel = small_kernel(m=4 * 64, n=3 * 8, gpus=2)
-    row, column = kernel.tiles
-    assert kernel.band == 2
-    assert list(zip(row, column, strict=True)) == [
-        (0, 0), (1, 0), (0, 1), (1, 1), (0, 2), (1, 2),
-        (2, 0), (3, 0), (2, 1), (3, 1), (2, 2), (3, 2),
-    ]  # fmt: skip
-
-
-@pytest.mark.parametrize("gpus", [2, 3, 4])
-@pytest.mark.parametrize("m,n", [(256, 32), (500, 50), (1000, 200)])
-def test_every_tile_is_one_workgroup(m, n, gpus):
-    kernel = small_kernel(m=m, n=n, gpus=gpus)
-    row, column = kernel.tiles
-    grid = -(-m // 64), -(-n // 8)
-    assert sorted(zip(row, column, strict=True)) == [tuple(tile) for tile in np.ndindex(grid)]
-
-
-@pytest.mark.parametrize("gpus", [2, 3, 5, 8, 16])
-def test_chunks_are_contiguous_and_as_equal_as_can_be(gpus):
-    kernel = small_kernel(gpus=gpus)
-    sizes = [kernel.chunk_workgroups(chunk) for chunk in range(gpus)]
-    assert kernel.chunk_start[0] == 0
-    assert kernel.chunk_start[-1] == kernel.workgroups == sum(sizes)
-    assert max(sizes) - min(sizes) <= 1
-    for gpu in range(gpus):
-        assert kernel.first_workgroup(gpu) == sum(sizes[: (gpu + 1) % gpus])
-
-
-@pytest.mark.parametrize(
-    "tile_rows,gpus,mapping,band",
-    [
-        (16, 4, 8, 4),  # a chunk's rows, if the mapping allows them
-        (24, 4, 4, 4),  # bands of 4 and 2 rows
-        (14, 2, 4, 4),  # bands of 4 and 3 rows
-        (16, 2, 1, 1),
-        (2, 4, 8, 1),  # a chunk is a part of a row
-        (5, 3, 4, 4),  # no chunk is whole rows
-        (3, 2, 8, 3),
-    ],
-)
-def test_band(tile_rows, gpus, mapping, band):
-    kernel = small_kernel(m=64 * tile_rows, gpus=gpus, workgroup_mapping=mapping)
-    assert kernel.band == band
-
-
 def by_hand(kernel):
     """Each element's workgroup, wavefront and atom; unique, with the edges cut off."""
-    row, column = np.indices((kernel.m, kernel.n))
-    workgroup = np.empty((kernel.grid_m, kernel.grid_n), np.int64)
-    workgroup[kernel.tiles] = np.arange(kernel.workgroups)
-    in_row, in_column = row % kernel.tile_m, column % kernel.tile_n
-    wave_m = in_row // (kernel.tile_m // kernel.waves_m)
-    wave_n = in_column // (kernel.tile_n // kernel.waves_n)
-    if kernel.column_major:
-        atom = column * -(-kernel.m // ELEMENTS) + row // ELEMENTS
-        wave = wave_n * kernel.waves_m + wave_m
+    tiling = kernel.tiling
+    row, column = np.indices((tiling.m, tiling.n))
+    workgroup = np.empty((tiling.grid_m, tiling.grid_n), np.int64)
+    workgroup[kernel.chunks.tiles] = np.arange(kernel.workgroups)
+    in_row, in_column = row % tiling.tile_m, column % tiling.tile_n
+    wave_m = in_row // (tiling.tile_m // tiling.waves_m)
+    wave_n = in_column // (tiling.tile_n // tiling.waves_n)
+    if kernel.layout.column_major:
+        atom = column * -(-tiling.m // ELEMENTS) + row // ELEMENTS
+        wave = wave_n * tiling.waves_m + wave_m
     else:
-        atom = row * -(-kernel.n // ELEMENTS) + column // ELEMENTS
-        wave = wave_m * kernel.waves_n + wave_n
-    owner = workgroup[row // kernel.tile_m, column // kernel.tile_n]
-    found = np.stack([owner, atom + OUTPUT_ATOM, wave], axis=-1).reshape(-1, 3)
+        atom = row * -(-tiling.n // ELEMENTS) + column // ELEMENTS
+        wave = wave_m * tiling.waves_n + wave_n
+    owner = workgroup[row // tiling.tile_m, column // tiling.tile_n]
+    found = np.stack([owner, atom + kernel.placement.output_atom, wave], axis=-1).reshape(-1, 3)
     return np.unique(found, axis=0)
 
 
@@ -105,32 +63,9 @@ def test_output_atoms_are_those_of_every_element(m, n, column_major, channels, c
 def test_live_wavefronts_have_something_to_write(m, n, column_major):
     kernel = shaped(m, n, column_major)
     per_wave = kernel.output_atoms(1, OFFSET_BITS, 0).per_wave
-    _, _, _, outer_edge, inner_edge = kernel.walk
-    live = [kernel.live_waves(r, e) for r, e in zip(outer_edge, inner_edge, strict=True)]
+    edges = zip(kernel.walk.outer_edge, kernel.walk.inner_edge, strict=True)
+    live = [kernel.layout.live_waves(r, e) for r, e in edges]
     assert live == (per_wave > 0).sum(axis=1).tolist()
-
-
-def test_edges_are_the_remainders():
-    kernel = small_kernel(m=3 * 64 + 17, n=2 * 8 + 3)
-    assert (
-        kernel.inner_extent,
-        kernel.inner_extent_edge,
-        kernel.outer_extent,
-        kernel.outer_extent_edge,
-    ) == (4, 2, 8, 3)
-    assert (kernel.stride, kernel.outer_total) == (14, 19)
-    whole = small_kernel()
-    assert (whole.inner_extent_edge, whole.outer_extent_edge) == (
-        whole.inner_extent,
-        whole.outer_extent,
-    )
-
-
-def test_steps_and_flops_round_up_and_do_not():
-    kernel = small_kernel(k=50)
-    assert kernel.steps == 4
-    assert kernel.flops == 2 * 256 * 32 * 50
-    assert kernel.output_bytes == 256 * 32 * 2
 
 
 @pytest.mark.parametrize(
@@ -147,75 +82,50 @@ def test_chunk_rectangles_cover_the_chunk_once(m, n, gpus, most, column_major):
         kernel = small_kernel(
             m=m, n=n, gpus=gpus, tile_n=16, waves_m=1, workgroup_mapping=8, column_major=False
         )
-    whole = by_hand(kernel)
+    whole, sizes = by_hand(kernel), kernel.chunk_atoms
     for chunk in range(gpus):
-        first, end = kernel.chunk_start[chunk : chunk + 2]
+        first, end = kernel.chunks.start[chunk : chunk + 2]
         mine = whole[(whole[:, 0] >= first) & (whole[:, 0] < end), 1]
         rectangles = kernel.chunk_rectangles(chunk)
         walked = [
-            start + r * kernel.stride + o
+            start + r * kernel.layout.stride + o
             for start, rows, run in rectangles
             for r in range(rows)
             for o in range(run)
         ]
         assert sorted(walked) == sorted(mine)
         assert len(rectangles) <= most
+        assert sizes[chunk] == len(walked)
 
 
-@pytest.mark.parametrize(
-    "changes,message",
-    [
-        ({"tile_m": 40}, "a wavefront's inner extent of 20 elements must be a multiple of 16"),
-        ({"tile_m": 96}, "a power of two atoms where wavefronts share a row, not 3"),
-        ({"tile_m": 48, "waves_m": 3}, "kernel.waves_m must be 1, 2 or 4, not 3"),
-        ({"waves_n": 8}, "kernel.waves_n must be 1, 2 or 4, not 8"),
-        ({"m": 64, "gpus": 5}, "4 workgroups .* into 5 chunks; allowed: tp up to 4, or a larger"),
-        ({"m": 1, "n": 1, "gpus": 2}, "1 workgroups cannot .* 2 chunks; allowed: a larger matrix"),
-    ],
-)
-def test_refused(changes, message):
-    with pytest.raises(ValueError, match=message):
-        small_kernel(**changes)
+def test_another_place_moves_every_atom_and_nothing_else():
+    kernel = small_kernel(m=250, n=31, gpus=3)
+    there = replace(kernel, placement=Placement(output_atom=OUTPUT_ATOM + 999))
+    assert np.array_equal(there.walk.first, kernel.walk.first + 999)
+    assert all(map(np.array_equal, there.walk[1:], kernel.walk[1:]))
+    assert there.output_end == kernel.output_end + 999
+    moved = [(first + 999, *of) for first, *of in kernel.chunk_rectangles(1)]
+    assert there.chunk_rectangles(1) == moved
+    assert np.array_equal(there.chunk_atoms, kernel.chunk_atoms)
 
 
-def test_largest_output_is_allowed():
+def test_largest_output_is_mapped():
     kernel = small_kernel(m=1 << 15, n=1 << 14)
     assert kernel.output_bytes == 1 << 30
+    assert kernel.output_end - kernel.output_atom == MOST_OUTPUT_ATOMS
+    assert kernel.is_mapped
+    assert not kernel.resized(n=(1 << 14) + 1).is_mapped
 
 
-def test_run_of_one_wavefront_need_not_be_a_power_of_two():
-    assert small_kernel(tile_m=48, waves_m=1, m=96).wave_inner_extent == 3
+@pytest.mark.parametrize("column_major,side", [(True, "n"), (False, "m")])
+def test_a_slice_has_fewer_rows_of_contiguous_elements(column_major, side):
+    kernel = small_kernel(waves_m=1, tile_n=16, column_major=column_major)
+    part = kernel.slice(20)
+    assert part == kernel.resized(**{side: 20})
+    assert (part.layout.outer_total, part.layout.stride) == (20, kernel.layout.stride)
+    assert part.chunks.tiling == part.layout.tiling == part.tiling
 
 
-@pytest.mark.parametrize(
-    "tiles,gpus,cut",
-    [
-        ((16, 16), 4, (4, 1)),  # 64 x 8 elements a tile: four rows of tiles are near a square
-        ((2, 128), 8, (1, 8)),
-        ((4, 3), 4, (4, 1)),
-        ((3, 16), 4, (1, 4)),
-        ((6, 4), 8, (2, 4)),
-        ((5, 7), 3, None),
-    ],
-)
-def test_cut_into_chunks(tiles, gpus, cut):
-    kernel = small_kernel(m=64 * tiles[0], n=8 * tiles[1], gpus=gpus)
-    assert kernel.cut == cut
-    if cut is None:
-        return
-    assert kernel.uniform
-    row, column = kernel.tiles
-    height, width = tiles[0] // cut[0], tiles[1] // cut[1]
-    for chunk in range(gpus):
-        members = slice(*kernel.chunk_start[chunk : chunk + 2])
-        assert len(set(row[members])) == height and len(set(column[members])) == width
-        assert np.ptp(row[members]) == height - 1 and np.ptp(column[members]) == width - 1
-        assert len(kernel.chunk_rectangles(chunk)) == 1
-
-
-def test_a_cut_through_the_ragged_edge_is_avoided():
-    # Both cuts are possible; only that of the rows makes equal chunks.
-    kernel = small_kernel(m=64 * 4, n=8 * 64 - 3, gpus=4)
-    assert kernel.cut == (4, 1)
-    assert kernel.uniform
-    assert not small_kernel(m=64 * 3, n=8 * 64 - 3, gpus=4).uniform
+def test_parts_of_different_tilings_are_refused():
+    with pytest.raises(ValueError, match="the same tiling"):
+        Kernel(small_kernel(k=64).layout, small_kernel(k=128).chunks)

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from numba import njit
 
+from sysmodel.gpu.atoms import ELEMENTS
 from sysmodel.gpu.fetch import buffer_progress
-from sysmodel.gpu.kernel import A_ATOM, B_ATOM, ELEMENTS
+from sysmodel.gpu.geometry.placement import A_ATOM, B_ATOM
 from sysmodel.gpu.pipe import MAIN_LOOPS, STEPS, TILES
 from sysmodel.gpu.producer import produce
 from sysmodel.gpu.stores import pop_store
@@ -67,7 +68,7 @@ class Producer:
         )
         self.channels, self.channel_bits = channels, channel_bits
         self.state.fixed["hit_latency"] = hit_latency
-        placed = PlacedKernel(kernel=kernel, output_atoms=self.output_atoms, mode=mode)
+        placed = PlacedKernel(tiling=kernel.tiling, output_atoms=self.output_atoms, mode=mode)
         units = dict(
             cus=1, workgroups_per_cu=1, prefetch=2, store_buffer=0, dispatch_interval_cycles=0.0,
             by_stage=False, pipe_turns=STEPS,
@@ -214,7 +215,7 @@ def test_workgroups_of_a_compute_unit_share_its_pipe():
 )
 def test_a_turn_on_the_pipe_sets_what_overlaps(pipe_turns, cycles, most_cycles):
     kernel = small_kernel(m=64, n=64, k=64, depth_u=16, gpus=1)
-    assert (kernel.workgroups, kernel.steps) == (8, 4)
+    assert (kernel.workgroups, kernel.tiling.steps) == (8, 4)
     units = {"cus": 1, "workgroups_per_cu": 2, "pipe_turns": pipe_turns}
     producer = Producer(kernel, **units, step=20.0, epilogue=50).run()
     producer.check_stores()
@@ -316,7 +317,7 @@ def test_operands_are_read_once_by_every_workgroup(m, n, k, depth_u, channels, c
     producer = Producer(kernel, channels=channels, channel_bits=channel_bits).run()
     stride = -(-k // ELEMENTS)
     expected = []
-    for row, column in zip(*kernel.tiles, strict=True):
+    for row, column in zip(*kernel.chunks.tiles, strict=True):
         for base, first, size, end in ((A_ATOM, row, 64, m), (B_ATOM, column, 8, n)):
             for r in range(first * size, min((first + 1) * size, end)):
                 expected += range(base + r * stride, base + (r + 1) * stride)
@@ -398,12 +399,12 @@ def test_scatter_reads_and_stores_the_first_chunk_only(channels, channel_bits):
     producer = Producer(
         kernel, channels=channels, channel_bits=channel_bits, mode=MODE_SCATTER, cus=2
     )
-    first = kernel.first_workgroup(1)
+    first = int(kernel.chunks.start[2])
     producer.gpu["first_workgroup"] = first
-    producer.gpu["tracked_first"] = kernel.chunk_workgroups(2)
+    producer.gpu["tracked_first"] = kernel.chunks.sizes[2]
     producer.run(latency=9)
     start = producer.output_atoms.start
-    chunk = range(start[first], start[first + kernel.chunk_workgroups(2)])
+    chunk = range(start[first], start[first + kernel.chunks.sizes[2]])
     data = producer.stores[producer.stores[:, 2] >= 0]
     assert sorted(data[:, 2]) == list(chunk)
     assert sorted(producer.atoms_read()) == sorted(producer.output_atoms.atom[chunk])

@@ -31,7 +31,7 @@ def test_folder_without_a_choice(monkeypatch):
     "module",
     [
         "sysmodel.lib.compiled",
-        "sysmodel.gpu.kernel",
+        "sysmodel.gpu.geometry.output_atoms",
         "verification.arithmetic.unit",
         "verification.faults.link",
     ],

@@ -93,7 +93,7 @@ def test_refused_write_is_named(machine):
 def test_error_of_the_hardware_is_raised(machine):
     machine.launch(maps(machine, write_of("TIMEOUT", ticks=2)))
     machine.state.fixed["work"] = 0
-    tracked = machine.kernel.chunk_workgroups(1)
+    tracked = machine.kernel.chunks.sizes[1]
     message = f"error {ErrorCode.TIMEOUT.value} for dispatch index {tracked}, "
     with pytest.raises(SimulationError, match=message):
         machine.run(UNTIL_REDUCED)
@@ -154,7 +154,7 @@ def test_every_gpu_starts_later_by_the_skew(machine):
 
 
 def test_expected_chunks_add_up(machine):
-    atoms = machine.kernel.m * machine.kernel.n // 16
+    atoms = machine.kernel.tiling.m * machine.kernel.tiling.n // 16
     machine.expect([1, 0])
     assert machine.state.gpu["expected"].tolist() == [atoms // 2] * 2
     machine.expect([0, 1])

@@ -3,7 +3,8 @@ import pytest
 
 from rtl.interface.encodings import Action, Granularity, PacketKind, Policy
 from rtl.registers.map import load
-from sysmodel.gpu.kernel import ATOM_BYTES, MOST_OUTPUT_ATOMS, OUTPUT_ATOM
+from sysmodel.gpu.atoms import ATOM_BYTES
+from sysmodel.gpu.geometry.placement import MOST_OUTPUT_ATOMS, OUTPUT_ATOM
 from sysmodel.lib.errors import InputError
 from sysmodel.lib.interleave import channel_of_atom
 from sysmodel.machine.program import (
@@ -121,7 +122,7 @@ def test_command_distinguishes_the_wavefronts(kernel):
     first, _, _, outer_edge, inner_edge = kernel.walk
     for w in range(kernel.workgroups):
         mine = slice(output_atoms.start[w], output_atoms.start[w + 1])
-        row, offset = np.divmod(output_atoms.atom[mine] - first[w], kernel.stride)
+        row, offset = np.divmod(output_atoms.atom[mine] - first[w], kernel.layout.stride)
         wave = (row // command["wave_outer_extent"] << command["waves_inner_log2"]) + (
             offset >> command["wave_inner_log2"]
         )
@@ -150,7 +151,7 @@ def test_region_is_the_output(kernel):
 def test_ring_of_chunks(gpus):
     """The first chunk leaves, the own one stays, those between go on."""
     kernel = small_kernel(gpus=gpus)
-    total, start = kernel.workgroups, kernel.chunk_start
+    total, start = kernel.workgroups, kernel.chunks.start
     firsts = [programmed(kernel, g)["FIRST_WORKGROUP.workgroup"] for g in range(gpus)]
     for g in range(gpus):
         program = programmed(kernel, g)
@@ -183,14 +184,17 @@ def test_policies_and_limits():
     assert program["TRACKING.updates_per_atom"] == 1
     # Within a stage of all resident workgroups, and more than half of it.
     flops_per_ns = system.peak_flops_per_ns * system.gpu.matrix_issue_rate
-    resident = system.gpu.compute_units * system.gpu.workgroups_per_cu
-    stage_ns = resident * small_kernel().steps * small_kernel().step_flops / flops_per_ns
+    tiling, resident = (
+        small_kernel().tiling,
+        system.gpu.compute_units * system.gpu.workgroups_per_cu,
+    )
+    stage_ns = resident * tiling.steps * tiling.step_flops / flops_per_ns
     measured_ns = (1 << program["MEASURE.log2"]) * system.cycle_ns
     assert stage_ns / 2 < measured_ns <= stage_ns
     plain = programmed(small_kernel())
     assert plain["ARBITER.policy"] == Policy.ROUND_ROBIN.value
     assert plain["ARBITER.automatic"] == 0
-    credit_window, commands = credit_windows(small_kernel(), system)
+    credit_window, commands = credit_windows(small_kernel().chunks, system)
     assert plain["CREDIT_WINDOW.workgroups"] == credit_window
     assert plain["COMMAND_WINDOW.workgroups"] == commands
 
@@ -270,12 +274,12 @@ def test_strobes():
 )
 def test_credit_windows(t3, windows):
     kernel = small_kernel()
-    assert kernel.chunk_workgroups(0) == 8
+    assert kernel.chunks.sizes[0] == 8
     defaults = dict(
         granularity="workgroup", group_workgroups=1, tracker_sets=256, tracker_ways=8,
         credit_window_workgroups=512, command_depth=1024,
     )  # fmt: skip
-    assert credit_windows(kernel, scaled(small_system(), t3=defaults | t3)) == windows
+    assert credit_windows(kernel.chunks, scaled(small_system(), t3=defaults | t3)) == windows
 
 
 @pytest.mark.parametrize(
@@ -303,7 +307,7 @@ def test_credit_windows(t3, windows):
 def test_ring_that_could_not_move_is_refused(t3, field, message):
     system = scaled(small_system(), t3={"granularity": "workgroup"} | t3)
     with pytest.raises(InputError, match=message) as refused:
-        credit_windows(small_kernel(), system)
+        credit_windows(small_kernel().chunks, system)
     assert refused.value.field == field
 
 
@@ -313,16 +317,16 @@ def test_ring_that_could_not_move_is_refused(t3, field, message):
 )
 def test_a_group_is_at_most_a_chunk(gpus, chunk, group, expected):
     """With three GPUs, 16 workgroups make chunks of 5, 5 and 6."""
-    kernel = small_kernel(gpus=gpus)
-    assert min(kernel.chunk_workgroups(i) for i in range(gpus)) == chunk
+    chunks = small_kernel(gpus=gpus).chunks
+    assert min(chunks.sizes) == chunk
     system = scaled(small_system(), t3={"granularity": "workgroup", "group_workgroups": group})
-    assert group_workgroups(kernel, system) == expected
+    assert group_workgroups(chunks, system) == expected
 
 
 @pytest.mark.parametrize("t3", [dict(tracker_sets=4, tracker_ways=4), dict(command_depth=16)])
 def test_smallest_ring_that_moves_is_allowed(t3):
     system = scaled(small_system(), t3={"granularity": "workgroup"} | t3)
-    credit_window, commands = credit_windows(small_kernel(), system)
+    credit_window, commands = credit_windows(small_kernel().chunks, system)
     assert credit_window == 8 and commands >= 16
 
 
@@ -347,7 +351,7 @@ def test_places_are_elsewhere_in_the_same_channel(channels):
 @pytest.mark.parametrize("chunk", range(4))
 def test_copy_walks_its_chunk(kernel, chunk):
     output_atoms = kernel.output_atoms(1, OFFSET_BITS, 1)
-    first, end = output_atoms.start[kernel.chunk_start[chunk : chunk + 2]]
+    first, end = output_atoms.start[kernel.chunks.start[chunk : chunk + 2]]
     (writes,) = copy_writes(kernel, chunk)
     ((start, command),) = Programmed(writes).copies
     assert walked(command, start) == sorted(output_atoms.atom[first:end])

@@ -21,7 +21,7 @@ def with_port(bytes_per_cycle: int):
 @pytest.mark.parametrize("m,n,k", [(1024, 4096, 4096), (2048, 6144, 4096), (8192, 8192, 1024)])
 def test_a_wider_port_takes_no_tile_that_loads_more_than_the_l2_gives(m, n, k):
     """Each workgroup loads a row of A and a row of B for each row and column of its tile."""
-    narrow, wide = (kernel_of(with_port(width), m, n, k, 1) for width in (128, 1024))
+    narrow, wide = (kernel_of(with_port(width), m, n, k, 1).tiling for width in (128, 1024))
     loaded = wide.workgroups * 2 * (wide.tile_m + wide.tile_n) * k
     slices_ns = loaded / (SLICES * 128 / B200.cycle_ns)
     wide_ns = gemm_estimate_ns(with_port(1024), wide)
@@ -38,7 +38,7 @@ def test_a_small_tile_loads_as_far_ahead_as_it_says():
         ]
         kernel = h200.kernel.model_copy(update={"alternatives": tuple(tiles)})
         system = h200.model_copy(update={"kernel": kernel})
-        chosen = kernel_of(system, 1024, 1024, 2048, 1)
+        chosen = kernel_of(system, 1024, 1024, 2048, 1).tiling
         assert (chosen.tile_m, chosen.tile_n, chosen.prefetch_depth) == (128, 64, depth)
         times_ns.append(gemm_alone(system, 1024, 1024, 2048).time_ns)
     assert times_ns[1] < 0.8 * times_ns[0]

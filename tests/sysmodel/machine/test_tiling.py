@@ -1,6 +1,5 @@
 """How the driver cuts a GEMM into launches."""
 
-import numpy as np
 import pytest
 
 from sysmodel.config.model import load_model
@@ -35,13 +34,13 @@ def test_slices_are_few_and_alike_and_fit_the_window(layout, m, n, gpus, fewest)
     slices = cut(system, m, n, 64, gpus)
     assert len(slices) == fewest
     assert sum(one.workgroups for one in slices) == 256
-    outer = [one.outer_total for one in slices]
+    outer = [one.layout.outer_total for one in slices]
     assert sum(outer) == (n if layout == "column-major" else m)
-    assert max(outer) - min(outer) <= slices[0].outer_extent
+    assert max(outer) - min(outer) <= slices[0].layout.outer_extent
     for one in slices:
-        assert one.stride == slices[0].stride
-        assert max(np.diff(one.chunk_start)) <= 16
-        credit_windows(one, system)
+        assert one.layout.stride == slices[0].layout.stride
+        assert max(one.chunks.sizes) <= 16
+        credit_windows(one.chunks, system)
 
 
 def test_slices_keep_the_chunks_alike():
@@ -66,22 +65,22 @@ def test_todays_models_can_all_be_launched(name, model):
             for tokens in (2048, 65536):
                 work = known.workload(layer, tp, tokens)
                 slices = cut(system, work.m, work.n, work.k, tp)
-                assert sum(one.m * one.n for one in slices) == work.m * work.n
+                assert sum(one.tiling.m * one.tiling.n for one in slices) == work.m * work.n
                 for one in set(slices):
                     assert one.uniform
-                    credit_windows(one, system)
+                    credit_windows(one.chunks, system)
 
 
 def test_a_library_takes_smaller_tiles_where_large_ones_do_not_fill_the_gpu():
     h200 = load_system("h200")
-    tiles = {m: kernel_of(h200, m, 4096, 4096, 2) for m in (50, 512, 4096)}
+    tiles = {m: kernel_of(h200, m, 4096, 4096, 2).tiling for m in (50, 512, 4096)}
     assert [(one.tile_m, one.tile_n) for one in tiles.values()] == [
         (64, 32),
         (128, 128),
         (128, 256),
     ]
     first = scaled(h200, kernel={"tile_choice": "first"})
-    assert kernel_of(first, 50, 4096, 4096, 2).tile_n == h200.kernel.tile_n
+    assert kernel_of(first, 50, 4096, 4096, 2).tiling.tile_n == h200.kernel.tile_n
 
 
 def test_equal_chunks_are_preferred_to_a_fast_tile():

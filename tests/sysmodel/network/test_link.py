@@ -4,7 +4,7 @@ from numba import njit
 
 from rtl.interface.encodings import PacketKind
 from sysmodel.engine.ports import CHANNEL_INPUTS, CHANNEL_OUTPUTS, I, O
-from sysmodel.gpu.kernel import ATOM_BYTES
+from sysmodel.gpu.atoms import ATOM_BYTES
 from sysmodel.network.link import (
     admitted,
     can_send,
@@ -262,7 +262,7 @@ def mirrored(kernel, channels, channel_bits):
 def test_mirrored_update_is_at_the_same_dispatch_index_one_chunk_on():
     kernel = small_kernel(gpus=4)
     state, output_atoms = mirrored(kernel, 1, 0)
-    first = kernel.walk[0]
+    first = kernel.walk.first
     owner = np.repeat(np.arange(kernel.workgroups), np.diff(output_atoms.start))
     for w, atom in zip(owner, output_atoms.atom, strict=True):
         _, other, there = passed(state, 0, PacketKind.UPDATE, w, atom)[:3]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sysmodel.gpu.kernel import ATOM_BYTES
+from sysmodel.gpu.atoms import ATOM_BYTES
 from sysmodel.gpu.l2_tags import DIRTY
 from sysmodel.lib.errors import SimulationError
 from sysmodel.lib.phases import AG, GEMM, RS
@@ -105,7 +105,7 @@ def test_impossible_reads_of_the_gemm_are_an_error(reads):
     state, counts = counted(how)
     kernel = small_kernel(m=64 * N, gpus=N)
     # Every workgroup reads its rows of A and columns of B: tile x K elements of two bytes.
-    most = N * kernel.workgroups * (64 + 8) * kernel.k * 2 // ATOM_BYTES
+    most = N * kernel.workgroups * (64 + 8) * kernel.tiling.k * 2 // ATOM_BYTES
     counts["reads"][GEMM] = most
     check_conservation(state, N, how, counts)
     counts["reads"][GEMM] = 0 if reads == "none" else most + 1

@@ -6,6 +6,9 @@ import pytest
 
 from sysmodel.config.model import workload_of
 from sysmodel.config.system import load_system
+from sysmodel.gpu.geometry.chunks import Chunks
+from sysmodel.gpu.geometry.output_layout import OutputLayout
+from sysmodel.gpu.geometry.tiling import Tiling
 from sysmodel.gpu.kernel import Kernel
 from sysmodel.lib.errors import InputError
 from sysmodel.runs import plan
@@ -21,10 +24,11 @@ SAMPLED = RunOptions(engine="golden", configurations=("sequential", "t3"))
 
 
 def kernel(m, n=768, k=512):
-    return Kernel(
-        m=m, n=n, k=k, gpus=4, tile_m=128, tile_n=96, depth_u=64, waves_m=4, waves_n=1,
-        prefetch_depth=2, workgroup_mapping=8, column_major=True,
+    tiling = Tiling(
+        m=m, n=n, k=k, tile_m=128, tile_n=96, depth_u=64, waves_m=4, waves_n=1, prefetch_depth=2
     )  # fmt: skip
+    chunks = Chunks(tiling=tiling, owners=4, workgroup_mapping=8)
+    return Kernel(OutputLayout(tiling, column_major=True), chunks)
 
 
 def test_channels_that_are_chosen_must_be_buildable(monkeypatch):
@@ -79,8 +83,9 @@ def test_estimate_is_exact_if_linear_in_rows_and_depth(a, b, c, d):
     """``a + b m`` of the rows alone, or the product of that and ``c + d k``."""
 
     def value(one):
-        rows = a + b * one.m if (a, b) != (0, 0) else one.m
-        return rows * (c + d * one.k if (c, d) != (0, 0) else 1)
+        m, k = one.tiling.m, one.tiling.k
+        rows = a + b * m if (a, b) != (0, 0) else m
+        return rows * (c + d * k if (c, d) != (0, 0) else 1)
 
     whole, base = kernel(8192, k=4096), kernel(1024, k=512)
     smaller = kernel(512, k=512), kernel(1024, k=256)
@@ -90,7 +95,7 @@ def test_estimate_is_exact_if_linear_in_rows_and_depth(a, b, c, d):
 def test_values_independent_of_depth_are_not_extrapolated_in_depth():
     whole, base, less = kernel(1024, k=4096), kernel(1024, k=512), kernel(1024, k=256)
     one = ExtrapolatedKernel(whole, base, (less,))
-    assert one.value(lambda of: of.k, deepens=False) == 512
+    assert one.value(lambda of: of.tiling.k, deepens=False) == 512
     assert one.value(lambda of: 0) == Fraction(0)
 
 
@@ -147,8 +152,9 @@ def test_deep_sums_are_extrapolated_from_less_depth_while_they_hide_the_reduce_s
     system = small_system()
     made = Plan(workload(2048, 768, 65536, 4), system, GOLDEN)
     ((one, _),) = made.whole.items()
-    assert [(each.m, each.n) for each in one.simulated] == [(2048, 768)] * 2
-    deep, less = (each.k for each in one.simulated)
+    tilings = [each.tiling for each in one.simulated]
+    assert [(each.m, each.n) for each in tilings] == [(2048, 768)] * 2
+    deep, less = (each.k for each in tilings)
     assert deep == 2 * less <= 65536 // 2
     gemm_ns = 2 * 2048 * 768 * less / system.peak_flops_per_ns
     link_ns = 2048 * 768 * 2 * 3 / 4 / system.link.bandwidth_gb_per_s
@@ -202,7 +208,8 @@ def test_every_gpu_is_simulated_where_one_cannot_represent_all(rows, tp, gpus):
 def test_any_number_of_gpus_has_a_plan(name, tp, size):
     plan = Plan(workload(size, size, 256, tp), load_system(name), SAMPLED)
     for kernel in plan.kernels:
-        sizes = {kernel.chunk_workgroups(chunk) for chunk in range(tp)}
+        sizes = kernel.chunks.sizes
+        assert len(sizes) == tp
         assert max(sizes) - min(sizes) <= 1
 
 

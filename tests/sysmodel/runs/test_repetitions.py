@@ -7,7 +7,7 @@ import pytest
 
 from sysmodel.config.model import workload_of
 from sysmodel.config.system import load_system
-from sysmodel.gpu.kernel import ATOM_BYTES
+from sysmodel.gpu.atoms import ATOM_BYTES
 from sysmodel.lib.phases import PHASES
 from sysmodel.machine.machine import Machine
 from sysmodel.machine.tiling import kernel_of
@@ -99,12 +99,14 @@ def test_buffers_move_by_whole_pages():
     for repetition in range(1, 40):
         there = moved(SYSTEM, kernel, 0, repetition, channels=4, mirror=True)
         for name in ("output_atom", "a_atom", "b_atom"):
-            pages, rest = divmod(getattr(there, name) - getattr(kernel, name), PAGE)
+            pages, rest = divmod(
+                getattr(there.placement, name) - getattr(kernel.placement, name), PAGE
+            )
             assert rest == 0
             assert 0 <= pages <= SYSTEM.variation.offset_pages
             offsets.add((name, pages))
         shift = there.output_atom - kernel.output_atom
-        assert np.array_equal(there.walk[0], kernel.walk[0] + shift)
+        assert np.array_equal(there.walk.first, kernel.walk.first + shift)
         rectangles = [(first + shift, *of) for first, *of in kernel.chunk_rectangles(1)]
         assert there.chunk_rectangles(1) == rectangles
     assert len(offsets) > 60
@@ -125,7 +127,7 @@ def test_an_output_stays_where_it_alone_fits():
     kernel = kernel_of(SYSTEM, 16384, 32765, 64, 4)
     there = moved(SYSTEM, kernel, 0, 1, channels=4, mirror=False)
     assert there.output_atom == kernel.output_atom
-    assert there.a_atom != kernel.a_atom
+    assert there.placement.a_atom != kernel.placement.a_atom
 
 
 def test_delays_lie_between_none_and_the_most():

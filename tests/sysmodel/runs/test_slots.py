@@ -35,17 +35,17 @@ def test_they_are_the_gemms_time(alone, name):
 @pytest.mark.parametrize("name", ["sequential", "t3"])
 def test_time_of_each_workgroup(alone, name):
     system, slots = alone.system, alone.configurations[name].gemm_slots
-    kernel = kernel_of(system, _M, _N, _K, _GPUS)
-    workgroups_of_slot = kernel.workgroups / system.gpu.compute_units
-    steps = workgroups_of_slot * _K / kernel.depth_u
+    tiling = kernel_of(system, _M, _N, _K, _GPUS).tiling
+    workgroups_of_slot = tiling.workgroups / system.gpu.compute_units
+    steps = workgroups_of_slot * _K / tiling.depth_u
 
     def cu_ns(cycles):
         return cycles / system.gpu.clock_mhz * 1e3
 
-    step_ns = system.matrix_cycles(kernel.step_flops) * system.cycle_ns
+    step_ns = system.matrix_cycles(tiling.step_flops) * system.cycle_ns
     # Each step ends in a whole memory cycle.
     assert steps * step_ns <= slots.pipes_ns <= steps * (step_ns + system.cycle_ns)
-    tile_bytes = (kernel.tile_m + kernel.tile_n) * kernel.depth_u * 2
+    tile_bytes = (tiling.tile_m + tiling.tile_n) * tiling.depth_u * 2
     lds_ns = steps * cu_ns(tile_bytes / system.gpu.lds_bandwidth_bytes_per_cycle)
     assert lds_ns <= slots.lds_ns <= lds_ns + steps * system.cycle_ns
     launch_ns = system.gpu.workgroup_launch_ns + cu_ns(system.kernel.prologue_cycles)

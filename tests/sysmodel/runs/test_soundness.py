@@ -104,8 +104,8 @@ def test_a_sound_system_runs(tmp_path, key, value):
 def test_the_smallest_gemm_has_chunks_of_two_workgroups(layout):
     system = scaled(load_system(), kernel={"output_layout": layout})
     (one,) = Plan(smallest_gemm(system), system, GOLDEN).kernels
-    assert [one.chunk_workgroups(chunk) for chunk in range(4)] == [2] * 4
-    assert one.steps == system.kernel.prefetch_depth + 1
+    assert one.chunks.sizes == [2] * 4
+    assert one.tiling.steps == system.kernel.prefetch_depth + 1
 
 
 def test_a_slow_system_is_checked_for_a_while(monkeypatch):

@@ -1,0 +1,1 @@
+"""Geometry of a GEMM: macro-tiles, layout of the output, chunks, and places of the buffers."""
