@@ -17,10 +17,12 @@ def hardware_parameters(
     first_channel: int = 0,
     contexts: int = 1,
     with_data: bool = False,
+    address_bits: int = T3Parameters.address_bits,
 ) -> T3Parameters:
     """Compute the parameters of the T3 hardware that serves ``channels`` of the memory's channels.
 
     The hardware gets only the active contexts, because idle contexts would change nothing.
+    With windows of other GPUs' memories, addresses are wider than usual.
 
     Raises
     ------
@@ -52,6 +54,7 @@ def hardware_parameters(
         egress_slots=t3.egress_slots,
         contexts=contexts,
         with_data=with_data,
+        address_bits=address_bits,
     )
 
 

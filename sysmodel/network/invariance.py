@@ -16,7 +16,12 @@ from .fabric import Fabric
 __all__ = ["why_not_invariant"]
 
 
-def why_not_invariant(fabric: Fabric, group: Group, schedule: Expanded | None = None) -> str | None:
+def why_not_invariant(
+    fabric: Fabric,
+    group: Group,
+    schedule: Expanded | None = None,
+    pairs: Iterable[tuple[int, int]] | None = None,
+) -> str | None:
     """Find the reason for which one GPU cannot stand for all; None if it can.
 
     Parameters
@@ -26,15 +31,18 @@ def why_not_invariant(fabric: Fabric, group: Group, schedule: Expanded | None = 
     schedule : Expanded or None
         Schedule that must be invariant, too; only the routes that it uses are compared. Without a
         schedule, the routes between all GPUs are.
+    pairs : iterable of pairs or None
+        Senders and receivers between which the routes are compared, instead of these.
     """
     if group.ranks != fabric.gpus:
         return f"the group has {group.ranks} ranks, {fabric.name} {fabric.gpus} GPUs"
     if schedule is not None and schedule.ranks != fabric.gpus:
         return f"the schedule has {schedule.ranks} ranks, {fabric.name} {fabric.gpus} GPUs"
+    compared = list(pairs) if pairs is not None else list(_pairs(fabric, schedule))
     # Every element is a sum of these: if their mappings hold, so do all others.
     for shift in _generators(group):
         reason = _other_flows(schedule, group, shift) if schedule else None
-        reason = reason or _Mapping(fabric, group, shift).extend(_pairs(fabric, schedule))
+        reason = reason or _Mapping(fabric, group, shift).extend(compared)
         if reason:
             return reason
     return None
