@@ -8,6 +8,7 @@ import numpy as np
 from rtl.parameters import T3Parameters
 from sysmodel.config import system as config
 from sysmodel.config.limits import MOST_COLLECTIVE_WAVES
+from sysmodel.config.topology_shapes import Topology
 from sysmodel.config.workload import ELEMENT_BYTES
 from sysmodel.engine.ports import CHANNEL_INPUTS, DATA_WORDS, I, input_words, output_words
 from sysmodel.gpu.collective import new_tables
@@ -21,16 +22,20 @@ from sysmodel.gpu.workgroups import ComputeUnits, KernelTimes, PlacedKernel, set
 from sysmodel.lib.ring import scattered
 from sysmodel.memory.accesses import set_up_memory
 from sysmodel.memory.dram import new_dram
-from sysmodel.network.link import set_up_link
+from sysmodel.network.capacity import Capacity
+from sysmodel.network.expansion import expand
+from sysmodel.network.fabric import Fabric
+from sysmodel.network.routes import Routes
+from sysmodel.network.set_up import set_up_network
 
-from .sampling import output_atoms, require_output_atoms, symmetry
+from .sampling import output_atoms, require_invariance, require_output_atoms, symmetry
 from .state import State, new_state
 from .variation import Variation
 
 __all__ = ["Assembly"]
 
 _PIPE_TURNS = {"steps": STEPS, "main-loops": MAIN_LOOPS, "tiles": TILES}
-_LINK_BUFFER = 64  # packets per channel in the receiver's buffer
+_LINK_BUFFER = 64  # packets of a channel and a link in the receiver's buffer
 _ADMISSIONS_BESIDE = 256  # changes of an admission by launches
 
 
@@ -41,8 +46,8 @@ class Assembly:
     Raises
     ------
     ValueError
-        From the methods, if a mirrored ring would not be symmetric, a wavefront has no atom in the
-        simulated channels, or the GPU exceeds the limits of the model.
+        From the methods, if one GPU cannot represent all, a wavefront has no atom in the simulated
+        channels, or the GPU exceeds the limits of the model.
     """
 
     system: config.System
@@ -56,8 +61,10 @@ class Assembly:
     cached_stores: bool
     partial: np.ndarray | None
     variation: Variation | None
-    payload_share: float
+    payload_share: float | None
     link_stall: float
+    topology: Topology
+    windows: bool
     seed: int
 
     def state(self) -> State:
@@ -69,7 +76,7 @@ class Assembly:
             state.launch_late[:] = self.variation.workgroup[: self.gpus]
         self._set_up_collective(state)
         return set_up_memory(
-            self._set_up_link(state),
+            self._set_up_network(state),
             read_latency_cycles=self.system.read_latency_cycles,
             queue_depth=self.system.dram.queue_depth,
             clock_divider=self.system.t3.clock_divider,
@@ -238,20 +245,51 @@ class Assembly:
             * (self.system.clock_mhz / gpu.clock_mhz),
         )
 
-    def _set_up_link(self, state: State) -> State:
-        dram, link, kernel = self.system.dram, self.system.link, self.kernels[0]
-        share = self.channels / dram.channels
+    @cached_property
+    def fabric(self) -> Fabric:
+        """Links between the GPUs, also between those that GPU 0 represents.
+
+        A single GPU has the links of two, which it does not use.
+        """
+        return expand(self.topology, max(2, self.kernels[0].gpus), self.system.link)
+
+    def _capacity(self) -> Capacity:
+        """Rates and places of the network."""
+        system, fabric = self.system, self.fabric
+        if self.mirror:
+            require_invariance(fabric)
+        return Capacity(
+            routes=Routes(
+                fabric,
+                self.channels,
+                windows=self.windows,
+                mirror=self.gpus < fabric.gpus,
+            ),
+            rate_bytes=[
+                link.values.bandwidth_gb_per_s * self._payload_share(link.values) * system.cycle_ns
+                for link in fabric.links
+            ],
+            latency_cycles=[max(1, system.cycles(link.latency_ns)) for link in fabric.links],
+            system_channels=system.dram.channels,
+            buffer_packets=_LINK_BUFFER,
+        )
+
+    def _payload_share(self, link: config.Link) -> float:
+        """Share of a link's rate that is payload, of the senders of ``payload_share``."""
+        if self.payload_share is None:
+            return link.t3_payload_share
+        return self.payload_share * (
+            link.stores_payload_share / self.system.link.stores_payload_share
+        )
+
+    def _set_up_network(self, state: State) -> State:
+        kernel = self.kernels[0]
         # The link always has space in this model: packets wait at the port instead.
         spaces = CHANNEL_INPUTS * np.arange(self.channels) + I.link_space
         state.inputs[:, spaces] = (1 << self.parameters.contexts) - 1
-        return set_up_link(
+        return set_up_network(
             state,
-            rate_bytes_per_cycle=link.bandwidth_gb_per_s
-            * self.payload_share
-            * self.system.cycle_ns
-            * share,
-            latency_cycles=max(1, self.system.cycles(link.latency_ns)),
-            buffer_packets=_LINK_BUFFER,
+            self._capacity(),
             mirror=self._symmetry(),
             mirror_shift=kernel.workgroups // kernel.gpus,
             stall_share=self.link_stall,

@@ -43,11 +43,13 @@ from sysmodel.network.link import (
     admitted,
     can_send,
     deliver,
+    first_channel,
+    next_channel,
     offer_credit,
-    receiver_of,
     send,
     send_admission,
 )
+from sysmodel.network.queues import serve_queues
 
 from .bus import drive_bus
 from .kernels import step_kernel
@@ -160,10 +162,9 @@ def _channel(s, g, c, now, inputs, outputs):
         if kernel.request_count > 0 or f.cached_stores and kernel.store_count > 0:
             serve_l2(s, own // f.channels, own, now)
     offer_read(s, g, c, now, inputs, outputs[O.reads_ready] == 1)
-    receiver = receiver_of(s, g, c)
     leaves = outputs[O.link_out_valid] != 0
     # A link with random stalls draws a number in every cycle.
-    sending = (leaves or f.link_stall > 0) and can_send(s, gpu, channel, receiver)
+    sending = (leaves or f.link_stall > 0) and can_send(s, g, c, channel, outputs)
     link_free = sending or not leaves
     space = outputs[O.store_space]
     offer_store(s, g, c, now, inputs, outputs[O.stores_ready] == 1, link_free, space)
@@ -173,7 +174,7 @@ def _channel(s, g, c, now, inputs, outputs):
     if sending:
         inputs[I.link_out_ready] = 1
         if leaves:
-            send(s, gpu, receiver, c, now, outputs)
+            send(s, g, c, now, outputs)
             _note_packet(s, g, SENT, now, outputs[LINK_OUT:])
     level = dram_level(s.dram, q)
     inputs[I.dram_ready] = 0
@@ -247,14 +248,16 @@ def _gpu(s, g, now):
     own_outputs = outputs[f.channels * CHANNEL_OUTPUTS :]
     for context in range(f.contexts):
         step_kernel(s, context * f.gpus + g, now, own_outputs, context * CONTEXT_OUTPUTS)
-    unused_bytes = offer_credit(f, gpu)
+    unused_bytes = offer_credit(s, gpu)
     first = now % f.channels if f.channels > 1 else np.int64(0)
     _memory(s, g, first, now, outputs)
-    # The channels share the link's rate; the one after the last sender goes first.
-    turn = np.int64(gpu.link_turn)
-    for i in range(f.channels):
-        c = i + turn
-        _channel(s, g, c - f.channels if c >= f.channels else c, now, inputs, outputs)
+    for plane in range(f.port_planes):
+        first = c = first_channel(s, g, plane, now)
+        while True:
+            _channel(s, g, c, now, inputs, outputs)
+            c = next_channel(f, c)
+            if c == first:
+                break
     pass_wire(s, g, 1, unused_bytes)
     drive_bus(gpu, own_inputs, own_outputs)
     own_inputs[G.tick] = 1 if now % TICK_CYCLES == 0 else 0
@@ -301,6 +304,7 @@ def advance(s: State, hardware: np.ndarray, until: int, most: int) -> bool:
         for g in range(gpus):
             one = hardware[1 + 3 * g : 4 + 3 * g]
             moved |= call_step(hardware[0], one[0], one[1], one[2]) != 0
+        serve_queues(s, now)
         now += 1
         if not moved:
             at = rests_until(s, now, end)

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 
 from sysmodel.config import system as config
+from sysmodel.config.topology import load_topology
+from sysmodel.config.topology_shapes import Topology
 from sysmodel.engine.gated_blocks import gated_blocks_of
 from sysmodel.engine.hardware import hardware_parameters
 from sysmodel.engine.native.engine import Engine, Trace
@@ -21,6 +23,7 @@ from sysmodel.gpu.workgroups import MODE_GEMM
 from sysmodel.lib.errors import SimulationError
 from sysmodel.lib.phases import GEMM
 from sysmodel.lib.progress import Report, no_progress
+from sysmodel.network.windows import window_address_bits
 
 from .assembly import Assembly
 from .bus import load_writes
@@ -41,11 +44,11 @@ from .watchdog import STILL_CYCLES, Watchdog
 __all__ = ["Machine"]
 
 _SLICE_CYCLES = 50_000  # between checks of progress and of Ctrl-C
-_ADMISSION_CYCLES = 8  # an admission takes them in addition to the link's latency
+_ADMISSION_CYCLES = 8  # an admission takes them in addition to the network's latency
 
 
 class Machine:
-    """Machine of GPUs in a ring with their T3 hardware, at cycle 0; a context manager.
+    """Machine of GPUs with their T3 hardware, at cycle 0; a context manager.
 
     Parameters
     ----------
@@ -75,16 +78,21 @@ class Machine:
     trace : Trace or None
         Waveform of GPU 0.
     payload_share : float or None
-        Share of the link's line rate that is payload; None for T3's packets.
+        Share of the system's line rate that is payload; None for T3's packets.
     link_stall : float
         Share of cycles in which a link is stalled, at random.
+    topology : Topology or str
+        Links and switches that join the GPUs.
+    windows : bool
+        Addresses have windows, by which a GPU sends to all others; see
+        :mod:`sysmodel.network.windows`.
     progress : callable
         Called with the stage of the engine's build, or of the count of its flip-flops.
 
     Raises
     ------
     ValueError
-        If a mirrored ring would not be symmetric, a wavefront has no atom in the simulated
+        If one GPU cannot represent all, a wavefront has no atom in the simulated
         channels, or the output is too large.
     """
 
@@ -105,6 +113,8 @@ class Machine:
         trace: Trace | None = None,
         payload_share: float | None = None,
         link_stall: float = 0.0,
+        topology: Topology | str = "ring",
+        windows: bool = False,
         seed: int = 0,
         progress: Report = no_progress,
     ):
@@ -124,6 +134,7 @@ class Machine:
             channels=channels,
             contexts=len(self.kernels),
             with_data=partial is not None,
+            **({"address_bits": window_address_bits(kernel.gpus, ATOM_BYTES)} if windows else {}),
         )
         assembly = Assembly(
             system=system,
@@ -137,11 +148,14 @@ class Machine:
             cached_stores=cached_stores,
             partial=partial,
             variation=variation,
-            payload_share=self.payload_share,
+            payload_share=payload_share,
             link_stall=link_stall,
+            topology=load_topology(topology),
+            windows=windows,
             seed=seed,
         )
         self.state = assembly.state()
+        self.fabric = assembly.fabric
         self.chunk_start, _ = assembly.chunks
         self._exit = ExitStack()
         self._engines: list[Any] = []
@@ -264,7 +278,7 @@ class Machine:
         contexts = range(len(self.kernels))
         self.write([[w for context in contexts for w in launch_writes(context)]] * self.gpus)
         self.run(UNTIL_PROGRAMMED)
-        self.idle(int(fixed["link_latency"][0]) + _ADMISSION_CYCLES)
+        self.idle(int(self.state.gpu["admission_latency"].max()) + _ADMISSION_CYCLES)
         self.write([measure_writes()] * self.gpus)
         fixed["work"] = 1
         self.start_kernel(skew_cycles)

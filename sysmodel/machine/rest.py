@@ -14,6 +14,7 @@ from sysmodel.lib.cycles import NEVER
 from sysmodel.memory.accesses import next_return
 from sysmodel.memory.dram import dram_level, dram_rests_until, pass_dram
 from sysmodel.network.link import next_admission, next_packet, pass_credit
+from sysmodel.network.queues import queues_rest_until
 
 from .bus import bus_rests
 from .kernels import kernel_rests_until, pass_kernel
@@ -80,6 +81,7 @@ def rests_until(s, now, end):
     at = min(end, (now + TICK_CYCLES - 1) // TICK_CYCLES * TICK_CYCLES)
     if f.link_stall > 0:  # a link with random stalls draws a number in every cycle
         return now
+    at = min(at, queues_rest_until(s, now))
     for g in range(f.gpus):
         at = min(at, _gpu_rests_until(s, g, now))
         if at <= now:
@@ -99,4 +101,4 @@ def pass_time(s, now, cycles):
             pass_kernel(s, row, now, cycles, own_outputs, context * CONTEXT_OUTPUTS)
         for c in range(f.channels):
             pass_dram(s.dram, g * f.channels + c, cycles * f.clock_divider)
-        pass_wire(s, g, cycles, pass_credit(f, s.gpu[g], cycles))
+        pass_wire(s, g, cycles, pass_credit(s, s.gpu[g], cycles))

@@ -5,12 +5,23 @@ from contextlib import suppress
 
 import numpy as np
 
+from sysmodel.collectives.group import Group
 from sysmodel.config.system import System
 from sysmodel.gpu.geometry.output_atoms import OutputAtoms
 from sysmodel.gpu.kernel import Kernel
+from sysmodel.lib.ring import downstream
+from sysmodel.network.fabric import Fabric
+from sysmodel.network.invariance import why_not_invariant
 from sysmodel.network.mirror import EVEN, UNEVEN
 
-__all__ = ["output_atoms", "require_output_atoms", "samples", "stands_for_all", "symmetry"]
+__all__ = [
+    "output_atoms",
+    "require_invariance",
+    "require_output_atoms",
+    "samples",
+    "stands_for_all",
+    "symmetry",
+]
 
 
 def require_output_atoms(kernel: Kernel, atoms: OutputAtoms, channels: int, of: int) -> None:
@@ -31,6 +42,23 @@ def require_output_atoms(kernel: Kernel, atoms: OutputAtoms, channels: int, of: 
             f"{channels} of {of} channels do not hold an atom of every wavefront's tile; "
             "allowed: more channels, or all"
         )
+
+
+def require_invariance(fabric: Fabric) -> None:
+    """Check that the ways of all GPUs to their neighbours downstream are alike and separate.
+
+    Raises
+    ------
+    ValueError
+        If they are not.
+    """
+    gpus = fabric.gpus
+    neighbours = [(gpu, int(downstream(gpu, gpus))) for gpu in range(gpus)]
+    if reason := why_not_invariant(fabric, Group((gpus,)), pairs=neighbours):
+        raise ValueError(f"{fabric.name}: one GPU cannot represent all, because {reason}")
+    ways = [{link for way in fabric.routes(*pair) for link in way} for pair in neighbours]
+    if len(set.union(*ways)) < sum(map(len, ways)):
+        raise ValueError(f"{fabric.name}: one GPU cannot represent all, because GPUs share links")
 
 
 def symmetry(kernel: Kernel, atoms: OutputAtoms, channels: int) -> int:

@@ -18,7 +18,7 @@ from sysmodel.gpu.l2 import MAX_WAITERS, L2State
 from sysmodel.lib.journal import new_journal
 from sysmodel.memory import accesses as memory
 from sysmodel.memory.dram import DramState
-from sysmodel.network import link
+from sysmodel.network import link, records
 from sysmodel.network.mirror import mirror_tables
 
 from . import bus, wire
@@ -120,7 +120,19 @@ class State(NamedTuple):
     copied_atom: np.ndarray
     copied_channel: np.ndarray
     packet: np.ndarray  # scratch
-    packet_time: np.ndarray  # [place]: see network/link.py
+    link: np.ndarray  # see network/records.py
+    queue: np.ndarray
+    hop: np.ndarray
+    own_link: np.ndarray
+    port_link: np.ndarray
+    window_destination: np.ndarray
+    first_hop: np.ndarray
+    next_hop: np.ndarray
+    copy_hop: np.ndarray
+    copy_start: np.ndarray
+    packet_time: np.ndarray
+    packet_place: np.ndarray
+    packet_tag: np.ndarray
     wire_packet: np.ndarray
     admission: np.ndarray
     admission_time: np.ndarray
@@ -180,7 +192,8 @@ def new_state(gpus: int, channels: int, stages: int, *, contexts: int = 1, **tab
         samples=np.zeros(_SAMPLE_ROWS, _SAMPLE),
         woken=np.zeros(MAX_WAITERS, np.int64),
         packet=np.zeros(len(PACKET), np.uint64),
-        **link.TABLES,
+        **link.ADMISSION_TABLES,
+        **records.TABLES,
         **memory.TABLES,
         **tables,
     )

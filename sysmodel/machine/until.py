@@ -35,11 +35,12 @@ __all__ = [
 
 @inlined
 def _quiet(s, g):
-    """Return True if GPU ``g`` has no access or packet in flight outside the hardware."""
+    """Return True if GPU ``g`` has no access in flight outside the hardware, and no packet that it
+    has sent."""
     channels = s.fixed[0].channels
     for c in range(channels):
         q = g * channels + c
-        if dram_level(s.dram, q) or s.channel[q].back_count or s.channel[q].packet_count:
+        if dram_level(s.dram, q) or s.channel[q].back_count or s.channel[q].outstanding:
             return False
         if s.channel[q].in_unit_count:
             return False

@@ -16,7 +16,7 @@ __all__ = ["STILL_CYCLES", "Watchdog"]
 STILL_CYCLES = 2_000_000
 """Cycles without any progress after which a machine whose steps are short stands still."""
 
-_COUNTERS = ("reads", "writes", "link_bytes", "finished", "slot_cycles", "next_dispatch_index")
+_COUNTERS = ("reads", "writes", "finished", "slot_cycles", "next_dispatch_index")
 
 
 class Watchdog:
@@ -31,7 +31,8 @@ class Watchdog:
 
     def __init__(self, system: System, state: State):
         self._state, fixed = state, state.fixed[0]
-        rate = float(fixed["link_rate_bytes"])
+        rates = state.link["rate_bytes"]
+        rate = float(rates[rates > 0].min())
         times = asdict(system.dram.timing_cycles).values()
         memory = max(one for one in times if isinstance(one, int))
         unscheduled = (
@@ -57,7 +58,8 @@ class Watchdog:
     def _counters(self) -> tuple[int, ...]:
         gpu = self._state.gpu
         held = int(self._state.hold.sum())
-        return held, *(int(gpu[name].sum()) for name in _COUNTERS)
+        over_links = int(self._state.link["sent_bytes"].sum())
+        return held, over_links, *(int(gpu[name].sum()) for name in _COUNTERS)
 
     def _scheduled(self) -> int:
         """Latest cycle of an event that is or was scheduled."""

@@ -1,4 +1,4 @@
-"""Use of the link's rate, with the causes of its idle time."""
+"""Use of the rate of a GPU's links, with the causes of its idle time."""
 
 import numpy as np
 
@@ -6,7 +6,6 @@ from sysmodel.engine.codes import READ
 from sysmodel.engine.ports import CHANNEL_INPUTS, CHANNEL_OUTPUTS, DRAM, REQUEST, I, O
 from sysmodel.lib.compiled import inlined
 from sysmodel.memory.dram import dram_level, dram_reads
-from sysmodel.network.link import receiver_of
 
 __all__ = ["GPU_FIELDS", "WIRE_STATES", "pass_wire"]
 
@@ -43,16 +42,16 @@ def _wait(s, g, c):
         return _MEMORY
     if gpu.tasks and channel.loading + channel.storing + channel.hit_count > 0:
         return _PORTS
-    if receiver_of(s, g, c).packet_count > 0:
+    if channel.outstanding > 0:
         return _LATENCY
     return _MEMORY if waits or dram_level(s.dram, q) > 0 else _IDLE
 
 
 @inlined
 def pass_wire(s, g: int, cycles: int, unused_bytes: float) -> None:
-    """Count cycles in which ``unused_bytes`` of the link's rate are not used."""
+    """Count cycles in which ``unused_bytes`` of the rate of the GPU's links are not used."""
     f, gpu = s.fixed[0], s.gpu[g]
-    unused = unused_bytes / f.link_rate_bytes
+    unused = unused_bytes / gpu.link_rate_bytes
     waiting = 0
     if unused > 0:
         for c in range(f.channels):

@@ -1,21 +1,23 @@
 """Ring reduce-scatter and all-gather on the link model alone, without memory and reduction times.
 
-The links are those of :mod:`sysmodel.network.link`, with credit at the link's rate, a latency, a
-bounded buffer at the receiver, and one atom per packet. As in the baseline's collectives, a GPU
+The links are those of :mod:`sysmodel.network`, with credit at the link's rate, a latency, a bounded
+buffer at the receiver, and one atom per packet. As in the baseline's collectives, a GPU
 begins a step when the whole chunk of the previous step has arrived and its own chunk has left.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 
-from sysmodel.engine.ports import CHANNEL_INPUTS, CHANNEL_OUTPUTS, PACKET, I
+from sysmodel.config.system import load_system
+from sysmodel.config.topology import load_topology
+from sysmodel.engine.ports import I
 from sysmodel.gpu.atoms import ATOM_BYTES
 from sysmodel.lib.compiled import compiled
 from sysmodel.lib.errors import SimulationError
-from sysmodel.memory import accesses as memory
-from sysmodel.network import link
-from sysmodel.network.link import can_send, deliver, offer_credit, receiver_of, send
+from sysmodel.network.alone import NetworkState, network_alone
+from sysmodel.network.capacity import Capacity
+from sysmodel.network.expansion import expand
+from sysmodel.network.link import can_send, deliver, offer_credit, send
+from sysmodel.network.routes import Routes
 
 __all__ = ["COLLECTIVES", "closed_form_ns", "ring_time_ns"]
 
@@ -25,43 +27,6 @@ _CYCLE_NS = 1.0
 _STEP_CYCLES = 1000  # shortest step, so that rounding changes its time by a thousandth at most
 _BUFFER_PACKETS = 8  # packets that may leave at once after an idle time
 _MOST_CHANNELS = 128
-
-_FIXED = np.dtype(
-    [("channels", np.int64), *link.FIXED_FIELDS, *memory.FIXED_FIELDS],
-    align=True,
-)
-_GPU = np.dtype([("workgroups", np.int64), *link.GPU_FIELDS, *memory.GPU_FIELDS], align=True)
-_CHANNEL = np.dtype(link.CHANNEL_FIELDS, align=True)
-
-
-class _Ring(NamedTuple):
-    """Fields of the cycle loop's state that links use; the tables are empty."""
-
-    fixed: np.ndarray
-    gpu: np.ndarray
-    channel: np.ndarray
-    output_start: np.ndarray
-    output_atom: np.ndarray
-    output_channel: np.ndarray
-    chunk_start: np.ndarray
-    chunk_atom: np.ndarray
-    per_wave: np.ndarray
-    wave_entries: np.ndarray
-    wave_entry: np.ndarray
-    wave_sent: np.ndarray
-    copied_start: np.ndarray
-    copied_atom: np.ndarray
-    copied_channel: np.ndarray
-    packet: np.ndarray
-    packet_time: np.ndarray
-    wire_packet: np.ndarray
-    admission: np.ndarray
-    admission_time: np.ndarray
-    inputs: np.ndarray  # [word]: the ports of a channel
-    outputs: np.ndarray
-    step: np.ndarray  # [g]
-    unsent: np.ndarray  # [g, c]: atoms of the step still to be sent
-    missing: np.ndarray  # [g]: atoms up to this step that have not arrived
 
 
 def closed_form_ns(
@@ -117,13 +82,21 @@ def ring_time_ns(
     atoms = -(-buffer_bytes // ATOM_BYTES)
     chunks = np.diff(np.arange(gpus + 1) * atoms // gpus)
     limit = int(2 * gpus * step_ns / cycle_ns) + 10 * gpus * _STEP_CYCLES
-    cycles = _run(state, chunks, COLLECTIVES.index(collective), limit)
+    cycles = _run(
+        state,
+        chunks,
+        COLLECTIVES.index(collective),
+        limit,
+        step=np.zeros(gpus, np.int64),
+        unsent=np.zeros((gpus, state.fixed["channels"][0]), np.int64),
+        missing=np.zeros(gpus, np.int64),
+    )
     if cycles < 0:
         raise SimulationError(f"the ring of {gpus} GPUs makes no progress")
     return cycles * cycle_ns
 
 
-def _new_ring(gpus: int, rate_bytes: float, latency: int) -> _Ring:
+def _new_ring(gpus: int, rate_bytes: float, latency: int) -> NetworkState:
     # A channel sends at most one packet per cycle.
     channels = int(np.ceil(rate_bytes / ATOM_BYTES))
     if channels > _MOST_CHANNELS:
@@ -131,83 +104,74 @@ def _new_ring(gpus: int, rate_bytes: float, latency: int) -> _Ring:
             f"link: {channels} atoms a cycle are more than the {_MOST_CHANNELS} that the "
             "model supports"
         )
-    none, table = np.zeros(0, np.int64), np.zeros((0, 0), np.int64)
-    state = _Ring(
-        fixed=np.zeros(1, _FIXED),
-        gpu=np.zeros(gpus, _GPU),
-        channel=np.zeros(gpus * channels, _CHANNEL),
-        output_start=none,
-        output_atom=none,
-        output_channel=none,
-        chunk_start=table,
-        chunk_atom=table,
-        per_wave=table,
-        wave_entries=table,
-        wave_entry=none,
-        wave_sent=table,
-        copied_start=none,
-        copied_atom=none,
-        copied_channel=none,
-        packet=np.zeros(len(PACKET), np.uint64),
-        **link.TABLES,
-        inputs=np.zeros(CHANNEL_INPUTS, np.uint64),
-        outputs=np.zeros(CHANNEL_OUTPUTS, np.uint64),
-        step=np.zeros(gpus, np.int64),
-        unsent=np.zeros((gpus, channels), np.int64),
-        missing=np.zeros(gpus, np.int64),
-    )
-    state.fixed["channels"] = channels
-    return link.set_up_link(
-        state,
-        rate_bytes_per_cycle=rate_bytes,
-        latency_cycles=latency,
+    fabric = expand(load_topology("ring"), gpus, load_system("asplos24").link)
+    capacity = Capacity(
+        routes=Routes(fabric, channels),
+        rate_bytes=[rate_bytes] * gpus,
+        latency_cycles=[latency] * gpus,
+        system_channels=channels,
         buffer_packets=_BUFFER_PACKETS,
-        mirror=0,
-        mirror_shift=0,
-        stall_share=0.0,
-        seed=0,
-        most_admissions=1,
     )
+    return network_alone(capacity)
 
 
 @compiled
-def _begin_step(s: _Ring, g: int, chunks: np.ndarray, all_gather: int) -> None:
-    """Start a step: GPU g sends a chunk to g - 1 while the following chunk arrives from g + 1."""
-    gpus, channels = s.unsent.shape
-    chunk = (g + (0 if all_gather else 1) + s.step[g]) % gpus
+def _begin_step(
+    g: int, step: int, unsent: np.ndarray, missing: np.ndarray, chunks: np.ndarray, all_gather: int
+) -> None:
+    """Start a step: GPU g sends a chunk to g - 1 while the following chunk arrives from g + 1.
+
+    ``unsent[g, c]`` are the step's atoms that are still to be sent, ``missing[g]`` the atoms up to
+    this step that have not arrived.
+    """
+    gpus, channels = unsent.shape
+    chunk = (g + (0 if all_gather else 1) + step) % gpus
     for c in range(channels):
-        s.unsent[g, c] = (chunks[chunk] + channels - 1 - c) // channels
-    s.missing[g] += chunks[(chunk + 1) % gpus]
+        unsent[g, c] = (chunks[chunk] + channels - 1 - c) // channels
+    missing[g] += chunks[(chunk + 1) % gpus]
 
 
 @compiled
-def _run(s: _Ring, chunks: np.ndarray, all_gather: int, limit: int) -> int:
+def _pass_atoms(s: NetworkState, g: int, now: int, unsent: np.ndarray, missing: np.ndarray) -> int:
+    """Send and receive on all channels of a GPU in a cycle; return the atoms still to be sent."""
+    offer_credit(s, s.gpu[g])
+    channels = s.fixed[0].channels
+    left: int = np.int64(0)
+    for i in range(channels):
+        c = (now + i) % channels
+        inputs, outputs, channel = s.inputs[g, c], s.outputs[g, c], s.channel[g * channels + c]
+        deliver(s, channel, now, inputs, True)
+        if inputs[I.link_in_valid]:
+            missing[g] -= 1
+        if unsent[g, c] > 0 and can_send(s, g, c, channel, outputs):
+            send(s, g, c, now, outputs)
+            unsent[g, c] -= 1
+        left += unsent[g, c]
+    return left
+
+
+@compiled
+def _run(
+    s: NetworkState,
+    chunks: np.ndarray,
+    all_gather: int,
+    limit: int,
+    step: np.ndarray,
+    unsent: np.ndarray,
+    missing: np.ndarray,
+) -> int:
     """Simulate the collective; return the cycle after the last arrival, or -1 at ``limit``."""
-    f = s.fixed[0]
-    gpus, channels = s.unsent.shape
-    inputs, outputs = s.inputs, s.outputs
+    gpus = len(step)
     for g in range(gpus):
-        _begin_step(s, g, chunks, all_gather)
+        _begin_step(g, 0, unsent, missing, chunks, all_gather)
     running = gpus
     for now in range(limit):
         for g in range(gpus):
-            gpu = s.gpu[g]
-            offer_credit(f, gpu)
-            left = np.int64(0)
-            for i in range(channels):
-                c = (now + i) % channels
-                deliver(s, s.channel[g * channels + c], now, inputs, True)
-                if inputs[I.link_in_valid]:
-                    s.missing[g] -= 1
-                receiver = receiver_of(s, g, c)
-                if s.unsent[g, c] > 0 and can_send(s, gpu, s.channel[g * channels + c], receiver):
-                    send(s, gpu, receiver, c, now, outputs)
-                    s.unsent[g, c] -= 1
-                left += s.unsent[g, c]
-            if left == 0 and s.missing[g] <= 0 and s.step[g] < gpus - 1:
-                s.step[g] += 1
-                if s.step[g] < gpus - 1:
-                    _begin_step(s, g, chunks, all_gather)
+            left = _pass_atoms(s, g, now, unsent, missing)
+            if left == 0 and missing[g] <= 0 and step[g] < gpus - 1:
+                step[g] += 1
+                if step[g] < gpus - 1:
+                    _begin_step(g, step[g], unsent, missing, chunks, all_gather)
                 else:
                     running -= 1
         if running == 0:

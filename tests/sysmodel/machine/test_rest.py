@@ -16,9 +16,9 @@ from tests.support.small_system import small_system
 SYSTEMS = {"one channel": (load_system(), 1), "four channels": (small_system(), 4)}
 
 
-def machine_of(gpus, policy, system, channels):
+def machine_of(gpus, topology, policy, system, channels):
     kernel = kernel_of(system, 512, 192, 64, gpus)
-    one = Machine(system, kernel, engine="rtl", channels=channels, mirror=False)
+    one = Machine(system, kernel, engine="rtl", channels=channels, mirror=False, topology=topology)
     one.launch(
         [
             map_writes(kernel, system, g, address_space=gemm_space(0), policy=policy)
@@ -48,9 +48,12 @@ def differences(one, other):
 @pytest.mark.parametrize(
     "size", ["one channel", pytest.param("four channels", marks=pytest.mark.verify)]
 )
-@pytest.mark.parametrize("policy", ["round-robin", "critical"])
-def test_skipped_cycles_leave_the_same_state(policy, size):
-    steps, of = 0, (2, policy, *SYSTEMS[size])
+@pytest.mark.parametrize(
+    ("topology", "policy"),
+    [("ring", "round-robin"), ("ring", "critical"), ("switch", "round-robin")],
+)
+def test_skipped_cycles_leave_the_same_state(topology, policy, size):
+    steps, of = 0, (2, topology, policy, *SYSTEMS[size])
     with machine_of(*of) as at_once, machine_of(*of) as each:
         for cycles in [*range(1, 60), *[997] * 40]:
             advance(at_once.state, at_once.hardware, NEVER, cycles)

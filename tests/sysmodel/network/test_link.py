@@ -9,14 +9,14 @@ from sysmodel.network.link import (
     admitted,
     can_send,
     deliver,
+    first_channel,
     offer_credit,
-    receiver_of,
     send,
     send_admission,
-    set_up_link,
 )
 from sysmodel.network.mirror import EVEN
 from tests.support.small_kernel import bare_state, channel_by_hand, small_kernel
+from tests.support.small_network import join
 
 NEVER = 1 << 40
 
@@ -32,13 +32,13 @@ def _drive(s, cycles, offer_from, ready_from, sent, taken, errors):
     inputs, outputs = s.inputs[0], s.outputs[0]
     sends, takes = np.zeros(f.channels, np.int64), np.zeros(f.channels, np.int64)
     for now in range(cycles):
-        offer_credit(f, gpu)
-        turn = gpu.link_turn
+        offer_credit(s, gpu)
+        turn = first_channel(s, 0, 0, now)
         for i in range(f.channels):
             c = (turn + i) % f.channels
             given = inputs[c * CHANNEL_INPUTS : (c + 1) * CHANNEL_INPUTS]
             offered = outputs[c * CHANNEL_OUTPUTS : (c + 1) * CHANNEL_OUTPUTS]
-            channel, receiver = s.channel[c], receiver_of(s, 0, c)
+            channel = s.channel[c]
             ready = now >= ready_from
             deliver(s, channel, now, given, ready)
             if ready and given[I.link_in_valid]:
@@ -46,9 +46,9 @@ def _drive(s, cycles, offer_from, ready_from, sent, taken, errors):
                     errors[0] += 1
                 taken[c, takes[c]] = now
                 takes[c] += 1
-            if can_send(s, gpu, channel, receiver) and now >= offer_from:
-                offered[O.link_out_atom] = sends[c]
-                send(s, gpu, receiver, c, now, offered)
+            offered[O.link_out_atom] = sends[c]
+            if can_send(s, 0, c, channel, offered) and now >= offer_from:
+                send(s, 0, c, now, offered)
                 sent[c, sends[c]] = now
                 sends[c] += 1
 
@@ -58,15 +58,8 @@ class Link:
 
     def __init__(self, *, rate=32.0, latency=10, buffer=64, channels=1, stall=0.0, seed=0):
         self.state, _ = bare_state(small_kernel(), channels=channels)
-        self.state = set_up_link(
-            self.state,
-            rate_bytes_per_cycle=rate,
-            latency_cycles=latency,
-            buffer_packets=buffer,
-            mirror=0,
-            mirror_shift=0,
-            stall_share=stall,
-            seed=seed,
+        self.state = join(
+            self.state, rate=rate, latency=latency, buffer=buffer, stall_share=stall, seed=seed
         )
 
     def drive(self, cycles, *, offer_from=0, ready_from=0):
@@ -176,22 +169,13 @@ def _receiver(s, g, c):
     """Return the place of a packet of GPU ``g`` after it was sent."""
     outputs = s.outputs[0]
     before = s.channel["packet_count"].copy()
-    send(s, s.gpu[g], receiver_of(s, g, c), c, 0, outputs)
+    send(s, g, c, 0, outputs)
     return np.nonzero(s.channel["packet_count"] - before)[0][0]
 
 
 def test_every_gpu_sends_downstream():
     state, _ = bare_state(small_kernel(), gpus=3, channels=2)
-    state = set_up_link(
-        state,
-        rate_bytes_per_cycle=32.0,
-        latency_cycles=1,
-        buffer_packets=8,
-        mirror=0,
-        mirror_shift=0,
-        stall_share=0.0,
-        seed=0,
-    )
+    state = join(state)
     for g in range(3):
         for c in range(2):
             assert _receiver(state, g, c) == (g - 1) % 3 * 2 + c
@@ -211,10 +195,8 @@ def _pass(s, c, values, arrived):
     outputs[O.link_out_dtype] = values[6]
     for word in range(4):
         outputs[O.link_out_data_0 + word] = values[7 + word]
-    f = s.fixed[0]
-    receiver = receiver_of(s, 0, c)
-    send(s, s.gpu[0], receiver, c, 0, outputs)
-    deliver(s, receiver, f.link_latency, inputs, True)
+    send(s, 0, c, 0, outputs)
+    deliver(s, s.channel[c], s.link[0].latency, inputs, True)
     arrived[0] = inputs[I.link_in_kind]
     arrived[1] = inputs[I.link_in_workgroup]
     arrived[2] = inputs[I.link_in_atom]
@@ -246,16 +228,7 @@ def test_packet_arrives_as_it_was_sent():
 
 def mirrored(kernel, channels, channel_bits):
     state, output_atoms = bare_state(kernel, channels=channels, channel_bits=channel_bits)
-    state = set_up_link(
-        state,
-        rate_bytes_per_cycle=32.0,
-        latency_cycles=1,
-        buffer_packets=8,
-        mirror=EVEN,
-        mirror_shift=kernel.workgroups // kernel.gpus,
-        stall_share=0.0,
-        seed=0,
-    )
+    state = join(state, mirror=EVEN, mirror_shift=kernel.workgroups // kernel.gpus)
     return state, output_atoms
 
 

@@ -7,9 +7,10 @@ from numba import njit
 from rtl.interface.encodings import PacketKind
 from sysmodel.engine.ports import CHANNEL_OUTPUTS, PACKET, O
 from sysmodel.machine.sampling import symmetry
-from sysmodel.network.link import receiver_of, send, set_up_link
+from sysmodel.network.link import send
 from sysmodel.network.mirror import EVEN, UNEVEN
 from tests.support.small_kernel import bare_state, small_kernel
+from tests.support.small_network import join
 
 
 @njit(cache=True)
@@ -19,22 +20,13 @@ def _send(s, c, kind, workgroup, wave, atom, now):
     outputs[O.link_out_workgroup] = workgroup
     outputs[O.link_out_wavefront] = wave
     outputs[O.link_out_atom] = atom
-    send(s, s.gpu[0], receiver_of(s, 0, c), c, now, outputs)
+    send(s, 0, c, now, outputs)
 
 
 def _ring(channels, channel_bits, **shape):
     kernel = small_kernel(**shape)
     state, atoms = bare_state(kernel, channels=channels, channel_bits=channel_bits)
-    state = set_up_link(
-        state,
-        rate_bytes_per_cycle=32.0,
-        latency_cycles=1,
-        buffer_packets=4096,
-        mirror=UNEVEN,
-        mirror_shift=kernel.workgroups // kernel.gpus,
-        stall_share=0.0,
-        seed=0,
-    )
+    state = join(state, buffer=4096, mirror=UNEVEN, mirror_shift=kernel.workgroups // kernel.gpus)
     return kernel, state, atoms
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from sysmodel.config.system import load_system
 from sysmodel.engine.hardware import hardware_parameters
-from sysmodel.gpu.kernel import END_OF_REGIONS_ATOM
+from sysmodel.gpu.geometry.placement import END_OF_REGIONS_ATOM
 from sysmodel.lib.interleave import REGION_ATOM_BITS, channel_of_atom
 from sysmodel.network.windows import (
     PLACE_ATOM_BITS,

@@ -1,0 +1,239 @@
+"""Links, the queues in front of them, and the places at the ends of hops.
+
+A packet in flight has its place in the queue, or at the receiver, to which it travels. Hops share a
+queue, but each has places of its own there, so that no sender keeps others out. The packets of a
+queue, or of a receiver's channel, are in the order of arrival.
+"""
+
+import numpy as np
+
+from sysmodel.engine.ports import PACKET
+from sysmodel.gpu.atoms import ATOM_BYTES
+from sysmodel.lib.compiled import compiled, inlined
+from sysmodel.lib.cycles import NEVER
+
+from .mirror import EVEN, UNEVEN, arriving, mirrored, of_other, spread
+from .records import HEADER_WORDS, NO_HOP, PACKET_WORDS, TAG
+from .windows import PLACE_ATOM_BITS
+
+__all__ = [
+    "enter",
+    "has_space",
+    "offer_link",
+    "queues_rest_until",
+    "serve_queues",
+]
+
+_PLACE_MASK = np.uint64((1 << PLACE_ATOM_BITS) - 1)
+
+
+@inlined
+def offer_link(link: np.record) -> float:
+    """Add a link's rate for one cycle to its credit; return the bytes that stay unused."""
+    credit = link.credit_bytes + link.rate_bytes
+    most = link.most_bytes
+    link.credit_bytes = credit if credit < most else most
+    unused: float = credit - link.credit_bytes
+    return unused
+
+
+@inlined
+def _hop_has_space(s, hop, c):
+    f = s.fixed[0]
+    record = s.hop[hop]
+    if record.by_channel == 0:
+        return record.count < record.most
+    if f.mirror == UNEVEN and record.queue < 0:
+        for other in range(hop, hop + f.channels):
+            if s.hop[other].count >= s.hop[other].most:
+                return False
+        return True
+    return s.hop[hop + c].count < s.hop[hop + c].most
+
+
+@compiled
+def has_space(s, hop, c):
+    """Return True if a packet of channel ``c`` has a place at the end of a hop, or of all copies'
+    hops."""
+    if hop >= 0:
+        return _hop_has_space(s, hop, c)
+    if hop == NO_HOP:
+        return False
+    for i in range(s.copy_start[-2 - hop], s.copy_start[-1 - hop]):
+        if not _hop_has_space(s, s.copy_hop[i], c):
+            return False
+    return True
+
+
+@inlined
+def _place(s, base, mask, head, count, at):
+    """Add a packet that arrives in a cycle, behind those that arrive no later; return its place."""
+    i = base + ((head + count) & mask)
+    place = s.packet_place[i]
+    while count > 0:
+        before = base + ((head + count - 1) & mask)
+        if s.packet_time[before] <= at:
+            break
+        s.packet_time[i] = s.packet_time[before]
+        s.packet_place[i] = s.packet_place[before]
+        i = before
+        count -= 1
+    s.packet_time[i] = at
+    s.packet_place[i] = place
+    return place
+
+
+@inlined
+def _fill(s, place, words, destination, c, account, sender):
+    packet, tag = s.wire_packet[place], s.packet_tag[place]
+    for word in range(HEADER_WORDS):
+        packet[word] = words[word]
+    packet[PACKET.atom] = words[PACKET.atom] & _PLACE_MASK
+    if s.fixed[0].with_data:
+        for word in range(HEADER_WORDS, PACKET_WORDS):
+            packet[word] = words[word]
+    tag[TAG.destination] = destination
+    tag[TAG.channel] = c
+    tag[TAG.hop] = account
+    tag[TAG.sender] = sender
+    s.hop[account].count += 1
+
+
+@inlined
+def _at_receiver(s, q, at):
+    """Add a packet that arrives at a channel; return its place."""
+    channel = s.channel[q]
+    place = _place(
+        s,
+        channel.packet_base,
+        s.fixed[0].packet_mask,
+        channel.packet_head,
+        channel.packet_count,
+        at,
+    )
+    channel.packet_count += 1
+    return place
+
+
+@compiled
+def _enter_spread(s, hop, words, c, sender, at):
+    """Add the packets of an uneven ring that arrive for a packet."""
+    ours = s.packet
+    for word in range(HEADER_WORDS):
+        ours[word] = words[word]
+    s.channel[sender].outstanding -= 1
+    first, count = spread(s, s.gpu[0], ours)
+    of_other(s, ours)
+    for number in range(first, first + count):
+        other = arriving(s, ours, number)
+        place = _at_receiver(s, other, at)
+        _fill(s, place, ours, 0, other, hop + other, other)
+        s.channel[other].outstanding += 1
+
+
+@compiled
+def _enter_one(s, hop, words, destination, c, sender, at):
+    f, record = s.fixed[0], s.hop[hop]
+    account = hop + c if record.by_channel else hop
+    if record.queue >= 0:
+        queue = s.queue[record.queue]
+        place = _place(s, queue.base, queue.mask, queue.head, queue.count, at)
+        queue.count += 1
+        s.link[queue.link].waiting += 1
+        f.queued += 1
+        _fill(s, place, words, destination, c, account, sender)
+    elif f.mirror == UNEVEN:
+        _enter_spread(s, hop, words, c, sender, at)
+    else:
+        place = _at_receiver(s, record.gpu * f.channels + c, at)
+        _fill(s, place, words, destination, c, account, sender)
+        if f.mirror == EVEN:
+            mirrored(s, c, s.wire_packet[place])
+
+
+@inlined
+def enter(s, hop, words, destination, c, sender, at) -> None:
+    """Let a packet take a hop, or its copies their hops; it arrives in a cycle.
+
+    ``words`` are the packet's, ``sender`` is the number of the sender's record of channel ``c``.
+    """
+    if hop >= 0:
+        _enter_one(s, hop, words, destination, c, sender, at)
+        return
+    first, end = s.copy_start[-2 - hop], s.copy_start[-1 - hop]
+    s.channel[sender].outstanding += end - first - 1
+    for i in range(first, end):
+        _enter_one(s, s.copy_hop[i], words, destination, c, sender, at)
+
+
+@inlined
+def _head_time(s, queue):
+    """Cycle in which the first packet of a queue arrives."""
+    return s.packet_time[queue.base + queue.head] if queue.count > 0 else NEVER
+
+
+@compiled
+def _serve_queue(s, link, number, now):
+    """Send the head of a queue if it has arrived and has space at the end; return True if sent."""
+    queue = s.queue[number]
+    if _head_time(s, queue) > now:
+        return False
+    place = s.packet_place[queue.base + queue.head]
+    destination, c = s.packet_tag[place, TAG.destination], s.packet_tag[place, TAG.channel]
+    sender = s.packet_tag[place, TAG.sender]
+    hop = s.next_hop[s.channel[sender].plane, number, destination]
+    if not has_space(s, hop, c):
+        return False
+    queue.head = (queue.head + 1) & queue.mask
+    queue.count -= 1
+    link.waiting -= 1
+    s.fixed[0].queued -= 1
+    s.hop[s.packet_tag[place, TAG.hop]].count -= 1
+    link.credit_bytes -= ATOM_BYTES
+    link.sent_bytes += ATOM_BYTES
+    enter(s, hop, s.wire_packet[place], destination, c, sender, now + link.latency)
+    return True
+
+
+@compiled
+def _serve_link(s, link, now):
+    """Send packets of a link's queues, which take turns."""
+    first = NEVER
+    for number in range(link.first_queue, link.first_queue + link.queues):
+        first = min(first, _head_time(s, s.queue[number]))
+    if first > now:
+        return
+    if not link.at_port:
+        credit = link.credit_bytes + link.rate_bytes * (now - link.credited)
+        link.credit_bytes = min(credit, link.most_bytes)
+        link.credited = now
+    blocked = 0
+    while link.credit_bytes >= ATOM_BYTES and blocked < link.queues:
+        number = link.first_queue + link.turn
+        link.turn = link.turn + 1 if link.turn + 1 < link.queues else 0
+        blocked = 0 if _serve_queue(s, link, number, now) else blocked + 1
+
+
+@compiled
+def _serve_all(s, now):
+    for e in range(len(s.link)):
+        if s.link[e].waiting > 0:
+            _serve_link(s, s.link[e], now)
+
+
+@inlined
+def serve_queues(s, now: int) -> None:
+    """Send the packets of all queues in a cycle."""
+    if s.fixed[0].queued > 0:
+        _serve_all(s, now)
+
+
+@compiled
+def queues_rest_until(s, now):
+    """First cycle from ``now`` on in which a queue may send; where a packet waits, every cycle."""
+    at = NEVER
+    if s.fixed[0].queued == 0:
+        return at
+    for q in range(len(s.queue)):
+        at = min(at, max(now, _head_time(s, s.queue[q])))
+    return at
