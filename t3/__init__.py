@@ -12,6 +12,7 @@ from typing import Any
 
 _MODULES = {
     "Calibrated": "t3.library.calibrating",
+    "CollectiveResult": "sysmodel.runs.collective_alone",
     "Comparison": "t3.library.comparison",
     "DramResult": "t3.library.memories",
     "InputError": "sysmodel.lib.errors",
@@ -22,6 +23,7 @@ _MODULES = {
     "Validation": "t3.library.validation",
     "calibrate": "t3.library.calibrating",
     "check": "t3.library.checking",
+    "collective": "t3.library.collectives",
     "compare": "t3.library.comparison",
     "dram": "t3.library.memories",
     "export": "t3.library.hardware",

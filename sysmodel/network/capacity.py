@@ -10,7 +10,7 @@ from .routes import Hop, Routes
 
 __all__ = ["Capacity"]
 
-_OWN_PACKETS = 2  # of a channel in the output queue of its GPU
+_OWN_PACKETS = 16  # of a channel in the output queue of its GPU: two blocks of a wavefront
 _FORWARDED_PACKETS = 4  # of a channel in the queue of a GPU that forwards, for each sender
 _LEAST_PACKETS = 4  # in the queue of a switch, for each sender
 

@@ -1,9 +1,13 @@
-"""Collective of the baseline alone: a buffer of any size, without the GEMM before it."""
+"""Collective alone: a schedule on compute units, on a buffer of any size and on any topology."""
 
-from collections.abc import Callable
-from typing import Literal, get_args
+from dataclasses import dataclass
 
+from sysmodel.collectives.check import check
+from sysmodel.collectives.group import Group
+from sysmodel.collectives.schedule import Chunk, Expanded, Operation
+from sysmodel.collectives.traffic import ChunkBytes, equal_chunks, traffic
 from sysmodel.config.system import System
+from sysmodel.config.topology_shapes import Topology
 from sysmodel.config.workload import LARGEST_TP
 from sysmodel.gpu.atoms import ATOM_BYTES
 from sysmodel.gpu.geometry.chunks import Chunks
@@ -11,68 +15,119 @@ from sysmodel.gpu.geometry.output_layout import OutputLayout
 from sysmodel.gpu.geometry.placement import MOST_OUTPUT_ATOMS
 from sysmodel.gpu.geometry.tiling import Tiling
 from sysmodel.gpu.kernel import Kernel
-from sysmodel.lib.errors import InputError, short
+from sysmodel.lib.errors import InputError, SimulationError, short
 from sysmodel.lib.progress import Report, no_progress
 from sysmodel.machine.sampling import samples, stands_for_all
+from sysmodel.network.expansion import expand
+from sysmodel.network.invariance import why_not_invariant
+from sysmodel.network.load import load_of
 
-from .collective_kernels import all_gather, reduce_scatter
-from .conservation import Reduction
+from .collective_kernels import CollectiveKernel, CollectivePlan
+from .collective_layout import ChunkAtoms
 from .engines import EngineName
 from .options import RunOptions
 from .simulation import RunContext, Simulation
 
-__all__ = ["OPERATIONS", "Operation", "message_limits", "simulate_collective"]
+__all__ = ["CollectiveResult", "bus_factor", "message_limits", "simulate_collective"]
 
-Operation = Literal["reduce_scatter", "all_gather"]
-OPERATIONS: tuple[Operation, ...] = get_args(Operation)
-
-_KERNELS: dict[Operation, Callable[..., int]] = {
-    "reduce_scatter": reduce_scatter,
-    "all_gather": all_gather,
-}
-_MOVED: dict[Operation, Reduction] = {
-    "reduce_scatter": Reduction(gemm=False, gather=False),
-    "all_gather": Reduction(gemm=False, scatter=False),
-}
 _ROW = 256  # elements of two bytes, contiguous: as much as a channel holds in one piece
 _ROW_BYTES = 2 * _ROW
 _MOST_TILE_BYTES = 1 << 16  # with 256 channels of 256 bytes, a tile has an atom in each channel
 _LAST_STORES_CYCLES = 1000
-_MOST_WORK = 4_000_000  # cycles times channels, about two seconds of the golden engine
+# Cycles times channels of all GPUs: about two seconds of the golden engine.
+_MOST_WORK = 4_000_000
 
 
-def message_limits(gpus: int) -> tuple[int, int]:
-    """Smallest and largest message in bytes that the model cuts into a chunk for each GPU."""
-    return gpus * _ROW_BYTES, MOST_OUTPUT_ATOMS * ATOM_BYTES
-
-
-def simulate_collective(
-    system: System,
-    operation: Operation,
-    message_bytes: int,
-    gpus: int,
-    *,
-    channels: int | None = None,
-    engine: EngineName = "golden",
-    report: Report = no_progress,
-) -> float:
-    """Simulate a ring collective alone; return its time in µs.
-
-    The kernels are those of the configuration ``sequential``. The time is the one that ``t3 run``
-    calls ``rs_ns`` or ``ag_ns``: from the kernel's launch, which it contains, to the last byte in
-    the memory. nccl-tests divide the time of many collectives in a row by their number. A stream
-    starts the next collective when the one before has ended, so each of them has a launch and an
-    end of its own, and the two times compare. They differ in the caches: here nothing is cached at
-    the start, as with buffers beyond the L2's size, while a small buffer is still in the L2 from
-    the repetition before.
+@dataclass(frozen=True, kw_only=True)
+class CollectiveResult:
+    """Result of a collective alone.
 
     Parameters
     ----------
     message_bytes : int
-        Bytes of the whole buffer, as nccl-tests count: the result of an all-gather, or a rank's
-        input of a reduce-scatter. They are rounded up to 512 bytes for each tile.
-    gpus : int
-        GPUs of the ring.
+        Size as nccl-tests count it; see :func:`simulate_collective`.
+    channels : int
+        Simulated memory channels of each GPU.
+    time_ns : float
+        From the kernel's launch, which the time contains, to the last byte in the memory.
+    bound_ns : float
+        Least time that the links and the memory allow.
+    sent_bytes, read_bytes, written_bytes : int
+        Payload that leaves the busiest GPU, and its memory accesses.
+    """
+
+    name: str
+    operation: Operation
+    topology: str
+    gpus: int
+    message_bytes: int
+    channels: int
+    time_ns: float
+    bound_ns: float
+    sent_bytes: int
+    read_bytes: int
+    written_bytes: int
+
+    @property
+    def algorithm_gb_per_s(self) -> float:
+        """Message over time: the algorithm bandwidth of nccl-tests."""
+        return self.message_bytes / self.time_ns
+
+    @property
+    def bus_gb_per_s(self) -> float:
+        """Algorithm bandwidth times the operation's factor: the bus bandwidth of nccl-tests."""
+        return self.algorithm_gb_per_s * bus_factor(self.operation, self.gpus)
+
+    @property
+    def share_of_bound(self) -> float:
+        """Bound over time."""
+        return self.bound_ns / self.time_ns
+
+
+def bus_factor(operation: Operation, gpus: int) -> float:
+    """Factor from algorithm to bus bandwidth, as in doc/PERFORMANCE.md of nccl-tests."""
+    if operation == "send":
+        return 1.0
+    return (2 if operation == "all-reduce" else 1) * (gpus - 1) / gpus
+
+
+def message_limits(gpus: int, operation: Operation = "all-reduce") -> tuple[int, int]:
+    """Smallest and largest message in bytes that the model cuts into a chunk for each GPU."""
+    chunks = _chunks(operation, gpus)
+    return chunks * _ROW_BYTES, MOST_OUTPUT_ATOMS * ATOM_BYTES * chunks // gpus
+
+
+def _chunks(operation: Operation, gpus: int) -> int:
+    """Chunks of a message: one for each GPU, but for a message to one peer."""
+    return 1 if operation == "send" else gpus
+
+
+def simulate_collective(
+    system: System,
+    schedule: Expanded,
+    message_bytes: int,
+    *,
+    topology: Topology,
+    channels: int | None = None,
+    engine: EngineName = "golden",
+    report: Report = no_progress,
+) -> CollectiveResult:
+    """Simulate a collective alone.
+
+    The kernels are those of the configuration ``sequential``. nccl-tests divide the time of many
+    collectives in a row by their number. A stream starts the next collective when the one before
+    has ended, so each of them has a launch and an end of its own, and the two times compare. They
+    differ in the caches: here nothing is cached at the start, as with buffers beyond the L2's size,
+    while a small buffer is still in the L2 from the repetition before.
+
+    Parameters
+    ----------
+    schedule : Expanded
+        Schedule, which is checked before it runs.
+    message_bytes : int
+        Bytes of the whole buffer, as nccl-tests count: the result of an all-gather, a rank's input
+        of a reduce-scatter or an all-to-all, or what a rank sends. They are rounded up to 512 bytes
+        for each tile.
     channels : int, optional
         Simulated memory channels. By default as many as take about two seconds, at least as many
         as represent all.
@@ -80,41 +135,76 @@ def simulate_collective(
     Raises
     ------
     InputError
-        The model does not cut such a message.
+        The schedule is not sound, the model does not cut such a message, or the topology has no
+        link that the schedule needs.
     SimulationError
         Bytes are lost, or the simulation makes no progress.
     """
-    kernel = _buffer(message_bytes, gpus)
+    check(schedule)
+    gpus = schedule.ranks
+    kernel = _buffer(schedule, message_bytes)
+    chunk_bytes = equal_chunks(schedule, kernel.output_bytes // gpus)
+    fabric = expand(topology, gpus, system.link)
+    load = load_of(fabric, schedule, chunk_bytes)
+    costs = traffic(schedule, chunk_bytes)
+    memory_ns = max(one.read + one.written for one in costs) / system.dram_bytes_per_ns
+    bound_ns = max(load.bound_ns("stores"), memory_ns)
+    simulated = channels or _channels(system, kernel, bound_ns)
+    plan = CollectivePlan(kernel, system.dram.channels, schedule, _atoms_of(chunk_bytes))
+    group = Group((gpus,))
+    mirror = not plan.windowed and why_not_invariant(fabric, group, schedule) is None
     context = RunContext(
-        system,
-        kernel,
-        RunOptions(engine=engine),
-        report,
-        channels=channels or _channels(system, kernel),
-        mirror=True,
+        system, kernel, RunOptions(engine=engine), report, channels=simulated, mirror=mirror
     )
     with Simulation(
-        context, operation, cached_stores=True, payload_share=context.stores_payload_share
+        context,
+        schedule.operation,
+        cached_stores=True,
+        payload_share=context.stores_payload_share,
+        topology=topology,
+        windows=plan.windowed,
     ) as simulation:
-        simulation.machine.state.fixed["work"] = 0  # no workgroup of a GEMM starts
-        cycles = _KERNELS[operation](context, simulation)
+        machine = simulation.machine
+        machine.state.fixed["work"] = 0  # no workgroup of a GEMM starts
+        collective = CollectiveKernel(context, simulation, plan)
+        cycles = collective.run()
         # The last stores may still be in the hardware; nothing follows that would push them out.
-        simulation.machine.idle(_LAST_STORES_CYCLES)
-        simulation.conserved(_MOVED[operation])
-    return cycles * system.cycle_ns / 1e3
+        machine.idle(_LAST_STORES_CYCLES)
+        _check_moved(collective, simulation)
+    return CollectiveResult(
+        name=schedule.name,
+        operation=schedule.operation,
+        topology=topology.name,
+        gpus=gpus,
+        message_bytes=message_bytes,
+        channels=simulated,
+        time_ns=cycles * system.cycle_ns,
+        bound_ns=bound_ns,
+        sent_bytes=max(one.sent for one in costs),
+        read_bytes=max(one.read for one in costs),
+        written_bytes=max(one.written for one in costs),
+    )
 
 
-def _buffer(message_bytes: int, gpus: int) -> Kernel:
+def _atoms_of(chunk_bytes: ChunkBytes) -> ChunkAtoms:
+    def atoms(chunk: Chunk) -> int:
+        return chunk_bytes(chunk) // ATOM_BYTES
+
+    return atoms
+
+
+def _buffer(schedule: Expanded, message_bytes: int) -> Kernel:
     """Output whose chunks are contiguous parts of a buffer, each cut into equal tiles."""
+    gpus = schedule.ranks
     if not 2 <= gpus <= LARGEST_TP:
         raise InputError("gpus", f"{short(gpus)} is not allowed; allowed: 2 to {LARGEST_TP}")
-    least, most = message_limits(gpus)
+    least, most = message_limits(gpus, schedule.operation)
     if not least <= message_bytes <= most:
         raise InputError(
             "bytes",
             f"{short(message_bytes)} is not allowed; allowed for {gpus} GPUs: {least} to {most}",
         )
-    chunk = -(-message_bytes // gpus)
+    chunk = -(-message_bytes // _chunks(schedule.operation, gpus))
     tiles = -(-chunk // _MOST_TILE_BYTES)
     rows = -(-chunk // (tiles * _ROW_BYTES))
     tiling = Tiling(
@@ -134,14 +224,34 @@ def _buffer(message_bytes: int, gpus: int) -> Kernel:
     )
 
 
-def _channels(system: System, buffer: Kernel) -> int:
+def _channels(system: System, buffer: Kernel, bound_ns: float) -> int:
     """Largest number of channels that is little work, or the smallest that represents all."""
-    steps, link = buffer.gpus - 1, system.link
-    chunk = buffer.output_bytes / buffer.gpus
-    rate = link.bandwidth_gb_per_s * system.stores_payload_share(chunk, buffer.gpus)
-    step_ns = chunk / rate + link.latency_ns
-    cycles = steps * step_ns / system.cycle_ns
+    cycles = buffer.gpus * bound_ns / system.cycle_ns
     numbers = [*samples(system)]
     little = sum(one * cycles <= _MOST_WORK for one in numbers)
     candidates = numbers[max(0, little - 1) :]
     return next(one for one in candidates if stands_for_all(system, buffer, one))
+
+
+def _check_moved(collective: CollectiveKernel, simulation: Simulation) -> None:
+    """Compare the bytes that each GPU moved with those of the schedule.
+
+    Raises
+    ------
+    SimulationError
+        An access or a packet is missing or surplus.
+    """
+    gpu = simulation.machine.state.gpu
+    for g, moved in enumerate(collective.moved):
+        counted = {
+            "read": gpu["reads"][g].sum() + gpu["l2_reads"][g].sum(),
+            "written": gpu["writes"][g].sum(),
+            "sent": gpu["link_bytes"][g].sum() // ATOM_BYTES,
+        }
+        for name, count in counted.items():
+            wanted = getattr(moved, name)
+            if count != wanted:
+                raise SimulationError(
+                    f"GPU {g}: bytes are not conserved: {count * ATOM_BYTES} bytes {name} in the "
+                    f"simulated channels, and the schedule has {wanted * ATOM_BYTES}"
+                )

@@ -2,18 +2,27 @@
 
 from dataclasses import dataclass
 from itertools import groupby
+from typing import NamedTuple
 
 from sysmodel.collectives.registry import algorithm
 from sysmodel.collectives.schedule import Chunk, Expanded, Operation, expanded
 from sysmodel.collectives.steps import Step, steps_of
 from sysmodel.gpu.collective_step import atoms_of, begin_step, reserve_tasks
+from sysmodel.gpu.kernel import Kernel
 from sysmodel.lib.phases import AG, RS
 from sysmodel.machine.until import UNTIL_COLLECTIVE, UNTIL_PROGRAMMED, UNTIL_QUIET
 
 from .collective_layout import ChunkAtoms, CollectiveLayout
 from .simulation import RunContext, Simulation
 
-__all__ = ["LAST_ADDITION", "CollectiveKernel", "Moved", "all_gather", "reduce_scatter"]
+__all__ = [
+    "LAST_ADDITION",
+    "CollectiveKernel",
+    "CollectivePlan",
+    "Moved",
+    "all_gather",
+    "reduce_scatter",
+]
 
 LAST_ADDITION = "last addition"
 _SPANS = {RS: ("RS", "reduce-scatter"), AG: ("AG", "all-gather")}
@@ -36,7 +45,8 @@ def _of_library(
     operation: Operation, context: RunContext, simulation: Simulation, alone: bool
 ) -> int:
     schedule = expanded(algorithm("ring").schedule(operation, context.kernel.gpus))
-    return CollectiveKernel(context, simulation, schedule, alone=alone).run()
+    plan = CollectivePlan(context.kernel, context.system.dram.channels, schedule)
+    return CollectiveKernel(context, simulation, plan, alone=alone).run()
 
 
 @dataclass
@@ -54,6 +64,42 @@ class Moved:
     sent: int = 0
 
 
+class Half(NamedTuple):
+    """Steps that reduce, or steps that do not, with the layout of their data."""
+
+    phase: int
+    steps: list[Step]
+    layout: CollectiveLayout
+
+
+class CollectivePlan:
+    """Steps of a schedule on the output of a kernel.
+
+    Parameters
+    ----------
+    channels : int
+        Memory channels of a GPU.
+    atoms : callable or None
+        Atoms of each chunk; None if each chunk is the whole part of its owner.
+    """
+
+    def __init__(
+        self, kernel: Kernel, channels: int, schedule: Expanded, atoms: ChunkAtoms | None = None
+    ):
+        self.halves = []
+        for reduces, grouped in groupby(
+            steps_of(schedule), key=lambda step: schedule.reduces[step.stage]
+        ):
+            steps = list(grouped)
+            layout = CollectiveLayout(kernel, channels, steps, atoms, schedule.parts)
+            self.halves.append(Half(RS if reduces else AG, steps, layout))
+
+    @property
+    def windowed(self) -> bool:
+        """True if a GPU sends to others than its neighbour downstream."""
+        return any(half.layout.windowed for half in self.halves)
+
+
 class CollectiveKernel:
     """Kernel that runs a schedule on the CUs of all GPUs of a simulation.
 
@@ -61,8 +107,6 @@ class CollectiveKernel:
     ----------
     alone : bool
         No other kernel runs, and the collective ends when the memory is idle.
-    atoms : callable or None
-        Atoms of each chunk; None if each chunk is the whole part of its owner.
 
     Attributes
     ----------
@@ -74,45 +118,35 @@ class CollectiveKernel:
         self,
         context: RunContext,
         simulation: Simulation,
-        schedule: Expanded,
+        plan: CollectivePlan,
         *,
         alone: bool = True,
-        atoms: ChunkAtoms | None = None,
     ):
         self._context, self._simulation, self._alone = context, simulation, alone
-        self._machine = simulation.machine
-        self._halves = [
-            (RS if reduces else AG, list(steps))
-            for reduces, steps in groupby(
-                steps_of(schedule), key=lambda step: schedule.reduces[step.stage]
-            )
-        ]
-        channels = context.system.dram.channels
-        self._layouts = [
-            CollectiveLayout(context.kernel, channels, steps, atoms, schedule.parts)
-            for _, steps in self._halves
-        ]
+        self._machine, self._halves = simulation.machine, plan.halves
         self.moved = [Moved() for _ in range(self._machine.gpus)]
         tasks = [
-            [layout.task(rank, one) for one in work]
-            for layout, (_, steps) in zip(self._layouts, self._halves, strict=True)
-            for step in steps
+            [half.layout.task(rank, one) for one in work]
+            for half in self._halves
+            for step in half.steps
             for rank, work in enumerate(step.work[: self._machine.gpus])
         ]
         self._machine.state = reserve_tasks(self._machine.state, tasks)
 
     def run(self) -> int:
         """Run all steps; return the number of cycles."""
-        return sum(map(self._run_half, range(len(self._halves))))
+        return sum(
+            self._run_half(half, launches=number == 0) for number, half in enumerate(self._halves)
+        )
 
-    def _run_half(self, number: int) -> int:
+    def _run_half(self, half: Half, *, launches: bool) -> int:
         """Run the steps that reduce, or those that do not."""
         machine, simulation, context = self._machine, self._simulation, self._context
-        phase, steps = self._halves[number]
+        phase, steps = half.phase, half.steps
         name, span = _SPANS[phase]
-        self._map(number)
+        self._map(half)
         begin = machine.now
-        if number == 0:
+        if launches:
             simulation.launch_kernel(phase)
         protocol = context.protocol
         simulation.idle(protocol.reduce_scatter_ns if phase == RS else protocol.all_gather_ns)
@@ -123,7 +157,7 @@ class CollectiveKernel:
             last = machine.now
             if step.sends:
                 simulation.idle(protocol.step_ns)
-            self._begin(step, self._layouts[number])
+            self._begin(step, half.layout)
             simulation.run(name, UNTIL_COLLECTIVE)
         if self._alone:
             simulation.run(name, UNTIL_QUIET)
@@ -133,14 +167,14 @@ class CollectiveKernel:
             simulation.span(LAST_ADDITION, "Last addition", last, machine.now)
         return machine.now - begin
 
-    def _map(self, number: int) -> None:
+    def _map(self, half: Half) -> None:
         """Map the addresses to which the steps store, so that stores to other GPUs leave."""
-        machine, layout = self._machine, self._layouts[number]
+        machine = self._machine
         machine.await_cleared()
-        self._simulation.program([layout.writes()] * machine.gpus, UNTIL_PROGRAMMED)
-        machine.state.gpu["phase"] = self._halves[number][0]
+        self._simulation.program([half.layout.writes()] * machine.gpus, UNTIL_PROGRAMMED)
+        machine.state.gpu["phase"] = half.phase
         if self._context.mirror:
-            machine.state.fixed["copy_offset"] = layout.arrivals_offset
+            machine.state.fixed["copy_offset"] = half.layout.arrivals_offset
 
     def _begin(self, step: Step, layout: CollectiveLayout) -> None:
         """Start every GPU on its work, and let it expect its arrivals."""

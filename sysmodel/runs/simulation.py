@@ -9,6 +9,7 @@ import numpy as np
 
 from sysmodel.config.library import Protocol
 from sysmodel.config.system import System
+from sysmodel.config.topology_shapes import Topology
 from sysmodel.engine.native.engine import Trace
 from sysmodel.gpu.atoms import ATOM_BYTES
 from sysmodel.gpu.kernel import Kernel
@@ -137,6 +138,8 @@ class Simulation:
         cached_stores: bool = False,
         collective_cus: int = 0,
         payload_share: float | None = None,
+        topology: Topology | str = "ring",
+        windows: bool = False,
     ):
         self._context, self._name = context, name
         self._exit = ExitStack()
@@ -153,6 +156,8 @@ class Simulation:
             mirror=context.mirror,
             collective_cus=collective_cus,
             payload_share=payload_share,
+            topology=topology,
+            windows=windows,
             mode=mode,
             cached_stores=cached_stores,
             variation=context.variation,

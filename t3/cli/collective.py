@@ -1,19 +1,23 @@
 """``t3 collective``."""
 
+import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from sysmodel.collectives.check import check as check_schedule
-from sysmodel.collectives.plans import is_plan, read_plan
+from sysmodel.collectives.plans import is_plan
 from sysmodel.collectives.registry import algorithm, algorithms
-from sysmodel.collectives.schedule import OPERATIONS, Expanded, Operation, expanded
-from sysmodel.lib.errors import InputError
-from sysmodel.lib.output import writing
+from sysmodel.collectives.schedule import OPERATIONS, Expanded, Operation
+from sysmodel.lib.errors import InputError, short
+from sysmodel.lib.output import json_text, writing
+from t3.library.collectives import collective as simulated
+from t3.library.collectives import schedule_of
 
-from .completion import collectives
-from .options import choice, integer_option, option
+from .completion import collectives, topologies
+from .options import SystemOption, choice, integer_option, option
 
 __all__ = ["app"]
 
@@ -40,12 +44,21 @@ _RanksPerNode = Annotated[
         show_default="the most up to 8 that give equal nodes",
     ),
 ]
-_RANKS = 8
+_SIZE = re.compile(r"(\d+(?:\.\d+)?) *(B|[KMG]iB|[KMG]B)?", re.IGNORECASE)
+_UNITS = {
+    "b": 1,
+    "kib": 1 << 10,
+    "mib": 1 << 20,
+    "gib": 1 << 30,
+    "kb": 10**3,
+    "mb": 10**6,
+    "gb": 10**9,
+}
 
 
 @app.callback()
 def collective() -> None:
-    """List the algorithms of collectives, show the schedule of one, or check a schedule."""
+    """List the algorithms of collectives; show, check or simulate a schedule."""
 
 
 @app.command("list")
@@ -85,7 +98,7 @@ def show(
     if picture is not None and picture.suffix != ".svg":
         problem = f"{str(picture)!r} is not allowed; allowed: a name that ends in .svg"
         raise InputError("picture", problem)
-    (schedule,) = _schedules(source, operation, ranks, ranks_per_node, first=True)
+    schedule = schedule_of(source, operation, ranks, ranks_per_node)
     check_schedule(schedule, source)
     if rank >= schedule.ranks:
         raise InputError("rank", f"{rank} is not allowed; allowed: 0 to {schedule.ranks - 1}")
@@ -113,30 +126,81 @@ def check(
 
     The exit code is 2 if the schedule does not; the message has the stage, the rank and the chunk.
     """
-    for schedule in _schedules(source, operation, ranks, ranks_per_node, first=False):
+    operations: Sequence[Operation | None] = [operation]
+    if operation is None and not is_plan(source):
+        operations = algorithm(source).operations
+    for one in operations:
+        schedule = schedule_of(source, one, ranks, ranks_per_node)
         check_schedule(schedule, source)
         typer.echo(f"{schedule.name}: {schedule.operation}, {schedule.ranks} ranks: sound")
 
 
-def _schedules(
-    source: str,
-    operation: Operation | None,
-    ranks: int | None,
-    ranks_per_node: int | None,
-    *,
-    first: bool,
-) -> list[Expanded]:
-    """Schedules of an algorithm, or the one of a file."""
-    if is_plan(source):
-        given = {"operation": operation, "ranks": ranks, "ranks_per_node": ranks_per_node}
-        for field, value in given.items():
-            if value is not None:
-                problem = f"{value!r} is not allowed with a file, which has its own; allowed: none"
-                raise InputError(field, problem)
-        return [read_plan(Path(source))]
-    one = algorithm(source)
-    wanted = (operation,) if operation else one.operations[: 1 if first else None]
-    return [expanded(one.schedule(each, ranks or _RANKS, ranks_per_node)) for each in wanted]
+@app.command()
+def run(
+    source: _Source,
+    operation: _Operation = None,
+    ranks: _Ranks = None,
+    ranks_per_node: _RanksPerNode = None,
+    message: Annotated[
+        str,
+        typer.Option(
+            "--bytes",
+            metavar="SIZE",
+            help="Size as nccl-tests count it, with a unit such as KiB or MB: a rank's whole "
+            "input, or the result of an all-gather.",
+        ),
+    ] = "64MiB",
+    topology: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME|FILE.toml",
+            help="A bundled topology, or a TOML file.",
+            autocompletion=topologies,
+        ),
+    ] = "ring",
+    system: SystemOption = "asplos24",
+    channels: Annotated[
+        int | None,
+        integer_option(
+            "Simulated memory channels.", least=1, show_default="as many as take little time"
+        ),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
+) -> None:
+    """Simulate a collective on compute units: time, bandwidths, and share of the bound."""
+    from t3.report.collective import as_dict, result_table
+    from t3.report.terminal import shown_table, terminal
+
+    result = simulated(
+        source,
+        operation,
+        message_bytes=_bytes(message),
+        ranks=ranks,
+        ranks_per_node=ranks_per_node,
+        topology=topology,
+        system=system,
+        channels=channels,
+    )
+    if as_json:
+        typer.echo(json_text(as_dict(result)))
+        return
+    title = f"{result.name}: {result.operation}, {result.gpus} GPUs on {result.topology}"
+    terminal().print(shown_table(title, result_table(result)))
+
+
+def _bytes(size: str) -> int:
+    """Bytes of a size with a unit.
+
+    Raises
+    ------
+    InputError
+        The size is no number with a known unit.
+    """
+    found = _SIZE.fullmatch(size.strip())
+    if not found:
+        allowed = "a number of bytes, or with a unit of KiB, MiB, GiB, KB, MB or GB"
+        raise InputError("bytes", f"{short(size)} is not allowed; allowed: {allowed}")
+    return round(float(found[1]) * _UNITS[(found[2] or "B").lower()])
 
 
 def _print_windows(schedule: Expanded, tiles: int) -> None:

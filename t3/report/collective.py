@@ -1,20 +1,29 @@
 """Schedules of collectives as tables and as a picture."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sysmodel.collectives.algorithm import Algorithm
 from sysmodel.collectives.execution import Transfer, transfers
 from sysmodel.collectives.schedule import Expanded
 from sysmodel.collectives.traffic import steps, traffic
+from sysmodel.runs.collective_alone import CollectiveResult
 
 from .document import Table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["algorithm_table", "cost_table", "draw_transfers", "flow_table"]
+__all__ = [
+    "algorithm_table",
+    "as_dict",
+    "cost_table",
+    "draw_transfers",
+    "flow_table",
+    "result_table",
+]
 
 _COSTS = {
     "sent": "chunks sent",
@@ -112,3 +121,30 @@ def _draw(axes: "Axes", one: Transfer, start: int, ranks: int) -> None:
         xytext=(start + one.step - 1, one.sender),
         arrowprops={"arrowstyle": "-|>", "color": colour, "shrinkA": 0, "shrinkB": 0},
     )
+
+
+def as_dict(result: CollectiveResult) -> dict[str, Any]:
+    """Figures of a collective alone, with units in the keys."""
+    return {
+        **asdict(result),
+        "algorithm_gb_per_s": result.algorithm_gb_per_s,
+        "bus_gb_per_s": result.bus_gb_per_s,
+        "share_of_bound": result.share_of_bound,
+    }
+
+
+def result_table(result: CollectiveResult) -> Table:
+    """Table of a collective alone."""
+    rows = [
+        ["message, MiB", f"{result.message_bytes / 2**20:,.3f}"],
+        ["time, µs", f"{result.time_ns / 1e3:,.2f}"],
+        ["algorithm bandwidth, GB/s", f"{result.algorithm_gb_per_s:,.1f}"],
+        ["bus bandwidth, GB/s", f"{result.bus_gb_per_s:,.1f}"],
+        ["least time of links and memory, µs", f"{result.bound_ns / 1e3:,.2f}"],
+        ["share of the bound", f"{result.share_of_bound:.1%}"],
+        ["sent, MiB", f"{result.sent_bytes / 2**20:,.3f}"],
+        ["read, MiB", f"{result.read_bytes / 2**20:,.3f}"],
+        ["written, MiB", f"{result.written_bytes / 2**20:,.3f}"],
+        ["simulated memory channels", str(result.channels)],
+    ]
+    return Table(("figure of the busiest GPU", "value"), rows, text_columns=1)

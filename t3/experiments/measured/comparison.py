@@ -3,10 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from sysmodel.collectives.registry import algorithm
+from sysmodel.collectives.schedule import Operation, expanded
 from sysmodel.config.system import System
+from sysmodel.config.topology import load_topology
 from sysmodel.config.workload import custom_gemm
 from sysmodel.lib.progress import Report, no_progress
-from sysmodel.runs.collective_alone import Operation, simulate_collective
+from sysmodel.runs.collective_alone import simulate_collective
 from sysmodel.runs.options import RunOptions
 from sysmodel.runs.plan import Plan
 from sysmodel.runs.simulate import simulate
@@ -15,14 +18,14 @@ from t3.experiments.efficiency import gemm_alone
 
 from .measurement import STREAMS, Kind, Measurement
 
-__all__ = ["Compared", "compare", "compiling", "modelled"]
+__all__ = ["OPERATIONS", "Compared", "compare", "compiling", "modelled"]
 
-_OPERATIONS: dict[Kind, tuple[Operation, ...]] = {
-    "reduce_scatter": ("reduce_scatter",),
-    "all_gather": ("all_gather",),
-    "all_reduce": ("reduce_scatter", "all_gather"),
+OPERATIONS: dict[Kind, Operation] = {
+    "reduce_scatter": "reduce-scatter",
+    "all_gather": "all-gather",
+    "all_reduce": "all-reduce",
 }
-"""Operations of a collective's one kernel."""
+"""Operation of each kind of collective."""
 _ARRAYS: dict[Kind, tuple[int, int]] = {"read": (1, 0), "copy": (1, 1), "add": (2, 1)}
 """Arrays that a memory stream reads, and writes."""
 _SEQUENTIAL = RunOptions(engine="golden", configurations=("sequential",))
@@ -51,8 +54,7 @@ def modelled(system: System, one: Measurement, report: Report = no_progress) -> 
     """Simulate a measurement with the golden engine; return the value in its unit.
 
     A collective's time is that of :func:`.simulate_collective`, which names the time of nccl-tests
-    with which it compares; an all-reduce is one kernel for both halves of the ring, and so has one
-    launch. A GEMM's time is that of a kernel with empty caches, its launch
+    with which it compares. A GEMM's time is that of a kernel with empty caches, its launch
     included. A GEMM with its reduce-scatter is the configuration ``sequential`` without its
     all-gather.
 
@@ -63,13 +65,12 @@ def modelled(system: System, one: Measurement, report: Report = no_progress) -> 
     SimulationError
         Bytes are lost, or the simulation makes no progress.
     """
-    if one.kind in _OPERATIONS:
-        operations = _OPERATIONS[one.kind]
-        kernels_us = (
-            simulate_collective(system, operation, one.message_bytes, one.gpus, report=report)
-            for operation in operations
+    if one.kind in OPERATIONS:
+        schedule = expanded(algorithm("ring").schedule(OPERATIONS[one.kind], one.gpus))
+        found = simulate_collective(
+            system, schedule, one.message_bytes, topology=load_topology("ring"), report=report
         )
-        return sum(kernels_us) - (len(operations) - 1) * system.gpu.kernel_launch_ns / 1e3
+        return found.time_ns / 1e3
     if one.kind in STREAMS:
         share = stream_share(system.dram.timing_cycles, *_ARRAYS[one.kind])
         return system.dram_bytes_per_ns * share

@@ -1,53 +1,129 @@
-"""Collective alone against the closed form of a ring, and samples against all channels."""
+"""Collective alone against closed forms on several topologies, and samples against the whole."""
 
 import pytest
 
+from sysmodel.collectives.registry import algorithm, algorithms
+from sysmodel.collectives.schedule import expanded
 from sysmodel.config.system import load_system
+from sysmodel.config.topology import load_topology
 from sysmodel.lib.errors import InputError
-from sysmodel.runs.collective_alone import OPERATIONS, message_limits, simulate_collective
+from sysmodel.runs.collective_alone import bus_factor, message_limits, simulate_collective
 
 SYSTEM = load_system("asplos24")
 GPUS = 4
 MESSAGE = 1 << 22
 
 
-@pytest.mark.parametrize("operation", OPERATIONS)
-def test_a_large_message_takes_its_time_on_the_wire(operation):
-    wire_us = (GPUS - 1) * MESSAGE / GPUS / SYSTEM.link.bandwidth_gb_per_s / 1e3
-    latencies_us = ((GPUS - 1) * SYSTEM.link.latency_ns + SYSTEM.gpu.kernel_launch_ns) / 1e3
-    found = simulate_collective(SYSTEM, operation, MESSAGE, GPUS)
-    assert wire_us + latencies_us < found < 1.3 * wire_us + latencies_us + 5
+def run(name, operation, *, topology="ring", gpus=GPUS, message_bytes=MESSAGE, **more):
+    schedule = expanded(algorithm(name).schedule(operation, gpus))
+    return simulate_collective(
+        SYSTEM, schedule, message_bytes, topology=load_topology(topology), **more
+    )
+
+
+def expected_ns(*, chunks, steps, message_bytes=MESSAGE, gpus=GPUS, operations=1):
+    """Time in which a port sends some chunks in steps that wait for each other."""
+    launch_ns = SYSTEM.gpu.kernel_launch_ns
+    wire_ns = chunks * message_bytes / gpus / SYSTEM.link.bandwidth_gb_per_s
+    return launch_ns + wire_ns + steps * SYSTEM.link.latency_ns
+
+
+# Chunks that leave the busiest port, and steps, by the theory of each algorithm.
+CASES = [
+    ("ring", "reduce-scatter", "ring", 3, 3),
+    ("ring", "all-gather", "ring", 3, 3),
+    ("ring", "all-reduce", "ring", 6, 6),
+    ("ring", "all-to-all", "ring", 6, 3),
+    ("ring", "reduce-scatter", "switch", 3, 3),
+    ("direct", "reduce-scatter", "switch", 3, 1),
+    ("direct", "all-gather", "switch", 3, 1),
+    ("direct", "all-to-all", "switch", 3, 1),
+    ("direct", "all-to-all", "fully-connected", 3, 1),
+    ("direct", "reduce-scatter", "fully-connected", 3, 1),
+    ("halving-doubling", "reduce-scatter", "switch", 3, 2),
+    ("halving-doubling", "all-gather", "switch", 3, 2),
+    ("multicast", "all-gather", "nvswitch-8", None, 1),
+    ("bidirectional", "all-gather", "ring-both", 3, 3),
+    ("send", "send", "ring-both", 4, 1),
+]
+
+
+@pytest.mark.parametrize(("name", "operation", "topology", "chunks", "steps"), CASES)
+def test_a_collective_takes_its_time_on_the_wire(name, operation, topology, chunks, steps):
+    found = run(name, operation, topology=topology)
+    assert found.bound_ns <= found.time_ns
+    if chunks is not None:
+        least = expected_ns(chunks=chunks, steps=steps)
+        # Beyond the wire: the first loads and the last sums of each step.
+        assert least <= found.time_ns <= 1.25 * least + 3000 * steps
+    schedule = expanded(algorithm(name).schedule(operation, GPUS))
+    assert found.name == schedule.name
+
+
+def test_bandwidths_are_those_of_nccl_tests():
+    found = run("ring", "all-reduce")
+    assert found.algorithm_gb_per_s == pytest.approx(MESSAGE / found.time_ns)
+    assert found.bus_gb_per_s == pytest.approx(MESSAGE / found.time_ns * 2 * 3 / 4)
+    assert bus_factor("all-to-all", 8) == bus_factor("all-gather", 8) == 7 / 8
+    assert bus_factor("send", 8) == 1
+
+
+@pytest.mark.parametrize("gpus", [2, 3, 5, 6, 7])
+def test_any_number_of_gpus(gpus):
+    for name in ("ring", "direct"):
+        for operation in algorithm(name).operations:
+            found = run(name, operation, topology="switch", gpus=gpus, message_bytes=1 << 20)
+            assert found.bound_ns <= found.time_ns
+
+
+def test_hierarchical_on_nodes():
+    schedule = expanded(algorithm("hierarchical").schedule("reduce-scatter", 16, 8))
+    found = simulate_collective(
+        load_system("h100"), schedule, 1 << 24, topology=load_topology("h100-nodes")
+    )
+    assert found.bound_ns <= found.time_ns <= 2 * found.bound_ns + 100_000
 
 
 def test_a_few_channels_represent_all():
     few, whole = (
-        simulate_collective(SYSTEM, "reduce_scatter", MESSAGE, GPUS, channels=channels)
-        for channels in (4, SYSTEM.dram.channels)
+        run("ring", "reduce-scatter", channels=channels) for channels in (4, SYSTEM.dram.channels)
     )
-    assert few == pytest.approx(whole, rel=0.03)
+    assert few.time_ns == pytest.approx(whole.time_ns, rel=0.03)
 
 
 def test_any_size_is_cut_into_chunks():
-    sizes = [message_limits(3)[0], 10_001, 700_000]
-    times = [simulate_collective(SYSTEM, "all_gather", size, 3) for size in sizes]
-    assert times == sorted(times)
+    sizes = [message_limits(3, "all-gather")[0], 10_001, 700_000]
+    found = [run("ring", "all-gather", gpus=3, message_bytes=size).time_ns for size in sizes]
+    assert found == sorted(found)
 
 
 def test_a_rack_of_72_gpus_takes_the_latency_of_71_steps():
-    found = simulate_collective(SYSTEM, "all_gather", message_limits(72)[0], 72)
-    latencies_us = (71 * SYSTEM.link.latency_ns + SYSTEM.gpu.kernel_launch_ns) / 1e3
-    assert latencies_us < found < 2 * latencies_us
+    least = message_limits(72, "all-gather")[0]
+    found = run("ring", "all-gather", gpus=72, message_bytes=least)
+    latencies_ns = 71 * SYSTEM.link.latency_ns + SYSTEM.gpu.kernel_launch_ns
+    assert latencies_ns < found.time_ns < 2 * latencies_ns
 
 
 @pytest.mark.parametrize(
-    "message_bytes,gpus,message",
+    ("message_bytes", "gpus", "message"),
     [
-        (1 << 20, 1, "gpus: 1 is not allowed; allowed: 2 to 72"),
-        (1 << 20, 73, "gpus: 73 is not allowed; allowed: 2 to 72"),
         (2047, 4, "bytes: 2047 is not allowed; allowed for 4 GPUs: 2048 to 1073741824"),
         ((1 << 30) + 1, 4, "bytes: 1073741825 is not allowed"),
+        (1 << 20, 100, "gpus: 100 is not allowed; allowed: 2 to 72"),
     ],
 )
 def test_messages_that_cannot_be_cut(message_bytes, gpus, message):
     with pytest.raises(InputError, match=message):
-        simulate_collective(SYSTEM, "all_gather", message_bytes, gpus)
+        run("ring", "all-gather", gpus=gpus, message_bytes=message_bytes)
+
+
+def test_topology_without_a_link_that_the_schedule_needs():
+    with pytest.raises(InputError, match="topology: custom has no way from GPU"):
+        run("direct", "all-to-all", topology={"base": "ring", "forwards": False})
+
+
+@pytest.mark.parametrize("name", sorted(algorithms()))
+def test_every_algorithm_runs_on_a_switch_that_copies(name):
+    for operation in algorithm(name).operations:
+        found = run(name, operation, topology="nvswitch-8", message_bytes=1 << 20)
+        assert found.bound_ns <= found.time_ns

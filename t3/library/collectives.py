@@ -1,0 +1,106 @@
+"""Collectives from Python: the time of a schedule on compute units."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from sysmodel.collectives.plans import is_plan, read_plan
+from sysmodel.collectives.registry import algorithm as algorithm_of
+from sysmodel.collectives.schedule import Expanded, Operation, expanded
+from sysmodel.config.system import System, load_system
+from sysmodel.config.topology import load_topology
+from sysmodel.config.topology_shapes import Topology
+from sysmodel.lib.errors import InputError
+from sysmodel.runs.collective_alone import CollectiveResult
+from t3.report.progress import shown_progress
+
+__all__ = ["collective", "schedule_of"]
+
+_RANKS = 8
+
+
+def collective(
+    source: str | Path = "ring",
+    operation: Operation | None = None,
+    *,
+    message_bytes: int = 64 << 20,
+    ranks: int | None = None,
+    ranks_per_node: int | None = None,
+    topology: Topology | Mapping[str, Any] | Path | str = "ring",
+    system: System | Mapping[str, Any] | Path | str = "asplos24",
+    channels: int | None = None,
+) -> CollectiveResult:
+    """Simulate a collective alone, by kernels on the compute units.
+
+    Parameters
+    ----------
+    source : str or Path
+        Name of an algorithm, or path of an MSCCL file or an MSCCL++ plan.
+    operation : str, optional
+        Operation of the algorithm; the default is the first one that it has.
+    message_bytes : int
+        Size as nccl-tests count it: a rank's whole input, or the result of an all-gather.
+    ranks : int, optional
+        Number of GPUs; the default is 8, or that of the file.
+    ranks_per_node : int, optional
+        GPUs of a node, for algorithms with two levels.
+    topology : Topology, mapping, path or str
+        Name of a bundled topology, path of a TOML file, or its content.
+    system : System, mapping, path or str
+        See :func:`t3.system`.
+    channels : int, optional
+        Simulated memory channels; by default as many as take little time.
+
+    Returns
+    -------
+    CollectiveResult
+
+    Raises
+    ------
+    InputError
+        A value cannot be used, the schedule is not sound, or the topology has no link that the
+        schedule needs.
+
+    Examples
+    --------
+    >>> import t3
+    >>> found = t3.collective("direct", "all-to-all", topology="switch")  # doctest: +SKIP
+    >>> found.bus_gb_per_s  # doctest: +SKIP
+    """
+    from sysmodel.runs.collective_alone import simulate_collective
+
+    schedule = schedule_of(source, operation, ranks, ranks_per_node)
+    with shown_progress() as report:
+        return simulate_collective(
+            load_system(system),
+            schedule,
+            message_bytes,
+            topology=load_topology(topology),
+            channels=channels,
+            report=report,
+        )
+
+
+def schedule_of(
+    source: str | Path,
+    operation: Operation | None,
+    ranks: int | None,
+    ranks_per_node: int | None,
+) -> Expanded:
+    """Find the schedule of an algorithm, or of a file, which has its own operation and ranks.
+
+    Raises
+    ------
+    InputError
+        The algorithm does not have the operation, or a value is given with a file.
+    """
+    if not is_plan(str(source)):
+        one = algorithm_of(str(source))
+        chosen = operation or one.operations[0]
+        return expanded(one.schedule(chosen, ranks or _RANKS, ranks_per_node))
+    given = {"operation": operation, "ranks": ranks, "ranks_per_node": ranks_per_node}
+    for field, value in given.items():
+        if value is not None:
+            problem = f"{value!r} is not allowed with a file, which has its own; allowed: none"
+            raise InputError(field, problem)
+    return read_plan(Path(source))
