@@ -105,7 +105,7 @@ def test_check_proves_every_operation(capsys):
         ("check no/file.txt", "no/file.txt: '.txt' is no known suffix; allowed: .xml, .json"),
         ("check file.xml", "file.xml: the file cannot be read: No such file or directory"),
         ("check a.json --ranks 4", "--ranks: 4 is not allowed with a file, which has its own"),
-        ("run ring", "No such command 'run'. Allowed: list, show, check"),
+        ("walk ring", "No such command 'walk'. Allowed: list, show, check, run"),
     ],
 )
 def test_bad_inputs(fails, arguments, line):
