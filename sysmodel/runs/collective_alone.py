@@ -145,14 +145,12 @@ def simulate_collective(
     kernel = _buffer(schedule, message_bytes)
     chunk_bytes = equal_chunks(schedule, kernel.output_bytes // gpus)
     fabric = expand(topology, gpus, system.link)
-    load = load_of(fabric, schedule, chunk_bytes)
     costs = traffic(schedule, chunk_bytes)
-    memory_ns = max(one.read + one.written for one in costs) / system.dram_bytes_per_ns
-    bound_ns = max(load.bound_ns("stores"), memory_ns)
+    link_ns = load_of(fabric, schedule, chunk_bytes).bound_ns("stores")
+    bound_ns = max(link_ns, *((one.read + one.written) / system.dram_bytes_per_ns for one in costs))
     simulated = channels or _channels(system, kernel, bound_ns)
     plan = CollectivePlan(kernel, system.dram.channels, schedule, _atoms_of(chunk_bytes))
-    group = Group((gpus,))
-    mirror = not plan.windowed and why_not_invariant(fabric, group, schedule) is None
+    mirror = not plan.windowed and why_not_invariant(fabric, Group((gpus,)), schedule) is None
     context = RunContext(
         system, kernel, RunOptions(engine=engine), report, channels=simulated, mirror=mirror
     )
