@@ -12,7 +12,7 @@ from typing import Any
 
 _MODULES = {
     "Calibrated": "t3.library.calibrating",
-    "CollectiveResult": "sysmodel.runs.collective_alone",
+    "CollectiveResult": "sysmodel.runs.collective_result",
     "Comparison": "t3.library.comparison",
     "DramResult": "t3.library.memories",
     "InputError": "sysmodel.lib.errors",

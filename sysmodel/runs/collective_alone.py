@@ -1,7 +1,5 @@
 """Collective alone: a schedule on compute units, on a buffer of any size and on any topology."""
 
-from dataclasses import dataclass
-
 from sysmodel.collectives.check import check
 from sysmodel.collectives.group import Group
 from sysmodel.collectives.schedule import Chunk, Expanded, Operation
@@ -24,11 +22,12 @@ from sysmodel.network.load import load_of
 
 from .collective_kernels import CollectiveKernel, CollectivePlan
 from .collective_layout import ChunkAtoms
+from .collective_result import CollectiveResult
 from .engines import EngineName
 from .options import RunOptions
 from .simulation import RunContext, Simulation
 
-__all__ = ["CollectiveResult", "bus_factor", "message_limits", "simulate_collective"]
+__all__ = ["message_limits", "simulate_collective"]
 
 _ROW = 256  # elements of two bytes, contiguous: as much as a channel holds in one piece
 _ROW_BYTES = 2 * _ROW
@@ -36,59 +35,6 @@ _MOST_TILE_BYTES = 1 << 16  # with 256 channels of 256 bytes, a tile has an atom
 _LAST_STORES_CYCLES = 1000
 # Cycles times channels of all GPUs: about two seconds of the golden engine.
 _MOST_WORK = 4_000_000
-
-
-@dataclass(frozen=True, kw_only=True)
-class CollectiveResult:
-    """Result of a collective alone.
-
-    Parameters
-    ----------
-    message_bytes : int
-        Size as nccl-tests count it; see :func:`simulate_collective`.
-    channels : int
-        Simulated memory channels of each GPU.
-    time_ns : float
-        From the kernel's launch, which the time contains, to the last byte in the memory.
-    bound_ns : float
-        Least time that the links and the memory allow.
-    sent_bytes, read_bytes, written_bytes : int
-        Payload that leaves the busiest GPU, and its memory accesses.
-    """
-
-    name: str
-    operation: Operation
-    topology: str
-    gpus: int
-    message_bytes: int
-    channels: int
-    time_ns: float
-    bound_ns: float
-    sent_bytes: int
-    read_bytes: int
-    written_bytes: int
-
-    @property
-    def algorithm_gb_per_s(self) -> float:
-        """Message over time: the algorithm bandwidth of nccl-tests."""
-        return self.message_bytes / self.time_ns
-
-    @property
-    def bus_gb_per_s(self) -> float:
-        """Algorithm bandwidth times the operation's factor: the bus bandwidth of nccl-tests."""
-        return self.algorithm_gb_per_s * bus_factor(self.operation, self.gpus)
-
-    @property
-    def share_of_bound(self) -> float:
-        """Bound over time."""
-        return self.bound_ns / self.time_ns
-
-
-def bus_factor(operation: Operation, gpus: int) -> float:
-    """Factor from algorithm to bus bandwidth, as in doc/PERFORMANCE.md of nccl-tests."""
-    if operation == "send":
-        return 1.0
-    return (2 if operation == "all-reduce" else 1) * (gpus - 1) / gpus
 
 
 def message_limits(gpus: int, operation: Operation = "all-reduce") -> tuple[int, int]:

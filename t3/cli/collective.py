@@ -11,10 +11,9 @@ from sysmodel.collectives.check import check as check_schedule
 from sysmodel.collectives.plans import is_plan
 from sysmodel.collectives.registry import algorithm, algorithms
 from sysmodel.collectives.schedule import OPERATIONS, Expanded, Operation
+from sysmodel.collectives.sources import schedule_of
 from sysmodel.lib.errors import InputError, short
 from sysmodel.lib.output import json_text, writing
-from t3.library.collectives import collective as simulated
-from t3.library.collectives import schedule_of
 
 from .completion import collectives, topologies
 from .options import SystemOption, choice, integer_option, option
@@ -168,6 +167,7 @@ def run(
     as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
 ) -> None:
     """Simulate a collective on compute units: time, bandwidths, and share of the bound."""
+    from t3.library.collectives import collective as simulated
     from t3.report.collective import as_dict, result_table
     from t3.report.terminal import shown_table, terminal
 

@@ -4,19 +4,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from sysmodel.collectives.plans import is_plan, read_plan
-from sysmodel.collectives.registry import algorithm as algorithm_of
-from sysmodel.collectives.schedule import Expanded, Operation, expanded
+from sysmodel.collectives.schedule import Operation
+from sysmodel.collectives.sources import schedule_of
 from sysmodel.config.system import System, load_system
 from sysmodel.config.topology import load_topology
 from sysmodel.config.topology_shapes import Topology
-from sysmodel.lib.errors import InputError
-from sysmodel.runs.collective_alone import CollectiveResult
+from sysmodel.runs.collective_result import CollectiveResult
 from t3.report.progress import shown_progress
 
-__all__ = ["collective", "schedule_of"]
-
-_RANKS = 8
+__all__ = ["collective"]
 
 
 def collective(
@@ -79,28 +75,3 @@ def collective(
             channels=channels,
             report=report,
         )
-
-
-def schedule_of(
-    source: str | Path,
-    operation: Operation | None,
-    ranks: int | None,
-    ranks_per_node: int | None,
-) -> Expanded:
-    """Find the schedule of an algorithm, or of a file, which has its own operation and ranks.
-
-    Raises
-    ------
-    InputError
-        The algorithm does not have the operation, or a value is given with a file.
-    """
-    if not is_plan(str(source)):
-        one = algorithm_of(str(source))
-        chosen = operation or one.operations[0]
-        return expanded(one.schedule(chosen, ranks or _RANKS, ranks_per_node))
-    given = {"operation": operation, "ranks": ranks, "ranks_per_node": ranks_per_node}
-    for field, value in given.items():
-        if value is not None:
-            problem = f"{value!r} is not allowed with a file, which has its own; allowed: none"
-            raise InputError(field, problem)
-    return read_plan(Path(source))

@@ -9,7 +9,7 @@ from sysmodel.collectives.algorithm import Algorithm
 from sysmodel.collectives.execution import Transfer, transfers
 from sysmodel.collectives.schedule import Expanded
 from sysmodel.collectives.traffic import steps, traffic
-from sysmodel.runs.collective_alone import CollectiveResult
+from sysmodel.runs.collective_result import CollectiveResult
 
 from .document import Table
 

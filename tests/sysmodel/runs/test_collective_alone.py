@@ -7,7 +7,8 @@ from sysmodel.collectives.schedule import expanded
 from sysmodel.config.system import load_system
 from sysmodel.config.topology import load_topology
 from sysmodel.lib.errors import InputError
-from sysmodel.runs.collective_alone import bus_factor, message_limits, simulate_collective
+from sysmodel.runs.collective_alone import message_limits, simulate_collective
+from sysmodel.runs.collective_result import bus_factor
 
 SYSTEM = load_system("asplos24")
 GPUS = 4
