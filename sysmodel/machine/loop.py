@@ -255,7 +255,7 @@ def _gpu(s, g, now):
         first = c = first_channel(s, g, plane, now)
         while True:
             _channel(s, g, c, now, inputs, outputs)
-            c = next_channel(f, c)
+            c = next_channel(f, plane, c)
             if c == first:
                 break
     pass_wire(s, g, 1, unused_bytes)

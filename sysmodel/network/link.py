@@ -10,7 +10,7 @@ import numpy as np
 
 from sysmodel.engine.ports import LINK_IN, LINK_OUT, I, O
 from sysmodel.gpu.atoms import ATOM_BYTES
-from sysmodel.lib.compiled import compiled, inlined
+from sysmodel.lib.compiled import inlined
 from sysmodel.lib.cycles import NEVER
 from sysmodel.lib.phases import AG, PHASES, RS
 
@@ -177,10 +177,10 @@ def first_channel(s, g: int, plane: int, now: int) -> int:
 
 
 @inlined
-def next_channel(f: np.record, c: int) -> int:
-    """Channel of the same plane after channel ``c``."""
+def next_channel(f: np.record, plane: int, c: int) -> int:
+    """Channel of a plane after channel ``c``."""
     following: int = c + f.port_planes
-    return following if following < f.channels else int(c % f.port_planes)
+    return following if following < f.channels else plane
 
 
 @inlined
@@ -205,7 +205,7 @@ def can_send(s, g: int, c: int, channel: np.record, outputs: np.ndarray) -> bool
     return free
 
 
-@compiled
+@inlined
 def send(s, g: int, c: int, now: int, outputs: np.ndarray) -> None:
     """Take the packet that the hardware offers."""
     f, gpu = s.fixed[0], s.gpu[g]
@@ -221,7 +221,7 @@ def send(s, g: int, c: int, now: int, outputs: np.ndarray) -> None:
         link = s.link[e]
         link.credit_bytes -= ATOM_BYTES
         link.sent_bytes += ATOM_BYTES
-        link.turn = next_channel(f, c)
+        link.turn = next_channel(f, c % f.port_planes, c)
         at += link.latency
     enter(s, hop, outputs[LINK_OUT:], destination, c, sender, at)
 

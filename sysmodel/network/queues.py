@@ -24,6 +24,7 @@ __all__ = [
     "serve_queues",
 ]
 
+# Functions that run for each packet are inlined, because a call passes all arrays of the state.
 _PLACE_MASK = np.uint64((1 << PLACE_ATOM_BITS) - 1)
 
 
@@ -51,7 +52,7 @@ def _hop_has_space(s, hop, c):
     return s.hop[hop + c].count < s.hop[hop + c].most
 
 
-@compiled
+@inlined
 def has_space(s, hop, c):
     """Return True if a packet of channel ``c`` has a place at the end of a hop, or of all copies'
     hops."""
@@ -131,7 +132,7 @@ def _enter_spread(s, hop, words, c, sender, at):
         s.channel[other].outstanding += 1
 
 
-@compiled
+@inlined
 def _enter_one(s, hop, words, destination, c, sender, at):
     f, record = s.fixed[0], s.hop[hop]
     account = hop + c if record.by_channel else hop
@@ -157,13 +158,13 @@ def enter(s, hop, words, destination, c, sender, at) -> None:
 
     ``words`` are the packet's, ``sender`` is the number of the sender's record of channel ``c``.
     """
-    if hop >= 0:
-        _enter_one(s, hop, words, destination, c, sender, at)
-        return
-    first, end = s.copy_start[-2 - hop], s.copy_start[-1 - hop]
-    s.channel[sender].outstanding += end - first - 1
+    first, end = 0, 1
+    if hop < 0:
+        first, end = s.copy_start[-2 - hop], s.copy_start[-1 - hop]
+        s.channel[sender].outstanding += end - first - 1
     for i in range(first, end):
-        _enter_one(s, s.copy_hop[i], words, destination, c, sender, at)
+        one = hop if hop >= 0 else s.copy_hop[i]
+        _enter_one(s, one, words, destination, c, sender, at)
 
 
 @inlined
@@ -172,7 +173,7 @@ def _head_time(s, queue):
     return s.packet_time[queue.base + queue.head] if queue.count > 0 else NEVER
 
 
-@compiled
+@inlined
 def _serve_queue(s, link, number, now):
     """Send the head of a queue if it has arrived and has space at the end; return True if sent."""
     queue = s.queue[number]
@@ -195,7 +196,7 @@ def _serve_queue(s, link, number, now):
     return True
 
 
-@compiled
+@inlined
 def _serve_link(s, link, now):
     """Send packets of a link's queues, which take turns."""
     first = NEVER
@@ -229,11 +230,16 @@ def serve_queues(s, now: int) -> None:
 
 
 @compiled
-def queues_rest_until(s, now):
-    """First cycle from ``now`` on in which a queue may send; where a packet waits, every cycle."""
+def _first_head(s):
+    """Cycle in which the first packet of all queues arrives."""
     at = NEVER
-    if s.fixed[0].queued == 0:
-        return at
     for q in range(len(s.queue)):
-        at = min(at, max(now, _head_time(s, s.queue[q])))
+        at = min(at, _head_time(s, s.queue[q]))
+    return at
+
+
+@inlined
+def queues_rest_until(s, now: int) -> int:
+    """First cycle from ``now`` on in which a queue may send; where a packet waits, every cycle."""
+    at: int = max(now, _first_head(s)) if s.fixed[0].queued > 0 else NEVER
     return at

@@ -61,7 +61,7 @@ def _step(s, now, windows, numbers, heads, full, arrived, count):
                     if can_send(s, g, c, channel, outputs):
                         send(s, g, c, now, outputs)
                         heads[g, c] += 1
-                c = next_channel(f, c)
+                c = next_channel(f, plane, c)
                 if c == first:
                     break
     serve_queues(s, now)
