@@ -36,10 +36,12 @@ class Bundle:
     ----------
     folder : str
         Folder of the files, beside this module.
+    content : str
+        Description of a file's content, as a noun.
     """
 
-    def __init__(self, folder: str):
-        self._folder = Path(__file__).parent / folder
+    def __init__(self, folder: str, content: str):
+        self._folder, self.content = Path(__file__).parent / folder, content
 
     def names(self) -> list[str]:
         """Names of the files."""
@@ -99,8 +101,8 @@ class Bundle:
         return f"{', '.join(self.names())}, or a path with a / or the suffix {_SUFFIX}"
 
 
-PRESETS, MODELS, MEMORIES = Bundle("presets"), Bundle("models"), Bundle("memories")
-TOPOLOGIES = Bundle("topologies")
+PRESETS, MODELS = Bundle("presets", "system"), Bundle("models", "model")
+MEMORIES, TOPOLOGIES = Bundle("memories", "memory"), Bundle("topologies", "topology")
 
 
 def is_path(source: str | Path) -> bool:

@@ -10,10 +10,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from sysmodel.lib.dotted import nested
 from sysmodel.lib.errors import InputError, short
 
-from .arguments import plain
 from .bundled import PRESETS, Located
 from .granularity import GranularityName
 from .library import Collective, Protocol
@@ -24,9 +22,9 @@ from .limits import (
     MOST_WAYS,
 )
 from .memory import Delay, Dram, with_standard
-from .merging import Content, merged, over_base
+from .merging import Content, load_content, merged
 from .rules import check_rules
-from .schema import PowerOfTwo, Strict, integer, number, power_of_two, read_toml, text, validate
+from .schema import PowerOfTwo, Strict, integer, number, power_of_two, text, validate
 
 __all__ = [
     "System",
@@ -35,9 +33,6 @@ __all__ = [
     "load_system",
     "preset_names",
 ]
-
-_CUSTOM = "custom"
-"""Name of a system that is no file."""
 
 
 class Gpu(Strict):
@@ -295,16 +290,10 @@ def load_system(
     """
     if isinstance(source, System):
         return source
-    if isinstance(source, Mapping):
-        place, data = Located(beside / _CUSTOM, field), nested(plain(source))
-    else:
-        place = PRESETS.locate(source, field, beside)
-        data = read_toml(place.path)
-    data = over_base(data, place, PRESETS, prepare=_prepared, combine=_over)
-    if "name" in data:
-        raise InputError(f"{place.where}: name", "unknown key; a system is named by its file")
-    name = place.path.name.removesuffix(".toml")
-    return validate(System, {"name": name, **data}, place.where)
+    data, where = load_content(
+        source, PRESETS, field=field, beside=beside, prepare=_prepared, combine=_over
+    )
+    return validate(System, data, where)
 
 
 def _prepared(data: Content, own: Located) -> Content:

@@ -8,19 +8,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from sysmodel.lib.dotted import nested
 from sysmodel.lib.errors import InputError, short
 
-from .arguments import plain
 from .bundled import TOPOLOGIES, Located
-from .merging import Content, merged, over_base
-from .schema import read_toml, validate
+from .merging import Content, load_content, merged
+from .schema import validate
 from .topology_shapes import FullyConnected, Nodes, Ring, Switched, Topology, Torus
 
 __all__ = ["load_topology", "topology_names"]
-
-_CUSTOM = "custom"
-"""Name of a topology that is no file."""
 
 _SHAPES: dict[str, type[Topology]] = {
     "ring": Ring,
@@ -61,19 +56,13 @@ def load_topology(
     """
     if isinstance(source, Topology):
         return source
-    if isinstance(source, Mapping):
-        place, data = Located(beside / _CUSTOM, field), nested(plain(source))
-    else:
-        place = TOPOLOGIES.locate(source, field, beside)
-        data = read_toml(place.path)
-    data = over_base(data, place, TOPOLOGIES, prepare=_anchored, combine=_over)
-    if "name" in data:
-        raise InputError(f"{place.where}: name", "unknown key; a topology is named by its file")
-    shape = _shape(data, place.where)
+    data, where = load_content(
+        source, TOPOLOGIES, field=field, beside=beside, prepare=_anchored, combine=_over
+    )
+    shape = _shape(data, where)
     if shape is Nodes and "inside" in data:
-        data["inside"] = _inside(data["inside"], place.where)
-    name = place.path.name.removesuffix(".toml")
-    return validate(shape, {"name": name, **data}, place.where)
+        data["inside"] = _inside(data["inside"], where)
+    return validate(shape, data, where)
 
 
 def _shape(data: dict[str, Any], where: str) -> type[Topology]:

@@ -31,6 +31,11 @@ class CollectiveLayout:
     atoms : callable or None
         Atoms of a chunk, at the begin of the part that the output has for it; None if each owner's
         data is one chunk. Otherwise the output's chunks must be contiguous.
+
+    Attributes
+    ----------
+    windowed : bool
+        The stores need the windows of other GPUs.
     """
 
     def __init__(
@@ -43,23 +48,16 @@ class CollectiveLayout:
     ):
         self._kernel, self._channels, self._atoms, self._parts = kernel, channels, atoms, parts
         self._chunk_end = np.cumsum(kernel.chunk_atoms)
-        stores = {
-            (rank, *target) for rank, work in _by_rank(steps) for target in work.targets
-        }  # fmt: skip
+        stores = {(rank, *target) for rank, work in _by_rank(steps) for target in work.targets}
         loads = {place for _, work in _by_rank(steps) for place in work.operands}
         used = {place for _, _, place in stores} | loads
         self._offsets = place_offsets(channels, 1 + max(used, default=0))
         leaving = {(rank, peer, place) for rank, peer, place in stores if rank != peer}
         self._places_beyond = {place for _, _, place in leaving}
         # Stores to the neighbour downstream need no window; its memory has the same addresses.
-        self._windowed = len(self._places_beyond) > 1 or any(
+        self.windowed = len(self._places_beyond) > 1 or any(
             peer != (rank - 1) % kernel.gpus for rank, peer, _ in leaving
         )
-
-    @property
-    def windowed(self) -> bool:
-        """True if the stores need the windows of other GPUs."""
-        return self._windowed
 
     @property
     def arrivals_offset(self) -> int:
@@ -69,7 +67,7 @@ class CollectiveLayout:
 
     def writes(self) -> Writes:
         """Map the places, and the windows, in the hardware's registers."""
-        if self._windowed:
+        if self.windowed:
             staged = self._offsets[1:2] or [window_atoms(1, self._channels)]
             beyond = window_atoms(self._kernel.gpus, self._channels) + self._offsets[-1]
             return self._mapped((staged[0], beyond))
@@ -95,7 +93,7 @@ class CollectiveLayout:
                 yield Target(self._offsets[place], CONTEXT_NONE)
             else:
                 window = ranks if work.multicast else (peer - rank) % ranks
-                leaving[window if self._windowed else 0] = place
+                leaving[window if self.windowed else 0] = place
         for window, place in leaving.items():
             window_offset = window_atoms(window, self._channels)
             yield Target(self._offsets[place] + window_offset, CONTEXT_COLLECTIVE)
