@@ -68,7 +68,7 @@ def check_machine(system: System, report: Report = no_progress) -> None:
         report(task, done)
 
     try:
-        simulate(_plan(system), counted)
+        simulate(_plan(system), counted, counts_clocks=False)
     except _Enough:
         return
 
