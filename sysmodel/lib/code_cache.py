@@ -3,11 +3,37 @@
 from pathlib import Path
 from typing import Any
 
-from numba.core.caching import FunctionCache, IndexDataCacheFile
+from numba.core.caching import (
+    CompileResultCacheImpl,
+    FunctionCache,
+    IndexDataCacheFile,
+    UserProvidedCacheLocator,
+)
 
 from .cache import report_not_stored
+from .code_folder import code_folder
 
 __all__ = ["CodeCache"]
+
+
+class _Locator(UserProvidedCacheLocator):  # type: ignore[misc]
+    """Place of a function in the folder of its module."""
+
+    def __init__(self, function: Any, file: str):
+        self._py_file = file
+        self._lineno = function.__code__.co_firstlineno
+        self._cache_path = str(code_folder(function.__module__))
+
+    @classmethod
+    def from_function(cls, function: Any, file: str) -> "_Locator":
+        """Locate a function, also if its code cannot be stored."""
+        return cls(function, file)
+
+
+class _Implementation(CompileResultCacheImpl):  # type: ignore[misc]
+    """Access to the code of a function."""
+
+    _locator_classes = (_Locator,)
 
 
 class _Files(IndexDataCacheFile):  # type: ignore[misc]
@@ -35,13 +61,14 @@ class _Files(IndexDataCacheFile):  # type: ignore[misc]
 class CodeCache(FunctionCache):  # type: ignore[misc]
     """Cache of a function: code that cannot be stored is compiled again by the next process."""
 
+    _impl_class = _Implementation
+
     def __init__(self, function: Any):
         super().__init__(function)
-        locator = self._impl.locator
         self._cache_file = _Files(
-            cache_path=locator.get_cache_path(),
+            cache_path=self._cache_path,
             filename_base=self._impl.filename_base,
-            source_stamp=locator.get_source_stamp(),
+            source_stamp=self._impl.locator.get_source_stamp(),
         )
 
     def save_overload(self, signature: Any, code: Any) -> None:

@@ -1,56 +1,52 @@
-"""Cache of Numba's compiled functions, with one folder for each state of the sources.
+"""Folder of a module's compiled functions, for each state of the sources.
 
 Numba recompiles a cached function when the function's own file changes, but not when a file changes
-whose functions and constants it includes. The folder therefore depends on all sources. Importing
-this module sets the folder, for functions that are compiled with ``cache=True`` from then on.
+whose functions and constants it includes. The folder therefore depends on all sources that the
+module imports.
 """
 
 import contextlib
+import functools
 import os
 import shutil
-import sys
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 
 from .cache import cache_folder, digest, report_not_stored
+from .import_closure import import_closure
 
-__all__ = ["use_numba_cache"]
+__all__ = ["KEPT_FOLDERS", "code_folder"]
 
-KEPT_FOLDERS = 4
+KEPT_FOLDERS = 4  # of a module
 
 
-def _folder(package: str) -> Path:
-    """Folder of a package, found without importing the package."""
-    spec = find_spec(package)
+def code_folder(module: str) -> Path:
+    """Make the folder of a module's compiled functions, and remove those unused for longest.
+
+    Raises
+    ------
+    ModuleNotFoundError
+        The module has no file.
+    """
+    return _made(module, cache_folder() / "numba")
+
+
+@functools.cache
+def _made(module: str, parent: Path) -> Path:
+    spec = find_spec(module)
     if spec is None or spec.origin is None:
-        raise ModuleNotFoundError(f"No module named {package!r}")
-    return Path(spec.origin).parent
-
-
-def _sources() -> list[Path]:
-    packages = _folder("rtl"), _folder("driver"), _folder("sysmodel")
-    return [
-        path for package in packages for kind in ("*.py", "*.rdl") for path in package.rglob(kind)
-    ]
-
-
-def use_numba_cache() -> Path:
-    """Set Numba's folder to that of these sources, and remove folders unused for longest."""
-    parent = cache_folder() / "numba"
-    folder = parent / digest(_sources(), version("numba"))
+        raise ModuleNotFoundError(f"No module named {module!r}")
+    sources = import_closure(Path(spec.origin), module)
+    folder = parent / f"{module}-{digest(sources, version('numba'))}"
     if not folder.exists():
         report_not_stored()
     with contextlib.suppress(OSError):
         folder.mkdir(parents=True, exist_ok=True)
         os.utime(folder)
-        by_age = sorted(parent.iterdir(), key=lambda path: path.stat().st_mtime, reverse=True)
+        by_age = sorted(
+            parent.glob(f"{module}-*"), key=lambda path: path.stat().st_mtime, reverse=True
+        )
         for stale in by_age[KEPT_FOLDERS:]:
             shutil.rmtree(stale, ignore_errors=True)
-    os.environ["NUMBA_CACHE_DIR"] = str(folder)
-    if "numba" in sys.modules:
-        sys.modules["numba"].config.CACHE_DIR = str(folder)
     return folder
-
-
-use_numba_cache()

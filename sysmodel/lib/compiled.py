@@ -5,7 +5,6 @@ from typing import Any, TypeVar
 
 from numba import njit
 
-from . import numba_cache as numba_cache  # sets the folder of the cached functions
 from .code_cache import CodeCache
 
 __all__ = ["cached_njit", "compiled", "inlined"]

@@ -1,17 +1,17 @@
 """Random inputs for a compiled component, and the same inputs for Amaranth's simulator."""
 
-import numba
 import numpy as np
 from amaranth.hdl import Cat
 from amaranth.sim import Simulator
 
 from sysmodel.engine.native import call_step
 from sysmodel.engine.native.flatten import Flat
+from sysmodel.lib.compiled import cached_njit
 
 __all__ = ["random_inputs", "run_simulator", "steps"]
 
 
-@numba.njit(cache=True)
+@cached_njit()
 def steps(address, handle, inputs, outputs):
     """Step through the rows of inputs; write the outputs after each edge."""
     for row in range(len(inputs)):

@@ -1,14 +1,13 @@
 """Simulation of one point by a worker, here or on a cluster."""
 
 import contextlib
-import os
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from sysmodel.config.system import System
 from sysmodel.config.workload import Workload
 from sysmodel.lib.cache import cache_folder, locked
+from sysmodel.lib.code_folder import code_folder
 from sysmodel.lib.errors import InputError, SimulationError
 from sysmodel.lib.progress import Report
 from sysmodel.runs.options import CONFIGURATIONS, RunOptions
@@ -68,7 +67,7 @@ def _compiling_alone(engine: str) -> Iterator[Report]:
     Everything is compiled when the run reports its first configuration to the function that this
     yields. If the cache cannot be written, every process compiles for itself.
     """
-    ready = Path(os.environ["NUMBA_CACHE_DIR"]) / f"{engine}.ready"
+    ready = code_folder("sysmodel.runs.simulate") / f"{engine}.ready"
     with contextlib.ExitStack() as lock:
         if not ready.exists():
             with contextlib.suppress(OSError):

@@ -1,25 +1,25 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
-import numba
 import pytest
 
 from sysmodel.lib.cache import cache_folder, digest
-from sysmodel.lib.numba_cache import KEPT_FOLDERS, use_numba_cache
+from sysmodel.lib.code_folder import KEPT_FOLDERS, code_folder
+
+_MODULE = "sysmodel.gpu.pipe"
 
 
 @pytest.fixture
 def cache(monkeypatch, tmp_path):
     monkeypatch.setenv("T3_CACHE_DIR", str(tmp_path))
-    monkeypatch.setenv("NUMBA_CACHE_DIR", "")
-    monkeypatch.setattr(numba.config, "CACHE_DIR", numba.config.CACHE_DIR)
     return tmp_path
 
 
 def test_tests_keep_out_of_the_users_cache():
     assert cache_folder().parts[-2:] == ("build", "test-cache")
-    assert cache_folder() in (cache_folder() / numba.config.CACHE_DIR).parents
+    assert code_folder(_MODULE).parent == cache_folder() / "numba"
 
 
 def test_folder_without_a_choice(monkeypatch):
@@ -30,33 +30,70 @@ def test_folder_without_a_choice(monkeypatch):
 @pytest.mark.parametrize(
     "module",
     [
-        "sysmodel.lib.compiled",
-        "sysmodel.gpu.geometry.output_atoms",
-        "verification.arithmetic.unit",
-        "verification.faults.link",
+        *("sysmodel.machine.loop", "sysmodel.gpu.tables"),
+        *("verification.arithmetic.unit", "t3.experiments.dram.loop"),
     ],
 )
-def test_compiled_code_is_in_the_folder(cache, module):
-    program = f"import {module}, numba; print(numba.config.CACHE_DIR)"
+def test_compiled_code_is_in_the_folder_of_its_module(cache, module):
+    program = (
+        f"import {module} as module; from numba.core.registry import CPUDispatcher; "
+        "print(*{one._cache.cache_path for one in vars(module).values() "
+        "if isinstance(one, CPUDispatcher) and one.py_func.__module__ == module.__name__})"
+    )
     printed = subprocess.check_output([sys.executable, "-c", program], text=True)
-    assert printed.strip() == str(use_numba_cache())
-    assert os.environ["NUMBA_CACHE_DIR"] == numba.config.CACHE_DIR == printed.strip()
+    assert printed.strip() == str(code_folder(module))
 
 
 def test_removes_the_folders_not_used_for_longest(cache):
     for age in range(KEPT_FOLDERS + 2):
-        old = cache / "numba" / f"old{age}"
+        old = cache / "numba" / f"{_MODULE}-old{age}"
         old.mkdir(parents=True)
         os.utime(old, (1e9 - age, 1e9 - age))
-    current = use_numba_cache()
-    kept = {current.name, *(f"old{age}" for age in range(KEPT_FOLDERS - 1))}
-    assert {path.name for path in (cache / "numba").iterdir()} == kept
+    other = cache / "numba" / "sysmodel.gpu.pipes-old"
+    other.mkdir()
+    current = code_folder(_MODULE)
+    kept = {current.name, *(f"{_MODULE}-old{age}" for age in range(KEPT_FOLDERS - 1))}
+    assert {path.name for path in (cache / "numba").iterdir()} == kept | {other.name}
 
 
 def test_unwritable_cache_is_no_error(cache, monkeypatch):
     (cache / "file").touch()
     monkeypatch.setenv("T3_CACHE_DIR", str(cache / "file"))
-    use_numba_cache()
+    assert os.access(code_folder(_MODULE), os.W_OK)
+
+
+_SOURCES = {
+    "part/one.py": "from .two import B\n",
+    "part/two.py": "from .deep.three import (\n    A,  # a comment, with a comma\n)\nB = A\n",
+    "part/deep/three.py": "A = 1\n",
+    "part/other.py": "C = 1\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("changed", "is_another"),
+    [("one", True), ("two", True), ("deep/three", True), ("other", False)],
+)
+def test_folder_depends_on_the_sources_that_the_module_imports(
+    cache, tmp_path, changed, is_another
+):
+    root = tmp_path / "project"
+    for name, text in _SOURCES.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+
+    def folder():
+        program = "from sysmodel.lib.code_folder import code_folder; print(code_folder('part.one'))"
+        paths = os.pathsep.join([str(root), str(Path(__file__).parents[3])])
+        return subprocess.check_output(
+            [sys.executable, "-c", program], text=True, env=os.environ | {"PYTHONPATH": paths}
+        )
+
+    before = folder()
+    assert folder() == before
+    with (root / f"part/{changed}.py").open("a") as file:
+        file.write("D = 2\n")
+    assert (folder() != before) == is_another
 
 
 def test_digest(tmp_path):
