@@ -2,6 +2,8 @@
 
 import pandas as pd
 
+from sysmodel.collectives.registry import algorithm
+from sysmodel.collectives.schedule import Operation, expanded
 from sysmodel.runs.bounds import bounds
 from sysmodel.runs.columns import BY_KEY
 from sysmodel.runs.result import RunResult
@@ -10,8 +12,8 @@ from .bars import bars_chart
 from .document import MISSING, Section, Table, table_of
 from .energy import energy_chart, energy_table
 from .html import interactive_page
-from .ring import ring_chart
 from .roofline import roofline_chart
+from .schedule import schedule_chart
 from .traffic import traffic_chart
 from .units import unit_of
 
@@ -29,11 +31,13 @@ _LINK_TIME = {
     "latency": "waits: latency",
     "idle": "idle",
 }
-_MOST_GPUS = 16  # largest ring that fits into a picture
+_COLLECTIVES: tuple[Operation, ...] = ("reduce-scatter", "all-gather")  # names of their spans
+_MOST_GPUS = 16  # most that fit into a picture
 
 
 def run_page(result: RunResult) -> str:
-    """HTML of a finished run: times, their bounds, energy, traffic over time, and the ring."""
+    """HTML of a finished run: times, their bounds, energy, traffic over time, and the chunks on
+    their way."""
     system, options = result.system, result.options
     sections = [
         Section(
@@ -55,7 +59,7 @@ def run_page(result: RunResult) -> str:
         )
     )
     if result.timelines:
-        sections += [_traffic(result), *_ring(result)]
+        sections += [_traffic(result), *_schedule(result)]
     introduction = (
         f"{system.description}. {options.engine} engine, {result.channels} of "
         f"{system.dram.channels} memory channels simulated."
@@ -143,21 +147,21 @@ def _traffic(result: RunResult) -> Section:
     )
 
 
-def _ring(result: RunResult) -> list[Section]:
-    """Section on the ring, for the first of ``t3-critical``, ``t3-mca`` and ``t3`` that was
+def _schedule(result: RunResult) -> list[Section]:
+    """Section on the chunks' ways, for the first of ``t3-critical``, ``t3-mca`` and ``t3`` that was
     simulated.
     """
     preferred = [name for name in ("t3-critical", "t3-mca", "t3") if name in result.timelines]
     name = preferred[0] if preferred else next(iter(result.timelines))
     gpus, timeline = result.workload.tp, result.timelines[name]
-    collective = any(one.name == "reduce-scatter" for one in timeline.spans)
-    if gpus > _MOST_GPUS or not collective:
+    if gpus > _MOST_GPUS or not any(one.name in _COLLECTIVES for one in timeline.spans):
         return []
+    schedules = {one: expanded(algorithm("ring").schedule(one, gpus)) for one in _COLLECTIVES}
     return [
         Section(
-            title="Ring",
-            text="Each mark is the chunk that a GPU sends to the next GPU clockwise. It moves as "
-            "fast as the simulated link moves bytes.",
-            chart=ring_chart(timeline, gpus, name),
+            title="Chunks on their way",
+            text="Each mark is a chunk that a GPU sends to another one, as the schedule of the "
+            "collective says. It moves as fast as the simulated link moves bytes.",
+            chart=schedule_chart(timeline, schedules, gpus, name),
         )
     ]

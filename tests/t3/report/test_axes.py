@@ -9,12 +9,14 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from sysmodel.collectives.registry import algorithm
+from sysmodel.collectives.schedule import expanded
 from sysmodel.runs.timeline import Timeline
 from t3.experiments.evaluation.figures.checks import draw_efficiency
 from t3.experiments.validation import figures as validation_figures
 from t3.report.bars import bars_chart, bars_picture
-from t3.report.ring import ring_chart
 from t3.report.roofline import roofline_chart, roofline_of, roofline_picture
+from t3.report.schedule import schedule_chart
 from t3.report.sweep import sweep_chart
 from t3.report.traffic import traffic_chart
 from t3.report.units import unit_of
@@ -172,7 +174,11 @@ def test_times_of_charts(factor):
     end_ns = len(timeline.series["link (bytes/ns)"]) * timeline.bucket_ns
     size = unit(chart.layout.xaxis2.title.text, SIZES)
     assert max(chart.data[0].x) * size == pytest.approx(end_ns, rel=0.01)
-    slider = ring_chart(timeline, 8, "t3").layout.sliders[0]
+    schedules = {
+        one: expanded(algorithm("ring").schedule(one, 8))
+        for one in ("reduce-scatter", "all-gather")
+    }
+    slider = schedule_chart(timeline, schedules, 8, "t3").layout.sliders[0]
     size = unit(slider.currentvalue.prefix.rstrip(": "), SIZES)
     last_ns = max(one.end_ns for one in timeline.spans)
     assert float(slider.steps[-1].label.replace(",", "")) * size == pytest.approx(last_ns, rel=0.05)

@@ -74,7 +74,7 @@ def pages(tmp_path_factory):
 def test_page_of_a_run(browser, pages):
     browser.show(pages["run"], width=1280)
     assert browser.messages == []
-    for figure in ("times", "roofline", "energy", "traffic-over-time", "ring"):
+    for figure in ("times", "roofline", "energy", "traffic-over-time", "chunks-on-their-way"):
         drawn = f"document.querySelectorAll('#{figure}-figure .main-svg').length"
         assert browser.evaluate(drawn) > 0, figure
     texts = browser.evaluate("[...document.querySelectorAll('text')].map(one => one.textContent)")

@@ -7,9 +7,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from sysmodel.collectives.registry import algorithm
+from sysmodel.collectives.schedule import expanded
 from sysmodel.runs.timeline import Span, Timeline
-from t3.report.ring import positions
 from t3.report.run import run_page
+from t3.report.schedule import positions
 from t3.report.sweep import sweep_page
 from tests.support.example_run import example_result
 
@@ -49,9 +51,14 @@ def timeline():
     return Timeline(bucket_ns=100.0, series={"link (bytes/ns)": link}, spans=spans)
 
 
+def schedules(name="ring"):
+    operations = ("reduce-scatter", "all-gather")
+    return {one: expanded(algorithm(name).schedule(one, 4)) for one in operations}
+
+
 def test_chunks_move_as_the_link_moves_bytes(timeline):
     times = np.array([500.0, 1000.0, 1500.0, 2500.0, 4500.0, 6000.0, 8000.0])
-    found = list(positions(timeline, 4, times))
+    found = list(positions(timeline, schedules(), times))
     assert [place and place.phase for place in found] == [
         *(None, "reduce-scatter", "reduce-scatter", "reduce-scatter", None),
         *("all-gather", "all-gather"),
@@ -59,18 +66,32 @@ def test_chunks_move_as_the_link_moves_bytes(timeline):
     shares = [(place.step, round(place.share, 6)) for place in found if place]
     assert shares == [(0, 0.0), (0, 0.5), (1, 0.5), (1, 0.0), (2, 1.0)]
     # Chunk x starts on GPU x - 1; in an all-gather every GPU starts with its own.
-    assert found[1].chunks == (1, 2, 3, 0)
-    assert found[3].chunks == (2, 3, 0, 1)
-    assert found[5].chunks == (1, 2, 3, 0)
+    assert chunks(found[1]) == ["1", "2", "3", "0"]
+    assert chunks(found[3]) == ["2", "3", "0", "1"]
+    assert chunks(found[5]) == ["1", "2", "3", "0"]
 
 
-def test_a_chunk_that_arrives_is_the_next_one_sent(timeline):
+def chunks(place):
+    """Chunk that each GPU sends, if each sends one."""
+    return [one.chunk for one in sorted(place.moves)]
+
+
+def test_in_a_ring_a_chunk_that_arrives_is_the_next_one_sent(timeline):
     """The GPU with the preceding number is the next to send a chunk that arrives."""
     steps = {}
-    for place in positions(timeline, 4, np.linspace(1000, 4000, 31)):
-        steps.setdefault(place.step, place.chunks)
+    for place in positions(timeline, schedules(), np.linspace(1000, 4000, 31)):
+        steps.setdefault(place.step, place.moves)
     for step in range(2):
-        assert all(steps[step + 1][(gpu - 1) % 4] == steps[step][gpu] for gpu in range(4))
+        sent = {(one.sender, one.chunk) for one in steps[step + 1]}
+        assert {(one.receiver, one.chunk) for one in steps[step]} == sent
+
+
+def test_in_a_direct_exchange_every_gpu_sends_to_every_other_one_at_once(timeline):
+    place = next(positions(timeline, schedules("direct"), np.array([2500.0])))
+    assert place.step == 0 and place.share == 0.5
+    pairs = {(one.sender, one.receiver) for one in place.moves}
+    assert pairs == {(a, b) for a in range(4) for b in range(4) if a != b}
+    assert all(one.chunk == str(one.receiver) for one in place.moves)
 
 
 TABLE = pd.DataFrame(

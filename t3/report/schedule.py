@@ -1,65 +1,77 @@
-"""Chart of the ring of GPUs, and of the chunks that move around it over time."""
+"""Chart of the GPUs, and of the chunks that move between them over time as a schedule says."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from plotly.graph_objects import Figure, Frame, Scatter
 
-from sysmodel.lib.ring import gathered, scattered
+from sysmodel.collectives.schedule import Expanded
+from sysmodel.collectives.steps import steps_of
 from sysmodel.runs.timeline import Timeline
 
 from .units import unit_of
 
-__all__ = ["Position", "positions", "ring_chart"]
+__all__ = ["Move", "Position", "positions", "schedule_chart"]
 
 _FRAMES = 120
 _FRAME_MS = 80
 _FULL = 100  # last time, in its unit, from which on times are written without decimals
 _FEW_GPUS = 8  # most GPUs whose marks are large enough for a word
-_OUTSIDE, _REACH = 1.42, 1.62  # radius of the chunks, and of the picture; the GPUs' is 1
+_REACH = 1.3  # half of the picture's width, where the circle of GPUs has the radius 1
+_BESIDE = 0.22  # distance between a GPU and a chunk that leaves it or arrives, for few GPUs
 _LINK = "link (bytes/ns)"
-_PHASES: Mapping[str, Callable[[int, int, int], int]] = {
-    "reduce-scatter": scattered,
-    "all-gather": gathered,
-}
+
+
+class Move(NamedTuple):
+    """Chunk on its way from a GPU to another one."""
+
+    sender: int
+    receiver: int
+    chunk: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class Position:
-    """Chunks that all GPUs send at one time.
+    """Chunks that move at one time.
 
     Attributes
     ----------
     phase : str
-        ``reduce-scatter`` or ``all-gather``.
+        Name of the collective, as the timeline gives it.
     step : int
-        Step of the phase, from 0 on.
-    chunks : tuple of int
-        Number of the chunk that each GPU sends.
+        Step of the collective, from 0 on.
+    moves : tuple of Move
+        Chunks that the GPUs send in the step.
     share : float
-        Share of the chunk that has been sent, from 0 to 1.
+        Share of the step's data that has been sent, from 0 to 1.
     """
 
     phase: str
     step: int
-    chunks: tuple[int, ...]
+    moves: tuple[Move, ...]
     share: float
 
 
-def positions(timeline: Timeline, gpus: int, times_ns: np.ndarray) -> Iterator[Position | None]:
+def positions(
+    timeline: Timeline, schedules: Mapping[str, Expanded], times_ns: np.ndarray
+) -> Iterator[Position | None]:
     """Positions of the chunks at some times, from the bytes that the link has sent by these times;
     None while no collective runs.
 
-    A step sends one chunk, and a phase has one step less than there are GPUs. Bytes that a phase
-    sends before the previous phase has ended count for the previous phase.
+    Bytes that a collective sends before the previous one has ended count for the previous one.
+
+    Parameters
+    ----------
+    schedules : mapping
+        Schedule of each collective, by the name of its span in the timeline.
     """
     moved = np.concatenate([[0.0], np.cumsum(timeline.series[_LINK]) * timeline.bucket_ns])
     at = np.arange(len(moved)) * timeline.bucket_ns
-    spans = {one.name: (one.start_ns, one.end_ns) for one in timeline.spans if one.name in _PHASES}
-    steps = gpus - 1
+    spans = {s.name: (s.start_ns, s.end_ns) for s in timeline.spans if s.name in schedules}
+    moves = {name: _moves(schedule) for name, schedule in schedules.items()}
     for time_ns in times_ns:
         current = [name for name, (start, end) in spans.items() if start <= time_ns <= end]
         if not current:
@@ -69,29 +81,46 @@ def positions(timeline: Timeline, gpus: int, times_ns: np.ndarray) -> Iterator[P
         start, end = spans[phase]
         before, whole = (float(np.interp(time, at, moved)) for time in (start, end))
         whole = whole - before or 1.0
+        steps = len(moves[phase])
         done = steps * (float(np.interp(time_ns, at, moved)) - before) / whole
         step = min(int(done), steps - 1)
-        sent = _PHASES[phase]
-        # `scattered` begins with the chunk that a GPU produces itself.
-        chunks = tuple(sent(gpu, step, gpus) for gpu in range(gpus))
-        yield Position(phase=phase, step=step, chunks=chunks, share=min(done - step, 1.0))
+        yield Position(
+            phase=phase, step=step, moves=moves[phase][step], share=min(done - step, 1.0)
+        )
 
 
-def ring_chart(timeline: Timeline, gpus: int, title: str) -> Figure:
-    """GPUs in a circle and a mark for the chunk that each sends to its neighbour, with a slider and
-    a button that lets the time run, from the first chunk on."""
-    moving = [one for one in timeline.spans if one.name in _PHASES]
+def _moves(schedule: Expanded) -> list[tuple[Move, ...]]:
+    """Chunks that move in each step that sends; each step takes an equal share of the time."""
+    return [
+        tuple(
+            Move(rank, peer, str(work.chunk))
+            for rank, done in enumerate(step.work)
+            for work in done
+            for peer, _ in work.targets
+            if peer != rank
+        )
+        for step in steps_of(schedule)
+        if step.sends
+    ]
+
+
+def schedule_chart(
+    timeline: Timeline, schedules: Mapping[str, Expanded], gpus: int, title: str
+) -> Figure:
+    """GPUs in a circle and a mark for each chunk on its way, with a slider and a button that lets
+    the time run, from the first chunk on."""
+    moving = [one for one in timeline.spans if one.name in schedules]
     last_ns = max(one.end_ns for one in timeline.spans)
     times_ns = np.linspace(min(one.start_ns for one in moving), last_ns, _FRAMES)
     unit = unit_of("ns", last_ns)
-    places = list(positions(timeline, gpus, times_ns))
+    places = list(positions(timeline, schedules, times_ns))
     figure = Figure(
-        data=[_gpus(gpus), _chunks(places[0], gpus)],
+        data=[_chunks(places[0], gpus), _gpus(gpus)],
         frames=[
             Frame(
                 name=f"{index}",
                 data=[_chunks(place, gpus)],
-                traces=[1],
+                traces=[0],
                 layout={"annotations": [_phase(place)]},
             )
             for index, place in enumerate(places)
@@ -133,10 +162,20 @@ def ring_chart(timeline: Timeline, gpus: int, title: str) -> Figure:
     return figure
 
 
-def _at(gpu: float, gpus: int) -> tuple[float, float]:
+def _at(gpu: int, gpus: int) -> tuple[float, float]:
     """Place on the circle: GPU 0 at the top, numbers counter-clockwise."""
     angle = math.pi / 2 + 2 * math.pi * gpu / gpus
     return math.cos(angle), math.sin(angle)
+
+
+def _between(
+    start: tuple[float, float], end: tuple[float, float], share: float, gpus: int
+) -> tuple[float, float]:
+    """Place of a chunk between two GPUs, beside their marks."""
+    beside = _BESIDE if gpus <= _FEW_GPUS else _BESIDE / 2
+    distance = math.dist(start, end)
+    part = (beside + share * (distance - 2 * beside)) / distance
+    return start[0] + part * (end[0] - start[0]), start[1] + part * (end[1] - start[1])
 
 
 def _gpus(gpus: int) -> Scatter:
@@ -155,24 +194,29 @@ def _gpus(gpus: int) -> Scatter:
 
 
 def _phase(place: Position | None) -> dict[str, Any]:
-    """Text in the middle of the ring."""
+    """Text above the circle."""
     text = f"{place.phase}, step {place.step + 1}" if place else "between two phases"
-    return {"x": 0, "y": 0, "text": text, "showarrow": False}
+    return {"x": 0, "y": _REACH, "text": text, "showarrow": False}
 
 
 def _chunks(place: Position | None, gpus: int) -> Scatter:
-    """Marks between each GPU and its downstream neighbour."""
+    """Marks between the senders and the receivers."""
     if place is None:
         return Scatter(x=[], y=[])
-    around = [_at(gpu - place.share, gpus) for gpu in range(gpus)]
+    at = [
+        _between(_at(one.sender, gpus), _at(one.receiver, gpus), place.share, gpus)
+        for one in place.moves
+    ]
     colour = "#d9722e" if place.phase == "reduce-scatter" else "#b8902a"
     return Scatter(
-        x=[_OUTSIDE * x for x, _ in around],
-        y=[_OUTSIDE * y for _, y in around],
+        x=[x for x, _ in at],
+        y=[y for _, y in at],
         mode="markers+text",
-        text=list(map(str, place.chunks)),
+        text=[one.chunk for one in place.moves],
         textfont={"color": "black", "size": 12},
         marker={"size": 24 if gpus <= _FEW_GPUS else 20, "color": colour},
-        hovertext=[f"chunk {chunk} from GPU {gpu}" for gpu, chunk in enumerate(place.chunks)],
+        hovertext=[
+            f"chunk {one.chunk} from GPU {one.sender} to GPU {one.receiver}" for one in place.moves
+        ],
         hoverinfo="text",
     )
