@@ -3,7 +3,7 @@
 import pandas as pd
 
 from sysmodel.collectives.registry import algorithm
-from sysmodel.collectives.schedule import Operation, expanded
+from sysmodel.collectives.schedule import Expanded, Operation, expanded
 from sysmodel.runs.bounds import bounds
 from sysmodel.runs.columns import BY_KEY
 from sysmodel.runs.result import RunResult
@@ -156,7 +156,9 @@ def _schedule(result: RunResult) -> list[Section]:
     gpus, timeline = result.workload.tp, result.timelines[name]
     if gpus > _MOST_GPUS or not any(one.name in _COLLECTIVES for one in timeline.spans):
         return []
-    schedules = {one: expanded(algorithm("ring").schedule(one, gpus)) for one in _COLLECTIVES}
+    schedules: dict[str, Expanded] = {
+        one: expanded(algorithm("ring").schedule(one, gpus)) for one in _COLLECTIVES
+    }
     return [
         Section(
             title="Chunks on their way",
