@@ -25,7 +25,7 @@ PROTECTED_QUEUE = record("head inner read checked has_bit_errors")
 errors.
 """
 RING = 2
-"""Records of the ring, as a multiple of the memory's depth: all parts use one ring."""
+"""Records of the circular buffer, as a multiple of the memory's depth: all parts use one buffer."""
 _CHECKED = 2
 
 
@@ -97,7 +97,7 @@ def step_queue(queue: Record, depth: int, pushed: bool, popped: bool, lost: bool
     same half if an even number of records waits.
 
     If the word that leaves the memory is lost, the caller moves the preceding record to the place
-    of the lost record in the ring.
+    of the lost record in the buffer.
 
     Returns
     -------

@@ -30,7 +30,7 @@ class GoldenState(NamedTuple):
     entries: Records  # [bank, row, way]
     table: Records  # [context, dispatch index modulo credit window]
     complete: Words  # [context, dispatch index modulo credit window]: the workgroup is complete
-    ready: Records  # [context, position in the ring of the queue of ready commands]
+    ready: Records  # [context, position in the buffer of the queue of ready commands]
     ready_errors: Words  # bit errors in the words of ``ready``
     registers: Records  # [page, word]
     interrupts: Records  # [page]

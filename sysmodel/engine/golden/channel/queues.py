@@ -59,7 +59,7 @@ Q = constants("Queues", {name: number for number, name in enumerate(_QUEUES)})
 D = constants("Depths", {name: depth for name, (depth, _) in _QUEUES.items()})
 """Depth of each queue."""
 
-# Every queue is a ring of 8 records, whatever its depth.
+# Every queue is a circular buffer of 8 records, whatever its depth.
 _RING = 8
 _HEADS = sum((_RING - 1) << (4 * queue) for queue in Q)
 RINGS = [(name, record, (_RING,)) for name, (_, record) in _QUEUES.items()]
@@ -94,7 +94,7 @@ def has_space(queued: int, queue: int, depth: int) -> bool:
 
 @inlined
 def position(heads: int, queue: int, index: int) -> int:
-    """Return the position of a record in the ring of its queue; the oldest record has index 0."""
+    """Return the position of a record in the buffer of its queue; the oldest has index 0."""
     return ((heads >> (4 * queue)) + index) & (_RING - 1)
 
 

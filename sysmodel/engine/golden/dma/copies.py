@@ -10,7 +10,7 @@ __all__ = ["COPY_QUEUE", "MOST_COPIES", "copy_valid", "first_copy", "pop_copy", 
 
 MOST_COPIES = 2
 COPY_QUEUE = record("copies_head copies_level", [("copies", COPY, (MOST_COPIES,))])
-"""Position of the oldest copy, the number of copies, and their ring."""
+"""Position of the oldest copy, the number of copies, and their circular buffer."""
 
 
 @inlined

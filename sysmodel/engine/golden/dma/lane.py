@@ -28,7 +28,7 @@ LANE = record(
     "slot_head slot_tail slots_used deferred has_ahead",
     [("segments", SEGMENT, (SEGMENTS,)), ("reads", READ, (READS,)), ("ahead", PACKET)],
 )
-"""Queues of segments and of reads, the ring of egress slots, and the prefetched packet.
+"""Queues of segments and of reads, the circular buffer of egress slots, and the prefetched packet.
 ``deferred``: the packet of a filled slot could not be read, because the slots' memory was busy.
 """
 SLOT = record([("packet", PACKET)], "filled")

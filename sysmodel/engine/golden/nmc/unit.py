@@ -18,7 +18,7 @@ NMC = record(
     "nmc_left",
     [("nmc_valid", np.int64, (NMC_LATENCY,)), ("nmc_result", NMC_RESULT, (NMC_LATENCY,))],
 )
-"""Cycles until the pipeline is empty, and its stages as a ring."""
+"""Cycles until the pipeline is empty, and its stages as a circular buffer."""
 
 
 @compiled

@@ -35,7 +35,7 @@ __all__ = [
 ]
 
 EVENTS = 8
-"""Places of the pipeline's ring, one for each cycle."""
+"""Places of the pipeline's circular buffer, one for each cycle."""
 _EVENT = record([("tile", TILE)], "needed allowed_ways lost_ways")
 BANK = record(
     f"in_pipeline completions_level completions_head wrote_cycle {CHOICE_WORDS} {CLEARING_WORDS} "
@@ -73,7 +73,7 @@ class BankOutputs(NamedTuple):
 
 @inlined
 def _slot(cycle: int) -> int:
-    """Return the place in the ring of an event that was chosen in this cycle."""
+    """Return the place in the circular buffer of an event that was chosen in this cycle."""
     return cycle & (EVENTS - 1)
 
 
