@@ -11,8 +11,10 @@ T3 := $(VENV)/bin/t3
 EVIDENCE := prove exhaust mutate coverage faults
 # Tests of the cycle-exact core (each block and the top, RTL against golden model), and of the pages.
 QUICK := tests/lockstep tests/sysmodel/engine/golden tests/docs/test_links.py
+# Tests without the cycle loop, which run while it compiles.
+WITHOUT_LOOP := tests/structure tests/docs tests/tb tests/t3/silicon
 
-.PHONY: run reproduce test loop quick verify fresh lint format bench verilog area timing route fpga docs site clean help
+.PHONY: run reproduce test loop without-loop quick verify fresh lint format bench verilog area timing route fpga docs site clean help
 
 help:                      ## List the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -64,13 +66,16 @@ site: $(SITE)              ## Build all pages as a site; run the notebooks, chec
 	@$(VENV)/bin/python docs/site/outputs.py build/jupyter_execute
 
 test: $(READY)             ## Lint, then run the tests (about ten minutes on 2 cores)
-	@$(MAKE) --no-print-directory --jobs 2 lint loop
-	@$(VENV)/bin/python -m pytest -q -n 2 --dist loadscope -m "not verify"
+	@$(MAKE) --no-print-directory --jobs 2 lint loop without-loop
+	@$(VENV)/bin/python -m pytest -q -n 2 --dist loadscope -m "not verify" tests $(WITHOUT_LOOP:%=--ignore=%)
 
 # Compile the cycle loop once, before the test processes would each compile it.
 loop: $(READY)
 	@$(VENV)/bin/python -m pytest -qq tests/sysmodel/runs/test_conservation.py -k conserves \
 	    > build/loop.log 2>&1 || { cat build/loop.log; exit 1; }
+
+without-loop: $(READY)
+	@$(VENV)/bin/python -m pytest -q -m "not verify" $(WITHOUT_LOOP)
 
 verify: loop               ## Run the long tests, proofs, exhaustive arithmetic, mutants, coverage, faults; build/verification/
 	@$(VENV)/bin/python -m pytest -q -n 2 --dist loadscope -m verify
