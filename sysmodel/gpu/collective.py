@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 
 from sysmodel.config.limits import MOST_COLLECTIVE_WAVES as MOST_WAVES
+from sysmodel.lib.activities import MOST_ACTIVITIES
 from sysmodel.lib.compiled import compiled, inlined
 from sysmodel.lib.cycles import NEVER
-from sysmodel.lib.phases import PHASES
 
 __all__ = [
     "BLOCK",
@@ -64,10 +64,10 @@ GPU_FIELDS = [
     ("unissued", np.int64, (MOST_WAVES,)),  # reads of the batch still to be issued
     ("awaited", np.int64, (MOST_WAVES,)),  # reads of the batch that have not returned
     ("unstored", np.int64, (MOST_WAVES,)),  # stores of the batch still to be issued
-    # Atoms loaded from the L2, stored atoms, and the additions, by phase.
-    ("l2_reads", np.int64, (PHASES,)),
-    ("cu_stores", np.int64, (PHASES,)),
-    ("cu_additions", np.int64, (PHASES,)),
+    # Atoms loaded from the L2, stored atoms, and the additions, by activity.
+    ("l2_reads", np.int64, (MOST_ACTIVITIES,)),
+    ("cu_stores", np.int64, (MOST_ACTIVITIES,)),
+    ("cu_additions", np.int64, (MOST_ACTIVITIES,)),
 ]
 
 CHANNEL_FIELDS = [
@@ -321,7 +321,7 @@ def collective_hit(s, g, channel, w, now):
     i = (channel.hit_head + channel.hit_count) & (_HITS - 1)
     channel.hit_time[i], channel.hit_wave[i] = now + f.hit_latency, w
     channel.hit_count += 1
-    gpu.l2_reads[gpu.phase] += 1
+    gpu.l2_reads[gpu.communication_activity] += 1
     collective_read_taken(s, g, channel)
 
 
@@ -379,10 +379,10 @@ def collective_store_left(s, g, channel):
     f, gpu, w = s.fixed[0], s.gpu[g], channel.store_wave
     task = _task_of(s, g, w)
     if channel.batch_stored[w] < channel.batch_size[w]:
-        gpu.cu_additions[gpu.phase] += task.operands - 1
+        gpu.cu_additions[gpu.communication_activity] += task.operands - 1
     channel.batch_stored[w] += 1
     channel.step_stored += 1
-    gpu.cu_stores[gpu.phase] += 1
+    gpu.cu_stores[gpu.communication_activity] += 1
     gpu.unstored[w] -= 1
     last = channel.batch_stored[w] == task.targets * channel.batch_size[w]
     if last or channel.batch_stored[w] % BLOCK == 0:

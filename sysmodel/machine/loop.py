@@ -25,10 +25,10 @@ from sysmodel.gpu.collective import collective_hits_back, collective_read_back
 from sysmodel.gpu.fetch import buffer_progress, workgroup_at
 from sysmodel.gpu.l2 import l2_fill
 from sysmodel.gpu.l2_write import l2_keep
+from sysmodel.lib.activities import MOST_ACTIVITIES
 from sysmodel.lib.compiled import compiled, inlined
 from sysmodel.lib.interleave import local_of_atom
 from sysmodel.lib.journal import ARRIVED, SENT, STORED, note
-from sysmodel.lib.phases import AG, GEMM, RS
 from sysmodel.lib.ring import downstream
 from sysmodel.memory.accesses import (
     COLLECTIVE_TAG,
@@ -211,10 +211,11 @@ def _sample(s, now):
     row = s.samples[f.sample_count]
     gpu = s.gpu[0]
     row.time = now
-    row.gemm_read, row.gemm_write = gpu.reads[GEMM], gpu.writes[GEMM]
-    row.rs_read, row.rs_write = gpu.reads[RS], gpu.writes[RS]
-    row.ag_read, row.ag_write = gpu.reads[AG], gpu.writes[AG]
-    row.link = gpu.link_bytes[RS] + gpu.link_bytes[AG]
+    row.link = 0
+    for activity in range(MOST_ACTIVITIES):
+        row.reads[activity] = gpu.reads[activity]
+        row.writes[activity] = gpu.writes[activity]
+        row.link += gpu.link_bytes[activity]
     row.tiles = s.outputs[0, f.channels * CHANNEL_OUTPUTS + K.tiles]
     row.occupancy = s.dram.channel[0].occupancy_sum // f.clock_divider
     row.finished = gpu.finished
@@ -234,8 +235,8 @@ def _drive_context(s, row, receiver, now, inputs, first, outputs, own):
     send_admission(s, gpu, now, np.int64(outputs[own + K.credit_limit_out]))
     inputs[first + J.credit_limit_in] = np.uint64(admitted(s, s.gpu[receiver], now))
     inputs[first + J.dispatched] = np.uint64(gpu.next_dispatch_index)
-    # The next launch of a collective is programmed when the previous kernel has ended.
-    ended = gpu.finished if gpu.phase == GEMM else gpu.workgroups
+    # The launch of a collective is programmed when the previous kernel has ended.
+    ended = gpu.workgroups if gpu.collective_launched else gpu.finished
     inputs[first + J.finished] = np.uint64(ended)
 
 

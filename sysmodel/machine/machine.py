@@ -21,7 +21,6 @@ from sysmodel.gpu.geometry.placement import MOST_OUTPUT_ATOMS
 from sysmodel.gpu.kernel import Kernel
 from sysmodel.gpu.workgroups import MODE_GEMM
 from sysmodel.lib.errors import SimulationError
-from sysmodel.lib.phases import GEMM
 from sysmodel.lib.progress import Report, no_progress
 from sysmodel.network.windows import window_address_bits
 
@@ -86,6 +85,9 @@ class Machine:
     windows : bool
         Addresses have windows, by which a GPU sends to all others; see
         :mod:`sysmodel.network.windows`.
+    activities : tuple of int
+        Numbers of the activities as which the kernel's accesses count, and the hardware's own
+        accesses and packets; see :mod:`sysmodel.lib.activities`.
     progress : callable
         Called with the stage of the engine's build, or of the count of its flip-flops.
 
@@ -115,6 +117,7 @@ class Machine:
         link_stall: float = 0.0,
         topology: Topology | str = "ring",
         windows: bool = False,
+        activities: tuple[int, int] = (0, 1),
         seed: int = 0,
         progress: Report = no_progress,
     ):
@@ -127,6 +130,7 @@ class Machine:
         self.system, self.kernel, self.channels, self.mirror = system, kernel, channels, mirror
         self.gpus = 1 if mirror else kernel.gpus
         self.payload_share = payload_share or system.link.t3_payload_share
+        self.activity, self.communication = activities
         self._variation, self._progress = variation, progress
         self._aborted: set[int] = set()
         self.parameters = parameters = hardware_parameters(
@@ -155,6 +159,8 @@ class Machine:
             seed=seed,
         )
         self.state = assembly.state()
+        gpu = self.state.gpu
+        gpu["kernel_activity"], gpu["communication_activity"] = activities
         self.fabric = assembly.fabric
         self.chunk_start, _ = assembly.chunks
         self._exit = ExitStack()
@@ -198,9 +204,10 @@ class Machine:
     def now(self) -> int:
         return int(self.state.fixed["now"][0])
 
-    def kernel_launch_cycles(self, phase: int) -> int:
-        """Time from the start of a phase's kernel to its first workgroup."""
-        late = 0 if self._variation is None else int(self._variation.kernel[phase])
+    def kernel_launch_cycles(self, place: int) -> int:
+        """Time from the start of a kernel to its first workgroup, given its place among the
+        machine's kernels."""
+        late = 0 if self._variation is None else int(self._variation.kernel[place])
         return self.system.cycles(self.system.gpu.kernel_launch_ns) + late
 
     @property
@@ -294,12 +301,17 @@ class Machine:
 
     def start_kernel(self, skew_cycles: int = 0) -> None:
         """Start the kernels; their first workgroups follow one kernel launch later."""
-        begin = self.now + self.kernel_launch_cycles(GEMM)
+        begin = self.now + self.kernel_launch_cycles(0)
         skew = skew_cycles * np.arange(self.gpus)
         if self._variation is not None:
             drawn = self._variation.skew[: self.gpus]
             skew += drawn - drawn.min()  # a single GPU, the mirror's, has no skew
         self.state.gpu["start"] = np.tile(begin + skew, len(self.kernels))
+
+    def begin_collective(self, activity: int) -> None:
+        """Count accesses and packets as those of a collective whose launch follows the kernels."""
+        self.state.gpu["communication_activity"] = activity
+        self.state.gpu["collective_launched"] = 1
 
     def abort(self, context: int) -> None:
         """Stop a context's kernel, and abort its launch on every GPU."""

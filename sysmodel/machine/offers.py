@@ -186,7 +186,7 @@ def offer_store(s, g, c, now, inputs, ready, link_free, space):
         if ready:
             collective_store_left(s, g, channel)
             if address_space == CONTEXT_NONE:
-                gpu.kept += 1
+                gpu.kept[gpu.communication_activity] += 1
     elif waiting > 0:
         channel.store_offer = _TAKEN_KERNEL if ready else _KERNEL
         channel.storing_context = context

@@ -15,6 +15,7 @@ import numpy as np
 from sysmodel.engine.ports import PACKET
 from sysmodel.gpu import collective, workgroups
 from sysmodel.gpu.l2 import MAX_WAITERS, L2State
+from sysmodel.lib.activities import MOST_ACTIVITIES
 from sysmodel.lib.journal import new_journal
 from sysmodel.memory import accesses as memory
 from sysmodel.memory.dram import DramState
@@ -23,12 +24,17 @@ from sysmodel.network.mirror import mirror_tables
 
 from . import bus, wire
 
-__all__ = ["ACCESSES", "SAMPLES", "State", "new_state"]
+__all__ = ["SAMPLES", "State", "new_state"]
 
-# Cumulative counters of GPU 0, sampled for the timeline.
-ACCESSES = ("gemm_read", "gemm_write", "rs_read", "rs_write", "ag_read", "ag_write")
-SAMPLES = (*ACCESSES, "link", "tiles", "occupancy", "finished")
-_SAMPLE = np.dtype([*((name, np.int64) for name in ("time", *SAMPLES)), *wire.GPU_FIELDS])
+# Cumulative counters of GPU 0, sampled for the timeline: those of accesses by activity.
+SAMPLES = ("link", "tiles", "occupancy", "finished")
+_SAMPLE = np.dtype(
+    [
+        *((name, np.int64) for name in ("time", *SAMPLES)),
+        *((name, np.int64, (MOST_ACTIVITIES,)) for name in ("reads", "writes")),
+        *wire.GPU_FIELDS,
+    ]
+)
 _SAMPLE_ROWS = 2048
 _FIRST_INTERVAL = 256
 
@@ -63,6 +69,7 @@ _GPU = np.dtype(
         ("start", np.int64),  # cycle in which the kernel begins
         ("finish_cycle", np.int64),  # end of the last workgroup, or -1
         ("done_cycle", np.int64),  # completion of the last tracked tile, or -1
+        ("collective_launched", np.int64),  # 1: a collective has followed the kernel
         ("expected", np.int64),  # arrivals to wait for
         ("stalls", np.int64),  # cycles in which the tracker kept a channel's DRAM from issuing
         *workgroups.GPU_FIELDS,

@@ -13,11 +13,12 @@ from sysmodel.config.system import System
 from sysmodel.gpu.atoms import ATOM_BYTES
 from sysmodel.gpu.geometry.placement import A_ATOM, B_ATOM, OUTPUT_ATOM
 from sysmodel.gpu.kernel import Kernel
-from sysmodel.lib.phases import PHASES
 
 from .sampling import output_atoms, require_output_atoms, symmetry
 
 __all__ = ["Variation", "moved", "varied"]
+
+_KERNELS = 3  # most kernels of a machine, one after the other: a GEMM, and collectives
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,7 +28,7 @@ class Variation:
     Parameters
     ----------
     kernel : array
-        Delay of the start of each phase's kernel.
+        Delay of the start of each kernel, by its place among the machine's kernels.
     skew : array
         Skew of each GPU's GEMM relative to the earliest one.
     workgroup : array
@@ -49,7 +50,7 @@ def varied(system: System, kernel: Kernel, seed: int, repetition: int) -> Variat
         return random.integers(0, system.cycles(most_ns), shape, endpoint=True)
 
     most = system.variation
-    on_start = delays(most.kernel_launch_ns, PHASES)
+    on_start = delays(most.kernel_launch_ns, _KERNELS)
     behind = delays(most.start_skew_ns, kernel.gpus)
     return Variation(
         kernel=on_start,

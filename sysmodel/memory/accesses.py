@@ -6,9 +6,9 @@ import numpy as np
 
 from sysmodel.engine.codes import COMMUNICATION, READ, UPDATE, WRITE
 from sysmodel.engine.ports import DATA_WORDS, DRAM, REQUEST, I, O
+from sysmodel.lib.activities import MOST_ACTIVITIES
 from sysmodel.lib.compiled import inlined
 from sysmodel.lib.cycles import NEVER
-from sysmodel.lib.phases import GEMM, PHASES, RS
 
 __all__ = [
     "CHANNEL_FIELDS",
@@ -43,14 +43,15 @@ FIXED_FIELDS = [
 ]
 
 GPU_FIELDS = [
-    ("phase", np.int64),  # phase of the accesses of collective and link
-    ("kernel_phase", np.int64),  # phase of the accesses of the kernel
+    ("communication_activity", np.int64),  # activity of the accesses of collective and link
+    ("kernel_activity", np.int64),  # activity of the accesses of the kernel
     ("overwritten", np.int64),  # dirty atoms of the L2 that arrivals overwrote
-    ("kept", np.int64),  # local stores of the collective, counted as stores of the kernel
-    ("reads", np.int64, (PHASES,)),
-    ("writes", np.int64, (PHASES,)),
-    ("updates", np.int64, (PHASES,)),  # among the writes
-    ("dma_reads", np.int64, (PHASES,)),  # among the reads
+    # Local stores of the collective, by its activity, which count as writes of the kernel.
+    ("kept", np.int64, (MOST_ACTIVITIES,)),
+    ("reads", np.int64, (MOST_ACTIVITIES,)),
+    ("writes", np.int64, (MOST_ACTIVITIES,)),
+    ("updates", np.int64, (MOST_ACTIVITIES,)),  # among the writes
+    ("dma_reads", np.int64, (MOST_ACTIVITIES,)),  # among the reads
 ]
 
 CHANNEL_FIELDS = [
@@ -125,20 +126,19 @@ def accept(s, gpu, channel, outputs):
         for word in range(_HEADER_WORDS, _REQUEST_WORDS):
             request[word] = outputs[DRAM + word]
     access = request[REQUEST.access]
+    activity = gpu.kernel_activity
     if request[REQUEST.origin] == COMMUNICATION:
-        phase = gpu.phase if gpu.phase != GEMM else np.int64(RS)
+        activity = gpu.communication_activity
         if access == READ:
-            gpu.dma_reads[phase] += 1
+            gpu.dma_reads[activity] += 1
     elif access == READ and request[REQUEST.tag] & COLLECTIVE_TAG:
-        phase = gpu.phase
-    else:
-        phase = gpu.kernel_phase
+        activity = gpu.communication_activity
     if access == READ:
-        gpu.reads[phase] += 1
+        gpu.reads[activity] += 1
     else:
-        gpu.writes[phase] += 1
+        gpu.writes[activity] += 1
     if access == UPDATE:
-        gpu.updates[phase] += 1
+        gpu.updates[activity] += 1
     return token
 
 

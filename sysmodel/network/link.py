@@ -10,9 +10,9 @@ import numpy as np
 
 from sysmodel.engine.ports import LINK_IN, LINK_OUT, I, O
 from sysmodel.gpu.atoms import ATOM_BYTES
+from sysmodel.lib.activities import MOST_ACTIVITIES
 from sysmodel.lib.compiled import inlined
 from sysmodel.lib.cycles import NEVER
-from sysmodel.lib.phases import AG, PHASES, RS
 
 from .queues import enter, has_space, offer_link
 from .records import HEADER_WORDS, NO_HOP, PACKET_WORDS, TAG
@@ -56,7 +56,7 @@ GPU_FIELDS = [
     ("first_link", np.int64),  # first of the GPU's links in ``own_link``
     ("links", np.int64),
     ("link_rate_bytes", np.float64),  # of all its links, as in the records of links
-    ("link_bytes", np.int64, (PHASES,)),  # sent bytes by phase
+    ("link_bytes", np.int64, (MOST_ACTIVITIES,)),  # sent bytes by activity
     ("first_send", np.int64),  # cycle of the first packet, or -1
     ("copied", np.int64),  # sent atoms of the current step's copy
     # Admission of the GPU: the last value, and changes in flight upstream.
@@ -213,7 +213,7 @@ def send(s, g: int, c: int, now: int, outputs: np.ndarray) -> None:
     channel = s.channel[sender]
     if gpu.first_send < 0:
         gpu.first_send = now
-    gpu.link_bytes[AG if gpu.phase == AG else RS] += ATOM_BYTES
+    gpu.link_bytes[gpu.communication_activity] += ATOM_BYTES
     channel.outstanding += 1
     hop, destination = _first_hop(s, g, channel, outputs)
     at, e = now, s.port_link[channel.plane, g]

@@ -9,10 +9,10 @@ from sysmodel.collectives.schedule import Chunk, Expanded, Operation, expanded
 from sysmodel.collectives.steps import Step, steps_of
 from sysmodel.gpu.collective_step import atoms_of, begin_step, reserve_tasks
 from sysmodel.gpu.kernel import Kernel
-from sysmodel.lib.phases import AG, RS
 from sysmodel.machine.until import UNTIL_COLLECTIVE, UNTIL_PROGRAMMED, UNTIL_QUIET
 
 from .collective_layout import ChunkAtoms, CollectiveLayout
+from .counters import AG, RS
 from .simulation import RunContext, Simulation
 
 __all__ = [
@@ -172,7 +172,7 @@ class CollectiveKernel:
         machine = self._machine
         machine.await_cleared()
         self._simulation.program([half.layout.writes()] * machine.gpus, UNTIL_PROGRAMMED)
-        machine.state.gpu["phase"] = half.phase
+        machine.begin_collective(half.phase)
         if self._context.mirror:
             machine.state.fixed["copy_offset"] = half.layout.arrivals_offset
 

@@ -8,8 +8,9 @@ import numpy as np
 from sysmodel.gpu.atoms import ATOM_BYTES, LINE_ATOM_BITS, LINE_ATOMS
 from sysmodel.gpu.l2_tags import DIRTY
 from sysmodel.lib.errors import SimulationError
-from sysmodel.lib.phases import AG, GEMM, RS
 from sysmodel.machine.state import State
+
+from .counters import AG, GEMM, RS
 
 __all__ = ["Reduction", "check_conservation", "conserved"]
 

@@ -1,10 +1,12 @@
-"""Counters of a configuration's accesses and events, by phase."""
+"""Counters of a configuration's accesses and events, by activity."""
 
 import numpy as np
 
-from sysmodel.lib.phases import PHASES
+from sysmodel.lib.activities import MOST_ACTIVITIES
 
-__all__ = ["COUNTED", "new_counters"]
+__all__ = ["AG", "COUNTED", "GEMM", "RS", "new_counters"]
+
+GEMM, RS, AG = range(3)
 
 COUNTED = ("reads", "writes", "link_bytes", "updates", "dma_reads", "cu_stores", "cu_additions")
 """Counters that every GPU of the cycle loop has, under the same names."""
@@ -17,10 +19,10 @@ _COUNTERS = np.dtype(
 
 
 def new_counters() -> np.ndarray:
-    """Make counters of zero: a record for each phase.
+    """Make counters of zero: a record for each activity.
 
     ``reads`` and ``writes`` are accesses to the memory, ``updates`` and ``dma_reads`` are some of
     these; ``link_bytes`` are sent payload, and ``link_overhead_bytes`` the headers and check bits
     of its packets. The other counters are those of :class:`~sysmodel.energy.counts.Activity`.
     """
-    return np.zeros(PHASES, _COUNTERS)
+    return np.zeros(MOST_ACTIVITIES, _COUNTERS)

@@ -14,7 +14,6 @@ from sysmodel.gpu.atoms import ELEMENTS
 from sysmodel.gpu.geometry.chunks import Chunks
 from sysmodel.gpu.geometry.output_layout import OutputLayout
 from sysmodel.gpu.kernel import Kernel
-from sysmodel.lib.phases import GEMM, RS
 from sysmodel.lib.progress import Report, no_progress
 from sysmodel.machine.machine import Machine
 from sysmodel.machine.offers import gemm_space
@@ -144,7 +143,8 @@ class DataLaunch:
         SimulationError
             See :meth:`Machine.run`.
         """
-        self.machine.run(UNTIL_REDUCED, lambda now: progress(share_done(self.machine, (GEMM, RS))))
+        activities = self.machine.activity, self.machine.communication
+        self.machine.run(UNTIL_REDUCED, lambda now: progress(share_done(self.machine, activities)))
         self.machine.idle(_SETTLING_CYCLES)
 
     def compare(self, context: int) -> tuple[int, tuple[Mismatch, ...]]:

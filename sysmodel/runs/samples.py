@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sysmodel.machine.state import ACCESSES, SAMPLES
+from sysmodel.machine.state import SAMPLES
 from sysmodel.machine.wire import WIRE_STATES
 
 from .timeline import Flow, Span, Timeline
@@ -37,7 +37,12 @@ def timeline_of(
     change = {name: np.diff(rows[name]) for name in SAMPLES}
     whole = float(machine.whole)
     atom = machine.system.dram.atom_bytes * whole / ns
-    series = {dram_series(name): change[name] * atom for name in ACCESSES}
+    accesses = {way: np.diff(rows[f"{way}s"], axis=0) for way in ("read", "write")}
+    series = {
+        dram_series(f"{name}_{way}"): made[:, number] * atom
+        for number, name in enumerate(("gemm", "rs", "ag"))
+        for way, made in accesses.items()
+    }
     on_line = whole / machine.payload_share
     series["link (bytes/ns)"] = change["link"] * on_line / ns
     series["tiles complete (per us)"] = change["tiles"] / ns * 1e3

@@ -13,10 +13,10 @@ from sysmodel.gpu.slots import (
     STARTS,
     STORES_OUTPUT,
 )
-from sysmodel.lib.phases import AG, GEMM, RS
 from sysmodel.lib.progress import Report, no_progress
 
 from .configurations.registry import BASE
+from .counters import AG, GEMM, RS
 from .phases import PhaseResult
 from .plan import Plan
 from .repetition import repetition_results

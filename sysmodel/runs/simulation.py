@@ -15,7 +15,7 @@ from sysmodel.gpu.atoms import ATOM_BYTES
 from sysmodel.gpu.kernel import Kernel
 from sysmodel.gpu.slots import EMPTY
 from sysmodel.gpu.workgroups import MODE_GEMM
-from sysmodel.lib.phases import AG, GEMM, PHASES, RS
+from sysmodel.lib.activities import MOST_ACTIVITIES
 from sysmodel.lib.progress import Report
 from sysmodel.lib.ring import upstream
 from sysmodel.machine.machine import Machine
@@ -24,7 +24,7 @@ from sysmodel.machine.progress import share_done
 from sysmodel.machine.variation import moved, varied
 
 from .conservation import Reduction, check_conservation, conserved
-from .counters import COUNTED, new_counters
+from .counters import AG, COUNTED, GEMM, RS, new_counters
 from .phases import PhaseResult
 from .samples import timeline_of
 from .tile_trace import TileTrace, begin_tracing, on_the_timeline
@@ -146,7 +146,7 @@ class Simulation:
         self.wall_s = 0.0
         self._spans: list[Span] = []
         self._traces: list[TileTrace] = []
-        self._activates = np.zeros(PHASES, np.int64)
+        self._activates = np.zeros(MOST_ACTIVITIES, np.int64)
         self.zero = 0
         self.machine = Machine(
             context.system,
@@ -280,9 +280,9 @@ class Simulation:
         gpu, counts = self.machine.state.gpu, new_counters()
         for name in COUNTED:
             counts[name] = gpu[name].sum(axis=0)
-        kept = int(gpu["kept"].sum())
-        counts["writes"][GEMM] -= kept
-        counts["writes"][RS] += kept
+        kept = gpu["kept"].sum(axis=0)
+        counts["writes"][GEMM] -= kept.sum()
+        counts["writes"] += kept
         counts["cu_loads"] = counts["reads"] - counts["dma_reads"]
         counts["cu_loads"] += gpu["l2_reads"].sum(axis=0)
         counts["cu_loads"][GEMM] = 0  # the GEMM's own loads are equal in all configurations

@@ -1,6 +1,6 @@
 """Perfect overlap: phases at the same time do not slow each other."""
 
-from sysmodel.lib.phases import RS
+from sysmodel.runs.counters import RS
 from sysmodel.runs.phases import PhaseResult
 
 __all__ = ["ideal"]

@@ -1,9 +1,9 @@
 """Baseline: GEMM, then ring reduce-scatter, then ring all-gather, all on the CUs."""
 
-from sysmodel.lib.phases import GEMM, RS
 from sysmodel.machine.until import UNTIL_GEMM
 from sysmodel.runs.collective_kernels import all_gather, reduce_scatter
 from sysmodel.runs.conservation import Reduction
+from sysmodel.runs.counters import GEMM, RS
 from sysmodel.runs.phases import PhaseResult
 from sysmodel.runs.simulation import RunContext, Simulation
 

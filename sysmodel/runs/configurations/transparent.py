@@ -3,12 +3,12 @@
 from itertools import zip_longest
 
 from sysmodel.gpu.workgroups import MODE_SCATTER
-from sysmodel.lib.phases import AG, RS
 from sysmodel.lib.ring import gathered
 from sysmodel.machine.offers import CONTEXT_GEMM
 from sysmodel.machine.program import copy_writes, map_writes
 from sysmodel.machine.until import UNTIL_COPIED, UNTIL_QUIET, UNTIL_REDUCED, UNTIL_SENT
 from sysmodel.runs.conservation import Reduction
+from sysmodel.runs.counters import AG, RS
 from sysmodel.runs.phases import PhaseResult
 from sysmodel.runs.simulation import RunContext, Simulation
 from sysmodel.runs.waiting import with_waits
@@ -42,7 +42,7 @@ def transparent(context: RunContext, name: str, policy: str) -> PhaseResult:
 def scatter(context: RunContext, name: str = "rs-nmc") -> PhaseResult:
     """Simulate the reduce-scatter by the T3 hardware alone; the partial products are in memory."""
     with Simulation(context, name, mode=MODE_SCATTER) as simulation:
-        simulation.machine.state.gpu["kernel_phase"] = RS
+        simulation.machine.state.gpu["kernel_activity"] = RS
         zero = simulation.zero = _launch(context, simulation, "round-robin", updates_per_atom=1)
         simulation.run("RS", UNTIL_REDUCED)
         cycles = simulation.machine.now - zero
@@ -69,7 +69,7 @@ def _launch(context: RunContext, simulation: Simulation, policy: str, updates_pe
 def _all_gather(context: RunContext, simulation: Simulation) -> None:
     machine, n = simulation.machine, context.kernel.gpus
     machine.state.fixed["work"] = 0
-    machine.state.gpu["phase"] = AG
+    machine.begin_collective(AG)
     simulation.launch_kernel(AG)
     for step in range(n - 1):
         sent = simulation.begin_step(gathered, step)

@@ -71,7 +71,7 @@ def test_rows_opened_by_phase_are_those_that_the_memory_counts():
     phases = sequential(context_of(_WORK, system, options))
     slower = scaled(system, link={"latency_ns": 5_000.0})
     late = sequential(context_of(_WORK, slower, options))
-    assert (phases.counts["activates"] > 0).all()
+    assert (phases.counts["activates"][:3] > 0).all()
     assert late.counts["activates"][0] == phases.counts["activates"][0]
 
 

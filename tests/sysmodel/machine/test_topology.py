@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from sysmodel.config.topology_shapes import Switch
-from sysmodel.lib.phases import RS
 from sysmodel.machine.machine import Machine
 from sysmodel.machine.program import map_writes
 from sysmodel.machine.sampling import require_invariance
@@ -55,7 +54,10 @@ def test_every_link_carries_what_the_routes_say(topology, gpus, windows):
         _reduced(machine)
         state = machine.state
         chunk = machine.kernel.output_bytes // gpus
-        assert state.gpu["link_bytes"][:, RS].tolist() == [(gpus - 1) * chunk] * gpus
+        assert (
+            state.gpu["link_bytes"][:, machine.communication].tolist()
+            == [(gpus - 1) * chunk] * gpus
+        )
         expected = np.zeros(len(state.link))
         for g in range(gpus):
             for route in machine.fabric.routes(g, (g - 1) % gpus):

@@ -6,9 +6,8 @@ import pytest
 from sysmodel.gpu.atoms import ATOM_BYTES
 from sysmodel.gpu.l2_tags import DIRTY
 from sysmodel.lib.errors import SimulationError
-from sysmodel.lib.phases import AG, GEMM, RS
 from sysmodel.runs.conservation import Reduction, check_conservation
-from sysmodel.runs.counters import new_counters
+from sysmodel.runs.counters import AG, GEMM, RS, new_counters
 from sysmodel.runs.options import CONFIGURATIONS, RunOptions
 from sysmodel.runs.plan import Plan
 from sysmodel.runs.simulate import simulate

@@ -8,7 +8,6 @@ import pytest
 from sysmodel.config.model import workload_of
 from sysmodel.config.system import load_system
 from sysmodel.gpu.atoms import ATOM_BYTES
-from sysmodel.lib.phases import PHASES
 from sysmodel.machine.machine import Machine
 from sysmodel.machine.tiling import kernel_of
 from sysmodel.machine.variation import moved, varied
@@ -144,7 +143,7 @@ def test_delays_lie_between_none_and_the_most():
         assert 0 <= drawn.min() * SYSTEM.cycle_ns < 0.05 * most_ns
         assert 0.95 * most_ns < drawn.max() * SYSTEM.cycle_ns <= most_ns
     assert all(one.skew.min() == 0 for one in draws)
-    assert draws[0].kernel.shape == (PHASES,)
+    assert draws[0].kernel.shape == (3,)
     assert draws[0].workgroup.shape == (4, kernel.workgroups)
 
 
