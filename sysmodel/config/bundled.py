@@ -11,6 +11,7 @@ __all__ = [
     "MEMORIES",
     "MODELS",
     "PRESETS",
+    "PROGRAMS",
     "TOPOLOGIES",
     "Bundle",
     "Located",
@@ -103,6 +104,7 @@ class Bundle:
 
 PRESETS, MODELS = Bundle("presets", "system"), Bundle("models", "model")
 MEMORIES, TOPOLOGIES = Bundle("memories", "memory"), Bundle("topologies", "topology")
+PROGRAMS = Bundle("programs", "program")
 
 
 def is_path(source: str | Path) -> bool:

@@ -1,58 +1,72 @@
-"""Counted events of a run, and their energy."""
+"""Counted events of a run by activity of its program, and their energy."""
 
-from dataclasses import asdict, astuple, dataclass
+from collections.abc import Mapping
+from dataclasses import astuple, dataclass, fields
 
-__all__ = ["Activity", "DramBytes", "Energy", "LinkBytes"]
+__all__ = ["DramBytes", "Energy", "Events", "LinkBytes"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class DramBytes:
-    """Bytes that one whole GPU moves to and from its memory, by kernel."""
-
-    gemm_read: int
-    gemm_write: int
-    rs_read: int
-    rs_write: int
-    ag_read: int
-    ag_write: int
-
-    @property
-    def total(self) -> int:
-        return sum(asdict(self).values())
-
-
-@dataclass(frozen=True)
-class LinkBytes:
-    """Bytes that one whole GPU sends over its link to the downstream neighbour.
+    """Bytes that one whole GPU moves to and from its memory, by activity.
 
     Attributes
     ----------
-    rs, ag : int
-        Payload of the reduce-scatter, and of the all-gather.
-    rs_overhead, ag_overhead : int
-        Headers and check bits of their packets.
+    read, write : mapping
+        Bytes by name of the activity; both have the same names.
     """
 
-    rs: int
-    ag: int
-    rs_overhead: int = 0
-    ag_overhead: int = 0
+    read: Mapping[str, int]
+    write: Mapping[str, int]
 
     @property
     def total(self) -> int:
-        return self.rs + self.ag + self.rs_overhead + self.ag_overhead
+        return sum(self.as_dict().values())
+
+    def as_dict(self) -> dict[str, int]:
+        """Bytes by category, such as ``rs_read``."""
+        return {
+            f"{name}_{way}": getattr(self, way)[name]
+            for name in self.read
+            for way in ("read", "write")
+        }
 
 
 @dataclass(frozen=True, kw_only=True)
-class Activity:
+class LinkBytes:
+    """Bytes that one whole GPU sends over its links, by collective.
+
+    Attributes
+    ----------
+    payload : mapping
+        Payload by name of the collective.
+    overhead : mapping
+        Headers and check bits of its packets, by the same names.
+    """
+
+    payload: Mapping[str, int]
+    overhead: Mapping[str, int]
+
+    @property
+    def total(self) -> int:
+        return sum(self.as_dict().values())
+
+    def as_dict(self) -> dict[str, int]:
+        """Bytes by category: ``rs``, ``rs_overhead``."""
+        headers = {f"{name}_overhead": count for name, count in self.overhead.items()}
+        return {**self.payload, **headers}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Events:
     """Events of one whole GPU that do not follow from its bytes. An access is one memory atom.
 
     Attributes
     ----------
     activates : int
         DRAM rows opened.
-    gemm_updates, rs_updates : int
-        Op-and-store accesses among the writes of the GEMM and of the reduce-scatter.
+    updates : mapping
+        Op-and-store accesses among the writes, by name of each GEMM and reduction.
     dma_reads : int
         Reads of the DMA engine, whose data go to the link.
     cu_loads, cu_stores, cu_additions : int
@@ -64,14 +78,24 @@ class Activity:
     """
 
     activates: int
-    gemm_updates: int
-    rs_updates: int
+    updates: Mapping[str, int]
     dma_reads: int
     cu_loads: int
     cu_stores: int
     cu_additions: int
     tiles: int
     flip_flop_clocks: int
+
+    def as_dict(self) -> dict[str, int]:
+        """Events by name; updates are those of an activity, such as ``rs_updates``."""
+        found: dict[str, int] = {}
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if field.name == "updates":
+                found |= {f"{name}_updates": count for name, count in value.items()}
+            else:
+                found[field.name] = value
+        return found
 
 
 @dataclass(frozen=True, kw_only=True)

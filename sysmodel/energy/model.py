@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from sysmodel.config.workload import ELEMENT_BYTES
 
 from .constants import Constants
-from .counts import Activity, Energy
+from .counts import Energy, Events
 
 if TYPE_CHECKING:
     from sysmodel.config.system import System
@@ -25,7 +25,7 @@ _MOVED_BYTES, _ADDED_BYTES = 16, 4
 def energy_of(
     dram: "DramBytes",
     link: "LinkBytes",
-    activity: Activity,
+    events: Events,
     system: "System",
     constants: Constants,
 ) -> Energy:
@@ -38,18 +38,18 @@ def energy_of(
         c |= {name: c[name] * (volts / _SOURCE_VOLTS) ** 2 for name in names}
     crossing_mm, entry_bits = constants.crossing.value, constants.tracker_entry.value
     atom = system.dram.atom_bytes
-    updates = activity.gemm_updates + activity.rs_updates
+    updates = sum(events.updates.values())
     update_bits = 8 * atom * updates
-    read_bits = 8 * (dram.gemm_read + dram.rs_read + dram.ag_read)
-    write_bits = 8 * (dram.gemm_write + dram.rs_write + dram.ag_write) - update_bits
+    read_bits = 8 * sum(dram.read.values())
+    write_bits = 8 * sum(dram.write.values()) - update_bits
     access = c["dram_array"] + c["dram_bus"] + c["dram_io"]
-    moved = activity.cu_loads + activity.cu_stores
-    instructions = atom * moved / _MOVED_BYTES + atom * activity.cu_additions / _ADDED_BYTES
+    moved = events.cu_loads + events.cu_stores
+    instructions = atom * moved / _MOVED_BYTES + atom * events.cu_additions / _ADDED_BYTES
     # An update or an end of tile reads a set of the tracker and writes an entry; a complete tile
     # reads and writes a row of the trigger's table.
-    entries = (updates + activity.tiles) * (system.t3.tracker_ways + 1) + activity.tiles * 2
+    entries = (updates + events.tiles) * (system.t3.tracker_ways + 1) + events.tiles * 2
     return Energy(
-        dram_activate=activity.activates * system.dram.row_bytes * c["dram_activate"],
+        dram_activate=events.activates * system.dram.row_bytes * c["dram_activate"],
         dram_read=read_bits * access,
         dram_write=write_bits * access,
         # The operand crosses the interface; the stored value moves from the array to the adder and
@@ -57,10 +57,10 @@ def energy_of(
         dram_update=update_bits * (access + c["dram_array"]),
         nmc=updates * (atom // ELEMENT_BYTES) * c["nmc_add"],
         link=8 * link.total * c["link"],
-        network=8 * atom * (moved + activity.dma_reads) * crossing_mm * c["wire"],
+        network=8 * atom * (moved + events.dma_reads) * crossing_mm * c["wire"],
         cu=instructions * c["instruction"]
-        + atom // ELEMENT_BYTES * activity.cu_additions * c["fp16_add"],
-        dma=2 * 8 * atom * activity.dma_reads * c["sram"],
+        + atom // ELEMENT_BYTES * events.cu_additions * c["fp16_add"],
+        dma=2 * 8 * atom * events.dma_reads * c["sram"],
         tracker=entries * entry_bits * c["sram"],
-        logic=activity.flip_flop_clocks * c["flip_flop"],
+        logic=events.flip_flop_clocks * c["flip_flop"],
     )

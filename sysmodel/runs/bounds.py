@@ -1,4 +1,4 @@
-"""Bounds of each phase of a run: the states of the GEMM's workgroup slots and of the link, and the
+"""Bounds of each activity of a run: the states of a GEMM's workgroup slots and of the link, and the
 shares of their peaks at which memory and link run."""
 
 from collections.abc import Iterator, Mapping
@@ -9,30 +9,32 @@ import numpy as np
 
 from sysmodel.machine.wire import WIRE_STATES
 
+from .configuration_result import GemmTimes
+from .program.activities import Activity, Collective, Gemm, title_of
 from .samples import WIRE_SERIES
 from .timeline import Timeline
 
 if TYPE_CHECKING:
-    from .result import ConfigurationResult, RunResult
+    from .result import RunResult
 
 __all__ = ["Bound", "bounds"]
 
 # Least shares of the GEMM's time with which an external influence bounds the GEMM.
 _LEAST = {"flow control": 0.05, "link": 0.05, "contention": 0.1}
-_TOGETHER = 0.1  # an RS that outlasts its GEMM by less of its own time ends with the GEMM
+_TOGETHER = 0.1  # a collective that outlasts its GEMM by less of its own time ends with the GEMM
 
 
 @dataclass(frozen=True, kw_only=True)
 class Bound:
-    """Bound of one phase of one configuration.
+    """Bound of one activity of one configuration.
 
     Attributes
     ----------
     configuration, phase : str
-        The phase is ``GEMM``, ``RS`` or ``AG``.
+        The phase is the activity's title: ``GEMM``, ``RS`` or ``AG`` of the usual program.
     start_ns, end_ns : float
-        Time in which the shares are measured: the whole phase; or, for an RS that outlasts its
-        GEMM, the time after the GEMM.
+        Time in which the shares are measured: the whole activity; or, for a collective that runs
+        beside the GEMM that feeds it and outlasts it, the time after the GEMM.
     busy : dict
         Mean shares of their peaks at which ``pipes`` (for the GEMM; of the rate at which they can
         issue), ``memory`` and ``link`` run.
@@ -47,8 +49,8 @@ class Bound:
         Bound. For the GEMM the most frequent state of its workgroup slots: ``pipes``, ``memory``,
         ``l2``, ``lds``, ``stores``, ``launch``, or ``empty`` if most slots have no workgroup; or
         ``flow control``, if that keeps workgroups waiting, ``link``, if that keeps their stores
-        waiting, or ``contention``, if concurrent accesses slow the GEMM. For RS and AG the most
-        frequent state in ``link_time``, or ``GEMM`` if the RS ends with the GEMM that feeds it.
+        waiting, or ``contention``, if concurrent accesses slow the GEMM. For a collective the most
+        frequent state in ``link_time``, or the GEMM's title if it ends with the GEMM that feeds it.
     """
 
     configuration: str
@@ -73,12 +75,12 @@ def _bounds_of(result: "RunResult", name: str, timeline: Timeline) -> Iterator[B
     one = result.configurations[name]
     times = _times(timeline)
 
-    def bound(phase: str, begin_ns: float, by: str | None) -> Bound:
-        end_ns = times[phase][1]
+    def bound(activity: Activity, begin_ns: float, by: str | None) -> Bound:
+        end_ns = times[activity.name][1]
         link_time = _link_time(timeline, begin_ns, end_ns)
         return Bound(
             configuration=name,
-            phase=phase,
+            phase=title_of(activity.name),
             start_ns=begin_ns,
             end_ns=end_ns,
             busy=_rates(result, timeline, begin_ns, end_ns),
@@ -86,31 +88,40 @@ def _bounds_of(result: "RunResult", name: str, timeline: Timeline) -> Iterator[B
             by=by or _most(link_time),
         )
 
-    if "GEMM" in times:
-        found = bound("GEMM", times["GEMM"][0], _disturbance(one) or _most(one.gemm_slots.shares))
-        issue_rate = result.system.gpu.matrix_issue_rate
-        pipes = result.gemm_efficiency / one.gemm_slowdown / issue_rate
-        yield replace(found, busy={"pipes": pipes, **found.busy})
-    if "RS" in times:
-        start, end = times["RS"]
-        gemm_end = times.get("GEMM", (0.0, 0.0))[1]
+    for activity in result.program.activities:
+        if activity.name not in times:
+            continue
+        start, end = times[activity.name]
+        if isinstance(activity, Gemm):
+            gemm = one.gemms[activity.name]
+            found = bound(activity, start, _disturbance(gemm) or _most(gemm.slots.shares))
+            issue_rate = result.system.gpu.matrix_issue_rate
+            pipes = result.efficiencies[activity.name] / gemm.slowdown / issue_rate
+            yield replace(found, busy={"pipes": pipes, **found.busy})
+            continue
+        source, gemm_end = _source(result, activity, times)
         if start < gemm_end and end - gemm_end <= _TOGETHER * (end - start):
-            yield bound("RS", start, "GEMM")
+            yield bound(activity, start, source)
         else:
-            yield bound("RS", max(start, gemm_end), None)
-    if "AG" in times:
-        yield bound("AG", times["AG"][0], None)
+            yield bound(activity, max(start, gemm_end), None)
+
+
+def _source(
+    result: "RunResult", activity: Collective, times: Mapping[str, tuple[float, float]]
+) -> tuple[str, float]:
+    """Title and end of the GEMM that feeds a collective, if a GEMM does and if the end is known."""
+    is_gemm = activity.of in (one.name for one in result.program.gemms)
+    end = times[activity.of][1] if is_gemm and activity.of in times else 0.0
+    return title_of(activity.of), end
 
 
 def _times(timeline: Timeline) -> dict[str, tuple[float, float]]:
-    """First start and last end of the spans of each phase."""
-    names = {"reduce-scatter": "RS", "all-gather": "AG"}
+    """First start and last end of the spans of each activity."""
     times: dict[str, tuple[float, float]] = {}
     for span in timeline.spans:
-        phase = "GEMM" if span.track == "GEMM" else names.get(span.name)
-        if phase is not None:
-            start, end = times.get(phase, (span.start_ns, span.end_ns))
-            times[phase] = min(start, span.start_ns), max(end, span.end_ns)
+        if span.activity:
+            start, end = times.get(span.activity, (span.start_ns, span.end_ns))
+            times[span.activity] = min(start, span.start_ns), max(end, span.end_ns)
     return times
 
 
@@ -136,9 +147,9 @@ def _mean(samples: np.ndarray, bucket_ns: float, start_ns: float, end_ns: float)
     return float(inside @ samples / (end_ns - start_ns)) if end_ns > start_ns else 0.0
 
 
-def _disturbance(one: "ConfigurationResult") -> str | None:
+def _disturbance(one: GemmTimes) -> str | None:
     """Influence from outside that makes the GEMM take much longer, if there is one."""
-    factors = one.gemm_waiting, one.gemm_link, one.gemm_contention
+    factors = one.waiting, one.link, one.contention
     added = {name: factor - 1 for name, factor in zip(_LEAST, factors, strict=True)}
     most = _most(added)
     return most if added[most] >= _LEAST[most] else None

@@ -5,48 +5,97 @@ from itertools import groupby
 from typing import NamedTuple
 
 from sysmodel.collectives.registry import algorithm
-from sysmodel.collectives.schedule import Chunk, Expanded, Operation, expanded
+from sysmodel.collectives.schedule import Chunk, Expanded, expanded
 from sysmodel.collectives.steps import Step, steps_of
 from sysmodel.gpu.collective_step import atoms_of, begin_step, reserve_tasks
 from sysmodel.gpu.kernel import Kernel
 from sysmodel.machine.until import UNTIL_COLLECTIVE, UNTIL_PROGRAMMED, UNTIL_QUIET
 
 from .collective_layout import ChunkAtoms, CollectiveLayout
-from .counters import AG, RS
+from .conservation import Moves
+from .program.activities import Collective
 from .simulation import RunContext, Simulation
 
 __all__ = [
     "LAST_ADDITION",
+    "ChainKernel",
     "CollectiveKernel",
     "CollectivePlan",
     "Moved",
-    "all_gather",
-    "reduce_scatter",
+    "chain_kernels",
+    "moves_of",
+    "plan_of",
 ]
 
 LAST_ADDITION = "last addition"
-_SPANS = {RS: ("RS", "reduce-scatter"), AG: ("AG", "all-gather")}
+# Titles of halves that reduce, and of halves that do not.
+_TITLES = {True: "RS", False: "AG"}
+_SPANS = {True: "reduce-scatter", False: "all-gather"}
+_CLOSED_FORMS = "ring"  # algorithm for which the conservation has closed forms
 
 
-def reduce_scatter(context: RunContext, simulation: Simulation, *, alone: bool = True) -> int:
-    """Reduce and scatter the output; return the number of cycles.
+class ChainKernel(NamedTuple):
+    """Collective of a chain as a kernel on the CUs."""
 
-    With ``alone``, no other kernel runs, and the collective ends when the memory is idle.
-    """
-    return _of_library("reduce-scatter", context, simulation, alone)
+    activity: Collective
+    number: int
+    place: int
+    plan: "CollectivePlan"
+
+    @property
+    def name(self) -> str:
+        """Name of the activity."""
+        return self.activity.name
+
+    def run(self, context: RunContext, simulation: Simulation, *, alone: bool = True) -> int:
+        """Run the collective; return the number of cycles.
+
+        With ``alone``, no other kernel runs, and the collective ends when the memory is idle.
+        """
+        kernel = CollectiveKernel(
+            context, simulation, self.plan, alone=alone, activity=self.activity, place=self.place
+        )
+        return kernel.run()
 
 
-def all_gather(context: RunContext, simulation: Simulation, *, alone: bool = True) -> int:
-    """Gather the reduced chunks; return the number of cycles."""
-    return _of_library("all-gather", context, simulation, alone)
+def chain_kernels(context: RunContext) -> list[ChainKernel]:
+    """Kernels of a chain's collectives, in their order."""
+    return [
+        ChainKernel(
+            one,
+            context.number(one),
+            place,
+            plan_of(one, context.kernel, context.system.dram.channels),
+        )
+        for place, one in enumerate(context.chain.collectives, start=1)
+    ]
 
 
-def _of_library(
-    operation: Operation, context: RunContext, simulation: Simulation, alone: bool
-) -> int:
-    schedule = expanded(algorithm("ring").schedule(operation, context.kernel.gpus))
-    plan = CollectivePlan(context.kernel, context.system.dram.channels, schedule)
-    return CollectiveKernel(context, simulation, plan, alone=alone).run()
+def plan_of(collective: Collective, kernel: Kernel, channels: int) -> "CollectivePlan":
+    """Plan a collective of a kernel's output."""
+    return CollectivePlan(kernel, channels, _schedule(collective, kernel.gpus))
+
+
+def moves_of(context: RunContext) -> Moves:
+    """Chunks that a chain moves if kernels on the CUs run its collectives."""
+    chain, found = context.chain, {}
+    others = []
+    for one in chain.collectives:
+        number = context.number(one)
+        if one.algorithm == _CLOSED_FORMS and one.operation != "all-reduce":
+            found["scatter" if one.reduces else "gather"] = number
+        else:
+            others.append((number, _schedule(one, context.kernel.gpus)))
+    return Moves(
+        gemm=context.number(chain.gemm),
+        scatter=found.get("scatter"),
+        gather=found.get("gather"),
+        others=tuple(others),
+    )
+
+
+def _schedule(collective: Collective, gpus: int) -> Expanded:
+    return expanded(algorithm(collective.algorithm).schedule(collective.operation, gpus))
 
 
 @dataclass
@@ -67,7 +116,7 @@ class Moved:
 class Half(NamedTuple):
     """Steps that reduce, or steps that do not, with the layout of their data."""
 
-    phase: int
+    reduces: bool
     steps: list[Step]
     layout: CollectiveLayout
 
@@ -92,7 +141,7 @@ class CollectivePlan:
         ):
             steps = list(grouped)
             layout = CollectiveLayout(kernel, channels, steps, atoms, schedule.parts)
-            self.halves.append(Half(RS if reduces else AG, steps, layout))
+            self.halves.append(Half(reduces, steps, layout))
 
     @property
     def windowed(self) -> bool:
@@ -107,6 +156,11 @@ class CollectiveKernel:
     ----------
     alone : bool
         No other kernel runs, and the collective ends when the memory is idle.
+    activity : Collective or None
+        Activity of the program; None for a collective beside a program, which counts as that of the
+        machine's communication.
+    place : int
+        Place among the machine's kernels; the GEMM has place 0.
 
     Attributes
     ----------
@@ -121,8 +175,11 @@ class CollectiveKernel:
         plan: CollectivePlan,
         *,
         alone: bool = True,
+        activity: Collective | None = None,
+        place: int = 1,
     ):
         self._context, self._simulation, self._alone = context, simulation, alone
+        self._activity, self._place = activity, place
         self._machine, self._halves = simulation.machine, plan.halves
         self.moved = [Moved() for _ in range(self._machine.gpus)]
         tasks = [
@@ -133,6 +190,13 @@ class CollectiveKernel:
         ]
         self._machine.state = reserve_tasks(self._machine.state, tasks)
 
+    @property
+    def _number(self) -> int:
+        """Number by which the counters count the collective."""
+        if self._activity is None:
+            return self._machine.communication
+        return self._context.number(self._activity)
+
     def run(self) -> int:
         """Run all steps; return the number of cycles."""
         return sum(
@@ -142,14 +206,15 @@ class CollectiveKernel:
     def _run_half(self, half: Half, *, launches: bool) -> int:
         """Run the steps that reduce, or those that do not."""
         machine, simulation, context = self._machine, self._simulation, self._context
-        phase, steps = half.phase, half.steps
-        name, span = _SPANS[phase]
+        steps, number = half.steps, self._number
+        title = "" if self._activity else _TITLES[half.reduces]
+        name = self._activity.name if self._activity else ""
         self._map(half)
         begin = machine.now
         if launches:
-            simulation.launch_kernel(phase)
+            simulation.launch_kernel(self._place)
         protocol = context.protocol
-        simulation.idle(protocol.reduce_scatter_ns if phase == RS else protocol.all_gather_ns)
+        simulation.idle(protocol.reduce_scatter_ns if half.reduces else protocol.all_gather_ns)
         # A concurrent GEMM has another output.
         flushes = context.system.l2.flush_at_kernel_end
         machine.state.fixed["uses_l2"] = self._alone and not flushes
@@ -158,11 +223,12 @@ class CollectiveKernel:
             if step.sends:
                 simulation.idle(protocol.step_ns)
             self._begin(step, half.layout)
-            simulation.run(name, UNTIL_COLLECTIVE)
+            simulation.run((number,), UNTIL_COLLECTIVE, title=title)
         if self._alone:
-            simulation.run(name, UNTIL_QUIET)
+            simulation.run((number,), UNTIL_QUIET, title=title)
         machine.state.fixed["uses_l2"] = 0
-        simulation.span(span, "Communication", begin, machine.now)
+        track = "Communication"
+        simulation.span(_SPANS[half.reduces], track, begin, machine.now, activity=name)
         if not steps[-1].sends:
             simulation.span(LAST_ADDITION, "Last addition", last, machine.now)
         return machine.now - begin
@@ -172,7 +238,7 @@ class CollectiveKernel:
         machine = self._machine
         machine.await_cleared()
         self._simulation.program([half.layout.writes()] * machine.gpus, UNTIL_PROGRAMMED)
-        machine.begin_collective(half.phase)
+        machine.begin_collective(self._number)
         if self._context.mirror:
             machine.state.fixed["copy_offset"] = half.layout.arrivals_offset
 

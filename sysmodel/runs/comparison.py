@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from .configurations.registry import BASE, CONFIGURATIONS
 
 if TYPE_CHECKING:
-    from .result import ConfigurationResult
+    from .configuration_result import ConfigurationResult
 
     Repetitions = Sequence[Mapping[str, ConfigurationResult]]
 

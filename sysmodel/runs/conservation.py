@@ -1,65 +1,85 @@
-"""Conservation of bytes: the traffic of a ring all-reduce, checked in every run."""
+"""Conservation of bytes: the traffic of a GEMM and its collectives, checked in every run.
 
+The traffic of a collective by ring has a closed form of its own. The traffic of other algorithms
+follows from their schedules, which are checked against closed forms elsewhere.
+"""
+
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
+from sysmodel.collectives.schedule import Chunk, Expanded
+from sysmodel.collectives.traffic import traffic
 from sysmodel.gpu.atoms import ATOM_BYTES, LINE_ATOM_BITS, LINE_ATOMS
 from sysmodel.gpu.l2_tags import DIRTY
+from sysmodel.lib.activities import MOST_ACTIVITIES
 from sysmodel.lib.errors import SimulationError
 from sysmodel.machine.state import State
 
-from .counters import AG, GEMM, RS
+__all__ = ["Moves", "check_conservation", "conserved"]
 
-__all__ = ["Reduction", "check_conservation", "conserved"]
+# Counters that depend on the chunks alone, with the bytes of one count.
+_COUNTERS = {"reads": ATOM_BYTES, "writes": ATOM_BYTES, "link_bytes": 1}
+_WORDS = {"reads": "read", "writes": "write", "link_bytes": "link"}
 
-# Counters that depend on the ring alone, with the bytes of one count.
-_CATEGORIES = {
-    "GEMM write": ("writes", GEMM, ATOM_BYTES),
-    "RS read": ("reads", RS, ATOM_BYTES),
-    "RS write": ("writes", RS, ATOM_BYTES),
-    "AG read": ("reads", AG, ATOM_BYTES),
-    "AG write": ("writes", AG, ATOM_BYTES),
-    "RS link": ("link_bytes", RS, 1),
-    "AG link": ("link_bytes", AG, 1),
-}
+_Counts = dict[tuple[str, int], int]
+"""Counts by counter and number of the activity."""
 
 
 @dataclass(frozen=True)
-class Reduction:
-    """Reduction of the GEMM's partial results, which decides the chunks that are read and written.
+class Moves:
+    """Activities of a machine, which decide the chunks that are read, written and sent.
 
     Parameters
     ----------
-    gemm : bool
-        The GEMM's workgroups run, and store their output.
+    gemm : int or None
+        Number of the GEMM whose workgroups run, and store their output.
+    scatter, gather : int or None
+        Numbers of a reduce-scatter and of an all-gather by ring.
     tracked : bool
         The T3 hardware reduces; otherwise kernels on the CUs do.
-    scatter : bool
-        The partial results are reduced and scattered.
-    gather : bool
-        An all-gather follows.
     beside : bool
         The GEMM runs concurrently with the collectives, which reduce another output.
+    others : tuple
+        Numbers and schedules of collectives by other algorithms, the one that reduces first.
     """
 
-    gemm: bool = True
+    gemm: int | None = 0
+    scatter: int | None = 1
+    gather: int | None = 2
     tracked: bool = False
-    scatter: bool = True
-    gather: bool = True
     beside: bool = False
+    others: tuple[tuple[int, Expanded], ...] = ()
+
+    @property
+    def reduction(self) -> int | None:
+        """Number of the collective that reduces."""
+        if self.scatter is not None:
+            return self.scatter
+        return next((number for number, one in self.others if any(one.reduces)), None)
+
+    @property
+    def collectives(self) -> tuple[int, ...]:
+        """Numbers of all collectives."""
+        ring = (number for number in (self.scatter, self.gather) if number is not None)
+        return *ring, *(number for number, _ in self.others)
 
 
-def check_conservation(state: State, chunks: int, how: Reduction, counts: np.ndarray) -> None:
-    """Compare the bytes that all simulated GPUs moved with those that the ring requires.
+def check_conservation(
+    state: State, chunks: int, how: Moves, counts: np.ndarray, titles: Sequence[str]
+) -> None:
+    """Compare the bytes that all simulated GPUs moved with those that the collectives require.
 
     Parameters
     ----------
     chunks : int
-        Chunks of the ring; one GPU of a symmetric ring may stand for all.
+        Chunks of the output; one of several equal GPUs may stand for all.
     counts : array
         Counters of all simulated GPUs; see :func:`.counters.new_counters`.
+    titles : sequence of str
+        Titles of the activities, by number.
 
     Raises
     ------
@@ -70,27 +90,29 @@ def check_conservation(state: State, chunks: int, how: Reduction, counts: np.nda
     gpus = len(state.gpu)
     sizes = (state.chunk_start[:, 1:] - state.chunk_start[:, :-1]).sum(axis=0)
     wanted = conserved(sizes, state, how, whole=Fraction(1))
-    for category, (counter, phase, size) in _CATEGORIES.items():
-        if wanted[counter, phase] != int(counts[counter][phase]):
+    for (counter, activity), count in wanted.items():
+        found, size = int(counts[counter][activity]), _COUNTERS[counter]
+        if count != found:
+            title = titles[activity] if activity < len(titles) else f"activity {activity}"
             raise SimulationError(
-                f"bytes are not conserved: {category} moved {int(counts[counter][phase]) * size} "
-                f"bytes in the simulated channels, and {wanted[counter, phase] * size} must move "
+                f"bytes are not conserved: {title} {_WORDS[counter]} moved {found * size} "
+                f"bytes in the simulated channels, and {count * size} must move "
                 f"over {chunks} chunks"
             )
-    gemm_reads = int(counts["reads"][GEMM])
-    least, most = _operand_reads(state) if how.gemm else (0, 0)
+    if how.gemm is None:
+        return
+    gemm_reads = int(counts["reads"][how.gemm])
+    least, most = _operand_reads(state)
     if not gpus * least <= gemm_reads <= gpus * most:
         raise SimulationError(
-            f"bytes are not conserved: GEMM read moved {gemm_reads * ATOM_BYTES} bytes in the "
-            f"simulated channels, not between {gpus * least * ATOM_BYTES} (every operand once) and "
-            f"{gpus * most * ATOM_BYTES} (no reuse)"
+            f"bytes are not conserved: {titles[how.gemm]} read moved {gemm_reads * ATOM_BYTES} "
+            f"bytes in the simulated channels, not between {gpus * least * ATOM_BYTES} (every "
+            f"operand once) and {gpus * most * ATOM_BYTES} (no reuse)"
         )
 
 
-def conserved(
-    sizes: np.ndarray, state: State, how: Reduction, whole: Fraction
-) -> dict[tuple[str, int], int]:
-    """Counts of all simulated GPUs that depend on the ring alone, by counter and phase.
+def conserved(sizes: np.ndarray, state: State, how: Moves, whole: Fraction) -> _Counts:
+    """Counts of all simulated GPUs that depend on the chunks alone, by counter and activity.
 
     Parameters
     ----------
@@ -99,19 +121,29 @@ def conserved(
     whole : Fraction
         Counted channels over simulated channels, by which the atoms in the L2 are scaled.
     """
-    moved = [_moved(np.roll(sizes, -g), how) for g in range(len(state.gpu))]
+    gpus = len(state.gpu)
+    moved = [_moved(np.roll(sizes, -g), how) for g in range(gpus)]
+    moved += [one for number, schedule in how.others for one in _by(schedule, number, sizes, gpus)]
     in_l2 = _in_l2(state, how)
     return {
-        (counter, phase): (
-            (sum(int(one[category]) for one in moved) - whole * in_l2.get(category, 0))
-            * ATOM_BYTES
-            // size
-        )
-        for category, (counter, phase, size) in _CATEGORIES.items()
+        key: (sum(int(one.get(key, 0)) for one in moved) - whole * in_l2.get(key, 0))
+        * ATOM_BYTES
+        // _COUNTERS[key[0]]
+        for key in _exact(how)
     }
 
 
-def _in_l2(state: State, how: Reduction) -> dict[str, int]:
+def _exact(how: Moves) -> list[tuple[str, int]]:
+    """Counters and activities whose counts are exact: all but the GEMM's reads."""
+    return [
+        (counter, activity)
+        for activity in range(MOST_ACTIVITIES)
+        for counter in ("writes", "reads", "link_bytes")
+        if (counter, activity) != ("reads", how.gemm)
+    ]
+
+
+def _in_l2(state: State, how: Moves) -> _Counts:
     """Atoms by category that did not reach the memory: dirty atoms of the last kernel, if its end
     does not flush them, and atoms that the collectives loaded from the L2.
 
@@ -123,38 +155,55 @@ def _in_l2(state: State, how: Reduction) -> dict[str, int]:
     dirty = sum(int(mask).bit_count() for mask in state.l2.ways[:, DIRTY].ravel())
     dirty += int(state.gpu["overwritten"].sum())
     loaded = state.gpu["l2_reads"].sum(axis=0)
-    if loaded[RS] < dirty and not how.beside:
+    found = {("reads", number): int(loaded[number]) for number in how.collectives}
+    if how.gemm is not None:
+        found["writes", how.gemm] = dirty
+    reduction = how.reduction
+    if reduction is not None and loaded[reduction] < dirty and not how.beside:
         raise SimulationError(
-            f"{dirty} atoms never reached the memory, and the reduce-scatter loaded {loaded[RS]} "
+            f"{dirty} atoms never reached the memory, and the reduction loaded {loaded[reduction]} "
             "from the L2"
         )
-    return {"GEMM write": dirty, "RS read": int(loaded[RS]), "AG read": int(loaded[AG])}
+    return found
 
 
-def _moved(size: np.ndarray, how: Reduction) -> dict[str, int]:
+def _moved(size: np.ndarray, how: Moves) -> _Counts:
     """Atoms by category of the GPU whose own chunk has ``size[0]`` atoms; the chunks follow in the
     order in which it produces them, so it sends ``size[1]`` first."""
     whole, own, first, last = size.sum(), size[0], size[1], size[-1]
-    moved = {
-        "RS link": whole - own if how.scatter else 0,
-        "AG read": whole - last if how.gather else 0,
-        "AG write": whole - own if how.gather else 0,
-        "AG link": whole - last if how.gather else 0,
-    }
-    if how.tracked:
-        # The first chunk is stored remotely; without the GEMM it is read first.
-        return moved | {
-            "GEMM write": whole - first if how.gemm else 0,
-            "RS read": whole - own - (first if how.gemm else 0),
-            "RS write": whole - first,
-        }
-    # The first chunk is read once, each other chunk with its second operand. Incoming chunks go to
-    # the staging buffer: all but the sender's own chunk, our first; then the result is written.
-    return moved | {
-        "GEMM write": whole if how.gemm else 0,
-        "RS read": first + 2 * (whole - first) if how.scatter else 0,
-        "RS write": whole - first + own if how.scatter else 0,
-    }
+    moved = {}
+    if how.gemm is not None:
+        # A tracked GEMM stores the first chunk remotely.
+        moved["writes", how.gemm] = whole - first if how.tracked else whole
+    if how.gather is not None:
+        moved["reads", how.gather] = moved["link_bytes", how.gather] = whole - last
+        moved["writes", how.gather] = whole - own
+    if how.scatter is not None:
+        moved["link_bytes", how.scatter] = whole - own
+        if how.tracked:
+            # Without the GEMM, the first chunk is read.
+            moved["reads", how.scatter] = whole - own - (0 if how.gemm is None else first)
+            moved["writes", how.scatter] = whole - first
+        else:
+            # The first chunk is read once, each other chunk with its second operand. Incoming
+            # chunks go to the staging buffer: all but the sender's own chunk, our first; then the
+            # result is written.
+            moved["reads", how.scatter] = first + 2 * (whole - first)
+            moved["writes", how.scatter] = whole - first + own
+    return moved
+
+
+def _by(schedule: Expanded, number: int, sizes: np.ndarray, gpus: int) -> list[_Counts]:
+    """Atoms that a schedule moves on each simulated GPU."""
+
+    def size(chunk: Chunk) -> int:
+        return int(sizes[chunk.owner])
+
+    return [
+        {("reads", number): one.read, ("writes", number): one.written}
+        | {("link_bytes", number): one.sent}
+        for one in traffic(schedule, size)[:gpus]
+    ]
 
 
 def _operand_reads(state: State) -> tuple[int, int]:

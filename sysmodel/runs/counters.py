@@ -4,9 +4,7 @@ import numpy as np
 
 from sysmodel.lib.activities import MOST_ACTIVITIES
 
-__all__ = ["AG", "COUNTED", "GEMM", "RS", "new_counters"]
-
-GEMM, RS, AG = range(3)
+__all__ = ["COUNTED", "new_counters"]
 
 COUNTED = ("reads", "writes", "link_bytes", "updates", "dma_reads", "cu_stores", "cu_additions")
 """Counters that every GPU of the cycle loop has, under the same names."""

@@ -13,7 +13,9 @@ from sysmodel.lib.dotted import dotted
 from sysmodel.lib.errors import InputError
 from sysmodel.lib.text import read_text
 
-from .columns import BY_KEY, Column
+from .columns import Column, columns_of
+from .program.files import default_program, program_of_record
+from .program.program import Program
 
 __all__ = [
     "Change",
@@ -27,14 +29,6 @@ __all__ = [
 
 _RESULT = "result.json"
 _NEEDED = ("workload", "system", "configurations")
-_TIMES = ("gemm_ns", "rs_ns", "ag_ns", "total_ns")
-_MEASURED = tuple(
-    BY_KEY[key]
-    for key in (
-        *("total_ns", "gemm_ns", "rs_ns", "ag_ns", "exposed_communication_ns", "speedup"),
-        *("gemm_contention", "gemm_link", "gemm_waiting", "energy_total_j", "t3_power_w"),
-    )
-)
 _OPTIONS = ("engine", "channels", "gpus", "launches", "extrapolated", "seed", "version")
 _WORDS = ("name", "description", "source")
 
@@ -104,13 +98,34 @@ def checked_result(data: Any, where: str) -> dict[str, Any]:
     """
     if not isinstance(data, Mapping) or not all(isinstance(data.get(key), dict) for key in _NEEDED):
         raise InputError(where, "is not a result of t3 run")
+    times = [*(f"{name}_ns" for name in _program(data, where).names), "total_ns"]
     for name, one in data["configurations"].items():
-        if not isinstance(one, dict) or not all(_is_number(one.get(key)) for key in _TIMES):
-            lacking = f"configuration {name!r} lacks one of {', '.join(_TIMES)}"
+        if not isinstance(one, dict) or not all(_is_number(one.get(key)) for key in times):
+            lacking = f"configuration {name!r} lacks one of {', '.join(times)}"
             made = data.get("version")
             other = f"; version {made} of T3 made it" if made not in (None, version("t3")) else ""
             raise InputError(where, f"is not a result of this version of t3 run: {lacking}{other}")
     return dict(data)
+
+
+def _program(result: Mapping[str, Any], where: str = "program") -> Program:
+    """Program of a result; results of older versions name none."""
+    record = result.get("program")
+    return default_program() if record is None else program_of_record(record, where)
+
+
+def _columns(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[Column]:
+    """Main columns of the results' programs."""
+    programs = [_program(one) for one in (first, second)]
+    activities = [name for one in programs for name in one.names]
+    gemms = [gemm.name for one in programs for gemm in one.gemms]
+    ratios = (f"{name}_{ratio}" for name in gemms for ratio in ("contention", "link", "waiting"))
+    keys = (
+        *("total_ns", *(f"{name}_ns" for name in activities)),
+        *("exposed_communication_ns", "speedup", *ratios, "energy_total_j", "t3_power_w"),
+    )
+    columns = columns_of(programs)
+    return [columns[key] for key in dict.fromkeys(keys)]
 
 
 def _is_number(value: Any) -> bool:
@@ -154,9 +169,10 @@ def asked_differently(first: Mapping[str, Any], second: Mapping[str, Any]) -> li
 def changes(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[Change]:
     """Measured values of each configuration that both results have."""
     found = []
+    columns = _columns(first, second)
     for name, one in first["configurations"].items():
         other = second["configurations"].get(name)
-        for column in _MEASURED if other is not None else ():
+        for column in columns if other is not None else ():
             first_value, second_value = one.get(column.key), other.get(column.key)
             if _is_number(first_value) and _is_number(second_value):
                 found.append(
@@ -170,4 +186,5 @@ def changes(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[Change]
 def _asked(result: Mapping[str, Any]) -> dict[str, Any]:
     system = {key: value for key, value in result["system"].items() if key not in _WORDS}
     options = {key: result.get(key) for key in _OPTIONS}
-    return {"workload": result["workload"], "system": system, **options}
+    program = _program(result).as_dict()
+    return {"workload": result["workload"], "program": program, "system": system, **options}

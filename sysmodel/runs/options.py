@@ -13,6 +13,8 @@ from sysmodel.lib.errors import InputError
 
 from .configurations import registry
 from .engines import ENGINES, EngineName
+from .program.files import DEFAULT_PROGRAM, load_program
+from .program.program import Program
 
 if TYPE_CHECKING:
     from sysmodel.config.system import System
@@ -61,6 +63,10 @@ Channels = Annotated[
     Annotated[int, Field(ge=1)] | Literal["auto", "all"],
     Field(description="1 or more, auto, or all"),
 ]
+if TYPE_CHECKING:
+    _Program = Program
+else:
+    _Program = Any  # a program or its source, which is loaded and checked
 _Waves = Annotated[tuple[int, int], BeforeValidator(_as_tuple)]
 
 
@@ -81,6 +87,9 @@ class RunOptions(Checked):
         ingress, or ``all``. Where chunks differ, ``mirror`` simulates all, too.
     configurations : sequence of str
         Configurations to compare: some of ``CONFIGURATIONS``, each once.
+    program : Program, str, Path or mapping
+        Activities of the run: a program, the name of a bundled one, the path of a TOML file, or the
+        content of such a file.
     repeat : int
         Repetitions. The first has no variation; the others vary launches and buffers as a real
         machine does.
@@ -101,6 +110,7 @@ class RunOptions(Checked):
     channels: Channels = "auto"
     gpus: Annotated[SimulatedGpus, one_of(GPUS)] = "mirror"
     configurations: ConfigurationNames = DEFAULT_CONFIGURATIONS
+    program: _Program = DEFAULT_PROGRAM  # type: ignore[assignment]
     repeat: Annotated[int, integer(1, _MOST_REPETITIONS)] = 1
     seed: Annotated[int, integer(0, _LARGEST_SEED)] = 0
     waves: Annotated[
@@ -110,6 +120,7 @@ class RunOptions(Checked):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        object.__setattr__(self, "program", load_program(self.program))
         if not self.configurations:
             problem = f"none given; allowed: some of {', '.join(CONFIGURATIONS)}"
             raise InputError("configurations", problem)

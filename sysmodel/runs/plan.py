@@ -1,11 +1,13 @@
 """Plan of a run: the GEMMs to simulate, in one launch and in the launches that T3 tracks.
 
-A GEMM that is too large to simulate is extrapolated from smaller ones.
+Each chain of the program is a part of the plan, with machines of its own. A GEMM that is too large
+to simulate is extrapolated from smaller ones.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass, field
 
 from sysmodel.config.system import System
 from sysmodel.config.workload import Workload
@@ -20,12 +22,14 @@ from sysmodel.machine.sampling import (
 )
 from sysmodel.machine.tiling import kernel_of, launches
 
-from .configurations.registry import CONFIGURATIONS
+from .collective_kernels import plan_of
+from .configurations.registry import BASE, CONFIGURATIONS, Configuration, evaluation_order
 from .extrapolation import ExtrapolatedKernel, SizeChoice
 from .options import RunOptions, SimulatedGpus
+from .program.program import Chain
 from .result import SimulatedGemm
 
-__all__ = ["LaunchCounts", "Plan", "kernels_of"]
+__all__ = ["LaunchCounts", "Part", "Plan", "kernels_of"]
 
 # Work of a configuration, as SizeChoice counts it. The golden engine simulates eight million cycles
 # a second or more, and a run simulates about eight GEMMs.
@@ -42,6 +46,42 @@ LaunchCounts = dict[ExtrapolatedKernel, int]
 """Number of launches of each GEMM."""
 
 
+@dataclass
+class Part:
+    """Chain of the program, and the GEMMs that are simulated for it.
+
+    Attributes
+    ----------
+    kernel : Kernel
+        GEMM of the chain.
+    tracked : dict
+        Launches in which T3 tracks the GEMM; empty if no configuration tracks it.
+    whole, launches : dict
+        Numbers of launches of the simulated GEMMs, in one launch and in T3's.
+    """
+
+    chain: Chain
+    kernel: Kernel
+    tracked: Mapping[Kernel, int]
+    whole: LaunchCounts = field(default_factory=dict)
+    launches: LaunchCounts = field(default_factory=dict)
+
+    @property
+    def kernels(self) -> tuple[Kernel, ...]:
+        """Kernels to simulate, each once; those of T3's launches come first."""
+        return kernels_of(self.launches | self.whole)
+
+    def launches_of(self, configuration: Configuration) -> LaunchCounts:
+        """Launches in which a configuration runs the chain."""
+        tracks = configuration.tracked and self.chain.collectives
+        return self.launches if tracks else self.whole
+
+    def is_simulated(self, configuration: Configuration) -> bool:
+        """Test whether a configuration runs the chain in another way than the base: a GEMM alone
+        is the same in all."""
+        return configuration.name == BASE or bool(self.chain.collectives)
+
+
 class Plan:
     """GEMMs that a run simulates, checked against the system and the options.
 
@@ -52,10 +92,8 @@ class Plan:
     mirror : bool
         One GPU is simulated, which represents all. The options can ask for it, but chunks that
         differ need every GPU.
-    whole : dict
-        The GEMM in one launch.
-    launches : dict
-        Launches in which T3 tracks the GEMM; empty if no configuration tracks it.
+    parts : tuple of Part
+        Chains of the program.
     sampling_band : float
         Share by which a speedup may differ from that with all channels; 0 if all are simulated.
 
@@ -68,7 +106,9 @@ class Plan:
 
     def __init__(self, workload: Workload, system: System, options: RunOptions):
         self.workload, self.system, self.options = workload, system, options
+        self._check_chains()
         try:
+            self.parts = tuple(map(self._part, options.program.chains))
             self._choose(mirror=options.gpus == "mirror")
             self._check_configurations()
         except ValueError as error:
@@ -79,7 +119,8 @@ class Plan:
         self.mirror = mirror
         self._choose_kernels()
         self._check_channels()
-        if mirror and not all(map(self._is_symmetric, self.kernels)):
+        symmetric = all(map(self._is_symmetric, self.kernels)) and not self._is_windowed
+        if mirror and not symmetric:
             self._choose(mirror=False)
 
     @property
@@ -94,22 +135,39 @@ class Plan:
             return True
         return False
 
+    @property
+    def _is_windowed(self) -> bool:
+        """Flag of a program with a collective that sends to others than one neighbour, so that one
+        GPU cannot represent all."""
+        channels = self.system.dram.channels
+        return any(
+            plan_of(one, part.kernel, channels).windowed
+            for part in self.parts
+            for one in part.chain.collectives
+        )
+
+    def _part(self, chain: Chain) -> Part:
+        work = self.options.program.workload_of(chain.gemm, self.workload)
+        size = work.m, work.n, work.k, work.tp
+        kernel = kernel_of(self.system, *size)
+        tracks = self.options.tracks and chain.collectives
+        tracked = launches(self.system, *size) if tracks else ()
+        return Part(chain, kernel, Counter(tracked))
+
     def _choose_kernels(self) -> None:
         """Choose channels and kernels for the simulated GPUs."""
         system, options = self.system, self.options
-        size = self.workload.m, self.workload.n, self.workload.k, self.workload.tp
-        kernel = kernel_of(system, *size)
-        tracked = launches(system, *size) if options.tracks else ()
-        candidates = self._candidates(kernel)
-        for self.channels in candidates:
-            self.whole = self._extrapolated({kernel: 1})
-            self.launches = self._extrapolated(Counter(tracked))
+        for channels in self._candidates():
+            self.channels = channels
+            for part in self.parts:
+                part.whole = self._extrapolated({part.kernel: 1})
+                part.launches = self._extrapolated(part.tracked)
             if all(stands_for_all(system, one, self.channels) for one in self.kernels):
                 break
         options.buildable(self.channels)
         self.sampling_band = _SAMPLING_BAND if self.channels < system.dram.channels else 0.0
 
-    def _candidates(self, kernel: Kernel) -> Iterable[int]:
+    def _candidates(self) -> Iterable[int]:
         """Numbers of channels, of which the first one that stands for all is simulated.
 
         They begin with the largest one that takes little work. The RTL engine is built for each
@@ -122,13 +180,23 @@ class Plan:
         numbers = list(samples(self.system))
         if self.options.engine == "rtl":
             return numbers
-        little = [number for number in numbers if self._sizes(number).work(kernel) <= _LITTLE_WORK]
+        little = [number for number in numbers if self._whole_work(number) <= _LITTLE_WORK]
         return numbers[max(0, len(little) - 1) :]
+
+    def _whole_work(self, channels: int) -> float:
+        """Work of a configuration on the largest GEMM as a whole, as SizeChoice counts it."""
+        sizes = self._sizes(channels)
+        return max(sizes.work(part.kernel) for part in self.parts)
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:
-        """Kernels to simulate, each once; the kernels of T3's launches come first."""
-        return kernels_of(self.launches | self.whole)
+        """Kernels to simulate, each once; the kernels of a chain's launches on T3 come first."""
+        return tuple(dict.fromkeys(one for part in self.parts for one in part.kernels))
+
+    @property
+    def launches(self) -> int:
+        """Number of launches in which T3 tracks the GEMMs."""
+        return sum(count for part in self.parts for count in part.launches.values())
 
     @property
     def work(self) -> float:
@@ -139,19 +207,23 @@ class Plan:
     @property
     def is_extrapolated(self) -> bool:
         """Flag of a plan in which some GEMM is too large to be simulated itself."""
-        return any(one.smaller for one in (*self.whole, *self.launches))
+        return any(one.smaller for part in self.parts for one in (*part.whole, *part.launches))
 
     @property
     def simulated(self) -> dict[str, tuple[SimulatedGemm, ...]]:
         """Sizes simulated for the GEMM in one launch, and for the launches of T3."""
-        named = {"whole": self.whole, "launches": self.launches}
+        named = {
+            "whole": [part.whole for part in self.parts],
+            "launches": [part.launches for part in self.parts if part.launches],
+        }
         return {
             name: tuple(
                 SimulatedGemm(m=one.tiling.m, n=one.tiling.n, k=one.tiling.k)
+                for counts in each
                 for one in kernels_of(counts)
             )
-            for name, counts in named.items()
-            if counts
+            for name, each in named.items()
+            if each
         }
 
     def input_error(self, error: ValueError) -> InputError:
@@ -178,6 +250,12 @@ class Plan:
             except ValueError as error:
                 title = f"{workload.title} on {system.name}: channels"
                 raise InputError(title, str(error)) from error
+
+    def _check_chains(self) -> None:
+        """Check that each configuration can run the program."""
+        for name in evaluation_order(self.options.configurations):
+            for chain in self.options.program.chains:
+                CONFIGURATIONS[name].check(self.options.program, chain)
 
     def _check_configurations(self) -> None:
         """Check that each configuration has CUs and chunks to work with."""

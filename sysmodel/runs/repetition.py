@@ -1,6 +1,6 @@
 """Results of one repetition: every configuration once, whole GEMMs from the simulated kernels."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -14,116 +14,157 @@ from sysmodel.gpu.slots import SLOT_STATES
 
 from .configurations.registry import BASE, CONFIGURATIONS, Configuration, evaluation_order
 from .counters import new_counters
-from .phases import PhaseResult
-from .plan import LaunchCounts, Plan, kernels_of
+from .cycle_result import CycleResult, GemmCycles, in_a_row
+from .plan import LaunchCounts, Part, Plan, kernels_of
+from .program.program import Chain
 from .simulation import RunContext
-from .waiting import gemm_alone, with_time_of
+from .waiting import gemm_alone, with_gemm, with_time_of
 
-__all__ = ["repetition_results"]
+__all__ = ["Contexts", "repetition_results"]
 
-KernelResults = dict[Kernel, PhaseResult]
+Contexts = Mapping[Kernel, RunContext]
+"""Context of each kernel of a part."""
+
+_KernelResults = dict[Kernel, CycleResult]
 
 
-def repetition_results(plan: Plan, contexts: Mapping[Kernel, RunContext]) -> dict[str, PhaseResult]:
+def repetition_results(plan: Plan, contexts: Sequence[Contexts]) -> dict[str, CycleResult]:
     """Evaluate the base and the configurations of the plan; return their results by name.
 
     Parameters
     ----------
-    contexts : mapping
-        Context of each kernel of the plan.
+    contexts : sequence
+        Contexts of each part of the plan.
     """
-    results: dict[str, PhaseResult] = {}
-    alone: KernelResults = {}
+    results: dict[str, CycleResult] = {}
     steps = _steps(plan, contexts)
-    for name in evaluation_order((BASE, *plan.options.configurations)):
+    parts = [_Part(*both, steps) for both in zip(plan.parts, contexts, strict=True)]
+    for name in _evaluated(plan):
         configuration = CONFIGURATIONS[name]
         if configuration.of:
-            results[name] = configuration.derive(*(results[other] for other in configuration.of))
-            continue
-        counts = _launch_counts(plan, configuration)
-        simulated = {}
-        for kernel in kernels_of(counts):
-            contexts[kernel].step = next(steps)
-            simulated[kernel] = configuration.simulate(contexts[kernel])
-        if name == BASE:
-            alone |= simulated
-        if len(simulated) > 1:
-            _add_waits(name, simulated, contexts, alone)
-        results[name] = _sum_of_launches(counts, simulated)
+            others = (results[other] for other in configuration.of)
+            results[name] = configuration.derive(plan.options.program, *others)
+        else:
+            found = (part.result(configuration) for part in parts)
+            results[name] = in_a_row(found, plan.system.cycle_ns)
     return results
 
 
-def _launch_counts(plan: Plan, configuration: Configuration) -> LaunchCounts:
-    return plan.launches if configuration.tracked else plan.whole
+def _evaluated(plan: Plan) -> list[str]:
+    return evaluation_order((BASE, *plan.options.configurations))
 
 
-def _steps(plan: Plan, contexts: Mapping[Kernel, RunContext]) -> Iterator[str]:
+def _steps(plan: Plan, contexts: Sequence[Contexts]) -> Iterator[str]:
     """Yield the number of each simulation of the repetition, among those of all repetitions."""
-    names = evaluation_order((BASE, *plan.options.configurations))
-    simulated = [CONFIGURATIONS[name] for name in names if not CONFIGURATIONS[name].of]
-    count = sum(len(kernels_of(_launch_counts(plan, one))) for one in simulated)
-    first = next(iter(contexts.values())).repetition * count + 1
+    simulated = [CONFIGURATIONS[name] for name in _evaluated(plan) if not CONFIGURATIONS[name].of]
+    count = sum(
+        len(kernels_of(part.launches_of(one)))
+        for one in simulated
+        for part in plan.parts
+        if part.is_simulated(one)
+    )
+    first = next(iter(contexts[0].values())).repetition * count + 1
     for number in range(first, first + count):
         yield f"simulation {number} of {plan.options.repeat * count}"
 
 
-def _add_waits(
-    name: str,
-    simulated: KernelResults,
-    contexts: Mapping[Kernel, RunContext],
-    alone: KernelResults,
-) -> None:
-    """Complete kernels without waits beside kernels with waits: their time with waits for flow
-    control is the time of their GEMM alone, which ``alone`` collects, and their time with waits for
-    the link is that with waits for flow control."""
-    held = any(one.held_gemm_cycles is not None for one in simulated.values())
-    if not held and all(one.withheld_gemm_cycles is None for one in simulated.values()):
-        return
-    for kernel, result in simulated.items():
-        if result.withheld_gemm_cycles is None:
-            if kernel not in alone:
-                alone[kernel] = gemm_alone(contexts[kernel], f"{name}, GEMM alone")
-                result = with_time_of(alone[kernel], result)
-            result = replace(result, withheld_gemm_cycles=alone[kernel].gemm_cycles)
-        if held and result.held_gemm_cycles is None:
-            result = replace(result, held_gemm_cycles=result.withheld_gemm_cycles)
-        simulated[kernel] = result
+class _Part:
+    """Part of a plan in one repetition.
+
+    Parameters
+    ----------
+    steps : iterator
+        Numbers of the repetition's simulations.
+    """
+
+    def __init__(self, part: Part, contexts: Contexts, steps: Iterator[str]):
+        self._part, self._contexts, self._steps = part, contexts, steps
+        self._alone: _KernelResults = {}
+        self._base: CycleResult | None = None
+
+    def result(self, configuration: Configuration) -> CycleResult:
+        """Simulate the part, unless the configuration runs it as the base does."""
+        if self._base is not None and not self._part.is_simulated(configuration):
+            return self._base.again()
+        counts = self._part.launches_of(configuration)
+        simulated = {}
+        for kernel in kernels_of(counts):
+            self._contexts[kernel].step = next(self._steps)
+            simulated[kernel] = configuration.simulate(self._contexts[kernel])
+        if configuration.name == BASE:
+            self._alone |= simulated
+        if len(simulated) > 1:
+            self._add_waits(configuration.name, simulated)
+        result = _sum_of_launches(self._part.chain, counts, simulated)
+        if configuration.name == BASE:
+            self._base = result
+        return result
+
+    def _add_waits(self, name: str, simulated: _KernelResults) -> None:
+        """Complete kernels without waits beside kernels with waits: their time with waits for flow
+        control is the time of their GEMM alone, which is kept, and their time with waits for the
+        link is that with waits for flow control."""
+        gemm = self._part.chain.gemm.name
+        waits = {kernel: one.gemms[gemm] for kernel, one in simulated.items() if gemm in one.gemms}
+        held = any(one.held_alone is not None for one in waits.values())
+        if not held and all(one.withheld_alone is None for one in waits.values()):
+            return
+        for kernel, one in waits.items():
+            result = simulated[kernel]
+            if one.withheld_alone is None:
+                if kernel not in self._alone:
+                    alone = gemm_alone(self._contexts[kernel], f"{name}, GEMM alone")
+                    self._alone[kernel] = alone
+                    result = with_time_of(alone, result)
+                one = replace(one, withheld_alone=self._alone[kernel].cycles[gemm])
+            if held and one.held_alone is None:
+                one = replace(one, held_alone=one.withheld_alone)
+            simulated[kernel] = with_gemm(result, gemm, one)
 
 
-def _sum_of_launches(launch_counts: LaunchCounts, simulated: KernelResults) -> PhaseResult:
+def _sum_of_launches(
+    chain: Chain, launch_counts: LaunchCounts, simulated: _KernelResults
+) -> CycleResult:
     """Times and counts of all launches, from the values of the simulated kernels."""
     first, *others = simulated.values()
     if not others and list(launch_counts.values()) == [1]:
         return first
 
-    def total(value: Callable[[PhaseResult], float], *, deepens: bool = True) -> Fraction:
+    def total(value: Callable[[CycleResult], float], *, deepens: bool = True) -> Fraction:
         each = [
             count * launched.value(lambda one: value(simulated[one]), deepens=deepens)
             for launched, count in launch_counts.items()
         ]
         return sum(each, Fraction(0))
 
-    gemm = round(total(attrgetter("gemm_cycles")))
-    ag = round(total(attrgetter("ag_cycles"), deepens=False))
-    between = max(0, round(total(_between, deepens=False)))
-    before_rs = min(gemm + between, max(0, round(total(_before_rs))))
+    def cycles(name: str, result: CycleResult) -> int:
+        return result.cycles.get(name, 0)
+
+    names = [one.name for one in (chain.gemm, chain.reduction, chain.gather) if one is not None]
+    gemm_name, gather_name = chain.gemm.name, chain.gather.name if chain.gather else ""
+    gemm = round(total(partial(cycles, gemm_name)))
+    gather = round(total(partial(cycles, gather_name), deepens=False))
+
+    def between_of(result: CycleResult) -> int:
+        """Time between the GEMM and the all-gather."""
+        return result.total_cycles - cycles(gemm_name, result) - cycles(gather_name, result)
+
+    def before_of(result: CycleResult) -> int:
+        """Time until the reduction begins."""
+        reduction = sum(cycles(name, result) for name in names[1:2])
+        return result.total_cycles - cycles(gather_name, result) - reduction
+
+    between = max(0, round(total(between_of, deepens=False)))
+    before = min(gemm + between, max(0, round(total(before_of))))
+    times = dict(zip(names, (gemm, gemm + between - before, gather), strict=False))
     counts = new_counters()
-    for field, phase in product(counts.dtype.names or (), range(len(counts))):
-        counts[field][phase] = round(total(partial(_count, field, phase)))
-
-    def waits(name: str) -> int | None:
-        return None if getattr(first, name) is None else round(total(attrgetter(name)))
-
-    return PhaseResult(
-        gemm_cycles=gemm,
-        rs_cycles=gemm + between - before_rs,
-        ag_cycles=ag,
-        total_cycles=gemm + between + ag,
-        throttled_cycles=round(total(attrgetter("throttled_cycles"))),
-        slot_cycles=np.array([float(total(partial(_slot, state))) for state in range(SLOT_STATES)]),
+    for field, number in product(counts.dtype.names or (), range(len(counts))):
+        counts[field][number] = round(total(partial(_count, field, number)))
+    return CycleResult(
+        cycles={name: time for name, time in times.items() if name in first.cycles},
+        total_cycles=gemm + between + gather,
+        gemms={name: _gemm(one, name, total) for name, one in first.gemms.items()},
         stall_cycles=float(total(attrgetter("stall_cycles"))),
-        withheld_gemm_cycles=waits("withheld_gemm_cycles"),
-        held_gemm_cycles=waits("held_gemm_cycles"),
         counts=counts,
         simulated_cycles=sum(one.simulated_cycles for one in simulated.values()),
         wall_s=sum(one.wall_s for one in simulated.values()),
@@ -131,19 +172,27 @@ def _sum_of_launches(launch_counts: LaunchCounts, simulated: KernelResults) -> P
     )
 
 
-def _slot(state: int, result: PhaseResult) -> float:
-    return float(result.slot_cycles[state])
+def _gemm(
+    first: GemmCycles, name: str, total: Callable[[Callable[[CycleResult], float]], Fraction]
+) -> GemmCycles:
+    """Course of the GEMM of all launches; ``first`` is that of the first simulated kernel."""
+
+    def waits(field: str) -> int | None:
+        if getattr(first, field) is None:
+            return None
+        return round(total(lambda result: getattr(result.gemms[name], field)))
+
+    return GemmCycles(
+        throttled=round(total(lambda result: result.gemms[name].throttled)),
+        slots=np.array([float(total(partial(_slot, name, one))) for one in range(SLOT_STATES)]),
+        withheld_alone=waits("withheld_alone"),
+        held_alone=waits("held_alone"),
+    )
 
 
-def _between(result: PhaseResult) -> int:
-    """Time between the GEMM and the all-gather."""
-    return result.total_cycles - result.gemm_cycles - result.ag_cycles
+def _slot(name: str, state: int, result: CycleResult) -> float:
+    return float(result.gemms[name].slots[state])
 
 
-def _before_rs(result: PhaseResult) -> int:
-    """Time until the reduce-scatter begins."""
-    return result.total_cycles - result.ag_cycles - result.rs_cycles
-
-
-def _count(field: str, phase: int, result: PhaseResult) -> int:
-    return int(result.counts[field][phase])
+def _count(field: str, number: int, result: CycleResult) -> int:
+    return int(result.counts[field][number])

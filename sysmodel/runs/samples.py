@@ -20,14 +20,22 @@ WIRE_SERIES = "link's time: {} (share)"
 
 
 def dram_series(category: str) -> str:
-    """Name of the series of a category of :class:`~sysmodel.energy.counts.DramBytes`."""
+    """Name of the series of accesses of an activity, such as ``rs_read``."""
     return f"DRAM {category.replace('_', ' ')} (bytes/ns)"
 
 
 def timeline_of(
-    machine: "Machine", spans: list[Span], zero: int, flows: Sequence[Flow] = ()
+    machine: "Machine",
+    spans: list[Span],
+    zero: int,
+    flows: Sequence[Flow] = (),
+    *,
+    names: Sequence[str],
 ) -> Timeline:
-    """Make a timeline of the rates of GPU 0 between the samples, from cycle ``zero`` on."""
+    """Make a timeline of the rates of GPU 0 between the samples, from cycle ``zero`` on.
+
+    ``names`` are those of the program's activities, by number.
+    """
     state = machine.state
     fixed = state.fixed[0]
     count, interval = int(fixed["sample_count"]), int(fixed["sample_interval"])
@@ -40,7 +48,7 @@ def timeline_of(
     accesses = {way: np.diff(rows[f"{way}s"], axis=0) for way in ("read", "write")}
     series = {
         dram_series(f"{name}_{way}"): made[:, number] * atom
-        for number, name in enumerate(("gemm", "rs", "ag"))
+        for number, name in enumerate(names)
         for way, made in accesses.items()
     }
     on_line = whole / machine.payload_share

@@ -1,8 +1,8 @@
-"""Simulation of a plan: its configurations on its GEMMs, once or repeated."""
+"""Simulation of a plan: its configurations on its program, once or repeated."""
 
 from sysmodel.config.system import System
 from sysmodel.energy.constants import known_constants
-from sysmodel.energy.counts import Activity, DramBytes, Energy, LinkBytes
+from sysmodel.energy.counts import DramBytes, Energy, Events, LinkBytes
 from sysmodel.energy.model import energy_of
 from sysmodel.gpu.slots import (
     AWAITS_L2,
@@ -15,24 +15,24 @@ from sysmodel.gpu.slots import (
 )
 from sysmodel.lib.progress import Report, no_progress
 
+from .configuration_result import ConfigurationResult, GemmTimes
 from .configurations.registry import BASE
-from .counters import AG, GEMM, RS
-from .phases import PhaseResult
+from .cycle_result import CycleResult, GemmCycles
 from .plan import Plan
-from .repetition import repetition_results
-from .result import ConfigurationResult, RunResult
+from .program.program import Program
+from .repetition import Contexts, repetition_results
+from .result import RunResult
 from .simulation import RunContext
 from .slots import SlotTimes
 
 __all__ = ["simulate"]
 
 
-# Counters whose phases make no difference to the energy.
+# Counters whose activities make no difference to the energy.
 _SUMS = (
     *("activates", "dma_reads", "cu_loads", "cu_stores", "cu_additions"),
     *("tiles", "flip_flop_clocks"),
 )
-_PHASES = {"gemm": GEMM, "rs": RS, "ag": AG}
 _SLOT_FIELDS = {
     "launch_ns": STARTS,
     "l2_ns": AWAITS_L2,
@@ -62,7 +62,8 @@ def simulate(plan: Plan, report: Report = no_progress, *, counts_clocks: bool = 
     SimulationError
         The hardware reports an error, bytes are lost, or the simulation makes no progress.
     """
-    first: dict[str, PhaseResult] = {}
+    first: dict[str, CycleResult] = {}
+    program = plan.options.program
     configurations: list[dict[str, ConfigurationResult]] = []
     cycles, wall_s = 0, 0.0
     try:
@@ -73,13 +74,12 @@ def simulate(plan: Plan, report: Report = no_progress, *, counts_clocks: bool = 
             wall_s += sum(one.wall_s for one in results.values())
             configurations.append(
                 {
-                    name: _configuration_result(results[name], results[BASE], plan.system)
+                    name: _configuration_result(results[name], results[BASE], program, plan.system)
                     for name in plan.options.configurations
                 }
             )
     except ValueError as error:
         raise plan.input_error(error) from error
-    gemm_ns = first[BASE].gemm_cycles * plan.system.cycle_ns
     return RunResult(
         workload=plan.workload,
         system=plan.system,
@@ -87,12 +87,12 @@ def simulate(plan: Plan, report: Report = no_progress, *, counts_clocks: bool = 
         channels=plan.channels,
         gpus=plan.gpus,
         sampling_band=plan.sampling_band,
-        launches=max(1, sum(plan.launches.values())),
+        launches=max(1, plan.launches),
         simulated=plan.simulated,
         extrapolated=plan.is_extrapolated,
         configurations=configurations[0],
         varied=tuple(configurations[1:]),
-        gemm_efficiency=plan.workload.flops / (gemm_ns * plan.system.peak_flops_per_ns),
+        efficiencies=_efficiencies(plan, first[BASE]),
         cycles=cycles,
         wall_s=wall_s,
         timelines={
@@ -103,48 +103,74 @@ def simulate(plan: Plan, report: Report = no_progress, *, counts_clocks: bool = 
     )
 
 
+def _efficiencies(plan: Plan, base: CycleResult) -> dict[str, float]:
+    """Rate of each GEMM alone, as a share of the GPU's peak."""
+    program, system = plan.options.program, plan.system
+    return {
+        one.name: program.workload_of(one, plan.workload).flops
+        / (base.cycles[one.name] * system.cycle_ns * system.peak_flops_per_ns)
+        for one in program.gemms
+    }
+
+
 def _repetition(
     plan: Plan, report: Report, number: int, counts_clocks: bool
-) -> dict[str, PhaseResult]:
-    contexts = {
-        kernel: RunContext(
-            plan.system,
-            kernel,
-            plan.options,
-            report,
-            channels=plan.channels,
-            mirror=plan.mirror,
-            repetition=number,
-            is_first=index == 0,
-            counts_clocks=counts_clocks,
-        )
-        for index, kernel in enumerate(plan.kernels)
-    }
+) -> dict[str, CycleResult]:
+    first = plan.kernels[0]
+    contexts: list[Contexts] = [
+        {
+            kernel: RunContext(
+                plan.system,
+                kernel,
+                plan.options,
+                report,
+                channels=plan.channels,
+                mirror=plan.mirror,
+                repetition=number,
+                is_first=index == 0 and kernel == first,
+                chain=part.chain,
+                counts_clocks=counts_clocks,
+            )
+            for kernel in part.kernels
+        }
+        for index, part in enumerate(plan.parts)
+    ]
     return repetition_results(plan, contexts)
 
 
 def _configuration_result(
-    one: PhaseResult, base: PhaseResult, system: System
+    one: CycleResult, base: CycleResult, program: Program, system: System
 ) -> ConfigurationResult:
     ns = system.cycle_ns
-    dram_bytes, link_bytes, activity = _counts(one, system)
+    dram_bytes, link_bytes, events = _counts(one, program, system)
     return ConfigurationResult.from_times(
-        gemm_ns=one.gemm_cycles * ns,
-        gemm_throttled_ns=one.throttled_cycles * ns,
-        gemm_slots=_slot_times(one, ns),
+        program=program,
+        ns={name: one.cycles[name] * ns for name in program.names},
+        gemms={
+            gemm.name: _gemm_times(one.gemms[gemm.name], gemm.name, one, base, ns)
+            for gemm in program.gemms
+        },
         tracker_stall_ns=one.stall_cycles * ns,
-        rs_ns=one.rs_cycles * ns,
-        ag_ns=one.ag_cycles * ns,
         total_ns=one.total_cycles * ns,
-        isolated_gemm_ns=base.gemm_cycles * ns,
-        withheld_gemm_ns=_ns(one.withheld_gemm_cycles, ns),
-        held_gemm_ns=_ns(one.held_gemm_cycles, ns),
         sequential_ns=base.total_cycles * ns,
         dram_bytes=dram_bytes,
         link_bytes=link_bytes,
-        activity=activity,
-        energy_j=_energy(one, system),
-        sequential_j=_energy(base, system).total,
+        events=events,
+        energy_j=_energy(one, program, system),
+        sequential_j=_energy(base, program, system).total,
+    )
+
+
+def _gemm_times(
+    gemm: GemmCycles, name: str, one: CycleResult, base: CycleResult, ns: float
+) -> GemmTimes:
+    return GemmTimes.from_times(
+        ns=one.cycles[name] * ns,
+        throttled_ns=gemm.throttled * ns,
+        slots=_slot_times(gemm, one.cycles[name], ns),
+        alone_ns=base.cycles[name] * ns,
+        withheld_ns=_ns(gemm.withheld_alone, ns),
+        held_ns=_ns(gemm.held_alone, ns),
     )
 
 
@@ -152,33 +178,34 @@ def _ns(cycles: int | None, cycle_ns: float) -> float | None:
     return None if cycles is None else cycles * cycle_ns
 
 
-def _slot_times(one: PhaseResult, ns: float) -> SlotTimes:
-    times = {field: float(one.slot_cycles[state] * ns) for field, state in _SLOT_FIELDS.items()}
-    occupied_ns = float((one.slot_cycles * ns).sum())
-    return SlotTimes(**times, empty_ns=max(0.0, one.gemm_cycles * ns - occupied_ns))
+def _slot_times(gemm: GemmCycles, cycles: int, ns: float) -> SlotTimes:
+    times = {field: float(gemm.slots[state] * ns) for field, state in _SLOT_FIELDS.items()}
+    occupied_ns = float((gemm.slots * ns).sum())
+    return SlotTimes(**times, empty_ns=max(0.0, cycles * ns - occupied_ns))
 
 
-def _counts(one: PhaseResult, system: System) -> tuple[DramBytes, LinkBytes, Activity]:
+def _counts(
+    one: CycleResult, program: Program, system: System
+) -> tuple[DramBytes, LinkBytes, Events]:
     counts, atom_bytes = one.counts, system.dram.atom_bytes
-    moved = {
-        f"{phase}_{way}": int(counts[f"{way}s"][number]) * atom_bytes
-        for phase, number in _PHASES.items()
-        for way in ("read", "write")
-    }
-    sent, updates = counts["link_bytes"], counts["updates"]
+    numbers = {activity.name: number for number, activity in enumerate(program.activities)}
+    collectives = {activity.name: numbers[activity.name] for activity in program.collectives}
+    sent, headers = counts["link_bytes"], counts["link_overhead_bytes"]
     return (
-        DramBytes(**moved),
-        LinkBytes(
-            *(int(sent[phase]) for phase in (RS, AG)),
-            *(int(counts["link_overhead_bytes"][phase]) for phase in (RS, AG)),
+        DramBytes(
+            read={name: int(counts["reads"][i]) * atom_bytes for name, i in numbers.items()},
+            write={name: int(counts["writes"][i]) * atom_bytes for name, i in numbers.items()},
         ),
-        Activity(
-            gemm_updates=int(updates[GEMM]),
-            rs_updates=int(updates[RS]),
+        LinkBytes(
+            payload={name: int(sent[i]) for name, i in collectives.items()},
+            overhead={name: int(headers[i]) for name, i in collectives.items()},
+        ),
+        Events(
+            updates={name: int(counts["updates"][numbers[name]]) for name in program.updaters},
             **{name: int(counts[name].sum()) for name in _SUMS},
         ),
     )
 
 
-def _energy(one: PhaseResult, system: System) -> Energy:
-    return energy_of(*_counts(one, system), system, known_constants())
+def _energy(one: CycleResult, program: Program, system: System) -> Energy:
+    return energy_of(*_counts(one, program, system), system, known_constants())

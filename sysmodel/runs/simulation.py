@@ -1,7 +1,7 @@
-"""Simulation of one configuration: a fresh machine that runs phase by phase."""
+"""Simulation of one configuration: a fresh machine that runs the activities of a chain."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
@@ -23,9 +23,11 @@ from sysmodel.machine.program import Writes
 from sysmodel.machine.progress import share_done
 from sysmodel.machine.variation import moved, varied
 
-from .conservation import Reduction, check_conservation, conserved
-from .counters import AG, COUNTED, GEMM, RS, new_counters
-from .phases import PhaseResult
+from .conservation import Moves, check_conservation, conserved
+from .counters import COUNTED, new_counters
+from .cycle_result import CycleResult, GemmCycles
+from .program.activities import Activity, title_of
+from .program.program import Chain
 from .samples import timeline_of
 from .tile_trace import TileTrace, begin_tracing, on_the_timeline
 from .timeline import Span
@@ -34,8 +36,6 @@ if TYPE_CHECKING:
     from .options import RunOptions
 
 __all__ = ["RunContext", "Simulation"]
-
-_PHASES = {"GEMM": (GEMM,), "GEMM and RS": (GEMM, RS), "RS": (RS,), "AG": (AG,)}
 
 
 class RunContext:
@@ -53,6 +53,8 @@ class RunContext:
         Number of the repetition; number 0 has no variation.
     is_first : bool
         The kernel is the plan's first; only for this kernel a waveform may be written.
+    chain : Chain, optional
+        Activities to run; the first chain of the program by default.
     counts_clocks : bool
         Count the clock edges at flip-flops.
 
@@ -73,11 +75,13 @@ class RunContext:
         mirror: bool,
         repetition: int = 0,
         is_first: bool = True,
+        chain: Chain | None = None,
         counts_clocks: bool = True,
     ):
         self.system, self.options, self.report = system, options, report
         self.repetition, self.channels, self._is_first = repetition, channels, is_first
         self.mirror = mirror
+        self.chain = chain or options.program.chains[0]
         self.counts_clocks = counts_clocks
         self.step = ""
         self.variation = varied(system, kernel, options.seed, repetition)
@@ -90,9 +94,18 @@ class RunContext:
             mirror=mirror,
         )
 
+    def number(self, activity: Activity) -> int:
+        """Number of an activity of the chain, by which the counters count it."""
+        return self.options.program.number(activity)
+
+    @property
+    def numbers(self) -> dict[str, int]:
+        """Numbers of the chain's activities by name."""
+        return {one.name: self.number(one) for one in self.chain.activities}
+
     @property
     def protocol(self) -> Protocol:
-        """Protocol of the library's kernels for the ring's chunks."""
+        """Protocol of the library's kernels for chunks of the output."""
         return self.system.protocol(self._chunk_bytes, self.kernel.gpus)
 
     @property
@@ -147,6 +160,9 @@ class Simulation:
         self._spans: list[Span] = []
         self._traces: list[TileTrace] = []
         self._activates = np.zeros(MOST_ACTIVITIES, np.int64)
+        chain = context.chain
+        self._gemm = context.number(chain.gemm)
+        self._reduction = context.number(chain.reduction or chain.gemm)
         self.zero = 0
         self.machine = Machine(
             context.system,
@@ -159,6 +175,7 @@ class Simulation:
             topology=topology,
             windows=windows,
             mode=mode,
+            activities=(self._gemm, self._reduction),
             cached_stores=cached_stores,
             variation=context.variation,
             trace=context.trace(name),
@@ -173,23 +190,28 @@ class Simulation:
     def __exit__(self, *exception: object) -> None:
         self._exit.close()
 
-    def run(self, phase: str, until: int) -> None:
-        """Run until a condition of the loop holds; ``phase`` names what runs until then."""
-        task = ", ".join(filter(None, (f"{self._name}: {phase}", self._context.step)))
+    def run(self, activities: Sequence[int], until: int, *, title: str = "") -> None:
+        """Run activities, given by number, until a condition of the loop holds.
+
+        ``title`` names the activities for the progress, instead of their own titles.
+        """
+        names = self._context.options.program.names
+        title = title or " and ".join(title_of(names[number]) for number in activities)
+        task = ", ".join(filter(None, (f"{self._name}: {title}", self._context.step)))
 
         def show(now: int) -> None:
-            self._context.report(task, share_done(self.machine, _PHASES[phase]))
+            self._context.report(task, share_done(self.machine, activities))
 
         begin = time.perf_counter()
         show(self.machine.now)
         self.machine.run(until, show)
         self.wall_s += time.perf_counter() - begin
 
-    def launch_kernel(self, phase: int) -> None:
+    def launch_kernel(self, place: int) -> None:
         """Wait for the launch latency of a kernel, or of a command that software starts in the same
-        way.
+        way, given its place among the machine's kernels.
         """
-        self.machine.idle(self.machine.kernel_launch_cycles(phase))
+        self.machine.idle(self.machine.kernel_launch_cycles(place))
 
     def idle(self, ns: float) -> None:
         """Wait for a time in which nothing new begins."""
@@ -212,23 +234,23 @@ class Simulation:
         machine.expect(arriving)
         return sending
 
-    def span(self, name: str, track: str, begin: int, end: int) -> None:
+    def span(self, name: str, track: str, begin: int, end: int, *, activity: str = "") -> None:
         """Add a span to the timeline, between two cycles."""
         ns = self._context.system.cycle_ns
         begin, end = max(0, begin - self.zero), max(0, end - self.zero)
-        self._spans.append(Span(name, track, begin * ns, end * ns))
+        self._spans.append(Span(name, track, begin * ns, end * ns, activity))
 
     def trace_tiles(self) -> None:
-        """Begin to trace a few tiles on their way around the ring."""
+        """Begin to trace a few tiles on their way from GPU to GPU."""
         self._traces = begin_tracing(self.machine)
 
-    def count_activates(self, phase: int) -> None:
-        """Count the rows that were opened since the last call for a phase."""
+    def count_activates(self, activity: int) -> None:
+        """Count the rows that were opened since the last call for an activity."""
         opened = int(self.machine.state.dram.channel["activate_count"].sum())
-        self._activates[phase] += opened - self._activates.sum()
+        self._activates[activity] += opened - self._activates.sum()
 
-    def finish(self, how: Reduction, **cycles: int) -> PhaseResult:
-        """Collect the counters of the machine; ``cycles`` are the times of :class:`PhaseResult`.
+    def finish(self, how: Moves, cycles: Mapping[str, int], total_cycles: int) -> CycleResult:
+        """Collect the counters of the machine, beside the times of the activities.
 
         Raises
         ------
@@ -241,22 +263,22 @@ class Simulation:
             zip(state.stage_begin[0], state.stage_end[0], strict=True)
         ):
             if begin >= 0:
-                self.span(f"stage {i}", "GEMM", int(begin), int(end))
+                name = self._context.chain.gemm.name
+                self.span(f"stage {i}", title_of(name), int(begin), int(end), activity=name)
         spans, flows = on_the_timeline(machine, self._traces, self.zero)
-        return PhaseResult(
-            **cycles,
+        spans, names = [*self._spans, *spans], self._context.options.program.names
+        return CycleResult(
+            cycles=dict(cycles),
+            total_cycles=total_cycles,
             counts=self._of_whole_gpu(counts, how),
-            slot_cycles=self._slot_cycles(),
-            throttled_cycles=int(state.gpu["throttled"].mean() / state.fixed["slots"][0]),
-            withheld=state.withheld,
-            stores_held=state.stores_held,
+            gemms={} if how.gemm is None else {self._context.chain.gemm.name: self._gemm_cycles()},
             stall_cycles=float(state.gpu["stalls"].mean()) / self._context.channels,
             simulated_cycles=machine.now,
             wall_s=self.wall_s,
-            timeline=timeline_of(machine, [*self._spans, *spans], self.zero, flows),
+            timeline=timeline_of(machine, spans, self.zero, flows, names=names),
         )
 
-    def conserved(self, how: Reduction) -> np.ndarray:
+    def conserved(self, how: Moves) -> np.ndarray:
         """Check the bytes that were moved; return the counters of all simulated GPUs.
 
         Raises
@@ -265,39 +287,46 @@ class Simulation:
             If bytes are missing or too many.
         """
         counts = self._counts(how)
-        check_conservation(self.machine.state, self._context.kernel.gpus, how, counts)
+        titles = [title_of(name) for name in self._context.options.program.names]
+        check_conservation(self.machine.state, self._context.kernel.gpus, how, counts, titles)
         return counts
 
-    def _slot_cycles(self) -> np.ndarray:
-        """Cycles of an average slot of an average GPU, by state."""
+    def _gemm_cycles(self) -> GemmCycles:
+        """Course of the GEMM: an average slot of an average GPU, and the workgroups' waits."""
         state = self.machine.state
-        cycles: np.ndarray = state.gpu["slot_cycles"].mean(axis=0) / state.fixed["slots"][0]
-        cycles[EMPTY] = 0.0  # also before and after the kernel
-        return cycles
+        slots: np.ndarray = state.gpu["slot_cycles"].mean(axis=0) / state.fixed["slots"][0]
+        slots[EMPTY] = 0.0  # also before and after the kernel
+        return GemmCycles(
+            throttled=int(state.gpu["throttled"].mean() / state.fixed["slots"][0]),
+            slots=slots,
+            withheld=state.withheld,
+            stores_held=state.stores_held,
+        )
 
-    def _counts(self, how: Reduction) -> np.ndarray:
+    def _counts(self, how: Moves) -> np.ndarray:
         """Counters of all simulated GPUs in the simulated channels."""
         gpu, counts = self.machine.state.gpu, new_counters()
         for name in COUNTED:
             counts[name] = gpu[name].sum(axis=0)
         kept = gpu["kept"].sum(axis=0)
-        counts["writes"][GEMM] -= kept.sum()
+        counts["writes"][self._gemm] -= kept.sum()
         counts["writes"] += kept
         counts["cu_loads"] = counts["reads"] - counts["dma_reads"]
         counts["cu_loads"] += gpu["l2_reads"].sum(axis=0)
-        counts["cu_loads"][GEMM] = 0  # the GEMM's own loads are equal in all configurations
-        if how.tracked and not how.gemm:
+        counts["cu_loads"][self._gemm] = 0  # a GEMM's own loads are equal in all configurations
+        if how.tracked and how.gemm is None:
             # The kernel is then a part of the collective: it remotely stores the atoms that it
             # loads.
-            sent = counts["link_bytes"][RS] // ATOM_BYTES
-            counts["cu_stores"][RS] += sent - counts["dma_reads"][RS]
-        # Overlapping phases open rows together, so only the sum over the phases has a meaning.
-        self.count_activates(AG if how.gather else RS)
+            number = self._reduction
+            sent = counts["link_bytes"][number] // ATOM_BYTES
+            counts["cu_stores"][number] += sent - counts["dma_reads"][number]
+        # Overlapping activities open rows together, so only the sum over all has a meaning.
+        self.count_activates((self._gemm, *how.collectives)[-1])
         counts["activates"] = self._activates
         return counts
 
-    def _of_whole_gpu(self, counts: np.ndarray, how: Reduction) -> np.ndarray:
-        """Counters of one GPU with all its channels: exact if they depend on the ring alone,
+    def _of_whole_gpu(self, counts: np.ndarray, how: Moves) -> np.ndarray:
+        """Counters of one GPU with all its channels: exact if they depend on the chunks alone,
         otherwise scaled.
         """
         machine, whole = self.machine, new_counters()
@@ -305,12 +334,12 @@ class Simulation:
         for name in counts.dtype.names or ():
             whole[name] = counts[name] * share.numerator // share.denominator
         sizes = self._context.kernel.chunk_atoms
-        for (name, phase), count in conserved(sizes, machine.state, how, machine.whole).items():
-            whole[name][phase] = count // machine.gpus
+        for (name, number), count in conserved(sizes, machine.state, how, machine.whole).items():
+            whole[name][number] = count // machine.gpus
         on_line = whole["link_bytes"] / machine.payload_share
         whole["link_overhead_bytes"] = np.rint(on_line) - whole["link_bytes"]
         # A tile completes once, however many channels hold its atoms.
-        whole["tiles"][RS] = machine.tiles // machine.gpus
+        whole["tiles"][self._reduction] = machine.tiles // machine.gpus
         if self._context.counts_clocks:
-            whole["flip_flop_clocks"][RS] = machine.flip_flop_clocks // machine.gpus
+            whole["flip_flop_clocks"][self._reduction] = machine.flip_flop_clocks // machine.gpus
         return whole

@@ -1,13 +1,13 @@
 """Timelines of a run, in the trace format that Perfetto and Chrome open."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any
 
 import numpy as np
 
-__all__ = ["MOST_BUCKETS", "MOST_SPANS", "Flow", "Span", "Timeline", "trace"]
+__all__ = ["MOST_BUCKETS", "MOST_SPANS", "Flow", "Span", "Timeline", "joined", "trace"]
 
 MOST_BUCKETS = 2048
 MOST_SPANS = 4096
@@ -16,12 +16,16 @@ _INSIDE_NS = 0.01
 
 @dataclass(frozen=True)
 class Span:
-    """Interval with a name: a GEMM stage, the reduce-scatter, a DMA burst."""
+    """Interval with a name: a GEMM stage, the reduce-scatter, a DMA burst.
+
+    ``activity`` is the activity of which it is a part, or empty.
+    """
 
     name: str
     track: str
     start_ns: float
     end_ns: float
+    activity: str = ""
 
     def __post_init__(self) -> None:
         if not 0 <= self.start_ns <= self.end_ns < float("inf"):
@@ -85,6 +89,44 @@ class Timeline:
                 )
             if not np.all(np.isfinite(samples)):
                 raise ValueError(f"{name} must be finite")
+
+
+def joined(parts: Sequence[tuple[Timeline, float]]) -> Timeline:
+    """Join timelines that follow each other; each comes with the time in ns that it lasts.
+
+    The samples are those of the first ones' series, in equal buckets over the whole time, in which
+    the sums of all samples stay.
+    """
+    whole_ns = sum(ns for _, ns in parts)
+    bucket_ns = max([one.bucket_ns for one, _ in parts] + [whole_ns / MOST_BUCKETS])
+    edges = np.arange(0.0, whole_ns + bucket_ns, bucket_ns)[: MOST_BUCKETS + 1]
+    first = parts[0][0]
+    sums = {name: np.zeros(len(edges) - 1) for name in first.series}
+    spans: list[Span] = []
+    flows: list[Flow] = []
+    start_ns = 0.0
+    for one, ns in parts:
+        for name in sums.keys() & one.series.keys():
+            samples = one.series[name]
+            at = start_ns + one.bucket_ns * np.arange(len(samples) + 1)
+            before = np.concatenate([[0.0], np.cumsum(samples) * one.bucket_ns])
+            sums[name] += np.diff(np.interp(edges, at, before))
+        moved = {span: _later(span, start_ns) for span in one.spans}
+        spans += moved.values()
+        flows += [Flow(flow.name, moved[flow.cause], moved[flow.effect]) for flow in one.flows]
+        start_ns += ns
+    series = {name: moved_sum / bucket_ns for name, moved_sum in sums.items()}
+    return Timeline(
+        bucket_ns=bucket_ns,
+        series=series,
+        spans=spans,
+        flows=flows,
+        first_cycle=first.first_cycle,
+    )
+
+
+def _later(span: Span, ns: float) -> Span:
+    return replace(span, start_ns=span.start_ns + ns, end_ns=span.end_ns + ns)
 
 
 def trace(timelines: dict[str, Timeline], title: str) -> dict[str, Any]:

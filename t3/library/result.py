@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sysmodel.config.arguments import checked_path
-from sysmodel.runs.columns import BY_KEY, measured
+from sysmodel.runs.columns import catalogue, measured
 from sysmodel.runs.result import RunResult
 
 if TYPE_CHECKING:
@@ -14,10 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Result"]
 
-_SHOWN = [
-    *("gemm_ns", "rs_ns", "ag_ns", "overlapped_communication_ns", "exposed_communication_ns"),
-    *("total_ns", "speedup"),
-]
+_TOTALS = ("overlapped_communication_ns", "exposed_communication_ns", "total_ns", "speedup")
 
 
 class Result:
@@ -38,7 +35,7 @@ class Result:
     def table(self) -> "pd.DataFrame":
         """Row for each configuration: times in ns, bytes and energies in J of one GPU.
 
-        The columns are listed in :data:`sysmodel.runs.columns.COLUMNS`: ``gemm_ns``, ``total_ns``,
+        :func:`sysmodel.runs.columns.catalogue` lists the columns: ``gemm_ns``, ``total_ns``,
         ``speedup``, ``dram_total_bytes``, ``link_rs_bytes``, ``energy_total_j`` and so on.
         """
         import pandas as pd
@@ -90,12 +87,18 @@ class Result:
     @cached_property
     def slots(self) -> "pd.DataFrame":
         """Shares of the time that the GEMM's workgroup slots spend in each state of
-        :class:`sysmodel.runs.slots.SlotTimes`: a row for each configuration."""
+        :class:`sysmodel.runs.slots.SlotTimes`: a row for each configuration, and GEMM if the
+        program has several."""
         import pandas as pd
 
-        found = {name: one.gemm_slots.shares for name, one in self.run.configurations.items()}
+        several = len(self.run.program.gemms) > 1
+        found = {
+            (name, gemm) if several else name: times.slots.shares
+            for name, one in self.run.configurations.items()
+            for gemm, times in one.gemms.items()
+        }
         made = pd.DataFrame.from_dict(found, orient="index")
-        made.index.name = "configuration"
+        made.index.names = ["configuration", "gemm"] if several else ["configuration"]
         return made
 
     def roofline(self) -> "Figure":
@@ -132,10 +135,10 @@ class Result:
 
         path = checked_path("path", path)
         with writing(path, "path"):
-            write_json(path, trace(self.run.timelines, self.run.workload.title), indent=None)
+            write_json(path, trace(self.run.timelines, self.run.title), indent=None)
 
     def save_report(self, path: Path | str) -> None:
-        """Write a page: times and their bounds, traffic over time, the ring.
+        """Write a page: times and their bounds, traffic over time, the chunks on their way.
 
         Parameters
         ----------
@@ -157,19 +160,21 @@ class Result:
     @property
     def summary(self) -> "pd.DataFrame":
         """Times in µs and speedups, rounded for reading."""
-        shown = self.table[_SHOWN].copy()
-        columns = [BY_KEY[key] for key in _SHOWN]
+        keys = [*(f"{name}_ns" for name in self.run.program.names), *_TOTALS]
+        shown = self.table[keys].copy()
+        known = catalogue(self.run.program).by_key
+        columns = [known[key] for key in keys]
         shown[[one.key for one in columns if one.unit == "ns"]] /= 1e3
         titles = {one.key: f"{one.title}, µs" if one.unit == "ns" else one.title for one in columns}
         return shown.rename(columns=titles).round(3)
 
     def __repr__(self) -> str:
-        return f"{self.run.workload.title} on {self.run.system.name}\n{self.summary.to_string()}"
+        return f"{self.run.title} on {self.run.system.name}\n{self.summary.to_string()}"
 
     def _repr_html_(self) -> str:
         from html import escape
 
-        title = escape(f"{self.run.workload.title} on {self.run.system.name}")
+        title = escape(f"{self.run.title} on {self.run.system.name}")
         return f"<p>{title}</p>{self.summary.to_html()}{self._svg()}"
 
     def _svg(self) -> str:

@@ -3,6 +3,7 @@
 import tempfile
 from collections.abc import Mapping
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,8 @@ from sysmodel.runs.engines import EngineName
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from t3.experiments.sweep.grid import Grid
 
 __all__ = ["FILES", "sweep"]
 
@@ -75,27 +78,34 @@ def sweep(
     >>> table.pivot(index="link.bandwidth_gb_per_s", columns="configuration", values="rs_ns").shape
     (2, 2)
     """
+    from sysmodel.runs.columns import columns_of
     from t3.experiments.sweep.display import Display
-    from t3.experiments.sweep.grid import load_grid, make_grid
     from t3.experiments.sweep.run import sweep as run_sweep
     from t3.report.sweep import sweep_page
 
     scheduler = checked("scheduler", scheduler, str | None)
-    if isinstance(grid, Mapping):
-        data = grid if "grid" in grid else {"title": "sweep", "grid": [dict(grid)]}
-        loaded = make_grid(data, where="sweep", folder=Path(), engine=engine)
-    elif isinstance(grid, (str, Path)):
-        loaded = load_grid(grid, engine=engine)
-    else:
-        problem = f"{short(grid)} is not allowed; allowed: a mapping, or the path of a TOML file"
-        raise InputError("grid", problem)
+    loaded = _loaded(grid, engine)
     with ExitStack() as stack:
         if out is None:
             out = stack.enter_context(tempfile.TemporaryDirectory(prefix="t3-sweep-"))
         out = checked_path("out", out)
         display = stack.enter_context(Display(out))
+        known = columns_of(point.options.program for point in loaded.points)
+        page = partial(sweep_page, known=known)
         table = run_sweep(
-            loaded, out, scheduler=scheduler, workers=workers, report=display, page=sweep_page
+            loaded, out, scheduler=scheduler, workers=workers, report=display, page=page
         )
         table.attrs["points"] = len(loaded.points)
         return table
+
+
+def _loaded(grid: Mapping[str, Any] | Path | str, engine: EngineName | None) -> "Grid":
+    from t3.experiments.sweep.grid import load_grid, make_grid
+
+    if isinstance(grid, Mapping):
+        data = grid if "grid" in grid else {"title": "sweep", "grid": [dict(grid)]}
+        return make_grid(data, where="sweep", folder=Path(), engine=engine)
+    if isinstance(grid, (str, Path)):
+        return load_grid(grid, engine=engine)
+    problem = f"{short(grid)} is not allowed; allowed: a mapping, or the path of a TOML file"
+    raise InputError("grid", problem)

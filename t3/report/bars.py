@@ -1,12 +1,14 @@
 """Parts of each configuration's time as bars: a picture for files, a chart for pages."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from matplotlib.axes import Axes
 
-from sysmodel.runs.result import ConfigurationResult, RunResult
+from sysmodel.runs.configuration_result import ConfigurationResult
+from sysmodel.runs.result import RunResult
 
 from .style import PART_COLOURS, Picture, plain_number
 from .units import Unit, unit_of
@@ -16,15 +18,11 @@ if TYPE_CHECKING:
 
 __all__ = ["bars_chart", "bars_picture", "draw_bars"]
 
-# From bottom to top.
-_PARTS: dict[str, Callable[[ConfigurationResult], float]] = {
-    "GEMM": lambda one: min(one.gemm_ns, one.gemm_ns / one.gemm_slowdown),
-    "GEMM slowed by communication": lambda one: max(0.0, one.gemm_ns * (1 - 1 / one.gemm_slowdown)),
-    "reduce-scatter, exposed": lambda one: one.exposed_rs_ns,
-    "all-gather, exposed": lambda one: one.exposed_ag_ns,
-}
 _FULL = 100  # tallest bar, in its unit, from which on heights are written without decimals
-_WHITE_INK = ("GEMM", "reduce-scatter, exposed")
+_WHITE_INK = ("GEMM", "reduce-scatter, exposed", "all-reduce, exposed")
+_COLOURS = {**PART_COLOURS, "all-reduce, exposed": "#b0507a"}
+
+_Part = Callable[[ConfigurationResult], float]
 
 
 def bars_chart(result: RunResult) -> "Chart":
@@ -34,13 +32,13 @@ def bars_chart(result: RunResult) -> "Chart":
 
     unit = _unit(result)
     chart = Chart()
-    for label, part in _PARTS.items():
+    for label, part in _parts(result).items():
         chart.add_trace(
             Bar(
                 name=label,
                 x=list(result.configurations),
                 y=[unit.of(part(one)) for one in result.configurations.values()],
-                marker_color=PART_COLOURS[label],
+                marker_color=_COLOURS[label],
                 hovertemplate=f"%{{x}}<br>%{{fullData.name}}: %{{y:,.2f}} {unit.name}"
                 "<extra></extra>",
             )
@@ -68,8 +66,9 @@ def bars_picture(result: RunResult) -> Picture:
     tallest = unit.of(max(one.total_ns for one in result.configurations.values()))
     digits = 0 if tallest >= _FULL else 1
     bottoms = [0.0] * len(names)
-    for label, part in _PARTS.items():
-        colour = PART_COLOURS[label]
+    parts = _parts(result)
+    for label, part in parts.items():
+        colour = _COLOURS[label]
         heights = [unit.of(part(one)) for one in result.configurations.values()]
         if max(heights) < 1e-3 * tallest:
             continue
@@ -99,12 +98,39 @@ def bars_picture(result: RunResult) -> Picture:
     figure.legend(
         *axes.get_legend_handles_labels(),
         loc="lower center",
-        ncols=len(_PARTS),
+        ncols=len(parts),
         frameon=False,
         fontsize=9.5,
     )
     figure.tight_layout(rect=(0, 0.06, 1, 1))
     return figure
+
+
+def _parts(result: RunResult) -> Mapping[str, _Part]:
+    """Parts of a configuration's time, from bottom to top."""
+    program = result.program
+
+    def exposed(operation: str, one: ConfigurationResult) -> float:
+        return one.exposed_ns(program)[operation]
+
+    operations = dict.fromkeys(one.operation for one in program.in_order_collectives)
+    return {
+        "GEMM": _gemms,
+        "GEMM slowed by communication": _slowed,
+        **{f"{operation}, exposed": partial(exposed, operation) for operation in operations},
+    }
+
+
+def _gemms(one: ConfigurationResult) -> float:
+    """Time of the GEMMs, as far as they are not slowed."""
+    times = ((one.ns[name], gemm.slowdown) for name, gemm in one.gemms.items())
+    return sum(min(ns, ns / slowdown) for ns, slowdown in times)
+
+
+def _slowed(one: ConfigurationResult) -> float:
+    """Time by which communication slows the GEMMs."""
+    times = ((one.ns[name], gemm.slowdown) for name, gemm in one.gemms.items())
+    return sum(max(0.0, ns * (1 - 1 / slowdown)) for ns, slowdown in times)
 
 
 def _unit(result: RunResult) -> Unit:
@@ -133,6 +159,6 @@ def _write_above(axes: Axes, x: int, one: ConfigurationResult, unit: Unit, digit
 
 def _title(result: RunResult) -> str:
     return (
-        f"{result.workload.title}\n{result.system.name}, "
+        f"{result.title}\n{result.system.name}, "
         f"link {result.system.link.bandwidth_gb_per_s:g} GB/s, {result.options.engine} engine"
     )

@@ -3,7 +3,8 @@
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from sysmodel.runs.result import ConfigurationResult, RunResult
+from sysmodel.runs.configuration_result import ConfigurationResult
+from sysmodel.runs.result import RunResult
 
 from .document import MISSING, Table
 from .units import Unit, unit_of

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sysmodel.runs.bounds import bounds
+from sysmodel.runs.program.activities import title_of
 from sysmodel.runs.result import RunResult
 
 from .style import Picture, log_ticks, plain_log, plain_number
@@ -32,7 +33,7 @@ class Roofline:
     unit : Unit
         Unit of all rates.
     points : dict
-        Flop per byte and rate of the GEMM, by configuration.
+        Flop per byte and rate of each GEMM, by configuration, and title where several are.
     ends : tuple of float
         Lowest and highest flop per byte of the axis.
     peak, can_issue : float
@@ -61,17 +62,23 @@ class Roofline:
 
 
 def roofline_of(result: RunResult) -> Roofline:
-    """Point for each configuration: rate of its GEMM over the GEMM's flop per byte. The bytes are
+    """Point for each configuration and GEMM: the GEMM's rate over its flop per byte. The bytes are
     all that the memory moves during the GEMM, for GEMM and communication together."""
-    system, flops = result.system, result.workload.flops
+    system, program = result.system, result.program
+    gemms = {title_of(one.name): one for one in program.gemms}
     memory = system.dram_bytes_per_ns
     unit = unit_of("GFLOP/s", system.peak_flops_per_ns)
     points = {}
     for one in bounds(result):
-        gemm_ns = result.configurations[one.configuration].gemm_ns
+        if one.phase not in gemms:
+            continue
+        gemm = gemms[one.phase]
+        flops = program.workload_of(gemm, result.workload).flops
+        gemm_ns = result.configurations[one.configuration].ns[gemm.name]
         moved = one.busy["memory"] * memory * gemm_ns
-        if one.phase == "GEMM" and moved:
-            points[one.configuration] = flops / moved, unit.of(flops / gemm_ns)
+        if moved:
+            name = one.configuration if len(gemms) == 1 else f"{one.configuration}, {one.phase}"
+            points[name] = flops / moved, unit.of(flops / gemm_ns)
     at = [system.peak_flops_per_ns / memory, *(x for x, _ in points.values())]
     peak = unit.of(system.peak_flops_per_ns)
     return Roofline(
@@ -113,7 +120,7 @@ def roofline_picture(result: RunResult) -> Picture:
     plain_log(axes.yaxis)
     axes.set_xlabel(f"{_X_TITLE} while the GEMM runs")
     axes.set_ylabel(f"GEMM ({roof.unit.name})")
-    axes.set_title(f"{result.workload.title}\n{result.system.name}", fontsize=11, loc="left")
+    axes.set_title(f"{result.title}\n{result.system.name}", fontsize=11, loc="left")
     axes.annotate(
         f"pipes {_peak_text(roof)}; dashed: issue rate",
         (right, roof.peak),

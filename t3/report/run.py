@@ -5,7 +5,8 @@ import pandas as pd
 from sysmodel.collectives.registry import algorithm
 from sysmodel.collectives.schedule import Expanded, Operation, expanded
 from sysmodel.runs.bounds import bounds
-from sysmodel.runs.columns import BY_KEY
+from sysmodel.runs.columns import Column, catalogue
+from sysmodel.runs.program.activities import title_of
 from sysmodel.runs.result import RunResult
 
 from .bars import bars_chart
@@ -19,10 +20,7 @@ from .units import unit_of
 
 __all__ = ["run_page"]
 
-_TIMES = (
-    *("gemm_ns", "rs_ns", "ag_ns", "overlapped_communication_ns", "exposed_communication_ns"),
-    "total_ns",
-)
+_TOTALS = ("overlapped_communication_ns", "exposed_communication_ns", "total_ns")
 _LINK_TIME = {
     "link": "link sends",
     "receiver": "waits: receiver",
@@ -31,7 +29,7 @@ _LINK_TIME = {
     "latency": "waits: latency",
     "idle": "idle",
 }
-_COLLECTIVES: tuple[Operation, ...] = ("reduce-scatter", "all-gather")  # names of their spans
+_HALVES: tuple[Operation, ...] = ("reduce-scatter", "all-gather")  # names of their spans
 _MOST_GPUS = 16  # most that fit into a picture
 
 
@@ -64,7 +62,7 @@ def run_page(result: RunResult) -> str:
         f"{system.description}. {options.engine} engine, {result.channels} of "
         f"{system.dram.channels} memory channels simulated."
     )
-    return interactive_page(f"{result.workload.title} on {system.name}", introduction, sections)
+    return interactive_page(f"{result.title} on {system.name}", introduction, sections)
 
 
 def _bounds(result: RunResult) -> list[Section]:
@@ -79,6 +77,7 @@ def _bounds(result: RunResult) -> list[Section]:
         | {"bound by:": one.by}
         for one in found
     ]
+    gemms = [title_of(one.name) for one in result.program.gemms]
     roofline = Section(
         title="Roofline",
         text="The rate of each GEMM, over the flop that it does for each byte that the memory "
@@ -87,7 +86,7 @@ def _bounds(result: RunResult) -> list[Section]:
         chart=roofline_chart(result),
     )
     return [
-        *([roofline] if any(one.phase == "GEMM" for one in found) else []),
+        *([roofline] if any(one.phase in gemms for one in found) else []),
         Section(
             title="Bounds",
             text="How busy pipes, memory and link are during a phase, and the state of the link "
@@ -108,23 +107,34 @@ def _bounds(result: RunResult) -> list[Section]:
 
 def _times(result: RunResult) -> Table:
     unit = unit_of("ns", max(one.total_ns for one in result.configurations.values()))
+    columns = _time_columns(result)
     rows = [
         [
             name,
-            *(unit.text(getattr(one, key)) for key in _TIMES),
+            *(unit.text(column.value(name, result) or 0.0) for column in columns),
             MISSING if one.speedup is None else f"{one.speedup:.3f}x",
         ]
         for name, one in result.configurations.items()
     ]
-    titles = [f"{BY_KEY[key].title} ({unit.name})" for key in _TIMES]
+    titles = [f"{column.title} ({unit.name})" for column in columns]
     return Table(["configuration:", *titles, "speedup"], rows)
 
 
+def _time_columns(result: RunResult) -> list[Column]:
+    """Times of the activities, and the totals."""
+    columns = catalogue(result.program).by_key
+    return [columns[key] for key in (*(f"{name}_ns" for name in result.program.names), *_TOTALS)]
+
+
 def _slots(result: RunResult) -> pd.DataFrame:
+    several = len(result.program.gemms) > 1
     return _by_configuration(
         {
-            name: {state: f"{share:.0%}" for state, share in one.gemm_slots.shares.items()}
+            f"{name}, {title_of(gemm)}" if several else name: {
+                state: f"{share:.0%}" for state, share in times.slots.shares.items()
+            }
             for name, one in result.configurations.items()
+            for gemm, times in one.gemms.items()
         }
     )
 
@@ -154,11 +164,10 @@ def _schedule(result: RunResult) -> list[Section]:
     preferred = [name for name in ("t3-critical", "t3-mca", "t3") if name in result.timelines]
     name = preferred[0] if preferred else next(iter(result.timelines))
     gpus, timeline = result.workload.tp, result.timelines[name]
-    if gpus > _MOST_GPUS or not any(one.name in _COLLECTIVES for one in timeline.spans):
+    schedules = _schedules(result)
+    moves = any(one.name in schedules for one in timeline.spans)
+    if gpus > _MOST_GPUS or not moves:
         return []
-    schedules: dict[str, Expanded] = {
-        one: expanded(algorithm("ring").schedule(one, gpus)) for one in _COLLECTIVES
-    }
     return [
         Section(
             title="Chunks on their way",
@@ -167,3 +176,15 @@ def _schedule(result: RunResult) -> list[Section]:
             chart=schedule_chart(timeline, schedules, gpus, name),
         )
     ]
+
+
+def _schedules(result: RunResult) -> dict[str, Expanded]:
+    """Schedules by the names of their spans; none if spans of several have one name."""
+    found: dict[str, Expanded] = {}
+    for one in result.program.collectives:
+        known = algorithm(one.algorithm)
+        for half in _HALVES if one.operation == "all-reduce" else (one.operation,):
+            if half in found or half not in known.operations:
+                return {}
+            found[half] = expanded(known.schedule(half, result.workload.tp))
+    return found

@@ -1,16 +1,17 @@
 """Tables of a run on the terminal, for 80 columns."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import fields
 from pathlib import Path
 from textwrap import fill
 
 from rich.table import Table as RichTable
 
 from sysmodel.config.notices import notices
-from sysmodel.energy.counts import DramBytes
 from sysmodel.runs.bounds import Bound, bounds
+from sysmodel.runs.columns import catalogue
 from sysmodel.runs.comparison import ROUND_ROBIN, Spread, slower, spreads
+from sysmodel.runs.configuration_result import ConfigurationResult
+from sysmodel.runs.program.activities import Gemm, title_of
 from sysmodel.runs.result import RunResult
 from sysmodel.runs.tuned_library import library_efficiency
 
@@ -21,8 +22,11 @@ from .units import Unit, unit_of
 __all__ = ["print_run"]
 
 
-_SHOWN_SLOTS = (("pipes",), ("l2", "memory"), ("stores", "link"))
-_SHOWN_LINK = (("RS", "link"), ("RS", "memory"), ("AG", "link"))
+Cell = Callable[[ConfigurationResult], str]
+"""Text of a cell of a configuration."""
+
+_FIRST = "pipes"
+_SHOWN_SLOTS = ((_FIRST, ("pipes",)), ("data", ("l2", "memory")), ("stores", ("stores", "link")))
 _SCALED = "*"  # mark of columns whose bytes are scaled from the simulated channels
 _NAME_WIDTH = 13  # width of a configuration's name, which leaves enough space for the numbers
 
@@ -54,7 +58,9 @@ def print_run(result: RunResult, files: list[Path]) -> None:
         )
     console.print()
     console.print(_energy(result))
-    console.print(f"\nGEMM alone: {_efficiency(result)}.")
+    console.print()
+    for gemm in result.program.gemms:
+        console.print(f"{title_of(gemm.name)} alone: {_efficiency(result, gemm)}.")
     console.print(
         f"Simulated {result.cycles:,} memory cycles in {result.wall_s:.1f} s "
         f"({result.cycles_per_s / 1e6:.2f} M/s), {result.options.engine} engine."
@@ -69,21 +75,21 @@ def print_run(result: RunResult, files: list[Path]) -> None:
         console.print(f"  {file}", style="cyan", soft_wrap=True)
 
 
-def _efficiency(result: RunResult) -> str:
-    """Describe the GEMM's share of the peak, beside a library that runs at the peak's clock."""
-    share = f"{result.gemm_efficiency:.1%} of peak"
+def _efficiency(result: RunResult, gemm: Gemm) -> str:
+    """Describe a GEMM's share of the peak, beside a library that runs at the peak's clock."""
+    share = f"{result.efficiencies[gemm.name]:.1%} of peak"
     clock, boost = result.system.gpu.clock_mhz, result.system.gpu.boost_clock_mhz
     if boost is not None:
         if clock < boost:
             return f"{share}, at the clock under the power limit"
         return f"{share}, at {'the boost clock' if clock == boost else 'more than the boost clock'}"
-    k = result.workload.k
+    k = result.program.workload_of(gemm, result.workload).k
     return f"{share} (a tuned library at K = {k}: {library_efficiency(k):.1%})"
 
 
 def _simulated(result: RunResult) -> Iterator[str]:
     """Sentences on the simulated GEMMs and channels, unless they are the whole GEMM and GPU."""
-    if result.launches > 1:
+    if result.launches > sum(bool(one.collectives) for one in result.program.chains):
         yield (
             f"T3 tracks it in {result.launches} launches, since a chunk of the whole exceeds its "
             "window; each has a reduce-scatter and an all-gather of its own."
@@ -129,20 +135,22 @@ def _unit(result: RunResult) -> tuple[str, Callable[[float], str]]:
 
 def _times(result: RunResult) -> RichTable:
     unit, words = _unit(result)
+    alone = len(result.program.gemms) == 1  # space for its slow-down by cause
+    activities: dict[str, Cell] = {}
+    for activity in result.program.activities:
+        activities[f"\n\n{title_of(activity.name)}"] = _time_cell(activity.name, words)
+        if alone and isinstance(activity, Gemm):
+            ratios = "con-\nten-\ntion", "\n\nlink", "\nwait-\ning"
+            for heading, ratio in zip(ratios, ("contention", "link", "waiting"), strict=True):
+                activities[heading] = _ratio_cell(activity.name, ratio)
     headings = (
-        *("\n\nconfiguration", "\n\nGEMM", "con-\nten-\ntion", "\n\nlink", "\nwait-\ning"),
-        *("\n\nRS", "\n\nAG", "comm.\nhid-\nden", "comm.\nex-\nposed"),
+        *("\n\nconfiguration", *activities, "comm.\nhid-\nden", "comm.\nex-\nposed"),
         *("\n\ntotal", "\nspeed-\nup"),
     )
     rows = [
         (
             fill(name, _NAME_WIDTH),
-            words(one.gemm_ns),
-            f"{one.gemm_contention:.3f}",
-            f"{one.gemm_link:.3f}",
-            f"{one.gemm_waiting:.3f}",
-            words(one.rs_ns),
-            words(one.ag_ns),
+            *(cell(one) for cell in activities.values()),
             words(one.overlapped_communication_ns),
             words(one.exposed_communication_ns),
             words(one.total_ns),
@@ -150,38 +158,63 @@ def _times(result: RunResult) -> RichTable:
         )
         for name, one in result.configurations.items()
     ]
-    title = f"{result.workload.title} on {result.system.name}: times in {unit}"
+    title = f"{result.title} on {result.system.name}: times in {unit}"
     shown = shown_table(title, Table(headings, rows), gap=1)
     shown.columns[-1].style = "bold green"
     return shown
 
 
+def _time_cell(name: str, words: Callable[[float], str]) -> Cell:
+    return lambda one: words(one.ns[name])
+
+
+def _ratio_cell(name: str, ratio: str) -> Cell:
+    return lambda one: f"{getattr(one.gemms[name], ratio):.3f}"
+
+
 def _bounds(result: RunResult, found: Sequence[Bound]) -> RichTable:
+    program = result.program
+    shown_slots = _SHOWN_SLOTS if len(program.gemms) == 1 else _SHOWN_SLOTS[:1]
+    slots = [(one.name, each) for one in program.gemms for each in shown_slots]
+    links = [
+        (title_of(one.name), state)
+        for one in program.collectives
+        for state in ("link", *(["memory"] if one.reduces else []))
+    ]
+    titles = [title_of(name) for name in program.names]
     headings = (
-        *("\nconfiguration", "GEMM\npipes", "\ndata", "\nstores"),
-        *("RS\nlink", "\nmemory", "AG\nlink", "bound by\nGEMM, RS, AG:"),
+        "\nconfiguration",
+        *(_heading(title_of(name), label, label == _FIRST) for name, (label, _) in slots),
+        *(_heading(title, state, state == "link") for title, state in links),
+        f"bound by\n{', '.join(titles)}:",
     )
     rows = []
     for name in dict.fromkeys(one.configuration for one in found):
         phases = {one.phase: one for one in found if one.configuration == name}
-        slots = result.configurations[name].gemm_slots.shares
-        by = (phases[phase].by if phase in phases else "-" for phase in ("GEMM", "RS", "AG"))
+        gemms = result.configurations[name].gemms
+        shares = [(gemms[gemm].slots.shares, states) for gemm, (_, states) in slots]
+        by = (phases[title].by if title in phases else "-" for title in titles)
         rows.append(
             (
                 name,
                 *(
-                    f"{100 * sum(slots[state] for state in together):.0f}" if slots else "-"
-                    for together in _SHOWN_SLOTS
+                    f"{100 * sum(share[state] for state in together):.0f}" if share else "-"
+                    for share, together in shares
                 ),
                 *(
-                    f"{100 * phases[phase].link_time[state]:.0f}" if phase in phases else "-"
-                    for phase, state in _SHOWN_LINK
+                    f"{100 * phases[title].link_time[state]:.0f}" if title in phases else "-"
+                    for title, state in links
                 ),
                 ", ".join(by),
             )
         )
     title = "What bounds it: what GEMM slots and link do or wait for, in %"
     return shown_table(title, Table(headings, rows))
+
+
+def _heading(title: str, label: str, first: bool) -> str:
+    """Heading of a column, with the activity's title over the first of several."""
+    return f"{title if first else ''}\n{label}"
 
 
 def _repetitions(result: RunResult) -> RichTable:
@@ -217,17 +250,17 @@ def _percent(share: float) -> str:
 
 
 def _bytes(result: RunResult) -> RichTable:
-    names = [one.name for one in fields(DramBytes)]
-    marks = [_SCALED if f"dram_bytes.{name}" in result.scaled else "" for name in names]
-    phases = ("GEMM\nread", "GEMM\nwrite", "RS\nread", "RS\nwrite", "AG\nread", "AG\nwrite")
+    dram = {name: one for name, one in catalogue(result.program).dram.items() if name != "total"}
+    marks = [_SCALED if f"dram_bytes.{name}" in result.scaled else "" for name in dram]
+    titles = (column.title.replace(" ", "\n") for column in dram.values())
     headings = (
         "configuration",
-        *(f"{phase}{mark}" for phase, mark in zip(phases, marks, strict=True)),
+        *(f"{title}{mark}" for title, mark in zip(titles, marks, strict=True)),
         f"DRAM\ntotal{max(marks)}",
         "\nlink",
     )
     counts = {
-        name: (*vars(one.dram_bytes).values(), one.dram_bytes.total, one.link_bytes.total)
+        name: (*one.dram_bytes.as_dict().values(), one.dram_bytes.total, one.link_bytes.total)
         for name, one in result.configurations.items()
     }
     most = max(max(of) for of in counts.values())

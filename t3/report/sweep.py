@@ -1,12 +1,13 @@
 """Page of a sweep: any measured column over any axis, for chosen values of the other axes."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from plotly.graph_objects import Figure, Scatter
 
-from sysmodel.runs.columns import BY_KEY
+from sysmodel.runs.columns import SUBLAYER, Column
 
 from .document import MISSING, Section, Table
 from .html import interactive_page
@@ -15,17 +16,16 @@ from .units import Unit, unit_of
 __all__ = ["sweep_chart", "sweep_page"]
 
 
-_MEASURED = (
-    *("speedup", "total_ns", "gemm_ns", "rs_ns", "ag_ns", "exposed_communication_ns"),
-    *("gemm_contention", "gemm_link", "energy_total_j", "dram_total_bytes"),
-)
+_Columns = Mapping[str, Column]
+"""Measured columns by key."""
+
 _COLOURS = ("#4a78b5", "#d9722e", "#3a8f4d", "#b8902a", "#7d9cc7", "#b0507a", "#7a8795", "#c05f9f")
 _LONGEST_TABLE, _LONGEST_LABEL = 500, 20
 _SCALED = ("ns", "bytes", "J")
 _EXACT = 1 << 53  # integers below this size are exact in JavaScript
 
 
-def sweep_page(title: str, table: pd.DataFrame) -> str:
+def sweep_page(title: str, table: pd.DataFrame, known: _Columns = SUBLAYER.by_key) -> str:
     """HTML of a sweep's table; menus pick the columns of the chart, and filter its points.
 
     Parameters
@@ -34,6 +34,8 @@ def sweep_page(title: str, table: pd.DataFrame) -> str:
         Title of the grid.
     table : DataFrame
         Table of the sweep, with at least one row.
+    known : mapping
+        Measured columns of its programs, by key.
     """
     axes = _axes(table)
     more = f" The first {_LONGEST_TABLE} rows." if len(table) > _LONGEST_TABLE else ""
@@ -43,31 +45,31 @@ def sweep_page(title: str, table: pd.DataFrame) -> str:
             text="The first menu picks the measured column, the second the axis; the others show "
             "only the points with one value of another axis. A click on a configuration's name "
             "hides the configuration; a double click hides all others.",
-            chart=sweep_chart(table),
+            chart=sweep_chart(table, known),
         ),
         Section(
             title="Table",
             text=f"Axes that vary, and the main measured columns; table.csv has all columns.{more}",
-            table=_shown(table, axes),
+            table=_shown(table, axes, known),
         ),
     ]
     about = f"{len(table)} rows of {len(table[axes].drop_duplicates())} points."
     return interactive_page(title, about, sections)
 
 
-def sweep_chart(table: pd.DataFrame) -> Figure:
+def sweep_chart(table: pd.DataFrame, known: _Columns = SUBLAYER.by_key) -> Figure:
     """Chart of the first measured column over the first axis.
 
     ``layout.meta`` has all columns by configuration, from which the menus of the page
     (``menus.js``) choose.
     """
-    axes, measured = _axes(table), _measured(table)
+    axes, measured = _axes(table), _measured(table, known)
     groups = list(table.groupby("configuration", sort=False))
     columns = {name: _column(name, name, [list(rows[name]) for _, rows in groups]) for name in axes}
     for name in measured:
-        unit = _unit(table, name)
+        unit = _unit(table, known[name])
         values = [[_scaled(value, unit) for value in rows[name]] for _, rows in groups]
-        columns[name] = _column(name, _heading(name, unit), values)
+        columns[name] = _column(name, _heading(known[name], unit), values)
     figure = Figure()
     for index, ((configuration, rows), colour) in enumerate(
         zip(groups, _COLOURS * len(groups), strict=False)
@@ -101,8 +103,20 @@ def _axes(table: pd.DataFrame) -> list[str]:
     return [name for name in columns if table[name].nunique(dropna=False) > 1] or columns[:1]
 
 
-def _measured(table: pd.DataFrame) -> list[str]:
-    return [name for name in _MEASURED if name in table and table[name].notna().any()]
+def _measured(table: pd.DataFrame, known: _Columns) -> list[str]:
+    """Main columns that the table has."""
+    times = [key for key, one in known.items() if one.path[:1] == ("ns",)]
+    ratios = [
+        key
+        for ratio in ("contention", "link")
+        for key, one in known.items()
+        if one.path[:1] == ("gemms",) and one.path[-1] == ratio
+    ]
+    main = (
+        *("speedup", "total_ns", *times, "exposed_communication_ns"),
+        *(*ratios, "energy_total_j", "dram_total_bytes"),
+    )
+    return [name for name in main if name in table and table[name].notna().any()]
 
 
 def _short_labels(table: pd.DataFrame, axes: list[str]) -> dict[str, str]:
@@ -125,23 +139,22 @@ def _plain(value: Any) -> Any:
     return str(value) if isinstance(value, int) and abs(value) > _EXACT else value
 
 
-def _unit(table: pd.DataFrame, name: str) -> Unit | None:
+def _unit(table: pd.DataFrame, column: Column) -> Unit | None:
     """Unit of a measured column; None for ratios."""
-    unit = BY_KEY[name].unit
-    return unit_of(unit, float(table[name].abs().max())) if unit in _SCALED else None
+    unit = column.unit
+    return unit_of(unit, float(table[column.key].abs().max())) if unit in _SCALED else None
 
 
 def _scaled(value: float, unit: Unit | None) -> float:
     return value if unit is None else unit.of(value)
 
 
-def _heading(name: str, unit: Unit | None) -> str:
-    column = BY_KEY[name]
+def _heading(column: Column, unit: Unit | None) -> str:
     name_of_unit = unit.name if unit else column.unit
     return f"{column.title} ({name_of_unit})" if name_of_unit else column.title
 
 
-def _shown(table: pd.DataFrame, axes: list[str]) -> Table:
+def _shown(table: pd.DataFrame, axes: list[str], known: _Columns) -> Table:
     """Table for readers: times, bytes and energies in one unit for each column."""
     first = table.head(_LONGEST_TABLE)
     columns: dict[str, list[str]] = {}
@@ -149,9 +162,9 @@ def _shown(table: pd.DataFrame, axes: list[str]) -> Table:
         is_text = not pd.api.types.is_numeric_dtype(table[name])
         columns[name + ":" * is_text] = [_words(value) for value in first[name]]
     columns["configuration:"] = [str(value) for value in first["configuration"]]
-    for name in _measured(table):
-        unit = _unit(table, name)
-        columns[_heading(name, unit)] = [
+    for name in _measured(table, known):
+        unit = _unit(table, known[name])
+        columns[_heading(known[name], unit)] = [
             MISSING if pd.isna(value) else unit.text(value) if unit else f"{value:.3f}"
             for value in first[name]
         ]

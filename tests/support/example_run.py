@@ -5,10 +5,11 @@ import numpy as np
 from sysmodel.config.model import workload_of
 from sysmodel.config.system import load_system
 from sysmodel.config.workload import Workload
-from sysmodel.energy.counts import Activity, DramBytes, Energy, LinkBytes
+from sysmodel.energy.counts import DramBytes, Energy, Events, LinkBytes
 from sysmodel.machine.wire import WIRE_STATES
+from sysmodel.runs.configuration_result import ConfigurationResult, GemmTimes
 from sysmodel.runs.options import RunOptions
-from sysmodel.runs.result import ConfigurationResult, RunResult, SimulatedGemm
+from sysmodel.runs.result import RunResult, SimulatedGemm
 from sysmodel.runs.samples import WIRE_SERIES
 from sysmodel.runs.slots import SlotTimes
 from sysmodel.runs.timeline import Span, Timeline
@@ -28,15 +29,22 @@ def example_timeline() -> Timeline:
             **{WIRE_SERIES.format(what): np.full(500, 1 / 6) for what in WIRE_STATES},
         },
         spans=[
-            Span("stage 1", "GEMM stages", 0.0, 90e3),
-            Span("stage 2", "GEMM stages", 85e3, 170e3),
-            Span("reduce-scatter", "communication", 20e3, 1.6e6),
+            Span("stage 1", "GEMM stages", 0.0, 90e3, "gemm"),
+            Span("stage 2", "GEMM stages", 85e3, 170e3, "gemm"),
+            Span("reduce-scatter", "communication", 20e3, 1.6e6, "rs"),
         ],
     )
 
 
-_ACTIVITY = Activity(
-    **{name: 1000 * i for i, name in enumerate(Activity.__dataclass_fields__, start=1)}
+_EVENTS = Events(
+    activates=1000,
+    updates={"gemm": 2000, "rs": 3000},
+    dma_reads=4000,
+    cu_loads=5000,
+    cu_stores=6000,
+    cu_additions=7000,
+    tiles=8000,
+    flip_flop_clocks=9000,
 )
 
 
@@ -65,23 +73,34 @@ def example_result(
         gemm_ns, total_ns = totals[name]
         fused = name.startswith("t3")
         results[name] = ConfigurationResult.from_times(
-            gemm_ns=gemm_ns,
-            gemm_slots=SlotTimes(pipes_ns=0.8 * gemm_ns, memory_ns=0.2 * gemm_ns),
-            rs_ns=_RS,
-            ag_ns=_AG,
+            program=options.program,
+            ns={"gemm": gemm_ns, "rs": _RS, "ag": _AG},
+            gemms={
+                "gemm": GemmTimes.from_times(
+                    ns=gemm_ns,
+                    alone_ns=_GEMM,
+                    slots=SlotTimes(pipes_ns=0.8 * gemm_ns, memory_ns=0.2 * gemm_ns),
+                )
+            },
             total_ns=total_ns,
-            isolated_gemm_ns=_GEMM,
             sequential_ns=sequential if "sequential" in options.configurations else None,
             dram_bytes=DramBytes(
-                gemm_read=610_000_000 if fused else 890_000_000,
-                gemm_write=chunk * (gpus - 1 if fused else gpus),
-                rs_read=chunk * (gpus - 2 if fused else 2 * gpus - 1),
-                rs_write=chunk * (gpus - 1 if fused else gpus),
-                ag_read=chunk * (gpus - 1),
-                ag_write=chunk * (gpus - 1),
+                read={
+                    "gemm": 610_000_000 if fused else 890_000_000,
+                    "rs": chunk * (gpus - 2 if fused else 2 * gpus - 1),
+                    "ag": chunk * (gpus - 1),
+                },
+                write={
+                    "gemm": chunk * (gpus - 1 if fused else gpus),
+                    "rs": chunk * (gpus - 1 if fused else gpus),
+                    "ag": chunk * (gpus - 1),
+                },
             ),
-            link_bytes=LinkBytes(chunk * (gpus - 1), chunk * (gpus - 1)),
-            activity=_ACTIVITY,
+            link_bytes=LinkBytes(
+                payload=dict.fromkeys(("rs", "ag"), chunk * (gpus - 1)),
+                overhead=dict.fromkeys(("rs", "ag"), 0),
+            ),
+            events=_EVENTS,
             energy_j=_energy(1.0 if fused else 1.25),
             sequential_j=_energy(1.25).total if "sequential" in options.configurations else None,
         )
@@ -97,7 +116,7 @@ def example_result(
         simulated={"whole": simulated, "launches": simulated},
         extrapolated=False,
         configurations=results,
-        gemm_efficiency=0.851,
+        efficiencies={"gemm": 0.851},
         cycles=11_000_000,
         wall_s=14.2,
         timelines={

@@ -11,14 +11,15 @@ from sysmodel.config.model import workload_of
 from sysmodel.config.system import load_system
 from sysmodel.config.workload import Workload
 from sysmodel.energy.constants import known_constants
-from sysmodel.energy.counts import Activity, DramBytes, LinkBytes
+from sysmodel.energy.counts import Events
 from sysmodel.energy.model import energy_of
-from sysmodel.runs import columns
 from sysmodel.runs.options import CONFIGURATIONS
 from sysmodel.runs.timeline import Timeline
 from t3.experiments.evaluation.measure import models_of
 from t3.experiments.evaluation.study import BASE, CUS, DISPATCH, LINK, REPRODUCED, Study
 from t3.experiments.transformer.bert import bert_breakdown, by_setting
+
+from .counted_bytes import dram_bytes, link_bytes
 
 __all__ = ["CITED", "EVALUATED", "SETTINGS", "example_study", "sensitivity_rows", "table_of"]
 
@@ -88,9 +89,9 @@ def rows_of(work: Workload, dispatch: str, link: float, compute_units: int) -> l
             "ag_read": chunk * (gpus - 1),
             "ag_write": chunk * (gpus - 1),
         }
-        sent = LinkBytes(chunk * (gpus - 1), chunk * (gpus - 1))
-        activity = _activity(moved, chunk / 32, gpus, tracked)
-        energy = energy_of(DramBytes(**moved), sent, activity, _SYSTEM, known_constants())
+        sent = link_bytes(chunk * (gpus - 1), chunk * (gpus - 1))
+        events = _events(moved, chunk / 32, gpus, tracked)
+        energy = energy_of(dram_bytes(moved), sent, events, _SYSTEM, known_constants())
         rows.append(
             dataclasses.asdict(work)
             | {"system": "asplos24", DISPATCH: dispatch, LINK: link, CUS: compute_units}
@@ -108,24 +109,23 @@ def rows_of(work: Workload, dispatch: str, link: float, compute_units: int) -> l
             | {"gemm_waiting": 1.0, "gemm_link": 1.0, "gemm_contention": gemm_ns / gemm}
             | {f"dram_{kind}_bytes": count for kind, count in moved.items()}
             | {"dram_total_bytes": sum(moved.values())}
-            | {column.key: getattr(sent, name) for name, column in columns.LINK.items()}
+            | {f"link_{name}_bytes": count for name, count in sent.as_dict().items()}
             | {"gemm_efficiency": 0.8}
-            | vars(activity)
+            | events.as_dict()
             | {f"energy_{part}_j": value for part, value in vars(energy).items()}
             | {"energy_total_j": energy.total}
         )
     return rows
 
 
-def _activity(moved: dict[str, float], atoms: float, gpus: int, tracked: bool) -> Activity:
-    """Return the activity of a row, with an activate for every 8 atoms.
+def _events(moved: dict[str, float], atoms: float, gpus: int, tracked: bool) -> Events:
+    """Return the events of a row, with an activate for every 8 atoms.
 
     ``atoms`` are those of a chunk.
     """
-    return Activity(
+    return Events(
         activates=sum(moved.values()) / 32 / 8,
-        gemm_updates=tracked * (gpus - 1) * atoms,
-        rs_updates=tracked * (gpus - 1) * atoms,
+        updates=dict.fromkeys(("gemm", "rs"), tracked * (gpus - 1) * atoms),
         dma_reads=tracked * (2 * gpus - 3) * atoms,
         cu_loads=(not tracked) * (3 * gpus - 2) * atoms,
         cu_stores=(not tracked) * (2 * gpus - 1) * atoms,

@@ -40,7 +40,7 @@ def workload(m: int, n: int, k: int, tp: int) -> Workload:
 def context_of(work: Workload, system: System, options: RunOptions) -> RunContext:
     """Return the context in which a configuration simulates a whole workload."""
     plan = Plan(work, system, options)
-    ((part, _),) = plan.whole.items()
+    ((part, _),) = plan.parts[0].whole.items()
     assert not plan.is_extrapolated
     return RunContext(
         system, part.kernel, options, no_progress, channels=plan.channels, mirror=plan.mirror

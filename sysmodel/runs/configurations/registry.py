@@ -5,8 +5,11 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from sysmodel.lib.errors import InputError
+
 if TYPE_CHECKING:
-    from sysmodel.runs.phases import PhaseResult
+    from sysmodel.runs.cycle_result import CycleResult
+    from sysmodel.runs.program.program import Chain, Program
     from sysmodel.runs.simulation import RunContext
 
 __all__ = ["BASE", "CONFIGURATIONS", "Configuration", "evaluation_order"]
@@ -26,7 +29,7 @@ class Configuration:
     function : str
         Module beside this one and its function, as ``cu_split.cu_split``; imported when it is
         called. The function returns the result, given the context of a kernel, the name and the
-        options; or, for a derived configuration, given the results of the others.
+        options; or, for a derived configuration, given the program and the results of the others.
     options : mapping
         Further arguments of the function.
     of : tuple of str
@@ -53,19 +56,40 @@ class Configuration:
         cus: int = self.options.get("collective_cus", 0)
         return cus
 
-    def simulate(self, context: "RunContext") -> "PhaseResult":
-        """Simulate a kernel."""
+    def check(self, program: "Program", chain: "Chain") -> None:
+        """Check that the configuration can run a chain of a program.
+
+        Raises
+        ------
+        InputError
+            The T3 hardware cannot run a collective of the chain.
+        """
+        for one in chain.collectives if self.tracked else ():
+            if (one.operation, one.algorithm) not in _TRACKED:
+                known = ", ".join(f"{operation} by {name}" for operation, name in _TRACKED)
+                raise InputError(
+                    f"program {program.name}: activities.{one.name}",
+                    f"{one.operation} by {one.algorithm} does not run on {self.name}; allowed: "
+                    f"{known}, or other configurations",
+                )
+
+    def simulate(self, context: "RunContext") -> "CycleResult":
+        """Simulate a chain on a kernel."""
         return self._call(context, self.name)
 
-    def derive(self, *results: "PhaseResult") -> "PhaseResult":
+    def derive(self, program: "Program", *results: "CycleResult") -> "CycleResult":
         """Derive the result from the results of the configurations in ``of``."""
-        return self._call(*results)
+        return self._call(program, *results)
 
-    def _call(self, *arguments: object) -> "PhaseResult":
+    def _call(self, *arguments: object) -> "CycleResult":
         module, _, name = self.function.partition(".")
         function = getattr(import_module(f".{module}", __package__), name)
-        result: PhaseResult = function(*arguments, **self.options)
+        result: CycleResult = function(*arguments, **self.options)
         return result
+
+
+# Operations and algorithms that the T3 hardware runs.
+_TRACKED = (("reduce-scatter", "ring"), ("all-gather", "ring"))
 
 
 def _t3(name: str, policy: str, default: bool = True) -> Configuration:

@@ -1,28 +1,31 @@
-"""Baseline: GEMM, then ring reduce-scatter, then ring all-gather, all on the CUs."""
+"""Baseline: GEMM, then the collectives of its output, all on the CUs, one after the other."""
 
 from sysmodel.machine.until import UNTIL_GEMM
-from sysmodel.runs.collective_kernels import all_gather, reduce_scatter
-from sysmodel.runs.conservation import Reduction
-from sysmodel.runs.counters import GEMM, RS
-from sysmodel.runs.phases import PhaseResult
+from sysmodel.runs.collective_kernels import chain_kernels, moves_of
+from sysmodel.runs.cycle_result import CycleResult
 from sysmodel.runs.simulation import RunContext, Simulation
 
 __all__ = ["sequential"]
 
 
-def sequential(context: RunContext, name: str = "sequential") -> PhaseResult:
+def sequential(context: RunContext, name: str = "sequential") -> CycleResult:
     """Simulate the sequential baseline. Mapping the buffers takes no time."""
+    gemm = context.number(context.chain.gemm)
+    kernels = chain_kernels(context)
     with Simulation(
-        context, name, cached_stores=True, payload_share=context.stores_payload_share
+        context,
+        name,
+        cached_stores=True,
+        payload_share=context.stores_payload_share,
+        windows=any(one.plan.windowed for one in kernels),
     ) as simulation:
         simulation.machine.start_kernel()
-        simulation.run("GEMM", UNTIL_GEMM)
-        gemm = simulation.machine.now
-        simulation.count_activates(GEMM)
+        simulation.run((gemm,), UNTIL_GEMM)
+        cycles = {context.chain.gemm.name: simulation.machine.now}
         simulation.machine.state.fixed["work"] = 0
-        rs = reduce_scatter(context, simulation)
-        simulation.count_activates(RS)
-        ag = all_gather(context, simulation)
-        return simulation.finish(
-            Reduction(), gemm_cycles=gemm, rs_cycles=rs, ag_cycles=ag, total_cycles=gemm + rs + ag
-        )
+        running = gemm
+        for one in kernels:
+            simulation.count_activates(running)
+            cycles[one.name] = one.run(context, simulation)
+            running = one.number
+        return simulation.finish(moves_of(context), cycles, sum(cycles.values()))

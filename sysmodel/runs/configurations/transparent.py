@@ -7,47 +7,63 @@ from sysmodel.lib.ring import gathered
 from sysmodel.machine.offers import CONTEXT_GEMM
 from sysmodel.machine.program import copy_writes, map_writes
 from sysmodel.machine.until import UNTIL_COPIED, UNTIL_QUIET, UNTIL_REDUCED, UNTIL_SENT
-from sysmodel.runs.conservation import Reduction
-from sysmodel.runs.counters import AG, RS
-from sysmodel.runs.phases import PhaseResult
+from sysmodel.runs.collective_kernels import moves_of
+from sysmodel.runs.conservation import Moves
+from sysmodel.runs.cycle_result import CycleResult
+from sysmodel.runs.program.activities import Collective
 from sysmodel.runs.simulation import RunContext, Simulation
 from sysmodel.runs.waiting import with_waits
 
 __all__ = ["scatter", "transparent"]
 
+_TRACK = "Communication"
+_GATHER_PLACE = 2  # behind the GEMM and the reduce-scatter
 
-def transparent(context: RunContext, name: str, policy: str) -> PhaseResult:
+
+def transparent(context: RunContext, name: str, policy: str) -> CycleResult:
     """Simulate T3 under an arbitration policy."""
+    chain, rs = context.chain, _reduction(context)
     with Simulation(context, name) as simulation:
         machine = simulation.machine
         simulation.trace_tiles()
         zero = simulation.zero = _launch(context, simulation, policy, updates_per_atom=2)
-        simulation.run("GEMM and RS", UNTIL_REDUCED)
+        simulation.run((context.number(chain.gemm), context.number(rs)), UNTIL_REDUCED)
         gpu = machine.state.gpu
         reduced = machine.now
         first_send = int(gpu["first_send"].min())
-        simulation.span("reduce-scatter", "Communication", first_send, reduced)
-        _all_gather(context, simulation)
-        simulation.span("all-gather", "Communication", reduced, machine.now)
-        result = simulation.finish(
-            Reduction(tracked=True),
-            gemm_cycles=int(gpu["finish_cycle"].max()) - zero,
-            rs_cycles=reduced - first_send,
-            ag_cycles=machine.now - reduced,
-            total_cycles=machine.now - zero,
-        )
+        simulation.span("reduce-scatter", _TRACK, first_send, reduced, activity=rs.name)
+        cycles = {
+            chain.gemm.name: int(gpu["finish_cycle"].max()) - zero,
+            rs.name: reduced - first_send,
+        }
+        if chain.gather is not None:
+            _all_gather(context, simulation, context.number(chain.gather))
+            gather = chain.gather.name
+            simulation.span("all-gather", _TRACK, reduced, machine.now, activity=gather)
+            cycles[gather] = machine.now - reduced
+        moves = moves_of(context)
+        how = Moves(moves.gemm, moves.scatter, moves.gather, tracked=True)
+        result = simulation.finish(how, cycles, machine.now - zero)
     return with_waits(context, name, result)
 
 
-def scatter(context: RunContext, name: str = "rs-nmc") -> PhaseResult:
+def scatter(context: RunContext, name: str = "rs-nmc") -> CycleResult:
     """Simulate the reduce-scatter by the T3 hardware alone; the partial products are in memory."""
+    rs = _reduction(context)
+    number = context.number(rs)
     with Simulation(context, name, mode=MODE_SCATTER) as simulation:
-        simulation.machine.state.gpu["kernel_activity"] = RS
+        simulation.machine.state.gpu["kernel_activity"] = number
         zero = simulation.zero = _launch(context, simulation, "round-robin", updates_per_atom=1)
-        simulation.run("RS", UNTIL_REDUCED)
+        simulation.run((number,), UNTIL_REDUCED)
         cycles = simulation.machine.now - zero
-        how = Reduction(gemm=False, tracked=True, gather=False)
-        return simulation.finish(how, rs_cycles=cycles, total_cycles=cycles)
+        how = Moves(gemm=None, scatter=number, gather=None, tracked=True)
+        return simulation.finish(how, {rs.name: cycles}, cycles)
+
+
+def _reduction(context: RunContext) -> Collective:
+    reduction = context.chain.reduction
+    assert reduction is not None  # the plan has checked the chain
+    return reduction
 
 
 def _launch(context: RunContext, simulation: Simulation, policy: str, updates_per_atom: int) -> int:
@@ -66,17 +82,17 @@ def _launch(context: RunContext, simulation: Simulation, policy: str, updates_pe
     )
 
 
-def _all_gather(context: RunContext, simulation: Simulation) -> None:
+def _all_gather(context: RunContext, simulation: Simulation, number: int) -> None:
     machine, n = simulation.machine, context.kernel.gpus
     machine.state.fixed["work"] = 0
-    machine.begin_collective(AG)
-    simulation.launch_kernel(AG)
+    machine.begin_collective(number)
+    simulation.launch_kernel(_GATHER_PLACE)
     for step in range(n - 1):
         sent = simulation.begin_step(gathered, step)
         copies = zip_longest(*(copy_writes(context.kernel, chunk) for chunk in sent), fillvalue=[])
-        for number, batch in enumerate(copies):
-            if number:
-                simulation.run("AG", UNTIL_SENT)
+        for index, batch in enumerate(copies):
+            if index:
+                simulation.run((number,), UNTIL_SENT)
             machine.write(list(batch))
-        simulation.run("AG", UNTIL_COPIED)
-    simulation.run("AG", UNTIL_QUIET)
+        simulation.run((number,), UNTIL_COPIED)
+    simulation.run((number,), UNTIL_QUIET)

@@ -7,9 +7,9 @@ from typing import Any, Literal
 import pandas as pd
 
 from sysmodel.energy.constants import Constants, known_constants
-from sysmodel.energy.counts import Activity, DramBytes, Energy, LinkBytes
+from sysmodel.energy.counts import DramBytes, Energy, Events, LinkBytes
 from sysmodel.energy.model import energy_of
-from sysmodel.runs.columns import ACTIVITY, DRAM, LINK, Column
+from sysmodel.runs.columns import SUBLAYER, Column
 
 from .study import BASE, REPRODUCED, Case, Study
 
@@ -52,14 +52,22 @@ class Range:
 def energies(table: pd.DataFrame, study: Study, constants: Constants) -> Energy:
     """Energy of every row of a sweep's table, in columns."""
     # The classes are made for numbers; their sums work in the same way for columns.
-    dram, sent, done = (_columns(table, group) for group in (DRAM, LINK, ACTIVITY))
-    return energy_of(
-        DramBytes(**dram), LinkBytes(**sent), Activity(**done), study.system, constants
-    )
+    groups = SUBLAYER.dram, SUBLAYER.link, SUBLAYER.events
+    dram, sent, done = (_columns(table, group) for group in groups)
+    return energy_of(DramBytes(**dram), LinkBytes(**sent), Events(**done), study.system, constants)
 
 
 def _columns(table: pd.DataFrame, group: Mapping[str, Column]) -> dict[str, Any]:
-    return {name: table[column.key] for name, column in group.items() if name != "total"}
+    """Columns of a group at the places that their paths name in the group's class."""
+    found: dict[str, Any] = {}
+    for name, column in group.items():
+        if name != "total":
+            _, *mappings, last = column.path
+            place = found
+            for part in mappings:
+                place = place.setdefault(part, {})
+            place[last] = table[column.key]
+    return found
 
 
 def reductions(study: Study, case: Case, constants: Constants, group: str = "main") -> pd.Series:

@@ -12,7 +12,7 @@ from operator import add
 import numpy as np
 import pandas as pd
 
-from sysmodel.runs.columns import DRAM
+from sysmodel.runs.columns import SUBLAYER
 
 from .study import BASE, REPRODUCED, Case, Study
 
@@ -106,7 +106,7 @@ def reduce_scatter_gain(study: Study, case: Case, *, group: str) -> float:
 def traffic_saving(study: Study, case: Case, *, statistic: str, group: str = "main") -> float:
     """100 · statistic over sublayers of 1 - bytes(t3-mca-paper) / bytes(sequential), all traffic of
     the DRAM."""
-    moved = study.points(DRAM["total"].key, case, group=group)
+    moved = study.points(SUBLAYER.dram["total"].key, case, group=group)
     savings = 1 - _column(moved, REPRODUCED) / _column(moved, BASE)
     return 100 * _statistic(statistic, savings)
 
@@ -117,7 +117,7 @@ def traffic_ratio(study: Study, case: Case, *, kinds: str, group: str = "main") 
     ``kinds`` are the categories that are added, separated by spaces, such as
     ``gemm_write rs_write``.
     """
-    columns = (DRAM[kind].key for kind in kinds.split())
+    columns = (SUBLAYER.dram[kind].key for kind in kinds.split())
     moved = reduce(add, (study.points(column, case, group=group) for column in columns))
     return geomean(_column(moved, BASE) / _column(moved, REPRODUCED))
 

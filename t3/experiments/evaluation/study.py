@@ -50,9 +50,12 @@ _COLUMNS = {
     "table": (
         *(*POINT, "m", "n", "k", "system", DISPATCH, LINK, CUS),
         *("simulated_channels", "gpus", "configuration"),
-        *(one.key for one in columns.TIMES),
-        *(one.key for one in (*columns.DRAM.values(), *columns.LINK.values())),
-        *(one.key for one in (*columns.ACTIVITY.values(), *columns.ENERGY.values())),
+        *(one.key for one in columns.SUBLAYER.times),
+        *(one.key for one in (*columns.SUBLAYER.dram.values(), *columns.SUBLAYER.link.values())),
+        *(
+            one.key
+            for one in (*columns.SUBLAYER.events.values(), *columns.SUBLAYER.energy.values())
+        ),
     ),
     "sensitivity": (*POINT, "m", "n", "k", "system", "configuration", "speedup"),
     "models": (

@@ -78,7 +78,7 @@ def modelled(system: System, one: Measurement, report: Report = no_progress) -> 
         return gemm_alone(system, one.m, one.n, one.k, report=report).time_ns / 1e3
     workload = custom_gemm(one.m, one.n, one.k, one.gpus)
     result = simulate(Plan(workload, system, _SEQUENTIAL), report).configurations["sequential"]
-    return (result.gemm_ns + result.rs_ns) / 1e3
+    return (result.ns["gemm"] + result.ns["rs"]) / 1e3
 
 
 def compiling(report: Report, task: str, share: float) -> Report:

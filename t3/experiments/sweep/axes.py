@@ -16,6 +16,7 @@ from sysmodel.lib.dotted import dotted
 from sysmodel.lib.errors import InputError, short
 from sysmodel.runs.engines import ENGINES, EngineName
 from sysmodel.runs.options import CONFIGURATIONS, DEFAULT_CONFIGURATIONS, GPUS, SimulatedGpus
+from sysmodel.runs.program.program import Program
 
 __all__ = ["LISTS", "Block", "GridFile"]
 
@@ -54,6 +55,12 @@ def _source(value: Any) -> Any:
     raise PydanticCustomError("source", "no model")
 
 
+def _program(value: Any) -> Any:
+    if isinstance(value, (Path, Program)) or (isinstance(value, str) and value):
+        return value
+    raise PydanticCustomError("program", "no program")
+
+
 def _configuration(name: str) -> str:
     if name not in CONFIGURATIONS:
         raise PydanticCustomError("configuration", "not a configuration")
@@ -63,6 +70,9 @@ def _configuration(name: str) -> str:
 _Name = Annotated[str, text()]
 _Source = Annotated[
     Any, Field(description="a model's name, or a TOML file"), AfterValidator(_source)
+]
+_ProgramSource = Annotated[
+    Any, Field(description="a program's name, or a TOML file"), AfterValidator(_program)
 ]
 _Degree = Annotated[int, integer(2, LARGEST_TP)]
 _Degrees = Annotated[
@@ -118,6 +128,7 @@ class RunAxes(Strict):
     channels: Annotated[_Axis[_Channels], _allowed("1 or more, auto, all, or a list of such")] = [
         "auto"
     ]
+    program: Annotated[_Axis[_ProgramSource], _allowed("a program's name, or a list of them")] = []
     gpus: Annotated[_Axis[SimulatedGpus], _allowed(_one_or_more(GPUS))] = [GPUS[0]]
     configurations: Annotated[_Axis[_Configuration], _allowed(_one_or_more(CONFIGURATIONS))] = list(
         DEFAULT_CONFIGURATIONS

@@ -17,6 +17,8 @@ from sysmodel.config.workload import Workload, custom_gemm
 from sysmodel.lib.errors import InputError
 from sysmodel.runs.engines import ENGINES, EngineName
 from sysmodel.runs.options import CONFIGURATIONS, RunOptions
+from sysmodel.runs.program.files import DEFAULT_PROGRAM, load_program
+from sysmodel.runs.program.program import Program
 
 from .axes import Block, GridFile
 from .point import Point
@@ -105,8 +107,9 @@ def make_grid(
         raise InputError(f"{where}: grid", f"makes {count} points; allowed: up to {MOST_POINTS}")
     keys = tuple(dict.fromkeys(key for one in expansions for key in one.axes))
     merged: dict[_Place, Point] = {}
+    names_program = any(one.names_program for one in expansions)
     for one in expansions:
-        for point in one.points():
+        for point in one.points(names_program):
             _add(merged, point, keys, one.where)
     return Grid(
         title=file.title,
@@ -174,7 +177,7 @@ class _Expansion:
         work, run = self._work, self._run
         sizes = len(work.m) * len(work.n) * len(work.k) * len(work.tp)
         systems = len(self._bases) * prod(map(len, self.axes.values()))
-        runs = len(run.engine) * len(run.channels) * len(run.gpus)
+        runs = len(run.engine) * len(run.channels) * len(run.gpus) * max(1, len(run.program))
         named = sum(len(self._degrees[name]) * len(self._layers[name]) for name in self._degrees)
         named *= max(1, len(work.tokens))
         return (sizes or named) * len(work.dtype) * systems * runs
@@ -189,18 +192,36 @@ class _Expansion:
         return {
             "workload": sizes if self._work.m else named,
             "system": {"base": [*map(_name, self._bases)], **self.axes},
-            "run": self._run.model_dump(),
+            "run": {
+                **self._run.model_dump(exclude={"program"}),
+                **({"program": [one.name for one in self._programs]} if self.names_program else {}),
+            },
         }
 
-    def points(self) -> Iterator[Point]:
+    @property
+    def names_program(self) -> bool:
+        """True if the block chooses the program."""
+        return bool(self._run.program)
+
+    @cached_property
+    def _programs(self) -> list[Program]:
+        with _within(f"{self.where}.run"):
+            return [
+                load_program(source, beside=self._folder)
+                for source in self._run.program or [DEFAULT_PROGRAM]
+            ]
+
+    def points(self, names_program: bool) -> Iterator[Point]:
         """Yield all points; the run options vary fastest, the workload slowest."""
         systems, options = list(self._systems()), list(self._options())
         for work in self._workloads():
             sound: set[str] = set()  # kernels that can compute the workload; each is made once
             for system, how in product(systems, options):
-                point = Point(workload=work, system=system, options=how)
+                point = Point(
+                    workload=work, system=system, options=how, names_program=names_program
+                )
                 with self._naming(point):
-                    made = repr((system.kernel, system.t3, how.tracks))
+                    made = repr((system.kernel, system.t3, how.tracks, how.program))
                     if made not in sound:
                         _make_kernels(point)
                         sound.add(made)
@@ -248,8 +269,10 @@ class _Expansion:
     def _options(self) -> Iterator[RunOptions]:
         run = self._run
         with _within(f"{self.where}.run"):
-            for engine, channels, gpus in product(run.engine, run.channels, run.gpus):
+            axes = self._programs, run.engine, run.channels, run.gpus
+            for program, engine, channels, gpus in product(*axes):
                 yield RunOptions(
+                    program=program,
                     engine=engine,
                     channels=channels,
                     gpus=gpus,
@@ -276,9 +299,11 @@ def _make_kernels(point: Point) -> None:
     """Check that the kernel can compute the workload, and that the hardware can track it."""
     from sysmodel.machine.tiling import kernel_of, launches  # imports Numba
 
-    work = point.workload
-    make = launches if point.options.tracks else kernel_of
-    make(point.system, work.m, work.n, work.k, work.tp)
+    program = point.options.program
+    for chain in program.chains:
+        work = program.workload_of(chain.gemm, point.workload)
+        make = launches if point.options.tracks and chain.collectives else kernel_of
+        make(point.system, work.m, work.n, work.k, work.tp)
 
 
 @contextmanager

@@ -20,11 +20,15 @@ _NAMES = {"name", "description", "source"}
 
 @dataclass(frozen=True, kw_only=True)
 class Point:
-    """Point of a grid."""
+    """Point of a grid.
+
+    ``names_program`` adds the program to the coordinates, for a grid that chooses it.
+    """
 
     workload: Workload
     system: System
     options: RunOptions
+    names_program: bool = False
 
     @cached_property
     def identity(self) -> str:
@@ -32,8 +36,9 @@ class Point:
         work, options = self.workload, self.options
         gemm = work.m, work.n, work.k, work.tp, work.dtype
         how = options.engine, options.channels_of(self.system), options.gpus, options.seed
+        program = options.program.as_dict()["activities"]
         system = self.system.model_dump(mode="json", exclude=_NAMES)
-        return digest([], json.dumps([gemm, how, system], sort_keys=True))
+        return digest([], json.dumps([gemm, how, program, system], sort_keys=True))
 
     def coordinates(self, system_keys: tuple[str, ...]) -> dict[str, Any]:
         """Coordinates of the point: the first columns of its rows in the table."""
@@ -48,6 +53,7 @@ class Point:
             "dtype": work.dtype,
             "system": self.system.name,
             **{key: _system_value(self.system, key) for key in system_keys},
+            **({"program": options.program.name} if self.names_program else {}),
             "engine": options.engine,
             "channels": options.channels_of(self.system),
             "gpus": options.gpus,
@@ -58,6 +64,8 @@ class Point:
         values = [f"{key} = {_system_value(self.system, key)}" for key in system_keys]
         options = self.options
         how = f"{options.engine}, channels {options.channels}, gpus {options.gpus}"
+        if self.names_program:
+            how = f"program {options.program.name}, {how}"
         return ", ".join([f"{self.workload.title} on {self.system.name}", *values, how])
 
     @property

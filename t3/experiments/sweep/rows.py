@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from sysmodel.runs.columns import BY_KEY
+from sysmodel.runs.columns import columns_of
 
 from .grid import Grid
 from .point import Point
@@ -19,7 +19,8 @@ Rows = dict[str, dict[str, float | None]]
 def columns(grid: Grid) -> list[str]:
     """Names of the table's columns, in order."""
     coordinates = grid.points[0].coordinates(grid.system_keys)
-    return [*coordinates, "configuration", *BY_KEY]
+    measured = columns_of(dict.fromkeys(point.options.program for point in grid.points))
+    return [*coordinates, "configuration", *measured]
 
 
 def table(grid: Grid, results: dict[str, Rows]) -> "pd.DataFrame":

@@ -113,7 +113,7 @@ def test_a_gemm_comes_close_to_the_bound(tmp_path, port, bound):
     system = load_system(str(tmp_path / "mine.toml"))
     options = RunOptions(engine="golden", configurations=("sequential",))
     result = simulate(Plan(workload(512, 384, 2048, 4), system, options))
-    assert 0.75 * bound < result.gemm_efficiency < bound
+    assert 0.75 * bound < result.efficiencies["gemm"] < bound
 
 
 def test_an_l2_that_feeds_the_pipes_too_slowly(tmp_path):

@@ -31,18 +31,20 @@ def result():
 @pytest.mark.parametrize("name", ["sequential", "ideal-overlap", "cu-split-8"])
 def test_the_collectives_on_the_cus(result, name):
     """The reduce-scatter loads 2N - 1 chunks and stores N; the all-gather N - 1 each."""
-    counted = result.configurations[name].activity
+    counted = result.configurations[name].events
     assert counted.cu_loads == (3 * _GPUS - 2) * _ATOMS
     assert counted.cu_stores == (2 * _GPUS - 1) * _ATOMS
     assert counted.cu_additions == (_GPUS - 1) * _ATOMS
-    assert counted.gemm_updates == counted.rs_updates == counted.dma_reads == counted.tiles == 0
+    assert (
+        counted.updates["gemm"] == counted.updates["rs"] == counted.dma_reads == counted.tiles == 0
+    )
 
 
 @pytest.mark.parametrize("name", ["t3", "t3-mca"])
 def test_t3_leaves_the_cus_alone(result, name):
-    counted = result.configurations[name].activity
+    counted = result.configurations[name].events
     assert counted.cu_loads == counted.cu_stores == counted.cu_additions == 0
-    assert counted.gemm_updates == counted.rs_updates == (_GPUS - 1) * _ATOMS
+    assert counted.updates["gemm"] == counted.updates["rs"] == (_GPUS - 1) * _ATOMS
     assert counted.dma_reads == (2 * _GPUS - 3) * _ATOMS
     # All tiles but those of the first chunk, which leaves at once: 128 x 96 in 4 wavefronts.
     assert counted.tiles == 4 * (1024 // 128) * (768 // 96) * (_GPUS - 1) // _GPUS
@@ -50,10 +52,10 @@ def test_t3_leaves_the_cus_alone(result, name):
 
 def test_the_ideal_with_nmc_takes_its_reduce_scatter_from_the_hardware(result):
     """The CUs run the all-gather; of the reduce-scatter they load and store the first chunk."""
-    counted = result.configurations["ideal-rs-nmc"].activity
+    counted = result.configurations["ideal-rs-nmc"].events
     assert counted.cu_loads == counted.cu_stores == (_GPUS - 1 + 1) * _ATOMS
-    assert counted.cu_additions == counted.gemm_updates == 0
-    assert counted.rs_updates == (_GPUS - 1) * _ATOMS
+    assert counted.cu_additions == counted.updates["gemm"] == 0
+    assert counted.updates["rs"] == (_GPUS - 1) * _ATOMS
     assert counted.dma_reads == (_GPUS - 2) * _ATOMS
 
 
@@ -61,7 +63,7 @@ def test_rows_are_opened(result):
     for name, one in result.configurations.items():
         accesses = one.dram_bytes.total // 32
         # A row has 64 atoms; nearly all that is opened is used.
-        assert accesses / 64 < one.activity.activates < 1.01 * accesses, name
+        assert accesses / 64 < one.events.activates < 1.01 * accesses, name
 
 
 def test_rows_opened_by_phase_are_those_that_the_memory_counts():
@@ -107,8 +109,8 @@ def test_a_channel_stands_for_all(walkers, within):
         for channels in (1, "all")
     )
     for name in names:
-        counts = vars(whole[name].activity)
-        for event, count in vars(sampled[name].activity).items():
+        counts = whole[name].events.as_dict()
+        for event, count in sampled[name].events.as_dict().items():
             # A block that all channels share has a clock as long as any channel uses it.
             bounds = {"activates": within, "flip_flop_clocks": 0.1}
             expected = pytest.approx(counts[event], rel=bounds.get(event, 0))
@@ -119,8 +121,8 @@ def test_every_gpu_counts_the_same(result):
     names = ("sequential", "t3")
     every = _run(gpus="all", configurations=names).configurations
     for name in names:
-        mirrored = vars(result.configurations[name].activity)
-        for event, count in vars(every[name].activity).items():
+        mirrored = result.configurations[name].events.as_dict()
+        for event, count in every[name].events.as_dict().items():
             within = 0.1 if event in ("activates", "flip_flop_clocks") else 0
             assert count == pytest.approx(mirrored[event], rel=within), (name, event)
 
@@ -135,7 +137,7 @@ def test_flip_flops_have_a_clock_where_something_happens(result):
     all_of_them = sum(block.flip_flops for block in blocks)
     for name in ("sequential", "t3"):
         one = result.configurations[name]
-        clocks, accesses = one.activity.flip_flop_clocks, one.dram_bytes.total // 32
+        clocks, accesses = one.events.flip_flop_clocks, one.dram_bytes.total // 32
         assert 100 * accesses < clocks < 0.5 * all_of_them * one.total_ns / system.cycle_ns, name
-    base, t3 = (result.configurations[name].activity for name in ("sequential", "t3"))
+    base, t3 = (result.configurations[name].events for name in ("sequential", "t3"))
     assert t3.flip_flop_clocks > base.flip_flop_clocks

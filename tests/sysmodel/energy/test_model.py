@@ -6,21 +6,24 @@ import pytest
 
 from sysmodel.config.system import load_system
 from sysmodel.energy.constants import Constants, known_constants
-from sysmodel.energy.counts import Activity, DramBytes, Energy, LinkBytes
+from sysmodel.energy.counts import Energy, Events
 from sysmodel.energy.model import energy_of
+from tests.support.counted_bytes import dram_bytes, link_bytes
 
 _SYSTEM = load_system()
-_IDLE = dict.fromkeys(Activity.__dataclass_fields__, 0)
-_NOTHING = dict.fromkeys(DramBytes.__dataclass_fields__, 0)
+_IDLE = dict.fromkeys(Events.__dataclass_fields__, 0)
 # 3 GPUs, chunks of 64 KiB: 2048 atoms of 32 B.
 _CHUNK, _ATOMS = 1 << 16, 1 << 11
 
 
-def _energy(constants=None, system=_SYSTEM, link=(0, 0), moved=None, **activity) -> Energy:
+def _energy(
+    constants=None, system=_SYSTEM, link=(0, 0), moved=None, gemm_updates=0, rs_updates=0, **events
+) -> Energy:
+    updates = {"gemm": gemm_updates, "rs": rs_updates}
     return energy_of(
-        DramBytes(**(_NOTHING | (moved or {}))),
-        LinkBytes(*link),
-        Activity(**(_IDLE | activity)),
+        dram_bytes(moved or {}),
+        link_bytes(*link),
+        Events(**_IDLE | events | {"updates": updates}),
         system,
         constants or known_constants(),
     )

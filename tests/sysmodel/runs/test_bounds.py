@@ -7,6 +7,7 @@ import pytest
 
 from sysmodel.machine.wire import WIRE_STATES
 from sysmodel.runs.bounds import bounds
+from sysmodel.runs.configuration_result import GemmTimes
 from sysmodel.runs.options import RunOptions
 from sysmodel.runs.samples import WIRE_SERIES
 from sysmodel.runs.slots import SlotTimes
@@ -27,9 +28,10 @@ def timeline(*parts, rs_start=None):
     spans, memory, link, now = [], [], [], 0.0
     for name, buckets, memory_share, link_share in parts:
         track = "GEMM" if name == "stage 0" else "Communication"
+        activity = {"stage 0": "gemm", "reduce-scatter": "rs", "all-gather": "ag"}[name]
         end = now + buckets * BUCKET_NS
         start = rs_start if name == "reduce-scatter" and rs_start is not None else now
-        spans.append(Span(name, track, start, end))
+        spans.append(Span(name, track, start, end, activity))
         memory += [memory_share * MEMORY] * buckets
         link += [link_share * LINK] * buckets
         now = end
@@ -52,14 +54,12 @@ SLOTS = SlotTimes(pipes_ns=60.0, memory_ns=20.0, l2_ns=10.0, empty_ns=10.0)
 def bounds_of(line, *, efficiency=0.8, slots=SLOTS, **changes):
     result = example_result(options=RunOptions(configurations=(NAME,)))
     (one,) = result.configurations.values()
-    factors = ("gemm_slowdown", "gemm_waiting", "gemm_link", "gemm_contention")
-    calm = dict.fromkeys(factors, 1.0)
-    one = replace(one, gemm_slots=slots, **calm | changes)
+    one = replace(one, gemms={"gemm": GemmTimes(slots=slots, **changes)})
     result = replace(
         result,
         configurations={NAME: one},
         timelines={NAME: line},
-        gemm_efficiency=efficiency,
+        efficiencies={"gemm": efficiency},
     )
     return {bound.phase: bound for bound in bounds(result)}
 
@@ -88,7 +88,10 @@ def test_shares_of_each_phase():
 
 def test_times_between_samples():
     line = timeline(("stage 0", 4, 1.0, 0.0), ("all-gather", 4, 0.0, 1.0))
-    spans = [Span("stage 0", "GEMM", 0.0, 4500.0), Span("all-gather", "C", 4500.0, 8000.0)]
+    spans = [
+        Span("stage 0", "GEMM", 0.0, 4500.0, "gemm"),
+        Span("all-gather", "C", 4500.0, 8000.0, "ag"),
+    ]
     found = bounds_of(replace(line, spans=spans))
     assert found["GEMM"].busy["memory"] == pytest.approx(4 / 4.5)
     assert found["AG"].busy["link"] == pytest.approx(1.0)
@@ -107,19 +110,19 @@ def test_a_reduce_scatter_that_ends_with_its_gemm():
     ("changes", "by"),
     [
         ({}, "pipes"),
-        ({"gemm_waiting": 1.2}, "flow control"),
-        ({"gemm_contention": 1.2}, "contention"),
-        ({"gemm_waiting": 1.06, "gemm_contention": 1.2}, "contention"),
-        ({"gemm_link": 1.2}, "link"),
-        ({"gemm_link": 1.06, "gemm_contention": 1.2}, "contention"),
-        ({"gemm_link": 1.3, "gemm_contention": 1.2, "gemm_waiting": 1.25}, "link"),
-        ({"gemm_link": 1.04, "gemm_contention": 1.09}, "pipes"),
+        ({"waiting": 1.2}, "flow control"),
+        ({"contention": 1.2}, "contention"),
+        ({"waiting": 1.06, "contention": 1.2}, "contention"),
+        ({"link": 1.2}, "link"),
+        ({"link": 1.06, "contention": 1.2}, "contention"),
+        ({"link": 1.3, "contention": 1.2, "waiting": 1.25}, "link"),
+        ({"link": 1.04, "contention": 1.09}, "pipes"),
         ({"slots": SlotTimes(pipes_ns=20.0, memory_ns=50.0, empty_ns=30.0)}, "memory"),
         ({"slots": SlotTimes(pipes_ns=20.0, link_ns=50.0, empty_ns=30.0)}, "link"),
         ({"slots": SlotTimes(pipes_ns=20.0, l2_ns=50.0, empty_ns=30.0)}, "l2"),
         ({"slots": SlotTimes(pipes_ns=20.0, stores_ns=50.0, launch_ns=30.0)}, "stores"),
         ({"slots": SlotTimes(pipes_ns=20.0, empty_ns=80.0)}, "empty"),
-        ({"slots": SlotTimes(memory_ns=80.0), "gemm_waiting": 1.2}, "flow control"),
+        ({"slots": SlotTimes(memory_ns=80.0), "waiting": 1.2}, "flow control"),
     ],
 )
 def test_causes_of_a_longer_gemm(changes, by):

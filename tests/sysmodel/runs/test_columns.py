@@ -2,7 +2,7 @@
 
 from dataclasses import asdict
 
-from sysmodel.runs.columns import BY_KEY, DRAM, ENERGY, measured
+from sysmodel.runs.columns import SUBLAYER, measured
 from sysmodel.runs.configurations.registry import evaluation_order
 from tests.support.example_run import example_result
 
@@ -13,19 +13,20 @@ def test_values_are_those_of_the_result():
     assert list(rows) == list(result.configurations)
     for name, one in result.configurations.items():
         row = rows[name]
-        assert list(row) == list(BY_KEY)
+        assert list(row) == list(SUBLAYER.by_key)
         assert row["total_ns"] == one.total_ns and row["gemm_slot_pipes_ns"] > 0
-        moved = asdict(one.dram_bytes)
-        assert {key: row[DRAM[key].key] for key in moved} == moved
+        moved = one.dram_bytes.as_dict()
+        assert {key: row[SUBLAYER.dram[key].key] for key in moved} == moved
         assert row["dram_total_bytes"] == sum(moved.values())
-        assert row["energy_total_j"] == sum(row[ENERGY[part].key] for part in asdict(one.energy_j))
+        energies = (SUBLAYER.energy[part].key for part in asdict(one.energy_j))
+        assert row["energy_total_j"] == sum(row[key] for key in energies)
         assert row["simulated_channels"] == result.channels
         assert row["extrapolated"] == 0 and type(row["extrapolated"]) is int
 
 
 def test_keys_end_with_their_units():
     suffixes = {"ns": "_ns", "bytes": "_bytes", "J": "_j", "W": "_w"}
-    for column in BY_KEY.values():
+    for column in SUBLAYER.by_key.values():
         assert column.key.endswith(suffixes.get(column.unit, ""))
         assert column.title and column.formula
 

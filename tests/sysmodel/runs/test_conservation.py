@@ -6,8 +6,8 @@ import pytest
 from sysmodel.gpu.atoms import ATOM_BYTES
 from sysmodel.gpu.l2_tags import DIRTY
 from sysmodel.lib.errors import SimulationError
-from sysmodel.runs.conservation import Reduction, check_conservation
-from sysmodel.runs.counters import AG, GEMM, RS, new_counters
+from sysmodel.runs.conservation import Moves, check_conservation
+from sysmodel.runs.counters import new_counters
 from sysmodel.runs.options import CONFIGURATIONS, RunOptions
 from sysmodel.runs.plan import Plan
 from sysmodel.runs.simulate import simulate
@@ -16,11 +16,13 @@ from tests.support.small_kernel import bare_state, small_kernel
 from tests.support.small_system import scaled, small_system, workload
 
 N = 4
+GEMM, RS, AG = range(3)
+TITLES = "GEMM", "RS", "AG"
 # In chunks, for each GPU: GEMM write, RS read, RS write, AG read, AG write; sent in RS and AG.
 CLOSED_FORM = {
-    Reduction(): ([N, 2 * N - 1, N, N - 1, N - 1], [N - 1, N - 1]),
-    Reduction(tracked=True): ([N - 1, N - 2, N - 1, N - 1, N - 1], [N - 1, N - 1]),
-    Reduction(gemm=False, tracked=True, gather=False): ([0, N - 1, N - 1, 0, 0], [N - 1, 0]),
+    Moves(): ([N, 2 * N - 1, N, N - 1, N - 1], [N - 1, N - 1]),
+    Moves(tracked=True): ([N - 1, N - 2, N - 1, N - 1, N - 1], [N - 1, N - 1]),
+    Moves(gemm=None, tracked=True, gather=None): ([0, N - 1, N - 1, 0, 0], [N - 1, 0]),
 }
 CATEGORIES = {
     "GEMM write": ("writes", GEMM),
@@ -33,14 +35,14 @@ CATEGORIES = {
 }
 
 
-def counted(how: Reduction):
+def counted(how: Moves):
     """Ring of ``N`` real GPUs with equal chunks, and its counters if nothing is lost."""
     state, _ = bare_state(small_kernel(m=64 * N, gpus=N), gpus=N)
     chunk = int(state.chunk_start[0, 1])
     dram, link = (N * chunk * np.array(amounts) for amounts in CLOSED_FORM[how])
     output_atoms = np.array([bin(mask).count("1") for mask in state.line_request_mask]).sum()
     counts = new_counters()
-    counts["reads"][GEMM] = N * output_atoms if how.gemm else 0
+    counts["reads"][GEMM] = N * output_atoms if how.gemm is not None else 0
     for (counter, phase), amount in zip(CATEGORIES.values(), [*dram, *link], strict=True):
         counts[counter][phase] = amount * (ATOM_BYTES if counter == "link_bytes" else 1)
     return state, counts
@@ -49,7 +51,7 @@ def counted(how: Reduction):
 @pytest.mark.parametrize("how", CLOSED_FORM, ids=str)
 def test_closed_form_is_accepted(how):
     state, counts = counted(how)
-    check_conservation(state, N, how, counts)
+    check_conservation(state, N, how, counts, TITLES)
 
 
 @pytest.mark.parametrize("how", CLOSED_FORM, ids=str)
@@ -60,12 +62,12 @@ def test_one_access_too_many_or_too_few_is_an_error(how, category, change):
     counter, phase = CATEGORIES[category]
     counts[counter][phase] += change * (ATOM_BYTES if counter == "link_bytes" else 1)
     with pytest.raises(SimulationError, match=f"not conserved: {category} "):
-        check_conservation(state, N, how, counts)
+        check_conservation(state, N, how, counts, TITLES)
 
 
 def kept(dirty: int, loaded: int, gathered: int = 0, overwritten: int = 0):
     """The sequential baseline, with atoms that were neither written to memory nor read there."""
-    state, counts = counted(Reduction())
+    state, counts = counted(Moves())
     state.l2.ways[0, DIRTY, 0] = (1 << dirty) - 1
     state.gpu["overwritten"][0] = overwritten
     state.gpu["l2_reads"][0, RS] = loaded
@@ -82,7 +84,7 @@ def kept(dirty: int, loaded: int, gathered: int = 0, overwritten: int = 0):
 )
 def test_data_held_in_the_l2_does_not_reach_the_memory(dirty, loaded, gathered, overwritten):
     state, counts = kept(dirty, loaded, gathered, overwritten)
-    check_conservation(state, N, Reduction(), counts)
+    check_conservation(state, N, Moves(), counts, TITLES)
 
 
 def test_a_partial_product_that_only_the_l2_has_must_be_read_there():
@@ -90,26 +92,26 @@ def test_a_partial_product_that_only_the_l2_has_must_be_read_there():
         state, counts = kept(dirty, 2, 9, overwritten)
         problem = "3 atoms never reached the memory, .* loaded 2 from the L2"
         with pytest.raises(SimulationError, match=problem):
-            check_conservation(state, N, Reduction(), counts)
+            check_conservation(state, N, Moves(), counts, TITLES)
 
 
 def test_the_output_of_a_gemm_beside_the_reduction_may_stay_in_the_l2():
     state, counts = kept(3, 0)
-    check_conservation(state, N, Reduction(beside=True), counts)
+    check_conservation(state, N, Moves(beside=True), counts, TITLES)
 
 
 @pytest.mark.parametrize("reads", ["none", "no reuse and one more"])
 def test_impossible_reads_of_the_gemm_are_an_error(reads):
-    how = Reduction()
+    how = Moves()
     state, counts = counted(how)
     kernel = small_kernel(m=64 * N, gpus=N)
     # Every workgroup reads its rows of A and columns of B: tile x K elements of two bytes.
     most = N * kernel.workgroups * (64 + 8) * kernel.tiling.k * 2 // ATOM_BYTES
     counts["reads"][GEMM] = most
-    check_conservation(state, N, how, counts)
+    check_conservation(state, N, how, counts, TITLES)
     counts["reads"][GEMM] = 0 if reads == "none" else most + 1
     with pytest.raises(SimulationError, match="not conserved: GEMM read "):
-        check_conservation(state, N, how, counts)
+        check_conservation(state, N, how, counts, TITLES)
 
 
 @pytest.mark.parametrize(
@@ -137,10 +139,10 @@ def test_bytes_of_a_ring_with_unequal_chunks():
     output = 640 * 480 * 2
     six, five = (output // ATOM_BYTES * chunks // 7 * ATOM_BYTES for chunks in (6, 5))
     for one in result.configurations.values():
-        assert one.link_bytes.rs == one.link_bytes.ag == output * 6 // 7
-        assert one.dram_bytes.ag_read == one.dram_bytes.ag_write == six
+        assert one.link_bytes.payload["rs"] == one.link_bytes.payload["ag"] == output * 6 // 7
+        assert one.dram_bytes.read["ag"] == one.dram_bytes.write["ag"] == six
     t3 = result.configurations["t3"].dram_bytes
-    assert (t3.gemm_write, t3.rs_write, t3.rs_read) == (six, six, five)
+    assert (t3.write["gemm"], t3.write["rs"], t3.read["rs"]) == (six, six, five)
 
 
 @pytest.mark.parametrize(
@@ -159,18 +161,18 @@ def test_a_sample_of_any_number_of_channels_has_its_share_of_the_bytes(channels)
     chunk = 1024 * 768 * 2 // 4
     for name in names:
         one, few = whole.configurations[name], sample.configurations[name]
-        assert one.link_bytes.rs == one.link_bytes.ag == 3 * chunk
-        assert few.link_bytes.rs == pytest.approx(3 * chunk, rel=0.05)
-        assert few.dram_bytes.ag_write == pytest.approx(one.dram_bytes.ag_write, rel=0.05)
+        assert one.link_bytes.payload["rs"] == one.link_bytes.payload["ag"] == 3 * chunk
+        assert few.link_bytes.payload["rs"] == pytest.approx(3 * chunk, rel=0.05)
+        assert few.dram_bytes.write["ag"] == pytest.approx(one.dram_bytes.write["ag"], rel=0.05)
 
 
 def test_a_run_that_loses_bytes_fails(monkeypatch):
     """A run includes the check: it detects a removed read of the reduce-scatter."""
     finish = Simulation.finish
 
-    def lossy(self, how, **cycles):
+    def lossy(self, how, *times):
         self.machine.state.gpu["reads"][0, RS] -= 1
-        return finish(self, how, **cycles)
+        return finish(self, how, *times)
 
     monkeypatch.setattr(Simulation, "finish", lossy)
     options = RunOptions(engine="golden", configurations=("sequential",), channels="all")

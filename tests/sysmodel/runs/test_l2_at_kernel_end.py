@@ -25,22 +25,22 @@ def test_an_l2_larger_than_all_keeps_the_partial_products_from_the_memory(channe
     """The L2 also keeps what comes over the link, 3 of 4 chunks."""
     flushed = sequential(flush=True, capacity_mib=8, channels=channels)["sequential"]
     kept = sequential(flush=False, capacity_mib=8, channels=channels)["sequential"]
-    assert flushed.dram_bytes.gemm_write == OUTPUT and kept.dram_bytes.gemm_write == 0
-    assert kept.dram_bytes.rs_read == kept.dram_bytes.ag_read == 0
-    assert flushed.dram_bytes.rs_read == OUTPUT + OUTPUT * 3 // 4
-    assert kept.dram_bytes.rs_write == flushed.dram_bytes.rs_write
-    assert kept.dram_bytes.gemm_read == flushed.dram_bytes.gemm_read
-    assert kept.activity.cu_loads == flushed.activity.cu_loads
-    assert kept.gemm_ns < flushed.gemm_ns and kept.rs_ns <= flushed.rs_ns
+    assert flushed.dram_bytes.write["gemm"] == OUTPUT and kept.dram_bytes.write["gemm"] == 0
+    assert kept.dram_bytes.read["rs"] == kept.dram_bytes.read["ag"] == 0
+    assert flushed.dram_bytes.read["rs"] == OUTPUT + OUTPUT * 3 // 4
+    assert kept.dram_bytes.write["rs"] == flushed.dram_bytes.write["rs"]
+    assert kept.dram_bytes.read["gemm"] == flushed.dram_bytes.read["gemm"]
+    assert kept.events.cu_loads == flushed.events.cu_loads
+    assert kept.ns["gemm"] < flushed.ns["gemm"] and kept.ns["rs"] <= flushed.ns["rs"]
 
 
 def test_a_small_l2_keeps_what_came_last():
     """Chunks of 384 KiB that arrive in 512 KiB evict partial products, which are written then."""
     flushed = sequential(flush=True, capacity_mib=0.5)["sequential"]
     kept = sequential(flush=False, capacity_mib=0.5)["sequential"]
-    assert 0 <= OUTPUT - kept.dram_bytes.gemm_write <= 0.5 * 2**20
+    assert 0 <= OUTPUT - kept.dram_bytes.write["gemm"] <= 0.5 * 2**20
     arrived = OUTPUT * 3 // 4
-    saved = flushed.dram_bytes.rs_read - kept.dram_bytes.rs_read
+    saved = flushed.dram_bytes.read["rs"] - kept.dram_bytes.read["rs"]
     assert arrived / 2 < saved <= arrived + 0.5 * 2**20
 
 

@@ -42,7 +42,7 @@ def test_payload_that_is_half_of_the_line_takes_as_long_as_a_line_of_half_the_ra
     assert found[sender].total_ns == slow[sender].total_ns
     assert found[other].total_ns == fast[other].total_ns
     sent = found[sender].link_bytes
-    assert (sent.rs_overhead, sent.ag_overhead) == (sent.rs, sent.ag)
+    assert sent.overhead == sent.payload
     assert sent.total == 2 * slow[sender].link_bytes.total
     assert found[other].link_bytes == fast[other].link_bytes
 
@@ -50,6 +50,6 @@ def test_payload_that_is_half_of_the_line_takes_as_long_as_a_line_of_half_the_ra
 def test_headers_cost_energy():
     pj = known_constants().link.value
     found = _configurations(t3_overhead_bytes=20)["t3"]
-    payload = found.link_bytes.rs + found.link_bytes.ag
+    payload = found.link_bytes.payload["rs"] + found.link_bytes.payload["ag"]
     assert found.link_bytes.total == pytest.approx(payload * 52 / 32, abs=1)
     assert found.energy_j.link == pytest.approx(8 * payload * 52 / 32 * pj * 1e-12)

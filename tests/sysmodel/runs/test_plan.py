@@ -72,9 +72,9 @@ def test_one_channel_stands_for_all_in_sublayers_of_the_evaluation(model, layer,
 
 def test_a_small_run_is_simulated_whole():
     made = Plan(workload(1024, 768, 512, 4), small_system(), GOLDEN)
-    ((one, times),) = made.whole.items()
+    ((one, times),) = made.parts[0].whole.items()
     assert times == 1 and one.kernel == one.base and not one.smaller
-    assert made.launches == made.whole
+    assert made.parts[0].launches == made.parts[0].whole
     assert not made.is_extrapolated
 
 
@@ -120,8 +120,8 @@ def test_extrapolated_times_are_within_8_percent_of_the_whole(small_and_whole):
     small, whole = small_and_whole
     for name in ("sequential", "t3"):
         one, other = small.configurations[name], whole.configurations[name]
-        assert one.gemm_ns == pytest.approx(other.gemm_ns, rel=0.08), name
-        assert one.ag_ns == pytest.approx(other.ag_ns, rel=0.02), name
+        assert one.ns["gemm"] == pytest.approx(other.ns["gemm"], rel=0.08), name
+        assert one.ns["ag"] == pytest.approx(other.ns["ag"], rel=0.02), name
         assert one.total_ns == pytest.approx(other.total_ns, rel=0.08), name
 
 
@@ -143,7 +143,7 @@ def test_extrapolated_bytes_are_those_of_the_whole(n, configurations, monkeypatc
     for name, one in small.configurations.items():
         other = whole.configurations[name]
         for kind in ("gemm_write", "rs_read", "rs_write", "ag_read", "ag_write"):
-            assert getattr(one.dram_bytes, kind) == getattr(other.dram_bytes, kind), (name, kind)
+            assert one.dram_bytes.as_dict()[kind] == other.dram_bytes.as_dict()[kind], (name, kind)
         assert one.link_bytes == other.link_bytes, name
 
 
@@ -151,7 +151,7 @@ def test_deep_sums_are_extrapolated_from_less_depth_while_they_hide_the_reduce_s
     monkeypatch.setattr(plan, "_MOST_WORK", 30_000_000)
     system = small_system()
     made = Plan(workload(2048, 768, 65536, 4), system, GOLDEN)
-    ((one, _),) = made.whole.items()
+    ((one, _),) = made.parts[0].whole.items()
     tilings = [each.tiling for each in one.simulated]
     assert [(each.m, each.n) for each in tilings] == [(2048, 768)] * 2
     deep, less = (each.k for each in tilings)
@@ -182,19 +182,19 @@ def test_slices_move_the_bytes_of_the_closed_form(sliced):
     for name in T3:
         one = sliced.configurations[name]
         moved = one.dram_bytes
-        assert moved.gemm_write == moved.rs_write == (gpus - 1) * chunk
-        assert moved.rs_read == (gpus - 2) * chunk
-        assert moved.ag_read == moved.ag_write == (gpus - 1) * chunk
-        assert one.link_bytes.rs == one.link_bytes.ag == (gpus - 1) * chunk
+        assert moved.write["gemm"] == moved.write["rs"] == (gpus - 1) * chunk
+        assert moved.read["rs"] == (gpus - 2) * chunk
+        assert moved.read["ag"] == moved.write["ag"] == (gpus - 1) * chunk
+        assert one.link_bytes.payload["rs"] == one.link_bytes.payload["ag"] == (gpus - 1) * chunk
 
 
 def test_slices_cost_their_launches_and_tails(sliced):
     launch_ns = load_system().gpu.kernel_launch_ns
     for name in T3:
         one = sliced.configurations[name]
-        factors = one.gemm_waiting * one.gemm_link * one.gemm_contention
-        assert factors == pytest.approx(one.gemm_slowdown)
-        assert one.gemm_ns > sliced.configurations["sequential"].gemm_ns + 2 * launch_ns
+        factors = one.gemms["gemm"].waiting * one.gemms["gemm"].link * one.gemms["gemm"].contention
+        assert factors == pytest.approx(one.gemms["gemm"].slowdown)
+        assert one.ns["gemm"] > sliced.configurations["sequential"].ns["gemm"] + 2 * launch_ns
 
 
 @pytest.mark.parametrize("rows,tp,gpus", [(1024, 4, "mirror"), (1024, 7, "all"), (1000, 5, "all")])

@@ -7,45 +7,58 @@ import os
 import pytest
 
 from sysmodel.config.system import load_system
-from sysmodel.energy.counts import Activity, DramBytes, Energy, LinkBytes
+from sysmodel.energy.counts import DramBytes, Energy, Events, LinkBytes
 from sysmodel.engine.hardware import hardware_parameters
 from sysmodel.engine.ports import top_words
 from sysmodel.lib.errors import InputError
 from sysmodel.lib.output import OutputFolder, json_text, write_json
 from sysmodel.runs.check_options import CheckOptions
+from sysmodel.runs.configuration_result import ConfigurationResult, GemmTimes
 from sysmodel.runs.options import DEFAULT_CONFIGURATIONS, RunOptions
-from sysmodel.runs.result import ConfigurationResult
+from sysmodel.runs.program.files import default_program
 from t3.report.bars import draw_bars
 from tests.support.example_run import example_result
 
-_BYTES = DramBytes(gemm_read=1, gemm_write=2, rs_read=3, rs_write=4, ag_read=5, ag_write=6)
+_BYTES = DramBytes(read={"gemm": 1, "rs": 3, "ag": 5}, write={"gemm": 2, "rs": 4, "ag": 6})
+_LINK = LinkBytes(payload={"rs": 7, "ag": 8}, overhead={"rs": 0, "ag": 0})
+_EVENTS = Events(**{name: 9 for name in Events.__dataclass_fields__} | {"updates": {"gemm": 9}})
 
 
-def _of_times(**times) -> ConfigurationResult:
-    given = {"isolated_gemm_ns": 100.0, "sequential_ns": 180.0, "sequential_j": 22.0, **times}
+def _of_times(gemm_ns, rs_ns, ag_ns, *, waits=None, **totals) -> ConfigurationResult:
+    """Result of these times; the GEMM alone takes 100 ns."""
+    gemm = GemmTimes.from_times(ns=gemm_ns, alone_ns=100.0, **waits or {})
     return ConfigurationResult.from_times(
-        **given,
+        program=default_program(),
+        ns={"gemm": gemm_ns, "rs": rs_ns, "ag": ag_ns},
+        gemms={"gemm": gemm},
+        **{"sequential_ns": 180.0, "sequential_j": 22.0} | totals,
         dram_bytes=_BYTES,
-        link_bytes=LinkBytes(7, 8),
-        activity=Activity(**{name: 9 for name in Activity.__dataclass_fields__}),
+        link_bytes=_LINK,
+        events=_EVENTS,
         energy_j=Energy(**{name: 1.0 for name in Energy.__dataclass_fields__}),
     )
+
+
+def _exposed(one):
+    """Exposed time of the reduce-scatter, and of the all-gather."""
+    parts = one.exposed_ns(default_program())
+    return parts["reduce-scatter"], parts["all-gather"]
 
 
 def test_nothing_overlaps():
     one = _of_times(gemm_ns=100.0, rs_ns=50.0, ag_ns=30.0, total_ns=180.0)
     assert one.exposed_communication_ns == 80
     assert one.overlapped_communication_ns == 0
-    assert one.exposed_rs_ns == 50
-    assert one.speedup == one.gemm_slowdown == 1
+    assert _exposed(one) == (50, 30)
+    assert one.speedup == one.gemms["gemm"].slowdown == 1
 
 
 def test_reduce_scatter_overlaps():
     one = _of_times(gemm_ns=110.0, rs_ns=60.0, ag_ns=30.0, total_ns=145.0)
     assert one.exposed_communication_ns == 35
     assert one.overlapped_communication_ns == 55
-    assert one.exposed_rs_ns == 5
-    assert one.gemm_slowdown == pytest.approx(1.1)
+    assert _exposed(one) == (5, 30)
+    assert one.gemms["gemm"].slowdown == pytest.approx(1.1)
     assert one.speedup == pytest.approx(180 / 145)
 
 
@@ -53,16 +66,16 @@ def test_reduce_scatter_overlaps():
     ("waits", "factors"),
     [
         ({}, (1.0, 1.0, 1.5)),
-        ({"withheld_gemm_ns": 120.0}, (1.2, 1.0, 1.25)),
-        ({"held_gemm_ns": 120.0}, (1.0, 1.2, 1.25)),
-        ({"withheld_gemm_ns": 120.0, "held_gemm_ns": 144.0}, (1.2, 1.2, 150 / 144)),
+        ({"withheld_ns": 120.0}, (1.2, 1.0, 1.25)),
+        ({"held_ns": 120.0}, (1.0, 1.2, 1.25)),
+        ({"withheld_ns": 120.0, "held_ns": 144.0}, (1.2, 1.2, 150 / 144)),
     ],
 )
 def test_waiting_times_link_times_contention_is_the_slow_down(waits, factors):
     times = {"gemm_ns": 150.0, "rs_ns": 50.0, "ag_ns": 30.0, "total_ns": 230.0}
-    one = _of_times(**times, **waits)
-    assert (one.gemm_waiting, one.gemm_link, one.gemm_contention) == pytest.approx(factors)
-    assert one.gemm_slowdown == pytest.approx(1.5)
+    one = _of_times(**times, waits=waits).gemms["gemm"]
+    assert (one.waiting, one.link, one.contention) == pytest.approx(factors)
+    assert one.slowdown == pytest.approx(1.5)
 
 
 def test_no_speedup_without_a_baseline():
@@ -81,8 +94,8 @@ def test_energy_against_the_baseline():
 
 def test_two_kernels_side_by_side():
     one = _of_times(gemm_ns=100.0, rs_ns=50.0, ag_ns=60.0, total_ns=115.0)
-    assert one.exposed_communication_ns == one.exposed_ag_ns == 15
-    assert one.exposed_rs_ns == 0
+    assert one.exposed_communication_ns == 15
+    assert _exposed(one) == (0, 15)
     assert one.overlapped_communication_ns == 95
 
 

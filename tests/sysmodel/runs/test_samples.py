@@ -60,7 +60,7 @@ def test_timeline_adds_up_to_the_counts(machine):
     gpu = machine.state.gpu[0]
     machine.idle(2 * int(machine.state.fixed["sample_interval"][0]) + 1)
     spans = [Span("gemm", "GEMM", 0.0, 1.0)]
-    timeline = timeline_of(machine, spans, 0)
+    timeline = timeline_of(machine, spans, 0, names=("gemm", "rs"))
     interval = int(machine.state.fixed["sample_interval"][0])
     assert timeline.spans == spans
     assert timeline.bucket_ns == interval * machine.system.cycle_ns
@@ -82,7 +82,10 @@ def test_timeline_adds_up_to_the_counts(machine):
 
 def test_timeline_may_begin_later(machine):
     machine.run(UNTIL_GEMM)
-    whole, later = (timeline_of(machine, [], zero).series for zero in (0, machine.now // 2))
+    whole, later = (
+        timeline_of(machine, [], zero, names=("gemm", "rs")).series
+        for zero in (0, machine.now // 2)
+    )
     for name, series in later.items():
         assert 0 < len(series) < 0.6 * len(whole[name])
         assert np.array_equal(series, whole[name][-len(series) :])

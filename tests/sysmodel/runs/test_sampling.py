@@ -30,7 +30,7 @@ def totals(system, work, **options):
 
 def require_equal_bytes(one, other):
     for kind in ("gemm_write", "rs_read", "rs_write", "ag_read", "ag_write"):
-        assert getattr(one.dram_bytes, kind) == getattr(other.dram_bytes, kind), kind
+        assert one.dram_bytes.as_dict()[kind] == other.dram_bytes.as_dict()[kind], kind
     assert one.link_bytes == other.link_bytes
 
 
@@ -84,11 +84,11 @@ def test_bytes_of_a_whole_gpu_are_exact_if_the_sample_has_more_or_less_than_its_
     for name, one in result.configurations.items():
         tracked = name != "sequential"
         moved = one.dram_bytes
-        assert moved.gemm_write == (3 if tracked else 4) * chunk
-        assert moved.rs_read == (2 if tracked else 7) * chunk
-        assert moved.rs_write == (3 if tracked else 4) * chunk
-        assert moved.ag_read == moved.ag_write == 3 * chunk
-        assert one.link_bytes.rs == one.link_bytes.ag == 3 * chunk
+        assert moved.write["gemm"] == (3 if tracked else 4) * chunk
+        assert moved.read["rs"] == (2 if tracked else 7) * chunk
+        assert moved.write["rs"] == (3 if tracked else 4) * chunk
+        assert moved.read["ag"] == moved.write["ag"] == 3 * chunk
+        assert one.link_bytes.payload["rs"] == one.link_bytes.payload["ag"] == 3 * chunk
     assert result.scaled == ("dram_bytes.gemm_read", "activity", "energy_j")
     assert result.as_dict()["scaled"] == list(result.scaled)
 

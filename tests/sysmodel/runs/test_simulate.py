@@ -36,25 +36,25 @@ def tnlg():
 
 def test_sequential_moves_the_bytes_of_the_closed_form(tnlg):
     moved = tnlg.configurations["sequential"].dram_bytes
-    assert moved.gemm_write == GPUS * CHUNK
-    assert moved.rs_write == GPUS * CHUNK
-    assert moved.rs_read == (2 * GPUS - 1) * CHUNK
-    assert moved.ag_read == moved.ag_write == (GPUS - 1) * CHUNK
+    assert moved.write["gemm"] == GPUS * CHUNK
+    assert moved.write["rs"] == GPUS * CHUNK
+    assert moved.read["rs"] == (2 * GPUS - 1) * CHUNK
+    assert moved.read["ag"] == moved.write["ag"] == (GPUS - 1) * CHUNK
 
 
 @pytest.mark.parametrize("name", T3)
 def test_t3_moves_the_bytes_of_the_closed_form(tnlg, name):
     moved = tnlg.configurations[name].dram_bytes
-    assert moved.gemm_write == (GPUS - 1) * CHUNK
-    assert moved.rs_write == (GPUS - 1) * CHUNK
-    assert moved.rs_read == (GPUS - 2) * CHUNK
-    assert moved.ag_read == moved.ag_write == (GPUS - 1) * CHUNK
+    assert moved.write["gemm"] == (GPUS - 1) * CHUNK
+    assert moved.write["rs"] == (GPUS - 1) * CHUNK
+    assert moved.read["rs"] == (GPUS - 2) * CHUNK
+    assert moved.read["ag"] == moved.write["ag"] == (GPUS - 1) * CHUNK
 
 
 @pytest.mark.parametrize("name", DEFAULT_CONFIGURATIONS)
 def test_every_configuration_sends_each_chunk_but_one_twice(tnlg, name):
     sent = tnlg.configurations[name].link_bytes
-    assert sent.rs == sent.ag == (GPUS - 1) * CHUNK
+    assert sent.payload == dict.fromkeys(("rs", "ag"), (GPUS - 1) * CHUNK)
 
 
 def test_overlap_helps_and_no_more_than_the_ideal(tnlg):
@@ -67,18 +67,18 @@ def test_overlap_helps_and_no_more_than_the_ideal(tnlg):
 
 def test_contention_slows_the_gemm_but_little(tnlg):
     for name in T3:
-        assert 1.0 < tnlg.configurations[name].gemm_slowdown < 1.1
+        assert 1.0 < tnlg.configurations[name].gemms["gemm"].slowdown < 1.1
 
 
 def test_times_add_up(tnlg):
     for one in tnlg.configurations.values():
-        assert one.exposed_communication_ns == pytest.approx(one.total_ns - one.gemm_ns)
-        hidden = one.rs_ns + one.ag_ns - one.exposed_communication_ns
+        assert one.exposed_communication_ns == pytest.approx(one.total_ns - one.ns["gemm"])
+        hidden = one.ns["rs"] + one.ns["ag"] - one.exposed_communication_ns
         assert one.overlapped_communication_ns == pytest.approx(max(0, hidden))
 
 
 def test_gemm_efficiency_is_near_a_tuned_library(tnlg):
-    assert tnlg.gemm_efficiency == pytest.approx(library_efficiency(2128), abs=0.10)
+    assert tnlg.efficiencies["gemm"] == pytest.approx(library_efficiency(2128), abs=0.10)
 
 
 def test_timeline_is_bounded_and_counts_the_bytes(tnlg):
@@ -108,8 +108,8 @@ def test_ring_steps_take_the_closed_form_time(gpus, bandwidth):
     last = next(span for span in phases.timeline.spans if span.track == "Last addition")
     assert last.name == LAST_ADDITION
     last_ns = last.end_ns - last.start_ns
-    assert phases.rs_cycles - last_ns == pytest.approx(steps, rel=0.03)
-    assert phases.ag_cycles == pytest.approx(steps, rel=0.03)
+    assert phases.cycles["rs"] - last_ns == pytest.approx(steps, rel=0.03)
+    assert phases.cycles["ag"] == pytest.approx(steps, rel=0.03)
     # Two chunks read and one written: no faster than the memory's peak, and not slower than the
     # slowest mixed traffic of the independent DRAM simulators (0.49 of the peak).
     peak_ns = 3 * chunk / system.dram_bytes_per_ns
@@ -124,7 +124,7 @@ def test_more_link_latency_costs_its_share_of_every_step():
         sequential(context_of(work, scaled(system, link={"latency_ns": ns}), options))
         for ns in (500.0, 5500.0)
     )
-    assert far.ag_cycles - near.ag_cycles == pytest.approx(3 * 5000, rel=0.03)
+    assert far.cycles["ag"] - near.cycles["ag"] == pytest.approx(3 * 5000, rel=0.03)
 
 
 def test_a_ring_that_one_gpu_cannot_represent_is_simulated_whole():

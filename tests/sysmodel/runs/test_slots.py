@@ -27,14 +27,14 @@ def alone():
 @pytest.mark.parametrize("name", ["sequential", "t3"])
 def test_they_are_the_gemms_time(alone, name):
     one = alone.configurations[name]
-    assert sum(vars(one.gemm_slots).values()) == pytest.approx(one.gemm_ns)
-    assert sum(one.gemm_slots.shares.values()) == pytest.approx(1.0)
-    assert one.gemm_slots.empty_ns > one.gemm_throttled_ns
+    assert sum(vars(one.gemms["gemm"].slots).values()) == pytest.approx(one.ns["gemm"])
+    assert sum(one.gemms["gemm"].slots.shares.values()) == pytest.approx(1.0)
+    assert one.gemms["gemm"].slots.empty_ns > one.gemms["gemm"].throttled_ns
 
 
 @pytest.mark.parametrize("name", ["sequential", "t3"])
 def test_time_of_each_workgroup(alone, name):
-    system, slots = alone.system, alone.configurations[name].gemm_slots
+    system, slots = alone.system, alone.configurations[name].gemms["gemm"].slots
     tiling = kernel_of(system, _M, _N, _K, _GPUS).tiling
     workgroups_of_slot = tiling.workgroups / system.gpu.compute_units
     steps = workgroups_of_slot * _K / tiling.depth_u
@@ -68,7 +68,7 @@ def test_time_of_each_workgroup(alone, name):
 )
 def test_a_slowed_resource_takes_the_time(changes, k, by):
     result = _run(scaled(_ALONE, **changes), k)
-    shares = result.configurations["sequential"].gemm_slots.shares
+    shares = result.configurations["sequential"].gemms["gemm"].slots.shares
     assert max(shares, key=shares.get) == by
 
 

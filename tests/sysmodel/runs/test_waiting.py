@@ -24,7 +24,7 @@ def _with_link(rate, system=SYSTEM):
 
 
 def _factors(one):
-    return one.gemm_waiting, one.gemm_link, one.gemm_contention
+    return one.gemms["gemm"].waiting, one.gemms["gemm"].link, one.gemms["gemm"].contention
 
 
 @pytest.mark.parametrize(("window", "waits"), [(16, True), (512, False)])
@@ -34,9 +34,9 @@ def test_a_window_of_one_chunk_keeps_the_gemm_waiting(window, waits):
     for name in T3:
         one = result.configurations[name]
         waiting, link, contention = _factors(one)
-        assert waiting * link * contention == pytest.approx(one.gemm_slowdown)
+        assert waiting * link * contention == pytest.approx(one.gemms["gemm"].slowdown)
         assert (waiting > 1.05) == waits
-        assert (one.gemm_throttled_ns > 0) == waits
+        assert (one.gemms["gemm"].throttled_ns > 0) == waits
         assert link * contention > 0.97
 
 
@@ -45,8 +45,8 @@ def test_without_waits_all_is_contention():
     waits are not simulated. The baseline and the ideal have no waits at all."""
     result = _run(_with_link(16), k=2048, configurations=("sequential", "t3", "ideal-overlap"))
     for name, one in result.configurations.items():
-        assert _factors(one) == (1, 1, one.gemm_slowdown)
-        assert one.gemm_slots.shares["link"] < (0.02 if name == "t3" else 1e-9)
+        assert _factors(one) == (1, 1, one.gemms["gemm"].slowdown)
+        assert one.gemms["gemm"].slots.shares["link"] < (0.02 if name == "t3" else 1e-9)
 
 
 @pytest.mark.parametrize("tp", [2, *(pytest.param(tp, marks=pytest.mark.verify) for tp in (4, 8))])
@@ -61,8 +61,8 @@ def test_a_slow_link_holds_the_first_chunk(tp):
         for name in T3:
             one = result.configurations[name]
             waiting, link, contention = _factors(one)
-            assert waiting * link * contention == pytest.approx(one.gemm_slowdown)
-            assert 0.95 * chunk_ns < one.gemm_ns
+            assert waiting * link * contention == pytest.approx(one.gemms["gemm"].slowdown)
+            assert 0.95 * chunk_ns < one.ns["gemm"]
             assert 0.95 < contention < 1.1
             assert link > 1.3
         by = {bound.configuration: bound.by for bound in bounds(result) if bound.phase == "GEMM"}
@@ -72,9 +72,9 @@ def test_a_slow_link_holds_the_first_chunk(tp):
 def test_slots_that_wait_for_the_link():
     slow, fast = _run(_with_link(1 / 16)), _run(_with_link(16))
     for name in T3:
-        slots = slow.configurations[name].gemm_slots
+        slots = slow.configurations[name].gemms["gemm"].slots
         assert slots.link_ns > slots.stores_ns
-        assert sum(vars(slots).values()) == pytest.approx(slow.configurations[name].gemm_ns)
+        assert sum(vars(slots).values()) == pytest.approx(slow.configurations[name].ns["gemm"])
         assert slots.pipes_ns == pytest.approx(
-            fast.configurations[name].gemm_slots.pipes_ns, rel=0.05
+            fast.configurations[name].gemms["gemm"].slots.pipes_ns, rel=0.05
         )

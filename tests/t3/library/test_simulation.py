@@ -54,7 +54,7 @@ def test_what_bounds_it(result):
     assert ((bounds[["memory", "link"]] >= 0) & (bounds[["memory", "link"]] <= 1)).all(axis=None)
     # The busy share of an undisturbed GEMM is its efficiency over the issue rate of the pipes.
     issue_rate = result.run.system.gpu.matrix_issue_rate
-    expected = result.run.gemm_efficiency / issue_rate
+    expected = result.run.efficiencies["gemm"] / issue_rate
     assert bounds.loc[("sequential", "GEMM"), "pipes"] == pytest.approx(expected)
     # The all-gather sends three of four chunks in its time.
     row = result.table.loc["t3"]

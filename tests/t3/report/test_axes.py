@@ -74,6 +74,7 @@ def scaled_run(factor, speed=1.0):
     configurations = {
         name: replace(
             one,
+            ns={key: ns * factor for key, ns in one.ns.items()},
             **{key: getattr(one, key) * factor for key in vars(one) if key.endswith("_ns")},
         )
         for name, one in result.configurations.items()
@@ -126,7 +127,8 @@ def test_bars_from_ns_to_hours(factor):
 def test_parts_of_a_bar_add_up_to_the_total(slowdown):
     """A GEMM may be faster beside the communication than alone; no part is negative then."""
     result = example_result()
-    one = replace(result.configurations["t3"], gemm_slowdown=slowdown)
+    one = result.configurations["t3"]
+    one = replace(one, gemms={"gemm": replace(one.gemms["gemm"], slowdown=slowdown)})
     result = replace(result, configurations=result.configurations | {"t3": one})
     traces = bars_chart(result).data
     heights = [trace.y[list(trace.x).index("t3")] for trace in traces]
@@ -161,7 +163,7 @@ def test_rooflines_from_gflops_to_petaflops(speed):
         assert [float(text.replace(",", "")) for text in axis.ticktext] == list(axis.tickvals)
     points = {trace.name: trace for trace in chart.data}
     for name, (across, rate) in roofline_of(result).points.items():
-        gemm_ns = result.configurations[name].gemm_ns
+        gemm_ns = result.configurations[name].ns["gemm"]
         assert rate * size == pytest.approx(result.workload.flops / gemm_ns)
         assert (points[name].x[0], points[name].y[0]) == (across, rate)
 

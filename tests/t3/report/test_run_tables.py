@@ -18,7 +18,10 @@ def test_traffic_of_any_size_fits_into_80_columns(monkeypatch, capsys, times, un
         grown = {
             field: replace(
                 getattr(one, field),
-                **{part: count * times for part, count in vars(getattr(one, field)).items()},
+                **{
+                    part: {name: count * times for name, count in counts.items()}
+                    for part, counts in vars(getattr(one, field)).items()
+                },
             )
             for field in ("dram_bytes", "link_bytes")
         }

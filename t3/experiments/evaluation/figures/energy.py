@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from sysmodel.runs.columns import ENERGY
+from sysmodel.runs.columns import SUBLAYER
 from t3.experiments.evaluation.energy import PARTS
 from t3.experiments.evaluation.study import BASE, Case, Study
 
@@ -24,9 +24,11 @@ def draw_energy(study: Study, path: Path) -> None:
     """Energy by part of sequential and T3-MCA, as a share of sequential's, for each dispatch."""
 
     def parts_of(case: Case) -> dict[str, pd.DataFrame]:
-        whole = study.points(ENERGY["total"].key, case, group="main")[BASE]
+        whole = study.points(SUBLAYER.energy["total"].key, case, group="main")[BASE]
         parts = {
-            name: reduce(add, (study.points(ENERGY[one].key, case, group="main") for one in parts))
+            name: reduce(
+                add, (study.points(SUBLAYER.energy[one].key, case, group="main") for one in parts)
+            )
             for name, parts in _SHOWN.items()
         }
         return {name: 100 * part.div(whole, axis=0) for name, part in parts.items()}

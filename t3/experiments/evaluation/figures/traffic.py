@@ -8,7 +8,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from PIL import Image
 
-from sysmodel.runs.columns import DRAM
+from sysmodel.runs.columns import SUBLAYER
 from sysmodel.runs.samples import dram_series
 from t3.experiments.evaluation.study import BASE, REPRODUCED, Case, Study
 from t3.report.style import COLOURS, clean, drawn, legend_below
@@ -32,9 +32,13 @@ def draw_traffic(study: Study, path: Path) -> None:
     """Draw the bytes by category of sequential and T3-MCA, as a share of sequential's total."""
 
     def parts_of(case: Case) -> dict[str, pd.DataFrame]:
-        whole = study.points(DRAM["total"].key, case, group="main")[BASE]
-        moved = {name: study.points(DRAM[name].key, case, group="main") for name in _COLOURS}
-        return {DRAM[name].title: 100 * one.div(whole, axis=0) for name, one in moved.items()}
+        whole = study.points(SUBLAYER.dram["total"].key, case, group="main")[BASE]
+        moved = {
+            name: study.points(SUBLAYER.dram[name].key, case, group="main") for name in _COLOURS
+        }
+        return {
+            SUBLAYER.dram[name].title: 100 * one.div(whole, axis=0) for name, one in moved.items()
+        }
 
     draw_shares(study, path, parts_of, _COLOURS.values())
 
@@ -45,7 +49,7 @@ def draw_traffic_over_time(study: Study, path: Path) -> None:
     The figure is a PNG file, which is smaller than an SVG file for areas of many samples.
     """
     shown = {name: study.timelines[name] for name in ("t3", REPRODUCED)}
-    titles = [DRAM[name].title for name in _COLOURS]
+    titles = [SUBLAYER.dram[name].title for name in _COLOURS]
     end = max(_samples(one.series) * one.bucket_ns for one in shown.values()) / 1e3
     with drawn(10, 7.2, rows=3, sharex=True) as (figure, grid):
         for axes, (name, timeline) in zip(grid[:2, 0], shown.items(), strict=True):

@@ -5,7 +5,7 @@ from functools import reduce
 from operator import add
 
 from sysmodel.energy.constants import known_constants
-from sysmodel.runs.columns import ENERGY
+from sysmodel.runs.columns import SUBLAYER
 from t3.experiments.evaluation.energy import PARTS, ranges
 from t3.experiments.evaluation.study import BASE, REPRODUCED, Case, Study
 from t3.report.document import Table
@@ -23,10 +23,10 @@ def energy_table(study: Study, group: str) -> Table:
     first = study.cases[0]
     columns = {}
     for name, parts in PARTS.items():
-        energies = (study.points(ENERGY[one].key, first, group=group) for one in parts)
+        energies = (study.points(SUBLAYER.energy[one].key, first, group=group) for one in parts)
         columns[f"{name}, {first.label} (mJ)"] = (1e3 * reduce(add, energies), ".2f")
     for case in study.cases:
-        total = study.points(ENERGY["total"].key, case, group=group)
+        total = study.points(SUBLAYER.energy["total"].key, case, group=group)
         columns[f"total, {case.label} (mJ)"] = (1e3 * total, ".2f")
         saved = 100 * (1 - total.div(total[BASE], axis=0))
         columns[f"saved, {case.label} (%)"] = (saved.assign(**{BASE: float("nan")}), ".1f")
@@ -39,7 +39,7 @@ def saving_table(study: Study, groups: Mapping[str, str], cases: Sequence[Case])
     headings += [f"saved, {case.label} (%)" for case in cases]
     rows = []
     for group, words in groups.items():
-        total = (study.points(ENERGY["total"].key, case, group=group) for case in cases)
+        total = (study.points(SUBLAYER.energy["total"].key, case, group=group) for case in cases)
         saved = [100 * (1 - one.div(one[BASE], axis=0)) for one in total]
         for configuration in _COMPARED[1:]:
             means = (f"{one[configuration].mean():.1f}" for one in saved)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-from sysmodel.runs.columns import DRAM, LINK
+from sysmodel.runs.columns import SUBLAYER
 from sysmodel.runs.options import CONFIGURATIONS
 from t3.experiments.evaluation.metrics import geomean
 from t3.experiments.evaluation.study import BASE, POINT, REPRODUCED, Case, Study
@@ -90,8 +90,8 @@ def time_table(study: Study, group: str) -> Table:
 def byte_table(study: Study, group: str) -> Table:
     """Bytes of one GPU by DRAM category and on its link; the DRAM's total in every case."""
     first, others = study.cases[0], study.cases[1:]
-    shown = [(one, first) for one in (*DRAM.values(), *LINK.values())]
-    shown += [(DRAM["total"], other) for other in others]
+    shown = [(one, first) for one in (*SUBLAYER.dram.values(), *SUBLAYER.link.values())]
+    shown += [(SUBLAYER.dram["total"], other) for other in others]
     columns = {
         f"{one.title}, {case.label} (MB)": (study.points(one.key, case, group=group) / 1e6, ",.1f")
         for one, case in shown

@@ -2,6 +2,7 @@
 
 import pytest
 
+from sysmodel.lib.errors import InputError
 from sysmodel.runs.columns import measured
 from t3.experiments.sweep.grid import load_grid
 from t3.experiments.sweep.rows import columns, table
@@ -55,12 +56,12 @@ def test_rows_under_every_name_in_the_grids_order(grid):
     row = found[found["configuration"] == "t3"].iloc[1]
     assert row["total_ns"] == one.total_ns
     assert row["speedup"] == one.speedup
-    assert row["exposed_communication_ns"] == one.total_ns - one.gemm_ns
-    assert row["dram_rs_read_bytes"] == moved.rs_read
-    assert row["dram_total_bytes"] == sum(vars(moved).values())
-    assert row["link_ag_bytes"] == one.link_bytes.ag
-    assert row["gemm_efficiency"] == result.gemm_efficiency
-    assert row["dma_reads"] == one.activity.dma_reads
+    assert row["exposed_communication_ns"] == one.total_ns - one.ns["gemm"]
+    assert row["dram_rs_read_bytes"] == moved.read["rs"]
+    assert row["dram_total_bytes"] == sum(moved.as_dict().values())
+    assert row["link_ag_bytes"] == one.link_bytes.payload["ag"]
+    assert row["gemm_efficiency"] == result.efficiencies["gemm"]
+    assert row["dma_reads"] == one.events.dma_reads
     assert row["energy_link_j"] == one.energy_j.link
     assert (row["energy_total_j"], row["energy_reduction"]) == (
         *(one.energy_j.total, pytest.approx(0.2)),
@@ -88,3 +89,40 @@ def test_channels_that_are_numbers_beside_auto_are_words(tmp_path):
     found = table(grid, {point.identity: measured(example_result()) for point in grid.points})
     assert set(found["channels"]) == {"auto", "32"}
     found.to_parquet(tmp_path / "table.parquet")
+
+
+def test_the_program_is_an_axis_with_columns_of_its_own(tmp_path):
+    """A row has no value in the columns of activities that its program lacks."""
+    (tmp_path / "mine.toml").write_text(
+        'base = "sublayer"\ndescription = "x"\n[activities.next]\nkind = "gemm"\n'
+    )
+    (tmp_path / "grid.toml").write_text(
+        'title = "x"\n[[grid]]\nworkload = {model = "t-nlg", layer = "fc2", tp = 8}\n'
+        'run = {program = ["sublayer", "mine.toml"]}\n'
+    )
+    grid = load_grid(tmp_path / "grid.toml")
+    assert [point.options.program.name for point in grid.points] == ["sublayer", "mine"]
+    assert len({point.identity for point in grid.points}) == 2
+    assert grid.blocks[0]["run"]["program"] == ["sublayer", "mine"]
+    names = columns(grid)
+    assert names.index("program") == names.index("engine") - 1
+    assert {*names} - {*_COLUMNS} >= {"program", "next_ns", "dram_next_read_bytes"}
+    found = table(grid, {grid.points[0].identity: measured(example_result())})
+    assert set(found["program"]) == {"sublayer"} and found["next_ns"].isna().all()
+
+
+@pytest.mark.parametrize(
+    ("program", "message"),
+    [
+        ('"trio"', r"run\.program: 'trio' is not known; allowed: all-reduce, pair, sublayer"),
+        ("3", r"run\.program.*: 3 is not allowed; allowed: a program's name"),
+        ("[]", r"run\.program: \[\] is not allowed"),
+    ],
+)
+def test_a_program_that_is_none(tmp_path, program, message):
+    (tmp_path / "grid.toml").write_text(
+        'title = "x"\n[[grid]]\nworkload = {model = "t-nlg", layer = "fc2", tp = 8}\n'
+        f"run = {{program = {program}}}\n"
+    )
+    with pytest.raises(InputError, match=message):
+        load_grid(tmp_path / "grid.toml")

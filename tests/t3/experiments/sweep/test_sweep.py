@@ -6,7 +6,6 @@ import subprocess
 import sys
 import time
 from contextlib import ExitStack, suppress
-from dataclasses import asdict
 
 import pandas as pd
 import pytest
@@ -72,7 +71,7 @@ def test_rows_are_those_of_single_runs(grid, reference):
         assert row["link.bandwidth_gb_per_s"] == 18.75
         assert row["total_ns"] == one.total_ns
         assert row["gemm_throttled_ns"] == one.gemm_throttled_ns
-        for kind, count in asdict(one.dram_bytes).items():
+        for kind, count in one.dram_bytes.as_dict().items():
             assert row[f"dram_{kind}_bytes"] == count
 
 

@@ -1,0 +1,1 @@
+"""Programs: the activities of a run, GEMMs and collectives of their outputs."""
