@@ -12,11 +12,14 @@ from typing import Any
 
 _MODULES = {
     "Calibrated": "t3.library.calibrating",
+    "Collective": "sysmodel.runs.program.activities",
     "CollectiveResult": "sysmodel.runs.collective_result",
     "Comparison": "t3.library.comparison",
     "DramResult": "t3.library.memories",
+    "Gemm": "sysmodel.runs.program.activities",
     "InputError": "sysmodel.lib.errors",
     "ModelResult": "t3.library.modelling",
+    "Program": "sysmodel.runs.program.program",
     "Result": "t3.library.result",
     "SimulationError": "sysmodel.lib.errors",
     "System": "sysmodel.config.system",

@@ -18,7 +18,7 @@ _SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"]}
 PANELS = {
     "Use it": (
         *("run", "model", "sweep", "compare", "check", "dram"),
-        *("models", "presets", "config", "collective", "topology"),
+        *("models", "presets", "config", "collective", "topology", "program"),
     ),
     "Study it": ("reproduce", "machines", "validate", "calibrate"),
     "The hardware": ("export", "registers", "area", "timing", "route", "fpga", "diagrams"),

@@ -3,9 +3,18 @@
 from collections.abc import Callable, Iterable
 
 from sysmodel.collectives.registry import algorithms
-from sysmodel.config.bundled import MODELS, PRESETS, TOPOLOGIES
+from sysmodel.config.bundled import MODELS, PRESETS, PROGRAMS, TOPOLOGIES
 
-__all__ = ["Complete", "collectives", "lists_of", "models", "presets", "topologies", "words"]
+__all__ = [
+    "Complete",
+    "collectives",
+    "lists_of",
+    "models",
+    "presets",
+    "programs",
+    "topologies",
+    "words",
+]
 
 Complete = Callable[[str], list[str]]
 """Function from the begin of a value to the values that begin so."""
@@ -36,6 +45,7 @@ def lists_of(known: Iterable[str]) -> Complete:
 presets = words(PRESETS.names())
 models = words(MODELS.names())
 topologies = words(TOPOLOGIES.names())
+programs = words(PROGRAMS.names())
 
 
 def collectives(incomplete: str) -> list[str]:

@@ -9,13 +9,14 @@ import typer
 from sysmodel.lib.errors import InputError
 from sysmodel.runs.engines import ENGINES, EngineName
 
-from .completion import presets, words
+from .completion import presets, programs, words
 
 __all__ = [
     "DTYPE_HELP",
     "ENGINE_HELP",
     "Engine",
     "Out",
+    "ProgramOption",
     "Scheduler",
     "SystemOption",
     "Workers",
@@ -103,6 +104,14 @@ SystemOption = Annotated[
         "System: a preset, see t3 presets, or a TOML file.",
         "NAME|FILE.toml",
         autocompletion=presets,
+    ),
+]
+ProgramOption = Annotated[
+    str,
+    option(
+        "Program: GEMMs and collectives, see t3 program, or a TOML file.",
+        "NAME|FILE.toml",
+        autocompletion=programs,
     ),
 ]
 Out = Annotated[Path, option("Output folder.", "DIR")]

@@ -22,7 +22,17 @@ from t3.library.simulation import gemm
 from t3.library.simulation import run as run_sublayer
 
 from .completion import lists_of, models, words
-from .options import DTYPE_HELP, Engine, Out, SystemOption, choice, integer, integer_option, option
+from .options import (
+    DTYPE_HELP,
+    Engine,
+    Out,
+    ProgramOption,
+    SystemOption,
+    choice,
+    integer,
+    integer_option,
+    option,
+)
 
 if TYPE_CHECKING:
     from sysmodel.runs.result import RunResult
@@ -82,6 +92,7 @@ def run(
         SimulatedGpus, choice("Simulate one GPU, which represents all, or every GPU.", GPUS)
     ] = "mirror",
     system: SystemOption = "asplos24",
+    program: ProgramOption = "sublayer",
     configurations: Annotated[
         str,
         option(
@@ -104,7 +115,7 @@ def run(
         False
     ),
 ) -> None:
-    """Simulate one sublayer: its GEMM, the reduce-scatter, the all-gather.
+    """Simulate one sublayer: its GEMM, the reduce-scatter, the all-gather; or another program.
 
     Prints tables; writes result.json, an HTML page, two pictures and a timeline for Perfetto.
     """
@@ -116,6 +127,7 @@ def run(
         "engine": engine,
         "channels": _channels(channels),
         "gpus": gpus,
+        "program": program,
         "configurations": tuple(name.strip() for name in configurations.split(",")),
         "repeat": repeat,
         "seed": seed,
@@ -186,7 +198,7 @@ def _write(result: "RunResult", folder: OutputFolder) -> list[Path]:
         draw_bars(result, folder.staging / PICTURE)
         draw_roofline(result, folder.staging / ROOFLINE)
         (folder.staging / REPORT).write_text(run_page(result), encoding="utf-8")
-        timeline = trace(result.timelines, result.workload.title)
+        timeline = trace(result.timelines, result.title)
         write_json(folder.staging / TIMELINE, timeline, indent=None)
         published = folder.publish()
     return published

@@ -177,6 +177,25 @@ def test_a_topology(tree):
     assert "2 switches" in shown and "copies packets" in shown
 
 
+def test_a_program(tree):
+    """The file of the recipe, as it stands in CONTRIBUTING.md."""
+    recipe = (ROOT / "CONTRIBUTING.md").read_text().partition("### Add a program")[2]
+    file = re.search(r"```toml\n(.*?)```", recipe, re.S)[1]
+    add(tree, "sysmodel/config/programs/toy.toml", file)
+    assert "toy" in t3(tree, "program", "list")
+    shown = t3(tree, "program", "show", "toy")
+    assert "512 x 384 x 64" in shown
+    assert "Configurations: sequential, t3, " in shown and "cu-split-16." in shown
+    keys = run(
+        tree,
+        "-c",
+        "from sysmodel.runs.program.files import load_program;"
+        "from sysmodel.runs.columns import catalogue;"
+        "print(*(key for key in catalogue(load_program('toy')).by_key if 'next' in key))",
+    ).split()
+    assert {"next_ns", "dram_next_read_bytes", "next_updates", "next_efficiency"} <= {*keys}
+
+
 def test_a_model(tree):
     add(
         tree,
@@ -208,7 +227,7 @@ def test_a_configuration(tree):
         __all__ = ["half"]
 
 
-        def half(whole):
+        def half(program, whole):
             return replace(whole, total_cycles=whole.total_cycles // 2)
         ''',
     )
@@ -223,9 +242,10 @@ def test_a_configuration(tree):
         tree,
         "-c",
         "from sysmodel.runs.configurations.registry import CONFIGURATIONS;"
-        "from sysmodel.runs.phases import PhaseResult;"
-        "whole = PhaseResult(total_cycles=10);"
-        "print(CONFIGURATIONS['half'].derive(whole).total_cycles)",
+        "from sysmodel.runs.cycle_result import CycleResult;"
+        "from sysmodel.runs.program.files import default_program;"
+        "whole = CycleResult(total_cycles=10);"
+        "print(CONFIGURATIONS['half'].derive(default_program(), whole).total_cycles)",
     )
     assert shown == "5\n"
 

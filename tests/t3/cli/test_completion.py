@@ -39,6 +39,8 @@ main([])
         ("presets b", ["b200"]),
         ("models pa", ["palm"]),
         ("topology show to", ["torus-2d", "torus-3d"]),
+        ("program show s", ["sublayer"]),
+        ("run --program p", ["pair"]),
         ("export --system mi3", ["mi300x"]),
         ("collective show h", ["halving-doubling", "hierarchical"]),
         ("collective check --operation all-t", ["all-to-all"]),
