@@ -36,14 +36,13 @@ def print_program(program: Program) -> None:
     for one in program.activities:
         table.add_row(one.name, one.kind, *_inputs(one))
     console.print(table)
-    runs, refusals = [], []
-    for name in LISTED:
-        problem = _refusal(program, name)
-        runs += [] if problem else [name]
-        refusals += [problem] if problem else []
+    refused = {name: problem for name in LISTED if (problem := _refusal(program, name))}
+    runs = (name for name in LISTED if name not in refused)
     console.print(f"Configurations: {', '.join(runs)}.", soft_wrap=True)
-    for problem in dict.fromkeys(refusals):
-        console.print(problem, style="yellow", soft_wrap=True)
+    if refused:
+        reason = next(iter(refused.values()))
+        line = f"Not {', '.join(refused)}: {reason}."
+        console.print(line, style="yellow", soft_wrap=True)
 
 
 def _inputs(one: Activity) -> tuple[str, str, str, str]:
@@ -63,5 +62,5 @@ def _refusal(program: Program, name: str) -> str | None:
             for chain in program.chains:
                 CONFIGURATIONS[one].check(program, chain)
     except InputError as error:
-        return f"{name}: {error.problem}."
+        return error.problem
     return None

@@ -27,6 +27,7 @@ Cell = Callable[[ConfigurationResult], str]
 
 _FIRST = "pipes"
 _SHOWN_SLOTS = ((_FIRST, ("pipes",)), ("data", ("l2", "memory")), ("stores", ("stores", "link")))
+_WIDE = 6  # columns of traffic from which on they stand closer, to fit into 80 columns
 _SCALED = "*"  # mark of columns whose bytes are scaled from the simulated channels
 _NAME_WIDTH = 13  # width of a configuration's name, which leaves enough space for the numbers
 
@@ -269,7 +270,8 @@ def _bytes(result: RunResult) -> RichTable:
     rows = [
         (name, *(_thousandths(unit.of(one) * 1e3) for one in of)) for name, of in counts.items()
     ]
-    return shown_table(f"One GPU's traffic in {unit.name}", Table(headings, rows))
+    gap = 1 if len(dram) > _WIDE else 2
+    return shown_table(f"One GPU's traffic in {unit.name}", Table(headings, rows), gap=gap)
 
 
 def _energy(result: RunResult) -> RichTable:
