@@ -68,12 +68,12 @@ def test_flags_take_their_share_of_the_line(free):
 def test_the_low_latency_protocol_is_taken_up_to_its_chunk_where_it_is_the_faster(
     gpus, slower, chunk_kib
 ):
-    """On h200, the fixed costs of an all-reduce are 40 and 7 µs, and its flags take 45 %."""
+    """On h200, the fixed costs of an all-reduce are 40 and 7.5 µs, and its flags take 45 %."""
     base = load_system("h200")
     link = {"bandwidth_gb_per_s": base.link.bandwidth_gb_per_s / slower}
     system = scaled(base, link=link)
     plain_us = chunk_kib * 1.024 / (450 / slower * 0.81) * 2 * (gpus - 1)
-    flagged = chunk_kib <= 512 and 7 + plain_us / 0.55 <= 40 + plain_us
+    flagged = chunk_kib <= 512 and 7.5 + plain_us / 0.55 <= 40 + plain_us
     found = system.protocol(1024 * chunk_kib, gpus)
     assert found == (system.collective.low_latency if flagged else system.collective)
     share = 0.81 * (0.55 if flagged else 1)
