@@ -20,20 +20,20 @@ def _request(channel, line, mask, buffer):
 
 
 @inlined
-def has_space(s, g):
-    """Return True if every channel's queue has space for a step's requests."""
-    f, gpu = s.fixed[0], s.gpu[g]
+def has_space(s, g, kernel):
+    """Return True if every channel's queue has space for the requests of a kernel's step."""
+    f = s.fixed[0]
     for c in range(f.channels):
-        if s.channel[g * f.channels + c].request_count > REQUESTS - gpu.most_line_requests:
+        if s.channel[g * f.channels + c].request_count > REQUESTS - kernel.most_line_requests:
             return False
     return True
 
 
 @inlined
-def workgroup_at(gpu, dispatch_index):
-    """Table row of the workgroup at a dispatch index of the GPU's dispatch order."""
-    w = dispatch_index + gpu.first_workgroup
-    return gpu.first_row + (w - gpu.workgroups if w >= gpu.workgroups else w)
+def workgroup_at(kernel, dispatch_index):
+    """Table row of the workgroup at a dispatch index of a kernel's dispatch order."""
+    w = dispatch_index + kernel.first_workgroup
+    return kernel.first_row + (w - kernel.workgroups if w >= kernel.workgroups else w)
 
 
 @inlined
@@ -50,19 +50,21 @@ def _fetch_tile(s, g, tile, step, buffer):
 def fetch(s, g, slot, step, now):
     """Request the A and B tiles of one step."""
     f, gpu = s.fixed[0], s.gpu[g]
-    buffer = slot * f.prefetch + step % f.prefetch
-    w = workgroup_at(gpu, gpu.dispatch_index[slot])
+    kernel = s.kernel[g, gpu.slot_kernel[slot]]
+    buffer = slot * f.buffers + step % kernel.prefetch
+    w = workgroup_at(kernel, gpu.dispatch_index[slot])
     count = _fetch_tile(s, g, s.tile_row[w], step, buffer)
     count += _fetch_tile(s, g, s.tile_column[w], step, buffer)
-    _expect(f, gpu, buffer, count, now)
+    _expect(f, gpu, kernel, buffer, count, now)
 
 
 @compiled
 def fetch_output(s, g, slot, now):
     """Request the workgroup's own output tile."""
     f, gpu = s.fixed[0], s.gpu[g]
-    w = workgroup_at(gpu, gpu.dispatch_index[slot])
-    buffer = slot * f.prefetch
+    kernel = s.kernel[g, gpu.slot_kernel[slot]]
+    w = workgroup_at(kernel, gpu.dispatch_index[slot])
+    buffer = slot * f.buffers
     count = 0
     i = s.output_start[w]
     while i < s.output_start[w + 1]:
@@ -76,18 +78,18 @@ def fetch_output(s, g, slot, now):
         c = channel_of_atom(atom, f.offset_bits, f.system_channels)
         _request(s.channel[g * f.channels + c], local >> LINE_ATOM_BITS, mask, buffer)
         count += 1
-    _expect(f, gpu, buffer, count, now)
+    _expect(f, gpu, kernel, buffer, count, now)
 
 
 @inlined
-def _expect(f, gpu, buffer, count, now):
+def _expect(f, gpu, kernel, buffer, count, now):
     gpu.pending[buffer] = count
     gpu.arrived[buffer] = 0
     gpu.from_memory[buffer] = 0
-    gpu.ready_at[buffer] = now + gpu.fetch_cycles
+    gpu.ready_at[buffer] = now + kernel.fetch_cycles
     if count == 0:
         # The simulated channels have no data of this step.
-        gpu.ready_at[buffer] = now + max(gpu.fetch_cycles, f.hit_latency)
+        gpu.ready_at[buffer] = now + max(kernel.fetch_cycles, f.hit_latency)
         heap_push(gpu, gpu.ready_at[buffer], buffer * 8 + DATA)
 
 

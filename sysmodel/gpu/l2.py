@@ -55,7 +55,9 @@ _CHANNEL = np.dtype(
     [
         ("write_back_head", np.int64),
         ("write_backs", np.int64),
+        ("taken", np.int64),  # sectors that the memory has taken
         ("flushed", np.int64),  # flushed sets
+        ("flush_end", np.int64),  # number of taken sectors with which the flush ends
     ],
     align=True,
 )

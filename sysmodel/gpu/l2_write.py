@@ -17,7 +17,15 @@ from .l2_tags import (
     write_back,
 )
 
-__all__ = ["l2_flush", "l2_keep", "l2_write", "next_write_back", "pop_write_back"]
+__all__ = [
+    "begin_flush",
+    "l2_drain",
+    "l2_flush",
+    "l2_keep",
+    "l2_write",
+    "next_write_back",
+    "pop_write_back",
+]
 
 
 @compiled
@@ -71,6 +79,28 @@ def _place(state, ch, local_line):
     return where, way
 
 
+@inlined
+def begin_flush(state, ch: int) -> None:
+    """Let the next call of :func:`l2_flush` or :func:`l2_drain` begin anew."""
+    state.channels[ch].flushed = 0
+
+
+@inlined
+def _end_sets(channel, sets):
+    """End the write-back of sets; what waits for the memory still has to leave."""
+    channel.flushed = sets
+    channel.flush_end = channel.taken + channel.write_backs
+
+
+@compiled
+def l2_drain(state, ch: int) -> bool:
+    """Return True if the memory has taken all sectors that waited for it at the first call."""
+    channel, sets = state.channels[ch], state.slices[0].sets
+    if channel.flushed < sets:
+        _end_sets(channel, sets)
+    return channel.taken >= channel.flush_end
+
+
 @compiled
 def l2_flush(state, ch: int, most: int) -> bool:
     """Flush a channel's slices for one cycle: each slice writes back one set, if there is space.
@@ -78,12 +108,12 @@ def l2_flush(state, ch: int, most: int) -> bool:
     Returns
     -------
     bool
-        True if no sector is dirty or waits for the memory.
+        True if the memory has taken all sectors that were dirty before.
     """
     channel = state.channels[ch]
     sets = state.slices[0].sets
     if channel.flushed == sets:
-        return channel.write_backs == 0
+        return channel.taken >= channel.flush_end
     slices = state.odd_slices << state.slice_bits
     for i in range(slices):
         if channel.write_backs + LINE_ATOMS * state.ways.shape[2] > max(
@@ -93,7 +123,10 @@ def l2_flush(state, ch: int, most: int) -> bool:
         where = ((ch * slices + i) * sets) + channel.flushed
         for way in range(state.ways.shape[2]):
             write_back(state, ch, where, way)
-    channel.flushed += 1
+    if channel.flushed + 1 == sets:
+        _end_sets(channel, sets)
+    else:
+        channel.flushed += 1
     return False
 
 
@@ -109,3 +142,4 @@ def pop_write_back(state, ch):
     channel = state.channels[ch]
     channel.write_back_head = (channel.write_back_head + 1) & (state.write_back.shape[1] - 1)
     channel.write_backs -= 1
+    channel.taken += 1

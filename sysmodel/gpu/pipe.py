@@ -18,18 +18,20 @@ STEPS, MAIN_LOOPS, TILES = range(3)
 
 
 @inlined
-def compute(f, gpu, slot, now):
+def compute(s, g, slot, now):
     """Queue a step on the CU's matrix pipe, or let it wait for the workgroup's turn."""
+    f, gpu = s.fixed[0], s.gpu[g]
     enter(gpu, slot, ON_PIPE, now)
     if f.pipe_turns != STEPS and not _has_turn(f, gpu, slot):
         gpu.awaits_turn[slot] = 1
         return
-    _start(f, gpu, slot, now)
+    _start(s, g, slot, now)
 
 
 @inlined
-def end_turn(f, gpu, slot, now):
+def end_turn(s, g, slot, now):
     """End a workgroup's turn, and start the waiting step of the workgroup whose turn it is now."""
+    f, gpu = s.fixed[0], s.gpu[g]
     gpu.wants_pipe[slot] = 0
     if f.pipe_turns == STEPS:
         return
@@ -37,7 +39,7 @@ def end_turn(f, gpu, slot, now):
     for other in range(first, first + f.slots_per_cu):
         if gpu.awaits_turn[other] and _has_turn(f, gpu, other):
             gpu.awaits_turn[other] = 0
-            _start(f, gpu, other, now)
+            _start(s, g, other, now)
 
 
 @inlined
@@ -45,19 +47,21 @@ def _has_turn(f, gpu, slot):
     """Return True if no workgroup of the CU that was dispatched earlier wants the pipe."""
     first = slot // f.slots_per_cu * f.slots_per_cu
     for other in range(first, first + f.slots_per_cu):
-        earlier = gpu.dispatch_index[other] < gpu.dispatch_index[slot]
+        earlier = gpu.turn[other] < gpu.turn[slot]
         if gpu.wants_pipe[other] and earlier:
             return False
     return True
 
 
 @inlined
-def _start(f, gpu, slot, now):
-    cycles = gpu.step_cycles
-    if gpu.step[slot] == gpu.steps - 1:
+def _start(s, g, slot, now):
+    gpu = s.gpu[g]
+    kernel = s.kernel[g, gpu.slot_kernel[slot]]
+    cycles = kernel.step_cycles
+    if gpu.step[slot] == kernel.steps - 1:
         # K granularity of the matrix instruction (32x32x8).
-        cycles *= (gpu.tail_k + 7) // 8 * 8 / gpu.depth_u
-    cu = slot // f.slots_per_cu
+        cycles *= (kernel.tail_k + 7) // 8 * 8 / kernel.depth_u
+    cu = slot // s.fixed[0].slots_per_cu
     end = max(float(now), gpu.pipe_free[cu]) + cycles
     gpu.pipe_free[cu] = end
     heap_push(gpu, np.int64(np.ceil(end)), slot * 8 + DONE)

@@ -15,10 +15,11 @@ __all__ = ["begin_stores", "emit", "pop_store", "store_held_by_link"]
 
 @compiled
 def begin_stores(s, g, slot, now):
-    f, gpu = s.fixed[0], s.gpu[g]
-    w = workgroup_at(gpu, gpu.dispatch_index[slot])
+    gpu = s.gpu[g]
+    kernel = s.kernel[g, gpu.slot_kernel[slot]]
+    w = workgroup_at(kernel, gpu.dispatch_index[slot])
     ends = 0
-    for v in range(gpu.waves):
+    for v in range(kernel.waves):
         if s.per_wave[w, v] > 0:
             ends += 1
     enter(gpu, slot, STORES_OUTPUT, now)
@@ -26,7 +27,7 @@ def begin_stores(s, g, slot, now):
     gpu.emission_held[slot] = 0
     gpu.emitted[slot] = 0
     output_atoms = s.output_start[w + 1] - s.output_start[w]
-    if f.mode == MODE_SCATTER and gpu.dispatch_index[slot] >= gpu.tracked_first:
+    if kernel.mode == MODE_SCATTER and gpu.dispatch_index[slot] >= kernel.tracked_first:
         gpu.emitted[slot] = output_atoms
         output_atoms = 0
     gpu.remaining[slot] = output_atoms + ends
@@ -72,12 +73,13 @@ def pop_store(s, g, channel, now):
 def emit(s, g, slot, now):
     """Queue the stores that the CU has issued by now; a CU stores at a fixed rate."""
     f, gpu = s.fixed[0], s.gpu[g]
-    w = workgroup_at(gpu, gpu.dispatch_index[slot])
+    kernel = s.kernel[g, gpu.slot_kernel[slot]]
+    w = workgroup_at(kernel, gpu.dispatch_index[slot])
     first = s.output_start[w]
     output_atoms = s.output_start[w + 1] - first
     i = gpu.emitted[slot]
     while i < output_atoms:
-        due = gpu.emit_from[slot] + i * gpu.store_cycles // output_atoms
+        due = gpu.emit_from[slot] + i * kernel.store_cycles // output_atoms
         channel = s.channel[g * f.channels + s.output_channel[first + i]]
         if due > now or channel.store_count == STORES:
             if due <= now:
@@ -89,11 +91,11 @@ def emit(s, g, slot, now):
         i += 1
     gpu.emitted[slot] = i
     channel = s.channel[g * f.channels + gpu.dispatch_index[slot] % f.channels]
-    if channel.store_count > STORES - gpu.waves:
+    if channel.store_count > STORES - kernel.waves:
         _emission_held(gpu, channel, slot, now)
         heap_push(gpu, now + 1, slot * 8 + STORE)
         return
-    for v in range(gpu.waves):
+    for v in range(kernel.waves):
         if s.per_wave[w, v] > 0:
             _queue_store(s, g, channel, slot, w, -1 - v, now)
 
@@ -119,13 +121,14 @@ def _store_left(s, g, slot, now, held):
 def _finish(s, g, slot, now, held):
     """Free a slot whose last store the link ``held`` for some cycles."""
     f, gpu = s.fixed[0], s.gpu[g]
+    kernel, dispatch_index = s.kernel[g, gpu.slot_kernel[slot]], gpu.dispatch_index[slot]
     held += gpu.emission_held[slot]
     gpu.slot_cycles[AWAITS_LINK] += held
     gpu.slot_since[slot] += held
-    s.stores_held[g, gpu.dispatch_index[slot]] = held
+    s.stores_held[g, kernel.first_row + dispatch_index] = held
     enter(gpu, slot, EMPTY, now)
-    end_turn(f, gpu, slot, now)
-    gpu.finished += 1
-    s.stage_end[g, gpu.dispatch_index[slot] // f.slots] = now
+    end_turn(s, g, slot, now)
+    kernel.finished += 1
+    s.stage_end[g, kernel.first_stage + dispatch_index // f.slots] = now
     gpu.free_ring[(gpu.free_head + gpu.free_count) % f.slots] = slot
     gpu.free_count += 1

@@ -1,6 +1,10 @@
-"""State of the compute units for a kernel's workgroups, and its initial values."""
+"""State of the compute units and of the kernels whose workgroups run on them; initial values.
 
-from dataclasses import dataclass, field
+The kernels of a GPU form a queue, in the order of their launch. A slot has the number of its kernel
+in the queue.
+"""
+
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -17,6 +21,7 @@ __all__ = [
     "CHANNEL_FIELDS",
     "FIXED_FIELDS",
     "GPU_FIELDS",
+    "KERNEL_FIELDS",
     "MODE_GEMM",
     "MODE_SCATTER",
     "REQUESTS",
@@ -24,7 +29,8 @@ __all__ = [
     "ComputeUnits",
     "KernelTimes",
     "PlacedKernel",
-    "set_up",
+    "set_up_kernel",
+    "set_up_units",
 ]
 
 MODE_GEMM = 0
@@ -41,26 +47,38 @@ _EVENTS = MOST_SLOTS * (MOST_PREFETCH + 2)
 FIXED_FIELDS = [
     (name, np.int64)
     for name in (
-        "mode", "slots", "slots_per_cu", "prefetch", "launch", "epilogue", "store_buffer",
-        "by_stage", "pipe_turns",
+        "kernels",  # kernels in the queue
+        "slots", "slots_per_cu",
+        "buffers",  # places of a slot's prefetch buffers in the tables
+        "store_buffer", "by_stage", "pipe_turns",
     )
 ] + [("dispatch_interval", np.float64)]  # fmt: skip
 
-# Fields of the row's kernel.
-_KERNEL_FIELDS = [
+KERNEL_FIELDS = [
     (name, np.int64)
     for name in (
-        "steps", "tail_k", "workgroups", "waves", "depth_u", "lds", "fetch_cycles", "store_cycles",
-        "most_line_requests",
+        "mode", "steps", "tail_k", "workgroups", "waves", "depth_u", "prefetch",
+        "launch", "lds", "epilogue", "fetch_cycles", "store_cycles", "most_line_requests",
         "first_row",  # row of the kernel's first workgroup in the tables
+        "first_stage",  # place of the kernel's first stage in the tables
+        "context",
+        "space",  # address space of the stores
+        "first_workgroup",
+        "tracked_first",
+        "start",  # cycle from which on workgroups may be dispatched
+        "flow",  # 1: the hardware of the context admits the workgroups
+        "limit",  # only smaller dispatch indices may be dispatched
+        "end",  # number of workgroups to dispatch: all, or fewer after an abort
+        "next_dispatch_index",
+        "finished",  # ended workgroups
+        "finish_cycle",  # end of the last workgroup, or -1
     )
 ] + [("step_cycles", np.float64)]  # fmt: skip
 
 GPU_FIELDS = [
-    *_KERNEL_FIELDS,
-    ("first_workgroup", np.int64),
-    ("tracked_first", np.int64),
+    ("slot_kernel", np.int64, (MOST_SLOTS,)),
     ("dispatch_index", np.int64, (MOST_SLOTS,)),
+    ("turn", np.int64, (MOST_SLOTS,)),  # number of the workgroup's dispatch among those of the GPU
     ("step", np.int64, (MOST_SLOTS,)),
     ("waiting", np.int64, (MOST_SLOTS,)),  # 1: the workgroup waits for the step's tiles
     ("remaining", np.int64, (MOST_SLOTS,)),  # stores and end-of-tile markers still to leave
@@ -82,14 +100,14 @@ GPU_FIELDS = [
     ("free_ring", np.int64, (MOST_SLOTS,)),
     ("free_head", np.int64),
     ("free_count", np.int64),
-    ("next_dispatch_index", np.int64),
+    ("dispatched", np.int64),  # workgroups of all kernels
     ("next_dispatch", np.float64),
-    ("finished", np.int64),
     ("throttled", np.int64),  # slot-cycles in which flow control kept free slots empty
+    ("flusher", np.int64),  # kernel at whose end the L2 flushes, or -1
 ]
 
-# Ring buffers of a channel: stores, and requests of lines. A store has a slot, a workgroup and an
-# atom's index in the table; a negative index stands for an end-of-tile marker.
+# Ring buffers of a channel: stores, and requests of lines. A store has a slot, a workgroup's row in
+# the tables and an atom's index in the table; a negative index stands for an end-of-tile marker.
 CHANNEL_FIELDS = [
     ("store_slot", np.int32, (STORES,)),
     ("store_workgroup", np.int32, (STORES,)),
@@ -117,8 +135,6 @@ class ComputeUnits:
         Compute units of the GPU.
     workgroups_per_cu : int
         Workgroup slots of a CU.
-    prefetch : int
-        Depth-U steps whose tiles a workgroup requests ahead.
     store_buffer : int
         Atoms of the buffer between the CUs and a channel.
     dispatch_interval_cycles : float
@@ -136,7 +152,6 @@ class ComputeUnits:
 
     cus: int
     workgroups_per_cu: int
-    prefetch: int
     store_buffer: int
     dispatch_interval_cycles: float
     by_stage: bool
@@ -148,15 +163,15 @@ class ComputeUnits:
                 f"gpu: {self.cus} CUs of {self.workgroups_per_cu} workgroups are more than the "
                 f"{MOST_COMPUTE_UNITS} CUs and {MOST_SLOTS} workgroups that the model supports"
             )
-        if self.prefetch > MOST_PREFETCH:
-            raise ValueError(
-                f"kernel.prefetch_depth must be at most {MOST_PREFETCH}, not {self.prefetch}"
-            )
 
     @property
     def slots(self) -> int:
         """Workgroup slots of the GPU."""
         return self.cus * self.workgroups_per_cu
+
+    def stages(self, workgroups: int) -> int:
+        """Stages of a kernel, each with a workgroup for every slot."""
+        return -(-workgroups // self.slots)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -180,33 +195,49 @@ class KernelTimes:
 class PlacedKernel:
     """Kernel with its place in a machine's state.
 
-    ``mode`` is ``MODE_GEMM`` or ``MODE_SCATTER``, ``rows`` are the rows of the state's GPUs that
-    run the kernel, and ``first_row`` is the kernel's first row in the tables.
-    """
-
-    tiling: Tiling
-    output_atoms: OutputAtoms
-    mode: int
-    rows: slice = field(default_factory=lambda: slice(None))
-    first_row: int = 0
-
-
-def set_up(state, placed: PlacedKernel, units: ComputeUnits, times: KernelTimes) -> None:
-    """Set up a kernel before its dispatch on all GPUs of ``state``, or on some rows of them.
+    Parameters
+    ----------
+    prefetch : int
+        Depth-U steps whose tiles a workgroup requests ahead.
+    mode : int
+        ``MODE_GEMM`` or ``MODE_SCATTER``.
+    number : int
+        Number in the queue.
+    first_row, first_stage : int
+        First row of the kernel's workgroups, and first place of its stages, in the tables.
+    context : int
+        Context whose flow control admits the kernel's workgroups.
+    space : int
+        Address space of its stores.
 
     Raises
     ------
     ValueError
-        If a step of the kernel exceeds the limits of the model.
+        If the kernel requests more steps ahead than the model supports.
     """
-    tiling, mode = placed.tiling, placed.mode
+
+    tiling: Tiling
+    output_atoms: OutputAtoms
+    prefetch: int
+    mode: int
+    number: int = 0
+    first_row: int = 0
+    first_stage: int = 0
+    context: int = 0
+    space: int = 0
+
+    def __post_init__(self) -> None:
+        if self.prefetch > MOST_PREFETCH:
+            raise ValueError(
+                f"kernel.prefetch_depth must be at most {MOST_PREFETCH}, not {self.prefetch}"
+            )
+
+
+def set_up_units(state, units: ComputeUnits) -> None:
+    """Set up the compute units of all GPUs of ``state``, with every slot free."""
     fixed = {
-        "mode": mode,
         "slots": units.slots,
         "slots_per_cu": units.workgroups_per_cu,
-        "prefetch": units.prefetch,
-        "launch": times.launch,
-        "epilogue": times.epilogue,
         "store_buffer": units.store_buffer,
         "by_stage": units.by_stage,
         "pipe_turns": units.pipe_turns,
@@ -214,34 +245,56 @@ def set_up(state, placed: PlacedKernel, units: ComputeUnits, times: KernelTimes)
     }
     for name, value in fixed.items():
         state.fixed[name] = value
-    of_kernel = {
-        "steps": tiling.steps if mode == MODE_GEMM else 0,
-        "tail_k": tiling.k - (tiling.steps - 1) * tiling.depth_u,
-        "workgroups": tiling.workgroups,
-        "waves": tiling.waves,
-        "depth_u": tiling.depth_u,
-        "lds": times.lds,
-        "fetch_cycles": times.fetch,
-        "store_cycles": times.store,
-        "most_line_requests": _line_requests(placed, units.prefetch),
-        "first_row": placed.first_row,
-        "step_cycles": times.step,
-    }
-    for name, value in of_kernel.items():
-        state.gpu[name][placed.rows] = value
     # The dispatcher fills the CUs evenly: every CU gets one workgroup before any gets a second.
     in_turn = np.arange(units.slots).reshape(units.cus, units.workgroups_per_cu).T
     state.gpu["free_ring"][:, : units.slots] = in_turn.ravel()
     state.gpu["free_count"] = units.slots
 
 
-def _line_requests(placed: PlacedKernel, prefetch: int) -> int:
+def set_up_kernel(state, placed: PlacedKernel, times: KernelTimes) -> None:
+    """Set up a kernel before its dispatch on all GPUs of ``state``.
+
+    Raises
+    ------
+    ValueError
+        If a step of the kernel exceeds the limits of the model.
+    """
+    tiling, mode = placed.tiling, placed.mode
+    state.fixed["buffers"] = max(int(state.fixed["buffers"][0]), placed.prefetch)
+    of_kernel = {
+        "mode": mode,
+        "steps": tiling.steps if mode == MODE_GEMM else 0,
+        "tail_k": tiling.k - (tiling.steps - 1) * tiling.depth_u,
+        "workgroups": tiling.workgroups,
+        "end": tiling.workgroups,
+        "waves": tiling.waves,
+        "depth_u": tiling.depth_u,
+        "prefetch": placed.prefetch,
+        "launch": times.launch,
+        "lds": times.lds,
+        "epilogue": times.epilogue,
+        "fetch_cycles": times.fetch,
+        "store_cycles": times.store,
+        "most_line_requests": _line_requests(placed),
+        "first_row": placed.first_row,
+        "first_stage": placed.first_stage,
+        "context": placed.context,
+        "space": placed.space,
+        "step_cycles": times.step,
+    }
+    for name, value in of_kernel.items():
+        state.kernel[name][:, placed.number] = value
+    rows = slice(placed.first_row, placed.first_row + tiling.workgroups)
+    state.kernel_of[rows] = placed.number
+
+
+def _line_requests(placed: PlacedKernel) -> int:
     """Bound the line requests that a workgroup makes at once."""
     tiling = placed.tiling
     depth_atoms = -(-tiling.depth_u * ELEMENT_BYTES // ATOM_BYTES)
     tile_line_requests = (tiling.tile_m + tiling.tile_n) * (depth_atoms // LINE_ATOMS + 2)
     tile_atoms = int(np.diff(placed.output_atoms.start).max(initial=1))
-    most_line_requests = prefetch * max(tile_line_requests, tile_atoms)
+    most_line_requests = placed.prefetch * max(tile_line_requests, tile_atoms)
     if most_line_requests > REQUESTS:
         raise ValueError(
             f"kernel: a step of {most_line_requests} lines exceeds the {REQUESTS} that a queue "

@@ -1,4 +1,4 @@
-"""Assembly of a machine's state at cycle 0, from its kernels and the parameters of its parts."""
+"""Assembly of a machine's state at cycle 0, from its queue and the parameters of its parts."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,17 +9,14 @@ from rtl.parameters import T3Parameters
 from sysmodel.config import system as config
 from sysmodel.config.limits import MOST_COLLECTIVE_WAVES
 from sysmodel.config.topology_shapes import Topology
-from sysmodel.config.workload import ELEMENT_BYTES
 from sysmodel.engine.ports import CHANNEL_INPUTS, DATA_WORDS, I, input_words, output_words
 from sysmodel.gpu.collective import new_tables
 from sysmodel.gpu.collective_step import set_up_collective
 from sysmodel.gpu.geometry.output_atoms import OutputAtoms
 from sysmodel.gpu.kernel import Kernel
 from sysmodel.gpu.l2 import L2Parameters, new_l2
-from sysmodel.gpu.pipe import MAIN_LOOPS, STEPS, TILES
 from sysmodel.gpu.tables import joined_tables, kernel_tables
-from sysmodel.gpu.workgroups import ComputeUnits, KernelTimes, PlacedKernel, set_up
-from sysmodel.lib.ring import scattered
+from sysmodel.gpu.workgroups import ComputeUnits
 from sysmodel.memory.accesses import set_up_memory
 from sysmodel.memory.dram import new_dram
 from sysmodel.network.capacity import Capacity
@@ -28,13 +25,14 @@ from sysmodel.network.fabric import Fabric
 from sysmodel.network.routes import Routes
 from sysmodel.network.set_up import set_up_network
 
+from .compute_units import set_up_queue, slices_per_channel, units_of
+from .queue import Queued, first_of_contexts
 from .sampling import output_atoms, require_invariance, require_output_atoms, symmetry
 from .state import State, new_state
 from .variation import Variation
 
 __all__ = ["Assembly"]
 
-_PIPE_TURNS = {"steps": STEPS, "main-loops": MAIN_LOOPS, "tiles": TILES}
 _LINK_BUFFER = 64  # packets of a channel and a link in the receiver's buffer
 _ADMISSIONS_BESIDE = 256  # changes of an admission by launches
 
@@ -51,7 +49,7 @@ class Assembly:
     """
 
     system: config.System
-    kernels: tuple[Kernel, ...]
+    queue: tuple[Queued, ...]
     parameters: T3Parameters
     gpus: int
     channels: int
@@ -70,10 +68,13 @@ class Assembly:
     def state(self) -> State:
         """Make the state at cycle 0."""
         state = self._empty()
-        self._set_up_ring(state)
-        self._set_up_kernels(state)
+        self._set_up_fixed(state)
+        set_up_queue(
+            state, self.system, self.queue, self._atoms_of, units=self._units, mode=self.mode
+        )
         if self.variation is not None:
-            state.launch_late[:] = self.variation.workgroup[: self.gpus]
+            first = slice(self.kernels[0].workgroups)
+            state.launch_late[:, first] = self.variation.workgroup[: self.gpus]
         self._set_up_collective(state)
         return set_up_memory(
             self._set_up_network(state),
@@ -81,6 +82,11 @@ class Assembly:
             queue_depth=self.system.dram.queue_depth,
             clock_divider=self.system.t3.clock_divider,
         )
+
+    @property
+    def kernels(self) -> tuple[Kernel, ...]:
+        """Kernels in the order of the queue."""
+        return tuple(one.kernel for one in self.queue)
 
     @cached_property
     def _atoms_of(self) -> list[OutputAtoms]:
@@ -114,28 +120,18 @@ class Assembly:
         return starts, atoms
 
     @property
-    def _kernel_cus(self) -> int:
-        return self.system.gpu.compute_units - self.collective_cus
-
-    @property
-    def _slices_per_channel(self) -> int:
-        return max(1, self.system.l2.slices // self.system.dram.channels)
-
-    @property
     def _write_back_queue(self) -> int:
         """Capacity of a channel's queue of write-backs, in sectors."""
-        return self.system.l2.write_back_atoms * self._slices_per_channel
+        return self.system.l2.write_back_atoms * slices_per_channel(self.system)
 
     def _empty(self) -> State:
         """Make a state with the kernels' tables and with memories from before the reduction."""
         system, gpus, channels = self.system, self.gpus, self.channels
-        slots = self._kernel_cus * system.gpu.workgroups_per_cu
-        rows = gpus * len(self.kernels)
         chunk_start, chunk_atom = self.chunks
         partial = self.partial
         values = 0 if partial is None else partial.shape[1]
         l2 = L2Parameters(
-            slices=self._slices_per_channel,
+            slices=slices_per_channel(self.system),
             sets=system.l2_sets_per_slice,
             ways=system.l2.ways,
             mshrs=system.l2.mshrs_per_slice,
@@ -145,8 +141,9 @@ class Assembly:
         return new_state(
             gpus,
             channels,
-            max(-(-one.workgroups // slots) for one in self.kernels),
-            contexts=len(self.kernels),
+            sum(self._units.stages(one.workgroups) for one in self.kernels),
+            kernels=len(self.kernels),
+            contexts=len(first_of_contexts(self.queue)),
             **joined_tables(
                 [
                     kernel_tables(one, atoms, channels, system.offset_bits, system.dram.channels)
@@ -161,70 +158,28 @@ class Assembly:
             epoch=np.zeros((gpus, values), np.uint64),
             partial=np.zeros((gpus, 0, DATA_WORDS), np.uint64) if partial is None else partial,
             dram=new_dram(system.dram.timing_cycles, gpus * channels),
-            l2=new_l2(l2, rows * channels, self._write_back_queue),
+            l2=new_l2(l2, gpus * channels, self._write_back_queue),
             inputs=np.zeros((gpus, input_words(self.parameters)), np.uint64),
             outputs=np.zeros((gpus, output_words(self.parameters)), np.uint64),
         )
 
-    def _set_up_ring(self, state: State) -> None:
+    def _set_up_fixed(self, state: State) -> None:
         system, kernel, fixed = self.system, self.kernels[0], state.fixed
         fixed["offset_bits"] = self.system.offset_bits
         fixed["system_channels"] = self.system.dram.channels
         fixed["queue_depth"] = system.dram.queue_depth
         fixed["hit_latency"] = system.cycles(system.l2.latency_ns)
-        fixed["l2_requests"] = self._slices_per_channel
+        fixed["l2_requests"] = slices_per_channel(self.system)
         fixed["cached_stores"] = self.cached_stores
         fixed["flushes"] = self.system.l2.flush_at_kernel_end
         fixed["write_back_queue"] = self._write_back_queue
         fixed["work"] = 1
         fixed["with_data"] = self.partial is not None
         fixed["contents_base"] = kernel.output_atom
-        for row in range(len(state.gpu)):
-            chunks = self.kernels[row // self.gpus].chunks
-            first = scattered(row % self.gpus, 0, kernel.gpus)
-            state.gpu["first_workgroup"][row] = chunks.start[first]
-            state.gpu["tracked_first"][row] = chunks.sizes[first]
 
-    def _set_up_kernels(self, state: State) -> None:
-        first_row = 0
-        for context, kernel in enumerate(self.kernels):
-            self._set_up_kernel(state, context, first_row)
-            first_row += kernel.workgroups
-
-    def _set_up_kernel(self, state: State, context: int, first_row: int) -> None:
-        system, tiling, gpu = self.system, self.kernels[context].tiling, self.system.gpu
-
-        def cu_cycles(cycles: float) -> int:
-            return system.cycles(cycles / gpu.clock_mhz * 1e3)
-
-        tile_bytes = (tiling.tile_m + tiling.tile_n) * tiling.depth_u * ELEMENT_BYTES
-        store_bytes = tiling.tile_m * tiling.tile_n * ELEMENT_BYTES
-        placed = PlacedKernel(
-            tiling=tiling,
-            output_atoms=self._atoms_of[context],
-            mode=self.mode,
-            rows=slice(context * self.gpus, (context + 1) * self.gpus),
-            first_row=first_row,
-        )
-        units = ComputeUnits(
-            cus=self._kernel_cus,
-            workgroups_per_cu=gpu.workgroups_per_cu,
-            prefetch=tiling.prefetch_depth,
-            store_buffer=system.l2.store_buffer_atoms * self._slices_per_channel,
-            dispatch_interval_cycles=gpu.dispatch_interval_ns / system.cycle_ns,
-            by_stage=gpu.dispatch == "stages",
-            pipe_turns=_PIPE_TURNS[system.kernel.pipe_turns],
-        )
-        times = KernelTimes(
-            step=system.matrix_cycles(tiling.step_flops),
-            launch=system.cycles(gpu.workgroup_launch_ns)
-            + cu_cycles(system.kernel.prologue_cycles),
-            lds=cu_cycles(tile_bytes / gpu.lds_bandwidth_bytes_per_cycle),
-            epilogue=cu_cycles(system.kernel.epilogue_cycles),
-            fetch=cu_cycles(tile_bytes / gpu.cu_bandwidth_bytes_per_cycle),
-            store=cu_cycles(store_bytes / gpu.cu_bandwidth_bytes_per_cycle),
-        )
-        set_up(state, placed, units, times)
+    @cached_property
+    def _units(self) -> ComputeUnits:
+        return units_of(self.system, self.system.gpu.compute_units - self.collective_cus)
 
     def _set_up_collective(self, state: State) -> None:
         dram, gpu, collective = self.system.dram, self.system.gpu, self.system.collective
@@ -294,7 +249,6 @@ class Assembly:
             mirror_shift=kernel.workgroups // kernel.gpus,
             stall_share=self.link_stall,
             seed=self.seed,
-            contexts=len(self.kernels),
             # Each atom of an output is on the wire once at a time. A limit changes as a workgroup
             # completes, as its last command leaves, and with a launch.
             most_packets=sum(int(np.bincount(one.channel).max()) for one in self._atoms_of),

@@ -1,55 +1,73 @@
-"""Kernels of the contexts on the compute units, under the hardware's flow control."""
+"""Queue of kernels on a GPU's compute units, under the flow control of the kernels' contexts."""
 
 import numpy as np
 
-from sysmodel.engine.ports import K
+from sysmodel.engine.ports import CONTEXT_OUTPUTS, K
 from sysmodel.gpu.producer import next_step, pass_waiting, produce
 from sysmodel.lib.compiled import inlined
 from sysmodel.lib.cycles import NEVER
 
 from .l2_service import drained
 
-__all__ = ["kernel_rests_until", "pass_kernel", "step_kernel"]
+__all__ = ["kernels_ended", "kernels_rest_until", "pass_kernels", "step_kernels"]
 
 _NO_LIMIT = np.int64(1) << 40  # beyond every dispatch index
 
 
 @inlined
-def _limit(f, outputs, own):
-    """Dispatch limit of a context, whose outputs begin at ``own``."""
-    return np.int64(outputs[own + K.dispatch_limit]) if f.flow else _NO_LIMIT
+def _set_limits(s, g, outputs):
+    """Set the dispatch limits of all kernels from the outputs of the contexts."""
+    for k in range(s.fixed[0].kernels):
+        kernel = s.kernel[g, k]
+        limit = outputs[kernel.context * CONTEXT_OUTPUTS + K.dispatch_limit]
+        kernel.limit = np.int64(limit) if kernel.flow else _NO_LIMIT
 
 
 @inlined
-def step_kernel(s, row, now, outputs, own):
-    """Simulate one cycle of a context's kernel; the context's outputs begin at ``own``."""
-    f, gpu = s.fixed[0], s.gpu[row]
-    if f.work and now >= gpu.start and gpu.finish_cycle < 0:
-        produce(s, row, now, _limit(f, outputs, own))
-        if gpu.finished == gpu.workgroups and drained(s, row):
-            gpu.finish_cycle = now
-    if gpu.done_cycle < 0 and outputs[own + K.done]:
-        gpu.done_cycle = now
+def step_kernels(s, g, now, outputs):
+    """Simulate one cycle of a GPU's kernels; the contexts' ``outputs`` follow each other."""
+    f = s.fixed[0]
+    if f.work:
+        _set_limits(s, g, outputs)
+        produce(s, g, now)
+        for k in range(f.kernels):
+            kernel = s.kernel[g, k]
+            if kernel.finish_cycle < 0 and kernel.finished == kernel.end and drained(s, g, k):
+                kernel.finish_cycle = now
+    for n in range(f.contexts):
+        if s.context[g, n].done_cycle < 0 and outputs[n * CONTEXT_OUTPUTS + K.done]:
+            s.context[g, n].done_cycle = now
 
 
 @inlined
-def kernel_rests_until(s, row, now, outputs, own):
-    """First cycle from ``now`` on in which the kernel may act."""
-    f, gpu = s.fixed[0], s.gpu[row]
-    if gpu.done_cycle < 0 and outputs[own + K.done]:
-        return now
-    if not f.work or gpu.finish_cycle >= 0:
+def kernels_rest_until(s, g, now, outputs):
+    """First cycle from ``now`` on in which a GPU's kernels may act."""
+    f = s.fixed[0]
+    for n in range(f.contexts):
+        if s.context[g, n].done_cycle < 0 and outputs[n * CONTEXT_OUTPUTS + K.done]:
+            return now
+    if not f.work:
         return NEVER
-    if now < gpu.start:
-        return gpu.start
-    if gpu.finished == gpu.workgroups:
-        return now
-    return next_step(s, row, now, _limit(f, outputs, own))
+    for k in range(f.kernels):
+        kernel = s.kernel[g, k]
+        if kernel.finish_cycle < 0 and kernel.finished == kernel.end:
+            return now
+    _set_limits(s, g, outputs)
+    return next_step(s, g, now)
 
 
 @inlined
-def pass_kernel(s, row, now, cycles, outputs, own):
-    """Count cycles from ``now`` on in which the kernel is idle."""
-    f, gpu = s.fixed[0], s.gpu[row]
-    if f.work and now >= gpu.start and gpu.finish_cycle < 0:
-        pass_waiting(s, row, cycles, _limit(f, outputs, own))
+def pass_kernels(s, g, now, cycles):
+    """Count cycles from ``now`` on in which a GPU's kernels are idle."""
+    if s.fixed[0].work:
+        pass_waiting(s, g, now, cycles)
+
+
+@inlined
+def kernels_ended(s, g):
+    """Return True if all kernels of a GPU that begin at some time have ended."""
+    for k in range(s.fixed[0].kernels):
+        kernel = s.kernel[g, k]
+        if kernel.finish_cycle < 0 and kernel.start < NEVER:
+            return False
+    return True

@@ -5,7 +5,7 @@ import numpy as np
 from sysmodel.gpu.atoms import LINE_ATOM_BITS, LINE_ATOMS
 from sysmodel.gpu.fetch import buffer_progress
 from sysmodel.gpu.l2 import l2_access
-from sysmodel.gpu.l2_write import l2_flush, l2_write
+from sysmodel.gpu.l2_write import begin_flush, l2_drain, l2_flush, l2_write
 from sysmodel.gpu.stores import pop_store
 from sysmodel.gpu.workgroups import REQUESTS, STORES
 from sysmodel.lib.compiled import compiled, inlined
@@ -74,19 +74,47 @@ def serve_l2(s, g, q, now):
         buffer_progress(s.gpu[g], token, missing - 1, now + f.hit_latency, 0)
 
 
-@compiled
-def drained(s, g):
-    """Return True if all stores of the ended kernel have left, to the memory or to an L2 that keeps
-    them; otherwise, an L2 that does not keep them flushes for one cycle."""
+@inlined
+def _stores_wait(s, q, k):
+    """Return True if stores of an ended kernel are in a channel's store buffer."""
+    channel = s.channel[q]
+    for i in range(min(channel.store_count, s.fixed[0].store_buffer)):
+        w = channel.store_workgroup[(channel.store_head + i) & (STORES - 1)]
+        if s.kernel_of[w] == k:
+            return True
+    return False
+
+
+@inlined
+def _channel_drained(s, g, q, k):
     f = s.fixed[0]
+    if _stores_wait(s, q, k):
+        return False
+    if not f.cached_stores:
+        return True
+    if s.gpu[g].flusher != k:
+        return False
+    if f.flushes:
+        return l2_flush(s.l2, q, f.write_back_queue)
+    return l2_drain(s.l2, q)
+
+
+@compiled
+def drained(s, g, k):
+    """Return True if all stores of the ended kernel ``k`` have left, to the memory or to an L2 that
+    keeps them; otherwise, an L2 that does not keep them flushes for one cycle.
+
+    The L2 flushes for one kernel at a time.
+    """
+    f, gpu = s.fixed[0], s.gpu[g]
+    if gpu.flusher < 0:
+        gpu.flusher = k
     empty = True
     for q in range(g * f.channels, (g + 1) * f.channels):
-        if s.channel[q].store_count > 0:
+        if not _channel_drained(s, g, q, k):
             empty = False
-        elif not f.cached_stores:
-            continue
-        elif not f.flushes:
-            empty &= s.l2.channels[q].write_backs == 0
-        elif not l2_flush(s.l2, q, f.write_back_queue):
-            empty = False
+    if empty and gpu.flusher == k:
+        gpu.flusher = -1
+        for q in range(g * f.channels, (g + 1) * f.channels):
+            begin_flush(s.l2, q)
     return empty

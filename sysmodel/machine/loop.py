@@ -52,7 +52,7 @@ from sysmodel.network.link import (
 from sysmodel.network.queues import serve_queues
 
 from .bus import drive_bus
-from .kernels import step_kernel
+from .kernels import step_kernels
 from .l2_service import serve_l2
 from .offers import offer_read, offer_store
 from .rest import pass_time, rests_until
@@ -82,9 +82,8 @@ def _read_back(s, g, q, now, inputs):
         collective_read_back(s, g, tag & (COLLECTIVE_TAG - 1))
     else:
         local = local_of_atom(request[REQUEST.atom], f.offset_bits, f.system_channels)
-        others = tag * f.gpus  # rows of the contexts before the one in the tag
-        for i in range(l2_fill(s.l2, q + others * f.channels, local, s.woken)):
-            buffer_progress(s.gpu[g + others], s.woken[i], -1, now + f.hit_latency, 1)
+        for i in range(l2_fill(s.l2, q, local, s.woken)):
+            buffer_progress(s.gpu[g], s.woken[i], -1, now + f.hit_latency, 1)
     release(s, channel, token)
 
 
@@ -96,8 +95,8 @@ def _acknowledge(s, g, now, origin, inputs):
     the simulated channels stands for it, so that the tracker records the true start.
     """
     if inputs[I.issue_acks_access] == UPDATE:
-        row = g + np.int64(inputs[I.issue_acks_owner]) * s.fixed[0].gpus
-        w = workgroup_at(s.gpu[row], np.int64(inputs[I.issue_acks_dispatch_index]))
+        owner = s.context[g, np.int64(inputs[I.issue_acks_owner])]
+        w = workgroup_at(s.kernel[g, owner.kernel], np.int64(inputs[I.issue_acks_dispatch_index]))
         v = np.int64(inputs[I.issue_acks_wavefront])
         if origin != COMMUNICATION:
             note(s, g, STORED, w, v, now)
@@ -157,10 +156,8 @@ def _channel(s, g, c, now, inputs, outputs):
         _read_back(s, g, q, now, inputs)
     if channel.hit_count > 0:
         collective_hits_back(s, g, channel, now)
-    for own in range(q, q + f.contexts * f.gpus * f.channels, f.gpus * f.channels):
-        kernel = s.channel[own]
-        if kernel.request_count > 0 or f.cached_stores and kernel.store_count > 0:
-            serve_l2(s, own // f.channels, own, now)
+    if channel.request_count > 0 or f.cached_stores and channel.store_count > 0:
+        serve_l2(s, g, q, now)
     offer_read(s, g, c, now, inputs, outputs[O.reads_ready] == 1)
     leaves = outputs[O.link_out_valid] != 0
     # A link with random stalls draws a number in every cycle.
@@ -218,7 +215,9 @@ def _sample(s, now):
         row.link += gpu.link_bytes[activity]
     row.tiles = s.outputs[0, f.channels * CHANNEL_OUTPUTS + K.tiles]
     row.occupancy = s.dram.channel[0].occupancy_sum // f.clock_divider
-    row.finished = gpu.finished
+    row.finished = 0
+    for k in range(f.kernels):
+        row.finished += s.kernel[0, k].finished
     for state in range(len(WIRE_STATES)):
         row.wire_cycles[state] = gpu.wire_cycles[state]
     f.sample_count += 1
@@ -226,17 +225,20 @@ def _sample(s, now):
 
 
 @inlined
-def _drive_context(s, row, receiver, now, inputs, first, outputs, own):
-    """Drive a context's inputs from the dispatcher and the downstream GPU.
+def _drive_context(s, g, n, receiver, now, inputs, outputs):
+    """Drive the inputs of context ``n`` from the dispatcher and the downstream GPU.
 
-    The context's inputs begin at ``first``, its outputs at ``own``.
+    The contexts' ``inputs`` follow each other, and so do their ``outputs``.
     """
-    gpu = s.gpu[row]
-    send_admission(s, gpu, now, np.int64(outputs[own + K.credit_limit_out]))
-    inputs[first + J.credit_limit_in] = np.uint64(admitted(s, s.gpu[receiver], now))
-    inputs[first + J.dispatched] = np.uint64(gpu.next_dispatch_index)
+    context = s.context[g, n]
+    kernel = s.kernel[g, context.kernel]
+    limit = outputs[n * CONTEXT_OUTPUTS + K.credit_limit_out]
+    send_admission(s, context, now, np.int64(limit))
+    first = n * CONTEXT_INPUTS
+    inputs[first + J.credit_limit_in] = np.uint64(admitted(s, s.context[receiver, n], now))
+    inputs[first + J.dispatched] = np.uint64(kernel.next_dispatch_index)
     # The launch of a collective is programmed when the previous kernel has ended.
-    ended = gpu.workgroups if gpu.collective_launched else gpu.finished
+    ended = kernel.workgroups if s.gpu[g].collective_launched else kernel.finished
     inputs[first + J.finished] = np.uint64(ended)
 
 
@@ -247,8 +249,7 @@ def _gpu(s, g, now):
     inputs, outputs = s.inputs[g], s.outputs[g]
     own_inputs = inputs[f.channels * CHANNEL_INPUTS :]
     own_outputs = outputs[f.channels * CHANNEL_OUTPUTS :]
-    for context in range(f.contexts):
-        step_kernel(s, context * f.gpus + g, now, own_outputs, context * CONTEXT_OUTPUTS)
+    step_kernels(s, g, now, own_outputs)
     unused_bytes = offer_credit(s, gpu)
     first = now % f.channels if f.channels > 1 else np.int64(0)
     _memory(s, g, first, now, outputs)
@@ -263,12 +264,8 @@ def _gpu(s, g, now):
     drive_bus(gpu, own_inputs, own_outputs)
     own_inputs[G.tick] = 1 if now % TICK_CYCLES == 0 else 0
     receiver = 0 if f.mirror else downstream(g, f.gpus)
-    for context in range(f.contexts):
-        others = context * f.gpus
-        own_first, own = context * CONTEXT_INPUTS, context * CONTEXT_OUTPUTS
-        _drive_context(
-            s, others + g, others + receiver, now, own_inputs, own_first, own_outputs, own
-        )
+    for n in range(f.contexts):
+        _drive_context(s, g, n, receiver, now, own_inputs, own_outputs)
 
 
 @inlined

@@ -17,7 +17,6 @@ from sysmodel.engine.hardware import hardware_parameters
 from sysmodel.engine.native.engine import Engine, Trace
 from sysmodel.engine.ports import CHANNEL_OUTPUTS, CONTEXT_OUTPUTS, K
 from sysmodel.gpu.atoms import ATOM_BYTES
-from sysmodel.gpu.geometry.placement import MOST_OUTPUT_ATOMS
 from sysmodel.gpu.kernel import Kernel
 from sysmodel.gpu.workgroups import MODE_GEMM
 from sysmodel.lib.errors import SimulationError
@@ -36,6 +35,7 @@ from .program import (
     register_address,
     register_at,
 )
+from .queue import Queued, first_of_contexts, require_places
 from .until import NEVER, UNTIL_PROGRAMMED
 from .variation import Variation
 from .watchdog import STILL_CYCLES, Watchdog
@@ -52,14 +52,15 @@ class Machine:
     Parameters
     ----------
     kernel : Kernel
-        Kernel of each GPU in context 0.
+        First kernel of each GPU's queue, in context 0.
     engine : str
         ``"rtl"`` or ``"golden"``.
     channels : int
         Simulated channels of each GPU, from channel 0.
-    beside : sequence of Kernel
-        Concurrent kernels of each GPU in the contexts from 1 on, each with compute units and an L2
-        of its own.
+    behind : sequence of Queued
+        Further kernels of each GPU's queue, on the same compute units and L2. A free workgroup slot
+        goes to the first kernel in the queue that may use it. The hardware tracks the first kernel
+        of each context.
     mirror : bool
         One GPU represents all.
     collective_cus : int
@@ -71,7 +72,7 @@ class Machine:
         Otherwise they bypass the L2, as tracked stores must.
     partial : array or None
         Words of the GEMMs' results in data mode, (gpus, atoms, 4), from the first output atom of
-        context 0 on.
+        the first kernel on.
     variation : Variation or None
         Variation of this repetition of a run.
     trace : Trace or None
@@ -95,7 +96,7 @@ class Machine:
     ------
     ValueError
         If one GPU cannot represent all, a wavefront has no atom in the simulated
-        channels, or the output is too large.
+        channels, or the outputs are too large or overlap.
     """
 
     def __init__(
@@ -106,7 +107,7 @@ class Machine:
         engine: str,
         channels: int,
         mirror: bool,
-        beside: Sequence[Kernel] = (),
+        behind: Sequence[Queued] = (),
         collective_cus: int = 0,
         mode: int = MODE_GEMM,
         cached_stores: bool = False,
@@ -121,12 +122,10 @@ class Machine:
         seed: int = 0,
         progress: Report = no_progress,
     ):
-        self.kernels = kernel, *beside
-        if not all(one.is_mapped for one in self.kernels):
-            raise ValueError(
-                f"an output of {sum(one.output_bytes for one in self.kernels)} bytes exceeds the "
-                f"{MOST_OUTPUT_ATOMS * ATOM_BYTES} bytes that the model maps"
-            )
+        self.queue = Queued(kernel), *behind
+        require_places(self.queue)
+        self.kernels = tuple(one.kernel for one in self.queue)
+        self._first_of_contexts = first_of_contexts(self.queue)
         self.system, self.kernel, self.channels, self.mirror = system, kernel, channels, mirror
         self.gpus = 1 if mirror else kernel.gpus
         self.payload_share = payload_share or system.link.t3_payload_share
@@ -136,13 +135,13 @@ class Machine:
         self.parameters = parameters = hardware_parameters(
             system,
             channels=channels,
-            contexts=len(self.kernels),
+            contexts=len(self._first_of_contexts),
             with_data=partial is not None,
             **({"address_bits": window_address_bits(kernel.gpus, ATOM_BYTES)} if windows else {}),
         )
         assembly = Assembly(
             system=system,
-            kernels=self.kernels,
+            queue=self.queue,
             parameters=parameters,
             gpus=self.gpus,
             channels=channels,
@@ -241,7 +240,8 @@ class Machine:
     def _context_outputs(self, word: int) -> np.ndarray:
         """Select an output word of the hardware, (gpus, contexts)."""
         first = self.channels * CHANNEL_OUTPUTS + word
-        return self.state.outputs[:, first::CONTEXT_OUTPUTS][:, : len(self.kernels)]
+        contexts = len(self._first_of_contexts)
+        return self.state.outputs[:, first::CONTEXT_OUTPUTS][:, :contexts]
 
     def write(self, writes: list[Writes]) -> None:
         """Hand each GPU's register port a list of writes."""
@@ -265,27 +265,30 @@ class Machine:
             if still := watchdog.still_cycles(self.now):
                 raise SimulationError(
                     f"nothing has moved for {still} cycles, in cycle {self.now}: "
-                    f"{int(self.state.gpu['finished'].min())} of {self.kernel.workgroups} "
-                    "workgroups are done on the slowest GPU"
+                    f"{int(self.state.kernel['finished'].sum(axis=1).min())} of "
+                    f"{sum(one.workgroups for one in self.kernels)} workgroups are done on the "
+                    "slowest GPU"
                 )
         self._check()
         return self.now - begin
 
     def launch(self, maps: list[Writes], *, skew_cycles: int = 0) -> int:
-        """Map the outputs on every GPU, propagate the admissions, and start the kernels.
+        """Map the outputs on every GPU, propagate the admissions, and start all kernels.
 
-        Every GPU starts ``skew_cycles`` after the previous one. Returns the cycle of the first
-        GPU's start; its first workgroups follow one kernel launch later.
+        The hardware admits the workgroups of the first kernel of each context. Every GPU starts
+        ``skew_cycles`` after the previous one. Returns the cycle of the first GPU's start; its
+        first workgroups follow one kernel launch later.
         """
         fixed = self.state.fixed
-        fixed["work"], fixed["flow"] = 0, 1
+        fixed["work"] = 0
+        self.state.kernel["flow"][:, self._first_of_contexts] = 1
         self.write(maps)
         self.run(UNTIL_PROGRAMMED)
         self.await_cleared()
-        contexts = range(len(self.kernels))
+        contexts = range(len(self._first_of_contexts))
         self.write([[w for context in contexts for w in launch_writes(context)]] * self.gpus)
         self.run(UNTIL_PROGRAMMED)
-        self.idle(int(self.state.gpu["admission_latency"].max()) + _ADMISSION_CYCLES)
+        self.idle(int(self.state.context["admission_latency"].max()) + _ADMISSION_CYCLES)
         self.write([measure_writes()] * self.gpus)
         fixed["work"] = 1
         self.start_kernel(skew_cycles)
@@ -294,19 +297,21 @@ class Machine:
     def await_cleared(self) -> None:
         """Wait until the hardware has cleared its memories; until then it refuses a launch."""
         begin = self.now
-        for g, context in product(range(self.gpus), range(len(self.kernels))):
+        for g, context in product(range(self.gpus), range(len(self._first_of_contexts))):
             while self.read(g, "STATUS", context)["aborting"]:
                 if self.now - begin > STILL_CYCLES:
                     raise SimulationError(f"GPU {g}: the hardware's clearing does not end")
 
-    def start_kernel(self, skew_cycles: int = 0) -> None:
-        """Start the kernels; their first workgroups follow one kernel launch later."""
+    def start_kernel(self, skew_cycles: int = 0, *, number: int | None = None) -> None:
+        """Start all kernels, or the one with a number in the queue; the first workgroups follow one
+        kernel launch later."""
         begin = self.now + self.kernel_launch_cycles(0)
         skew = skew_cycles * np.arange(self.gpus)
         if self._variation is not None:
             drawn = self._variation.skew[: self.gpus]
             skew += drawn - drawn.min()  # a single GPU, the mirror's, has no skew
-        self.state.gpu["start"] = np.tile(begin + skew, len(self.kernels))
+        started = slice(None) if number is None else slice(number, number + 1)
+        self.state.kernel["start"][:, started] = (begin + skew)[:, None]
 
     def begin_collective(self, activity: int) -> None:
         """Count accesses and packets as those of a collective whose launch follows the kernels."""
@@ -314,12 +319,15 @@ class Machine:
         self.state.gpu["collective_launched"] = 1
 
     def abort(self, context: int) -> None:
-        """Stop a context's kernel, and abort its launch on every GPU."""
+        """Stop the dispatch of a context's kernels, and abort its launch on every GPU. Workgroups
+        that have a slot run to their end."""
         self._aborted.add(context)
-        rows = slice(context * self.gpus, (context + 1) * self.gpus)
-        for cycle in ("finish_cycle", "done_cycle"):
-            ended = self.state.gpu[cycle][rows]
-            ended[ended < 0] = self.now
+        for number, queued in enumerate(self.queue):
+            if queued.context == context:
+                kernel = self.state.kernel[:, number]
+                kernel["end"] = kernel["next_dispatch_index"]
+        done = self.state.context["done_cycle"][:, context]
+        done[done < 0] = self.now
         self.write([abort_writes(context)] * self.gpus)
         self.run(UNTIL_PROGRAMMED)
 

@@ -1,4 +1,7 @@
-"""Offers of CUs and L2 to a channel: the next read and the next store."""
+"""Offers of CUs and L2 to a channel: the next read and the next store.
+
+Reads and stores of all kernels are in the same queues.
+"""
 
 import numpy as np
 
@@ -41,24 +44,6 @@ def gemm_space(context: int) -> int:
 
 
 @inlined
-def _whose_turn(s, g, c, offer, last, stores):
-    """Choose the context whose kernel offers an access after ``last``.
-
-    An offer stays until it is taken; then the next context with an access has its turn.
-    """
-    f = s.fixed[0]
-    if f.contexts == 1 or offer == _KERNEL:
-        return last
-    context = last
-    for _ in range(f.contexts):
-        context = context + 1 if context + 1 < f.contexts else 0
-        kernel = s.channel[(context * f.gpus + g) * f.channels + c]
-        if (kernel.store_count if stores else kernel.misses) > 0:
-            return context
-    return context
-
-
-@inlined
 def _collective_first(offer, kernel_waits, begin):
     """Return True if a port offers an access of the collective.
 
@@ -76,12 +61,10 @@ def offer_read(s, g, c, now, inputs, ready):
     q = g * f.channels + c
     channel = s.channel[q]
     inputs[I.reads_valid] = 0
-    if f.contexts == 1 and not gpu.tasks and channel.misses == 0:
+    if not gpu.tasks and channel.misses == 0:
         return
-    context = _whose_turn(s, g, c, channel.read_offer, channel.reading_context, False)
-    kernel = s.channel[(context * f.gpus + g) * f.channels + c]
     atom, wave = np.int64(-1), np.int64(0)
-    if gpu.tasks and _collective_first(channel.read_offer, kernel.misses, True):
+    if gpu.tasks and _collective_first(channel.read_offer, channel.misses, True):
         atom, wave = collective_next_read(s, g, channel, c, now)
         if f.uses_l2 and atom >= 0:
             if l2_holds(s.l2, q, local_of_atom(atom, f.offset_bits, f.system_channels)):
@@ -94,34 +77,31 @@ def offer_read(s, g, c, now, inputs, ready):
         channel.read_offer = _TAKEN_COLLECTIVE if ready else _COLLECTIVE
         if ready:
             collective_read_taken(s, g, channel)
-    elif kernel.misses > 0:
+    elif channel.misses > 0:
         channel.read_offer = _TAKEN_KERNEL if ready else _KERNEL
-        channel.reading_context = context
         inputs[I.reads_valid] = 1
         inputs[I.reads_atom] = system_atom(
-            c, kernel.miss_atom[kernel.miss_head], f.offset_bits, f.system_channels
+            c, channel.miss_atom[channel.miss_head], f.offset_bits, f.system_channels
         )
-        inputs[I.reads_tag] = context
+        inputs[I.reads_tag] = 0
         if ready:
-            kernel.miss_head = (kernel.miss_head + 1) & (MISSES - 1)
-            kernel.misses -= 1
+            channel.miss_head = (channel.miss_head + 1) & (MISSES - 1)
+            channel.misses -= 1
 
 
 @inlined
-def _gemm_store(s, g, c, context, now, inputs, ready, space):
-    """Offer the oldest store or end-of-tile marker of a context's kernel.
+def _gemm_store(s, g, channel, now, inputs, ready, space):
+    """Offer the oldest store or end-of-tile marker of a channel's kernels.
 
     A store that is refused waits for the link while the hardware has no ``space``, a bit for each
-    context, for remote stores of the context; otherwise it waits for the memory.
+    context, for remote stores of its kernel's context; otherwise it waits for the memory.
     """
-    f = s.fixed[0]
-    row = context * f.gpus + g
-    kernel = s.channel[row * f.channels + c]
-    head = kernel.store_head
-    w, entry = np.int64(kernel.store_workgroup[head]), np.int64(kernel.store_entry[head])
+    f, head = s.fixed[0], channel.store_head
+    w, entry = np.int64(channel.store_workgroup[head]), np.int64(channel.store_entry[head])
+    kernel = s.kernel[g, s.kernel_of[w]]
     inputs[I.stores_valid] = 1
-    inputs[I.stores_context] = gemm_space(context)
-    inputs[I.stores_workgroup] = w - s.gpu[row].first_row
+    inputs[I.stores_context] = kernel.space
+    inputs[I.stores_workgroup] = w - kernel.first_row
     if entry >= 0:
         inputs[I.stores_kind] = STORE
         inputs[I.stores_atom] = s.output_atom[entry]
@@ -137,9 +117,9 @@ def _gemm_store(s, g, c, context, now, inputs, ready, space):
         inputs[I.stores_outer_edge] = s.outer_edge[w]
         inputs[I.stores_inner_edge] = s.inner_edge[w]
     if ready:
-        pop_store(s, row, kernel, now)
-    elif space >> np.uint64(context) & np.uint64(1) == 0:
-        store_held_by_link(kernel, now)
+        pop_store(s, g, channel, now)
+    elif space >> np.uint64(kernel.context) & np.uint64(1) == 0:
+        store_held_by_link(channel, now)
 
 
 @inlined
@@ -159,19 +139,17 @@ def _offer_write_back(s, q, c, inputs, ready):
 
 @inlined
 def offer_store(s, g, c, now, inputs, ready, link_free, space):
-    """Offer the next store of the kernel or of a collective, which take turns.
+    """Offer the next store of the kernels or of a collective, which take turns.
 
     ``space`` has a bit for each context with space for remote stores.
-    While the link is blocked, a collective's store waits in its CU and does not delay the kernel's.
+    While the link is blocked, a collective's store waits in its CU and does not delay a kernel's.
     """
     f, gpu = s.fixed[0], s.gpu[g]
     channel, l2 = s.channel[g * f.channels + c], s.l2.channels[g * f.channels + c]
     inputs[I.stores_valid] = 0
-    if f.contexts == 1 and not gpu.tasks and channel.store_count | l2.write_backs == 0:
+    if not gpu.tasks and channel.store_count | l2.write_backs == 0:
         return
-    context = _whose_turn(s, g, c, channel.store_offer, channel.storing_context, True)
-    kernel = s.channel[(context * f.gpus + g) * f.channels + c]
-    waiting = l2.write_backs if f.cached_stores else kernel.store_count
+    waiting = l2.write_backs if f.cached_stores else channel.store_count
     atom, address_space = np.int64(-1), np.int64(0)
     if gpu.tasks and _collective_first(channel.store_offer, waiting, link_free):
         atom, address_space = collective_store(s, g, channel, c, now)
@@ -189,8 +167,7 @@ def offer_store(s, g, c, now, inputs, ready, link_free, space):
                 gpu.kept[gpu.communication_activity] += 1
     elif waiting > 0:
         channel.store_offer = _TAKEN_KERNEL if ready else _KERNEL
-        channel.storing_context = context
         if f.cached_stores:
             _offer_write_back(s, g * f.channels + c, c, inputs, ready)
         else:
-            _gemm_store(s, g, c, context, now, inputs, ready, space)
+            _gemm_store(s, g, channel, now, inputs, ready, space)

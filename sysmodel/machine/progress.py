@@ -16,7 +16,8 @@ def share_done(machine: Machine, activities: Sequence[int]) -> float:
 def _share(machine: Machine, activity: int) -> float:
     gpu, kernels, gpus = machine.state.gpu, machine.kernels, machine.gpus
     if activity == machine.activity:
-        done, all_of_it = gpu["finished"].sum(), gpus * sum(one.workgroups for one in kernels)
+        done = machine.state.kernel["finished"].sum()
+        all_of_it = gpus * sum(one.workgroups for one in kernels)
     else:
         # Each GPU sends all chunks but one.
         chunks = machine.kernel.gpus

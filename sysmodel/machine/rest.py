@@ -7,7 +7,7 @@ idle until its first event. Counters that advance during the skipped cycles are 
 import numpy as np
 
 from sysmodel.engine.codes import TICK_CYCLES
-from sysmodel.engine.ports import CHANNEL_OUTPUTS, CONTEXT_OUTPUTS, O
+from sysmodel.engine.ports import CHANNEL_OUTPUTS, O
 from sysmodel.gpu.collective import collective_rests_until
 from sysmodel.lib.compiled import compiled, inlined
 from sysmodel.lib.cycles import NEVER
@@ -17,17 +17,10 @@ from sysmodel.network.link import next_admission, next_packet, pass_credit
 from sysmodel.network.queues import queues_rest_until
 
 from .bus import bus_rests
-from .kernels import kernel_rests_until, pass_kernel
+from .kernels import kernels_rest_until, pass_kernels
 from .wire import pass_wire
 
 __all__ = ["pass_time", "rests_until"]
-
-
-@inlined
-def _kernel_accesses(s, q):
-    """Nonzero if a kernel's row of a channel has waiting accesses."""
-    kernel = s.channel[q]
-    return kernel.request_count | kernel.misses | kernel.store_count
 
 
 @inlined
@@ -41,11 +34,8 @@ def _channel_rests_until(s, g, c, now):
         return now
     if outputs[O.dram_valid] and dram_level(s.dram, q) < f.queue_depth:
         return now
-    if s.l2.channels[q].write_backs > 0:
+    if channel.request_count | channel.misses | channel.store_count | s.l2.channels[q].write_backs:
         return now
-    for own in range(q, q + f.contexts * f.gpus * f.channels, f.gpus * f.channels):
-        if _kernel_accesses(s, own):
-            return now
     at = collective_rests_until(channel, now) if s.gpu[g].tasks else NEVER
     if at <= now:
         return now
@@ -59,11 +49,9 @@ def _gpu_rests_until(s, g, now):
     if not bus_rests(gpu):
         return now
     outputs = s.outputs[g, f.channels * CHANNEL_OUTPUTS :]
-    at = np.int64(f.sample_next)
-    for context in range(f.contexts):
-        row = context * f.gpus + g
-        at = min(at, kernel_rests_until(s, row, now, outputs, context * CONTEXT_OUTPUTS))
-        at = min(at, next_admission(s, s.gpu[row]))
+    at = min(np.int64(f.sample_next), kernels_rest_until(s, g, now, outputs))
+    for n in range(f.contexts):
+        at = min(at, next_admission(s, s.context[g, n]))
     for c in range(f.channels):
         if at <= now:
             return now
@@ -95,10 +83,7 @@ def pass_time(s, now, cycles):
     f = s.fixed[0]
     f.rested += cycles
     for g in range(f.gpus):
-        own_outputs = s.outputs[g, f.channels * CHANNEL_OUTPUTS :]
-        for context in range(f.contexts):
-            row = context * f.gpus + g
-            pass_kernel(s, row, now, cycles, own_outputs, context * CONTEXT_OUTPUTS)
+        pass_kernels(s, g, now, cycles)
         for c in range(f.channels):
             pass_dram(s.dram, g * f.channels + c, cycles * f.clock_divider)
         pass_wire(s, g, cycles, pass_credit(s, s.gpu[g], cycles))

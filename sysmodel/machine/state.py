@@ -1,11 +1,12 @@
 """State of the cycle loop: records of each GPU and each channel, and tables.
 
-Each module of the loop declares its fields of a record. ``fixed`` has one record; ``channel`` has
-channel *c* of GPU *g* at ``g * channels + c``.
+Each module of the loop declares its fields of a record. ``fixed`` has one record; ``gpu`` has one
+for each GPU, with its compute units; ``channel`` has channel *c* of GPU *g* at
+``g * channels + c``. ``kernel[g, k]`` is kernel *k* of GPU *g*'s queue, and ``context[g, n]`` is
+context *n* of its hardware.
 
-The kernel of each context has rows of its own, with compute units and an L2 of its own: context *n*
-on GPU *g* has row ``n * gpus + g`` of ``gpu`` and of all arrays indexed by ``[row]``; its channels
-replace *g* by this row. Shared parts (bus, memory, link) are in the row of GPU *g*.
+The tables have the workgroups of all kernels: those of kernel *k* begin at its ``first_row``. In
+arrays indexed by place, dispatch index *i* of kernel *k* has place ``first_row + i``.
 """
 
 from typing import Any, NamedTuple
@@ -41,7 +42,7 @@ _FIRST_INTERVAL = 256
 _FIXED = np.dtype(
     [
         ("channels", np.int64),
-        ("contexts", np.int64),  # contexts with a kernel
+        ("contexts", np.int64),  # contexts of the hardware with a kernel
         ("offset_bits", np.int64),
         ("system_channels", np.int64),
         ("queue_depth", np.int64),  # depth of a DRAM queue
@@ -50,8 +51,7 @@ _FIXED = np.dtype(
         ("flushes", np.int64),  # 1: the L2 writes back dirty sectors at a kernel's end
         ("cached_stores", np.int64),  # 1: the kernel's stores stay in the L2 until they are evicted
         ("write_back_queue", np.int64),  # capacity of a channel's queue of write-backs, in sectors
-        ("flow", np.int64),  # 1: the hardware admits workgroups
-        ("work", np.int64),  # 1: the kernel is running
+        ("work", np.int64),  # 1: the compute units are running
         ("now", np.int64),
         ("rested", np.int64),  # skipped idle cycles
         ("sample_count", np.int64),
@@ -66,9 +66,6 @@ _FIXED = np.dtype(
 )
 _GPU = np.dtype(
     [
-        ("start", np.int64),  # cycle in which the kernel begins
-        ("finish_cycle", np.int64),  # end of the last workgroup, or -1
-        ("done_cycle", np.int64),  # completion of the last tracked tile, or -1
         ("collective_launched", np.int64),  # 1: a collective has followed the kernel
         ("expected", np.int64),  # arrivals to wait for
         ("stalls", np.int64),  # cycles in which the tracker kept a channel's DRAM from issuing
@@ -78,6 +75,15 @@ _GPU = np.dtype(
         *bus.GPU_FIELDS,
         *wire.GPU_FIELDS,
         *memory.GPU_FIELDS,
+    ],
+    align=True,
+)
+_KERNEL = np.dtype(workgroups.KERNEL_FIELDS, align=True)
+_CONTEXT = np.dtype(
+    [
+        ("kernel", np.int64),  # kernel whose launch the hardware tracks, by its number in the queue
+        ("done_cycle", np.int64),  # completion of the last tracked tile, or -1
+        *link.CONTEXT_FIELDS,
     ],
     align=True,
 )
@@ -97,7 +103,10 @@ class State(NamedTuple):
 
     fixed: np.ndarray
     gpu: np.ndarray
+    kernel: np.ndarray
+    context: np.ndarray
     channel: np.ndarray
+    kernel_of: np.ndarray  # [workgroup]: number of the kernel in the queue
     tile_row: np.ndarray  # [workgroup]
     tile_column: np.ndarray
     outer_edge: np.ndarray
@@ -147,13 +156,13 @@ class State(NamedTuple):
     free_token: np.ndarray
     back_time: np.ndarray
     back_token: np.ndarray
-    stage_begin: np.ndarray  # [row, stage]: cycle, or -1
+    stage_begin: np.ndarray  # [g, stage]: cycle, or -1; the kernels' stages follow each other
     stage_end: np.ndarray
-    launch_late: np.ndarray  # [row, dispatch index]: cycles beyond a workgroup's launch time
-    withheld: np.ndarray  # [row, dispatch index]: cycles in which flow control withheld a free slot
-    hold: np.ndarray  # [row, dispatch index]: cycles in which the dispatcher must withhold a slot
-    stores_held: np.ndarray  # [row, dispatch index]: cycles in which the link held the last store
-    hold_stores: np.ndarray  # [row, dispatch index]: cycles by which the stores must begin later
+    launch_late: np.ndarray  # [g, place]: cycles beyond a workgroup's launch time
+    withheld: np.ndarray  # [g, place]: cycles in which flow control withheld a free slot
+    hold: np.ndarray  # [g, place]: cycles in which the dispatcher must withhold a slot
+    stores_held: np.ndarray  # [g, place]: cycles in which the link held the last store
+    hold_stores: np.ndarray  # [g, place]: cycles by which the stores must begin later
     stored: np.ndarray  # [g, atom, 4]: the output buffer, in data mode
     epoch: np.ndarray  # [g, atom]
     partial: np.ndarray  # [g, atom, 4]: the GEMM's result, carried by its stores
@@ -167,16 +176,19 @@ class State(NamedTuple):
     outputs: np.ndarray
 
 
-def new_state(gpus: int, channels: int, stages: int, *, contexts: int = 1, **tables: Any) -> State:
+def new_state(
+    gpus: int, channels: int, stages: int, *, kernels: int = 1, contexts: int = 1, **tables: Any
+) -> State:
     """Make a state of zeros, with ``tables`` as fields of :class:`State`; unset cycles are -1."""
-    rows = gpus * contexts
     fixed = np.zeros(1, _FIXED)
-    fixed["channels"], fixed["contexts"] = channels, contexts
+    fixed["channels"], fixed["kernels"], fixed["contexts"] = channels, kernels, contexts
     fixed["sample_interval"] = _FIRST_INTERVAL
-    gpu = np.zeros(rows, _GPU)
-    for name in ("finish_cycle", "done_cycle", "refused", "read_address"):
+    gpu = np.zeros(gpus, _GPU)
+    for name in ("flusher", "refused", "read_address"):
         gpu[name] = -1
-    per_workgroup = rows, len(tables["tile_row"])
+    kernel, context = np.zeros((gpus, kernels), _KERNEL), np.zeros((gpus, contexts), _CONTEXT)
+    kernel["finish_cycle"] = context["done_cycle"] = -1
+    per_workgroup = gpus, len(tables["tile_row"])
     tables |= mirror_tables(
         tables["output_start"],
         tables["output_wave"],
@@ -188,9 +200,12 @@ def new_state(gpus: int, channels: int, stages: int, *, contexts: int = 1, **tab
     return State(
         fixed=fixed,
         gpu=gpu,
-        channel=np.zeros(rows * channels, _CHANNEL),
-        stage_begin=np.full((rows, stages), -1, np.int64),
-        stage_end=np.full((rows, stages), -1, np.int64),
+        kernel=kernel,
+        context=context,
+        channel=np.zeros(gpus * channels, _CHANNEL),
+        kernel_of=np.zeros(len(tables["tile_row"]), np.int64),
+        stage_begin=np.full((gpus, stages), -1, np.int64),
+        stage_end=np.full((gpus, stages), -1, np.int64),
         launch_late=np.zeros(per_workgroup, np.int64),
         withheld=np.zeros(per_workgroup, np.int64),
         hold=np.zeros(per_workgroup, np.int64),

@@ -8,6 +8,7 @@ from sysmodel.lib.compiled import inlined
 from sysmodel.memory.dram import dram_level
 
 from .bus import bus_idle
+from .kernels import kernels_ended
 
 __all__ = [
     "NEVER",
@@ -67,13 +68,12 @@ def _idle(s, g, context):
 @inlined
 def reached(s, g, context, until):
     """Return True if the condition holds for a context on GPU ``g``."""
-    gpu = s.gpu[context * s.fixed[0].gpus + g]
-    if until == NEVER or not bus_idle(gpu):
+    if until == NEVER or not bus_idle(s.gpu[g]):
         return False
     if until == UNTIL_GEMM:
-        return gpu.finish_cycle >= 0 and _quiet(s, g)
+        return kernels_ended(s, g) and _quiet(s, g)
     if until == UNTIL_REDUCED:
-        if gpu.finish_cycle < 0 or gpu.done_cycle < 0:
+        if not kernels_ended(s, g) or s.context[g, context].done_cycle < 0:
             return False
         return _idle(s, g, context) and _quiet(s, g)
     if until == UNTIL_COLLECTIVE:

@@ -8,6 +8,7 @@ from sysmodel.config.system import System
 from sysmodel.gpu.atoms import ATOM_BYTES
 from sysmodel.gpu.collective import BLOCK
 from sysmodel.gpu.events import latest_event
+from sysmodel.lib.cycles import NEVER
 
 from .state import State
 
@@ -16,7 +17,10 @@ __all__ = ["STILL_CYCLES", "Watchdog"]
 STILL_CYCLES = 2_000_000
 """Cycles without any progress after which a machine whose steps are short stands still."""
 
-_COUNTERS = ("reads", "writes", "finished", "slot_cycles", "next_dispatch_index")
+_COUNTERS = {
+    "gpu": ("reads", "writes", "slot_cycles"),
+    "kernel": ("finished", "next_dispatch_index"),
+}
 
 
 class Watchdog:
@@ -56,15 +60,18 @@ class Watchdog:
         return 0
 
     def _counters(self) -> tuple[int, ...]:
-        gpu = self._state.gpu
         held = int(self._state.hold.sum())
         over_links = int(self._state.link["sent_bytes"].sum())
-        return held, over_links, *(int(gpu[name].sum()) for name in _COUNTERS)
+        records = {"gpu": self._state.gpu, "kernel": self._state.kernel}
+        counters = (records[of][name] for of, names in _COUNTERS.items() for name in names)
+        return held, over_links, *(int(one.sum()) for one in counters)
 
     def _scheduled(self) -> int:
         """Latest cycle of an event that is or was scheduled."""
         state, gpu = self._state, self._state.gpu
-        tables = state.packet_time, state.admission_time, state.back_time, gpu["start"]
+        start = state.kernel["start"]
+        begun = np.append(start[start < NEVER], 0)
+        tables = state.packet_time, state.admission_time, state.back_time, begun
         latest = [int(times.max()) for times in tables]
         latest += [latest_event(row) for row in gpu]
         return max(int(np.ceil(gpu["next_dispatch"].max())), *latest)

@@ -65,12 +65,9 @@ CHANNEL_FIELDS = [
     ("miss_atom", np.int64, (MISSES,)),  # atom in the channel
     ("miss_head", np.int64),
     ("misses", np.int64),
-    # Source of the offered or last taken access at the compute ports: kernel or collective.
+    # Source of the offered or last taken access at the compute ports: kernels or collective.
     ("read_offer", np.int64),
     ("store_offer", np.int64),
-    # Context of that kernel.
-    ("reading_context", np.int64),
-    ("storing_context", np.int64),
     # Atoms in the reduce unit.
     ("in_unit", np.int64, (_IN_UNIT,)),
     ("in_unit_head", np.int64),

@@ -17,7 +17,9 @@ _FIXED = np.dtype(
     [("channels", np.int64), *link.FIXED_FIELDS, *memory.FIXED_FIELDS],
     align=True,
 )
-_GPU = np.dtype([("workgroups", np.int64), *link.GPU_FIELDS, *memory.GPU_FIELDS], align=True)
+_GPU = np.dtype([*link.GPU_FIELDS, *memory.GPU_FIELDS], align=True)
+_KERNEL = np.dtype([("workgroups", np.int64)], align=True)
+_CONTEXT = np.dtype(link.CONTEXT_FIELDS, align=True)
 _CHANNEL = np.dtype(link.CHANNEL_FIELDS, align=True)
 
 
@@ -26,6 +28,8 @@ class NetworkState(NamedTuple):
 
     fixed: np.ndarray
     gpu: np.ndarray
+    kernel: np.ndarray
+    context: np.ndarray
     channel: np.ndarray
     output_start: np.ndarray
     output_atom: np.ndarray
@@ -67,6 +71,8 @@ def network_alone(capacity: Capacity, *, most_admissions: int = 1) -> NetworkSta
     state = NetworkState(
         fixed=np.zeros(1, _FIXED),
         gpu=np.zeros(gpus, _GPU),
+        kernel=np.zeros((gpus, 1), _KERNEL),
+        context=np.zeros((gpus, 1), _CONTEXT),
         channel=np.zeros(gpus * channels, _CHANNEL),
         output_start=none,
         output_atom=none,

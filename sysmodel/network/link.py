@@ -21,6 +21,7 @@ from .windows import WINDOW_ATOM_BITS
 __all__ = [
     "ADMISSION_TABLES",
     "CHANNEL_FIELDS",
+    "CONTEXT_FIELDS",
     "FIXED_FIELDS",
     "GPU_FIELDS",
     "admitted",
@@ -38,7 +39,7 @@ __all__ = [
 
 FIXED_FIELDS = [
     ("gpus", np.int64),
-    # The places of a channel's packets, and of a row's admissions, less one: each a power of two.
+    # Places of a channel's packets, and of a context's admissions, less one: each a power of two.
     ("packet_mask", np.int64),
     ("admission_mask", np.int64),
     ("queued", np.int64),  # packets in all queues
@@ -59,10 +60,13 @@ GPU_FIELDS = [
     ("link_bytes", np.int64, (MOST_ACTIVITIES,)),  # sent bytes by activity
     ("first_send", np.int64),  # cycle of the first packet, or -1
     ("copied", np.int64),  # sent atoms of the current step's copy
-    # Admission of the GPU: the last value, and changes in flight upstream.
+]
+
+# Admission of a GPU's context: the last value, and changes in flight upstream.
+CONTEXT_FIELDS = [
     ("admits", np.int64),
     ("admission_latency", np.int64),
-    ("admission_base", np.int64),  # first place of the row in the tables
+    ("admission_base", np.int64),  # first place of the context in the tables
     ("admission_head", np.int64),
     ("admission_count", np.int64),
     ("admitted", np.int64),  # value known to the upstream GPU
@@ -81,7 +85,7 @@ ADMISSION_TABLES: dict[str, Any] = {
     "admission": np.zeros(0, np.int64),
     "admission_time": np.zeros(0, np.int64),
 }
-"""Tables of the state: the ring buffers of all rows' admissions."""
+"""Tables of the state: the ring buffers of all contexts' admissions."""
 
 _TURN_FACTOR, _TURN_SHIFT = 2654435761, 16  # Knuth's multiplicative hash
 
@@ -119,34 +123,34 @@ def pass_credit(s, gpu: np.record, cycles: int) -> float:
 
 
 @inlined
-def send_admission(s, gpu: np.record, now: int, limit: int) -> None:
-    """Send a change of the GPU's admission upstream."""
-    if limit == gpu.admits:
+def send_admission(s, context: np.record, now: int, limit: int) -> None:
+    """Send a change of a context's admission upstream."""
+    if limit == context.admits:
         return
     f = s.fixed[0]
-    gpu.admits = limit
-    i = (gpu.admission_head + gpu.admission_count) & f.admission_mask
-    s.admission[gpu.admission_base + i] = limit
-    s.admission_time[gpu.admission_base + i] = now + gpu.admission_latency
-    gpu.admission_count += 1
+    context.admits = limit
+    i = (context.admission_head + context.admission_count) & f.admission_mask
+    s.admission[context.admission_base + i] = limit
+    s.admission_time[context.admission_base + i] = now + context.admission_latency
+    context.admission_count += 1
 
 
 @inlined
-def next_admission(s, gpu: np.record) -> int:
+def next_admission(s, context: np.record) -> int:
     """Cycle in which the next change of an admission arrives upstream."""
-    place = gpu.admission_base + gpu.admission_head
-    at: int = s.admission_time[place] if gpu.admission_count > 0 else NEVER
+    place = context.admission_base + context.admission_head
+    at: int = s.admission_time[place] if context.admission_count > 0 else NEVER
     return at
 
 
 @inlined
-def admitted(s, gpu: np.record, now: int) -> int:
-    """Admission of the GPU that the upstream GPU knows in a cycle."""
-    while next_admission(s, gpu) <= now:
-        gpu.admitted = s.admission[gpu.admission_base + gpu.admission_head]
-        gpu.admission_head = (gpu.admission_head + 1) & s.fixed[0].admission_mask
-        gpu.admission_count -= 1
-    limit: int = gpu.admitted
+def admitted(s, context: np.record, now: int) -> int:
+    """Admission of a context that the upstream GPU knows in a cycle."""
+    while next_admission(s, context) <= now:
+        context.admitted = s.admission[context.admission_base + context.admission_head]
+        context.admission_head = (context.admission_head + 1) & s.fixed[0].admission_mask
+        context.admission_count -= 1
+    limit: int = context.admitted
     return limit
 
 

@@ -81,7 +81,7 @@ def _nth_of_channel(s, start, c, atom):
 
 @inlined
 def _one_chunk_on(s, workgroup):
-    workgroups, other = s.gpu[0].workgroups, workgroup + s.fixed[0].mirror_shift
+    workgroups, other = s.kernel[0, 0].workgroups, workgroup + s.fixed[0].mirror_shift
     return other - workgroups if other >= workgroups else other
 
 

@@ -25,14 +25,13 @@ def set_up_network(
     mirror_shift: int = 0,
     stall_share: float = 0.0,
     seed: int = 0,
-    contexts: int = 1,
     most_packets: int = sys.maxsize,
     most_admissions: int = sys.maxsize,
 ) -> _State:
-    """Join the GPUs of ``state`` by a network; each GPU has a row for each of its contexts.
+    """Join the GPUs of ``state`` by a network.
 
     ``mirror`` is ``EVEN`` or ``UNEVEN`` if one GPU stands for all, otherwise 0. Without windows, a
-    channel never has more than ``most_packets`` packets on its way, and a row never more than
+    channel never has more than ``most_packets`` packets on its way, and a context never more than
     ``most_admissions`` changes of its admission in flight.
 
     Returns the state with tables of the lengths that the network needs.
@@ -44,7 +43,7 @@ def set_up_network(
     fixed["mirror_shift"] = mirror_shift
     hops = _hop_numbers(routes)
     tables = _links(capacity) | _hops(capacity, hops) | _hop_tables(routes, hops)
-    _set_up_gpus(state, capacity, contexts)
+    _set_up_gpus(state, capacity)
     random = np.random.default_rng(seed)
     state.channel["stall_random"] = random.integers(1, 1 << 62, len(state.channel))
     state.channel["plane"] = np.arange(len(state.channel)) % routes.channels % routes.fabric.planes
@@ -143,10 +142,9 @@ def _hop_tables(routes: Routes, numbers: dict[Hop, int]) -> dict[str, np.ndarray
     }
 
 
-def _set_up_gpus(state: Any, capacity: Capacity, contexts: int) -> None:
+def _set_up_gpus(state: Any, capacity: Capacity) -> None:
     """Set up the fields of GPUs and of their ports."""
     routes = capacity.routes
-    gpus = len(routes.senders)
     state.gpu["first_send"] = -1
     first = 0
     for gpu in routes.senders:
@@ -158,17 +156,18 @@ def _set_up_gpus(state: Any, capacity: Capacity, contexts: int) -> None:
     for upstream, gpu in routes.neighbours():
         ways = [routes.way(upstream, routes.destination(upstream, 0), p) for p in routes.planes]
         latency = max(sum(capacity.latency_cycles[link] for link in way) for way in ways)
-        state.gpu["admission_latency"][gpu : gpus * contexts : gpus] = latency
+        state.context["admission_latency"][gpu] = latency
     state.fixed["port_planes"] = routes.port_planes
     state.fixed["port_in_turn"] = routes.ports_in_turn
 
 
 def _admissions(state: Any, most_admissions: int) -> dict[str, np.ndarray]:
-    rows, latency = len(state.gpu), int(state.gpu["admission_latency"].max())
-    admissions = _places(min(latency + 1, most_admissions))
+    context = state.context
+    admissions = _places(min(int(context["admission_latency"].max()) + 1, most_admissions))
     state.fixed["admission_mask"] = admissions - 1
-    state.gpu["admission_base"] = np.arange(rows) * admissions
-    return {name: np.zeros(rows * admissions, np.int64) for name in ("admission", "admission_time")}
+    context["admission_base"] = np.arange(context.size).reshape(context.shape) * admissions
+    places = context.size * admissions
+    return {name: np.zeros(places, np.int64) for name in ("admission", "admission_time")}
 
 
 def _packets(
@@ -184,7 +183,7 @@ def _packets(
     places = _places(min(int(at_gpu.max()) // channels, most_packets) + at_once)
     receivers = len(at_gpu) * channels
     state.fixed["packet_mask"] = places - 1
-    state.channel["packet_base"][:receivers] = np.arange(receivers) * places
+    state.channel["packet_base"] = np.arange(receivers) * places
     count = receivers * places
     for number, one in enumerate(queue):
         behind = int(hop["most"][hop["queue"] == number].sum())

@@ -19,6 +19,7 @@ from sysmodel.machine.machine import Machine
 from sysmodel.machine.offers import gemm_space
 from sysmodel.machine.program import Writes, map_writes
 from sysmodel.machine.progress import share_done
+from sysmodel.machine.queue import Queued
 from sysmodel.machine.until import UNTIL_REDUCED
 
 from .check_options import Mismatch
@@ -96,7 +97,7 @@ class DataLaunch:
                 Machine(
                     system,
                     works[0].kernel,
-                    beside=[work.kernel for work in works[1:]],
+                    behind=[Queued(one.kernel, n) for n, one in enumerate(works[1:], 1)],
                     engine=engine,
                     channels=channels,
                     mirror=False,

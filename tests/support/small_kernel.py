@@ -1,5 +1,7 @@
 """Kernels and loop states that are small enough to follow by hand."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from sysmodel.engine.ports import CHANNEL_INPUTS, CHANNEL_OUTPUTS, GPU_INPUTS, GPU_OUTPUTS
@@ -10,7 +12,7 @@ from sysmodel.gpu.geometry.output_layout import OutputLayout
 from sysmodel.gpu.geometry.tiling import Tiling
 from sysmodel.gpu.kernel import Kernel
 from sysmodel.gpu.l2 import L2Parameters, new_l2
-from sysmodel.gpu.tables import kernel_tables
+from sysmodel.gpu.tables import joined_tables, kernel_tables
 from sysmodel.machine.state import State, new_state
 from sysmodel.memory.dram import new_dram
 from tests.support.dram_harness import BARE
@@ -48,13 +50,22 @@ def channel_by_hand(atom: int, channel_bits: int) -> int:
 
 
 def bare_state(
-    kernel: Kernel, *, gpus: int = 1, channels: int = 1, channel_bits: int = 0
+    kernel: Kernel,
+    *,
+    behind: Sequence[Kernel] = (),
+    gpus: int = 1,
+    channels: int = 1,
+    channel_bits: int = 0,
 ) -> tuple[State, OutputAtoms]:
-    """Return a state with the kernel's tables in which nothing is set up.
+    """Return a state with the kernel's tables in which nothing is set up, and its output atoms.
 
-    It has ``channels`` channels out of ``1 << channel_bits``.
+    It has ``channels`` channels out of ``1 << channel_bits``, and the tables of the kernels
+    ``behind`` follow.
     """
-    output_atoms = kernel.output_atoms(channels, OFFSET_BITS, 1 << channel_bits)
+    queue = [kernel, *behind]
+    system_channels = 1 << channel_bits
+    atoms_of = [one.output_atoms(channels, OFFSET_BITS, system_channels) for one in queue]
+    output_atoms = atoms_of[0]
     chunk_start = np.zeros((channels, kernel.gpus + 1), np.int64)
     chunk_atom = np.zeros((channels, len(output_atoms.atom)), np.int64)
     for c in range(channels):
@@ -68,8 +79,14 @@ def bare_state(
     state = new_state(
         gpus,
         channels,
-        kernel.workgroups,
-        **kernel_tables(kernel, output_atoms, channels, OFFSET_BITS, 1 << channel_bits),
+        sum(one.workgroups for one in queue),
+        kernels=len(queue),
+        **joined_tables(
+            [
+                kernel_tables(one, atoms, channels, OFFSET_BITS, system_channels)
+                for one, atoms in zip(queue, atoms_of, strict=True)
+            ]
+        ),
         chunk_start=chunk_start,
         chunk_atom=chunk_atom,
         chunk_size=kernel.chunk_atoms,
@@ -83,6 +100,6 @@ def bare_state(
         outputs=np.zeros((gpus, channels * CHANNEL_OUTPUTS + GPU_OUTPUTS), np.uint64),
     )
     state.fixed["offset_bits"] = OFFSET_BITS
-    state.fixed["system_channels"] = 1 << channel_bits
-    state.gpu["workgroups"] = kernel.workgroups
+    state.fixed["system_channels"] = system_channels
+    state.kernel["workgroups"] = [one.workgroups for one in queue]
     return state, output_atoms

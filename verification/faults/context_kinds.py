@@ -70,8 +70,8 @@ def _kernel_stops(bench: Bench, rng: np.random.Generator) -> Result:
     ring = bench.ring(_SETUP)
     gpu, context = int(rng.integers(GPUS)), int(rng.integers(CONTEXTS))
     cycle = _any_cycle(ring, rng)
-    nothing, row = np.zeros((), FAULT), context * GPUS + gpu
-    runs = ring.run_all(nothing, _SETUP, bound=run_bound(ring), stop=(row, cycle))
+    nothing, stop = np.zeros((), FAULT), (gpu, context, cycle)
+    runs = ring.run_all(nothing, _SETUP, bound=run_bound(ring), stop=stop)
     return judge_all(
         ring,
         runs,
@@ -115,7 +115,8 @@ KINDS = (
     ),
     Kind(
         name="contexts-kernel-stops",
-        injected="Two contexts are active. The kernel of one stops forever on a GPU.",
+        injected="Two contexts are active. The kernel of one dispatches no workgroup from any time "
+        "on.",
         required="That context reports `TIMEOUT`, or the fault is harmless; the sum of the other "
         "context is right.",
         share=1,

@@ -21,6 +21,7 @@ from sysmodel.machine.loop import advance
 from sysmodel.machine.machine import Machine
 from sysmodel.machine.offers import gemm_space
 from sysmodel.machine.program import Writes, credit_windows, map_writes
+from sysmodel.machine.queue import Queued
 from sysmodel.machine.tiling import apart
 from sysmodel.machine.until import UNTIL_REDUCED
 from sysmodel.runs.data_launch import reference
@@ -219,7 +220,7 @@ class Ring:
             hooked,
             self._system,
             self.kernel,
-            beside=self.kernels[1:],
+            behind=[Queued(one, n) for n, one in enumerate(self.kernels[1:], 1)],
             engine="rtl",
             channels=CHANNELS,
             mirror=False,
@@ -331,7 +332,7 @@ class Ring:
         *,
         bound: int,
         dead: int | None = None,
-        stop: tuple[int, int] | None = None,
+        stop: tuple[int, int, int] | None = None,
     ) -> RingRun:
         """Run the only context; see :meth:`run_all`."""
         (run,) = self.run_all(fault, setup, bound=bound, dead=dead, stop=stop)
@@ -344,7 +345,7 @@ class Ring:
         *,
         bound: int,
         dead: int | None = None,
-        stop: tuple[int, int] | None = None,
+        stop: tuple[int, int, int] | None = None,
         abort: tuple[int, int] | None = None,
     ) -> list[RingRun]:
         """Run until each context has its sum or a pending error, or for ``bound`` cycles.
@@ -356,8 +357,7 @@ class Ring:
         dead : int or None
             GPU whose hardware the fault stops; its result is not judged.
         stop : tuple of int or None
-            Row of the machine's state (the GPU, with one context) whose kernel stops, and the
-            cycle.
+            GPU and context whose kernel dispatches no workgroup any more, and from which cycle on.
         abort : tuple of int or None
             Context that the driver aborts, and the cycle.
         """
@@ -368,10 +368,10 @@ class Ring:
         living = [g for g in range(GPUS) if g != dead]
         with suppress(SimulationError):  # early errors are evaluated below
             machine.launch(self._maps(setup))
-            state.gpu["start"] = machine.now + np.tile(setup.skew, setup.contexts)
+            state.kernel["start"] = machine.now + np.array(setup.skew)[:, None]
         if stop is not None:
-            machine.idle(stop[1] - machine.now)
-            state.gpu["start"][stop[0]] = NEVER_STARTS
+            machine.idle(stop[2] - machine.now)
+            state.kernel["start"][stop[:2]] = NEVER_STARTS
         if abort is not None:
             machine.idle(abort[1] - machine.now)
             with suppress(SimulationError):

@@ -45,7 +45,7 @@ def _never_starts(bench: Bench, rng: np.random.Generator) -> Result:
 def _kernel_stops(bench: Bench, rng: np.random.Generator) -> Result:
     ring, setup = bench.ring(_SETUP), _skewed(rng)
     gpu, cycle = int(rng.integers(GPUS)), _any_cycle(ring, rng)
-    run = ring.run(np.zeros((), FAULT), setup, bound=run_bound(ring), stop=(gpu, cycle))
+    run = ring.run(np.zeros((), FAULT), setup, bound=run_bound(ring), stop=(gpu, 0, cycle))
     return judge(
         ring,
         run,
@@ -198,7 +198,7 @@ KINDS = (
     ),
     _kind(
         "kernel-stops",
-        "A GPU's kernel stops forever at any time; its memory, link and T3 go on.",
+        "A GPU's kernel dispatches no workgroup from any time on; its memory, link and T3 go on.",
         "`TIMEOUT` is reported with the oldest incomplete tile, or the fault is harmless: the "
         "kernel had stored everything.",
         _kernel_stops,

@@ -28,7 +28,7 @@ def cu_split(context: RunContext, name: str, collective_cus: int) -> CycleResult
         simulation.machine.start_kernel()
         cycles = {one.name: one.run(context, simulation, alone=False) for one in kernels}
         simulation.run((context.number(context.chain.gemm),), UNTIL_GEMM)
-        gemm = int(simulation.machine.state.gpu["finish_cycle"].max())
+        gemm = int(simulation.machine.state.kernel["finish_cycle"].max())
         return simulation.finish(
             replace(moves_of(context), beside=True),
             {context.chain.gemm.name: gemm, **cycles},

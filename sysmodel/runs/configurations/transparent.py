@@ -33,7 +33,7 @@ def transparent(context: RunContext, name: str, policy: str) -> CycleResult:
         first_send = int(gpu["first_send"].min())
         simulation.span("reduce-scatter", _TRACK, first_send, reduced, activity=rs.name)
         cycles = {
-            chain.gemm.name: int(gpu["finish_cycle"].max()) - zero,
+            chain.gemm.name: int(machine.state.kernel["finish_cycle"].max()) - zero,
             rs.name: reduced - first_send,
         }
         if chain.gather is not None:

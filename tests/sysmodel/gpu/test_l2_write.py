@@ -5,6 +5,8 @@ import pytest
 
 from sysmodel.gpu.l2 import L2Parameters, l2_access, l2_fill, l2_holds, new_l2
 from sysmodel.gpu.l2_write import (
+    begin_flush,
+    l2_drain,
     l2_flush,
     l2_keep,
     l2_write,
@@ -127,3 +129,39 @@ def test_every_written_sector_reaches_the_memory_once(slices, sets, ways):
     for ch in (0, 1):
         seen[ch] += cache.drain(ch) + cache.flush(ch)
         assert sorted(seen[ch]) == sorted(written[ch])
+
+
+def test_a_flush_does_not_wait_for_later_write_backs():
+    cache = Cache(L2Parameters(slices=1, sets=1, ways=1))
+    cache.write(1, 0b0001)
+    assert not l2_flush(cache.state, 0, SPACE)
+    cache.write(2, 0b1111)
+    cache.write(3, 0b0001)  # evicts line 2
+    pop_write_back(cache.state, 0)
+    assert l2_flush(cache.state, 0, SPACE)
+    assert cache.drain() == [8, 9, 10, 11]
+
+
+def test_a_flush_that_begins_anew_writes_what_is_dirty_by_then():
+    cache = Cache(L2Parameters(slices=1, sets=2, ways=2))
+    cache.write(1, 0b0001)
+    assert cache.flush() == [4]
+    cache.write(2, 0b0001)
+    assert cache.flush() == []  # the flush has ended
+    begin_flush(cache.state, 0)
+    assert cache.flush() == [8]
+
+
+def test_a_drain_waits_for_what_waited_at_its_first_call():
+    cache = Cache(L2Parameters(slices=1, sets=1, ways=1))
+    assert l2_drain(cache.state, 0)
+    begin_flush(cache.state, 0)
+    cache.write(1, 0b0011)
+    cache.write(2, 0b0001)  # evicts line 1
+    assert not l2_drain(cache.state, 0)
+    cache.write(3, 0b0001)  # evicts line 2
+    pop_write_back(cache.state, 0)
+    assert not l2_drain(cache.state, 0)
+    pop_write_back(cache.state, 0)
+    assert l2_drain(cache.state, 0)
+    assert cache.drain() == [8]

@@ -18,7 +18,8 @@ from sysmodel.gpu.workgroups import (
     ComputeUnits,
     KernelTimes,
     PlacedKernel,
-    set_up,
+    set_up_kernel,
+    set_up_units,
 )
 from sysmodel.lib.interleave import system_atom
 from tests.support.small_kernel import bare_state, channel_by_hand, small_kernel
@@ -31,9 +32,10 @@ def _drive(s, start, end, limit, latency, drain_from, requests, stores, used):
     """GPU 0's workgroups against a memory that answers each request after ``latency`` cycles and
     takes all stores from ``drain_from`` on, until the last one has ended. Rows of requests:
     channel, line, mask, cycle; of stores: channel, workgroup, entry, cycle."""
-    f, gpu = s.fixed[0], s.gpu[0]
+    f, gpu, kernel = s.fixed[0], s.gpu[0], s.kernel[0, 0]
+    kernel.limit = limit
     for now in range(start, end):
-        produce(s, 0, now, limit)
+        produce(s, 0, now)
         for c in range(f.channels):
             channel = s.channel[c]
             while channel.request_count > 0:
@@ -50,8 +52,8 @@ def _drive(s, start, end, limit, latency, drain_from, requests, stores, used):
                 stores[used[1]] = c, np.int64(w), entry, now
                 used[1] += 1
                 pop_store(s, 0, channel, now)
-        if gpu.finished == gpu.workgroups:
-            gpu.finish_cycle = now
+        if kernel.finished == kernel.workgroups:
+            kernel.finish_cycle = now
             return now + 1
     return end
 
@@ -68,17 +70,22 @@ class Producer:
         )
         self.channels, self.channel_bits = channels, channel_bits
         self.state.fixed["hit_latency"] = hit_latency
-        placed = PlacedKernel(tiling=kernel.tiling, output_atoms=self.output_atoms, mode=mode)
         units = dict(
-            cus=1, workgroups_per_cu=1, prefetch=2, store_buffer=0, dispatch_interval_cycles=0.0,
+            cus=1, workgroups_per_cu=1, store_buffer=0, dispatch_interval_cycles=0.0,
             by_stage=False, pipe_turns=STEPS,
         )  # fmt: skip
         times = dict(step=1.0, launch=0, lds=0, epilogue=0, fetch=0, store=0)
-        assert changes.keys() <= units.keys() | times.keys()
-        units |= {name: value for name, value in changes.items() if name in units}
-        times |= {name: value for name, value in changes.items() if name in times}
-        set_up(self.state, placed, ComputeUnits(**units), KernelTimes(**times))
-        self.gpu, self.now = self.state.gpu[0], 0
+        placed = dict(prefetch=2)
+        assert changes.keys() <= units.keys() | times.keys() | placed.keys()
+        for values in (units, times, placed):
+            values |= {name: value for name, value in changes.items() if name in values}
+        set_up_units(self.state, ComputeUnits(**units))
+        set_up_kernel(
+            self.state,
+            PlacedKernel(tiling=kernel.tiling, output_atoms=self.output_atoms, mode=mode, **placed),
+            KernelTimes(**times),
+        )
+        self.gpu, self.of_kernel, self.now = self.state.gpu[0], self.state.kernel[0, 0], 0
         self._requests = np.zeros((200_000, 4), np.int64)
         self._stores = np.zeros((50_000, 4), np.int64)
         self._used = np.zeros(2, np.int64)
@@ -100,7 +107,7 @@ class Producer:
 
     @property
     def finish(self):
-        return int(self.gpu["finish_cycle"])
+        return int(self.of_kernel["finish_cycle"])
 
     def atoms_read(self):
         return [
@@ -250,10 +257,10 @@ def test_everything_is_stored_once_and_every_tile_ends(kernel, channels, channel
         kernel, channels=channels, channel_bits=channel_bits,
         cus=2, workgroups_per_cu=2, store=40,
     )  # fmt: skip
-    producer.gpu["first_workgroup"] = 5
+    producer.of_kernel["first_workgroup"] = 5
     producer.run(latency=25)
     producer.check_stores()
-    assert producer.gpu["finished"] == kernel.workgroups
+    assert producer.of_kernel["finished"] == kernel.workgroups
     assert producer.finish == producer.stores[-1, 3] == producer.now - 1
     assert producer.state.channel["request_count"].sum() == 0
 
@@ -278,10 +285,10 @@ def test_full_queue_of_stores_makes_the_compute_units_wait():
     assert total > STORES
     producer = Producer(kernel, cus=12).run(5000, drain_from=5000)
     assert producer.state.channel["store_count"][0] == STORES
-    assert producer.gpu["finished"] == 0
+    assert producer.of_kernel["finished"] == 0
     producer.run()
     producer.check_stores()
-    assert producer.gpu["finished"] == 12
+    assert producer.of_kernel["finished"] == 12
 
 
 @pytest.mark.parametrize("depth", [0, 1, 20, 33, 34])
@@ -330,14 +337,14 @@ def test_dispatch_indices_at_the_limit_wait():
     producer = Producer(kernel, cus=4)
     for limit in (0, 3, 3, 9, 16):
         producer.run(3000, limit=limit)
-        assert producer.gpu["next_dispatch_index"] == producer.gpu["finished"] == limit
+        assert producer.of_kernel["next_dispatch_index"] == producer.of_kernel["finished"] == limit
         assert len(np.unique(producer.stores[:, 1])) == limit
     assert producer.finish > 4 * 3000
 
 
 def test_production_starts_at_the_first_workgroup():
     producer = Producer(small_kernel())
-    producer.gpu["first_workgroup"] = 11
+    producer.of_kernel["first_workgroup"] = 11
     producer.run()
     ends = producer.stores[producer.stores[:, 2] == -1, 1]
     assert ends.tolist() == [*range(11, 16), *range(11)]
@@ -351,7 +358,7 @@ def test_dispatcher_fills_the_compute_units_evenly():
 
 def test_dispatch_takes_its_interval():
     producer = Producer(small_kernel(), cus=8, launch=1000, dispatch_interval_cycles=3.0)
-    dispatched = [int(producer.run(1).gpu["next_dispatch_index"]) for _ in range(24)]
+    dispatched = [int(producer.run(1).of_kernel["next_dispatch_index"]) for _ in range(24)]
     assert dispatched == [1 + now // 3 for now in range(24)]
 
 
@@ -361,7 +368,7 @@ def test_a_late_launch_delays_its_workgroup_only():
     producer.run()
     ends = producer.stores[producer.stores[:, 2] < 0]
     last = {w: ends[ends[:, 1] == w, 3].max() for w in range(16)}
-    first = int(producer.gpu["first_workgroup"])
+    first = int(producer.of_kernel["first_workgroup"])
     assert {w for w in last if last[w] != last[first]} == {first + 3}
     assert last[first + 3] == last[first] + 7
 
@@ -369,7 +376,7 @@ def test_a_late_launch_delays_its_workgroup_only():
 def test_the_dispatcher_waits_at_the_held_workgroups():
     held = Producer(small_kernel(), cus=4, launch=10, step=5.0)
     held.state.hold[0, [2, 9]] = 30, 11
-    dispatched = [int(held.run(1).gpu["next_dispatch_index"]) for _ in range(31)]
+    dispatched = [int(held.run(1).of_kernel["next_dispatch_index"]) for _ in range(31)]
     assert dispatched == [2] * 30 + [4]
     held.run()
     free = Producer(small_kernel(), cus=4, launch=10, step=5.0).run()
@@ -400,8 +407,8 @@ def test_scatter_reads_and_stores_the_first_chunk_only(channels, channel_bits):
         kernel, channels=channels, channel_bits=channel_bits, mode=MODE_SCATTER, cus=2
     )
     first = int(kernel.chunks.start[2])
-    producer.gpu["first_workgroup"] = first
-    producer.gpu["tracked_first"] = kernel.chunks.sizes[2]
+    producer.of_kernel["first_workgroup"] = first
+    producer.of_kernel["tracked_first"] = kernel.chunks.sizes[2]
     producer.run(latency=9)
     start = producer.output_atoms.start
     chunk = range(start[first], start[first + kernel.chunks.sizes[2]])
@@ -415,7 +422,7 @@ def test_scatter_reads_and_stores_the_first_chunk_only(channels, channel_bits):
 def test_scatter_waits_for_the_partial_products():
     kernel = small_kernel(m=128, n=8)
     producer = Producer(kernel, mode=MODE_SCATTER, launch=10, store=64)
-    producer.gpu["tracked_first"] = 1
+    producer.of_kernel["tracked_first"] = 1
     producer.run(latency=300)
     # The second announces its tile ends at once.
     assert producer.state.stage_end[0].tolist() == [10 + 300 + 1 + LAST_STORE - 1, producer.finish]

@@ -146,9 +146,9 @@ def test_registers_are_read_over_the_bus(machine):
 def test_every_gpu_starts_later_by_the_skew(machine):
     launched = machine.launch(maps(machine), skew_cycles=500)
     begin = launched + SYSTEM.cycles(SYSTEM.gpu.kernel_launch_ns)
-    assert machine.state.gpu["start"].tolist() == [begin, begin + 500]
+    assert machine.state.kernel["start"].tolist() == [[begin], [begin + 500]]
     machine.run(UNTIL_GEMM)
-    first, second = machine.state.gpu["finish_cycle"]
+    first, second = machine.state.kernel["finish_cycle"][:, 0]
     assert first < second
     assert machine.state.stage_begin[:, 0].tolist() == [begin, begin + 500]
 

@@ -62,5 +62,5 @@ def test_skipped_cycles_leave_the_same_state(topology, policy, size):
             steps += cycles
             each.state.fixed["rested"] = at_once.state.fixed["rested"]
             assert differences(at_once, each) == [], f"after {steps} cycles"
-        assert at_once.state.gpu["finished"].min() == at_once.kernel.workgroups
+        assert at_once.state.kernel["finished"].min() == at_once.kernel.workgroups
         assert at_once.state.fixed["rested"] > 0.1 * steps

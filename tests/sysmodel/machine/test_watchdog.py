@@ -65,7 +65,7 @@ def test_a_hang_is_found_soon():
 def test_a_hang_is_found_soon_after_the_last_event():
     """The kernel that never ends begins after 10 ms; it waits for a limit that stays 0."""
     with machine_of(scaled(SYSTEM, gpu={"kernel_launch_ns": 1e7})) as machine:
-        machine.state.fixed["flow"] = 1
+        machine.state.kernel["flow"] = 1
         machine.start_kernel()
         with pytest.raises(SimulationError, match=r"nothing has moved for .* 0 of 2 workgroups"):
             machine.run(UNTIL_GEMM)

@@ -295,8 +295,8 @@ def test_wire_is_as_long_as_rate_times_latency(rate, latency):
 def _admissions(s, known):
     """Admit one workgroup more in every cycle; ``known`` receives the upstream GPU's limit."""
     for now in range(len(known)):
-        send_admission(s, s.gpu[0], now, now + 1)
-        known[now] = admitted(s, s.gpu[0], now)
+        send_admission(s, s.context[0, 0], now, now + 1)
+        known[now] = admitted(s, s.context[0, 0], now)
 
 
 @pytest.mark.parametrize("latency", [1, 500, 20_000])

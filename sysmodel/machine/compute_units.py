@@ -1,0 +1,109 @@
+"""Compute units of a system in the cycle loop, and the kernels of a queue on them."""
+
+from collections.abc import Sequence
+
+from sysmodel.config.system import System
+from sysmodel.config.workload import ELEMENT_BYTES
+from sysmodel.gpu.geometry.output_atoms import OutputAtoms
+from sysmodel.gpu.geometry.tiling import Tiling
+from sysmodel.gpu.pipe import MAIN_LOOPS, STEPS, TILES
+from sysmodel.gpu.workgroups import (
+    ComputeUnits,
+    KernelTimes,
+    PlacedKernel,
+    set_up_kernel,
+    set_up_units,
+)
+from sysmodel.lib.cycles import NEVER
+from sysmodel.lib.ring import scattered
+
+from .offers import CONTEXT_NONE, gemm_space
+from .queue import Queued, first_of_contexts
+from .state import State
+
+__all__ = ["set_up_queue", "slices_per_channel", "units_of"]
+
+_PIPE_TURNS = {"steps": STEPS, "main-loops": MAIN_LOOPS, "tiles": TILES}
+
+
+def slices_per_channel(system: System) -> int:
+    """L2 slices that serve a channel."""
+    return max(1, system.l2.slices // system.dram.channels)
+
+
+def units_of(system: System, cus: int) -> ComputeUnits:
+    """Compute units of a GPU that has ``cus`` of them for its queue.
+
+    Raises
+    ------
+    ValueError
+        If the units exceed the limits of the model.
+    """
+    gpu = system.gpu
+    return ComputeUnits(
+        cus=cus,
+        workgroups_per_cu=gpu.workgroups_per_cu,
+        store_buffer=system.l2.store_buffer_atoms * slices_per_channel(system),
+        dispatch_interval_cycles=gpu.dispatch_interval_ns / system.cycle_ns,
+        by_stage=gpu.dispatch == "stages",
+        pipe_turns=_PIPE_TURNS[system.kernel.pipe_turns],
+    )
+
+
+def _times(system: System, tiling: Tiling) -> KernelTimes:
+    """Times of a workgroup's phases."""
+    gpu = system.gpu
+
+    def cu_cycles(cycles: float) -> int:
+        return system.cycles(cycles / gpu.clock_mhz * 1e3)
+
+    tile_bytes = (tiling.tile_m + tiling.tile_n) * tiling.depth_u * ELEMENT_BYTES
+    store_bytes = tiling.tile_m * tiling.tile_n * ELEMENT_BYTES
+    return KernelTimes(
+        step=system.matrix_cycles(tiling.step_flops),
+        launch=system.cycles(gpu.workgroup_launch_ns) + cu_cycles(system.kernel.prologue_cycles),
+        lds=cu_cycles(tile_bytes / gpu.lds_bandwidth_bytes_per_cycle),
+        epilogue=cu_cycles(system.kernel.epilogue_cycles),
+        fetch=cu_cycles(tile_bytes / gpu.cu_bandwidth_bytes_per_cycle),
+        store=cu_cycles(store_bytes / gpu.cu_bandwidth_bytes_per_cycle),
+    )
+
+
+def set_up_queue(
+    state: State,
+    system: System,
+    queue: Sequence[Queued],
+    atoms_of: Sequence[OutputAtoms],
+    *,
+    units: ComputeUnits,
+    mode: int,
+) -> None:
+    """Set up the compute units and the kernels of all GPUs' queues, which have output ``atoms_of``.
+
+    Kernels behind the first one begin when they are started.
+    """
+    set_up_units(state, units)
+    firsts = first_of_contexts(queue)
+    state.context["kernel"] = firsts
+    state.kernel["start"][:, 1:] = NEVER
+    row = stage = 0
+    for number, ((kernel, context), atoms) in enumerate(zip(queue, atoms_of, strict=True)):
+        tracked = number == firsts[context]
+        placed = PlacedKernel(
+            tiling=kernel.tiling,
+            output_atoms=atoms,
+            prefetch=kernel.tiling.prefetch_depth,
+            mode=mode,
+            number=number,
+            first_row=row,
+            first_stage=stage,
+            context=context,
+            space=gemm_space(context) if tracked else CONTEXT_NONE,
+        )
+        set_up_kernel(state, placed, _times(system, kernel.tiling))
+        for g, one in enumerate(state.kernel[:, number]):
+            chunk = scattered(g, 0, kernel.gpus)
+            one["first_workgroup"] = kernel.chunks.start[chunk]
+            one["tracked_first"] = kernel.chunks.sizes[chunk]
+        row += kernel.workgroups
+        stage += units.stages(kernel.workgroups)
