@@ -12,24 +12,20 @@ that is stuck waits for another one:
 - a send waits for the missing contributions to the slot that triggers it, or for the head of its
   queue, whose own slot is less than a window after that one.
 
-So there is a circular wait. A window without a possible circular wait cannot deadlock. Larger
-windows admit more, but let more sends overtake others in their queue; they can deadlock where
-smaller ones cannot.
+So there is a circular wait. A window without a possible circular wait cannot deadlock. Waits of
+sends that cannot be are left out (:func:`.waits.narrowed`), unless the contributions are too many.
+Larger windows admit more, but let more sends overtake others in their queue; they can deadlock
+where smaller ones cannot.
 """
 
 from collections.abc import Mapping
 
 from .slots import Contributions, Entry
+from .waits import Node, has_circle, narrowed
 
 __all__ = ["cannot_deadlock", "smallest_window"]
 
-Node = tuple[str, int, int]
-"""Kind and place of something that waits.
-
-A ``store`` is at a position of a sender, a ``send`` belongs to a slot, and a ``head`` is a send at
-the head of its queue. ``below`` stands for all contributions to a receiver's slots up to one, and
-``ahead`` for all heads of sends of a receiver's slots up to one.
-"""
+_MOST_NARROWED = 2000  # contributions: a second or so
 
 
 def cannot_deadlock(
@@ -45,24 +41,10 @@ def cannot_deadlock(
         Receivers with windows of their own.
     """
     waits = _waits(given, window, windows or {})
-    entered: dict[Node, bool] = {}  # whether all that the node waits for has been visited
-    for start in waits:
-        if start in entered:
-            continue
-        entered[start] = False
-        path = [(start, iter(waits[start]))]
-        while path:
-            node, others = path[-1]
-            other = next(others, None)
-            if other is None:
-                entered[node] = True
-                path.pop()
-            elif other not in entered:
-                entered[other] = False
-                path.append((other, iter(waits.get(other, ()))))
-            elif not entered[other]:
-                return False
-    return True
+    if not has_circle(waits):
+        return True
+    few = sum(one[0] in ("store", "send") for one in waits) <= _MOST_NARROWED
+    return any(given.sends) and few and not has_circle(narrowed(waits))
 
 
 def smallest_window(given: Contributions, windows: Mapping[int, int] | None = None) -> int:

@@ -93,16 +93,16 @@ def test_the_rule_is_exact_without_chains(numbered):
 
 
 @pytest.mark.parametrize("numbered", [False, True], ids=["at random", "by production"])
-def test_no_window_of_the_rule_deadlocks_with_chains(numbered):
-    """The rule is exact for at least 98 % of the schedules, and safe for the others."""
+def test_the_rule_is_exact_with_chains(numbered):
+    """Slots send on by one queue of a receiver, as commands of the DMA engine do."""
     print(f"seed {SEED}")
-    exact = 0
+    chained = 0
     for given, searched, ruled in verdicts(
         random.Random(SEED), chains=True, numbered=numbered, count=RANDOM_SCHEDULES
     ):
-        assert not [one for one in zip(ruled, searched, strict=True) if one == (True, False)], given
-        exact += ruled == searched
-    assert exact > 0.98 * RANDOM_SCHEDULES
+        assert ruled == searched, given
+        chained += any(given.sends)
+    assert chained > 0.8 * RANDOM_SCHEDULES
 
 
 def closed_rule(given):
