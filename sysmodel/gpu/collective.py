@@ -106,7 +106,10 @@ _TASK = np.dtype(
     ],
     align=True,
 )
-_TARGET = np.dtype([("offset", np.int64), ("space", np.int64)], align=True)
+# Atoms by which a place's data are rotated among a channel's atoms of the output.
+_ROTATION = ("rotation", np.int64)
+_OPERAND = np.dtype([("offset", np.int64), _ROTATION], align=True)
+_TARGET = np.dtype([("offset", np.int64), ("space", np.int64), _ROTATION], align=True)
 _PART = np.dtype(
     [
         ("first", np.int64),  # index in the chunk table
@@ -120,13 +123,13 @@ _PART = np.dtype(
 def new_tables(gpus: int, channels: int, tasks: int, operands: int, targets: int) -> dict[str, Any]:
     """Make tables of the state for the most tasks of a step, and operands and targets of a task.
 
-    ``task`` is indexed by GPU and task. ``operand_offset`` has for each operand the offset in atoms
-    from the chunk, and ``target`` for each target the offset and the address space. ``task_part``
-    is indexed by channel of all GPUs and task.
+    ``task`` is indexed by GPU and task. ``operand`` has for each operand the offset in atoms from
+    the chunk and the rotation, ``target`` for each target also the address space. ``task_part`` is
+    indexed by channel of all GPUs and task.
     """
     return {
         "task": np.zeros((gpus, tasks), _TASK),
-        "operand_offset": np.zeros((gpus, tasks, operands), np.int64),
+        "operand": np.zeros((gpus, tasks, operands), _OPERAND),
         "target": np.zeros((gpus, tasks, targets), _TARGET),
         "task_part": np.zeros((gpus * channels, tasks), _PART),
     }
@@ -269,6 +272,17 @@ def _begin_loads(s, g, channel, now):
 
 
 @inlined
+def _atom_at(s, c, index, rotation):
+    """Atom at an index of the chunk table, among the channel's atoms that are rotated."""
+    if rotation > 0:
+        atoms = s.chunk_start[c, s.chunk_start.shape[1] - 1]
+        index += rotation % atoms
+        if index >= atoms:
+            index -= atoms
+    return s.chunk_atom[c, index]
+
+
+@inlined
 def collective_next_read(s, g, channel, c, now):
     """Atom address and wavefront of the next read to issue; -1 if none may be issued."""
     if channel.loading == 0:
@@ -280,9 +294,10 @@ def collective_next_read(s, g, channel, c, now):
             return np.int64(-1), np.int64(0)
     w = channel.load_wave
     size, n = channel.batch_size[w], channel.batch_read[w]
-    operand = np.int64(0) if n < size else n // size
-    atom = s.chunk_atom[c, channel.batch_first[w] + n - operand * size]
-    return atom + s.operand_offset[g, s.gpu[g].wave_task[w], operand], w
+    number = np.int64(0) if n < size else n // size
+    operand = s.operand[g, s.gpu[g].wave_task[w], number]
+    index = channel.batch_first[w] + n - number * size
+    return _atom_at(s, c, index, operand.rotation) + operand.offset, w
 
 
 @inlined
@@ -370,8 +385,8 @@ def collective_store(s, g, channel, c, now):
     size, n = channel.batch_size[w], channel.batch_stored[w]
     number = np.int64(0) if n < size else n // size
     target = s.target[g, s.gpu[g].wave_task[w], number]
-    atom = s.chunk_atom[c, channel.batch_first[w] + n - number * size]
-    return atom + target.offset, target.space
+    index = channel.batch_first[w] + n - number * size
+    return _atom_at(s, c, index, target.rotation) + target.offset, target.space
 
 
 @inlined

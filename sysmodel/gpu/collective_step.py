@@ -9,25 +9,47 @@ from sysmodel.config.limits import MOST_COLLECTIVE_WAVES as MOST_WAVES
 
 from .collective import begin_tasks, new_tables
 
-__all__ = ["Target", "Task", "atoms_of", "begin_step", "reserve_tasks", "set_up_collective"]
+__all__ = [
+    "Operand",
+    "Target",
+    "Task",
+    "atoms_of",
+    "begin_step",
+    "reserve_tasks",
+    "set_up_collective",
+]
 
 
 _State = TypeVar("_State", bound=Any)
 
 
-class Target(NamedTuple):
-    """Place to which a task stores.
+class Operand(NamedTuple):
+    """Place from which a task loads.
 
     Parameters
     ----------
     offset : int
         Offset in atoms from the chunk.
+    rotation : int
+        Atoms by which the place's data are rotated among a channel's atoms of the output.
+    """
+
+    offset: int
+    rotation: int = 0
+
+
+class Target(NamedTuple):
+    """Place to which a task stores; see :class:`Operand`.
+
+    Parameters
+    ----------
     space : int
         Address space of the stores, which decides whether the stores leave the GPU.
     """
 
     offset: int
     space: int
+    rotation: int = 0
 
 
 class Task(NamedTuple):
@@ -35,8 +57,8 @@ class Task(NamedTuple):
 
     Parameters
     ----------
-    operands : tuple of int
-        Offset in atoms from the chunk to each operand.
+    operands : tuple of Operand
+        Places of the operands.
     targets : tuple of Target
         Places to which the sum is stored.
     within : tuple of int or None
@@ -45,7 +67,7 @@ class Task(NamedTuple):
     """
 
     chunk: int
-    operands: tuple[int, ...]
+    operands: tuple[Operand, ...]
     targets: tuple[Target, ...]
     within: tuple[int, int] | None = None
 
@@ -120,7 +142,8 @@ def begin_step(state: Any, g: int, tasks: Sequence[Task]) -> None:
         row["first_wave"], row["distance"] = number, len(tasks)
         row["waves"] = max(1, len(range(number, waves, len(tasks))))
         row["operands"], row["targets"] = len(task.operands), len(task.targets)
-        state.operand_offset[g, number, : len(task.operands)] = task.operands
+        for place, operand in enumerate(task.operands):
+            state.operand[g, number, place] = tuple(operand)
         for place, target in enumerate(task.targets):
             state.target[g, number, place] = tuple(target)
     channels = len(state.channel) // len(state.gpu)

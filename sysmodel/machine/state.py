@@ -126,7 +126,7 @@ class State(NamedTuple):
     chunk_atom: np.ndarray  # [c, index]: atoms of each chunk in the channel, ascending
     chunk_size: np.ndarray  # [chunk]: atoms of each chunk in all channels
     task: np.ndarray  # [g, task]: see gpu/collective.py
-    operand_offset: np.ndarray
+    operand: np.ndarray
     target: np.ndarray
     task_part: np.ndarray
     wave_entries: np.ndarray  # see network/mirror.py

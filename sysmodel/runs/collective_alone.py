@@ -95,7 +95,7 @@ def simulate_collective(
     link_ns = load_of(fabric, schedule, chunk_bytes).bound_ns("stores")
     bound_ns = max(link_ns, *((one.read + one.written) / system.dram_bytes_per_ns for one in costs))
     simulated = channels or _channels(system, kernel, bound_ns)
-    plan = CollectivePlan(kernel, system.dram.channels, schedule, _atoms_of(chunk_bytes))
+    plan = CollectivePlan(kernel, system, schedule, _atoms_of(chunk_bytes))
     mirror = not plan.windowed and why_not_invariant(fabric, Group((gpus,)), schedule) is None
     context = RunContext(
         system, kernel, RunOptions(engine=engine), report, channels=simulated, mirror=mirror

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from sysmodel.collectives.registry import algorithm
 from sysmodel.collectives.schedule import Chunk, Expanded, expanded
 from sysmodel.collectives.steps import Step, steps_of
+from sysmodel.config.system import System
 from sysmodel.gpu.collective_step import atoms_of, begin_step, reserve_tasks
 from sysmodel.gpu.kernel import Kernel
 from sysmodel.machine.until import UNTIL_COLLECTIVE, UNTIL_PROGRAMMED, UNTIL_QUIET
@@ -65,15 +66,15 @@ def chain_kernels(context: RunContext) -> list[ChainKernel]:
             one,
             context.number(one),
             place,
-            plan_of(one, context.kernel, context.system.dram.channels),
+            plan_of(one, context.kernel, context.system),
         )
         for place, one in enumerate(context.chain.collectives, start=1)
     ]
 
 
-def plan_of(collective: Collective, kernel: Kernel, channels: int) -> "CollectivePlan":
+def plan_of(collective: Collective, kernel: Kernel, system: System) -> "CollectivePlan":
     """Plan a collective of a kernel's output."""
-    return CollectivePlan(kernel, channels, _schedule(collective, kernel.gpus))
+    return CollectivePlan(kernel, system, _schedule(collective, kernel.gpus))
 
 
 def moves_of(context: RunContext) -> Moves:
@@ -126,21 +127,19 @@ class CollectivePlan:
 
     Parameters
     ----------
-    channels : int
-        Memory channels of a GPU.
     atoms : callable or None
         Atoms of each chunk; None if each chunk is the whole part of its owner.
     """
 
     def __init__(
-        self, kernel: Kernel, channels: int, schedule: Expanded, atoms: ChunkAtoms | None = None
+        self, kernel: Kernel, system: System, schedule: Expanded, atoms: ChunkAtoms | None = None
     ):
         self.halves = []
         for reduces, grouped in groupby(
             steps_of(schedule), key=lambda step: schedule.reduces[step.stage]
         ):
             steps = list(grouped)
-            layout = CollectiveLayout(kernel, channels, steps, atoms, schedule.parts)
+            layout = CollectiveLayout(kernel, system, steps, atoms, schedule.parts)
             self.halves.append(Half(reduces, steps, layout))
 
     @property
@@ -254,11 +253,12 @@ class CollectiveKernel:
             return atoms_of(state, chunk.owner, layout.within(chunk))
 
         for g, moved in enumerate(self.moved):
-            begin_step(state, g, [layout.task(g, one) for one in step.work[g]])
+            work = [one for one in step.work[g] if layout.has(one.chunk)]
+            begin_step(state, g, [layout.task(g, one) for one in work])
             arriving = sum(map(size, step.arriving[g]))
             state.gpu["expected"][g] += arriving
             moved.written += arriving
-            for one in step.work[g]:
+            for one in work:
                 kept = sum(peer == g for peer, _ in one.targets)
                 leaving = len(one.targets) - kept
                 moved.read += len(one.operands) * size(one.chunk)

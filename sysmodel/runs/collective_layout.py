@@ -7,16 +7,21 @@ import numpy as np
 
 from sysmodel.collectives.schedule import Chunk
 from sysmodel.collectives.steps import Step, Work
-from sysmodel.gpu.collective_step import Target, Task
+from sysmodel.config.dram_timing import DramTiming
+from sysmodel.config.system import System
+from sysmodel.gpu.collective import BLOCK
+from sysmodel.gpu.collective_step import Operand, Target, Task
 from sysmodel.gpu.kernel import Kernel
 from sysmodel.machine.offers import CONTEXT_COLLECTIVE, CONTEXT_NONE
 from sysmodel.machine.program import Writes, collective_writes, place_offsets
 from sysmodel.network.windows import window_atoms
 
-__all__ = ["ChunkAtoms", "CollectiveLayout"]
+__all__ = ["ChunkAtoms", "CollectiveLayout", "rotations"]
 
 ChunkAtoms = Callable[[Chunk], int]
 """Atoms of a chunk."""
+
+_BANK_ORDER = ("bank", "group", "stack")  # column commands of other stacks cost more time
 
 
 class CollectiveLayout:
@@ -26,8 +31,6 @@ class CollectiveLayout:
     ----------
     kernel : Kernel
         Kernel whose output is the buffer; it has a chunk for each owner.
-    channels : int
-        Memory channels of a GPU.
     atoms : callable or None
         Atoms of a chunk, at the begin of the part that the output has for it; None if each owner's
         data is one chunk. Otherwise the output's chunks must be contiguous.
@@ -41,23 +44,28 @@ class CollectiveLayout:
     def __init__(
         self,
         kernel: Kernel,
-        channels: int,
+        system: System,
         steps: Sequence[Step],
         atoms: ChunkAtoms | None = None,
         parts: int = 1,
     ):
-        self._kernel, self._channels, self._atoms, self._parts = kernel, channels, atoms, parts
+        self._kernel, self._atoms, self._parts = kernel, atoms, parts
+        self._channels = system.dram.channels
         self._chunk_end = np.cumsum(kernel.chunk_atoms)
         stores = {(rank, *target) for rank, work in _by_rank(steps) for target in work.targets}
         loads = {place for _, work in _by_rank(steps) for place in work.operands}
         used = {place for _, _, place in stores} | loads
-        self._offsets = place_offsets(channels, 1 + max(used, default=0))
+        count = 1 + max(used, default=0)
+        self._offsets = place_offsets(self._channels, count)
         leaving = {(rank, peer, place) for rank, peer, place in stores if rank != peer}
         self._places_beyond = {place for _, _, place in leaving}
         # Stores to the neighbour downstream need no window; its memory has the same addresses.
         self.windowed = len(self._places_beyond) > 1 or any(
             peer != (rank - 1) % kernel.gpus for rank, peer, _ in leaving
         )
+        # The mirror copies what it finds at the places of the output.
+        turns = rotations(system.dram.timing_cycles, count) if self.windowed else [0] * count
+        self._operands = [*map(Operand, self._offsets, turns)]
 
     @property
     def arrivals_offset(self) -> int:
@@ -79,7 +87,7 @@ class CollectiveLayout:
 
     def task(self, rank: int, work: Work) -> Task:
         """Task of a rank's CUs."""
-        operands = tuple(self._offsets[place] for place in work.operands)
+        operands = tuple(self._operands[place] for place in work.operands)
         return Task(
             work.chunk.owner, operands, tuple(self._targets(rank, work)), self.within(work.chunk)
         )
@@ -90,13 +98,19 @@ class CollectiveLayout:
         leaving = {}
         for peer, place in work.targets:
             if peer == rank:
-                yield Target(self._offsets[place], CONTEXT_NONE)
+                offset, rotation = self._operands[place]
+                yield Target(offset, CONTEXT_NONE, rotation)
             else:
                 window = ranks if work.multicast else (peer - rank) % ranks
                 leaving[window if self.windowed else 0] = place
         for window, place in leaving.items():
-            window_offset = window_atoms(window, self._channels)
-            yield Target(self._offsets[place] + window_offset, CONTEXT_COLLECTIVE)
+            offset, rotation = self._operands[place]
+            offset += window_atoms(window, self._channels)
+            yield Target(offset, CONTEXT_COLLECTIVE, rotation)
+
+    def has(self, chunk: Chunk) -> bool:
+        """Test whether a chunk has any data."""
+        return self._atoms is None or self._atoms(chunk) > 0
 
     def within(self, chunk: Chunk) -> tuple[int, int] | None:
         """First and end atom of a chunk; None for the whole part of its owner."""
@@ -106,6 +120,30 @@ class CollectiveLayout:
         first = self._kernel.output_atom + int(self._chunk_end[chunk.owner]) - owned
         first += owned * chunk.part // self._parts
         return first, first + self._atoms(chunk)
+
+
+def rotations(timing: DramTiming, places: int) -> list[int]:
+    """Atoms by which the data of each place are rotated among a channel's atoms.
+
+    The data of all places would else be in the same banks, in other rows: a sum would open a row
+    for each block of each operand. A rotation moves a block into another bank, of as many as there
+    are.
+    """
+    steps = _bank_steps(timing)
+    return [
+        sum(step for bit, step in enumerate(steps) if place >> bit & 1) for place in range(places)
+    ]
+
+
+def _bank_steps(timing: DramTiming) -> list[int]:
+    """Distances in atoms of a channel that change one bit of the bank each, and a whole block."""
+    found, step = [], 1
+    for name, bits in timing.address_fields:
+        for _ in range(bits):
+            if name != "column" and step >= BLOCK:
+                found.append((_BANK_ORDER.index(name), step))
+            step *= 2
+    return [step for _, step in sorted(found)]
 
 
 def _by_rank(steps: Iterable[Step]) -> Iterator[tuple[int, Work]]:

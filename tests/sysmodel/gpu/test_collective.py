@@ -11,7 +11,7 @@ from sysmodel.gpu.collective import (
     collective_store_left,
     step_done,
 )
-from sysmodel.gpu.collective_step import Target, Task, begin_step, set_up_collective
+from sysmodel.gpu.collective_step import Operand, Target, Task, begin_step, set_up_collective
 from tests.support.small_kernel import bare_state, small_kernel
 
 STAGING = 1 << 30
@@ -80,7 +80,7 @@ class Step:
         set_up_collective(
             self.state, cus=cus, waves_per_cu=waves, batch_atoms=batch, port_cycles=port
         )
-        one = Task(chunk, (0, STAGING)[:operands], (Target(0, 0),))
+        one = Task(chunk, (Operand(0), Operand(STAGING))[:operands], (Target(0, 0),))
         begin_step(self.state, 0, [one][: operands and 1] if tasks is None else tasks)
         print("seed", seed)
         random = np.random.default_rng(seed)
@@ -163,10 +163,18 @@ def test_step_is_done_with_the_last_store(channels):
     assert after.tolist() == [0] * (len(after) - 1) + [1]
 
 
+OWN, STAGED = Operand(0), Operand(STAGING)
 TASKS = [
-    [Task(0, (0,), (Target(7 * STAGING, 2),)), Task(1, (0, STAGING), (Target(0, 0),))],
-    [Task(1, (0, STAGING, 2 * STAGING), (Target(STAGING, 0), Target(0, 0), Target(9, 0)))],
-    [Task(chunk, (0,), (Target(chunk * STAGING, 0),)) for chunk in (0, 1, 0, 1)],
+    [Task(0, (OWN,), (Target(7 * STAGING, 2),)), Task(1, (OWN, STAGED), (Target(0, 0),))],
+    [
+        Task(
+            1,
+            (OWN, STAGED, Operand(2 * STAGING, 24)),
+            (Target(STAGING, 0), Target(0, 0), Target(9, 0, 1000)),
+        )
+    ],
+    [Task(chunk, (OWN,), (Target(chunk * STAGING, 0),)) for chunk in (0, 1, 0, 1)],
+    [Task(chunk, (Operand(STAGING, 5), OWN), (Target(0, 1, 77),)) for chunk in (1, 0)],
 ]
 
 
@@ -180,9 +188,10 @@ def test_every_task_reads_its_operands_and_stores_at_its_targets(tasks, cus, cha
         read, stored = [], []
         for task in tasks:
             first, end = state.chunk_start[c, task.chunk : task.chunk + 2]
-            chunk = state.chunk_atom[c, first:end].tolist()
-            read += [atom + offset for offset in task.operands for atom in chunk]
-            stored += [atom + target.offset for target in task.targets for atom in chunk]
+            for accesses, places in ((read, task.operands), (stored, task.targets)):
+                for place in places:
+                    row = np.roll(state.chunk_atom[c, : state.chunk_start[c, -1]], -place.rotation)
+                    accesses += (row[first:end] + place.offset).tolist()
         assert sorted(step.reads[step.reads[:, 0] == c, 1]) == sorted(read)
         assert sorted(step.stores[step.stores[:, 0] == c, 1]) == sorted(stored)
     done = step.stores[:, 4]
