@@ -2,8 +2,6 @@
 
 from dataclasses import dataclass
 
-from sysmodel.collectives.schedule import Operation
-
 __all__ = ["CollectiveResult", "bus_factor"]
 
 
@@ -13,6 +11,8 @@ class CollectiveResult:
 
     Parameters
     ----------
+    operation : str
+        Operation of the schedule; ``all-to-all-v`` if the chunks differ in size.
     message_bytes : int
         Size as nccl-tests count it; see :func:`.collective_alone.simulate_collective`.
     channels : int
@@ -26,7 +26,7 @@ class CollectiveResult:
     """
 
     name: str
-    operation: Operation
+    operation: str
     topology: str
     gpus: int
     message_bytes: int
@@ -53,7 +53,7 @@ class CollectiveResult:
         return self.bound_ns / self.time_ns
 
 
-def bus_factor(operation: Operation, gpus: int) -> float:
+def bus_factor(operation: str, gpus: int) -> float:
     """Factor from algorithm to bus bandwidth, as in doc/PERFORMANCE.md of nccl-tests."""
     if operation == "send":
         return 1.0

@@ -141,14 +141,24 @@ def run(
     ranks: _Ranks = None,
     ranks_per_node: _RanksPerNode = None,
     message: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--bytes",
             metavar="SIZE",
             help="Size as nccl-tests count it, with a unit such as KiB or MB: a rank's whole "
             "input, or the result of an all-gather.",
+            show_default="64MiB",
         ),
-    ] = "64MiB",
+    ] = None,
+    sizes: Annotated[
+        Path | None,
+        option(
+            "Instead of --bytes, for an all-to-all-v: bytes that each rank sends to each, a row "
+            "of comma-separated numbers for each sender.",
+            "FILE.csv",
+            show_default="equal chunks",
+        ),
+    ] = None,
     topology: Annotated[
         str,
         typer.Option(
@@ -174,7 +184,8 @@ def run(
     result = simulated(
         source,
         operation,
-        message_bytes=_bytes(message),
+        message_bytes=None if message is None else _bytes(message),
+        sizes=sizes,
         ranks=ranks,
         ranks_per_node=ranks_per_node,
         topology=topology,

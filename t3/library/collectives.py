@@ -1,14 +1,17 @@
 """Collectives from Python: the time of a schedule on compute units."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from sysmodel.collectives.plans import is_plan
 from sysmodel.collectives.schedule import Operation
+from sysmodel.collectives.sizes import read_sizes
 from sysmodel.collectives.sources import schedule_of
 from sysmodel.config.system import System, load_system
 from sysmodel.config.topology import load_topology
 from sysmodel.config.topology_shapes import Topology
+from sysmodel.lib.errors import InputError
 from sysmodel.runs.collective_result import CollectiveResult
 from t3.report.progress import shown_progress
 
@@ -19,7 +22,8 @@ def collective(
     source: str | Path = "ring",
     operation: Operation | None = None,
     *,
-    message_bytes: int = 64 << 20,
+    message_bytes: int | None = None,
+    sizes: Sequence[Sequence[int]] | Path | str | None = None,
     ranks: int | None = None,
     ranks_per_node: int | None = None,
     topology: Topology | Mapping[str, Any] | Path | str = "ring",
@@ -33,11 +37,16 @@ def collective(
     source : str or Path
         Name of an algorithm, or path of an MSCCL file or an MSCCL++ plan.
     operation : str, optional
-        Operation of the algorithm; the default is the first one that it has.
-    message_bytes : int
-        Size as nccl-tests count it: a rank's whole input, or the result of an all-gather.
+        Operation of the algorithm; the default is the first one that it has, and with ``sizes`` an
+        all-to-all.
+    message_bytes : int, optional
+        Size as nccl-tests count it: a rank's whole input, or the result of an all-gather. The
+        default is 64 MiB.
+    sizes : sequence of sequences, or path, optional
+        Instead of ``message_bytes``, the bytes that each rank of an all-to-all-v has for each rank,
+        ``sizes[sender][receiver]``, or a file with these rows.
     ranks : int, optional
-        Number of GPUs; the default is 8, or that of the file.
+        Number of GPUs; the default is 8, or that of the file or of ``sizes``.
     ranks_per_node : int, optional
         GPUs of a node, for algorithms with two levels.
     topology : Topology, mapping, path or str
@@ -65,12 +74,19 @@ def collective(
     """
     from sysmodel.runs.collective_alone import simulate_collective
 
+    message: int | Sequence[Sequence[int]] = 64 << 20 if message_bytes is None else message_bytes
+    if sizes is not None:
+        if message_bytes is not None:
+            raise InputError("bytes", f"{message_bytes} is not allowed with sizes; allowed: none")
+        message = read_sizes(Path(sizes)) if isinstance(sizes, str | Path) else sizes
+        if not is_plan(str(source)):
+            operation, ranks = operation or "all-to-all", ranks or len(message)
     schedule = schedule_of(source, operation, ranks, ranks_per_node)
     with shown_progress() as report:
         return simulate_collective(
             load_system(system),
             schedule,
-            message_bytes,
+            message,
             topology=load_topology(topology),
             channels=channels,
             report=report,

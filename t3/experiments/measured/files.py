@@ -8,7 +8,7 @@ from sysmodel.gpu.atoms import ELEMENTS
 from sysmodel.gpu.geometry.placement import MOST_OUTPUT_ATOMS
 from sysmodel.lib.errors import InputError
 from sysmodel.lib.text import read_text
-from sysmodel.runs.collective_alone import message_limits
+from sysmodel.runs.collective_buffer import message_limits
 
 from .measurement import COLLECTIVES, Measurement
 from .nccl_tests import LeftOut, is_nccl_tests, read_nccl_tests

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from sysmodel.runs.collective_alone import message_limits
+from sysmodel.runs.collective_buffer import message_limits
 from t3.experiments.measured.measurement import COLLECTIVES, Kind, Measurement
 
 from .preset_errors import PRESETS

@@ -7,7 +7,8 @@ from sysmodel.collectives.schedule import expanded
 from sysmodel.config.system import load_system
 from sysmodel.config.topology import load_topology
 from sysmodel.lib.errors import InputError
-from sysmodel.runs.collective_alone import message_limits, simulate_collective
+from sysmodel.runs.collective_alone import simulate_collective
+from sysmodel.runs.collective_buffer import message_limits
 from sysmodel.runs.collective_result import bus_factor
 
 SYSTEM = load_system("asplos24")
@@ -96,6 +97,14 @@ def test_a_few_channels_represent_all():
     assert few.time_ns == pytest.approx(whole.time_ns, rel=0.03)
 
 
+def test_channels_that_do_not_represent_all():
+    small = message_limits(GPUS)[0]
+    with pytest.raises(InputError, match="channels: 1 is not allowed; allowed for .*: 32"):
+        run("ring", "all-gather", message_bytes=small, channels=1)
+    with pytest.raises(InputError, match="channels: 3 is not allowed; allowed for .*: 1, 2, 4, 8"):
+        run("ring", "all-gather", channels=3)
+
+
 def test_any_size_is_cut_into_chunks():
     sizes = [message_limits(3, "all-gather")[0], 10_001, 700_000]
     found = [run("ring", "all-gather", gpus=3, message_bytes=size).time_ns for size in sizes]
@@ -125,6 +134,37 @@ def test_messages_that_cannot_be_cut(message_bytes, gpus, message):
 def test_topology_without_a_link_that_the_schedule_needs():
     with pytest.raises(InputError, match="topology: custom has no way from GPU"):
         run("direct", "all-to-all", topology={"base": "ring", "forwards": False})
+
+
+def test_topology_without_a_switch_that_copies():
+    with pytest.raises(InputError, match="topology: switch has no switch that copies packets"):
+        run("multicast", "all-gather", topology="switch")
+
+
+def test_an_uneven_all_to_all_takes_the_time_of_its_busiest_port():
+    """Rank 0 sends three times as much as any other rank, and nothing to rank 1."""
+    sizes = [[(3 if s == 0 else 1) << 18 | 1000 * r for r in range(GPUS)] for s in range(GPUS)]
+    sizes[0][1] = 0
+    schedule = expanded(algorithm("direct").schedule("all-to-all", GPUS))
+    found = simulate_collective(SYSTEM, schedule, sizes, topology=load_topology("switch"))
+    sent = sizes[0][2] + sizes[0][3]
+    assert found.operation == "all-to-all-v"
+    assert found.message_bytes == sum(sizes[0])
+    assert sent <= found.sent_bytes < sent + 32 * GPUS
+    least = SYSTEM.gpu.kernel_launch_ns + sent / SYSTEM.link.bandwidth_gb_per_s
+    assert least <= found.time_ns <= 1.02 * least + SYSTEM.link.latency_ns + 1000
+
+
+@pytest.mark.parametrize("name", ["direct", "ring"])
+def test_an_all_to_all_of_equal_sizes_is_one_of_equal_chunks(name):
+    schedule = expanded(algorithm(name).schedule("all-to-all", GPUS))
+    chunk = 1 << 18
+    of_bytes, of_sizes = (
+        simulate_collective(SYSTEM, schedule, message, topology=load_topology("switch"))
+        for message in (GPUS * chunk, [[chunk] * GPUS] * GPUS)
+    )
+    assert of_sizes.time_ns == of_bytes.time_ns
+    assert of_sizes.sent_bytes == of_bytes.sent_bytes
 
 
 @pytest.mark.parametrize("name", sorted(algorithms()))

@@ -112,6 +112,29 @@ def test_bad_inputs(fails, arguments, line):
     assert fails(["collective", *arguments.split()]).startswith(line)
 
 
+@pytest.mark.parametrize(
+    ("text", "more", "line"),
+    [
+        ("0,1\n2,0\n", "--bytes 1MiB", "bytes: 1048576 is not allowed with sizes; allowed: none"),
+        ("0,1\n", "", "{file}: 1 rows are not allowed; allowed: 2 or more"),
+        ("# bytes\n0,1\n2,0,3\n", "", "{file}, line 3: 3 numbers are not allowed; allowed: 2, as"),
+        ("0,1\n-2,0\n", "", "{file}, line 2: '-2' is not allowed; allowed: whole bytes"),
+        ("0,0\n0,0\n", "", "--sizes: the largest is 0 bytes; allowed for 2 GPUs: 1 to 536870912"),
+        ("0,1\n2,0\n", "--ranks 4", "--sizes: allowed: 4 rows of 4 numbers"),
+        (
+            "0,1\n2,0\n",
+            "--operation all-gather",
+            "--sizes: direct does all-gather; allowed: all-to",
+        ),
+    ],
+)
+def test_bad_sizes(fails, tmp_path, text, more, line):
+    file = tmp_path / "sizes.csv"
+    file.write_text(text)
+    arguments = ["collective", "run", "direct", "--sizes", str(file), *more.split()]
+    assert fails(arguments).startswith(line.format(file=file))
+
+
 @pytest.fixture
 def plan(tmp_path):
     file = tmp_path / "plan.json"
