@@ -16,7 +16,7 @@ from sysmodel.runs.simulate import simulate
 from t3.experiments.dram.stream_share import stream_share
 from t3.experiments.efficiency import gemm_alone
 
-from .measurement import STREAMS, Kind, Measurement
+from .measurement import RINGS, STREAMS, Kind, Measurement
 
 __all__ = ["OPERATIONS", "Compared", "compare", "compiling", "modelled"]
 
@@ -24,8 +24,10 @@ OPERATIONS: dict[Kind, Operation] = {
     "reduce_scatter": "reduce-scatter",
     "all_gather": "all-gather",
     "all_reduce": "all-reduce",
+    "all_to_all": "all-to-all",
 }
 """Operation of each kind of collective."""
+_FULL_MESHES = ("mi300x",)
 _ARRAYS: dict[Kind, tuple[int, int]] = {"read": (1, 0), "copy": (1, 1), "add": (2, 1)}
 """Arrays that a memory stream reads, and writes."""
 _SEQUENTIAL = RunOptions(engine="golden", configurations=("sequential",))
@@ -66,9 +68,10 @@ def modelled(system: System, one: Measurement, report: Report = no_progress) -> 
         Bytes are lost, or the simulation makes no progress.
     """
     if one.kind in OPERATIONS:
-        schedule = expanded(algorithm("ring").schedule(OPERATIONS[one.kind], one.gpus))
+        name, topology = _way(system, one.kind)
+        schedule = expanded(algorithm(name).schedule(OPERATIONS[one.kind], one.gpus))
         found = simulate_collective(
-            system, schedule, one.message_bytes, topology=load_topology("ring"), report=report
+            system, schedule, one.message_bytes, topology=load_topology(topology), report=report
         )
         return found.time_ns / 1e3
     if one.kind in STREAMS:
@@ -79,6 +82,13 @@ def modelled(system: System, one: Measurement, report: Report = no_progress) -> 
     workload = custom_gemm(one.m, one.n, one.k, one.gpus)
     result = simulate(Plan(workload, system, _SEQUENTIAL), report).configurations["sequential"]
     return (result.ns["gemm"] + result.ns["rs"]) / 1e3
+
+
+def _way(system: System, kind: Kind) -> tuple[str, str]:
+    """Algorithm and topology of a collective: rings, and direct sends for an all-to-all."""
+    if kind in RINGS:
+        return "ring", "ring"
+    return "direct", "fully-connected" if system.name in _FULL_MESHES else "switch"
 
 
 def compiling(report: Report, task: str, share: float) -> Report:

@@ -3,13 +3,22 @@
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
-__all__ = ["COLLECTIVES", "KINDS", "STREAMS", "Kind", "Measurement"]
+__all__ = ["COLLECTIVES", "KINDS", "RINGS", "STREAMS", "Kind", "Measurement"]
 
 Kind = Literal[
-    "reduce_scatter", "all_gather", "all_reduce", "gemm", "gemm_rs", "read", "copy", "add"
+    "reduce_scatter",
+    "all_gather",
+    "all_reduce",
+    "all_to_all",
+    "gemm",
+    "gemm_rs",
+    "read",
+    "copy",
+    "add",
 ]
 KINDS: tuple[Kind, ...] = get_args(Kind)
-COLLECTIVES: tuple[Kind, ...] = ("reduce_scatter", "all_gather", "all_reduce")
+RINGS: tuple[Kind, ...] = ("reduce_scatter", "all_gather", "all_reduce")
+COLLECTIVES: tuple[Kind, ...] = (*RINGS, "all_to_all")
 STREAMS: tuple[Kind, ...] = ("read", "copy", "add")
 """Memory streams: one array that is read, one copied into another, two added into a third."""
 
@@ -17,6 +26,7 @@ _NAMES: dict[Kind, str] = {
     "reduce_scatter": "reduce-scatter",
     "all_gather": "all-gather",
     "all_reduce": "all-reduce",
+    "all_to_all": "all-to-all",
     "gemm": "GEMM",
     "gemm_rs": "GEMM, then reduce-scatter",
     "read": "memory, read",
@@ -74,7 +84,7 @@ class Measurement:
 
     @property
     def chunk_bytes(self) -> float:
-        """Bytes of a chunk of the ring."""
+        """Bytes of a chunk."""
         return (self.message_bytes or 2 * self.m * self.n) / self.gpus
 
     @property

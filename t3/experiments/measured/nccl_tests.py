@@ -18,7 +18,11 @@ _RANK = re.compile(r"#\s+Rank\s+(\d+)\b(?:.*?\bPid\s+\d+\s+on\s+(\S+))?")
 _LOG = re.compile(r"\[?[\w.-]+:\d+|NCCL version|-{10,}")
 # Tags that launchers put before each line: "[1,0]<stdout>:" of mpirun, "0: " of srun.
 _TAG = re.compile(r"\s*(?:(?:\[[^\]\s]+\])+<std(out|err|diag)>: ?|\d+:(?: |$))")
-_OPERATIONS: dict[str, Kind] = {"all_gather": "all_gather", "reduce_scatter": "reduce_scatter"}
+_OPERATIONS: dict[str, Kind] = {
+    "all_gather": "all_gather",
+    "reduce_scatter": "reduce_scatter",
+    "alltoall": "all_to_all",
+}
 _ALL_REDUCE = "all_reduce"
 _BYTES = {
     **dict.fromkeys(("int8", "uint8", "char", "f8e4m3", "f8e5m2", "fp8_e4m3", "fp8_e5m2"), 1),
@@ -71,7 +75,7 @@ def _lines(text: str) -> list[str]:
 
 
 def read_nccl_tests(text: str, where: str) -> tuple[list[Measurement], list[LeftOut]]:
-    """Read the out-of-place times of all_gather_perf and reduce_scatter_perf.
+    """Read the out-of-place times of all_gather_perf, reduce_scatter_perf and alltoall_perf.
 
     The program is the one that the output names; older versions do not, and there the operation
     follows from the columns ``redop``, ``size`` and ``count``. The number of GPUs is that of the
@@ -160,7 +164,8 @@ def _row(run: _Run, line: str, where: str) -> "Measurement | LeftOut":
     if operation not in _OPERATIONS:
         raise InputError(
             where,
-            f"{operation}_perf is not modelled; allowed: all_gather_perf, reduce_scatter_perf",
+            f"{operation}_perf is not modelled; allowed: "
+            + ", ".join(f"{one}_perf" for one in _OPERATIONS),
         )
     if wrong.get("#wrong", wrong.get("error", "0")).lower() not in ("0", "n/a", "0e+00"):
         return LeftOut("the test reports wrong results")

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from sysmodel.runs.collective_buffer import message_limits
-from t3.experiments.measured.measurement import COLLECTIVES, Kind, Measurement
+from t3.experiments.measured.measurement import RINGS, Kind, Measurement
 
 from .preset_errors import PRESETS
 from .references import reference_rows
@@ -22,7 +22,8 @@ _STREAMS: dict[str, Kind] = {
     "hbm_triad": "add",
     "hbm_dot": "read",
 }
-_MODELLED = (*COLLECTIVES, *_STREAMS, "gemm")
+_COLLECTIVES: dict[str, Kind] = {**{kind: kind for kind in RINGS}, "alltoall": "all_to_all"}
+_MODELLED = (*_COLLECTIVES, *_STREAMS, "gemm")
 _FUSED = ("ag_gemm", "gemm_rs", "gemm_ar")
 _NCCL_TESTS = "NCCL (nccl-tests"
 _RCCL_TESTS = "RCCL (rccl-tests"
@@ -68,11 +69,11 @@ def _of_other_kernels(row: Row) -> bool:
 
 def _is_cliff(row: Row) -> bool:
     low, high = _CLIFF_BYTES
-    return row["gpu"] == "B200" and row["op"] in COLLECTIVES and low < int(row["bytes"]) < high
+    return row["gpu"] == "B200" and row["op"] in RINGS and low < int(row["bytes"]) < high
 
 
 def _is_not_cut(row: Row) -> bool:
-    if row["op"] not in COLLECTIVES:
+    if row["op"] not in _COLLECTIVES:
         return False
     least, most = message_limits(int(row["n_gpus"]))
     return not least <= int(row["bytes"]) <= most
@@ -172,9 +173,8 @@ def _measurement(row: Row) -> Measurement:
         assert rate is not None, row["relative"]
         return Measurement(_STREAMS[op], 1e3 * float(rate[1]), source=kernel, note=op)
     time_us, gpus = float(row["time_us"]), int(row["n_gpus"])
-    for collective in COLLECTIVES:
-        if op == collective:
-            return Measurement(collective, time_us, gpus, int(row["bytes"]), source=kernel)
+    if op in _COLLECTIVES:
+        return Measurement(_COLLECTIVES[op], time_us, gpus, int(row["bytes"]), source=kernel)
     kind: Kind = "gemm" if op == "gemm" else "gemm_rs"
     m, n, k = (int(row[name]) for name in ("M", "N", "K_per_gpu"))
     return Measurement(kind, time_us, gpus, m=m, n=n, k=k, source=kernel)

@@ -29,7 +29,8 @@ _COLLECTIVES = (
     "out-of-place times of nccl-tests, which include one launch for each collective, as ours do; "
     "on MI300X all-reduces of rccl-tests, one kernel with one launch for both halves of the ring. "
     "Our buffers are not cached at the start; a small buffer of the test is still in the L2 from "
-    "the repetition before."
+    "the repetition before. An all-to-all sends directly, over a switch with the system's link; "
+    "its fixed costs are those that were fitted to all-gathers."
 )
 _GEMMS = (
     "GEMMs of two-byte elements by the vendors' and other libraries; ours with empty caches, the "

@@ -88,6 +88,11 @@ def test_a_newer_version_names_its_program_and_log_lines_are_no_rows():
     assert [(one.reason, one.rows) for one in dropped] == [("no bytes", 1)]
 
 
+def test_an_all_to_all_is_known_by_the_name_of_its_program():
+    rows, _ = found(NEW_GATHER.replace("all_gather", "alltoall"))
+    assert rows == [("all_to_all", 4, 1_048_576, 14.11)]
+
+
 def test_two_outputs_in_one_file():
     two = OLD_SCATTER.replace("Rank  3", "Rank 3") + NEW_GATHER
     assert [row[0] for row in found(two)[0]] == ["reduce_scatter"] * 2 + ["all_gather"]
@@ -161,7 +166,7 @@ def test_wrong_results_are_left_out():
         (OLD_SCATTER.replace(RANKS, ""), "the number of GPUs is missing"),
         (OLD_SCATTER.replace("Rank  2", "Rank  0"), "ranks .* are not one ring"),
         (OLD_SCATTER.replace("  time ", "cputime"), "line 10: the times are the CPU's"),
-        (NEW_GATHER.replace("all_gather", "alltoall"), "alltoall_perf is not modelled"),
+        (NEW_GATHER.replace("all_gather", "sendrecv"), "sendrecv_perf is not modelled"),
         (OLD_GATHER.replace("    8192", "   32768"), "line 12: the operation is not known"),
     ],
 )

@@ -5,7 +5,7 @@ import pytest
 from sysmodel.config.bundled import PRESETS as BUNDLED
 from sysmodel.config.system import load_system
 from t3.experiments.measured.comparison import Compared
-from t3.experiments.measured.measurement import COLLECTIVES, Measurement
+from t3.experiments.measured.measurement import RINGS, Measurement
 from t3.experiments.validation import preset_errors
 from t3.experiments.validation.measured_errors import errors_of
 from t3.experiments.validation.measured_rows import RULES, measured_rows
@@ -37,7 +37,7 @@ def test_collectives_take_the_protocol_to_which_their_rows_are_fitted(preset):
     """The fits chose the low-latency protocol by the bytes of a chunk alone."""
     system = load_system(preset)
     low_latency = system.collective.low_latency
-    rows = [one for one in ROWS.by_preset[preset] if one.kind in (*COLLECTIVES, "gemm_rs")]
+    rows = [one for one in ROWS.by_preset[preset] if one.kind in (*RINGS, "gemm_rs")]
     assert rows
     for row in rows:
         taken = system.protocol(row.chunk_bytes, row.gpus)
@@ -54,6 +54,9 @@ def test_collectives_take_the_protocol_to_which_their_rows_are_fitted(preset):
         ("h200", "reduce_scatter", 2 * 10),
         ("b200", "reduce_scatter", 2 * (10 - 2)),
         ("b200", "all_gather", 2 * (4 - 1)),
+        ("h100", "all_to_all", 2 * 9),
+        ("h200", "all_to_all", 2 * 9),
+        ("b200", "all_to_all", 2 * 9),
         ("mi300x", "all_reduce", 13 - 2),
         ("h100", "gemm_rs", 4),
         ("h200", "read", 1),
@@ -65,7 +68,7 @@ def test_number_of_rows(preset, kind, rows):
 
 
 def test_the_cliff_and_the_outlier_are_left_out():
-    sizes = {one.message_bytes for one in ROWS.by_preset["b200"] if one.message_bytes}
+    sizes = {one.message_bytes for one in ROWS.by_preset["b200"] if one.kind in RINGS}
     assert {1 << 22, 1 << 26} <= sizes and not sizes & {1 << 24, 1 << 25}
     gemms = [one for one in ROWS.by_preset["h100"] if (one.m, one.n, one.k) == (8192, 8192, 1024)]
     assert sorted(one.value for one in gemms) == [192.61, 198.28]
