@@ -139,9 +139,8 @@ class Plan:
     def _is_windowed(self) -> bool:
         """Flag of a program with a collective that sends to others than one neighbour, so that one
         GPU cannot represent all."""
-        channels = self.system.dram.channels
         return any(
-            plan_of(one, part.kernel, channels).windowed
+            plan_of(one, part.kernel, self.system).windowed
             for part in self.parts
             for one in part.chain.collectives
         )
