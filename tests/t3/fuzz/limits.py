@@ -44,12 +44,12 @@ def limit_simulations(monkeypatch: pytest.MonkeyPatch) -> None:
 
     real_simulate, real_check, real_serve = simulate.simulate, check.check, request.serve
 
-    def simulated(plan: Any, report: Any) -> Any:
+    def simulated(plan: Any, report: Any, **options: Any) -> Any:
         work = plan.workload
         is_large = work.flops > _MOST_FLOPS or work.output_bytes > _MOST_FLOPS >> 8
         if is_large or plan.channels > _MOST_CHANNELS:
             raise TooLarge
-        return real_simulate(plan, _counted(report))
+        return real_simulate(plan, _counted(report), **options)
 
     def checked(options: Any, report: Any) -> Any:
         if options.m * options.n * options.k > _MOST_FLOPS or options.skew > 50_000:
