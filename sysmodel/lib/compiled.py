@@ -4,10 +4,12 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from numba import njit
+from numba.core.ccallback import CFunc
+from numba.core.sigutils import normalize_signature
 
 from .code_cache import CodeCache
 
-__all__ = ["cached_njit", "compiled", "inlined"]
+__all__ = ["cached_cfunc", "cached_njit", "compiled", "inlined"]
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -19,6 +21,20 @@ def cached_njit(**options: Any) -> Callable[[_F], _F]:
         dispatcher: Any = njit(**options)(function)
         dispatcher._cache = CodeCache(function)
         made: _F = dispatcher
+        return made
+
+    return decorate
+
+
+def cached_cfunc(signature: Any) -> Callable[[Callable[..., Any]], CFunc]:
+    """Make a decorator that compiles a function for calls from C code, as ``numba.cfunc`` does, and
+    stores the code in the cache."""
+
+    def decorate(function: Callable[..., Any]) -> CFunc:
+        compiled: Any = CFunc(function, normalize_signature(signature), locals={}, options={})
+        compiled._cache = CodeCache(function)
+        compiled.compile()
+        made: CFunc = compiled
         return made
 
     return decorate

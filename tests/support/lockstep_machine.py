@@ -1,13 +1,14 @@
 """Machine whose GPUs step RTL and golden model together and compare every output."""
 
 import numpy as np
-from numba import carray, cfunc, types
+from numba import carray, types
 
 from rtl.parameters import T3Parameters
 from sysmodel.engine.golden.engine import GoldenEngine
 from sysmodel.engine.native.call import call_step
 from sysmodel.engine.native.engine import Engine
 from sysmodel.engine.ports import CHANNEL_OUTPUTS, CONTEXT_OUTPUTS, H, K, O, output_words
+from sysmodel.lib.compiled import cached_cfunc
 from sysmodel.machine.machine import Machine
 
 __all__ = ["Lockstep", "LockstepMachine"]
@@ -20,11 +21,10 @@ __all__ = ["Lockstep", "LockstepMachine"]
 HEADER = 10
 
 
-@cfunc(
+@cached_cfunc(
     types.uint64(
         types.CPointer(types.int64), types.CPointer(types.uint64), types.CPointer(types.uint64)
     ),
-    cache=True,
 )
 def _step(pointer, inputs, outputs):
     block = carray(pointer, HEADER)

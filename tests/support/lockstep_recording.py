@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 
-import numba
 import numpy as np
 
 from rtl.parameters import T3Parameters
@@ -11,6 +10,7 @@ from sysmodel.engine.golden.activity.counters import clocked_cycles
 from sysmodel.engine.golden.activity.kinds import KINDS
 from sysmodel.engine.native import Engine, call_step
 from sysmodel.engine.ports import CHANNEL_OUTPUTS, H, K, O, input_words, output_words
+from sysmodel.lib.compiled import cached_njit
 
 __all__ = ["Recording", "record", "replay"]
 
@@ -56,7 +56,7 @@ def record(
     return recording
 
 
-@numba.njit(cache=True)
+@cached_njit()
 def _step_all(address, handle, inputs, outputs, blocks, clocked):
     for cycle in range(len(inputs)):
         call_step(address, handle, inputs[cycle].ctypes.data, outputs[cycle].ctypes.data)

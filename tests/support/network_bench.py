@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
 from rtl.interface.encodings import PacketKind
 from sysmodel.config.system import load_system
 from sysmodel.config.topology import load_topology
 from sysmodel.engine.ports import I, O
+from sysmodel.lib.compiled import cached_njit
 from sysmodel.network.alone import NetworkState, network_alone
 from sysmodel.network.capacity import Capacity
 from sysmodel.network.expansion import expand
@@ -40,7 +40,7 @@ class Arrival:
     packet: np.ndarray
 
 
-@njit(cache=True)
+@cached_njit()
 def _step(s, now, windows, numbers, heads, full, arrived, count):
     """Simulate a cycle; return the number of arrivals so far."""
     f = s.fixed[0]
@@ -68,7 +68,7 @@ def _step(s, now, windows, numbers, heads, full, arrived, count):
     return count
 
 
-@njit(cache=True)
+@cached_njit()
 def _run(s, first, cycles, windows, numbers, heads, full, arrived, count, all_arrivals):
     for now in range(first, first + cycles):
         count = _step(s, now, windows, numbers, heads, full, arrived, count)

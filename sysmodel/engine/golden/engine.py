@@ -3,7 +3,7 @@
 from typing import Any
 
 import numpy as np
-from numba import carray, cfunc, types
+from numba import carray, types
 from numba.extending import intrinsic
 
 from rtl.parameters import T3Parameters
@@ -16,6 +16,7 @@ from sysmodel.engine.ports import (
     GPU_INPUTS,
     GPU_OUTPUTS,
 )
+from sysmodel.lib.compiled import cached_cfunc
 
 from .activity.counters import clocked_cycles
 from .activity.kinds import KINDS
@@ -51,11 +52,10 @@ _ACTIVITY, _OF_CHANNEL, _OF_BANK, _OF_CONTEXT = (
 _ARRAYS = len(GoldenState._fields)
 
 
-@cfunc(
+@cached_cfunc(
     types.uint64(
         types.CPointer(types.int64), types.CPointer(types.uint64), types.CPointer(types.uint64)
-    ),
-    cache=True,
+    )
 )
 def _step(addresses: Any, inputs: Any, outputs: Any) -> Any:
     """Step the state whose arrays have these ``addresses``; the first array has their lengths."""

@@ -12,7 +12,7 @@ def call_step(typingctx, step_address, handle, inputs_pointer, outputs_pointer):
     """Set the inputs, clock once, and read the outputs, inside an ``@njit`` function.
 
     Address and handle (:attr:`Engine.step_address`, :attr:`Engine.handle`) are plain integers, so
-    functions with ``cache=True`` may use the call; a captured ctypes function could not be cached.
+    cached functions may use the call; a captured ctypes function could not be cached.
     Returns 0 if all clocks of the hardware were gated, otherwise another number. The pointers are
     ``array.ctypes.data`` of contiguous arrays of ``uint64``. A compiled function that makes such
     arrays itself must use them after the call, or Numba may free them before.

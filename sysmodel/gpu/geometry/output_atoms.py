@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
+from sysmodel.lib.compiled import cached_njit
 from sysmodel.lib.interleave import channel_of_atom
 
 from .output_layout import OutputLayout, Walk
@@ -52,7 +52,7 @@ def find_output_atoms(
     return OutputAtoms(start, atom, wave, channel, per_wave, wave_first, wave_start)
 
 
-@njit(cache=True)
+@cached_njit()
 def _enumerate(
     first, outer, inner, stride, wave_inner_extent, wave_outer_extent, inner_waves,
     channels, offset_bits, system_channels

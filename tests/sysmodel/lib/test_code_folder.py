@@ -9,6 +9,7 @@ from sysmodel.lib.cache import cache_folder, digest
 from sysmodel.lib.code_folder import KEPT_FOLDERS, code_folder
 
 _MODULE = "sysmodel.gpu.pipe"
+_ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture
@@ -30,7 +31,7 @@ def test_folder_without_a_choice(monkeypatch):
 @pytest.mark.parametrize(
     "module",
     [
-        *("sysmodel.machine.loop", "sysmodel.gpu.tables"),
+        *("sysmodel.machine.loop", "sysmodel.gpu.geometry.output_atoms"),
         *("verification.arithmetic.unit", "t3.experiments.dram.loop"),
     ],
 )
@@ -42,6 +43,16 @@ def test_compiled_code_is_in_the_folder_of_its_module(cache, module):
     )
     printed = subprocess.check_output([sys.executable, "-c", program], text=True)
     assert printed.strip() == str(code_folder(module))
+
+
+@pytest.mark.parametrize(
+    "package", ["driver", "rtl", "sysmodel", "t3", "tb", "tests", "verification"]
+)
+def test_numba_stores_no_code_by_itself(package):
+    """Its own cache knows only the file of a function, not the sources of which it has a part."""
+    for file in (_ROOT / package).rglob("*.py"):
+        assert file == Path(__file__) or "cache=True" not in file.read_text(encoding="utf-8"), file
+    assert not list((_ROOT / package).rglob("*.nb[ci]"))
 
 
 def test_removes_the_folders_not_used_for_longest(cache):
@@ -84,7 +95,7 @@ def test_folder_depends_on_the_sources_that_the_module_imports(
 
     def folder():
         program = "from sysmodel.lib.code_folder import code_folder; print(code_folder('part.one'))"
-        paths = os.pathsep.join([str(root), str(Path(__file__).parents[3])])
+        paths = os.pathsep.join([str(root), str(_ROOT)])
         return subprocess.check_output(
             [sys.executable, "-c", program], text=True, env=os.environ | {"PYTHONPATH": paths}
         )

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
-from numba import njit
 
 from rtl.interface.encodings import PacketKind
 from sysmodel.engine.ports import CHANNEL_INPUTS, CHANNEL_OUTPUTS, I, O
 from sysmodel.gpu.atoms import ATOM_BYTES
+from sysmodel.lib.compiled import cached_njit
 from sysmodel.network.link import (
     admitted,
     can_send,
@@ -21,7 +21,7 @@ from tests.support.small_network import join
 NEVER = 1 << 40
 
 
-@njit(cache=True)
+@cached_njit()
 def _drive(s, cycles, offer_from, ready_from, sent, taken, errors):
     """Run a ring of one GPU.
 
@@ -164,7 +164,7 @@ def test_channels_stall_at_different_times():
     assert set(first) != set(second)
 
 
-@njit(cache=True)
+@cached_njit()
 def _receiver(s, g, c):
     """Return the place of a packet of GPU ``g`` after it was sent."""
     outputs = s.outputs[0]
@@ -181,7 +181,7 @@ def test_every_gpu_sends_downstream():
             assert _receiver(state, g, c) == (g - 1) % 3 * 2 + c
 
 
-@njit(cache=True)
+@cached_njit()
 def _pass(s, c, values, arrived):
     """Send one packet with these values on channel ``c``, and take it."""
     inputs = s.inputs[0, c * CHANNEL_INPUTS : (c + 1) * CHANNEL_INPUTS]
@@ -291,7 +291,7 @@ def test_wire_is_as_long_as_rate_times_latency(rate, latency):
     assert abs(len(sent) - 3 * latency * rate / ATOM_BYTES) <= 1
 
 
-@njit(cache=True)
+@cached_njit()
 def _admissions(s, known):
     """Admit one workgroup more in every cycle; ``known`` receives the upstream GPU's limit."""
     for now in range(len(known)):

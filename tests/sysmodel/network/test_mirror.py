@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from numba import njit
 
 from rtl.interface.encodings import PacketKind
 from sysmodel.engine.ports import CHANNEL_OUTPUTS, PACKET, O
+from sysmodel.lib.compiled import cached_njit
 from sysmodel.machine.sampling import symmetry
 from sysmodel.network.link import send
 from sysmodel.network.mirror import EVEN, UNEVEN
@@ -13,7 +13,7 @@ from tests.support.small_kernel import bare_state, small_kernel
 from tests.support.small_network import join
 
 
-@njit(cache=True)
+@cached_njit()
 def _send(s, c, kind, workgroup, wave, atom, now):
     outputs = s.outputs[0, c * CHANNEL_OUTPUTS : (c + 1) * CHANNEL_OUTPUTS]
     outputs[O.link_out_kind] = kind

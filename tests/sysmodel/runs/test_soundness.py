@@ -119,6 +119,6 @@ def test_a_slow_system_is_checked_for_a_while(monkeypatch):
 def test_a_check_builds_the_hardware_of_few_channels(monkeypatch):
     """All 192 channels of h200 would be elaborated for about a minute."""
     plans = []
-    monkeypatch.setattr(soundness, "simulate", lambda plan, report: plans.append(plan))
+    monkeypatch.setattr(soundness, "simulate", lambda plan, _report, **_options: plans.append(plan))
     check_machine(load_system("h200"))
     assert plans[0].channels <= 16

@@ -2,7 +2,6 @@
 
 import time
 
-import numba
 import numpy as np
 import pytest
 
@@ -10,11 +9,12 @@ from rtl.interface.encodings import Access
 from rtl.parameters import T3Parameters
 from sysmodel.engine.golden import new_state, reset, step
 from sysmodel.engine.ports import I, input_words, output_words
+from sysmodel.lib.compiled import cached_njit
 
 CYCLES = 20_000
 
 
-@numba.njit(cache=True)
+@cached_njit()
 def advance(state, inputs, outputs, cycles):
     for cycle in range(cycles):
         step(state, inputs[cycle % len(inputs)], outputs)
