@@ -1,6 +1,5 @@
 import numpy as np
 import pytest
-from numba import njit
 
 from sysmodel.gpu.collective import (
     BLOCK,
@@ -12,12 +11,13 @@ from sysmodel.gpu.collective import (
     step_done,
 )
 from sysmodel.gpu.collective_step import Operand, Target, Task, begin_step, set_up_collective
+from sysmodel.lib.compiled import cached_njit
 from tests.support.small_kernel import bare_state, small_kernel
 
 STAGING = 1 << 30
 
 
-@njit(cache=True)
+@cached_njit()
 def _drive(s, cycles, delay, gate, reads, stores):
     """Run GPU 0's channels against a memory that returns read *n* after ``delay[n]`` cycles.
 

@@ -2,7 +2,6 @@ import math
 
 import numpy as np
 import pytest
-from numba import njit
 
 from sysmodel.gpu.atoms import ELEMENTS
 from sysmodel.gpu.fetch import buffer_progress
@@ -21,13 +20,14 @@ from sysmodel.gpu.workgroups import (
     set_up_kernel,
     set_up_units,
 )
+from sysmodel.lib.compiled import cached_njit
 from sysmodel.lib.interleave import system_atom
 from tests.support.small_kernel import bare_state, channel_by_hand, small_kernel
 
 NO_LIMIT = 1 << 40
 
 
-@njit(cache=True)
+@cached_njit()
 def _drive(s, start, end, limit, latency, drain_from, requests, stores, used):
     """GPU 0's workgroups against a memory that answers each request after ``latency`` cycles and
     takes all stores from ``drain_from`` on, until the last one has ended. Rows of requests:

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from numba import njit
 
 from sysmodel.gpu.fetch import buffer_progress
 from sysmodel.gpu.pipe import STEPS, TILES
@@ -17,13 +16,14 @@ from sysmodel.gpu.workgroups import (
     set_up_kernel,
     set_up_units,
 )
+from sysmodel.lib.compiled import cached_njit
 from tests.support.small_kernel import bare_state, small_kernel
 
 NO_LIMIT = 1 << 40
 LATENCY = 1
 
 
-@njit(cache=True)
+@cached_njit()
 def _drive(s, start, end):
     """Run GPU 0 until all kernels have dispatched and ended their workgroups; return the cycle."""
     f, gpu, channel = s.fixed[0], s.gpu[0], s.channel[0]
