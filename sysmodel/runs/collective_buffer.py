@@ -21,7 +21,7 @@ Matrix: TypeAlias = Sequence[Sequence[int]]
 
 _ROW = 256  # elements of two bytes, contiguous: as much as a channel holds in one piece
 _ROW_BYTES = 2 * _ROW
-# Of 256 channels of 256 bytes, each has four blocks of a full tile. Where the number of channels is
+# A full tile has four blocks in each of 256 channels of 256 bytes. Where the number of channels is
 # no power of two, each has at least one.
 _MOST_TILE_BYTES = 1 << 18
 

@@ -131,7 +131,7 @@ def test_a_gated_kernel_holds_no_slot():
     queue.run(2 * STAGE)
     assert queue.kernel["next_dispatch_index"].tolist() == [0, 8]
     assert queue.finish == [-1, 2 * STAGE - 1]
-    # It could have had the slots in two cycles, but none stayed empty.
+    # The slots would suffice within two cycles, but none stayed empty.
     assert queue.state.withheld[0, 0] == 2
     assert queue.state.gpu["throttled"][0] == 0
     queue.kernel["limit"][0] = NO_LIMIT
@@ -157,7 +157,7 @@ def test_a_later_start_finds_the_slots_that_are_free_then():
 
 
 def test_the_earlier_kernel_has_freed_slots_first():
-    """It starts when the later one holds all slots, and has every slot that the later one frees."""
+    """The earlier kernel starts when the later one holds all slots, and gets each freed slot."""
     queue = Queue(tiles(4), tiles(8))
     queue.kernel["start"][0] = 5
     assert queue.run().finish == [2 * STAGE - 1, 3 * STAGE - 1]

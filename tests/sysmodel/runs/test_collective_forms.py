@@ -18,7 +18,7 @@ from sysmodel.runs.collective_alone import simulate_collective
 SYSTEM = load_system("asplos24")
 SCATTER, GATHER, EXCHANGE = "reduce-scatter", "all-gather", "all-to-all"
 FILL_NS = 250.0  # of a step: the first loads, the hardware, and the last stores
-# Of the memory's peak, in sums: a wavefront stores a batch after its loads. Streams have 0.8.
+# Share of the memory's peak in sums: a wavefront stores a batch after its loads. Streams have 0.8.
 SUM_SHARE = 0.72
 WIRE_NS, STEP_NS = 150_000.0, 20_000.0  # on the wire: for which chunks are sized, in all and a step
 LEAST_CHUNK = 1 << 18  # a full tile, which is not rounded up

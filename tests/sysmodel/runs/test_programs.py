@@ -126,7 +126,7 @@ def test_a_gemm_alone():
 
 
 def test_an_all_reduce_by_one_kernel_saves_a_launch(sublayer):
-    """It moves the bytes of both halves; nothing else differs from two kernels."""
+    """One kernel moves the bytes of both halves; nothing else differs from two kernels."""
     found = run("all-reduce", configurations=("sequential",)).configurations["sequential"]
     two = sublayer.configurations["sequential"]
     assert found.ns["gemm"] == two.ns["gemm"]
