@@ -38,8 +38,8 @@ class Algorithm:
         algorithm, not from its stages.
     group : callable
         Group of a number of ranks; raises ``InputError`` if the algorithm cannot have this number.
-    parts : int
-        Equal parts into which each owner's data is cut.
+    parts : int or callable
+        Parts into which each owner's data is cut, or their number for a number of ranks.
     """
 
     name: str
@@ -47,7 +47,7 @@ class Algorithm:
     stages: Mapping[Operation, Stages]
     costs: Mapping[Operation, Callable[[Group], Costs]]
     group: Grouping = cyclic
-    parts: int = 1
+    parts: int | Callable[[int], int] = 1
 
     @property
     def operations(self) -> tuple[Operation, ...]:
@@ -70,7 +70,8 @@ class Algorithm:
         stages = tuple(
             stage for half in self._halves(operation) for stage in self.stages[half](group)
         )
-        return Schedule(self.name, operation, group, stages, self.parts)
+        parts = self.parts(group.ranks) if callable(self.parts) else self.parts
+        return Schedule(self.name, operation, group, stages, parts)
 
     def closed_form(
         self, operation: Operation, ranks: int, ranks_per_node: int | None = None

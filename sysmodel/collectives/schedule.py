@@ -5,13 +5,23 @@ group, so that it is a few lines for any number of ranks. :func:`expanded` write
 ranks; an imported schedule comes in that form, and need not be the same for all ranks.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, get_args
 
 from .group import Group
 
-__all__ = ["OPERATIONS", "Chunk", "Expanded", "Flow", "Operation", "Schedule", "Stage", "expanded"]
+__all__ = [
+    "OPERATIONS",
+    "Chunk",
+    "Expanded",
+    "Flow",
+    "Operation",
+    "RankedStage",
+    "Schedule",
+    "Stage",
+    "expanded",
+]
 
 Operation = Literal["reduce-scatter", "all-gather", "all-reduce", "all-to-all", "send"]
 OPERATIONS: tuple[Operation, ...] = get_args(Operation)
@@ -102,6 +112,27 @@ class Stage:
     reduces: bool
     flows: tuple[Flow, ...]
 
+    def of_rank(self, group: Group, rank: int) -> tuple[Flow, ...]:
+        """Flows of a rank."""
+        return tuple(flow.shifted(group, rank) for flow in self.flows)
+
+
+@dataclass(frozen=True)
+class RankedStage(Stage):
+    """Stage in which ranks do different things.
+
+    Parameters
+    ----------
+    ranked : callable
+        Flows of a rank, in absolute ranks.
+    """
+
+    ranked: Callable[[int], tuple[Flow, ...]]
+
+    def of_rank(self, group: Group, rank: int) -> tuple[Flow, ...]:
+        """Flows of a rank."""
+        return self.ranked(rank)
+
 
 @dataclass(frozen=True)
 class Schedule:
@@ -159,10 +190,7 @@ def expanded(schedule: Schedule) -> Expanded:
         parts=schedule.parts,
         reduces=tuple(stage.reduces for stage in schedule.stages),
         flows=tuple(
-            tuple(
-                tuple(flow.shifted(group, rank) for flow in stage.flows)
-                for rank in range(schedule.ranks)
-            )
+            tuple(stage.of_rank(group, rank) for rank in range(schedule.ranks))
             for stage in schedule.stages
         ),
     )

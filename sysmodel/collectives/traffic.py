@@ -60,18 +60,21 @@ class Traffic:
         )
 
 
-def equal_chunks(expanded: Expanded, size: int) -> ChunkBytes:
+def equal_chunks(expanded: Expanded, size: int, unit: int = 1) -> ChunkBytes:
     """Bytes of each chunk, if all owners' chunks have ``size`` bytes.
+
+    The schedule's parts of a chunk are as equal as whole units allow.
 
     Raises
     ------
     InputError
-        The size cannot be cut into the schedule's parts.
+        The size is negative, or is not a whole number of units.
     """
-    if size < 0 or size % expanded.parts:
-        problem = f"{size} bytes are not allowed; allowed: a multiple of {expanded.parts}"
+    if size < 0 or size % unit:
+        problem = f"{size} bytes are not allowed; allowed: a multiple of {unit}, or 0"
         raise InputError("bytes", problem)
-    return lambda chunk: size // expanded.parts
+    units, parts = size // unit, expanded.parts
+    return lambda chunk: unit * (units * (chunk.part + 1) // parts - units * chunk.part // parts)
 
 
 def matrix_chunks(expanded: Expanded, sizes: Sequence[Sequence[int]]) -> ChunkBytes:

@@ -10,7 +10,9 @@ from sysmodel.config.limits import MOST_COLLECTIVE_WAVES as MOST_WAVES
 from .collective import begin_tasks, new_tables
 
 __all__ = [
+    "WHOLE",
     "Operand",
+    "Share",
     "Target",
     "Task",
     "atoms_of",
@@ -52,6 +54,21 @@ class Target(NamedTuple):
     rotation: int = 0
 
 
+class Share(NamedTuple):
+    """Share of the atoms of each channel: the parts from ``first`` on, before ``end``, of equal
+    parts.
+
+    Where parts cannot be equal, other ones are larger in the next channel.
+    """
+
+    first: int
+    end: int
+    parts: int
+
+
+WHOLE = Share(0, 1, 1)
+
+
 class Task(NamedTuple):
     """Chunk whose operands the CUs add and store.
 
@@ -64,12 +81,15 @@ class Task(NamedTuple):
     within : tuple of int or None
         First and end atom of the part of a contiguous chunk that is processed; None for the whole
         chunk.
+    share : Share
+        Share of each channel's atoms that is processed.
     """
 
     chunk: int
     operands: tuple[Operand, ...]
     targets: tuple[Target, ...]
     within: tuple[int, int] | None = None
+    share: Share = WHOLE
 
 
 def set_up_collective(
@@ -114,18 +134,22 @@ def reserve_tasks(state: _State, steps: Iterable[Sequence[Task]]) -> _State:
     return replaced
 
 
-def atoms_of(state: Any, chunk: int, within: tuple[int, int] | None) -> int:
+def atoms_of(state: Any, chunk: int, within: tuple[int, int] | None, share: Share = WHOLE) -> int:
     """Count the atoms of a chunk, or of a part of it, in the simulated channels of a GPU."""
-    bounds = (_bounds(state, c, chunk, within) for c in range(len(state.chunk_start)))
+    bounds = (_bounds(state, c, chunk, within, share) for c in range(len(state.chunk_start)))
     return int(sum(end - first for first, end in bounds))
 
 
-def _bounds(state: Any, c: int, chunk: int, within: tuple[int, int] | None) -> tuple[int, int]:
+def _bounds(
+    state: Any, c: int, chunk: int, within: tuple[int, int] | None, share: Share
+) -> tuple[int, int]:
     """First and end index of a chunk, or of a part of it, in a channel's chunk table."""
-    first, end = state.chunk_start[c, chunk : chunk + 2]
+    first, end = map(int, state.chunk_start[c, chunk : chunk + 2])
     if within is not None:
         first, end = first + np.searchsorted(state.chunk_atom[c, first:end], within)
-    return int(first), int(end)
+    ends = ((end - first) * one + c % share.parts for one in (share.first, share.end))
+    begin, end = (first + int(one) // share.parts for one in ends)
+    return begin, end
 
 
 def begin_step(state: Any, g: int, tasks: Sequence[Task]) -> None:
@@ -156,11 +180,12 @@ def _begin_channel(state: Any, q: int, c: int, tasks: Sequence[Task]) -> None:
     """Write what each task has in a channel."""
     channel, stores = state.channel[q], 0
     for number, task in enumerate(tasks):
-        first, end = _bounds(state, c, task.chunk, task.within)
+        first, end = _bounds(state, c, task.chunk, task.within, task.share)
         size = int(state.chunk_size[task.chunk])
         if task.within is not None:
             size = task.within[1] - task.within[0]
-        even = size / state.fixed["system_channels"][0]
+        share = (task.share.end - task.share.first) / task.share.parts
+        even = size * share / state.fixed["system_channels"][0]
         state.task_part[q, number] = first, end - first, even
         stores += len(task.targets) * (end - first)
     channel["step_stores"], channel["step_stored"] = stores, 0

@@ -68,9 +68,8 @@ def buffer_of(schedule: Expanded, message: int | Matrix) -> Buffer:
             "bytes", f"{short(message)} is not allowed; allowed for {gpus} GPUs: {least} to {most}"
         )
     kernel = _kernel(gpus, -(-message // _chunks(schedule.operation, gpus)))
-    return Buffer(
-        schedule.operation, message, kernel, equal_chunks(schedule, kernel.output_bytes // gpus)
-    )
+    chunk_bytes = equal_chunks(schedule, kernel.output_bytes // gpus, ATOM_BYTES)
+    return Buffer(schedule.operation, message, kernel, chunk_bytes)
 
 
 def _of_sizes(schedule: Expanded, sizes: Matrix) -> Buffer:

@@ -128,7 +128,7 @@ class CollectivePlan:
     Parameters
     ----------
     atoms : callable or None
-        Atoms of each chunk; None if each chunk is the whole part of its owner.
+        Atoms of each chunk; None if the chunks of an owner are all of its part.
     """
 
     def __init__(
@@ -182,7 +182,7 @@ class CollectiveKernel:
         self._machine, self._halves = simulation.machine, plan.halves
         self.moved = [Moved() for _ in range(self._machine.gpus)]
         tasks = [
-            [half.layout.task(rank, one) for one in work]
+            half.layout.tasks(rank, work)
             for half in self._halves
             for step in half.steps
             for rank, work in enumerate(step.work[: self._machine.gpus])
@@ -250,11 +250,11 @@ class CollectiveKernel:
             state.gpu["copied"] = 0
 
         def size(chunk: Chunk) -> int:
-            return atoms_of(state, chunk.owner, layout.within(chunk))
+            return atoms_of(state, chunk.owner, layout.within(chunk), layout.share(chunk))
 
         for g, moved in enumerate(self.moved):
             work = [one for one in step.work[g] if layout.has(one.chunk)]
-            begin_step(state, g, [layout.task(g, one) for one in work])
+            begin_step(state, g, layout.tasks(g, work))
             arriving = sum(map(size, step.arriving[g]))
             state.gpu["expected"][g] += arriving
             moved.written += arriving

@@ -10,13 +10,16 @@ from sysmodel.collectives.steps import Step, Work
 from sysmodel.config.dram_timing import DramTiming
 from sysmodel.config.system import System
 from sysmodel.gpu.collective import BLOCK
-from sysmodel.gpu.collective_step import Operand, Target, Task
+from sysmodel.gpu.collective_step import WHOLE, Operand, Share, Target, Task
 from sysmodel.gpu.kernel import Kernel
 from sysmodel.machine.offers import CONTEXT_COLLECTIVE, CONTEXT_NONE
 from sysmodel.machine.program import Writes, collective_writes, place_offsets
 from sysmodel.network.windows import window_atoms
 
 __all__ = ["ChunkAtoms", "CollectiveLayout", "rotations"]
+
+_WAYS = 8
+"""Channels of the library, with a CU each, for each part of a chunk; as RCCL's for each link."""
 
 ChunkAtoms = Callable[[Chunk], int]
 """Atoms of a chunk."""
@@ -32,8 +35,10 @@ class CollectiveLayout:
     kernel : Kernel
         Kernel whose output is the buffer; it has a chunk for each owner.
     atoms : callable or None
-        Atoms of a chunk, at the begin of the part that the output has for it; None if each owner's
-        data is one chunk. Otherwise the output's chunks must be contiguous.
+        Atoms of a chunk, at the begin of the data of its owner, which must be contiguous; None for
+        all of its owner's data, which the parts of a schedule share equally.
+    parts : int
+        Parts into which each owner's data is cut.
 
     Attributes
     ----------
@@ -85,12 +90,26 @@ class CollectiveLayout:
     def _mapped(self, staged: tuple[int, int] | None) -> Writes:
         return collective_writes(self._kernel, CONTEXT_COLLECTIVE, staged=staged)
 
-    def task(self, rank: int, work: Work) -> Task:
-        """Task of a rank's CUs."""
+    def tasks(self, rank: int, work: Sequence[Work]) -> list[Task]:
+        """Tasks of a rank's CUs in a step. A part of a chunk has several, each with wavefronts of
+        its own; those of the parts alternate."""
+        each = [self._tasks(rank, one) for one in work]
+        return [task for together in zip(*each, strict=True) for task in together]
+
+    def _tasks(self, rank: int, work: Work) -> list[Task]:
         operands = tuple(self._operands[place] for place in work.operands)
-        return Task(
-            work.chunk.owner, operands, tuple(self._targets(rank, work)), self.within(work.chunk)
-        )
+        targets = tuple(self._targets(rank, work))
+        first, end, parts = self.share(work.chunk)
+        return [
+            Task(
+                work.chunk.owner,
+                operands,
+                targets,
+                self.within(work.chunk),
+                Share(number, number + 1, parts),
+            )
+            for number in range(first, end)
+        ]
 
     def _targets(self, rank: int, work: Work) -> Iterator[Target]:
         """Yield the places to which a rank stores, in its own memory and in those of others."""
@@ -113,13 +132,21 @@ class CollectiveLayout:
         return self._atoms is None or self._atoms(chunk) > 0
 
     def within(self, chunk: Chunk) -> tuple[int, int] | None:
-        """First and end atom of a chunk; None for the whole part of its owner."""
-        if self._atoms is None:
+        """First and end atom of a chunk; None for the data of its owner, or a share of it."""
+        if self._atoms is None or self._parts > 1:
             return None
         owned = int(self._kernel.chunk_atoms[chunk.owner])
         first = self._kernel.output_atom + int(self._chunk_end[chunk.owner]) - owned
-        first += owned * chunk.part // self._parts
         return first, first + self._atoms(chunk)
+
+    def share(self, chunk: Chunk) -> Share:
+        """Share of its owner's data that a chunk is, in each channel: any channel stands for all.
+
+        Parts of a chunk go different ways, each by several channels of the library.
+        """
+        if self._parts == 1:
+            return WHOLE
+        return Share(chunk.part * _WAYS, (chunk.part + 1) * _WAYS, self._parts * _WAYS)
 
 
 def rotations(timing: DramTiming, places: int) -> list[int]:

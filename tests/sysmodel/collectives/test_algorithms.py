@@ -50,6 +50,7 @@ def test_the_schedule_is_right_and_has_the_costs_of_the_closed_form(one, operati
         ("ring", "all-reduce", 8, 14, 14),
         ("ring", "all-to-all", 8, 28, 7),
         ("bidirectional", "all-gather", 8, 7, 7),
+        ("multi-ring", "reduce-scatter", 8, 7, 7),
         ("direct", "reduce-scatter", 8, 7, 1),
         ("direct", "all-to-all", 5, 4, 1),
         ("halving-doubling", "all-reduce", 16, 30, 8),
@@ -131,6 +132,6 @@ def test_an_unknown_algorithm():
         registry.algorithm("rign")
     assert str(error.value) == (
         "name: 'rign' is not known; allowed: bidirectional, direct, halving-doubling, "
-        "hierarchical, multicast, ring, send"
+        "hierarchical, multi-ring, multicast, ring, send"
     )
     assert registry.algorithm("Halving_Doubling").name == "halving-doubling"

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sysmodel.collectives.registry import algorithm
-from sysmodel.collectives.schedule import expanded
+from sysmodel.collectives.schedule import Chunk, expanded
 from sysmodel.collectives.traffic import equal_chunks, matrix_chunks, traffic
 from sysmodel.lib.errors import InputError
 
@@ -62,7 +62,11 @@ def test_a_matrix_needs_an_all_to_all():
 
 def test_parts_of_a_chunk():
     both = expanded(algorithm("bidirectional").schedule("all-gather", 3))
+    parts = Chunk(2, part=0), Chunk(2, part=1)
+    assert [*map(equal_chunks(both, 8), parts)] == [4, 4]
+    assert [*map(equal_chunks(both, 7), parts)] == [3, 4]
+    assert [*map(equal_chunks(both, 96, unit=32), parts)] == [32, 64]
     with pytest.raises(
         InputError, match="bytes: 7 bytes are not allowed; allowed: a multiple of 2"
     ):
-        equal_chunks(both, 7)
+        equal_chunks(both, 7, unit=2)
