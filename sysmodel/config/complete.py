@@ -30,7 +30,7 @@ def complete_toml(source: str) -> str:
         lines.append(f"{key} = {tomlkit.string(getattr(system, key)).as_string()}")
     values = sorted(parameters(source), key=_place)
     for section, group in groupby(values, key=_section):
-        lines += ["", _header(section)]
+        lines += ["", _header(section)] if section else []
         given = [(one, f"{one.key.rpartition('.')[2]} = {one.value}") for one in group]
         lines += [f"{text:35} # {_origin(one)}" for one, text in given]
     return "\n".join(lines) + "\n"
@@ -40,12 +40,14 @@ def summary(system: System) -> list[str]:
     """Summarize a system in a few lines: peak, memory, link and hardware clock."""
     gpu, t3 = system.gpu, system.t3
     peak, memory = system.peak_flops_per_ns, system.dram_bytes_per_ns
+    link = system.link
     gives = f"memory {memory:,.0f} GB/s in {system.dram.channels} channels"
     return [
         f"{system.name}: {system.description}",
         f"peak {peak / 1e3:,.1f} TFLOP/s fp16, {gpu.compute_units} compute units",
         f"{gives}: {peak / memory:.0f} flop for each byte",
-        f"link {system.link.bandwidth_gb_per_s:g} GB/s a direction, {system.link.latency_ns:g} ns",
+        f"link {link.bandwidth_gb_per_s:g} GB/s a direction, {link.latency_ns:g} ns",
+        f"topology {system.topology.name}: {system.topology.description}",
         f"T3 hardware at {system.clock_mhz:g} MHz, triggered by {t3.granularity}",
     ]
 
@@ -74,6 +76,8 @@ def _section(one: Parameter) -> str:
 def _place(one: Parameter) -> tuple[int, str]:
     """Sort key: sections in the order of the schema, each before its subsections."""
     section = _section(one)
+    if not section:
+        return -1, section
     return list(System.model_fields).index(section.partition(".")[0]), section
 
 

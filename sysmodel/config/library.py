@@ -1,6 +1,8 @@
 """Collective library: the costs of its protocols, and its choice between them."""
 
-from .schema import PowerOfTwo, Strict, integer, number, power_of_two
+from typing import Annotated
+
+from .schema import PowerOfTwo, Strict, integer, number, power_of_two, text
 
 __all__ = ["Collective", "LowLatencyProtocol", "Protocol"]
 
@@ -46,12 +48,15 @@ class LowLatencyProtocol(Protocol):
 class Collective(Protocol):
     """Reduce-scatter and all-gather kernels of a collective library, with one workgroup on each of
     at most ``most_compute_units`` CUs.
+
+    ``algorithm`` is one of ``t3 collective list``; without it, the topology's.
     """
 
     most_compute_units: int = integer(1, 1024)
     waves_per_cu: int = integer(1, 32)
     bytes_in_flight_per_wave: PowerOfTwo = power_of_two(1024, 1 << 20)
     low_latency: LowLatencyProtocol
+    algorithm: Annotated[str | None, text()] = None
 
     def protocol(self, chunk_bytes: float, gpus: int, stores_gb_per_s: float) -> Protocol:
         """Protocol that the library takes for the chunks of a ring, in both halves.

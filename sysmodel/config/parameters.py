@@ -100,7 +100,7 @@ def _own(path: Path, where: str) -> list[Parameter]:
     return [
         Parameter(key, _toml(item.unwrap()), where, item.trivia.comment.lstrip("# "))
         for key, item in _items(document, "", Counter())
-        if "." in key
+        if "." in key or key == "topology"
     ]
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from sysmodel.lib.errors import InputError, short
 
@@ -21,10 +21,16 @@ from .limits import (
     MOST_STARVATION_CYCLES,
     MOST_WAYS,
 )
+from .link import Link
 from .memory import Delay, Dram, with_standard
 from .merging import Content, load_content, merged
 from .rules import check_rules
 from .schema import PowerOfTwo, Strict, integer, number, power_of_two, text, validate
+from .topology import load_topology, restored_topology
+from .topology_shapes import Topology
+
+_TOPOLOGY = "ring"
+"""Topology of a system that names none."""
 
 __all__ = [
     "System",
@@ -32,6 +38,7 @@ __all__ = [
     "is_delay",
     "load_system",
     "preset_names",
+    "system_on",
 ]
 
 
@@ -109,37 +116,6 @@ class L2(Strict):
     flush_at_kernel_end: bool
 
 
-class Link(Strict):
-    """Link to the next GPU of the ring: line rate of one direction, latency, and the packets of the
-    engines that send.
-
-    ``stores_payload_share`` is the share of the line rate that is payload where stores of compute
-    units go over the link, as in the kernels of a collective library. T3's packets carry
-    ``t3_payload_bytes`` behind ``t3_overhead_bytes`` of header and check bits.
-    """
-
-    bandwidth_gb_per_s: float = number(0.1, 100_000)
-    latency_ns: float = number(0, 1e7)
-    stores_payload_share: float = number(0.01, 1)
-    t3_payload_bytes: PowerOfTwo = power_of_two(32, 256)
-    t3_overhead_bytes: int = integer(0, 256)
-
-    @property
-    def t3_payload_share(self) -> float:
-        """Share of the line rate that is payload in T3's packets."""
-        return self.t3_payload_bytes / (self.t3_payload_bytes + self.t3_overhead_bytes)
-
-    @property
-    def t3_gb_per_s(self) -> float:
-        """Rate of the payload in T3's packets."""
-        return self.bandwidth_gb_per_s * self.t3_payload_share
-
-    @property
-    def stores_gb_per_s(self) -> float:
-        """Rate of the payload of stores of the CUs."""
-        return self.bandwidth_gb_per_s * self.stores_payload_share
-
-
 class Variation(Strict):
     """Variation between repetitions of a run: largest added delays, and offsets of the buffers."""
 
@@ -178,7 +154,10 @@ class T3(Strict):
 
 
 class System(Strict):
-    """Checked description of the simulated machine."""
+    """Checked description of the simulated machine.
+
+    ``topology`` says which links join the GPUs; ``link`` gives the values that it leaves out.
+    """
 
     name: str = text()
     description: str = text()
@@ -188,6 +167,7 @@ class System(Strict):
     l2: L2
     dram: Dram
     link: Link
+    topology: Topology
     collective: Collective
     variation: Variation
     t3: T3
@@ -254,6 +234,12 @@ class System(Strict):
         cycles = flops / (gpu.flops_per_cycle_per_cu * gpu.matrix_issue_rate)
         return cycles * self.clock_mhz / gpu.clock_mhz
 
+    @field_validator("topology", mode="before")
+    @classmethod
+    def _restored(cls, value: Any) -> Any:
+        """Restore a topology from its dump."""
+        return restored_topology(value) if isinstance(value, dict) else value
+
     @model_validator(mode="after")
     def _consistent(self) -> "System":
         check_rules(self)
@@ -293,15 +279,38 @@ def load_system(
     data, where = load_content(
         source, PRESETS, field=field, beside=beside, prepare=_prepared, combine=_over
     )
-    return validate(System, data, where)
+    return validate(System, {"topology": load_topology(_TOPOLOGY), **data}, where)
+
+
+def system_on(
+    source: "System | Mapping[str, Any] | Path | str",
+    topology: Topology | Mapping[str, Any] | Path | str | None,
+) -> System:
+    """Load a system, with another topology than its own unless that is None.
+
+    Raises
+    ------
+    InputError
+        System or topology are not valid; see :func:`load_system` and
+        :func:`~sysmodel.config.topology.load_topology`.
+    """
+    system = load_system(source)
+    if topology is None:
+        return system
+    return system.model_copy(update={"topology": load_topology(topology)})
 
 
 def _prepared(data: Content, own: Located) -> Content:
-    """Fill in the standard of a file's memory; a file without a base must be complete."""
+    """Fill in the standard of a file's memory, and load its topology; a file without a base must be
+    complete."""
     try:
         data = {**data, "dram": with_standard(data["dram"])} if "dram" in data else data
     except InputError as error:
         raise InputError(f"{own.where}: {error.field}", error.problem) from error
+    if "topology" in data:
+        field = f"{own.where}: topology"
+        loaded = load_topology(data["topology"], field=field, beside=own.path.parent)
+        data = {**data, "topology": loaded}
     if "base" not in data:
         _require_sections(data, own.where)
     return data
@@ -331,7 +340,7 @@ def _require_clock_divider(data: Mapping[str, Any], base: Mapping[str, Any], whe
 
 def _require_sections(data: Mapping[str, Any], where: str) -> None:
     """Check that a file without a base is meant to be complete."""
-    missing = [name for name in System.model_fields if name not in ("name", *data)]
+    missing = [name for name in System.model_fields if name not in ("name", "topology", *data)]
     if len(missing) > 1:
         raise InputError(
             f"{where}: base",

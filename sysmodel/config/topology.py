@@ -15,7 +15,7 @@ from .merging import Content, load_content, merged
 from .schema import validate
 from .topology_shapes import FullyConnected, Nodes, Ring, Switched, Topology, Torus
 
-__all__ = ["load_topology", "topology_names"]
+__all__ = ["load_topology", "restored_topology", "topology_names"]
 
 _SHAPES: dict[str, type[Topology]] = {
     "ring": Ring,
@@ -65,7 +65,22 @@ def load_topology(
     return validate(shape, data, where)
 
 
-def _shape(data: dict[str, Any], where: str) -> type[Topology]:
+def restored_topology(dump: Mapping[str, Any]) -> Topology:
+    """Restore a topology from its dump, which may have changed values.
+
+    Raises
+    ------
+    InputError
+        A value is not allowed; the field of the error is the value's key.
+    """
+    name = str(dump.get("name"))
+    try:
+        return validate(_shape(dump, name), dict(dump), name)
+    except InputError as error:
+        raise InputError(error.field.removeprefix(f"{name}: "), error.problem) from error
+
+
+def _shape(data: Mapping[str, Any], where: str) -> type[Topology]:
     kind = data.get("kind")
     if not isinstance(kind, str) or kind not in _SHAPES:
         problem = f"{short(kind)} is not allowed" if "kind" in data else "missing"
@@ -86,10 +101,13 @@ def _over(base: Content, data: Content, where: str) -> Content:
 
 def _without_rate(below: Content, link: Content) -> Content:
     """Leave out the rate of a base's links where the file gives one of the other kind."""
-    rates = ("bandwidth_gb_per_s", "port_gb_per_s")
-    if not isinstance(below.get("link"), dict) or not any(rate in link for rate in rates):
+    of_link, of_port = {"bandwidth_gb_per_s"}, {"port_gb_per_s", "port_links"}
+    replaced = (of_port if of_link & link.keys() else set()) | (
+        of_link if of_port & link.keys() else set()
+    )
+    if not isinstance(below.get("link"), dict) or not replaced:
         return below
-    kept = {key: value for key, value in below["link"].items() if key not in rates}
+    kept = {key: value for key, value in below["link"].items() if key not in replaced}
     return {**below, "link": kept}
 
 

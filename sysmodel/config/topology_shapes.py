@@ -7,8 +7,8 @@ from pydantic import Field, model_validator
 
 from sysmodel.lib.errors import InputError
 
+from .link import Link
 from .schema import PowerOfTwo, Strict, integer, number, power_of_two, text
-from .system import Link
 
 __all__ = [
     "LARGEST_GPUS",
@@ -32,12 +32,14 @@ class Wires(Strict):
     """Links of one kind; a value that is left out is the system's.
 
     Without a rate, the links of a GPU share the system's rate equally. ``port_gb_per_s`` is the
-    rate that they share, ``bandwidth_gb_per_s`` the rate of each. All rates are line rates of one
-    direction.
+    rate that they share, ``bandwidth_gb_per_s`` the rate of each. ``port_links`` is the number of
+    links that share the rate, also where fewer GPUs use fewer links. All rates are line rates of
+    one direction.
     """
 
     bandwidth_gb_per_s: Annotated[float | None, number(0.1, 100_000)] = None
     port_gb_per_s: Annotated[float | None, number(0.1, 100_000)] = None
+    port_links: Annotated[int | None, integer(1, LARGEST_GPUS)] = None
     latency_ns: Annotated[float | None, number(0, 1e7)] = None
     stores_payload_share: Annotated[float | None, number(0.01, 1)] = None
     t3_payload_bytes: Annotated[PowerOfTwo | None, power_of_two(32, 256)] = None
@@ -45,8 +47,9 @@ class Wires(Strict):
 
     @model_validator(mode="after")
     def _one_rate(self) -> "Wires":
-        if self.port_gb_per_s is not None and self.bandwidth_gb_per_s is not None:
-            raise InputError("port_gb_per_s", "is given with bandwidth_gb_per_s; allowed: one")
+        for port in ("port_gb_per_s", "port_links"):
+            if getattr(self, port) is not None and self.bandwidth_gb_per_s is not None:
+                raise InputError(port, "is given with bandwidth_gb_per_s; allowed: one")
         return self
 
     def completed(self, system: Link, sharing: int, latency_ns: float) -> Link:
@@ -55,12 +58,13 @@ class Wires(Strict):
         Parameters
         ----------
         sharing : int
-            Links that leave a GPU and share its rate.
+            Links that leave a GPU and share its rate, unless ``port_links`` says how many do.
         latency_ns : float
             Latency of a link that gives none.
         """
         given = self.model_dump(exclude_none=True)
-        shared = given.pop("port_gb_per_s", system.bandwidth_gb_per_s) / max(1, sharing)
+        links = given.pop("port_links", max(1, sharing))
+        shared = given.pop("port_gb_per_s", system.bandwidth_gb_per_s) / links
         defaults = {"bandwidth_gb_per_s": shared, "latency_ns": latency_ns}
         return system.model_copy(update={**defaults, **given})
 
@@ -86,12 +90,15 @@ class _Shape(Strict):
     ----------
     most_gpus : int or None
         Largest number of GPUs that the links of a GPU, or the ports of a switch, allow.
+    algorithm : str
+        Algorithm of the collective library on this topology, unless the system names another.
     """
 
     name: str = text()
     description: str = text()
     source: str = text()
     most_gpus: Annotated[int | None, integer(2, LARGEST_GPUS)] = None
+    algorithm: Annotated[str, text()] = "ring"
     link: Wires = Wires()
 
     @property

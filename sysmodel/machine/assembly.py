@@ -8,6 +8,8 @@ import numpy as np
 from rtl.parameters import T3Parameters
 from sysmodel.config import system as config
 from sysmodel.config.limits import MOST_COLLECTIVE_WAVES
+from sysmodel.config.link import Link
+from sysmodel.config.topology import load_topology
 from sysmodel.config.topology_shapes import Topology
 from sysmodel.engine.ports import CHANNEL_INPUTS, DATA_WORDS, I, input_words, output_words
 from sysmodel.gpu.collective import new_tables
@@ -59,7 +61,7 @@ class Assembly:
     cached_stores: bool
     partial: np.ndarray | None
     variation: Variation | None
-    payload_share: float | None
+    sender_share: float | None
     link_stall: float
     topology: Topology
     windows: bool
@@ -204,22 +206,24 @@ class Assembly:
     def fabric(self) -> Fabric:
         """Links between the GPUs, also between those that GPU 0 represents.
 
-        A single GPU has the links of two, which it does not use.
+        A single GPU has the links of a ring of two, which it does not use.
         """
-        return expand(self.topology, max(2, self.kernels[0].gpus), self.system.link)
+        gpus = self.kernels[0].gpus
+        topology = self.topology if gpus > 1 else load_topology("ring")
+        return expand(topology, max(2, gpus), self.system.link)
+
+    @cached_property
+    def _routes(self) -> Routes:
+        fabric = self.fabric
+        if self.mirror:
+            require_invariance(fabric)
+        return Routes(fabric, self.channels, windows=self.windows, mirror=self.gpus < fabric.gpus)
 
     def _capacity(self) -> Capacity:
         """Rates and places of the network."""
         system, fabric = self.system, self.fabric
-        if self.mirror:
-            require_invariance(fabric)
         return Capacity(
-            routes=Routes(
-                fabric,
-                self.channels,
-                windows=self.windows,
-                mirror=self.gpus < fabric.gpus,
-            ),
+            routes=self._routes,
             rate_bytes=[
                 link.values.bandwidth_gb_per_s * self._payload_share(link.values) * system.cycle_ns
                 for link in fabric.links
@@ -229,11 +233,25 @@ class Assembly:
             buffer_packets=_LINK_BUFFER,
         )
 
-    def _payload_share(self, link: config.Link) -> float:
-        """Share of a link's rate that is payload, of the senders of ``payload_share``."""
-        if self.payload_share is None:
+    @property
+    def payload_share(self) -> float:
+        """Share of the line rate that is payload on the links of GPU 0."""
+        return self._payload_share(self.fabric.links[self._own_links[0]].values)
+
+    @property
+    def link_gb_per_s(self) -> float:
+        """Line rate of the links over which GPU 0 sends."""
+        return sum(self.fabric.links[e].values.bandwidth_gb_per_s for e in self._own_links)
+
+    @property
+    def _own_links(self) -> list[int]:
+        return self._routes.links_of(0)
+
+    def _payload_share(self, link: Link) -> float:
+        """Share of a link's rate that is payload, of the senders of ``sender_share``."""
+        if self.sender_share is None:
             return link.t3_payload_share
-        return self.payload_share * (
+        return self.sender_share * (
             link.stores_payload_share / self.system.link.stores_payload_share
         )
 

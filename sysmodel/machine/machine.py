@@ -81,8 +81,8 @@ class Machine:
         Share of the system's line rate that is payload; None for T3's packets.
     link_stall : float
         Share of cycles in which a link is stalled, at random.
-    topology : Topology or str
-        Links and switches that join the GPUs.
+    topology : Topology, str or None
+        Links and switches that join the GPUs; None for the system's.
     windows : bool
         Addresses have windows, by which a GPU sends to all others; see
         :mod:`sysmodel.network.windows`.
@@ -116,7 +116,7 @@ class Machine:
         trace: Trace | None = None,
         payload_share: float | None = None,
         link_stall: float = 0.0,
-        topology: Topology | str = "ring",
+        topology: Topology | str | None = None,
         windows: bool = False,
         activities: tuple[int, int] = (0, 1),
         seed: int = 0,
@@ -128,7 +128,6 @@ class Machine:
         self._first_of_contexts = first_of_contexts(self.queue)
         self.system, self.kernel, self.channels, self.mirror = system, kernel, channels, mirror
         self.gpus = 1 if mirror else kernel.gpus
-        self.payload_share = payload_share or system.link.t3_payload_share
         self.activity, self.communication = activities
         self._variation, self._progress = variation, progress
         self._aborted: set[int] = set()
@@ -151,9 +150,9 @@ class Machine:
             cached_stores=cached_stores,
             partial=partial,
             variation=variation,
-            payload_share=payload_share,
+            sender_share=payload_share,
             link_stall=link_stall,
-            topology=load_topology(topology),
+            topology=system.topology if topology is None else load_topology(topology),
             windows=windows,
             seed=seed,
         )
@@ -161,6 +160,7 @@ class Machine:
         gpu = self.state.gpu
         gpu["kernel_activity"], gpu["communication_activity"] = activities
         self.fabric = assembly.fabric
+        self.payload_share, self.link_gb_per_s = assembly.payload_share, assembly.link_gb_per_s
         self.chunk_start, _ = assembly.chunks
         self._exit = ExitStack()
         self._engines: list[Any] = []

@@ -21,6 +21,7 @@ __all__ = [
     "samples",
     "stands_for_all",
     "symmetry",
+    "why_not_alike",
 ]
 
 
@@ -52,13 +53,19 @@ def require_invariance(fabric: Fabric) -> None:
     ValueError
         If they are not.
     """
+    if reason := why_not_alike(fabric):
+        raise ValueError(f"{fabric.name}: one GPU cannot represent all, because {reason}")
+
+
+def why_not_alike(fabric: Fabric) -> str | None:
+    """Find the reason for which the ways of all GPUs to their neighbours downstream are not alike
+    and separate; None if they are."""
     gpus = fabric.gpus
     neighbours = [(gpu, int(downstream(gpu, gpus))) for gpu in range(gpus)]
     if reason := why_not_invariant(fabric, Group((gpus,)), pairs=neighbours):
-        raise ValueError(f"{fabric.name}: one GPU cannot represent all, because {reason}")
+        return reason
     ways = [{link for way in fabric.routes(*pair) for link in way} for pair in neighbours]
-    if len(set.union(*ways)) < sum(map(len, ways)):
-        raise ValueError(f"{fabric.name}: one GPU cannot represent all, because GPUs share links")
+    return "GPUs share links" if len(set.union(*ways)) < sum(map(len, ways)) else None
 
 
 def symmetry(kernel: Kernel, atoms: OutputAtoms, channels: int) -> int:

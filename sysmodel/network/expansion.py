@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from math import lcm
 
 from sysmodel.collectives.group import Group
-from sysmodel.config.system import Link
+from sysmodel.config.link import Link
 from sysmodel.config.topology_shapes import (
     FullyConnected,
     Nodes,

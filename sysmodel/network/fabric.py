@@ -11,7 +11,7 @@ from heapq import heappop, heappush
 from math import inf
 from typing import Literal, get_args
 
-from sysmodel.config.system import Link
+from sysmodel.config.link import Link
 from sysmodel.config.topology_shapes import Switch
 from sysmodel.lib.errors import InputError
 

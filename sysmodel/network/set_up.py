@@ -74,14 +74,13 @@ def _links(capacity: Capacity) -> dict[str, np.ndarray]:
     for number, e in reversed(list(enumerate(routes.queue_links))):
         link["first_queue"][e] = number
         link["queues"][e] += 1
-    # Each channel of a port sends at most a packet per cycle.
-    at_once = np.ones(len(link))
+    # After a pause, a packet of each channel passes at once, on every link of a way alike.
+    at_once = np.array([max(1, capacity.channels(e)) for e in range(len(link))])
     for plane in routes.planes:
         for gpu in routes.senders:
             port = routes.port_link(gpu, plane)
             if port is not None:
                 link["turn"][port] = plane % routes.port_planes
-                at_once[port] = capacity.channels(port)
     link["most_bytes"] = link["rate_bytes"] + ATOM_BYTES * at_once
     return {"link": link, "queue": queue, "own_link": np.array(at_port, np.int64)}
 

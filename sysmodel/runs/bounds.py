@@ -136,7 +136,8 @@ def _rates(
                 samples, timeline.bucket_ns, start_ns, end_ns
             )
     system = result.system
-    peaks = {"memory": system.dram_bytes_per_ns, "link": system.link.bandwidth_gb_per_s}
+    link_gb_per_s = timeline.link_gb_per_s or system.link.bandwidth_gb_per_s
+    peaks = {"memory": system.dram_bytes_per_ns, "link": link_gb_per_s}
     return {name: rate / peaks[name] for name, rate in moved.items()}
 
 

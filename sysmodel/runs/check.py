@@ -5,11 +5,13 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
-from sysmodel.config.system import System, load_system
+from sysmodel.config.system import System, load_system, system_on
 from sysmodel.gpu.kernel import Kernel
 from sysmodel.lib.errors import InputError, SimulationError
 from sysmodel.lib.progress import Report
+from sysmodel.lib.ring import downstream
 from sysmodel.machine.tiling import apart, launches
+from sysmodel.network.expansion import expand
 
 from .check_options import CheckOptions, CheckResult, Problem
 from .data_launch import DTYPES, SHOWN, DataLaunch, Work
@@ -19,10 +21,20 @@ __all__ = ["check", "launches_of"]
 _COMPUTE_UNITS = 4
 
 
-def _system(channels: int, granularity: str) -> System:
-    """GPU small enough for a check: a few CUs, and ``channels`` memory channels with their share of
-    the L2, of the link and of the tracker's banks."""
-    full = load_system()
+def _system(options: CheckOptions) -> System:
+    """GPU small enough for a check: a few CUs, and the option's memory channels with their share of
+    the L2, of the link and of the tracker's banks.
+
+    Raises
+    ------
+    InputError
+        The topology is not known, or has no way from some GPU to its neighbour.
+    """
+    channels, granularity = options.channels, options.granularity
+    full = system_on(load_system(), options.topology)
+    fabric = expand(full.topology, options.gpus, full.link)
+    for gpu in range(options.gpus):
+        fabric.routes(gpu, int(downstream(gpu, options.gpus)))
     share = channels / full.dram.channels
     slices = full.l2.slices // full.dram.channels
     banks = max(1, full.t3.tracker_banks * channels // full.dram.channels)
@@ -88,7 +100,7 @@ def check(options: CheckOptions, progress: Report) -> CheckResult:
 
 def launches_of(options: CheckOptions) -> tuple[Iterable[tuple[Work, ...]], System]:
     """Launches with the work of each context, and the GPU that runs them."""
-    system = _system(options.channels, options.granularity)
+    system = _system(options)
     launched = _in_slices if options.contexts == 1 else _together
     return launched(system, options), system
 

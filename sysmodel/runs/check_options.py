@@ -6,7 +6,7 @@ from typing import Annotated
 
 from sysmodel.config.arguments import Checked
 from sysmodel.config.granularity import GRANULARITIES, GranularityName
-from sysmodel.config.schema import PowerOfTwo, integer, one_of, power_of_two
+from sysmodel.config.schema import PowerOfTwo, integer, one_of, power_of_two, text
 from sysmodel.config.workload import DTYPES, LARGEST, DtypeName
 from sysmodel.lib.errors import InputError
 
@@ -51,6 +51,8 @@ class CheckOptions(Checked):
         Memory channels of every GPU, a power of two.
     skew : int
         Memory cycles between the starts of two neighbouring GPUs.
+    topology : str
+        Links between the GPUs: the name of a bundled topology, or a TOML file.
     back_pressure : int
         Share of cycles, in percent and at random, in which a link accepts nothing.
     seed : int
@@ -72,6 +74,7 @@ class CheckOptions(Checked):
     engine: Annotated[EngineName, one_of(ENGINES)] = "rtl"
     channels: Annotated[PowerOfTwo, power_of_two(1, 32)] = 2
     skew: Annotated[int, integer(0, 1_000_000)] = 0
+    topology: Annotated[str, text()] = "ring"
     back_pressure: Annotated[int, integer(0, 95)] = 0
     seed: Annotated[int, integer(0, (1 << 32) - 1)] = 0
 

@@ -4,8 +4,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import NamedTuple
 
-from sysmodel.collectives.registry import algorithm
-from sysmodel.collectives.schedule import Chunk, Expanded, expanded
+from sysmodel.collectives.schedule import Chunk, Expanded
 from sysmodel.collectives.steps import Step, steps_of
 from sysmodel.config.system import System
 from sysmodel.gpu.collective_step import atoms_of, begin_step, reserve_tasks
@@ -15,6 +14,7 @@ from sysmodel.machine.until import UNTIL_COLLECTIVE, UNTIL_PROGRAMMED, UNTIL_QUI
 from .collective_layout import ChunkAtoms, CollectiveLayout
 from .conservation import Moves
 from .program.activities import Collective
+from .run_network import RunNetwork
 from .simulation import RunContext, Simulation
 
 __all__ = [
@@ -66,15 +66,16 @@ def chain_kernels(context: RunContext) -> list[ChainKernel]:
             one,
             context.number(one),
             place,
-            plan_of(one, context.kernel, context.system),
+            plan_of(one, context.kernel, context.network),
         )
         for place, one in enumerate(context.chain.collectives, start=1)
     ]
 
 
-def plan_of(collective: Collective, kernel: Kernel, system: System) -> "CollectivePlan":
+def plan_of(collective: Collective, kernel: Kernel, network: RunNetwork) -> "CollectivePlan":
     """Plan a collective of a kernel's output."""
-    return CollectivePlan(kernel, system, _schedule(collective, kernel.gpus))
+    schedule = network.schedule(collective.operation, collective.algorithm)
+    return CollectivePlan(kernel, network.system, schedule)
 
 
 def moves_of(context: RunContext) -> Moves:
@@ -83,20 +84,17 @@ def moves_of(context: RunContext) -> Moves:
     others = []
     for one in chain.collectives:
         number = context.number(one)
-        if one.algorithm == _CLOSED_FORMS and one.operation != "all-reduce":
+        schedule = context.network.schedule(one.operation, one.algorithm)
+        if schedule.name == _CLOSED_FORMS and one.operation != "all-reduce":
             found["scatter" if one.reduces else "gather"] = number
         else:
-            others.append((number, _schedule(one, context.kernel.gpus)))
+            others.append((number, schedule))
     return Moves(
         gemm=context.number(chain.gemm),
         scatter=found.get("scatter"),
         gather=found.get("gather"),
         others=tuple(others),
     )
-
-
-def _schedule(collective: Collective, gpus: int) -> Expanded:
-    return expanded(algorithm(collective.algorithm).schedule(collective.operation, gpus))
 
 
 @dataclass

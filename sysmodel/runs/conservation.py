@@ -197,7 +197,8 @@ def _by(schedule: Expanded, number: int, sizes: np.ndarray, gpus: int) -> list[_
     """Atoms that a schedule moves on each simulated GPU."""
 
     def size(chunk: Chunk) -> int:
-        return int(sizes[chunk.owner])
+        whole, part = int(sizes[chunk.owner]), chunk.part
+        return whole * (part + 1) // schedule.parts - whole * part // schedule.parts
 
     return [
         {("reads", number): one.read, ("writes", number): one.written}

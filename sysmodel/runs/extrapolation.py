@@ -13,6 +13,8 @@ from sysmodel.config.system import System
 from sysmodel.gpu.geometry.tiling import Tiling
 from sysmodel.gpu.kernel import Kernel
 
+from .run_network import RunNetwork
+
 __all__ = ["ExtrapolatedKernel", "SizeChoice"]
 
 _HIDDEN = 2  # a GEMM that takes this multiple of its reduce-scatter's time certainly hides it
@@ -81,11 +83,14 @@ class SizeChoice:
         Simulated channels of a GPU.
     mirror : bool
         One GPU stands for all.
+    network : RunNetwork
+        Links between the GPUs.
     """
 
     system: System
     channels: int
     mirror: bool
+    network: RunNetwork
 
     def of(self, kernel: Kernel, most_work: float) -> ExtrapolatedKernel:
         """Choose the kernel itself if it takes at most ``most_work``, otherwise up to three smaller
@@ -117,8 +122,7 @@ class SizeChoice:
         """Time of a reduce-scatter, or of an all-gather, at the link's lower rate of
         payload."""
         share = (kernel.gpus - 1) / kernel.gpus
-        link = self.system.link
-        return kernel.output_bytes * share / min(link.stores_gb_per_s, link.t3_gb_per_s)
+        return kernel.output_bytes * share / self.network.slowest_gb_per_s
 
     def _depths(self, kernel: Kernel, most_work: float) -> tuple[int, ...]:
         """Depth of the sums, or two smaller depths with which the GEMM still hides the

@@ -22,12 +22,12 @@ from sysmodel.machine.sampling import (
 )
 from sysmodel.machine.tiling import kernel_of, launches
 
-from .collective_kernels import plan_of
 from .configurations.registry import BASE, CONFIGURATIONS, Configuration, evaluation_order
 from .extrapolation import ExtrapolatedKernel, SizeChoice
 from .options import RunOptions, SimulatedGpus
 from .program.program import Chain
 from .result import SimulatedGemm
+from .run_network import RunNetwork
 
 __all__ = ["LaunchCounts", "Part", "Plan", "kernels_of"]
 
@@ -89,9 +89,13 @@ class Plan:
     ----------
     channels : int
         Simulated memory channels of a GPU.
+    network : RunNetwork
+        Links between the GPUs, and the library's schedules.
     mirror : bool
         One GPU is simulated, which represents all. The options can ask for it, but chunks that
-        differ need every GPU.
+        differ, and a network or a library on which GPUs do different things, need every GPU.
+    every_gpu_because : str or None
+        Reason for which every GPU is simulated although the options do not ask for it.
     parts : tuple of Part
         Chains of the program.
     sampling_band : float
@@ -100,12 +104,14 @@ class Plan:
     Raises
     ------
     InputError
-        The workload does not fit the system or the options, the hardware cannot track the GEMM, or
-        the simulated channels and GPUs do not represent all.
+        The workload does not fit the system, its topology or the options, the hardware cannot
+        track the GEMM, or the simulated channels do not represent all.
     """
 
     def __init__(self, workload: Workload, system: System, options: RunOptions):
         self.workload, self.system, self.options = workload, system, options
+        self.network = RunNetwork(system, workload.tp)
+        self.every_gpu_because: str | None = None
         self._check_chains()
         try:
             self.parts = tuple(map(self._part, options.program.chains))
@@ -119,9 +125,20 @@ class Plan:
         self.mirror = mirror
         self._choose_kernels()
         self._check_channels()
-        symmetric = all(map(self._is_symmetric, self.kernels)) and not self._is_windowed
-        if mirror and not symmetric:
+        if mirror and (reason := self._why_every_gpu()):
+            self.every_gpu_because = reason
             self._choose(mirror=False)
+
+    def _why_every_gpu(self) -> str | None:
+        """Find the reason for which one GPU cannot represent all; None if it can."""
+        schedules = [
+            self.network.schedule(one.operation, one.algorithm)
+            for part in self.parts
+            for one in part.chain.collectives
+        ]
+        if reason := self.network.every_gpu_because(schedules):
+            return reason
+        return None if all(map(self._is_symmetric, self.kernels)) else "their chunks differ"
 
     @property
     def gpus(self) -> SimulatedGpus:
@@ -129,21 +146,11 @@ class Plan:
         return "mirror" if self.mirror else "all"
 
     def _is_symmetric(self, kernel: Kernel) -> bool:
-        """Test whether one GPU can represent all."""
+        """Test whether all chunks of a kernel are alike."""
         with suppress(ValueError):
             symmetry(kernel, output_atoms(self.system, kernel, self.channels), self.channels)
             return True
         return False
-
-    @property
-    def _is_windowed(self) -> bool:
-        """Flag of a program with a collective that sends to others than one neighbour, so that one
-        GPU cannot represent all."""
-        return any(
-            plan_of(one, part.kernel, self.system).windowed
-            for part in self.parts
-            for one in part.chain.collectives
-        )
 
     def _part(self, chain: Chain) -> Part:
         work = self.options.program.workload_of(chain.gemm, self.workload)
@@ -237,7 +244,9 @@ class Plan:
         return {choice.of(kernel, most): count for kernel, count in launch_counts.items()}
 
     def _sizes(self, channels: int) -> SizeChoice:
-        return SizeChoice(system=self.system, channels=channels, mirror=self.mirror)
+        return SizeChoice(
+            system=self.system, channels=channels, mirror=self.mirror, network=self.network
+        )
 
     def _check_channels(self) -> None:
         """Check that the simulated channels stand for all."""

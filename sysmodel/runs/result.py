@@ -1,6 +1,7 @@
 """Results of a run."""
 
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from .program.program import Program
 if TYPE_CHECKING:
     from sysmodel.config.system import System
 
+    from .run_network import RunNetwork
     from .sampling_error import SamplingError
     from .timeline import Timeline
 
@@ -41,6 +43,8 @@ class RunResult:
         Simulated memory channels.
     gpus : str
         Simulated GPUs: ``mirror`` or ``all``.
+    every_gpu_because : str or None
+        Reason for which every GPU is simulated although the options do not ask for it.
     sampling_band : float
         Share by which a speedup may differ from that of the whole; 0 without a reason for one.
     sampling_errors : tuple of SamplingError
@@ -80,9 +84,17 @@ class RunResult:
     efficiencies: dict[str, float]
     cycles: int
     wall_s: float
+    every_gpu_because: str | None = None
     varied: tuple[dict[str, ConfigurationResult], ...] = ()
     sampling_errors: "tuple[SamplingError, ...]" = ()
     timelines: "dict[str, Timeline]" = field(default_factory=dict)
+
+    @cached_property
+    def network(self) -> "RunNetwork":
+        """Links between the GPUs, and the library's schedules."""
+        from .run_network import RunNetwork  # imports Numba
+
+        return RunNetwork(self.system, self.workload.tp)
 
     @property
     def program(self) -> Program:
@@ -148,6 +160,8 @@ class RunResult:
             "sampling_errors": [asdict(one) for one in self.sampling_errors],
             "scaled": list(self.scaled),
             "gpus": self.gpus,
+            "every_gpu_because": self.every_gpu_because,
+            "network": self.network.as_dict(),
             "launches": self.launches,
             "extrapolated": self.extrapolated,
             "simulated": {

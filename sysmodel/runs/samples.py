@@ -59,4 +59,11 @@ def timeline_of(
     each = np.diff(rows["wire_cycles"], axis=0).clip(0) / interval
     series |= {WIRE_SERIES.format(what): each[:, i] for i, what in enumerate(WIRE_STATES)}
     series["workgroups finished (per us)"] = change["finished"] / ns * 1e3
-    return Timeline(bucket_ns=ns, series=series, spans=spans, flows=list(flows), first_cycle=zero)
+    return Timeline(
+        bucket_ns=ns,
+        series=series,
+        spans=spans,
+        flows=list(flows),
+        first_cycle=zero,
+        link_gb_per_s=machine.link_gb_per_s,
+    )

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,6 +29,7 @@ from .counters import COUNTED, new_counters
 from .cycle_result import CycleResult, GemmCycles
 from .program.activities import Activity, title_of
 from .program.program import Chain
+from .run_network import RunNetwork
 from .samples import timeline_of
 from .tile_trace import TileTrace, begin_tracing, on_the_timeline
 from .timeline import Span
@@ -49,6 +51,8 @@ class RunContext:
         Simulated memory channels.
     mirror : bool
         One GPU represents all.
+    network : RunNetwork or None
+        Links between the GPUs; None for the system's, for the GPUs of the kernel.
     repetition : int
         Number of the repetition; number 0 has no variation.
     is_first : bool
@@ -73,6 +77,7 @@ class RunContext:
         *,
         channels: int,
         mirror: bool,
+        network: RunNetwork | None = None,
         repetition: int = 0,
         is_first: bool = True,
         chain: Chain | None = None,
@@ -80,7 +85,7 @@ class RunContext:
     ):
         self.system, self.options, self.report = system, options, report
         self.repetition, self.channels, self._is_first = repetition, channels, is_first
-        self.mirror = mirror
+        self.mirror, self._network = mirror, network
         self.chain = chain or options.program.chains[0]
         self.counts_clocks = counts_clocks
         self.step = ""
@@ -93,6 +98,11 @@ class RunContext:
             channels=channels,
             mirror=mirror,
         )
+
+    @cached_property
+    def network(self) -> RunNetwork:
+        """Links between the GPUs, and the library's schedules on them."""
+        return self._network or RunNetwork(self.system, self.kernel.gpus)
 
     def number(self, activity: Activity) -> int:
         """Number of an activity of the chain, by which the counters count it."""
@@ -151,7 +161,7 @@ class Simulation:
         cached_stores: bool = False,
         collective_cus: int = 0,
         payload_share: float | None = None,
-        topology: Topology | str = "ring",
+        topology: Topology | None = None,
         windows: bool = False,
     ):
         self._context, self._name = context, name

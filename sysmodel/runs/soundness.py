@@ -28,15 +28,16 @@ class _Enough(Exception):
 
 
 def smallest_gemm(system: System) -> Workload:
-    """Smallest GEMM of a ring of four GPUs in which each chunk has two workgroups, which are
-    neighbours in the direction of contiguous elements; each workgroup fetches more often than it
-    can ahead."""
-    kernel, tiles = system.kernel, _GPUS * _CHUNK
+    """Smallest GEMM of four GPUs, or the next number that the topology allows, in which each chunk
+    has two workgroups, which are neighbours in the direction of contiguous elements; each workgroup
+    fetches more often than it can ahead."""
+    gpus = system.topology.next_fit(_GPUS) or system.topology.usual_gpus
+    kernel, tiles = system.kernel, gpus * _CHUNK
     column_major = kernel.output_layout == "column-major"
     return Workload(
         model="smallest",
         layer="GEMM",
-        tp=_GPUS,
+        tp=gpus,
         m=kernel.tile_m * (tiles if column_major else 1),
         n=kernel.tile_n * (1 if column_major else tiles),
         k=kernel.depth_u * (kernel.prefetch_depth + 1),

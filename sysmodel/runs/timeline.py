@@ -59,6 +59,8 @@ class Timeline:
         Between spans of ``spans``.
     first_cycle : int
         Cycle of the simulation at which the timeline begins, as ``t3 run --waves`` counts them.
+    link_gb_per_s : float or None
+        Line rate of the links over which the GPU sends; None for that of the system's port.
 
     Raises
     ------
@@ -72,6 +74,7 @@ class Timeline:
     spans: list[Span] = field(default_factory=list)
     flows: list[Flow] = field(default_factory=list)
     first_cycle: int = 0
+    link_gb_per_s: float | None = None
 
     def __post_init__(self) -> None:
         if not 0 < self.bucket_ns < float("inf"):

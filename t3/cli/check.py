@@ -9,7 +9,8 @@ from sysmodel.config.workload import DTYPES, DtypeName
 from sysmodel.runs.check_options import CheckOptions
 from t3.library.checking import check as compare
 
-from .options import DTYPE_HELP, Engine, choice, integer_option
+from .completion import topologies
+from .options import DTYPE_HELP, Engine, choice, integer_option, option
 
 __all__ = ["check"]
 
@@ -39,6 +40,14 @@ def check(
         int,
         integer_option("Memory cycles between the starts of successive GPUs.", "CYCLES"),
     ] = CheckOptions.skew,
+    topology: Annotated[
+        str,
+        option(
+            "Links between the GPUs: a topology, see t3 topology list, or a TOML file.",
+            "NAME|FILE.toml",
+            autocompletion=topologies,
+        ),
+    ] = CheckOptions.topology,
     back_pressure: Annotated[
         int, integer_option("Percentage of cycles in which a link accepts no flit.", "PERCENT")
     ] = CheckOptions.back_pressure,
@@ -63,6 +72,7 @@ def check(
         engine=engine,
         channels=channels,
         skew=skew,
+        topology=topology,
         back_pressure=back_pressure,
         seed=seed,
     )

@@ -15,8 +15,8 @@ from sysmodel.collectives.sources import schedule_of
 from sysmodel.lib.errors import InputError, short
 from sysmodel.lib.output import json_text, writing
 
-from .completion import collectives, topologies
-from .options import SystemOption, choice, integer_option, option
+from .completion import collectives
+from .options import SystemOption, TopologyOption, choice, integer_option, option
 
 __all__ = ["app"]
 
@@ -159,14 +159,7 @@ def run(
             show_default="equal chunks",
         ),
     ] = None,
-    topology: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME|FILE.toml",
-            help="A bundled topology, or a TOML file.",
-            autocompletion=topologies,
-        ),
-    ] = "ring",
+    topology: TopologyOption = None,
     system: SystemOption = "asplos24",
     channels: Annotated[
         int | None,

@@ -10,7 +10,16 @@ from t3.library.modelling import TABLE
 from t3.library.modelling import model as time_model
 
 from .completion import models
-from .options import DTYPE_HELP, Engine, Out, SystemOption, Workers, choice, integer_option
+from .options import (
+    DTYPE_HELP,
+    Engine,
+    Out,
+    SystemOption,
+    TopologyOption,
+    Workers,
+    choice,
+    integer_option,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,6 +39,7 @@ def model(
     tp: Annotated[int, integer_option("Degree of tensor parallelism.")] = 8,
     dtype: Annotated[DtypeName, choice(DTYPE_HELP, DTYPES)] = "fp16",
     system: SystemOption = "asplos24",
+    topology: TopologyOption = None,
     engine: Engine = "golden",
     out: Out = Path("build/model"),
     workers: Workers = None,
@@ -41,7 +51,14 @@ def model(
     command continues there.
     """
     result = time_model(
-        model, tp, dtype=dtype, system=system, engine=engine, out=out, workers=workers
+        model,
+        tp,
+        dtype=dtype,
+        system=system,
+        topology=topology,
+        engine=engine,
+        out=out,
+        workers=workers,
     )
     from t3.report.terminal import terminal
 

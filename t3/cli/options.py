@@ -9,7 +9,7 @@ import typer
 from sysmodel.lib.errors import InputError
 from sysmodel.runs.engines import ENGINES, EngineName
 
-from .completion import presets, programs, words
+from .completion import presets, programs, topologies, words
 
 __all__ = [
     "DTYPE_HELP",
@@ -19,6 +19,7 @@ __all__ = [
     "ProgramOption",
     "Scheduler",
     "SystemOption",
+    "TopologyOption",
     "Workers",
     "choice",
     "integer",
@@ -112,6 +113,15 @@ ProgramOption = Annotated[
         "Program: GEMMs and collectives, see t3 program, or a TOML file.",
         "NAME|FILE.toml",
         autocompletion=programs,
+    ),
+]
+TopologyOption = Annotated[
+    str | None,
+    option(
+        "Links between the GPUs: a topology, see t3 topology list, or a TOML file.",
+        "NAME|FILE.toml",
+        show_default="the system's",
+        autocompletion=topologies,
     ),
 ]
 Out = Annotated[Path, option("Output folder.", "DIR")]

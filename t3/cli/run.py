@@ -28,6 +28,7 @@ from .options import (
     Out,
     ProgramOption,
     SystemOption,
+    TopologyOption,
     choice,
     integer,
     integer_option,
@@ -93,6 +94,7 @@ def run(
     ] = "mirror",
     system: SystemOption = "asplos24",
     program: ProgramOption = "sublayer",
+    topology: TopologyOption = None,
     configurations: Annotated[
         str,
         option(
@@ -124,6 +126,7 @@ def run(
         "tp": tp,
         "dtype": dtype,
         "system": system,
+        "topology": topology,
         "engine": engine,
         "channels": _channels(channels),
         "gpus": gpus,

@@ -8,8 +8,7 @@ from sysmodel.collectives.plans import is_plan
 from sysmodel.collectives.schedule import Operation
 from sysmodel.collectives.sizes import read_sizes
 from sysmodel.collectives.sources import schedule_of
-from sysmodel.config.system import System, load_system
-from sysmodel.config.topology import load_topology
+from sysmodel.config.system import System, system_on
 from sysmodel.config.topology_shapes import Topology
 from sysmodel.lib.errors import InputError
 from sysmodel.runs.collective_result import CollectiveResult
@@ -26,7 +25,7 @@ def collective(
     sizes: Sequence[Sequence[int]] | Path | str | None = None,
     ranks: int | None = None,
     ranks_per_node: int | None = None,
-    topology: Topology | Mapping[str, Any] | Path | str = "ring",
+    topology: Topology | Mapping[str, Any] | Path | str | None = None,
     system: System | Mapping[str, Any] | Path | str = "asplos24",
     channels: int | None = None,
 ) -> CollectiveResult:
@@ -49,8 +48,8 @@ def collective(
         Number of GPUs; the default is 8, or that of the file or of ``sizes``.
     ranks_per_node : int, optional
         GPUs of a node, for algorithms with two levels.
-    topology : Topology, mapping, path or str
-        Name of a bundled topology, path of a TOML file, or its content.
+    topology : Topology, mapping, path or str, optional
+        Name of a bundled topology, path of a TOML file, or its content; by default the system's.
     system : System, mapping, path or str
         See :func:`t3.system`.
     channels : int, optional
@@ -82,12 +81,13 @@ def collective(
         if not is_plan(str(source)):
             operation, ranks = operation or "all-to-all", ranks or len(message)
     schedule = schedule_of(source, operation, ranks, ranks_per_node)
+    loaded = system_on(system, topology)
     with shown_progress() as report:
         return simulate_collective(
-            load_system(system),
+            loaded,
             schedule,
             message,
-            topology=load_topology(topology),
+            topology=loaded.topology,
             channels=channels,
             report=report,
         )

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from sysmodel.config.arguments import checked, checked_path
 from sysmodel.config.schema import one_of
-from sysmodel.config.system import System, load_system
+from sysmodel.config.system import System, system_on
+from sysmodel.config.topology_shapes import Topology
 from sysmodel.config.workload import DtypeName
 from sysmodel.runs.engines import ENGINES, EngineName
 
@@ -64,6 +65,7 @@ def model(
     *,
     dtype: DtypeName = "fp16",
     system: System | Mapping[str, Any] | Path | str = "asplos24",
+    topology: Topology | Mapping[str, Any] | Path | str | None = None,
     engine: EngineName = "golden",
     out: Path | str | None = None,
     workers: int | None = None,
@@ -82,6 +84,8 @@ def model(
         Format of operands and outputs: ``fp16`` or ``bf16``.
     system : System, mapping, path or str
         See :func:`t3.system`.
+    topology : Topology, mapping, path or str, optional
+        Links between the GPUs instead of the system's; see :func:`t3.run`.
     engine : str
         Engine of the T3 hardware: ``golden`` or ``rtl``.
     out : path, optional
@@ -109,7 +113,7 @@ def model(
     np.True_
     """
     engine = checked("engine", engine, Annotated[EngineName, one_of(ENGINES)])
-    loaded = load_system(system)
+    loaded = system_on(system, topology)
     folder = None if out is None else checked_path("out", out)
     from sysmodel.lib.output import OutputFolder
     from t3.experiments.sweep.display import Display

@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from sysmodel.config.model import workload_of
-from sysmodel.config.system import System, load_system
+from sysmodel.config.system import System, system_on
+from sysmodel.config.topology_shapes import Topology
 from sysmodel.config.workload import DtypeName, Workload, custom_gemm
 from sysmodel.runs.options import RunOptions
 from t3.report.progress import shown_progress
@@ -25,6 +26,7 @@ def run(
     tokens: int | None = None,
     dtype: DtypeName = "fp16",
     system: System | Mapping[str, Any] | Path | str = "asplos24",
+    topology: Topology | Mapping[str, Any] | Path | str | None = None,
     **options: Any,
 ) -> Result:
     """Simulate a model's sublayer: its GEMM, the reduce-scatter, the all-gather.
@@ -44,6 +46,9 @@ def run(
         Format of operands and output: ``fp16`` or ``bf16``.
     system : System, mapping, path or str
         Name of a preset, TOML file, dictionary or system; see :func:`t3.system`.
+    topology : Topology, mapping, path or str, optional
+        Links between the GPUs instead of the system's: name of a bundled topology, TOML file, or
+        its content.
     **options
         Fields of :class:`~sysmodel.runs.options.RunOptions`: ``engine``, ``channels``, ``gpus``,
         ``configurations``, ``repeat``, ``seed`` and others.
@@ -66,7 +71,8 @@ def run(
     >>> result.table.loc["t3-mca", "speedup"] > 1
     np.True_
     """
-    return _simulated(workload_of(model, layer, tp, tokens, dtype), system, options)
+    work = workload_of(model, layer, tp, tokens, dtype)
+    return _simulated(work, system_on(system, topology), options)
 
 
 @takes_options(RunOptions)
@@ -78,6 +84,7 @@ def gemm(
     tp: int = 8,
     dtype: DtypeName = "fp16",
     system: System | Mapping[str, Any] | Path | str = "asplos24",
+    topology: Topology | Mapping[str, Any] | Path | str | None = None,
     **options: Any,
 ) -> Result:
     """Simulate a GEMM of any size whose output is all-reduced.
@@ -90,10 +97,10 @@ def gemm(
         Products that each element sums on one GPU: the share of the inner dimension that one of
         ``tp`` GPUs has.
     tp : int
-        GPUs of the ring.
+        GPUs that share the output.
     dtype : str
         Format of operands and output: ``fp16`` or ``bf16``.
-    system, **options
+    system, topology, **options
         See :func:`run`.
 
     Returns
@@ -112,16 +119,11 @@ def gemm(
     >>> list(result.table.index)[:2]
     ['sequential', 't3']
     """
-    return _simulated(custom_gemm(m, n, k, tp, dtype), system, options)
+    return _simulated(custom_gemm(m, n, k, tp, dtype), system_on(system, topology), options)
 
 
-def _simulated(
-    workload: Workload,
-    system: System | Mapping[str, Any] | Path | str,
-    options: dict[str, Any],
-) -> Result:
+def _simulated(workload: Workload, loaded: System, options: dict[str, Any]) -> Result:
     chosen = options_of(RunOptions, options)
-    loaded = load_system(system)
     chosen.channels_of(loaded)
     with shown_progress() as progress:
         from sysmodel.runs.plan import Plan

@@ -160,5 +160,6 @@ def _write_above(axes: Axes, x: int, one: ConfigurationResult, unit: Unit, digit
 def _title(result: RunResult) -> str:
     return (
         f"{result.title}\n{result.system.name}, "
-        f"link {result.system.link.bandwidth_gb_per_s:g} GB/s, {result.options.engine} engine"
+        f"{result.system.topology.name}, {result.system.link.bandwidth_gb_per_s:g} GB/s a GPU, "
+        f"{result.options.engine} engine"
     )

@@ -48,7 +48,7 @@ def print_program(program: Program) -> None:
 def _inputs(one: Activity) -> tuple[str, str, str, str]:
     needs = ", ".join(one.needs) or "-"
     if isinstance(one, Collective):
-        return one.of, one.algorithm, needs, "-"
+        return one.of, one.algorithm or "the library's", needs, "-"
     size = "the workload's"
     if one.size is not None:
         size = f"{one.size.m} x {one.size.n} x {one.size.k}"

@@ -152,7 +152,10 @@ def _traffic(result: RunResult) -> Section:
         chart=traffic_chart(
             result.timelines,
             memory_gb_per_s=result.system.dram_bytes_per_ns,
-            link_gb_per_s=result.system.link.bandwidth_gb_per_s,
+            link_gb_per_s=max(
+                one.link_gb_per_s or result.system.link.bandwidth_gb_per_s
+                for one in result.timelines.values()
+            ),
         ),
     )
 
@@ -164,7 +167,7 @@ def _schedule(result: RunResult) -> list[Section]:
     preferred = [name for name in ("t3-critical", "t3-mca", "t3") if name in result.timelines]
     name = preferred[0] if preferred else next(iter(result.timelines))
     gpus, timeline = result.workload.tp, result.timelines[name]
-    schedules = _schedules(result)
+    schedules = _schedules(result, None if name not in preferred else "ring")
     moves = any(one.name in schedules for one in timeline.spans)
     if gpus > _MOST_GPUS or not moves:
         return []
@@ -178,13 +181,17 @@ def _schedule(result: RunResult) -> list[Section]:
     ]
 
 
-def _schedules(result: RunResult) -> dict[str, Expanded]:
-    """Schedules by the names of their spans; none if spans of several have one name."""
+def _schedules(result: RunResult, default: str | None) -> dict[str, Expanded]:
+    """Schedules by the names of their spans; none if spans of several have one name, or if chunks
+    go several ways. ``default`` is the algorithm of a collective that names none; None for the
+    library's."""
     found: dict[str, Expanded] = {}
     for one in result.program.collectives:
-        known = algorithm(one.algorithm)
+        known = algorithm(one.algorithm or default or result.network.algorithm.name)
         for half in _HALVES if one.operation == "all-reduce" else (one.operation,):
             if half in found or half not in known.operations:
                 return {}
             found[half] = expanded(known.schedule(half, result.workload.tp))
+            if found[half].parts > 1:
+                return {}
     return found

@@ -95,11 +95,13 @@ def _simulated(result: RunResult) -> Iterator[str]:
             f"T3 tracks it in {result.launches} launches, since a chunk of the whole exceeds its "
             "window; each has a reduce-scatter and an all-gather of its own."
         )
-    if result.gpus != result.options.gpus:
+    if result.every_gpu_because:
         yield (
-            f"Every one of the {result.workload.tp} GPUs is simulated: their chunks differ, so one "
-            "cannot represent all."
+            f"Every one of the {result.workload.tp} GPUs is simulated: {result.every_gpu_because}, "
+            "so one cannot represent all."
         )
+    if result.network.unused:
+        yield result.network.unused
     for one in result.sampling_errors:
         if one.is_large:
             channels = f"{one.channels} channels"

@@ -65,12 +65,12 @@ class Configuration:
             The T3 hardware cannot run a collective of the chain.
         """
         for one in chain.collectives if self.tracked else ():
-            if (one.operation, one.algorithm) not in _TRACKED:
+            if (one.operation, one.algorithm or _T3_RUNS) not in _TRACKED:
                 known = ", ".join(f"{operation} by {name}" for operation, name in _TRACKED)
                 raise InputError(
                     f"program {program.name}: activities.{one.name}",
-                    f"{one.operation} by {one.algorithm} does not run on {self.name}; allowed: "
-                    f"{known}, or other configurations",
+                    f"{one.operation} by {one.algorithm or _T3_RUNS} does not run on {self.name}; "
+                    f"allowed: {known}, or other configurations",
                 )
 
     def simulate(self, context: "RunContext") -> "CycleResult":
@@ -89,7 +89,8 @@ class Configuration:
 
 
 # Operations and algorithms that the T3 hardware runs.
-_TRACKED = (("reduce-scatter", "ring"), ("all-gather", "ring"))
+_T3_RUNS = "ring"
+_TRACKED = (("reduce-scatter", _T3_RUNS), ("all-gather", _T3_RUNS))
 
 
 def _t3(name: str, policy: str, default: bool = True) -> Configuration:

@@ -7,7 +7,6 @@ from sysmodel.lib.ring import gathered
 from sysmodel.machine.offers import CONTEXT_GEMM
 from sysmodel.machine.program import copy_writes, map_writes
 from sysmodel.machine.until import UNTIL_COPIED, UNTIL_QUIET, UNTIL_REDUCED, UNTIL_SENT
-from sysmodel.runs.collective_kernels import moves_of
 from sysmodel.runs.conservation import Moves
 from sysmodel.runs.cycle_result import CycleResult
 from sysmodel.runs.program.activities import Collective
@@ -41,8 +40,8 @@ def transparent(context: RunContext, name: str, policy: str) -> CycleResult:
             gather = chain.gather.name
             simulation.span("all-gather", _TRACK, reduced, machine.now, activity=gather)
             cycles[gather] = machine.now - reduced
-        moves = moves_of(context)
-        how = Moves(moves.gemm, moves.scatter, moves.gather, tracked=True)
+        number = None if chain.gather is None else context.number(chain.gather)
+        how = Moves(context.number(chain.gemm), context.number(rs), number, tracked=True)
         result = simulation.finish(how, cycles, machine.now - zero)
     return with_waits(context, name, result)
 

@@ -67,8 +67,9 @@ class Collective:
         ``reduce-scatter`` or ``all-reduce``, both of a GEMM, or ``all-gather`` of a reduce-scatter.
     of : str
         Activity whose output it takes.
-    algorithm : str
-        Algorithm, as ``t3 collective list`` shows them.
+    algorithm : str or None
+        Algorithm, as ``t3 collective list`` shows them; None for that of the library on the run's
+        topology. The T3 hardware runs rings.
     needs : sequence of str
         Activities beside ``of`` that must have ended before.
     """
@@ -76,7 +77,7 @@ class Collective:
     name: str
     operation: Operation
     of: str
-    algorithm: str = "ring"
+    algorithm: str | None = None
     needs: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:

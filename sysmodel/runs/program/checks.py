@@ -113,13 +113,8 @@ def _check_collective(one: Collective, by_name: Mapping[str, Activity]) -> None:
 
 
 def _check_algorithm(one: Collective) -> None:
-    # A GEMM's output is cut into chunks only, because a chunk need not be contiguous.
-    known = [
-        name
-        for name, other in algorithms().items()
-        if one.operation in other.operations and other.parts == 1
-    ]
-    if one.algorithm not in known:
+    known = [name for name, other in algorithms().items() if one.operation in other.operations]
+    if one.algorithm is not None and one.algorithm not in known:
         problem = f"{short(one.algorithm)} does no {one.operation} of a GEMM's output"
         raise InputError(
             f"activities.{one.name}.algorithm", f"{problem}; allowed: {', '.join(known)}"

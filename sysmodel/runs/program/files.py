@@ -48,7 +48,7 @@ class _GemmTable(Strict):
 class _CollectiveTable(Strict):
     kind: Literal["reduce-scatter", "all-gather", "all-reduce"]
     of: str = text()
-    algorithm: str = "ring"
+    algorithm: str | None = None
     needs: _Names = []
 
     def activity(self, name: str) -> Activity:

@@ -1,11 +1,14 @@
 """Sections of the matrix: a summary, a table of sublayers for each system, and sampling."""
 
+from collections.abc import Iterator
 from dataclasses import replace
+from functools import cached_property
 from math import exp, log
 
 import pandas as pd
 
 from sysmodel.config.system import load_system
+from sysmodel.runs.run_network import RunNetwork
 from t3.report.document import Section, Table
 from t3.report.units import counted
 
@@ -15,15 +18,16 @@ __all__ = ["INTRODUCTION", "TITLE", "sections", "summary"]
 
 TITLE = "Today's models on today's GPUs"
 INTRODUCTION = (
-    "Sublayers whose output is all-reduced, on eight GPUs in a ring, simulated by the golden "
-    "engine. `t3 presets NAME` shows which values of a system come from a data sheet and which are "
-    "assumed; `t3 models` shows the models."
+    "Sublayers whose output is all-reduced, on eight GPUs joined by the system's topology, "
+    "simulated by the golden engine. `t3 presets NAME` shows which values of a system come from a "
+    "data sheet and which are assumed; `t3 models` shows the models."
 )
 
 _BEST, _OTHERS, _IDEAL = "t3-critical", ("t3", "t3-mca"), "ideal-overlap"
 _SPEEDUPS = (*_OTHERS, _BEST, _IDEAL)
 _BEHIND_PERCENT = 1.0
 _PAYLOAD = "link.t3_payload_bytes"
+_GPUS = 8
 
 
 def sections(matrix: Matrix) -> list[Section]:
@@ -60,6 +64,10 @@ class _Rows:
             (key, rows_of.set_index("configuration"))
             for key, rows_of in rows.groupby(keys, sort=False)
         ]
+
+    @cached_property
+    def network(self) -> RunNetwork:
+        return RunNetwork(self.system, _GPUS)
 
     @property
     def title(self) -> str:
@@ -113,6 +121,7 @@ def _summary(tables: list[_Rows]) -> Section:
             f"its bound is {_BEHIND_PERCENT:g} %. *Payload* is that of T3's packets: 32 bytes in "
             "the present hardware, and 256 in packets that carry several atoms, which the hardware "
             "does not have yet. The library's packets are those of the preset."
+            + "".join(_unused(tables))
         ),
         table=Table(
             ("system", "payload", "sublayers", *_SPEEDUPS, "of ideal", "behind"),
@@ -122,9 +131,18 @@ def _summary(tables: list[_Rows]) -> Section:
     )
 
 
+def _unused(tables: list[_Rows]) -> Iterator[str]:
+    """Yield a sentence for each system of whose links T3 uses fewer than the library."""
+    for name, network in {one.system.name: one.network for one in tables}.items():
+        if network.unused:
+            yield f" On `{name}`, {network.unused}"
+
+
 def _of_system(one: _Rows) -> Section:
     system, rows, broken = one.system, [], []
     behind = one.behind_percent()
+    unused = one.network.unused
+    t3_gb_per_s = one.network.gb_per_s(one.network.t3_links)
     for (key, of), late in zip(one.sublayers, behind, strict=True):
         model, layer, tp, m, n, k = key
         best = of.loc[_BEST]
@@ -137,7 +155,7 @@ def _of_system(one: _Rows) -> Section:
                 f"{best['speedup'] / of.loc[_IDEAL, 'speedup']:.1%}",
                 f"{late:+.2f}",
                 *_shares(best),
-                _bound(best, system.link.bandwidth_gb_per_s),
+                _bound(best, t3_gb_per_s),
                 _how(best),
             )
         )
@@ -146,10 +164,10 @@ def _of_system(one: _Rows) -> Section:
     return Section(
         title=one.title,
         text=(
-            f"{system.description}. Times of `sequential` in µs; speedups; shares of "
-            f"`{_BEST}`'s time: the GEMM, what of the reduce-scatter comes after it, the "
-            "all-gather, which nothing hides. *Bound*: what the largest of them goes at, the "
-            "GEMM's share of the matrix pipes' peak or the all-gather's of the link."
+            f"{system.description}. {f'{unused} ' if unused else ''}Times of `sequential` in µs; "
+            f"speedups; shares of `{_BEST}`'s time: the GEMM, what of the reduce-scatter comes "
+            "after it, the all-gather, which nothing hides. *Bound*: what the largest of them goes "
+            "at, the GEMM's share of the matrix pipes' peak or the all-gather's of T3's links."
         ),
         table=Table(
             headings=(

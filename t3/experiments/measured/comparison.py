@@ -3,15 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sysmodel.collectives.registry import algorithm
-from sysmodel.collectives.schedule import Operation, expanded
+from sysmodel.collectives.schedule import Operation
 from sysmodel.config.system import System
-from sysmodel.config.topology import load_topology
 from sysmodel.config.workload import custom_gemm
 from sysmodel.lib.progress import Report, no_progress
 from sysmodel.runs.collective_alone import simulate_collective
 from sysmodel.runs.options import RunOptions
 from sysmodel.runs.plan import Plan
+from sysmodel.runs.run_network import RunNetwork
 from sysmodel.runs.simulate import simulate
 from t3.experiments.dram.stream_share import stream_share
 from t3.experiments.efficiency import gemm_alone
@@ -27,7 +26,6 @@ OPERATIONS: dict[Kind, Operation] = {
     "all_to_all": "all-to-all",
 }
 """Operation of each kind of collective."""
-_FULL_MESHES = ("mi300x",)
 _ARRAYS: dict[Kind, tuple[int, int]] = {"read": (1, 0), "copy": (1, 1), "add": (2, 1)}
 """Arrays that a memory stream reads, and writes."""
 _SEQUENTIAL = RunOptions(engine="golden", configurations=("sequential",))
@@ -55,7 +53,8 @@ class Compared:
 def modelled(system: System, one: Measurement, report: Report = no_progress) -> float:
     """Simulate a measurement with the golden engine; return the value in its unit.
 
-    A collective's time is that of :func:`.simulate_collective`, which names the time of nccl-tests
+    A collective runs by the library's algorithm on the system's topology, an all-to-all by direct
+    sends. Its time is that of :func:`.simulate_collective`, which names the time of nccl-tests
     with which it compares. A GEMM's time is that of a kernel with empty caches, its launch
     included. A GEMM with its reduce-scatter is the configuration ``sequential`` without its
     all-gather.
@@ -68,10 +67,11 @@ def modelled(system: System, one: Measurement, report: Report = no_progress) -> 
         Bytes are lost, or the simulation makes no progress.
     """
     if one.kind in OPERATIONS:
-        name, topology = _way(system, one.kind)
-        schedule = expanded(algorithm(name).schedule(OPERATIONS[one.kind], one.gpus))
+        network = RunNetwork(system, one.gpus)
+        name = network.algorithm.name if one.kind in RINGS else "direct"
+        schedule = network.schedule(OPERATIONS[one.kind], name)
         found = simulate_collective(
-            system, schedule, one.message_bytes, topology=load_topology(topology), report=report
+            system, schedule, one.message_bytes, topology=system.topology, report=report
         )
         return found.time_ns / 1e3
     if one.kind in STREAMS:
@@ -82,13 +82,6 @@ def modelled(system: System, one: Measurement, report: Report = no_progress) -> 
     workload = custom_gemm(one.m, one.n, one.k, one.gpus)
     result = simulate(Plan(workload, system, _SEQUENTIAL), report).configurations["sequential"]
     return (result.ns["gemm"] + result.ns["rs"]) / 1e3
-
-
-def _way(system: System, kind: Kind) -> tuple[str, str]:
-    """Algorithm and topology of a collective: rings, and direct sends for an all-to-all."""
-    if kind in RINGS:
-        return "ring", "ring"
-    return "direct", "fully-connected" if system.name in _FULL_MESHES else "switch"
 
 
 def compiling(report: Report, task: str, share: float) -> Report:

@@ -11,6 +11,7 @@ from pydantic_core import PydanticCustomError
 
 from sysmodel.config.schema import Strict, integer, text
 from sysmodel.config.system import System
+from sysmodel.config.topology_shapes import Topology
 from sysmodel.config.workload import DTYPES, LARGEST_TP, DtypeName
 from sysmodel.lib.dotted import dotted
 from sysmodel.lib.errors import InputError, short
@@ -139,6 +140,9 @@ class RunAxes(Strict):
 def _keys_of(shape: type[Strict], prefix: str = "") -> Iterator[tuple[str, bool]]:
     """Dotted keys of a system's sections, each with whether its value is a list."""
     for name, field in shape.model_fields.items():
+        if field.annotation == Topology:
+            yield name, False  # a name or a file, as a whole
+            continue
         # An optional section is a section in a union with None.
         union = get_origin(field.annotation) in (Union, UnionType)
         kinds = get_args(field.annotation) if union else (field.annotation,)

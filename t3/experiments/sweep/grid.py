@@ -13,6 +13,7 @@ from sysmodel.config.arguments import checked, plain
 from sysmodel.config.model import Model, load_model
 from sysmodel.config.schema import one_of, read_toml, validate
 from sysmodel.config.system import System, load_system
+from sysmodel.config.topology import load_topology
 from sysmodel.config.workload import Workload, custom_gemm
 from sysmodel.lib.errors import InputError
 from sysmodel.runs.engines import ENGINES, EngineName
@@ -221,7 +222,8 @@ class _Expansion:
                     workload=work, system=system, options=how, names_program=names_program
                 )
                 with self._naming(point):
-                    made = repr((system.kernel, system.t3, how.tracks, how.program))
+                    network = system.topology, system.collective.algorithm
+                    made = repr((system.kernel, system.t3, network, how.tracks, how.program))
                     if made not in sound:
                         _make_kernels(point)
                         sound.add(made)
@@ -249,6 +251,9 @@ class _Expansion:
             return system
         data = system.model_dump()
         for key, value in changes.items():
+            if key == "topology":
+                field = f"{self.where}.system.topology"
+                value = load_topology(value, field=field, beside=self._folder)
             *sections, last = key.split(".")
             section = data
             for name in sections:
@@ -296,9 +301,12 @@ def _name(base: System | Path | str) -> str:
 
 
 def _make_kernels(point: Point) -> None:
-    """Check that the kernel can compute the workload, and that the hardware can track it."""
+    """Check that the kernel can compute the workload, that the hardware can track it, and that the
+    topology has the links for it."""
     from sysmodel.machine.tiling import kernel_of, launches  # imports Numba
+    from sysmodel.runs.run_network import RunNetwork
 
+    RunNetwork(point.system, point.workload.tp)
     program = point.options.program
     for chain in program.chains:
         work = program.workload_of(chain.gemm, point.workload)

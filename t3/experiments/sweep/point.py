@@ -15,7 +15,8 @@ from .axes import LISTS
 __all__ = ["Point"]
 
 # Keys of a system that do not change the simulation.
-_NAMES = {"name", "description", "source"}
+_NAMES = ("name", "description", "source")
+_UNUSED: Any = {**dict.fromkeys(_NAMES, True), "topology": set(_NAMES)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +38,7 @@ class Point:
         gemm = work.m, work.n, work.k, work.tp, work.dtype
         how = options.engine, options.channels_of(self.system), options.gpus, options.seed
         program = options.program.as_dict()["activities"]
-        system = self.system.model_dump(mode="json", exclude=_NAMES)
+        system = self.system.model_dump(mode="json", exclude=_UNUSED)
         return digest([], json.dumps([gemm, how, program, system], sort_keys=True))
 
     def coordinates(self, system_keys: tuple[str, ...]) -> dict[str, Any]:
@@ -83,7 +84,9 @@ class Point:
 
 
 def _system_value(system: System, key: str) -> Any:
-    """Value of a dotted key; JSON text if it is a list."""
+    """Value of a dotted key; JSON text if it is a list, and the name of a topology."""
+    if key == "topology":
+        return system.topology.name
     *sections, last = key.split(".")
     section = reduce(getattr, sections, system)
     value = getattr(section, last)

@@ -41,17 +41,22 @@ def test_comments_and_base(tmp_path):
     assert not {"gpu.compute_units", "dram.timing.tRP", "link.latency_ns"} & assumed
 
 
+# Sections of their own, and values that the preset leaves out.
+_NOT_GIVEN = ("standard", "timing", "alternatives", "boost_clock_mhz", "low_latency", "algorithm")
+
+
 def test_every_value_of_the_preset_is_found():
     system = load_system("asplos24")
     found = {one.key: one.value for one in parameters("asplos24")}
     for section in ("gpu", "kernel", "l2", "dram", "link", "collective", "t3"):
         for name in type(getattr(system, section)).model_fields:
-            if name not in ("standard", "timing", "alternatives", "boost_clock_mhz", "low_latency"):
+            if name not in _NOT_GIVEN:
                 shown = json.loads(found[f"{section}.{name}"])  # here TOML is JSON
                 value = system_value(system, f"{section}.{name}")
                 assert value in (shown, str(shown))
     given = system.dram.timing.model_dump(exclude_none=True)
     assert {f"dram.timing.{name}" for name in given} <= found.keys()
+    assert found["topology"] == '"ring"'
 
 
 def test_a_memory_s_standard_has_its_own_sources():

@@ -1,0 +1,158 @@
+"""Network of a run: the links between its GPUs, and who sends over which of them."""
+
+from collections.abc import Iterable
+from functools import cached_property
+from typing import Any
+
+from sysmodel.collectives.check import check
+from sysmodel.collectives.group import Group
+from sysmodel.collectives.registry import algorithm
+from sysmodel.collectives.schedule import Expanded, Operation, expanded
+from sysmodel.config.system import System
+from sysmodel.lib.ring import downstream
+from sysmodel.machine.sampling import why_not_alike
+from sysmodel.network.expansion import expand
+from sysmodel.network.fabric import Fabric, Sender
+from sysmodel.network.invariance import why_not_invariant
+from sysmodel.network.load import load_of
+
+__all__ = ["RunNetwork"]
+
+_Pair = tuple[int, int]
+_HALVES: tuple[Operation, ...] = ("reduce-scatter", "all-gather")
+
+
+class RunNetwork:
+    """Topology of a system for a number of GPUs, with the collectives of its library.
+
+    T3 sends to the neighbour downstream. The library's algorithm is the system's, or else the
+    topology's.
+
+    Parameters
+    ----------
+    gpus : int
+        GPUs of the run; a single one has the links of two, which it does not use.
+
+    Raises
+    ------
+    InputError
+        The number of GPUs does not fit the topology or the algorithm, no such algorithm is known,
+        or the topology has no link that T3 or the library needs.
+    """
+
+    def __init__(self, system: System, gpus: int):
+        self.system, self.gpus = system, max(2, gpus)
+        self.topology = system.topology
+        self.topology.check_gpus(self.gpus, "tp")
+        self.fabric: Fabric = expand(self.topology, self.gpus, system.link)
+        name = system.collective.algorithm or self.topology.algorithm
+        self.algorithm = algorithm(name, "collective.algorithm")
+        self._schedules: dict[tuple[Operation, str], Expanded] = {}
+        self._require(self._neighbours)
+        for operation in _HALVES:
+            self.schedule(operation)
+
+    def schedule(self, operation: Operation, name: str | None = None) -> Expanded:
+        """Schedule of an operation, by an algorithm other than the library's unless that is None.
+
+        Raises
+        ------
+        InputError
+            See the class.
+        """
+        one = self.algorithm if name is None else algorithm(name, "algorithm")
+        key = operation, one.name
+        if key not in self._schedules:
+            schedule = expanded(one.schedule(operation, self.gpus))
+            check(schedule)
+            self._require(_pairs(schedule))
+            self._schedules[key] = schedule
+        return self._schedules[key]
+
+    def _require(self, pairs: Iterable[_Pair]) -> None:
+        """Require a way for each pair of GPUs."""
+        for pair in pairs:
+            self.fabric.routes(*pair)
+
+    @property
+    def _neighbours(self) -> list[_Pair]:
+        return [(gpu, int(downstream(gpu, self.gpus))) for gpu in range(self.gpus)]
+
+    @property
+    def _library_pairs(self) -> set[_Pair]:
+        """Pairs between which the library sends."""
+        return set().union(*(_pairs(self.schedule(one)) for one in _HALVES))
+
+    def every_gpu_because(self, schedules: Iterable[Expanded]) -> str | None:
+        """Find the reason for which one GPU cannot stand for all that run some schedules; None if
+        it can."""
+        reason = why_not_alike(self.fabric)
+        for one in schedules:
+            reason = reason or why_not_invariant(self.fabric, Group((self.gpus,)), one)
+            if reason is None and not set(_pairs(one)) <= set(self._neighbours):
+                reason = f"{one.name} sends to several neighbours"
+        return reason
+
+    @cached_property
+    def t3_links(self) -> list[int]:
+        """Links of the GPU with the most links over which T3 sends."""
+        return self._links(self._neighbours)
+
+    @cached_property
+    def library_links(self) -> list[int]:
+        """Links of the GPU with the most links over which the library sends."""
+        return self._links(self._library_pairs)
+
+    def _links(self, pairs: Iterable[_Pair]) -> list[int]:
+        links: list[set[int]] = [set() for _ in range(self.gpus)]
+        for gpu, peer in pairs:
+            links[gpu] |= {route[0] for route in self.fabric.routes(gpu, peer)}
+        most = max(links, key=len)
+        return sorted(most)
+
+    def gb_per_s(self, links: Iterable[int]) -> float:
+        """Line rate of some links together."""
+        return sum(self.fabric.links[link].values.bandwidth_gb_per_s for link in links)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Links of a GPU over which T3 and the library send, for ``result.json``."""
+        return {
+            "algorithm": self.algorithm.name,
+            "t3_links": len(self.t3_links),
+            "t3_gb_per_s": self.gb_per_s(self.t3_links),
+            "library_links": len(self.library_links),
+            "library_gb_per_s": self.gb_per_s(self.library_links),
+        }
+
+    @cached_property
+    def unused(self) -> str | None:
+        """Sentence on links that the library uses and T3 does not; None if there are none."""
+        given = self.as_dict()
+        if given["t3_gb_per_s"] >= given["library_gb_per_s"]:
+            return None
+        return (
+            f"T3 sends to one neighbour: over {given['t3_links']} of the "
+            f"{given['library_links']} links of a GPU that the library's "
+            f"{given['algorithm']} uses, at {given['t3_gb_per_s']:g} of "
+            f"{given['library_gb_per_s']:g} GB/s."
+        )
+
+    @cached_property
+    def slowest_gb_per_s(self) -> float:
+        """Lower of the rates of payload at which a GPU sends in a reduce-scatter: T3, or the
+        library."""
+        ring = expanded(algorithm("ring").schedule("reduce-scatter", self.gpus))
+        library = self.schedule("reduce-scatter")
+        return min(self._rate(ring, "t3"), self._rate(library, "stores"))
+
+    def _rate(self, schedule: Expanded, sender: Sender) -> float:
+        """Rate of a GPU, where the busiest link binds."""
+        load = load_of(self.fabric, schedule, 1.0 / schedule.parts)
+        busy_ns = sum(stage.busy_ns(stage.busiest(sender), sender) for stage in load.stages)
+        return (self.gpus - 1) / busy_ns
+
+
+def _pairs(schedule: Expanded) -> set[_Pair]:
+    """Pairs of GPUs between which a schedule sends."""
+    stages = (schedule.sends(stage) for stage in range(len(schedule.flows)))
+    return {(rank, peer) for stage in stages for rank, peer, _ in stage}
