@@ -9,7 +9,7 @@ from sysmodel.collectives.schedule import expanded
 from sysmodel.lib.errors import InputError
 from sysmodel.runs.data_launch import reference as ring_of_the_check
 
-PIECE = 24  # elements of a share
+PIECE = 168  # elements of a share; a multiple of the parts of all schedules
 
 
 def cases(*operations):
