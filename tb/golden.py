@@ -67,9 +67,9 @@ def complement(state: GoldenState, word: int) -> int:
     return ~int(word) & (1 << len(state.contexts)) - 1
 
 
-def offered(queue: np.void, ring: str) -> list[int] | None:
-    """Return the payload that a queue offers, from the field that holds its ring; or None."""
-    return words(queue[ring][queue[f"{ring}_head"]]) if queue[f"{ring}_level"] else None
+def offered(queue: np.void, field: str) -> list[int] | None:
+    """Return the payload that a queue offers, from the field that holds its entries; or None."""
+    return words(queue[field][queue[f"{field}_head"]]) if queue[f"{field}_level"] else None
 
 
 def oldest(channel: np.void, queue: str) -> np.void | None:

@@ -10,7 +10,7 @@ __all__ = ["Collective", "LowLatencyProtocol", "Protocol"]
 class Protocol(Strict):
     """Costs of a protocol of a collective library, beyond kernel launch, memory and link.
 
-    A reduce-scatter and an all-gather each have a fixed cost, and a cost in each step of the ring.
+    A reduce-scatter and an all-gather each have a fixed cost, and a cost in each step.
     """
 
     reduce_scatter_ns: float = number(0, 1e6)
@@ -23,7 +23,7 @@ class Protocol(Strict):
         return 1.0
 
     def all_reduce_ns(self, chunk_bytes: float, gpus: int, stores_gb_per_s: float) -> float:
-        """Estimate the time of both halves of a ring, without what all protocols pay alike."""
+        """Estimate the time of an all-reduce, without what all protocols pay alike."""
         sends_ns = chunk_bytes / (stores_gb_per_s * self.share_of_stores)
         return (
             self.reduce_scatter_ns + self.all_gather_ns + 2 * (gpus - 1) * (self.step_ns + sends_ns)
@@ -59,7 +59,7 @@ class Collective(Protocol):
     algorithm: Annotated[str | None, text()] = None
 
     def protocol(self, chunk_bytes: float, gpus: int, stores_gb_per_s: float) -> Protocol:
-        """Protocol that the library takes for the chunks of a ring, in both halves.
+        """Protocol that the library takes for the chunks of an all-reduce, in both halves.
 
         The low-latency protocol is taken for chunks up to its largest, unless by the costs of the
         two it takes longer: with many GPUs, or on a slow link, the flags cost more than the fixed
@@ -68,7 +68,9 @@ class Collective(Protocol):
         low_latency = self.low_latency
         if chunk_bytes > 1024 * low_latency.most_chunk_kib:
             return self
-        ring = chunk_bytes, gpus, stores_gb_per_s
+        message = chunk_bytes, gpus, stores_gb_per_s
         return (
-            low_latency if low_latency.all_reduce_ns(*ring) <= self.all_reduce_ns(*ring) else self
+            low_latency
+            if low_latency.all_reduce_ns(*message) <= self.all_reduce_ns(*message)
+            else self
         )

@@ -42,7 +42,7 @@ def check_rules(system: "System") -> None:
     _check_memory(system)
 
 
-# Least workgroups of a chunk of which the hardware must hold as many as the ring needs.
+# Least workgroups of a chunk of which the hardware must hold as many as the GPUs need.
 _LEAST_CHUNK = 2
 _MULTIPLES = {
     "l2.line_bytes": ("dram.atom_bytes",),

@@ -81,7 +81,7 @@ class Kernel(Tile):
     """GEMM kernel; its cycles are cycles of the CU.
 
     Among the macro-tile and its ``alternatives``, those that cut the output into equal chunks for
-    the ring are preferred. Among these, ``tile_choice`` takes the first, or the one with which the
+    all GPUs are preferred. Among these, ``tile_choice`` takes the first, or the one with which the
     GEMM takes the shortest time by an estimate. Workgroups of a CU share its matrix pipe by
     ``pipe_turns``: each step in turn, a main loop at a time, or a tile at a time from its first
     step to its last store.
@@ -185,11 +185,11 @@ class System(Strict):
         return min(self.collective.most_compute_units, self.gpu.compute_units)
 
     def protocol(self, chunk_bytes: float, gpus: int) -> Protocol:
-        """Protocol of the library for the chunks of a ring of ``gpus`` GPUs."""
+        """Protocol of the library for the chunks of ``gpus`` GPUs."""
         return self.collective.protocol(chunk_bytes, gpus, self.link.stores_gb_per_s)
 
     def stores_payload_share(self, chunk_bytes: float, gpus: int) -> float:
-        """Share of the line rate that is payload where the library sends the chunks of a ring."""
+        """Share of the line rate that is payload where the library sends the chunks."""
         return self.link.stores_payload_share * self.protocol(chunk_bytes, gpus).share_of_stores
 
     @property

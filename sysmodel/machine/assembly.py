@@ -206,7 +206,7 @@ class Assembly:
     def fabric(self) -> Fabric:
         """Links between the GPUs, also between those that GPU 0 represents.
 
-        A single GPU has the links of a ring of two, which it does not use.
+        A single GPU has the links of two GPUs, which it does not use.
         """
         gpus = self.kernels[0].gpus
         topology = self.topology if gpus > 1 else load_topology("ring")

@@ -15,7 +15,7 @@ from sysmodel.gpu.workgroups import (
     set_up_units,
 )
 from sysmodel.lib.cycles import NEVER
-from sysmodel.lib.ring import scattered
+from sysmodel.lib.neighbours import scattered
 
 from .offers import CONTEXT_NONE, gemm_space
 from .queue import Queued, first_of_contexts

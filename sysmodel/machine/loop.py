@@ -29,7 +29,7 @@ from sysmodel.lib.activities import MOST_ACTIVITIES
 from sysmodel.lib.compiled import compiled, inlined
 from sysmodel.lib.interleave import local_of_atom
 from sysmodel.lib.journal import ARRIVED, SENT, STORED, note
-from sysmodel.lib.ring import downstream
+from sysmodel.lib.neighbours import downstream
 from sysmodel.memory.accesses import (
     COLLECTIVE_TAG,
     accept,

@@ -18,7 +18,7 @@ from sysmodel.gpu.geometry.tiling import Tiling
 from sysmodel.gpu.kernel import Kernel
 from sysmodel.lib.errors import InputError
 from sysmodel.lib.interleave import REGION_ATOM_BITS, channel_of_atom
-from sysmodel.lib.ring import scattered
+from sysmodel.lib.neighbours import scattered
 
 __all__ = [
     "abort_writes",
@@ -95,9 +95,9 @@ def place_offsets(system_channels: int, places: int) -> list[int]:
 
 def group_workgroups(chunks: Chunks, system: System) -> int:
     """Workgroups that trigger together: the largest power of two up to ``t3.group_workgroups`` and
-    up to the ring's smallest chunk.
+    up to the smallest chunk.
 
-    The workgroups of a larger group would wait for each other around the ring: a GPU completes a
+    The workgroups of a larger group would wait for each other in a circle: a GPU completes a
     workgroup of a chunk when its neighbour has sent the same workgroup of the chunk before.
     """
     return min(system.t3.group_workgroups, 1 << (min(chunks.sizes).bit_length() - 1))
@@ -109,7 +109,7 @@ def credit_windows(chunks: Chunks, system: System, contexts: int = 1) -> tuple[i
     Raises
     ------
     InputError
-        If a chunk exceeds a window, so that the ring could not make progress.
+        If a chunk exceeds a window, so that the GPUs could not make progress.
     """
     t3 = system.t3
     ways, waves = t3.tracker_ways // contexts, chunks.tiling.waves
@@ -160,7 +160,7 @@ def map_writes(
     context: int = 0,
     contexts: int = 1,
 ) -> Writes:
-    """Map the output for a ring reduce-scatter that the GEMM's stores drive.
+    """Map the output for a reduce-scatter that the GEMM's stores drive.
 
     Operation, data type and policy are names of codes in lower case, for example ``"mca"``.
     The GEMM of ``context`` stores in ``address_space``; the ``contexts`` share the tracker equally.

@@ -9,7 +9,7 @@ from sysmodel.collectives.group import Group
 from sysmodel.config.system import System
 from sysmodel.gpu.geometry.output_atoms import OutputAtoms
 from sysmodel.gpu.kernel import Kernel
-from sysmodel.lib.ring import downstream
+from sysmodel.lib.neighbours import downstream
 from sysmodel.network.fabric import Fabric
 from sysmodel.network.invariance import why_not_invariant
 from sysmodel.network.mirror import EVEN, UNEVEN

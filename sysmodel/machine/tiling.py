@@ -44,7 +44,7 @@ def kernel_of(system: System, m: int, n: int, k: int, gpus: int) -> Kernel:
 def launches(
     system: System, m: int, n: int, k: int, gpus: int, contexts: int = 1
 ) -> tuple[Kernel, ...]:
-    """Split a GEMM into the fewest launches that T3 can track, each with a ring of its own.
+    """Split a GEMM into the fewest launches that T3 can track, each with its reduce-scatter.
 
     The tracker's window for one of ``contexts`` and the number of workgroup ids limit a launch. The
     output is cut across its contiguous direction, so every slice is contiguous. The most preferred
@@ -74,7 +74,7 @@ def launches(
 def _preferred(system: System, m: int, n: int, k: int, gpus: int) -> list[Kernel]:
     """Make the kernels of the macro-tiles that are not too large, the preferred one first.
 
-    A macro-tile that gives the ring equal chunks is preferred, then the choice of the library.
+    A macro-tile that gives all GPUs equal chunks is preferred, then the choice of the library.
     """
     kernels: list[Kernel] = []
     for tile in system.kernel.tiles:

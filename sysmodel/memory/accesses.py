@@ -83,7 +83,7 @@ TABLES: dict[str, Any] = {
 }
 """Tables of the state, whose lengths :func:`set_up_memory` chooses: the accesses of all channels by
 token, each from its entry into the DRAM queue to the end of its data; the stacks of free tokens;
-and the ring buffers of reads with data in flight, with their cycles of return."""
+and the circular buffers of reads with data in flight, with their cycles of return."""
 
 _State = TypeVar("_State", bound=Any)
 

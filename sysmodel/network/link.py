@@ -85,7 +85,7 @@ ADMISSION_TABLES: dict[str, Any] = {
     "admission": np.zeros(0, np.int64),
     "admission_time": np.zeros(0, np.int64),
 }
-"""Tables of the state: the ring buffers of all contexts' admissions."""
+"""Tables of the state: the circular buffers of all contexts' admissions."""
 
 _TURN_FACTOR, _TURN_SHIFT = 2654435761, 16  # Knuth's multiplicative hash
 

@@ -1,8 +1,8 @@
-"""Mirror that closes the ring on one GPU: each sent packet becomes an incoming one.
+"""Mirror of one GPU that stands for all: each sent packet becomes an incoming one.
 
 The upstream GPU does the same work one chunk later: the same dispatch index belongs to the
 workgroup one chunk further, and the packet carries the corresponding atom of that workgroup's tile.
-A ring is *even* if the tiles of all chunks have equally many atoms in each simulated channel: each
+Chunks are *even* if the tiles of all have equally many atoms in each simulated channel: each
 packet then arrives in the channel in which it left. Otherwise the atoms of a wavefront's tile, or
 of a copied chunk, are spread in proportion: while this GPU sends the *n* atoms of one, the *m*
 atoms of the other arrive, first atom with first atom, in any channel.
@@ -87,7 +87,7 @@ def _one_chunk_on(s, workgroup):
 
 @inlined
 def mirrored(s, c, packet):
-    """Turn a sent packet of an even ring into the incoming one of the same channel."""
+    """Turn a sent packet of even chunks into the incoming one of the same channel."""
     f = s.fixed[0]
     atom = np.int64(packet[PACKET.atom])
     if packet[PACKET.kind] != PACKET_UPDATE:
@@ -116,7 +116,7 @@ def mirrored(s, c, packet):
 
 @compiled
 def spread(s, gpu, packet):
-    """Find the packets of an uneven ring that arrive while a packet is sent.
+    """Find the packets of uneven chunks that arrive while a packet is sent.
 
     Returns the number of the first packet, an argument of :func:`arriving`, and their count.
     """

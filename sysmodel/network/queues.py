@@ -118,7 +118,7 @@ def _at_receiver(s, q, at):
 
 @compiled
 def _enter_spread(s, hop, words, c, sender, at):
-    """Add the packets of an uneven ring that arrive for a packet."""
+    """Add the packets of uneven chunks that arrive for a packet."""
     ours = s.packet
     for word in range(HEADER_WORDS):
         ours[word] = words[word]

@@ -69,7 +69,7 @@ TABLES: dict[str, Any] = {
     "wire_packet": np.zeros((0, len(PACKET)), np.uint64),
 }
 """Tables of the state. A hop is the number of its record, ``NO_HOP``, or -2 - *i* for the copies
-that begin at ``copy_start[i]``. Time and place are ring buffers of a queue, or of a channel."""
+that begin at ``copy_start[i]``. Time and place are circular buffers of a queue, or of a channel."""
 
 
 _Tag = namedtuple("_Tag", ("destination", "channel", "hop", "sender"))

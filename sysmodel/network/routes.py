@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from sysmodel.lib.errors import InputError
-from sysmodel.lib.ring import downstream
+from sysmodel.lib.neighbours import downstream
 
 from .fabric import Fabric
 from .layers import closing_steps, in_layers

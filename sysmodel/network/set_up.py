@@ -172,12 +172,12 @@ def _admissions(state: Any, most_admissions: int) -> dict[str, np.ndarray]:
 def _packets(
     state: Any, capacity: Capacity, tables: dict[str, np.ndarray], most_packets: int
 ) -> dict[str, np.ndarray]:
-    """Make the ring buffers of receivers and queues."""
+    """Make the circular buffers of receivers and queues."""
     hop, queue, channels = tables["hop"], tables["queue"], capacity.routes.channels
     receiving = hop[hop["queue"] < 0]
     at_gpu = np.zeros(len(capacity.routes.senders), np.int64)
     np.add.at(at_gpu, receiving["gpu"], receiving["most"])
-    # If the tiles of an uneven ring differ, several packets may arrive for a packet sent.
+    # If the tiles of uneven chunks differ, several packets may arrive for a packet sent.
     at_once = int(state.per_wave.max(initial=1))
     places = _places(min(int(at_gpu.max()) // channels, most_packets) + at_once)
     receivers = len(at_gpu) * channels

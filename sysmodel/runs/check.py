@@ -1,4 +1,4 @@
-"""Check with real values: a GEMM through the hardware against the ring-order reduction."""
+"""Check with real values: a GEMM through the hardware against a reduction in the same order."""
 
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -8,8 +8,8 @@ import numpy as np
 from sysmodel.config.system import System, load_system, system_on
 from sysmodel.gpu.kernel import Kernel
 from sysmodel.lib.errors import InputError, SimulationError
+from sysmodel.lib.neighbours import downstream
 from sysmodel.lib.progress import Report
-from sysmodel.lib.ring import downstream
 from sysmodel.machine.tiling import apart, launches
 from sysmodel.network.expansion import expand
 
@@ -79,7 +79,7 @@ def check(options: CheckOptions, progress: Report) -> CheckResult:
     Raises
     ------
     InputError
-        The matrix is too small for the ring, or not even a macro-tile for each GPU fits into the
+        The matrix is too small for the GPUs, or not even a macro-tile for each GPU fits into the
         tracker; or, with several contexts, an output does not fit in one launch.
     """
     launched, system = launches_of(options)

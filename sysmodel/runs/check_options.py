@@ -17,7 +17,7 @@ __all__ = ["CheckOptions", "CheckResult", "Mismatch", "Problem"]
 
 @dataclass(frozen=True)
 class Problem:
-    """GEMM of m × n × k on each GPU, whose results the ring adds up."""
+    """GEMM of m × n × k on each GPU, whose results the GPUs add up."""
 
     m: int
     n: int
@@ -35,7 +35,7 @@ class CheckOptions(Checked):
     Parameters
     ----------
     gpus : int
-        Number of GPUs in the ring.
+        Number of GPUs.
     m, n, k : int
         Size of each GPU's GEMM.
     dtype : str

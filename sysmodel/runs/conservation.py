@@ -63,8 +63,8 @@ class Moves:
     @property
     def collectives(self) -> tuple[int, ...]:
         """Numbers of all collectives."""
-        ring = (number for number in (self.scatter, self.gather) if number is not None)
-        return *ring, *(number for number, _ in self.others)
+        with_forms = (number for number in (self.scatter, self.gather) if number is not None)
+        return *with_forms, *(number for number, _ in self.others)
 
 
 def check_conservation(

@@ -59,7 +59,7 @@ class Work:
 
 
 class DataLaunch:
-    """Launch of each context, all at the same time, on a ring of GPUs; a context manager.
+    """Launch of each context, all at the same time, on all GPUs; a context manager.
 
     Parameters
     ----------
@@ -176,10 +176,10 @@ class DataLaunch:
 
 
 def reference(products: np.ndarray, nan: int) -> np.ndarray:
-    """Expected sum of the ring for each GPU's own chunk: (gpus, m, n).
+    """Expected sum of each GPU's own chunk: (gpus, m, n).
 
-    Chunk *x* starts at GPU *x − 1* and goes down the ring to GPU *x*; every step rounds. A NaN is
-    the reduce unit's canonical NaN.
+    Chunk *x* starts at GPU *x − 1* and goes from GPU to GPU down to GPU *x*; every step rounds. A
+    NaN is the reduce unit's canonical NaN.
     """
     gpus = len(products)
     sums = np.empty_like(products)

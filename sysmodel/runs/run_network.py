@@ -9,7 +9,7 @@ from sysmodel.collectives.group import Group
 from sysmodel.collectives.registry import algorithm
 from sysmodel.collectives.schedule import Expanded, Operation, expanded
 from sysmodel.config.system import System
-from sysmodel.lib.ring import downstream
+from sysmodel.lib.neighbours import downstream
 from sysmodel.machine.sampling import why_not_alike
 from sysmodel.network.expansion import expand
 from sysmodel.network.fabric import Fabric, Sender
@@ -141,9 +141,9 @@ class RunNetwork:
     def slowest_gb_per_s(self) -> float:
         """Lower of the rates of payload at which a GPU sends in a reduce-scatter: T3, or the
         library."""
-        ring = expanded(algorithm("ring").schedule("reduce-scatter", self.gpus))
+        tracked = expanded(algorithm("ring").schedule("reduce-scatter", self.gpus))
         library = self.schedule("reduce-scatter")
-        return min(self._rate(ring, "t3"), self._rate(library, "stores"))
+        return min(self._rate(tracked, "t3"), self._rate(library, "stores"))
 
     def _rate(self, schedule: Expanded, sender: Sender) -> float:
         """Rate of a GPU, where the busiest link binds."""

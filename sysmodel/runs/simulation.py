@@ -17,8 +17,8 @@ from sysmodel.gpu.kernel import Kernel
 from sysmodel.gpu.slots import EMPTY
 from sysmodel.gpu.workgroups import MODE_GEMM
 from sysmodel.lib.activities import MOST_ACTIVITIES
+from sysmodel.lib.neighbours import upstream
 from sysmodel.lib.progress import Report
-from sysmodel.lib.ring import upstream
 from sysmodel.machine.machine import Machine
 from sysmodel.machine.program import Writes
 from sysmodel.machine.progress import share_done

@@ -1,8 +1,8 @@
-"""Tile trace: single tiles on their way around the ring, for the timeline.
+"""Tile trace: single tiles on their way from GPU to GPU, for the timeline.
 
 Every GPU stores its part of a tile. On the first GPU the stores themselves leave over the link;
 each further GPU adds its own part to the incoming one and sends the complete tile on, until the
-tile reaches its owner. In a mirrored ring the simulated GPU stands for all: the turn of another GPU
+tile reaches its owner. A simulated GPU may stand for all: the turn of another GPU
 with the same tile is the turn of the simulated GPU with the tile one chunk further on.
 """
 
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sysmodel.lib.journal import EVENTS, MOST_FOLLOWED
-from sysmodel.lib.ring import downstream, scattered
+from sysmodel.lib.neighbours import downstream, scattered
 from sysmodel.machine.machine import Machine
 
 from .timeline import Flow, Span

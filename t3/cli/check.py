@@ -16,7 +16,7 @@ __all__ = ["check"]
 
 
 def check(
-    gpus: Annotated[int, integer_option("GPUs in the ring, 2 to 8.")] = CheckOptions.gpus,
+    gpus: Annotated[int, integer_option("GPUs, 2 to 8.")] = CheckOptions.gpus,
     m: Annotated[int, integer_option("Rows of the output.")] = CheckOptions.m,
     n: Annotated[int, integer_option("Columns of the output.")] = CheckOptions.n,
     k: Annotated[
@@ -58,8 +58,8 @@ def check(
     """Run real values through the hardware and compare every bit.
 
     Compares every element of the reduce-scattered GEMM, on every GPU and channel, with NumPy's
-    reduction in the order of the ring. With two contexts, two GEMMs run at the same time, and both
-    are compared. The exit code is 0 only if all elements agree.
+    reduction in the order of the hardware. With two contexts, two GEMMs run at the same time, and
+    both are compared. The exit code is 0 only if all elements agree.
     """
     options = CheckOptions(
         gpus=gpus,

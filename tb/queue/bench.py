@@ -46,7 +46,7 @@ class _Bench:
         self._take = [getattr(dut, f"o{depth}__{name}") for name in names]
         self._drop, self._level = getattr(dut, f"drop{depth}"), getattr(dut, f"level{depth}")
         self.depth, self.queue = depth, _MODELS[depth]
-        self.ring = [0] * 8
+        self.entries = [0] * 8
         self.levels = self.heads = 0
         self.taken = 0
         self._was_full = False
@@ -65,12 +65,12 @@ class _Bench:
         assert bool(self._ready.value) == can, f"depth {self.depth}"
         assert bool(self._take[0].value) == gives, f"depth {self.depth}"
         if gives:
-            oldest = self.ring[front(self.heads, queue)]
+            oldest = self.entries[front(self.heads, queue)]
             assert int(self._take[2].value) == oldest, f"depth {self.depth}"
         offered = payload is not None
         put, take = offered and can and not drop, gives and ready
         if put:
-            self.ring[back(self.levels, self.heads, queue)] = payload
+            self.entries[back(self.levels, self.heads, queue)] = payload
         self.levels, self.heads = commit(
             self.levels, self.heads, mark(queue) * take, mark(queue) * put
         )

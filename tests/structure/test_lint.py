@@ -46,8 +46,8 @@ def test_imports_run_one_way(tree):
         ("sysmodel/gpu/l2.py", "import sysmodel.runs.result", "import sysmodel.runs"),
         (
             "sysmodel/gpu/geometry/chunks.py",
-            "import sysmodel.lib.ring",
-            "sysmodel.gpu.geometry is not allowed to import sysmodel.lib.ring",
+            "import sysmodel.lib.neighbours",
+            "sysmodel.gpu.geometry is not allowed to import sysmodel.lib.neighbours",
         ),
         ("sysmodel/gpu/geometry/chunks.py", "import sysmodel.gpu.geometry.placement", "placement"),
         ("rtl/lib/queue.py", "import rtl.channel.channel", "rtl.lib is not allowed to import"),

@@ -3,7 +3,7 @@
 from itertools import zip_longest
 
 from sysmodel.gpu.workgroups import MODE_SCATTER
-from sysmodel.lib.ring import gathered
+from sysmodel.lib.neighbours import gathered
 from sysmodel.machine.offers import CONTEXT_GEMM
 from sysmodel.machine.program import copy_writes, map_writes
 from sysmodel.machine.until import UNTIL_COPIED, UNTIL_QUIET, UNTIL_REDUCED, UNTIL_SENT

@@ -227,7 +227,7 @@ def _sampling(table: pd.DataFrame, systems: list[str]) -> Section:
         title="Sampled channels against all",
         text=(
             "The other tables simulate as many channels as are little work, at least the fewest "
-            "that stand for all. A workgroup, and a tile on its way through the ring, then waits "
+            "that stand for all. A workgroup, and a tile on its way through the GPUs, then waits "
             "for the slowest of these channels only. "
             "This table has T-NLG FC-2 with the sample and with all channels; GEMM and total are "
             "the sample's differences in %."

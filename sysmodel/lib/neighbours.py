@@ -1,4 +1,4 @@
-"""Neighbours in the ring, and the chunks that they exchange.
+"""Neighbours of a GPU, and the chunks that they exchange.
 
 Every GPU sends to the GPU with the next lower number, and finally owns the chunk of its own number.
 In a reduce-scatter, chunk *x* starts on GPU *x - 1* and reaches its owner last; in an all-gather,

@@ -1,6 +1,6 @@
 import pytest
 
-from sysmodel.lib.ring import downstream, gathered, scattered, upstream
+from sysmodel.lib.neighbours import downstream, gathered, scattered, upstream
 
 
 @pytest.mark.parametrize("gpus", [2, 3, 8])
