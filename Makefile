@@ -12,7 +12,8 @@ EVIDENCE := prove exhaust mutate coverage faults
 # Tests of the cycle-exact core (each block and the top, RTL against golden model), and of the pages.
 QUICK := tests/lockstep tests/sysmodel/engine/golden tests/docs/test_links.py
 # Tests without the cycle loop, which run while it compiles.
-WITHOUT_LOOP := tests/structure tests/docs tests/tb tests/t3/silicon
+WITHOUT_LOOP := tests/structure tests/docs tests/tb tests/t3/silicon tests/examples \
+    tests/lockstep/test_lockstep_contexts.py tests/lockstep/test_lockstep_top.py
 
 .PHONY: run reproduce test loop without-loop quick verify fresh lint format bench verilog area timing route fpga docs site clean help
 

@@ -8,12 +8,15 @@ import pytest
 from tests.t3.fuzz.execution import violations
 from tests.t3.fuzz.generator import make_case
 
-_QUICK = range(200)
-_LONG = range(200, 1000)
+_SEEDS = range(1000)
+_EARLY = range(200)
+# Seed 156 simulates mi300x, for whose deep memory queue the cycle loop is compiled once more.
+_LONG = {156, *_SEEDS[len(_EARLY) :]}
 
 
 @pytest.mark.parametrize(
-    "seed", [*_QUICK, *(pytest.param(seed, marks=pytest.mark.verify) for seed in _LONG)]
+    "seed",
+    [pytest.param(seed, marks=[pytest.mark.verify] * (seed in _LONG)) for seed in _SEEDS],
 )
 def test_case(seed, tmp_path, monkeypatch):
     case = make_case(seed)
@@ -22,6 +25,6 @@ def test_case(seed, tmp_path, monkeypatch):
 
 
 def test_a_seed_makes_the_same_case_again():
-    for seed in _QUICK:
+    for seed in _EARLY:
         one, other = make_case(seed), make_case(seed)
         assert (str(one.what), one.files) == (str(other.what), other.files)
