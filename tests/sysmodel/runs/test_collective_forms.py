@@ -68,6 +68,11 @@ HALVES = {
     ("direct", "fully-connected"): lambda n: [n - 1],
     ("direct", "switch"): lambda n: [n - 1],
     ("direct", "torus-2d"): lambda n: [4 * 8],
+    # N - 1 rings use all links of a full mesh; 4 and 6 ranks have only N - 2 rings.
+    ("multi-ring", "fully-connected"): lambda n: (
+        [(n - 1) / (n - 2) if n in (4, 6) else 1] * (n - 1)
+    ),
+    ("multi-ring", "switch"): lambda n: [1] * (n - 1),
     ("halving-doubling", "ring"): lambda n: powers(n, lambda d: d * n / 2),
     ("halving-doubling", "ring-both"): far_pairs,
     ("halving-doubling", "fully-connected"): lambda n: powers(n, lambda d: d * (n - 1)),
@@ -102,6 +107,7 @@ OTHERS = {
 SUMS = {
     "ring": lambda n: [(2, 1)],
     "bidirectional": lambda n: [(2, 1)],
+    "multi-ring": lambda n: [(2, 1)],
     "direct": lambda n: [(n, 1)],
     "halving-doubling": lambda n: [(1 + (n - 1).bit_length(), 1)],
     "hierarchical": lambda n: [nodes(n), (nodes(n)[1], 1)],
