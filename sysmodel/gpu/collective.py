@@ -98,8 +98,6 @@ CHANNEL_FIELDS = [
 
 _TASK = np.dtype(
     [
-        ("first_wave", np.int64),  # wavefronts that share the task: the first, and their distance
-        ("distance", np.int64),
         ("waves", np.int64),
         ("operands", np.int64),
         ("targets", np.int64),
@@ -143,10 +141,9 @@ def _cut(number, waves, atoms):
 
 
 @inlined
-def _begin_part(s, g, w, task):
+def _begin_part(s, g, w, task, number):
     """Give a wavefront its part of a task in every channel."""
     f, gpu, waves = s.fixed[0], s.gpu[g], s.task[g, task].waves
-    number = w // s.task[g, task].distance if waves > 1 else np.int64(0)
     gpu.wave_task[w] = task
     gpu.wave_batch[w] = 0
     for q in range(g * f.channels, (g + 1) * f.channels):
@@ -200,20 +197,33 @@ def _next_batch(s, g, w):
             if task >= gpu.tasks:
                 gpu.wave_task[w] = task = np.int64(-1)
             else:
-                _begin_part(s, g, w, task)
+                _begin_part(s, g, w, task, np.int64(0))
+
+
+@inlined
+def _wave(f, tasks, place):
+    """Wavefront at a place of the order in which the tasks take wavefronts.
+
+    Ports serve the CUs in turn. Neighbours in the order are on different CUs, so that the stores of
+    several tasks, which may go to different GPUs, alternate.
+    """
+    if tasks == 1:
+        return place
+    cus = f.collective_waves // f.waves_per_cu
+    return place % cus * f.waves_per_cu + place // cus
 
 
 @compiled
 def begin_tasks(s, g):
     """Start the wavefronts of GPU ``g`` on the tasks of its step."""
-    gpu = s.gpu[g]
+    f, gpu = s.fixed[0], s.gpu[g]
     gpu.wave_task[:] = -1
-    # With fewer wavefronts than tasks, each wavefront begins with the task of its own number.
-    for task in range(min(gpu.tasks, s.fixed[0].collective_waves)):
-        one = s.task[g, task]
-        for w in range(one.first_wave, s.fixed[0].collective_waves, one.distance):
-            _begin_part(s, g, w, np.int64(task))
-    for w in range(s.fixed[0].collective_waves):
+    # With fewer wavefronts than tasks, each wavefront begins with one task of its own.
+    for task in range(min(gpu.tasks, f.collective_waves)):
+        for number in range(s.task[g, task].waves):
+            place = task + number * gpu.tasks
+            _begin_part(s, g, _wave(f, gpu.tasks, place), np.int64(task), np.int64(number))
+    for w in range(f.collective_waves):
         _next_batch(s, g, w)
 
 

@@ -163,7 +163,6 @@ def begin_step(state: Any, g: int, tasks: Sequence[Task]) -> None:
     state.gpu["load_turn"][g] = state.gpu["store_turn"][g] = 0
     for number, task in enumerate(tasks):
         row = state.task[g, number]
-        row["first_wave"], row["distance"] = number, len(tasks)
         row["waves"] = max(1, len(range(number, waves, len(tasks))))
         row["operands"], row["targets"] = len(task.operands), len(task.targets)
         for place, operand in enumerate(task.operands):

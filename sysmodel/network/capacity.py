@@ -10,8 +10,12 @@ from .routes import Hop, Routes
 
 __all__ = ["Capacity"]
 
-_OWN_PACKETS = 16  # of a channel in the output queue of its GPU: two blocks of a wavefront
-_FORWARDED_PACKETS = 4  # of a channel in the queue of a GPU that forwards, for each sender
+# Packets of a channel in an output queue of its GPU. In a channel they leave in order, so a short
+# queue of a busy link holds up those for other links. Where the link also carries packets of other
+# GPUs, long queues of a GPU's own packets would crowd them out.
+_OWN_PACKETS = 256
+_OWN_PACKETS_AMONG_OTHERS = 16
+_FORWARDED_PACKETS = 64  # of a channel in the queue of a GPU that forwards, for each sender
 _LEAST_PACKETS = 4  # in the queue of a switch, for each sender
 
 
@@ -65,7 +69,7 @@ class Capacity:
             assert hop.link is not None
             return self.at_receiver(hop.link)
         if hop.link is None:
-            return _OWN_PACKETS
+            return _OWN_PACKETS_AMONG_OTHERS if hop.queue in self._senders else _OWN_PACKETS
         on_wire = int(self.rate(hop.link) / ATOM_BYTES * self.latency_cycles[hop.link]) + 1
         return on_wire + self._queued(hop.queue)
 
