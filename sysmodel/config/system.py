@@ -14,7 +14,7 @@ from sysmodel.lib.errors import InputError, short
 
 from .bundled import PRESETS, Located
 from .granularity import GranularityName
-from .library import Collective, Protocol
+from .library import Collective
 from .limits import (
     MOST_GROUP_WORKGROUPS,
     MOST_OCCUPANCY,
@@ -183,14 +183,6 @@ class System(Strict):
     def collective_cus(self) -> int:
         """CUs of the library's collectives where no other kernel runs."""
         return min(self.collective.most_compute_units, self.gpu.compute_units)
-
-    def protocol(self, chunk_bytes: float, gpus: int) -> Protocol:
-        """Protocol of the library for the chunks of ``gpus`` GPUs."""
-        return self.collective.protocol(chunk_bytes, gpus, self.link.stores_gb_per_s)
-
-    def stores_payload_share(self, chunk_bytes: float, gpus: int) -> float:
-        """Share of the line rate that is payload where the library sends the chunks."""
-        return self.link.stores_payload_share * self.protocol(chunk_bytes, gpus).share_of_stores
 
     @property
     def dram_bytes_per_ns(self) -> float:

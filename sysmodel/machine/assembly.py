@@ -236,16 +236,7 @@ class Assembly:
     @property
     def payload_share(self) -> float:
         """Share of the line rate that is payload on the links of GPU 0."""
-        return self._payload_share(self.fabric.links[self._own_links[0]].values)
-
-    @property
-    def link_gb_per_s(self) -> float:
-        """Line rate of the links over which GPU 0 sends."""
-        return sum(self.fabric.links[e].values.bandwidth_gb_per_s for e in self._own_links)
-
-    @property
-    def _own_links(self) -> list[int]:
-        return self._routes.links_of(0)
+        return self._payload_share(self.fabric.links[self._routes.links_of(0)[0]].values)
 
     def _payload_share(self, link: Link) -> float:
         """Share of a link's rate that is payload, of the senders of ``sender_share``."""

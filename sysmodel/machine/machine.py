@@ -160,7 +160,7 @@ class Machine:
         gpu = self.state.gpu
         gpu["kernel_activity"], gpu["communication_activity"] = activities
         self.fabric = assembly.fabric
-        self.payload_share, self.link_gb_per_s = assembly.payload_share, assembly.link_gb_per_s
+        self.payload_share = assembly.payload_share
         self.chunk_start, _ = assembly.chunks
         self._exit = ExitStack()
         self._engines: list[Any] = []

@@ -17,8 +17,8 @@ from sysmodel.lib.errors import InputError
 
 __all__ = ["SENDERS", "DirectedLink", "Fabric", "Sender"]
 
-Sender = Literal["stores", "t3"]
-"""Engine that fills a link: stores of compute units, or T3's packets."""
+Sender = Literal["line", "stores", "t3"]
+"""Engine that fills a link: bytes on the line, stores of compute units, or T3's packets."""
 SENDERS: tuple[Sender, ...] = get_args(Sender)
 
 _NETWORK_COST = 1 << 20  # more than any number of links inside a node
@@ -56,8 +56,13 @@ class DirectedLink:
         return self.values.latency_ns + (self.switch.latency_ns if self.switch else 0)
 
     def payload_bytes_per_ns(self, sender: Sender) -> float:
-        """Payload that the link carries, in packets of a kind of sender."""
-        return self.values.t3_gb_per_s if sender == "t3" else self.values.stores_gb_per_s
+        """Payload that the link carries, in packets of a kind of sender; on the line, all bytes."""
+        rates: dict[Sender, float] = {
+            "line": self.values.bandwidth_gb_per_s,
+            "stores": self.values.stores_gb_per_s,
+            "t3": self.values.t3_gb_per_s,
+        }
+        return rates[sender]
 
     @property
     def queue_bytes(self) -> int | None:

@@ -58,6 +58,10 @@ class Load:
         """Payload of all stages on each link, by its number."""
         return tuple(map(sum, zip(*(stage.link_bytes for stage in self.stages), strict=True)))
 
+    def busy_ns(self, sender: Sender) -> float:
+        """Time in which the busiest link of each stage transfers its bytes, without latencies."""
+        return sum(stage.busy_ns(stage.busiest(sender), sender) for stage in self.stages)
+
     def bound_ns(self, sender: Sender) -> float:
         """Lower bound of the schedule's time, also if its stages overlap."""
         return max(*self._link_bounds_ns(sender), *(stage.chain_ns for stage in self.stages))

@@ -4,6 +4,7 @@ from sysmodel.collectives.check import check
 from sysmodel.collectives.group import Group
 from sysmodel.collectives.schedule import Chunk, Expanded
 from sysmodel.collectives.traffic import ChunkBytes, traffic
+from sysmodel.config.library import Protocol
 from sysmodel.config.system import System
 from sysmodel.config.topology_shapes import Topology
 from sysmodel.gpu.atoms import ATOM_BYTES
@@ -13,7 +14,7 @@ from sysmodel.lib.small_pages import small_pages
 from sysmodel.network.expansion import expand
 from sysmodel.network.fabric import Fabric
 from sysmodel.network.invariance import why_not_invariant
-from sysmodel.network.load import load_of
+from sysmodel.network.load import Load, load_of
 from sysmodel.network.routes import Routes
 
 from .collective_buffer import Matrix, buffer_of
@@ -75,22 +76,27 @@ def simulate_collective(
     fabric = expand(topology, gpus, system.link)
     _check_copies(fabric, schedule)
     costs = traffic(schedule, chunk_bytes)
-    link_ns = load_of(fabric, schedule, chunk_bytes).bound_ns("stores")
-    bound_ns = max(link_ns, *((one.read + one.written) / system.dram_bytes_per_ns for one in costs))
+    load = load_of(fabric, schedule, chunk_bytes)
+    memory_ns = ((one.read + one.written) / system.dram_bytes_per_ns for one in costs)
+    bound_ns = max(load.bound_ns("stores"), *memory_ns)
     simulated = simulated_channels(system, kernel, bound_ns, channels)
     plan = CollectivePlan(kernel, system, schedule, _atoms_of(chunk_bytes))
     alike = operation == schedule.operation and not plan.windowed
-    mirror = alike and why_not_invariant(fabric, Group((gpus,)), schedule) is None
     context = RunContext(
-        system, kernel, RunOptions(engine=engine), report, channels=simulated, mirror=mirror
+        system,
+        kernel,
+        RunOptions(engine=engine),
+        report,
+        channels=simulated,
+        mirror=alike and why_not_invariant(fabric, Group((gpus,)), schedule) is None,
+        protocol=_protocol(system, schedule, kernel.output_bytes / gpus, load),
     )
     with _simulation(context, schedule, topology, windows=plan.windowed) as simulation:
-        machine = simulation.machine
-        machine.state.fixed["work"] = 0  # no workgroup of a GEMM starts
+        simulation.machine.state.fixed["work"] = 0  # no workgroup of a GEMM starts
         collective = CollectiveKernel(context, simulation, plan)
         cycles = collective.run()
         # The last stores may still be in the hardware; nothing follows that would push them out.
-        machine.idle(_LAST_STORES_CYCLES)
+        simulation.machine.idle(_LAST_STORES_CYCLES)
         _check_moved(collective, simulation)
     return CollectiveResult(
         name=schedule.name,
@@ -105,6 +111,15 @@ def simulate_collective(
         read_bytes=max(one.read for one in costs),
         written_bytes=max(one.written for one in costs),
     )
+
+
+def _protocol(system: System, schedule: Expanded, chunk_bytes: float, load: Load) -> Protocol:
+    """Protocol that the library takes for the chunks, at the rate of the busiest link."""
+    halves = 2 if schedule.operation == "all-reduce" else 1
+    sent_bytes = halves * (schedule.ranks - 1) * chunk_bytes
+    busy_ns = load.busy_ns("stores")
+    rate_gb_per_s = sent_bytes / busy_ns if busy_ns else system.link.stores_gb_per_s
+    return system.collective.protocol(chunk_bytes, schedule.ranks, rate_gb_per_s)
 
 
 def _simulation(

@@ -8,6 +8,7 @@ from sysmodel.collectives.check import check
 from sysmodel.collectives.group import Group
 from sysmodel.collectives.registry import algorithm
 from sysmodel.collectives.schedule import Expanded, Operation, expanded
+from sysmodel.config.library import Protocol
 from sysmodel.config.system import System
 from sysmodel.lib.neighbours import downstream
 from sysmodel.machine.sampling import why_not_alike
@@ -110,18 +111,34 @@ class RunNetwork:
         most = max(links, key=len)
         return sorted(most)
 
-    def gb_per_s(self, links: Iterable[int]) -> float:
-        """Line rate of some links together."""
-        return sum(self.fabric.links[link].values.bandwidth_gb_per_s for link in links)
+    @cached_property
+    def t3_gb_per_s(self) -> float:
+        """Line rate at which a GPU sends in T3's reduce-scatter."""
+        return self._rate(self._tracked, "line")
+
+    @cached_property
+    def library_gb_per_s(self) -> float:
+        """Line rate at which a GPU sends in the library's reduce-scatter."""
+        return self._rate(self.schedule("reduce-scatter"), "line")
+
+    @cached_property
+    def stores_gb_per_s(self) -> float:
+        """Rate of payload at which a GPU sends in the library's reduce-scatter, by plain stores."""
+        return self._rate(self.schedule("reduce-scatter"), "stores")
+
+    def protocol(self, chunk_bytes: float) -> Protocol:
+        """Protocol of the library for chunks of the output."""
+        return self.system.collective.protocol(chunk_bytes, self.gpus, self.stores_gb_per_s)
 
     def as_dict(self) -> dict[str, Any]:
-        """Links of a GPU over which T3 and the library send, for ``result.json``."""
+        """Links of a GPU over which T3 and the library send, and the line rates at which they do,
+        for ``result.json``."""
         return {
             "algorithm": self.algorithm.name,
             "t3_links": len(self.t3_links),
-            "t3_gb_per_s": self.gb_per_s(self.t3_links),
+            "t3_gb_per_s": self.t3_gb_per_s,
             "library_links": len(self.library_links),
-            "library_gb_per_s": self.gb_per_s(self.library_links),
+            "library_gb_per_s": self.library_gb_per_s,
         }
 
     @cached_property
@@ -141,15 +158,17 @@ class RunNetwork:
     def slowest_gb_per_s(self) -> float:
         """Lower of the rates of payload at which a GPU sends in a reduce-scatter: T3, or the
         library."""
-        tracked = expanded(algorithm("ring").schedule("reduce-scatter", self.gpus))
-        library = self.schedule("reduce-scatter")
-        return min(self._rate(tracked, "t3"), self._rate(library, "stores"))
+        return min(self._rate(self._tracked, "t3"), self.stores_gb_per_s)
+
+    @cached_property
+    def _tracked(self) -> Expanded:
+        """Reduce-scatter of the T3 hardware."""
+        return expanded(algorithm("ring").schedule("reduce-scatter", self.gpus))
 
     def _rate(self, schedule: Expanded, sender: Sender) -> float:
-        """Rate of a GPU, where the busiest link binds."""
+        """Rate of a GPU, where the busiest link of each stage binds."""
         load = load_of(self.fabric, schedule, 1.0 / schedule.parts)
-        busy_ns = sum(stage.busy_ns(stage.busiest(sender), sender) for stage in load.stages)
-        return (self.gpus - 1) / busy_ns
+        return (self.gpus - 1) / load.busy_ns(sender)
 
 
 def _pairs(schedule: Expanded) -> set[_Pair]:

@@ -31,10 +31,12 @@ def timeline_of(
     flows: Sequence[Flow] = (),
     *,
     names: Sequence[str],
+    link_gb_per_s: float,
 ) -> Timeline:
     """Make a timeline of the rates of GPU 0 between the samples, from cycle ``zero`` on.
 
-    ``names`` are those of the program's activities, by number.
+    ``names`` are those of the program's activities, by number; ``link_gb_per_s`` is the line rate
+    at which a GPU can send.
     """
     state = machine.state
     fixed = state.fixed[0]
@@ -65,5 +67,5 @@ def timeline_of(
         spans=spans,
         flows=list(flows),
         first_cycle=zero,
-        link_gb_per_s=machine.link_gb_per_s,
+        link_gb_per_s=link_gb_per_s,
     )

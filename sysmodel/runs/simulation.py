@@ -53,6 +53,9 @@ class RunContext:
         One GPU represents all.
     network : RunNetwork or None
         Links between the GPUs; None for the system's, for the GPUs of the kernel.
+    protocol : Protocol or None
+        Protocol of the library's kernels; None for the one that the library takes for chunks of
+        the output.
     repetition : int
         Number of the repetition; number 0 has no variation.
     is_first : bool
@@ -78,6 +81,7 @@ class RunContext:
         channels: int,
         mirror: bool,
         network: RunNetwork | None = None,
+        protocol: Protocol | None = None,
         repetition: int = 0,
         is_first: bool = True,
         chain: Chain | None = None,
@@ -85,7 +89,7 @@ class RunContext:
     ):
         self.system, self.options, self.report = system, options, report
         self.repetition, self.channels, self._is_first = repetition, channels, is_first
-        self.mirror, self._network = mirror, network
+        self.mirror, self._network, self._protocol = mirror, network, protocol
         self.chain = chain or options.program.chains[0]
         self.counts_clocks = counts_clocks
         self.step = ""
@@ -116,16 +120,12 @@ class RunContext:
     @property
     def protocol(self) -> Protocol:
         """Protocol of the library's kernels for chunks of the output."""
-        return self.system.protocol(self._chunk_bytes, self.kernel.gpus)
+        return self._protocol or self.network.protocol(self.kernel.output_bytes / self.kernel.gpus)
 
     @property
     def stores_payload_share(self) -> float:
         """Share of the line rate that is payload in the packets of the library's kernels."""
-        return self.system.stores_payload_share(self._chunk_bytes, self.kernel.gpus)
-
-    @property
-    def _chunk_bytes(self) -> float:
-        return self.kernel.output_bytes / self.kernel.gpus
+        return self.system.link.stores_payload_share * self.protocol.share_of_stores
 
     def trace(self, name: str) -> Trace | None:
         """Requested waveform, for ``t3-mca`` or, if it is not simulated, ``t3`` or ``sequential``;
@@ -165,6 +165,7 @@ class Simulation:
         windows: bool = False,
     ):
         self._context, self._name = context, name
+        self._sends_stores = payload_share is not None
         self._exit = ExitStack()
         self.wall_s = 0.0
         self._spans: list[Span] = []
@@ -285,8 +286,16 @@ class Simulation:
             stall_cycles=float(state.gpu["stalls"].mean()) / self._context.channels,
             simulated_cycles=machine.now,
             wall_s=self.wall_s,
-            timeline=timeline_of(machine, spans, self.zero, flows, names=names),
+            timeline=timeline_of(
+                machine, spans, self.zero, flows, names=names, link_gb_per_s=self._link_gb_per_s
+            ),
         )
+
+    @property
+    def _link_gb_per_s(self) -> float:
+        """Line rate at which a GPU can send: by stores of CUs, or in T3's packets."""
+        network = self._context.network
+        return network.library_gb_per_s if self._sends_stores else network.t3_gb_per_s
 
     def conserved(self, how: Moves) -> np.ndarray:
         """Check the bytes that were moved; return the counters of all simulated GPUs.

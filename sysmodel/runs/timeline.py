@@ -60,7 +60,7 @@ class Timeline:
     first_cycle : int
         Cycle of the simulation at which the timeline begins, as ``t3 run --waves`` counts them.
     link_gb_per_s : float or None
-        Line rate of the links over which the GPU sends; None for that of the system's port.
+        Line rate at which the GPU can send; None for that of the system's port.
 
     Raises
     ------

@@ -62,7 +62,7 @@ def print_fabric(topology: Topology, fabric: Fabric) -> None:
     table = terminal_table(title, "links", *columns)
     for kind in link_kinds(fabric):
         first = kind.links[0]
-        rates = first.values.bandwidth_gb_per_s, *map(first.payload_bytes_per_ns, SENDERS)
+        rates = map(first.payload_bytes_per_ns, SENDERS)
         ends = " to ".join(_name(fabric, vertex) for vertex in (first.source, first.target))
         numbers = (f"{len(kind.links):,}", *(f"{rate:,.5g}" for rate in rates))
         table.add_row(kind.ends, *numbers, f"{first.latency_ns:,.5g}", ends)
@@ -94,7 +94,7 @@ def _switch_lines(fabric: Fabric) -> list[str]:
 
 
 def _longest_way(fabric: Fabric) -> str:
-    """Describe the way with the most links, and the pairs that have none."""
+    """Describe the way with the largest latency, and the pairs that have none."""
     gpus = range(fabric.gpus)
     if fabric.gpus > _MOST_GPUS_OF_ROUTES:
         return f"The ways between more than {_MOST_GPUS_OF_ROUTES} GPUs are not listed."
@@ -104,7 +104,7 @@ def _longest_way(fabric: Fabric) -> str:
             ways.append(fabric.route(source, destination))
         except InputError:
             missing.append((source, destination))
-    longest = max(ways, key=len)
+    longest = max(ways, key=fabric.latency_ns)
     text = f"Longest way: {counted(len(longest), 'link')}, {fabric.latency_ns(longest):,.5g} ns"
     if missing:
         text += f"; {counted(len(missing), 'pair')} without a way, GPU {missing[0][0]} to GPU "

@@ -142,7 +142,7 @@ def _of_system(one: _Rows) -> Section:
     system, rows, broken = one.system, [], []
     behind = one.behind_percent()
     unused = one.network.unused
-    t3_gb_per_s = one.network.gb_per_s(one.network.t3_links)
+    t3_gb_per_s = one.network.t3_gb_per_s
     for (key, of), late in zip(one.sublayers, behind, strict=True):
         model, layer, tp, m, n, k = key
         best = of.loc[_BEST]

@@ -8,6 +8,7 @@ from annotated_types import Ge, Le
 
 from sysmodel.config.library import LowLatencyProtocol
 from sysmodel.config.system import System
+from sysmodel.runs.run_network import RunNetwork
 
 from .measurement import RINGS, Kind, Measurement
 
@@ -42,7 +43,7 @@ class Fitted:
             return False
         if not self.key.startswith("collective."):
             return True
-        protocol = system.protocol(row.chunk_bytes, row.gpus)
+        protocol = RunNetwork(system, row.gpus).protocol(row.chunk_bytes)
         return isinstance(protocol, LowLatencyProtocol) == ("low_latency" in self.key)
 
     @property

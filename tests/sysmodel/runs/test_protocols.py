@@ -3,9 +3,10 @@
 import pytest
 
 from sysmodel.config.library import LowLatencyProtocol
-from sysmodel.config.system import load_system
+from sysmodel.config.system import load_system, system_on
 from sysmodel.runs.options import RunOptions
 from sysmodel.runs.plan import Plan
+from sysmodel.runs.run_network import RunNetwork
 from sysmodel.runs.simulate import simulate
 from tests.support.small_system import scaled, small_system, workload
 
@@ -65,19 +66,21 @@ def test_flags_take_their_share_of_the_line(free):
 @pytest.mark.parametrize("gpus", [2, 8, 14, 15, 72])
 @pytest.mark.parametrize("slower", [1, 30])
 @pytest.mark.parametrize("chunk_kib", [1, 32, 512, 513])
+@pytest.mark.parametrize("of_topology", [False, True])
 def test_the_low_latency_protocol_is_taken_up_to_its_chunk_where_it_is_the_faster(
-    gpus, slower, chunk_kib
+    gpus, slower, chunk_kib, of_topology
 ):
     """On h200, the fixed costs of an all-reduce are 40 and 7.5 µs, and its flags take 45 %."""
-    base = load_system("h200")
-    link = {"bandwidth_gb_per_s": base.link.bandwidth_gb_per_s / slower}
-    system = scaled(base, link=link)
+    base, rate_gb_per_s = load_system("h200"), 450 / slower
+    if of_topology:
+        system = system_on(base, {"base": "switch", "link.port_gb_per_s": rate_gb_per_s})
+    else:
+        system = scaled(base, link={"bandwidth_gb_per_s": rate_gb_per_s})
     plain_us = chunk_kib * 1.024 / (450 / slower * 0.81) * 2 * (gpus - 1)
     flagged = chunk_kib <= 512 and 7.5 + plain_us / 0.55 <= 40 + plain_us
-    found = system.protocol(1024 * chunk_kib, gpus)
+    found = RunNetwork(system, gpus).protocol(1024 * chunk_kib)
     assert found == (system.collective.low_latency if flagged else system.collective)
-    share = 0.81 * (0.55 if flagged else 1)
-    assert system.stores_payload_share(1024 * chunk_kib, gpus) == pytest.approx(share)
+    assert found.share_of_stores == (0.55 if flagged else 1)
 
 
 def test_collectives_run_on_as_many_cus_as_the_library_takes():

@@ -152,3 +152,19 @@ def test_a_check_passes_on_a_switch_and_refuses_what_does_not_fit():
     assert check(CheckOptions(gpus=2, topology="switch", **size), lambda *_: None).passed
     with pytest.raises(InputError, match="gpus: 3 is not allowed; torus-2d allows"):
         check(CheckOptions(gpus=3, topology="torus-2d", **size), lambda *_: None)
+
+
+def test_the_rates_are_those_of_the_slowest_links_on_the_way():
+    """Rings of four GPUs in two nodes: one link in two leads through the network of 5 GB/s."""
+    network = RunNetwork(system_on(SYSTEM, NODES), 4)
+    assert network.as_dict()["t3_gb_per_s"] == network.as_dict()["library_gb_per_s"] == 5
+    timeline = run(NODES, configurations=("t3",)).timelines["t3"]
+    assert timeline.link_gb_per_s == 5
+
+
+def test_the_busiest_link_of_a_library_that_uses_links_unequally():
+    """Halving-doubling of four ranks sends two of three chunks over one of three links."""
+    mesh = {"base": "fully-connected", "algorithm": "halving-doubling"}
+    found = RunNetwork(system_on(SYSTEM, mesh), 4).as_dict()
+    assert found["library_links"] == 2
+    assert found["library_gb_per_s"] == pytest.approx(3 / 2 * B / 3)

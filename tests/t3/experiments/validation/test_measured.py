@@ -4,6 +4,7 @@ import pytest
 
 from sysmodel.config.bundled import PRESETS as BUNDLED
 from sysmodel.config.system import load_system
+from sysmodel.runs.run_network import RunNetwork
 from t3.experiments.measured.comparison import Compared
 from t3.experiments.measured.measurement import RINGS, Measurement
 from t3.experiments.validation import preset_errors
@@ -40,7 +41,7 @@ def test_collectives_take_the_protocol_to_which_their_rows_are_fitted(preset):
     rows = [one for one in ROWS.by_preset[preset] if one.kind in (*RINGS, "gemm_rs")]
     assert rows
     for row in rows:
-        taken = system.protocol(row.chunk_bytes, row.gpus)
+        taken = RunNetwork(system, row.gpus).protocol(row.chunk_bytes)
         small = row.chunk_bytes <= 1024 * low_latency.most_chunk_kib
         assert (taken == low_latency) is small, row
 
