@@ -268,12 +268,13 @@ class Plan:
     def _check_configurations(self) -> None:
         """Check that each configuration has CUs and chunks to work with."""
         evaluated = [CONFIGURATIONS[name] for name in self.options.configurations]
-        cus = max(one.collective_cus for one in evaluated)
-        if cus >= self.system.gpu.compute_units:
+        most = max(evaluated, key=lambda one: one.collective_cus)
+        cus, units = most.collective_cus, self.system.gpu.compute_units
+        if cus >= units:
             raise InputError(
-                "gpu.compute_units",
-                f"{self.system.gpu.compute_units} leave no CU to the GEMM, because the collectives "
-                f"take {cus}; allowed: more than {cus}",
+                "configurations",
+                f"{most.name} gives {cus} CUs to the collectives, and leaves none of "
+                f"gpu.compute_units = {units} to the GEMM; allowed: fewer than {units}",
             )
 
 

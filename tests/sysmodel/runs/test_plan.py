@@ -234,7 +234,7 @@ def test_a_group_larger_than_a_chunk_ends_with_the_chunk(group):
 @pytest.mark.parametrize(
     "names,size,message",
     [
-        (("cu-split-8",), (1024, 768, 128, 4), "gpu.compute_units: 8 leave no CU to the GEMM"),
+        (("cu-split-8",), (1024, 768, 128, 4), "configurations: cu-split-8 gives 8 CUs to"),
     ],
 )
 def test_what_a_configuration_lacks_is_refused_before_the_run(names, size, message):

@@ -31,7 +31,7 @@ def _leaves(shape: type[Strict], prefix: str = "") -> Iterator[tuple[str, Any]]:
         union = get_origin(one.annotation) in (Union, UnionType)
         kinds = get_args(one.annotation) if union else (one.annotation,)
         sections = [kind for kind in kinds if isinstance(kind, type) and issubclass(kind, Strict)]
-        if sections:
+        if sections and name != "topology":  # a name or a file, as a whole
             yield from _leaves(sections[0], f"{prefix}{name}.")
         else:
             yield f"{prefix}{name}", one

@@ -64,13 +64,15 @@ def test_output(path, tmp_path):
 
 
 def test_a_failed_point_ends_with_code_1(path, tmp_path):
-    path.write_text(grid_text("m = 640, n = 384, k = 64, tp = 8"))
+    # One channel does not hold an atom of every wavefront's tile.
+    grid = grid_text("m = 640, n = 200, k = 64, tp = 8")
+    path.write_text(grid.replace('engine = "golden"', 'engine = "golden"\n        channels = 1'))
     with started_sweep(path, "--out", tmp_path / "out", "--workers", "1") as process:
         printed, shown = process.communicate()
     assert process.returncode == 1
     assert printed == ""
     first, second, last = shown.splitlines()[-3:]
-    assert first.startswith("failed: custom gemm, TP 8 (640 x 384 x 64) on asplos24, ")
+    assert first.startswith("failed: custom gemm, TP 8 (640 x 200 x 64) on asplos24, ")
     assert second.startswith("failed: ")
     assert last == "error: 2 of 2 points failed"
 
