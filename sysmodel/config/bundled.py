@@ -24,10 +24,15 @@ _SUFFIX = ".toml"
 
 
 class Located(NamedTuple):
-    """A file, and its name in messages."""
+    """A file, and its name in messages.
+
+    ``is_file`` is false for the content of a dictionary, whose path only has the folder to which
+    paths in the content are relative.
+    """
 
     path: Path
     where: str
+    is_file: bool = True
 
 
 class Bundle:
@@ -82,7 +87,7 @@ class Bundle:
             No bundled file has the name, or no file has the path.
         """
         if not isinstance(source, (str, os.PathLike)):
-            raise InputError(field, f"{short(source)} is not allowed; allowed: {self._allowed()}")
+            raise InputError(field, f"{short(source)} is not allowed; allowed: {self.allowed}")
         if is_path(source):
             path = beside / source
             if not os.path.exists(path):
@@ -94,11 +99,13 @@ class Bundle:
             path = self.path(str(source), field)
         except InputError:
             raise InputError(
-                field, f"{short(source)} is not known; allowed: {self._allowed()}"
+                field, f"{short(source)} is not known; allowed: {self.allowed}"
             ) from None
         return Located(path, path.name)
 
-    def _allowed(self) -> str:
+    @property
+    def allowed(self) -> str:
+        """Description of the sources that name a file."""
         return f"{', '.join(self.names())}, or a path with a / or the suffix {_SUFFIX}"
 
 

@@ -57,7 +57,8 @@ def load_content(
         The file or a base is not known, gives its own name, or is its own base.
     """
     if isinstance(source, Mapping):
-        place, data = Located(beside / _CUSTOM, field), nested(plain(source))
+        place = Located(beside / _CUSTOM, field, is_file=False)
+        data = nested(plain(source))
     else:
         place = bundle.locate(source, field, beside)
         data = read_toml(place.path)

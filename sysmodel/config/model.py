@@ -258,7 +258,7 @@ def load_model(source: str | Path, beside: Path = Path()) -> Model:
     InputError
         The model is not valid; the message names file, key, value and the allowed values.
     """
-    path, where = MODELS.locate(source, "model", beside)
+    path, where, _ = MODELS.locate(source, "model", beside)
     data: dict[str, Any] = {"name": path.stem, **read_toml(path)}
     return validate(GemmList, data, where) if "gemm" in data else validate(Transformer, data, where)
 

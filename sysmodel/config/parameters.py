@@ -72,13 +72,13 @@ def parameters(source: str) -> list[Parameter]:
 
 def files_of(source: str, beside: Path = Path()) -> list[Path]:
     """List the file of a system, its base, the base's base, and so on. The system must be sound."""
-    path, _ = PRESETS.locate(source, "system", beside)
+    path = PRESETS.locate(source, "system", beside).path
     base = read_toml(path).get("base")
     return [path, *(files_of(base, path.parent) if base else ())]
 
 
 def _layers(source: str, beside: Path) -> Iterator[list[Parameter]]:
-    path, where = PRESETS.locate(source, "system", beside)
+    path, where, _ = PRESETS.locate(source, "system", beside)
     file = read_toml(path)
     if "base" in file:
         yield from _layers(file["base"], path.parent)

@@ -26,7 +26,7 @@ from .memory import Delay, Dram, with_standard
 from .merging import Content, load_content, merged
 from .rules import check_rules
 from .schema import PowerOfTwo, Strict, integer, number, power_of_two, text, validate
-from .topology import load_topology, restored_topology
+from .topology import check_reference, load_topology, restored_topology
 from .topology_shapes import Topology
 
 _TOPOLOGY = "ring"
@@ -301,6 +301,7 @@ def _prepared(data: Content, own: Located) -> Content:
         raise InputError(f"{own.where}: {error.field}", error.problem) from error
     if "topology" in data:
         field = f"{own.where}: topology"
+        check_reference(data["topology"], field, own)
         loaded = load_topology(data["topology"], field=field, beside=own.path.parent)
         data = {**data, "topology": loaded}
     if "base" not in data:

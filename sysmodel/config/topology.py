@@ -15,7 +15,7 @@ from .merging import Content, load_content, merged
 from .schema import validate
 from .topology_shapes import FullyConnected, Nodes, Ring, Switched, Topology, Torus
 
-__all__ = ["load_topology", "restored_topology", "topology_names"]
+__all__ = ["check_reference", "load_topology", "restored_topology", "topology_names"]
 
 _SHAPES: dict[str, type[Topology]] = {
     "ring": Ring,
@@ -56,13 +56,24 @@ def load_topology(
     """
     if isinstance(source, Topology):
         return source
-    data, where = load_content(
-        source, TOPOLOGIES, field=field, beside=beside, prepare=_anchored, combine=_over
-    )
+    data, where = _content(source, field, beside)
     shape = _shape(data, where)
     if shape is Nodes and "inside" in data:
-        data["inside"] = _inside(data["inside"], where)
+        data["inside"] = _inside(*data["inside"])
     return validate(shape, data, where)
+
+
+def check_reference(source: Any, field: str, place: Located) -> None:
+    """Check that a file names a topology rather than containing it, as a dictionary may.
+
+    Raises
+    ------
+    InputError
+        The source is a table in a file.
+    """
+    if isinstance(source, Mapping) and place.is_file:
+        problem = f"a table is not allowed in a file; allowed: {TOPOLOGIES.allowed}"
+        raise InputError(field, problem)
 
 
 def restored_topology(dump: Mapping[str, Any]) -> Topology:
@@ -112,17 +123,39 @@ def _without_rate(below: Content, link: Content) -> Content:
 
 
 def _anchored(data: Content, place: Located) -> Content:
-    """Keep the folder to which the file's ``inside`` is relative, also if another file has it as
-    its base."""
+    """Keep the file that gives ``inside``, also if another file has it as its base."""
     if "inside" in data:
-        data = {**data, "inside": (data["inside"], place.path.parent)}
+        check_reference(data["inside"], f"{place.where}: inside", place)
+        data = {**data, "inside": (data["inside"], place)}
     return data
 
 
-def _inside(given: tuple[Any, Path], where: str) -> Topology:
-    source, beside = given
-    inside = load_topology(source, field=f"{where}: inside", beside=beside)
-    if isinstance(inside, Nodes):
-        problem = f"{short(source)} is not allowed; allowed: a topology that is not of nodes"
-        raise InputError(f"{where}: inside", problem)
-    return inside
+def _content(
+    source: Mapping[str, Any] | Path | str, field: str, beside: Path
+) -> tuple[Content, str]:
+    return load_content(
+        source, TOPOLOGIES, field=field, beside=beside, prepare=_anchored, combine=_over
+    )
+
+
+def _inside(source: Any, giver: Located) -> Topology:
+    """Load the topology of a node, which the key ``inside`` of a file gives.
+
+    Nodes are refused before their own ``inside`` is loaded, so a circle ends here.
+    """
+    field = f"{giver.where}: inside"
+    if isinstance(source, Topology):
+        return source
+    data, where = _content(source, field, giver.path.parent)
+    if _shape(data, where) is not Nodes:
+        return load_topology(source, field=field, beside=giver.path.parent)
+    problem = f"{short(source)} is not allowed"
+    if "inside" in data and _same_file(data["inside"][1], giver):
+        problem = f"{short(source)} is inside itself"
+        if where != giver.where:
+            problem += f", by its base {giver.where}"
+    raise InputError(field, f"{problem}; allowed: a topology that is not of nodes")
+
+
+def _same_file(one: Located, other: Located) -> bool:
+    return one.is_file and other.is_file and one.path.resolve() == other.path.resolve()

@@ -287,3 +287,14 @@ def test_a_delay_that_a_memory_may_leave_out_names_its_allowed_values(problem, d
 def test_an_unknown_key_of_a_delay_that_a_memory_may_leave_out(problem):
     message = problem('base = "asplos24"\ndram.timing.tFAW.cycles = 3')
     assert message == "dram.timing.tFAW.cycles: unknown key; allowed: ns, clocks, gap_clocks"
+
+
+def test_a_file_names_its_topology_and_a_dictionary_may_contain_it(tmp_path):
+    file, based = tmp_path / "mine.toml", tmp_path / "based.toml"
+    file.write_text('base = "asplos24"\n[topology]\nbase = "switch"\n')
+    based.write_text('base = "mine.toml"\n')
+    for one in (file, based):
+        with pytest.raises(InputError, match="toml: topology: a table is not allowed in a file; "):
+            load_system(one)
+    system = load_system({"base": "asplos24", "topology": {"base": "switch", "most_gpus": 4}})
+    assert (system.topology.kind, system.topology.most_gpus) == ("switch", 4)

@@ -155,3 +155,47 @@ def test_a_file_is_not_its_own_base(tmp_path):
     file.write_text('base = "./a.toml"\n')
     with pytest.raises(InputError, match="is the base of itself"):
         load_topology(file)
+
+
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        (
+            {"a": 'base = "h100-nodes"\ninside = "a.toml"\n'},
+            "a.toml: inside: 'a.toml' is inside itself; allowed: a topology that is not of nodes",
+        ),
+        (
+            {"a": 'base = "h100-nodes"\ninside = "b.toml"\n', "b": 'base = "a.toml"\n'},
+            "a.toml: inside: 'b.toml' is inside itself, by its base a.toml; allowed: a topology",
+        ),
+        (
+            {"a": 'base = "b.toml"\n', "b": 'base = "h100-nodes"\ninside = "a.toml"\n'},
+            "b.toml: inside: 'a.toml' is inside itself, by its base b.toml; allowed: a topology",
+        ),
+        (
+            {
+                "a": 'base = "h100-nodes"\ninside = "b.toml"\n',
+                "b": 'base = "h100-nodes"\ninside = "a.toml"\n',
+            },
+            "a.toml: inside: 'b.toml' is not allowed; allowed: a topology that is not of nodes",
+        ),
+        (
+            {"a": 'base = "h100-nodes"\n[inside]\nbase = "ring"\n'},
+            "a.toml: inside: a table is not allowed in a file; allowed: fully-connected, ",
+        ),
+    ],
+)
+def test_a_topology_is_not_inside_itself(tmp_path, monkeypatch, files, message):
+    monkeypatch.chdir(tmp_path)
+    for name, text in files.items():
+        (tmp_path / f"{name}.toml").write_text(text)
+    (tmp_path / "system.toml").write_text('base = "h100"\ntopology = "a.toml"\n')
+    for load in (lambda: load_topology("a.toml"), lambda: load_system("system.toml")):
+        with pytest.raises(InputError) as caught:
+            load()
+        assert str(caught.value).startswith(message)
+
+
+def test_a_dictionary_may_contain_the_topology_of_a_node():
+    given = {"base": "h100-nodes", "inside": {"base": "mi300x", "link.latency_ns": 7}}
+    assert load_topology(given).inside.link.latency_ns == 7
