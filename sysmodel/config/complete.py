@@ -1,22 +1,35 @@
 """System as one file: every value, the file that gives it, and its source."""
 
+import json
+import os
+import shlex
+from collections.abc import Iterable, Iterator
 from itertools import groupby
 
 import tomlkit
 
-from .parameters import Parameter, parameters
+from sysmodel.lib.dotted import dotted
+
+from .bundled import is_path
+from .parameters import Parameter, files_of, parameters
+from .schema import read_toml
 from .system import System, load_system
+from .topology_shapes import Topology
 
-__all__ = ["complete_toml", "differences", "summary"]
+__all__ = ["complete_toml", "differences"]
+
+_WORDS = ("name", "description", "source")
 
 
-def complete_toml(source: str) -> str:
+def complete_toml(source: str, header: Iterable[str] = ()) -> str:
     """Write a system as TOML without a base; a comment behind each value names its file and source.
 
     Parameters
     ----------
     source : str
         Name of a preset, or a file.
+    header : iterable of str
+        Lines of the comment at the beginning.
 
     Raises
     ------
@@ -24,8 +37,7 @@ def complete_toml(source: str) -> str:
         The system is not sound.
     """
     system = load_system(source)
-    lines = [f"# {line}" for line in summary(system)]
-    lines.append("")
+    lines = [*(f"# {line}" for line in header), ""]
     for key in ("description", "source"):
         lines.append(f"{key} = {tomlkit.string(getattr(system, key)).as_string()}")
     values = sorted(parameters(source), key=_place)
@@ -33,27 +45,16 @@ def complete_toml(source: str) -> str:
         lines += ["", _header(section)] if section else []
         given = [(one, f"{one.key.rpartition('.')[2]} = {one.value}") for one in group]
         lines += [f"{text:35} # {_origin(one)}" for one, text in given]
+        if not section:
+            command = ["t3", "topology", "show", _topology(source, system), "--system", source]
+            lines.append(f"# the values of the topology: {shlex.join(command)}")
     return "\n".join(lines) + "\n"
-
-
-def summary(system: System) -> list[str]:
-    """Summarize a system in a few lines: peak, memory, link and hardware clock."""
-    gpu, t3 = system.gpu, system.t3
-    peak, memory = system.peak_flops_per_ns, system.dram_bytes_per_ns
-    link = system.link
-    gives = f"memory {memory:,.0f} GB/s in {system.dram.channels} channels"
-    return [
-        f"{system.name}: {system.description}",
-        f"peak {peak / 1e3:,.1f} TFLOP/s fp16, {gpu.compute_units} compute units",
-        f"{gives}: {peak / memory:.0f} flop for each byte",
-        f"link {link.bandwidth_gb_per_s:g} GB/s a direction, {link.latency_ns:g} ns",
-        f"topology {system.topology.name}: {system.topology.description}",
-        f"T3 hardware at {system.clock_mhz:g} MHz, triggered by {t3.granularity}",
-    ]
 
 
 def differences(one: str, other: str) -> list[tuple[str, str, str]]:
     """List the keys whose values differ between two systems, with both values; a dash for none.
+
+    The key ``topology`` has the topology's name, and its values have keys that begin with this one.
 
     Raises
     ------
@@ -62,11 +63,29 @@ def differences(one: str, other: str) -> list[tuple[str, str, str]]:
     """
     values = []
     for field, source in (("one", one), ("other", other)):
-        load_system(source, field=field)
-        values.append({value.key: value.value for value in parameters(source)})
+        system = load_system(source, field=field)
+        found = {value.key: value.value for value in parameters(source)}
+        values.append({**found, **dict(_of_topology(system.topology))})
     keys = dict.fromkeys((*values[0], *values[1]))
-    pairs = ((key, *(found.get(key, "-") for found in values)) for key in keys)
+    pairs = ((key, *(one.get(key, "-") for one in values)) for key in keys)
     return [(key, first, second) for key, first, second in pairs if first != second]
+
+
+def _of_topology(topology: Topology) -> Iterator[tuple[str, str]]:
+    """Yield the name of a topology and its values in TOML, by dotted path."""
+    yield "topology", json.dumps(topology.name)
+    for key, value in dotted(topology.model_dump(mode="json", exclude_none=True)):
+        if key.rpartition(".")[2] not in _WORDS and value != {}:
+            yield f"topology.{key}", json.dumps(value)
+
+
+def _topology(source: str, system: System) -> str:
+    """Topology of a system as an argument of a command in the working folder."""
+    for path in files_of(source):
+        given = read_toml(path).get("topology")
+        if given is not None:
+            return os.path.join(path.parent, given) if is_path(given) else str(given)
+    return system.topology.name
 
 
 def _section(one: Parameter) -> str:

@@ -4,10 +4,11 @@ from typing import Annotated
 
 import typer
 
-from sysmodel.config.complete import complete_toml, differences, summary
+from sysmodel.config.complete import complete_toml, differences
 from sysmodel.config.notices import notices
 from sysmodel.config.system import load_system
 from t3.report.progress import shown_progress
+from t3.report.system import summary
 from t3.report.terminal import terminal, terminal_table
 
 from .completion import presets
@@ -35,7 +36,7 @@ def show(system: _System) -> None:
 
     The output is a system file without a base: save it, change it, and give it to --system.
     """
-    typer.echo(complete_toml(system), nl=False)
+    typer.echo(complete_toml(system, summary(load_system(system))), nl=False)
 
 
 @app.command()

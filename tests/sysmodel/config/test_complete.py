@@ -1,5 +1,7 @@
 """A system as one file, and the differences of two systems."""
 
+import shlex
+
 import pytest
 
 from sysmodel.config.complete import complete_toml, differences
@@ -44,3 +46,39 @@ def test_differences():
     assert ("dram.standard", "-", '"hbm3e"') in differences("asplos24", "h200")
     with pytest.raises(InputError, match="one: 'h900' is not known"):
         differences("h900", "h200")
+
+
+def _on_a_network(folder, rate):
+    """Write a system and a topology of the same names into a folder."""
+    folder.mkdir()
+    network = f'base = "switch"\ndescription = "{folder.name}"\nlink.bandwidth_gb_per_s = {rate}\n'
+    (folder / "network.toml").write_text(network)
+    system = folder / "system.toml"
+    system.write_text('base = "h100"\ntopology = "network.toml"\n')
+    return str(system)
+
+
+def test_values_of_topologies_of_one_name_are_compared(tmp_path):
+    rates = {"fast": 300, "slow": 100, "also-slow": 100}
+    fast, slow, also_slow = (_on_a_network(tmp_path / name, rate) for name, rate in rates.items())
+    assert differences(fast, slow) == [("topology.link.bandwidth_gb_per_s", "300.0", "100.0")]
+    assert not differences(slow, also_slow)
+    assert differences("h100", slow) == [
+        ("topology", '"switch"', '"network"'),
+        ("topology.link.bandwidth_gb_per_s", "-", "100.0"),
+    ]
+    nodes = tmp_path / "nodes.toml"
+    nodes.write_text('base = "h100"\ntopology = "h100-nodes"\n')
+    assert ("topology.inside.switch.planes", "-", "4") in differences("h100", str(nodes))
+
+
+def test_a_comment_says_where_the_values_of_the_topology_are(tmp_path):
+    system = _on_a_network(tmp_path / "a b", 300)
+    network = tmp_path / "a b" / "network.toml"
+    based = tmp_path / "based.toml"
+    based.write_text('base = "a b/system.toml"\n')
+    for source in (system, str(based)):
+        lines = complete_toml(source).splitlines()
+        (number,) = (n for n, line in enumerate(lines) if line.startswith("topology = "))
+        _, _, command = lines[number + 1].partition("# the values of the topology: t3 ")
+        assert shlex.split(command) == ["topology", "show", str(network), "--system", source]

@@ -24,6 +24,27 @@ def test_show_and_diff(capsys):
     assert capsys.readouterr().out == "b200 and b200 have equal values\n"
 
 
+@pytest.mark.parametrize(
+    ("topology", "links"),
+    [
+        ("ring", "8 GPUs: 1 of 18.75 GB/s a direction, 500 ns"),
+        ("fully-connected-8", "8 GPUs: 7 of 2.6786 GB/s a direction, 500 ns"),
+        ("nvswitch-8", "8 GPUs: 4 of 112.5 GB/s a direction to a switch, "),
+        ("torus-2d", "16 GPUs: 4 of 4.6875 GB/s a direction, 500 ns"),
+        ("h100-nodes", "16 GPUs: 4 of 112.5 GB/s a direction to a switch, "),
+    ],
+)
+def test_the_summary_has_the_links_of_the_topology(capsys, tmp_path, topology, links):
+    file = tmp_path / "mine.toml"
+    file.write_text(f'topology = "{topology}"\n{SMALL}')
+    assert main(["config", "show", str(file)]) == 0
+    shown = capsys.readouterr().out
+    assert f"\n# links of each of {links}" in shown
+    assert ("; 1 of 50 GB/s a direction to a switch, " in shown) == (topology == "h100-nodes")
+    file.write_text(shown)
+    assert main(["config", "show", str(file)]) == 0
+
+
 @pytest.mark.verify  # the hardware of as many channels takes long to elaborate
 def test_validate_a_preset(capsys):
     assert main(["config", "validate", "h200"]) == 0
@@ -34,7 +55,9 @@ def test_validate(capsys, fails, tmp_path):
     small, file = tmp_path / "small.toml", tmp_path / "fast.toml"
     small.write_text(SMALL)
     assert main(["config", "validate", str(small)]) == 0
-    assert capsys.readouterr().out.endswith("\nsound\n")
+    shown = capsys.readouterr().out
+    assert "\nlinks of each of 8 GPUs: 1 of 18.75 GB/s a direction, 500 ns\n" in shown
+    assert shown.endswith("\nsound\n")
     file.write_text('base = "small.toml"\n[link]\nbandwidth_gb_per_s = 600\n')
     assert main(["config", "validate", str(file)]) == 1
     shown = capsys.readouterr()
