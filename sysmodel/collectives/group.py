@@ -95,7 +95,8 @@ def nodes(ranks: int, ranks_per_node: int | None = None) -> Group:
     allowed = [size for size in range(2, ranks // 2 + 1) if ranks % size == 0]
     if not allowed:
         raise InputError(
-            "ranks", f"{ranks} make no nodes of several ranks; allowed: 4, 6, 8, 9, ..."
+            "ranks",
+            f"{ranks} is not allowed; allowed: several nodes of several: 4, 6, 8, 9, ...",
         )
     if ranks_per_node is None:
         ranks_per_node = max((size for size in allowed if size <= _NODE), default=allowed[0])

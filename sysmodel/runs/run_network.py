@@ -4,12 +4,14 @@ from collections.abc import Iterable
 from functools import cached_property
 from typing import Any
 
+from sysmodel.collectives.algorithm import Algorithm
 from sysmodel.collectives.check import check
 from sysmodel.collectives.group import Group
-from sysmodel.collectives.registry import algorithm
+from sysmodel.collectives.registry import algorithm, library_algorithm
 from sysmodel.collectives.schedule import Expanded, Operation, expanded
 from sysmodel.config.library import Protocol
 from sysmodel.config.system import System
+from sysmodel.lib.errors import InputError
 from sysmodel.lib.neighbours import downstream
 from sysmodel.machine.sampling import why_not_alike
 from sysmodel.network.expansion import expand
@@ -46,8 +48,7 @@ class RunNetwork:
         self.topology = system.topology
         self.topology.check_gpus(self.gpus, "tp")
         self.fabric: Fabric = expand(self.topology, self.gpus, system.link)
-        name = system.collective.algorithm or self.topology.algorithm
-        self.algorithm = algorithm(name, "collective.algorithm")
+        self.algorithm = library_algorithm(self.topology, system.collective.algorithm)
         self._schedules: dict[tuple[Operation, str], Expanded] = {}
         self._require(self._neighbours)
         for operation in _HALVES:
@@ -64,11 +65,19 @@ class RunNetwork:
         one = self.algorithm if name is None else algorithm(name, "algorithm")
         key = operation, one.name
         if key not in self._schedules:
-            schedule = expanded(one.schedule(operation, self.gpus))
+            schedule = self._expanded(one, operation)
             check(schedule)
             self._require(_pairs(schedule))
             self._schedules[key] = schedule
         return self._schedules[key]
+
+    def _expanded(self, one: Algorithm, operation: Operation) -> Expanded:
+        try:
+            return expanded(one.schedule(operation, self.gpus))
+        except InputError as error:
+            if error.field != "ranks":
+                raise
+            raise InputError("tp", f"{error.problem} (algorithm {one.name})") from error
 
     def _require(self, pairs: Iterable[_Pair]) -> None:
         """Require a way for each pair of GPUs."""

@@ -65,6 +65,7 @@ def show(
 
     The system's link gives the values that the topology leaves out.
     """
+    from sysmodel.collectives.registry import library_algorithm
     from sysmodel.config.system import load_system
     from sysmodel.config.topology import load_topology
     from sysmodel.lib.output import writing
@@ -75,6 +76,7 @@ def show(
         allowed = f"a file that ends with {' or '.join(_PICTURES)}"
         raise InputError("picture", f"{short(str(picture))} is not allowed; allowed: {allowed}")
     found = load_topology(name)
+    library_algorithm(found)
     fabric = expand(found, found.usual_gpus if gpus is None else gpus, load_system(system).link)
     if picture is not None:
         from t3.report.topology_picture import draw_topology

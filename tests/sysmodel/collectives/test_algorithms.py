@@ -108,7 +108,7 @@ def test_multicast_counts_once_at_the_sender():
     ("arguments", "problem"),
     [
         (("halving-doubling", "all-gather", 6), "ranks: 6 is not allowed; allowed: a power of two"),
-        (("hierarchical", "all-gather", 7), "ranks: 7 make no nodes"),
+        (("hierarchical", "all-gather", 7), "ranks: 7 is not allowed; allowed: several nodes"),
         (("ring", "send", 4), "operation: ring has no 'send'; allowed: reduce-scatter, all-gather"),
         (("ring", "all-gather", 1), "ranks: 1 is not allowed; allowed: 2 to 128"),
     ],

@@ -135,16 +135,41 @@ def test_the_system_names_another_algorithm():
         (
             {"base": "switch", "algorithm": "rings"},
             4,
-            "collective.algorithm: 'rings' is not known; allowed: bidirectional, direct",
+            "topology custom: algorithm: 'rings' is not known; allowed: bidirectional, direct",
         ),
-        ({"base": "switch", "algorithm": "halving-doubling"}, 6, "ranks: 6 is not allowed"),
-        ({"base": "switch", "algorithm": "send"}, 4, "operation: send has no 'reduce-scatter'"),
+        (
+            {"base": "switch", "algorithm": "Send"},
+            4,
+            "topology custom: algorithm: 'send' does no reduce-scatter; allowed: bidirectional",
+        ),
+        (
+            {"base": "switch", "algorithm": "halving-doubling"},
+            6,
+            "tp: 6 is not allowed; allowed: a power of two (algorithm halving-doubling)",
+        ),
+        (
+            {"base": "switch", "algorithm": "hierarchical"},
+            5,
+            "tp: 5 is not allowed; allowed: several nodes of several: 4, 6, 8, 9, ... (algorithm ",
+        ),
     ],
 )
 def test_topologies_that_do_not_fit_a_run_are_refused_before_it(topology, gpus, message):
     with pytest.raises(InputError) as error:
         Plan(workload(512, 96 * gpus, 64, gpus), system_on(SYSTEM, topology), RunOptions())
     assert str(error.value).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [("rings", "'rings' is not known; "), ("multicast", "'multicast' does no reduce-scatter; ")],
+)
+def test_an_error_names_the_key_of_the_system_that_gives_the_algorithm(name, problem):
+    system = scaled(system_on(SYSTEM, "switch"), collective={"algorithm": name})
+    with pytest.raises(InputError) as error:
+        RunNetwork(system, 4)
+    able = "bidirectional, direct, halving-doubling, hierarchical, multi-ring, ring"
+    assert str(error.value) == f"collective.algorithm: {problem}allowed: {able}"
 
 
 def test_a_check_passes_on_a_switch_and_refuses_what_does_not_fit():

@@ -95,7 +95,7 @@ def test_check_proves_every_operation(capsys):
         ("show ring --operation send", "--operation: ring has no 'send'; allowed: reduce-scatter,"),
         ("show ring --operation x", "--operation: 'x' is not allowed; allowed: reduce-scatter, "),
         ("check halving-doubling --ranks 6", "--ranks: 6 is not allowed; allowed: a power of two"),
-        ("check hierarchical --ranks 7", "--ranks: 7 make no nodes of several ranks; allowed: 4"),
+        ("check hierarchical --ranks 7", "--ranks: 7 is not allowed; allowed: several nodes of"),
         (
             "check hierarchical --ranks-per-node 3",
             "--ranks-per-node: 3 is not allowed; allowed: 2, 4",

@@ -75,6 +75,21 @@ def test_errors_are_one_line(fails, words, message):
     assert fails(["topology", "show", *words]).startswith(message)
 
 
+@pytest.mark.parametrize(
+    ("algorithm", "problem"),
+    [("foo", "'foo' is not known; "), ("send", "'send' does no reduce-scatter; ")],
+)
+def test_show_refuses_an_algorithm_that_the_library_cannot_have(
+    fails, tmp_path, algorithm, problem
+):
+    file = tmp_path / "mine.toml"
+    file.write_text(f'base = "switch"\nalgorithm = "{algorithm}"\n')
+    message = f"topology mine: algorithm: {problem}allowed: bidirectional, direct, "
+    assert fails(["topology", "show", str(file)]).startswith(message)
+    run = ["run", "--m", "512", "--n", "384", "--k", "64", "--tp", "4", "--topology", str(file)]
+    assert fails(run).startswith(message)
+
+
 @pytest.mark.parametrize("name", TOPOLOGIES.names())
 def test_a_picture_has_every_vertex_at_a_place_of_its_own(capsys, tmp_path, name):
     file = tmp_path / "picture.png"
