@@ -87,8 +87,11 @@ def matrix_chunks(expanded: Expanded, sizes: Sequence[Sequence[int]]) -> ChunkBy
     """
     if expanded.operation != "all-to-all":
         raise InputError("sizes", f"{expanded.name} does {expanded.operation}; allowed: all-to-all")
-    if len(sizes) != expanded.ranks or any(len(row) != expanded.ranks for row in sizes):
-        raise InputError("sizes", f"allowed: {expanded.ranks} rows of {expanded.ranks} numbers")
+    ranks, columns = expanded.ranks, sorted({len(row) for row in sizes})
+    if len(sizes) != ranks or columns != [ranks]:
+        found = " or ".join(map(str, columns))
+        problem = f"{len(sizes)} rows of {found} numbers are not allowed"
+        raise InputError("sizes", f"{problem}; allowed: {ranks} rows of {ranks} numbers")
     for source, row in enumerate(sizes):
         for owner, size in enumerate(row):
             if size < 0 or size % expanded.parts:

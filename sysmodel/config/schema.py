@@ -32,6 +32,8 @@ __all__ = [
 ]
 
 _LARGEST_FILE = 1 << 20
+_ONE_LINE = r"^(?:\t|[^\p{Cc}\p{Zl}\p{Zp}])*$"
+"""No control character, such as the end of a line, and none of Unicode's separators of lines."""
 _WORDS = {int: "an integer", str: "a string", bool: "true or false"}
 """Allowed values of types without bounds."""
 
@@ -72,8 +74,9 @@ def one_of(words: Sequence[str]) -> Any:
 
 
 def text() -> Any:
-    """Make a field for a short string that is not empty."""
-    return Field(min_length=1, max_length=400, description="a string of 1 to 400 characters")
+    """Make a field for a short string of one line that is not empty."""
+    words = "a string of 1 to 400 characters in one line"
+    return Field(min_length=1, max_length=400, pattern=_ONE_LINE, description=words)
 
 
 _Shape = TypeVar("_Shape", bound=Strict)

@@ -162,7 +162,9 @@ class Fabric:
             least = min((costs[one] for one in ways), default=inf)
             if least == inf:
                 raise InputError(
-                    "topology", f"{self.name} has no way from GPU {source} to GPU {destination}"
+                    "topology",
+                    f"{self.name} has no way from GPU {source} to GPU {destination}; allowed: "
+                    "a topology with forwards = true, or fewer GPUs",
                 )
             nearest = [one for one in ways if costs[one] == least]
             arrived = nearest[channel % len(nearest)]

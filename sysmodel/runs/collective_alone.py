@@ -73,8 +73,7 @@ def simulate_collective(
     check(schedule)
     gpus = schedule.ranks
     operation, message_bytes, kernel, chunk_bytes = buffer_of(schedule, message)
-    fabric = expand(topology, gpus, system.link)
-    _check_copies(fabric, schedule)
+    fabric = _fabric(system, topology, schedule)
     costs = traffic(schedule, chunk_bytes)
     load = load_of(fabric, schedule, chunk_bytes)
     memory_ns = ((one.read + one.written) / system.dram_bytes_per_ns for one in costs)
@@ -136,23 +135,27 @@ def _simulation(
         )
 
 
-def _check_copies(fabric: Fabric, schedule: Expanded) -> None:
-    """Check that the switches copy the packets that a schedule sends to several GPUs.
+def _fabric(system: System, topology: Topology, schedule: Expanded) -> Fabric:
+    """Expand the topology for a schedule's GPUs.
 
     Raises
     ------
     InputError
-        The topology has no such switches.
+        The number of GPUs does not fit, or the schedule sends packets to several GPUs that no
+        switch copies.
     """
+    topology.check_gpus(schedule.ranks, "ranks")
+    fabric = expand(topology, schedule.ranks, system.link)
     flows = (flow for stage in schedule.flows for own in stage for flow in own)
     if not any(flow.multicast for flow in flows):
-        return
+        return fabric
     if not Routes(fabric, fabric.planes, windows=True).multicasts:
         raise InputError(
             "topology",
             f"{fabric.name} has no switch that copies packets to all GPUs; allowed for "
             f"{schedule.name}: switches with multicasts = true",
         )
+    return fabric
 
 
 def _atoms_of(chunk_bytes: ChunkBytes) -> ChunkAtoms:

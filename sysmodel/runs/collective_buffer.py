@@ -59,7 +59,7 @@ def buffer_of(schedule: Expanded, message: int | Matrix) -> Buffer:
     """
     gpus = schedule.ranks
     if not 2 <= gpus <= LARGEST_TP:
-        raise InputError("gpus", f"{short(gpus)} is not allowed; allowed: 2 to {LARGEST_TP}")
+        raise InputError("ranks", f"{short(gpus)} is not allowed; allowed: 2 to {LARGEST_TP}")
     if not isinstance(message, int):
         return _of_sizes(schedule, message)
     least, most = message_limits(gpus, schedule.operation)

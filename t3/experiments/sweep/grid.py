@@ -131,7 +131,8 @@ def _add(merged: dict[_Place, Point], point: Point, keys: tuple[str, ...], where
         raise InputError(
             where,
             f"{point.workload.title} on {point.system.name} is given with two seeds, or on two "
-            "systems of one name, which the table could not distinguish",
+            "systems or topologies of one name, which the table could not distinguish; a file has "
+            "the name before .toml, and a table of values the name custom",
         )
     asked = {*there.options.configurations, *point.options.configurations}
     if len(asked) > len(there.options.configurations):

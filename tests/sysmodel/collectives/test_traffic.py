@@ -43,8 +43,12 @@ def test_ring_all_to_all_of_a_matrix(ranks):
 @pytest.mark.parametrize(
     ("sizes", "problem"),
     [
-        ([[1, 2]], "sizes: allowed: 2 rows of 2 numbers"),
-        ([[1], [2]], "sizes: allowed: 2 rows of 2 numbers"),
+        ([[1, 2]], "sizes: 1 rows of 2 numbers are not allowed; allowed: 2 rows of 2 numbers"),
+        ([[1], [2]], "sizes: 2 rows of 1 numbers are not allowed; allowed: 2 rows of 2 numbers"),
+        (
+            [[1], [2, 3]],
+            "sizes: 2 rows of 1 or 2 numbers are not allowed; allowed: 2 rows of 2 numbers",
+        ),
         ([[1, 2], [-3, 4]], "sizes[1][0]: -3 is not allowed; allowed: a multiple of 1"),
     ],
 )

@@ -113,6 +113,11 @@ def test_a_file_names_its_base_and_its_inside_relative_to_itself(tmp_path):
         ),
         ({"base": "ring", "name": "x"}, "topology: name: unknown key"),
         (
+            {"base": "ring", "description": "a\nb"},
+            "topology: description: 'a\\nb' is not allowed; allowed: a string of 1 to 400 ch",
+        ),
+        ({"base": "ring", "source": "a\u2028b"}, "topology: source: 'a\\u2028b' is not allowed; "),
+        (
             {"base": "switch", "switch.plane": 2},
             "topology: switch.plane: unknown key; did you mean",
         ),

@@ -165,7 +165,10 @@ def test_a_pair_without_a_way_is_named(source, gpus, pair):
     assert made.route(0, gpus - 1 if gpus == 8 else 8 if source == "h100-nodes" else 3)
     with pytest.raises(InputError) as caught:
         made.route(*pair)
-    assert str(caught.value) == (f"topology: custom has no way from GPU {pair[0]} to GPU {pair[1]}")
+    assert str(caught.value) == (
+        f"topology: custom has no way from GPU {pair[0]} to GPU {pair[1]}; allowed: "
+        "a topology with forwards = true, or fewer GPUs"
+    )
 
 
 def test_gpus_forward_between_the_given_dimensions_only():

@@ -123,7 +123,7 @@ def test_a_rack_of_72_gpus_takes_the_latency_of_71_steps():
     [
         (2047, 4, "bytes: 2047 is not allowed; allowed for 4 GPUs: 2048 to 1073741824"),
         ((1 << 30) + 1, 4, "bytes: 1073741825 is not allowed"),
-        (1 << 20, 100, "gpus: 100 is not allowed; allowed: 2 to 72"),
+        (1 << 20, 100, "ranks: 100 is not allowed; allowed: 2 to 72"),
     ],
 )
 def test_messages_that_cannot_be_cut(message_bytes, gpus, message):

@@ -105,6 +105,8 @@ def test_check_proves_every_operation(capsys):
         ("check no/file.txt", "no/file.txt: '.txt' is no known suffix; allowed: .xml, .json"),
         ("check file.xml", "file.xml: the file cannot be read: No such file or directory"),
         ("check a.json --ranks 4", "--ranks: 4 is not allowed with a file, which has its own"),
+        ("run ring --topology torus-2d", "--ranks: 8 is not allowed; torus-2d allows 4 x 4; the"),
+        ("run ring --ranks 100", "--ranks: 100 is not allowed; allowed: 2 to 72"),
         ("walk ring", "No such command 'walk'. Allowed: list, show, check, run"),
     ],
 )
@@ -120,7 +122,7 @@ def test_bad_inputs(fails, arguments, line):
         ("# bytes\n0,1\n2,0,3\n", "", "{file}, line 3: 3 numbers are not allowed; allowed: 2, as"),
         ("0,1\n-2,0\n", "", "{file}, line 2: '-2' is not allowed; allowed: whole bytes"),
         ("0,0\n0,0\n", "", "--sizes: the largest is 0 bytes; allowed for 2 GPUs: 1 to 536870912"),
-        ("0,1\n2,0\n", "--ranks 4", "--sizes: allowed: 4 rows of 4 numbers"),
+        ("0,1\n2,0\n", "--ranks 4", "--sizes: 2 rows of 2 numbers are not allowed; allowed"),
         (
             "0,1\n2,0\n",
             "--operation all-gather",

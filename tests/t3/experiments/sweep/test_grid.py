@@ -171,7 +171,7 @@ def test_two_systems_of_one_name(load, tmp_path):
         (tmp_path / folder).mkdir()
         text = f'base = "asplos24"\n[link]\nbandwidth_gb_per_s = {rate}\n'
         (tmp_path / folder / "slow.toml").write_text(text)
-    with pytest.raises(InputError, match="grid.0: .* on slow is given .* two systems of one name"):
+    with pytest.raises(InputError, match="grid.0: .* on slow is given .* or topologies of one"):
         load(_GEMM + 'system.base = ["a/slow.toml", "b/slow.toml"]')
 
 
@@ -221,3 +221,14 @@ def test_tokens_are_an_axis_and_layers_are_the_models_own(load):
 def test_tokens_are_of_models(load):
     with pytest.raises(InputError, match=r"workload\.tokens: not allowed together with m"):
         load(_GEMM.replace("tp = 4}", "tp = 4, tokens = 8}"))
+
+
+def test_topologies_of_one_name_are_refused(load, tmp_path):
+    for folder, rate in (("a", 1), ("b", 2)):
+        (tmp_path / folder).mkdir()
+        text = f'base = "switch"\nlink.bandwidth_gb_per_s = {rate}\n'
+        (tmp_path / folder / "net.toml").write_text(text)
+    one = 'system.topology = ["a/net.toml"]'
+    assert len(load(_GEMM + one).points) == 1
+    with pytest.raises(InputError, match="or on two systems or topologies of one name, "):
+        load(_GEMM + one.replace('"]', '", "b/net.toml"]'))
