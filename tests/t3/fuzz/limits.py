@@ -38,7 +38,8 @@ def _counted(report: Callable[[str, float], None]) -> Callable[[str, float], Non
 
 def limit_simulations(monkeypatch: pytest.MonkeyPatch) -> None:
     """End each simulation that is too large with :class:`TooLarge`; sweeps use no processes."""
-    from sysmodel.runs import check, simulate, soundness
+    # A module that is first imported while a case runs would keep the limit for later tests.
+    from sysmodel.runs import check, sampling_error, simulate, soundness
     from t3.experiments.dram import request
     from t3.experiments.sweep import run, task
 
@@ -70,7 +71,7 @@ def limit_simulations(monkeypatch: pytest.MonkeyPatch) -> None:
             done(one, result.get("rows"), result.get("failure"))
 
     run_arguments = task.arguments_of
-    for module in (simulate, soundness):
+    for module in (simulate, soundness, sampling_error):
         monkeypatch.setattr(module, "simulate", simulated)
     monkeypatch.setattr(check, "check", checked)
     monkeypatch.setattr(request, "serve", served)
