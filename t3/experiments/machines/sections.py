@@ -34,11 +34,10 @@ def sections(matrix: Matrix) -> list[Section]:
     """Make the sections of the full page, in order."""
     pairs = dict.fromkeys(zip(matrix.table["system"], matrix.table[_PAYLOAD], strict=True))
     tables = [_Rows(matrix.table, *pair) for pair in pairs]
-    systems = list(dict.fromkeys(system for system, _ in pairs))
     return [
         _summary(tables),
         *map(_of_system, tables),
-        _sampling(matrix.sampled, systems),
+        _sampling(matrix.sampled),
     ]
 
 
@@ -205,9 +204,9 @@ def _how(one: pd.Series) -> str:
     return ", ".join(parts)
 
 
-def _sampling(table: pd.DataFrame, systems: list[str]) -> Section:
+def _sampling(table: pd.DataFrame) -> Section:
     rows = []
-    for name in systems:
+    for name in dict.fromkeys(table["system"]):
         for configuration in dict.fromkeys(table["configuration"]):
             of = table[(table["system"] == name) & (table["configuration"] == configuration)]
             of = of.sort_values("simulated_channels")
