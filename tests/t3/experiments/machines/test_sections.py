@@ -110,13 +110,14 @@ def test_sizes_of_packets_have_tables_of_their_own():
     assert cells(of(found, "h200, 256 of 276 bytes"))["GEMM (%)"] == "13"
 
 
-@pytest.mark.parametrize("name", ["matrix", "sampled"])
-def test_grids_are_sound_and_have_what_the_page_shows(name):
+# All channels of mi300x, whose GPUs are all simulated, take most of an hour.
+@pytest.mark.parametrize(("name", "left_out"), [("matrix", set()), ("sampled", {"mi300x"})])
+def test_grids_are_sound_and_have_what_the_page_shows(name, left_out):
     from t3.experiments.machines import measure
 
     grid = load_grid(measure._HERE / f"{name}.toml")
     systems = {point.system.name for point in grid.points}
-    assert systems == {"asplos24", "h200", "mi300x", "b200"}
+    assert systems == {"asplos24", "h200", "mi300x", "b200"} - left_out
     assert all(load_system(one) for one in systems)
     models = {point.workload.model for point in grid.points}
     assert models <= {model.name for model in known_models()}
