@@ -229,7 +229,8 @@ def _sampling(table: pd.DataFrame) -> Section:
             "that stand for all. A workgroup, and a tile on its way through the GPUs, then waits "
             "for the slowest of these channels only. "
             "This table has T-NLG FC-2 with the sample and with all channels; GEMM and total are "
-            "the sample's differences in %."
+            "the sample's differences in %. A system of which every GPU is simulated is left out, "
+            "because all channels of all GPUs take most of an hour."
         ),
         table=Table(
             headings=(
