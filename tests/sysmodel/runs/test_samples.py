@@ -60,9 +60,9 @@ def test_timeline_adds_up_to_the_counts(machine):
     gpu = machine.state.gpu[0]
     machine.idle(2 * int(machine.state.fixed["sample_interval"][0]) + 1)
     spans = [Span("gemm", "GEMM", 0.0, 1.0)]
-    timeline = timeline_of(machine, spans, 0, names=("gemm", "rs"))
+    timeline = timeline_of(machine, spans, 0, names=("gemm", "rs"), link_gb_per_s=25)
     interval = int(machine.state.fixed["sample_interval"][0])
-    assert timeline.spans == spans
+    assert timeline.spans == spans and timeline.link_gb_per_s == 25
     assert timeline.bucket_ns == interval * machine.system.cycle_ns
     whole = 32 * machine.system.dram.channels / machine.channels
     for name, counter in (("gemm read", "reads"), ("gemm write", "writes")):
@@ -83,7 +83,7 @@ def test_timeline_adds_up_to_the_counts(machine):
 def test_timeline_may_begin_later(machine):
     machine.run(UNTIL_GEMM)
     whole, later = (
-        timeline_of(machine, [], zero, names=("gemm", "rs")).series
+        timeline_of(machine, [], zero, names=("gemm", "rs"), link_gb_per_s=25).series
         for zero in (0, machine.now // 2)
     )
     for name, series in later.items():
