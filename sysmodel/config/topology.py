@@ -152,7 +152,7 @@ def _inside(source: Any, giver: Located) -> Topology:
     problem = f"{short(source)} is not allowed"
     if "inside" in data and _same_file(data["inside"][1], giver):
         problem = f"{short(source)} is inside itself"
-        if where != giver.where:
+        if (giver.path.parent / source).resolve() != giver.path.resolve():
             problem += f", by its base {giver.where}"
     raise InputError(field, f"{problem}; allowed: a topology that is not of nodes")
 

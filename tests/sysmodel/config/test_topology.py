@@ -155,6 +155,13 @@ def test_an_error_is_one_line_with_key_value_and_allowed_values(source, message)
     assert str(caught.value).startswith(message)
 
 
+def test_a_circle_of_a_file_that_is_named_by_its_path(tmp_path):
+    file = tmp_path / "a.toml"
+    file.write_text('base = "h100-nodes"\ninside = "a.toml"\n')
+    with pytest.raises(InputError, match="'a.toml' is inside itself; allowed"):
+        load_topology(file)
+
+
 def test_a_file_is_not_its_own_base(tmp_path):
     file = tmp_path / "a.toml"
     file.write_text('base = "./a.toml"\n')
