@@ -311,7 +311,17 @@ def _prepared(data: Content, own: Located) -> Content:
 
 def _over(base: Content, data: Content, where: str) -> Content:
     _require_clock_divider(data, base, where)
-    return merged(base, data, is_delay)
+    return merged(_with_own_tile(base, data), data, is_delay)
+
+
+def _with_own_tile(base: Content, data: Content) -> Content:
+    """Leave out the alternatives of a base's macro-tile, if a file gives another macro-tile: they
+    complement the tile of the base, and need not fit the GPU of the file."""
+    given = data.get("kernel")
+    if not isinstance(given, Mapping) or not {"tile_m", "tile_n"} & set(given):
+        return base
+    kernel = {key: value for key, value in base["kernel"].items() if key != "alternatives"}
+    return {**base, "kernel": kernel}
 
 
 def _require_clock_divider(data: Mapping[str, Any], base: Mapping[str, Any], where: str) -> None:

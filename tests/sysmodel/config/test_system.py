@@ -298,3 +298,15 @@ def test_a_file_names_its_topology_and_a_dictionary_may_contain_it(tmp_path):
             load_system(one)
     system = load_system({"base": "asplos24", "topology": {"base": "switch", "most_gpus": 4}})
     assert (system.topology.kind, system.topology.most_gpus) == ("switch", 4)
+
+
+def test_another_tile_leaves_the_alternatives_of_its_base():
+    """No alternative of a base's tile binds a GPU that the alternative was not chosen for."""
+    another = {"kernel": {"tile_m": 64, "tile_n": 64}, "gpu": {"lds_kib_per_cu": 32}}
+    assert load_system({"base": "asplos24", **another}).kernel.alternatives == ()
+    deeper = {"base": "h200", "kernel": {"prefetch_depth": 3}}
+    assert load_system(deeper).kernel.alternatives == load_system("h200").kernel.alternatives
+    own = {"tile_m": 32, "tile_n": 64, "depth_u": 64}
+    tile = load_system("asplos24").kernel.alternatives[0].model_dump() | own
+    given = {"base": "asplos24", "kernel": {"tile_n": 64, "alternatives": [tile]}}
+    assert [one.tile_m for one in load_system(given).kernel.alternatives] == [32]
