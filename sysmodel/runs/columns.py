@@ -155,6 +155,8 @@ def _times(program: Program) -> Iterator[Column]:
     whole = f"from the start of the {first} to the end of the {last}"
     yield Column("total_ns", "ns", "total", whole)
     yield Column("speedup", "x", "speedup", "total of sequential / total")
+    rival = "total of the run's fastest rival / total"
+    yield Column("speedup_over_rival", "x", "over the fastest rival", rival)
     hidden = f"{communication or 0} - exposed"
     yield Column("overlapped_communication_ns", "ns", "hidden communication", hidden)
     exposed = f"total - {all_gemms if len(gemms) == 1 else f'({all_gemms})'}"

@@ -14,7 +14,10 @@ __all__ = ["RATIOS", "ConfigurationResult", "GemmTimes"]
 RATIOS = ("slowdown", "waiting", "link", "contention")
 """Ratios of a :class:`GemmTimes`."""
 
-_TOTALS = ("total_ns", "speedup", "overlapped_communication_ns", "exposed_communication_ns")
+_TOTALS = (
+    *("total_ns", "speedup", "speedup_over_rival"),
+    *("overlapped_communication_ns", "exposed_communication_ns"),
+)
 _ENERGIES = ("energy_total_j", "energy_reduction", "t3_power_w")
 
 
@@ -94,6 +97,9 @@ class ConfigurationResult:
     speedup : float or None
         Total time of ``sequential`` over the total time of this configuration; None if
         ``sequential`` is not known.
+    speedup_over_rival : float or None
+        Total time of the fastest rival of the run over the total time of this configuration; None
+        if no rival is known.
     overlapped_communication_ns, exposed_communication_ns : float
         Time of the collectives that the GEMMs hide, and that adds to their time.
     dram_bytes : DramBytes
@@ -117,6 +123,7 @@ class ConfigurationResult:
     tracker_stall_ns: float
     total_ns: float
     speedup: float | None
+    speedup_over_rival: float | None
     overlapped_communication_ns: float
     exposed_communication_ns: float
     dram_bytes: DramBytes
@@ -137,6 +144,7 @@ class ConfigurationResult:
         tracker_stall_ns: float = 0.0,
         total_ns: float,
         sequential_ns: float | None,
+        rival_ns: float | None,
         dram_bytes: DramBytes,
         link_bytes: LinkBytes,
         events: Events,
@@ -166,6 +174,7 @@ class ConfigurationResult:
             tracker_stall_ns=tracker_stall_ns,
             total_ns=total_ns,
             speedup=None if sequential_ns is None else sequential_ns / total_ns,
+            speedup_over_rival=None if rival_ns is None else rival_ns / total_ns,
             overlapped_communication_ns=max(0.0, communication_ns - exposed),
             exposed_communication_ns=exposed,
             dram_bytes=dram_bytes,

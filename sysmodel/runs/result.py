@@ -65,6 +65,8 @@ class RunResult:
         Memory cycles simulated in all configurations and repetitions together.
     wall_s : float
         Time that the simulation took, without building the engine.
+    fastest_rival : str
+        Rival with the shortest total time in the first repetition.
     efficiencies : dict
         Rate of each GEMM alone, as a share of the GPU's peak.
     timelines : dict
@@ -81,6 +83,7 @@ class RunResult:
     simulated: dict[str, tuple[SimulatedGemm, ...]]
     extrapolated: bool
     configurations: dict[str, ConfigurationResult]
+    fastest_rival: str
     efficiencies: dict[str, float]
     cycles: int
     wall_s: float
@@ -168,6 +171,7 @@ class RunResult:
                 name: [asdict(one) for one in parts] for name, parts in self.simulated.items()
             },
             "configurations": {name: one.as_dict() for name, one in self.configurations.items()},
+            "fastest_rival": self.fastest_rival,
             "repetitions": [one.as_dict() for one in spreads(self.repetitions)],
             "slower": [asdict(one) for one in slower(self.repetitions, self.sampling_band)],
             "bounds": [asdict(one) for one in bounds(self)],

@@ -1,5 +1,7 @@
 """Simulation of a plan: its configurations on its program, once or repeated."""
 
+from collections.abc import Mapping
+
 from sysmodel.config.system import System
 from sysmodel.energy.constants import known_constants
 from sysmodel.energy.counts import DramBytes, Energy, Events, LinkBytes
@@ -22,6 +24,7 @@ from .plan import Plan
 from .program.program import Program
 from .repetition import Contexts, repetition_results
 from .result import RunResult
+from .rivals import fastest_rival
 from .simulation import RunContext
 from .slots import SlotTimes
 
@@ -65,6 +68,7 @@ def simulate(plan: Plan, report: Report = no_progress, *, counts_clocks: bool = 
     first: dict[str, CycleResult] = {}
     program = plan.options.program
     configurations: list[dict[str, ConfigurationResult]] = []
+    rivals: list[str] = []
     cycles, wall_s = 0, 0.0
     try:
         for number in range(plan.options.repeat):
@@ -72,9 +76,10 @@ def simulate(plan: Plan, report: Report = no_progress, *, counts_clocks: bool = 
             first = first or results
             cycles += sum(one.simulated_cycles for one in results.values())
             wall_s += sum(one.wall_s for one in results.values())
+            rivals.append(fastest_rival(results))
             configurations.append(
                 {
-                    name: _configuration_result(results[name], results[BASE], program, plan.system)
+                    name: _configuration_result(results, name, rivals[-1], program, plan.system)
                     for name in plan.options.configurations
                 }
             )
@@ -92,6 +97,7 @@ def simulate(plan: Plan, report: Report = no_progress, *, counts_clocks: bool = 
         simulated=plan.simulated,
         extrapolated=plan.is_extrapolated,
         configurations=configurations[0],
+        fastest_rival=rivals[0],
         varied=tuple(configurations[1:]),
         efficiencies=_efficiencies(plan, first[BASE]),
         cycles=cycles,
@@ -141,9 +147,9 @@ def _repetition(
 
 
 def _configuration_result(
-    one: CycleResult, base: CycleResult, program: Program, system: System
+    results: Mapping[str, CycleResult], name: str, rival: str, program: Program, system: System
 ) -> ConfigurationResult:
-    ns = system.cycle_ns
+    one, base, ns = results[name], results[BASE], system.cycle_ns
     dram_bytes, link_bytes, events = _counts(one, program, system)
     return ConfigurationResult.from_times(
         program=program,
@@ -155,6 +161,7 @@ def _configuration_result(
         tracker_stall_ns=one.stall_cycles * ns,
         total_ns=one.total_cycles * ns,
         sequential_ns=base.total_cycles * ns,
+        rival_ns=results[rival].total_cycles * ns,
         dram_bytes=dram_bytes,
         link_bytes=link_bytes,
         events=events,

@@ -30,7 +30,8 @@ class ModelResult:
     table : DataFrame
         Row for each phase (``training``, ``prompt``) and configuration. ``layer_*_ns`` are the
         times of one layer's operators on one GPU, which sum to ``layer_ns``; ``model_ms`` is the
-        time of all layers; ``speedup`` is the time of ``sequential`` over the row's.
+        time of all layers; ``speedup`` is the time of ``sequential`` over the row's, and
+        ``speedup_over_rival`` that of the fastest configuration without T3.
     system : System
         System of the simulation.
     """
@@ -47,8 +48,11 @@ class ModelResult:
     @property
     def summary(self) -> "pd.DataFrame":
         """Times of all layers in ms and speedups, by phase and configuration."""
-        shown = self.table.set_index(["phase", "configuration"])[["model_ms", "speedup"]]
-        return shown.rename(columns={"model_ms": "all layers, ms"}).round(3)
+        shown = self.table.set_index(["phase", "configuration"])[
+            ["model_ms", "speedup", "speedup_over_rival"]
+        ]
+        titles = {"model_ms": "all layers, ms", "speedup_over_rival": "over the fastest rival"}
+        return shown.rename(columns=titles).round(3)
 
     def __repr__(self) -> str:
         return f"{self.title}\n{self.summary.to_string()}"

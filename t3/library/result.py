@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Result"]
 
-_TOTALS = ("overlapped_communication_ns", "exposed_communication_ns", "total_ns", "speedup")
+_TOTALS = (
+    *("overlapped_communication_ns", "exposed_communication_ns", "total_ns"),
+    *("speedup", "speedup_over_rival"),
+)
 
 
 class Result:
@@ -43,6 +46,12 @@ class Result:
         made = pd.DataFrame.from_dict(measured(self.run), orient="index")
         made.index.name = "configuration"
         return made
+
+    @property
+    def fastest_rival(self) -> str:
+        """Fastest configuration among those that GPUs of today can run: ``sequential``, and others
+        of the run."""
+        return self.run.fastest_rival
 
     @cached_property
     def timeline(self) -> "pd.DataFrame":

@@ -41,7 +41,8 @@ def run_page(result: RunResult) -> str:
         Section(
             title="Times",
             text="Hidden communication runs while the GEMM does; exposed communication comes on "
-            "top of it.",
+            f"top of it. {result.fastest_rival} is the fastest rival among the configurations: "
+            "those that GPUs of today can run.",
             table=_times(result),
             chart=bars_chart(result),
         )
@@ -112,12 +113,16 @@ def _times(result: RunResult) -> Table:
         [
             name,
             *(unit.text(column.value(name, result) or 0.0) for column in columns),
-            MISSING if one.speedup is None else f"{one.speedup:.3f}x",
+            *(
+                MISSING if ratio is None else f"{ratio:.3f}x"
+                for ratio in (one.speedup, one.speedup_over_rival)
+            ),
         ]
         for name, one in result.configurations.items()
     ]
     titles = [f"{column.title} ({unit.name})" for column in columns]
-    return Table(["configuration:", *titles, "speedup"], rows)
+    over = f"over {result.fastest_rival}"
+    return Table(["configuration:", *titles, "speedup", over], rows)
 
 
 def _time_columns(result: RunResult) -> list[Column]:

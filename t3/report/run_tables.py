@@ -11,8 +11,10 @@ from sysmodel.runs.bounds import Bound, bounds
 from sysmodel.runs.columns import catalogue
 from sysmodel.runs.comparison import ROUND_ROBIN, Spread, slower, spreads
 from sysmodel.runs.configuration_result import ConfigurationResult
+from sysmodel.runs.configurations.registry import BASE, CONFIGURATIONS
 from sysmodel.runs.program.activities import Gemm, title_of
 from sysmodel.runs.result import RunResult
+from sysmodel.runs.rivals import rivals_among
 from sysmodel.runs.tuned_library import library_efficiency
 
 from .document import Table
@@ -37,6 +39,8 @@ def print_run(result: RunResult, files: list[Path]) -> None:
     console = terminal()
     console.print()
     console.print(_times(result))
+    for sentence, style in _rivals(result):
+        console.print(sentence, style=style, soft_wrap=True)
     for sentence in _simulated(result):
         console.print(sentence, soft_wrap=True)
     for notice in notices(result.system):
@@ -86,6 +90,27 @@ def _efficiency(result: RunResult, gemm: Gemm) -> str:
         return f"{share}, at {'the boost clock' if clock == boost else 'more than the boost clock'}"
     k = result.program.workload_of(gemm, result.workload).k
     return f"{share} (a tuned library at K = {k}: {library_efficiency(k):.1%})"
+
+
+def _rivals(result: RunResult) -> Iterator[tuple[str, str]]:
+    """Yield a sentence on T3 over the fastest rival, where the run has others than the base, and
+    its style: a loss is marked."""
+    others = [name for name in rivals_among(result.configurations) if name != BASE]
+    over = {
+        name: (one.speedup_over_rival, one.total_ns)
+        for name, one in result.configurations.items()
+        if CONFIGURATIONS[name].tracked and one.speedup_over_rival is not None
+    }
+    if not others or not over:
+        return
+    unit, words = _unit(result)
+    total = words(next(ratio * total_ns for ratio, total_ns in over.values()))
+    ratios = ", ".join(f"{name} {ratio:.3f}x" for name, (ratio, _) in over.items())
+    wins = max(ratio for ratio, _ in over.values()) >= 1
+    yield (
+        f"Fastest rival without T3: {result.fastest_rival}, {total} {unit}. Over it: {ratios}.",
+        "" if wins else "yellow",
+    )
 
 
 def _simulated(result: RunResult) -> Iterator[str]:

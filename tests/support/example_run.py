@@ -84,6 +84,7 @@ def example_result(
             },
             total_ns=total_ns,
             sequential_ns=sequential if "sequential" in options.configurations else None,
+            rival_ns=sequential if "sequential" in options.configurations else None,
             dram_bytes=DramBytes(
                 read={
                     "gemm": 610_000_000 if fused else 890_000_000,
@@ -116,6 +117,7 @@ def example_result(
         simulated={"whole": simulated, "launches": simulated},
         extrapolated=False,
         configurations=results,
+        fastest_rival="sequential",
         efficiencies={"gemm": 0.851},
         cycles=11_000_000,
         wall_s=14.2,

@@ -40,6 +40,8 @@ class Configuration:
         A run may request the configuration; otherwise it only serves others.
     default : bool
         A run includes the configuration unless others are requested.
+    rival : bool
+        GPUs of today can run it: T3 is compared with the fastest of these.
     """
 
     name: str
@@ -49,6 +51,7 @@ class Configuration:
     tracked: bool = False
     listed: bool = True
     default: bool = True
+    rival: bool = False
 
     @property
     def collective_cus(self) -> int:
@@ -100,9 +103,18 @@ def _t3(name: str, policy: str, default: bool = True) -> Configuration:
     )
 
 
-_CU_SPLIT = "cu_split.cu_split"
+def _cu_split(cus: int) -> Configuration:
+    return Configuration(
+        f"cu-split-{cus}",
+        "cu_split.cu_split",
+        options={"collective_cus": cus},
+        default=False,
+        rival=True,
+    )
+
+
 _LIST = (
-    Configuration(BASE, "sequential.sequential"),
+    Configuration(BASE, "sequential.sequential", rival=True),
     _t3("t3", "round-robin"),
     _t3("t3-mca", "mca"),
     _t3("t3-critical", "critical"),
@@ -111,8 +123,8 @@ _LIST = (
     Configuration("ideal-overlap", "ideal.ideal", of=(BASE, BASE)),
     Configuration("ideal-rs-nmc", "ideal.ideal", of=(BASE, "rs-nmc")),
     Configuration("rs-nmc", "transparent.scatter", tracked=True, listed=False, default=False),
-    Configuration("cu-split-8", _CU_SPLIT, options={"collective_cus": 8}, default=False),
-    Configuration("cu-split-16", _CU_SPLIT, options={"collective_cus": 16}, default=False),
+    _cu_split(8),
+    _cu_split(16),
 )
 CONFIGURATIONS = {one.name: one for one in _LIST}
 

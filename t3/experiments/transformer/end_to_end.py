@@ -10,6 +10,7 @@ from sysmodel.config.model import Transformer, known_models
 from sysmodel.config.schema import validate
 from sysmodel.config.system import System
 from sysmodel.lib.errors import InputError
+from sysmodel.runs.rivals import rivals_among
 
 from .layer import backward, forward
 from .operators import KINDS, LayerShape, Operator
@@ -60,9 +61,10 @@ def end_to_end(
         configuration. ``layer_*_ns`` are one layer's times on one GPU and sum to ``layer_ns``:
         ``layer_all_reduced_gemm_ns`` and ``layer_communication_ns`` are the simulated sublayers'
         GEMMs and the time that RS and AG add to them; ``layer_gemm_ns`` are the other GEMMs.
-        ``model_ms`` is all layers, ``speedup`` is over ``sequential``. ``communication_share`` is
-        the share of the time that exposed RS and AG take, ``sliced_gemm_rs_ag_share`` the share of
-        the all-reduced sublayers, GEMM and communication.
+        ``model_ms`` is all layers; ``speedup`` is over ``sequential``, ``speedup_over_rival`` over
+        the fastest configuration without T3. ``communication_share`` is the share of the time that
+        exposed RS and AG take, ``sliced_gemm_rs_ag_share`` the share of the all-reduced sublayers,
+        GEMM and communication.
 
     Raises
     ------
@@ -123,9 +125,10 @@ def _point_rows(
             name: _simulated(reduced, rows_of, f"{where}, {name}")
             for name, rows_of in point.groupby("configuration", sort=False)
         }
-        base_ns = sum(simulated[_BASE]) + sum(others.values())
+        layers = {name: sum(times) + sum(others.values()) for name, times in simulated.items()}
+        rival_ns = min(layers[name] for name in rivals_among(layers))
         for name, (gemm_ns, communication_ns) in simulated.items():
-            layer_ns = gemm_ns + communication_ns + sum(others.values())
+            layer_ns = layers[name]
             rows.append(
                 {
                     "phase": phase,
@@ -135,7 +138,8 @@ def _point_rows(
                     **others,
                     "layer_ns": layer_ns,
                     "model_ms": layer_ns * model.layers / 1e6,
-                    "speedup": base_ns / layer_ns,
+                    "speedup": layers[_BASE] / layer_ns,
+                    "speedup_over_rival": rival_ns / layer_ns,
                     "communication_share": communication_ns / layer_ns,
                     "sliced_gemm_rs_ag_share": (gemm_ns + communication_ns) / layer_ns,
                 }

@@ -11,7 +11,7 @@ from tests.support.example_run import example_result
 _COLUMNS = """
     model layer tp m n k dtype system link.bandwidth_gb_per_s gpu.compute_units engine channels gpus
     configuration gemm_ns gemm_throttled_ns tracker_stall_ns rs_ns ag_ns total_ns speedup
-    overlapped_communication_ns
+    speedup_over_rival overlapped_communication_ns
     exposed_communication_ns gemm_slowdown gemm_waiting gemm_link gemm_contention
     gemm_slot_launch_ns gemm_slot_l2_ns gemm_slot_memory_ns gemm_slot_lds_ns gemm_slot_pipes_ns
     gemm_slot_stores_ns gemm_slot_link_ns gemm_slot_empty_ns
