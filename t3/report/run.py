@@ -121,8 +121,8 @@ def _times(result: RunResult) -> Table:
         for name, one in result.configurations.items()
     ]
     titles = [f"{column.title} ({unit.name})" for column in columns]
-    over = f"over {result.fastest_rival}"
-    return Table(["configuration:", *titles, "speedup", over], rows)
+    rival = f"speedup over {result.fastest_rival}"
+    return Table(["configuration:", *titles, "speedup", rival], rows)
 
 
 def _time_columns(result: RunResult) -> list[Column]:

@@ -96,17 +96,17 @@ def _rivals(result: RunResult) -> Iterator[tuple[str, str]]:
     """Yield a sentence on T3 over the fastest rival, where the run has others than the base, and
     its style: a loss is marked."""
     others = [name for name in rivals_among(result.configurations) if name != BASE]
-    over = {
+    tracked = {
         name: (one.speedup_over_rival, one.total_ns)
         for name, one in result.configurations.items()
         if CONFIGURATIONS[name].tracked and one.speedup_over_rival is not None
     }
-    if not others or not over:
+    if not others or not tracked:
         return
     unit, words = _unit(result)
-    total = words(next(ratio * total_ns for ratio, total_ns in over.values()))
-    ratios = ", ".join(f"{name} {ratio:.3f}x" for name, (ratio, _) in over.items())
-    wins = max(ratio for ratio, _ in over.values()) >= 1
+    total = words(next(ratio * total_ns for ratio, total_ns in tracked.values()))
+    ratios = ", ".join(f"{name} {ratio:.3f}x" for name, (ratio, _) in tracked.items())
+    wins = max(ratio for ratio, _ in tracked.values()) >= 1
     yield (
         f"Fastest rival without T3: {result.fastest_rival}, {total} {unit}. Over it: {ratios}.",
         "" if wins else "yellow",

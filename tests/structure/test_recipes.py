@@ -234,7 +234,7 @@ def test_a_configuration(tree):
     insert(
         tree,
         "sysmodel/runs/configurations/registry.py",
-        'Configuration("cu-split-8"',
+        "_cu_split(8),",
         'Configuration("half", "half.half", of=("sequential",), default=False),',
     )
     assert "half" in " ".join(t3(tree, "run", "--help").split())
