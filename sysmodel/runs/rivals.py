@@ -1,6 +1,6 @@
 """Rivals: configurations that GPUs of today can run."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from .configurations.registry import CONFIGURATIONS
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 __all__ = ["fastest_rival", "rivals_among"]
 
 
-def rivals_among(names: Mapping[str, object]) -> list[str]:
+def rivals_among(names: Iterable[str]) -> list[str]:
     """Select the rivals among the names of configurations."""
     return [name for name in names if CONFIGURATIONS[name].rival]
 

@@ -122,7 +122,7 @@ def _point_rows(
         others = time_by_kind(rest, system)
         others = {f"layer_{kind.replace(' ', '_')}_ns": others.get(kind, 0.0) for kind in KINDS}
         simulated = {
-            name: _simulated(reduced, rows_of, f"{where}, {name}")
+            str(name): _simulated(reduced, rows_of, f"{where}, {name}")
             for name, rows_of in point.groupby("configuration", sort=False)
         }
         layers = {name: sum(times) + sum(others.values()) for name, times in simulated.items()}
