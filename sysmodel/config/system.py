@@ -26,6 +26,7 @@ from .memory import Delay, Dram, with_standard
 from .merging import Content, load_content, merged
 from .rules import check_rules
 from .schema import PowerOfTwo, Strict, integer, number, power_of_two, text, validate
+from .software import Chunked, CopyEngine
 from .topology import check_reference, load_topology, restored_topology
 from .topology_shapes import Topology
 
@@ -169,6 +170,8 @@ class System(Strict):
     link: Link
     topology: Topology
     collective: Collective
+    copy_engine: CopyEngine
+    chunked: Chunked
     variation: Variation
     t3: T3
 

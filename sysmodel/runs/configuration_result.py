@@ -1,7 +1,7 @@
 """Result of one configuration, by activity of the program."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from sysmodel.energy.counts import DramBytes, Energy, Events, LinkBytes
@@ -116,6 +116,8 @@ class ConfigurationResult:
         Saved share of the energy of ``sequential``; None if ``sequential`` is not known.
     t3_power_w : float
         Power of the T3 hardware: its part of ``energy_j`` over ``total_ns``.
+    chosen : mapping
+        What the configuration chose for an activity, in words, by the activity's name.
     """
 
     ns: Mapping[str, float]
@@ -133,6 +135,7 @@ class ConfigurationResult:
     energy_total_j: float
     energy_reduction: float | None
     t3_power_w: float
+    chosen: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def from_times(
@@ -150,6 +153,7 @@ class ConfigurationResult:
         events: Events,
         energy_j: Energy,
         sequential_j: float | None,
+        chosen: Mapping[str, str] | None = None,
     ) -> "ConfigurationResult":
         """Derive the other quantities from the measured ones.
 
@@ -184,6 +188,7 @@ class ConfigurationResult:
             energy_total_j=energy_j.total,
             energy_reduction=None if sequential_j is None else 1 - energy_j.total / sequential_j,
             t3_power_w=energy_j.t3 / (total_ns * 1e-9),
+            chosen=chosen or {},
         )
 
     def exposed_ns(self, program: Program) -> dict[str, float]:
@@ -218,4 +223,5 @@ class ConfigurationResult:
             "activity": self.events.as_dict(),
             "energy_j": asdict(self.energy_j),
             **{name: getattr(self, name) for name in _ENERGIES},
+            **({"chosen": dict(self.chosen)} if self.chosen else {}),
         }

@@ -18,7 +18,7 @@ from sysmodel.lib.activities import MOST_ACTIVITIES
 from sysmodel.lib.errors import SimulationError
 from sysmodel.machine.state import State
 
-__all__ = ["Moves", "check_conservation", "conserved"]
+__all__ = ["Moves", "check_conservation", "conserved", "unwritten"]
 
 # Counters that depend on the chunks alone, with the bytes of one count.
 _COUNTERS = {"reads": ATOM_BYTES, "writes": ATOM_BYTES, "link_bytes": 1}
@@ -152,8 +152,7 @@ def _in_l2(state: State, how: Moves) -> _Counts:
     SimulationError
         A collective loaded fewer atoms from the L2 than the memory lacks, so it read old data.
     """
-    dirty = sum(int(mask).bit_count() for mask in state.l2.ways[:, DIRTY].ravel())
-    dirty += int(state.gpu["overwritten"].sum())
+    dirty = unwritten(state)
     loaded = state.gpu["l2_reads"].sum(axis=0)
     found = {("reads", number): int(loaded[number]) for number in how.collectives}
     if how.gemm is not None:
@@ -165,6 +164,12 @@ def _in_l2(state: State, how: Moves) -> _Counts:
             "from the L2"
         )
     return found
+
+
+def unwritten(state: State) -> int:
+    """Atoms of outputs that are in the L2, or were overwritten there."""
+    dirty = sum(int(mask).bit_count() for mask in state.l2.ways[:, DIRTY].ravel())
+    return dirty + int(state.gpu["overwritten"].sum())
 
 
 def _moved(size: np.ndarray, how: Moves) -> _Counts:

@@ -67,6 +67,8 @@ class CycleResult:
         Time that the simulation took.
     timeline : Timeline or None
         Timeline of the simulation.
+    chosen : dict
+        What the configuration chose for an activity, in words, by the activity's name.
     """
 
     cycles: dict[str, int] = field(default_factory=dict)
@@ -77,6 +79,7 @@ class CycleResult:
     simulated_cycles: int = 0
     wall_s: float = 0.0
     timeline: Timeline | None = None
+    chosen: dict[str, str] = field(default_factory=dict)
 
     def again(self) -> "CycleResult":
         """Return the result for another use, which costs no simulation."""
@@ -100,6 +103,7 @@ def in_a_row(results: Iterable[CycleResult], cycle_ns: float) -> CycleResult:
         simulated_cycles=sum(one.simulated_cycles for one in parts),
         wall_s=sum(one.wall_s for one in parts),
         timeline=_joined_timeline(parts, cycle_ns),
+        chosen={name: words for one in parts for name, words in one.chosen.items()},
     )
 
 

@@ -23,6 +23,7 @@ from sysmodel.machine.sampling import (
 from sysmodel.machine.tiling import kernel_of, launches
 
 from .configurations.registry import BASE, CONFIGURATIONS, Configuration, evaluation_order
+from .equal_parts import equal_parts
 from .extrapolation import ExtrapolatedKernel, SizeChoice
 from .options import RunOptions, SimulatedGpus
 from .program.program import Chain
@@ -58,6 +59,13 @@ class Part:
         Launches in which T3 tracks the GEMM; empty if no configuration tracks it.
     whole, launches : dict
         Numbers of launches of the simulated GEMMs, in one launch and in T3's.
+    consumes : bool
+        The GEMM needs the output that the chain before gathers.
+    equal : dict
+        By the ways in which configurations cut, the kernel of an equal part of the rows, and its
+        launches.
+    cut : dict
+        Numbers of launches of the simulated GEMMs of parts, by the way of cutting.
     """
 
     chain: Chain
@@ -65,21 +73,29 @@ class Part:
     tracked: Mapping[Kernel, int]
     whole: LaunchCounts = field(default_factory=dict)
     launches: LaunchCounts = field(default_factory=dict)
+    consumes: bool = False
+    equal: Mapping[str, Mapping[Kernel, int]] = field(default_factory=dict)
+    cut: dict[str, LaunchCounts] = field(default_factory=dict)
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:
         """Kernels to simulate, each once; those of T3's launches come first."""
-        return kernels_of(self.launches | self.whole)
+        found = self.launches | self.whole
+        for counts in self.cut.values():
+            found |= counts
+        return kernels_of(found)
 
     def launches_of(self, configuration: Configuration) -> LaunchCounts:
         """Launches in which a configuration runs the chain."""
         tracks = configuration.tracked and self.chain.collectives
-        return self.launches if tracks else self.whole
+        return self.launches if tracks else self.cut.get(configuration.cut, self.whole)
 
     def is_simulated(self, configuration: Configuration) -> bool:
         """Test whether a configuration runs the chain in another way than the base: a GEMM alone
         is the same in all."""
-        return configuration.name == BASE or bool(self.chain.collectives)
+        if configuration.name == BASE or self.chain.collectives:
+            return True
+        return configuration.consumers and self.consumes
 
 
 class Plan:
@@ -158,7 +174,16 @@ class Plan:
         kernel = kernel_of(self.system, *size)
         tracks = self.options.tracks and chain.collectives
         tracked = launches(self.system, *size) if tracks else ()
-        return Part(chain, kernel, Counter(tracked))
+        consumes = self.options.program.gathered(chain.gemm) is not None
+        part = Part(chain, kernel, Counter(tracked), consumes=consumes)
+        cutting = [one for one in self._evaluated if part.is_simulated(one)]
+        part.equal = equal_parts(chain.gemm.name, work, self.system, cutting)
+        return part
+
+    @property
+    def _evaluated(self) -> list[Configuration]:
+        """Configurations that the run evaluates."""
+        return [CONFIGURATIONS[name] for name in evaluation_order(self.options.configurations)]
 
     def _choose_kernels(self) -> None:
         """Choose channels and kernels for the simulated GPUs."""
@@ -168,6 +193,7 @@ class Plan:
             for part in self.parts:
                 part.whole = self._extrapolated({part.kernel: 1})
                 part.launches = self._extrapolated(part.tracked)
+                part.cut = {way: self._extrapolated(one) for way, one in part.equal.items()}
             if all(stands_for_all(system, one, self.channels) for one in self.kernels):
                 break
         options.buildable(self.channels)
@@ -213,15 +239,23 @@ class Plan:
     @property
     def is_extrapolated(self) -> bool:
         """Flag of a plan in which some GEMM is too large to be simulated itself."""
-        return any(one.smaller for part in self.parts for one in (*part.whole, *part.launches))
+        return any(
+            one.smaller
+            for part in self.parts
+            for counts in (part.whole, part.launches, *part.cut.values())
+            for one in counts
+        )
 
     @property
     def simulated(self) -> dict[str, tuple[SimulatedGemm, ...]]:
-        """Sizes simulated for the GEMM in one launch, and for the launches of T3."""
+        """Sizes simulated for the GEMM in one launch, for the launches of T3, and for equal parts
+        of the rows, by the way of cutting."""
         named = {
             "whole": [part.whole for part in self.parts],
             "launches": [part.launches for part in self.parts if part.launches],
         }
+        for way in dict.fromkeys(way for part in self.parts for way in part.cut):
+            named[way] = [part.cut[way] for part in self.parts if way in part.cut]
         return {
             name: tuple(
                 SimulatedGemm(m=one.tiling.m, n=one.tiling.n, k=one.tiling.k)
@@ -261,15 +295,15 @@ class Plan:
 
     def _check_chains(self) -> None:
         """Check that each configuration can run the program."""
-        for name in evaluation_order(self.options.configurations):
+        for configuration in self._evaluated:
             for chain in self.options.program.chains:
-                CONFIGURATIONS[name].check(self.options.program, chain)
+                configuration.check(self.options.program, chain)
 
     def _check_configurations(self) -> None:
         """Check that each configuration has CUs and chunks to work with."""
         evaluated = [CONFIGURATIONS[name] for name in self.options.configurations]
-        most = max(evaluated, key=lambda one: one.collective_cus)
-        cus, units = most.collective_cus, self.system.gpu.compute_units
+        most = max(evaluated, key=lambda one: one.reserved_cus(self.system))
+        cus, units = most.reserved_cus(self.system), self.system.gpu.compute_units
         if cus >= units:
             raise InputError(
                 "configurations",

@@ -53,8 +53,9 @@ class RunResult:
         Launches in which T3 tracks the program's GEMMs, each with its own reduce-scatter and
         all-gather: more than one for a GEMM if a chunk of its output exceeds the tracker's window.
     simulated : dict
-        GEMMs simulated for configurations with one launch (``whole``) and for those with T3's
-        launches (``launches``), each once.
+        GEMMs simulated for configurations with one launch (``whole``), for those with T3's launches
+        (``launches``), and for those that cut the rows into ``halves`` or a part for each of the
+        ``owners``, each once.
     extrapolated : bool
         Times and bytes of a GEMM that is too large to simulate follow from smaller ones.
     configurations : dict
@@ -123,7 +124,8 @@ class RunResult:
         tracked = [one.gemm for one in chains if one.collectives]
         gemms = {"whole": self.program.gemms, "launches": tracked}
         shares = []
-        for name, parts in self.simulated.items():
+        for name in gemms.keys() & self.simulated.keys():
+            parts = self.simulated[name]
             works = [self.program.workload_of(one, self.workload) for one in gemms[name]]
             simulated = sum(one.m * one.n * one.k for one in parts)
             shares.append(simulated / sum(one.m * one.n * one.k for one in works))

@@ -167,6 +167,7 @@ def _configuration_result(
         events=events,
         energy_j=_energy(one, program, system),
         sequential_j=_energy(base, program, system).total,
+        chosen=one.chosen,
     )
 
 

@@ -22,6 +22,7 @@ from sysmodel.lib.progress import Report
 from sysmodel.machine.machine import Machine
 from sysmodel.machine.program import Writes
 from sysmodel.machine.progress import share_done
+from sysmodel.machine.queue import Queued
 from sysmodel.machine.variation import moved, varied
 
 from .conservation import Moves, check_conservation, conserved
@@ -144,6 +145,11 @@ class RunContext:
 class Simulation:
     """Machine that runs one configuration; a context manager.
 
+    Parameters
+    ----------
+    behind : sequence of Queued
+        Further kernels of each GPU's queue; see :class:`~sysmodel.machine.machine.Machine`.
+
     Attributes
     ----------
     zero : int
@@ -157,6 +163,7 @@ class Simulation:
         context: RunContext,
         name: str,
         *,
+        behind: Sequence[Queued] = (),
         mode: int = MODE_GEMM,
         cached_stores: bool = False,
         collective_cus: int = 0,
@@ -181,6 +188,7 @@ class Simulation:
             engine=context.options.engine,
             channels=context.channels,
             mirror=context.mirror,
+            behind=behind,
             collective_cus=collective_cus,
             payload_share=payload_share,
             topology=topology,

@@ -127,6 +127,9 @@ def _simulated(result: RunResult) -> Iterator[str]:
         )
     if result.network.unused:
         yield result.network.unused
+    for name, configuration in result.configurations.items():
+        for activity, words in configuration.chosen.items():
+            yield f"{name}, {title_of(activity)}: {words}."
     for one in result.sampling_errors:
         if one.is_large:
             channels = f"{one.channels} channels"

@@ -47,6 +47,9 @@ COLOURS = {
     "ideal-rs-nmc": "#f2c879",
     "cu-split-8": "#cdb5d6",
     "cu-split-16": "#7b5a8c",
+    "two-batch": "#a68ab5",
+    "chunked": "#b5a08a",
+    "ideal": "#e0b090",
 }
 PART_COLOURS = {
     "GEMM": "#30507a",

@@ -185,7 +185,7 @@ def test_a_program(tree):
     assert "toy" in t3(tree, "program", "list")
     shown = t3(tree, "program", "show", "toy")
     assert "512 x 384 x 64" in shown
-    assert "Configurations: sequential, t3, " in shown and "cu-split-16." in shown
+    assert "Configurations: sequential, t3, " in shown and "cu-split-16, " in shown
     keys = run(
         tree,
         "-c",

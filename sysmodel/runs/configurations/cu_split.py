@@ -7,7 +7,7 @@ from sysmodel.runs.collective_kernels import chain_kernels, moves_of
 from sysmodel.runs.cycle_result import CycleResult
 from sysmodel.runs.simulation import RunContext, Simulation
 
-__all__ = ["cu_split"]
+__all__ = ["cu_split", "two_batch"]
 
 
 def cu_split(context: RunContext, name: str, collective_cus: int) -> CycleResult:
@@ -34,3 +34,13 @@ def cu_split(context: RunContext, name: str, collective_cus: int) -> CycleResult
             {context.chain.gemm.name: gemm, **cycles},
             simulation.machine.now,
         )
+
+
+def two_batch(context: RunContext, name: str, collective_cus: int) -> CycleResult:
+    """Simulate a half of a batch, whose GEMM runs beside the collectives of the other half.
+
+    In the steady state the halves take turns, and the sublayer takes twice the time.
+    """
+    result = cu_split(context, name, collective_cus)
+    words = f"{collective_cus} of {context.system.gpu.compute_units} CUs for the collectives"
+    return replace(result, chosen={context.chain.gemm.name: words})

@@ -1,14 +1,16 @@
 """List of the configurations, in the order of tables and help."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from sysmodel.lib.errors import InputError
 
 if TYPE_CHECKING:
+    from sysmodel.config.system import System
     from sysmodel.runs.cycle_result import CycleResult
+    from sysmodel.runs.plan import Plan
     from sysmodel.runs.program.program import Chain, Program
     from sysmodel.runs.simulation import RunContext
 
@@ -30,12 +32,24 @@ class Configuration:
         Module beside this one and its function, as ``cu_split.cu_split``; imported when it is
         called. The function returns the result, given the context of a kernel, the name and the
         options; or, for a derived configuration, given the program and the results of the others.
-    options : mapping
+    options : dict
         Further arguments of the function.
     of : tuple of str
         Configurations from whose results this one is derived; empty if it is simulated.
+    of_plan : bool
+        A derived configuration's function takes the plan instead of the program.
     tracked : bool
         The T3 hardware does the reduction.
+    cut : str
+        Equal parts of a GEMM's rows, of which one is simulated: all rows, ``halves``, or a part for
+        each of the ``owners`` of the output's chunks. ``consumers`` of a gathered output are cut,
+        too.
+    beside : bool
+        The collectives of a launch run beside its GEMM.
+    splits : bool
+        CUs are split between GEMM and collectives as is the fastest.
+    exchanges : bool
+        Each GPU sends its part of a chunk straight to the owner; other algorithms are refused.
     listed : bool
         A run may request the configuration; otherwise it only serves others.
     default : bool
@@ -46,18 +60,36 @@ class Configuration:
 
     name: str
     function: str
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: dict[str, Any] = field(default_factory=dict)
     of: tuple[str, ...] = ()
+    of_plan: bool = False
     tracked: bool = False
+    cut: Literal["whole", "halves", "owners"] = "whole"
+    consumers: bool = False
+    beside: bool = False
+    splits: bool = False
+    exchanges: bool = False
     listed: bool = True
     default: bool = True
     rival: bool = False
 
-    @property
-    def collective_cus(self) -> int:
-        """CUs that the GEMM leaves to the collectives all the time."""
-        cus: int = self.options.get("collective_cus", 0)
-        return cus
+    def reserved_cus(self, system: "System") -> int:
+        """Fewest CUs that the GEMM leaves to the collectives all the time."""
+        all_options = (self.options | one for one in self.candidates(system))
+        return min(int(one.get("collective_cus", 0)) for one in all_options)
+
+    def parts(self, gpus: int) -> int:
+        """Equal parts into which a GEMM's rows are cut."""
+        return {"whole": 1, "halves": 2, "owners": gpus}[self.cut]
+
+    def candidates(self, system: "System") -> tuple[dict[str, Any], ...]:
+        """Options of which the fastest count, with more and more CUs for the collectives."""
+        if not self.splits:
+            return ({},)
+        library, most = system.collective_cus, system.gpu.compute_units // 2
+        cus = {max(1, library // part) for part in _SHARES_OF_LIBRARY}
+        allowed = sorted(one for one in cus if one <= most) or [max(1, most)]
+        return tuple({"collective_cus": one} for one in allowed)
 
     def check(self, program: "Program", chain: "Chain") -> None:
         """Check that the configuration can run a chain of a program.
@@ -65,8 +97,10 @@ class Configuration:
         Raises
         ------
         InputError
-            The T3 hardware cannot run a collective of the chain.
+            The T3 hardware, or the configuration's software, cannot run a collective of the chain.
         """
+        if self.exchanges:
+            self._check_exchanges(program, chain)
         for one in chain.collectives if self.tracked else ():
             if (one.operation, one.algorithm or _T3_RUNS) not in _TRACKED:
                 known = ", ".join(f"{operation} by {name}" for operation, name in _TRACKED)
@@ -76,21 +110,37 @@ class Configuration:
                     f"allowed: {known}, or other configurations",
                 )
 
-    def simulate(self, context: "RunContext") -> "CycleResult":
-        """Simulate a chain on a kernel."""
-        return self._call(context, self.name)
+    def _check_exchanges(self, program: "Program", chain: "Chain") -> None:
+        for one in chain.collectives:
+            if one.algorithm not in (None, _EXCHANGE):
+                raise InputError(
+                    f"program {program.name}: activities.{one.name}",
+                    f"{one.operation} by {one.algorithm} does not run on {self.name}; allowed: "
+                    f"{_EXCHANGE}, no algorithm, or other configurations",
+                )
 
-    def derive(self, program: "Program", *results: "CycleResult") -> "CycleResult":
-        """Derive the result from the results of the configurations in ``of``."""
+    def simulate(
+        self, context: "RunContext", candidate: dict[str, Any] | None = None
+    ) -> "CycleResult":
+        """Simulate a chain on a kernel, with the options of a candidate."""
+        return self._call(context, self.name, **(candidate or {}))
+
+    def derive(self, program: "Program | Plan", *results: "CycleResult") -> "CycleResult":
+        """Derive the result from the results of the configurations in ``of``; from the plan, with
+        ``of_plan``."""
         return self._call(program, *results)
 
-    def _call(self, *arguments: object) -> "CycleResult":
+    def _call(self, *arguments: object, **options: object) -> "CycleResult":
         module, _, name = self.function.partition(".")
         function = getattr(import_module(f".{module}", __package__), name)
-        result: CycleResult = function(*arguments, **self.options)
+        result: CycleResult = function(*arguments, **self.options, **options)
         return result
 
 
+# Parts of the library's CUs with which its collectives are tried beside a GEMM: on H100s, 4 CTAs
+# are 2 % slower than 8 or more, and 2 are half as fast (microsoft/tokenweave).
+_SHARES_OF_LIBRARY = (8, 4, 2, 1)
+_EXCHANGE = "direct"  # algorithm by which the owners of chunks get all parts of their sums
 # Operations and algorithms that the T3 hardware runs.
 _T3_RUNS = "ring"
 _TRACKED = (("reduce-scatter", _T3_RUNS), ("all-gather", _T3_RUNS))
@@ -113,6 +163,7 @@ def _cu_split(cus: int) -> Configuration:
     )
 
 
+_PIECES = "chunked-gemms"
 _LIST = (
     Configuration(BASE, "sequential.sequential", rival=True),
     _t3("t3", "round-robin"),
@@ -125,6 +176,28 @@ _LIST = (
     Configuration("rs-nmc", "transparent.scatter", tracked=True, listed=False, default=False),
     _cu_split(8),
     _cu_split(16),
+    Configuration(
+        "two-batch",
+        "cu_split.two_batch",
+        cut="halves",
+        beside=True,
+        splits=True,
+        default=False,
+        rival=True,
+    ),
+    Configuration(
+        _PIECES,
+        "pieces.pieces",
+        cut="owners",
+        consumers=True,
+        exchanges=True,
+        listed=False,
+        default=False,
+    ),
+    Configuration(
+        "chunked", "chunked.chunked", of=(BASE, _PIECES), of_plan=True, default=False, rival=True
+    ),
+    Configuration("ideal", "lower_bound.lower_bound", of=(BASE,), of_plan=True, default=False),
 )
 CONFIGURATIONS = {one.name: one for one in _LIST}
 

@@ -124,6 +124,14 @@ class Program:
             chains.append(Chain(gemm, reduction, gather))
         return tuple(chains)
 
+    def gathered(self, gemm: Gemm) -> Collective | None:
+        """All-gather at the end of the chain before a GEMM's, if the GEMM needs it."""
+        chains = self.chains
+        gemms = [one.gemm for one in chains]
+        before = gemms.index(gemm) - 1
+        gather = chains[before].gather if before >= 0 else None
+        return gather if gather is not None and gather.name in gemm.needs else None
+
     def workload_of(self, gemm: Gemm, workload: Workload) -> Workload:
         """Workload of a GEMM, given the run's."""
         size = gemm.size
