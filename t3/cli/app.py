@@ -20,7 +20,7 @@ PANELS = {
         *("run", "model", "sweep", "compare", "check", "dram"),
         *("models", "presets", "config", "collective", "topology", "program"),
     ),
-    "Study it": ("reproduce", "machines", "validate", "calibrate"),
+    "Study it": ("reproduce", "machines", "rivals", "validate", "calibrate"),
     "The hardware": ("export", "registers", "area", "timing", "route", "fpga", "diagrams"),
     "Its evidence": ("prove", "exhaust", "mutate", "coverage", "faults"),
 }

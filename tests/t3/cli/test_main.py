@@ -20,9 +20,9 @@ from tests.support.example_run import example_result
 def test_an_unknown_command(fails):
     assert fails(["walk"]) == (
         "No such command 'walk'. Allowed: run, model, sweep, compare, check, dram, models, "
-        "presets, config, collective, topology, program, reproduce, machines, validate, calibrate, "
-        "export, "
-        "registers, area, timing, route, fpga, diagrams, prove, exhaust, mutate, coverage, faults"
+        "presets, config, collective, topology, program, reproduce, machines, rivals, validate, "
+        "calibrate, export, registers, area, timing, route, fpga, diagrams, prove, exhaust, "
+        "mutate, coverage, faults"
     )
 
 
