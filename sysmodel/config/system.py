@@ -13,6 +13,7 @@ from pydantic import Field, field_validator, model_validator
 from sysmodel.lib.errors import InputError, short
 
 from .bundled import PRESETS, Located
+from .fused import Fused
 from .granularity import GranularityName
 from .library import Collective
 from .limits import (
@@ -172,6 +173,7 @@ class System(Strict):
     collective: Collective
     copy_engine: CopyEngine
     chunked: Chunked
+    fused: Fused
     variation: Variation
     t3: T3
 
@@ -186,6 +188,11 @@ class System(Strict):
     def collective_cus(self) -> int:
         """CUs of the library's collectives where no other kernel runs."""
         return min(self.collective.most_compute_units, self.gpu.compute_units)
+
+    @property
+    def sum_cus(self) -> int:
+        """CUs of the kernel that adds the contributions of a fused GEMM."""
+        return min(self.fused.sum_compute_units or self.gpu.compute_units, self.gpu.compute_units)
 
     @property
     def dram_bytes_per_ns(self) -> float:
