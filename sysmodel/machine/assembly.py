@@ -7,13 +7,11 @@ import numpy as np
 
 from rtl.parameters import T3Parameters
 from sysmodel.config import system as config
-from sysmodel.config.limits import MOST_COLLECTIVE_WAVES
 from sysmodel.config.link import Link
 from sysmodel.config.topology import load_topology
 from sysmodel.config.topology_shapes import Topology
 from sysmodel.engine.ports import CHANNEL_INPUTS, DATA_WORDS, I, input_words, output_words
 from sysmodel.gpu.collective import new_tables
-from sysmodel.gpu.collective_step import set_up_collective
 from sysmodel.gpu.geometry.output_atoms import OutputAtoms
 from sysmodel.gpu.kernel import Kernel
 from sysmodel.gpu.l2 import L2Parameters, new_l2
@@ -27,7 +25,7 @@ from sysmodel.network.fabric import Fabric
 from sysmodel.network.routes import Routes
 from sysmodel.network.set_up import set_up_network
 
-from .compute_units import set_up_queue, slices_per_channel, units_of
+from .compute_units import set_up_collective_units, set_up_queue, slices_per_channel, units_of
 from .queue import Queued, first_of_contexts
 from .sampling import output_atoms, require_invariance, require_output_atoms, symmetry
 from .state import State, new_state
@@ -77,7 +75,8 @@ class Assembly:
         if self.variation is not None:
             first = slice(self.kernels[0].workgroups)
             state.launch_late[:, first] = self.variation.workgroup[: self.gpus]
-        self._set_up_collective(state)
+        cus = self.collective_cus or self.system.collective_cus
+        set_up_collective_units(state, self.system, cus)
         return set_up_memory(
             self._set_up_network(state),
             read_latency_cycles=self.system.read_latency_cycles,
@@ -182,25 +181,6 @@ class Assembly:
     @cached_property
     def _units(self) -> ComputeUnits:
         return units_of(self.system, self.system.gpu.compute_units - self.collective_cus)
-
-    def _set_up_collective(self, state: State) -> None:
-        dram, gpu, collective = self.system.dram, self.system.gpu, self.system.collective
-        # A batch has whole atoms of each channel; the number of wavefronts makes up for the
-        # difference in bytes in flight.
-        atoms = collective.bytes_in_flight_per_wave / (dram.atom_bytes * dram.channels)
-        batch = max(1, round(atoms))
-        waves = round(collective.waves_per_cu * atoms / batch)
-        cus = self.collective_cus or self.system.collective_cus
-        set_up_collective(
-            state,
-            cus=cus,
-            waves_per_cu=min(max(1, waves), MOST_COLLECTIVE_WAVES // cus),
-            batch_atoms=batch,
-            port_cycles=dram.channels
-            * dram.atom_bytes
-            / gpu.cu_bandwidth_bytes_per_cycle
-            * (self.system.clock_mhz / gpu.clock_mhz),
-        )
 
     @cached_property
     def fabric(self) -> Fabric:

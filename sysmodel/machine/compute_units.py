@@ -2,8 +2,10 @@
 
 from collections.abc import Sequence
 
+from sysmodel.config.limits import MOST_COLLECTIVE_WAVES
 from sysmodel.config.system import System
 from sysmodel.config.workload import ELEMENT_BYTES
+from sysmodel.gpu.collective_step import set_up_collective
 from sysmodel.gpu.geometry.output_atoms import OutputAtoms
 from sysmodel.gpu.geometry.tiling import Tiling
 from sysmodel.gpu.pipe import MAIN_LOOPS, STEPS, TILES
@@ -21,7 +23,7 @@ from .offers import CONTEXT_NONE, gemm_space
 from .queue import Queued, first_of_contexts
 from .state import State
 
-__all__ = ["set_up_queue", "slices_per_channel", "units_of"]
+__all__ = ["set_up_collective_units", "set_up_queue", "slices_per_channel", "units_of"]
 
 _PIPE_TURNS = {"steps": STEPS, "main-loops": MAIN_LOOPS, "tiles": TILES}
 
@@ -47,6 +49,26 @@ def units_of(system: System, cus: int) -> ComputeUnits:
         dispatch_interval_cycles=gpu.dispatch_interval_ns / system.cycle_ns,
         by_stage=gpu.dispatch == "stages",
         pipe_turns=_PIPE_TURNS[system.kernel.pipe_turns],
+    )
+
+
+def set_up_collective_units(state: State, system: System, cus: int) -> None:
+    """Let the collectives that begin next run on ``cus`` CUs."""
+    dram, gpu, collective = system.dram, system.gpu, system.collective
+    # A batch has whole atoms of each channel; the number of wavefronts makes up for the difference
+    # in bytes in flight.
+    atoms = collective.bytes_in_flight_per_wave / (dram.atom_bytes * dram.channels)
+    batch = max(1, round(atoms))
+    waves = round(collective.waves_per_cu * atoms / batch)
+    set_up_collective(
+        state,
+        cus=cus,
+        waves_per_cu=min(max(1, waves), MOST_COLLECTIVE_WAVES // cus),
+        batch_atoms=batch,
+        port_cycles=dram.channels
+        * dram.atom_bytes
+        / gpu.cu_bandwidth_bytes_per_cycle
+        * (system.clock_mhz / gpu.clock_mhz),
     )
 
 

@@ -90,6 +90,18 @@ def offer_read(s, g, c, now, inputs, ready):
 
 
 @inlined
+def _address_for_owner(s, g, entry, inputs):
+    """Address a store of a fused GEMM: at the place of its contribution, which is in another GPU's
+    memory unless the tile is this GPU's own."""
+    atom = s.owner_atom[g, entry]
+    leaves = atom != s.output_atom[entry]
+    inputs[I.stores_atom] = atom
+    inputs[I.stores_context] = CONTEXT_COLLECTIVE if leaves else CONTEXT_NONE
+    inputs[I.stores_workgroup] = 0
+    inputs[I.stores_wavefront] = 0
+
+
+@inlined
 def _gemm_store(s, g, channel, now, inputs, ready, space):
     """Offer the oldest store or end-of-tile marker of a channel's kernels.
 
@@ -106,6 +118,8 @@ def _gemm_store(s, g, channel, now, inputs, ready, space):
         inputs[I.stores_kind] = STORE
         inputs[I.stores_atom] = s.output_atom[entry]
         inputs[I.stores_wavefront] = s.output_wave[entry]
+        if s.owner_atom.shape[1] > 0:
+            _address_for_owner(s, g, entry, inputs)
         if f.with_data:
             value_of(s, g, s.output_atom[entry], inputs)
     else:

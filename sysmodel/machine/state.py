@@ -115,6 +115,7 @@ class State(NamedTuple):
     output_atom: np.ndarray
     output_wave: np.ndarray
     output_channel: np.ndarray
+    owner_atom: np.ndarray  # [g, entry]: where a fused GEMM stores; empty without such a GEMM
     per_wave: np.ndarray
     wave_first: np.ndarray
     wave_start: np.ndarray
@@ -212,6 +213,7 @@ def new_state(
         stores_held=np.zeros(per_workgroup, np.int64),
         hold_stores=np.zeros(per_workgroup, np.int64),
         samples=np.zeros(_SAMPLE_ROWS, _SAMPLE),
+        owner_atom=np.zeros((gpus, 0), np.int64),
         woken=np.zeros(MAX_WAITERS, np.int64),
         packet=np.zeros(len(PACKET), np.uint64),
         **link.ADMISSION_TABLES,

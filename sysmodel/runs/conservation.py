@@ -40,6 +40,8 @@ class Moves:
         Numbers of a reduce-scatter and of an all-gather by ring.
     tracked : bool
         The T3 hardware reduces; otherwise kernels on the CUs do.
+    stored : bool
+        The GEMM's stores are the reduce-scatter's sends, and a kernel adds what has arrived.
     beside : bool
         The GEMM runs concurrently with the collectives, which reduce another output.
     others : tuple
@@ -50,6 +52,7 @@ class Moves:
     scatter: int | None = 1
     gather: int | None = 2
     tracked: bool = False
+    stored: bool = False
     beside: bool = False
     others: tuple[tuple[int, Expanded], ...] = ()
 
@@ -179,13 +182,19 @@ def _moved(size: np.ndarray, how: Moves) -> _Counts:
     moved = {}
     if how.gemm is not None:
         # A tracked GEMM stores the first chunk remotely.
-        moved["writes", how.gemm] = whole - first if how.tracked else whole
+        # A fused one stores all chunks but its own remotely.
+        kept = whole - first if how.tracked else own if how.stored else whole
+        moved["writes", how.gemm] = kept
     if how.gather is not None:
         moved["reads", how.gather] = moved["link_bytes", how.gather] = whole - last
         moved["writes", how.gather] = whole - own
     if how.scatter is not None:
         moved["link_bytes", how.scatter] = whole - own
-        if how.tracked:
+        if how.stored:
+            # The own chunk's contributions of all other GPUs arrive; the sum reads all of them, and
+            # is written.
+            moved["reads", how.scatter] = moved["writes", how.scatter] = len(size) * own
+        elif how.tracked:
             # Without the GEMM, the first chunk is read.
             moved["reads", how.scatter] = whole - own - (0 if how.gemm is None else first)
             moved["writes", how.scatter] = whole - first

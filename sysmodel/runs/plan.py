@@ -7,7 +7,7 @@ to simulate is extrapolated from smaller ones.
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sysmodel.config.system import System
 from sysmodel.config.workload import Workload
@@ -114,6 +114,9 @@ class Plan:
         Reason for which every GPU is simulated although the options do not ask for it.
     parts : tuple of Part
         Chains of the program.
+    every_gpu : Plan or None
+        Plan of the configurations that need every GPU: this one if it simulates every GPU, and None
+        if there are none.
     sampling_band : float
         Share by which a speedup may differ from that with all channels; 0 if all are simulated.
 
@@ -135,6 +138,24 @@ class Plan:
             self._check_configurations()
         except ValueError as error:
             raise self.input_error(error) from error
+        self.every_gpu = self._of_every_gpu()
+
+    def _of_every_gpu(self) -> "Plan | None":
+        """Plan the configurations that need every GPU."""
+        names = evaluation_order(self.options.configurations)
+        names = [name for name in names if CONFIGURATIONS[name].stores_to_owners]
+        for name in names:
+            self.network.require_direct(name)
+        if not names or not self.mirror:
+            return self if names else None
+        options = replace(self.options, gpus="all", configurations=tuple(names))
+        return Plan(self.workload, self.system, options)
+
+    def parts_of(self, configuration: Configuration) -> tuple[Part, ...]:
+        """Parts as a configuration runs them: with as many GPUs as it needs."""
+        if self.every_gpu is not None and configuration.stores_to_owners:
+            return self.every_gpu.parts
+        return self.parts
 
     def _choose(self, *, mirror: bool) -> None:
         """Choose channels, kernels and GPUs: every GPU if one cannot represent all."""

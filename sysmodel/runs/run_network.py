@@ -1,7 +1,9 @@
 """Network of a run: the links between its GPUs, and who sends over which of them."""
 
 from collections.abc import Iterable
+from contextlib import suppress
 from functools import cached_property
+from itertools import permutations
 from typing import Any
 
 from sysmodel.collectives.algorithm import Algorithm
@@ -83,6 +85,30 @@ class RunNetwork:
         """Require a way for each pair of GPUs."""
         for pair in pairs:
             self.fabric.routes(*pair)
+
+    def require_direct(self, name: str) -> None:
+        """Require a way between all GPUs that no other GPU forwards, for a configuration.
+
+        Raises
+        ------
+        InputError
+            Two GPUs have no such way.
+        """
+        for pair in permutations(range(self.gpus), 2):
+            if not self._is_direct(pair):
+                raise InputError(
+                    "configurations",
+                    f"{name} stores from each GPU to each other one, and {self.fabric.name} has no "
+                    f"direct way from GPU {pair[0]} to GPU {pair[1]}; allowed: a topology with "
+                    "direct ways between all GPUs, such as switch or fully-connected",
+                )
+
+    def _is_direct(self, pair: _Pair) -> bool:
+        fabric = self.fabric
+        with suppress(InputError):
+            passed = {link for route in fabric.routes(*pair) for link in route[:-1]}
+            return not any(fabric.is_gpu(fabric.links[link].target) for link in passed)
+        return False
 
     @property
     def _neighbours(self) -> list[_Pair]:

@@ -123,8 +123,20 @@ def _efficiencies(plan: Plan, base: CycleResult) -> dict[str, float]:
 def _repetition(
     plan: Plan, report: Report, number: int, counts_clocks: bool
 ) -> dict[str, CycleResult]:
+    def contexts(of: Plan) -> list[Contexts]:
+        return _contexts(of, report, number, counts_clocks, shows=of is plan)
+
+    beside = plan.every_gpu
+    whole = () if beside is None or beside is plan else contexts(beside)
+    return repetition_results(plan, contexts(plan), whole)
+
+
+def _contexts(
+    plan: Plan, report: Report, number: int, counts_clocks: bool, *, shows: bool
+) -> list[Contexts]:
+    """Contexts of each part of a plan; one that ``shows`` may write a waveform."""
     first = plan.kernels[0]
-    contexts: list[Contexts] = [
+    return [
         {
             kernel: RunContext(
                 plan.system,
@@ -135,7 +147,7 @@ def _repetition(
                 mirror=plan.mirror,
                 network=plan.network,
                 repetition=number,
-                is_first=index == 0 and kernel == first,
+                is_first=shows and index == 0 and kernel == first,
                 chain=part.chain,
                 counts_clocks=counts_clocks,
             )
@@ -143,7 +155,6 @@ def _repetition(
         }
         for index, part in enumerate(plan.parts)
     ]
-    return repetition_results(plan, contexts)
 
 
 def _configuration_result(

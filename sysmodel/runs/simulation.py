@@ -24,6 +24,7 @@ from sysmodel.machine.program import Writes
 from sysmodel.machine.progress import share_done
 from sysmodel.machine.queue import Queued
 from sysmodel.machine.variation import moved, varied
+from sysmodel.network.rates import scale_rates
 
 from .conservation import Moves, check_conservation, conserved
 from .counters import COUNTED, new_counters
@@ -173,6 +174,7 @@ class Simulation:
     ):
         self._context, self._name = context, name
         self._sends_stores = payload_share is not None
+        self._sender_share = payload_share
         self._exit = ExitStack()
         self.wall_s = 0.0
         self._spans: list[Span] = []
@@ -201,6 +203,7 @@ class Simulation:
             seed=context.options.seed,
             progress=context.report,
         )
+        self._shares = np.full(MOST_ACTIVITIES, self.machine.payload_share)
 
     def __enter__(self) -> "Simulation":
         self._exit.enter_context(self.machine)
@@ -231,6 +234,15 @@ class Simulation:
         way, given its place among the machine's kernels.
         """
         self.machine.idle(self.machine.kernel_launch_cycles(place))
+
+    def send_at(self, share: float, activity: int) -> None:
+        """Let an activity's stores begin, whose packets have another share of payload than those
+        before."""
+        assert self._sender_share is not None  # T3's packets are all alike
+        factor = share / self._sender_share
+        scale_rates(self.machine.state, factor)
+        self._sender_share = share
+        self._shares[activity] = self.machine.payload_share = self.machine.payload_share * factor
 
     def idle(self, ns: float) -> None:
         """Wait for a time in which nothing new begins."""
@@ -363,7 +375,7 @@ class Simulation:
         sizes = self._context.kernel.chunk_atoms
         for (name, number), count in conserved(sizes, machine.state, how, machine.whole).items():
             whole[name][number] = count // machine.gpus
-        on_line = whole["link_bytes"] / machine.payload_share
+        on_line = whole["link_bytes"] / self._shares
         whole["link_overhead_bytes"] = np.rint(on_line) - whole["link_bytes"]
         # A tile completes once, however many channels hold its atoms.
         whole["tiles"][self._reduction] = machine.tiles // machine.gpus

@@ -50,6 +50,9 @@ class Configuration:
         CUs are split between GEMM and collectives as is the fastest.
     exchanges : bool
         Each GPU sends its part of a chunk straight to the owner; other algorithms are refused.
+    stores_to_owners : bool
+        The GEMM stores each tile in the memory of its owner, so that every GPU is simulated, and
+        has a direct way to every other one.
     listed : bool
         A run may request the configuration; otherwise it only serves others.
     default : bool
@@ -69,6 +72,7 @@ class Configuration:
     beside: bool = False
     splits: bool = False
     exchanges: bool = False
+    stores_to_owners: bool = False
     listed: bool = True
     default: bool = True
     rival: bool = False
@@ -101,6 +105,14 @@ class Configuration:
         """
         if self.exchanges:
             self._check_exchanges(program, chain)
+        if self.stores_to_owners and (reduction := chain.reduction) is not None:
+            by = reduction.algorithm or _OWNERS_ADD
+            if (reduction.operation, by) != ("reduce-scatter", _OWNERS_ADD):
+                raise InputError(
+                    f"program {program.name}: activities.{reduction.name}",
+                    f"{reduction.operation} by {by} does not run on {self.name}; allowed: "
+                    f"reduce-scatter by {_OWNERS_ADD}, or other configurations",
+                )
         for one in chain.collectives if self.tracked else ():
             if (one.operation, one.algorithm or _T3_RUNS) not in _TRACKED:
                 known = ", ".join(f"{operation} by {name}" for operation, name in _TRACKED)
@@ -144,6 +156,9 @@ _EXCHANGE = "direct"  # algorithm by which the owners of chunks get all parts of
 # Operations and algorithms that the T3 hardware runs.
 _T3_RUNS = "ring"
 _TRACKED = (("reduce-scatter", _T3_RUNS), ("all-gather", _T3_RUNS))
+
+# Algorithm of a fused GEMM's reduce-scatter: the owners add the contributions of all GPUs.
+_OWNERS_ADD = "direct"
 
 
 def _t3(name: str, policy: str, default: bool = True) -> Configuration:
@@ -198,6 +213,7 @@ _LIST = (
         "chunked", "chunked.chunked", of=(BASE, _PIECES), of_plan=True, default=False, rival=True
     ),
     Configuration("ideal", "lower_bound.lower_bound", of=(BASE,), of_plan=True, default=False),
+    Configuration("fused", "fused.fused", stores_to_owners=True, default=False, rival=True),
 )
 CONFIGURATIONS = {one.name: one for one in _LIST}
 

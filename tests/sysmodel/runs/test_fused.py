@@ -1,0 +1,193 @@
+"""Fused GEMM against closed forms: bytes, times, the addresses of its stores, and refusals."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+from sysmodel.collectives.registry import algorithm
+from sysmodel.collectives.schedule import expanded
+from sysmodel.config.system import system_on
+from sysmodel.gpu.atoms import ATOM_BYTES
+from sysmodel.lib.errors import InputError
+from sysmodel.lib.interleave import channel_of_atom
+from sysmodel.network.windows import window_atoms
+from sysmodel.runs.collective_kernels import CollectivePlan
+from sysmodel.runs.options import RunOptions
+from sysmodel.runs.owner_stores import owner_atoms
+from sysmodel.runs.plan import Plan
+from sysmodel.runs.simulate import simulate
+from tests.support.small_kernel import bare_state
+from tests.support.small_system import context_of, scaled, small_system, workload
+
+N = 4
+SYSTEM = system_on(small_system(), "switch")
+RATE = SYSTEM.link.stores_gb_per_s
+LAUNCH = SYSTEM.gpu.kernel_launch_ns
+
+
+@cache
+def run(
+    m=512,
+    n=384,
+    k=256,
+    gpus=N,
+    topology="switch",
+    mirror="mirror",
+    configurations=("sequential", "fused"),
+    link=(),
+    fused=(),
+    gpu=(),
+):
+    changes = {"link": dict(link), "fused": dict(fused), "gpu": dict(gpu)}
+    system = scaled(system_on(SYSTEM, topology), **changes)
+    options = RunOptions(
+        engine="golden", channels="all", gpus=mirror, configurations=configurations
+    )
+    return simulate(Plan(workload(m, n, k, gpus), system, options), counts_clocks=False)
+
+
+# The last output cannot be cut into equal chunks.
+@pytest.mark.parametrize(("gpus", "m", "n"), [(4, 512, 384), (2, 512, 384), (3, 500, 330)])
+def test_every_byte_is_that_of_the_closed_form(gpus, m, n):
+    """A GPU keeps its own chunk, sends all others, and adds N contributions; the all-gather is the
+    library's. The conservation of a run checks each chunk, here the sums over all."""
+    found = run(m, n, gpus=gpus)
+    fused, base = (found.configurations[name] for name in ("fused", "sequential"))
+    whole = n * -(-m * 2 // ATOM_BYTES) * ATOM_BYTES  # a column has whole atoms
+    assert fused.dram_bytes.write["gemm"] * gpus == pytest.approx(whole, abs=gpus * ATOM_BYTES)
+    for moved in (fused.dram_bytes.read["rs"], fused.dram_bytes.write["rs"]):
+        assert moved == pytest.approx(whole, abs=ATOM_BYTES)
+    sent = fused.link_bytes.payload["rs"]
+    assert sent * gpus == pytest.approx((gpus - 1) * whole, abs=gpus * ATOM_BYTES)
+    assert fused.link_bytes.payload["ag"] == base.link_bytes.payload["ag"]
+
+
+@pytest.mark.parametrize("k", [64, 256, 1024])
+def test_no_fused_gemm_is_faster_than_its_parts(k):
+    """At least the GEMM alone and the sum; at least the wire; at most everything in a row."""
+    found = run(k=k).configurations
+    fused, base = found["fused"], found["sequential"]
+    chunk = 512 * 384 * 2 / N
+    wire_ns = (N - 1) * chunk / RATE
+    sum_ns = (N + 1) * chunk / SYSTEM.dram_bytes_per_ns
+    fixed_ns = LAUNCH + SYSTEM.fused.flag_ns
+    until_sum = fused.total_ns - fused.ns["ag"]
+    assert until_sum >= max(0.97 * base.ns["gemm"], LAUNCH + wire_ns) + fixed_ns + sum_ns
+    assert until_sum <= base.ns["gemm"] + wire_ns + fixed_ns + 4 * sum_ns + 5000
+    assert fused.ns["ag"] == pytest.approx(base.ns["ag"], rel=0.02)
+
+
+def test_a_slow_link_holds_the_stores():
+    fast = run().configurations["fused"]
+    slow = run(link=(("bandwidth_gb_per_s", SYSTEM.link.bandwidth_gb_per_s / 8),))
+    wire_ns = (N - 1) * 512 * 384 * 2 / N / (RATE / 8)
+    assert slow.configurations["fused"].ns["gemm"] > 0.9 * wire_ns > 2 * fast.ns["gemm"]
+
+
+def test_the_stores_have_their_own_share_of_the_line():
+    share = 0.5
+    half = run(fused=(("stores_payload_share", share),)).configurations["fused"]
+    full = run().configurations["fused"]
+    sent = half.link_bytes
+    assert sent.overhead["rs"] == pytest.approx(sent.payload["rs"] * (1 / share - 1), abs=1)
+    assert sent.overhead["ag"] == 0
+    assert half.ns["ag"] == pytest.approx(full.ns["ag"], rel=0.01)
+    assert half.ns["gemm"] > full.ns["gemm"]
+
+
+def test_sums_take_longer_on_fewer_cus():
+    port = 16  # bytes a cycle: one CU's port takes longer than the memory
+    gpu = (("cu_bandwidth_bytes_per_cycle", port),)
+    one = run(fused=(("sum_compute_units", 1),), gpu=gpu).configurations["fused"]
+    whole = run(gpu=gpu).configurations["fused"]
+    port_ns = 512 * 384 * 2 / (port * SYSTEM.gpu.clock_mhz / 1e3)
+    assert one.ns["gemm"] == whole.ns["gemm"]
+    assert port_ns < one.total_ns - one.ns["gemm"] - one.ns["ag"]
+    assert one.total_ns - whole.total_ns > port_ns / 2
+    assert one.dram_bytes == whole.dram_bytes
+
+
+def test_a_flag_takes_its_time():
+    late = run(fused=(("flag_ns", SYSTEM.fused.flag_ns + 3000),)).configurations["fused"]
+    assert late.total_ns - run().configurations["fused"].total_ns == pytest.approx(3000, abs=200)
+
+
+def test_a_fused_gemm_simulates_every_gpu_and_leaves_other_configurations_as_they_are():
+    found, alone = run(), run(configurations=("sequential",))
+    assert found.gpus == alone.gpus == "mirror"
+    assert found.configurations["sequential"] == alone.configurations["sequential"]
+    every = run(mirror="all").configurations["fused"]
+    one = found.configurations["fused"]
+    assert (one.ns, one.dram_bytes, one.link_bytes) == (
+        every.ns,
+        every.dram_bytes,
+        every.link_bytes,
+    )
+
+
+def test_two_runs_are_equal():
+    run_again = run.__wrapped__().configurations
+    assert run_again["fused"] == run().configurations["fused"]
+
+
+def test_a_full_mesh_has_direct_ways():
+    found = run(topology="fully-connected").configurations["fused"]
+    assert found.link_bytes.payload["rs"] == 512 * 384 * 2 * (N - 1) // N
+
+
+@pytest.mark.parametrize("topology", ["ring", "ring-both", "torus-2d"])
+def test_a_topology_without_direct_ways_is_refused(topology):
+    with pytest.raises(InputError, match="configurations: fused stores from each GPU to each"):
+        run(topology=topology, gpus=16, n=1536)
+
+
+@pytest.mark.parametrize(
+    "reduction",
+    [
+        {"kind": "all-reduce", "of": "g"},
+        {"kind": "reduce-scatter", "of": "g", "algorithm": "ring"},
+    ],
+)
+def test_another_reduction_is_refused(reduction):
+    program = {"description": "x", "activities": {"g": {"kind": "gemm"}, "r": reduction}}
+    options = RunOptions(engine="golden", configurations="fused", program=program)
+    with pytest.raises(InputError, match="activities.r: .* does not run on fused; allowed: red"):
+        Plan(workload(512, 384, 256, N), SYSTEM, options)
+
+
+@pytest.mark.parametrize("gpus", [2, 3, 4])
+def test_each_sum_reads_what_the_stores_of_all_gpus_have_written(gpus):
+    """The places that the owners add are those to which the GPUs store, each once, in the channel
+    of the output's atom."""
+    options = RunOptions(engine="golden", channels="all", gpus="all")
+    kernel = context_of(workload(512, 384, 64, gpus), SYSTEM, options).kernel
+    channels = SYSTEM.dram.channels
+    state, atoms = bare_state(kernel, gpus=gpus, channels=channels, channel_bits=2)
+    schedule = expanded(algorithm("direct").schedule("reduce-scatter", gpus))
+    (half,) = CollectivePlan(kernel, SYSTEM, schedule).halves
+    send, add = half.steps
+    stored = owner_atoms(
+        state, kernel, [half.layout.tasks(g, one) for g, one in enumerate(send.work)]
+    )
+    places: list[list[int]] = [[] for _ in range(gpus)]
+    for g in range(gpus):
+        leaves = stored[g] != atoms.atom
+        places[g] += stored[g][~leaves].tolist()
+        for owner in set(range(gpus)) - {g}:
+            window = window_atoms((owner - g) % gpus if half.layout.windowed else 0, channels)
+            chunk = np.repeat(kernel.chunks.of_workgroup == owner, np.diff(atoms.start))
+            assert leaves[chunk].all()
+            places[owner] += (stored[g][chunk] - window).tolist()
+    for g, work in enumerate(add.work):
+        (task,) = half.layout.tasks(g, work)
+        read = []
+        for c in range(channels):
+            row = state.chunk_atom[c, : state.chunk_start[c, -1]]
+            index = np.arange(*state.chunk_start[c, g : g + 2])
+            for operand in task.operands:
+                read += (row[(index + operand.rotation) % len(row)] + operand.offset).tolist()
+        assert sorted(read) == sorted(places[g])
+        assert len(set(read)) == len(read)
+    for atom, moved in zip(atoms.atom, stored[0], strict=True):
+        assert channel_of_atom(int(moved), 3, channels) == channel_of_atom(int(atom), 3, channels)
