@@ -52,23 +52,27 @@ def units_of(system: System, cus: int) -> ComputeUnits:
     )
 
 
-def set_up_collective_units(state: State, system: System, cus: int) -> None:
-    """Let the collectives that begin next run on ``cus`` CUs."""
+def set_up_collective_units(
+    state: State, system: System, cus: int, most_loaded: float | None = None
+) -> None:
+    """Let the collectives that begin next run on ``cus`` CUs, which load at most ``most_loaded``
+    bytes per cycle of the hardware together."""
     dram, gpu, collective = system.dram, system.gpu, system.collective
     # A batch has whole atoms of each channel; the number of wavefronts makes up for the difference
     # in bytes in flight.
     atoms = collective.bytes_in_flight_per_wave / (dram.atom_bytes * dram.channels)
     batch = max(1, round(atoms))
     waves = round(collective.waves_per_cu * atoms / batch)
+    interleave = dram.channels * dram.atom_bytes
+    port_cycles = interleave / gpu.cu_bandwidth_bytes_per_cycle * (system.clock_mhz / gpu.clock_mhz)
+    if most_loaded is not None:
+        port_cycles = max(port_cycles, interleave * cus / most_loaded)
     set_up_collective(
         state,
         cus=cus,
         waves_per_cu=min(max(1, waves), MOST_COLLECTIVE_WAVES // cus),
         batch_atoms=batch,
-        port_cycles=dram.channels
-        * dram.atom_bytes
-        / gpu.cu_bandwidth_bytes_per_cycle
-        * (system.clock_mhz / gpu.clock_mhz),
+        port_cycles=port_cycles,
     )
 
 

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from sysmodel.gpu.collective_step import Task, atoms_of, begin_step, reserve_tasks
+from sysmodel.gpu.workgroups import STORES
 from sysmodel.machine.compute_units import set_up_collective_units
 from sysmodel.machine.offers import CONTEXT_NONE
 from sysmodel.machine.until import UNTIL_COLLECTIVE, UNTIL_GEMM, UNTIL_PROGRAMMED, UNTIL_QUIET
@@ -77,6 +78,8 @@ def _map(context: RunContext, simulation: Simulation, scatter: int) -> _Tasks:
     machine.state = reserve_tasks(machine.state, sums)
     machine.state = machine.state._replace(owner_atom=owner_atoms(machine.state, kernel, sends))
     machine.state.kernel["space"] = CONTEXT_NONE
+    if context.system.fused.staged_stores:
+        machine.state.fixed["store_buffer"] = STORES
     machine.state.fixed["work"] = 0
     machine.await_cleared()
     simulation.program([half.layout.writes()] * machine.gpus, UNTIL_PROGRAMMED)
@@ -91,7 +94,10 @@ def _sum(context: RunContext, simulation: Simulation, scatter: int, tasks: _Task
     """Add the contributions of each GPU's chunk."""
     machine, system = simulation.machine, context.system
     simulation.launch_kernel(_SUM_PLACE)
-    set_up_collective_units(machine.state, system, system.sum_cus)
+    contributions = context.kernel.gpus
+    moved = system.fused.sum_memory_share * system.dram_bytes_per_ns * system.cycle_ns
+    loaded = moved * contributions / (contributions + 1)  # the rest is the sum
+    set_up_collective_units(machine.state, system, system.sum_cus, loaded)
     for g in range(machine.gpus):
         begin_step(machine.state, g, tasks[g])
     simulation.run((scatter,), UNTIL_COLLECTIVE)

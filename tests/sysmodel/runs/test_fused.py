@@ -38,8 +38,9 @@ def run(
     link=(),
     fused=(),
     gpu=(),
+    kernel=(),
 ):
-    changes = {"link": dict(link), "fused": dict(fused), "gpu": dict(gpu)}
+    changes = {"link": dict(link), "fused": dict(fused), "gpu": dict(gpu), "kernel": dict(kernel)}
     system = scaled(system_on(SYSTEM, topology), **changes)
     options = RunOptions(
         engine="golden", channels="all", gpus=mirror, configurations=configurations
@@ -106,6 +107,31 @@ def test_sums_take_longer_on_fewer_cus():
     assert port_ns < one.total_ns - one.ns["gemm"] - one.ns["ag"]
     assert one.total_ns - whole.total_ns > port_ns / 2
     assert one.dram_bytes == whole.dram_bytes
+
+
+def test_sums_keep_to_their_share_of_the_memory():
+    share = 0.2
+    slow = run(fused=(("sum_memory_share", share),)).configurations["fused"]
+    sum_ns = (N + 1) / N * 512 * 384 * 2 / (share * SYSTEM.dram_bytes_per_ns)
+    found = slow.total_ns - slow.ns["ag"] - slow.ns["gemm"] - LAUNCH - SYSTEM.fused.flag_ns
+    assert sum_ns < found < 1.1 * sum_ns + 1000
+    assert slow.dram_bytes == run().configurations["fused"].dram_bytes
+
+
+def test_staged_tiles_leave_the_compute_units_to_the_next():
+    """Where a tile holds the CU until it has left, more of the wire adds to the GEMM."""
+    rate = (("bandwidth_gb_per_s", SYSTEM.link.bandwidth_gb_per_s / 3),)
+    tiles = (("pipe_turns", "tiles"),)
+    sizes = dict(m=1024, k=1024, link=rate, kernel=tiles)
+    held, staged = (
+        run(fused=(("staged_stores", one),), **sizes).configurations["fused"]
+        for one in (False, True)
+    )
+    alone_ns = run(**sizes).configurations["sequential"].ns["gemm"]
+    wire_ns = (N - 1) * 1024 * 384 * 2 / N / (RATE / 3)
+    assert held.ns["gemm"] > alone_ns + 0.4 * wire_ns
+    assert alone_ns < staged.ns["gemm"] < alone_ns + 0.3 * wire_ns
+    assert staged.dram_bytes.write == held.dram_bytes.write
 
 
 def test_a_flag_takes_its_time():
