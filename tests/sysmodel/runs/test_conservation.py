@@ -8,10 +8,11 @@ from sysmodel.gpu.l2_tags import DIRTY
 from sysmodel.lib.errors import SimulationError
 from sysmodel.runs.conservation import Moves, check_conservation
 from sysmodel.runs.counters import new_counters
-from sysmodel.runs.options import CONFIGURATIONS, RunOptions
+from sysmodel.runs.options import RunOptions
 from sysmodel.runs.plan import Plan
 from sysmodel.runs.simulate import simulate
 from sysmodel.runs.simulation import Simulation
+from tests.support.configurations import ON_A_RING
 from tests.support.small_kernel import bare_state, small_kernel
 from tests.support.small_system import scaled, small_system, workload
 
@@ -125,10 +126,10 @@ def test_impossible_reads_of_the_gemm_are_an_error(reads):
     ],
 )
 def test_every_configuration_conserves_bytes(m, n, tp, gpus):
-    options = RunOptions(engine="golden", configurations=CONFIGURATIONS, channels="all", gpus=gpus)
+    options = RunOptions(engine="golden", configurations=ON_A_RING, channels="all", gpus=gpus)
     system = small_system(compute_units=20)
     result = simulate(Plan(workload(m, n, 256, tp), system, options))
-    assert set(result.configurations) == set(CONFIGURATIONS)
+    assert set(result.configurations) == set(ON_A_RING)
 
 
 def test_bytes_of_a_ring_with_unequal_chunks():

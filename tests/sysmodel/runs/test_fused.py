@@ -39,11 +39,12 @@ def run(
     fused=(),
     gpu=(),
     kernel=(),
+    repeat=1,
 ):
     changes = {"link": dict(link), "fused": dict(fused), "gpu": dict(gpu), "kernel": dict(kernel)}
     system = scaled(system_on(SYSTEM, topology), **changes)
     options = RunOptions(
-        engine="golden", channels="all", gpus=mirror, configurations=configurations
+        engine="golden", channels="all", gpus=mirror, configurations=configurations, repeat=repeat
     )
     return simulate(Plan(workload(m, n, k, gpus), system, options), counts_clocks=False)
 
@@ -142,7 +143,8 @@ def test_a_flag_takes_its_time():
 def test_a_fused_gemm_simulates_every_gpu_and_leaves_other_configurations_as_they_are():
     found, alone = run(), run(configurations=("sequential",))
     assert found.gpus == alone.gpus == "mirror"
-    assert found.configurations["sequential"] == alone.configurations["sequential"]
+    base, same = (one.configurations["sequential"] for one in (found, alone))
+    assert (base.ns, base.dram_bytes, base.energy_j) == (same.ns, same.dram_bytes, same.energy_j)
     every = run(mirror="all").configurations["fused"]
     one = found.configurations["fused"]
     assert (one.ns, one.dram_bytes, one.link_bytes) == (
@@ -150,6 +152,14 @@ def test_a_fused_gemm_simulates_every_gpu_and_leaves_other_configurations_as_the
         every.dram_bytes,
         every.link_bytes,
     )
+
+
+def test_repetitions_vary_in_time_alone():
+    found = run(repeat=2)
+    first, second = found.configurations["fused"], found.varied[0]["fused"]
+    assert first.link_bytes == second.link_bytes
+    assert first.dram_bytes.write == second.dram_bytes.write
+    assert first.total_ns != second.total_ns
 
 
 def test_two_runs_are_equal():

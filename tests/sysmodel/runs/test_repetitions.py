@@ -12,9 +12,10 @@ from sysmodel.machine.machine import Machine
 from sysmodel.machine.tiling import kernel_of
 from sysmodel.machine.variation import moved, varied
 from sysmodel.runs.comparison import slower, spreads
-from sysmodel.runs.options import CONFIGURATIONS, RunOptions
+from sysmodel.runs.options import RunOptions
 from sysmodel.runs.plan import Plan
 from sysmodel.runs.simulate import simulate
+from tests.support.configurations import ON_A_RING
 from tests.support.example_run import example_result
 from tests.support.small_system import scaled, small_system, workload
 
@@ -83,7 +84,7 @@ def test_no_repetition_loses_bytes(gpus, repeat):
     """Each repetition is compared with the closed form; the reduction moves the same bytes in
     all."""
     system = small_system(compute_units=20)
-    result = results(system, configurations=CONFIGURATIONS, gpus=gpus, repeat=repeat)
+    result = results(system, configurations=ON_A_RING, gpus=gpus, repeat=repeat)
     for name, one in result.configurations.items():
         for other in result.varied:
             assert other[name].link_bytes == one.link_bytes

@@ -5,11 +5,12 @@ from random import Random
 from typing import Any
 
 from sysmodel.config.workload import Workload
-from sysmodel.runs.options import CONFIGURATIONS, RunOptions
+from sysmodel.runs.options import RunOptions
 from t3.cli.run import PICTURE, REPORT, RESULT, ROOFLINE, TIMELINE
 from t3.experiments.dram.options import PATTERNS
 from t3.library.modelling import TABLE
 from t3.library.sweeping import FILES
+from tests.support.configurations import ON_A_RING
 from tests.support.example_run import example_result
 
 from .case import FOLDER, Case, Command, Maker
@@ -113,7 +114,7 @@ def _run(random: Random, case: Case) -> None:
         _set(random, case, words, {"--model": model})
         _set(random, case, words, _some(random, {"--layer": case.pick(random, "op", wrong=["x"])}))
         case.blamed |= {"--model", "--layer", " x "}
-    names = ("t3", "sequential,t3", ",".join(CONFIGURATIONS), "ideal-overlap", " t3 , t3-mca")
+    names = ("t3", "sequential,t3", ",".join(ON_A_RING), "ideal-overlap", " t3 , t3-mca")
     options = {
         "--tp": case.pick(random, 2, 2, 4, wrong=[3, 64, 65, 0, 1]),
         "--tokens": case.pick(random, 1, 256, wrong=[0]),

@@ -4,9 +4,9 @@ import importlib.resources
 
 import pytest
 
-from sysmodel.runs.options import CONFIGURATIONS
 from t3.experiments.evaluation.study import CUS, DISPATCH, LINK
 from t3.experiments.sweep.grid import load_grid
+from tests.support.configurations import ON_A_RING
 from tests.support.example_study import CITED
 
 EVALUATED = {
@@ -50,7 +50,7 @@ def test_the_matrix_is_the_papers(grid):
     for point in own:
         assert point.options.engine == "golden"
         if varied(point)[2] == 80:
-            assert point.options.configurations == CONFIGURATIONS
+            assert point.options.configurations == ON_A_RING
 
 
 @pytest.mark.parametrize("grid", ["paper"], indirect=True)
