@@ -19,6 +19,7 @@ from sysmodel.machine.sampling import (
     samples,
     stands_for_all,
     symmetry,
+    unevenness,
 )
 from sysmodel.machine.tiling import kernel_of, launches
 
@@ -41,6 +42,8 @@ _LITTLE_WORK = 1_900_000
 # Largest difference in speedup between a sample and all channels that docs/sampling.md lists,
 # rounded up.
 _SAMPLING_BAND = 0.03
+# Unevenness of chunks up to which a sample of channels stands for all in a plan that needs it.
+_MOST_UNEVEN = 0.02
 
 
 LaunchCounts = dict[ExtrapolatedKernel, int]
@@ -101,6 +104,11 @@ class Part:
 class Plan:
     """GEMMs that a run simulates, checked against the system and the options.
 
+    Parameters
+    ----------
+    evenly : bool
+        The simulated channels hold about equal parts of all chunks, if the channels are not given.
+
     Attributes
     ----------
     channels : int
@@ -115,8 +123,7 @@ class Plan:
     parts : tuple of Part
         Chains of the program.
     every_gpu : Plan or None
-        Plan of the configurations that need every GPU: this one if it simulates every GPU, and None
-        if there are none.
+        Plan of the configurations that need every GPU, with even chunks; None if there are none.
     sampling_band : float
         Share by which a speedup may differ from that with all channels; 0 if all are simulated.
 
@@ -127,8 +134,11 @@ class Plan:
         track the GEMM, or the simulated channels do not represent all.
     """
 
-    def __init__(self, workload: Workload, system: System, options: RunOptions):
+    def __init__(
+        self, workload: Workload, system: System, options: RunOptions, *, evenly: bool = False
+    ):
         self.workload, self.system, self.options = workload, system, options
+        self._evenly = evenly
         self.network = RunNetwork(system, workload.tp)
         self.every_gpu_because: str | None = None
         self._check_chains()
@@ -146,10 +156,18 @@ class Plan:
         names = [name for name in names if CONFIGURATIONS[name].stores_to_owners]
         for name in names:
             self.network.require_direct(name)
-        if not names or not self.mirror:
-            return self if names else None
+        if not names:
+            return None
+        if not self.mirror and (self._evenly or self._are_chunks_even):
+            return self
         options = replace(self.options, gpus="all", configurations=tuple(names))
-        return Plan(self.workload, self.system, options)
+        return Plan(self.workload, self.system, options, evenly=True)
+
+    @property
+    def _are_chunks_even(self) -> bool:
+        """Test whether the simulated channels hold about equal parts of all chunks."""
+        each = ((one, output_atoms(self.system, one, self.channels)) for one in self.kernels)
+        return all(unevenness(*both) <= _MOST_UNEVEN for both in each)
 
     def parts_of(self, configuration: Configuration) -> tuple[Part, ...]:
         """Parts as a configuration runs them: with as many GPUs as it needs."""
@@ -215,7 +233,8 @@ class Plan:
                 part.whole = self._extrapolated({part.kernel: 1})
                 part.launches = self._extrapolated(part.tracked)
                 part.cut = {way: self._extrapolated(one) for way, one in part.equal.items()}
-            if all(stands_for_all(system, one, self.channels) for one in self.kernels):
+            sound = all(stands_for_all(system, one, self.channels) for one in self.kernels)
+            if sound and (not self._evenly or self._are_chunks_even):
                 break
         options.buildable(self.channels)
         self.sampling_band = _SAMPLING_BAND if self.channels < system.dram.channels else 0.0
