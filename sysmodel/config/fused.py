@@ -14,7 +14,8 @@ class Fused(Strict):
     ``stores_payload_share`` is the share of the line rate that is payload in the tiles' packets.
     ``flag_ns`` passes from the last store of a GPU until another GPU has seen its flag. The sums
     run on ``sum_compute_units``, or on all CUs if that is 0, and use at most ``sum_memory_share``
-    of the memory's rate.
+    of the memory's rate. A GEMM whose tiles wait for chunks of an all-gather takes ``gather_ns``
+    longer, beyond these waits.
     """
 
     staged_stores: bool
@@ -22,3 +23,4 @@ class Fused(Strict):
     sum_memory_share: float = number(0.01, 1)
     flag_ns: float = number(0, 1e6)
     stores_payload_share: float = number(0.01, 1)
+    gather_ns: float = number(0, 1e6)

@@ -31,7 +31,7 @@ def equal_parts(
         if work.m % count:
             raise InputError(
                 "configurations",
-                f"{one.name} cuts the {work.m} rows of {gemm} into {count} equal parts; "
+                f"{one.title} cuts the {work.m} rows of {gemm} into {count} equal parts; "
                 f"allowed: a multiple of {count} rows, or other configurations",
             )
         # The GEMMs of owners run on one GPU alone, all in one simulation.

@@ -152,8 +152,11 @@ class Plan:
 
     def _of_every_gpu(self) -> "Plan | None":
         """Plan the configurations that need every GPU."""
-        names = evaluation_order(self.options.configurations)
-        names = [name for name in names if CONFIGURATIONS[name].stores_to_owners]
+        names = [
+            name
+            for name in self.options.configurations
+            if any(CONFIGURATIONS[one].stores_to_owners for one in evaluation_order([name]))
+        ]
         for name in names:
             self.network.require_direct(name)
         if not names:
@@ -347,7 +350,7 @@ class Plan:
         if cus >= units:
             raise InputError(
                 "configurations",
-                f"{most.name} gives {cus} CUs to the collectives, and leaves none of "
+                f"{most.title} gives {cus} CUs to the collectives, and leaves none of "
                 f"gpu.compute_units = {units} to the GEMM; allowed: fewer than {units}",
             )
 

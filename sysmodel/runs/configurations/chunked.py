@@ -1,11 +1,9 @@
 """Asynchronous tensor parallelism: GEMMs in pieces, and copy engines that move their chunks."""
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-import numpy as np
-
-from sysmodel.gpu.atoms import ATOM_BYTES
 from sysmodel.runs.chunked_times import cut_behind, scattered
+from sysmodel.runs.copied_counts import Chunks, copied_counts, gathered_chunks, scattered_chunks
 from sysmodel.runs.copies import Copies
 from sysmodel.runs.cycle_result import CycleResult, GemmCycles
 from sysmodel.runs.program.activities import Collective
@@ -111,10 +109,10 @@ class _Composition:
         )
         self._ns[chain.gemm.name] = done.gemm_ns - begin_ns
         self._now_ns = done.reduced_ns
-        self._count(reduction, _scattered_chunks(self._gpus), chunk_bytes)
+        self._count(reduction, scattered_chunks(self._gpus), chunk_bytes)
         if reduction.operation == "all-reduce":
             self._now_ns = self._new_copies().gather(chunk_bytes, self._now_ns)[-1]
-            self._count(reduction, _gathered_chunks(self._gpus), chunk_bytes, also=True)
+            self._count(reduction, gathered_chunks(self._gpus), chunk_bytes, also=True)
         # Its copies follow those of the all-gather before.
         self._ns[reduction.name] = self._now_ns - max(done.copied_ns, *arrivals_ns, begin_ns)
 
@@ -130,7 +128,7 @@ class _Composition:
         self._chosen[gather.name] = _BY_COPIES if by_copies else _BY_LIBRARY
         self._ns[gather.name] = copied_ns if by_copies else library_ns
         if by_copies:
-            self._count(gather, _gathered_chunks(self._gpus), chunk_bytes)
+            self._count(gather, gathered_chunks(self._gpus), chunk_bytes)
         if awaited:
             self._arrivals_ns = arrivals_ns
         else:
@@ -156,51 +154,13 @@ class _Composition:
         )
 
     def _count(
-        self, collective: Collective, chunks: "_Chunks", chunk_bytes: int, *, also: bool = False
+        self, collective: Collective, chunks: Chunks, chunk_bytes: int, *, also: bool = False
     ) -> None:
-        """Count the bytes of a collective; ``also``, beside those of its other half.
-
-        Rows of the memory are opened as often for each access as in ``sequential``.
-        """
+        """Count the bytes of a collective; ``also``, beside those of its other half."""
         number = self._plan.options.program.number(collective)
-        before, base = self._counts[number].copy(), self._sequential.counts[number]
-        one = self._counts[number : number + 1]
-        one[:] = np.zeros_like(one)
-        one["reads"] = chunks.read * chunk_bytes // ATOM_BYTES
-        one["writes"] = chunks.written * chunk_bytes // ATOM_BYTES
-        one["cu_loads"] = chunks.loaded * chunk_bytes // ATOM_BYTES
-        one["cu_stores"] = chunks.stored * chunk_bytes // ATOM_BYTES
-        one["cu_additions"] = max(0, chunks.loaded - 1) * chunk_bytes // ATOM_BYTES
-        one["link_bytes"] = sent = chunks.sent * chunk_bytes
-        one["link_overhead_bytes"] = (
-            round(sent / self._plan.system.copy_engine.payload_share) - sent
-        )
-        if also:
-            for name in before.dtype.names or ():
-                one[name] += before[name]
-        accesses = one["reads"] + one["writes"]
-        base_accesses = max(1, int(base["reads"] + base["writes"]))
-        one["activates"] = accesses * int(base["activates"]) // base_accesses
-
-
-class _Chunks(NamedTuple):
-    """Chunks that a GPU moves in a collective: at its memory, over its links, and on its CUs."""
-
-    read: int
-    written: int
-    sent: int
-    loaded: int = 0
-    stored: int = 0
-
-
-def _scattered_chunks(gpus: int) -> _Chunks:
-    """Chunks of a reduce-scatter: all but the own are copied from the output to staging buffers of
-    their owners, and the owner adds all parts of its chunk."""
-    others = gpus - 1
-    return _Chunks(read=others + gpus, written=others + 1, sent=others, loaded=gpus, stored=1)
-
-
-def _gathered_chunks(gpus: int) -> _Chunks:
-    """Chunks of an all-gather: the own is read for each other GPU."""
-    others = gpus - 1
-    return _Chunks(read=others, written=others, sent=others)
+        base = self._sequential.counts[number]
+        counted = copied_counts(self._plan.system, base, chunks, chunk_bytes)
+        before = self._counts[number].copy()
+        self._counts[number] = counted
+        for name in (before.dtype.names or ()) if also else ():
+            self._counts[name][number] += before[name]

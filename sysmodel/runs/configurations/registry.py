@@ -55,6 +55,8 @@ class Configuration:
         has a direct way to every other one.
     listed : bool
         A run may request the configuration; otherwise it only serves others.
+    part_of : str
+        Configuration that this one serves alone, for messages.
     default : bool
         A run includes the configuration unless others are requested.
     rival : bool
@@ -74,8 +76,14 @@ class Configuration:
     exchanges: bool = False
     stores_to_owners: bool = False
     listed: bool = True
+    part_of: str = ""
     default: bool = True
     rival: bool = False
+
+    @property
+    def title(self) -> str:
+        """Name in messages: that of a configuration that a run may request."""
+        return self.part_of or self.name
 
     def reserved_cus(self, system: "System") -> int:
         """Fewest CUs that the GEMM leaves to the collectives all the time."""
@@ -110,7 +118,7 @@ class Configuration:
             if (reduction.operation, by) != ("reduce-scatter", _OWNERS_ADD):
                 raise InputError(
                     f"program {program.name}: activities.{reduction.name}",
-                    f"{reduction.operation} by {by} does not run on {self.name}; allowed: "
+                    f"{reduction.operation} by {by} does not run on {self.title}; allowed: "
                     f"reduce-scatter by {_OWNERS_ADD}, or other configurations",
                 )
         for one in chain.collectives if self.tracked else ():
@@ -118,7 +126,7 @@ class Configuration:
                 known = ", ".join(f"{operation} by {name}" for operation, name in _TRACKED)
                 raise InputError(
                     f"program {program.name}: activities.{one.name}",
-                    f"{one.operation} by {one.algorithm or _T3_RUNS} does not run on {self.name}; "
+                    f"{one.operation} by {one.algorithm or _T3_RUNS} does not run on {self.title}; "
                     f"allowed: {known}, or other configurations",
                 )
 
@@ -127,7 +135,7 @@ class Configuration:
             if one.algorithm not in (None, _EXCHANGE):
                 raise InputError(
                     f"program {program.name}: activities.{one.name}",
-                    f"{one.operation} by {one.algorithm} does not run on {self.name}; allowed: "
+                    f"{one.operation} by {one.algorithm} does not run on {self.title}; allowed: "
                     f"{_EXCHANGE}, no algorithm, or other configurations",
                 )
 
@@ -178,7 +186,7 @@ def _cu_split(cus: int) -> Configuration:
     )
 
 
-_PIECES = "chunked-gemms"
+_PIECES, _SUMS = "chunked-gemms", "fused-sums"
 _LIST = (
     Configuration(BASE, "sequential.sequential", rival=True),
     _t3("t3", "round-robin"),
@@ -207,13 +215,24 @@ _LIST = (
         consumers=True,
         exchanges=True,
         listed=False,
+        part_of="chunked",
         default=False,
     ),
     Configuration(
         "chunked", "chunked.chunked", of=(BASE, _PIECES), of_plan=True, default=False, rival=True
     ),
     Configuration("ideal", "lower_bound.lower_bound", of=(BASE,), of_plan=True, default=False),
-    Configuration("fused", "fused.fused", stores_to_owners=True, default=False, rival=True),
+    Configuration(
+        _SUMS,
+        "fused.fused",
+        stores_to_owners=True,
+        listed=False,
+        part_of="fused",
+        default=False,
+    ),
+    Configuration(
+        "fused", "fused_gathers.fused", of=(_SUMS,), of_plan=True, default=False, rival=True
+    ),
 )
 CONFIGURATIONS = {one.name: one for one in _LIST}
 

@@ -78,7 +78,7 @@ def test_no_fused_gemm_is_faster_than_its_parts(k):
     until_sum = fused.total_ns - fused.ns["ag"]
     assert until_sum >= max(0.97 * base.ns["gemm"], LAUNCH + wire_ns) + fixed_ns + sum_ns
     assert until_sum <= base.ns["gemm"] + wire_ns + fixed_ns + 4 * sum_ns + 5000
-    assert fused.ns["ag"] == pytest.approx(base.ns["ag"], rel=0.02)
+    assert fused.ns["ag"] <= 1.02 * base.ns["ag"]
 
 
 def test_a_slow_link_holds_the_stores():
