@@ -40,6 +40,8 @@ class Algorithm:
         Group of a number of ranks; raises ``InputError`` if the algorithm cannot have this number.
     parts : int or callable
         Parts into which each owner's data is cut, or their number for a number of ranks.
+    streams : bool
+        The all-gather of an all-reduce takes the sums piece by piece, as they come.
     """
 
     name: str
@@ -48,6 +50,7 @@ class Algorithm:
     costs: Mapping[Operation, Callable[[Group], Costs]]
     group: Grouping = cyclic
     parts: int | Callable[[int], int] = 1
+    streams: bool = False
 
     @property
     def operations(self) -> tuple[Operation, ...]:
@@ -71,7 +74,8 @@ class Algorithm:
             stage for half in self._halves(operation) for stage in self.stages[half](group)
         )
         parts = self.parts(group.ranks) if callable(self.parts) else self.parts
-        return Schedule(self.name, operation, group, stages, parts)
+        streams = self.streams and len(stages) > 1
+        return Schedule(self.name, operation, group, stages, parts, streams)
 
     def closed_form(
         self, operation: Operation, ranks: int, ranks_per_node: int | None = None

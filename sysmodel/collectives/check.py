@@ -112,6 +112,7 @@ def _check_arrivals(expanded: Expanded, stage: int) -> None:
         for rank, listed in enumerate(expanded.flows[stage])
         for flow in listed
     }
+    merged = {place for place, flow in flows.items() if flow.merged}
     for (rank, chunk), sent in coming.items():
         if (rank, chunk) not in flows:
             problem = f"dropped: the rank has no flow for the chunk; senders: {_listed(sent)}"
@@ -121,11 +122,36 @@ def _check_arrivals(expanded: Expanded, stage: int) -> None:
         if flow.arrivals != len(sent):
             problem = f"{flow.arrivals} arrivals expected; senders: {_listed(sent)}"
             raise _Refusal(stage, rank, chunk, problem)
+        if merged:
+            _check_merged(expanded, stage, (rank, flow), sent, merged)
         if not flow.contributions:
             raise _Refusal(stage, rank, chunk, "the chunk has no contribution")
         if flow.contributions > 1 and not expanded.reduces[stage]:
             problem = f"{flow.contributions} contributions in a stage that does not reduce"
             raise _Refusal(stage, rank, chunk, problem)
+
+
+def _check_merged(
+    expanded: Expanded,
+    stage: int,
+    place: tuple[int, Flow],
+    sent: list[tuple[int, int]],
+    merged: set[tuple[int, Chunk]],
+) -> None:
+    """Check a flow of a stage in which the network adds packets: all ranks give their own data to
+    one."""
+    rank, flow = place
+    if any(((sender, flow.chunk) in merged) != flow.merged for _, sender in sent):
+        problem = "the network adds the packets of some ranks; allowed: of all, or of none"
+        raise _Refusal(stage, rank, flow.chunk, problem)
+    if not flow.merged:
+        return
+    if not flow.own or len(flow.to) + bool(flow.arrivals) != 1 or flow.multicast:
+        problem = "the network adds it; allowed: the rank's own data, sent to one rank or kept"
+        raise _Refusal(stage, rank, flow.chunk, problem)
+    if flow.arrivals and flow.contributions != expanded.ranks:
+        problem = f"the network adds it; senders: {_listed(sent)}; allowed: all other ranks"
+        raise _Refusal(stage, rank, flow.chunk, problem)
 
 
 def _listed(sent: list[tuple[int, int]]) -> str:

@@ -40,6 +40,8 @@ def mscclpp_plan(expanded: Expanded) -> str:
     for stage in expanded.flows:
         if any(flow.multicast for flows in stage for flow in flows):
             raise InputError(expanded.name, "multicast is not supported in a plan")
+        if any(flow.merged for flows in stage for flow in flows):
+            raise InputError(expanded.name, "a sum in a switch is not supported in a plan")
     writer = _Writer(expanded)
     gpus = [writer.gpu(rank) for rank in range(expanded.ranks)]
     plan = {

@@ -73,6 +73,10 @@ class Flow:
         The complete chunk is a result of the stage.
     multicast : bool
         One packet goes to all of ``to``, and the network copies it.
+    merged : bool
+        The network adds the packets of all ranks for the chunk, the receiver's own ones, too, and
+        one arrives. The receiver's flow is merged as the senders' are; its ``arrivals`` count the
+        other ranks.
     """
 
     chunk: Chunk
@@ -81,6 +85,7 @@ class Flow:
     to: tuple[int, ...] = ()
     keeps: bool = False
     multicast: bool = False
+    merged: bool = False
 
     @property
     def contributions(self) -> int:
@@ -96,6 +101,7 @@ class Flow:
             tuple(group.add(peer, rank) for peer in self.to),
             self.keeps,
             self.multicast,
+            self.merged,
         )
 
 
@@ -144,6 +150,8 @@ class Schedule:
         Name of the algorithm.
     parts : int
         Equal parts into which each owner's data is cut.
+    streams : bool
+        A stage takes the results of the one before piece by piece, as they come.
     """
 
     name: str
@@ -151,6 +159,7 @@ class Schedule:
     group: Group
     stages: tuple[Stage, ...]
     parts: int = 1
+    streams: bool = False
 
     @property
     def ranks(self) -> int:
@@ -171,6 +180,20 @@ class Expanded:
     parts: int
     reduces: tuple[bool, ...]
     flows: tuple[tuple[tuple[Flow, ...], ...], ...] = field(repr=False)
+    streams: bool = False
+
+    @property
+    def multicasts(self) -> bool:
+        """True if the network copies packets."""
+        return any(flow.multicast for flow in self._all_flows())
+
+    @property
+    def merges(self) -> bool:
+        """True if the network adds packets."""
+        return any(flow.merged for flow in self._all_flows())
+
+    def _all_flows(self) -> Iterator[Flow]:
+        return (flow for stage in self.flows for own in stage for flow in own)
 
     def sends(self, stage: int) -> Iterator[tuple[int, int, Flow]]:
         """Yield every transfer of a stage: its sender, its receiver, and the sender's flow."""
@@ -193,4 +216,5 @@ def expanded(schedule: Schedule) -> Expanded:
             tuple(stage.of_rank(group, rank) for rank in range(schedule.ranks))
             for stage in schedule.stages
         ),
+        streams=schedule.streams,
     )

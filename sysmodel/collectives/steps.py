@@ -2,7 +2,10 @@
 
 A rank begins a step when all ranks have ended the step before. In a step it adds the contributions
 of each chunk that has become complete, and stores the sum at the chunk's peers, and in its own
-memory if it keeps the sum.
+memory if it keeps the sum. Where the network adds the contributions to a chunk, every rank sends
+its own in the first step of the stage, the owner too, and the sum arrives.
+
+The stages of a schedule that streams are one step, in which work may await what arrives in it.
 
 Places say where a rank holds the data of a chunk. Place 0 is the chunk itself: the rank's own data,
 its sums, and what arrives in an all-gather. Contributions that are still to be added arrive in
@@ -11,6 +14,7 @@ place from 1 on.
 """
 
 from collections.abc import Iterator
+from itertools import chain
 from typing import NamedTuple
 
 from .execution import Completion, completions, senders
@@ -30,12 +34,18 @@ class Work(NamedTuple):
         Ranks that get the sum, which may be the rank itself, each with the place there.
     multicast : bool
         One packet goes to all other ranks.
+    merged : bool
+        The network adds the packets of all ranks for the target, which may be the rank itself.
+    awaits : bool
+        The operand arrives in the same step.
     """
 
     chunk: Chunk
     operands: tuple[int, ...]
     targets: tuple[tuple[int, int], ...]
     multicast: bool
+    merged: bool = False
+    awaits: bool = False
 
 
 class Step(NamedTuple):
@@ -52,9 +62,33 @@ class Step(NamedTuple):
 
 
 def steps_of(expanded: Expanded) -> Iterator[Step]:
-    """Yield the steps of all stages, in order."""
-    for stage in range(len(expanded.flows)):
-        yield from _steps_of_stage(expanded, stage)
+    """Yield the steps of all stages, in order.
+
+    Raises
+    ------
+    ValueError
+        The schedule streams, and a stage has several steps.
+    """
+    stages = [[*_steps_of_stage(expanded, stage)] for stage in range(len(expanded.flows))]
+    if not expanded.streams:
+        yield from chain.from_iterable(stages)
+        return
+    if any(len(steps) != 1 for steps in stages):
+        raise ValueError(f"{expanded.name} streams; allowed: one step in each stage")
+    joined, *others = (steps[0] for steps in stages)
+    for step in others:
+        joined = _joined(joined, step)
+    yield joined
+
+
+def _joined(step: Step, following: Step) -> Step:
+    """Join two steps; work on what arrives in the first one awaits it."""
+    work = (
+        (*first, *(one._replace(awaits=one.chunk in arriving) for one in second))
+        for first, second, arriving in zip(step.work, following.work, step.arriving, strict=True)
+    )
+    both = zip(step.arriving, following.arriving, strict=True)
+    return Step(step.stage, tuple(work), tuple((*one, *other) for one, other in both))
 
 
 def places(expanded: Expanded) -> int:
@@ -75,7 +109,7 @@ def _steps_of_stage(expanded: Expanded, stage: int) -> Iterator[Step]:
     level: dict[tuple[int, Chunk], int] = {}
     for one in completions(expanded, stage):
         chunk = one.flow.chunk
-        number = level.get((one.rank, chunk), 0)
+        number = 0 if one.flow.merged else level.get((one.rank, chunk), 0)
         for peer in one.flow.to:
             level[peer, chunk] = max(level.get((peer, chunk), 0), number + 1)
         if (item := _work_of(one, place_of)) is None:
@@ -84,7 +118,9 @@ def _steps_of_stage(expanded: Expanded, stage: int) -> Iterator[Step]:
             work.append([[] for _ in ranks])
             arriving.append([[] for _ in ranks])
         work[number][one.rank].append(item)
-        for peer in one.flow.to:
+        if one.flow.merged and one.flow.arrivals:
+            arriving[number][one.rank].append(chunk)
+        for peer in () if one.flow.merged else one.flow.to:
             arriving[number][peer].append(chunk)
     for done, arrived in zip(work, arriving, strict=True):
         yield Step(stage, tuple(map(tuple, done)), tuple(map(tuple, arrived)))
@@ -93,6 +129,10 @@ def _steps_of_stage(expanded: Expanded, stage: int) -> Iterator[Step]:
 def _work_of(one: Completion, place_of: "_Places") -> Work | None:
     """Work for a flow that is complete; None if its data needs no more than to be there."""
     flow = one.flow
+    if flow.merged:
+        target = flow.to or (one.rank,)
+        place = place_of.own(flow.chunk)
+        return Work(flow.chunk, (place,), ((target[0], place),), False, merged=True)
     adds = flow.contributions > 1
     if not adds and not flow.to:
         return None

@@ -28,6 +28,8 @@ class Traffic:
     ----------
     sent_to, received_from : dict
         Bytes by peer.
+    received : int
+        Bytes that arrive; a sum that the network has made counts once.
     sent : int
         Bytes that leave the port; a multicast counts once.
     read, written : int
@@ -38,15 +40,11 @@ class Traffic:
 
     sent_to: dict[int, int] = field(default_factory=dict)
     received_from: dict[int, int] = field(default_factory=dict)
+    received: int = 0
     sent: int = 0
     read: int = 0
     written: int = 0
     messages: int = 0
-
-    @property
-    def received(self) -> int:
-        """Bytes that arrive."""
-        return sum(self.received_from.values())
 
     def costs(self, steps: int) -> Costs:
         """Return the traffic as costs in bytes."""
@@ -108,12 +106,16 @@ def traffic(expanded: Expanded, chunk_bytes: ChunkBytes) -> list[Traffic]:
             one = found[rank]
             for flow in flows:
                 size = chunk_bytes(flow.chunk)
-                copies = 1 if flow.multicast and flow.to else len(flow.to)
-                adds = flow.contributions > 1
+                copies = 1 if (flow.multicast and flow.to) or flow.merged else len(flow.to)
+                contributions, arrivals = flow.contributions, flow.arrivals
+                if flow.merged:  # the own contribution leaves, and the sum comes
+                    contributions, arrivals = 1, min(1, arrivals)
+                adds = contributions > 1
                 one.sent += copies * size
+                one.received += arrivals * size
                 one.messages += copies if size else 0
-                one.read += flow.contributions * size if adds or flow.to else 0
-                one.written += (flow.arrivals + (adds and flow.keeps)) * size
+                one.read += contributions * size if adds or copies else 0
+                one.written += (arrivals + (adds and flow.keeps)) * size
         for rank, peer, flow in expanded.sends(stage):
             size = chunk_bytes(flow.chunk)
             _count(found[rank].sent_to, peer, size)

@@ -10,6 +10,11 @@ among the channels like the wavefront's part: where a channel has more than an e
 part, it has as much more of each batch and of the rate. Among the wavefronts with a free share, the
 one with the longest turn goes first; a turn ends with the batch.
 
+Switches may add what tasks of all GPUs store for one GPU. A wavefront then begins a batch when all
+but one of the sums' batches before it have arrived there, so that GPUs wait for each other. A task
+may await such a sum, which arrives in the same step: a wavefront loads a block when all of its
+atoms have arrived.
+
 If a kernel leaves its results in the L2, the L2 serves the loads of these results, and keeps the
 packets from the link for later loads. Packets and stores of the collective also go to the memory.
 """
@@ -29,6 +34,7 @@ __all__ = [
     "FIXED_FIELDS",
     "GPU_FIELDS",
     "begin_tasks",
+    "collective_arrival",
     "collective_hit",
     "collective_hits_back",
     "collective_next_read",
@@ -53,13 +59,17 @@ FIXED_FIELDS = [
     ("batch_atoms", np.int64),  # atoms of a wavefront's batch for each channel and operand
     ("port_cycles", np.float64),  # cycles per atom of an equal share of a CU's port
     ("uses_l2", np.int64),  # 1: loads that hit the L2 are served by it, and arrivals are kept in it
+    ("merges", np.int64),  # 1: switches add what tasks store
+    ("sums_ahead", np.int64),  # atoms by which a batch may be ahead of the sums in a channel
 ]
 
 GPU_FIELDS = [
     ("tasks", np.int64),  # tasks of the step; 0: idle
+    ("sum_task", np.int64),  # task with the GPU's own part of the sum that arrives, or -1
     ("load_turn", np.int64),  # wavefront that has the turn
     ("store_turn", np.int64),
     ("wave_task", np.int64, (MOST_WAVES,)),  # task of each wavefront, or -1
+    ("wave_number", np.int64, (MOST_WAVES,)),  # number among the wavefronts of its task
     ("wave_batch", np.int64, (MOST_WAVES,)),  # batches of the task that the wavefront has begun
     ("unissued", np.int64, (MOST_WAVES,)),  # reads of the batch still to be issued
     ("awaited", np.int64, (MOST_WAVES,)),  # reads of the batch that have not returned
@@ -101,6 +111,8 @@ _TASK = np.dtype(
         ("waves", np.int64),
         ("operands", np.int64),
         ("targets", np.int64),
+        ("awaits", np.int64),  # 1: the operand arrives in the same step
+        ("receiver", np.int64),  # GPU for which switches add the stores, or -1
     ],
     align=True,
 )
@@ -118,18 +130,31 @@ _PART = np.dtype(
 )
 
 
-def new_tables(gpus: int, channels: int, tasks: int, operands: int, targets: int) -> dict[str, Any]:
+def new_tables(
+    gpus: int,
+    channels: int,
+    tasks: int,
+    operands: int,
+    targets: int,
+    *,
+    awaited: int = 0,
+    summing: int = 0,
+) -> dict[str, Any]:
     """Make tables of the state for the most tasks of a step, and operands and targets of a task.
 
     ``task`` is indexed by GPU and task. ``operand`` has for each operand the offset in atoms from
     the chunk and the rotation, ``target`` for each target also the address space. ``task_part`` is
-    indexed by channel of all GPUs and task.
+    indexed by channel of all GPUs and task. ``arrived`` has a flag for each of up to
+    ``awaited`` atoms of a channel's part of an awaited operand, and ``sums_arrived`` the number of
+    arrived atoms of the part of each of up to ``summing`` wavefronts.
     """
     return {
         "task": np.zeros((gpus, tasks), _TASK),
         "operand": np.zeros((gpus, tasks, operands), _OPERAND),
         "target": np.zeros((gpus, tasks, targets), _TARGET),
         "task_part": np.zeros((gpus * channels, tasks), _PART),
+        "arrived": np.zeros((gpus * channels, awaited), np.uint8),
+        "sums_arrived": np.zeros((gpus * channels, summing), np.int64),
     }
 
 
@@ -144,7 +169,7 @@ def _cut(number, waves, atoms):
 def _begin_part(s, g, w, task, number):
     """Give a wavefront its part of a task in every channel."""
     f, gpu, waves = s.fixed[0], s.gpu[g], s.task[g, task].waves
-    gpu.wave_task[w] = task
+    gpu.wave_task[w], gpu.wave_number[w] = task, number
     gpu.wave_batch[w] = 0
     for q in range(g * f.channels, (g + 1) * f.channels):
         channel, part = s.channel[q], s.task_part[q, task]
@@ -261,7 +286,57 @@ def _task_of(s, g, w):
 
 
 @compiled
-def _begin_loads(s, g, channel, now):
+def collective_arrival(s, g, c, atom):
+    """Note that an atom has arrived from the link, if it is part of the sum for GPU ``g``."""
+    f, gpu = s.fixed[0], s.gpu[g]
+    if gpu.sum_task < 0:
+        return
+    q = g * f.channels + c
+    part, waves = s.task_part[q, gpu.sum_task], s.task[g, gpu.sum_task].waves
+    low, high = part.first, part.first + part.atoms
+    while low < high:
+        middle = (low + high) // 2
+        if s.chunk_atom[c, middle] < atom:
+            low = middle + 1
+        else:
+            high = middle
+    if low == part.first + part.atoms or s.chunk_atom[c, low] != atom:
+        return
+    if s.arrived.shape[1] > 0:
+        s.arrived[q, low - part.first] = 1
+    number = np.int64(0)
+    while low - part.first >= _cut(number + 1, waves, part.atoms):
+        number += 1
+    s.sums_arrived[q, number] += 1
+    for other in range(f.gpus):
+        s.channel[other * f.channels + c].load_try = 0
+
+
+@inlined
+def _waits(s, g, c, w, channel, atoms):
+    """Return True if a wavefront may not load its next atoms yet: they have not arrived, or its
+    batch is far ahead of the sums at the receiver.
+
+    A batch is stored as a whole. If all sums before it have arrived, it never waits, however large.
+    """
+    f, gpu = s.fixed[0], s.gpu[g]
+    q, one = g * f.channels + c, s.task[g, gpu.wave_task[w]]
+    part = s.task_part[q, gpu.wave_task[w]]
+    batch = channel.batch_first[w] - part.first
+    if one.awaits:
+        first = batch + channel.batch_read[w]
+        for i in range(first, first + atoms):
+            if s.arrived[q, i] == 0:
+                return True
+    if one.receiver >= 0:
+        number = gpu.wave_number[w]
+        arrived = s.sums_arrived[one.receiver * f.channels + c, number]
+        return batch > _cut(number, one.waves, part.atoms) + arrived + f.sums_ahead
+    return False
+
+
+@compiled
+def _begin_loads(s, g, channel, c, now):
     """Let the first ready wavefront, counted from the turn, begin a block of reads."""
     f, gpu = s.fixed[0], s.gpu[g]
     w, earliest = gpu.load_turn, float(NEVER)
@@ -271,12 +346,15 @@ def _begin_loads(s, g, channel, now):
             left = _task_of(s, g, w).operands * size - channel.batch_read[w]
             if left > 0:
                 cu = w // f.waves_per_cu
-                if channel.load_free[cu] <= now:
+                if f.merges and _waits(s, g, c, w, channel, min(left, np.int64(BLOCK))):
+                    pass
+                elif channel.load_free[cu] <= now:
                     port_cycles = f.port_cycles / channel.part_share[w]
                     _begin_block(channel.load_free, cu, now, port_cycles, left)
                     channel.load_wave = w
                     return
-                earliest = min(earliest, channel.load_free[cu])
+                else:
+                    earliest = min(earliest, channel.load_free[cu])
         w = _following(f, w)
     channel.load_try = _cycle_of(earliest)
 
@@ -299,7 +377,7 @@ def collective_next_read(s, g, channel, c, now):
         return np.int64(-1), np.int64(0)
     if channel.load_wave < 0:
         if now >= channel.load_try:
-            _begin_loads(s, g, channel, now)
+            _begin_loads(s, g, channel, c, now)
         if channel.load_wave < 0:
             return np.int64(-1), np.int64(0)
     w = channel.load_wave

@@ -83,6 +83,11 @@ class Task(NamedTuple):
         chunk.
     share : Share
         Share of each channel's atoms that is processed.
+    awaits : bool
+        The only operand is the sum that arrives in the same step.
+    receiver : int
+        GPU for which switches add the stores of all GPUs' tasks; -1 if they do not. All GPUs have
+        as many tasks, and the tasks for a receiver have the same place.
     """
 
     chunk: int
@@ -90,6 +95,8 @@ class Task(NamedTuple):
     targets: tuple[Target, ...]
     within: tuple[int, int] | None = None
     share: Share = WHOLE
+    awaits: bool = False
+    receiver: int = -1
 
 
 def set_up_collective(
@@ -111,7 +118,9 @@ def set_up_collective(
             f"collective: {cus} CUs of {waves_per_cu} wavefronts are more than the {MOST_WAVES} "
             "that the model supports"
         )
+    state.gpu["sum_task"] = -1
     state.fixed["collective_waves"] = waves
+    state.fixed["sums_ahead"] = batch_atoms
     state.fixed["waves_per_cu"] = waves_per_cu
     state.fixed["batch_atoms"] = batch_atoms
     state.fixed["port_cycles"] = port_cycles
@@ -121,7 +130,7 @@ def reserve_tasks(state: _State, steps: Iterable[Sequence[Task]]) -> _State:
     """Return the state with tables that are long enough for the tasks of some steps of a GPU."""
     lists = list(steps)
     tasks = [task for step in lists for task in step]
-    gpus = len(state.gpu)
+    gpus, waves = len(state.gpu), int(state.fixed["collective_waves"][0])
     replaced: _State = state._replace(
         **new_tables(
             gpus,
@@ -129,9 +138,16 @@ def reserve_tasks(state: _State, steps: Iterable[Sequence[Task]]) -> _State:
             tasks=max(map(len, lists), default=0),
             operands=max((len(task.operands) for task in tasks), default=0),
             targets=max((len(task.targets) for task in tasks), default=0),
+            awaited=_most_atoms(state) if any(task.awaits for task in tasks) else 0,
+            summing=waves if any(task.receiver >= 0 for task in tasks) else 0,
         )
     )
     return replaced
+
+
+def _most_atoms(state: Any) -> int:
+    """Count the atoms of the largest chunk in a channel."""
+    return int(np.diff(state.chunk_start, axis=1).max(initial=0))
 
 
 def atoms_of(state: Any, chunk: int, within: tuple[int, int] | None, share: Share = WHOLE) -> int:
@@ -163,8 +179,13 @@ def begin_step(state: Any, g: int, tasks: Sequence[Task]) -> None:
     state.gpu["load_turn"][g] = state.gpu["store_turn"][g] = 0
     for number, task in enumerate(tasks):
         row = state.task[g, number]
-        row["waves"] = max(1, len(range(number, waves, len(tasks))))
+        # GPUs wait for the sums of each other's parts, so all tasks are equally fast.
+        even = any(one.receiver >= 0 for one in tasks)
+        row["waves"] = max(
+            1, waves // len(tasks) if even else len(range(number, waves, len(tasks)))
+        )
         row["operands"], row["targets"] = len(task.operands), len(task.targets)
+        row["awaits"], row["receiver"] = task.awaits, task.receiver
         for place, operand in enumerate(task.operands):
             state.operand[g, number, place] = tuple(operand)
         for place, target in enumerate(task.targets):
@@ -172,7 +193,26 @@ def begin_step(state: Any, g: int, tasks: Sequence[Task]) -> None:
     channels = len(state.channel) // len(state.gpu)
     for c in range(channels):
         _begin_channel(state, g * channels + c, c, tasks)
+    _expect_sum(state, g, tasks)
     begin_tasks(state, g)
+
+
+def _expect_sum(state: Any, g: int, tasks: Sequence[Task]) -> None:
+    """Begin to note the atoms of the sum that arrives at a GPU.
+
+    Raises
+    ------
+    ValueError
+        Several sums arrive in the step.
+    """
+    own = [number for number, task in enumerate(tasks) if task.receiver == g]
+    if len(own) > 1:
+        raise ValueError(f"{len(own)} sums arrive at GPU {g} in a step; allowed: one")
+    state.gpu["sum_task"][g] = own[0] if own else -1
+    state.fixed["merges"] = (state.gpu["sum_task"] >= 0).any()
+    channels = len(state.channel) // len(state.gpu)
+    for table in (state.arrived, state.sums_arrived):
+        table[g * channels : (g + 1) * channels] = 0
 
 
 def _begin_channel(state: Any, q: int, c: int, tasks: Sequence[Task]) -> None:

@@ -21,7 +21,11 @@ from sysmodel.engine.ports import (
     K,
     O,
 )
-from sysmodel.gpu.collective import collective_hits_back, collective_read_back
+from sysmodel.gpu.collective import (
+    collective_arrival,
+    collective_hits_back,
+    collective_read_back,
+)
 from sysmodel.gpu.fetch import buffer_progress, workgroup_at
 from sysmodel.gpu.l2 import l2_fill
 from sysmodel.gpu.l2_write import l2_keep
@@ -181,12 +185,11 @@ def _channel(s, g, c, now, inputs, outputs):
             token = accept(s, gpu, channel, outputs)
             request = s.request[channel.token_base + token]
             local = local_of_atom(request[REQUEST.atom], f.offset_bits, f.system_channels)
-            if (
-                f.uses_l2
-                and request[REQUEST.origin] == COMMUNICATION
-                and request[REQUEST.access] == WRITE
-            ):
+            arrives = request[REQUEST.origin] == COMMUNICATION and request[REQUEST.access] == WRITE
+            if f.uses_l2 and arrives:
                 gpu.overwritten += l2_keep(s.l2, q, local, f.write_back_queue)
+            if f.merges and arrives:
+                collective_arrival(s, g, c, request[REQUEST.atom])
             clock = now * f.clock_divider
             dram_push(s.dram, q, clock, request[REQUEST.access], local, token)
             level += 1

@@ -130,6 +130,8 @@ class State(NamedTuple):
     operand: np.ndarray
     target: np.ndarray
     task_part: np.ndarray
+    arrived: np.ndarray
+    sums_arrived: np.ndarray
     wave_entries: np.ndarray  # see network/mirror.py
     wave_entry: np.ndarray
     wave_sent: np.ndarray
@@ -147,6 +149,9 @@ class State(NamedTuple):
     next_hop: np.ndarray
     copy_hop: np.ndarray
     copy_start: np.ndarray
+    sum_entry: np.ndarray
+    sums: np.ndarray
+    sum_packets: np.ndarray
     packet_time: np.ndarray
     packet_place: np.ndarray
     packet_tag: np.ndarray

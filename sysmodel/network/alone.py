@@ -54,6 +54,9 @@ class NetworkState(NamedTuple):
     next_hop: np.ndarray
     copy_hop: np.ndarray
     copy_start: np.ndarray
+    sum_entry: np.ndarray
+    sums: np.ndarray
+    sum_packets: np.ndarray
     packet_time: np.ndarray
     packet_place: np.ndarray
     packet_tag: np.ndarray

@@ -150,6 +150,23 @@ class Fabric:
         """Routes of the channels up to the first repetition."""
         return [self.route(source, destination, channel) for channel in range(self.planes)]
 
+    def port_bytes_per_ns(self, sender: Sender) -> float:
+        """Payload that the links of GPU 0 carry together, in packets of a kind of sender."""
+        return sum(self.links[one].payload_bytes_per_ns(sender) for one in self.leaving[0])
+
+    def turn(self, gpu: int, channel: int = 0) -> tuple[int, ...]:
+        """Links from a GPU to the switch before it, and back; none if there is no such switch.
+
+        Raises
+        ------
+        InputError
+            No way leads to the GPU.
+        """
+        back = self.route((gpu + 1) % self.gpus, gpu, channel)[-1]
+        vertex = self.links[back].source
+        there = [one for one in self.leaving[gpu] if self.links[one].target == vertex]
+        return () if self.is_gpu(vertex) or not there else (there[0], back)
+
     def latency_ns(self, route: Iterable[int]) -> float:
         """Sum of the latencies of a route."""
         return sum(self.links[number].latency_ns for number in route)

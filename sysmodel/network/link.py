@@ -14,9 +14,9 @@ from sysmodel.lib.activities import MOST_ACTIVITIES
 from sysmodel.lib.compiled import inlined
 from sysmodel.lib.cycles import NEVER
 
-from .queues import enter, has_space, offer_link
+from .queues import enter, has_place, offer_link
 from .records import HEADER_WORDS, NO_HOP, PACKET_WORDS, TAG
-from .windows import WINDOW_ATOM_BITS
+from .windows import PLACE_ATOM_BITS, WINDOW_ATOM_BITS
 
 __all__ = [
     "ADMISSION_TABLES",
@@ -43,6 +43,8 @@ FIXED_FIELDS = [
     ("packet_mask", np.int64),
     ("admission_mask", np.int64),
     ("queued", np.int64),  # packets in all queues
+    ("sum_places", np.int64),  # places of a channel in the table of sums, a power of two
+    ("most_sums", np.int64),  # most sums of a channel that waited in switches at once
     ("port_planes", np.int64),  # channels apart by this number share a port's link
     ("port_in_turn", np.int64),  # 1: the channels of such a link take turns
     ("link_stall", np.int64),  # share of cycles in which a link is stalled, of 65536
@@ -88,6 +90,7 @@ ADMISSION_TABLES: dict[str, Any] = {
 """Tables of the state: the circular buffers of all contexts' admissions."""
 
 _TURN_FACTOR, _TURN_SHIFT = 2654435761, 16  # Knuth's multiplicative hash
+_PLACE_MASK = np.uint64((1 << PLACE_ATOM_BITS) - 1)
 
 
 @inlined
@@ -204,8 +207,9 @@ def can_send(s, g: int, c: int, channel: np.record, outputs: np.ndarray) -> bool
     e = s.port_link[channel.plane, g]
     if e >= 0 and s.link[e].credit_bytes < ATOM_BYTES:
         return False
-    hop, _ = _first_hop(s, g, channel, outputs)
-    free: bool = has_space(s, hop, c)
+    hop, destination = _first_hop(s, g, channel, outputs)
+    atom = np.int64(outputs[O.link_out_atom] & _PLACE_MASK)
+    free: bool = has_place(s, hop, destination, atom, c)
     return free
 
 

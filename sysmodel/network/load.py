@@ -110,12 +110,19 @@ def _stage_load(
     shares = [0.0] * count  # bytes times planes: exact for whole bytes
     heads: list[float | None] = [None] * count
     tails: list[float | None] = [None] * count
+    summed: set[tuple[Chunk, int, int]] = set()
     for rank, flows in enumerate(schedule.flows[stage]):
         for flow in flows:
             size = chunk_bytes(flow.chunk) if callable(chunk_bytes) else chunk_bytes
             for channel in range(fabric.planes):
                 routes = [fabric.route(rank, peer, channel) for peer in flow.to]
+                if flow.merged and not flow.to:
+                    routes = [fabric.turn(rank, channel)]
                 for link, packets in _packets(fabric, flow, routes).items():
+                    if flow.merged and _is_summed(fabric, link):
+                        if (flow.chunk, channel, link) in summed:
+                            continue
+                        summed.add((flow.chunk, channel, link))
                     shares[link] += packets * size
                 for route in routes:
                     _note_latencies(fabric, route, heads, tails)
@@ -126,6 +133,12 @@ def _stage_load(
         tuple(tail or 0.0 for tail in tails),
         chain_ns(fabric, schedule, stage),
     )
+
+
+def _is_summed(fabric: Fabric, link: int) -> bool:
+    """Test whether a link has a switch in front that adds packets."""
+    switch = fabric.switch_at(fabric.links[link].source)
+    return switch is not None and switch.reduces
 
 
 def _note_latencies(

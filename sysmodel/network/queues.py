@@ -3,6 +3,9 @@
 A packet in flight has its place in the queue, or at the receiver, to which it travels. Hops share a
 queue, but each has places of its own there, so that no sender keeps others out. The packets of a
 queue, or of a receiver's channel, are in the order of arrival.
+
+Packets of all GPUs for one place are added in the queues of switches: the last one enters the queue
+as their sum, when all have arrived. The others end there, and need no place.
 """
 
 import numpy as np
@@ -13,12 +16,12 @@ from sysmodel.lib.compiled import compiled, inlined
 from sysmodel.lib.cycles import NEVER
 
 from .mirror import EVEN, UNEVEN, arriving, mirrored, of_other, spread
-from .records import HEADER_WORDS, NO_HOP, PACKET_WORDS, TAG
+from .records import HEADER_WORDS, MOST_SUMS, NO_HOP, PACKET_WORDS, TAG
 from .windows import PLACE_ATOM_BITS
 
 __all__ = [
     "enter",
-    "has_space",
+    "has_place",
     "offer_link",
     "queues_rest_until",
     "serve_queues",
@@ -26,6 +29,7 @@ __all__ = [
 
 # Functions that run for each packet are inlined, because a call passes all arrays of the state.
 _PLACE_MASK = np.uint64((1 << PLACE_ATOM_BITS) - 1)
+_HASH_FACTOR, _HASH_SHIFT = 2654435761, 16  # Knuth's multiplicative hash
 
 
 @inlined
@@ -53,7 +57,7 @@ def _hop_has_space(s, hop, c):
 
 
 @inlined
-def has_space(s, hop, c):
+def _has_space(s, hop, c):
     """Return True if a packet of channel ``c`` has a place at the end of a hop, or of all copies'
     hops."""
     if hop >= 0:
@@ -64,6 +68,81 @@ def has_space(s, hop, c):
         if not _hop_has_space(s, s.copy_hop[i], c):
             return False
     return True
+
+
+@inlined
+def _sum_home(s, atom):
+    """Place where the search for an atom's sum begins."""
+    places = s.fixed[0].sum_places
+    return (atom * _HASH_FACTOR >> _HASH_SHIFT) & (places - 1)
+
+
+@inlined
+def _sum_of(s, queue, atom, destination, c):
+    """Find the place of a sum, or the free place where it is to begin."""
+    places = s.fixed[0].sum_places
+    i = _sum_home(s, atom)
+    while True:
+        one = s.sum_entry[c * places + i]
+        same = one.atom == atom and one.queue == queue and one.destination == destination
+        if one.count == 0 or same:
+            return c * places + i
+        i = (i + 1) & (places - 1)
+
+
+@inlined
+def _free_sum(s, freed, c):
+    """Free the place of a sum; sums behind it move up if the search for them would end there."""
+    places = s.fixed[0].sum_places
+    free = i = freed - c * places
+    while True:
+        i = (i + 1) & (places - 1)
+        one = s.sum_entry[c * places + i]
+        if one.count == 0:
+            break
+        distance = (i - _sum_home(s, one.atom)) & (places - 1)
+        if distance >= ((i - free) & (places - 1)):
+            s.sum_entry[c * places + free] = s.sum_entry[c * places + i]
+            free = i
+    s.sum_entry[c * places + free].count = 0
+    s.sums[c] -= 1
+
+
+@compiled
+def _added(s, queue, atom, destination, c, sender, at):
+    """Add a packet that arrives at a switch's queue to its sum; return the cycle in which the sum
+    is complete, or -1 while packets are missing."""
+    f = s.fixed[0]
+    needed = s.sum_packets[s.channel[sender].plane, queue, destination - 2 * f.gpus]
+    if needed == 1:
+        return at
+    i = _sum_of(s, queue, atom, destination, c)
+    one = s.sum_entry[i]
+    if one.count == 0:
+        one.atom, one.queue, one.destination, one.time = atom, queue, destination, at
+        s.sums[c] += 1
+        f.most_sums = max(f.most_sums, s.sums[c])
+    one.count += 1
+    one.time = max(one.time, at)
+    if one.count < needed:
+        return np.int64(-1)
+    at = one.time
+    _free_sum(s, i, c)
+    return at
+
+
+@inlined
+def has_place(s, hop, destination, atom, c):
+    """Return True if a packet of channel ``c`` has a place at the end of a hop, or of all copies'
+    hops; and if it begins a sum in a switch, in the table of sums."""
+    if not _has_space(s, hop, c):
+        return False
+    if destination < 2 * s.fixed[0].gpus:
+        return True
+    queue = s.hop[hop].queue
+    if queue < 0 or s.sums[c] < MOST_SUMS:
+        return True
+    return s.sum_entry[_sum_of(s, queue, atom, destination, c)].count > 0
 
 
 @inlined
@@ -136,6 +215,12 @@ def _enter_spread(s, hop, words, c, sender, at):
 def _enter_one(s, hop, words, destination, c, sender, at):
     f, record = s.fixed[0], s.hop[hop]
     account = hop + c if record.by_channel else hop
+    if record.queue >= 0 and destination >= 2 * f.gpus:
+        atom = np.int64(words[PACKET.atom] & _PLACE_MASK)
+        at = _added(s, record.queue, atom, destination, c, sender, at)
+        if at < 0:
+            s.channel[sender].outstanding -= 1
+            return
     if record.queue >= 0:
         queue = s.queue[record.queue]
         place = _place(s, queue.base, queue.mask, queue.head, queue.count, at)
@@ -183,7 +268,7 @@ def _serve_queue(s, link, number, now):
     destination, c = s.packet_tag[place, TAG.destination], s.packet_tag[place, TAG.channel]
     sender = s.packet_tag[place, TAG.sender]
     hop = s.next_hop[s.channel[sender].plane, number, destination]
-    if not has_space(s, hop, c):
+    if not has_place(s, hop, destination, np.int64(s.wire_packet[place, PACKET.atom]), c):
         return False
     queue.head = (queue.head + 1) & queue.mask
     queue.count -= 1

@@ -7,11 +7,13 @@ import numpy as np
 
 from sysmodel.engine.ports import PACKET
 
-__all__ = ["HEADER_WORDS", "NO_HOP", "PACKET_WORDS", "TABLES", "TAG"]
+__all__ = ["HEADER_WORDS", "MOST_SUMS", "NO_HOP", "PACKET_WORDS", "TABLES", "TAG"]
 
 # Words of a packet moved without data, and all words.
 HEADER_WORDS, PACKET_WORDS = PACKET.data_0, len(PACKET)
 NO_HOP = -1
+MOST_SUMS = 4096
+"""Sums of a channel that the switches hold while packets are missing."""
 
 _LINK = np.dtype(
     [
@@ -52,6 +54,17 @@ _HOP = np.dtype(
     align=True,
 )
 
+_SUM = np.dtype(
+    [
+        ("count", np.int64),  # packets that it has; 0: the place is free
+        ("atom", np.int64),
+        ("destination", np.int64),
+        ("queue", np.int64),  # of the switch
+        ("time", np.int64),  # cycle in which the last of its packets arrives
+    ],
+    align=True,
+)
+
 TABLES: dict[str, Any] = {
     "link": np.zeros(0, _LINK),  # [link of the fabric]
     "queue": np.zeros(0, _QUEUE),
@@ -63,13 +76,17 @@ TABLES: dict[str, Any] = {
     "next_hop": np.zeros((0, 0, 0), np.int64),  # [plane, queue, destination]
     "copy_hop": np.zeros(0, np.int64),  # hops of copies
     "copy_start": np.zeros(0, np.int64),
+    "sum_entry": np.zeros(0, _SUM),  # of one channel after the other
+    "sums": np.zeros(0, np.int64),  # [channel]: sums in the table
+    "sum_packets": np.zeros((0, 0, 0), np.int64),  # [plane, queue, receiver]: packets of a sum
     "packet_time": np.zeros(0, np.int64),  # cycle of arrival
     "packet_place": np.zeros(0, np.int64),  # of the packet in the following tables
     "packet_tag": np.zeros((0, 4), np.int64),
     "wire_packet": np.zeros((0, len(PACKET)), np.uint64),
 }
 """Tables of the state. A hop is the number of its record, ``NO_HOP``, or -2 - *i* for the copies
-that begin at ``copy_start[i]``. Time and place are circular buffers of a queue, or of a channel."""
+that begin at ``copy_start[i]``. Time and place are circular buffers of a queue, or of a channel.
+Sums are hashed by their atoms."""
 
 
 _Tag = namedtuple("_Tag", ("destination", "channel", "hop", "sender"))

@@ -70,7 +70,9 @@ class Routes:
         Hops from a port, by plane, GPU and window.
     following : dict
         Hops from a queue, by plane, queue and destination: a GPU, or N and the sender of a packet
-        for all others.
+        for all others, or 2 N and the receiver of a sum.
+    merged : dict
+        Places from which packets of a sum come into a queue, by plane, queue and receiver.
     """
 
     fabric: Fabric
@@ -80,6 +82,9 @@ class Routes:
     queues: dict[tuple[int, int], int] = field(init=False)
     first: dict[tuple[int, int, int], _Step] = field(default_factory=dict, init=False)
     following: dict[tuple[int, int, int], _Step] = field(default_factory=dict, init=False)
+    merged: dict[tuple[int, int, int], set[tuple[int, int | None]]] = field(
+        default_factory=dict, init=False
+    )
 
     def __post_init__(self) -> None:
         if self.mirror and self.windows:
@@ -91,7 +96,8 @@ class Routes:
         for plane in self.planes:
             for gpu in self.senders:
                 for window in range(self.window_count):
-                    self._add(plane, gpu, window)
+                    if window != self.fabric.gpus or self.multicasts:
+                        self._add(plane, gpu, window)
 
     @property
     def planes(self) -> range:
@@ -113,16 +119,35 @@ class Routes:
             for gpu in self.senders
         )
 
+    @cached_property
+    def merges(self) -> bool:
+        """Return True if switches add the packets of all GPUs for a GPU, wherever their ways join.
+
+        The receiver's own packets go to the switch before it, and back.
+        """
+        gpus = self.fabric.gpus
+        return self.windows and all(
+            len(self._peers(gpu)) == gpus - 1
+            and self.fabric.turn(gpu, plane)
+            and self._joins_at_switches(plane, gpu)
+            for gpu in self.senders
+            for plane in self.planes
+        )
+
     @property
     def window_count(self) -> int:
         """Number of windows, from 0 on."""
-        return self.fabric.gpus + self.multicasts if self.windows else 1
+        if not self.windows:
+            return 1
+        return self.fabric.gpus + max(self.multicasts, self.merges * (1 + self.fabric.gpus))
 
     def destination(self, gpu: int, window: int) -> int:
         """Destination of the packets that a GPU sends to a window."""
         gpus = self.fabric.gpus
         if window == gpus:
             return gpus + gpu
+        if window > gpus:
+            return 2 * gpus + (gpu + window - gpus - 1) % gpus
         return (gpu + window) % gpus if window else int(downstream(gpu, gpus))
 
     def way(self, gpu: int, destination: int, plane: int) -> _Way:
@@ -217,8 +242,11 @@ class Routes:
     def _add(self, plane: int, gpu: int, window: int) -> None:
         """Add the hops of the packets that a GPU sends to a window."""
         destination = self.destination(gpu, window)
-        peers = self._peers(gpu)
-        receivers = peers if destination >= self.fabric.gpus else [destination]
+        peers, gpus = self._peers(gpu), self.fabric.gpus
+        if destination >= 2 * gpus:
+            self._add_sum(plane, gpu, destination)
+            return
+        receivers = peers if destination >= gpus else [destination]
         if not set(receivers) <= set(peers):
             return
         code = 0 if self.mirror else destination
@@ -232,6 +260,27 @@ class Routes:
                 self.first[plane, gpu, window] = tuple(hops)
             else:
                 self.following[plane, place, code] = tuple(hops)
+
+    def _add_sum(self, plane: int, gpu: int, destination: int) -> None:
+        """Add the hops of the packets of a GPU that the network adds to those of all others."""
+        receiver = destination - 2 * self.fabric.gpus
+        for place, hop in self._hops_of(self._merging_way(gpu, receiver, plane), receiver):
+            if place is None:
+                self.first[plane, gpu, self._sum_window(gpu, receiver)] = (hop,)
+            else:
+                self.following[plane, place, destination] = (hop,)
+            if hop.queue is not None:
+                sources = self.merged.setdefault((plane, hop.queue, receiver), set())
+                sources.add((gpu if place is None else -1, place))
+
+    def _merging_way(self, gpu: int, receiver: int, plane: int) -> _Way:
+        if gpu == receiver:
+            return self.fabric.turn(gpu, plane)
+        return self.way(gpu, receiver, plane)
+
+    def _sum_window(self, gpu: int, receiver: int) -> int:
+        gpus = self.fabric.gpus
+        return gpus + 1 + (receiver - gpu) % gpus
 
     def _hops_of(self, way: _Way, receiver: int) -> Iterator[tuple[int | None, Hop]]:
         """Yield the places where a packet waits on its way, None for the port, and its hops."""
@@ -260,3 +309,15 @@ class Routes:
             if switch is None or not switch.multicasts:
                 return False
         return True
+
+    def _joins_at_switches(self, plane: int, receiver: int) -> bool:
+        """Test whether the ways of all GPUs to one join only at switches that add packets."""
+        before: dict[int, set[int | None]] = {}
+        for gpu in range(self.fabric.gpus):
+            way = self._merging_way(gpu, receiver, plane)
+            for last, link in zip((None, *way), way, strict=False):
+                before.setdefault(link, set()).add(last)
+        joins = (
+            self.fabric.switch_at(self.fabric.links[e].source) for e in before if len(before[e]) > 1
+        )
+        return all(one is not None and one.reduces for one in joins)

@@ -9,7 +9,7 @@ from sysmodel.engine.ports import PACKET
 from sysmodel.gpu.atoms import ATOM_BYTES
 
 from .capacity import Capacity
-from .records import NO_HOP, TABLES, TAG
+from .records import MOST_SUMS, NO_HOP, TABLES, TAG
 from .routes import Hop, Routes
 
 __all__ = ["set_up_network"]
@@ -42,7 +42,8 @@ def set_up_network(
     fixed["mirror"] = mirror
     fixed["mirror_shift"] = mirror_shift
     hops = _hop_numbers(routes)
-    tables = _links(capacity) | _hops(capacity, hops) | _hop_tables(routes, hops)
+    tables = _links(capacity) | _hops(capacity, hops) | _hop_tables(routes, hops) | _sums(routes)
+    fixed["sum_places"] = len(tables["sum_entry"]) // routes.channels
     _set_up_gpus(state, capacity)
     random = np.random.default_rng(seed)
     state.channel["stall_random"] = random.integers(1, 1 << 62, len(state.channel))
@@ -114,7 +115,7 @@ def _hop_tables(routes: Routes, numbers: dict[Hop, int]) -> dict[str, np.ndarray
     """Make the tables of hops by destination."""
     planes, senders = len(routes.planes), len(routes.senders)
     windows, gpus = routes.window_count, routes.fabric.gpus
-    destinations = 1 if routes.mirror else gpus + gpus * routes.multicasts
+    destinations = 1 if routes.mirror else gpus * (1 + max(routes.multicasts, 2 * routes.merges))
     first = np.full((planes, senders, windows), NO_HOP, np.int64)
     following = np.full((planes, len(routes.queue_links), destinations), NO_HOP, np.int64)
     copies: list[int] = []
@@ -138,6 +139,19 @@ def _hop_tables(routes: Routes, numbers: dict[Hop, int]) -> dict[str, np.ndarray
         "copy_start": np.array(starts, np.int64),
         "window_destination": window,
         "port_link": np.array([[-1 if e is None else e for e in row] for row in ports], np.int64),
+    }
+
+
+def _sums(routes: Routes) -> dict[str, np.ndarray]:
+    """Make the tables of the sums in switches; half of the places stay free."""
+    channels = routes.channels if routes.merges else 0
+    packets = np.ones((len(routes.planes), len(routes.queue_links), routes.fabric.gpus), np.int64)
+    for place, senders in routes.merged.items():
+        packets[place] = len(senders)
+    return {
+        "sum_entry": np.zeros(channels * 2 * MOST_SUMS, TABLES["sum_entry"].dtype),
+        "sums": np.zeros(channels, np.int64),
+        "sum_packets": packets,
     }
 
 

@@ -2,7 +2,9 @@
 
 Above the bits of a place in a memory, an address has the number of a window. Window 0 is the
 neighbour downstream, window *k* the GPU *k* further on, and window *N*, with *N* GPUs, is all other
-GPUs. Between both lie bits that make the channel of the address that of the place.
+GPUs. Window *N* + 1 + *k* is the GPU *k* further on, or the sender itself if *k* is 0, where the
+sum of the packets of all GPUs arrives. Between both lie bits that make the channel of the address
+that of the place.
 """
 
 from sysmodel.lib.interleave import MOST_CHANNELS, channel_of_atom
@@ -31,4 +33,5 @@ def window_atoms(window: int, channels: int) -> int:
 
 def window_address_bits(gpus: int, atom_bytes: int) -> int:
     """Width of a byte address with the windows of a number of GPUs."""
-    return WINDOW_ATOM_BITS + gpus.bit_length() + (atom_bytes - 1).bit_length()
+    last = 2 * gpus
+    return WINDOW_ATOM_BITS + last.bit_length() + (atom_bytes - 1).bit_length()

@@ -32,6 +32,7 @@ LAST_ADDITION = "last addition"
 # Titles of halves that reduce, and of halves that do not.
 _TITLES = {True: "RS", False: "AG"}
 _SPANS = {True: "reduce-scatter", False: "all-gather"}
+_STREAMED = "all-reduce"
 _CLOSED_FORMS = "ring"  # algorithm for which the conservation has closed forms
 
 
@@ -113,8 +114,10 @@ class Moved:
 
 
 class Half(NamedTuple):
-    """Steps that reduce, or steps that do not, with the layout of their data."""
+    """Steps that reduce, or steps that do not, with the layout of their data; or both in one step,
+    if the schedule streams."""
 
+    name: str
     reduces: bool
     steps: list[Step]
     layout: CollectiveLayout
@@ -138,7 +141,8 @@ class CollectivePlan:
         ):
             steps = list(grouped)
             layout = CollectiveLayout(kernel, system, steps, atoms, schedule.parts)
-            self.halves.append(Half(reduces, steps, layout))
+            name = _STREAMED if schedule.streams else _SPANS[reduces]
+            self.halves.append(Half(name, reduces, steps, layout))
 
     @property
     def windowed(self) -> bool:
@@ -225,7 +229,7 @@ class CollectiveKernel:
             simulation.run((number,), UNTIL_QUIET, title=title)
         machine.state.fixed["uses_l2"] = 0
         track = "Communication"
-        simulation.span(_SPANS[half.reduces], track, begin, machine.now, activity=name)
+        simulation.span(half.name, track, begin, machine.now, activity=name)
         if not steps[-1].sends:
             simulation.span(LAST_ADDITION, "Last addition", last, machine.now)
         return machine.now - begin
@@ -257,7 +261,7 @@ class CollectiveKernel:
             state.gpu["expected"][g] += arriving
             moved.written += arriving
             for one in work:
-                kept = sum(peer == g for peer, _ in one.targets)
+                kept = 0 if one.merged else sum(peer == g for peer, _ in one.targets)
                 leaving = len(one.targets) - kept
                 moved.read += len(one.operands) * size(one.chunk)
                 moved.written += kept * size(one.chunk)

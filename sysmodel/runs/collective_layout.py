@@ -62,7 +62,13 @@ class CollectiveLayout:
         used = {place for _, _, place in stores} | loads
         count = 1 + max(used, default=0)
         self._offsets = place_offsets(self._channels, count)
-        leaving = {(rank, peer, place) for rank, peer, place in stores if rank != peer}
+        self._merges = any(work.merged for _, work in _by_rank(steps))
+        leaving = {
+            (rank, peer, place)
+            for rank, work in _by_rank(steps)
+            for peer, place in work.targets
+            if rank != peer or work.merged
+        }
         self._places_beyond = {place for _, _, place in leaving}
         # Stores to the neighbour downstream need no window; its memory has the same addresses.
         self.windowed = len(self._places_beyond) > 1 or any(
@@ -82,7 +88,8 @@ class CollectiveLayout:
         """Map the places, and the windows, in the hardware's registers."""
         if self.windowed:
             staged = self._offsets[1:2] or [window_atoms(1, self._channels)]
-            beyond = window_atoms(self._kernel.gpus, self._channels) + self._offsets[-1]
+            last = self._kernel.gpus * (1 + self._merges)
+            beyond = window_atoms(last, self._channels) + self._offsets[-1]
             return self._mapped((staged[0], beyond))
         offset = self.arrivals_offset
         return self._mapped((offset, offset) if offset else None)
@@ -107,6 +114,8 @@ class CollectiveLayout:
                 targets,
                 self.within(work.chunk),
                 Share(number, number + 1, parts),
+                work.awaits,
+                work.targets[0][0] if work.merged else -1,
             )
             for number in range(first, end)
         ]
@@ -116,7 +125,9 @@ class CollectiveLayout:
         ranks = self._kernel.gpus
         leaving = {}
         for peer, place in work.targets:
-            if peer == rank:
+            if work.merged:
+                leaving[ranks + 1 + (peer - rank) % ranks] = place
+            elif peer == rank:
                 offset, rotation = self._operands[place]
                 yield Target(offset, CONTEXT_NONE, rotation)
             else:

@@ -23,6 +23,9 @@ class CollectiveResult:
         Least time that the links and the memory allow.
     sent_bytes, read_bytes, written_bytes : int
         Payload that leaves the busiest GPU, and its memory accesses.
+    sums_in_switches : int
+        Most sums of an atom that waited in the switches at once; 0 if no switch adds packets. It is
+        scaled from the simulated channel with the most.
     """
 
     name: str
@@ -36,6 +39,7 @@ class CollectiveResult:
     sent_bytes: int
     read_bytes: int
     written_bytes: int
+    sums_in_switches: int = 0
 
     @property
     def algorithm_gb_per_s(self) -> float:

@@ -49,8 +49,8 @@ def flow_table(expanded: Expanded, rank: int) -> Table:
             "reduces" if expanded.reduces[stage] else "stores",
             str(flow.chunk),
             "yes" if flow.own else "",
-            str(flow.arrivals or ""),
-            _peers(flow.to, flow.multicast),
+            "their sum" if flow.merged and flow.arrivals else str(flow.arrivals or ""),
+            _peers(flow.to, flow.multicast) + (" (sum)" if flow.merged and flow.to else ""),
             "yes" if flow.keeps else "",
         ]
         for stage, ranks in enumerate(expanded.flows)
@@ -147,4 +147,6 @@ def result_table(result: CollectiveResult) -> Table:
         ["written, MiB", f"{result.written_bytes / 2**20:,.3f}"],
         ["simulated memory channels", str(result.channels)],
     ]
+    if result.sums_in_switches:
+        rows.insert(-1, ["most sums in the switches", f"{result.sums_in_switches:,}"])
     return Table(("figure of the busiest GPU", "value"), rows, text_columns=1)

@@ -40,7 +40,7 @@ def test_windows_lie_above_all_places():
 def test_the_widest_address_has_the_last_window(gpus):
     system = load_system()
     bits = window_address_bits(gpus, system.dram.atom_bytes)
-    last = (window_atoms(gpus, system.dram.channels) + 1) * system.dram.atom_bytes - 1
+    last = (window_atoms(2 * gpus, system.dram.channels) + 1) * system.dram.atom_bytes - 1
     assert last.bit_length() == bits <= 64
     assert hardware_parameters(system, address_bits=bits).address_bits == bits
     assert hardware_parameters(system).address_bits == 40
