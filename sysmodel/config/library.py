@@ -4,7 +4,7 @@ from typing import Annotated
 
 from .schema import PowerOfTwo, Strict, integer, number, power_of_two, text
 
-__all__ = ["Collective", "LowLatencyProtocol", "Protocol"]
+__all__ = ["Collective", "InSwitch", "LowLatencyProtocol", "Protocol", "SwitchProtocol"]
 
 
 class Protocol(Strict):
@@ -45,11 +45,58 @@ class LowLatencyProtocol(Protocol):
         return self.payload_share
 
 
+class SwitchProtocol(Protocol):
+    """Protocol of kernels whose packets switches add and copy."""
+
+    payload_share: float
+
+    @property
+    def share_of_stores(self) -> float:
+        """Payload of the protocol's packets, as a share of that of plain stores."""
+        return self.payload_share
+
+
+class InSwitch(Strict):
+    """All-reduces whose packets switches add and copy, from ``least_gpus`` GPUs and
+    ``least_message_kib`` on.
+
+    A kernel has a fixed cost, and fills a pipeline of buffers for ``fill_share`` of the time in
+    which its data pass a link, at most for ``most_fill_ns``. From ``large_message_mib`` on, its
+    packets have another share of payload.
+    """
+
+    least_gpus: int = integer(2, 512)
+    least_message_kib: float = number(0, 1 << 20)
+    fixed_ns: float = number(0, 1e6)
+    fill_share: float = number(0, 10)
+    most_fill_ns: float = number(0, 1e6)
+    payload_share: float = number(0.01, 1)
+    large_message_mib: float = number(0, 1 << 20)
+    large_payload_share: float = number(0.01, 1)
+
+    def takes(self, gpus: int, message_bytes: float) -> bool:
+        """Test whether the library reduces a message in the switches."""
+        return gpus >= self.least_gpus and message_bytes >= 1024 * self.least_message_kib
+
+    def protocol(
+        self, chunks: int, message_bytes: float, gpus: int, stores_gb_per_s: float
+    ) -> SwitchProtocol:
+        """Protocol for a message, of which so many chunks pass a link."""
+        large = message_bytes >= self.large_message_mib * 2**20
+        share = self.large_payload_share if large else self.payload_share
+        wire_ns = chunks * message_bytes / gpus / (stores_gb_per_s * share)
+        cost_ns = self.fixed_ns + min(self.fill_share * wire_ns, self.most_fill_ns)
+        return SwitchProtocol(
+            reduce_scatter_ns=cost_ns, all_gather_ns=cost_ns, step_ns=0.0, payload_share=share
+        )
+
+
 class Collective(Protocol):
     """Reduce-scatter and all-gather kernels of a collective library, with one workgroup on each of
     at most ``most_compute_units`` CUs.
 
-    ``algorithm`` is one of ``t3 collective list``; without it, the topology's.
+    ``algorithm`` is one of ``t3 collective list``; without it, the topology's. All-reduces of up to
+    ``direct_most_kib`` go straight from every GPU to every other one, on a full mesh.
     """
 
     most_compute_units: int = integer(1, 1024)
@@ -57,6 +104,8 @@ class Collective(Protocol):
     bytes_in_flight_per_wave: PowerOfTwo = power_of_two(1024, 1 << 20)
     low_latency: LowLatencyProtocol
     algorithm: Annotated[str | None, text()] = None
+    direct_most_kib: Annotated[float | None, number(0, 1 << 20)] = None
+    in_switch: InSwitch | None = None
 
     def protocol(self, chunk_bytes: float, gpus: int, stores_gb_per_s: float) -> Protocol:
         """Protocol that the library takes for the chunks of an all-reduce, in both halves.

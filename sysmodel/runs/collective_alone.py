@@ -8,14 +8,14 @@ from sysmodel.config.library import Protocol
 from sysmodel.config.system import System
 from sysmodel.config.topology_shapes import Topology
 from sysmodel.gpu.atoms import ATOM_BYTES
-from sysmodel.lib.errors import InputError, SimulationError
+from sysmodel.lib.errors import SimulationError
 from sysmodel.lib.progress import Report, no_progress
 from sysmodel.lib.small_pages import small_pages
 from sysmodel.network.expansion import expand
 from sysmodel.network.fabric import Fabric
 from sysmodel.network.invariance import why_not_invariant
 from sysmodel.network.load import Load, load_of
-from sysmodel.network.routes import Routes
+from sysmodel.network.switching import require_switches
 
 from .collective_buffer import Matrix, buffer_of
 from .collective_channels import simulated_channels
@@ -23,6 +23,7 @@ from .collective_kernels import CollectiveKernel, CollectivePlan
 from .collective_layout import ChunkAtoms
 from .collective_result import CollectiveResult
 from .engines import EngineName
+from .library_choice import in_switch_protocol
 from .options import RunOptions
 from .simulation import RunContext, Simulation
 
@@ -88,15 +89,14 @@ def simulate_collective(
         report,
         channels=simulated,
         mirror=alike and why_not_invariant(fabric, Group((gpus,)), schedule) is None,
-        protocol=_protocol(system, schedule, kernel.output_bytes / gpus, load),
+        protocol=_protocol(system, fabric, schedule, kernel.output_bytes, load),
     )
     with _simulation(context, schedule, topology, windows=plan.windowed) as simulation:
         simulation.machine.state.fixed["work"] = 0  # no workgroup of a GEMM starts
         collective = CollectiveKernel(context, simulation, plan)
         cycles = collective.run()
-        # The last stores may still be in the hardware; nothing follows that would push them out.
-        simulation.machine.idle(_LAST_STORES_CYCLES)
         _check_moved(collective, simulation)
+        sums = int(simulation.machine.state.fixed["most_sums"][0])
     return CollectiveResult(
         name=schedule.name,
         operation=operation,
@@ -109,11 +109,17 @@ def simulate_collective(
         sent_bytes=max(one.sent for one in costs),
         read_bytes=max(one.read for one in costs),
         written_bytes=max(one.written for one in costs),
+        sums_in_switches=sums * system.dram.channels,
     )
 
 
-def _protocol(system: System, schedule: Expanded, chunk_bytes: float, load: Load) -> Protocol:
+def _protocol(
+    system: System, fabric: Fabric, schedule: Expanded, output_bytes: int, load: Load
+) -> Protocol:
     """Protocol that the library takes for the chunks, at the rate of the busiest link."""
+    if in_switch := in_switch_protocol(system, fabric, schedule, output_bytes):
+        return in_switch
+    chunk_bytes = output_bytes / schedule.ranks
     halves = 2 if schedule.operation == "all-reduce" else 1
     sent_bytes = halves * (schedule.ranks - 1) * chunk_bytes
     busy_ns = load.busy_ns("stores")
@@ -141,20 +147,11 @@ def _fabric(system: System, topology: Topology, schedule: Expanded) -> Fabric:
     Raises
     ------
     InputError
-        The number of GPUs does not fit, or the schedule sends packets to several GPUs that no
-        switch copies.
+        The number of GPUs does not fit, or no switch copies or adds the schedule's packets.
     """
     topology.check_gpus(schedule.ranks, "ranks")
     fabric = expand(topology, schedule.ranks, system.link)
-    flows = (flow for stage in schedule.flows for own in stage for flow in own)
-    if not any(flow.multicast for flow in flows):
-        return fabric
-    if not Routes(fabric, fabric.planes, windows=True).multicasts:
-        raise InputError(
-            "topology",
-            f"{fabric.name} has no switch that copies packets to all GPUs; allowed for "
-            f"{schedule.name}: switches with multicasts = true",
-        )
+    require_switches(fabric, schedule)
     return fabric
 
 
@@ -173,6 +170,8 @@ def _check_moved(collective: CollectiveKernel, simulation: Simulation) -> None:
     SimulationError
         An access or a packet is missing or surplus.
     """
+    # The last stores may still be in the hardware; nothing follows that would push them out.
+    simulation.machine.idle(_LAST_STORES_CYCLES)
     gpu = simulation.machine.state.gpu
     for g, moved in enumerate(collective.moved):
         counted = {

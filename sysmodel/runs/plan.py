@@ -23,9 +23,16 @@ from sysmodel.machine.sampling import (
 )
 from sysmodel.machine.tiling import kernel_of, launches
 
-from .configurations.registry import BASE, CONFIGURATIONS, Configuration, evaluation_order
+from .configurations.registry import (
+    BASE,
+    CONFIGURATIONS,
+    LIBRARY,
+    Configuration,
+    evaluation_order,
+)
 from .equal_parts import equal_parts
 from .extrapolation import ExtrapolatedKernel, SizeChoice
+from .library_choice import Choice, chain_choice
 from .options import RunOptions, SimulatedGpus
 from .program.program import Chain
 from .result import SimulatedGemm
@@ -60,6 +67,8 @@ class Part:
         GEMM of the chain.
     tracked : dict
         Launches in which T3 tracks the GEMM; empty if no configuration tracks it.
+    choice : Choice or None
+        Collective that the library runs instead of the chain's; None if it runs these.
     whole, launches : dict
         Numbers of launches of the simulated GEMMs, in one launch and in T3's.
     consumes : bool
@@ -74,6 +83,7 @@ class Part:
     chain: Chain
     kernel: Kernel
     tracked: Mapping[Kernel, int]
+    choice: Choice | None = None
     whole: LaunchCounts = field(default_factory=dict)
     launches: LaunchCounts = field(default_factory=dict)
     consumes: bool = False
@@ -96,6 +106,8 @@ class Part:
     def is_simulated(self, configuration: Configuration) -> bool:
         """Test whether a configuration runs the chain in another way than the base: a GEMM alone
         is the same in all."""
+        if configuration.name == LIBRARY:
+            return self.choice is not None
         if configuration.name == BASE or self.chain.collectives:
             return True
         return configuration.consumers and self.consumes
@@ -199,6 +211,19 @@ class Plan:
         return None if all(map(self._is_symmetric, self.kernels)) else "their chunks differ"
 
     @property
+    def library(self) -> dict[str, str]:
+        """Algorithms that the configuration ``library`` runs, by collective; none without it."""
+        if LIBRARY not in self.options.configurations:
+            return {}
+        return {
+            one.name: part.choice.algorithm
+            if part.choice
+            else one.algorithm or self.network.algorithm.name
+            for part in self.parts
+            for one in part.chain.collectives
+        }
+
+    @property
     def gpus(self) -> SimulatedGpus:
         """Simulated GPUs, as the options name them."""
         return "mirror" if self.mirror else "all"
@@ -217,7 +242,8 @@ class Plan:
         tracks = self.options.tracks and chain.collectives
         tracked = launches(self.system, *size) if tracks else ()
         consumes = self.options.program.gathered(chain.gemm) is not None
-        part = Part(chain, kernel, Counter(tracked), consumes=consumes)
+        choice = chain_choice(self.network, chain, work.output_bytes)
+        part = Part(chain, kernel, Counter(tracked), choice, consumes=consumes)
         cutting = [one for one in self._evaluated if part.is_simulated(one)]
         part.equal = equal_parts(chain.gemm.name, work, self.system, cutting)
         return part

@@ -140,8 +140,9 @@ class _Part:
         counts = self._part.launches_of(configuration)
         simulated = {}
         for kernel in kernels_of(counts):
-            self._contexts[kernel].step = next(self._steps)
-            simulated[kernel] = configuration.simulate(self._contexts[kernel], candidate)
+            context = self._contexts[kernel]
+            context.step, context.base = next(self._steps), self._alone.get(kernel)
+            simulated[kernel] = configuration.simulate(context, candidate)
         if configuration.name == BASE:
             self._alone |= simulated
         if len(simulated) > 1:

@@ -49,6 +49,8 @@ class RunResult:
         Share by which a speedup may differ from that of the whole; 0 without a reason for one.
     sampling_errors : tuple of SamplingError
         Estimates of the sampling's error, where they were made.
+    library : dict
+        Algorithms of the configuration ``library`` by collective; empty without it.
     launches : int
         Launches in which T3 tracks the program's GEMMs, each with its own reduce-scatter and
         all-gather: more than one for a GEMM if a chunk of its output exceeds the tracker's window.
@@ -91,6 +93,7 @@ class RunResult:
     every_gpu_because: str | None = None
     varied: tuple[dict[str, ConfigurationResult], ...] = ()
     sampling_errors: "tuple[SamplingError, ...]" = ()
+    library: dict[str, str] = field(default_factory=dict)
     timelines: "dict[str, Timeline]" = field(default_factory=dict)
 
     @cached_property
@@ -166,7 +169,7 @@ class RunResult:
             "scaled": list(self.scaled),
             "gpus": self.gpus,
             "every_gpu_because": self.every_gpu_because,
-            "network": self.network.as_dict(),
+            "network": self.network.as_dict() | ({"library": self.library} if self.library else {}),
             "launches": self.launches,
             "extrapolated": self.extrapolated,
             "simulated": {

@@ -20,6 +20,7 @@ from sysmodel.network.expansion import expand
 from sysmodel.network.fabric import Fabric, Sender
 from sysmodel.network.invariance import why_not_invariant
 from sysmodel.network.load import load_of
+from sysmodel.network.switching import require_switches
 
 __all__ = ["RunNetwork"]
 
@@ -42,7 +43,7 @@ class RunNetwork:
     ------
     InputError
         The number of GPUs does not fit the topology or the algorithm, no such algorithm is known,
-        or the topology has no link that T3 or the library needs.
+        or the topology has no link or switch that T3 or the library needs.
     """
 
     def __init__(self, system: System, gpus: int):
@@ -69,6 +70,7 @@ class RunNetwork:
         if key not in self._schedules:
             schedule = self._expanded(one, operation)
             check(schedule)
+            require_switches(self.fabric, schedule)
             self._require(_pairs(schedule))
             self._schedules[key] = schedule
         return self._schedules[key]

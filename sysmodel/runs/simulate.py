@@ -93,6 +93,7 @@ def simulate(plan: Plan, report: Report = no_progress, *, counts_clocks: bool = 
         gpus=plan.gpus,
         every_gpu_because=plan.every_gpu_because,
         sampling_band=plan.sampling_band,
+        library=plan.library,
         launches=max(1, plan.launches),
         simulated=plan.simulated,
         extrapolated=plan.is_extrapolated,
@@ -149,6 +150,7 @@ def _contexts(
                 repetition=number,
                 is_first=shows and index == 0 and kernel == first,
                 chain=part.chain,
+                choice=part.choice,
                 counts_clocks=counts_clocks,
             )
             for kernel in part.kernels

@@ -29,6 +29,7 @@ from sysmodel.network.rates import scale_rates
 from .conservation import Moves, check_conservation, conserved
 from .counters import COUNTED, new_counters
 from .cycle_result import CycleResult, GemmCycles
+from .library_choice import Choice
 from .program.activities import Activity, title_of
 from .program.program import Chain
 from .run_network import RunNetwork
@@ -64,6 +65,8 @@ class RunContext:
         The kernel is the plan's first; only for this kernel a waveform may be written.
     chain : Chain, optional
         Activities to run; the first chain of the program by default.
+    choice : Choice or None
+        Collective that the library runs instead of the chain's; None if it runs these.
     counts_clocks : bool
         Count the clock edges at flip-flops.
 
@@ -71,6 +74,8 @@ class RunContext:
     ----------
     step : str
         Number of the simulation among those of the plan, for the progress.
+    base : CycleResult or None
+        Result of ``sequential`` on the kernel, once it is known.
     """
 
     def __init__(
@@ -87,14 +92,17 @@ class RunContext:
         repetition: int = 0,
         is_first: bool = True,
         chain: Chain | None = None,
+        choice: Choice | None = None,
         counts_clocks: bool = True,
     ):
         self.system, self.options, self.report = system, options, report
         self.repetition, self.channels, self._is_first = repetition, channels, is_first
         self.mirror, self._network, self._protocol = mirror, network, protocol
-        self.chain = chain or options.program.chains[0]
+        self.chain, self.choice = chain or options.program.chains[0], choice
         self.counts_clocks = counts_clocks
         self.step = ""
+        self.base: CycleResult | None = None
+        self._unmoved = kernel
         self.variation = varied(system, kernel, options.seed, repetition)
         self.kernel = moved(
             system,
@@ -104,6 +112,25 @@ class RunContext:
             channels=channels,
             mirror=mirror,
         )
+
+    def of_every_gpu(self, protocol: Protocol) -> "RunContext":
+        """Return the context in which every GPU runs the library's kernels by a protocol."""
+        context = RunContext(
+            self.system,
+            self._unmoved,
+            self.options,
+            self.report,
+            channels=self.channels,
+            mirror=False,
+            network=self.network,
+            protocol=protocol,
+            repetition=self.repetition,
+            is_first=False,
+            chain=self.chain,
+            counts_clocks=self.counts_clocks,
+        )
+        context.step = self.step
+        return context
 
     @cached_property
     def network(self) -> RunNetwork:

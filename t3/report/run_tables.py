@@ -130,6 +130,10 @@ def _simulated(result: RunResult) -> Iterator[str]:
     for name, configuration in result.configurations.items():
         for activity, words in configuration.chosen.items():
             yield f"{name}, {title_of(activity)}: {words}."
+    if result.library:
+        sequential = result.network.algorithm.name
+        chosen = (f"{title_of(name)} by {one}" for name, one in result.library.items())
+        yield f"library runs {', '.join(chosen)}; sequential runs them by {sequential}."
     for one in result.sampling_errors:
         if one.is_large:
             channels = f"{one.channels} channels"

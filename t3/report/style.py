@@ -38,6 +38,7 @@ Grid: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 # All colours differ in lightness, too, for print and for readers who cannot distinguish hues.
 COLOURS = {
     "sequential": "#8c8c8c",
+    "library": "#5f5f5f",
     "t3": "#7d9cc7",
     "t3-mca": "#30507a",
     "t3-mca-paper": "#30507a",

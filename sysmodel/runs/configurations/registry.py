@@ -14,10 +14,13 @@ if TYPE_CHECKING:
     from sysmodel.runs.program.program import Chain, Program
     from sysmodel.runs.simulation import RunContext
 
-__all__ = ["BASE", "CONFIGURATIONS", "Configuration", "evaluation_order"]
+__all__ = ["BASE", "CONFIGURATIONS", "LIBRARY", "Configuration", "evaluation_order"]
 
 BASE = "sequential"
 """Configuration that every run simulates, and over which speedups are given."""
+
+LIBRARY = "library"
+"""Configuration of the algorithms that a collective library chooses."""
 
 
 @dataclass(frozen=True)
@@ -197,6 +200,7 @@ _LIST = (
     Configuration("ideal-overlap", "ideal.ideal", of=(BASE, BASE)),
     Configuration("ideal-rs-nmc", "ideal.ideal", of=(BASE, "rs-nmc")),
     Configuration("rs-nmc", "transparent.scatter", tracked=True, listed=False, default=False),
+    Configuration(LIBRARY, "library.library", default=False, rival=True),
     _cu_split(8),
     _cu_split(16),
     Configuration(

@@ -8,6 +8,7 @@ from sysmodel.config.system import System
 from sysmodel.config.workload import custom_gemm
 from sysmodel.lib.progress import Report, no_progress
 from sysmodel.runs.collective_alone import simulate_collective
+from sysmodel.runs.library_choice import library_choice
 from sysmodel.runs.options import RunOptions
 from sysmodel.runs.plan import Plan
 from sysmodel.runs.run_network import RunNetwork
@@ -53,11 +54,11 @@ class Compared:
 def modelled(system: System, one: Measurement, report: Report = no_progress) -> float:
     """Simulate a measurement with the golden engine; return the value in its unit.
 
-    A collective runs by the library's algorithm on the system's topology, an all-to-all by direct
-    sends. Its time is that of :func:`.simulate_collective`, which names the time of nccl-tests
-    with which it compares. A GEMM's time is that of a kernel with empty caches, its launch
-    included. A GEMM with its reduce-scatter is the configuration ``sequential`` without its
-    all-gather.
+    A collective runs by the algorithm that the library chooses on the system's topology, an
+    all-to-all by direct sends. Its time is that of :func:`.simulate_collective`, which names the
+    time of nccl-tests with which it compares. A GEMM's time is that of a kernel with empty caches,
+    its launch included. A GEMM with its reduce-scatter is the configuration ``sequential`` without
+    its all-gather.
 
     Raises
     ------
@@ -68,8 +69,10 @@ def modelled(system: System, one: Measurement, report: Report = no_progress) -> 
     """
     if one.kind in OPERATIONS:
         network = RunNetwork(system, one.gpus)
-        name = network.algorithm.name if one.kind in RINGS else "direct"
-        schedule = network.schedule(OPERATIONS[one.kind], name)
+        operation, name = OPERATIONS[one.kind], "direct"
+        if one.kind in RINGS:
+            name = library_choice(network, operation, one.message_bytes)
+        schedule = network.schedule(operation, name)
         found = simulate_collective(
             system, schedule, one.message_bytes, topology=system.topology, report=report
         )

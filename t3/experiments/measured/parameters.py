@@ -8,6 +8,7 @@ from annotated_types import Ge, Le
 
 from sysmodel.config.library import LowLatencyProtocol
 from sysmodel.config.system import System
+from sysmodel.runs.library_choice import IN_SWITCH, library_choice
 from sysmodel.runs.run_network import RunNetwork
 
 from .measurement import RINGS, Kind, Measurement
@@ -38,12 +39,17 @@ class Fitted:
 
     def acts_on(self, system: System, row: Measurement) -> bool:
         """Test whether the time of a row depends on the parameter: costs of a protocol of the
-        library do not change messages that take the other protocol."""
+        library do not change messages that take the other protocol, or that switches add."""
         if row.kind not in self.changes:
             return False
         if not self.key.startswith("collective."):
             return True
-        protocol = RunNetwork(system, row.gpus).protocol(row.chunk_bytes)
+        network = RunNetwork(system, row.gpus)
+        if row.kind == "all_reduce":
+            chosen = library_choice(network, "all-reduce", row.message_bytes)
+            if chosen == IN_SWITCH:
+                return False
+        protocol = network.protocol(row.chunk_bytes)
         return isinstance(protocol, LowLatencyProtocol) == ("low_latency" in self.key)
 
     @property

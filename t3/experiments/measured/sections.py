@@ -17,9 +17,9 @@ _TITLE = "The model beside measurements"
 _HEADINGS = ("kind", "rows", "mean", "size", "worst")
 _TEXT = (
     "A difference is the model's value over the measured one, less one. Collectives: out-of-place "
-    "times of the tests, which include one launch for each collective, against the ring kernels of "
-    "`sequential` with one launch. Memory streams: a positive difference means that the model's "
-    "memory is faster."
+    "times of the tests, which include one launch for each collective, against the library's "
+    "kernels with one launch. Memory streams: a positive difference means that the model's memory "
+    "is faster."
 )
 
 

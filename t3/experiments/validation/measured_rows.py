@@ -27,6 +27,8 @@ _MODELLED = (*_COLLECTIVES, *_STREAMS, "gemm")
 _FUSED = ("ag_gemm", "gemm_rs", "gemm_ar")
 _NCCL_TESTS = "NCCL (nccl-tests"
 _RCCL_TESTS = "RCCL (rccl-tests"
+_IN_PLACE = "in place"
+_LEAST_IN_PLACE = 16 << 20
 _SEPARATE = "torch GEMM then RS (NCCL)"
 _CLIFF_BYTES = (4 << 20, 64 << 20)
 _OUTLIER_US = "280.49"
@@ -52,14 +54,20 @@ def _is_fused(row: Row) -> bool:
 
 
 def _in_switch(row: Row) -> bool:
-    """Test for a kernel that reduces in the switch, or eight GPUs, for which NCCL chooses one."""
+    """Test for a kernel other than NCCL's all-reduce that adds or copies in the switch."""
     kernel = row["implementation"]
-    named = "multimem" in kernel or "NVLS" in kernel
-    return named or (row["op"] == "all_reduce" and "NCCL" in kernel and int(row["n_gpus"]) == 8)
+    return "multimem" in kernel or ("NVLS" in kernel and row["op"] != "all_reduce")
 
 
 def _is_all_reduce(row: Row) -> bool:
-    return row["op"] == "all_reduce" and not row["implementation"].startswith(_RCCL_TESTS)
+    kernel = row["implementation"]
+    tests = kernel.startswith((_NCCL_TESTS, _RCCL_TESTS)) or _IN_PLACE in kernel
+    return row["op"] == "all_reduce" and not tests
+
+
+def _is_small_in_place(row: Row) -> bool:
+    small = row["op"] == "all_reduce" and int(row["bytes"]) < _LEAST_IN_PLACE
+    return small and _IN_PLACE in row["implementation"]
 
 
 def _of_other_kernels(row: Row) -> bool:
@@ -69,6 +77,7 @@ def _of_other_kernels(row: Row) -> bool:
 
 def _is_cliff(row: Row) -> bool:
     low, high = _CLIFF_BYTES
+    high += row["op"] == "all_reduce" and int(row["n_gpus"]) == 8
     return row["gpu"] == "B200" and row["op"] in RINGS and low < int(row["bytes"]) < high
 
 
@@ -105,16 +114,17 @@ RULES = (
     Rule("the model lacks the operation", _is_unknown),
     Rule("fused kernels and their baselines, for a comparison of their own", _is_fused),
     Rule("the source does not say the world size", _notes("world size")),
-    Rule("reduced or copied in the switch (NVLS, multimem)", _in_switch),
-    Rule("all-reduce by an algorithm that the library chooses", _is_all_reduce),
+    Rule("other kernels than NCCL's that add or copy in the switch (multimem)", _in_switch),
     Rule(
         "torch.distributed, with launch and waiting",
         lambda row: "torch.distributed" in row["implementation"],
     ),
+    Rule("all-reduces that no test of NCCL or RCCL timed", _is_all_reduce),
+    Rule("all-reduces below 16 MiB in place, 5 to 25 µs above other sources", _is_small_in_place),
     Rule("the source does not define its bandwidth", _notes("definition")),
     Rule("device time of the kernel alone, without its launch", _notes("device time")),
     Rule("other kernels than the library's ring", _of_other_kernels),
-    Rule("B200 between 4 and 64 MiB: a tuning cliff of this version of NCCL", _is_cliff),
+    Rule("B200 from 4 to 64 MiB: a tuning cliff of this version of NCCL", _is_cliff),
     Rule("less than 512 bytes for a GPU, or more than 1 GiB", _is_not_cut),
     Rule("elements of other sizes than two bytes", _of_other_elements),
     Rule("the source does not say if K is one GPU's", _notes("K per GPU")),

@@ -25,9 +25,10 @@ _COMPARED = (
     "one: times of the model that are too short are negative."
 )
 _COLLECTIVES = (
-    "Ring collectives by the kernels of `sequential`, without a GEMM before them. Measured: "
+    "Reduce-scatters and all-gathers around rings by the kernels of `sequential`, all-reduces as "
+    "the library chooses for their size, without a GEMM before them. Measured: "
     "out-of-place times of nccl-tests, which include one launch for each collective, as ours do; "
-    "on MI300X all-reduces of rccl-tests, one kernel with one launch for both halves of the ring. "
+    "all-reduces from 16 MiB on also in place; on MI300X all-reduces of rccl-tests. "
     "Our buffers are not cached at the start; a small buffer of the test is still in the L2 from "
     "the repetition before. An all-to-all sends directly, over a switch with the system's link; "
     "its fixed costs are those that were fitted to all-gathers."

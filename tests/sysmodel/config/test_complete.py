@@ -51,7 +51,9 @@ def test_differences():
 def _on_a_network(folder, rate):
     """Write a system and a topology of the same names into a folder."""
     folder.mkdir()
-    network = f'base = "switch"\ndescription = "{folder.name}"\nlink.bandwidth_gb_per_s = {rate}\n'
+    network = (
+        f'base = "nvswitch"\ndescription = "{folder.name}"\nlink.bandwidth_gb_per_s = {rate}\n'
+    )
     (folder / "network.toml").write_text(network)
     system = folder / "system.toml"
     system.write_text('base = "h100"\ntopology = "network.toml"\n')
@@ -64,7 +66,7 @@ def test_values_of_topologies_of_one_name_are_compared(tmp_path):
     assert differences(fast, slow) == [("topology.link.bandwidth_gb_per_s", "300.0", "100.0")]
     assert not differences(slow, also_slow)
     assert differences("h100", slow) == [
-        ("topology", '"switch"', '"network"'),
+        ("topology", '"nvswitch"', '"network"'),
         ("topology.link.bandwidth_gb_per_s", "-", "100.0"),
     ]
     nodes = tmp_path / "nodes.toml"
