@@ -10,12 +10,20 @@ __all__ = ["Collective", "InSwitch", "LowLatencyProtocol", "Protocol", "SwitchPr
 class Protocol(Strict):
     """Costs of a protocol of a collective library, beyond kernel launch, memory and link.
 
-    A reduce-scatter and an all-gather each have a fixed cost, and a cost in each step.
+    A reduce-scatter and an all-gather each have a fixed cost, and a cost in each step. In one
+    kernel, they pay ``together_ns`` instead of both fixed costs, if it is given.
     """
 
     reduce_scatter_ns: float = number(0, 1e6)
     all_gather_ns: float = number(0, 1e6)
     step_ns: float = number(0, 1e6)
+    together_ns: Annotated[float | None, number(0, 1e6)] = None
+
+    def fixed_cost_ns(self, *, reduces: bool, together: bool) -> float:
+        """Fixed cost of a half, alone or in one kernel with the other half."""
+        if together and self.together_ns is not None:
+            return self.together_ns if reduces else 0.0
+        return self.reduce_scatter_ns if reduces else self.all_gather_ns
 
     @property
     def share_of_stores(self) -> float:
@@ -62,9 +70,12 @@ class InSwitch(Strict):
 
     A kernel has a fixed cost, and fills a pipeline of buffers for ``fill_share`` of the time in
     which its data pass a link, at most for ``most_fill_ns``. From ``large_message_mib`` on, its
-    packets have another share of payload.
+    packets have another share of payload. Wavefronts and their loads in flight are those of this
+    kernel.
     """
 
+    waves_per_cu: int = integer(1, 32)
+    bytes_in_flight_per_wave: PowerOfTwo = power_of_two(1024, 1 << 20)
     least_gpus: int = integer(2, 512)
     least_message_kib: float = number(0, 1 << 20)
     fixed_ns: float = number(0, 1e6)

@@ -184,9 +184,12 @@ def _begin_part(s, g, w, task, number):
 @inlined
 def _begin_batch(s, g, w, task):
     """Give a wavefront its next batch; return its atoms, or -1 at the end of the part."""
-    f, gpu = s.fixed[0], s.gpu[g]
+    f, gpu, phase = s.fixed[0], s.gpu[g], 0.0
     number = gpu.wave_batch[w]
     gpu.wave_batch[w] = number + 1
+    if s.task[g, task].awaits:
+        # GPUs would else store their sums at the same time, and wait for each other's links.
+        phase = (g + gpu.wave_number[w] / s.task[g, task].waves) / f.gpus
     atoms, ended = np.int64(0), True
     for q in range(g * f.channels, (g + 1) * f.channels):
         channel = s.channel[q]
@@ -194,7 +197,8 @@ def _begin_batch(s, g, w, task):
         first = channel.batch_first[w] + channel.batch_size[w]
         left = channel.part_end[w] - first
         ended = ended and left <= 0
-        size = min(np.int64(batch * (number + 1)) - np.int64(batch * number), left)
+        begun = np.int64(batch * max(number - phase, 0.0))
+        size = min(np.int64(batch * (number + 1 - phase)) - begun, left)
         channel.batch_first[w] = first
         channel.batch_size[w] = size
         channel.batch_read[w] = channel.batch_stored[w] = 0

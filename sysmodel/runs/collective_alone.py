@@ -23,7 +23,7 @@ from .collective_kernels import CollectiveKernel, CollectivePlan
 from .collective_layout import ChunkAtoms
 from .collective_result import CollectiveResult
 from .engines import EngineName
-from .library_choice import in_switch_protocol
+from .library_choice import in_switch_protocol, running
 from .options import RunOptions
 from .simulation import RunContext, Simulation
 
@@ -72,7 +72,7 @@ def simulate_collective(
         Bytes are lost, or the simulation makes no progress.
     """
     check(schedule)
-    gpus = schedule.ranks
+    gpus, system = schedule.ranks, running(system, schedule)
     operation, message_bytes, kernel, chunk_bytes = buffer_of(schedule, message)
     fabric = _fabric(system, topology, schedule)
     costs = traffic(schedule, chunk_bytes)

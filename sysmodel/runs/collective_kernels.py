@@ -215,7 +215,8 @@ class CollectiveKernel:
         if launches:
             simulation.launch_kernel(self._place)
         protocol = context.protocol
-        simulation.idle(protocol.reduce_scatter_ns if half.reduces else protocol.all_gather_ns)
+        together = len(self._halves) > 1
+        simulation.idle(protocol.fixed_cost_ns(reduces=half.reduces, together=together))
         # A concurrent GEMM has another output.
         flushes = context.system.l2.flush_at_kernel_end
         machine.state.fixed["uses_l2"] = self._alone and not flushes

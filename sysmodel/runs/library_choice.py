@@ -25,6 +25,7 @@ __all__ = [
     "in_switch_protocol",
     "library_choice",
     "library_protocol",
+    "running",
 ]
 
 IN_SWITCH, DIRECT = "in-switch", "direct"
@@ -77,6 +78,16 @@ def chain_choice(network: RunNetwork, chain: Chain, message_bytes: int) -> Choic
         return None
     name = library_choice(network, "all-reduce", message_bytes)
     return None if name == network.algorithm.name else Choice(name, "all-reduce", message_bytes)
+
+
+def running(system: System, schedule: Expanded) -> System:
+    """Return the system with the wavefronts of the library's kernel for a schedule."""
+    in_switch = system.collective.in_switch
+    if in_switch is None or not schedule.merges:
+        return system
+    names = ("waves_per_cu", "bytes_in_flight_per_wave")
+    shape = {name: getattr(in_switch, name) for name in names}
+    return system.model_copy(update={"collective": system.collective.model_copy(update=shape)})
 
 
 def in_switch_protocol(

@@ -113,10 +113,10 @@ class RunContext:
             mirror=mirror,
         )
 
-    def of_every_gpu(self, protocol: Protocol) -> "RunContext":
-        """Return the context in which every GPU runs the library's kernels by a protocol."""
+    def of_every_gpu(self, system: System, protocol: Protocol) -> "RunContext":
+        """Return the context in which every GPU runs kernels of the library of a system."""
         context = RunContext(
-            self.system,
+            system,
             self._unmoved,
             self.options,
             self.report,

@@ -8,7 +8,7 @@ from sysmodel.runs.collective_kernels import CollectiveKernel, CollectivePlan
 from sysmodel.runs.conservation import Moves
 from sysmodel.runs.counters import new_counters
 from sysmodel.runs.cycle_result import CycleResult
-from sysmodel.runs.library_choice import library_protocol
+from sysmodel.runs.library_choice import library_protocol, running
 from sysmodel.runs.simulation import RunContext, Simulation
 
 __all__ = ["library"]
@@ -25,7 +25,8 @@ def library(context: RunContext, name: str) -> CycleResult:
     schedule = context.network.schedule(choice.operation, choice.algorithm)
     plan = CollectivePlan(context.kernel, context.system, schedule)
     reduction = context.chain.collectives[0]
-    every_gpu = context.of_every_gpu(library_protocol(context.network, choice))
+    system = running(context.system, schedule)
+    every_gpu = context.of_every_gpu(system, library_protocol(context.network, choice))
     with Simulation(
         every_gpu,
         name,

@@ -44,7 +44,7 @@ def test_comments_and_base(tmp_path):
 # Sections of their own, and values that the preset leaves out.
 _NOT_GIVEN = (
     *("standard", "timing", "alternatives", "boost_clock_mhz", "low_latency", "in_switch"),
-    *("algorithm", "direct_most_kib"),
+    *("algorithm", "direct_most_kib", "together_ns"),
 )
 
 

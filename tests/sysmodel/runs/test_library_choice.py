@@ -14,6 +14,7 @@ from tests.support.small_system import small_system, workload
 KIB, MIB = 1 << 10, 1 << 20
 SYSTEM = small_system()
 IN_SWITCH = {
+    **{"waves_per_cu": 2, "bytes_in_flight_per_wave": 4096},
     **{"least_gpus": 3, "least_message_kib": 64, "fixed_ns": 5000, "fill_share": 0.5},
     **{"most_fill_ns": 2000, "payload_share": 0.5},
     **{"large_message_mib": 64, "large_payload_share": 0.75},
