@@ -47,9 +47,13 @@ def test_gpus_move_the_bytes_of_the_closed_form():
 
 
 def test_switches_hold_few_sums_however_large_the_message_is():
-    small, large = (run("all-reduce", 4, size).sums_in_switches for size in (1 << 22, 1 << 25))
-    assert 0 < large <= 1.5 * small
-    assert large < MOST_SUMS * SYSTEM.dram.channels / 4
+    """At most two batches of each wavefront of each GPU wait for those of other GPUs."""
+    library, size = SYSTEM.collective, 1 << 25
+    waves = SYSTEM.collective_cus * library.waves_per_cu
+    in_flight = 4 * 2 * waves * library.bytes_in_flight_per_wave
+    held = 32 * run("all-reduce", 4, size).sums_in_switches
+    assert 0 < held <= min(in_flight, size // 4)
+    assert held < 32 * MOST_SUMS * SYSTEM.dram.channels
 
 
 @pytest.mark.parametrize("gpus", [3, 5, 7])

@@ -101,7 +101,8 @@ def test_library_runs_both_halves_as_one_all_reduce():
     wire_ns = (gpus + 1) * chunk / (0.5 * system.link.bandwidth_gb_per_s)
     costs_ns = 5000 + min(0.5 * wire_ns, 2000) + system.gpu.kernel_launch_ns
     reduced_ns = library.ns["rs"] + library.ns["ag"]
-    assert wire_ns + costs_ns < reduced_ns < 1.05 * wire_ns + costs_ns + 3000
+    # With 16 wavefronts of the CUs in all, the links are not always busy.
+    assert wire_ns + costs_ns < reduced_ns < 1.2 * wire_ns + costs_ns
 
 
 def test_costs_follow_the_size():
