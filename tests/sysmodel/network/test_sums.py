@@ -100,7 +100,7 @@ def test_sums_need_switches_that_add(name):
 def test_rails_join_only_gpus_of_the_same_place():
     topology = {
         **{"description": "d", "source": "s", "kind": "nodes"},
-        **{"gpus_per_node": 2, "inside": "nvswitch-8", "between": "rails", "forwards": False},
+        **{"gpus_per_node": 2, "inside": "nvswitch-8", "between": "rails", "forwards": True},
         "switch": {"planes": 1, "latency_ns": 100, "queue_bytes": 65536, "multicasts": True,
                    "reduces": True},
         "link": {"bandwidth_gb_per_s": 50, "latency_ns": 100},
