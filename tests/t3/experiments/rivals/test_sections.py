@@ -1,0 +1,74 @@
+"""The page of rivals, from made-up tables, and the grid behind it."""
+
+import pandas as pd
+import pytest
+
+from sysmodel.config.model import load_model
+from t3.experiments.rivals.measure import BEST, BOUND, PAYLOAD, RIVALS, matrix
+from t3.experiments.rivals.pairs import CONSUMER, pair
+from t3.experiments.rivals.sections import sections
+
+TOTALS = dict(zip(RIVALS, (1000, 900, 950, 980, 850), strict=True)) | {BEST: 880, BOUND: 600}
+
+
+def row(layer, configuration, total_ns, payload=32):
+    return {
+        **{"model": "M", "layer": layer, "program": f"{layer}-qkv", "m": 1, "n": 2, "k": 3},
+        **{"system": "h200", "configuration": configuration, "total_ns": total_ns * 1e3},
+        PAYLOAD: payload,
+    }
+
+
+def table(wide_ns=800):
+    rows = [row(layer, *one) for layer in ("op", "fc2") for one in TOTALS.items()]
+    for layer in ("op", "fc2"):
+        rows += [row(layer, RIVALS[0], 1000, 256), row(layer, BEST, wide_ns, 256)]
+    return pd.DataFrame(rows)
+
+
+def cells(section, index=0):
+    return dict(zip(section.table.titles, section.table.rows[index], strict=True))
+
+
+def test_t3_is_compared_with_the_fastest_rival():
+    _, h200 = sections(table())
+    one = cells(h200)
+    assert (one["pair"], one["M x N x K"]) == ("M op to qkv", "1 x 2 x 3")
+    assert one["fastest rival"] == "two-batch"
+    assert (one["two-batch"], one[f"{BEST}, 32 bytes"], one["ideal"]) == ("850", "880", "600")
+    assert one["over it, 32 bytes"] == f"{850 / 880:.3f}"
+    assert one["over it, 256 bytes"] == f"{850 / 800:.3f}"
+
+
+@pytest.mark.parametrize(("wide_ns", "wins"), [(800, "2 of 2"), (900, "0 of 2")])
+def test_the_summary_counts_wins_and_losses(wide_ns, wins):
+    summary, _ = sections(table(wide_ns))
+    small, wide = cells(summary), cells(summary, 1)
+    assert (small["T3 wins"], wide["T3 wins"]) == ("0 of 2", wins)
+    assert small["T3 over sequential"] == f"{1000 / 880:.3f}x"
+    assert small["fastest rival over sequential"] == f"{1000 / 850:.3f}x"
+    assert wide["T3 over the fastest rival"] == f"{850 / wide_ns:.3f}x"
+    assert small["of the bound"] == f"{600 / 880:.0%}"
+    assert small["T3's packets"] == "32 of 52 bytes"
+
+
+def test_a_pair_ends_with_the_gemm_that_needs_the_output():
+    """Llama-3-70B on 8 GPUs: 28672 x 2 / 8 columns of both projections; 64 + 2 x 8 heads."""
+    model = load_model("llama-3-70b")
+    sizes = {}
+    for layer in ("op", "fc2"):
+        program = pair(model, layer, 8)
+        *_, gather, consumer = program.activities
+        assert (consumer.name, consumer.needs) == (CONSUMER, (gather.name,))
+        sizes[layer] = (consumer.size.m, consumer.size.n, consumer.size.k)
+    assert sizes == {"op": (8192, 7168, 8192), "fc2": (8192, 1280, 8192)}
+
+
+def test_the_grid_has_all_rivals_once_and_t3_with_both_packets():
+    points = matrix().points
+    assert {point.system.name for point in points} == {"h200", "b200", "mi300x"}
+    by_payload = {}
+    for point in points:
+        payload = point.system.link.t3_payload_bytes
+        by_payload.setdefault(payload, set()).update(point.options.configurations)
+    assert by_payload == {32: {*RIVALS, BEST, BOUND}, 256: {RIVALS[0], BEST}}
