@@ -5,7 +5,12 @@ from sysmodel.runs.options import CONFIGURATIONS
 
 __all__ = ["ON_A_RING"]
 
-ON_A_RING = tuple(
-    name for name in CONFIGURATIONS if not registry.CONFIGURATIONS[name].stores_to_owners
-)
+
+def _stores_to_owners(name: str) -> bool:
+    """Test whether a configuration, or one from which it is derived, needs direct ways."""
+    order = registry.evaluation_order([name])
+    return any(registry.CONFIGURATIONS[one].stores_to_owners for one in order)
+
+
+ON_A_RING = tuple(name for name in CONFIGURATIONS if not _stores_to_owners(name))
 """Configurations that need no direct way between all GPUs."""

@@ -126,10 +126,12 @@ def test_impossible_reads_of_the_gemm_are_an_error(reads):
     ],
 )
 def test_every_configuration_conserves_bytes(m, n, tp, gpus):
-    options = RunOptions(engine="golden", configurations=ON_A_RING, channels="all", gpus=gpus)
+    # The pieces of chunked have equally many rows.
+    names = [name for name in ON_A_RING if name != "chunked" or m % tp == 0]
+    options = RunOptions(engine="golden", configurations=names, channels="all", gpus=gpus)
     system = small_system(compute_units=20)
     result = simulate(Plan(workload(m, n, 256, tp), system, options))
-    assert set(result.configurations) == set(ON_A_RING)
+    assert set(result.configurations) == set(names)
 
 
 def test_bytes_of_a_ring_with_unequal_chunks():

@@ -16,6 +16,7 @@ from sysmodel.runs.program.files import load_program
 from sysmodel.runs.program.program import Program
 from sysmodel.runs.resource_bounds import resource_bounds
 from sysmodel.runs.simulate import simulate
+from tests.support.configurations import ON_A_RING
 from tests.support.small_system import scaled, small_system, workload
 
 WORK = workload(1024, 768, 512, 4)
@@ -116,7 +117,9 @@ def random_case(random):
 def beaten(seed):
     """Configurations that are faster than the bound."""
     system, work, program = random_case(np.random.default_rng(seed))
-    names = [one for one in CONFIGURATIONS if "cu-split-16" != one or system.gpu.compute_units > 16]
+    direct = system.topology.name in ("switch", "fully-connected")
+    allowed = CONFIGURATIONS if direct else ON_A_RING
+    names = [one for one in allowed if "cu-split-16" != one or system.gpu.compute_units > 16]
     if system.gpu.compute_units == 8:
         names.remove("cu-split-8")
     options = RunOptions(
