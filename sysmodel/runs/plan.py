@@ -343,7 +343,9 @@ class Plan:
 
     def _extrapolated(self, launch_counts: Mapping[Kernel, int]) -> LaunchCounts:
         choice = self._sizes(self.channels)
-        most = _MOST_WORK / max(1, len(launch_counts))
+        # GPUs beyond the first do not make a GEMM longer, and a run has few such configurations.
+        gpus = self.workload.tp if self._evenly else 1
+        most = _MOST_WORK * gpus / max(1, len(launch_counts))
         return {choice.of(kernel, most): count for kernel, count in launch_counts.items()}
 
     def _sizes(self, channels: int) -> SizeChoice:
