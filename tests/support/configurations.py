@@ -3,7 +3,7 @@
 from sysmodel.runs.configurations import registry
 from sysmodel.runs.options import CONFIGURATIONS
 
-__all__ = ["ON_A_RING"]
+__all__ = ["EVALUATED", "ON_A_RING"]
 
 
 def _stores_to_owners(name: str) -> bool:
@@ -14,3 +14,9 @@ def _stores_to_owners(name: str) -> bool:
 
 ON_A_RING = tuple(name for name in CONFIGURATIONS if not _stores_to_owners(name))
 """Configurations that need no direct way between all GPUs."""
+
+EVALUATED = (
+    *("sequential", "t3", "t3-mca", "t3-critical", "ideal-overlap", "ideal-rs-nmc"),
+    *("t3-mca-paper", "t3-compute-first", "cu-split-8", "cu-split-16"),
+)
+"""Configurations of the evaluation of the paper's sublayers."""

@@ -17,7 +17,7 @@ from sysmodel.runs.timeline import Timeline
 from t3.experiments.evaluation.measure import models_of
 from t3.experiments.evaluation.study import BASE, CUS, DISPATCH, LINK, REPRODUCED, Study
 from t3.experiments.transformer.bert import bert_breakdown, by_setting
-from tests.support.configurations import ON_A_RING
+from tests.support.configurations import EVALUATED as CONFIGURATIONS
 
 from .counted_bytes import dram_bytes, link_bytes
 
@@ -77,7 +77,7 @@ def rows_of(work: Workload, dispatch: str, link: float, compute_units: int) -> l
         "cu-split-16": (gemm / 0.8, 1.07 * rs, 1.07 * ag, max(gemm / 0.8, 1.07 * (rs + ag))),
     }
     rows = []
-    for name in ON_A_RING:
+    for name in CONFIGURATIONS:
         gemm_ns, rs_ns, ag_ns, total_ns = times[name]
         tracked = name.startswith("t3")
         exposed = total_ns - gemm_ns

@@ -132,6 +132,6 @@ def test_an_unknown_algorithm():
         registry.algorithm("rign")
     assert str(error.value) == (
         "name: 'rign' is not known; allowed: bidirectional, direct, halving-doubling, "
-        "hierarchical, multi-ring, multicast, ring, send"
+        "hierarchical, in-switch, multi-ring, multicast, ring, send"
     )
     assert registry.algorithm("Halving_Doubling").name == "halving-doubling"

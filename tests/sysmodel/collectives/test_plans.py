@@ -83,8 +83,9 @@ def cases():
     "one", [*cases()], ids=lambda one: f"{one.name}-{one.operation}-{one.ranks}"
 )
 def test_a_written_plan_is_read_back(read, one):
-    if one.operation == "send" or any(flow.multicast for flow in one.flows[0][0]):
-        with pytest.raises(InputError, match=r"(send|multicast) is not supported in a plan"):
+    if one.operation == "send" or any(flow.multicast or flow.merged for flow in one.flows[0][0]):
+        refused = r"(send|multicast|a sum in a switch) is not supported in a plan"
+        with pytest.raises(InputError, match=refused):
             mscclpp_plan(one)
         return
     found = read(mscclpp_plan(one), ".json")

@@ -168,7 +168,7 @@ def test_an_error_names_the_key_of_the_system_that_gives_the_algorithm(name, pro
     system = scaled(system_on(SYSTEM, "switch"), collective={"algorithm": name})
     with pytest.raises(InputError) as error:
         RunNetwork(system, 4)
-    able = "bidirectional, direct, halving-doubling, hierarchical, multi-ring, ring"
+    able = "bidirectional, direct, halving-doubling, hierarchical, in-switch, multi-ring, ring"
     assert str(error.value) == f"collective.algorithm: {problem}allowed: {able}"
 
 

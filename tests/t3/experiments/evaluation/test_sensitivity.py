@@ -5,7 +5,7 @@ import pytest
 
 from sysmodel.lib.errors import InputError
 from t3.experiments.evaluation.sensitivity import effects
-from tests.support.configurations import ON_A_RING
+from tests.support.configurations import EVALUATED as CONFIGURATIONS
 from tests.support.example_study import DEFAULTS, example_study, sensitivity_rows
 
 
@@ -31,7 +31,7 @@ def test_rows_at_the_defaults_are_needed():
     rows = sensitivity_rows()
     base = (rows[list(DEFAULTS)] == pd.Series(DEFAULTS)).all(axis=1)
     base &= (rows["layer"] == "op") & (rows["system"] == "asplos24")
-    assert base.sum() == len(ON_A_RING)
+    assert base.sum() == len(CONFIGURATIONS)
     study = example_study(sensitivity=rows[~base])
     with pytest.raises(InputError, match="T-NLG op, TP 16, lacks a row at the defaults"):
         effects(study)
