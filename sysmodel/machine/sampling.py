@@ -21,7 +21,6 @@ __all__ = [
     "samples",
     "stands_for_all",
     "symmetry",
-    "unevenness",
     "why_not_alike",
 ]
 
@@ -109,17 +108,6 @@ def samples(system: System) -> Iterator[int]:
         yield channels
         channels *= 2
     yield system.dram.channels
-
-
-def unevenness(kernel: Kernel, atoms: OutputAtoms) -> float:
-    """Share by which the largest chunk in the simulated channels exceeds an equal share of them, as
-    compared with all channels.
-
-    Where every GPU is simulated, GPUs wait for the largest chunk, and for its receiver.
-    """
-    owner = np.repeat(kernel.chunks.of_workgroup, np.diff(atoms.start))
-    shares = np.bincount(owner, minlength=kernel.gpus) / kernel.chunk_atoms
-    return float(shares.max() * kernel.chunk_atoms.sum() / len(owner)) - 1
 
 
 def stands_for_all(system: System, kernel: Kernel, channels: int) -> bool:

@@ -138,6 +138,7 @@ class State(NamedTuple):
     copied_start: np.ndarray
     copied_atom: np.ndarray
     copied_channel: np.ndarray
+    mirror_place: np.ndarray  # [place, column]: places of a fused GEMM's stores, by offset
     packet: np.ndarray  # scratch
     link: np.ndarray  # see network/records.py
     queue: np.ndarray
@@ -219,6 +220,7 @@ def new_state(
         hold_stores=np.zeros(per_workgroup, np.int64),
         samples=np.zeros(_SAMPLE_ROWS, _SAMPLE),
         owner_atom=np.zeros((gpus, 0), np.int64),
+        mirror_place=np.zeros((0, 3), np.int64),
         woken=np.zeros(MAX_WAITERS, np.int64),
         packet=np.zeros(len(PACKET), np.uint64),
         **link.ADMISSION_TABLES,

@@ -53,6 +53,7 @@ FIXED_FIELDS = [
     ("copy_from", np.int64),  # chunk copied in the current step
     ("copy_to", np.int64),  # chunk that the upstream GPU copies at the same time
     ("copy_offset", np.int64),  # atoms from a copy's source to its destination
+    ("to_owners", np.int64),  # 1: a fused GEMM stores to owners, and the own chunk is ``copy_to``
 ]
 
 GPU_FIELDS = [

@@ -6,6 +6,10 @@ Chunks are *even* if the tiles of all have equally many atoms in each simulated 
 packet then arrives in the channel in which it left. Otherwise the atoms of a wavefront's tile, or
 of a copied chunk, are spread in proportion: while this GPU sends the *n* atoms of one, the *m*
 atoms of the other arrive, first atom with first atom, in any channel.
+
+A fused GEMM stores each tile at a place in the memory of its owner. The atoms that leave for the
+owner of a chunk arrive, by the same rule, as atoms of this GPU's own chunk: at the same place, from
+the GPU that is as far upstream as the owner is downstream.
 """
 
 import numpy as np
@@ -14,9 +18,24 @@ from sysmodel.engine.codes import PACKET_UPDATE
 from sysmodel.engine.ports import PACKET
 from sysmodel.lib.compiled import compiled, inlined
 
-__all__ = ["EVEN", "UNEVEN", "arriving", "mirror_tables", "mirrored", "of_other", "spread"]
+__all__ = [
+    "EVEN",
+    "PLACE_CHUNK",
+    "PLACE_OFFSET",
+    "PLACE_ROTATION",
+    "UNEVEN",
+    "arriving",
+    "mirror_tables",
+    "mirrored",
+    "of_other",
+    "spread",
+]
 
 EVEN, UNEVEN = 1, 2
+
+PLACE_OFFSET, PLACE_CHUNK, PLACE_ROTATION = range(3)
+"""Columns of ``mirror_place``: offset in atoms from the output, chunk whose tiles are stored there,
+and rotation of its data among a channel's atoms."""
 
 
 def mirror_tables(
@@ -86,10 +105,34 @@ def _one_chunk_on(s, workgroup):
 
 
 @inlined
+def _place_of(s, atom):
+    """Find the place in an owner's memory to which an atom is stored."""
+    place = len(s.mirror_place) - 1
+    while place > 0 and s.mirror_place[place, PLACE_OFFSET] > atom - s.fixed[0].contents_base:
+        place -= 1
+    return place
+
+
+@inlined
+def _at_place(s, c, index, place):
+    """Address of one of a channel's atoms of the output at a place."""
+    index = (index + s.mirror_place[place, PLACE_ROTATION]) % s.chunk_start[c, -1]
+    return s.chunk_atom[c, index] + s.mirror_place[place, PLACE_OFFSET]
+
+
+@inlined
 def mirrored(s, c, packet):
     """Turn a sent packet of even chunks into the incoming one of the same channel."""
     f = s.fixed[0]
     atom = np.int64(packet[PACKET.atom])
+    if f.to_owners:
+        place = _place_of(s, atom)
+        chunk = s.mirror_place[place, PLACE_CHUNK]
+        base, end = s.chunk_start[c, chunk], s.chunk_start[c, chunk + 1]
+        atom -= s.mirror_place[place, PLACE_OFFSET]
+        i = _find(s.chunk_atom[c], base, end, atom) - base
+        packet[PACKET.atom] = _at_place(s, c, s.chunk_start[c, f.copy_to] + i, place)
+        return
     if packet[PACKET.kind] != PACKET_UPDATE:
         base = s.chunk_start[c, f.copy_from]
         end = s.chunk_start[c, f.copy_from + 1]
@@ -121,7 +164,15 @@ def spread(s, gpu, packet):
     Returns the number of the first packet, an argument of :func:`arriving`, and their count.
     """
     f = s.fixed[0]
-    if packet[PACKET.kind] != PACKET_UPDATE:
+    if f.to_owners:
+        atom = np.int64(packet[PACKET.atom])
+        place = _place_of(s, atom)
+        chunk, atom = s.mirror_place[place, PLACE_CHUNK], atom - s.mirror_place[place, PLACE_OFFSET]
+        start, end = s.copied_start[chunk], s.copied_start[chunk + 1]
+        sent, ours = _find(s.copied_atom, start, end, atom) - start, end - start
+        theirs = s.copied_start[f.copy_to + 1] - s.copied_start[f.copy_to]
+        base = s.copied_start[f.copy_to]
+    elif packet[PACKET.kind] != PACKET_UPDATE:
         ours = s.copied_start[f.copy_from + 1] - s.copied_start[f.copy_from]
         theirs = s.copied_start[f.copy_to + 1] - s.copied_start[f.copy_to]
         sent, base = gpu.copied, s.copied_start[f.copy_to]
@@ -140,6 +191,13 @@ def spread(s, gpu, packet):
 def arriving(s, packet, number):
     """Turn the sent packet into an arriving one; return its channel."""
     f = s.fixed[0]
+    if f.to_owners:
+        place = _place_of(s, np.int64(packet[PACKET.atom]))
+        c = s.copied_channel[number]
+        start, end = s.chunk_start[c, f.copy_to], s.chunk_start[c, f.copy_to + 1]
+        index = _find(s.chunk_atom[c], start, end, s.copied_atom[number])
+        packet[PACKET.atom] = _at_place(s, c, index, place)
+        return c
     if packet[PACKET.kind] != PACKET_UPDATE:
         packet[PACKET.atom] = s.copied_atom[number] + f.copy_offset
         return s.copied_channel[number]

@@ -7,8 +7,10 @@ import numpy as np
 from sysmodel.gpu.collective_step import Target, Task
 from sysmodel.gpu.kernel import Kernel
 from sysmodel.machine.state import State
+from sysmodel.network.mirror import PLACE_CHUNK, PLACE_OFFSET
+from sysmodel.network.windows import PLACE_ATOM_BITS
 
-__all__ = ["owner_atoms"]
+__all__ = ["mirrored_atoms", "owner_atoms", "owner_places"]
 
 
 def owner_atoms(state: State, kernel: Kernel, sends: Sequence[Sequence[Task]]) -> np.ndarray:
@@ -32,6 +34,36 @@ def owner_atoms(state: State, kernel: Kernel, sends: Sequence[Sequence[Task]]) -
                 entries = np.flatnonzero(here & (chunk == task.chunk))
                 stored[g, entries] = _placed(state, c, state.output_atom[entries], target)
     return stored
+
+
+def owner_places(sends: Sequence[Task]) -> np.ndarray:
+    """Find the places in the memories of owners to which GPU 0 stores, as ``mirror_place``; see
+    :mod:`sysmodel.network.mirror`.
+
+    Parameters
+    ----------
+    sends : sequence
+        Tasks of GPU 0 that would send the output from its memory, each to the memory of another
+        GPU.
+    """
+    rows = []
+    for task in sends:
+        (target,) = task.targets
+        place = target.offset & ((1 << PLACE_ATOM_BITS) - 1)  # without the owner's window
+        rows.append((place, task.chunk, target.rotation))
+    return np.array(sorted(rows), np.int64)
+
+
+def mirrored_atoms(state: State, kernel: Kernel, places: np.ndarray) -> np.ndarray:
+    """Addresses of the stores of GPU 0 if it stands for all, by entry of the table of output atoms.
+
+    The mirror finds a chunk by its place, and turns its atoms into those of the own chunk.
+    """
+    chunk = np.repeat(kernel.chunks.of_workgroup, np.diff(state.output_start))
+    offsets = np.zeros(kernel.gpus, np.int64)
+    offsets[places[:, PLACE_CHUNK]] = places[:, PLACE_OFFSET]
+    stored: np.ndarray = state.output_atom + offsets[chunk]
+    return stored[np.newaxis]
 
 
 def _placed(state: State, c: int, atoms: np.ndarray, target: Target) -> np.ndarray:

@@ -7,7 +7,7 @@ to simulate is extrapolated from smaller ones.
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from sysmodel.config.system import System
 from sysmodel.config.workload import Workload
@@ -19,7 +19,6 @@ from sysmodel.machine.sampling import (
     samples,
     stands_for_all,
     symmetry,
-    unevenness,
 )
 from sysmodel.machine.tiling import kernel_of, launches
 
@@ -49,8 +48,6 @@ _LITTLE_WORK = 1_900_000
 # Largest difference in speedup between a sample and all channels that docs/sampling.md lists,
 # rounded up.
 _SAMPLING_BAND = 0.03
-# Unevenness of chunks up to which a sample of channels stands for all in a plan that needs it.
-_MOST_UNEVEN = 0.02
 
 
 LaunchCounts = dict[ExtrapolatedKernel, int]
@@ -116,11 +113,6 @@ class Part:
 class Plan:
     """GEMMs that a run simulates, checked against the system and the options.
 
-    Parameters
-    ----------
-    evenly : bool
-        The simulated channels hold about equal parts of all chunks, if the channels are not given.
-
     Attributes
     ----------
     channels : int
@@ -134,8 +126,6 @@ class Plan:
         Reason for which every GPU is simulated although the options do not ask for it.
     parts : tuple of Part
         Chains of the program.
-    every_gpu : Plan or None
-        Plan of the configurations that need every GPU, with even chunks; None if there are none.
     sampling_band : float
         Share by which a speedup may differ from that with all channels; 0 if all are simulated.
 
@@ -146,11 +136,8 @@ class Plan:
         track the GEMM, or the simulated channels do not represent all.
     """
 
-    def __init__(
-        self, workload: Workload, system: System, options: RunOptions, *, evenly: bool = False
-    ):
+    def __init__(self, workload: Workload, system: System, options: RunOptions):
         self.workload, self.system, self.options = workload, system, options
-        self._evenly = evenly
         self.network = RunNetwork(system, workload.tp)
         self.every_gpu_because: str | None = None
         self._check_chains()
@@ -160,35 +147,13 @@ class Plan:
             self._check_configurations()
         except ValueError as error:
             raise self.input_error(error) from error
-        self.every_gpu = self._of_every_gpu()
+        self._check_ways()
 
-    def _of_every_gpu(self) -> "Plan | None":
-        """Plan the configurations that need every GPU."""
-        names = [
-            name
-            for name in self.options.configurations
-            if any(CONFIGURATIONS[one].stores_to_owners for one in evaluation_order([name]))
-        ]
-        for name in names:
-            self.network.require_direct(name)
-        if not names:
-            return None
-        if not self.mirror and (self._evenly or self._are_chunks_even):
-            return self
-        options = replace(self.options, gpus="all", configurations=tuple(names))
-        return Plan(self.workload, self.system, options, evenly=True)
-
-    @property
-    def _are_chunks_even(self) -> bool:
-        """Test whether the simulated channels hold about equal parts of all chunks."""
-        each = ((one, output_atoms(self.system, one, self.channels)) for one in self.kernels)
-        return all(unevenness(*both) <= _MOST_UNEVEN for both in each)
-
-    def parts_of(self, configuration: Configuration) -> tuple[Part, ...]:
-        """Parts as a configuration runs them: with as many GPUs as it needs."""
-        if self.every_gpu is not None and configuration.stores_to_owners:
-            return self.every_gpu.parts
-        return self.parts
+    def _check_ways(self) -> None:
+        """Check that there are direct ways for the configurations that store to owners."""
+        for name in self.options.configurations:
+            if any(CONFIGURATIONS[one].stores_to_owners for one in evaluation_order([name])):
+                self.network.require_direct(name)
 
     def _choose(self, *, mirror: bool) -> None:
         """Choose channels, kernels and GPUs: every GPU if one cannot represent all."""
@@ -262,8 +227,7 @@ class Plan:
                 part.whole = self._extrapolated({part.kernel: 1})
                 part.launches = self._extrapolated(part.tracked)
                 part.cut = {way: self._extrapolated(one) for way, one in part.equal.items()}
-            sound = all(stands_for_all(system, one, self.channels) for one in self.kernels)
-            if sound and (not self._evenly or self._are_chunks_even):
+            if all(stands_for_all(system, one, self.channels) for one in self.kernels):
                 break
         options.buildable(self.channels)
         self.sampling_band = _SAMPLING_BAND if self.channels < system.dram.channels else 0.0
@@ -343,9 +307,7 @@ class Plan:
 
     def _extrapolated(self, launch_counts: Mapping[Kernel, int]) -> LaunchCounts:
         choice = self._sizes(self.channels)
-        # GPUs beyond the first do not make a GEMM longer, and a run has few such configurations.
-        gpus = self.workload.tp if self._evenly else 1
-        most = _MOST_WORK * gpus / max(1, len(launch_counts))
+        most = _MOST_WORK / max(1, len(launch_counts))
         return {choice.of(kernel, most): count for kernel, count in launch_counts.items()}
 
     def _sizes(self, channels: int) -> SizeChoice:

@@ -38,25 +38,17 @@ class _Total(Protocol):
     ) -> Fraction: ...
 
 
-def repetition_results(
-    plan: Plan, contexts: Sequence[Contexts], of_every_gpu: Sequence[Contexts] = ()
-) -> dict[str, CycleResult]:
+def repetition_results(plan: Plan, contexts: Sequence[Contexts]) -> dict[str, CycleResult]:
     """Evaluate the base and the configurations of the plan; return their results by name.
 
     Parameters
     ----------
     contexts : sequence
         Contexts of each part of the plan.
-    of_every_gpu : sequence
-        Contexts of each part of the plan of the configurations that need every GPU.
     """
     results: dict[str, CycleResult] = {}
     steps = _steps(plan, contexts)
     parts = [_Part(*both, steps) for both in zip(plan.parts, contexts, strict=True)]
-    whole = parts
-    if plan.every_gpu is not None and plan.every_gpu is not plan:
-        planned = zip(plan.every_gpu.parts, of_every_gpu, strict=True)
-        whole = [_Part(*both, steps) for both in planned]
     for name in _evaluated(plan):
         configuration = CONFIGURATIONS[name]
         if configuration.of:
@@ -64,13 +56,7 @@ def repetition_results(
             of = plan if configuration.of_plan else plan.options.program
             results[name] = configuration.derive(of, *others)
         else:
-            every = configuration.stores_to_owners
-            found = (
-                (other if every and other.is_simulated(configuration) else part).result(
-                    configuration
-                )
-                for part, other in zip(parts, whole, strict=True)
-            )
+            found = (part.result(configuration) for part in parts)
             results[name] = in_a_row(found, plan.system.cycle_ns)
     return results
 
@@ -85,7 +71,7 @@ def _steps(plan: Plan, contexts: Sequence[Contexts]) -> Iterator[str]:
     count = sum(
         len(kernels_of(part.launches_of(one))) * len(one.candidates(plan.system))
         for one in simulated
-        for part in plan.parts_of(one)
+        for part in plan.parts
         if part.is_simulated(one)
     )
     first = next(iter(contexts[0].values())).repetition * count + 1
@@ -107,13 +93,9 @@ class _Part:
         self._alone: _KernelResults = {}
         self._base: CycleResult | None = None
 
-    def is_simulated(self, configuration: Configuration) -> bool:
-        """Test whether a configuration runs the part in another way than the base."""
-        return self._part.is_simulated(configuration)
-
     def result(self, configuration: Configuration) -> CycleResult:
         """Simulate the part, unless the configuration runs it as the base does."""
-        if self._base is not None and not self.is_simulated(configuration):
+        if self._base is not None and not self._part.is_simulated(configuration):
             return self._base.again()
         found: list[CycleResult] = []
         gemm = self._part.chain.gemm.name

@@ -124,18 +124,11 @@ def _efficiencies(plan: Plan, base: CycleResult) -> dict[str, float]:
 def _repetition(
     plan: Plan, report: Report, number: int, counts_clocks: bool
 ) -> dict[str, CycleResult]:
-    def contexts(of: Plan) -> list[Contexts]:
-        return _contexts(of, report, number, counts_clocks, shows=of is plan)
-
-    beside = plan.every_gpu
-    whole = () if beside is None or beside is plan else contexts(beside)
-    return repetition_results(plan, contexts(plan), whole)
+    return repetition_results(plan, _contexts(plan, report, number, counts_clocks))
 
 
-def _contexts(
-    plan: Plan, report: Report, number: int, counts_clocks: bool, *, shows: bool
-) -> list[Contexts]:
-    """Contexts of each part of a plan; one that ``shows`` may write a waveform."""
+def _contexts(plan: Plan, report: Report, number: int, counts_clocks: bool) -> list[Contexts]:
+    """Contexts of each part of a plan."""
     first = plan.kernels[0]
     return [
         {
@@ -148,7 +141,7 @@ def _contexts(
                 mirror=plan.mirror,
                 network=plan.network,
                 repetition=number,
-                is_first=shows and index == 0 and kernel == first,
+                is_first=index == 0 and kernel == first,
                 chain=part.chain,
                 choice=part.choice,
                 counts_clocks=counts_clocks,

@@ -1,16 +1,22 @@
 """Fused GEMM: its epilogue stores each tile at the tile's owner, and a kernel adds what arrives."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from sysmodel.gpu.collective_step import Task, atoms_of, begin_step, reserve_tasks
+from sysmodel.gpu.kernel import Kernel
 from sysmodel.gpu.workgroups import STORES
 from sysmodel.machine.compute_units import set_up_collective_units
-from sysmodel.machine.offers import CONTEXT_NONE
+from sysmodel.machine.machine import Machine
+from sysmodel.machine.offers import CONTEXT_COLLECTIVE, CONTEXT_NONE
+from sysmodel.machine.program import Writes, collective_writes
 from sysmodel.machine.until import UNTIL_COLLECTIVE, UNTIL_GEMM, UNTIL_PROGRAMMED, UNTIL_QUIET
+from sysmodel.network.mirror import PLACE_OFFSET
+from sysmodel.network.rates import scale_rates
 from sysmodel.runs.collective_kernels import LAST_ADDITION, CollectivePlan, chain_kernels, moves_of
 from sysmodel.runs.conservation import Moves
 from sysmodel.runs.cycle_result import CycleResult
-from sysmodel.runs.owner_stores import owner_atoms
+from sysmodel.runs.owner_stores import mirrored_atoms, owner_atoms, owner_places
 from sysmodel.runs.program.activities import Collective
 from sysmodel.runs.simulation import RunContext, Simulation
 from sysmodel.runs.waiting import with_waits
@@ -20,6 +26,7 @@ __all__ = ["fused"]
 _Tasks = list[list[Task]]
 
 _SUM_PLACE = 1  # behind the GEMM
+_OWN_CHUNK = 0  # of GPU 0
 
 
 def fused(context: RunContext, name: str = "fused") -> CycleResult:
@@ -31,15 +38,19 @@ def fused(context: RunContext, name: str = "fused") -> CycleResult:
     chain, rs = context.chain, _reduction(context)
     gemm, scatter = context.number(chain.gemm), context.number(rs)
     share = context.system.fused.stores_payload_share
-    with Simulation(context, name, payload_share=share, windows=True) as simulation:
+    windows = not context.mirror
+    with Simulation(context, name, payload_share=share, windows=windows) as simulation:
         machine = simulation.machine
         tasks = _map(context, simulation, scatter)
+        slower = _share_of_links(context, machine)
+        scale_rates(machine.state, slower)
         zero = simulation.zero = machine.now
         machine.state.fixed["work"] = 1
         machine.start_kernel()
         simulation.run((gemm, scatter), UNTIL_GEMM)
         simulation.run((gemm, scatter), UNTIL_COLLECTIVE)
-        machine.state.fixed["work"] = 0
+        machine.state.fixed["work"] = machine.state.fixed["to_owners"] = 0
+        scale_rates(machine.state, 1 / slower)
         simulation.idle(context.system.fused.flag_ns)
         begin = machine.now
         _sum(context, simulation, scatter, tasks)
@@ -66,6 +77,13 @@ def _reduction(context: RunContext) -> Collective:
     return reduction
 
 
+def _share_of_links(context: RunContext, machine: Machine) -> float:
+    """Share of the links' rate at which the CUs of a GPU can send."""
+    system = context.system
+    of_cus = system.fused.cu_stores_gb_per_s * system.gpu.compute_units * system.cycle_ns
+    return min(1.0, of_cus / float(machine.state.gpu["link_rate_bytes"].max())) if of_cus else 1.0
+
+
 def _map(context: RunContext, simulation: Simulation, scatter: int) -> _Tasks:
     """Map the owners' memories, and address the GEMM's stores to them; return the tasks of the
     sums, by GPU."""
@@ -73,21 +91,38 @@ def _map(context: RunContext, simulation: Simulation, scatter: int) -> _Tasks:
     schedule = context.network.schedule("reduce-scatter", "direct")
     (half,) = CollectivePlan(kernel, context.system, schedule).halves
     send, add = half.steps
-    sends = [half.layout.tasks(g, work) for g, work in enumerate(send.work)]
-    sums = [half.layout.tasks(g, work) for g, work in enumerate(add.work)]
+    gpus = machine.gpus
+    sends = [half.layout.tasks(g, work) for g, work in enumerate(send.work[:gpus])]
+    sums = [half.layout.tasks(g, work) for g, work in enumerate(add.work[:gpus])]
     machine.state = reserve_tasks(machine.state, sums)
-    machine.state = machine.state._replace(owner_atom=owner_atoms(machine.state, kernel, sends))
+    if machine.mirror:
+        writes = _map_mirror(machine, kernel, sends[0])
+    else:
+        stores = owner_atoms(machine.state, kernel, sends)
+        machine.state = machine.state._replace(owner_atom=stores)
+        writes = half.layout.writes()
     machine.state.kernel["space"] = CONTEXT_NONE
     if context.system.fused.staged_stores:
         machine.state.fixed["store_buffer"] = STORES
     machine.state.fixed["work"] = 0
     machine.await_cleared()
-    simulation.program([half.layout.writes()] * machine.gpus, UNTIL_PROGRAMMED)
+    simulation.program([writes] * gpus, UNTIL_PROGRAMMED)
     machine.begin_collective(scatter)
-    for g in range(machine.gpus):
+    for g in range(gpus):
         own = atoms_of(machine.state, g, None)
         machine.state.gpu["expected"][g] += (kernel.gpus - 1) * own
     return sums
+
+
+def _map_mirror(machine: Machine, kernel: Kernel, sends: Sequence[Task]) -> Writes:
+    """Address the stores of a GPU that stands for all; return what maps the owners' places."""
+    places = owner_places(sends)
+    stores = mirrored_atoms(machine.state, kernel, places)
+    machine.state = machine.state._replace(owner_atom=stores, mirror_place=places)
+    machine.state.fixed["to_owners"], machine.state.fixed["copy_to"] = 1, _OWN_CHUNK
+    offsets = places[:, PLACE_OFFSET]
+    staged = int(offsets[0]), int(offsets[-1])
+    return collective_writes(kernel, CONTEXT_COLLECTIVE, staged=staged)
 
 
 def _sum(context: RunContext, simulation: Simulation, scatter: int, tasks: _Tasks) -> None:

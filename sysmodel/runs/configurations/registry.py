@@ -54,8 +54,8 @@ class Configuration:
     exchanges : bool
         Each GPU sends its part of a chunk straight to the owner; other algorithms are refused.
     stores_to_owners : bool
-        The GEMM stores each tile in the memory of its owner, so that every GPU is simulated, and
-        has a direct way to every other one.
+        The GEMM stores each tile in the memory of its owner, so that every GPU has a direct way to
+        every other one.
     listed : bool
         A run may request the configuration; otherwise it only serves others.
     part_of : str

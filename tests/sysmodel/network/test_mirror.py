@@ -9,7 +9,7 @@ from sysmodel.lib.compiled import cached_njit
 from sysmodel.machine.sampling import symmetry
 from sysmodel.network.link import send
 from sysmodel.network.mirror import EVEN, UNEVEN
-from tests.support.small_kernel import bare_state, small_kernel
+from tests.support.small_kernel import OFFSET_BITS, bare_state, small_kernel
 from tests.support.small_network import join
 
 
@@ -104,6 +104,37 @@ def test_a_copied_chunk_arrives_as_the_other_chunk():
         first, end = state.chunk_start[c, 2:4]
         arriving += [(c, atom + (1 << 20)) for atom in state.chunk_atom[c, first:end].tolist()]
     assert sorted((c, atom) for c, _, _, atom in _arrived(state)) == sorted(arriving)
+
+
+@pytest.mark.parametrize("mirror", [EVEN, UNEVEN])
+def test_tiles_for_owners_arrive_as_the_own_chunk(mirror):
+    """As many contributions as there are other GPUs arrive for each atom of the own chunk, each at
+    its place, whose data are rotated."""
+    shape = {"m": 64 * 16, "n": 64, "gpus": 4} if mirror == EVEN else RINGS[2][2]
+    channels, bits = (4, 2) if mirror == EVEN else RINGS[2][:2]
+    kernel = small_kernel(**shape)
+    assert (
+        symmetry(kernel, kernel.output_atoms(channels, OFFSET_BITS, 1 << bits), channels) == mirror
+    )
+    state, atoms = bare_state(kernel, channels=channels, channel_bits=bits)
+    state = join(state, buffer=4096, mirror=mirror)
+    others = range(1, kernel.gpus)
+    places = np.array([(owner << 20, owner, 3 * owner) for owner in others])
+    state = state._replace(mirror_place=places)
+    state.fixed["to_owners"], state.fixed["copy_to"] = 1, 0
+    state.fixed["contents_base"] = int(atoms.atom.min())
+    owner = np.repeat(kernel.chunks.of_workgroup, np.diff(atoms.start))
+    for atom, c, to in zip(atoms.atom, atoms.channel, owner, strict=True):
+        if to:
+            _send(state, c, PacketKind.STORE.value, 0, 0, atom + (int(to) << 20), 0)
+    wanted = []
+    for c in range(channels):
+        row = state.chunk_atom[c, : state.chunk_start[c, -1]].tolist()
+        for index in range(*state.chunk_start[c, :2]):
+            wanted += [
+                (c, row[(index + rotation) % len(row)] + offset) for offset, _, rotation in places
+            ]
+    assert sorted((c, atom) for c, _, _, atom in _arrived(state)) == sorted(wanted)
 
 
 def test_how_one_gpu_stands_for_all():
