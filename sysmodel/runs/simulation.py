@@ -102,7 +102,6 @@ class RunContext:
         self.counts_clocks = counts_clocks
         self.step = ""
         self.base: CycleResult | None = None
-        self._unmoved = kernel
         self.variation = varied(system, kernel, options.seed, repetition)
         self.kernel = moved(
             system,
@@ -113,14 +112,17 @@ class RunContext:
             mirror=mirror,
         )
 
-    def of_every_gpu(self, system: System, protocol: Protocol) -> "RunContext":
-        """Return the context in which every GPU runs kernels of the library of a system."""
+    def of_every_gpu(
+        self, system: System, protocol: Protocol, kernel: Kernel, channels: int
+    ) -> "RunContext":
+        """Return the context in which every GPU runs kernels of the library of a system, on the
+        output of a kernel in a number of channels."""
         context = RunContext(
             system,
-            self._unmoved,
+            kernel,
             self.options,
             self.report,
-            channels=self.channels,
+            channels=channels,
             mirror=False,
             network=self.network,
             protocol=protocol,

@@ -4,6 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from sysmodel.network.load import load_of
+from sysmodel.runs.collective_buffer import buffer_of, message_limits
+from sysmodel.runs.collective_channels import simulated_channels
 from sysmodel.runs.collective_kernels import CollectiveKernel, CollectivePlan
 from sysmodel.runs.conservation import Moves
 from sysmodel.runs.counters import new_counters
@@ -17,16 +20,23 @@ __all__ = ["library"]
 def library(context: RunContext, name: str) -> CycleResult:
     """Simulate the library's collective on all GPUs, behind the GEMM of ``sequential``.
 
-    Nothing of the GEMM's output is in the L2. A reduce-scatter and the all-gather of it are one
-    all-reduce, whose time and counts both share equally.
+    The output is one buffer for the library, which cuts it into contiguous chunks. Nothing of it is
+    in the L2. A reduce-scatter and the all-gather of it are one all-reduce, whose time and counts
+    both share equally.
     """
     choice, base = context.choice, context.base
     assert choice is not None and base is not None  # else the result is that of ``sequential``
     schedule = context.network.schedule(choice.operation, choice.algorithm)
-    plan = CollectivePlan(context.kernel, context.system, schedule)
+    system, network = running(context.system, schedule), context.network
+    least_bytes, _ = message_limits(network.gpus, schedule.operation)
+    buffer = buffer_of(schedule, max(least_bytes, context.kernel.output_bytes))
+    plan = CollectivePlan(buffer.kernel, system, schedule)
+    load = load_of(network.fabric, schedule, buffer.chunk_bytes)
+    channels = simulated_channels(system, buffer.kernel, load.bound_ns("stores"))
     reduction = context.chain.collectives[0]
-    system = running(context.system, schedule)
-    every_gpu = context.of_every_gpu(system, library_protocol(context.network, choice))
+    every_gpu = context.of_every_gpu(
+        system, library_protocol(network, choice), buffer.kernel, channels
+    )
     with Simulation(
         every_gpu,
         name,
