@@ -197,7 +197,8 @@ class Assembly:
         fabric = self.fabric
         if self.mirror:
             require_invariance(fabric)
-        return Routes(fabric, self.channels, windows=self.windows, mirror=self.gpus < fabric.gpus)
+        windows = self.windows and not self.mirror
+        return Routes(fabric, self.channels, windows=windows, mirror=self.gpus < fabric.gpus)
 
     def _capacity(self) -> Capacity:
         """Rates and places of the network."""

@@ -85,7 +85,7 @@ class Machine:
         Links and switches that join the GPUs; None for the system's.
     windows : bool
         Addresses have windows, by which a GPU sends to all others; see
-        :mod:`sysmodel.network.windows`.
+        :mod:`sysmodel.network.windows`. A GPU that stands for all sends only downstream.
     activities : tuple of int
         Numbers of the activities as which the kernel's accesses count, and the hardware's own
         accesses and packets; see :mod:`sysmodel.lib.activities`.

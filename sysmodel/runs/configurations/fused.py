@@ -38,8 +38,7 @@ def fused(context: RunContext, name: str = "fused") -> CycleResult:
     chain, rs = context.chain, _reduction(context)
     gemm, scatter = context.number(chain.gemm), context.number(rs)
     share = context.system.fused.stores_payload_share
-    windows = not context.mirror
-    with Simulation(context, name, payload_share=share, windows=windows) as simulation:
+    with Simulation(context, name, payload_share=share, windows=True) as simulation:
         machine = simulation.machine
         tasks = _map(context, simulation, scatter)
         slower = _share_of_links(context, machine)

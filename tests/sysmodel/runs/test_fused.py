@@ -7,11 +7,14 @@ import pytest
 
 from sysmodel.collectives.registry import algorithm
 from sysmodel.collectives.schedule import expanded
-from sysmodel.config.system import system_on
+from sysmodel.config.system import load_system, system_on
+from sysmodel.config.workload import LARGEST_TP
 from sysmodel.gpu.atoms import ATOM_BYTES
+from sysmodel.gpu.geometry.placement import MOST_OUTPUT_ATOMS, OUTPUT_ATOM
 from sysmodel.lib.errors import InputError
-from sysmodel.lib.interleave import channel_of_atom
-from sysmodel.network.windows import window_atoms
+from sysmodel.lib.interleave import MOST_CHANNELS, channel_of_atom
+from sysmodel.machine.program import place_offsets
+from sysmodel.network.windows import PLACE_ATOM_BITS, window_atoms
 from sysmodel.runs.collective_kernels import CollectivePlan
 from sysmodel.runs.options import RunOptions
 from sysmodel.runs.owner_stores import owner_atoms
@@ -101,6 +104,21 @@ def test_the_stores_have_their_own_share_of_the_line():
     assert sent.overhead["ag"] == 0
     assert half.ns["ag"] == pytest.approx(full.ns["ag"], rel=0.01)
     assert half.ns["gemm"] > full.ns["gemm"]
+
+
+def test_the_places_of_all_peers_fit_into_the_addresses():
+    """The more channels, the further apart are the places."""
+    last = place_offsets(MOST_CHANNELS, LARGEST_TP)[-1]
+    assert OUTPUT_ATOM + MOST_OUTPUT_ATOMS + last < 1 << PLACE_ATOM_BITS
+
+
+@pytest.mark.verify  # compiles the cycle loop for the memory of b200
+def test_the_places_of_a_memory_with_256_channels():
+    options = RunOptions(engine="golden", configurations=("fused",))
+    plan = Plan(workload(2048, 1024, 64, 8), load_system("b200"), options)
+    assert plan.mirror
+    found = simulate(plan, counts_clocks=False).configurations["fused"]
+    assert found.link_bytes.payload["rs"] == 2048 * 1024 * 2 * 7 // 8
 
 
 def test_cus_limit_the_rate_of_their_stores():
