@@ -24,6 +24,8 @@ from .options import (
 if TYPE_CHECKING:
     import pandas as pd
 
+    from t3.report.document import Table
+
 __all__ = ["model"]
 
 
@@ -67,25 +69,43 @@ def model(
 
 
 def _print(table: "pd.DataFrame", system: str) -> None:
-    from t3.experiments.transformer.whole import LAYER_PARTS
-    from t3.report.terminal import terminal, terminal_table
+    from t3.report.terminal import shown_table, terminal
 
     for phase, of in table.groupby("phase", sort=False):
-        rows = of.set_index("configuration")
-        first = rows.iloc[0]
-        shown = terminal_table(
-            f"{first['model']}, TP {first['tp']}, on {system}: {phase}, a layer in µs",
-            *("operators", *(str(one).replace("-", "-\n") for one in rows.index)),
-        )
-        for column, title in LAYER_PARTS.items():
-            if rows[column].any():
-                shown.add_row(title, *(f"{value / 1e3:,.1f}" for value in rows[column]))
-        shown.add_section()
-        shown.add_row("layer", *(f"{value / 1e3:,.1f}" for value in rows["layer_ns"]))
-        shown.add_row("all layers, ms", *(f"{value:,.1f}" for value in rows["model_ms"]))
-        for title, column in (
-            ("speedup", "speedup"),
-            ("over the fastest rival", "speedup_over_rival"),
-        ):
-            shown.add_row(title, *(f"{value:.3f}x" for value in rows[column]))
-        terminal().print(shown)
+        first = of.iloc[0]
+        title = f"{first['model']}, TP {first['tp']}, on {system}: {phase}, a layer in µs"
+        screen = terminal()
+        screen.print(shown_table(title, _times(of), gap=1))
+        screen.print(f"Other operators, in all configurations: {_others(first)}.", soft_wrap=True)
+        screen.print()
+
+
+def _times(of: "pd.DataFrame") -> "Table":
+    """Table of the times in which the configurations differ."""
+    from t3.experiments.transformer.whole import SIMULATED_PARTS
+    from t3.report.document import Table
+
+    return Table(
+        (
+            *("configuration", *SIMULATED_PARTS.values(), "layer", "all layers, ms"),
+            *("speedup", "over the fastest rival"),
+        ),
+        tuple(
+            (
+                str(row["configuration"]),
+                *(f"{row[column] / 1e3:,.1f}" for column in (*SIMULATED_PARTS, "layer_ns")),
+                f"{row['model_ms']:,.1f}",
+                *(f"{row[column]:.3f}x" for column in ("speedup", "speedup_over_rival")),
+            )
+            for _, row in of.iterrows()
+        ),
+    )
+
+
+def _others(row: "pd.Series") -> str:
+    """Times of the operators that are the same in all configurations."""
+    from t3.experiments.transformer.whole import OTHER_PARTS
+
+    return ", ".join(
+        f"{title} {row[column] / 1e3:,.1f}" for column, title in OTHER_PARTS.items() if row[column]
+    )

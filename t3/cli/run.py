@@ -96,14 +96,14 @@ def run(
     program: ProgramOption = "sublayer",
     topology: TopologyOption = None,
     configurations: Annotated[
-        str,
+        str | None,
         option(
             f"Configurations to compare, separated by commas: {', '.join(CONFIGURATIONS)}.",
             "A,B,...",
-            show_default=", ".join(DEFAULT_CONFIGURATIONS),
+            show_default=f"{', '.join(DEFAULT_CONFIGURATIONS)}, and the rivals that can run",
             autocompletion=lists_of(CONFIGURATIONS),
         ),
-    ] = ",".join(DEFAULT_CONFIGURATIONS),
+    ] = None,
     repeat: Annotated[
         int,
         integer_option("Number of repetitions; all but the first vary like a real machine."),
@@ -131,7 +131,7 @@ def run(
         "channels": _channels(channels),
         "gpus": gpus,
         "program": program,
-        "configurations": tuple(name.strip() for name in configurations.split(",")),
+        "configurations": _names(configurations),
         "repeat": repeat,
         "seed": seed,
         "waves": None if waves is None else _cycles(waves),
@@ -168,6 +168,12 @@ def _simulated(
         missing = ", ".join(name for name in sizes if name not in whole)
         raise InputError(given[0], f"needs {missing}; m, n and k must be given together")
     return gemm(whole["m"], whole["n"], whole["k"], **options)
+
+
+def _names(configurations: str | None) -> tuple[str, ...] | None:
+    if configurations is None:
+        return None
+    return tuple(name.strip() for name in configurations.split(","))
 
 
 def _channels(text: str) -> ChannelCount:

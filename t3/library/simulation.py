@@ -1,6 +1,7 @@
 """Simulations from Python: a sublayer of a known model, or a GEMM of any size."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ def run(
     dtype: DtypeName = "fp16",
     system: System | Mapping[str, Any] | Path | str = "asplos24",
     topology: Topology | Mapping[str, Any] | Path | str | None = None,
+    configurations: Sequence[str] | str | None = None,
     **options: Any,
 ) -> Result:
     """Simulate a model's sublayer: its GEMM, the reduce-scatter, the all-gather.
@@ -49,9 +51,12 @@ def run(
     topology : Topology, mapping, path or str, optional
         Links between the GPUs instead of the system's: name of a bundled topology, TOML file, or
         its content.
+    configurations : sequence of str, optional
+        Configurations to compare. By default those of T3, ``sequential``, the idealised ones, and
+        the rivals that can run on the system.
     **options
         Fields of :class:`~sysmodel.runs.options.RunOptions`: ``engine``, ``channels``, ``gpus``,
-        ``configurations``, ``repeat``, ``seed`` and others.
+        ``repeat``, ``seed`` and others.
 
     Returns
     -------
@@ -72,7 +77,7 @@ def run(
     np.True_
     """
     work = workload_of(model, layer, tp, tokens, dtype)
-    return _simulated(work, system_on(system, topology), options)
+    return _simulated(work, system_on(system, topology), configurations, options)
 
 
 @takes_options(RunOptions)
@@ -85,6 +90,7 @@ def gemm(
     dtype: DtypeName = "fp16",
     system: System | Mapping[str, Any] | Path | str = "asplos24",
     topology: Topology | Mapping[str, Any] | Path | str | None = None,
+    configurations: Sequence[str] | str | None = None,
     **options: Any,
 ) -> Result:
     """Simulate a GEMM of any size whose output is all-reduced.
@@ -100,7 +106,7 @@ def gemm(
         GPUs that share the output.
     dtype : str
         Format of operands and output: ``fp16`` or ``bf16``.
-    system, topology, **options
+    system, topology, configurations, **options
         See :func:`run`.
 
     Returns
@@ -117,18 +123,30 @@ def gemm(
     >>> import t3
     >>> result = t3.gemm(2048, 2048, 512, tp=4, engine="golden")
     >>> list(result.table.index)[:2]
-    ['sequential', 't3']
+    ['sequential', 'two-batch']
     """
-    return _simulated(custom_gemm(m, n, k, tp, dtype), system_on(system, topology), options)
+    work = custom_gemm(m, n, k, tp, dtype)
+    return _simulated(work, system_on(system, topology), configurations, options)
 
 
-def _simulated(workload: Workload, loaded: System, options: dict[str, Any]) -> Result:
+def _simulated(
+    workload: Workload,
+    loaded: System,
+    configurations: Sequence[str] | str | None,
+    options: dict[str, Any],
+) -> Result:
+    if configurations is not None:
+        options = options | {"configurations": configurations}
     chosen = options_of(RunOptions, options)
     chosen.channels_of(loaded)
     with shown_progress() as progress:
         from sysmodel.runs.plan import Plan
+        from sysmodel.runs.runnable import with_rivals
         from sysmodel.runs.sampling_error import with_errors
         from sysmodel.runs.simulate import simulate
 
+        if configurations is None:
+            names = with_rivals(workload, loaded, chosen)
+            chosen = replace(chosen, configurations=names)
         plan = Plan(workload, loaded, chosen)
         return Result(with_errors(plan, simulate(plan, progress), progress))

@@ -4,10 +4,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
 from math import exp, log
+from typing import Any
 
 import pandas as pd
 
 from sysmodel.config.system import load_system
+from sysmodel.runs.rivals import rivals_among
 from sysmodel.runs.run_network import RunNetwork
 from t3.report.document import Section, Table
 from t3.report.units import counted
@@ -63,6 +65,9 @@ class _Rows:
             (key, rows_of.set_index("configuration"))
             for key, rows_of in rows.groupby(keys, sort=False)
         ]
+        rival = table["configuration"].isin(rivals_among(set(table["configuration"])))
+        rivals = table[(table["system"] == system) & rival].set_index("configuration")
+        self._rivals = {key: of["total_ns"] for key, of in rivals.groupby(keys, sort=False)}
 
     @cached_property
     def network(self) -> RunNetwork:
@@ -80,6 +85,24 @@ class _Rows:
 
     def speedups(self, name: str) -> list[float]:
         return [rows.loc[name, "speedup"] for _, rows in self.sublayers]
+
+    def fastest_rival(self, key: tuple[Any, ...]) -> tuple[str, float]:
+        """Fastest rival of a sublayer, and its time in ns."""
+        times = self._rivals[key]
+        return str(times.idxmin()), float(times.min())
+
+    def rival_speedups(self) -> list[float]:
+        """Speedup of each sublayer's fastest rival over ``sequential``."""
+        return [
+            rows.loc["sequential", "total_ns"] / self.fastest_rival(key)[1]
+            for key, rows in self.sublayers
+        ]
+
+    def over_rival(self) -> list[float]:
+        """Speedup of our best policy over each sublayer's fastest rival."""
+        return [
+            self.fastest_rival(key)[1] / rows.loc[_BEST, "total_ns"] for key, rows in self.sublayers
+        ]
 
     def behind_percent(self) -> list[float]:
         """Excess of our best policy's time over the best of the others, in percent."""
@@ -99,12 +122,16 @@ def _summary(tables: list[_Rows]) -> Section:
     for one in tables:
         means = [_mean(one.speedups(configuration)) for configuration in _SPEEDUPS]
         share = means[_SPEEDUPS.index(_BEST)] / means[-1]
+        ratios = one.over_rival()
         rows.append(
             (
                 one.system.name,
                 one.packet,
                 str(len(one.sublayers)),
                 *(f"{mean:.3f}x" for mean in means),
+                f"{_mean(one.rival_speedups()):.3f}x",
+                f"{_mean(ratios):.3f}x",
+                f"{sum(ratio > 1 for ratio in ratios)} of {len(ratios)}",
                 f"{share:.1%}",
                 f"{max(one.behind_percent()):+.2f} %",
             )
@@ -112,9 +139,12 @@ def _summary(tables: list[_Rows]) -> Section:
     return Section(
         title="Summary",
         text=(
-            "Geometric means of the speedup over `sequential`. *Of ideal* is the speedup of "
-            f"`{_BEST}` as a share of the speedup of `{_IDEAL}`, in which GEMM and reduce-scatter "
-            f"do not slow each other. The collectives of `{_IDEAL}` are those of `sequential`, so "
+            "Geometric means of the speedup over `sequential`. *Rival* is that of each sublayer's "
+            "fastest [configuration that needs no T3](software-overlap.md), *over it* the speedup "
+            f"of `{_BEST}` over this rival, and *wins* the sublayers where it is faster. *Of "
+            f"ideal* is the speedup of `{_BEST}` as a share of the speedup of `{_IDEAL}`, in which "
+            "GEMM and reduce-scatter do not slow each other. The collectives of "
+            f"`{_IDEAL}` are those of `sequential`, so "
             "the share exceeds 100 % where these kernels are slower than the DMA engine. *Behind* "
             f"is the largest excess of `{_BEST}`'s time over the better of the other two policies; "
             f"its bound is {_BEHIND_PERCENT:g} %. *Payload* is that of T3's packets: 32 bytes in "
@@ -123,7 +153,10 @@ def _summary(tables: list[_Rows]) -> Section:
             + "".join(_unused(tables))
         ),
         table=Table(
-            ("system", "payload", "sublayers", *_SPEEDUPS, "of ideal", "behind"),
+            (
+                *("system", "payload", "sublayers", *_SPEEDUPS),
+                *("rival", "over it", "wins", "of ideal", "behind"),
+            ),
             tuple(rows),
             text_columns=2,
         ),
@@ -145,12 +178,16 @@ def _of_system(one: _Rows) -> Section:
     for (key, of), late in zip(one.sublayers, behind, strict=True):
         model, layer, tp, m, n, k = key
         best = of.loc[_BEST]
+        rival, rival_ns = one.fastest_rival(key)
         rows.append(
             (
                 f"{model} {layer}",
                 f"{m} x {n} x {k}",
                 f"{of.loc['sequential', 'total_ns'] / 1e3:,.0f}",
                 *(f"{of.loc[name, 'speedup']:.3f}" for name in _SPEEDUPS),
+                *(f"{ns / 1e3:,.0f}" for ns in (best["total_ns"], rival_ns)),
+                rival,
+                f"{rival_ns / best['total_ns']:.3f}",
                 f"{best['speedup'] / of.loc[_IDEAL, 'speedup']:.1%}",
                 f"{late:+.2f}",
                 *_shares(best),
@@ -164,13 +201,15 @@ def _of_system(one: _Rows) -> Section:
         title=one.title,
         text=(
             f"{system.description}. {f'{unused} ' if unused else ''}Times of `sequential` in µs; "
-            f"speedups; shares of `{_BEST}`'s time: the GEMM, what of the reduce-scatter comes "
+            f"speedups; times of `{_BEST}` and of its fastest rival in µs, and the speedup over "
+            f"that; shares of `{_BEST}`'s time: the GEMM, what of the reduce-scatter comes "
             "after it, the all-gather, which nothing hides. *Bound*: what the largest of them goes "
             "at, the GEMM's share of the matrix pipes' peak or the all-gather's of T3's links."
         ),
         table=Table(
             headings=(
-                *("sublayer", "M x N x K", "sequential", *_SPEEDUPS, "of ideal", "behind (%)"),
+                *("sublayer", "M x N x K", "sequential", *_SPEEDUPS, f"{_BEST} (µs)"),
+                *("rival (µs)", "rival:", "over it", "of ideal", "behind (%)"),
                 *("GEMM (%)", "RS after it (%)", "AG (%)", "bound:", "simulated:"),
             ),
             rows=tuple(rows),

@@ -8,6 +8,8 @@ from sysmodel.config.system import System
 from sysmodel.config.workload import DtypeName
 from sysmodel.lib.errors import InputError
 from sysmodel.runs.engines import EngineName
+from sysmodel.runs.options import RunOptions
+from sysmodel.runs.runnable import with_rivals
 from t3.experiments.sweep.grid import make_grid
 from t3.experiments.sweep.run import sweep
 from t3.experiments.sweep.status import Report
@@ -17,14 +19,19 @@ from .end_to_end import VARIANTS, end_to_end
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["CONFIGURATIONS", "LAYER_PARTS", "whole_model"]
+__all__ = ["CONFIGURATIONS", "OTHER_PARTS", "SIMULATED_PARTS", "whole_model"]
 
 CONFIGURATIONS = ("sequential", "t3", "t3-critical", "ideal-overlap")
-"""Configurations to compare; the last has no contention between GEMM and reduce-scatter."""
+"""Configurations to compare, beside the rivals that can run on the system; the last has no
+contention between GEMM and reduce-scatter."""
 
-LAYER_PARTS = {
+SIMULATED_PARTS = {
     "layer_all_reduced_gemm_ns": "GEMMs before an all-reduce",
-    "layer_communication_ns": "communication on top of them",
+    "layer_communication_ns": "all-reduce on top",
+}
+"""Columns of a layer's time in which the configurations differ, with their titles."""
+
+OTHER_PARTS = {
     "layer_gemm_ns": "other GEMMs",
     "layer_attention_gemm_ns": "GEMMs of attention",
     "layer_attention_ns": "softmax and its like",
@@ -32,7 +39,7 @@ LAYER_PARTS = {
     "layer_activation_ns": "activations, residuals, routing",
     "layer_optimizer_ns": "optimizer",
 }
-"""Columns of a layer's time, with their titles."""
+"""Columns of a layer's time that are the same in all configurations, with their titles."""
 
 
 def whole_model(
@@ -77,12 +84,13 @@ def whole_model(
         raise InputError("model", f"{loaded.name} is a list of GEMMs; allowed: a Transformer")
     if loaded.sublayers is not None:
         raise InputError("model", f"{loaded.name} has layers whose operators are not counted")
-    for layer in loaded.reduced:
-        loaded.workload(layer, tp, dtype=dtype)  # raises an InputError for a wrong layer
+    works = [loaded.workload(layer, tp, dtype=dtype) for layer in loaded.reduced]
+    options = RunOptions(engine=engine)
+    configurations = with_rivals(works[0], system, options, CONFIGURATIONS)
     block = {
         "workload": {"model": model, "tp": tp, "dtype": dtype},
         "system": {"base": system},
-        "run": {"engine": engine, "configurations": list(CONFIGURATIONS)},
+        "run": {"engine": engine, "configurations": list(configurations)},
     }
     grid = make_grid({"title": loaded.name, "grid": [block]}, where="model", folder=Path())
     table = sweep(grid, out, workers=workers, report=report)

@@ -98,4 +98,5 @@ def test_bad_input_names_the_field(call, field):
 def test_the_signature_shows_the_options_of_a_run(function):
     parameters = inspect.signature(getattr(t3, function)).parameters
     for option in dataclasses.fields(RunOptions):
-        assert parameters[option.name].default == option.default
+        if option.name != "configurations":  # they depend on the system by default
+            assert parameters[option.name].default == option.default

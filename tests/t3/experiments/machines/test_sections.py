@@ -9,7 +9,10 @@ from t3.experiments.machines.measure import Matrix
 from t3.experiments.machines.sections import sections, summary
 from t3.experiments.sweep.grid import load_grid
 
-TOTALS = {"sequential": 1000, "t3": 800, "t3-mca": 790, "t3-critical": 780, "ideal-overlap": 750}
+TOTALS = {
+    **{"sequential": 1000, "fused": 850, "two-batch": 700, "t3": 800, "t3-mca": 790},
+    **{"t3-critical": 780, "ideal-overlap": 750},
+}
 
 
 def row(system, layer, configuration, total_ns, **other):
@@ -53,10 +56,23 @@ def test_a_sublayer_s_row_by_hand():
     assert one["sublayer"] == "M op"
     assert one["t3-critical"] == f"{1000 / 780:.3f}"
     assert one["of ideal"] == f"{750 / 780:.1%}"
+    assert (one["rival:"], one["over it"]) == ("two-batch", f"{700 / 780:.3f}")
     assert one["behind (%)"] == f"{100 * (780 / 790 - 1):+.2f}"
     assert (one["GEMM (%)"], one["RS after it (%)"], one["AG (%)"]) == ("64", "10", "26")
     assert one["bound:"] == "pipes 60%"
     assert one["simulated:"] == "16 channels"
+
+
+def test_rivals_are_those_of_the_system_whatever_t3_s_packets():
+    """Rows of small packets have rivals, with which rows of large ones are compared, too."""
+    small, large = matrix(), matrix(late=-100, **{"link.t3_payload_bytes": 256})
+    t3_only = large.table[~large.table["configuration"].isin(["fused", "two-batch"])]
+    found = sections(Matrix(pd.concat([small.table, t3_only]), small.sampled))
+    one = cells(of(found, "h200, 256 of 276 bytes"))
+    assert (one["t3-critical (µs)"], one["rival (µs)"]) == ("1", "1")
+    assert (one["rival:"], one["over it"]) == ("two-batch", f"{700 / 680:.3f}")
+    wins = [row[-3] for row in of(found, "Summary").table.rows]
+    assert wins == ["0 of 2", "0 of 2", "2 of 2", "2 of 2"]
 
 
 def test_what_the_link_bounds():
@@ -84,6 +100,8 @@ def test_summary_and_sampling():
     assert (summary["system"], summary["sublayers"]) == ("h200", "2")
     assert summary["payload"] == "32 of 52 bytes"
     assert summary["of ideal"] == f"{750 / 780:.1%}"
+    assert (summary["rival"], summary["wins"]) == (f"{1000 / 700:.3f}x", "0 of 2")
+    assert summary["over it"] == f"{700 / 780:.3f}x"
     sampled = of(found, "Sampled channels against all")
     assert cells(sampled, 0)["total"] == "+0.0"
     assert cells(sampled, 1)["total"] == "-20.0"
