@@ -34,8 +34,6 @@ def runnable_rivals(workload: Workload, system: System, options: RunOptions) -> 
     library's collectives are then the better choice.
     """
     rivals = (name for name in rivals_among(CONFIGURATIONS) if name != BASE)
-    if workload.tp < 2:
-        return ()
     return tuple(name for name in rivals if _is_runnable(name, workload, system, options))
 
 

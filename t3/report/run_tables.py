@@ -93,8 +93,8 @@ def _efficiency(result: RunResult, gemm: Gemm) -> str:
 
 
 def _rivals(result: RunResult) -> Iterator[tuple[str, str]]:
-    """Yield a sentence on T3 over the fastest rival, where the run has others than the base, and
-    its style: a loss is marked."""
+    """Yield sentences on the fastest rival, and on T3 over it, where the run has others than the
+    base; each with its style: a loss is marked."""
     others = [name for name in rivals_among(result.configurations) if name != BASE]
     tracked = {
         name: (one.speedup_over_rival, one.total_ns)
@@ -107,10 +107,9 @@ def _rivals(result: RunResult) -> Iterator[tuple[str, str]]:
     total = words(next(ratio * total_ns for ratio, total_ns in tracked.values()))
     ratios = ", ".join(f"{name} {ratio:.3f}x" for name, (ratio, _) in tracked.items())
     wins = max(ratio for ratio, _ in tracked.values()) >= 1
-    yield (
-        f"Fastest rival without T3: {result.fastest_rival}, {total} {unit}. Over it: {ratios}.",
-        "" if wins else "yellow",
-    )
+    style = "" if wins else "yellow"
+    yield f"Fastest rival without T3: {result.fastest_rival}, {total} {unit}.", style
+    yield f"Over it: {ratios}.", style
 
 
 def _simulated(result: RunResult) -> Iterator[str]:

@@ -46,7 +46,10 @@ def interrupted(recording):
     return recording.outputs[:, first::CONTEXT_OUTPUTS][:, : P.contexts].sum(0)
 
 
-@pytest.mark.parametrize("granularity", Granularity)
+@pytest.mark.parametrize(
+    "granularity",
+    [Granularity.WORKGROUP, pytest.param(Granularity.WAVEFRONT, marks=pytest.mark.verify)],
+)
 def test_both_launches_end(granularity):
     policy = Policy.CRITICAL if granularity is Granularity.WORKGROUP else Policy.ROUND_ROBIN
     recording = run(P, kernels(P, granularity=granularity, policy=policy), 6000, seed=1, pace=0.5)

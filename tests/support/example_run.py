@@ -62,6 +62,7 @@ def example_result(
     sequential = _GEMM + _RS + _AG
     totals = {
         "sequential": (_GEMM, sequential),
+        **{name: (_SLOWED, sequential) for name in ("cu-split-8", "cu-split-16", "two-batch")},
         "t3": (_SLOWED * 1.06, _SLOWED * 1.06 + 60e3 + _AG),
         "t3-mca": (_SLOWED, _SLOWED + 9e3 + _AG),
         "t3-critical": (_SLOWED, _SLOWED + 6e3 + _AG),

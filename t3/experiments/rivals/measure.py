@@ -19,7 +19,7 @@ RIVALS = ("sequential", "library", "fused", "chunked", "two-batch")
 BEST, BOUND = "t3-critical", "ideal"
 PAYLOAD = "link.t3_payload_bytes"
 
-_MODELS = ("llama-3-70b", "llama-3-405b", "qwen2.5-72b", "gpt-3")
+_MODELS = ("llama-3-70b", "llama-3-405b", "qwen2.5-72b")
 _SYSTEMS = ("h200", "b200", "mi300x")
 # Bytes of T3's packets: those of the present hardware, with the rivals beside; then wider ones.
 _CONFIGURATIONS = {32: (*RIVALS, BEST, BOUND), 256: (RIVALS[0], BEST)}

@@ -82,6 +82,7 @@ def test_any_number_of_gpus(gpus):
             assert found.bound_ns <= found.time_ns
 
 
+@pytest.mark.verify  # a minute
 def test_hierarchical_on_nodes():
     """With the memory of asplos24: for deeper queues the cycle loop would be compiled once more."""
     schedule = expanded(algorithm("hierarchical").schedule("reduce-scatter", 16, 8))

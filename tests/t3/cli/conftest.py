@@ -2,6 +2,7 @@ from collections.abc import Callable
 
 import pytest
 
+import sysmodel.runs.sampling_error  # noqa: F401  # takes the real simulation before it is replaced
 from t3.cli.main import main
 from tests.support.example_run import example_result
 
