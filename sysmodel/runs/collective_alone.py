@@ -29,8 +29,6 @@ from .simulation import RunContext, Simulation
 
 __all__ = ["simulate_collective"]
 
-_LAST_STORES_CYCLES = 1000
-
 
 def simulate_collective(
     system: System,
@@ -170,8 +168,7 @@ def _check_moved(collective: CollectiveKernel, simulation: Simulation) -> None:
     SimulationError
         An access or a packet is missing or surplus.
     """
-    # The last stores may still be in the hardware; nothing follows that would push them out.
-    simulation.machine.idle(_LAST_STORES_CYCLES)
+    simulation.await_last_stores()
     gpu = simulation.machine.state.gpu
     for g, moved in enumerate(collective.moved):
         counted = {

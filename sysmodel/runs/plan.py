@@ -307,7 +307,9 @@ class Plan:
 
     def _extrapolated(self, launch_counts: Mapping[Kernel, int]) -> LaunchCounts:
         choice = self._sizes(self.channels)
-        most = _MOST_WORK / max(1, len(launch_counts))
+        # GPUs beyond the first one do not make a GEMM longer, which has as many rounds.
+        gpus = 1 if self.mirror else self.workload.tp
+        most = _MOST_WORK * gpus / max(1, len(launch_counts))
         return {choice.of(kernel, most): count for kernel, count in launch_counts.items()}
 
     def _sizes(self, channels: int) -> SizeChoice:

@@ -112,6 +112,15 @@ class RunNetwork:
             return not any(fabric.is_gpu(fabric.links[link].target) for link in passed)
         return False
 
+    @cached_property
+    def peers_share_links(self) -> bool:
+        """True if a GPU sends to all others over the same links."""
+        links: dict[int, set[frozenset[int]]] = {}
+        for gpu, peer in permutations(range(self.gpus), 2):
+            first = frozenset(route[0] for route in self.fabric.routes(gpu, peer))
+            links.setdefault(gpu, set()).add(first)
+        return all(len(one) == 1 for one in links.values())
+
     @property
     def _neighbours(self) -> list[_Pair]:
         return [(gpu, int(downstream(gpu, self.gpus))) for gpu in range(self.gpus)]

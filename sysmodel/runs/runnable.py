@@ -31,7 +31,9 @@ def runnable_rivals(workload: Workload, system: System, options: RunOptions) -> 
     the base there.
 
     Kernels that send to all GPUs are left out where these have no direct ways to each other: the
-    library's collectives are then the better choice.
+    library's collectives are then the better choice. A GEMM that stores to one owner after the
+    other is also left out where each owner has a link of its own, of which it would use one at a
+    time.
     """
     rivals = (name for name in rivals_among(CONFIGURATIONS) if name != BASE)
     return tuple(name for name in rivals if _is_runnable(name, workload, system, options))
@@ -45,5 +47,6 @@ def _is_runnable(name: str, workload: Workload, system: System, options: RunOpti
         whole = [CONFIGURATIONS[one] for one in evaluation_order([name])]
         if any(one.exchanges or one.stores_to_owners for one in whole):
             plan.network.require_direct(name)
-        return True
+        stores = any(one.stores_to_owners for one in whole)
+        return plan.network.peers_share_links or not stores
     return False

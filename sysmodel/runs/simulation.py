@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,7 @@ from sysmodel.gpu.kernel import Kernel
 from sysmodel.gpu.slots import EMPTY
 from sysmodel.gpu.workgroups import MODE_GEMM
 from sysmodel.lib.activities import MOST_ACTIVITIES
+from sysmodel.lib.errors import SimulationError
 from sysmodel.lib.neighbours import upstream
 from sysmodel.lib.progress import Report
 from sysmodel.machine.machine import Machine
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
     from .options import RunOptions
 
 __all__ = ["RunContext", "Simulation"]
+
+_LAST_STORES_CYCLES = 1000
 
 
 class RunContext:
@@ -354,10 +357,21 @@ class Simulation:
         SimulationError
             If bytes are missing or too many.
         """
+        with suppress(SimulationError):
+            return self._conserved(how)
+        self.await_last_stores()
+        return self._conserved(how)
+
+    def _conserved(self, how: Moves) -> np.ndarray:
         counts = self._counts(how)
         titles = [title_of(name) for name in self._context.options.program.names]
         check_conservation(self.machine.state, self._context.kernel.gpus, how, counts, titles)
         return counts
+
+    def await_last_stores(self) -> None:
+        """Let the last kernel's stores reach the memory: some may still be in the hardware, and
+        nothing follows that would push them out."""
+        self.machine.idle(_LAST_STORES_CYCLES)
 
     def _gemm_cycles(self) -> GemmCycles:
         """Course of the GEMM: an average slot of an average GPU, and the workgroups' waits."""

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from sysmodel.config.system import System, load_system
-from t3.report.document import Section, Table
+from t3.report.document import MISSING, Section, Table
 
 from .measure import BEST, BOUND, PAYLOAD, RIVALS
 
@@ -36,7 +36,7 @@ class _Row(NamedTuple):
     @property
     def rival(self) -> str:
         """Fastest rival."""
-        return min(RIVALS, key=lambda name: self.totals[name])
+        return min((one for one in RIVALS if one in self.totals), key=self.totals.__getitem__)
 
     def over_rival(self, payload_bytes: int) -> float:
         """Time of the fastest rival over T3's."""
@@ -67,7 +67,11 @@ class _Rows:
         return _Row(
             f"{model} {str(program).replace('-', ' to ', 1)}",
             f"{m} x {n} x {k}",
-            {name: float(small.loc[name, "total_ns"]) for name in (*_ALL, BOUND)},
+            {
+                name: float(small.loc[name, "total_ns"])
+                for name in (*_ALL, BOUND)
+                if name in small.index
+            },
             {payload: float(t3.loc[payload]) for payload in self.payloads},
         )
 
@@ -151,10 +155,10 @@ def _cells(one: _Rows, row: _Row) -> Iterator[str]:
     yield row.title
     yield row.size
     times = (
-        *(row.totals[name] for name in RIVALS),
+        *(row.totals.get(name) for name in RIVALS),
         *(row.t3[payload] for payload in one.payloads),
         row.totals[BOUND],
     )
-    yield from (f"{time / 1e3:,.0f}" for time in times)
+    yield from (MISSING if time is None else f"{time / 1e3:,.0f}" for time in times)
     yield row.rival
     yield from (f"{row.over_rival(payload):.3f}" for payload in one.payloads)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from sysmodel.config.system import load_system
 from sysmodel.gpu.atoms import ATOM_BYTES
 from sysmodel.gpu.l2_tags import DIRTY
 from sysmodel.lib.errors import SimulationError
@@ -10,6 +11,8 @@ from sysmodel.runs.conservation import Moves, check_conservation
 from sysmodel.runs.counters import new_counters
 from sysmodel.runs.options import RunOptions
 from sysmodel.runs.plan import Plan
+from sysmodel.runs.program.activities import Collective, Gemm
+from sysmodel.runs.program.program import Program
 from sysmodel.runs.simulate import simulate
 from sysmodel.runs.simulation import Simulation
 from tests.support.configurations import ON_A_RING
@@ -167,6 +170,23 @@ def test_a_sample_of_any_number_of_channels_has_its_share_of_the_bytes(channels)
         assert one.link_bytes.payload["rs"] == one.link_bytes.payload["ag"] == 3 * chunk
         assert few.link_bytes.payload["rs"] == pytest.approx(3 * chunk, rel=0.05)
         assert few.dram_bytes.write["ag"] == pytest.approx(one.dram_bytes.write["ag"], rel=0.05)
+
+
+@pytest.mark.verify  # compiles the cycle loop for the memory of h200
+def test_a_program_that_ends_with_sums_has_written_them():
+    """The last stores wait in the hardware until a cycle in which the memory takes them."""
+    scatter = Collective("rs", "reduce-scatter", of="gemm")
+    options = RunOptions(
+        engine="golden",
+        channels=32,
+        configurations=("sequential",),
+        program=Program("gemm-rs", (Gemm("gemm"), scatter)),
+    )
+    work = workload(2048, 8192, 64, 8)
+    found = simulate(Plan(work, load_system("h200"), options), counts_clocks=False)
+    whole = 2048 * 8192 * 2
+    # Incoming partial sums of all but the first chunk, then the sum of the own one.
+    assert found.configurations["sequential"].dram_bytes.write["rs"] == whole
 
 
 def test_a_run_that_loses_bytes_fails(monkeypatch):

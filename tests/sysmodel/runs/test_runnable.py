@@ -19,6 +19,8 @@ GOLDEN = RunOptions(engine="golden")
         # NCCL adds large all-reduces in the switches of eight GPUs, and uses rings for four.
         ("h200", (8192, 8192, 1024, 8), ("library", *SPLITS, "chunked", "fused")),
         ("h200", (8192, 8192, 1024, 4), (*SPLITS, "chunked", "fused")),
+        # Each peer of a full mesh has a link of its own; RCCL's choice is that of ``sequential``.
+        ("mi300x", (8192, 8192, 1024, 8), (*SPLITS, "chunked")),
         # 1,000 rows cannot be cut into 16 equal pieces, nor an odd number into halves.
         ("h200", (1000, 8192, 1024, 16), ("library", *SPLITS, "fused")),
         ("h200", (1001, 8192, 1024, 8), ("library", "cu-split-8", "cu-split-16", "fused")),
