@@ -209,6 +209,7 @@ class ContextUnit(wiring.Component):
             criticality.dispatched.eq(self.external_status.kernel_dispatched),
             criticality.finished.eq(self.external_status.ended),
             criticality.issued.eq(self.engine.issued),
+            criticality.busy.eq(~self.engine.idle),
             criticality.oldest.eq(credit_window.oldest),
             criticality.dispatch_limit.eq(credit_window.dispatch_limit),
             criticality.held_up.eq(self.held_up),

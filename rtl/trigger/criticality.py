@@ -1,4 +1,4 @@
-"""Criticality: compares the remaining time of the link with three quarters of the kernel's."""
+"""Criticality: compares the DMA engine's remaining time with three quarters of the kernel's."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import wiring
@@ -16,24 +16,26 @@ __all__ = ["Criticality"]
 _ELAPSED_BITS = 20
 _FRACTION_BITS = 4  # ticks in a unit of elapsed time
 _TICKS_BITS = 14  # 20 bits of cycles, in ticks
-_GROUP_BITS = 5  # workgroups that are timed together
+_GROUPS_LOG2 = 5  # the workgroups of a kernel are timed in 32 to 63 groups
 _PHASE_BITS = 6
 # Phases of a comparison; the first step also takes place in phase 0.
 _IDLE, _WHOLE, _REMAINING, _LOAD = range(4)
 _FIRST = _LOAD + 1  # phase in which bit 0 of the link's product arrives
 _LAST = (1 << _PHASE_BITS) - 1
-# Factor of the kernel's product: units of elapsed time, and groups. Three quarters of the kernel's
-# time count, because the link does not sustain its fastest rate while the kernel runs.
-_SHIFT = _FRACTION_BITS + _GROUP_BITS - 2
+# Factor of the kernel's product besides a group's size: units of elapsed time. Three quarters of
+# the kernel's time count, because communication that ends with the kernel leaves no time to react.
+_SHIFT = _FRACTION_BITS - 2
 
 
 class Criticality(wiring.Component):
-    """Criticality unit: compares the remaining time of the link with three quarters of the
+    """Criticality unit: compares the remaining time of the DMA engine with three quarters of the
     kernel's.
 
-    The link's remaining time is the number of workgroups still to be sent times the shortest
-    measured time per workgroup. The kernel's remaining time is extrapolated from its finished
-    workgroups. Time is counted in ticks, while the kernel runs and can dispatch.
+    The engine's remaining time is the number of workgroups still to be sent times its time per
+    workgroup, measured over the last group of workgroups; its time counts only while it has a
+    command. A group has 2 ** ``group_log2`` workgroups, so that a kernel has 32 to 63 groups, or
+    fewer where it has fewer workgroups. The kernel's remaining time is extrapolated from its
+    finished workgroups, and its time counts while it runs and can dispatch. Both count ticks.
 
     A comparison takes 64 cycles and begins with a tick. It is skipped if its operands have not
     changed since the last comparison, or if another comparison is running, which cannot happen with
@@ -54,6 +56,8 @@ class Criticality(wiring.Component):
         Workgroups of the kernel that were dispatched, and that have finished.
     issued : In(1)
         The DMA engine takes a workgroup's last command.
+    busy : In(1)
+        The DMA engine has a command, or takes one.
     oldest, dispatch_limit : In(credit_limit_bits)
         Outputs of the credit window.
     held_up : In(channels)
@@ -87,8 +91,10 @@ class Criticality(wiring.Component):
         Finished workgroups at the last change of their number, and ``elapsed`` at that time.
     sent : Signal
         Workgroups whose last command the engine has taken.
+    group_log2 : Signal
+        Log2 of the number of workgroups that are timed together.
     measuring, group, group_time, link_time : Signal
-        A group is being timed; its workgroups and ticks so far; the shortest time, 0 for none.
+        A group is being timed; its workgroups and ticks so far; the last group's time, 0 for none.
     remaining : Signal
         Workgroups to be sent, while the comparison is prepared.
     late : Signal
@@ -124,6 +130,7 @@ class Criticality(wiring.Component):
                 "dispatched": In(bits),
                 "finished": In(bits),
                 "issued": In(1),
+                "busy": In(1),
                 "oldest": In(bits),
                 "dispatch_limit": In(bits),
                 "held_up": In(p.channels),
@@ -145,7 +152,9 @@ class Criticality(wiring.Component):
         self.finish_time = Signal(_ELAPSED_BITS)
         self.sent = Signal(bits)
         self.measuring = Signal()
-        self.group = Signal(_GROUP_BITS)
+        most_log2 = max(bits - 1 - _GROUPS_LOG2, 1)
+        self.group_log2 = Signal(range(most_log2 + 1))
+        self.group = Signal(most_log2)
         self.group_time = Signal(_TICKS_BITS)
         self.link_time = Signal(_TICKS_BITS)
         self.remaining = Signal(bits)
@@ -203,10 +212,9 @@ class Criticality(wiring.Component):
         """Compute the outputs for the arbiters; return whether one of them changes."""
         launch = self.launch_configuration
         window = launch.credit_window
-        lags, leads, unknown = Signal(), Signal(), Signal()
+        lags, leads = Signal(), Signal()
+        known = self.link_time != 0
         m.d.comb += [
-            # The first group measures the link's rate only if communication has priority.
-            unknown.eq(self.measuring & (self.link_time == 0)),
             # Between half and three quarters of the window, without an adder.
             leads.eq(sum_less_than(self.oldest, (window >> 1) | (window >> 2), self.dispatched)),
             lags.eq(sum_less_than(self.oldest, window >> 3, self.finished)),
@@ -219,8 +227,8 @@ class Criticality(wiring.Component):
         ]
         outputs = (
             (self.active, self._runs & ~self._waits),
-            (self.relaxed, self._runs & ~self._waits & ~self.late & ~lags),
-            (self.critical, self._runs & (self._waits | leads | self.late | unknown)),
+            (self.relaxed, self._runs & ~self._waits & known & ~self.late & ~lags),
+            (self.critical, self._runs & (self._waits | leads | self.late)),
         )
         m.d.sync += [register.eq(following) for register, following in outputs]
         return Cat(register != following for register, following in outputs).any()
@@ -251,24 +259,27 @@ class Criticality(wiring.Component):
             ]
 
     def _time_link(self, m: Module) -> None:
-        """Measure the shortest time in which a group of workgroups was sent."""
-        took = Signal.like(self.group_time)
-        shorter = Signal()
-        m.d.comb += [
-            # 0 means that no time was measured.
-            took.eq(self.group_time | (self.group_time == 0)),
-            shorter.eq((self.link_time == 0) | (took < self.link_time)),
-        ]
-        with m.If(self.measuring & self.tick & ~self.group_time.all()):
+        """Measure the time in which a group of workgroups is sent."""
+        workgroups, log2 = self.launch_configuration.workgroups, Signal.like(self.group_log2)
+        for number, bit in enumerate(workgroups[_GROUPS_LOG2:]):
+            with m.If(bit):
+                m.d.comb += log2.eq(number)
+        with m.If(self.launch):
+            m.d.sync += self.group_log2.eq(log2)
+        more = self.group + 1
+        ends = self.measuring & more.bit_select(self.group_log2, 1)
+        counts = self.tick & self.busy
+        with m.If(self.measuring & counts & ~self.group_time.all()):
             m.d.sync += self.group_time.eq(self.group_time + 1)
         with m.If(self.issued):
             m.d.sync += [self.sent.eq(self.sent + 1), self.measuring.eq(1), self.changed.eq(1)]
             with m.If(self.measuring):
-                m.d.sync += self.group.eq(self.group + 1)
-            with m.If(~self.measuring | self.group.all()):
-                m.d.sync += self.group_time.eq(self.tick)
-            with m.If(self.measuring & self.group.all() & shorter):
-                m.d.sync += self.link_time.eq(took)
+                m.d.sync += self.group.eq(Mux(ends, 0, more))
+            with m.If(~self.measuring | ends):
+                m.d.sync += self.group_time.eq(counts)
+            with m.If(ends):
+                # 0 means that no time was measured.
+                m.d.sync += self.link_time.eq(self.group_time | (self.group_time == 0))
 
     def _prepare(self, m: Module) -> None:
         """Compute the number of workgroups still to be sent."""
@@ -286,7 +297,7 @@ class Criticality(wiring.Component):
             m.d.sync += self.remaining.eq(Mux(left[-1], 0, left))
 
     def _compare(self, m: Module) -> None:
-        """Compare remaining x link_time x finished with workgroups x finish_time - finished x
+        """Compare remaining x link time x finished with workgroups x finish_time - finished x
         elapsed, bit by bit."""
         sent, link, whole, passed = self.products
         m.submodules.sent, m.submodules.link = sent, link
@@ -321,7 +332,10 @@ class Criticality(wiring.Component):
                 self.finished_taken.eq(self.finished),
                 self.finished_bits.eq(self.finished),
                 self.workgroups_taken.eq(self.launch_configuration.workgroups),
-                self.link_time_taken.eq(self.link_time),
+                # A group that takes longer than the last one tells so before it ends.
+                self.link_time_taken.eq(
+                    Mux(self.group_time > self.link_time, self.group_time, self.link_time)
+                ),
                 self.finish_time_bits.eq(self.finish_time),
                 self.elapsed_bits.eq(self.elapsed),
             ]
@@ -338,7 +352,7 @@ class Criticality(wiring.Component):
                     self.finish_time_bits.eq(Cat(self.finish_time_bits[1:], 0)),
                     self.elapsed_bits.eq(Cat(self.elapsed_bits[1:], 0)),
                 ]
-        with m.If(self.phase == _FIRST + _SHIFT - 1):
+        with m.If(self.phase == _FIRST + _SHIFT - 1 + self.group_log2):
             m.d.sync += shifted.eq(1)
         with m.If(self.phase == _LAST):
             m.d.sync += self.late.eq(overdue | less)

@@ -53,11 +53,13 @@ expect(
     "kernel has ended",
     "kernel far ahead",
     "completion lags",
-    "first group is timed, and nothing else is critical",
+    "time of the link is not known yet",
+    "engine rests while a group is timed",
     "elapsed time saturates",
     "time of a group saturates",
-    "group is the fastest",
-    "group is slower than the fastest",
+    "group is faster than the last one",
+    "group is slower than the last one",
+    "current group has taken longer than the last one",
     "group is sent within a tick",
     "tick as a group ends",
     "nothing has changed, and nothing is compared",
@@ -132,7 +134,7 @@ class _Bench:
         for name, value in inputs.items():
             getattr(dut, name).value = int(value)
         await settled()
-        self._cover(launch, **inputs)
+        self._cover(launch, tick=tick, **inputs)
         self._cover_abort(launch, aborting)
         self._cover_ticks(tick, inputs["issued"])
         late, congestion = bool(own["late"]), int(own["congestion"])
@@ -155,7 +157,10 @@ class _Bench:
 
     def _cover_ticks(self, tick: bool, issued: int) -> None:
         own = self.own
-        phase, ends = own["phase"], issued and own["measuring"] and own["group"] == 31
+        phase, ends = (
+            own["phase"],
+            issued and own["measuring"] and own["group"] + 1 == 1 << own["group_log2"],
+        )
         cover("group is sent within a tick", ends and not own["group_time"])
         cover("tick as a group ends", ends and tick)
         cover("nothing has changed, and nothing is compared", tick and not phase + own["changed"])
@@ -176,7 +181,9 @@ class _Bench:
         cover("congestion saturates", before > 504 and after == 511)
         cover("congestion forgotten", before > 255 and not after)
 
-    def _cover(self, launch: bool, *, dispatched, finished, oldest, dispatch_limit, issued) -> None:
+    def _cover(
+        self, launch: bool, *, tick, dispatched, finished, oldest, dispatch_limit, issued, busy
+    ) -> None:
         own, configuration = self.own, self.launch_configuration
         workgroups, window = configuration["workgroups"], configuration["credit_window"]
         runs = own["launched"] and dispatched and finished < workgroups
@@ -187,22 +194,26 @@ class _Bench:
         ahead = dispatched > oldest + (window // 2 | window // 4)
         cover("kernel far ahead", runs and not waits and ahead)
         cover("completion lags", runs and not waits and finished > oldest + window // 8)
-        first = own["measuring"] and not own["link_time"] and not own["late"]
-        alone = runs and not waits and not ahead and first
-        cover("first group is timed, and nothing else is critical", alone)
+        unknown = runs and not waits and not own["late"] and not own["link_time"]
+        cover("time of the link is not known yet", unknown and own["measuring"])
+        cover("engine rests while a group is timed", tick and own["measuring"] and not busy)
         full = own["elapsed"] == MOST_ELAPSED and own["fraction"] == 15
         cover("elapsed time saturates", full and runs and not waits)
         cover("time of a group saturates", own["measuring"] and own["group_time"] == MOST_TICKS)
-        if issued and own["measuring"] and own["group"] == 31:
-            faster = own["group_time"] < own["link_time"]
-            cover("group is the fastest", faster)
-            cover("group is slower than the fastest", own["link_time"] and not faster)
+        longer = own["group_time"] > own["link_time"] > 0
+        if issued and own["measuring"] and own["group"] + 1 == 1 << own["group_log2"]:
+            cover("group is faster than the last one", own["group_time"] < own["link_time"])
+            cover("group is slower than the last one", longer)
         cover("launched again", launch and own["launched"])
         cover("launch while a comparison runs", launch and LOAD <= own["phase"])
         if own["phase"] == LOAD:
             kernel = workgroups * int(own["finish_time"]) - finished * int(own["elapsed"])
-            link = int(own["remaining"]) * int(own["link_time"]) * finished
-            difference = 3 * (kernel << 7) - link
+            cover("current group has taken longer than the last one", longer)
+            longest = max(int(own["link_time"]), int(own["group_time"]))
+            difference = (
+                3 * (kernel << 2 + int(own["group_log2"]))
+                - int(own["remaining"]) * longest * finished
+            )
             cover("late, because a workgroup is overdue", kernel < 0)
             cover(
                 "late, because the link takes too long",
@@ -237,7 +248,7 @@ async def random_traffic(dut):
             dispatcher.change()
         inputs = dispatcher.cycle(bench.launch_configuration["workgroups"])
         if bench.own["measuring"] and rng.random() < 0.01:
-            bench.preset(**far_along(rng))
+            bench.preset(**far_along(rng, bench.own))
         if bench.own["phase"] == LOAD and rng.random() < 0.5:
             configuration, finished = bench.launch_configuration, inputs["finished"]
             bench.preset(**near_the_verdict(rng, bench.own, configuration, finished))
@@ -252,7 +263,7 @@ async def every_verdict(dut):
     operand decides.
     """
     bench, rng = await _start(dut), _rng(1)
-    inputs = dict.fromkeys(("oldest", "issued"), 0) | {"dispatch_limit": 2047}
+    inputs = dict.fromkeys(("oldest", "issued", "busy"), 0) | {"dispatch_limit": 2047}
     bench.configure(workgroups=1000, credit_window=64)
     await bench.cycle(launch=True, dispatched=0, finished=0, **inputs)
     for number in range(scaled(_VERDICTS)):
@@ -264,17 +275,19 @@ async def every_verdict(dut):
         finished = 1 << rng.integers(0, 9) if whole else int(rng.integers(1, workgroups))
         remaining = 1 << rng.integers(0, 10) if whole else int(rng.integers(1, 2048))
         bench.configure(workgroups=workgroups, tracked_end=int(remaining), credit_window=64)
-        bench.preset(sent=0, changed=1)
+        bench.preset(sent=0, changed=1, group_log2=int(rng.integers(0, 6)))
         values = {"dispatched": workgroups, "finished": int(finished), **inputs}
         for phase in range(LOAD):
             await bench.cycle(tick=not phase, **values)
         times = near_the_verdict(rng, bench.own, bench.launch_configuration, int(finished))
         if whole:
             elapsed = int(rng.integers(0, 1000))
-            kernel = (workgroups - int(finished)) * elapsed * (3 << 7)
+            kernel = (
+                (workgroups - int(finished)) * elapsed * (3 << 2 + int(bench.own["group_log2"]))
+            )
             link_time = kernel // (int(remaining) * int(finished))
             times = dict.fromkeys(("elapsed", "finish_time"), elapsed)
-            times["link_time"] = min(link_time, MOST_TICKS)
+            times |= {"link_time": min(link_time, MOST_TICKS), "group_time": 0}
         bench.preset(**times)
         while bench.own["phase"]:
             await bench.cycle(**values)
@@ -284,7 +297,7 @@ async def every_verdict(dut):
 async def congestion_comes_and_goes(dut):
     """All channels are sampled in turn, while the kernel waits, runs, or has ended."""
     bench, rng = await _start(dut), _rng(2)
-    inputs = {"finished": 0, "oldest": 0, "issued": 0}
+    inputs = {"finished": 0, "oldest": 0, "issued": 0, "busy": 0}
     bench.configure(workgroups=100, tracked_end=100, credit_window=64)
     await bench.cycle(launch=True, dispatched=0, dispatch_limit=9, **inputs)
     everywhere = (1 << PARAMETERS.channels) - 1
@@ -315,7 +328,8 @@ async def an_abort(dut):
     launch.
     """
     bench = await _start(dut)
-    inputs = {"oldest": 5, "dispatch_limit": 2047, "dispatched": 20, "finished": 9, "issued": 0}
+    inputs = {"oldest": 5, "dispatch_limit": 2047, "dispatched": 20, "finished": 9}
+    inputs |= {"issued": 0, "busy": 1}
     bench.configure(workgroups=100, tracked_end=100, credit_window=64)
     await bench.cycle(launch=True, **inputs)
     for cycle in range(2000):
@@ -338,7 +352,7 @@ async def times_saturate(dut):
     slowly.
     """
     bench = await _start(dut)
-    inputs = {"oldest": 5, "dispatch_limit": 2047, "dispatched": 20, "finished": 9}
+    inputs = {"oldest": 5, "dispatch_limit": 2047, "dispatched": 20, "finished": 9, "busy": 1}
     bench.configure(workgroups=100, tracked_end=100, credit_window=64)
     await bench.cycle(launch=True, issued=0, **inputs)
     await bench.cycle(issued=1, **inputs)

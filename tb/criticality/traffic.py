@@ -23,7 +23,17 @@ MOST_ELAPSED, MOST_TICKS = (1 << 20) - 1, (1 << 14) - 1
 """Longest times of the kernel, and of a group of workgroups."""
 REGISTERS = (
     *("launched", "changed", "phase", "looked", "fraction", "elapsed", "finished_seen"),
-    *("finish_time", "sent", "measuring", "group", "group_time", "link_time", "late", "active"),
+    *(
+        "finish_time",
+        "sent",
+        "group_log2",
+        "measuring",
+        "group",
+        "group_time",
+        "link_time",
+        "late",
+        "active",
+    ),
     *("relaxed", "critical", "congested"),
 )
 """Registers that the contract names."""
@@ -55,6 +65,7 @@ class Dispatcher:
         rng = self._rng
         self._rates = rng.choice([0, 0.02, 0.2, 0.8], 4).tolist()
         self._held_up = rng.choice([0, 0.1, 0.2, 1])
+        self._busy = rng.choice([0, 0.5, 1, 1])
         self._ticks = rng.choice([1 / 64, 1 / 64, 1 / 8, 1])
         behind, self._ahead = rng.choice([0, 2, 8, 40], 2).tolist()
         self._dispatched = int(rng.integers(0, 40))
@@ -79,6 +90,7 @@ class Dispatcher:
         return {
             **dict(zip(names, numbers, strict=True)),
             "issued": issued,
+            "busy": bool(rng.random() < self._busy),
             "held_up": held_up,
             "tick": bool(rng.random() < self._ticks),
         }
@@ -88,7 +100,7 @@ def near_the_verdict(
     rng: np.random.Generator, own: np.void, launch: Mapping[str, int], finished: int
 ) -> dict[str, int]:
     """Choose times such that the link needs exactly or nearly three quarters of the kernel's time,
-    in phase :data:`LOAD`.
+    for phase :data:`LOAD`.
 
     Parameters
     ----------
@@ -99,19 +111,23 @@ def near_the_verdict(
     finish_time = max(elapsed - int(rng.choice([0, 1, elapsed // 3])), 0)
     kernel = int(launch["workgroups"]) * finish_time - finished * elapsed
     factor = int(own["remaining"]) * finished
-    link_time = max(kernel, 0) * (3 << 7) // factor if factor else 0
+    link_time = max(kernel, 0) * (3 << 2 + int(own["group_log2"])) // factor if factor else 0
     link_time = min(max(link_time + int(rng.integers(-1, 2)), 0), MOST_TICKS)
-    return {"elapsed": elapsed, "finish_time": finish_time, "link_time": link_time}
+    # The longer one of two times decides.
+    times = [link_time, int(rng.choice([0, link_time // 2, link_time]))]
+    rng.shuffle(times)
+    names = ("link_time", "group_time")
+    return {"elapsed": elapsed, "finish_time": finish_time, **dict(zip(names, times, strict=True))}
 
 
-def far_along(rng: np.random.Generator) -> dict[str, int]:
+def far_along(rng: np.random.Generator, own: np.void) -> dict[str, int]:
     """Draw the measured values of a kernel that has run for hours, for a unit that measures the
     link.
     """
     values = {
         "fraction": int(rng.integers(12, 16)),
         "sent": int(rng.choice([2040, rng.integers(0, 60)])),
-        "group": int(rng.integers(28, 32)),
+        "group": max((1 << int(own["group_log2"])) - int(rng.integers(1, 5)), 0),
     }
     most = dict.fromkeys(("elapsed", "finish_time"), MOST_ELAPSED)
     for name, last in (most | dict.fromkeys(("group_time", "link_time"), MOST_TICKS)).items():

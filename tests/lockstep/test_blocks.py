@@ -218,7 +218,7 @@ def test_criticality(rng):
                 dispatcher.change()
             inputs = dispatcher.cycle(int(config["workgroups"]))
             if own["measuring"] and chance(rng, 0.01):
-                preset(ctx, far_along(rng))
+                preset(ctx, far_along(rng, own))
             if own["phase"] == LOAD and chance(rng, 0.6):
                 preset(ctx, near_the_verdict(rng, own, config, inputs["finished"]))
             inputs["launch"] = chance(rng, 0.004)

@@ -86,7 +86,7 @@ class ArbiterHarness(Elaboratable):
         first, second = Signal(), Signal()  # the limit protects communication; compute
         m.d.comb += [
             first.eq(
-                (policy == Policy.MCA) | (policy == Policy.MCA_PAPER) | (criticality & ~urges)
+                (policy == Policy.MCA) | (policy == Policy.MCA_PAPER) | (criticality & _yields(dut))
             ),
             second.eq(criticality & urges),
         ]
@@ -138,6 +138,7 @@ class ArbiterHarness(Elaboratable):
             calm.eq((threshold == NO_LIMIT) | (dut.occupancy < threshold)),
             invariant(dut.last == last, "last: another stream"),
         ]
+        in_turn = ~c | (last == Origin.COMPUTE)
         may_pass = {
             Policy.COMPUTE_FIRST: ~c,
             Policy.MCA_PAPER: due | (~c & calm),
@@ -145,10 +146,9 @@ class ArbiterHarness(Elaboratable):
             Policy.CRITICAL: Mux(
                 _urges(dut),
                 ~c | ~compute_due,
-                due | (~c & (calm | ~dut.relaxed | dut.congested)),
+                Mux(_yields(dut), due | ~c, in_turn),
             ),
         }
-        in_turn = ~c | (last == Origin.COMPUTE)
         with m.Switch(config.policy):
             for policy, passes in may_pass.items():
                 with m.Case(policy):
@@ -182,6 +182,11 @@ def _urges(dut: Arbiter) -> Value:
     return dut.critical & ~dut.congested
 
 
+def _yields(dut: Arbiter) -> Value:
+    """Signal that communication has time in every context, and the memory is not congested."""
+    return dut.relaxed & ~dut.critical & ~dut.congested
+
+
 _CHANGING = ("policy", "automatic", "threshold", "measure_log2", "cuts", "levels")
 
 PROOFS = (
@@ -189,10 +194,11 @@ PROOFS = (
         name="arbiter",
         statement="There is at most one grant; no request is lost, repeated or overtaken within "
         "its stream; each of the five policies decides as specified, and all other codes act as "
-        "round robin; under MCA, the paper's MCA, and CRITICAL (while communication is not "
-        "critical or the memory is congested), communication loses at most as many cycles as the "
-        "starvation limit; under CRITICAL otherwise, compute loses at most as many cycles to "
-        "communication",
+        "round robin; under MCA, the paper's MCA, and CRITICAL (while communication has time, in "
+        "a memory that is not congested), "
+        "communication loses at most as many cycles as the starvation limit; under CRITICAL (while "
+        "communication is critical and the memory is not congested), compute loses at most as many "
+        "cycles to communication; otherwise CRITICAL acts as round robin",
         blocks=(Arbiter,),
         harness=ArbiterHarness,
         geometry="reference",

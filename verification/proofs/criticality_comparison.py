@@ -1,6 +1,6 @@
 """Proof of the criticality unit: the bit-serial verdict follows the contract's formula."""
 
-from amaranth.hdl import Assert, Assume, Cover, Elaboratable, Module, Signal
+from amaranth.hdl import Assert, Assume, Cover, Elaboratable, Module, Mux, Signal
 
 from rtl.parameters import T3Parameters
 from rtl.trigger.criticality import Criticality
@@ -30,19 +30,26 @@ class ComparisonHarness(Elaboratable):
         m = Module()
         m.submodules.dut = dut = self._criticality(_PARAMETERS)
         free(m, dut.launch_configuration, dut.launch, dut.tick, dut.dispatched, dut.finished)
-        free(m, dut.issued, dut.oldest, dut.dispatch_limit)
+        free(m, dut.issued, dut.busy, dut.oldest, dut.dispatch_limit)
         workgroups = dut.launch_configuration.workgroups
         kernel = workgroups * dut.finish_time - dut.finished * dut.elapsed
-        link = dut.remaining * dut.finished * dut.link_time
+        longest = Mux(dut.group_time > dut.link_time, dut.group_time, dut.link_time)
+        link = dut.remaining * dut.finished * longest
 
         late, shown = Signal(), Signal()  # verdicts of the current and of the last comparison
         overdue, longer = Signal(), Signal()
-        m.d.comb += [overdue.eq(kernel < 0), longer.eq(3 * (kernel << 7) < link)]
+        m.d.comb += [overdue.eq(kernel < 0), longer.eq(3 * (kernel << (2 + dut.group_log2)) < link)]
         with m.If(dut.phase == _TAKEN):
             m.d.sync += late.eq(overdue | longer)
             m.d.comb += [
-                Assume(dut.link_time < 1 << (_LINK_TIME_LOW + _LINK_TIME_BITS)),
-                Assume(dut.link_time[:_LINK_TIME_LOW] == 0),
+                *(
+                    assumption
+                    for time in (dut.link_time, dut.group_time)
+                    for assumption in (
+                        Assume(time < 1 << (_LINK_TIME_LOW + _LINK_TIME_BITS)),
+                        Assume(time[:_LINK_TIME_LOW] == 0),
+                    )
+                ),
                 Assume(dut.elapsed < 1 << _ELAPSED_BITS),
                 Assume(dut.finish_time < 1 << _ELAPSED_BITS),
             ]

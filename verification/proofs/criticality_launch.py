@@ -77,13 +77,13 @@ class LaunchHarness(Elaboratable):
 
 _LOAD = 3
 _INPUTS = (
-    "launch_configuration", "launch", "tick", "dispatched", "finished", "issued", "oldest",
+    "launch_configuration", "launch", "tick", "dispatched", "finished", "issued", "busy", "oldest",
     "dispatch_limit",
 )  # fmt: skip
 _OUTPUTS = ("active", "relaxed", "critical")
 _STATE = (
     "launched", "changed", "phase", "fraction", "elapsed", "finished_seen", "finish_time", "sent",
-    "measuring", "group", "group_time", "link_time", "late",
+    "group_log2", "measuring", "group", "group_time", "link_time", "late",
 )  # fmt: skip
 _COMPARED = (
     "finished_taken", "workgroups_taken", "link_time_taken", "finished_bits", "finish_time_bits",

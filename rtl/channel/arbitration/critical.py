@@ -1,22 +1,23 @@
-"""Criticality-aware policy: communication has priority while it is on the critical path, unless the
-memory is congested."""
+"""Criticality-aware policy: communication has priority while it is on the critical path, compute
+while communication has time; otherwise, and in a congested memory, they take turns."""
 
 from amaranth.hdl import Mux, Value
 
 from .arbiter_inputs import ArbiterInputs
-from .mca_paper import calm, urgent
+from .mca_paper import urgent
+from .round_robin import round_robin
 
 __all__ = ["critical"]
 
 
 def critical(now: ArbiterInputs) -> Value:
-    """Give communication priority while it is critical and the memory is not congested, unless
-    compute has waited for ``starvation_limit`` cycles. Otherwise let communication pass if it is
-    urgent, or if compute has no request. While communication is relaxed and the memory is not
-    congested, a request that is not urgent also needs a calm DRAM queue.
+    """Give communication priority while it is critical, unless compute has waited for
+    ``starvation_limit`` cycles. Otherwise give compute priority while communication is relaxed,
+    unless communication has waited for as long. Otherwise, or if the memory is congested, take
+    turns.
     """
     patient = now.compute_starved < now.configuration.starvation_limit
     first = ~now.compute | patient
-    waits = now.relaxed & ~now.congested & ~calm(now)
-    after = urgent(now) | (~now.compute & ~waits)
-    return Mux(now.critical & ~now.congested, first, after)
+    after = ~now.compute | urgent(now)
+    decided = (now.critical | now.relaxed) & ~now.congested
+    return Mux(decided, Mux(now.critical, first, after), round_robin(now))

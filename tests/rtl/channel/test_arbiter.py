@@ -95,9 +95,9 @@ GATED = [
     (Policy.MCA, ("active",)),
     (Policy.MCA_PAPER, ()),
     (Policy.MCA_PAPER, ("active",)),
-    (Policy.CRITICAL, ("active", "relaxed")),
 ]
 """Policies and signals with which communication leaves space in the DRAM queue."""
+RELAXED = (Policy.CRITICAL, ("active", "relaxed"))
 
 
 @pytest.mark.parametrize("threshold", [0, 1, 5, 30, 126])
@@ -118,7 +118,7 @@ def test_threshold(policy, signals, threshold):
 
 @pytest.mark.parametrize(
     ("policy", "signals"),
-    [(Policy.MCA, ()), (Policy.CRITICAL, ()), (Policy.CRITICAL, ("active",))],
+    [(Policy.MCA, ()), RELAXED],
 )
 def test_no_threshold_where_there_is_nothing_to_protect(policy, signals):
     async def bench(ctx, dut):
@@ -138,8 +138,10 @@ def test_mca_without_threshold():
 
 
 @pytest.mark.parametrize("limit", [0, 1, 2, 7, 100])
-@pytest.mark.parametrize("compute", ["cm", "m"])
-@pytest.mark.parametrize(("policy", "signals"), GATED)
+@pytest.mark.parametrize(
+    ("policy", "signals", "compute"),
+    [(*case, compute) for case in GATED for compute in ("cm", "m")] + [(*RELAXED, "cm")],
+)
 def test_starvation_bound(policy, signals, limit, compute):
     """Communication waits exactly the limit, whether compute or the threshold blocks it."""
 
@@ -194,27 +196,31 @@ def test_critical_communication_goes_first(limit, signals):
     simulate(bench)
 
 
-def test_compute_goes_first_where_the_memory_is_congested():
+@pytest.mark.parametrize(
+    "signals", [(), ("active",), ("active", "relaxed", "congested"), ("critical", "congested")]
+)
+def test_both_take_turns_where_neither_is_early(signals):
+    """Nothing bounds the DRAM queue, and the starvation limit has no effect."""
+
     async def bench(ctx, dut):
-        ctx.set(dut.configuration, DEFAULT | {"policy": Policy.CRITICAL})
-        for signals, winner in ((("critical",), "m"), (("critical", "congested"), "c")):
-            assert await winners(ctx, dut, ["cm"] * 5, signals=signals) == [winner] * 5
+        config = {"policy": Policy.CRITICAL, "threshold": 0, "starvation_limit": 0}
+        ctx.set(dut.configuration, DEFAULT | config)
+        pattern = ["cm", "cm", "cm", "", "m", "cm", "c", "cm"]
+        got = await winners(ctx, dut, pattern, occupancy=127, signals=signals)
+        assert got == ["c", "m", "c", None, "m", "c", "c", "m"]
 
     simulate(bench)
 
 
-def test_no_space_is_left_in_a_congested_memory():
-    """With compute idle, relaxed communication waits for a calm queue unless the memory is
-    congested.
-    """
+def test_what_is_critical_in_one_context_goes_first():
+    """Communication that has time in one context and is critical in another one goes first."""
 
     async def bench(ctx, dut):
-        config = {"policy": Policy.CRITICAL, "threshold": 10}
-        ctx.set(dut.configuration, DEFAULT | config)
-        relaxed = ("active", "relaxed")
-        assert await winners(ctx, dut, "mmm", occupancy=20, signals=relaxed) == [None] * 3
-        congested = (*relaxed, "congested")
-        assert await winners(ctx, dut, "mmm", occupancy=20, signals=congested) == ["m"] * 3
+        ctx.set(dut.configuration, DEFAULT | {"policy": Policy.CRITICAL})
+        both = ("active", "relaxed", "critical")
+        assert await winners(ctx, dut, ["cm"] * 5, signals=both) == ["m"] * 5
+        got = await winners(ctx, dut, ["cm"] * 4, signals=(*both, "congested"))
+        assert got == ["c", "m", "c", "m"]
 
     simulate(bench)
 
@@ -393,7 +399,6 @@ def test_against_the_golden_model(seed):
         (Policy.MCA_PAPER, 0, 0, 1, None),
         (Policy.CRITICAL, 0, 1, 1, "m"),
         (Policy.CRITICAL, 0, 1, 1, "c"),
-        (Policy.CRITICAL, 0, 0, 1, None),
         (Policy.CRITICAL, 1, 1, 1, "m"),
         (Policy.CRITICAL, 1, 1, 1, "c"),
     ):

@@ -21,7 +21,7 @@ MOST = (1 << P.credit_limit_bits) - 1
 UNIT = 1024  # cycles in which the kernel's time is measured
 DELAY = 2 * TICK_CYCLES + 2  # cycles in which a change must have been compared
 RESIDENT = 16
-GROUP = 32  # workgroups whose sending is timed at once
+GROUP = 4  # workgroups whose sending is timed at once: 200 / 4 groups
 
 
 class Bench:
@@ -37,7 +37,7 @@ class Bench:
         self.ctx, self.dut = ctx, dut
         self.now = 0
         ctx.set(dut.launch_configuration, CONFIGURATION)
-        self.drive(dispatch_limit=MOST)
+        self.drive(dispatch_limit=MOST, busy=1)
 
     def drive(self, **inputs):
         for name, value in inputs.items():
@@ -53,6 +53,13 @@ class Bench:
         self.drive(**{name: 1})
         await self.wait(1)
         self.drive(**{name: 0})
+
+    async def send_group(self):
+        """Launch, and send workgroups until a group's time is known; then the engine rests."""
+        await self.strobe("launch")
+        self.drive(issued=1, busy=1)
+        await self.wait(GROUP + 1)
+        self.drive(issued=0, busy=0)
 
     async def progress(self, finished, *, dispatched=None, oldest=None):
         """Set the number of workgroups that have ended."""
@@ -140,7 +147,7 @@ def test_late_where_the_link_needs_most_of_the_kernel_s_time(kernel_pace, link_p
 
 async def late_kernel(bench):
     """A kernel whose next workgroup is overdue, which is late."""
-    await bench.strobe("launch")
+    await bench.send_group()
     await bench.progress(0)
     await bench.wait(2 * UNIT)
     await bench.progress(40)
@@ -155,7 +162,7 @@ def test_no_output_before_the_launch():
         assert not bench.outputs
         await bench.strobe("launch")
         await bench.wait(1)
-        assert bench.outputs == {"active", "relaxed"}
+        assert bench.outputs == {"active"}
 
     simulate(run)
 
@@ -165,7 +172,7 @@ def test_no_output_without_a_kernel():
     has ended."""
 
     async def run(bench):
-        await bench.strobe("launch")
+        await bench.send_group()
         for finished, dispatched in ((0, 0), (WORKGROUPS, WORKGROUPS)):
             await bench.progress(finished, dispatched=dispatched)
             assert not bench.outputs
@@ -177,7 +184,7 @@ def test_no_output_without_a_kernel():
 
 def test_a_kernel_that_must_not_dispatch_makes_communication_critical():
     async def run(bench):
-        await bench.strobe("launch")
+        await bench.send_group()
         bench.drive(dispatch_limit=50)
         for dispatched, waits in ((49, False), (50, True), (51, True), (WORKGROUPS, False)):
             await bench.progress(40, dispatched=dispatched, oldest=40)
@@ -199,30 +206,47 @@ def test_a_kernel_far_ahead_makes_communication_critical(window):
     simulate(run)
 
 
-def test_the_first_group_is_timed_with_communication_first():
-    """The time of the first group runs from the first workgroup sent to the 33rd; after a launch it
-    runs again."""
+@pytest.mark.parametrize(
+    ("workgroups", "group"), [(1, 1), (63, 1), (64, 2), (127, 2), (128, 4), (1023, 16), (1024, 32)]
+)
+def test_communication_has_time_once_a_group_was_sent(workgroups, group):
+    """A group has 2 ** n workgroups; a kernel of at least 32 workgroups has 32 to 63 groups. After
+    a launch the first group counts again."""
 
     async def run(bench):
+        launch = CONFIGURATION | {"workgroups": workgroups, "tracked_end": workgroups}
+        bench.ctx.set(bench.dut.launch_configuration, launch)
         for _ in range(2):
             await bench.strobe("launch")
-            await bench.progress(40)
-            await bench.wait(1)
-            assert "critical" not in bench.outputs
-            for _ in range(32):
-                await bench.strobe("issued")
+            await bench.progress(0, dispatched=1, oldest=0)
+            for _ in range(1 + group):
                 await bench.wait(1)
-                assert "critical" in bench.outputs
-            await bench.strobe("issued")
+                assert bench.outputs == {"active"}
+                await bench.strobe("issued")
             await bench.wait(1)
-            assert "critical" not in bench.outputs
+            assert bench.outputs == {"active", "relaxed"}
+
+    simulate(run)
+
+
+@pytest.mark.parametrize("busy", [False, True])
+def test_time_of_a_group_counts_while_the_engine_has_a_command(busy):
+    async def run(bench):
+        await bench.send_group()
+        bench.drive(busy=busy)
+        await bench.wait(7 * TICK_CYCLES)
+        bench.drive(busy=1)
+        await bench.wait(3 * TICK_CYCLES)
+        for _ in range(GROUP):
+            await bench.strobe("issued")
+        assert bench.ctx.get(bench.dut.link_time) == (10 if busy else 3)
 
     simulate(run)
 
 
 def test_communication_that_lags_has_no_time():
     async def run(bench):
-        await bench.strobe("launch")
+        await bench.send_group()
         for oldest, lags in ((40, False), (104 - WINDOW // 8, False), (103 - WINDOW // 8, True)):
             await bench.progress(104, oldest=oldest)
             assert bench.outputs == ({"active"} if lags else {"active", "relaxed"}), oldest
@@ -242,7 +266,7 @@ def test_a_kernel_that_is_overdue_is_late_until_it_goes_on():
 
 def test_waiting_is_no_time_of_the_kernel():
     async def run(bench):
-        await bench.strobe("launch")
+        await bench.send_group()
         await bench.progress(0)
         await bench.wait(2 * UNIT)
         await bench.progress(40)
@@ -256,7 +280,7 @@ def test_waiting_is_no_time_of_the_kernel():
 
 
 def test_a_group_within_a_tick_takes_one():
-    """No group's time is 0, so that the first one ends the unknown state."""
+    """No group's time is 0, which would mean that it is not known."""
 
     async def run(bench):
         await bench.strobe("launch")
@@ -284,7 +308,9 @@ def test_ticks_at_any_distance(apart):
                 bench.drive(tick=cycle % apart == 0)
                 await bench.ctx.tick()
 
-        await bench.strobe("launch")
+        nothing_to_send = CONFIGURATION | {"tracked_end": FIRST}
+        bench.ctx.set(bench.dut.launch_configuration, nothing_to_send)
+        await bench.send_group()
         await bench.progress(0)
         await wait(32 * apart)
         await bench.progress(40)
@@ -328,7 +354,7 @@ def test_a_launch_forgets(phase):
         await bench.strobe("launch")
         await bench.wait(1)
         for _ in range(DELAY):
-            assert bench.outputs == {"active", "relaxed"}
+            assert bench.outputs == {"active"}
             await bench.wait(1)
 
     simulate(run)
@@ -345,7 +371,7 @@ def test_abort():
             assert not bench.outputs
         await bench.strobe("launch")
         await bench.wait(1)
-        assert bench.outputs == {"active", "relaxed"}
+        assert bench.outputs == {"active"}
 
     simulate(run)
 
@@ -356,7 +382,7 @@ def test_launch_wins_over_an_abort():
         await bench.strobe("launch")
         bench.drive(aborting=0)
         await bench.progress(10)
-        assert bench.outputs == {"active", "relaxed"}
+        assert bench.outputs == {"active"}
 
     simulate(run)
 

@@ -328,7 +328,15 @@ def step_units(
         own.criticality,
         own.launch,
         own.window,
-        CriticalityInputs(external.dispatched, external.finished, issued, launch, tick, aborted),
+        CriticalityInputs(
+            external.dispatched,
+            external.finished,
+            issued,
+            cycle.sends != 0,
+            launch,
+            tick,
+            aborted,
+        ),
     )
     window = step_credit_window(
         s.config,

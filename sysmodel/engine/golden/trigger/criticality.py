@@ -1,5 +1,6 @@
 """Criticality unit: detects that all other work waits for communication. The unit compares the time
-that the link still needs with three quarters of the time that the kernel still needs.
+that the DMA engine still needs at its last rate with three quarters of the time that the kernel
+still needs.
 """
 
 from typing import NamedTuple
@@ -20,20 +21,20 @@ __all__ = [
 ]
 
 CRITICALITY = record(
-    "launched changed phase fraction elapsed finished_seen finish_time sent measuring group "
-    "group_time link_time settled remaining verdict late active relaxed critical "
+    "launched changed phase fraction elapsed finished_seen finish_time sent group_log2 "
+    "measuring group group_time link_time settled remaining verdict late active relaxed critical "
     f"{CONGESTION_WORDS}"
 )
 """Criticality unit: the flag that a launch has begun; the flag that an operand changed since the
 last comparison, and the phase of the comparison; the kernel's time in units and ticks, the finished
-workgroups and their time; the sent workgroups, the time of the current group, and the shortest time
-of a group; the comparison; and the outputs.
+workgroups and their time; the sent workgroups, the log2 of the size of a group, the time of the
+current group, and the time of the last group; the comparison; and the outputs.
 """
 
 # Phases of a comparison.
 _JUDGED, _LAST_PHASE = 3, 63
 _FRACTIONS = 16  # ticks in a unit of elapsed time
-_GROUP = 32  # workgroups whose sending is timed together
+_GROUPS_LOG2 = 5  # the workgroups of a kernel are timed in 32 to 63 groups
 _MOST_ELAPSED, _MOST_TICKS = (1 << 20) - 1, (1 << 14) - 1
 
 
@@ -46,6 +47,8 @@ class CriticalityInputs(NamedTuple):
         Workgroups that were dispatched, and that ended.
     issued : bool
         The DMA engine has taken a workgroup's last command.
+    busy : bool
+        The DMA engine has a command, or takes one.
     launch : bool
         Strobe: a launch begins.
     tick : bool
@@ -57,6 +60,7 @@ class CriticalityInputs(NamedTuple):
     dispatched: int
     finished: int
     issued: bool
+    busy: bool
     launch: bool
     tick: bool
     aborted: bool
@@ -89,9 +93,9 @@ def _judge(launch: Record, own: Record, finished: int) -> None:
         own.remaining = max(own.remaining - own.settled, 0)
     elif own.phase == _JUDGED:
         # Both sides are in ticks per group of workgroups, multiplied by `finished`.
-        link = own.remaining * own.link_time * finished
+        link = own.remaining * max(own.link_time, own.group_time) * finished
         kernel = launch.workgroups * own.finish_time - finished * own.elapsed
-        own.verdict = kernel < 0 or 3 * kernel * (_GROUP * _FRACTIONS) < 4 * link
+        own.verdict = kernel < 0 or 3 * kernel * (_FRACTIONS << own.group_log2) < 4 * link
     elif own.phase == _LAST_PHASE:
         own.late = own.verdict
 
@@ -117,22 +121,32 @@ def continue_comparison(own: Record) -> None:
 
 
 @inlined
-def _time_link(own: Record, issued: bool, tick: bool, mask: int) -> None:
-    """Measure the shortest time in which a group of workgroups was sent."""
+def _group_log2(workgroups: int) -> int:
+    """Return the log2 of the number of workgroups that are timed together."""
+    log2 = 0
+    while workgroups >> (_GROUPS_LOG2 + 1 + log2):
+        log2 += 1
+    return log2
+
+
+@inlined
+def _time_link(own: Record, issued: bool, counts: bool, mask: int) -> None:
+    """Measure the time in which a group of workgroups is sent; ``counts`` means that a tick
+    counts.
+    """
     if issued:
         own.sent = (own.sent + 1) & mask
         own.changed = 1
         if own.measuring:
             own.group += 1
-        if not own.measuring or own.group == _GROUP:
-            took = max(own.group_time, 1)
-            if own.measuring and (own.link_time == 0 or took < own.link_time):
-                own.link_time = took
+        if not own.measuring or own.group == 1 << own.group_log2:
+            if own.measuring:
+                own.link_time = max(own.group_time, 1)
             own.measuring = 1
             own.group = 0
-            own.group_time = tick
+            own.group_time = counts
             return
-    if tick and own.measuring and own.group_time < _MOST_TICKS:
+    if counts and own.measuring and own.group_time < _MOST_TICKS:
         own.group_time += 1
 
 
@@ -164,10 +178,10 @@ def _set_outputs(own: Record, launch: Record, window: Record, inputs: Criticalit
     leads = dispatched > window.oldest + ((size >> 1) | (size >> 2))
     lags = finished > window.oldest + (size >> 3)
     late = own.late != 0
-    unknown = own.measuring != 0 and own.link_time == 0
+    known = own.link_time != 0
     active = runs and not waits
-    relaxed = active and not late and not lags
-    critical = runs and (waits or leads or late or unknown)
+    relaxed = active and known and not late and not lags
+    critical = runs and (waits or leads or late)
     changes = active != own.active or relaxed != own.relaxed or critical != own.critical
     own.active, own.relaxed, own.critical = active, relaxed, critical
     return changes
@@ -202,12 +216,13 @@ def step_criticality(
             _judge(launch, own, finished)
         own.phase = (own.phase + 1) & _LAST_PHASE
     _time_kernel(own, finished, tick and own.active != 0)
-    _time_link(own, inputs.issued, tick, config.credit_limit_mask)
+    _time_link(own, inputs.issued, tick and inputs.busy, config.credit_limit_mask)
     if inputs.launch:
         own.launched = own.changed = 1
         own.fraction = own.elapsed = own.finished_seen = own.finish_time = own.sent = 0
         own.measuring = own.group = own.group_time = own.link_time = 0
         own.phase = own.late = 0
+        own.group_log2 = _group_log2(launch.workgroups)
     elif inputs.aborted:
         own.launched = 0
     return CriticalityOutputs(changes, counts)

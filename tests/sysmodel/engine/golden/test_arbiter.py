@@ -53,13 +53,13 @@ GATED = [
     (Policy.MCA, ("active",)),
     (Policy.MCA_PAPER, ()),
     (Policy.MCA_PAPER, ("active",)),
-    (Policy.CRITICAL, ("active", "relaxed")),
 ]
 """Policies, and the signals that they get, where communication leaves space in the DRAM queue."""
+RELAXED = (Policy.CRITICAL, ("active", "relaxed"))
 
 
 @pytest.mark.parametrize("limit", [0, 3, 9])
-@pytest.mark.parametrize(("policy", "signals"), GATED)
+@pytest.mark.parametrize(("policy", "signals"), [*GATED, RELAXED])
 def test_starvation(policy, signals, limit):
     state = state_with(*signals, policy=policy, starvation_limit=limit)
     assert choices(state, [(1, 1)] * (limit + 2)) == [0] * limit + [1] + ([0] if limit else [1])
@@ -77,7 +77,7 @@ def test_threshold(policy, signals, occupancy, threshold, passes):
 
 @pytest.mark.parametrize(
     ("policy", "signals"),
-    [(Policy.MCA, ()), (Policy.CRITICAL, ()), (Policy.CRITICAL, ("active",))],
+    [(Policy.MCA, ()), RELAXED],
 )
 def test_no_threshold_where_there_is_nothing_to_protect(policy, signals):
     state = state_with(*signals, policy=policy, threshold=5)
@@ -93,6 +93,23 @@ def test_critical_communication_goes_first(signals):
     state.channels[0]["occupancy"] = 99
     # Compute waits for its limit and no longer; then it begins anew.
     assert choices(state, [(1, 1)] * 10) == ([1] * 4 + [0]) * 2
+    assert choices(state, [(0, 1), (1, 0), (0, 0)]) == [1, 0, -1]
+
+
+@pytest.mark.parametrize(
+    "signals",
+    [
+        (),
+        ("active",),
+        ("active", "relaxed", "congested"),
+        ("critical", "congested"),
+        ("critical", "relaxed"),
+    ],
+)
+def test_both_take_turns_where_neither_is_early(signals):
+    state = state_with(*signals, policy=Policy.CRITICAL, threshold=0, starvation_limit=4)
+    goes_first = [1] * 4 + [0] if signals == ("critical", "relaxed") else [0, 1, 0, 1, 0]
+    assert choices(state, [(1, 1)] * 5) == goes_first
     assert choices(state, [(0, 1), (1, 0), (0, 0)]) == [1, 0, -1]
 
 

@@ -13,6 +13,7 @@ LAUNCH = {
     "shift": 10,
     "credit_window": 64,
 }
+GROUP = 2  # workgroups whose sending is timed at once: 100 / 2 groups
 
 
 class Unit:
@@ -34,9 +35,10 @@ class Unit:
         self.window["oldest"], self.window["dispatch_limit"] = 12, 1000
         self.step(launch=True)
 
-    def step(self, cycles=1, *, issued=False, launch=False, tick=True):
+    def step(self, cycles=1, *, issued=False, busy=True, launch=False, tick=True):
         for _ in range(cycles):
-            inputs = CriticalityInputs(self.dispatched, self.finished, issued, launch, tick, False)
+            progress = self.dispatched, self.finished
+            inputs = CriticalityInputs(*progress, issued, busy, launch, tick, False)
             launch_configuration = self.state.contexts[0]["launch"]
             step_criticality(self.state.config, self.own, launch_configuration, self.window, inputs)
 
@@ -82,26 +84,53 @@ def test_time_counts_while_the_kernel_runs_and_may_dispatch():
     assert (unit.own["elapsed"], unit.own["finish_time"]) == (2, 1)
 
 
-def test_the_fastest_group_counts():
-    unit = Unit()
+@pytest.mark.parametrize(
+    ("workgroups", "group"), [(1, 1), (63, 1), (64, 2), (127, 2), (128, 4), (1000, 16)]
+)
+def test_the_last_group_counts(workgroups, group):
+    unit = Unit(workgroups=workgroups)
     unit.step(issued=True)
-    for cycles, fastest in ((9, 32 * 9), (4, 32 * 4), (7, 32 * 4), (3, 32 * 3)):
-        for _ in range(32):
+    for cycles in (9, 4, 7, 3):
+        for _ in range(group):
             unit.step(cycles - 1)
             unit.step(issued=True)
-        assert unit.own["link_time"] == fastest
-    assert unit.own["sent"] == 1 + 4 * 32
+        assert unit.own["link_time"] == group * cycles
+    assert unit.own["sent"] == 1 + 4 * group
+
+
+def test_time_of_the_link_counts_while_the_engine_is_busy():
+    unit = Unit()
+    unit.step(issued=True)
+    assert unit.own["group_time"] == 1
+    unit.step(5, busy=False)
+    assert unit.own["group_time"] == 1
+    unit.step(5)
+    assert unit.own["group_time"] == 6
+    unit.step(GROUP, issued=True, busy=False)
+    assert (unit.own["link_time"], unit.own["group_time"]) == (6, 0)
 
 
 def test_a_group_takes_a_tick_at_least():
     unit = Unit()
     unit.step(issued=True, tick=False)
-    unit.step(32, issued=True, tick=False)
+    unit.step(GROUP, issued=True, tick=False)
     assert (unit.own["link_time"], unit.own["group_time"]) == (1, 0)
     # A tick as a group ends counts for the next one.
-    unit.step(31, issued=True, tick=False)
+    unit.step(GROUP - 1, issued=True, tick=False)
     unit.step(issued=True)
     assert (unit.own["link_time"], unit.own["group_time"]) == (1, 1)
+
+
+@pytest.mark.parametrize("waits", [False, True])
+def test_communication_has_time_once_its_time_is_known(waits):
+    unit = Unit()
+    unit.window["dispatch_limit"] = 20 if waits else 1000
+    unit.step()
+    assert not unit.own["relaxed"] and unit.own["critical"] == waits
+    unit.step(1 + GROUP, issued=True)
+    assert not unit.own["relaxed"]  # the outputs are registers
+    unit.step()
+    assert unit.own["relaxed"] != waits and unit.own["critical"] == waits
 
 
 def test_compares_only_what_has_changed():
@@ -135,17 +164,19 @@ def test_compares_only_what_has_changed():
     assert begins() and not begins()
 
 
+@pytest.mark.parametrize("current", [False, True])
 @pytest.mark.parametrize("extra", [-1, 0, 1])
-def test_late_begins_where_the_link_takes_over_three_quarters_of_the_kernel_s_time(extra):
-    """1024 workgroups to send, against 50 workgroups that take as long as those that have ended:
+def test_late_begins_where_the_link_takes_over_three_quarters_of_the_kernel_s_time(extra, current):
+    """64 workgroups to send, against 50 workgroups that take as long as those that have ended:
     48 units of 16 ticks."""
     unit = Unit(workgroups=100, tracked_end=2047, shift=0, tracked_first=0)
     own = unit.own
     unit.finished = own["finished_seen"] = 50
-    own["sent"] = 2047 - 1024
+    own["sent"] = 2047 - 64
     own["elapsed"] = own["finish_time"] = 48
-    # A group has 32 workgroups.
-    own["link_time"] = 48 * 16 * 3 // 4 // (1024 // 32) + extra
+    # The current group counts if it has taken longer than the last one.
+    link_time = 48 * 16 * 3 // 4 // (64 // GROUP) + extra
+    own["link_time"], own["group_time"] = (1, link_time) if current else (link_time, 1)
     assert unit.compare() == (extra > 0)
 
 

@@ -1,24 +1,26 @@
-"""Critical: communication goes first while all other work waits for it and the memory is not
-congested. Otherwise compute goes first, and communication that is not urgent leaves space in the
-DRAM queue.
+"""Critical: communication goes first while all other work waits for it, compute while communication
+has time. Otherwise, and in a congested memory, they take turns.
 """
 
+from sysmodel.engine.golden.index import pick
 from sysmodel.lib.compiled import inlined
 
-from .inputs import ArbiterInputs, calm, urgent
+from .inputs import ArbiterInputs, urgent
 
 __all__ = ["critical"]
 
 
 @inlined
 def critical(now: ArbiterInputs) -> int:
-    """Choose communication first if it is critical and the memory is not congested."""
+    """Choose the stream that did not go last if the memory is congested, or if communication is
+    neither critical nor relaxed."""
     signals, limit = now.signals, now.configuration.starvation_limit
-    if signals.any_critical and not signals.any_congested:
+    if signals.any_congested or not (signals.any_critical or signals.all_relaxed):
+        return pick(now.compute, now.communication, now.registers.arbiter_last)
+    if signals.any_critical:
         goes = not now.compute or now.registers.compute_starved < limit
     else:
-        passes = not signals.all_relaxed or signals.any_congested or calm(now)
-        goes = urgent(now) or (not now.compute and passes)
+        goes = not now.compute or urgent(now)
     if now.communication and goes:
         return 1
     return 0 if now.compute else -1
