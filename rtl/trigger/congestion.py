@@ -1,6 +1,6 @@
 """Congestion detector: samples one channel after another for a full DRAM queue."""
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -10,7 +10,7 @@ __all__ = ["Congestion"]
 
 # Steps of the level, of 512: break-even if an eighth of the samples is blocked.
 _MORE, _LESS = 7, 1
-_COUNT_BITS = 9
+_COUNT_BITS, _FADE_LOG2 = 9, 6
 
 
 class Congestion(wiring.Component):
@@ -32,6 +32,8 @@ class Congestion(wiring.Component):
         Strobe: sample the next channel.
     count : In(1)
         Strobe: count the last sample.
+    fade : In(1)
+        Strobe: a group of workgroups was sent while communication was not critical.
     congested : Out(1)
         The memory limits communication, regardless of priorities. Register.
 
@@ -58,6 +60,7 @@ class Congestion(wiring.Component):
                 "critical": In(1),
                 "look": In(1),
                 "count": In(1),
+                "fade": In(1),
                 "congested": Out(1),
             }
         )
@@ -74,6 +77,11 @@ class Congestion(wiring.Component):
                 self.seen.eq(self.held_up.bit_select(self.turn, 1)),
                 self.turn.eq(Mux(last, 0, self.turn + 1)),
             ]
+        with m.If(self.fade):
+            high = self.level[_FADE_LOG2:]
+            m.d.sync += self.level.eq(
+                Mux(high.any(), Cat(self.level[:_FADE_LOG2], high - 1)[:_COUNT_BITS], 0)
+            )
         more = self.level + _MORE
         with m.If(self.count):
             with m.If(~self.active & ~self.critical):

@@ -16,7 +16,7 @@ __all__ = ["Criticality"]
 _ELAPSED_BITS = 20
 _FRACTION_BITS = 4  # ticks in a unit of elapsed time
 _TICKS_BITS = 14  # 20 bits of cycles, in ticks
-_GROUPS_LOG2 = 5  # the workgroups of a kernel are timed in 32 to 63 groups
+_GROUPS_LOG2 = 6  # the workgroups of a kernel are timed in at most 64 groups, and over 32
 _PHASE_BITS = 6
 # Phases of a comparison; the first step also takes place in phase 0.
 _IDLE, _WHOLE, _REMAINING, _LOAD = range(4)
@@ -33,7 +33,7 @@ class Criticality(wiring.Component):
 
     The engine's remaining time is the number of workgroups still to be sent times its time per
     workgroup, measured over the last group of workgroups; its time counts only while it has a
-    command. A group has 2 ** ``group_log2`` workgroups, so that a kernel has 32 to 63 groups, or
+    command. A group has 2 ** ``group_log2`` workgroups, so that a kernel has 33 to 64 groups, or
     fewer where it has fewer workgroups. The kernel's remaining time is extrapolated from its
     finished workgroups, and its time counts while it runs and can dispatch. Both count ticks.
 
@@ -152,7 +152,7 @@ class Criticality(wiring.Component):
         self.finish_time = Signal(_ELAPSED_BITS)
         self.sent = Signal(bits)
         self.measuring = Signal()
-        most_log2 = max(bits - 1 - _GROUPS_LOG2, 1)
+        most_log2 = max(bits - _GROUPS_LOG2, 1)
         self.group_log2 = Signal(range(most_log2 + 1))
         self.group = Signal(most_log2)
         self.group_time = Signal(_TICKS_BITS)
@@ -260,8 +260,10 @@ class Criticality(wiring.Component):
 
     def _time_link(self, m: Module) -> None:
         """Measure the time in which a group of workgroups is sent."""
-        workgroups, log2 = self.launch_configuration.workgroups, Signal.like(self.group_log2)
-        for number, bit in enumerate(workgroups[_GROUPS_LOG2:]):
+        workgroups = self.launch_configuration.workgroups
+        last, log2 = Signal.like(self.sent), Signal.like(self.group_log2)
+        m.d.comb += last.eq(workgroups - workgroups.any())
+        for number, bit in enumerate(last[_GROUPS_LOG2:], start=1):
             with m.If(bit):
                 m.d.comb += log2.eq(number)
         with m.If(self.launch):
@@ -269,6 +271,7 @@ class Criticality(wiring.Component):
         more = self.group + 1
         ends = self.measuring & more.bit_select(self.group_log2, 1)
         counts = self.tick & self.busy
+        m.d.comb += self.congestion.fade.eq(self.issued & ends & ~self.critical)
         with m.If(self.measuring & counts & ~self.group_time.all()):
             m.d.sync += self.group_time.eq(self.group_time + 1)
         with m.If(self.issued):

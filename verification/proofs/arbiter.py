@@ -146,7 +146,7 @@ class ArbiterHarness(Elaboratable):
             Policy.CRITICAL: Mux(
                 _urges(dut),
                 ~c | ~compute_due,
-                Mux(_yields(dut), due | ~c, in_turn),
+                Mux(_yields(dut), due | (~c & calm), in_turn),
             ),
         }
         with m.Switch(config.policy):

@@ -164,7 +164,7 @@ def _group_size(workgroups: Value) -> Value:
     """Number of workgroups that are timed together: a power of two."""
     size: Value = Const(1)
     for log2 in range(1, len(workgroups) - 5):
-        size = Mux(workgroups >= 32 << log2, 1 << log2, size)
+        size = Mux(workgroups > 32 << log2, 1 << log2, size)
     return size
 
 

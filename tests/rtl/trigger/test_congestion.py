@@ -86,6 +86,22 @@ def test_what_happens_between_the_looks_is_nothing():
     simulate(2, bench)
 
 
+def test_a_group_sent_without_priority_takes_an_eighth_of_the_level():
+    async def bench(ctx, dut, samples):
+        async def fade():
+            ctx.set(dut.fade, 1)
+            await ctx.tick()
+            ctx.set(dut.fade, 0)
+            return ctx.get(dut.level)
+
+        assert await samples([1] * 100)
+        ctx.set(dut.critical, 0)
+        assert [await fade() for _ in range(9)] == [447, 383, 319, 255, 191, 127, 63, 0, 0]
+        assert not ctx.get(dut.congested)
+
+    simulate(1, bench)
+
+
 def test_wrong_parameters():
     with pytest.raises(TypeError, match="Parameters must be T3Parameters, not 4"):
         Congestion(4)

@@ -207,10 +207,10 @@ def test_a_kernel_far_ahead_makes_communication_critical(window):
 
 
 @pytest.mark.parametrize(
-    ("workgroups", "group"), [(1, 1), (63, 1), (64, 2), (127, 2), (128, 4), (1023, 16), (1024, 32)]
+    ("workgroups", "group"), [(1, 1), (64, 1), (65, 2), (128, 2), (129, 4), (1023, 16), (1024, 16)]
 )
 def test_communication_has_time_once_a_group_was_sent(workgroups, group):
-    """A group has 2 ** n workgroups; a kernel of at least 32 workgroups has 32 to 63 groups. After
+    """A group has 2 ** n workgroups; a kernel of at least 33 workgroups has 33 to 64 groups. After
     a launch the first group counts again."""
 
     async def run(bench):

@@ -9,7 +9,7 @@ from ..channel.queues import Q, has
 from ..index import natural
 from ..records import Record, Records, Words
 
-__all__ = ["CONGESTION_WORDS", "is_held_up", "packet_waits", "step_congestion"]
+__all__ = ["CONGESTION_WORDS", "fade", "is_held_up", "packet_waits", "step_congestion"]
 
 CONGESTION_WORDS = "looked turn full_seen congestion congested"
 """Fields of the criticality unit's record: the last cycle sampled a channel; the next channel; the
@@ -18,6 +18,7 @@ DRAM queue was full; the count; and its comparison.
 
 _MORE, _LESS = 7, 1
 _MOST, _CONGESTED = 511, 256
+_FADE = 64
 
 
 @inlined
@@ -56,6 +57,14 @@ def _count(own: Record) -> None:
             own.congestion = min(own.congestion + _MORE, _MOST)
         elif own.congestion:
             own.congestion -= _LESS
+    own.congested = own.congestion >= _CONGESTED
+
+
+@inlined
+def fade(own: Record) -> None:
+    """Forget a part of the count, after a group of workgroups was sent while communication was not
+    critical."""
+    own.congestion = max(own.congestion - _FADE, 0)
     own.congested = own.congestion >= _CONGESTED
 
 

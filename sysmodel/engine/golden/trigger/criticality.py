@@ -8,7 +8,7 @@ from typing import NamedTuple
 from sysmodel.lib.compiled import compiled, inlined
 
 from ..records import Record, record
-from .congestion import CONGESTION_WORDS
+from .congestion import CONGESTION_WORDS, fade
 
 __all__ = [
     "CRITICALITY",
@@ -34,7 +34,7 @@ current group, and the time of the last group; the comparison; and the outputs.
 # Phases of a comparison.
 _JUDGED, _LAST_PHASE = 3, 63
 _FRACTIONS = 16  # ticks in a unit of elapsed time
-_GROUPS_LOG2 = 5  # the workgroups of a kernel are timed in 32 to 63 groups
+_MOST_GROUPS = 64  # groups in which the workgroups of a kernel are timed
 _MOST_ELAPSED, _MOST_TICKS = (1 << 20) - 1, (1 << 14) - 1
 
 
@@ -124,15 +124,15 @@ def continue_comparison(own: Record) -> None:
 def _group_log2(workgroups: int) -> int:
     """Return the log2 of the number of workgroups that are timed together."""
     log2 = 0
-    while workgroups >> (_GROUPS_LOG2 + 1 + log2):
+    while workgroups > _MOST_GROUPS << log2:
         log2 += 1
     return log2
 
 
 @inlined
-def _time_link(own: Record, issued: bool, counts: bool, mask: int) -> None:
+def _time_link(own: Record, issued: bool, critical: bool, counts: bool, mask: int) -> None:
     """Measure the time in which a group of workgroups is sent; ``counts`` means that a tick
-    counts.
+    counts. ``critical`` is the output at the start of the cycle.
     """
     if issued:
         own.sent = (own.sent + 1) & mask
@@ -142,6 +142,8 @@ def _time_link(own: Record, issued: bool, counts: bool, mask: int) -> None:
         if not own.measuring or own.group == 1 << own.group_log2:
             if own.measuring:
                 own.link_time = max(own.group_time, 1)
+                if not critical:
+                    fade(own)
             own.measuring = 1
             own.group = 0
             own.group_time = counts
@@ -202,7 +204,7 @@ def step_criticality(
     window : record
         Record :data:`~.credit_window.WINDOW`.
     """
-    finished, tick = inputs.finished, inputs.tick
+    finished, tick, critical = inputs.finished, inputs.tick, own.critical != 0
     changes = _set_outputs(own, launch, window, inputs)
     # After the last phase the outputs may change, so that the next cycle is not quiescent.
     ended = own.phase == _LAST_PHASE
@@ -216,7 +218,7 @@ def step_criticality(
             _judge(launch, own, finished)
         own.phase = (own.phase + 1) & _LAST_PHASE
     _time_kernel(own, finished, tick and own.active != 0)
-    _time_link(own, inputs.issued, tick and inputs.busy, config.credit_limit_mask)
+    _time_link(own, inputs.issued, critical, tick and inputs.busy, config.credit_limit_mask)
     if inputs.launch:
         own.launched = own.changed = 1
         own.fraction = own.elapsed = own.finished_seen = own.finish_time = own.sent = 0

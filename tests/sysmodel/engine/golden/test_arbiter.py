@@ -53,13 +53,13 @@ GATED = [
     (Policy.MCA, ("active",)),
     (Policy.MCA_PAPER, ()),
     (Policy.MCA_PAPER, ("active",)),
+    (Policy.CRITICAL, ("active", "relaxed")),
 ]
 """Policies, and the signals that they get, where communication leaves space in the DRAM queue."""
-RELAXED = (Policy.CRITICAL, ("active", "relaxed"))
 
 
 @pytest.mark.parametrize("limit", [0, 3, 9])
-@pytest.mark.parametrize(("policy", "signals"), [*GATED, RELAXED])
+@pytest.mark.parametrize(("policy", "signals"), GATED)
 def test_starvation(policy, signals, limit):
     state = state_with(*signals, policy=policy, starvation_limit=limit)
     assert choices(state, [(1, 1)] * (limit + 2)) == [0] * limit + [1] + ([0] if limit else [1])
@@ -77,7 +77,7 @@ def test_threshold(policy, signals, occupancy, threshold, passes):
 
 @pytest.mark.parametrize(
     ("policy", "signals"),
-    [(Policy.MCA, ()), RELAXED],
+    [(Policy.MCA, ()), (Policy.CRITICAL, ()), (Policy.CRITICAL, ("active",))],
 )
 def test_no_threshold_where_there_is_nothing_to_protect(policy, signals):
     state = state_with(*signals, policy=policy, threshold=5)

@@ -85,7 +85,7 @@ def test_time_counts_while_the_kernel_runs_and_may_dispatch():
 
 
 @pytest.mark.parametrize(
-    ("workgroups", "group"), [(1, 1), (63, 1), (64, 2), (127, 2), (128, 4), (1000, 16)]
+    ("workgroups", "group"), [(1, 1), (64, 1), (65, 2), (128, 2), (129, 4), (1000, 16)]
 )
 def test_the_last_group_counts(workgroups, group):
     unit = Unit(workgroups=workgroups)

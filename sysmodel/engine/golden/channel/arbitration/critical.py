@@ -5,7 +5,7 @@ has time. Otherwise, and in a congested memory, they take turns.
 from sysmodel.engine.golden.index import pick
 from sysmodel.lib.compiled import inlined
 
-from .inputs import ArbiterInputs, urgent
+from .inputs import ArbiterInputs, calm, urgent
 
 __all__ = ["critical"]
 
@@ -20,7 +20,7 @@ def critical(now: ArbiterInputs) -> int:
     if signals.any_critical:
         goes = not now.compute or now.registers.compute_starved < limit
     else:
-        goes = not now.compute or urgent(now)
+        goes = urgent(now) or (not now.compute and calm(now))
     if now.communication and goes:
         return 1
     return 0 if now.compute else -1
