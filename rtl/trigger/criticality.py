@@ -33,7 +33,7 @@ class Criticality(wiring.Component):
 
     The engine's remaining time is the number of workgroups still to be sent times its time per
     workgroup, measured over the last group of workgroups; its time counts only while it has a
-    command. A group has 2 ** ``group_log2`` workgroups, so that a kernel has 33 to 64 groups, or
+    command. A group has 2 ** ``timed_log2`` workgroups, so that a kernel has 33 to 64 groups, or
     fewer where it has fewer workgroups. The kernel's remaining time is extrapolated from its
     finished workgroups, and its time counts while it runs and can dispatch. Both count ticks.
 
@@ -91,7 +91,7 @@ class Criticality(wiring.Component):
         Finished workgroups at the last change of their number, and ``elapsed`` at that time.
     sent : Signal
         Workgroups whose last command the engine has taken.
-    group_log2 : Signal
+    timed_log2 : Signal
         Log2 of the number of workgroups that are timed together.
     measuring, group, group_time, link_time : Signal
         A group is being timed; its workgroups and ticks so far; the last group's time, 0 for none.
@@ -153,7 +153,7 @@ class Criticality(wiring.Component):
         self.sent = Signal(bits)
         self.measuring = Signal()
         most_log2 = max(bits - _GROUPS_LOG2, 1)
-        self.group_log2 = Signal(range(most_log2 + 1))
+        self.timed_log2 = Signal(range(most_log2 + 1))
         self.group = Signal(most_log2)
         self.group_time = Signal(_TICKS_BITS)
         self.link_time = Signal(_TICKS_BITS)
@@ -261,15 +261,15 @@ class Criticality(wiring.Component):
     def _time_link(self, m: Module) -> None:
         """Measure the time in which a group of workgroups is sent."""
         workgroups = self.launch_configuration.workgroups
-        last, log2 = Signal.like(self.sent), Signal.like(self.group_log2)
+        last, log2 = Signal.like(self.sent), Signal.like(self.timed_log2)
         m.d.comb += last.eq(workgroups - workgroups.any())
         for number, bit in enumerate(last[_GROUPS_LOG2:], start=1):
             with m.If(bit):
                 m.d.comb += log2.eq(number)
         with m.If(self.launch):
-            m.d.sync += self.group_log2.eq(log2)
+            m.d.sync += self.timed_log2.eq(log2)
         more = self.group + 1
-        ends = self.measuring & more.bit_select(self.group_log2, 1)
+        ends = self.measuring & more.bit_select(self.timed_log2, 1)
         counts = self.tick & self.busy
         m.d.comb += self.congestion.fade.eq(self.issued & ends & ~self.critical)
         with m.If(self.measuring & counts & ~self.group_time.all()):
@@ -335,7 +335,7 @@ class Criticality(wiring.Component):
                 self.finished_taken.eq(self.finished),
                 self.finished_bits.eq(self.finished),
                 self.workgroups_taken.eq(self.launch_configuration.workgroups),
-                # A group that takes longer than the last one tells so before it ends.
+                # A group that takes longer than the last one counts before it ends.
                 self.link_time_taken.eq(
                     Mux(self.group_time > self.link_time, self.group_time, self.link_time)
                 ),
@@ -355,7 +355,7 @@ class Criticality(wiring.Component):
                     self.finish_time_bits.eq(Cat(self.finish_time_bits[1:], 0)),
                     self.elapsed_bits.eq(Cat(self.elapsed_bits[1:], 0)),
                 ]
-        with m.If(self.phase == _FIRST + _SHIFT - 1 + self.group_log2):
+        with m.If(self.phase == _FIRST + _SHIFT - 1 + self.timed_log2):
             m.d.sync += shifted.eq(1)
         with m.If(self.phase == _LAST):
             m.d.sync += self.late.eq(overdue | less)

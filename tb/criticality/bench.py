@@ -159,7 +159,7 @@ class _Bench:
         own = self.own
         phase, ends = (
             own["phase"],
-            issued and own["measuring"] and own["group"] + 1 == 1 << own["group_log2"],
+            issued and own["measuring"] and own["group"] + 1 == 1 << own["timed_log2"],
         )
         cover("group is sent within a tick", ends and not own["group_time"])
         cover("tick as a group ends", ends and tick)
@@ -201,7 +201,7 @@ class _Bench:
         cover("elapsed time saturates", full and runs and not waits)
         cover("time of a group saturates", own["measuring"] and own["group_time"] == MOST_TICKS)
         longer = own["group_time"] > own["link_time"] > 0
-        if issued and own["measuring"] and own["group"] + 1 == 1 << own["group_log2"]:
+        if issued and own["measuring"] and own["group"] + 1 == 1 << own["timed_log2"]:
             cover("group is faster than the last one", own["group_time"] < own["link_time"])
             cover("group is slower than the last one", longer)
         cover("launched again", launch and own["launched"])
@@ -211,7 +211,7 @@ class _Bench:
             cover("current group has taken longer than the last one", longer)
             longest = max(int(own["link_time"]), int(own["group_time"]))
             difference = (
-                3 * (kernel << 2 + int(own["group_log2"]))
+                3 * (kernel << 2 + int(own["timed_log2"]))
                 - int(own["remaining"]) * longest * finished
             )
             cover("late, because a workgroup is overdue", kernel < 0)
@@ -275,7 +275,7 @@ async def every_verdict(dut):
         finished = 1 << rng.integers(0, 9) if whole else int(rng.integers(1, workgroups))
         remaining = 1 << rng.integers(0, 10) if whole else int(rng.integers(1, 2048))
         bench.configure(workgroups=workgroups, tracked_end=int(remaining), credit_window=64)
-        bench.preset(sent=0, changed=1, group_log2=int(rng.integers(0, 6)))
+        bench.preset(sent=0, changed=1, timed_log2=int(rng.integers(0, 6)))
         values = {"dispatched": workgroups, "finished": int(finished), **inputs}
         for phase in range(LOAD):
             await bench.cycle(tick=not phase, **values)
@@ -283,7 +283,7 @@ async def every_verdict(dut):
         if whole:
             elapsed = int(rng.integers(0, 1000))
             kernel = (
-                (workgroups - int(finished)) * elapsed * (3 << 2 + int(bench.own["group_log2"]))
+                (workgroups - int(finished)) * elapsed * (3 << 2 + int(bench.own["timed_log2"]))
             )
             link_time = kernel // (int(remaining) * int(finished))
             times = dict.fromkeys(("elapsed", "finish_time"), elapsed)

@@ -26,7 +26,7 @@ REGISTERS = (
     *(
         "finish_time",
         "sent",
-        "group_log2",
+        "timed_log2",
         "measuring",
         "group",
         "group_time",
@@ -111,7 +111,7 @@ def near_the_verdict(
     finish_time = max(elapsed - int(rng.choice([0, 1, elapsed // 3])), 0)
     kernel = int(launch["workgroups"]) * finish_time - finished * elapsed
     factor = int(own["remaining"]) * finished
-    link_time = max(kernel, 0) * (3 << 2 + int(own["group_log2"])) // factor if factor else 0
+    link_time = max(kernel, 0) * (3 << 2 + int(own["timed_log2"])) // factor if factor else 0
     link_time = min(max(link_time + int(rng.integers(-1, 2)), 0), MOST_TICKS)
     # The longer one of two times decides.
     times = [link_time, int(rng.choice([0, link_time // 2, link_time]))]
@@ -127,7 +127,7 @@ def far_along(rng: np.random.Generator, own: np.void) -> dict[str, int]:
     values = {
         "fraction": int(rng.integers(12, 16)),
         "sent": int(rng.choice([2040, rng.integers(0, 60)])),
-        "group": max((1 << int(own["group_log2"])) - int(rng.integers(1, 5)), 0),
+        "group": max((1 << int(own["timed_log2"])) - int(rng.integers(1, 5)), 0),
     }
     most = dict.fromkeys(("elapsed", "finish_time"), MOST_ELAPSED)
     for name, last in (most | dict.fromkeys(("group_time", "link_time"), MOST_TICKS)).items():

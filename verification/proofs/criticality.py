@@ -116,8 +116,8 @@ class CriticalityHarness(Elaboratable):
             invariant(~any_group | (last != 0), "a group without a time"),
             invariant(dut.measuring == begun, "measuring: differs"),
             invariant(dut.group == count, "group: differs"),
-            invariant(size == 1 << dut.group_log2, "group_log2: differs"),
-            invariant(dut.group_log2 <= len(dut.group), "group_log2: too large"),
+            invariant(size == 1 << dut.timed_log2, "timed_log2: differs"),
+            invariant(dut.timed_log2 <= len(dut.group), "timed_log2: too large"),
             invariant(count < size, "more workgroups than a group has"),
             invariant(dut.group_time == ticks, "group_time: differs"),
         ]

@@ -38,7 +38,7 @@ class ComparisonHarness(Elaboratable):
 
         late, shown = Signal(), Signal()  # verdicts of the current and of the last comparison
         overdue, longer = Signal(), Signal()
-        m.d.comb += [overdue.eq(kernel < 0), longer.eq(3 * (kernel << (2 + dut.group_log2)) < link)]
+        m.d.comb += [overdue.eq(kernel < 0), longer.eq(3 * (kernel << (2 + dut.timed_log2)) < link)]
         with m.If(dut.phase == _TAKEN):
             m.d.sync += late.eq(overdue | longer)
             m.d.comb += [

@@ -83,7 +83,7 @@ _INPUTS = (
 _OUTPUTS = ("active", "relaxed", "critical")
 _STATE = (
     "launched", "changed", "phase", "fraction", "elapsed", "finished_seen", "finish_time", "sent",
-    "group_log2", "measuring", "group", "group_time", "link_time", "late",
+    "timed_log2", "measuring", "group", "group_time", "link_time", "late",
 )  # fmt: skip
 _COMPARED = (
     "finished_taken", "workgroups_taken", "link_time_taken", "finished_bits", "finish_time_bits",

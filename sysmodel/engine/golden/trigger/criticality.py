@@ -21,7 +21,7 @@ __all__ = [
 ]
 
 CRITICALITY = record(
-    "launched changed phase fraction elapsed finished_seen finish_time sent group_log2 "
+    "launched changed phase fraction elapsed finished_seen finish_time sent timed_log2 "
     "measuring group group_time link_time settled remaining verdict late active relaxed critical "
     f"{CONGESTION_WORDS}"
 )
@@ -95,7 +95,7 @@ def _judge(launch: Record, own: Record, finished: int) -> None:
         # Both sides are in ticks per group of workgroups, multiplied by `finished`.
         link = own.remaining * max(own.link_time, own.group_time) * finished
         kernel = launch.workgroups * own.finish_time - finished * own.elapsed
-        own.verdict = kernel < 0 or 3 * kernel * (_FRACTIONS << own.group_log2) < 4 * link
+        own.verdict = kernel < 0 or 3 * kernel * (_FRACTIONS << own.timed_log2) < 4 * link
     elif own.phase == _LAST_PHASE:
         own.late = own.verdict
 
@@ -121,7 +121,7 @@ def continue_comparison(own: Record) -> None:
 
 
 @inlined
-def _group_log2(workgroups: int) -> int:
+def _timed_log2(workgroups: int) -> int:
     """Return the log2 of the number of workgroups that are timed together."""
     log2 = 0
     while workgroups > _MOST_GROUPS << log2:
@@ -139,7 +139,7 @@ def _time_link(own: Record, issued: bool, critical: bool, counts: bool, mask: in
         own.changed = 1
         if own.measuring:
             own.group += 1
-        if not own.measuring or own.group == 1 << own.group_log2:
+        if not own.measuring or own.group == 1 << own.timed_log2:
             if own.measuring:
                 own.link_time = max(own.group_time, 1)
                 if not critical:
@@ -224,7 +224,7 @@ def step_criticality(
         own.fraction = own.elapsed = own.finished_seen = own.finish_time = own.sent = 0
         own.measuring = own.group = own.group_time = own.link_time = 0
         own.phase = own.late = 0
-        own.group_log2 = _group_log2(launch.workgroups)
+        own.timed_log2 = _timed_log2(launch.workgroups)
     elif inputs.aborted:
         own.launched = 0
     return CriticalityOutputs(changes, counts)
