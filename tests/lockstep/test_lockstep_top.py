@@ -90,7 +90,7 @@ class Full(Traffic):
 def test_full_queues_count_while_the_link_takes_packets(parameters, taken, congested):
     """Congestion counts full DRAM queues only while the link takes packets."""
     kernel = Kernel(policy=Policy.CRITICAL, workgroups=100, tracked_end=100, own=95)
-    recording = run(parameters, kernel, 3000, seed=4, pace=0.6, traffic=Full, taken=taken)
+    recording = run(parameters, kernel, 2000, seed=4, pace=0.6, traffic=Full, taken=taken)
     level = recording.state.contexts[0]["criticality"]["congestion"]
     if congested is not None:
         assert level > 256 if congested else level == 0
