@@ -23,18 +23,8 @@ MOST_ELAPSED, MOST_TICKS = (1 << 20) - 1, (1 << 14) - 1
 """Longest times of the kernel, and of a group of workgroups."""
 REGISTERS = (
     *("launched", "changed", "phase", "looked", "fraction", "elapsed", "finished_seen"),
-    *(
-        "finish_time",
-        "sent",
-        "timed_log2",
-        "measuring",
-        "group",
-        "group_time",
-        "link_time",
-        "late",
-        "active",
-    ),
-    *("relaxed", "critical", "congested"),
+    *("finish_time", "sent", "timed_log2", "measuring", "group", "group_time", "link_time"),
+    *("late", "active", "relaxed", "critical", "congested"),
 )
 """Registers that the contract names."""
 

@@ -194,11 +194,11 @@ PROOFS = (
         name="arbiter",
         statement="There is at most one grant; no request is lost, repeated or overtaken within "
         "its stream; each of the five policies decides as specified, and all other codes act as "
-        "round robin; under MCA, the paper's MCA, and CRITICAL (while communication has time, in "
-        "a memory that is not congested), "
-        "communication loses at most as many cycles as the starvation limit; under CRITICAL (while "
-        "communication is critical and the memory is not congested), compute loses at most as many "
-        "cycles to communication; otherwise CRITICAL acts as round robin",
+        "round robin; under MCA, the paper's MCA, and CRITICAL (while communication has time, and "
+        "the memory is not congested), communication loses at most as many cycles as the "
+        "starvation limit; under CRITICAL (while communication is critical, and the memory is not "
+        "congested), compute loses at most as many cycles to communication; otherwise CRITICAL "
+        "acts as round robin",
         blocks=(Arbiter,),
         harness=ArbiterHarness,
         geometry="reference",

@@ -21,9 +21,8 @@ class CriticalityHarness(Elaboratable):
     """Harness with arbitrary inputs.
 
     The verdict ``late`` is taken from the block; the proof ``criticality-comparison`` covers it.
-    The
-    proof ``congestion`` covers the congestion level; this one shows that samples come with each
-    tick.
+    The proof ``congestion`` covers the congestion level; this one shows that samples come with
+    each tick.
     """
 
     def __init__(self, criticality: type = Criticality):
