@@ -31,8 +31,13 @@ def assert_keeps_up(simulate) -> None:
         assert min(several) <= MOST_BEHIND
 
 
-@pytest.mark.verify  # minutes for each
-@pytest.mark.parametrize("seed", range(20))
+SHORT = (8, 10)  # seeds of systems that take seconds; the worse policy costs about 5 %
+
+
+@pytest.mark.parametrize(
+    "seed",
+    [seed if seed in SHORT else pytest.param(seed, marks=pytest.mark.verify) for seed in range(20)],
+)
 def test_on_random_systems(seed):
     print(f"seed {seed}")
 
@@ -44,19 +49,18 @@ def test_on_random_systems(seed):
     assert_keeps_up(simulate)
 
 
+@pytest.mark.verify  # half a minute for each
 @pytest.mark.parametrize(
     ("model", "layer", "tp"),
     [
         ("t-nlg", "op", 8),
-        pytest.param("t-nlg", "fc2", 8, marks=pytest.mark.verify),
-        pytest.param("t-nlg", "ip", 16, marks=pytest.mark.verify),
-        pytest.param("mega-gpt-2", "op", 16, marks=pytest.mark.verify),
-        pytest.param("mega-gpt-2", "fc2", 8, marks=pytest.mark.verify),
+        ("t-nlg", "fc2", 8),
+        ("t-nlg", "ip", 16),
+        ("mega-gpt-2", "op", 16),
+        ("mega-gpt-2", "fc2", 8),
     ],
 )
-@pytest.mark.parametrize(
-    "clock_mhz", [500, *(pytest.param(clock, marks=pytest.mark.verify) for clock in (600, 700))]
-)
+@pytest.mark.parametrize("clock_mhz", [500, 600, 700])
 def test_with_a_slow_memory(clock_mhz, model, layer, tp):
     """Half to two thirds of the preset's memory clock, where the memory limits communication."""
     system = {"base": "asplos24", "dram": {"clock_mhz": clock_mhz}}
