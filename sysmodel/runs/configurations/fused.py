@@ -80,7 +80,8 @@ def _share_of_links(context: RunContext, machine: Machine) -> float:
     """Share of the links' rate at which the CUs of a GPU can send."""
     system = context.system
     of_cus = system.fused.cu_stores_gb_per_s * system.gpu.compute_units * system.cycle_ns
-    return min(1.0, of_cus / float(machine.state.gpu["link_rate_bytes"].max())) if of_cus else 1.0
+    of_links = float(machine.state.gpu["link_rate_bytes"].max() * machine.whole)  # of all channels
+    return min(1.0, of_cus / of_links) if of_cus else 1.0
 
 
 def _map(context: RunContext, simulation: Simulation, scatter: int) -> _Tasks:

@@ -121,12 +121,14 @@ def test_the_places_of_a_memory_with_256_channels():
     assert found.link_bytes.payload["rs"] == 2048 * 1024 * 2 * 7 // 8
 
 
-def test_cus_limit_the_rate_of_their_stores():
+@pytest.mark.parametrize("channels", ["all", 1])
+def test_cus_limit_the_rate_of_their_stores(channels):
     """A quarter of the links' rate takes as long as links of a quarter; the packets, and the other
     kernels, are as before."""
     gb_per_s = RATE / 4 / SYSTEM.gpu.compute_units
-    slow = run(fused=(("cu_stores_gb_per_s", gb_per_s),)).configurations["fused"]
-    full = run().configurations["fused"]
+    limit = (("cu_stores_gb_per_s", gb_per_s),)
+    slow = run(fused=limit, channels=channels).configurations["fused"]
+    full = run(channels=channels).configurations["fused"]
     wire_ns = (N - 1) * 512 * 384 * 2 / N / (RATE / 4)
     assert wire_ns < slow.ns["gemm"] < 1.2 * wire_ns + LAUNCH
     assert slow.link_bytes == full.link_bytes
