@@ -10,7 +10,7 @@ from t3.experiments.measured.measurement import RINGS, Kind, Measurement
 from .preset_errors import PRESETS
 from .references import reference_rows
 
-__all__ = ["RULES", "Rows", "Rule", "measured_rows"]
+__all__ = ["FUSED_OPERATIONS", "RULES", "Rows", "Rule", "measured_rows"]
 
 Row = Mapping[str, str]
 
@@ -24,7 +24,8 @@ _STREAMS: dict[str, Kind] = {
 }
 _COLLECTIVES: dict[str, Kind] = {**{kind: kind for kind in RINGS}, "alltoall": "all_to_all"}
 _MODELLED = (*_COLLECTIVES, *_STREAMS, "gemm")
-_FUSED = ("ag_gemm", "gemm_rs", "gemm_ar")
+FUSED_OPERATIONS = ("ag_gemm", "gemm_rs", "gemm_ar")
+"""Operations of rows whose kernels may overlap a GEMM with collectives."""
 _NCCL_TESTS = "NCCL (nccl-tests"
 _RCCL_TESTS = "RCCL (rccl-tests"
 _IN_PLACE = "in place"
@@ -46,11 +47,11 @@ class Rule:
 
 
 def _is_unknown(row: Row) -> bool:
-    return row["op"] not in (*_MODELLED, *_FUSED)
+    return row["op"] not in (*_MODELLED, *FUSED_OPERATIONS)
 
 
 def _is_fused(row: Row) -> bool:
-    return row["op"] in _FUSED and row["implementation"] != _SEPARATE
+    return row["op"] in FUSED_OPERATIONS and row["implementation"] != _SEPARATE
 
 
 def _in_switch(row: Row) -> bool:

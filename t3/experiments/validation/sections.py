@@ -23,6 +23,8 @@ from .references import dram_references, ring_references, stream_references
 from .ring_comparison import compare_rings, other_rings
 from .ring_sections import closed_form_section, ring_section
 from .sampling import CHANNELS, GPUS, compare_sampling
+from .software_comparison import compare_software
+from .software_sections import software_section
 from .stream_comparison import compare_streams
 from .stream_sections import stream_section
 
@@ -62,6 +64,7 @@ def compare_all(report: Report = no_progress) -> tuple[list[Section], MeasuredGp
         stream_section(compare_streams(stream_references())),
         card_section(card_figures()),
         *measured_sections(measured),
+        software_section(compare_software(report)),
         *(sampling_section(one, compare_sampling(one, report)) for one in (CHANNELS, GPUS)),
     ]
     return sections, measured

@@ -24,6 +24,8 @@ from t3.experiments.validation.references import (
     stream_references,
 )
 from t3.experiments.validation.sampling import SamplingComparison
+from t3.experiments.validation.software_comparison import SoftwareComparison
+from t3.experiments.validation.software_rows import software_rows
 from t3.library.validation import ERRORS, MEASURED, PAGE, SUMMARY
 from t3.report.document import Figure, Section, Table
 from t3.report.markdown import page
@@ -52,6 +54,8 @@ def few(monkeypatch):
     row = Compared(Measurement("all_gather", 50.0, 8, 1 << 24), 40.0)
     gpus = MeasuredGpus(Rows({"h200": [row.measurement]}, {"a reason": 2}, 3), {"h200": [row]})
     monkeypatch.setattr(sections, "compare_gpus", lambda report: gpus)
+    overlap = SoftwareComparison(software_rows()[0], 2.8e5, 3.4e5)
+    monkeypatch.setattr(sections, "compare_software", lambda report: [overlap])
     work = workload_of("t-nlg", "fc2", 8)
     same = SamplingComparison(work, "t3", 1e6, 1e6)
     monkeypatch.setattr(sections, "compare_sampling", lambda one, report: [same])
@@ -78,7 +82,7 @@ def test_page_and_figures_are_written_and_reproducible(few, tmp_path, capsys):
     for link in links:
         assert files[link].read_bytes().startswith(b"\x89PNG") and files[link].stat().st_size > 9000
     tables = [t for t in MarkdownIt().enable("table").parse(text) if t.type == "table_open"]
-    assert len(tables) == 14
+    assert len(tables) == 15
     for one in few:
         assert f" {one.fraction_of_peak:.4f} |" in text
     assert "DRAM: sequential" in shown and "bound broken" not in shown
