@@ -46,6 +46,7 @@ reproduce: $(READY)        ## Regenerate the paper's evaluation, partly with the
 docs: $(READY)             ## Run all studies and checks; full pages in build/ and results/, summaries in docs/
 	@$(T3) reproduce --out results --page docs/evaluation.md
 	@$(T3) machines --page docs/machines.md
+	@$(T3) rivals --page docs/rivals.md
 	-@$(T3) validate --out build/validation  # the page shows a broken bound
 	@cp build/validation/measured-errors.csv t3/experiments/validation/measured_errors.csv
 	@$(T3) area --scaling --out build/area

@@ -20,11 +20,13 @@ BEST, BOUND = "t3-critical", "ideal"
 PAYLOAD = "link.t3_payload_bytes"
 
 _MODELS = ("llama-3-70b", "llama-3-405b", "qwen2.5-72b")
-_ON_SWITCH = {32: (*RIVALS, BEST, BOUND), 256: (RIVALS[0], BEST)}
+_ByPayload = dict[int, tuple[str, ...]]
+
+_ON_SWITCH: _ByPayload = {32: (*RIVALS, BEST, BOUND), 256: (RIVALS[0], BEST)}
 # Configurations by system and payload of T3's packets: 32 bytes in the present hardware. On a full
 # mesh RCCL runs what ``sequential`` runs, docs/fused.md says why a fused GEMM is left out, and T3
 # uses one of seven links, for which no packets make up.
-_CONFIGURATIONS = {
+_CONFIGURATIONS: dict[str, _ByPayload] = {
     "h200": _ON_SWITCH,
     "b200": _ON_SWITCH,
     "mi300x": {32: ("sequential", "chunked", "two-batch", BEST, BOUND)},
