@@ -43,6 +43,7 @@ class NetworkState(NamedTuple):
     copied_start: np.ndarray
     copied_atom: np.ndarray
     copied_channel: np.ndarray
+    mirror_place: np.ndarray
     packet: np.ndarray
     link: np.ndarray
     queue: np.ndarray
@@ -89,6 +90,7 @@ def network_alone(capacity: Capacity, *, most_admissions: int = 1) -> NetworkSta
         copied_start=none,
         copied_atom=none,
         copied_channel=none,
+        mirror_place=table,
         packet=np.zeros(len(PACKET), np.uint64),
         **link.ADMISSION_TABLES,
         **records.TABLES,

@@ -104,6 +104,8 @@ def test_one_gpu_cannot_represent_those_that_share_a_link():
         require_invariance(Fabric("two", 3, links, [switch, switch]))
 
 
-def test_one_gpu_that_represents_all_has_no_windows():
-    with pytest.raises(ValueError, match="one GPU that stands for all has no windows"):
-        _machine("switch", 4, mirror=True, windows=True)
+def test_one_gpu_that_represents_all_sends_only_downstream():
+    """With the wider addresses of a machine with windows, but without ways to other GPUs."""
+    with _machine("switch", 4, mirror=True, windows=True) as machine:
+        assert machine.state.first_hop.shape[2] == 1
+        assert (machine.state.window_destination == 0).all()
