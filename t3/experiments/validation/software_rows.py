@@ -36,7 +36,7 @@ the preset alone."""
 
 CU_STORES_GB_PER_S = 0.85
 """Rate at which a CU of Flux sends its tiles, fitted to GEMMs with reduce-scatter on 8 H100: with
-0.85, those with M of 2048, 4096 and 16384 are within 6 %."""
+0.85, those with M of 2048, 4096, 16384 and 32768 are within 6 %."""
 
 BASELINES = (
     "torch GEMM then RS (NCCL)",
