@@ -31,6 +31,12 @@ def test_a_number_that_differs_is_named(column):
         check_engines(MATRIX, rows)
 
 
+def test_the_speedup_over_a_rival_depends_on_the_configurations_of_the_point():
+    rows = rtl_rows()
+    rows["speedup_over_rival"] = rows["speedup_over_rival"] * 1.5
+    check_engines(MATRIX, rows)
+
+
 def test_a_row_without_counterpart_is_named():
     rows = rtl_rows()
     golden = MATRIX[MATRIX["layer"] != "fc2"]
