@@ -25,7 +25,7 @@ INTRODUCTION = (
     "data sheet and which are assumed; `t3 models` shows the models."
 )
 
-_BEST, _OTHERS, _IDEAL = "t3-critical", ("t3", "t3-mca"), "ideal-overlap"
+_BEST, _OTHERS, _IDEAL, _LEAST = "t3-critical", ("t3", "t3-mca"), "ideal-overlap", "ideal"
 _SPEEDUPS = (*_OTHERS, _BEST, _IDEAL)
 _BEHIND_PERCENT = 1.0
 _PAYLOAD = "link.t3_payload_bytes"
@@ -195,6 +195,10 @@ def _of_system(one: _Rows) -> Section:
                 _how(best),
             )
         )
+        if _LEAST in of.index:
+            least_ns = of.loc[_LEAST, "total_ns"]
+            faster = of.index[of["total_ns"] < least_ns]
+            broken += [f"{model} {layer}: {name} is faster than {_LEAST}" for name in faster]
         if late > _BEHIND_PERCENT:
             broken.append(f"{model} {layer}: {_BEST} is {late:.2f} % behind the best of the others")
     return Section(

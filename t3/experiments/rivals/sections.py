@@ -148,7 +148,16 @@ def _of_system(one: _Rows) -> Section:
             rows=tuple(tuple(_cells(one, row)) for row in one.rows),
             text_columns=2,
         ),
+        broken=tuple(line for row in one.rows for line in _faster_than_bound(row)),
     )
+
+
+def _faster_than_bound(row: _Row) -> Iterator[str]:
+    """Yield a sentence for each time that is shorter than the bound; wider packets have another
+    bound."""
+    for name, ns in row.totals.items():
+        if ns < row.totals[BOUND]:
+            yield f"{row.title}: {name} is faster than {BOUND}"
 
 
 def _cells(one: _Rows, row: _Row) -> Iterator[str]:

@@ -94,6 +94,17 @@ def test_a_policy_that_is_behind_breaks_the_bound():
     assert of(sections(matrix()), "h200, 32 of 52 bytes").broken == ()
 
 
+def test_a_time_below_the_bound_is_shown():
+    whole = matrix()
+    bound = [row(system, "op", "ideal", 781) for system in ("h200", "asplos24")]
+    found = sections(Matrix(pd.concat([whole.table, pd.DataFrame(bound)]), whole.sampled))
+    broken = [f"M op: {name} is faster than ideal" for name in ("two-batch", "t3-critical")]
+    assert of(found, "h200, 32 of 52 bytes").broken == (
+        *broken,
+        "M op: ideal-overlap is faster than ideal",
+    )
+
+
 def test_summary_and_sampling():
     found = sections(matrix())
     summary = cells(of(found, "Summary"))

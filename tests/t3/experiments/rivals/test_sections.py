@@ -39,6 +39,16 @@ def test_t3_is_compared_with_the_fastest_rival():
     assert one["over it"] == f"{850 / 880:.3f}"
 
 
+def test_a_time_below_the_bound_is_shown():
+    rows = table()
+    _, sound = sections(rows)
+    assert sound.broken == ()
+    fused = (rows["configuration"] == "fused") & (rows["layer"] == "fc2")
+    rows.loc[fused, "total_ns"] = 599e3
+    _, broken = sections(rows)
+    assert broken.broken == ("M fc2 to qkv: fused is faster than ideal",)
+
+
 @pytest.mark.parametrize(("wide_ns", "wins"), [(800, "2 of 2"), (900, "0 of 2")])
 def test_the_summary_counts_wins_and_losses(wide_ns, wins):
     summary, _ = sections(table(wide_ns))
