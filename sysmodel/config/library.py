@@ -97,7 +97,8 @@ class InSwitch(Strict):
         share = self.large_payload_share if large else self.payload_share
         wire_ns = chunks * message_bytes / gpus / (stores_gb_per_s * share)
         cost_ns = self.fixed_ns + min(self.fill_share * wire_ns, self.most_fill_ns)
-        return SwitchProtocol(
+        # Not checked again: the sum of two costs may be larger than what a file may give.
+        return SwitchProtocol.model_construct(
             reduce_scatter_ns=cost_ns, all_gather_ns=cost_ns, step_ns=0.0, payload_share=share
         )
 

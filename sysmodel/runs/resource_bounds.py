@@ -105,8 +105,10 @@ def _ports(system: System, fabric: Fabric) -> Iterator[float]:
 
 def _most_payload(system: System, link: Link) -> float:
     """Payload of a link in the best packets of any engine, in bytes per ns."""
-    best = max(link.stores_payload_share, link.t3_payload_share, system.copy_engine.payload_share)
-    return link.bandwidth_gb_per_s * best
+    others = system.fused.stores_payload_share, system.copy_engine.payload_share
+    own = link.stores_payload_share / system.link.stores_payload_share
+    best = max(link.stores_payload_share, link.t3_payload_share, *(own * one for one in others))
+    return link.bandwidth_gb_per_s * max(best, system.copy_engine.payload_share)
 
 
 def _link_bytes(

@@ -81,7 +81,7 @@ def _share_of_links(context: RunContext, machine: Machine) -> float:
     system = context.system
     of_cus = system.fused.cu_stores_gb_per_s * system.gpu.compute_units * system.cycle_ns
     of_links = float(machine.state.gpu["link_rate_bytes"].max() * machine.whole)  # of all channels
-    return min(1.0, of_cus / of_links) if of_cus else 1.0
+    return min(1.0, of_cus / of_links)
 
 
 def _map(context: RunContext, simulation: Simulation, scatter: int) -> _Tasks:

@@ -146,7 +146,7 @@ class Configuration:
         self, context: "RunContext", candidate: dict[str, Any] | None = None
     ) -> "CycleResult":
         """Simulate a chain on a kernel, with the options of a candidate."""
-        return self._call(context, self.name, **(candidate or {}))
+        return self._call(context, self.title, **(candidate or {}))
 
     def derive(self, program: "Program | Plan", *results: "CycleResult") -> "CycleResult":
         """Derive the result from the results of the configurations in ``of``; from the plan, with

@@ -98,12 +98,13 @@ def random_case(random):
         link={
             "bandwidth_gb_per_s": float(random.uniform(5, 200)),
             "latency_ns": float(random.uniform(10, 1000)),
-            "stores_payload_share": float(random.uniform(0.6, 1)),
+            "stores_payload_share": float(random.uniform(0.1, 1)),
             "t3_overhead_bytes": int(pick([0, 20])),
         },
         l2={"flush_at_kernel_end": bool(random.integers(2))},
         gpu={"kernel_launch_ns": float(pick([0, 1000]))},
-        copy_engine={"payload_share": float(random.uniform(0.6, 1)), "copy_ns": 0.0},
+        copy_engine={"payload_share": float(random.uniform(0.1, 1)), "copy_ns": 0.0},
+        fused={"stores_payload_share": float(random.uniform(0.1, 1)), "flag_ns": 0.0},
         chunked={"piece_ns": 0.0},
         collective={"most_compute_units": int(pick([4, 1024]))},
     )
