@@ -89,7 +89,8 @@ def gated_blocks_of(parameters: T3Parameters, progress: Report = no_progress) ->
     path = folder / f"{key}.json"
     if not path.exists():
         progress(f"Counting the flip-flops of {parameters.channels} channels, once", 0.0)
+        content = json.dumps([asdict(block) for block in _elaborated(parameters)])
         with tempfile.NamedTemporaryFile("w", dir=folder, delete=False) as file:
-            json.dump([asdict(block) for block in _elaborated(parameters)], file)
+            file.write(content)
         os.replace(file.name, path)
     return [GatedBlock(**block) for block in json.loads(path.read_text())]

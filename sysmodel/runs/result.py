@@ -69,7 +69,11 @@ class RunResult:
     wall_s : float
         Time that the simulation took, without building the engine.
     fastest_rival : str
-        Rival with the shortest total time in the first repetition.
+        Rival with the shortest total time in the first repetition; ``sequential`` counts, although
+        the options may not name it.
+    rivals_left_out : dict
+        Reason for which a rival is not among the configurations by default; empty if the options
+        name the configurations.
     efficiencies : dict
         Rate of each GEMM alone, as a share of the GPU's peak.
     timelines : dict
@@ -94,6 +98,7 @@ class RunResult:
     varied: tuple[dict[str, ConfigurationResult], ...] = ()
     sampling_errors: "tuple[SamplingError, ...]" = ()
     library: dict[str, str] = field(default_factory=dict)
+    rivals_left_out: dict[str, str] = field(default_factory=dict)
     timelines: "dict[str, Timeline]" = field(default_factory=dict)
 
     @cached_property
@@ -177,6 +182,7 @@ class RunResult:
             },
             "configurations": {name: one.as_dict() for name, one in self.configurations.items()},
             "fastest_rival": self.fastest_rival,
+            "rivals_left_out": self.rivals_left_out,
             "repetitions": [one.as_dict() for one in spreads(self.repetitions)],
             "slower": [asdict(one) for one in slower(self.repetitions, self.sampling_band)],
             "bounds": [asdict(one) for one in bounds(self)],

@@ -96,14 +96,19 @@ class RunNetwork:
         InputError
             Two GPUs have no such way.
         """
-        for pair in permutations(range(self.gpus), 2):
-            if not self._is_direct(pair):
-                raise InputError(
-                    "configurations",
-                    f"{name} stores from each GPU to each other one, and {self.fabric.name} has no "
-                    f"direct way from GPU {pair[0]} to GPU {pair[1]}; allowed: a topology with "
-                    "direct ways between all GPUs, such as switch or fully-connected",
-                )
+        if pair := self.indirect_pair:
+            raise InputError(
+                "configurations",
+                f"{name} stores from each GPU to each other one, and {self.fabric.name} has no "
+                f"direct way from GPU {pair[0]} to GPU {pair[1]}; allowed: a topology with "
+                "direct ways between all GPUs, such as switch or fully-connected",
+            )
+
+    @cached_property
+    def indirect_pair(self) -> _Pair | None:
+        """First two GPUs between which others forward packets; None if all ways are direct."""
+        pairs = permutations(range(self.gpus), 2)
+        return next((pair for pair in pairs if not self._is_direct(pair)), None)
 
     def _is_direct(self, pair: _Pair) -> bool:
         fabric = self.fabric

@@ -1,6 +1,5 @@
 """Configurations of a run by default: T3's, and the rivals that its machine can run."""
 
-from contextlib import suppress
 from dataclasses import replace
 
 from sysmodel.config.system import System
@@ -11,8 +10,9 @@ from .configurations.registry import BASE, CONFIGURATIONS, LIBRARY, evaluation_o
 from .options import DEFAULT_CONFIGURATIONS, RunOptions
 from .plan import Plan
 from .rivals import rivals_among
+from .run_network import RunNetwork
 
-__all__ = ["runnable_rivals", "with_rivals"]
+__all__ = ["rivals_left_out", "runnable_rivals", "with_rivals"]
 
 
 def with_rivals(
@@ -29,24 +29,44 @@ def with_rivals(
 def runnable_rivals(workload: Workload, system: System, options: RunOptions) -> tuple[str, ...]:
     """Select the rivals beside the base that a workload can run on a system, and that differ from
     the base there.
+    """
+    reasons = _reasons(workload, system, options)
+    return tuple(name for name, reason in reasons.items() if reason is None)
+
+
+def rivals_left_out(workload: Workload, system: System, options: RunOptions) -> dict[str, str]:
+    """Find the reason for which each of the other rivals is left out by default."""
+    reasons = _reasons(workload, system, options)
+    return {name: reason for name, reason in reasons.items() if reason is not None}
+
+
+def _reasons(workload: Workload, system: System, options: RunOptions) -> dict[str, str | None]:
+    rivals = (name for name in rivals_among(CONFIGURATIONS) if name != BASE)
+    return {name: _reason_against(name, workload, system, options) for name in rivals}
+
+
+def _reason_against(
+    name: str, workload: Workload, system: System, options: RunOptions
+) -> str | None:
+    """Find the reason against a rival.
 
     Kernels that send to all GPUs are left out where these have no direct ways to each other: the
     library's collectives are then the better choice. A GEMM that stores to one owner after the
     other is also left out where each owner has a link of its own, of which it would use one at a
     time.
     """
-    rivals = (name for name in rivals_among(CONFIGURATIONS) if name != BASE)
-    return tuple(name for name in rivals if _is_runnable(name, workload, system, options))
-
-
-def _is_runnable(name: str, workload: Workload, system: System, options: RunOptions) -> bool:
-    with suppress(InputError):
+    whole = [CONFIGURATIONS[one] for one in evaluation_order([name])]
+    stores = any(one.stores_to_owners for one in whole)
+    try:
+        network = RunNetwork(system, workload.tp)
+        if stores or any(one.exchanges for one in whole):
+            if pair := network.indirect_pair:
+                return f"no direct way from GPU {pair[0]} to GPU {pair[1]}"
+            if stores and not network.peers_share_links:
+                return "it would use one of several links at a time"
         plan = Plan(workload, system, replace(options, configurations=(BASE, name)))
-        if name == LIBRARY:
-            return any(part.choice is not None for part in plan.parts)
-        whole = [CONFIGURATIONS[one] for one in evaluation_order([name])]
-        if any(one.exchanges or one.stores_to_owners for one in whole):
-            plan.network.require_direct(name)
-        stores = any(one.stores_to_owners for one in whole)
-        return plan.network.peers_share_links or not stores
-    return False
+    except InputError as error:
+        return error.problem.partition("; ")[0]
+    if name == LIBRARY and all(part.choice is None for part in plan.parts):
+        return f"it runs what {BASE} runs"
+    return None

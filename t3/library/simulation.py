@@ -141,12 +141,15 @@ def _simulated(
     chosen.channels_of(loaded)
     with shown_progress() as progress:
         from sysmodel.runs.plan import Plan
-        from sysmodel.runs.runnable import with_rivals
+        from sysmodel.runs.runnable import rivals_left_out, with_rivals
         from sysmodel.runs.sampling_error import with_errors
         from sysmodel.runs.simulate import simulate
 
+        left_out: dict[str, str] = {}
         if configurations is None:
+            left_out = rivals_left_out(workload, loaded, chosen)
             names = with_rivals(workload, loaded, chosen)
             chosen = replace(chosen, configurations=names)
         plan = Plan(workload, loaded, chosen)
-        return Result(with_errors(plan, simulate(plan, progress), progress))
+        found = with_errors(plan, simulate(plan, progress), progress)
+        return Result(replace(found, rivals_left_out=left_out))

@@ -39,10 +39,11 @@ def print_program(program: Program) -> None:
     refused = {name: problem for name in LISTED if (problem := _refusal(program, name))}
     runs = (name for name in LISTED if name not in refused)
     console.print(f"Configurations: {', '.join(runs)}.", soft_wrap=True)
-    if refused:
-        reason = next(iter(refused.values()))
-        line = f"Not {', '.join(refused)}: {reason}."
-        console.print(line, style="yellow", soft_wrap=True)
+    names: dict[str, list[str]] = {}
+    for name, reason in refused.items():
+        names.setdefault(reason, []).append(name)
+    for reason, each in names.items():
+        console.print(f"Not {', '.join(each)}: {reason}.", style="yellow", soft_wrap=True)
 
 
 def _inputs(one: Activity) -> tuple[str, str, str, str]:
@@ -62,5 +63,6 @@ def _refusal(program: Program, name: str) -> str | None:
             for chain in program.chains:
                 CONFIGURATIONS[one].check(program, chain)
     except InputError as error:
-        return error.problem
+        _, verb, rest = error.problem.partition("does not run")
+        return verb + rest
     return None

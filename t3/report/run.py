@@ -41,8 +41,8 @@ def run_page(result: RunResult) -> str:
         Section(
             title="Times",
             text="Hidden communication runs while the GEMM does; exposed communication comes on "
-            f"top of it. {result.fastest_rival} is the fastest rival among the configurations: "
-            "those that GPUs of today can run.",
+            f"top of it. {result.fastest_rival} is the fastest rival, of sequential and the "
+            "configurations that GPUs of today can run.",
             table=_times(result),
             chart=bars_chart(result),
         )

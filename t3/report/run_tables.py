@@ -93,8 +93,13 @@ def _efficiency(result: RunResult, gemm: Gemm) -> str:
 
 
 def _rivals(result: RunResult) -> Iterator[tuple[str, str]]:
-    """Yield sentences on the fastest rival, and on T3 over it, where the run has others than the
-    base; each with its style: a loss is marked."""
+    """Yield sentences on the rivals that are left out, on the fastest rival, and on T3 over it,
+    where the run has others than the base; each with its style: a loss is marked."""
+    names: dict[str, list[str]] = {}
+    for name, reason in result.rivals_left_out.items():
+        names.setdefault(reason, []).append(name)
+    for reason, each in names.items():
+        yield f"{', '.join(each)} left out: {reason}.", ""
     others = [name for name in rivals_among(result.configurations) if name != BASE]
     tracked = {
         name: (one.speedup_over_rival, one.total_ns)
@@ -283,6 +288,11 @@ def _percent(share: float) -> str:
     return f"{share * 1e2:+.{2 if abs(share) < 0.0999 else 1}f}"
 
 
+def _tenths(share: float) -> str:
+    """Percentage to a tenth, without the sign of one that rounds to zero."""
+    return f"{round(share, 3) + 0.0:.1%}"
+
+
 def _bytes(result: RunResult) -> RichTable:
     dram = {name: one for name, one in catalogue(result.program).dram.items() if name != "total"}
     marks = [_SCALED if f"dram_bytes.{name}" in result.scaled else "" for name in dram]
@@ -320,7 +330,7 @@ def _energy(result: RunResult) -> RichTable:
             (
                 name,
                 *(f"{part * 1e3:.2f}" for part in (*parts, one.energy_total_j)),
-                "-" if one.energy_reduction is None else f"{one.energy_reduction:.1%}",
+                "-" if one.energy_reduction is None else _tenths(one.energy_reduction),
                 f"{one.t3_power_w * 1e3:.0f}",
             )
         )

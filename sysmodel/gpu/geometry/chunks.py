@@ -40,10 +40,10 @@ class Chunks:
     def __post_init__(self) -> None:
         workgroups = self.tiling.workgroups
         if workgroups < self.owners:
+            number = "1 workgroup" if workgroups == 1 else f"{workgroups} workgroups"
             fewer = f"tp up to {workgroups}, or " if workgroups > 1 else ""
             raise ValueError(
-                f"{workgroups} workgroups cannot be cut into {self.owners} chunks; allowed: "
-                f"{fewer}a larger matrix"
+                f"{number} cannot be cut into {self.owners} chunks; allowed: {fewer}a larger matrix"
             )
 
     @cached_property

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from sysmodel.config.system import System
     from sysmodel.runs.cycle_result import CycleResult
     from sysmodel.runs.plan import Plan
+    from sysmodel.runs.program.activities import Collective
     from sysmodel.runs.program.program import Chain, Program
     from sysmodel.runs.simulation import RunContext
 
@@ -121,7 +122,7 @@ class Configuration:
             if (reduction.operation, by) != ("reduce-scatter", _OWNERS_ADD):
                 raise InputError(
                     f"program {program.name}: activities.{reduction.name}",
-                    f"{reduction.operation} by {by} does not run on {self.title}; allowed: "
+                    f"{self.title} does not run {_words(reduction)}; allowed: "
                     f"reduce-scatter by {_OWNERS_ADD}, or other configurations",
                 )
         for one in chain.collectives if self.tracked else ():
@@ -129,8 +130,8 @@ class Configuration:
                 known = ", ".join(f"{operation} by {name}" for operation, name in _TRACKED)
                 raise InputError(
                     f"program {program.name}: activities.{one.name}",
-                    f"{one.operation} by {one.algorithm or _T3_RUNS} does not run on {self.title}; "
-                    f"allowed: {known}, or other configurations",
+                    f"{self.title} does not run {_words(one)}; allowed: {known}, or other "
+                    "configurations",
                 )
 
     def _check_exchanges(self, program: "Program", chain: "Chain") -> None:
@@ -138,8 +139,8 @@ class Configuration:
             if one.algorithm not in (None, _EXCHANGE):
                 raise InputError(
                     f"program {program.name}: activities.{one.name}",
-                    f"{one.operation} by {one.algorithm} does not run on {self.title}; allowed: "
-                    f"{_EXCHANGE}, no algorithm, or other configurations",
+                    f"{self.title} does not run {_words(one)}; allowed: {_EXCHANGE}, no "
+                    "algorithm, or other configurations",
                 )
 
     def simulate(
@@ -170,6 +171,11 @@ _TRACKED = (("reduce-scatter", _T3_RUNS), ("all-gather", _T3_RUNS))
 
 # Algorithm of a fused GEMM's reduce-scatter: the owners add the contributions of all GPUs.
 _OWNERS_ADD = "direct"
+
+
+def _words(one: "Collective") -> str:
+    """Name an operation, with its algorithm if the program names one."""
+    return f"{one.operation} by {one.algorithm}" if one.algorithm else one.operation
 
 
 def _t3(name: str, policy: str, default: bool = True) -> Configuration:

@@ -4,7 +4,7 @@ import pytest
 
 from sysmodel.config.system import load_system, system_on
 from sysmodel.runs.options import DEFAULT_CONFIGURATIONS, RunOptions
-from sysmodel.runs.runnable import runnable_rivals, with_rivals
+from sysmodel.runs.runnable import rivals_left_out, runnable_rivals, with_rivals
 from tests.support.small_system import small_system, workload
 
 SPLITS = ("cu-split-8", "cu-split-16", "two-batch")
@@ -29,6 +29,41 @@ GOLDEN = RunOptions(engine="golden")
 def test_what_can_run(system, size, wanted):
     found = runnable_rivals(workload(*size), load_system(system), GOLDEN)
     assert sorted(found) == sorted(wanted)
+
+
+@pytest.mark.parametrize(
+    ("system", "size", "wanted"),
+    [
+        (
+            "asplos24",
+            (2048, 2048, 512, 8),
+            {
+                "library": "it runs what sequential runs",
+                "chunked": "no direct way from GPU 0 to GPU 1",
+                "fused": "no direct way from GPU 0 to GPU 1",
+            },
+        ),
+        (
+            "mi300x",
+            (8192, 8192, 1024, 8),
+            {
+                "library": "it runs what sequential runs",
+                "fused": "it would use one of several links at a time",
+            },
+        ),
+        ("h200", (8192, 8192, 1024, 8), {}),
+    ],
+)
+def test_reasons_for_which_rivals_are_left_out(system, size, wanted):
+    assert rivals_left_out(workload(*size), load_system(system), GOLDEN) == wanted
+
+
+def test_a_rival_that_cannot_run_is_left_out_with_the_reason():
+    found = rivals_left_out(workload(1001, 8192, 1024, 8), load_system("h200"), GOLDEN)
+    assert found == {
+        "two-batch": "two-batch cuts the 1001 rows of gemm into 2 equal parts",
+        "chunked": "chunked cuts the 1001 rows of gemm into 8 equal parts",
+    }
 
 
 def test_a_program_can_rule_rivals_out():

@@ -51,3 +51,22 @@ def test_the_library_at_the_peaks_clock_is_shown_only_for_such_a_gpu(capsys, boo
     system = scaled(result.system, gpu={"boost_clock_mhz": boost_clock_mhz})
     print_run(replace(result, system=system), [])
     assert said in capsys.readouterr().out
+
+
+def test_rivals_are_left_out_with_one_line_for_each_reason(capsys):
+    reasons = {"library": "none", "chunked": "no way", "fused": "no way"}
+    print_run(replace(example_result(), rivals_left_out=reasons), [])
+    lines = capsys.readouterr().out.splitlines()
+    found = [line for line in lines if "left out" in line]
+    assert found == ["library left out: none.", "chunked, fused left out: no way."]
+
+
+def test_a_saving_that_rounds_to_zero_has_no_sign(capsys):
+    result = example_result()
+    base, *others = result.configurations
+    one = result.configurations[others[0]]
+    result.configurations[others[0]] = replace(one, energy_reduction=-0.0004)
+    print_run(result, [])
+    out = capsys.readouterr().out
+    assert " 0.0% " in out
+    assert "-0.0%" not in out
