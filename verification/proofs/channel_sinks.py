@@ -16,7 +16,7 @@ from .streams import free, moves
 __all__ = ["PROOFS"]
 
 _MOST_STARVED = 3  # largest starvation limit of the proof
-_LONGEST = 2 * (_MOST_STARVED + 1) + 1
+_LONGEST = 2 * (_MOST_STARVED + 2) + 1
 
 
 class SinkHarness(Elaboratable):
@@ -39,15 +39,17 @@ class SinkHarness(Elaboratable):
         for lane in dut.segments:
             free(m, lane.valid, lane.p)
         constant(m, dut.arbiter)
-        policy, limit = dut.arbiter.policy, Signal(range(_MOST_STARVED + 1))
+        policy, limit = dut.arbiter.policy, Signal(range(_MOST_STARVED + 2))
+        is_critical = policy == Policy.CRITICAL
         starvation_limit = dut.arbiter.starvation_limit
         m.d.comb += [
             dut.dram.ready.eq(1),
             Assume(policy != Policy.COMPUTE_FIRST),
             Assume(starvation_limit <= _MOST_STARVED),
-            Assume((policy != Policy.CRITICAL) | (starvation_limit != 0)),
-            # Under round robin, a request lets one other access pass.
-            limit.eq(Mux(_in_turn(policy), 1, starvation_limit)),
+            Assume(~is_critical | (starvation_limit != 0)),
+            # Under round robin, a request lets one other access pass. CRITICAL may begin to take
+            # turns when a request that let none pass has waited for the limit.
+            limit.eq(Mux(_in_turn(policy), 1, starvation_limit + is_critical)),
         ]
 
         waited = Signal(range(_LONGEST + 2))
@@ -116,9 +118,9 @@ def _proof(p: T3Parameters) -> Proof:
     return Proof(
         name="channel-sinks" + ("" if p.contexts == 1 else f"-contexts-{p.contexts}"),
         statement="An incoming packet waits for at most 2 (L + 1) + 1 cycles, where L is the "
-        "starvation limit, or 1 under round robin, even if the egress of any context is blocked "
-        "forever; hence no link of a ring waits for another link; this holds for all policies "
-        "except compute-first, under CRITICAL for L of at least 1",
+        "starvation limit, one more under CRITICAL, or 1 under round robin, even if the egress of "
+        "any context is blocked forever; hence no link of a ring waits for another link; this "
+        "holds for all policies except compute-first, under CRITICAL for a limit of at least 1",
         blocks=(Channel,),
         harness=partial(SinkHarness, p=p),
         geometry="L up to 3, a DRAM that takes an access per cycle, 2 egress slots, 4 workgroups, "
