@@ -130,6 +130,8 @@ class IsolationHarness(Elaboratable):
         self._assert_link(m, port, marks)
         for number in range(_P.contexts):
             self._assert_context(m, dut, marks, number)
+            self._assert_delivery(m, dut, port, number)
+        self._assert_arbitration(m, dut)
         gpu = dut.registers.error
         m.d.comb += [
             Assert(~gpu.valid | gpu.report.unowned, "an error of a context is reported as global"),
@@ -286,6 +288,46 @@ class IsolationHarness(Elaboratable):
             Cover(moves(complete), f"{number}: a complete tile"),
             Cover(error.valid & ~failed, f"{number}: an error"),
             Cover(came & ~idle & dut.context[1 - number].idle, f"{number}: the only busy context"),
+        ]
+
+    def _assert_delivery(self, m: Module, dut, port, number: int) -> None:
+        """Assert that completions and read data reach their context, whatever the other one
+        does."""
+        complete, unit = dut.tracker.o, dut.contexts[number]
+        lane = dut.channels[0].lanes[number]
+        own, returned = complete.p.owner == number, Signal(name=f"returned_{number}")
+        slot = port.returns.p.slot
+        m.d.comb += [
+            returned.eq(port.returns.valid & (slot[_P.slot_bits : _P.egress_bits] == number)),
+            Assert(
+                unit.completions.valid == (complete.valid & own), f"{number}: a completion is lost"
+            ),
+            Assert(
+                ~own | (complete.ready == unit.completions.ready),
+                f"{number}: a completion waits for another context, or is dropped",
+            ),
+            Assert(lane.returns.valid == returned, f"{number}: read data of another context"),
+            Assert(lane.aborting == unit.view.aborting, f"{number}: an abort of another context"),
+            Cover(lane.returns.valid, f"{number}: read data"),
+        ]
+
+    def _assert_arbitration(self, m: Module, dut) -> None:
+        """Assert that the arbiters' hints come from all contexts."""
+        channel, units = dut.channels[0], dut.contexts
+        active = Cat(unit.active for unit in units)
+        hurried = Cat(unit.active & ~unit.relaxed for unit in units)
+        m.d.comb += [
+            Assert(channel.active == active.any(), "active: not of all contexts"),
+            Assert(
+                channel.relaxed == (active.any() & ~hurried.any()), "relaxed: not of all contexts"
+            ),
+            *(
+                Assert(
+                    getattr(channel, name) == Cat(getattr(unit, name) for unit in units).any(),
+                    f"{name}: not of all contexts",
+                )
+                for name in ("critical", "congested")
+            ),
         ]
 
 

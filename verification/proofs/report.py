@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from t3.report.markdown import table
+from verification.seeded_bugs.of_contexts import BUGS_OF_CONTEXTS
 from verification.seeded_bugs.table import SEEDED_BUGS
 
 __all__ = ["as_markdown", "as_summary"]
@@ -47,6 +48,13 @@ def as_markdown(records: Sequence[dict[str, Any]]) -> str:
         "its bench. RingNode, a part of the proofs, has no bench."
     )
     parts += ["## Seeded bugs", shown, table(["block:", "fault:"], faults)]
+    between = [[bug.block, bug.fault, name] for name, bug in BUGS_OF_CONTEXTS]
+    shown = "Each of these bugs lets one context disturb another, and fails the named proof."
+    parts += [
+        "## Seeded bugs between contexts",
+        shown,
+        table(["block:", "fault:", "proof:"], between),
+    ]
     return "\n\n".join(part.rstrip("\n") for part in parts) + "\n"
 
 
@@ -63,12 +71,13 @@ def as_summary(records: Sequence[dict[str, Any]]) -> str:
             )
     failing = [record for record in records if record["status"] not in ("proved", "bounded")]
     unbounded = sum(record["mode"] == "k-induction" for record in records)
+    bugs = len(SEEDED_BUGS) + len(BUGS_OF_CONTEXTS)
     text = (
         f"{len(records) - len(failing)} of {len(records)} proofs hold. {unbounded} are by "
         "k-induction and hold for any number of cycles; the others hold up to a depth. A cover "
         "shows that the asserted case occurs. A proof of several blocks counts for each. "
-        f"{len(SEEDED_BUGS)} seeded bugs show that the proofs can fail: tests check that each bug "
-        "fails the proof of its block. `t3 prove` also writes the full page, `proofs.md`, with the "
+        f"{bugs} seeded bugs show that the proofs can fail: tests check that each bug "
+        "fails a proof of its block. `t3 prove` also writes the full page, `proofs.md`, with the "
         "statement, geometry, engine and time of each proof, and every seeded bug."
     )
     rows = [

@@ -4,7 +4,7 @@ import pytest
 
 from verification.proofs.registry import PROOFS
 from verification.proofs.run import prove
-from verification.seeded_bugs.table import BUGS_OF_CONTEXTS
+from verification.seeded_bugs.of_contexts import BUGS_OF_CONTEXTS
 
 _BY_NAME = {proof.name: proof for proof in PROOFS}
 # Parts of a block that is proven, with the module in which each is replaced.
@@ -27,7 +27,7 @@ def test_source_has_the_replaced_text(bug):
 )
 def test_seeded_bug(name, bug, monkeypatch, tmp_path):
     proof = _BY_NAME[name]
-    if bug.block in _PARTS:
+    if bug.original not in proof.blocks:
         monkeypatch.setattr(f"{_PARTS[bug.block]}.{bug.block}", bug.seeded())
     else:
         proof = proof.with_copy(bug.original, bug.seeded())

@@ -1,0 +1,320 @@
+"""Proofs of non-interference by self-composition: what another context does changes no result.
+
+Two copies of a block get the same request and the same state of the request's context. Everything
+that belongs to the other context is arbitrary in each copy. The results are then equal.
+"""
+
+from collections.abc import Iterable
+
+from amaranth.hdl import Assert, Assume, Cat, Cover, Elaboratable, Module, Mux, Signal, Value
+
+from rtl.channel.inbound_lookup import InboundLookup
+from rtl.channel.link_merge import LinkMerge
+from rtl.channel.monitor import ChannelMonitor
+from rtl.channel.packet_check import PacketCheck
+from rtl.channel.store_check import StoreCheck
+from rtl.channel.store_router import StoreRouter
+from rtl.interface.encodings import Target
+from rtl.parameters import T3Parameters
+
+from .invariant import invariant
+from .proof import Proof
+from .streams import free, moves
+
+__all__ = ["PROOFS"]
+
+_P = T3Parameters(
+    contexts=2,
+    address_bits=9,
+    workgroup_bits=3,
+    wavefronts=2,
+    context_bits=2,
+    sets=1,
+    regions=2,
+    ranges=2,
+    commands=2,
+)
+_GEOMETRY = "2 contexts, 2 regions, 2 ranges, 2 commands, addresses of 4 bits, 8 workgroups"
+_REASON = "the proof depends on no width"
+
+
+class CheckHarness(Elaboratable):
+    """Harness with two copies of a check that differ in the other context's admission state.
+
+    Parameters
+    ----------
+    check : type
+        Class of the check: stream ``i``, ``admissions``, and inputs that come from the location.
+    inputs, outputs : tuple of str
+        Ports besides the streams and the admissions.
+    """
+
+    def __init__(self, check: type, *, inputs: tuple[str, ...], outputs: tuple[str, ...]):
+        self._check, self._inputs, self._outputs = check, inputs, outputs
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.one = one = self._check(_P)
+        m.submodules.two = two = self._check(_P)
+        free(m, one.i.valid, one.i.p, one.o.ready)
+        m.d.comb += [two.i.valid.eq(one.i.valid), two.i.p.eq(one.i.p), two.o.ready.eq(one.o.ready)]
+        for name in self._inputs:
+            mine, same = getattr(one, name), getattr(two, name)
+            free(m, mine)
+            m.d.comb += Value.cast(same).eq(Value.cast(mine))
+        owner = one.i.p.location.owner
+        differs = _vary(m, owner, one.admissions, two.admissions)
+        ports = [(getattr(one, name), getattr(two, name), name) for name in self._outputs]
+        ports += [(one.o.p, two.o.p, "o"), (one.o.valid, two.o.valid, "valid")]
+        ports += [(one.i.ready, two.i.ready, "ready")]
+        m.d.comb += [
+            Assert(Value.cast(mine) == Value.cast(yours), f"{name}: depends on another context")
+            for mine, yours, name in ports
+        ]
+        m.d.comb += [
+            Cover(moves(one.i) & ~one.drop & differs & (owner == number), f"{number}: passes")
+            for number in range(_P.contexts)
+        ]
+        return m
+
+
+class InboundHarness(Elaboratable):
+    """Harness with two copies of the inbound filter that differ in the other context's table."""
+
+    def __init__(self, lookup: type = InboundLookup):
+        self._lookup = lookup
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.one = one = self._lookup(_P)
+        m.submodules.two = two = self._lookup(_P)
+        free(m, one.packet, one.owner)
+        m.d.comb += [two.packet.eq(one.packet), two.owner.eq(one.owner)]
+        differs = _vary(m, one.owner, one.tables, two.tables)
+        owned = Signal()
+        for number, table in enumerate(one.tables):
+            space = table.address_space
+            with m.If(one.owner == number):
+                m.d.comb += owned.eq(space.enable & (space.local == one.packet.context))
+        m.d.comb += [
+            Assert(one.forbidden == two.forbidden, "forbidden: depends on another context"),
+            Assert(~owned | ~two.unowned, "unowned: depends on another context"),
+            Cover(owned & differs & ~one.forbidden, "a packet passes"),
+            Cover(owned & differs & one.forbidden, "a packet is forbidden"),
+        ]
+        return m
+
+
+class RouterHarness(Elaboratable):
+    """Harness with two copies of the store router that differ in the other context's table, and in
+    the space of the other context's queue."""
+
+    def __init__(self, router: type = StoreRouter):
+        self._router = router
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.one = one = self._router(_P)
+        m.submodules.two = two = self._router(_P)
+        free(m, one.i.valid, one.i.p, one.writes.ready, one.ends.ready)
+        m.d.comb += [
+            two.i.valid.eq(one.i.valid),
+            two.i.p.eq(one.i.p),
+            two.writes.ready.eq(one.writes.ready),
+            two.ends.ready.eq(one.ends.ready),
+        ]
+        owner = one.i.p.owner
+        differs = _vary(m, owner, one.tables, two.tables)
+        for number, (mine, yours) in enumerate(zip(one.remote, two.remote, strict=True)):
+            other = Signal(name=f"other_{number}")
+            free(m, mine.ready, other)
+            m.d.comb += yours.ready.eq(Mux(owner == number, mine.ready, other))
+            own = owner == number
+            m.d.comb += [
+                Assert(mine.valid == yours.valid, f"remote {number}: depends on another context"),
+                Assert(~mine.valid | own, f"remote {number}: a store of another context"),
+                Assert(
+                    ~mine.valid | (mine.p == yours.p),
+                    f"remote {number}: the packet depends on another context",
+                ),
+                Cover(moves(mine) & differs, f"{number}: a remote store"),
+            ]
+        remote = one.i.p.target == Target.REMOTE
+        m.d.comb += [
+            Assert(one.i.ready == two.i.ready, "ready: depends on another context"),
+            Assert(one.writes.valid == two.writes.valid, "writes: depends on another context"),
+            Assert(one.writes.p == two.writes.p, "writes: the access depends on another context"),
+            Assert(one.ends.valid == two.ends.valid, "ends: depends on another context"),
+            Cover(moves(one.i) & ~remote & differs, "another store"),
+        ]
+        return m
+
+
+class LinkMergeHarness(Elaboratable):
+    """Harness with arbitrary packets: each one that is taken is sent, unless its own context
+    aborts."""
+
+    def __init__(self, merge: type = LinkMerge):
+        self._merge = merge
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.dut = dut = self._merge(_P)
+        free(m, dut.space, dut.aborting, dut.number, dut.o.ready)
+        first = dut.merge.pick.first
+        m.d.comb += invariant(first & (first - 1) == 0, "pick: two contexts are first")
+        m.d.comb += invariant(first.any(), "pick: no context is first")
+        for number, (remote, sends) in enumerate(zip(dut.remote, dut.sends, strict=True)):
+            free(m, remote.valid, remote.p, sends.valid, sends.p)
+            taken, sent = Signal(name=f"taken_{number}"), Signal(name=f"sent_{number}")
+            packet = Mux(moves(remote), Value.cast(remote.p), Value.cast(sends.p))
+            other = dut.aborting[1 - number]
+            m.d.comb += [
+                taken.eq(moves(remote) | moves(sends)),
+                sent.eq(moves(dut.o) & (dut.o.p.owner == number)),
+                Assert(~(moves(remote) & moves(sends)), f"{number}: two packets at once"),
+                Assert(
+                    ~taken | (sent ^ dut.aborting[number]),
+                    f"{number}: a packet is lost, or sent in an abort",
+                ),
+                Assert(~sent | taken, f"{number}: a packet without its context's"),
+                Assert(~sent | (Value.cast(dut.o.p.packet) == packet), f"{number}: another packet"),
+                Cover(sent & other, f"{number}: sent while the other context aborts"),
+                Cover(taken & ~sent & ~other, f"{number}: dropped by an abort of its own"),
+            ]
+        return m
+
+
+class MonitorHarness(Elaboratable):
+    """Harness with two copies of the channel's monitor whose events of one context are equal."""
+
+    def __init__(self, monitor: type = ChannelMonitor):
+        self._monitor = monitor
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.one = one = self._monitor(_P)
+        m.submodules.two = two = self._monitor(_P)
+        owner = 1  # the context that is compared; the other one is arbitrary in each copy
+        for name in _EVENTS:
+            for dut in (one, two):
+                free(m, getattr(dut, name))
+            mine, yours = (_is_of(getattr(dut, name), owner) for dut in (one, two))
+            m.d.comb += Assume(mine == yours)
+        free(m, one.count, two.count, one.lane_idle, two.lane_idle, one.remote, two.remote)
+        m.d.comb += [
+            Assume(~_is_of(one.counted, owner) | (one.count == two.count)),
+            Assume(one.lane_idle[owner] == two.lane_idle[owner]),
+            Assume(one.remote[owner] == two.remote[owner]),
+        ]
+        for name in ("dma_idle", "idle", "drained", "stores_drained"):
+            mine, yours = getattr(one, name)[owner], getattr(two, name)[owner]
+            m.d.comb += [
+                Assert(mine == yours, f"{name}: depends on another context"),
+                Cover(mine & ~getattr(one, name)[0], f"{name}: of this context only"),
+                Cover(~mine & getattr(one, name)[0], f"{name}: of the other context only"),
+            ]
+        pairs = [(one.on_link[owner], two.on_link[owner])]
+        for name in ("outstanding", "copies_outstanding"):
+            mine, yours = (getattr(dut, name)[owner] for dut in (one, two))
+            pairs += [
+                (getattr(mine, register), getattr(yours, register))
+                for register in ("count", "begun", "ended", "ended_together")
+            ]
+        m.d.comb += [
+            invariant(mine == yours, f"state {index}: depends on another context")
+            for index, (mine, yours) in enumerate(pairs)
+        ]
+        return m
+
+
+_EVENTS = (
+    "store", "update", "copy", "store_retired", "update_retired", "copy_retired", "routed",
+    "marked", "lost", "counted", "written", "to_link", "from_link",
+)  # fmt: skip
+
+
+def _is_of(event, owner: int) -> Value:
+    return event.valid & (event.owner == owner)
+
+
+def _vary(m: Module, owner: Value, one: Iterable, two: Iterable) -> Signal:
+    """Make the owner's element of two arrays equal, and the others arbitrary; signal that others
+    differ."""
+    differs = Signal()
+    different = []
+    for number, (mine, yours) in enumerate(zip(one, two, strict=True)):
+        other = Signal.like(Value.cast(mine), name=f"other_{number}")
+        free(m, mine, other)
+        m.d.comb += Value.cast(yours).eq(Mux(owner == number, Value.cast(mine), other))
+        different.append(Value.cast(mine) != Value.cast(yours))
+    m.d.comb += differs.eq(Cat(different).any())
+    return differs
+
+
+def _proof(name: str, noun: str, block: type, harness, *, depth: int = 1, cover: int = 1) -> Proof:
+    return Proof(
+        name=f"noninterference-{name}",
+        statement=noun,
+        blocks=(block,),
+        harness=harness,
+        geometry=_GEOMETRY,
+        reason=_REASON,
+        depth=depth,
+        cover_depth=cover,
+    )
+
+
+def _packet_check(check: type = PacketCheck) -> CheckHarness:
+    inputs = ("action", "op", "dtype")
+    return CheckHarness(check, inputs=inputs, outputs=("drop", "causes", "report"))
+
+
+def _store_check(check: type = StoreCheck) -> CheckHarness:
+    inputs = ("action", "command", "op", "dtype")
+    return CheckHarness(check, inputs=inputs, outputs=("drop", "retires", "causes", "report"))
+
+
+PROOFS = (
+    _proof(
+        "packet-check",
+        "The check of a packet does not depend on launch, window, generation or abort of another "
+        "context",
+        PacketCheck,
+        _packet_check,
+    ),
+    _proof(
+        "store-check",
+        "The check of a store does not depend on launch, window, generation or abort of another "
+        "context",
+        StoreCheck,
+        _store_check,
+    ),
+    _proof(
+        "inbound-lookup",
+        "The inbound filter's decision on a packet does not depend on another context's table",
+        InboundLookup,
+        InboundHarness,
+    ),
+    _proof(
+        "store-router",
+        "The target of a store, and the time that it waits there, do not depend on another "
+        "context's tables, abort or queue",
+        StoreRouter,
+        RouterHarness,
+    ),
+    _proof(
+        "link-merge",
+        "A packet that is taken is sent unchanged, unless its own context aborts",
+        LinkMerge,
+        LinkMergeHarness,
+        cover=3,
+    ),
+    _proof(
+        "monitor",
+        "Idle and drained of a context do not depend on another context's events",
+        ChannelMonitor,
+        MonitorHarness,
+        cover=4,
+    ),
+)
