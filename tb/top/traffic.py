@@ -189,6 +189,7 @@ class Traffic:
         """Accept requests, and issue them out of order; reads return immediately or much later."""
         rng = self._rng
         issued, reads = self._issued[number], self._reads[number]
+        block[I.memory_owes] = bool(issued or reads)
         block[I.dram_ready] = rng.random() < 0.3 + self._pace / 2
         block[I.occupancy] = rng.integers(0, 8) if rng.random() < 0.5 else rng.integers(0, 100)
         block[I.issue_acks_valid] = block[I.returns_valid] = 0

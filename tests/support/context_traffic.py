@@ -160,6 +160,10 @@ class Traffic:
 
     async def __call__(self, ctx, dut):
         self.memories = [Memory(port) for port in dut.channel]
+        await self.run(ctx, dut)
+
+    async def run(self, ctx, dut):
+        """Drive the memories and the traffic cycle by cycle."""
         while True:
             for index, port in enumerate(dut.channel):
                 self.memories[index].drive(ctx, self.cycle)

@@ -498,6 +498,7 @@ def reset(state: GoldenState, outputs: Words) -> None:
     channels["link_turns"]["link_last"] = 1
     channels["measurement"]["measured"] = NO_LIMIT
     channels["number"] = np.arange(len(channels))
+    channels["stale"] = 1
     outputs[:] = 0
     _settle(state, outputs)
 
