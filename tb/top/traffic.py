@@ -303,6 +303,7 @@ class Storm(Traffic):
         super()._dram(number, block, out)
         if not self._host.programmed:
             return
+        block[I.memory_owes] = 1
         block[I.issue_acks_valid] = rng.random() < self._pace
         block[I.issue_acks_access] = Access.UPDATE.value
         block[I.issue_acks_atom] = rng.integers(0, 1 << self._p.atom_address_bits)
