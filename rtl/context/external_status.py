@@ -29,7 +29,7 @@ class ExternalStatus(wiring.Component):
         Generation of the current launch, one cycle late. Register.
     admitted : Out(credit_limit_bits)
         Dispatch indices that the downstream GPU admits: none before its first launch and while it
-        is at a former launch, all while it is at a later launch. Register. The two are told apart
+        is at a former launch, all while it is at a later launch. Register. They are distinguished
         by half of the generations' range; :class:`~rtl.registers.launch_check.LaunchCheck` keeps
         the GPUs that close.
     downstream : Out(:func:`Downstream`)

@@ -28,8 +28,8 @@ class LaunchCheck(wiring.Component):
 
     Generations are compared by half of their range. A generation must therefore follow the one of
     the launch before by 1 to 7, and the downstream GPU must be at most 7 behind it. A GPU that is
-    far behind looks like one that is ahead; only the distance from the launch before tells them
-    apart. For the first launch after a reset, a GPU that looks ahead counts as behind.
+    far behind looks like one that is ahead; only the distance from the launch before distinguishes
+    them. For the first launch after a reset, a GPU that looks ahead counts as behind.
 
     Members
     -------

@@ -16,7 +16,7 @@ SECOND = replace(FIRST, region=6144, offset=512, first=3, generation=4)
 LATENCY = 150  # cycles: longer than a reset takes
 
 
-class Kept(Traffic):
+class Slow(Traffic):
     """Traffic with a slow memory, which a reset of T3 does not reach."""
 
     def forget(self, kernel):
@@ -35,7 +35,7 @@ def test_reset_in_mid_run(cycles):
     one updates and sends all that is its own, and nothing else."""
     dut, rst, m = T3(TWO), Signal(), Module()
     m.submodules.dut = ResetInserter(rst)(dut)
-    traffic = Kept(cycles)
+    traffic = Slow(cycles)
 
     async def bench(ctx):
         ctx.set(dut.tick, 1)

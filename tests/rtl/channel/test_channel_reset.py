@@ -33,7 +33,7 @@ def test_what_the_memory_owed_at_the_reset_is_dropped():
         ctx.set(dut.memory_owes, 0)
         await ctx.tick()
         assert ctx.get(dut.drained) == ctx.get(dut.idle) == 0b11
-        # What the memory owes later changes nothing.
+        # Later debts of the memory change nothing.
         ctx.set(dut.memory_owes, 1)
         await acknowledge(ctx, Access.UPDATE)
         assert ctx.get(dut.tile_issue_acks.valid) and ctx.get(dut.drained) == 0b11
