@@ -250,7 +250,10 @@ class BusTraffic:
         begin = [("CONTROL", _MAP["CONTROL"].pack(abort=1))] if rng.random() < 0.5 else []
         if fits or rng.random() < 0.5:
             begin.append(("WAYS", (1 << p.ways) - 1))
-        return [*begin, *writes, *[("CONTROL", _MAP["CONTROL"].pack(launch=1))] * 2]
+        launch = "CONTROL", _MAP["CONTROL"].pack(launch=1)
+        after = (generation + rng.choice([0, 1, 1, 7])) % (1 << GENERATION_BITS)
+        word = _MAP["TRACKING"].pack(updates_per_atom=2, generation=after)
+        return [*begin, *writes, launch, ("TRACKING", word), launch]
 
     def _scrub(self) -> list[tuple[int, int, int]]:
         """Abort the launch of a context, and restart its epochs until the abort has ended."""
