@@ -180,6 +180,12 @@ class T3Parameters:
     def dispatch_index_bits(self) -> int:
         return self.workgroup_bits
 
+    def way_share(self, context: int) -> int:
+        """Ways of the tracker's sets that a context has after reset, one bit each: the contexts
+        divide the ways, and with more contexts than ways some have none."""
+        first, end = (number * self.ways // self.contexts for number in (context, context + 1))
+        return (1 << end) - (1 << first)
+
     @property
     def owner_bits(self) -> int:
         """Width of a context number."""

@@ -1,5 +1,7 @@
 """Top of the hardware of one GPU."""
 
+from types import MappingProxyType
+
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In
@@ -60,6 +62,9 @@ class T3(wiring.Component):
         If a channel has no address, a parameter's value does not fit a register, or the link does
         not match the parameters.
     """
+
+    # Contract of the memory: it owes what it gives.
+    only_while = MappingProxyType(dict.fromkeys(("issue_acks", "returns"), "memory_owes"))
 
     def __init__(self, p: T3Parameters, link: LinkParameters | None = None):
         if not isinstance(p, T3Parameters):

@@ -108,16 +108,6 @@ int t3_set_arbitration(const struct t3_bus *bus, const struct t3_arbitration *ar
                    PUT(T3, LEVELS__LEVEL2, a->levels[2]));
 }
 
-int t3_reset_epochs(const struct t3_bus *bus)
-{
-    return put(bus, ADDRESS(EPOCH_RESET), PUT(T3, EPOCH_RESET__RESTART, 1));
-}
-
-uint32_t t3_next_epoch(const struct t3_bus *bus)
-{
-    return GET(T3, EPOCHS__NEXT, get(bus, ADDRESS(EPOCHS)));
-}
-
 int t3_gpu_lock(const struct t3_bus *bus)
 {
     return put(bus, ADDRESS(GPU_LOCK), PUT(T3, GPU_LOCK__GPU, 1));
@@ -228,6 +218,26 @@ int t3_accept(struct t3_context *context, uint32_t stores, uint32_t updates, uin
     SET(INBOUND_UPDATES, FIELD(INBOUND_UPDATES__SOURCES, updates));
     SET(INBOUND_KINDS, FIELD(INBOUND_KINDS__OPS, ops) | FIELD(INBOUND_KINDS__DTYPES, dtypes));
     return T3_OKAY;
+}
+
+/* Waits until the context is not aborting. */
+static int settle(const struct t3_context *context, unsigned long polls)
+{
+    while (polls--)
+        if (!FIELD_OF(STATUS__ABORTING, t3_status(context))) return T3_OKAY;
+    return T3_TIMEOUT;
+}
+
+int t3_reset_epochs(struct t3_context *context, unsigned long polls)
+{
+    TRY(settle(context, polls));
+    COMMIT(EPOCH_RESET, FIELD(EPOCH_RESET__RESTART, 1));
+    return T3_OKAY;
+}
+
+uint32_t t3_next_epoch(const struct t3_context *context)
+{
+    return FIELD_OF(EPOCHS__NEXT, get(context->bus, OF_CONTEXT(context, EPOCHS)));
 }
 
 int t3_lock(struct t3_context *context, int regions, int assignment)
@@ -423,9 +433,7 @@ int t3_wait_idle(struct t3_context *context, unsigned long polls)
 int t3_abort(struct t3_context *context, unsigned long polls)
 {
     SET(CONTROL, FIELD(CONTROL__ABORT, 1));
-    while (polls--)
-        if (!FIELD_OF(STATUS__ABORTING, t3_status(context))) return T3_OKAY;
-    return T3_TIMEOUT;
+    return settle(context, polls);
 }
 
 uint32_t t3_tiles(const struct t3_context *context)

@@ -103,9 +103,6 @@ enum { T3_DONE = 1, T3_IDLE = 2, T3_COPY = 4, T3_ERROR = 8, T3_LINK = 16 };
 int t3_identify(const struct t3_bus *bus);
 int t3_set_number(const struct t3_bus *bus, unsigned gpu);
 int t3_set_arbitration(const struct t3_bus *bus, const struct t3_arbitration *arbitration);
-int t3_reset_epochs(const struct t3_bus *bus);
-/* Epoch of the next launch; from 256 on, launches are refused until t3_reset_epochs. */
-uint32_t t3_next_epoch(const struct t3_bus *bus);
 /* Locks the registers of the whole GPU for unprivileged software. */
 int t3_gpu_lock(const struct t3_bus *bus);
 /* Injects a single-bit or double-bit error into the next word written to a memory, once;
@@ -139,6 +136,11 @@ int t3_assign(struct t3_context *context, unsigned local, unsigned remote, uint3
  * that may send updates, and each operation and data type of updates; T3_ALL for all. */
 int t3_accept(struct t3_context *context, uint32_t stores, uint32_t updates, uint32_t ops,
               uint32_t dtypes);
+/* Waits for the end of a reset or an abort, and restarts at epoch 1, once software has cleared the
+ * epoch tags of the context's regions in memory: after each reset, and after 255 launches. */
+int t3_reset_epochs(struct t3_context *context, unsigned long polls);
+/* Epoch of the next launch; at 256, launches are refused until t3_reset_epochs. */
+uint32_t t3_next_epoch(const struct t3_context *context);
 /* Locks regions, or the assignment of the context, for unprivileged software. */
 int t3_lock(struct t3_context *context, int regions, int assignment);
 int t3_region(struct t3_context *context, unsigned index, uint64_t base, uint64_t limit);

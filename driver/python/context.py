@@ -84,6 +84,24 @@ class Context:
         }
         self._write("INBOUND_KINDS", **given)
 
+    def reset_epochs(self, *, polls: int = 1_000_000) -> None:
+        """Wait for the end of a reset or an abort, and restart at epoch 1. Software has cleared
+        the epoch tags of the context's regions in memory: after each reset, and after 255 launches.
+
+        Raises
+        ------
+        RefusedError
+            While a launch runs or waits.
+        WaitTimeoutError
+        """
+        self._settle("the reset", polls)
+        self._commit("EPOCH_RESET", restart=1)
+
+    @property
+    def next_epoch(self) -> int:
+        """Epoch of the next launch; at 256 launches are refused until :meth:`reset_epochs`."""
+        return self._page.read("EPOCHS")["next"]
+
     def lock(self, *, regions: bool = True, assignment: bool = True) -> None:
         """Lock regions, or the assignment of the context, for unprivileged software."""
         self._write("LOCK", regions=regions, assignment=assignment)
@@ -292,12 +310,7 @@ class Context:
         WaitTimeoutError
         """
         self._write("CONTROL", abort=1)
-        for _ in range(polls):
-            if not self.status["aborting"]:
-                return
-        raise WaitTimeoutError(
-            f"context {self.number}: the abort is not complete after {polls} polls"
-        )
+        self._settle("the abort", polls)
 
     @property
     def status(self) -> dict[str, int]:
@@ -340,6 +353,13 @@ class Context:
 
     def _is_pending(self) -> bool:
         return bool(self.status["pending"])
+
+    def _settle(self, what: str, polls: int) -> None:
+        """Wait until the context is not aborting."""
+        for _ in range(polls):
+            if not self.status["aborting"]:
+                return
+        raise WaitTimeoutError(f"context {self.number}: {what} is not complete after {polls} polls")
 
     def _await(self, what: str, polls: int, is_over: Callable[[], bool]) -> None:
         for _ in range(polls):

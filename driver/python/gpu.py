@@ -61,16 +61,6 @@ class T3:
             "LEVELS", **{f"level{index}": level for index, level in enumerate(levels)}
         )
 
-    def reset_epochs(self) -> None:
-        """Restart at epoch 1, once software has cleared the epoch tags in memory.
-
-        Raises
-        ------
-        RefusedError
-            While a launch runs or waits.
-        """
-        self._page.must_write("EPOCH_RESET", restart=1)
-
     def lock(self) -> None:
         """Lock the registers of the whole GPU for unprivileged software."""
         self._page.must_write("GPU_LOCK", gpu=1)
@@ -114,11 +104,6 @@ class T3:
     def corrected(self) -> int:
         """Number of cycles in which a bit error in a memory of T3 was corrected."""
         return self._page.read("CORRECTED")["count"]
-
-    @property
-    def next_epoch(self) -> int:
-        """Epoch of the next launch; at 256 launches are refused until :meth:`reset_epochs`."""
-        return self._page.read("EPOCHS")["next"]
 
     def take_errors(self) -> list[HardwareError]:
         """Remove the errors that belong to no context from the log, and return them, oldest

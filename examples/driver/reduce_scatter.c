@@ -19,6 +19,7 @@ int reduce_scatter(const struct t3_bus *bus, void (*run_kernel)(void))
         .command_window = 8, .updates_per_atom = 2, .generation = 5,
     };
     int result = t3_assign(&context, 3, 3, 0); /* the address space of the kernel */
+    if (!result) result = t3_reset_epochs(&context, 100000); /* the memory holds no epochs */
     if (!result) result = t3_region(&context, 0, BASE, BASE + BYTES);
     if (!result) result = t3_reduce_scatter(&context, &ring, &tile, 0);
     if (!result) result = t3_launch(&context);

@@ -11,6 +11,7 @@ def reduce_scatter(bus: Bus, run_kernel: Callable[[], None]) -> int:
     """Reduce and send the kernel's stores in hardware; return the number of tracked tiles."""
     context = T3(bus).context(0)
     context.assign(3)  # the address space of the kernel
+    context.reset_epochs()  # after a reset: the memory holds no epochs
     context.region(0, BASE, BASE + BYTES)
     # Tiles of two rows of two atoms, by one wavefront each.
     tile = Transfer(

@@ -24,6 +24,9 @@ module dram_controller #(
   // Data of T3's own reads.
   output wire [`T3_RETURNS_BITS-1:0] returns__payload,
   output wire returns__valid,
+  // An acknowledgement or the data of a read are still to come, also of requests from before a
+  // reset of T3 alone.
+  output wire memory_owes,
   // Data of the compute units' reads, and acknowledgement of issued ordinary writes to the L2.
   output wire [`T3_DRAM_DATA_BITS-1:0] read_data,
   output wire [`T3_READS_TAG_BITS-1:0] read_tag,
@@ -218,4 +221,16 @@ module dram_controller #(
       issue_acks__payload <= 0;
     end
   end
+
+  // Requests of T3 that have been taken, and are neither acknowledged nor answered.
+  wire is_read = dram__payload[`T3_DRAM_ACCESS] == `T3_ACCESS_READ;
+  wire is_update = dram__payload[`T3_DRAM_ACCESS] == `T3_ACCESS_UPDATE;
+  wire is_of_t3 = dram__payload[`T3_DRAM_ORIGIN] == `T3_ORIGIN_COMMUNICATION;
+  wire begins = dram__valid && dram__ready && (is_update || is_of_t3);
+  wire acknowledges = issue_acks__valid && issue_acks__ready;
+  reg [7:0] owed;
+  assign memory_owes = owed != 0;
+  always @(posedge clk)
+    if (rst) owed <= 0;
+    else owed <= owed + begins - acknowledges - returns__valid;
 endmodule

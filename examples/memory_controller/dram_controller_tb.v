@@ -28,7 +28,7 @@ module dram_controller_tb;
   wire issue_acks__valid;
   reg issue_acks__ready = 0;
   wire [`T3_RETURNS_BITS-1:0] returns__payload;
-  wire returns__valid, read_valid, written_valid;
+  wire returns__valid, read_valid, written_valid, memory_owes;
   wire [`T3_DRAM_DATA_BITS-1:0] read_data;
   wire [`T3_READS_TAG_BITS-1:0] read_tag;
   wire [`T3_DRAM_ATOM_BITS-1:0] written_atom;
@@ -60,6 +60,7 @@ module dram_controller_tb;
     .issue_acks__ready(issue_acks__ready),
     .returns__payload(returns__payload),
     .returns__valid(returns__valid),
+    .memory_owes(memory_owes),
     .read_data(read_data),
     .read_tag(read_tag),
     .read_valid(read_valid),

@@ -88,6 +88,7 @@ module memory_controller #(
   wire issue_acks__valid, issue_acks__ready;
   wire [`T3_RETURNS_BITS-1:0] returns__payload;
   wire returns__valid;
+  wire memory_owes;
   wire [`T3_NMC_IN_BITS-1:0] nmc_in__payload;
   wire nmc_in__valid;
   // Unused outputs: software reads the tiles in a register.
@@ -150,6 +151,7 @@ module memory_controller #(
     .channel__0__issue_acks__ready(issue_acks__ready),
     .channel__0__returns__payload(returns__payload),
     .channel__0__returns__valid(returns__valid),
+    .channel__0__memory_owes(memory_owes),
     .channel__0__stored(stored),
     .channel__0__nmc_in__payload(nmc_in__payload),
     .channel__0__nmc_in__valid(nmc_in__valid),
@@ -201,6 +203,7 @@ module memory_controller #(
     .issue_acks__ready(issue_acks__ready),
     .returns__payload(returns__payload),
     .returns__valid(returns__valid),
+    .memory_owes(memory_owes),
     .read_data(read_data),
     .read_tag(read_tag),
     .read_valid(read_valid),

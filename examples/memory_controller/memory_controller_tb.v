@@ -374,6 +374,8 @@ module memory_controller_tb;
         0, SPACE_0, DOWNSTREAM_SPACE_0, REGION_0, `T3_OPERATION_SUM, `T3_DATATYPE_FP16);
     software.program_context(
         1, SPACE_1, DOWNSTREAM_SPACE_1, REGION_1, `T3_OPERATION_MAX, `T3_DATATYPE_FP32);
+    software.reset_epochs(0);
+    software.reset_epochs(1);
     l2.running = 1;
 
     run_both(1, 9);

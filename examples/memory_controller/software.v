@@ -164,6 +164,15 @@ module software (
     end
   endtask
 
+  task reset_epochs(input integer number);  // after a reset, once the memory holds no epochs
+    begin
+      page = CONTEXT_PAGE * number;
+      word = 0;
+      word[`T3_EPOCH_RESET_RESTART] = 1;
+      set(`T3_EPOCH_RESET, word);
+    end
+  endtask
+
   task launch(input integer number, input [3:0] generation);
     begin
       page = CONTEXT_PAGE * number;

@@ -58,7 +58,9 @@ class Channel(wiring.Component):
 
     Members
     -------
-    reads, stores, link_in, link_out, dram, occupancy, issue_acks, returns, stored, nmc_in, nmc_out
+    reads, stores, link_in, link_out, dram, occupancy, issue_acks, returns, memory_owes, stored
+        See :class:`ChannelSignature`.
+    nmc_in, nmc_out
         See :class:`ChannelSignature`.
     contexts : In(array of :func:`ContextView`)
     arbiter : In(:func:`ArbiterConfiguration`)
@@ -191,7 +193,9 @@ class Channel(wiring.Component):
         for number, lane in enumerate(self.lanes):
             wiring.connect(m, wiring.flipped(self.segments[number]), lane.segments)
             m.d.comb += [
-                lane.returns.valid.eq(self.returns.valid & (slot[self._p.slot_bits :] == number)),
+                lane.returns.valid.eq(
+                    self.returns.valid & (slot[self._p.slot_bits :] == number) & ~self.monitor.stale
+                ),
                 lane.returns.p.eq(self.returns.p),
                 lane.aborting.eq(self.contexts[number].aborting),
                 self.store_space[number].eq(
@@ -285,16 +289,16 @@ class Channel(wiring.Component):
         wiring.connect(m, wiring.flipped(self.inject), buffer.inject)
         wiring.connect(m, issue_acks.o, wiring.flipped(self.tile_issue_acks))
         access = self.issue_acks.p.access
+        # Acknowledgements of accesses from before a reset are dropped.
+        counts = self.issue_acks.valid & ~self.monitor.stale
         m.d.comb += [
             buffer.i.p.eq(self.issue_acks.p),
-            buffer.i.valid.eq(self.issue_acks.valid & (access == Access.UPDATE)),
+            buffer.i.valid.eq(counts & (access == Access.UPDATE)),
             self.issue_acks.ready.eq(buffer.i.ready),
             self.corrected.eq(buffer.corrected),
         ]
         m.d.comb += [
-            self._stored_count.step.eq(
-                self.issue_acks.valid & self.issue_acks.ready & (access == Access.WRITE)
-            ),
+            self._stored_count.step.eq(counts & self.issue_acks.ready & (access == Access.WRITE)),
             self.stored.eq(self._stored_count.o),
         ]
 
@@ -387,7 +391,8 @@ class Channel(wiring.Component):
         located(monitor.copy_retired, left, was_copy, drop)
         updates, issue_acks = self.tile_issue_acks, self.issue_acks
         happens(monitor.counted, updates, updates.p)
-        happens(monitor.written, issue_acks, issue_acks.p, issue_acks.p.access == Access.WRITE)
+        is_write = issue_acks.p.access == Access.WRITE
+        happens(monitor.written, issue_acks, issue_acks.p, is_write, ~monitor.stale)
         happens(monitor.to_link, link.i, link.i.p)
         happens(monitor.from_link, link.o, link.o.p)
         lost = self.issue_ack_buffer.error
@@ -395,6 +400,7 @@ class Channel(wiring.Component):
             monitor.lost.eq(Cat(lost.valid, lost.report.owner)),
             monitor.count.eq(updates.p.count),
             monitor.lane_idle.eq(Cat(lane.idle for lane in self.lanes)),
+            monitor.memory_owes.eq(self.memory_owes),
             monitor.remote.eq(Cat(remote.level.any() for remote in self.remote)),
             self.stores_drained.eq(monitor.stores_drained),
             self.dma_idle.eq(monitor.dma_idle),

@@ -46,6 +46,11 @@ class ChannelMonitor(wiring.Component):
         The context's DMA lane is idle.
     remote : In(contexts)
         Stores of the context wait for the link.
+    memory_owes : In(1)
+        See :class:`~rtl.interface.signatures.ChannelSignature`.
+    stale : Out(1)
+        The memory has owed something in every cycle since the reset: acknowledgements and data
+        belong to accesses from before the reset. No context is drained. Register.
     dma_idle : Out(contexts)
         The context has no DMA work in this channel, and no packet in the queue in front of the
         link.
@@ -86,6 +91,8 @@ class ChannelMonitor(wiring.Component):
                 "count": In(4),
                 "lane_idle": In(p.contexts),
                 "remote": In(p.contexts),
+                "memory_owes": In(1),
+                "stale": Out(1, init=1),
                 "dma_idle": Out(p.contexts),
                 "idle": Out(p.contexts),
                 "drained": Out(p.contexts),
@@ -103,9 +110,15 @@ class ChannelMonitor(wiring.Component):
             self._count(m, number)
             self._report(m, number)
         counts = (*self.outstanding, *self.copies_outstanding)
+        ends = self.stale & ~self.memory_owes
+        with m.If(ends):
+            m.d.sync += self.stale.eq(0)
         m.d.comb += self.clock_enable.eq(
             Cat(
-                self.to_link.valid, self.from_link.valid, *(count.clock_enable for count in counts)
+                ends,
+                self.to_link.valid,
+                self.from_link.valid,
+                *(count.clock_enable for count in counts),
             ).any()
         )
         return m
@@ -136,7 +149,11 @@ class ChannelMonitor(wiring.Component):
             self.stores_drained[number].eq(outstanding.none),
             self.dma_idle[number].eq(self.lane_idle[number] & ~leaves),
             self.drained[number].eq(
-                outstanding.none & copies.none & self.lane_idle[number] & ~self.remote[number]
+                outstanding.none
+                & copies.none
+                & self.lane_idle[number]
+                & ~self.remote[number]
+                & ~self.stale
             ),
             self.idle[number].eq(self.drained[number] & ~leaves),
         ]

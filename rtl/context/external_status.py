@@ -4,7 +4,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from rtl.interface.configuration import GENERATION_BITS
+from rtl.interface.configuration import GENERATION_BITS, Downstream
 from rtl.parameters import T3Parameters
 
 __all__ = ["ExternalStatus"]
@@ -29,7 +29,11 @@ class ExternalStatus(wiring.Component):
         Generation of the current launch, one cycle late. Register.
     admitted : Out(credit_limit_bits)
         Dispatch indices that the downstream GPU admits: none before its first launch and while it
-        is at a former launch, all while it is at a later launch. Register.
+        is at a former launch, all while it is at a later launch. Register. They are distinguished
+        by half of the generations' range; :class:`~rtl.registers.launch_check.LaunchCheck` keeps
+        the GPUs that close.
+    downstream : Out(:func:`Downstream`)
+        State of the downstream GPU. Register.
     kernel_dispatched, ended : Out(credit_limit_bits)
         Dispatched and finished workgroups of the launch's kernel. Registers.
     peer_aborted : Out(1)
@@ -53,6 +57,7 @@ class ExternalStatus(wiring.Component):
                 "kernel_generation": In(GENERATION_BITS),
                 "generation": Out(GENERATION_BITS),
                 "admitted": Out(bits),
+                "downstream": Out(Downstream()),
                 "kernel_dispatched": Out(bits),
                 "ended": Out(bits),
                 "peer_aborted": Out(1),
@@ -78,6 +83,8 @@ class ExternalStatus(wiring.Component):
         registers = (
             (self.generation, self.launch_generation),
             (self.admitted, admitted),
+            (self.downstream.admits, admits),
+            (self.downstream.generation, self.generation_in),
             (self.kernel_dispatched, Mux(is_kernel, self.dispatched, 0)),
             (self.ended, Mux(is_kernel, self.finished, 0)),
             (aborted, self.aborted_in & ~ahead.any() & self.launched),

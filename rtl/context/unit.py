@@ -146,6 +146,7 @@ class ContextUnit(wiring.Component):
             view.kernel_generation.eq(outside.kernel_generation),
             outside.generation.eq(view.generation),
             outside.aborted.eq(registers.aborted),
+            registers.downstream.eq(view.downstream),
         ]
         trigger, engine = self.trigger, self.engine
         ended = view.ended >= launch.workgroups

@@ -1,6 +1,6 @@
 """SystemVerilog assertions and covers of a module, derived from its component's signature."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from amaranth.lib import stream, wiring
@@ -28,6 +28,8 @@ def assertions(
       source. It is not asserted for members listed in the component's ``may_change``.
     * An output that depends only on registers, and whose shape is a range, is within the range.
     * At most one bit is set in the members listed in the component's ``one_hot``.
+    * An input stream that the component's ``only_while`` maps to an input beside it is valid only
+      while this input is high; asserted with ``holds_inputs``.
     * A stall and a transfer of each stream are covered.
 
     Parameters
@@ -39,7 +41,7 @@ def assertions(
     registered : collection of str
         Outputs that depend only on registers.
     holds_inputs : bool
-        Assert stability also for input streams.
+        Assert the rules of input streams, too.
 
     Returns
     -------
@@ -49,9 +51,15 @@ def assertions(
     by_path = {port.path: port for port in ports}
     lines: list[str] = []
     may_change = getattr(component, "may_change", ())
+    only_while: Mapping[str, str] = getattr(component, "only_while", {})
     for path in _streams(component.signature):
         held = () if path[0] in may_change else registered
         lines += _of_stream(by_path, path, held, holds_inputs)
+        if holds_inputs and path[-1] in only_while:
+            flag = only_while[str(path[-1])]
+            valid, high = by_path[(*path, "valid")].name, by_path[(*path[:-1], flag)].name
+            name = f"{'_'.join(map(str, path))}_only_while_{flag}"
+            lines.append(_assertion(name, f"!{valid} || {high}"))
     for path, member, _ in component.signature.flatten(component):
         port = by_path.get(path)
         if port and isinstance(member.shape, range) and _is_registered(port, registered):

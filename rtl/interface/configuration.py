@@ -17,6 +17,7 @@ __all__ = [
     "ArbiterConfiguration",
     "CommandEntry",
     "ContextView",
+    "Downstream",
     "Inbound",
     "Injection",
     "MapConfiguration",
@@ -134,6 +135,12 @@ def AddressSpace(p: T3Parameters):
     """Address spaces of a context: the ``local`` one, whose stores and packets belong to the
     context if ``enable`` is set, and the ``remote`` one, to which it sends."""
     return data.StructLayout({"enable": 1, "local": p.context_bits, "remote": p.context_bits})
+
+
+def Downstream():
+    """State of the downstream GPU for the launch check: the generation of its launch, and whether
+    it admits anything, without which the generation means nothing."""
+    return data.StructLayout({"admits": 1, "generation": GENERATION_BITS})
 
 
 def Inbound():

@@ -141,9 +141,10 @@ class ConfigurationError(enum.Enum, shape=4):
     QUEUE_FULL = 8
     IN_USE = 9  # a launch is pending, or an abort is in progress
     LAUNCH_RANGE = 10  # the launch's workgroups or dispatch indices are inconsistent
-    WINDOW = 11  # a window of 0, or one larger than the hardware supports
+    WINDOW = 11  # a window of 0, or one larger than the hardware or the context's ways support
     EPOCH = 12  # no epoch is left until software clears the epoch tags in memory
     LOCKED = 13  # the register is locked for unprivileged software
+    GENERATION = 14  # requests of another launch may still carry the generation
 
 
 CODES = (

@@ -62,6 +62,9 @@ class ChannelSignature(wiring.Signature):
         Issue acknowledgements of updates and communication writes.
     returns : In(stream)
         Data of DMA reads; always accepted.
+    memory_owes : In(1)
+        The memory owes an issue acknowledgement or the data of a DMA read, also of an access from
+        before a reset of T3.
     stored : Out(32)
         Number of issued communication writes.
     nmc_in, nmc_out : stream
@@ -83,6 +86,7 @@ class ChannelSignature(wiring.Signature):
             "occupancy": In(7),
             "issue_acks": In(stream.Signature(IssueAck(p))),
             "returns": In(stream.Signature(ReadReturn(p), always_ready=True)),
+            "memory_owes": In(1),
             "stored": Out(32),
         }
         if p.with_data:

@@ -8,6 +8,7 @@ from rtl.interface.configuration import (
     EPOCH_BITS,
     AddressSpace,
     ContextView,
+    Downstream,
     Inbound,
     LaunchConfiguration,
     MapConfiguration,
@@ -69,6 +70,8 @@ class ContextRegistersSignature(wiring.Signature):
         Valid bit and generation of the launch before the current one.
     launch_drained : In(1)
         No work is left that needs the configuration of the current launch.
+    downstream : In(:func:`Downstream`)
+        State of the downstream GPU. Register.
     aborting : Out(1)
         High from an abort, or from reset, until the context is ``drained``.
     drained : In(1)
@@ -94,7 +97,7 @@ class ContextRegistersSignature(wiring.Signature):
                 "launch_configuration": Out(LaunchConfiguration(p)),
                 "address_space": Out(AddressSpace(p), init=resets(ADDRESS_SPACE, registers)),
                 "inbound": Out(Inbound(), init=resets(INBOUND, registers)),
-                "ways": Out(p.ways, init=(1 << p.ways) - 1),
+                "ways": Out(p.ways),
                 "launch": Out(1),
                 "abort": Out(1),
                 "aborting": Out(1, init=1),
@@ -102,6 +105,7 @@ class ContextRegistersSignature(wiring.Signature):
                 "aborted": Out(1),
                 "former": Out(ContextView(p).members["former"]),
                 "launch_drained": In(1),
+                "downstream": In(Downstream()),
                 "start": Out(1),
                 "copies": Out(stream.Signature(Copy(p))),
                 "done": In(1),
@@ -121,17 +125,16 @@ class ContextRegistersSignature(wiring.Signature):
 class ContextPage(ReportingPage):
     """Register page of a context.
 
+    Parameters
+    ----------
+    number : int
+        Number of the context, which selects its ways after reset.
+
     Members
     -------
     port
         See :class:`ReportingPage`.
     context : Out(:class:`ContextRegistersSignature`)
-    launches : Out(1)
-        A launch is accepted in this cycle. Combinational.
-    next_epoch : In(9)
-        Epoch of the next launch; if the highest bit is set, launches are refused.
-    busy : Out(1)
-        A launch is running or pending, or an abort is in progress.
     link : In(1)
         An error of a link is reported to the GPU in this cycle.
 
@@ -144,6 +147,14 @@ class ContextPage(ReportingPage):
         waits for the launch before to drain.
     begun, done : Signal
         Launches since reset that have begun, and that were done.
+    launched : Signal
+        A launch has begun since reset.
+    next_epoch : Signal
+        Epoch of the next launch, one bit wider than an epoch: if the highest bit is set, none is
+        left, and launches are refused. None is left after a reset, since the memory may hold tags
+        of launches before the reset.
+    ways : Signal
+        Ways of the context.
     programmed : Signal
         Configuration that software programs for the next launch.
     table : MapTable
@@ -155,7 +166,7 @@ class ContextPage(ReportingPage):
         If a value does not fit the register field that it comes from or is shown in.
     """
 
-    def __init__(self, p: T3Parameters):
+    def __init__(self, p: T3Parameters, number: int = 0):
         self._p = p
         registers = register_map.page(register_map.CONTEXT)
         for name, register, field in _INDICES:
@@ -169,9 +180,6 @@ class ContextPage(ReportingPage):
             p,
             {
                 "context": Out(ContextRegistersSignature(p)),
-                "launches": Out(1),
-                "next_epoch": In(EPOCH_BITS + 1),
-                "busy": Out(1),
                 "link": In(1),
             },
             registers,
@@ -180,7 +188,11 @@ class ContextPage(ReportingPage):
         self._waited, self._written = Signal(), Signal()
         self._was_idle, self._copying = Signal(), Signal()
         self.running, self.pending = Signal(), Signal()
+        self._launches, self._busy = Signal(), Signal()
         self.begun, self.done = Signal(16), Signal(16)
+        self.launched = Signal()
+        self.next_epoch = Signal(EPOCH_BITS + 1, init=1 << EPOCH_BITS)
+        self.ways = Signal(p.ways, init=p.way_share(number))
         self.programmed = Signal(
             LaunchConfiguration(p), init=resets(LAUNCH_CONFIGURATION, registers)
         )
@@ -194,7 +206,7 @@ class ContextPage(ReportingPage):
             **dict(leaves(ADDRESS_SPACE, context.address_space)),
             **dict(leaves(INBOUND, context.inbound)),
             **dict(leaves(STAGING, self._staging)),
-            ("WAYS", "mask"): context.ways,
+            ("WAYS", "mask"): self.ways,
         }
         self._status |= {
             ("STATUS", "done"): context.done,
@@ -205,6 +217,7 @@ class ContextPage(ReportingPage):
             ("LAUNCHES", "begun"): self.begun,
             ("LAUNCHES", "done"): self.done,
             ("STATUS", "configuration_error"): Value.cast(self._configuration_error),
+            ("EPOCHS", "next"): self.next_epoch,
             ("TILES", "count"): context.tiles,
             ("OLDEST", "dispatch_index"): context.oldest,
             ("CREDIT_LIMIT", "dispatch_index"): context.credit_limit,
@@ -230,9 +243,14 @@ class ContextPage(ReportingPage):
             table.aborting.eq(context.aborting | context.abort),
             check.maps.eq(table.maps),
             check.launch_configuration.eq(self.programmed),
+            check.ways.eq(self.ways),
+            check.launched.eq(self.launched),
+            check.generation.eq(context.launch_configuration.generation),
+            check.downstream.eq(context.downstream),
             check.busy.eq(self.pending | context.aborting | context.abort),
             check.exhausted.eq(self.next_epoch[-1]),
-            self.busy.eq(self.running | self.pending | context.aborting | context.abort),
+            self._busy.eq(self.running | self.pending | context.aborting | context.abort),
+            context.ways.eq(self.ways),
         ]
         ends = context.drained & ~context.clearing & self._waited
         m.d.sync += [
@@ -286,13 +304,17 @@ class ContextPage(ReportingPage):
         m.d.sync += [
             context.launch.eq(takes),
             self.running.eq(~context.abort & (takes | (self.running & ~ends))),
-            self.pending.eq(~context.abort & (self.launches | (self.pending & ~takes))),
+            self.pending.eq(~context.abort & (self._launches | (self.pending & ~takes))),
             context.launched.eq(~context.abort & (takes | context.launched)),
             self.done.eq(self.done + ends),
             self.begun.eq(self.begun + takes),
+            self.launched.eq(self.launched | takes),
         ]
-        with m.If(self.launches):
-            m.d.sync += self.programmed.epoch.eq(self.next_epoch)
+        with m.If(self._launches):
+            m.d.sync += [
+                self.programmed.epoch.eq(self.next_epoch),
+                self.next_epoch.eq(self.next_epoch + 1),
+            ]
         with m.If(takes):
             m.d.sync += [
                 context.maps.eq(self.table.maps),
@@ -309,6 +331,8 @@ class ContextPage(ReportingPage):
         """See :meth:`RegisterPage.act`."""
         if register.name == "CONTROL":
             self._control(m, part, okay)
+        elif register.name == "EPOCH_RESET":
+            self._restart_epochs(m, part["restart"], okay)
         elif register.name in _COMMITS:
             self._commit(m, register, part, okay)
         elif register.name in _OF_A_LAUNCH:
@@ -337,6 +361,17 @@ class ContextPage(ReportingPage):
         ]
         m.d.sync += self._configuration_error.eq(table.configuration_error)
 
+    def _restart_epochs(self, m: Module, restart: Value, okay: Signal) -> None:
+        """Restart the epochs, unless work of the context may still write tags."""
+        m.d.comb += okay.eq(~restart | ~self._busy)
+        with m.If(restart & self._busy):
+            m.d.sync += self._configuration_error.eq(ConfigurationError.IN_USE)
+        with m.Elif(restart):
+            m.d.sync += [
+                self._configuration_error.eq(ConfigurationError.NONE),
+                self.next_epoch.eq(1),
+            ]
+
     def _control(self, m: Module, part: dict[str, Value], okay: Signal) -> None:
         """Act on the strobes, unless one of them is a launch that is refused."""
         launches, error = part["launch"], Signal(ConfigurationError)
@@ -353,5 +388,5 @@ class ContextPage(ReportingPage):
         with m.If(launches):
             m.d.sync += self._configuration_error.eq(error)
         with m.If(accept):
-            m.d.comb += self.launches.eq(launches)
+            m.d.comb += self._launches.eq(launches)
             self.strobe(m, part)

@@ -1,10 +1,9 @@
-"""Register page of the whole GPU: arbitration policy, epochs, injection, scrubbing and errors."""
+"""Register page of the whole GPU: arbitration policy, injection, scrubbing and errors."""
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out
 
 from rtl.interface.configuration import (
-    EPOCH_BITS,
     SOURCE_BITS,
     ArbiterConfiguration,
     Injection,
@@ -31,15 +30,8 @@ class GlobalPage(ReportingPage):
     arbiter : Out(:func:`ArbiterConfiguration`)
     corrected : In(32)
         Count of cycles with a correction, sampled when the read takes effect.
-    launches : In(1)
-        A launch is accepted in this cycle, and takes the next epoch.
-    busy : In(1)
-        A launch is running or pending, or an abort is in progress: the memory is in use.
     number : Out(5)
         Number of this GPU. Register.
-    next_epoch : Out(9)
-        Epoch of the next launch. Register, one bit wider than an epoch: if the highest bit is set,
-        the epochs are exhausted.
     error : In(:class:`ErrorSignature`)
         Error of no context.
     irq : Out(1)
@@ -62,9 +54,6 @@ class GlobalPage(ReportingPage):
                 "arbiter": Out(ArbiterConfiguration(p), init=resets(ARBITER, registers)),
                 "corrected": In(32),
                 "number": Out(SOURCE_BITS),
-                "launches": In(1),
-                "busy": In(1),
-                "next_epoch": Out(EPOCH_BITS + 1, init=1),
                 "error": In(ErrorSignature(p)),
                 "irq": Out(1),
                 "inject": Out(Injection()),
@@ -97,7 +86,6 @@ class GlobalPage(ReportingPage):
         self._status |= {
             ("CORRECTED", "count"): self.corrected,
             ("CONTEXTS", "count"): Const(p.contexts, 8),
-            ("EPOCHS", "next"): self.next_epoch,
             ("INJECT", "armed"): self.armed,
             ("SCRUB_CORRECTED", "count"): self.scrub_corrected,
         }
@@ -107,20 +95,14 @@ class GlobalPage(ReportingPage):
         m = Module()
         m.d.sync += self.inject.set.eq(0)
         scrubs = self._time_scrub(m)
-        with m.If(self.launches):
-            m.d.sync += self.next_epoch.eq(self.next_epoch + 1)
         m.d.comb += self.irq.eq(self.report(m, self.error, {}))
-        self.enable_clock(m, self.launches, self.inject.set, scrubs)
+        self.enable_clock(m, self.inject.set, scrubs)
         self.decode(m)
         return m
 
     def act(self, m: Module, register: Register, part: dict[str, Value], okay: Signal) -> None:
         """See :meth:`RegisterPage.act`."""
-        if register.name == "EPOCH_RESET":
-            m.d.comb += okay.eq(~part["restart"] | ~self.busy)
-            with m.If(part["restart"] & ~self.busy):
-                m.d.sync += self.next_epoch.eq(1)
-        elif register.name == "INJECT":
+        if register.name == "INJECT":
             has_memory = Signal()
             m.d.comb += [
                 has_memory.eq(self._has_memory(part["target"], part["instance"])),

@@ -4,7 +4,12 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from rtl.interface.configuration import LaunchConfiguration, MapConfiguration
+from rtl.interface.configuration import (
+    GENERATION_BITS,
+    Downstream,
+    LaunchConfiguration,
+    MapConfiguration,
+)
 from rtl.interface.encodings import Action, ConfigurationError
 from rtl.lib.select import select_at
 from rtl.parameters import T3Parameters
@@ -18,19 +23,33 @@ class LaunchCheck(wiring.Component):
     The rows of the trigger unit and the credit window's bitmap are indexed by the low bits of a
     dispatch index, so no two live workgroups may share them; a workgroup is live until its group is
     complete. The queue of ready commands never blocks, so all commands that may wait must fit into
-    it.
+    it. Consecutive dispatch indices lie in different sets, so the context's ways hold all live
+    tiles if they hold the wavefronts of those workgroups that share a set.
+
+    Generations are compared by half of their range. A generation must therefore follow the one of
+    the launch before by 1 to 7, and the downstream GPU must be at most 7 behind it. A GPU that is
+    far behind looks like one that is ahead; only the distance from the launch before distinguishes
+    them. For the first launch after a reset, a GPU that looks ahead counts as behind.
 
     Members
     -------
     launch_configuration : In(:func:`LaunchConfiguration`)
     maps : In(:func:`MapConfiguration`)
         Programmed tables, stable in this cycle and in the last cycle.
+    ways : In(ways)
+        Ways of the context, stable like ``maps``.
+    launched : In(1)
+        A launch has begun since reset.
+    generation : In(4)
+        Generation of the launch that began last.
+    downstream : In(:func:`Downstream`)
     busy : In(1)
         A launch is pending, or an abort is in progress.
     exhausted : In(1)
         The epochs are exhausted.
     configuration_error : Out(:class:`ConfigurationError`)
-        First applicable error of IN_USE, LAUNCH_RANGE, WINDOW and EPOCH. Combinational.
+        First applicable error of IN_USE, LAUNCH_RANGE, WINDOW, GENERATION and EPOCH.
+        Combinational.
     """
 
     def __init__(self, p: T3Parameters):
@@ -39,6 +58,10 @@ class LaunchCheck(wiring.Component):
             {
                 "launch_configuration": In(LaunchConfiguration(p)),
                 "maps": In(MapConfiguration(p)),
+                "ways": In(p.ways),
+                "launched": In(1),
+                "generation": In(GENERATION_BITS),
+                "downstream": In(Downstream()),
                 "busy": In(1),
                 "exhausted": In(1),
                 "configuration_error": Out(ConfigurationError),
@@ -48,7 +71,7 @@ class LaunchCheck(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         p, launch = self._p, self.launch_configuration
-        commands, group = self._needs(m)
+        commands, group, wavefronts, ways = self._needs(m)
         # A launch without a kernel is for copies only.
         no_kernel = (launch.workgroups == 0) & (launch.first_workgroup == 0)
         wrong_range = (
@@ -63,35 +86,66 @@ class LaunchCheck(wiring.Component):
             | (launch.credit_window + group > p.credit_window)
             | (launch.command_window == 0)
             | (launch.command_window * commands > p.command_depth)
+            | (self._sharing() * wavefronts > ways)
         )
+        wrong_generation = self._wrong_generation(m)
         with m.If(self.busy):
             m.d.comb += self.configuration_error.eq(ConfigurationError.IN_USE)
         with m.Elif(wrong_range):
             m.d.comb += self.configuration_error.eq(ConfigurationError.LAUNCH_RANGE)
         with m.Elif(wrong_window):
             m.d.comb += self.configuration_error.eq(ConfigurationError.WINDOW)
+        with m.Elif(wrong_generation):
+            m.d.comb += self.configuration_error.eq(ConfigurationError.GENERATION)
         with m.Elif(self.exhausted):
             m.d.comb += self.configuration_error.eq(ConfigurationError.EPOCH)
         return m
 
-    def _needs(self, m: Module) -> tuple[Value, Value]:
+    def _sharing(self) -> Value:
+        """Compute how many live workgroups share a set, for a credit window that fits the
+        bitmap."""
+        window = self.launch_configuration.credit_window
+        set_bits = (self._p.sets - 1).bit_length()
+        most_bits = max(self._p.credit_window.bit_length(), set_bits)
+        return window[set_bits:most_bits] + window[:set_bits].any()
+
+    def _wrong_generation(self, m: Module) -> Value:
+        """Test whether the generation could be taken for that of another launch."""
+        generation, downstream = self.launch_configuration.generation, self.downstream
+        step, lead, lag = (Signal(GENERATION_BITS, name=name) for name in ("step", "lead", "lag"))
+        m.d.comb += [
+            step.eq(generation - self.generation),
+            lead.eq(generation - downstream.generation),
+            lag.eq(downstream.generation - self.generation),
+        ]
+        repeats = self.launched & ((step == 0) | step[-1])
+        return repeats | (downstream.admits & lead[-1] & (~self.launched | lag[-1]))
+
+    def _needs(self, m: Module) -> tuple[Value, Value, Value, Value]:
         """Compute the most commands per workgroup and the most other members per group of all
-        ranges that are sent by DMA."""
+        ranges that are sent by DMA, the most wavefronts per workgroup of all ranges that are
+        tracked, and the number of ways."""
         commands, group = Signal(4, init=1), Signal(7)
+        wavefronts, ways = Signal(4, init=1), Signal(range(self._p.ways + 1))
         # Values of all commands are computed before the ranges select among them.
         waves = [self._largest(m, list(command.waves)) for command in self.maps.commands]
         others = [Cat(one.group_log2 > bit for bit in range(7)) for one in self.maps.commands]
         granularities = [command.granularity for command in self.maps.commands]
-        of_ranges, most_group = [], Const(0, 7)
+        of_ranges, of_tracked, most_group = [], [], Const(0, 7)
         for entry in self.maps.ranges:
             sends = entry.enable & (entry.action == Action.DMA)
             by_workgroup = select_at(entry.command, granularities)
-            of_ranges.append(Mux(sends & ~by_workgroup, select_at(entry.command, waves), 0))
+            most_waves = Signal(4, name="most_waves")
+            m.d.comb += most_waves.eq(select_at(entry.command, waves))
+            of_ranges.append(Mux(sends & ~by_workgroup, most_waves, 0))
+            tracks = (entry.action == Action.DMA) | (entry.action == Action.OWN)
+            of_tracked.append(Mux(entry.enable & tracks, most_waves, 0))
             most_group |= Mux(sends & by_workgroup, select_at(entry.command, others), 0)
-        most_commands = self._largest(m, of_ranges)
-        at_least_one = Cat(most_commands[0] | ~most_commands.any(), most_commands[1:])
-        m.d.sync += [commands.eq(at_least_one), group.eq(most_group)]
-        return commands, group
+        for register, values in ((commands, of_ranges), (wavefronts, of_tracked)):
+            most = self._largest(m, values)
+            m.d.sync += register.eq(Cat(most[0] | ~most.any(), most[1:]))  # at least 1
+        m.d.sync += [group.eq(most_group), ways.eq(sum(self.ways))]
+        return commands, group, wavefronts, ways
 
     def _largest(self, m: Module, values: list[Value]) -> Value:
         """Compute the maximum by a tree: a chain of comparisons would be the critical path."""

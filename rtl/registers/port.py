@@ -101,7 +101,7 @@ class Registers(wiring.Component):
             }
         )
         self.gpu_page = GlobalPage(p)
-        self.pages = [ContextPage(p) for _ in range(p.contexts)]
+        self.pages = [ContextPage(p, number) for number in range(p.contexts)]
         self.write_address = Signal.like(self.bus.awaddr)
         self.privileged = Signal()
 
@@ -125,14 +125,7 @@ class Registers(wiring.Component):
         for index, page in enumerate(self.pages):
             m.submodules[f"context_{index}"] = clock_gated(page)
             wiring.connect(m, page.context, wiring.flipped(self.context[index]))
-            m.d.comb += [
-                page.next_epoch.eq(self.gpu_page.next_epoch),
-                page.link.eq(self.error.valid & is_of_link),
-            ]
-        m.d.comb += [
-            self.gpu_page.launches.eq(Cat(page.launches for page in self.pages).any()),
-            self.gpu_page.busy.eq(Cat(page.busy for page in self.pages).any()),
-        ]
+            m.d.comb += page.link.eq(self.error.valid & is_of_link)
         ports = [self.gpu_page.port, *(page.port for page in self.pages)]
         writes, reads = self._write(m, ports), self._read(m, ports)
         m.d.comb += self.clock_enable.eq(writes | reads)

@@ -15,7 +15,7 @@ from sysmodel.config.topology_shapes import Topology
 from sysmodel.engine.gated_blocks import gated_blocks_of
 from sysmodel.engine.hardware import hardware_parameters
 from sysmodel.engine.native.engine import Engine, Trace
-from sysmodel.engine.ports import CHANNEL_OUTPUTS, CONTEXT_OUTPUTS, K
+from sysmodel.engine.ports import CHANNEL_INPUTS, CHANNEL_OUTPUTS, CONTEXT_OUTPUTS, I, J, K
 from sysmodel.gpu.atoms import ATOM_BYTES
 from sysmodel.gpu.kernel import Kernel
 from sysmodel.gpu.workgroups import MODE_GEMM
@@ -27,8 +27,10 @@ from .assembly import Assembly
 from .bus import load_writes
 from .loop import advance
 from .program import (
+    GENERATIONS,
     Writes,
     abort_writes,
+    epoch_writes,
     fields_of,
     launch_writes,
     measure_writes,
@@ -131,6 +133,7 @@ class Machine:
         self.activity, self.communication = activities
         self._variation, self._progress = variation, progress
         self._aborted: set[int] = set()
+        self.next_generation = 0
         self.parameters = parameters = hardware_parameters(
             system,
             channels=channels,
@@ -285,10 +288,15 @@ class Machine:
         self.write(maps)
         self.run(UNTIL_PROGRAMMED)
         self.await_cleared()
-        contexts = range(len(self._first_of_contexts))
+        contexts, begin = range(len(self._first_of_contexts)), self.now
+        self.write([[w for context in contexts for w in epoch_writes(context)]] * self.gpus)
+        self.run(UNTIL_PROGRAMMED)
+        passed = self.now - begin
         self.write([[w for context in contexts for w in launch_writes(context)]] * self.gpus)
         self.run(UNTIL_PROGRAMMED)
-        self.idle(int(self.state.context["admission_latency"].max()) + _ADMISSION_CYCLES)
+        self.begin_generation()
+        latency = int(self.state.context["admission_latency"].max())
+        self.idle(max(latency + _ADMISSION_CYCLES - passed, latency))
         self.write([measure_writes()] * self.gpus)
         fixed["work"] = 1
         self.start_kernel(skew_cycles)
@@ -312,6 +320,14 @@ class Machine:
             skew += drawn - drawn.min()  # a single GPU, the mirror's, has no skew
         started = slice(None) if number is None else slice(number, number + 1)
         self.state.kernel["start"][:, started] = (begin + skew)[:, None]
+
+    def begin_generation(self) -> None:
+        """Give stores and status of context 0 the generation of the launch that has begun."""
+        inputs, of_gpu = self.state.inputs, self.channels * CHANNEL_INPUTS
+        stores = CHANNEL_INPUTS * np.arange(self.channels) + I.stores_generation
+        for words in (stores, of_gpu + J.kernel_generation, of_gpu + J.generation_in):
+            inputs[:, words] = self.next_generation
+        self.next_generation = (self.next_generation + 1) % GENERATIONS
 
     def begin_collective(self, activity: int) -> None:
         """Count accesses and packets as those of a collective whose launch follows the kernels."""

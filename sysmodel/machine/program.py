@@ -6,6 +6,7 @@ from itertools import count, islice
 from typing import TypeVar
 
 from driver.python import T3, Context, Recorder, Ring, Transfer
+from rtl.interface.configuration import GENERATION_BITS
 from rtl.interface.encodings import Datatype, Granularity, Operation, PacketKind, Policy
 from rtl.registers.map import CONTEXT, PAGE_BITS, load
 from sysmodel.config.limits import MOST_OCCUPANCY, MOST_STARVATION_CYCLES
@@ -21,10 +22,12 @@ from sysmodel.lib.interleave import REGION_ATOM_BITS, channel_of_atom
 from sysmodel.lib.neighbours import scattered
 
 __all__ = [
+    "GENERATIONS",
     "abort_writes",
     "collective_writes",
     "copy_writes",
     "credit_windows",
+    "epoch_writes",
     "fields_of",
     "group_workgroups",
     "launch_writes",
@@ -35,6 +38,9 @@ __all__ = [
     "register_at",
     "stage_cycles",
 ]
+
+GENERATIONS = 1 << GENERATION_BITS
+"""Number of generations, which launches use in turn."""
 
 Writes = list[tuple[int, int]]
 _Code = TypeVar("_Code", bound=Enum)
@@ -255,6 +261,13 @@ def _share(numbers: Sequence[int], depth: int) -> list[int]:
     return [min(max(1, round(n * depth / _PAPER_QUEUE_DEPTH)), MOST_OCCUPANCY) for n in numbers]
 
 
+def epoch_writes(context: int = 0) -> Writes:
+    """Report that the memory holds no epochs of the context, as at the start of a simulation."""
+    bus = Recorder()
+    Context(bus, context).reset_epochs()
+    return bus.writes
+
+
 def launch_writes(context: int = 0) -> Writes:
     bus = Recorder()
     Context(bus, context).launch()
@@ -290,9 +303,11 @@ def copy_writes(kernel: Kernel, chunk: int) -> list[Writes]:
 
 
 def collective_writes(
-    kernel: Kernel, address_space: int, *, staged: tuple[int, int] | None
+    kernel: Kernel, address_space: int, *, staged: tuple[int, int] | None, generation: int = 0
 ) -> Writes:
     """Map the output, and addresses beyond it, for kernels that store to other GPUs.
+
+    A launch follows with this generation; the first one of a machine has generation 0.
 
     ``staged`` holds the first and the last offset from the output to what is mapped beyond it:
     places of the collective, or other GPUs' memories. Stores of ``address_space`` to these
@@ -301,15 +316,20 @@ def collective_writes(
     bus = Recorder()
     ours = Context(bus)
     ours.unmap(1)
+    if generation == 0:
+        ours.reset_epochs()
+    else:
+        ours.remove_region(_OUTPUT)
     ours.assign(address_space)
     first, end = _bytes(kernel.output_atom), _bytes(kernel.output_end)
     beyond = [] if staged is None else [(first + _bytes(staged[0]), end + _bytes(staged[1]))]
     for region, (low, high) in enumerate([(first, end), *beyond]):
-        ours.remove_region(region)
+        if region != _OUTPUT:
+            ours.remove_region(region)
         ours.region(region, low, high)
     ours.command(_TRANSFER, Transfer(kind=PacketKind.STORE), region=_OUTPUT)
     leaving = _OUTPUT if staged is None else _STAGING
     ours.remote_map(0, 1, region=leaving, command=_TRANSFER)
-    ours.window(workgroups=1, tracked=(1, 1))
+    ours.window(workgroups=1, tracked=(1, 1), generation=generation)
     ours.launch()
     return bus.writes

@@ -9,7 +9,7 @@ from sysmodel.collectives.steps import Step, steps_of
 from sysmodel.config.system import System
 from sysmodel.gpu.collective_step import atoms_of, begin_step, reserve_tasks
 from sysmodel.gpu.kernel import Kernel
-from sysmodel.machine.until import UNTIL_COLLECTIVE, UNTIL_PROGRAMMED, UNTIL_QUIET
+from sysmodel.machine.until import UNTIL_COLLECTIVE, UNTIL_QUIET
 
 from .collective_layout import ChunkAtoms, CollectiveLayout
 from .conservation import Moves
@@ -238,8 +238,7 @@ class CollectiveKernel:
     def _map(self, half: Half) -> None:
         """Map the addresses to which the steps store, so that stores to other GPUs leave."""
         machine = self._machine
-        machine.await_cleared()
-        self._simulation.program([half.layout.writes()] * machine.gpus, UNTIL_PROGRAMMED)
+        self._simulation.launch_stores(half.layout.writes)
         machine.begin_collective(self._number)
         if self._context.mirror:
             machine.state.fixed["copy_offset"] = half.layout.arrivals_offset

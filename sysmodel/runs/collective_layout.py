@@ -84,18 +84,20 @@ class CollectiveLayout:
         (place,) = self._places_beyond or {0}
         return self._offsets[place]
 
-    def writes(self) -> Writes:
-        """Map the places, and the windows, in the hardware's registers."""
+    def writes(self, generation: int) -> Writes:
+        """Map the places, and the windows, in the hardware's registers, for a launch."""
         if self.windowed:
             staged = self._offsets[1:2] or [window_atoms(1, self._channels)]
             last = self._kernel.gpus * (1 + self._merges)
             beyond = window_atoms(last, self._channels) + self._offsets[-1]
-            return self._mapped((staged[0], beyond))
+            return self._mapped((staged[0], beyond), generation)
         offset = self.arrivals_offset
-        return self._mapped((offset, offset) if offset else None)
+        return self._mapped((offset, offset) if offset else None, generation)
 
-    def _mapped(self, staged: tuple[int, int] | None) -> Writes:
-        return collective_writes(self._kernel, CONTEXT_COLLECTIVE, staged=staged)
+    def _mapped(self, staged: tuple[int, int] | None, generation: int) -> Writes:
+        return collective_writes(
+            self._kernel, CONTEXT_COLLECTIVE, staged=staged, generation=generation
+        )
 
     def tasks(self, rank: int, work: Sequence[Work]) -> list[Task]:
         """Tasks of a rank's CUs in a step. A part of a chunk has several, each with wavefronts of

@@ -24,6 +24,7 @@ from sysmodel.machine.machine import Machine
 from sysmodel.machine.program import Writes
 from sysmodel.machine.progress import share_done
 from sysmodel.machine.queue import Queued
+from sysmodel.machine.until import UNTIL_PROGRAMMED
 from sysmodel.machine.variation import moved, varied
 from sysmodel.network.rates import scale_rates
 
@@ -284,6 +285,14 @@ class Simulation:
         """Write registers of every GPU."""
         self.machine.write(writes)
         self.machine.run(until)
+
+    def launch_stores(self, writes: Callable[[int], Writes]) -> None:
+        """Launch kernels that store to other GPUs, by register writes that depend on the launch's
+        generation."""
+        machine = self.machine
+        machine.await_cleared()
+        self.program([writes(machine.next_generation)] * machine.gpus, UNTIL_PROGRAMMED)
+        machine.begin_generation()
 
     def begin_step(self, sent: Callable[[int, int, int], int], step: int) -> list[int]:
         """Let every GPU expect the chunk of its upstream neighbour in a step; return the chunk that

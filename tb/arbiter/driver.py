@@ -5,7 +5,7 @@ from collections.abc import Collection
 
 from rtl.channel.arbitration.arbiter import Arbiter
 from rtl.interface.configuration import ArbiterConfiguration
-from rtl.interface.encodings import Policy
+from rtl.interface.encodings import Origin, Policy
 from rtl.interface.layouts import DramRequest
 from rtl.parameters import T3Parameters
 from sysmodel.engine.golden.channel.arbitration import MEASURING
@@ -42,6 +42,8 @@ _STREAMS = {"c": "compute", "m": "communication"}
 expect(
     "both wait",
     "compute first, both wait",
+    "compute first, communication is urgent",
+    "both have waited for the limit",
     *(
         f"{name}, {point}"
         for name in ("MCA", "MCA_PAPER")
@@ -213,9 +215,15 @@ class Driver:
                 cover(f"measured level {level}", requests == "m")
         policy = configuration["policy"]
         cover("both wait", policy == Policy.ROUND_ROBIN and both)
-        cover("compute first, both wait", policy == Policy.COMPUTE_FIRST and both)
+        compute_first = policy == Policy.COMPUTE_FIRST
+        cover("compute first, both wait", compute_first and both)
         threshold = level if configuration["automatic"] else configuration["threshold"]
-        urgent = own["starved"] >= configuration["starvation_limit"]
+        limit = max(1, configuration["starvation_limit"])
+        due = own["starved"] >= limit
+        patient = "c" not in requests or own["compute_starved"] < limit
+        urgent = due and (patient or own["arbiter_last"] == Origin.COMPUTE.value)
+        cover("both have waited for the limit", both and due and not patient and ready)
+        cover("compute first, communication is urgent", compute_first and both and urgent)
         calm = threshold == 127 or occupancy < threshold
         only = requests == "m" and not urgent
         cover("starvation count saturated", own["starved"] == 65535 and m)
@@ -233,7 +241,6 @@ class Driver:
             cover("starvation limit reached against the occupancy", held)
             cover("queue full while starving", m and not ready and not urgent)
         if policy == Policy.CRITICAL:
-            patient = own["compute_starved"] < configuration["starvation_limit"]
             on = "critical" in signals and "congested" not in signals
             stuck = {"critical", "congested"} <= set(signals)
             cover("critical, communication goes first", on and both and patient)

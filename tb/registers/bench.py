@@ -155,6 +155,14 @@ async def _configure_launch(master, context: int) -> None:
         ("COMMAND_WINDOW", "workgroups"),
     ):
         await write(master, _MAP[name].address_in(context), _MAP[name].pack(**{field: 5}))
+    restart = _MAP["EPOCH_RESET"]
+    response = await write(master, restart.address_in(context), restart.pack(restart=1))
+    assert response == AxiResp.OKAY
+
+
+async def _generation(master, context: int, generation: int) -> None:
+    tracking = _MAP["TRACKING"]
+    await write(master, tracking.address_in(context), tracking.pack(generation=generation))
 
 
 @cocotb.test()
@@ -168,9 +176,10 @@ async def a_launch_that_waits_keeps_its_registers(dut, context):
     await _configure_launch(master, context)
     names = sorted({register for register, _ in LAUNCH_CONFIGURATION.values()})
     addresses = {name: _MAP[name].address_in(context) for name in names}
-    kept = {name: (await read(master, address))[0] for name, address in addresses.items()}
     control = _MAP["CONTROL"].address_in(context)
-    for _ in range(2):  # the second launch waits
+    for generation in range(2):  # the second launch waits
+        await _generation(master, context, generation)
+        kept = {name: (await read(master, address))[0] for name, address in addresses.items()}
         assert await write(master, control, _MAP["CONTROL"].pack(launch=1)) == AxiResp.OKAY
     for name, address in addresses.items():
         assert await write(master, address, rng.getrandbits(32)) == AxiResp.SLVERR
@@ -246,13 +255,14 @@ async def program_and_start(dut):
     assert (await status())["configuration_error"] == ConfigurationError.NONE.value
     await _configure_launch(master, _CONTEXT)
     control = _MAP["CONTROL"]
-    for fields, response in (
-        ({"launch": 1}, AxiResp.OKAY),  # begins
-        ({"launch": 1}, AxiResp.OKAY),  # waits
-        ({"launch": 1}, AxiResp.SLVERR),
-        ({"abort": 1}, AxiResp.OKAY),
-        ({"launch": 1}, AxiResp.OKAY),
+    for generation, fields, response in (
+        (0, {"launch": 1}, AxiResp.OKAY),  # begins
+        (1, {"launch": 1}, AxiResp.OKAY),  # waits
+        (2, {"launch": 1}, AxiResp.SLVERR),
+        (3, {"abort": 1}, AxiResp.OKAY),
+        (4, {"launch": 1}, AxiResp.OKAY),
     ):
+        await _generation(master, _CONTEXT, generation)
         assert bool(int(dut.context__1__maps.value) & 1) == bool(launches)
         assert await write(master, control.address_in(_CONTEXT), control.pack(**fields)) == response
     await RisingEdge(dut.clk)

@@ -2,6 +2,7 @@
 
 import random
 
+from rtl.interface.configuration import GENERATION_BITS
 from rtl.interface.encodings import Action, Granularity
 from rtl.parameters import T3Parameters
 from rtl.registers import map as register_map
@@ -28,12 +29,24 @@ class Bounds:
     """
 
     def __init__(self, rng: random.Random, p: T3Parameters):
-        self._rng, self._p = rng, p
+        self._rng, self._p, self._generation = rng, p, 0
 
-    def program(self) -> _Writes:
-        """Return writes to a context's registers, for a master with all privileges."""
+    def program(self, before: int) -> _Writes:
+        """Return writes to a context's registers, for a master with all privileges; ``before`` is
+        the generation of the context's last launch.
+        """
+        self._generation = before
         kinds = [self._regions, self._ranges, self._addresses, self._launches]
         return self._rng.choice(kinds)()
+
+    def _launch(self, updates: int = 2) -> _Writes:
+        """Return the writes of a launch of the next generation, and of an abort."""
+        self._generation = (self._generation + 1) % (1 << GENERATION_BITS)
+        return [
+            _write("TRACKING", updates_per_atom=updates, generation=self._generation),
+            _write("CONTROL", launch=1),
+            _write("CONTROL", abort=1),
+        ]
 
     def _near(self, value: int, bits: int) -> int:
         """Return the value, a neighbour, or, mostly, a value that differs in one bit."""
@@ -140,6 +153,7 @@ class Bounds:
         """Return the writes of launches at the bounds, with one or two commands that need space."""
         rng, p = self._rng, self._p
         writes, spaces = [*self._empty(), *self._region(0, 0, 1)], {}
+        writes += [("WAYS", (1 << p.ways) - 1)]
         for index in range(p.commands):
             spaces[index], commit = self._command(index)
             writes += commit
@@ -187,13 +201,11 @@ class Bounds:
             ("FIRST_WORKGROUP", "workgroup"): (first, [workgroups]),
             ("TRACKED_END", "dispatch_index"): (end, [workgroups]),
             ("TRACKED_FIRST", "dispatch_index"): (rng.randrange(end + 1), [end]),
-            ("TRACKING", "updates_per_atom"): (updates, [0, updates]),
             ("CREDIT_WINDOW", "workgroups"): (credit_window, [0, credit_window]),
             ("COMMAND_WINDOW", "workgroups"): (command_window, [0, command_window]),
         }
         writes = [_write(name, **{field: value}) for (name, field), (value, _) in fits.items()]
-        abort, launch = _write("CONTROL", abort=1), _write("CONTROL", launch=1)
-        writes += [launch, abort]
+        writes += self._launch(updates) + self._launch(updates=0)
         windows = ("CREDIT_WINDOW", "COMMAND_WINDOW")
         tries = [(key, value + 1) for key, (value, _) in fits.items() if key[0] in windows]
         for _ in range(_TRIES_OF_EACH):
@@ -202,7 +214,7 @@ class Bounds:
             tries.append((key, self._near(rng.choice(bounds), bits)))
         for (name, field), tried in tries:
             wrong, right = (_write(name, **{field: one}) for one in (tried, fits[name, field][0]))
-            writes += [wrong, launch, abort, right]
+            writes += [wrong, *self._launch(updates), right]
         return writes
 
     def _without_kernel(self) -> _Writes:
@@ -215,11 +227,10 @@ class Bounds:
             "TRACKED_FIRST": "dispatch_index",
             "TRACKED_END": "dispatch_index",
         }
-        abort, launch = _write("CONTROL", abort=1), _write("CONTROL", launch=1)
         bits = _MAP["FIRST_WORKGROUP"]["workgroup"].mask.bit_count()
         return [
             *(_write(name, **{field: 0}) for name, field in names.items()),
-            *(launch, abort),
+            *self._launch(),
             _write("FIRST_WORKGROUP", workgroup=1 << self._rng.randrange(bits)),
-            *(launch, abort),
+            *self._launch(),
         ]

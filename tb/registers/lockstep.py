@@ -12,6 +12,7 @@ from rtl.interface.configuration import (
     AddressSpace,
     ArbiterConfiguration,
     ContextView,
+    Downstream,
     Inbound,
     Injection,
     LaunchConfiguration,
@@ -25,7 +26,7 @@ from rtl.registers.error_log import ERROR_LOG_DEPTH
 from rtl.registers.map import CONTEXT, GLOBAL
 from sysmodel.engine.golden.registers.interrupts import interrupts
 from sysmodel.engine.golden.registers.launch import ABORT, MEASURE, next_epoch
-from sysmodel.engine.golden.registers.launch_check import launch_needs
+from sysmodel.engine.golden.registers.launch_check import held_workgroups, launch_needs
 from sysmodel.engine.golden.registers.words import F, R, field_of
 from tb.cover import cover, expect
 from tb.cycle import next_cycle, reset, scaled, settled
@@ -33,12 +34,13 @@ from tb.golden import maps, offered, words
 from tb.inside import inside
 from tb.payload import Fields
 from tb.registers.model import Model
-from tb.registers.traffic import BusTraffic
+from tb.registers.traffic import BusTraffic, Needs
 from tb.stream import Pace, StreamChecker
 
 __all__ = ["CHANNELS", "PARAMETERS", "every_cycle"]
 
-PARAMETERS = T3Parameters(contexts=2)
+# Ways that hold the largest credit window, whatever the wavefronts are, if one context has all.
+PARAMETERS = T3Parameters(contexts=2, ways=30)
 CHANNELS = {
     "aw": ("awaddr", "awprot"),
     "w": ("wdata", "wstrb"),
@@ -63,15 +65,17 @@ _MAPS = Fields(MapConfiguration(PARAMETERS))
 _INJECTION = Fields(Injection())
 _FLAGS = ("done", "launch_drained", "idle", "drained", "clearing", "dma_idle")
 _STATUS = dict.fromkeys(_FLAGS, 1) | {
+    "downstream": Downstream().size,
     "tiles": 32,
     "oldest": PARAMETERS.credit_limit_bits,
     "credit_limit": PARAMETERS.credit_limit_bits,
 }
-_AT_REST = {"done": 1, "launch_drained": 1, "drained": 1, "clearing": 0}
+_AT_REST = {"done": 1, "launch_drained": 1, "drained": 1, "clearing": 0, "downstream": 0}
 _LAUNCH_ERRORS = (
     ConfigurationError.IN_USE,
     ConfigurationError.LAUNCH_RANGE,
     ConfigurationError.WINDOW,
+    ConfigurationError.GENERATION,
     ConfigurationError.EPOCH,
 )
 _CODES = [code.value for code in ErrorCode if code.value]
@@ -115,9 +119,14 @@ class _Bus:
     """Offers on the bus channels, each held until it is accepted."""
 
     def __init__(self, rng: random.Random, model: Model):
-        self.traffic = BusTraffic(
-            rng, PARAMETERS, lambda context: tuple(map(int, launch_needs(model.state, context)))
-        )
+        state = model.state
+
+        def needs(context: int) -> Needs:
+            before = int(state.contexts[context]["launch"]["generation"])
+            needed = map(int, launch_needs(state, context))
+            return Needs(*needed, int(held_workgroups(state, context)), before)
+
+        self.traffic = BusTraffic(rng, PARAMETERS, needs)
         self._offered: dict[str, dict[str, int]] = {}
 
     def inputs(self, acts: dict[str, bool]) -> dict[str, int]:
@@ -281,13 +290,18 @@ def _preset_counts(dut, model: Model, rng: random.Random) -> None:
                 count = rng.choice([*full, (1 << rng.randrange(17)) - 1, rng.getrandbits(16)])
                 inside(dut, f"{place}.counts__{number}").value = count
                 model.state.registers[page][getattr(R, register)]["contents"] = count
-    # Mostly a value with which epochs are left.
-    epoch = rng.choice(
-        [int(next_epoch(model.state.registers)), 254, 256, *[rng.randrange(1, 256)] * 4]
-    )
-    # In a flattened module, the register has the name of a page that reads it.
-    inside(dut, "gpu.next_epoch", "context_0.next_epoch").value = epoch
-    model.state.registers[GLOBAL][R.EPOCHS]["contents"] = epoch << F.EPOCHS_next[1]
+    for context, before in enumerate(_epochs(model)):
+        # Mostly a value with which epochs are left.
+        epoch = rng.choice([before, 254, 256, *[rng.randrange(1, 256)] * 4])
+        inside(dut, f"context_{context}.next_epoch").value = epoch
+        page = CONTEXT + context
+        model.state.registers[page][R.EPOCHS]["contents"] = epoch << F.EPOCHS_next[1]
+
+
+def _epochs(model: Model) -> list[int]:
+    """Return the next epoch of each context."""
+    pages = (model.state.registers[CONTEXT + context] for context in _CONTEXTS)
+    return [int(next_epoch(page)) for page in pages]
 
 
 @cocotb.test()
@@ -328,18 +342,14 @@ async def every_cycle(dut):
         await settled()
         checker.sample()
         _compare(dut, model)
-        before, owns, epoch = (
-            model.bus(),
-            model.state.contexts.copy(),
-            next_epoch(model.state.registers),
-        )
+        before, owns, epochs = model.bus(), model.state.contexts.copy(), _epochs(model)
         logged, irqs = _logged(model), _irqs(model)
         model.step(inputs, hardware.statuses, failures, takes)
         cover("injection", model.state.gpu["injection"]["strobe"])
         bus.taken(before)
         _cover(model, owns, before, takes)
         _cover_errors(model, logged, irqs, failures)
-        cover("epoch reset", next_epoch(model.state.registers) < epoch)
+        cover("epoch reset", any(map(int.__lt__, _epochs(model), epochs)))
         await next_cycle(dut)
 
 

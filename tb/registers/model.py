@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from rtl.interface.configuration import Downstream
 from rtl.parameters import T3Parameters
 from sysmodel.engine.golden.context.unit import end_context, step_page
 from sysmodel.engine.golden.dma.copies import pop_copy
@@ -45,6 +46,11 @@ class Model:
         state, contexts = self.state, self.state.contexts
         for name, (block, field) in _STATUS.items():
             contexts[block][field] = [status[name] for status in statuses]
+        downstream = Downstream()
+        for own, status in zip(contexts, statuses, strict=True):
+            seen = downstream.from_bits(status["downstream"])
+            own["external"]["now_admits"] = seen.admits
+            own["external"]["now_generation"] = seen.generation
         # Finished workgroups: more than any launch has if the last launch is drained, else -1.
         contexts["external"]["finished"] = [(one["launch_drained"] << 32) - 1 for one in statuses]
         state.banks["clear_pending"] = bits(status["clearing"] for status in statuses)

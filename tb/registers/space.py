@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import cocotb
 from cocotbext.axi import AxiLiteMaster, AxiResp
 
+from rtl.interface.configuration import GENERATION_BITS
 from rtl.interface.encodings import Action, Granularity
 from rtl.registers import map as register_map
 from tb.cover import cover, expect
@@ -39,7 +40,7 @@ class _Context:
     """Page of a context, written by a master with all privileges."""
 
     def __init__(self, master: AxiLiteMaster, context: int):
-        self._master, self._context = master, context
+        self._master, self._context, self._generation = master, context, 0
 
     async def write(self, name: str, **fields: int) -> AxiResp:
         register = _MAP[name]
@@ -49,6 +50,8 @@ class _Context:
     async def accepts(self, name: str, workgroups: int) -> bool:
         """Return whether a launch with this window begins, and abort it."""
         await self.write(name, workgroups=workgroups)
+        self._generation = (self._generation + 1) % (1 << GENERATION_BITS)
+        await self.write("TRACKING", generation=self._generation)
         response = await self.write("CONTROL", launch=1)
         await self.write("CONTROL", abort=1)
         return response == AxiResp.OKAY
@@ -70,6 +73,7 @@ async def space_of_each_command(dut):
         assert await context.write("REGION_COMMIT", index=0, enable=1) == AxiResp.OKAY
         await context.write("WORKGROUPS", count=1)
         await context.write("TRACKED_END", dispatch_index=1)
+        await context.write("WAYS", mask=(1 << p.ways) - 1)
         for command in range(p.commands):
             # The epochs restart, so that enough are left.
             assert await context.write("EPOCH_RESET", restart=1) == AxiResp.OKAY

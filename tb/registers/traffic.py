@@ -3,6 +3,7 @@
 import random
 from collections import deque
 from collections.abc import Callable
+from typing import NamedTuple
 
 from rtl.interface.configuration import GENERATION_BITS
 from rtl.interface.encodings import Action
@@ -11,7 +12,7 @@ from rtl.registers import map as register_map
 from rtl.registers.fields import LAUNCH_CONFIGURATION
 from tb.registers.bounds import Bounds
 
-__all__ = ["BusTraffic"]
+__all__ = ["BusTraffic", "Needs"]
 
 _MAP = register_map.load()
 _ADDRESS_BITS = 16
@@ -40,6 +41,25 @@ _BETWEEN_ENDS = {"REGION_COMMIT": "region", "RANGE_COMMIT": "range"}
 _GROUP_SIZES = [1 << log2 for log2 in range(8)]  # workgroups that share a command
 
 
+class Needs(NamedTuple):
+    """Space that a launch of a context needs with its current tables, and its predecessor.
+
+    Attributes
+    ----------
+    commands, others : int
+        Largest number of commands of a workgroup, and of further members of a group.
+    held : int
+        Workgroups that the context's ways hold.
+    before : int
+        Generation of the launch before.
+    """
+
+    commands: int
+    others: int
+    held: int
+    before: int
+
+
 def _pairs(ends: list[int]) -> list[tuple[int, int]]:
     return list(zip(ends[::2], ends[1::2], strict=True))
 
@@ -52,13 +72,10 @@ class BusTraffic:
     rng : :class:`random.Random`
     p : :class:`T3Parameters`
     needs : callable
-        Returns the space that a launch of a context needs with its current tables: the largest
-        number of commands of a workgroup, and of further members of a group.
+        Returns the needs of a launch of a context.
     """
 
-    def __init__(
-        self, rng: random.Random, p: T3Parameters, needs: Callable[[int], tuple[int, int]]
-    ):
+    def __init__(self, rng: random.Random, p: T3Parameters, needs: Callable[[int], Needs]):
         self._rng, self._p, self._needs = rng, p, needs
         self._bounds = Bounds(rng, p)
         # Ends of regions and ranges that were written.
@@ -104,7 +121,7 @@ class BusTraffic:
         rng = self._rng
         if rng.random() < 0.1:
             self._privileged = 1
-            writes = self._bounds.program()
+            writes = self._bounds.program(self._needs(self._context).before)
             return [(_MAP[name].address_in(self._context), word, 15) for name, word in writes]
         if rng.random() < 0.06:
             self._privileged = 0.4
@@ -182,7 +199,7 @@ class BusTraffic:
         fits any commands.
         """
         rng, p = self._rng, self._p
-        most, (commands, others) = 1 << p.workgroup_bits, self._needs(self._context)
+        most, needs = 1 << p.workgroup_bits, self._needs(self._context)
         workgroups = rng.choice([1, rng.randrange(1, most), most, most])
         end = rng.choice([workgroups, rng.randrange(workgroups + 1)])
         fields = {
@@ -193,14 +210,22 @@ class BusTraffic:
             # With just enough space for the largest group and the most commands, or with space for
             # any.
             "CREDIT_WINDOW.workgroups": rng.choice(
-                [1, p.credit_window - others, p.credit_window + 1 - rng.choice(_GROUP_SIZES)]
+                [
+                    1,
+                    *[p.credit_window - needs.others] * 2,
+                    p.credit_window + 1 - rng.choice(_GROUP_SIZES),
+                    needs.held,
+                    needs.held + 1,
+                ]
             ),
             "COMMAND_WINDOW.workgroups": rng.choice(
-                [1, p.command_depth // commands, p.command_depth // rng.randint(1, 15)]
+                [1, p.command_depth // needs.commands, p.command_depth // rng.randint(1, 15)]
             ),
             "TRACKING.updates_per_atom": rng.randrange(1, 4),
         }
-        beside = {"TRACKING": {"generation": rng.getrandbits(GENERATION_BITS)}}
+        step = rng.choice([0, 8, *[rng.randrange(1, 8)] * 8])
+        generation = (needs.before + step) % (1 << GENERATION_BITS)
+        beside = {"TRACKING": {"generation": generation}}
         if fits:
             fields["CREDIT_WINDOW.workgroups"] = rng.randint(1, p.credit_window - 127)
             most = rng.choice([p.command_depth // 15, p.command_depth // 15, p.command_depth])
@@ -223,16 +248,18 @@ class BusTraffic:
         ]
         # The last launch may still be running.
         begin = [("CONTROL", _MAP["CONTROL"].pack(abort=1))] if rng.random() < 0.5 else []
-        return [*begin, *writes, *[("CONTROL", _MAP["CONTROL"].pack(launch=1))] * 2]
+        if fits or rng.random() < 0.5:
+            begin.append(("WAYS", (1 << p.ways) - 1))
+        launch = "CONTROL", _MAP["CONTROL"].pack(launch=1)
+        after = (generation + rng.choice([0, 1, 1, 7])) % (1 << GENERATION_BITS)
+        word = _MAP["TRACKING"].pack(updates_per_atom=2, generation=after)
+        return [*begin, *writes, launch, ("TRACKING", word), launch]
 
     def _scrub(self) -> list[tuple[int, int, int]]:
-        """Abort all launches, and retry until the aborts have ended."""
+        """Abort the launch of a context, and restart its epochs until the abort has ended."""
         control, scrub = _MAP["CONTROL"], _MAP["EPOCH_RESET"]
-        aborts = [
-            (control.address_in(context), control.pack(abort=1), 15)
-            for context in range(self._p.contexts)
-        ]
-        return [*aborts, *[(scrub.address, scrub.pack(restart=1), 15)] * 20]
+        abort = control.address_in(self._context), control.pack(abort=1), 15
+        return [abort, *[(scrub.address_in(self._context), scrub.pack(restart=1), 15)] * 20]
 
     def _tables(self) -> list[tuple[str, int]]:
         """Return writes of new regions, ranges and commands; regions and ranges are anywhere and do

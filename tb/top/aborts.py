@@ -16,7 +16,7 @@ from tb.top.traffic import Gated, Storm, Traffic
 __all__ = ["abort_of_a_triggered_tile", "aborts", "aborts_in_a_storm", "one_of_two_aborted"]
 
 _MAP = register_map.load()
-_CONTROL, _STATUS = _MAP["CONTROL"], _MAP["STATUS"]
+_CONTROL, _STATUS, _TRACKING = (_MAP[name] for name in ("CONTROL", "STATUS", "TRACKING"))
 _LINK_DEPTH = 2  # depth of the queue `link`
 _TILE_CYCLES = 4  # from the lookup of a tile that is a group of its own until it is processed
 _MEMORY_CYCLES = 300  # more than this bench's memory needs to serve all its accesses
@@ -37,6 +37,7 @@ async def aborts(dut):
         traffic.begin(Host(rng, bench.p, again))
         for _ in range(100):
             await bench.cycle(traffic)
+        kernel.generation = (kernel.generation + 1) % 16
         traffic.begin(host_of(rng, bench, kernel))
     await bench.finish(traffic)
 
@@ -50,9 +51,12 @@ async def aborts_in_a_storm(dut):
 
     def strobe() -> tuple[int, int] | None:
         if not pending and rng.random() < 0.1:
-            again = [_CONTROL.pack(abort=1)] * int(rng.integers(1, 4))
-            pending.extend([*again, _CONTROL.pack(launch=1)])
-        return (_CONTROL.address, pending.pop(0)) if pending else None
+            again = [(_CONTROL.address, _CONTROL.pack(abort=1))] * int(rng.integers(1, 4))
+            generation = (int(bench.value(K.generation)) + 1) % 16
+            word = _TRACKING.pack(updates_per_atom=2, generation=generation)
+            launch = _CONTROL.address, _CONTROL.pack(launch=1)
+            pending.extend([*again, (_TRACKING.address, word), launch])
+        return pending.pop(0) if pending else None
 
     host = host_of(rng, bench, kernel, strobe=strobe)
     traffic = Storm(rng, bench.p, kernel, host, pace=1.0)
@@ -68,6 +72,8 @@ async def one_of_two_aborted(dut):
     first, second = kernels_of(bench.p)
     traffic = Traffic(rng, bench.p, first, Host(rng, bench.p, []), second, pace=0.8)
     for number in range(scaled(3)):
+        for kernel in (first, second):
+            kernel.generation = (kernel.generation + 1) % 16
         host = host_of(rng, bench, first, second)
         traffic.begin(host)
         while not host.programmed:

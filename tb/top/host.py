@@ -87,6 +87,7 @@ class Kernel:
         )
         context.timeout(self.timeout)
         context.measure()
+        context.reset_epochs()
         context.launch()
         return recorder.writes
 
@@ -235,6 +236,7 @@ class Reprogramming:
         self._rng = rng
         self._p = p
         self._kernel = kernel
+        self._launches = 0
         self._pending = []
 
     def __call__(self) -> tuple[int, int] | None:
@@ -348,8 +350,12 @@ class Reprogramming:
         """Return the write of a launch or, half as often, of an abort, which may be necessary
         before a launch.
         """
-        aborts = self._rng.random() < 1 / 3
-        return [self._put("CONTROL", launch=not aborts, abort=aborts)]
+        aborts, writes = self._rng.random() < 1 / 3, []
+        if not aborts and self._rng.random() < 0.8:
+            self._launches += 1
+            generation = (self._kernel.generation + self._launches) % 16
+            writes = [self._put("TRACKING", updates_per_atom=2, generation=generation)]
+        return [*writes, self._put("CONTROL", launch=not aborts, abort=aborts)]
 
     def _other(self) -> list[tuple[int, int]]:
         rng, kernel = self._rng, self._kernel

@@ -189,6 +189,7 @@ class Traffic:
         """Accept requests, and issue them out of order; reads return immediately or much later."""
         rng = self._rng
         issued, reads = self._issued[number], self._reads[number]
+        block[I.memory_owes] = bool(issued or reads)
         block[I.dram_ready] = rng.random() < 0.3 + self._pace / 2
         block[I.occupancy] = rng.integers(0, 8) if rng.random() < 0.5 else rng.integers(0, 100)
         block[I.issue_acks_valid] = block[I.returns_valid] = 0
@@ -302,6 +303,7 @@ class Storm(Traffic):
         super()._dram(number, block, out)
         if not self._host.programmed:
             return
+        block[I.memory_owes] = 1
         block[I.issue_acks_valid] = rng.random() < self._pace
         block[I.issue_acks_access] = Access.UPDATE.value
         block[I.issue_acks_atom] = rng.integers(0, 1 << self._p.atom_address_bits)

@@ -151,6 +151,7 @@ def only_writes(lines):
         (("t3_own_map(&context, 1, 2, 0, 0); t3_remote_map(&context, 3, 1, 0, 0);"
          "result = t3_unmap(&context);"),
          lambda c: (c.own_map(1, 2), c.remote_map(3, 1), c.unmap())),
+        ("result = t3_reset_epochs(&context, 3);", lambda c: c.reset_epochs(polls=3)),
         ("result = t3_launch(&context);", lambda c: c.launch()),
         ("result = t3_copy(&context, 4096, &tile, 1);", lambda c: c.copy(4096, TILE, region=1)),
         ("result = t3_abort(&context, 3);", lambda c: c.abort(polls=3)),
@@ -193,7 +194,6 @@ def test_identify(folder):
     "body, call",
     [
         ("result = t3_set_number(&bus, 9);", lambda g: g.set_number(9)),
-        ("result = t3_reset_epochs(&bus);", lambda g: g.reset_epochs()),
         ("result = t3_gpu_lock(&bus);", lambda g: g.lock()),
         ("result = t3_gpu_clear_errors(&bus);", lambda g: g.clear_errors()),
         ("result = t3_gpu_enable_interrupts(&bus, 1);", lambda g: g.enable_interrupts(error=True)),
@@ -215,7 +215,7 @@ def test_same_writes_of_the_gpu(folder, body, call):
 @pytest.mark.parametrize(
     "body, register, field, get",
     [
-        ("t3_next_epoch(&bus)", "EPOCHS", "next", lambda g, c: g.next_epoch),
+        ("t3_next_epoch(&context)", "EPOCHS", "next", lambda g, c: c.next_epoch),
         ("t3_tiles(&context)", "TILES", "count", lambda g, c: c.tiles),
         ("t3_oldest(&context)", "OLDEST", "dispatch_index", lambda g, c: c.oldest),
         ("t3_error_count(&context, T3_ERROR_CODE_PEER_ABORTED)", "COUNT_PEER_ABORTED", "count",
@@ -353,9 +353,9 @@ def test_a_lock_keeps_errors_in_the_log(folder):
 
 
 def test_mapped_registers(folder):
-    address = load()["EPOCH_RESET"].address
+    address = load()["GPU_NUMBER"].address
     body = (
         "static uint32_t memory[2048]; struct t3_bus mapped = t3_mapped(memory);"
-        f"t3_reset_epochs(&mapped); result = (int)memory[{address // 4}];"
+        f"t3_set_number(&mapped, 5); result = (int)memory[{address // 4}];"
     )
-    assert run(folder, body) == ([], 1)
+    assert run(folder, body) == ([], 5)

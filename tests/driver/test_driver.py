@@ -62,6 +62,7 @@ def gpu(bus):
 def ready(gpu, number=0):
     context = gpu.context(number)
     context.assign(3 + number)
+    context.reset_epochs()
     context.region(0, BASE, LIMIT)
     context.reduce_scatter(RING, TILE)
     return context
@@ -102,7 +103,7 @@ def test_launches_follow_each_other(gpu, bus):
         context.launch()
         bus.play(RING, 0, 3, BASE // 32, generation=generation)
         context.wait()
-    assert gpu.next_epoch == 4
+    assert context.next_epoch == 4
 
 
 def test_what_is_refused_is_an_exception(gpu):
@@ -289,7 +290,6 @@ def test_locks(gpu, bus):
     context.accept(stores=[1, 3], updates=[])
     gpu.set_arbitration(Policy.MCA, automatic=True)
     gpu.set_number(7)
-    gpu.reset_epochs()
 
 
 def test_mapped_registers():

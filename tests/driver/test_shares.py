@@ -48,6 +48,7 @@ class RemoteStores:
         context.command(0, Transfer())
         context.remote_map(0, 1)
         context.window(workgroups=1, tracked=(1, 1))
+        context.reset_epochs()
         context.launch()
 
     def feed(self, bus, contexts):

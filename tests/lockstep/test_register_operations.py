@@ -55,7 +55,8 @@ def recovery(p, programs):
         put(context, "CONTROL", abort=1)
     begin = len(writes)
     for context in range(p.contexts):
-        for name in ("WAYS", "INBOUND_STORES", "INBOUND_UPDATES", "INBOUND_KINDS"):
+        put(context, "WAYS", mask=p.way_share(context))
+        for name in ("INBOUND_STORES", "INBOUND_UPDATES", "INBOUND_KINDS"):
             put(context, name)
         # Staged values also count for a removal.
         for name in ("INTERRUPT_ENABLE", "REGION_BASE_HI", "REGION_LIMIT_HI", "RANGE_ACTION"):
@@ -65,7 +66,6 @@ def recovery(p, programs):
                 put(context, f"{table}_COMMIT", index=index, enable=0)
     while len(writes) - begin < ABORT_CYCLES // 3:
         put(0, "TIMEOUT", ticks=0)
-    writes.append((MAP["EPOCH_RESET"].address, MAP["EPOCH_RESET"].pack(restart=1)))
     for context in range(p.contexts):
         put(context, "CONTROL", clear_error=1)
         put(context, "INTERRUPTS", **{field.name: 1 for field in MAP["INTERRUPTS"].fields})
@@ -88,11 +88,18 @@ class Session(Traffic):
             self._recovers = True
             self._noise = 0.0
             # A new generation distinguishes the launches from late packets of earlier ones.
-            self._kernels = [replace(kernel, generation=12) for kernel in self._kernels]
+            self._kernels = [
+                replace(kernel, generation=(self._generation(outputs, number) + 6) % 16)
+                for number, kernel in enumerate(self._kernels)
+            ]
             self.begin(Host(self._rng, self._p, recovery(self._p, self._kernels)))
         super().__call__(outputs, inputs)
         prot = 1 if self._recovers else self._rng.integers(0, 8)
         inputs[self._p.channels * CHANNEL_INPUTS + G.bus_awprot] = prot
+
+    def _generation(self, outputs, context):
+        first = self._p.channels * CHANNEL_OUTPUTS + context * CONTEXT_OUTPUTS
+        return int(outputs[first + K.generation])
 
 
 def run(seed, cycles):

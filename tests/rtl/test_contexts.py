@@ -104,7 +104,7 @@ def test_abort_of_one_context(after):
         for memory, sent in zip(traffic.memories, traffic.sent, strict=True):
             memory.seen.clear()
             sent.clear()
-        await begin(ctx, dut, traffic, aborted)
+        await begin(ctx, dut, traffic, aborted.again)
         await finish(ctx, dut, aborted)
         check(ctx, dut, traffic, aborted)
         assert ctx.get(mine.tiles) == left[0] + 6
@@ -140,7 +140,7 @@ def test_abort_while_the_link_takes_nothing(aborted):
         for memory, sent in zip(traffic.memories, traffic.sent, strict=True):
             memory.seen.clear()
             sent.clear()
-        await begin(ctx, dut, traffic, aborted)
+        await begin(ctx, dut, traffic, aborted.again)
         await finish(ctx, dut, aborted)
         check(ctx, dut, traffic, aborted)
 
@@ -153,14 +153,10 @@ def test_aborts_again_and_again_hold_up_no_other_context(number):
     other, traffic = KERNELS[1 - number], Traffic(number)
 
     async def bench(ctx, dut):
-        async def busy():
-            """Cycles of a launch of the other context."""
-            await begin(ctx, dut, traffic, other)
-            return await finish(ctx, dut, other)
-
-        alone = await busy()
-        await abort(ctx, dut, other.number)
         await begin(ctx, dut, traffic, other)
+        alone = await finish(ctx, dut, other)
+        await abort(ctx, dut, other.number)
+        await begin(ctx, dut, traffic, other.again)
         port, beside = dut.context[other.number], 0
         while not (beside and ctx.get(port.done) and ctx.get(port.idle)):
             start = traffic.cycle
@@ -191,7 +187,7 @@ def test_abort_of_commands_that_wait():
         for memory, sent in zip(traffic.memories, traffic.sent, strict=True):
             memory.seen.clear()
             sent.clear()
-        await begin(ctx, dut, traffic, kernel)
+        await begin(ctx, dut, traffic, kernel.again)
         await finish(ctx, dut, kernel)
         check(ctx, dut, traffic, kernel)
         # Before the abort, stores of the first workgroup alone.
@@ -202,16 +198,16 @@ def test_abort_of_commands_that_wait():
 
 def test_abort_of_half_a_workgroup():
     """A tile of two that is complete is forgotten: it does not count for the next launch."""
-    kernel, traffic = KERNELS[0], Traffic(0)
-    workgroup = kernel.order[1]
-    atom = atoms_of(workgroup, kernel.region)[0][0]
-    mark = kernel.store(atom, workgroup, 0, end=True) | {"tile_atoms": 1}
+    first, traffic = KERNELS[0], Traffic(0)
+    workgroup = first.order[1]
+    atom = atoms_of(workgroup, first.region)[0][0]
 
     async def bench(ctx, dut):
-        port, channel = dut.context[kernel.number], dut.channel[channel_number(atom)]
+        port, channel = dut.context[first.number], dut.channel[channel_number(atom)]
         ctx.set(port.credit_limit_in, 100)
-        for launched in range(2):
+        for launched, kernel in enumerate((first, first.again)):
             await launch(ctx, dut, kernel.registers, kernel.number)
+            mark = kernel.store(atom, workgroup, 0, end=True) | {"tile_atoms": 1}
             await offer(ctx, store=(channel.stores, kernel.store(atom, workgroup, 0)))
             await offer(ctx, mark=(channel.stores, mark))
             await offer(ctx, packet=(channel.link_in, kernel.packet(atom, workgroup, 0)))
@@ -375,7 +371,7 @@ def test_timeout_is_of_one_context(late):
     async def bench(ctx, dut):
         await begin_narrow(ctx, dut)
         await abort(ctx, dut, late)
-        registers = [*KERNELS[late].registers, ("TIMEOUT", {"ticks": 50})]
+        registers = [*KERNELS[late].again.registers, ("TIMEOUT", {"ticks": 50})]
         await launch(ctx, dut, registers, late)
         await ctx.tick().repeat(70)
         assert [ctx.get(port.irq) for port in dut.context] == [late == 0, late == 1]

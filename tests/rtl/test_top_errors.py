@@ -86,6 +86,7 @@ def test_errors_are_counted_one_cycle_later():
 def test_error_of_a_channel_before_a_timeout():
     """A store that is dropped in the cycle of a timeout hides it, and only then."""
     timeout = [("TIMEOUT", {"ticks": 60}), ("CONTROL", {"clear_error": 1, "launch": 1})]
+    generations = iter(range(1, 16))
 
     async def bench(ctx, dut):
         await launch(ctx, dut)
@@ -94,10 +95,13 @@ def test_error_of_a_channel_before_a_timeout():
             """Run until a timeout, with a store beyond the region in cycle ``offered``; return the
             cycles, the code and the number of errors."""
             await abort(ctx, dut)
-            await program(ctx, dut, timeout)
+            generation = next(generations)
+            tracking = "TRACKING", {"updates_per_atom": 2, "generation": generation}
+            await program(ctx, dut, [tracking, *timeout])
             cycles = 0
             while cycles < 70 and not (offered is None and ctx.get(dut.context[0].irq)):
-                ctx.set(dut.channel[1].stores.p, store(REGION, 3, 5))
+                ahead = store(REGION, 3, 5) | {"generation": generation}
+                ctx.set(dut.channel[1].stores.p, ahead)
                 ctx.set(dut.channel[1].stores.valid, cycles == offered)
                 await ctx.tick()
                 cycles += 1
@@ -176,7 +180,9 @@ def test_tracker_error_and_timeout():
         await ctx.tick()
         assert not ctx.get(dut.context[0].irq)
         await abort(ctx, dut)
-        await program(ctx, dut, [("TIMEOUT", {"ticks": 100}), ("CONTROL", {"launch": 1})])
+        tracking = "TRACKING", {"updates_per_atom": 2, "generation": 1}
+        again = [tracking, ("TIMEOUT", {"ticks": 100}), ("CONTROL", {"launch": 1})]
+        await program(ctx, dut, again)
         for _ in range(110):
             await ctx.tick()
         error = await status(ctx, dut, "ERROR")

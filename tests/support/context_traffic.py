@@ -45,6 +45,11 @@ class Kernel:
     generation: int = 0
 
     @property
+    def again(self):
+        """Kernel of the next launch, with the next generation."""
+        return replace(self, generation=(self.generation + 1) % 16)
+
+    @property
     def order(self):
         return [(self.first + dispatch_index) % WORKGROUPS for dispatch_index in range(WORKGROUPS)]
 
@@ -160,6 +165,10 @@ class Traffic:
 
     async def __call__(self, ctx, dut):
         self.memories = [Memory(port) for port in dut.channel]
+        await self.run(ctx, dut)
+
+    async def run(self, ctx, dut):
+        """Drive the memories and the traffic cycle by cycle."""
         while True:
             for index, port in enumerate(dut.channel):
                 self.memories[index].drive(ctx, self.cycle)
@@ -191,6 +200,7 @@ class Traffic:
 async def begin(ctx, dut, traffic, *kernels):
     for kernel in kernels:
         await launch(ctx, dut, kernel.registers, kernel.number)
+        ctx.set(dut.context[kernel.number].generation_in, kernel.generation)
         ctx.set(dut.context[kernel.number].credit_limit_in, 100)
     for kernel in kernels:
         traffic.add(kernel)

@@ -7,6 +7,7 @@ from rtl.interface.encodings import (
     Action,
     Datatype,
     Operation,
+    Origin,
     PacketKind,
     StoreKind,
 )
@@ -65,6 +66,7 @@ FIRST, WORKGROUPS = 1, 4
 ROWS, RUN, STRIDE, WAVE = 2, 8, 32, 4
 REGION, OFFSET = 1024, 4096
 LATENCY = 9
+NO_EPOCH = 256
 PROGRAM = [
     ("ADDRESS_SPACE", {"local": 3, "remote": 5, "enable": 1}),
     ("FIRST_WORKGROUP", {"workgroup": FIRST}),
@@ -114,9 +116,11 @@ async def program(ctx, dut, registers, context=0):
 
 
 async def settle(ctx, dut, context=0):
-    """Wait until a reset or an abort is over."""
+    """Wait until a reset or an abort is over; after a reset, restart the epochs."""
     while (await status(ctx, dut, "STATUS", context))["aborting"]:
         pass
+    if (await status(ctx, dut, "EPOCHS", context))["next"] == NO_EPOCH:
+        await program(ctx, dut, [("EPOCH_RESET", {"restart": 1})], context)
 
 
 async def launch(ctx, dut, changes=(), context=0):
@@ -159,15 +163,25 @@ def atoms_of(workgroup, region=REGION):
 
 
 class Memory:
-    """DRAM of one channel, which serves in order after ``LATENCY`` cycles."""
+    """DRAM of one channel, which serves in order after ``latency`` cycles."""
 
-    def __init__(self, port):
+    def __init__(self, port, latency=LATENCY):
         self.port, self.waiting, self.issue_acks = port, deque(), deque()
+        self._latency = latency
         self.seen = Counter()
+
+    @property
+    def owes(self):
+        """Return whether T3 waits for an acknowledgement or for data."""
+        return bool(self.issue_acks) or any(
+            request.access == Access.UPDATE or request.origin == Origin.COMMUNICATION
+            for _, request in self.waiting
+        )
 
     def drive(self, ctx, cycle):
         """Set the inputs of this cycle, and take the request on offer."""
         port = self.port
+        ctx.set(port.memory_owes, self.owes)
         ctx.set(port.returns.valid, 0)
         due = self.waiting and self.waiting[0][0] <= cycle
         if due and self.waiting[0][1].access == Access.READ:
@@ -185,7 +199,7 @@ class Memory:
         ctx.set(port.dram.ready, 1)
         if ctx.get(port.dram.valid):
             request = ctx.get(port.dram.p)
-            self.waiting.append((cycle + LATENCY, request))
+            self.waiting.append((cycle + self._latency, request))
             self.seen[request.access, request.origin, request.atom] += 1
 
 

@@ -20,10 +20,10 @@ from sysmodel.lib.errors import SimulationError
 from sysmodel.machine.loop import advance
 from sysmodel.machine.machine import Machine
 from sysmodel.machine.offers import gemm_space
-from sysmodel.machine.program import Writes, credit_windows, map_writes
+from sysmodel.machine.program import Writes, map_writes
 from sysmodel.machine.queue import Queued
 from sysmodel.machine.tiling import apart
-from sysmodel.machine.until import UNTIL_REDUCED
+from sysmodel.machine.until import UNTIL_PROGRAMMED, UNTIL_REDUCED
 from sysmodel.runs.data_launch import reference
 
 from .hook import FAULT, FaultyInstance, Hooked
@@ -89,8 +89,9 @@ class Setup:
         Workgroups along N; two along M.
     updates_per_atom : tuple of int
         Setting of each GPU.
-    credit_window : int or None
-        Credit window of each GPU in workgroups; None for the number that its tracker holds.
+    ways : int or None
+        Ways of the tracker's sets that privileged software leaves to the context when its launch
+        has begun; None for all.
     skew : tuple of int
         Start of each GPU, in cycles of delay.
     timeout_cycles : int
@@ -103,7 +104,7 @@ class Setup:
     waves_n: int = 1
     tile_columns: int = 6
     updates_per_atom: tuple[int, ...] = (2,) * GPUS
-    credit_window: int | None = None
+    ways: int | None = None
     skew: tuple[int, ...] = (0,) * GPUS
     timeout_cycles: int = 2048
     contexts: int = 1
@@ -168,6 +169,7 @@ class _FaultyMachine(Machine):
         for array, beginning in zip(_arrays(self.state), self._beginning, strict=True):
             array[...] = beginning
         self._aborted.clear()
+        self.next_generation = 0
         for g, instance in enumerate(self.instances):
             instance.reset(self.state.outputs[g])
 
@@ -188,9 +190,8 @@ class Ring:
         Kernel of context 0; ``kernels`` has the kernels of all contexts.
     machine : Machine
         Simulated machine with one of ``instances`` for each GPU.
-    credit_window, most_credit_window : int
-        Number of workgroups that always fit into the tracker, and the largest credit window that
-        can be programmed.
+    waves : int
+        Wavefronts of a workgroup.
     """
 
     def __init__(self, hooked: Hooked, setup: Setup):
@@ -200,10 +201,7 @@ class Ring:
         shapes = ((2, columns), (1, columns + columns // 2))[: setup.contexts]
         self.kernels = apart([self._kernel(*shape) for shape in shapes])
         self.kernel = self.kernels[0]
-        self.credit_window, _ = credit_windows(self.kernel.chunks, self._system, setup.contexts)
-        # The hardware refuses a launch with a larger credit window.
-        t3 = self._system.t3
-        self.most_credit_window = t3.credit_window_workgroups - t3.group_workgroups + 1
+        self.waves = self.kernel.tiling.waves
         base = self.kernel.output_atom
         random = np.random.default_rng(1)
         partial = np.zeros((GPUS, self.kernels[-1].output_end - base, DATA_WORDS), np.uint64)
@@ -319,8 +317,6 @@ class Ring:
             context=context,
             contexts=setup.contexts,
         )
-        if setup.credit_window is not None:
-            one.append(_register("CREDIT_WINDOW", context, workgroups=setup.credit_window))
         recorder = Recorder()
         Context(recorder, context).timeout(setup.timeout_cycles)
         return [*one, *recorder.writes]
@@ -368,6 +364,9 @@ class Ring:
         living = [g for g in range(GPUS) if g != dead]
         with suppress(SimulationError):  # early errors are evaluated below
             machine.launch(self._maps(setup))
+            if setup.ways is not None:
+                machine.write([[_register("WAYS", mask=(1 << setup.ways) - 1)]] * GPUS)
+                machine.run(UNTIL_PROGRAMMED)
             state.kernel["start"] = machine.now + np.array(setup.skew)[:, None]
         if stop is not None:
             machine.idle(stop[2] - machine.now)

@@ -160,19 +160,18 @@ def _threshold_too_low(bench: Bench, rng: np.random.Generator) -> Result | None:
 
 
 def _table_full(bench: Bench, rng: np.random.Generator) -> Result | None:
-    """Admit more workgroups than the tracker holds, with one GPU late; return None if the tiles
-    fit nevertheless."""
+    """Leave the context fewer ways than a workgroup needs, with one GPU late; return None if the
+    tiles fit nevertheless."""
     ring = bench.ring(_CROWDED)
     late, wait = int(rng.integers(GPUS)), int(rng.integers(*_WAIT_CYCLES))
     skew = tuple(wait if g == late else 0 for g in range(GPUS))
-    credit_window = int(rng.integers(ring.credit_window + 1, ring.most_credit_window + 1))
-    setup = replace(_CROWDED, skew=skew, credit_window=credit_window)
+    ways = int(rng.integers(1, ring.waves))
+    setup = replace(_CROWDED, skew=skew, ways=ways)
     run = ring.run(np.zeros((), FAULT), setup, bound=run_bound(ring))
     result = judge(
         ring,
         run,
-        injected=f"{credit_window} workgroups admitted, space for {ring.credit_window}, "
-        f"GPU {late} {wait} late",
+        injected=f"{ways} ways for workgroups of {ring.waves} wavefronts, GPU {late} {wait} late",
         begin=ring.launch_cycle,
         codes=(ErrorCode.SET_FULL,),
     )
@@ -228,8 +227,8 @@ KINDS = (
     ),
     _kind(
         "table-full",
-        "A GPU's credit window admits more workgroups than its tracker holds, and a late neighbour "
-        "delays their completion.",
+        "Privileged software takes ways from the context in mid-run: its tracker holds fewer "
+        "workgroups than its credit window admits, and a late neighbour delays their completion.",
         "`SET_FULL` is reported with the refused tile; no entry is overwritten.",
         _table_full,
         _CROWDED,

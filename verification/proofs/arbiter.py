@@ -42,7 +42,9 @@ class ArbiterHarness(Elaboratable):
         self._assert_one_grant(m, dut, c_moves, m_moves)
         self._assert_order(m, dut)
 
-        due, compute_due = self._assert_starvation(m, dut, limit, c_moves, m_moves)
+        least = Signal(16)
+        m.d.comb += least.eq(Mux(limit == 0, 1, limit))  # a limit of 0 acts like 1
+        due, compute_due = self._assert_starvation(m, dut, least, c_moves, m_moves)
         self._assert_policies(m, dut, due, compute_due, c_moves, m_moves)
         return m
 
@@ -77,42 +79,44 @@ class ArbiterHarness(Elaboratable):
     def _assert_starvation(
         self, m: Module, dut: Arbiter, limit: Value, c_moves: Value, m_moves: Value
     ) -> tuple[Value, Value]:
-        """Assert that a request protected by the policy loses at most the number of cycles of the
-        limit. Return the signals that communication and compute have waited for the limit.
+        """Assert that under every policy, and under any sequence of policies, a request of compute
+        loses at most as many cycles as the limit, and one of communication one more. Return the
+        signals that communication and compute have waited for the limit.
+
+        Communication loses one more cycle if it was held back for the limit before compute had a
+        request, and then both have waited for the limit.
         """
-        policy = dut.configuration.policy
-        criticality = policy == Policy.CRITICAL
-        urges = _urges(dut)
-        first, second = Signal(), Signal()  # the limit protects communication; compute
-        m.d.comb += [
-            first.eq(
-                (policy == Policy.MCA) | (policy == Policy.MCA_PAPER) | (criticality & _yields(dut))
-            ),
-            second.eq(criticality & urges),
-        ]
         dues = []
-        for name, source, starved, own, other, promised in (
-            ("communication", dut.communication, dut.starved, m_moves, c_moves, first),
-            ("compute", dut.compute, dut.compute_starved, c_moves, m_moves, second),
+        for name, source, starved, own, other, more in (
+            ("communication", dut.communication, dut.starved, m_moves, c_moves, 1),
+            ("compute", dut.compute, dut.compute_starved, c_moves, m_moves, 0),
         ):
             waited, lost = Signal(16, name=f"{name}_waited"), Signal(17, name=f"{name}_lost")
             # Communication may be held back without a compute request.
-            loses = dut.o.ready if name == "communication" else other
+            loses = dut.o.ready if more else other
             with m.If(source.valid & ~own):
                 m.d.sync += waited.eq(Mux(waited == 0xFFFF, waited, waited + 1))
-                with m.If(promised & loses):
+                with m.If(loses):
                     m.d.sync += lost.eq(lost + 1)
             with m.Else():
                 m.d.sync += [waited.eq(0), lost.eq(0)]
+            turn = Origin.COMMUNICATION if more else Origin.COMPUTE
             m.d.comb += [
-                Assert(lost <= limit, f"{name} loses more cycles than the limit"),
+                Assert(lost <= limit + more, f"{name} loses more cycles than the limit"),
                 Cover((limit == 3) & (lost == limit), f"{name}: the starvation limit is reached"),
                 Cover(
-                    (lost == 3) & promised & own & dut.compute.valid,
+                    (limit == 3) & (lost == 3) & own & dut.compute.valid,
                     f"{name}: the limit takes effect",
                 ),
                 invariant(starved == waited, f"{name}: the block counts other cycles"),
-                invariant(lost <= waited, f"{name}: more lost cycles than waiting cycles"),
+                invariant(
+                    (lost <= waited) | (waited == 0xFFFF),
+                    f"{name}: more lost cycles than waiting cycles",
+                ),
+                invariant(
+                    (dut.last != turn) | (lost <= (limit if more else 0)),
+                    f"{name}: a cycle is lost before a turn",
+                ),
             ]
             dues.append(waited >= limit)
         return dues[0], dues[1]
@@ -139,14 +143,15 @@ class ArbiterHarness(Elaboratable):
             invariant(dut.last == last, "last: another stream"),
         ]
         in_turn = ~c | (last == Origin.COMPUTE)
+        urgent = due & (~compute_due | in_turn)
         may_pass = {
-            Policy.COMPUTE_FIRST: ~c,
-            Policy.MCA_PAPER: due | (~c & calm),
-            Policy.MCA: due | (~c & (calm | ~dut.active)),
+            Policy.COMPUTE_FIRST: ~c | urgent,
+            Policy.MCA_PAPER: urgent | (~c & calm),
+            Policy.MCA: urgent | (~c & (calm | ~dut.active)),
             Policy.CRITICAL: Mux(
                 _urges(dut),
-                ~c | ~compute_due,
-                Mux(_yields(dut), due | (~c & calm), in_turn),
+                ~c | ~compute_due | urgent,
+                Mux(_yields(dut), urgent | (~c & calm), in_turn),
             ),
         }
         with m.Switch(config.policy):
@@ -194,11 +199,10 @@ PROOFS = (
         name="arbiter",
         statement="There is at most one grant; no request is lost, repeated or overtaken within "
         "its stream; each of the five policies decides as specified, and all other codes act as "
-        "round robin; under MCA, the paper's MCA, and CRITICAL (while communication has time, and "
-        "the memory is not congested), communication loses at most as many cycles as the "
-        "starvation limit; under CRITICAL (while communication is critical, and the memory is not "
-        "congested), compute loses at most as many cycles to communication; otherwise CRITICAL "
-        "acts as round robin",
+        "round robin; CRITICAL acts as round robin while the memory is congested or communication "
+        "is neither critical nor relaxed; under every policy, and while software changes it, a "
+        "request of compute loses at most as many cycles as the starvation limit, and one of "
+        "communication at most one more; a limit of 0 acts like 1",
         blocks=(Arbiter,),
         harness=ArbiterHarness,
         geometry="reference",

@@ -22,9 +22,8 @@ _LONGEST = 2 * (_MOST_STARVED + 2) + 1
 class SinkHarness(Elaboratable):
     """Harness with a DRAM that is ready in every cycle and an egress that may be blocked forever.
 
-    The policy is an arbitrary constant except compute-first, under which communication waits for
-    compute by design. The starvation limit is a constant of up to 3, and under CRITICAL at least 1:
-    with 0, compute would always be due. All other inputs are arbitrary.
+    The policy is an arbitrary constant, and the starvation limit a constant of up to 3. All other
+    inputs are arbitrary.
     """
 
     def __init__(self, channel: type = Channel, *, p: T3Parameters):
@@ -44,12 +43,13 @@ class SinkHarness(Elaboratable):
         starvation_limit = dut.arbiter.starvation_limit
         m.d.comb += [
             dut.dram.ready.eq(1),
-            Assume(policy != Policy.COMPUTE_FIRST),
             Assume(starvation_limit <= _MOST_STARVED),
-            Assume(~is_critical | (starvation_limit != 0)),
             # Under round robin, a request lets one other access pass. CRITICAL may begin to take
-            # turns when a request that let none pass has waited for the limit.
-            limit.eq(Mux(_in_turn(policy), 1, starvation_limit + is_critical)),
+            # turns when a request that let none pass has waited for the limit; 0 acts like 1.
+            limit.eq(
+                Mux(_in_turn(policy), 1, Mux(starvation_limit == 0, 1, starvation_limit))
+                + is_critical
+            ),
         ]
 
         waited = Signal(range(_LONGEST + 2))
@@ -110,7 +110,7 @@ class SinkHarness(Elaboratable):
 
 def _in_turn(policy: Value) -> Value:
     """Signal that the streams take turns: round robin, and codes without a policy."""
-    gated = (Policy.MCA, Policy.MCA_PAPER, Policy.CRITICAL)
+    gated = (Policy.COMPUTE_FIRST, Policy.MCA, Policy.MCA_PAPER, Policy.CRITICAL)
     return ~Cat(policy == one for one in gated).any()
 
 
@@ -118,9 +118,9 @@ def _proof(p: T3Parameters) -> Proof:
     return Proof(
         name="channel-sinks" + ("" if p.contexts == 1 else f"-contexts-{p.contexts}"),
         statement="An incoming packet waits for at most 2 (L + 1) + 1 cycles, where L is the "
-        "starvation limit, one more under CRITICAL, or 1 under round robin, even if the egress of "
-        "any context is blocked forever; hence no link of a ring waits for another link; this "
-        "holds for all policies except compute-first, under CRITICAL for a limit of at least 1",
+        "starvation limit, at least 1, one more under CRITICAL, or 1 under round robin, even if "
+        "the egress of any context is blocked forever; hence no link of a ring waits for another "
+        "link; this holds for all policies",
         blocks=(Channel,),
         harness=partial(SinkHarness, p=p),
         geometry="L up to 3, a DRAM that takes an access per cycle, 2 egress slots, 4 workgroups, "

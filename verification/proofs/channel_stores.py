@@ -143,6 +143,9 @@ class StoresHarness(Elaboratable):
             invariant((unserved == 0) | (writes.level != 0), "unserved without a write"),
             invariant(arbiter.compute_starved <= 1, "compute waits for two accesses"),
             invariant(
+                (arbiter.starved == 0) | (arbiter.compute_starved == 0), "both streams starve"
+            ),
+            invariant(
                 (arbiter.compute_starved == 0) | (arbiter.last == Origin.COMMUNICATION),
                 "a turn is skipped",
             ),

@@ -31,6 +31,7 @@ _STROBES = ("abort", "start")
 _READ = (
     "done",
     "launch_drained",
+    "downstream",
     "idle",
     "drained",
     "clearing",
@@ -176,6 +177,7 @@ class RegistersHarness(Elaboratable):
         self._assert_unchanged(m, page.programmed, written, f"{number}: programmed launch")
         for name in _LAUNCHED:
             self._assert_unchanged(m, getattr(context, name), context.launch, f"{number}: {name}")
+        self._assert_numbers(m, page, context, number, written)
         was_pending = Signal(name=f"was_pending_{number}")
         m.d.sync += was_pending.eq(page.pending)
         m.d.comb += [
@@ -184,6 +186,33 @@ class RegistersHarness(Elaboratable):
             ),
             Assert(~context.launch | was_pending, f"{number}: a launch without a request"),
             Cover(context.launch, f"{number}: launch"),
+        ]
+
+    def _assert_numbers(self, m: Module, page, context, number: int, written: Value) -> None:
+        """Assert that epochs and generations of a context are used once, and by itself alone."""
+        epoch, was_busy = page.next_epoch, Signal(name=f"was_busy_{number}")
+        before, begun = Signal.like(epoch), Signal(name=f"begun_{number}")
+        busy = page.running | page.pending | context.aborting | context.abort
+        step = Signal.like(page.programmed.generation)
+        m.d.sync += [before.eq(epoch), begun.eq(1), was_busy.eq(busy)]
+        m.d.comb += step.eq(page.programmed.generation - context.launch_configuration.generation)
+        accepted = page.pending & (epoch == before + 1) & ~before[-1]
+        restarted = (epoch == 1) & ~was_busy
+        self._assert_unchanged(m, epoch, written, f"{number}: epochs")
+        m.d.comb += [
+            Assert(
+                ~begun | (epoch == before) | accepted | restarted,
+                f"{number}: an epoch is lost or used again",
+            ),
+            Assert(
+                ~page.pending | ~page.launched | ((step != 0) & ~step[-1]),
+                f"{number}: a launch has a generation of earlier launches",
+            ),
+            Assert(
+                ~page.pending | (page.programmed.epoch + 1 == epoch),
+                f"{number}: a launch has another epoch",
+            ),
+            Cover(begun & restarted & (before != 1), f"{number}: the epochs restart"),
         ]
 
     def _assert_unchanged(self, m: Module, value, written: Value, name: str) -> None:
@@ -203,14 +232,16 @@ PROOFS = (
         statement="Registers, tables, copies and strobes of a context change only with a write to "
         "its page that is answered with OKAY, and registers of the GPU only with such a write to "
         "the GPU's page; the active configuration changes only when a launch begins that such a "
-        "write requested; a context interrupts only after an event of its own, an error of a link, "
-        "or such a write",
+        "write requested; each launch of a context has the next epoch, which only a write to its "
+        "page restarts, while the context is neither running nor aborting, and a generation 1 to 7 "
+        "behind that of its launch before; a context interrupts only after an event of its own, an "
+        "error of a link, or such a write",
         blocks=(Registers,),
         harness=RegistersHarness,
         geometry="2 contexts, 2 regions, 2 ranges, 2 commands, addresses of 8 bits",
         reason="the proof depends on no width",
         depth=2,
-        cover_depth=12,
+        cover_depth=16,
         slow=True,
     ),
 )

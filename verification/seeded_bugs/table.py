@@ -48,6 +48,13 @@ SEEDED_BUGS: tuple[SeededBug, ...] = (
         wrong="self.done.eq(self.done + context.done)",
     ),
     SeededBug(
+        module="rtl.registers.launch_check",
+        block="LaunchCheck",
+        fault="accepts the generation of the launch before",
+        right="self.launched & ((step == 0) | step[-1])",
+        wrong="self.launched & step[-1]",
+    ),
+    SeededBug(
         module="rtl.registers.global_page",
         block="GlobalPage",
         fault="scrubs in every cycle if no interval is programmed",

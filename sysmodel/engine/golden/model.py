@@ -11,7 +11,6 @@ from .activity.contexts import count_units, enable_unit, look_at_page
 from .activity.counters import any_changes, any_enabled, begin_cycle, count_comparison
 from .activity.kinds import UNIT
 from .activity.shared import (
-    count_epochs,
     count_link_errors,
     count_registers,
     count_shared,
@@ -49,7 +48,6 @@ from .registers.injection import INJECTION, arm_banks, step_injection
 from .registers.interrupts import step_global_page
 from .registers.launch import ABORT, MEASURE, reset_control, take_strobes
 from .registers.link_errors import LINKS, note_link, report_global_errors
-from .registers.words import R
 from .registers.write import write_register
 from .scrub import SCRUBBER, step_scrubber
 from .state import GoldenState
@@ -401,7 +399,7 @@ def _end(
 @inlined
 def step_write(s: GoldenState, busy: int, pending: int, aborted: int) -> None:
     """Do the write that acts; the next cycle sees its effects."""
-    bus, epochs = s.gpu.bus, s.registers[GLOBAL, R.EPOCHS].contents
+    bus = s.gpu.bus
     written = natural((bus.awaddr >> PAGE_BITS) - CONTEXT)
     copies = 0
     if written < s.config.contexts:
@@ -410,7 +408,6 @@ def step_write(s: GoldenState, busy: int, pending: int, aborted: int) -> None:
         s, bus.awaddr, bus.wstrb, bus.privileged, bus.wdata, copies, busy, pending, aborted
     )
     respond(bus, response)
-    count_epochs(s, epochs)
 
 
 @inlined
@@ -501,6 +498,7 @@ def reset(state: GoldenState, outputs: Words) -> None:
     channels["link_turns"]["link_last"] = 1
     channels["measurement"]["measured"] = NO_LIMIT
     channels["number"] = np.arange(len(channels))
+    channels["stale"] = 1
     outputs[:] = 0
     _settle(state, outputs)
 

@@ -1,6 +1,6 @@
 """Fused GEMM: its epilogue stores each tile at the tile's owner, and a kernel adds what arrives."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from sysmodel.gpu.collective_step import Task, atoms_of, begin_step, reserve_tasks
@@ -10,7 +10,7 @@ from sysmodel.machine.compute_units import set_up_collective_units
 from sysmodel.machine.machine import Machine
 from sysmodel.machine.offers import CONTEXT_COLLECTIVE, CONTEXT_NONE
 from sysmodel.machine.program import Writes, collective_writes
-from sysmodel.machine.until import UNTIL_COLLECTIVE, UNTIL_GEMM, UNTIL_PROGRAMMED, UNTIL_QUIET
+from sysmodel.machine.until import UNTIL_COLLECTIVE, UNTIL_GEMM, UNTIL_QUIET
 from sysmodel.network.mirror import PLACE_OFFSET
 from sysmodel.network.rates import scale_rates
 from sysmodel.runs.collective_kernels import LAST_ADDITION, CollectivePlan, chain_kernels, moves_of
@@ -100,13 +100,12 @@ def _map(context: RunContext, simulation: Simulation, scatter: int) -> _Tasks:
     else:
         stores = owner_atoms(machine.state, kernel, sends)
         machine.state = machine.state._replace(owner_atom=stores)
-        writes = half.layout.writes()
+        writes = half.layout.writes
     machine.state.kernel["space"] = CONTEXT_NONE
     if context.system.fused.staged_stores:
         machine.state.fixed["store_buffer"] = STORES
     machine.state.fixed["work"] = 0
-    machine.await_cleared()
-    simulation.program([writes] * gpus, UNTIL_PROGRAMMED)
+    simulation.launch_stores(writes)
     machine.begin_collective(scatter)
     for g in range(gpus):
         own = atoms_of(machine.state, g, None)
@@ -114,7 +113,7 @@ def _map(context: RunContext, simulation: Simulation, scatter: int) -> _Tasks:
     return sums
 
 
-def _map_mirror(machine: Machine, kernel: Kernel, sends: Sequence[Task]) -> Writes:
+def _map_mirror(machine: Machine, kernel: Kernel, sends: Sequence[Task]) -> Callable[[int], Writes]:
     """Address the stores of a GPU that stands for all; return what maps the owners' places."""
     places = owner_places(sends)
     stores = mirrored_atoms(machine.state, kernel, places)
@@ -122,7 +121,9 @@ def _map_mirror(machine: Machine, kernel: Kernel, sends: Sequence[Task]) -> Writ
     machine.state.fixed["to_owners"], machine.state.fixed["copy_to"] = 1, _OWN_CHUNK
     offsets = places[:, PLACE_OFFSET]
     staged = int(offsets[0]), int(offsets[-1])
-    return collective_writes(kernel, CONTEXT_COLLECTIVE, staged=staged)
+    return lambda generation: collective_writes(
+        kernel, CONTEXT_COLLECTIVE, staged=staged, generation=generation
+    )
 
 
 def _sum(context: RunContext, simulation: Simulation, scatter: int, tasks: _Tasks) -> None:

@@ -83,8 +83,7 @@ def test_round_robin_turn_passes_with_a_transfer_only():
 
 def test_compute_first():
     async def bench(ctx, dut):
-        config = {"policy": Policy.COMPUTE_FIRST, "threshold": 0, "starvation_limit": 0}
-        ctx.set(dut.configuration, DEFAULT | config)
+        ctx.set(dut.configuration, DEFAULT | {"policy": Policy.COMPUTE_FIRST, "threshold": 0})
         assert await winners(ctx, dut, ["cm"] * 50) == ["c"] * 50
         assert await winners(ctx, dut, ["m", "", "cm"], occupancy=127) == ["m", None, "c"]
 
@@ -97,6 +96,7 @@ GATED = [
     (Policy.MCA_PAPER, ("active",)),
     (Policy.CRITICAL, ("active", "relaxed")),
 ]
+COMPUTE_FIRST = (Policy.COMPUTE_FIRST, ("active",))
 """Policies and signals with which communication leaves space in the DRAM queue."""
 
 
@@ -138,40 +138,44 @@ def test_mca_without_threshold():
 
 
 @pytest.mark.parametrize("limit", [0, 1, 2, 7, 100])
-@pytest.mark.parametrize("compute", ["cm", "m"])
-@pytest.mark.parametrize(("policy", "signals"), GATED)
+@pytest.mark.parametrize(
+    ("policy", "signals", "compute"),
+    [(*gated, compute) for compute in ("cm", "m") for gated in GATED] + [(*COMPUTE_FIRST, "cm")],
+)
 def test_starvation_bound(policy, signals, limit, compute):
-    """Communication waits exactly the limit, whether compute or the threshold blocks it."""
+    """Communication waits exactly the limit, whether compute or the threshold blocks it; a limit of
+    0 acts like 1, so that compute is not kept out."""
+    least = max(1, limit)
 
     async def bench(ctx, dut):
         config = {"policy": policy, "threshold": 0, "starvation_limit": limit}
         ctx.set(dut.configuration, DEFAULT | config)
-        waits = ["c" if compute == "cm" else None] * limit
+        waits = ["c" if compute == "cm" else None] * least
         for _ in range(3):
-            got = await winners(ctx, dut, [compute] * (limit + 1), occupancy=20, signals=signals)
+            got = await winners(ctx, dut, [compute] * (least + 1), occupancy=20, signals=signals)
             assert got == [*waits, "m"]
 
     simulate(bench)
 
 
-def test_the_longest_wait():
+@pytest.mark.parametrize(
+    ("policy", "signals", "waits"),
+    [(Policy.MCA, ("active",), "m"), (Policy.CRITICAL, ("critical",), "c")],
+)
+def test_the_longest_wait(policy, signals, waits):
     """The largest limit, 65,535 cycles, holds, and the count of cycles saturates there."""
     most = DEFAULT["starvation_limit"]
-    # The stream that goes first, and the stream that goes first from the limit on.
-    turns = {(Policy.MCA, "active"): "cm", (Policy.CRITICAL, "critical"): "mc"}
 
     async def bench(ctx, dut):
-        ctx.set(dut.configuration, DEFAULT | {"threshold": 0})
-        assert await cycle(ctx, dut, 1, 1, ready=0) == "c"
+        ctx.set(dut.configuration, DEFAULT | {"policy": policy, "threshold": 0})
+        other = dut.communication if waits == "c" else dut.compute
+        await cycle(ctx, dut, waits == "c", waits == "m", ready=0, signals=signals)
         await ctx.tick().repeat(most - 2)
         for waited in range(most - 1, most + 6):
-            for (policy, signals), (before, then) in turns.items():
-                config = DEFAULT | {"policy": policy, "threshold": 0}
-                ctx.set(dut.configuration, config)
-                for name in SIGNALS:
-                    ctx.set(getattr(dut, name), name == signals)
-                winner = " cm"[ctx.get(dut.o.p.atom)]
-                assert winner == (then if waited >= most else before), (policy, waited)
+            ctx.set(other.valid, 1)
+            winner = " cm"[ctx.get(dut.o.p.atom)]
+            assert (winner == waits) == (waited >= most), waited
+            ctx.set(other.valid, 0)
             await ctx.tick()
 
     simulate(bench)
@@ -185,9 +189,10 @@ def test_critical_communication_goes_first(limit, signals):
     async def bench(ctx, dut):
         config = {"policy": Policy.CRITICAL, "threshold": 0, "starvation_limit": limit}
         ctx.set(dut.configuration, DEFAULT | config)
+        least = max(1, limit)
         for _ in range(3):
-            got = await winners(ctx, dut, ["cm"] * (limit + 1), occupancy=127, signals=signals)
-            assert got == ["m"] * limit + ["c"]
+            got = await winners(ctx, dut, ["cm"] * (least + 1), occupancy=127, signals=signals)
+            assert got == ["m"] * least + ["c"]
         got = await winners(ctx, dut, ["m", "", "c"], occupancy=127, signals=signals)
         assert got == ["m", None, "c"]
 
@@ -242,10 +247,28 @@ def test_encodings_of_no_policy_are_round_robin(encoding):
     simulate(bench)
 
 
+@pytest.mark.parametrize("signals", [("active", "relaxed"), ("active", "critical")])
+@pytest.mark.parametrize("policy", [*Policy])
+def test_neither_stream_starves_behind_a_full_queue(policy, signals):
+    """With space for a request in only one of ten cycles, both streams have always waited for the
+    limit, and take turns."""
+
+    async def bench(ctx, dut):
+        config = {"policy": policy, "threshold": 0, "starvation_limit": 5}
+        ctx.set(dut.configuration, DEFAULT | config)
+        got = []
+        for _ in range(6):
+            await winners(ctx, dut, ["cm"] * 9, ready=0, signals=signals)
+            got += await winners(ctx, dut, ["cm"], signals=signals)
+        assert got == ["c", "m"] * 3
+
+    simulate(bench)
+
+
 def test_starvation_counts_while_the_queue_is_full():
     async def bench(ctx, dut):
         ctx.set(dut.configuration, DEFAULT | {"threshold": 0, "starvation_limit": 5})
-        assert await winners(ctx, dut, ["cm"] * 5, ready=0) == ["c"] * 5
+        assert await winners(ctx, dut, ["m"] * 5, occupancy=1, ready=0) == [None] * 5
         assert await winners(ctx, dut, ["cm"] * 3, ready=0) == ["m"] * 3
         assert await winners(ctx, dut, ["cm"] * 2) == ["m", "c"]
         # A cycle without a request restarts the count.
@@ -290,7 +313,7 @@ def test_compute_starvation_counts_while_the_queue_is_full():
         config = {"policy": Policy.CRITICAL, "starvation_limit": 5, "cuts": [0, 0, 1]}
         ctx.set(dut.configuration, DEFAULT | config)
         signals = ("critical",)
-        assert await winners(ctx, dut, ["cm"] * 5, ready=0, signals=signals) == ["m"] * 5
+        assert await winners(ctx, dut, ["c"] * 5, ready=0, signals=signals) == ["c"] * 5
         assert await winners(ctx, dut, ["cm"] * 3, ready=0, signals=signals) == ["c"] * 3
         assert await winners(ctx, dut, ["cm"] * 2, signals=signals) == ["c", "m"]
         # A cycle without a request restarts the count.

@@ -288,6 +288,7 @@ async def provoke(ctx, dut, kind):
             ("TRACKED_END", {"dispatch_index": 1}),
             ("CREDIT_WINDOW", {"workgroups": 1}),
             ("COMMAND_WINDOW", {"workgroups": 1}),
+            ("EPOCH_RESET", {"restart": 1}),
             ("CONTROL", {"launch": 1}),
         ):
             word = MAP[name].pack(**fields)

@@ -1,5 +1,7 @@
 """Launches through the register port: checks, waiting launches, and epochs."""
 
+from dataclasses import replace
+
 import pytest
 
 from rtl.interface.encodings import Action, ConfigurationError, Granularity
@@ -13,6 +15,7 @@ P = T3Parameters(contexts=1)
 MAP = register_map.load()
 
 
+NO_EPOCH = 256
 LAUNCH = {
     "WORKGROUPS": {"count": 9},
     "TRACKED_END": {"dispatch_index": 9},
@@ -21,10 +24,26 @@ LAUNCH = {
 }
 
 
+async def restart(ctx, dut, context=0):
+    """Restart the epochs, once the reset is over."""
+    ctx.set(dut.context[context].drained, 1)
+    ctx.set(dut.context[context].launch_drained, 1)
+    await ctx.tick().until(~dut.context[context].aborting)
+    scrub = MAP["EPOCH_RESET"]
+    response = await write(ctx, dut, scrub.address_in(context), scrub.pack(restart=1))
+    assert response == Response.OKAY.value
+
+
 async def write_launch(ctx, dut, **registers):
-    """Program and start a launch that is accepted, with further registers."""
+    """Program a launch that is accepted, with further registers; the generation is the one behind
+    the last launch's.
+    """
     ctx.set(dut.context[0].drained, 1)  # so that the reset, or an abort, ends
     ctx.set(dut.context[0].launch_drained, 1)
+    if (await read(ctx, dut, MAP["EPOCHS"].address))[0] == NO_EPOCH:
+        await restart(ctx, dut)
+    generation = (ctx.get(dut.context[0].launch_configuration.generation) + 1) % 16
+    registers["TRACKING"] = {"generation": generation} | registers.get("TRACKING", {})
     for name, fields in (LAUNCH | registers).items():
         word = MAP[name].pack(**fields)
         assert await write(ctx, dut, MAP[name].address, word) == Response.OKAY.value
@@ -150,7 +169,8 @@ def test_launch_is_checked(registers, error):
     ],
 )
 def test_windows_that_fit(granularity, group_log2, waves, action, most):
-    dut = device(Registers, P)
+    # Enough ways for the largest windows.
+    dut = device(Registers, replace(P, ways=30))
     writes = {
         "REGION_LIMIT_LO": {"bytes": 1 << 20},
         "REGION_COMMIT": {"index": 0, "enable": 1},
@@ -180,6 +200,154 @@ def test_windows_that_fit(granularity, group_log2, waves, action, most):
                 assert await launch_error(ctx, dut) == _WINDOW
 
     simulate(dut, bench)
+
+
+@pytest.mark.parametrize(
+    "waves, action, ways, credit_window",
+    [
+        ((3, 1, 2, 0), Action.DMA, 0b1111_1111, 16),
+        ((1, 1, 3, 1), Action.OWN, 0b0111_0110, 8),
+        ((0, 0, 0, 3), Action.DMA, 0b0010_1001, 8),
+        ((3, 3, 3, 3), Action.OWN, 0b0000_0011, 0),
+        # Stores that leave are not tracked.
+        ((3, 3, 3, 3), Action.REMOTE, 0b0000_0010, 8),
+        ((15, 15, 15, 15), Action.REMOTE, 0, 0),
+        ((4, 3, 2, 1), Action.DMA, 0b1111_0000, 8),
+        ((4, 3, 2, 1), Action.DMA, 0b1110_0000, 0),
+        # As many as the bitmap has, although the ways hold more.
+        ((1, 1, 1, 1), Action.DMA, 0b1111_1111, 32),
+    ],
+)
+def test_ways_hold_the_credit_window(waves, action, ways, credit_window):
+    """The capacity in workgroups is the number of sets times the workgroups that a set's ways
+    hold."""
+    p = replace(P, sets=8, banks=2, credit_window=32, command_depth=32)
+    dut = device(Registers, p)
+    registers = {
+        "REGION_LIMIT_LO": {"bytes": 1 << 20},
+        "REGION_COMMIT": {"index": 0, "enable": 1},
+        "COMMAND_TRANSFER": {"granularity": Granularity.WORKGROUP.value},
+        "COMMAND_WAVES": {f"waves{edge}": count for edge, count in enumerate(waves)},
+        "COMMAND_COMMIT": {"index": 2},
+        "RANGE_DISPATCH_INDICES": {"first": 3, "last": 5},
+        "RANGE_ACTION": {"action": action.value, "command": 2},
+        "RANGE_COMMIT": {"index": 1, "enable": 1},
+        "WAYS": {"mask": ways},
+    }
+
+    async def bench(ctx):
+        for window in range(credit_window + 1, 34):
+            registers["CREDIT_WINDOW"] = {"workgroups": window}
+            await write_launch(ctx, dut, **registers)
+            assert await launch_error(ctx, dut) == _WINDOW, window
+        for window in range(credit_window, 0, -1):
+            registers["CREDIT_WINDOW"] = {"workgroups": window}
+            await write_launch(ctx, dut, **registers)
+            assert await launch_error(ctx, dut) == ConfigurationError.NONE, window
+            ctx.set(dut.context[0].done, 1)
+            await ctx.tick().repeat(2)
+
+    simulate(dut, bench)
+
+
+@pytest.mark.parametrize("contexts, ways", [(1, 8), (2, 8), (2, 5), (3, 8), (3, 2)])
+def test_contexts_divide_the_ways(contexts, ways):
+    """After a reset no way belongs to two contexts, and each way to one."""
+    dut = device(Registers, replace(P, contexts=contexts, ways=ways))
+
+    async def bench(ctx):
+        masks = []
+        for context in range(contexts):
+            word, _ = await read(ctx, dut, MAP["WAYS"].address_in(context))
+            assert word == ctx.get(dut.context[context].ways)
+            masks.append(word)
+        assert sum(masks) == (1 << ways) - 1
+        counts = [mask.bit_count() for mask in masks]
+        assert sum(counts) == ways and max(counts) - min(counts) <= 1
+
+    simulate(dut, bench)
+
+
+_GENERATION = ConfigurationError.GENERATION
+
+
+async def try_generation(ctx, dut, generation):
+    """Return whether a launch of this generation is accepted; if so, it is done."""
+    await write_launch(ctx, dut, TRACKING={"updates_per_atom": 2, "generation": generation})
+    error = await launch_error(ctx, dut)
+    assert error in (ConfigurationError.NONE, _GENERATION)
+    for done in (1, 0) if error == ConfigurationError.NONE else ():
+        await ctx.tick().repeat(3)
+        ctx.set(dut.context[0].done, done)
+    await ctx.tick().repeat(3)
+    return error == ConfigurationError.NONE
+
+
+@pytest.mark.parametrize("aborts", [False, True])
+def test_a_generation_follows_the_one_before(aborts):
+    """A launch is 1 to 7 generations behind the launch before, whether that one was done or
+    aborted, since something may still carry the old generation."""
+    dut, control = device(Registers, P), MAP["CONTROL"]
+
+    async def bench(ctx):
+        ctx.set(dut.context[0].downstream.generation, 11)  # without a launch there
+        before = 12
+        assert await try_generation(ctx, dut, before)
+        for step in (1, 7, 2, 6, 3, 5, 4):
+            for wrong in (0, *range(8, 16)):
+                assert not await try_generation(ctx, dut, (before + wrong) % 16), wrong
+            before = (before + step) % 16
+            assert await try_generation(ctx, dut, before)
+            if aborts:
+                await write(ctx, dut, control.address, control.pack(abort=1))
+                await ctx.tick().repeat(4)
+
+    simulate(dut, bench)
+
+
+@pytest.mark.parametrize("hung", [0, 3, 15])
+def test_a_launch_is_not_far_ahead_of_the_downstream_gpu(hung):
+    """The downstream GPU hangs. Its generation would be taken for that of a later launch from nine
+    launches behind it on; no launch is that far ahead, whatever the steps are."""
+    dut = device(Registers, P)
+
+    async def bench(ctx):
+        downstream = dut.context[0].downstream
+        ctx.set(downstream.generation, hung)
+        ctx.set(downstream.admits, 1)
+        ahead = 0
+        assert await try_generation(ctx, dut, hung)
+        for step in (3, 1, 2, 1):
+            for beyond in range(8 - ahead, 8):
+                assert not await try_generation(ctx, dut, (hung + ahead + beyond) % 16)
+            ahead += step
+            assert await try_generation(ctx, dut, (hung + ahead) % 16)
+        for step in range(16):
+            assert not await try_generation(ctx, dut, (hung + ahead + step) % 16)
+        # The downstream GPU goes on, and overtakes.
+        for at, step in ((hung + 7, 7), (hung + 16, 3), (hung + 18, 5)):
+            ctx.set(downstream.generation, at % 16)
+            ahead += step
+            await ctx.tick()
+            assert await try_generation(ctx, dut, (hung + ahead) % 16), at
+
+    simulate(dut, bench)
+
+
+@pytest.mark.parametrize("admits", [0, 1])
+def test_first_generation_after_a_reset(admits):
+    """A downstream GPU that is at a launch is at most 7 behind; a GPU that seems ahead may be far
+    behind."""
+
+    for lead in range(16):
+        dut = device(Registers, P)
+
+        async def bench(ctx, dut=dut, lead=lead):
+            ctx.set(dut.context[0].downstream.generation, 5)
+            ctx.set(dut.context[0].downstream.admits, admits)
+            assert await try_generation(ctx, dut, (5 + lead) % 16) == (not admits or lead < 8)
+
+        simulate(dut, bench)
 
 
 async def launches(ctx, dut):
@@ -261,6 +429,7 @@ def test_an_abort_forgets_what_waits():
         both = control.pack(launch=1, abort=1)
         assert await write(ctx, dut, control.address, both) == Response.SLVERR.value
         for busy, left in (("clearing", 1), ("drained", 0)):
+            await write_launch(ctx, dut)
             assert await launch_error(ctx, dut) == ConfigurationError.NONE
             # An abort does not end before all work has drained.
             ctx.set(getattr(ports, busy), left)
@@ -312,9 +481,9 @@ def test_no_scrub_while_a_launch_or_an_abort_goes_on():
             response = await write(ctx, dut, scrub.address, scrub.pack(restart=1))
             return response == Response.OKAY.value
 
-        await write_launch(ctx, dut)
-        assert await scrubs()
-        for _ in range(2):
+        for number in range(2):
+            await write_launch(ctx, dut)
+            ctx.set(ports.launch_drained, int(number == 0))
             assert await launch_error(ctx, dut) == ConfigurationError.NONE
             assert not await scrubs()
             # The next one waits for the rest of the first.
@@ -354,33 +523,70 @@ def test_former_launch():
     simulate(dut, bench)
 
 
-def test_each_launch_has_an_epoch_until_none_is_left():
-    """After 255 launches of both contexts the epoch tags in memory must be cleared."""
+async def launches_of(ctx, dut, context, count):
+    """Do launches without a kernel, each with the next generation; return their epochs."""
+    epochs, ports = [], dut.context[context]
+    for name in ("drained", "launch_drained", "done"):
+        ctx.set(getattr(ports, name), 1)
+    for name in ("CREDIT_WINDOW", "COMMAND_WINDOW"):
+        await write(ctx, dut, MAP[name].address_in(context), MAP[name].pack(workgroups=1))
+    tracking, control = MAP["TRACKING"], MAP["CONTROL"]
+    for number in range(count):
+        word = tracking.pack(generation=number % 16)
+        await write(ctx, dut, tracking.address_in(context), word)
+        response = await write(ctx, dut, control.address_in(context), control.pack(launch=1))
+        assert response == Response.OKAY.value, number
+        await ctx.tick().repeat(3)
+        epochs.append(ctx.get(ports.launch_configuration.epoch))
+    return epochs
+
+
+def test_each_context_has_its_epochs():
+    """After 255 launches the epoch tags in memory must be cleared, of this context only: the other
+    one goes on, and holds nothing up."""
     dut = device(Registers, T3Parameters(contexts=2))
-    control, scrub = MAP["CONTROL"], MAP["EPOCH_RESET"]
+    epochs = MAP["EPOCHS"]
 
     async def bench(ctx):
         for context in (0, 1):
-            ports = dut.context[context]
-            for name in ("drained", "launch_drained", "done"):
-                ctx.set(getattr(ports, name), 1)
-            for name, fields in LAUNCH.items():
-                await write(ctx, dut, MAP[name].address_in(context), MAP[name].pack(**fields))
-        epochs = []
-        for number in range(255):
-            address = control.address_in(number % 2)
-            assert await write(ctx, dut, address, control.pack(launch=1)) == Response.OKAY.value
-            await ctx.tick().repeat(3)
-            epochs.append(ctx.get(dut.context[number % 2].launch_configuration.epoch))
-        assert epochs == [*range(1, 256)]
+            await restart(ctx, dut, context)
+        assert await launches_of(ctx, dut, 0, 255) == [*range(1, 256)]
+        word = MAP["TRACKING"].pack(generation=255 % 16)
+        await write(ctx, dut, MAP["TRACKING"].address, word)
         assert await launch_error(ctx, dut) == ConfigurationError.EPOCH
+        # A launch of the other context waits in mid-run.
+        assert await launches_of(ctx, dut, 1, 1) == [1]
         ctx.set(dut.context[1].done, 0)
-        assert await write(ctx, dut, scrub.address, scrub.pack(restart=1)) == Response.OKAY.value
-        address = control.address_in(1)
-        assert await write(ctx, dut, address, control.pack(launch=1)) == Response.OKAY.value
-        # The memory is in use.
-        assert await write(ctx, dut, scrub.address, scrub.pack(restart=1)) == Response.SLVERR.value
-        assert (await read(ctx, dut, MAP["EPOCHS"].address))[0] == 2
+        assert await launches_of(ctx, dut, 1, 0) == []
+        assert (await read(ctx, dut, epochs.address_in(1)))[0] == 2
+        await restart(ctx, dut, 0)
+        assert await launch_error(ctx, dut) == ConfigurationError.NONE
+        assert ctx.get(dut.context[0].launch_configuration.epoch) == 1
+
+    simulate(dut, bench)
+
+
+def test_no_epoch_is_left_after_a_reset():
+    """The memory may hold tags of launches before the reset."""
+    dut = device(Registers, P)
+    scrub = MAP["EPOCH_RESET"]
+
+    async def bench(ctx):
+        assert (await read(ctx, dut, MAP["EPOCHS"].address))[0] == NO_EPOCH
+        # A restart waits for the end of the reset.
+        assert ctx.get(dut.context[0].aborting)
+        response = await write(ctx, dut, scrub.address, scrub.pack(restart=1))
+        assert response == Response.SLVERR.value
+        word, _ = await read(ctx, dut, MAP["STATUS"].address)
+        code = MAP["STATUS"].unpack(word)["configuration_error"]
+        assert code == ConfigurationError.IN_USE.value
+        ctx.set(dut.context[0].drained, 1)
+        await ctx.tick().until(~dut.context[0].aborting)
+        for name, fields in LAUNCH.items():
+            await write(ctx, dut, MAP[name].address, MAP[name].pack(**fields))
+        assert await launch_error(ctx, dut) == ConfigurationError.EPOCH
+        await restart(ctx, dut)
+        assert await launch_error(ctx, dut) == ConfigurationError.NONE
 
     simulate(dut, bench)
 

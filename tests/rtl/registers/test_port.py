@@ -53,7 +53,7 @@ def test_resets():
     async def bench(ctx):
         # The existing ways and contexts; the reset is still in progress.
         shown = {"WAYS": (1 << P.ways) - 1, "CONTEXTS": P.contexts, "STATUS": STILL_RESETTING}
-        shown["EPOCHS"] = 1
+        shown["EPOCHS"] = 256  # no epoch is left
         for register in MAP.values():
             word = shown.get(register.name, register.reset)
             assert await read(ctx, dut, register.address) == (word, Response.OKAY.value)
@@ -163,7 +163,8 @@ def test_configuration_comes_from_its_registers():
     async def bench(ctx):
         ctx.set(dut.context[0].drained, 1)  # so that the reset ends
         ctx.set(dut.context[0].launch_drained, 1)
-        for name, fields in words.items():
+        await ctx.tick().repeat(3)
+        for name, fields in (words | {"EPOCH_RESET": {"restart": 1}}).items():
             await write(ctx, dut, MAP[name].address, MAP[name].pack(**fields))
         # A launch keeps the values of its beginning.
         assert ctx.get(dut.context[0].launch_configuration).as_bits() == 0

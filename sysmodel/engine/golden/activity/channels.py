@@ -65,7 +65,7 @@ def count_channel(s: GoldenState, channel: Record, done: ChannelOutputs, nmc: bo
     marks = _marks(done)
     if done.arbitrated:
         marks |= MARK.access_merge
-    if lasts & _NOTED or (done.popped | done.pushed) & MARK.link:
+    if lasts & _NOTED or (done.popped | done.pushed) & MARK.link or done.paid:
         marks |= MARK.monitor
     if done.buffered or s.gpu.injection.strobe:
         marks |= MARK.issue_ack_buffer

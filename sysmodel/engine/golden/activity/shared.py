@@ -5,14 +5,13 @@ from sysmodel.lib.compiled import inlined
 
 from ..registers.bus import writes_page
 from ..registers.errors import needs_log
-from ..registers.words import F, R, field_bits
+from ..registers.words import F, field_bits
 from ..scrub import is_timed
 from ..state import GoldenState
 from .counters import enable
 from .kinds import BLOCK
 
 __all__ = [
-    "count_epochs",
     "count_link_errors",
     "count_registers",
     "count_shared",
@@ -68,19 +67,6 @@ def count_link_errors(s: GoldenState, comes: bool) -> None:
     reports an error.
     """
     enable(s, BLOCK.link_errors, comes or s.gpu.links.link_error_waits != 0)
-
-
-@inlined
-def count_epochs(s: GoldenState, before: int) -> None:
-    """Record whether a write changed the epochs, which are in the GPU's page.
-
-    Parameters
-    ----------
-    before : int
-        Contents of the register before the write.
-    """
-    if s.registers[GLOBAL, R.EPOCHS].contents != before:
-        s.activity.page_changes = 1
 
 
 @inlined

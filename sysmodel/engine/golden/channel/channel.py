@@ -28,6 +28,7 @@ from .outstanding import (
     count_outstanding,
     note_left_link,
     note_on_link,
+    see_memory,
     take_notes,
 )
 from .packet_check import check_packet
@@ -78,10 +79,11 @@ class ChannelOutputs(NamedTuple):
         Context whose packet the link accepts, as a one-hot bit.
     freed : bool
         A lane's full queue of segments has space again.
-    arbitrated, merged, joined, buffered, noted, issued : bool
+    arbitrated, merged, joined, buffered, noted, issued, paid : bool
         A register of the access merge may change; a packet left for the link, or was dropped; an
         issue acknowledgement entered its queue; the buffer of issue acknowledgements changed; a
-        request began or ended; the DRAM issued a plain write.
+        request began or ended; the DRAM issued a plain write; what the memory owed at a reset has
+        come.
     lanes, remotes : int
         Lanes, and queues of remote stores, that changed.
     """
@@ -102,6 +104,7 @@ class ChannelOutputs(NamedTuple):
     buffered: bool
     noted: bool
     issued: bool
+    paid: bool
     lanes: int
     remotes: int
 
@@ -229,7 +232,7 @@ def changes_channel(s: GoldenState, number: int, inputs: Words) -> bool:
     changes = (inputs[i + I.occupancy] ^ channel.occupancy) | (
         inputs[i + I.link_space] ^ channel.link_space
     )
-    if comes | changes | channel.popped | channel.pushed | channel.noted:
+    if comes | changes | channel.popped | channel.pushed | channel.noted | channel.stale:
         return True
     queued = channel.queued
     leaves = has(queued, Q.issue) and inputs[i + I.dram_ready]
@@ -260,7 +263,7 @@ def step_channel(
     in_popped, in_pushed, store_failure, store_place, packet_failure, packet_place = _check(
         s, number, channel, queued, heads
     )
-    returned = returned_context(s.config, number, inputs)
+    returned = returned_context(s.config, channel, inputs, i)
     lanes, remotes, freed, dropped = _step_lanes(
         s, number, channel, reader, sender, remote, returned
     )
@@ -295,6 +298,7 @@ def step_channel(
         acks.buffered,
         take_notes(channel),
         acks.issued,
+        see_memory(channel, inputs[i + I.memory_owes] != 0),
         lanes,
         remotes,
     )

@@ -117,7 +117,8 @@ def take_issue_ack(
     """Take the issue acknowledgement that the port offers, and advance the buffer by one cycle."""
     channel, i = s.channels[natural(number)], natural(number * CHANNEL_INPUTS)
     update = issued = False
-    if inputs[i + I.issue_acks_valid] and has_buffer_space(channel):
+    # Acknowledgements of accesses from before a reset are dropped.
+    if inputs[i + I.issue_acks_valid] and has_buffer_space(channel) and not channel.stale:
         access = inputs[i + I.issue_acks_access]
         update = access == _UPDATE
         issued = access == _WRITE
@@ -141,10 +142,11 @@ def take_issue_ack(
 
 
 @inlined
-def returned_context(config: Record, number: int, inputs: Words) -> int:
-    """Return the context of the egress slot whose data the DRAM returns, or -1."""
-    i = natural(number * CHANNEL_INPUTS)
-    if inputs[i + I.returns_valid]:
+def returned_context(config: Record, channel: Record, inputs: Words, i: int) -> int:
+    """Return the context of the egress slot whose data the DRAM returns, or -1; data of a read from
+    before a reset are dropped. The channel's inputs begin at index ``i``.
+    """
+    if inputs[i + I.returns_valid] and not channel.stale:
         return inputs[i + I.returns_slot] >> config.slot_bits
     return -1
 

@@ -23,6 +23,7 @@ __all__ = [
     "note_tracked",
     "note_write_begun",
     "note_write_ended",
+    "see_memory",
     "take_notes",
 ]
 
@@ -33,11 +34,11 @@ OUTSTANDING = record(
 """Counters of a context: stores and updates, plain writes of packets, packets in front of
 the link.
 """
-OUTSTANDING_WORDS = "live noted busy undrained unsent"
+OUTSTANDING_WORDS = "live noted busy undrained unsent stale"
 """Fields of the channel's record, with a bit for each context: the context may have work in the
 channel; it has any work left; it has work other than packets in front of the link; it has DMA work.
 ``noted`` has one bit for requests that began or ended in this cycle, and one bit for arrived
-segments.
+segments. ``stale``: the memory has owed something since the reset, so that no context is drained.
 """
 
 _REQUEST, _SEGMENT = 1, 2
@@ -163,4 +164,17 @@ def count_outstanding(contexts: int, channel: Record) -> None:
                 _follow(own)
             elif not sends and not lane.segments_pushed | remote.remote_put:
                 channel.live &= ~bit
+    if channel.stale:
+        undrained = (1 << contexts) - 1
     channel.busy, channel.undrained, channel.unsent = undrained | unsent, undrained, unsent
+
+
+@inlined
+def see_memory(channel: Record, owes: bool) -> bool:
+    """Note whether the memory owes anything, at the end of the cycle; return whether what it owed
+    at a reset has come.
+    """
+    comes = channel.stale and not owes
+    if comes:
+        channel.stale = 0
+    return comes

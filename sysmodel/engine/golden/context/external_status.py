@@ -8,10 +8,14 @@ from ..records import Record, Words, record
 
 __all__ = ["EXTERNAL_STATUS", "step_external_status", "peer_aborts"]
 
-EXTERNAL_STATUS = record("own_generation downstream dispatched finished peer_aborted peer_reported")
+EXTERNAL_STATUS = record(
+    "own_generation downstream dispatched finished peer_aborted peer_reported "
+    "seen_admits seen_generation now_admits now_generation"
+)
 """Generation that the ports show; credit limit of the downstream GPU; workgroups that were
 dispatched, and that ended; the downstream GPU has aborted the launch; it had aborted the launch in
-the last cycle.
+the last cycle. The downstream GPU admits something, and its generation: ``seen`` is the register's
+next value, and ``now`` its value in this cycle.
 """
 
 _GENERATIONS = 1 << GENERATION_BITS
@@ -21,6 +25,15 @@ _GENERATIONS = 1 << GENERATION_BITS
 def peer_aborts(own: Record) -> bool:
     """Return whether the downstream GPU begins to abort the launch."""
     return own.peer_aborted and not own.peer_reported
+
+
+@inlined
+def _see_downstream(own: Record, inputs: Words, at: int) -> bool:
+    """Take the state of the downstream GPU for the launch check; return whether it changes."""
+    own.now_admits, own.now_generation = own.seen_admits, own.seen_generation
+    own.seen_admits = inputs[at + J.credit_limit_in] != 0
+    own.seen_generation = inputs[at + J.generation_in]
+    return own.now_admits != own.seen_admits or own.now_generation != own.seen_generation
 
 
 @inlined
@@ -47,7 +60,8 @@ def step_external_status(
     """
     downstream, aborted = own.downstream, own.peer_aborted
     dispatched, finished = own.dispatched, own.finished
-    changes = own.own_generation != generation or own.peer_reported != aborted
+    changes = _see_downstream(own, inputs, at)
+    changes = changes or own.own_generation != generation or own.peer_reported != aborted
     own.own_generation = generation
     ahead = (inputs[at + J.generation_in] - generation) & _GENERATIONS - 1
     admitted = inputs[at + J.credit_limit_in]

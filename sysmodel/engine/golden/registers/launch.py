@@ -1,13 +1,11 @@
 """Launch control of a context: from a launch's acceptance to its end, and aborts."""
 
-from rtl.interface.configuration import EPOCH_BITS
-from rtl.registers.map import GLOBAL
 from sysmodel.lib.compiled import compiled, inlined
 
 from ..payloads import assign_epoch
 from ..records import Record, Records, copy_record, record
 from ..state import GoldenState
-from .words import F, R, count_up, field_bits, get_field, set_word
+from .words import EPOCHS, F, R, count_up, field_bits, get_field, set_word
 
 __all__ = [
     "ABORT",
@@ -30,16 +28,15 @@ __all__ = [
 
 CONTROL = record(
     "strobes launches running pending launches_begun launches_done open launch_aborted "
-    "former_valid former_generation aborting waited_abort configuration_error"
+    "former_valid former_generation aborting waited_abort configuration_error launched_before"
 )
 """Launch control: strobes of CONTROL for the next cycle, and the strobe of a launch; flags that a
 launch runs, waits, has begun since the last abort, or was aborted; the previous launch; the flag
-that the context is aborting.
+that the context is aborting; the flag that a launch has begun since reset.
 """
 
 LAUNCH, ABORT = field_bits(F.CONTROL_launch), field_bits(F.CONTROL_abort)
 MEASURE = field_bits(F.CONTROL_measure)
-EPOCHS = 1 << EPOCH_BITS
 _EPOCH_STEP = 1 << F.EPOCHS_next[1]
 
 
@@ -67,15 +64,16 @@ def set_configuration_error(control: Record, code: int) -> None:
 
 @compiled
 def next_epoch(registers: Records) -> int:
-    """Return the epoch of the next launch, or ``EPOCHS`` if none is left."""
-    return get_field(registers[GLOBAL], F.EPOCHS_next)
+    """Return the epoch of the next launch, or ``EPOCHS`` if none is left; ``registers`` are those
+    of the context's page.
+    """
+    return get_field(registers, F.EPOCHS_next)
 
 
 @inlined
 def reset_epochs(registers: Records) -> None:
-    """Restart at the first epoch."""
-    register = registers[GLOBAL][R.EPOCHS]
-    set_word(register, register.reset)
+    """Restart at the first epoch of a context, whose page has these registers."""
+    set_word(registers[R.EPOCHS], _EPOCH_STEP)
 
 
 @compiled
@@ -83,7 +81,7 @@ def accept_launch(control: Record, programmed: Record, registers: Records) -> No
     """Accept a launch with an epoch of its own; it waits from the next cycle on."""
     control.pending = 1
     assign_epoch(programmed, next_epoch(registers))
-    count_up(registers[GLOBAL][R.EPOCHS], _EPOCH_STEP, 0xFFFFFFFF)
+    count_up(registers[R.EPOCHS], _EPOCH_STEP, 0xFFFFFFFF)
 
 
 @inlined
@@ -122,6 +120,7 @@ def step_launch(
         takes = not control.open or tables_free
     control.launches_done = (control.launches_done + ends) & 0xFFFF
     control.launches_begun = (control.launches_begun + takes) & 0xFFFF
+    control.launched_before = control.launched_before or takes
     control.launch_aborted = (aborts and control.running) or (control.launch_aborted and not takes)
     control.running = not aborts and (takes or (control.running and not ends))
     control.pending = not aborts and control.pending and not takes

@@ -1,18 +1,23 @@
 """Launch check: decides from the registers and the tables whether a launch may begin."""
 
+from rtl.interface.configuration import GENERATION_BITS
 from rtl.interface.encodings import Action, ConfigurationError, Granularity
+from rtl.registers.map import CONTEXT
 from sysmodel.lib.compiled import compiled
 
 from ..state import GoldenState
 from .launch import EPOCHS, next_epoch
 
-__all__ = ["check_launch", "launch_needs"]
+__all__ = ["check_launch", "held_workgroups", "launch_needs"]
 
 _IN_USE = ConfigurationError.IN_USE.value
 _LAUNCH_RANGE = ConfigurationError.LAUNCH_RANGE.value
 _WINDOW = ConfigurationError.WINDOW.value
 _EPOCH = ConfigurationError.EPOCH.value
-_DMA, _WAVEFRONT = Action.DMA.value, Granularity.WAVEFRONT.value
+_GENERATION = ConfigurationError.GENERATION.value
+_DMA, _OWN, _WAVEFRONT = Action.DMA.value, Action.OWN.value, Granularity.WAVEFRONT.value
+_GENERATIONS = 1 << GENERATION_BITS
+_NEAR = _GENERATIONS // 2 - 1  # furthest that a GPU may be behind a launch
 
 
 @compiled
@@ -31,6 +36,44 @@ def launch_needs(s: GoldenState, context: int) -> tuple[int, int]:
             else:
                 others = max(others, (1 << command.group_log2) - 1)
     return commands, others
+
+
+@compiled
+def held_workgroups(s: GoldenState, context: int) -> int:
+    """Return how many workgroups with consecutive dispatch indices the context's ways hold."""
+    ways, wavefronts = 0, 1
+    for way in range(s.config.ways):
+        ways += s.contexts[context].ways >> way & 1
+    for number in range(s.config.ranges):
+        entry = s.programmed_ranges[context, number]
+        if entry.enable and (entry.action == _DMA or entry.action == _OWN):
+            for edge in range(4):
+                waves = s.programmed_commands[context, entry.command].waves[edge]
+                wavefronts = max(wavefronts, waves)
+    return s.config.rows * s.config.banks * (ways // wavefronts)
+
+
+@compiled
+def _repeats_generation(s: GoldenState, context: int) -> bool:
+    """Return whether something could carry the programmed generation and belong to another launch.
+
+    A launch follows the one before by 1 to ``_NEAR`` generations. The downstream GPU's lead over
+    the launch before, from -8 to 7, is taken as the true one; it must stay at least ``-_NEAR``.
+    """
+    own = s.contexts[context]
+    external, generation = own.external, own.programmed.generation
+    behind = (generation - external.now_generation) % _GENERATIONS
+    if not own.control.launched_before:
+        return external.now_admits and behind > _NEAR
+    step = (generation - own.launch.generation) % _GENERATIONS
+    if step < 1 or step > _NEAR:
+        return True
+    if not external.now_admits:
+        return False
+    lead = (external.now_generation - own.launch.generation) % _GENERATIONS
+    if lead > _NEAR:
+        lead -= _GENERATIONS
+    return step - lead > _NEAR
 
 
 @compiled
@@ -59,6 +102,10 @@ def check_launch(s: GoldenState, context: int, busy: bool) -> int:
         return _WINDOW
     if launch.command_window == 0 or launch.command_window * commands > config.depth:
         return _WINDOW
-    if next_epoch(s.registers) >= EPOCHS:
+    if launch.credit_window > held_workgroups(s, context):
+        return _WINDOW
+    if _repeats_generation(s, context):
+        return _GENERATION
+    if next_epoch(s.registers[CONTEXT + context]) >= EPOCHS:
         return _EPOCH
     return 0

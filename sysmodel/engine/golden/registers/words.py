@@ -1,5 +1,6 @@
 """Words of the register port: their addresses, their fields, and their contents."""
 
+from rtl.interface.configuration import EPOCH_BITS
 from rtl.parameters import T3Parameters
 from rtl.registers import map as register_map
 from rtl.registers.map import ALWAYS, CONTEXT, GLOBAL
@@ -9,6 +10,7 @@ from ..constants import constants
 from ..records import Record, Records, record
 
 __all__ = [
+    "EPOCHS",
     "REGISTER",
     "REGISTERS",
     "F",
@@ -46,6 +48,9 @@ F = constants(
     },
 )
 """Each field of each register."""
+
+EPOCHS = 1 << EPOCH_BITS
+"""First number that is no epoch."""
 
 REGISTERS = max(R) + 1
 """Number of words of a page."""
@@ -134,5 +139,8 @@ def describe_registers(p: T3Parameters, registers: Records) -> None:
             row["writable"] |= mask << field.low if field.writable else 0
             row["readable"] |= mask << field.low if field.readable else 0
     registers[GLOBAL][R.CONTEXTS]["reset"] = p.contexts << F.CONTEXTS_count[1]
-    registers[GLOBAL][R.EPOCHS]["reset"] = 1 << F.EPOCHS_next[1]
+    registers[CONTEXT][R.EPOCHS]["reset"] = EPOCHS << F.EPOCHS_next[1]
     registers[CONTEXT:] = registers[CONTEXT]
+    for context in range(p.contexts):
+        ways = range(context * p.ways // p.contexts, (context + 1) * p.ways // p.contexts)
+        registers[CONTEXT + context][R.WAYS]["reset"] = sum(1 << way for way in ways)

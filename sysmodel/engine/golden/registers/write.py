@@ -55,15 +55,16 @@ def _is_of_launch(word: int) -> bool:
 
 
 @compiled
-def _reset_epochs(s: GoldenState, value: int, busy: int) -> int:
-    """Write EPOCH_RESET, which reports that the memory holds no stored epochs; return the
+def _reset_epochs(s: GoldenState, context: int, value: int, busy: bool) -> int:
+    """Write EPOCH_RESET, which reports that the memory holds no epochs of the context; return the
     response.
     """
     if not field_of(value, F.EPOCH_RESET_restart):
         return OKAY
+    set_configuration_error(s.contexts[context].control, _IN_USE if busy else 0)
     if busy:
         return REJECT
-    reset_epochs(s.registers)
+    reset_epochs(s.registers[CONTEXT + context])
     return OKAY
 
 
@@ -76,7 +77,7 @@ def _write_control(s: GoldenState, context: int, value: int, busy: bool) -> int:
         set_configuration_error(own.control, code)
         if code:
             return REJECT
-        accept_launch(own.control, own.programmed, s.registers)
+        accept_launch(own.control, own.programmed, s.registers[CONTEXT + context])
     writable = s.registers[CONTEXT + context, R.CONTROL].writable
     set_strobes(own.control, value & writable & ~LAUNCH)
     return OKAY
@@ -95,10 +96,8 @@ def _is_locked(s: GoldenState, page: int, word: int, privileged: int) -> bool:
 
 
 @compiled
-def _write_global(s: GoldenState, word: int, value: int, busy: int) -> int:
+def _write_global(s: GoldenState, word: int, value: int) -> int:
     """Write a register of the GPU's page; return the response."""
-    if word == R.EPOCH_RESET:
-        return _reset_epochs(s, value, busy)
     if word == R.INJECT:
         return OKAY if arm(s.config, s.gpu.injection, s.registers, value) else REJECT
     if word == R.GPU_CONTROL:
@@ -129,7 +128,14 @@ def commit(
 
 @compiled
 def _write_context(
-    s: GoldenState, context: int, word: int, value: int, copies: int, locked: bool, aborted: bool
+    s: GoldenState,
+    context: int,
+    word: int,
+    value: int,
+    copies: int,
+    busy: bool,
+    locked: bool,
+    aborted: bool,
 ) -> int:
     """Write a register of a context's page; return the response."""
     page, control = CONTEXT + context, s.contexts[context].control
@@ -138,6 +144,8 @@ def _write_context(
     if word == R.INTERRUPTS:
         clear_interrupts(s, page, word, value)
         return OKAY
+    if word == R.EPOCH_RESET:
+        return _reset_epochs(s, context, value, busy)
     if _is_act(word):
         code = commit(s, context, word, value, copies, locked, aborted)
         set_configuration_error(control, code)
@@ -187,7 +195,8 @@ def write_register(
             set_configuration_error(s.contexts[page - CONTEXT].control, _LOCKED)
         return REJECT
     if page == GLOBAL:
-        return _write_global(s, word, value, busy)
+        return _write_global(s, word, value)
     context = page - CONTEXT
     locked, is_aborted = (pending >> context & 1) != 0, (aborted >> context & 1) != 0
-    return _write_context(s, context, word, value, copies, locked, is_aborted)
+    is_busy = (busy >> context & 1) != 0
+    return _write_context(s, context, word, value, copies, is_busy, locked, is_aborted)

@@ -59,10 +59,22 @@ GATED = [
 
 
 @pytest.mark.parametrize("limit", [0, 3, 9])
-@pytest.mark.parametrize(("policy", "signals"), GATED)
+@pytest.mark.parametrize(("policy", "signals"), [*GATED, (Policy.COMPUTE_FIRST, ("active",))])
 def test_starvation(policy, signals, limit):
     state = state_with(*signals, policy=policy, starvation_limit=limit)
-    assert choices(state, [(1, 1)] * (limit + 2)) == [0] * limit + [1] + ([0] if limit else [1])
+    least = max(1, limit)  # a limit of 0 acts like 1, so that compute is not kept out
+    assert choices(state, [(1, 1)] * (least + 2)) == [0] * least + [1, 0]
+
+
+@pytest.mark.parametrize("policy", [*Policy])
+def test_both_streams_go_behind_a_full_queue(policy):
+    """If both have waited for the limit, they take turns."""
+    state = state_with("active", "relaxed", policy=policy, starvation_limit=3, threshold=0)
+    got = []
+    for _ in range(4):
+        choices(state, [(1, 1)] * 4, space=False)
+        got += choices(state, [(1, 1)])
+    assert got == [0, 1, 0, 1]
 
 
 @pytest.mark.parametrize(

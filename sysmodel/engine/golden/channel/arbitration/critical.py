@@ -5,7 +5,7 @@ has time. Otherwise, and in a congested memory, they take turns.
 from sysmodel.engine.golden.index import pick
 from sysmodel.lib.compiled import inlined
 
-from .inputs import ArbiterInputs, calm, urgent
+from .inputs import ArbiterInputs, calm, compute_is_due, urgent
 
 __all__ = ["critical"]
 
@@ -14,11 +14,11 @@ __all__ = ["critical"]
 def critical(now: ArbiterInputs) -> int:
     """Choose the stream that did not go last if the memory is congested, or if communication is
     neither critical nor relaxed."""
-    signals, limit = now.signals, now.configuration.starvation_limit
+    signals = now.signals
     if signals.any_congested or not (signals.any_critical or signals.all_relaxed):
         return pick(now.compute, now.communication, now.registers.arbiter_last)
     if signals.any_critical:
-        goes = not now.compute or now.registers.compute_starved < limit
+        goes = not compute_is_due(now) or urgent(now)
     else:
         goes = urgent(now) or (not now.compute and calm(now))
     if now.communication and goes:

@@ -11,6 +11,7 @@ __all__ = [
     "ArbiterInputs",
     "calm",
     "combine_contexts",
+    "compute_is_due",
     "urgent",
 ]
 
@@ -59,8 +60,20 @@ def calm(now: ArbiterInputs) -> bool:
 
 @inlined
 def urgent(now: ArbiterInputs) -> bool:
-    """Return whether communication has waited for ``starvation_limit`` cycles."""
-    return now.registers.starved >= now.configuration.starvation_limit
+    """Return whether communication has waited for ``starvation_limit`` cycles, and goes next: if
+    compute has waited for as long, they take turns.
+    """
+    limit = max(1, now.configuration.starvation_limit)
+    if now.registers.starved < limit:
+        return False
+    return not compute_is_due(now) or now.registers.arbiter_last == 0
+
+
+@inlined
+def compute_is_due(now: ArbiterInputs) -> bool:
+    """Return whether a compute request has waited for ``starvation_limit`` cycles."""
+    limit = max(1, now.configuration.starvation_limit)
+    return now.compute and now.registers.compute_starved >= limit
 
 
 @inlined
