@@ -10,7 +10,7 @@ from rtl.interface.configuration import (
     Injection,
 )
 from rtl.interface.encodings import InjectTarget
-from rtl.interface.signatures import ErrorSignature
+from rtl.interface.signatures import OwnErrorsSignature
 from rtl.parameters import T3Parameters
 
 from . import map as register_map
@@ -40,8 +40,8 @@ class GlobalPage(ReportingPage):
     next_epoch : Out(9)
         Epoch of the next launch. Register, one bit wider than an epoch: if the highest bit is set,
         the epochs are exhausted.
-    error : In(:class:`ErrorSignature`)
-        Error of no context.
+    error : In(:class:`OwnErrorsSignature`)
+        Errors of no context.
     irq : Out(1)
         An enabled interrupt is pending.
     inject : Out(:func:`Injection`)
@@ -65,7 +65,7 @@ class GlobalPage(ReportingPage):
                 "launches": In(1),
                 "busy": In(1),
                 "next_epoch": Out(EPOCH_BITS + 1, init=1),
-                "error": In(ErrorSignature(p)),
+                "error": In(OwnErrorsSignature(p)),
                 "irq": Out(1),
                 "inject": Out(Injection()),
                 "armed": In(1),

@@ -5,7 +5,7 @@ import pytest
 from rtl.blocks import BLOCKS
 from rtl.lib.queue import Queue
 from verification.proofs.registry import PROOFS, UNPROVEN
-from verification.seeded_bugs.table import SEEDED_BUGS, bug_of
+from verification.seeded_bugs.table import BUGS_OF_ERRORS, SEEDED_BUGS, bug_of
 
 
 def test_names_are_unique():
@@ -22,7 +22,8 @@ def test_every_proven_block_has_a_seeded_bug():
     """Except blocks with clock-gating proofs only; test_clock_gating.py covers those proofs."""
     proofs = [proof for proof in PROOFS if not proof.name.startswith("clock-gating-")]
     proven = {block.__name__ for proof in proofs for block in proof.blocks}
-    assert proven <= {bug.block for bug in SEEDED_BUGS}
+    bugs = [*SEEDED_BUGS, *(bug for _, bug in BUGS_OF_ERRORS)]
+    assert proven <= {bug.block for bug in bugs}
 
 
 @pytest.mark.parametrize("bug", SEEDED_BUGS, ids=lambda bug: bug.block)
