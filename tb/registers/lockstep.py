@@ -332,6 +332,10 @@ async def every_cycle(dut):
             hardware.failing = rng.choice([0, 0.02, 0.5])
             hardware.at_rest = rng.random() < 0.3
             _preset_counts(dut, model, rng)
+        if cycle % 1600 == 1000:
+            hardware.failing = 0
+            for _ in range(4):
+                bus.traffic.put(rng.choice(_CONTEXTS), "CONTROL", drop_error=1)
         if cycle == scaled(_CYCLES) - _CLEARING:
             # With an error in every cycle, an error also occurs in the cycle of the clear.
             hardware.failing = 1
