@@ -6,19 +6,20 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In
 
-from .channel.channel import Channel
-from .context.unit import ContextUnit
+from .channel.channel import CHANNEL_ERRORS, Channel
+from .context.unit import UNIT_ERRORS, ContextUnit
 from .interface.encodings import InjectTarget
 from .interface.signatures import ChannelSignature, ContextSignature, T3Signature
 from .lib.gating import clock_gated
 from .lib.pipeline_register import PipelineRegister
 from .lib.wide_counter import WideCounter
-from .link.errors import LinkErrors
+from .link.errors import LINK_ERRORS, LinkErrors
 from .link.parameters import LinkParameters
 from .link.ring import RingLinks, WiredT3Signature
 from .parameters import T3Parameters
 from .registers.error_priority_encoder import ErrorPriorityEncoder
 from .registers.port import Registers
+from .tracker.bank import BANK_ERRORS
 from .tracker.tracker import Tracker
 
 __all__ = ["T3"]
@@ -27,11 +28,9 @@ __all__ = ["T3"]
 class T3(wiring.Component):
     """Hardware of one GPU: tracks the updates of output tiles and sends each complete tile.
 
-    Every output comes from a register or a queue; none depends combinationally on an input. If a
-    context raises several errors in one cycle, only the highest-priority one is reported, one cycle
-    later. The priority is: channels, lowest first (error of the store, of the packet, of the issue
-    acknowledgement); banks of the tracker; the context's unit (see :class:`ContextUnit`). Errors of
-    the links wait until the GPU has no other error.
+    Every output comes from a register or a queue; none depends combinationally on an input. Errors
+    reach the registers one cycle later: the kinds of all errors of the cycle, and the report of the
+    rarest error (see :class:`ErrorPriorityEncoder`).
 
     Parameters
     ----------
@@ -78,9 +77,10 @@ class T3(wiring.Component):
         self.channels = [Channel(p) for _ in range(p.channels)]
         self._error_priority_encoder = ErrorPriorityEncoder(
             p,
-            channels=sum(len(channel.errors) for channel in self.channels),
-            banks=len(self.tracker.errors),
-            own=len(self.contexts[0].errors),
+            own=UNIT_ERRORS,
+            banks=[BANK_ERRORS] * len(self.tracker.errors),
+            links=[LINK_ERRORS],
+            **{name: [codes] * p.channels for name, codes in CHANNEL_ERRORS.items()},
         )
         self._link_errors = LinkErrors(p)
         self._corrections = WideCounter(len(self.registers.corrected))
@@ -121,7 +121,6 @@ class T3(wiring.Component):
         self._count_corrections(m)
         self._report_errors(m)
         self._inject(m)
-        self._report_links(m)
         return m
 
     def _connect_wires(self, m: Module) -> None:
@@ -268,34 +267,37 @@ class T3(wiring.Component):
         ]
 
     def _report_errors(self, m: Module) -> None:
-        """Collect the errors of all blocks, highest priority first."""
-        choice = self._error_priority_encoder
-        of_channels = [error for channel in self.channels for error in channel.errors]
-        for sink, source in (
-            *zip(choice.channels, of_channels, strict=True),
-            *zip(choice.banks, self.tracker.errors, strict=True),
-        ):
-            m.d.comb += [sink.valid.eq(source.valid), sink.report.eq(source.report)]
-        for number, channel in enumerate(self.channels):
-            for sink in choice.channels[len(channel.errors) * number :][: len(channel.errors)]:
-                m.d.comb += sink.report.channel.eq(number)
-        for number, unit in enumerate(self.contexts):
-            for sink, source in zip(choice.own[number], unit.errors, strict=True):
-                m.d.comb += [sink.valid.eq(source.valid), sink.report.eq(source.report)]
-            error, report = self.registers.context[number].error, choice.contexts[number]
-            m.d.comb += [error.valid.eq(report.valid), error.report.eq(report.report)]
-
-    def _report_links(self, m: Module) -> None:
-        """Report errors of the links to the GPU while it has no other error."""
-        links, unowned = self._link_errors, self._error_priority_encoder.unowned
-        out, channels = self.registers.error, range(self._p.channels)
+        """Collect the errors of all blocks for the registers."""
+        encoder, links, registers = self._error_priority_encoder, self._link_errors, self.registers
+        channels = range(self._p.channels)
         m.d.comb += [
             links.down.eq(Cat(self._channel_port(n, "link_down") for n in channels)),
             links.reset.eq(Cat(self._channel_port(n, "link_reset") for n in channels)),
-            links.hold.eq(unowned.valid),
-            out.valid.eq(unowned.valid | links.error.valid),
-            out.report.eq(Mux(unowned.valid, unowned.report, links.error.report)),
         ]
+        ports = [
+            *zip(encoder.banks, self.tracker.errors, strict=True),
+            (encoder.links[0], links.error),
+        ]
+        for number, channel in enumerate(self.channels):
+            of_channel = [getattr(encoder, name)[number] for name in CHANNEL_ERRORS]
+            ports += zip(of_channel, channel.errors, strict=True)
+        for sinks, unit in zip(encoder.own, self.contexts, strict=True):
+            ports += zip(sinks, unit.errors, strict=True)
+        for sink, source in ports:
+            m.d.comb += [sink.valid.eq(source.valid), sink.report.eq(source.report)]
+        for number in channels:
+            for name in CHANNEL_ERRORS:
+                m.d.comb += getattr(encoder, name)[number].report.channel.eq(number)
+        owners = [
+            (registers.error, encoder.gpu),
+            *zip((page.error for page in registers.context), encoder.contexts, strict=True),
+        ]
+        for error, found in owners:
+            m.d.comb += [
+                error.valid.eq(found.valid),
+                error.report.eq(found.report),
+                error.kinds.eq(found.kinds),
+            ]
 
     def _connect_ports(self, m: Module, index: int, channel: Channel) -> None:
         for name, member in ChannelSignature(self._p).members.items():

@@ -32,7 +32,13 @@ from .queues import ChannelQueues
 from .store_check import STORE_ERRORS, StoreCheck
 from .store_router import StoreRouter, remote_table_of
 
-__all__ = ["ISSUE_ACK_BUFFER", "ISSUE_ACK_EVENTS", "STORES_IN_FLIGHT", "Channel"]
+__all__ = [
+    "CHANNEL_ERRORS",
+    "ISSUE_ACK_BUFFER",
+    "ISSUE_ACK_EVENTS",
+    "STORES_IN_FLIGHT",
+    "Channel",
+]
 
 # Depth of the buffer of issue acknowledgements: enough for the bursts at the end of a GEMM's stage.
 # With 64 entries, one of 32 channels waits for the tracker for some ns in the paper's largest
@@ -40,6 +46,12 @@ __all__ = ["ISSUE_ACK_BUFFER", "ISSUE_ACK_EVENTS", "STORES_IN_FLIGHT", "Channel"
 ISSUE_ACK_BUFFER = 128
 ISSUE_ACK_EVENTS = 8  # tiles whose updates are merged
 STORES_IN_FLIGHT = 8
+CHANNEL_ERRORS = {
+    "stores": STORE_ERRORS,
+    "packets": PACKET_ERRORS,
+    "issue_acks": (ErrorCode.TRACKER_CORRUPT,),
+}
+"""Codes of each of a channel's errors, by the request that has the error."""
 
 _PORTS_OF_TOP = {"link_down", "link_reset"}  # ports of a channel that the top handles
 
@@ -123,7 +135,7 @@ class Channel(wiring.Component):
                 "tile_issue_acks": Out(stream.Signature(TileUpdates(p))),
                 "end_of_tile_markers": Out(stream.Signature(TrackerInput(p))),
                 "segments": In(stream.Signature(Segment(p))).array(p.contexts),
-                "errors": Out(ErrorSignature(p)).array(3),
+                "errors": Out(ErrorSignature(p)).array(len(CHANNEL_ERRORS)),
                 "corrected": Out(1),
                 "inject": In(InjectSignature()),
                 "dma_idle": Out(p.contexts),
@@ -141,9 +153,9 @@ class Channel(wiring.Component):
         self.issue_ack_buffer = IssueAckBuffer(p, depth=ISSUE_ACK_BUFFER)
         self.issue_ack_queue = IssueAckQueue(p, depth=ISSUE_ACK_EVENTS)
         self._store_check, self._packet_check = StoreCheck(p), PacketCheck(p)
-        self._store_error = ErrorRegister(p, STORE_ERRORS)
-        self._packet_error = ErrorRegister(p, PACKET_ERRORS)
-        self._issue_ack_error = ErrorRegister(p, [ErrorCode.TRACKER_CORRUPT])
+        self._store_error = ErrorRegister(p, CHANNEL_ERRORS["stores"])
+        self._packet_error = ErrorRegister(p, CHANNEL_ERRORS["packets"])
+        self._issue_ack_error = ErrorRegister(p, CHANNEL_ERRORS["issue_acks"])
         self._stored_count = WideCounter(len(self.stored))
         if p.with_data:
             self._nmc = NmcUnit(p)

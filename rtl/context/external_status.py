@@ -37,7 +37,15 @@ class ExternalStatus(wiring.Component):
     kernel_dispatched, ended : Out(credit_limit_bits)
         Dispatched and finished workgroups of the launch's kernel. Registers.
     peer_aborted : Out(1)
-        Strobe: the downstream GPU aborted the launch.
+        Strobe: the downstream GPU aborted the launch. At most once for each launch, however often
+        ``aborted_in`` rises. Register.
+
+    Attributes
+    ----------
+    Proofs read these attributes, but never drive them.
+
+    seen : Signal
+        The downstream GPU has aborted the launch since it began.
     """
 
     def __init__(self, p: T3Parameters):
@@ -64,12 +72,16 @@ class ExternalStatus(wiring.Component):
                 "clock_enable": Out(1),
             }
         )
+        self.seen = Signal()
 
     def elaborate(self, platform):
         m = Module()
         ahead, admitted = Signal(GENERATION_BITS), Signal.like(self.admitted)
-        aborted, was_aborted = Signal(), Signal()
-        m.d.comb += ahead.eq(self.generation_in - self.launch_generation)
+        aborts, seen = Signal(), self.seen
+        m.d.comb += [
+            ahead.eq(self.generation_in - self.launch_generation),
+            aborts.eq(self.aborted_in & ~ahead.any() & self.launched),
+        ]
         # Before its first launch the downstream GPU admits nothing, whatever its generation.
         admits = self.credit_limit_in.any()
         with m.If(self.launch | ahead[-1] | ~admits):
@@ -87,14 +99,10 @@ class ExternalStatus(wiring.Component):
             (self.downstream.generation, self.generation_in),
             (self.kernel_dispatched, Mux(is_kernel, self.dispatched, 0)),
             (self.ended, Mux(is_kernel, self.finished, 0)),
-            (aborted, self.aborted_in & ~ahead.any() & self.launched),
-            (was_aborted, aborted),
+            (self.peer_aborted, aborts & (self.launch | ~seen)),
+            (seen, aborts | (seen & ~self.launch)),
         )
         m.d.sync += [register.eq(following) for register, following in registers]
-        m.d.comb += [
-            self.peer_aborted.eq(aborted & ~was_aborted),
-            self.clock_enable.eq(
-                Cat(register != following for register, following in registers).any()
-            ),
-        ]
+        changes = Cat(register != following for register, following in registers)
+        m.d.comb += self.clock_enable.eq(changes.any())
         return m

@@ -19,7 +19,15 @@ from rtl.trigger.trigger import Trigger
 
 from .external_status import ExternalStatus
 
-__all__ = ["ContextUnit"]
+__all__ = ["UNIT_ERRORS", "ContextUnit"]
+
+UNIT_ERRORS = (
+    (ErrorCode.TIMEOUT,),
+    (ErrorCode.PEER_ABORTED,),
+    (ErrorCode.TRIGGER_CORRUPT,),
+    (ErrorCode.DMA_OUT_OF_REGION,),
+)
+"""Codes of each of a unit's errors, the rarest first."""
 
 
 class ContextUnit(wiring.Component):
@@ -58,7 +66,7 @@ class ContextUnit(wiring.Component):
     stores_drained : In(1)
         No tile, store or update of the launch is left outside this unit.
     errors : Out(:class:`ErrorSignature`).array(4)
-        Errors of the trigger unit, the credit window, the DMA engine and the downstream GPU.
+        Errors of the credit window, the downstream GPU, the trigger unit and the DMA engine.
     corrected : Out(1)
         A bit error was corrected in this cycle.
     inject : In(:class:`InjectSignature`).array(3)
@@ -97,7 +105,7 @@ class ContextUnit(wiring.Component):
                 "own_idle": Out(1),
                 "stores_drained": In(1),
                 "clearing": Out(1),
-                "errors": Out(ErrorSignature(p)).array(4),
+                "errors": Out(ErrorSignature(p)).array(len(UNIT_ERRORS)),
                 "corrected": Out(1),
                 "inject": In(InjectSignature()).array(3),
                 "scrub": In(1),
@@ -251,9 +259,9 @@ class ContextUnit(wiring.Component):
         ]
 
     def _report(self, m: Module) -> None:
-        *errors, peer = self.errors
-        sources = (self.trigger, self.credit_window, self.engine)
-        for error, source in zip(errors, sources, strict=True):
+        timeout, peer, corrupt, outside = self.errors
+        sources = ((timeout, self.credit_window), (corrupt, self.trigger), (outside, self.engine))
+        for error, source in sources:
             m.d.comb += [
                 error.valid.eq(source.error.valid),
                 error.report.eq(source.error.report),

@@ -8,6 +8,7 @@ __all__ = [
     "Action",
     "Datatype",
     "ErrorCode",
+    "FREQUENT_ERRORS",
     "Granularity",
     "InjectTarget",
     "NO_LIMIT",
@@ -114,6 +115,12 @@ class ErrorCode(enum.Enum, shape=5):
     STORE_STALE = 19
     PACKET_FORBIDDEN = 20  # the context's inbound filter rejects the packet
     PEER_ABORTED = 21  # the downstream GPU aborted this launch
+
+
+FREQUENT_ERRORS = frozenset(
+    code for code in ErrorCode if code.name.startswith(("STORE_", "PACKET_"))
+)
+"""Codes of errors that a stream of stores or packets can raise in every cycle."""
 
 
 class InjectTarget(enum.Enum, shape=3):

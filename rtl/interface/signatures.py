@@ -7,6 +7,7 @@ from rtl.parameters import T3Parameters
 
 from .axi_lite import AxiLiteSignature
 from .configuration import GENERATION_BITS
+from .encodings import ErrorCode
 from .layouts import (
     DramRequest,
     ErrorReport,
@@ -23,6 +24,7 @@ __all__ = [
     "ChannelSignature",
     "ContextSignature",
     "ErrorSignature",
+    "OwnErrorsSignature",
     "T3Signature",
 ]
 
@@ -32,6 +34,25 @@ class ErrorSignature(wiring.Signature):
 
     def __init__(self, p: T3Parameters):
         super().__init__({"valid": Out(1), "report": Out(ErrorReport(p))})
+
+
+class OwnErrorsSignature(wiring.Signature):
+    """Errors that a context, or the GPU, has in a cycle.
+
+    Members
+    -------
+    valid : Out(1)
+        There is an error.
+    report : Out(:func:`ErrorReport`)
+        Report of the rarest error.
+    kinds : Out(number of error codes)
+        Bit for each code: there is an error with this code.
+    """
+
+    def __init__(self, p: T3Parameters):
+        super().__init__(
+            {"valid": Out(1), "report": Out(ErrorReport(p)), "kinds": Out(len(ErrorCode))}
+        )
 
 
 class ChannelSignature(wiring.Signature):
@@ -49,8 +70,8 @@ class ChannelSignature(wiring.Signature):
         The receiver has space for four packets of the context. After the bit falls, at most four
         more packets are sent.
     link_down, link_reset : In(1)
-        An endpoint of the channel's link reports this error in this cycle. The GPU is notified
-        once; repetitions before that are merged.
+        An endpoint of the channel's link reports this error in this cycle. Repetitions before the
+        error is counted are merged.
     store_space : Out(contexts)
         There is space for eight stores of the context that leave over the link. Stores beyond that
         may block the stores of all contexts.

@@ -6,27 +6,30 @@ from amaranth.lib.wiring import In, Out
 
 from rtl.interface.encodings import ErrorCode
 from rtl.interface.signatures import ErrorSignature
-from rtl.lib.select import one_hot_first, one_hot_select
+from rtl.lib.round_robin import RoundRobinPick
+from rtl.lib.select import one_hot_select
 from rtl.parameters import T3Parameters
 
-__all__ = ["LinkErrors"]
+__all__ = ["LINK_ERRORS", "LinkErrors"]
+
+LINK_ERRORS = (ErrorCode.LINK_DOWN, ErrorCode.LINK_RESET)
+"""Codes of a link's errors."""
 
 
 class LinkErrors(wiring.Component):
     """Serialiser of link errors: reports them one by one, so that simultaneous errors are all
     counted.
 
-    The lowest channel has priority, and ``LINK_DOWN`` before ``LINK_RESET``. An error is reported
-    at least one cycle after it occurs.
+    Each link has a place for an error of each kind. In every cycle in which errors wait, one is
+    reported, in turn: an error of cycle *t* is reported between *t + 1* and *t + 2 × channels*,
+    whatever the other links report.
 
     Members
     -------
     down, reset : In(channels)
         Errors of each channel's link.
-    hold : In(1)
-        Another error is reported in this cycle.
     error : Out(:class:`ErrorSignature`)
-        Error of no context. Depends on ``hold``.
+        Error of no context. From registers.
 
     Attributes
     ----------
@@ -34,6 +37,7 @@ class LinkErrors(wiring.Component):
 
     waiting : Signal
         Pending errors, two bits per channel: ``LINK_DOWN`` and ``LINK_RESET``.
+    pick : RoundRobinPick
     """
 
     def __init__(self, p: T3Parameters):
@@ -41,28 +45,28 @@ class LinkErrors(wiring.Component):
             {
                 "down": In(p.channels),
                 "reset": In(p.channels),
-                "hold": In(1),
                 "error": Out(ErrorSignature(p)),
                 "clock_enable": Out(1),
             }
         )
         self.waiting = Signal(2 * p.channels)
+        self.pick = RoundRobinPick(len(self.waiting))
 
     def elaborate(self, platform):
         m = Module()
+        m.submodules.pick = pick = self.pick
         waiting, error = self.waiting, self.error
-        first = Signal.like(waiting)
         comes = Cat(Cat(pair) for pair in zip(self.down, self.reset, strict=True))
         channels = [Const(bit // 2) for bit in range(len(waiting))]
+        is_down = Cat(pick.grant[::2]).any()
         m.d.comb += [
-            first.eq(one_hot_first(waiting)),
-            error.valid.eq(waiting.any() & ~self.hold),
-            error.report.code.eq(
-                Mux(Cat(first[1::2]).any(), ErrorCode.LINK_RESET, ErrorCode.LINK_DOWN)
-            ),
-            error.report.channel.eq(one_hot_select(first, channels)),
+            pick.requests.eq(waiting),
+            pick.take.eq(1),
+            error.valid.eq(waiting.any()),
+            error.report.code.eq(Mux(is_down, ErrorCode.LINK_DOWN, ErrorCode.LINK_RESET)),
+            error.report.channel.eq(one_hot_select(pick.grant, channels)),
             error.report.unowned.eq(1),
             self.clock_enable.eq(waiting.any() | comes.any()),
         ]
-        m.d.sync += waiting.eq((waiting & ~Mux(self.hold, 0, first)) | comes)
+        m.d.sync += waiting.eq((waiting & ~pick.grant) | comes)
         return m

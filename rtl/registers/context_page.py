@@ -15,7 +15,7 @@ from rtl.interface.configuration import (
 )
 from rtl.interface.encodings import ConfigurationError
 from rtl.interface.layouts import Copy
-from rtl.interface.signatures import ErrorSignature
+from rtl.interface.signatures import OwnErrorsSignature
 from rtl.parameters import T3Parameters
 
 from . import map as register_map
@@ -83,7 +83,7 @@ class ContextRegistersSignature(wiring.Signature):
         the tracker or the trigger unit clears tiles.
     dma_idle : In(1)
         The context has no DMA work except the copies that wait here.
-    error : In(:class:`ErrorSignature`)
+    error : In(:class:`OwnErrorsSignature`)
         Errors for the log.
     irq : Out(1)
         An enabled interrupt is pending.
@@ -116,7 +116,7 @@ class ContextRegistersSignature(wiring.Signature):
                 "tiles": In(32),
                 "oldest": In(p.credit_limit_bits),
                 "credit_limit": In(p.credit_limit_bits),
-                "error": In(ErrorSignature(p)),
+                "error": In(OwnErrorsSignature(p)),
                 "irq": Out(1),
             }
         )

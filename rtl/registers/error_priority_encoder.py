@@ -1,67 +1,96 @@
-"""Error priority encoder: selects the error that each context reports."""
+"""Error priority encoder: finds the errors of each context and of the GPU."""
 
 from collections.abc import Sequence
 
-from amaranth.hdl import Cat, Module, Signal
+from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from rtl.interface.signatures import ErrorSignature
+from rtl.interface.encodings import ErrorCode
+from rtl.interface.signatures import ErrorSignature, OwnErrorsSignature
 from rtl.lib.select import one_hot_first, one_hot_select
 from rtl.parameters import T3Parameters
 
 __all__ = ["ErrorPriorityEncoder"]
 
+_Codes = Sequence[Sequence[ErrorCode]]
+
 
 class ErrorPriorityEncoder(wiring.Component):
-    """Error priority encoder: selects, for each owner, the highest-priority error of a cycle.
+    """Error priority encoder: collects, for each owner, the kinds of all errors of a cycle and the
+    report of the rarest error.
 
-    Channels have the highest priority, then banks, then the context's own unit, each in the order
-    of the ports. Errors of banks and units are registered first, because errors of channels arrive
-    one cycle late.
+    A context owns the errors of its unit, of issue acknowledgements, banks, stores and packets, in
+    this order; the GPU owns those of links, and of packets without a context. In each group the
+    order is that of the ports. No error keeps the kind of another one from being collected.
+
+    Errors of banks and units are registered first, because all other errors come from registers of
+    the cycle before.
 
     Parameters
     ----------
-    channels : int
-        Number of errors of channels, which belong to any context or to none.
-    banks : int
-        Number of errors of the tracker's banks, which belong to any context.
-    own : int
-        Number of errors of each context's unit.
+    own, issue_acks, banks, stores, packets, links : sequence of sequences of ErrorCode
+        For each error, the codes that it can have; ``own`` those of one context's unit.
 
     Members
     -------
-    channels : In(:class:`ErrorSignature`).array(channels)
-        Errors of channels, from registers.
-    banks : In(:class:`ErrorSignature`).array(banks)
-    own : In(:class:`ErrorSignature`).array(contexts, own)
-    contexts : Out(:class:`ErrorSignature`).array(contexts)
-    unowned : Out(:class:`ErrorSignature`)
-        Error of no context.
+    own : In(:class:`ErrorSignature`).array(contexts, len(own))
+    issue_acks, banks, stores, packets, links : In(:class:`ErrorSignature`).array
+        All but those of banks come from registers.
+    contexts : Out(:class:`OwnErrorsSignature`).array(contexts)
+    gpu : Out(:class:`OwnErrorsSignature`)
+        Errors of no context.
     """
 
-    def __init__(self, p: T3Parameters, *, channels: int, banks: int, own: int):
-        self._p = p
+    def __init__(
+        self,
+        p: T3Parameters,
+        *,
+        own: _Codes,
+        issue_acks: _Codes,
+        banks: _Codes,
+        stores: _Codes,
+        packets: _Codes,
+        links: _Codes,
+    ):
+        self._p, self._own_codes = p, own
+        self._codes = {
+            "links": links,
+            "issue_acks": issue_acks,
+            "banks": banks,
+            "stores": stores,
+            "packets": packets,
+        }
         error = ErrorSignature(p)
         super().__init__(
             {
-                "channels": In(error).array(channels),
-                "banks": In(error).array(banks),
-                "own": In(error).array(p.contexts, own),
-                "contexts": Out(error).array(p.contexts),
-                "unowned": Out(error),
+                "own": In(error).array(p.contexts, len(own)),
+                **{name: In(error).array(len(codes)) for name, codes in self._codes.items()},
+                "contexts": Out(OwnErrorsSignature(p)).array(p.contexts),
+                "gpu": Out(OwnErrorsSignature(p)),
                 "clock_enable": Out(1),
             }
         )
 
     def elaborate(self, platform):
         m = Module()
-        # These errors arrive late in a cycle, so they are registered before the selection.
         banks, *own = (self._register(m, errors) for errors in (self.banks, *self.own))
-        shared = [*self.channels, *banks]
+        ports = {name: list(getattr(self, name)) for name in self._codes} | {"banks": banks}
+        shared = ("issue_acks", "banks", "stores", "packets")
         for number, out in enumerate(self.contexts):
-            self._first(m, [*shared, *own[number]], number, out)
-        self._first(m, shared, None, self.unowned)
+            owned = [
+                error.valid & ~error.report.unowned & (error.report.owner == number)
+                for name in shared
+                for error in ports[name]
+            ]
+            valid = [error.valid for error in own[number]]
+            errors = [*own[number], *(error for name in shared for error in ports[name])]
+            codes = [*self._own_codes, *(one for name in shared for one in self._codes[name])]
+            self._collect(m, errors, [*valid, *owned], codes, out)
+        errors = [*self.links, *self.packets]
+        unowned = [error.valid & error.report.unowned for error in errors]
+        codes = [*self._codes["links"], *self._codes["packets"]]
+        self._collect(m, errors, unowned, codes, self.gpu)
         come = [error.valid for errors in (self.banks, *self.own) for error in errors]
         came = [error.valid for errors in (banks, *own) for error in errors]
         m.d.comb += self.clock_enable.eq(Cat(come, came).any())
@@ -75,17 +104,21 @@ class ErrorPriorityEncoder(wiring.Component):
                 m.d.sync += register.report.eq(error.report)
         return registers
 
-    def _first(self, m: Module, errors: Sequence, owner: int | None, out) -> None:
-        """Select the first error of an owner, or the first of no context (None)."""
-        valid = Signal(len(errors))
-        for bit, error in zip(valid, errors, strict=True):
-            unowned = error.report.unowned
-            is_own = unowned if owner is None else ~unowned & (error.report.owner == owner)
-            m.d.comb += bit.eq(error.valid & is_own)
-        # A signal keeps the expression from being duplicated for each bit of the report.
-        first = Signal(len(errors))
+    def _collect(
+        self, m: Module, errors: Sequence, valid: Sequence[Value], codes: _Codes, out
+    ) -> None:
+        """Collect an owner's errors, the rarest first."""
+        # Signals keep the expressions from being duplicated for each bit of the report.
+        here, first = Signal(len(errors)), Signal(len(errors))
+        kinds: dict[ErrorCode, list[Value]] = {code: [] for code in ErrorCode}
+        for error, bit, possible in zip(errors, here, codes, strict=True):
+            for code in possible:
+                only = len(possible) == 1
+                kinds[code].append(bit if only else bit & (error.report.code == code))
         m.d.comb += [
-            first.eq(one_hot_first(valid)),
-            out.valid.eq(valid.any()),
+            here.eq(Cat(valid)),
+            first.eq(one_hot_first(here)),
+            out.valid.eq(here.any()),
             out.report.eq(one_hot_select(first, [error.report for error in errors])),
+            out.kinds.eq(Cat(Cat(bits).any() if bits else Const(0, 1) for bits in kinds.values())),
         ]

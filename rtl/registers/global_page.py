@@ -9,7 +9,7 @@ from rtl.interface.configuration import (
     Injection,
 )
 from rtl.interface.encodings import InjectTarget
-from rtl.interface.signatures import ErrorSignature
+from rtl.interface.signatures import OwnErrorsSignature
 from rtl.parameters import T3Parameters
 
 from . import map as register_map
@@ -32,8 +32,8 @@ class GlobalPage(ReportingPage):
         Count of cycles with a correction, sampled when the read takes effect.
     number : Out(5)
         Number of this GPU. Register.
-    error : In(:class:`ErrorSignature`)
-        Error of no context.
+    error : In(:class:`OwnErrorsSignature`)
+        Errors of no context.
     irq : Out(1)
         An enabled interrupt is pending.
     inject : Out(:func:`Injection`)
@@ -54,7 +54,7 @@ class GlobalPage(ReportingPage):
                 "arbiter": Out(ArbiterConfiguration(p), init=resets(ARBITER, registers)),
                 "corrected": In(32),
                 "number": Out(SOURCE_BITS),
-                "error": In(ErrorSignature(p)),
+                "error": In(OwnErrorsSignature(p)),
                 "irq": Out(1),
                 "inject": Out(Injection()),
                 "armed": In(1),

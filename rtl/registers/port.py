@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out
 from rtl.interface.axi_lite import AxiLiteSignature
 from rtl.interface.configuration import SOURCE_BITS, ArbiterConfiguration, Injection
 from rtl.interface.encodings import ErrorCode
-from rtl.interface.signatures import ErrorSignature
+from rtl.interface.signatures import OwnErrorsSignature
 from rtl.lib.gating import clock_gated
 from rtl.lib.select import one_hot_select
 from rtl.parameters import T3Parameters
@@ -52,8 +52,8 @@ class Registers(wiring.Component):
         Number of this GPU. Register.
     corrected : In(32)
         Count of cycles with a correction, sampled when the read takes effect.
-    error : In(:class:`ErrorSignature`)
-        Error of no context.
+    error : In(:class:`OwnErrorsSignature`)
+        Errors of no context.
     irq : Out(1)
         An enabled interrupt of no context is pending.
     inject : Out(:func:`Injection`)
@@ -91,7 +91,7 @@ class Registers(wiring.Component):
                 "arbiter": Out(ArbiterConfiguration(p), init=resets(ARBITER, registers)),
                 "number": Out(SOURCE_BITS),
                 "corrected": In(32),
-                "error": In(ErrorSignature(p)),
+                "error": In(OwnErrorsSignature(p)),
                 "irq": Out(1),
                 "inject": Out(Injection()),
                 "armed": In(1),
@@ -114,18 +114,19 @@ class Registers(wiring.Component):
             self.gpu_page.corrected.eq(self.corrected),
             self.gpu_page.error.valid.eq(self.error.valid),
             self.gpu_page.error.report.eq(self.error.report),
+            self.gpu_page.error.kinds.eq(self.error.kinds),
             self.irq.eq(self.gpu_page.irq),
             self.inject.eq(self.gpu_page.inject),
             self.gpu_page.armed.eq(self.armed),
             self.scrub.eq(self.gpu_page.scrub),
             self.gpu_page.scrub_corrected.eq(self.scrub_corrected),
         ]
-        code = self.error.report.code
-        is_of_link = (code == ErrorCode.LINK_DOWN) | (code == ErrorCode.LINK_RESET)
+        kinds = self.error.kinds
+        of_link = kinds[ErrorCode.LINK_DOWN.value] | kinds[ErrorCode.LINK_RESET.value]
         for index, page in enumerate(self.pages):
             m.submodules[f"context_{index}"] = clock_gated(page)
             wiring.connect(m, page.context, wiring.flipped(self.context[index]))
-            m.d.comb += page.link.eq(self.error.valid & is_of_link)
+            m.d.comb += page.link.eq(self.error.valid & of_link)
         ports = [self.gpu_page.port, *(page.port for page in self.pages)]
         writes, reads = self._write(m, ports), self._read(m, ports)
         m.d.comb += self.clock_enable.eq(writes | reads)

@@ -85,7 +85,7 @@ class ReportingPage(RegisterPage):
         Parameters
         ----------
         error
-            Interface with :class:`ErrorSignature`.
+            Interface with :class:`OwnErrorsSignature`.
         events : dict
             Interrupt events other than errors, by field.
 
@@ -102,6 +102,7 @@ class ReportingPage(RegisterPage):
         m.d.comb += [
             log.error.valid.eq(error.valid),
             log.error.report.eq(error.report),
+            log.error.kinds.eq(error.kinds),
             log.clear.eq(clears_error),
             log.drop.eq(self._strobes["drop_error"]),
             interrupts.events.eq(Cat(of_field[field.name] for field in fields)),
@@ -114,7 +115,7 @@ class ReportingPage(RegisterPage):
 
     def enable_clock(self, m: Module, *causes: Value) -> None:
         """Drive the clock enable from the causes that all pages share and from ``causes``."""
-        happens = [self.log.error.valid, self.log.counting, self.interrupts.events.any()]
+        happens = [self.log.clock_enable, self.interrupts.events.any()]
         m.d.comb += self.clock_enable.eq(
             Cat(self.port.write, *self._strobes.values(), *happens, *causes).any()
         )

@@ -18,7 +18,17 @@ from .stages import Compare, Update, UpdateResult
 from .table import TrackerTable
 from .walk import TableWalk
 
-__all__ = ["TrackerBank"]
+__all__ = ["BANK_ERRORS", "TrackerBank"]
+
+BANK_ERRORS = (
+    ErrorCode.TRACKER_CORRUPT,
+    ErrorCode.SET_FULL,
+    ErrorCode.ZERO_THRESHOLD,
+    ErrorCode.DUPLICATE_END_OF_TILE,
+    ErrorCode.OVERRUN,
+    ErrorCode.COUNT_OVERFLOW,
+)
+"""Codes of a bank's error; the first one that applies is reported."""
 
 _COMPLETIONS = 8
 _IN_FLIGHT = 5  # events from the front's selection up to the update stage, both included
@@ -360,18 +370,19 @@ class TrackerBank(wiring.Component):
     def _report(self, m: Module) -> None:
         update, outcome, event = self.update, self.outcome, self.updated
         code = Signal(ErrorCode)
-        with m.If(update.lossy):
-            m.d.comb += code.eq(ErrorCode.TRACKER_CORRUPT)
-        with m.Elif(outcome.full):
-            m.d.comb += code.eq(ErrorCode.SET_FULL)
-        with m.Elif(update.no_atoms):
-            m.d.comb += code.eq(ErrorCode.ZERO_THRESHOLD)
-        with m.Elif(outcome.second):
-            m.d.comb += code.eq(ErrorCode.DUPLICATE_END_OF_TILE)
-        with m.Elif(event.end | outcome.known.balance[-1]):
-            m.d.comb += code.eq(ErrorCode.OVERRUN)
-        with m.Else():
-            m.d.comb += code.eq(ErrorCode.COUNT_OVERFLOW)
+        *conditions, last = BANK_ERRORS
+        m.d.comb += code.eq(last)
+        causes = (
+            update.lossy,
+            outcome.full,
+            update.no_atoms,
+            outcome.second,
+            event.end | outcome.known.balance[-1],
+        )
+        # The last assignment takes effect; it belongs to the first cause.
+        for cause, condition in reversed(list(zip(causes, conditions, strict=True))):
+            with m.If(cause):
+                m.d.comb += code.eq(condition)
         m.d.comb += [
             self.error.valid.eq(self.updating & (update.lossy | outcome.keep | outcome.above)),
             self.error.report.eq(Cat(code, event.owner, event.dispatch_index, event.wavefront)),

@@ -78,7 +78,7 @@ _LAUNCH_ERRORS = (
     ConfigurationError.GENERATION,
     ConfigurationError.EPOCH,
 )
-_CODES = [code.value for code in ErrorCode if code.value]
+_CODES = [code for code in ErrorCode if code.value]
 # Log of each page, and its error counters in the order of the codes.
 _LOGS = {GLOBAL: "gpu.log"} | {CONTEXT + context: f"context_{context}.log" for context in _CONTEXTS}
 _COUNTERS = [
@@ -86,6 +86,7 @@ _COUNTERS = [
     for prefix in ("", "GPU_")
 ]
 _CYCLES = 9000
+_FREQUENT_PLACES = 6  # for errors of stores and packets
 _CLEARING = 300  # cycles at the end
 
 expect(
@@ -107,6 +108,8 @@ expect(
     "error while one is pending",
     "error as they are cleared",
     "error while the log is full",
+    "error of a packet while the log has places for rare errors only",
+    "errors of two kinds",
     "error dropped from the log",
     "interrupt",
     "interrupt of no context",
@@ -152,12 +155,22 @@ class _Bus:
 
 
 # The log does not store the owner: the port of the error implies it.
-_NOT_KEPT = ("owner", "unowned")
+_NOT_KEPT = ("owner", "unowned", "kinds", "frequent")
+
+
+def _is_frequent(code: ErrorCode) -> bool:
+    """Return whether a stream of stores or packets may raise the error in every cycle."""
+    return code.name.split("_")[0] in ("STORE", "PACKET")
 
 
 def _random_failure(rng: random.Random) -> dict[str, int]:
+    codes = rng.sample(_CODES, rng.choice([1, 1, 2, 5]))
+    # The report is a rare error's, if there is one.
+    first, *_ = sorted(codes, key=_is_frequent)
     return {
-        "code": rng.choice(_CODES),
+        "code": first.value,
+        "kinds": sum(1 << code.value for code in codes),
+        "frequent": int(_is_frequent(first)),
         "wavefront": rng.randrange(PARAMETERS.wavefronts),
         "dispatch_index": rng.getrandbits(PARAMETERS.dispatch_index_bits),
         "atom": rng.getrandbits(PARAMETERS.atom_address_bits),
@@ -174,6 +187,9 @@ def _port(dut, context: int, name: str):
 
 def _compare(dut, model: Model) -> None:
     """The outputs with those of the model."""
+    for page, place in _LOGS.items():
+        total = int(inside(dut, f"{place}.total").value)
+        assert total == int(model.state.logs[page]["total"]), f"{place}: errors"
     bus = model.bus()
     for name, value in bus.items():
         if name not in _RESPONSES or bus[f"{name[0]}valid"]:
@@ -266,6 +282,9 @@ class _Hardware:
     def _fail(self, port: str) -> dict[str, int] | None:
         failure = _random_failure(self._rng) if self._rng.random() < self.failing else None
         getattr(self._dut, f"{port}__valid").value = int(failure is not None)
+        # Without an error the other signals are arbitrary.
+        kinds = failure["kinds"] if failure else self._rng.getrandbits(len(ErrorCode))
+        getattr(self._dut, f"{port}__kinds").value = kinds
         if failure:
             fields = {name: failure[name] for name in failure if name not in _NOT_KEPT}
             getattr(self._dut, f"{port}__report").value = _REPORT.pack(fields, rest=self._rng)
@@ -327,6 +346,10 @@ async def every_cycle(dut):
             hardware.failing = rng.choice([0, 0.02, 0.5])
             hardware.at_rest = rng.random() < 0.3
             _preset_counts(dut, model, rng)
+        if cycle % 1600 == 1000:
+            hardware.failing = 0
+            for _ in range(4):
+                bus.traffic.put(rng.choice(_CONTEXTS), "CONTROL", drop_error=1)
         if cycle == scaled(_CYCLES) - _CLEARING:
             # With an error in every cycle, an error also occurs in the cycle of the clear.
             hardware.failing = 1
@@ -370,6 +393,11 @@ def _cover_errors(
         cover("error while one is pending", failure and before)
         cover("error as they are cleared", failure and before > 1 and after == 1)
         cover("error while the log is full", failure and before == after == ERROR_LOG_DEPTH)
+        cover(
+            "error of a packet while the log has places for rare errors only",
+            failure and failure["frequent"] and before == after == _FREQUENT_PLACES,
+        )
+        cover("errors of two kinds", failure and failure["kinds"].bit_count() > 1)
         cover("error dropped from the log", not failure and before > 1 and after == before - 1)
     for was, irq in zip(irqs, _irqs(model), strict=True):
         cover("interrupt", irq)

@@ -10,6 +10,7 @@ from sysmodel.engine.golden.context.unit import end_context, step_page
 from sysmodel.engine.golden.dma.copies import pop_copy
 from sysmodel.engine.golden.model import begin_contexts, step_port, step_write
 from sysmodel.engine.golden.outputs import write_units
+from sysmodel.engine.golden.registers.errors import RANK
 from sysmodel.engine.golden.registers.interrupts import step_global_page
 from sysmodel.engine.golden.trigger.trigger import IDLE
 from sysmodel.engine.ports import CHANNEL_OUTPUTS, GPU_INPUTS, G, H, output_words
@@ -41,8 +42,8 @@ class Model:
 
     def step(self, bus: Mapping[str, int], statuses: _Ports, errors: _Ports, takes: list[bool]):
         """Advance by one cycle with these values of the ports: absent inputs of the bus are 0;
-        ``errors`` are the global one and then the contexts'; ``takes``: a context's copy is taken
-        if one is offered."""
+        ``errors`` are the GPU's and then the contexts', with ``kinds`` and ``frequent``: the error
+        comes from a store or a packet; ``takes``: a context's copy is taken if one is offered."""
         state, contexts = self.state, self.state.contexts
         for name, (block, field) in _STATUS.items():
             contexts[block][field] = [status[name] for status in statuses]
@@ -56,6 +57,8 @@ class Model:
         state.banks["clear_pending"] = bits(status["clearing"] for status in statuses)
         for log, failure in zip(state.logs, errors, strict=True):
             log["failure"], log["failure_place"] = error_words(failure)
+            log["failure_rank"] = RANK.packet if failure and failure["frequent"] else RANK.bank
+            log["kinds"] = failure["kinds"] if failure else 0
         set_ports(self._inputs, G, {f"bus_{name}": value for name, value in bus.items()})
         acts = step_port(state, self._inputs, 0)
         begins, busy, pending, aborted, *_ = begin_contexts(state, acts)

@@ -4,7 +4,9 @@ from functools import cache
 
 from amaranth.sim import Simulator
 
-__all__ = ["device", "simulate"]
+from verification.mutation.clocks import stopped
+
+__all__ = ["device", "run_gated", "simulate"]
 
 
 @cache
@@ -37,4 +39,12 @@ def simulate(dut, bench, *, background=None):
     if benches:
         simulator.reset()
     benches.update(bench=bench, background=background)
+    simulator.run()
+
+
+def run_gated(dut, bench):
+    """Run a bench on a block whose clock stops while its clock enable is low."""
+    simulator = Simulator(stopped(dut))
+    simulator.add_clock(1e-9)
+    simulator.add_testbench(bench)
     simulator.run()

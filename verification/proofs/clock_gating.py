@@ -24,10 +24,12 @@ from rtl.lib.queue import Queue
 from rtl.lib.wide_counter import WideCounter
 from rtl.link.errors import LinkErrors
 from rtl.registers.context_page import ContextPage
+from rtl.registers.error_log import ErrorLog
 from rtl.registers.error_priority_encoder import ErrorPriorityEncoder
 from rtl.registers.global_page import GlobalPage
 from rtl.registers.port import Registers
 
+from .error_path import ENCODER_CODES, LOG_KINDS
 from .proof import Proof
 from .registers import GEOMETRY
 from .streams import free
@@ -169,10 +171,12 @@ PROOFS = (
         "the error priority encoder",
         ErrorPriorityEncoder,
         GEOMETRY,
-        channels=3,
-        banks=2,
-        own=2,
-        geometry=f"{_PAGES}; 3 errors of channels, 2 of banks and 2 of each context",
+        **ENCODER_CODES,
+        geometry=f"{_PAGES}; 2 errors of each context's unit, 1 of issue acknowledgements, 2 each "
+        "of banks, stores and packets, 1 of links",
+    ),
+    clock_gating(
+        "error-log", "an error log", ErrorLog, GEOMETRY, LOG_KINDS, geometry="2 counted kinds"
     ),
     clock_gating(
         "link-errors", "the register of link errors", LinkErrors, GEOMETRY, geometry="1 link"

@@ -1,9 +1,10 @@
-"""Proof of the registers: a write to a page changes no other page."""
+"""Proof of the registers: a write to a page changes no other page, and every error interrupts."""
 
 from amaranth.hdl import Assert, Assume, Cat, Cover, Elaboratable, Module, Signal, Value
 
 from rtl.interface.encodings import ErrorCode
 from rtl.parameters import T3Parameters
+from rtl.registers import map as register_map
 from rtl.registers.map import PAGE_BITS
 from rtl.registers.port import Registers, Response
 
@@ -61,10 +62,11 @@ class RegistersHarness(Elaboratable):
         bus = dut.bus
         free(m, bus.awvalid, bus.awaddr, bus.awprot, bus.wvalid, bus.wdata, bus.wstrb, bus.bready)
         free(m, bus.arvalid, bus.araddr, bus.rready, dut.corrected)
-        free(m, dut.error.valid, dut.error.report)
+        free(m, dut.error.valid, dut.error.report, dut.error.kinds)
         for context in dut.context:
             free(m, *(getattr(context, name) for name in _READ))
-            free(m, context.error.valid, context.error.report, context.copies.ready)
+            free(m, context.error.valid, context.error.report, context.error.kinds)
+            free(m, context.copies.ready)
 
         page = Signal(len(bus.awaddr) - PAGE_BITS)
         answered, okay = Signal(), Signal()
@@ -142,9 +144,11 @@ class RegistersHarness(Elaboratable):
         context = dut.context[number]
         had_copy = Signal(name=f"had_copy_{number}")
         m.d.sync += had_copy.eq(context.copies.valid)
-        of_link = [dut.error.report.code == code for code in _OF_LINKS]
+        of_link = dut.error.valid & Cat(dut.error.kinds[code.value] for code in _OF_LINKS).any()
         happens = Cat(context.error.valid, *(getattr(context, name) for name in _EVENTS)).any()
-        happens |= dut.error.valid & Cat(of_link).any()
+        happens |= of_link
+        pending = dut.pages[number].interrupts.pending
+        self._assert_pending(m, pending, {"error": context.error.valid, "link": of_link}, number)
         self._assert_interrupt(m, context.irq, happens, str(number), written)
         for name in _PROGRAMMED:
             self._assert_unchanged(m, getattr(context, name), written, f"{number}: {name}")
@@ -158,6 +162,15 @@ class RegistersHarness(Elaboratable):
             Assert(~context.copies.valid | had_copy | written, f"{number}: a copy without a write"),
             Cover(moves(context.copies), f"{number}: a copy"),
         ]
+
+    def _assert_pending(self, m: Module, pending, events: dict[str, Value], number: int) -> None:
+        """Assert that an event is pending in the next cycle, whatever else happens."""
+        names = [field.name for field in register_map.load()["INTERRUPTS"].fields]
+        for name, event in events.items():
+            happened = Signal(name=f"{name}_happened_{number}")
+            m.d.sync += happened.eq(event)
+            bit = pending[names.index(name)]
+            m.d.comb += Assert(~happened | bit, f"{number}: {name} is not pending")
 
     def _assert_interrupt(
         self, m: Module, irq: Value, happens: Value, name: str, written: Value | int = 0
@@ -235,7 +248,8 @@ PROOFS = (
         "write requested; each launch of a context has the next epoch, which only a write to its "
         "page restarts, while the context is neither running nor aborting, and a generation 1 to 7 "
         "behind that of its launch before; a context interrupts only after an event of its own, an "
-        "error of a link, or such a write",
+        "error of a link, or such a write; its errors, and those of links, are pending in the next "
+        "cycle",
         blocks=(Registers,),
         harness=RegistersHarness,
         geometry="2 contexts, 2 regions, 2 ranges, 2 commands, addresses of 8 bits",

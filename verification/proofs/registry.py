@@ -24,6 +24,8 @@ from . import (
     criticality_rest,
     dma_engine,
     dma_lane,
+    error_path,
+    external_status,
     isolation,
     issue_ack_queue,
     link_control,
@@ -88,6 +90,8 @@ _MODULES = (
     criticality_launch,
     criticality_rest,
     abort,
+    error_path,
+    external_status,
 )
 
 PROOFS: tuple[Proof, ...] = tuple(proof for module in _MODULES for proof in module.PROOFS)

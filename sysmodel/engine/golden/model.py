@@ -43,7 +43,7 @@ from .records import Words, clear_record, record
 from .registers.bus import BUS, bus_changes, respond, step_bus
 from .registers.configuration import decode
 from .registers.corrections import CORRECTIONS, note_corrected, step_corrections
-from .registers.errors import place_of, report_bank_error, report_channel_error
+from .registers.errors import RANK, owner_of, place_of, report_error, report_packet_error
 from .registers.injection import INJECTION, arm_banks, step_injection
 from .registers.interrupts import step_global_page
 from .registers.launch import ABORT, MEASURE, reset_control, take_strobes
@@ -112,7 +112,8 @@ def _step_banks(s: GoldenState, clear: int, taken_bank: int) -> bool:
         busy |= count_bank(s, index, clear, taken_bank == index)
         bank = step_bank(s, index, clear)
         if bank.failure:
-            report_bank_error(s.logs, bank.failure)
+            log = s.logs[CONTEXT + owner_of(bank.failure)]
+            report_error(log, RANK.bank, bank.failure, 0)
             note_unit_error(s, True)
         busy |= bank.busy
     for context in range(s.config.contexts):
@@ -185,9 +186,11 @@ def _step_channel(
     reports = done.corrected
     if done.store_failure | done.packet_failure | done.ack_failure:
         reports = True
-        report_channel_error(s.logs, done.store_failure, done.store_place)
-        report_channel_error(s.logs, done.packet_failure, done.packet_place)
-        report_channel_error(s.logs, done.ack_failure, place_of(0, 0, number, False))
+        log = s.logs[CONTEXT + owner_of(done.store_failure)]
+        report_error(log, RANK.store, done.store_failure, done.store_place)
+        report_packet_error(s.logs, done.packet_failure, done.packet_place)
+        log = s.logs[CONTEXT + owner_of(done.ack_failure)]
+        report_error(log, RANK.issue_ack, done.ack_failure, place_of(0, 0, number, False))
     if done.corrected:
         note_corrected(s.gpu.corrections, True)
     nmc = False

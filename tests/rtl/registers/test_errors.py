@@ -38,13 +38,16 @@ class Page:
         assert await write(self.ctx, self.dut, register.address, word) == OKAY
         await self.ctx.tick()
 
-    def fail(self, **report):
+    def fail(self, *others, **report):
+        """Set a report, and further errors of the cycle by their codes."""
         self.ctx.set(self.port.error.valid, 1)
         self.ctx.set(self.port.error.report, report)
+        codes = {report["code"], *others}
+        self.ctx.set(self.port.error.kinds, sum(1 << code.value for code in codes))
 
-    async def report(self, **report):
-        """Raise an error for one cycle."""
-        self.fail(**report)
+    async def report(self, *others, **report):
+        """Raise errors for one cycle."""
+        self.fail(*others, **report)
         await self.ctx.tick()
         self.ctx.set(self.port.error.valid, 0)
 
@@ -56,9 +59,13 @@ class Page:
         return error | place
 
 
-def random_report(rng):
+FREQUENT = [code for code in ErrorCode if code.name.split("_")[0] in ("STORE", "PACKET")]
+RARE = [code for code in ErrorCode if code.value and code not in FREQUENT]
+
+
+def random_report(rng, codes=RARE):
     return {
-        "code": rng.choice([code for code in ErrorCode if code.value]),
+        "code": rng.choice(codes),
         "dispatch_index": rng.getrandbits(P.dispatch_index_bits),
         "wavefront": rng.randrange(P.wavefronts),
         "atom": rng.getrandbits(P.atom_address_bits),
@@ -109,6 +116,55 @@ def test_the_log_is_read_from_the_oldest_on(page):
         await log.write("CONTROL", clear_error=1)
         assert await log.oldest() == NOTHING
         assert (await log.read("ERRORS"))["count"] == 0
+
+    simulate(dut, bench)
+
+
+@pytest.mark.parametrize("page", [GLOBAL, CONTEXT])
+def test_a_flood_leaves_places_for_rare_errors(page):
+    """Errors of stores and packets take six places of eight, and those that come later none; rare
+    errors take all eight.
+    """
+    seed = page
+    print(f"seed {seed}")
+    rng = random.Random(seed)
+    dut = device(Registers, T3Parameters(contexts=1, channels=4, system_channels=4))
+    flood = [random_report(rng, FREQUENT) for _ in range(9)]
+    rare = [random_report(rng) for _ in range(3)]
+
+    async def bench(ctx):
+        log = Page(ctx, dut, page)
+        for report in flood:
+            await log.report(**report)
+        for report in rare:
+            await log.report(rng.choice(FREQUENT), **report)
+            await log.report(**rng.choice(flood))
+        assert (await log.read("ERRORS"))["count"] == len(flood) + 2 * len(rare)
+        await log.write("CONTROL", drop_error=1)
+        await log.report(**flood[-1])  # seven are left, so there is no place for it
+        left = flood[1:6] + rare[:2]
+        for number, report in enumerate(left):
+            assert await log.oldest() == as_read(report, len(left) - number)
+            await log.write("CONTROL", drop_error=1)
+        assert await log.oldest() == NOTHING
+
+    simulate(dut, bench)
+
+
+@pytest.mark.parametrize("page", [GLOBAL, CONTEXT])
+def test_all_kinds_of_a_cycle_are_counted(page):
+    """Each kind of a cycle's errors counts, whichever is logged; ERRORS counts the cycle."""
+    dut = device(Registers, P)
+    prefix = "GPU_" if page == GLOBAL else ""
+    kinds = [code for code in ErrorCode if f"{prefix}COUNT_{code.name}" in MAP]
+
+    async def bench(ctx):
+        log = Page(ctx, dut, page)
+        for number in range(len(kinds)):
+            await log.report(*kinds[number:], code=kinds[-1])
+        for number, kind in enumerate(kinds, 1):
+            assert (await log.read(f"COUNT_{kind.name}"))["count"] == number
+        assert (await log.read("ERRORS"))["count"] == len(kinds)
 
     simulate(dut, bench)
 

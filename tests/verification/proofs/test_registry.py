@@ -6,6 +6,7 @@ from rtl.blocks import BLOCKS
 from rtl.lib.queue import Queue
 from verification.proofs.registry import PROOFS, UNPROVEN
 from verification.seeded_bugs.of_contexts import BUGS_OF_CONTEXTS
+from verification.seeded_bugs.of_errors import BUGS_OF_ERRORS
 from verification.seeded_bugs.table import SEEDED_BUGS, bug_of
 
 
@@ -23,7 +24,8 @@ def test_every_proven_block_has_a_seeded_bug():
     """Except blocks with clock-gating proofs only; test_clock_gating.py covers those proofs."""
     proofs = [proof for proof in PROOFS if not proof.name.startswith("clock-gating-")]
     proven = {block.__name__ for proof in proofs for block in proof.blocks}
-    assert proven <= {bug.block for bug in (*SEEDED_BUGS, *(bug for _, bug in BUGS_OF_CONTEXTS))}
+    named = (bug for _, bug in (*BUGS_OF_CONTEXTS, *BUGS_OF_ERRORS))
+    assert proven <= {bug.block for bug in (*SEEDED_BUGS, *named)}
 
 
 @pytest.mark.parametrize("bug", SEEDED_BUGS, ids=lambda bug: bug.block)

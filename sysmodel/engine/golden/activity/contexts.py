@@ -5,7 +5,7 @@ from sysmodel.lib.compiled import inlined
 
 from ..records import record
 from ..registers.bus import writes_page
-from ..registers.errors import is_of_link, needs_log
+from ..registers.errors import OF_LINK, needs_log
 from ..state import GoldenState
 from ..trigger.criticality import CriticalityOutputs
 from .counters import count_context
@@ -46,7 +46,7 @@ def look_at_page(s: GoldenState, context: int, strobes: int, acts: bool) -> None
     works |= own.copies.copies_level | interrupts.copying
     works |= own.status.idle ^ interrupts.was_idle
     works |= s.activity.pages_written >> page & 1
-    log = needs_log(s.logs[page]) or is_of_link(s.logs[GLOBAL].failure)
+    log = needs_log(s.logs[page]) or s.logs[GLOBAL].kinds & OF_LINK != 0
     writes = writes_page(s.gpu.bus, acts, page)
     enable_unit(s, context, UNIT.page, works != 0 or log or writes)
 

@@ -13,9 +13,9 @@ EXTERNAL_STATUS = record(
     "seen_admits seen_generation now_admits now_generation"
 )
 """Generation that the ports show; credit limit of the downstream GPU; workgroups that were
-dispatched, and that ended; the downstream GPU has aborted the launch; it had aborted the launch in
-the last cycle. The downstream GPU admits something, and its generation: ``seen`` is the register's
-next value, and ``now`` its value in this cycle.
+dispatched, and that ended; the downstream GPU has aborted the launch, which is reported in this
+cycle; it has ever aborted the launch. The downstream GPU admits something, and its generation:
+``seen`` is the register's next value, and ``now`` its value in this cycle.
 """
 
 _GENERATIONS = 1 << GENERATION_BITS
@@ -23,8 +23,8 @@ _GENERATIONS = 1 << GENERATION_BITS
 
 @inlined
 def peer_aborts(own: Record) -> bool:
-    """Return whether the downstream GPU begins to abort the launch."""
-    return own.peer_aborted and not own.peer_reported
+    """Return whether an abort of the launch by the downstream GPU is reported in this cycle."""
+    return own.peer_aborted != 0
 
 
 @inlined
@@ -60,8 +60,9 @@ def step_external_status(
     """
     downstream, aborted = own.downstream, own.peer_aborted
     dispatched, finished = own.dispatched, own.finished
+    reported = own.peer_reported
     changes = _see_downstream(own, inputs, at)
-    changes = changes or own.own_generation != generation or own.peer_reported != aborted
+    changes = changes or own.own_generation != generation
     own.own_generation = generation
     ahead = (inputs[at + J.generation_in] - generation) & _GENERATIONS - 1
     admitted = inputs[at + J.credit_limit_in]
@@ -72,10 +73,12 @@ def step_external_status(
         own.downstream = most
     else:
         own.downstream = admitted
-    own.peer_reported = own.peer_aborted
-    own.peer_aborted = inputs[at + J.aborted_in] != 0 and ahead == 0 and is_open != 0
+    aborts = inputs[at + J.aborted_in] != 0 and ahead == 0 and is_open != 0
+    before = reported != 0 and launches == 0
+    own.peer_aborted, own.peer_reported = aborts and not before, aborts or before
     is_kernel = inputs[at + J.kernel_generation] == generation
     own.dispatched = inputs[at + J.dispatched] if is_kernel else 0
     own.finished = inputs[at + J.finished] if is_kernel else 0
     changes = changes or own.downstream != downstream or own.peer_aborted != aborted
+    changes = changes or own.peer_reported != reported
     return changes or own.dispatched != dispatched or own.finished != finished

@@ -15,7 +15,7 @@ from ..payloads import ADDRESS_SPACE, INBOUND, LAUNCH
 from ..protected_queue import PROTECTED_QUEUE, is_empty
 from ..records import Record, Words, record
 from ..registers.corrections import note_corrected, note_corrected_next
-from ..registers.errors import error, place_of, set_failure, unit_error
+from ..registers.errors import RANK, error, place_of, report_error, take_errors
 from ..registers.interrupts import step_context_page
 from ..registers.launch import (
     ABORT,
@@ -272,30 +272,19 @@ def step_page(s: GoldenState, context: int) -> None:
 
 
 @inlined
-def _unit_failure(
-    s: GoldenState, context: int, expired: bool, oldest: int
-) -> tuple[bool, int, int]:
-    """Select the first error of the context's units.
-
-    Returns
-    -------
-    any_failure : bool
-    failure, place : int
-    """
+def _report_unit(s: GoldenState, context: int, log: Record, expired: bool, oldest: int) -> bool:
+    """Report the errors of the context's units; return whether there are any."""
     own = s.contexts[context]
     cycle, aborted = own.cycle, peer_aborts(own.external)
-    any_failure = cycle.corrupt != 0 or expired or cycle.outside_failure != 0 or aborted
-    failure, place = 0, 0
-    if cycle.corrupt:
-        failure = cycle.corrupt
-    elif expired:
+    if expired:
         failure = error(_TIMEOUT, context, min(oldest, s.config.dispatch_index_mask), 0)
-    elif cycle.outside_failure:
-        failure = cycle.outside_failure
-        place = place_of(own.engine.walk.outside_atom, 0, 0, False)
-    elif aborted:
-        failure = error(_PEER_ABORTED, context, 0, 0)
-    return any_failure, failure, place
+        report_error(log, RANK.timeout, failure, 0)
+    if aborted:
+        report_error(log, RANK.peer, error(_PEER_ABORTED, context, 0, 0), 0)
+    report_error(log, RANK.trigger, cycle.corrupt, 0)
+    place = place_of(own.engine.walk.outside_atom, 0, 0, False)
+    report_error(log, RANK.dma, cycle.outside_failure, place)
+    return cycle.corrupt != 0 or expired or cycle.outside_failure != 0 or aborted
 
 
 @inlined
@@ -354,11 +343,10 @@ def step_units(
             aborted,
         ),
     )
-    any_failure, failure, place = _unit_failure(s, context, window.expired, oldest)
     log = s.logs[CONTEXT_PAGE + context]
-    failure, place = unit_error(log, failure, place)
+    any_failure = _report_unit(s, context, log, window.expired, oldest)
     step_page(s, context)
-    set_failure(log, failure, place)
+    take_errors(log)
     return criticality, window.active, any_failure
 
 

@@ -7,46 +7,62 @@ from rtl.registers.error_log import ERROR_LOG_DEPTH
 from rtl.registers.map import CONTEXT, GLOBAL
 from sysmodel.lib.compiled import compiled, inlined
 
+from ..constants import constants
 from ..records import Record, Records, record
 from .words import R, count_up, set_word
 
 __all__ = [
     "LOG",
+    "OF_LINK",
     "PLACE_ATOM",
-    "channel_error",
+    "RANK",
     "describe_error",
     "error",
-    "is_of_link",
     "keep_error",
     "needs_log",
     "oldest_error",
     "oldest_place",
     "owner_of",
     "place_of",
-    "report_bank_error",
-    "report_channel_error",
-    "set_failure",
-    "unit_error",
+    "report_error",
+    "report_packet_error",
+    "take_errors",
 ]
 
 LOG = record(
-    "log_level log_head total failure failure_place failure_before channel_failure channel_place "
-    "bank_failure",
+    "log_level log_head total failure failure_place failure_rank kinds kinds_before "
+    "next_failure next_place next_rank next_kinds",
     [
         ("errors", np.int64, (ERROR_LOG_DEPTH,)),
         ("places", np.int64, (ERROR_LOG_DEPTH,)),
     ],
 )
 """Errors of the GPU or of a context: the log with its level, its oldest entry and the number of
-errors; the error that is logged in this cycle, and the error that is counted in this cycle; the
-first errors that channels and banks report in this cycle. An error consists of two words: a report
-and a place.
+errors; the error that is logged in this cycle, with its rank; a bit for each code of the errors of
+the last cycle, and for each that is counted in this cycle; the same of the errors that are reported
+in this cycle. An error consists of two words: a report and a place.
 """
+
+RANK = constants(
+    "Rank",
+    {
+        name: rank
+        for rank, name in enumerate(
+            ("link", "timeout", "peer", "trigger", "dma", "issue_ack", "bank", "store", "packet")
+        )
+    },
+)
+"""Ranks of the sources of errors: of the errors of a cycle, that of the lowest rank is logged, and
+within a rank the first that is reported.
+"""
+_PLACES_BY_RANK = np.full(RANK.packet + 1, ERROR_LOG_DEPTH)
+_PLACES_BY_RANK[[RANK.store, RANK.packet]] = 6  # the contract leaves two places to rarer errors
 
 _COUNT_MASK = 0xFFFF
 PLACE_ATOM = (1 << 48) - 1
 _UNOWNED = 1 << 62
-_LINK_DOWN, _LINK_RESET = ErrorCode.LINK_DOWN.value, ErrorCode.LINK_RESET.value
+OF_LINK = 1 << ErrorCode.LINK_DOWN.value | 1 << ErrorCode.LINK_RESET.value
+"""Kinds of the errors of links."""
 # Word of the counter of each code, for the page of the GPU and of a context; 0 without a counter.
 _COUNTS = np.array(
     [[getattr(R, f"{prefix}COUNT_{code.name}", 0) for code in ErrorCode] for prefix in ("GPU_", "")]
@@ -63,12 +79,6 @@ def error(code: int, owner: int, dispatch_index: int, wavefront: int) -> int:
 def owner_of(failure: int) -> int:
     """Return the context that an error is reported to."""
     return failure >> 48
-
-
-@inlined
-def is_of_link(failure: int) -> bool:
-    """Return whether an error was reported by an endpoint of a link."""
-    return failure & 255 in (_LINK_DOWN, _LINK_RESET)
 
 
 @inlined
@@ -92,50 +102,28 @@ def describe_error(failure: int, place: int) -> tuple[int, int, int, int, int, i
 
 
 @inlined
-def report_channel_error(logs: Records, failure: int, place: int) -> None:
-    """Report an error of a channel; each owner keeps its first error of the cycle."""
+def report_error(log: Record, rank: int, failure: int, place: int) -> None:
+    """Report an error of this cycle to its owner; nothing if ``failure`` is 0."""
+    if failure:
+        log.next_kinds |= 1 << (failure & 255)
+        if log.next_failure == 0 or rank < log.next_rank:
+            log.next_failure, log.next_place, log.next_rank = failure, place, rank
+
+
+@inlined
+def report_packet_error(logs: Records, failure: int, place: int) -> None:
+    """Report an error of a packet, which may belong to no context."""
     if failure:
         log = logs[GLOBAL if place & _UNOWNED else CONTEXT + owner_of(failure)]
-        if log.channel_failure == 0:
-            log.channel_failure, log.channel_place = failure, place
+        report_error(log, RANK.packet, failure, place)
 
 
 @inlined
-def report_bank_error(logs: Records, failure: int) -> None:
-    """Report an error of a tracker bank; each owner keeps its first error of the cycle."""
-    if failure:
-        log = logs[CONTEXT + owner_of(failure)]
-        if log.bank_failure == 0:
-            log.bank_failure = failure
-
-
-@inlined
-def channel_error(log: Record) -> tuple[int, int]:
-    """Return the first error of this cycle from a channel, and its place; 0 without an error."""
-    return log.channel_failure, log.channel_place
-
-
-@inlined
-def unit_error(log: Record, failure: int, place: int) -> tuple[int, int]:
-    """Error priority encoder of a context: channels first, then banks, then the context's units.
-
-    Parameters
-    ----------
-    failure, place : int
-        First error of the units, or 0.
-    """
-    if log.channel_failure:
-        return log.channel_failure, log.channel_place
-    if log.bank_failure:
-        return log.bank_failure, 0
-    return failure, place
-
-
-@inlined
-def set_failure(log: Record, failure: int, place: int) -> None:
-    """Set the error that is logged in the next cycle, and begin a cycle without reports."""
-    log.failure, log.failure_place = failure, place
-    log.channel_failure = log.channel_place = log.bank_failure = 0
+def take_errors(log: Record) -> None:
+    """End a cycle: its errors are logged in the next one."""
+    log.failure, log.failure_place = log.next_failure, log.next_place
+    log.failure_rank, log.kinds = log.next_rank, log.next_kinds
+    log.next_failure = log.next_place = log.next_rank = log.next_kinds = 0
 
 
 @inlined
@@ -153,12 +141,12 @@ def oldest_place(log: Record) -> int:
 @inlined
 def needs_log(log: Record) -> bool:
     """Return whether an error is logged or counted in this cycle."""
-    return log.failure | log.failure_before != 0
+    return log.kinds | log.kinds_before != 0
 
 
 @compiled
 def keep_error(log: Record, registers: Records, page: int, clear: bool, drop: bool) -> None:
-    """Log the error of this cycle, and count the error of the last cycle.
+    """Log the error of this cycle, and count the errors of the last cycle.
 
     Parameters
     ----------
@@ -167,25 +155,24 @@ def keep_error(log: Record, registers: Records, page: int, clear: bool, drop: bo
     clear, drop : bool
         Strobes: clear the log and all counters; drop the oldest error.
     """
-    kinds = _COUNTS[min(page, CONTEXT)]
-    was_full = log.log_level == ERROR_LOG_DEPTH
+    words = _COUNTS[min(page, CONTEXT)]
+    level = 0 if clear else log.log_level
     if clear:
         log.log_level = log.total = 0
-        was_full = False
-        for word in kinds:
+        for word in words:
             if word:
                 set_word(registers[word], 0)
-    elif log.failure_before:
+    elif log.kinds_before:
         log.total = (log.total + 1) & 0xFFFFFFFF
-        word = kinds[log.failure_before & 255]
-        if word and registers[word].contents != _COUNT_MASK:
-            count_up(registers[word], 1, _COUNT_MASK)
+        for code, word in enumerate(words):
+            counts = log.kinds_before >> code & 1 != 0
+            if word and counts and registers[word].contents != _COUNT_MASK:
+                count_up(registers[word], 1, _COUNT_MASK)
     if not clear and drop and log.log_level:
         log.log_level -= 1
         log.log_head = (log.log_head + 1) % ERROR_LOG_DEPTH
-    failure = log.failure
-    log.failure_before = failure
-    if failure and not was_full:
+    log.kinds_before = log.kinds
+    if log.failure and level < _PLACES_BY_RANK[log.failure_rank]:
         behind = (log.log_head + log.log_level) % ERROR_LOG_DEPTH
-        log.errors[behind], log.places[behind] = failure, log.failure_place
+        log.errors[behind], log.places[behind] = log.failure, log.failure_place
         log.log_level += 1

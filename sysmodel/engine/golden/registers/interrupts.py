@@ -5,7 +5,7 @@ from sysmodel.lib.compiled import inlined
 
 from ..records import Record, Records, record
 from ..state import GoldenState
-from .errors import is_of_link, keep_error, needs_log
+from .errors import OF_LINK, keep_error, needs_log
 from .words import F, R, clear_bits, field_bits
 
 __all__ = [
@@ -43,7 +43,7 @@ def _interrupt(s: GoldenState, page: int, events: int, clear: bool) -> None:
     kind = min(page, CONTEXT)
     of_error = _ERROR_EVENTS[kind]
     own = s.interrupts[page]
-    own.events = events | (of_error if s.logs[page].failure else 0)
+    own.events = events | (of_error if s.logs[page].kinds else 0)
     clear_bits(s.registers[page, _PENDING[kind]], of_error if clear else 0, own.events)
 
 
@@ -93,7 +93,7 @@ def step_context_page(
     own.was_idle = idle
     events = _DONE if ended else 0
     events |= _IDLE if becomes_idle else 0
-    events |= _LINK if is_of_link(s.logs[GLOBAL].failure) else 0
+    events |= _LINK if s.logs[GLOBAL].kinds & OF_LINK else 0
     clear = strobes & _CLEAR != 0
     _interrupt(s, page, events | (_COPY if copied else 0), clear)
     if needs_log(log) or strobes:
