@@ -139,9 +139,13 @@ int t3_assign(struct t3_context *context, unsigned local, unsigned remote, uint3
  * that may send updates, and each operation and data type of updates; T3_ALL for all. */
 int t3_accept(struct t3_context *context, uint32_t stores, uint32_t updates, uint32_t ops,
               uint32_t dtypes);
-/* Locks regions, or the assignment of the context, for unprivileged software. */
+/* Locks regions and the assignment of the context for unprivileged software, as after a reset, or
+ * opens them to it. */
 int t3_lock(struct t3_context *context, int regions, int assignment);
+/* Bytes from `base` to `limit` - 1. Refused if another context has a part of them. */
 int t3_region(struct t3_context *context, unsigned index, uint64_t base, uint64_t limit);
+/* The same, but regions of other contexts may overlap; privileged. */
+int t3_share_region(struct t3_context *context, unsigned index, uint64_t base, uint64_t limit);
 int t3_remove_region(struct t3_context *context, unsigned index);
 int t3_command(struct t3_context *context, unsigned index, const struct t3_transfer *transfer,
                unsigned region);

@@ -121,6 +121,8 @@ KERNELS = [
 class Traffic:
     """Stores and packets of the added kernels, mixed at random, and the accesses caused by them."""
 
+    memory = Memory
+
     def __init__(self, seed):
         print(f"seed {seed}")
         self._rng = random.Random(seed)
@@ -159,7 +161,7 @@ class Traffic:
         return Counter(one for channel in self.sent for one in channel if one[0] == kernel.number)
 
     async def __call__(self, ctx, dut):
-        self.memories = [Memory(port) for port in dut.channel]
+        self.memories = [self.memory(port) for port in dut.channel]
         while True:
             for index, port in enumerate(dut.channel):
                 self.memories[index].drive(ctx, self.cycle)
