@@ -238,3 +238,58 @@ def test_a_region_in_use_is_not_given_to_another_context(ends):
         assert await errors(ctx, dut, ErrorCode.PACKET_STALE) == [1]
 
     simulate(bench, TWO, background=traffic)
+
+
+def test_an_update_outside_the_region_of_its_range_is_refused():
+    other = 6144
+    second = [
+        ("REGION_BASE_LO", {"bytes": other * 32}),
+        ("REGION_LIMIT_LO", {"bytes": (other + 64) * 32}),
+        ("REGION_COMMIT", {"index": 1, "enable": 1}),
+    ]
+
+    async def bench(ctx, dut):
+        await launch(ctx, dut, [*FIRST.registers, *second])
+        ctx.set(dut.context[0].credit_limit_in, 100)
+        port = dut.channel[channel_number(other)]
+        await offer(ctx, packet=(port.link_in, FIRST.packet(other, FIRST.order[1], 0)))
+        await ctx.tick().repeat(20)
+        assert await errors(ctx, dut, ErrorCode.PACKET_UNMAPPED) == [1]
+
+    traffic = Traffic(7)
+    simulate(bench, TWO, background=traffic)
+    assert not any(memory.seen for memory in traffic.memories)
+
+
+@pytest.mark.parametrize("forged", [0, 255])
+def test_a_forged_update_stays_in_its_buffer(forged):
+    """An update of another atom of the buffer under a live tile's name spoils this launch: the
+    watchdog reports it, nothing outside the buffer is touched, and the next launch is complete."""
+    traffic, inside = Traffic(8), range(FIRST.region, FIRST.region + 256)
+    packet = FIRST.packet(FIRST.region + forged, FIRST.order[1], 0)
+
+    async def bench(ctx, dut):
+        await launch(ctx, dut, [*FIRST.registers, ("TIMEOUT", {"ticks": 200})])
+        ctx.set(dut.context[0].credit_limit_in, 100)
+        port = dut.channel[channel_number(packet["atom"])]
+        await offer(ctx, packet=(port.link_in, packet))
+        await ctx.tick().repeat(10)
+        traffic.add(FIRST)
+        await ctx.tick().repeat(600)
+        assert (await errors(ctx, dut, ErrorCode.TIMEOUT))[0]
+        for memory, sent in zip(traffic.memories, traffic.sent, strict=True):
+            assert all(atom in inside for _, _, atom in memory.seen)
+            assert all(one[3] - FIRST.offset in inside for one in sent)
+        traffic.drop(FIRST)
+        await abort(ctx, dut)
+        before = ctx.get(dut.context[0].tiles)
+        for memory, sent in zip(traffic.memories, traffic.sent, strict=True):
+            memory.seen.clear()
+            sent.clear()
+        await begin(ctx, dut, traffic, FIRST)
+        await finish(ctx, dut, FIRST)
+        assert ctx.get(dut.context[0].tiles) == before + 6
+        assert traffic.accesses(FIRST) == FIRST.accesses()
+        assert traffic.sends(FIRST) == FIRST.sends()
+
+    simulate(bench, TWO, background=traffic)
