@@ -39,6 +39,7 @@ __all__ = [
     "set_ports",
     "set_view",
     "strobe_scrubber",
+    "wavefronts_of",
     "words",
 ]
 
@@ -161,6 +162,13 @@ def set_view(state: GoldenState, view: Mapping[str, Any], context: int = 0) -> N
     control["open"] = view.get("launched", 0)
     control["former_valid"] = former.get("valid", 0)
     control["former_generation"] = former.get("generation", 0)
+
+
+def wavefronts_of(maps: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[int]:
+    """Return the field ``wavefronts`` of a view with these tables; absent fields are 0."""
+    commands = maps["commands"]
+    numbers = (entry.get("command", 0) for entry in maps["ranges"])
+    return [max(commands[number].get("waves", [0])) for number in numbers]
 
 
 def set_arbiter(state: GoldenState, arbiter: Mapping[str, Any]) -> None:

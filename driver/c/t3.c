@@ -205,8 +205,9 @@ struct t3_context t3_context(const struct t3_bus *bus, unsigned number)
 
 int t3_assign(struct t3_context *context, unsigned local, unsigned remote, uint32_t ways)
 {
-    SET(ADDRESS_SPACE, FIELD(ADDRESS_SPACE__LOCAL, local) | FIELD(ADDRESS_SPACE__REMOTE, remote) |
-                           FIELD(ADDRESS_SPACE__ENABLE, 1));
+    COMMIT(ADDRESS_SPACE, FIELD(ADDRESS_SPACE__LOCAL, local) |
+                              FIELD(ADDRESS_SPACE__REMOTE, remote) |
+                              FIELD(ADDRESS_SPACE__ENABLE, 1));
     if (ways) SET(WAYS, FIELD(WAYS__MASK, ways));
     return T3_OKAY;
 }
@@ -246,12 +247,24 @@ int t3_lock(struct t3_context *context, int regions, int assignment)
     return T3_OKAY;
 }
 
-int t3_region(struct t3_context *context, unsigned index, uint64_t base, uint64_t limit)
+static int put_region(struct t3_context *context, unsigned index, uint64_t base, uint64_t limit,
+                      int share)
 {
     SET_WIDE(REGION_BASE, base);
     SET_WIDE(REGION_LIMIT, limit);
-    COMMIT(REGION_COMMIT, FIELD(REGION_COMMIT__INDEX, index) | FIELD(REGION_COMMIT__ENABLE, 1));
+    COMMIT(REGION_COMMIT, FIELD(REGION_COMMIT__INDEX, index) | FIELD(REGION_COMMIT__ENABLE, 1) |
+                              FIELD(REGION_COMMIT__SHARE, share));
     return T3_OKAY;
+}
+
+int t3_region(struct t3_context *context, unsigned index, uint64_t base, uint64_t limit)
+{
+    return put_region(context, index, base, limit, 0);
+}
+
+int t3_share_region(struct t3_context *context, unsigned index, uint64_t base, uint64_t limit)
+{
+    return put_region(context, index, base, limit, 1);
 }
 
 int t3_remove_region(struct t3_context *context, unsigned index)

@@ -141,9 +141,13 @@ int t3_accept(struct t3_context *context, uint32_t stores, uint32_t updates, uin
 int t3_reset_epochs(struct t3_context *context, unsigned long polls);
 /* Epoch of the next launch; at 256, launches are refused until t3_reset_epochs. */
 uint32_t t3_next_epoch(const struct t3_context *context);
-/* Locks regions, or the assignment of the context, for unprivileged software. */
+/* Locks regions and the assignment of the context for unprivileged software, as after a reset, or
+ * opens them to it. */
 int t3_lock(struct t3_context *context, int regions, int assignment);
+/* Bytes from `base` to `limit` - 1. Refused if another context has a part of them. */
 int t3_region(struct t3_context *context, unsigned index, uint64_t base, uint64_t limit);
+/* The same, but regions of other contexts may overlap; privileged. */
+int t3_share_region(struct t3_context *context, unsigned index, uint64_t base, uint64_t limit);
 int t3_remove_region(struct t3_context *context, unsigned index);
 int t3_command(struct t3_context *context, unsigned index, const struct t3_transfer *transfer,
                unsigned region);

@@ -42,7 +42,7 @@ class Context:
         self._ranges = 0  # number of programmed ranges
 
     def assign(self, local: int, remote: int | None = None, *, ways: int | None = None) -> None:
-        """Assign an address space to the context; privileged once the assignment is locked.
+        """Assign an address space to the context; privileged, unless the assignment is unlocked.
 
         Parameters
         ----------
@@ -52,9 +52,14 @@ class Context:
             Address space at the receiver of the context's packets; None: the local one.
         ways : int or None
             One bit for each way of the tracker's sets that the context uses; None: unchanged.
+
+        Raises
+        ------
+        RefusedError
+            If another context has the address space, or the assignment is locked.
         """
         remote = local if remote is None else remote
-        self._write("ADDRESS_SPACE", local=local, remote=remote, enable=1)
+        self._commit("ADDRESS_SPACE", local=local, remote=remote, enable=1)
         if ways is not None:
             self._write("WAYS", mask=ways)
 
@@ -103,21 +108,30 @@ class Context:
         return self._page.read("EPOCHS")["next"]
 
     def lock(self, *, regions: bool = True, assignment: bool = True) -> None:
-        """Lock regions, or the assignment of the context, for unprivileged software."""
+        """Lock regions and the assignment of the context for unprivileged software, as after a
+        reset, or open them to it.
+        """
         self._write("LOCK", regions=regions, assignment=assignment)
 
-    def region(self, index: int, base: int, limit: int) -> None:
-        """Define a region: the bytes from ``base`` to ``limit - 1`` become a buffer of the context.
+    def region(self, index: int, base: int, limit: int, *, share: bool = False) -> None:
+        """Define a region: the bytes from ``base`` to ``limit - 1`` become a buffer of the context;
+        privileged, unless the regions are unlocked.
+
+        Parameters
+        ----------
+        share : bool
+            The region may overlap regions of other contexts; privileged.
 
         Raises
         ------
         RefusedError
-            If the region overlaps another region, is empty, exceeds the address space, or is used
-            by a programmed range.
+            If the region overlaps another region of the context or, without ``share``, of another
+            context; or if it is empty or exceeds the address space. A region of another context
+            counts until that context's next launch has begun without it, or an abort has ended.
         """
         self._page.write_wide("REGION_BASE", base)
         self._page.write_wide("REGION_LIMIT", limit)
-        self._commit("REGION_COMMIT", index=index, enable=1)
+        self._commit("REGION_COMMIT", index=index, enable=1, share=share)
 
     def remove_region(self, index: int) -> None:
         """Remove a region."""
@@ -236,7 +250,8 @@ class Context:
         Raises
         ------
         RefusedError
-            If a launch is already pending, an abort is in progress, or the launch is inconsistent.
+            If a launch is already pending, an abort is in progress, or the launch is inconsistent,
+            for example if the command of a tracked range has no wavefront.
         """
         self._commit("CONTROL", launch=1)
 

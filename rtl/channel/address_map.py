@@ -94,6 +94,8 @@ class RangeLookup(wiring.Component):
     -------
     location : In(:func:`Location`)
         Location to look up.
+    wavefront : In
+        Wavefront of the request.
     contexts : In(array of :func:`ContextView`)
     action : Out(:class:`Action`)
         Action of the range; NONE without a range.
@@ -102,6 +104,8 @@ class RangeLookup(wiring.Component):
     op : Out(:class:`Operation`)
     dtype : Out(:class:`Datatype`)
         Operation and data type of the command; 0 with action NONE.
+    beyond : Out(1)
+        The command has no such wavefront, for any edges; 0 with action NONE.
     """
 
     def __init__(self, p: T3Parameters):
@@ -111,23 +115,30 @@ class RangeLookup(wiring.Component):
         super().__init__(
             {
                 "location": In(Location(p)),
+                "wavefront": In(p.wavefront_bits),
                 "contexts": In(data.ArrayLayout(ContextView(p), p.contexts)),
                 "action": Out(Action),
                 "command": Out(range(p.commands) if p.commands > 1 else 1),
                 "op": Out(Operation),
                 "dtype": Out(Datatype),
+                "beyond": Out(1),
             }
         )
 
     def elaborate(self, platform):
         m = Module()
         location, views = self.location, self.contexts
-        hits = Signal(self._ranges)
+        hits, beyond = Signal(self._ranges), Signal(self._ranges)
         entries = []
         for index, hit in enumerate(hits):
             entry = Signal.like(views[0].maps.ranges[index], name=f"range_{index}")
             of_each = [view.maps.ranges[index] for view in views]
-            m.d.comb += entry.as_value().eq(select_at(location.owner, of_each))
+            wavefronts = select_at(location.owner, [view.wavefronts[index] for view in views])
+            m.d.comb += [
+                entry.as_value().eq(select_at(location.owner, of_each)),
+                # Compared before the hits are known.
+                beyond[index].eq(self.wavefront >= wavefronts),
+            ]
             entries.append(entry)
             m.d.comb += hit.eq(
                 location.valid
@@ -141,6 +152,7 @@ class RangeLookup(wiring.Component):
         m.d.comb += [
             Value.cast(self.action).eq(one_hot_select(first, [e.action for e in entries])),
             self.command.eq(one_hot_select(first, [e.command for e in entries])),
+            self.beyond.eq((first & beyond).any()),
         ]
         for name in ("op", "dtype"):
             of_owner = [

@@ -284,10 +284,12 @@ class Channel(wiring.Component):
         wiring.connect(m, queue.o, check.i)
         m.d.comb += [
             lookup.location.eq(queue.o.p.location),
+            lookup.wavefront.eq(queue.o.p.wavefront),
             lookup.contexts.eq(self.contexts),
             check.action.eq(lookup.action),
             check.op.eq(lookup.op),
             check.dtype.eq(lookup.dtype),
+            check.beyond.eq(lookup.beyond),
             check.admissions.eq(Cat(map(admission_of, self.contexts))),
         ]
         return lookup
@@ -405,6 +407,9 @@ class Channel(wiring.Component):
         happens(monitor.counted, updates, updates.p)
         is_write = issue_acks.p.access == Access.WRITE
         happens(monitor.written, issue_acks, issue_acks.p, is_write, ~monitor.stale)
+        if self._p.with_data:
+            is_update = issue_acks.p.access == Access.UPDATE
+            happens(monitor.updated, issue_acks, issue_acks.p, is_update, ~monitor.stale)
         happens(monitor.to_link, link.i, link.i.p)
         happens(monitor.from_link, link.o, link.o.p)
         lost = self.issue_ack_buffer.error
@@ -426,4 +431,7 @@ class Channel(wiring.Component):
         wiring.connect(m, wiring.flipped(self.nmc_in), nmc.i)
         wiring.connect(m, nmc.o, wiring.flipped(self.nmc_out))
         epochs = [view.launch_configuration.epoch for view in self.contexts]
-        m.d.comb += nmc.epoch.eq(select_at(self.nmc_in.p.owner, epochs))
+        m.d.comb += [
+            nmc.epoch.eq(select_at(self.nmc_in.p.owner, epochs)),
+            self.monitor.reduced.eq(Cat(self.nmc_in.valid, self.nmc_in.p.owner)),
+        ]

@@ -42,6 +42,9 @@ class ChannelMonitor(wiring.Component):
         The DRAM has issued a write of the communication stream.
     to_link, from_link : In(:func:`OwnedEvent`)
         A packet enters or leaves the queue in front of the link.
+    updated, reduced : In(:func:`OwnedEvent`)
+        The DRAM has issued an update, which the reduce unit has to perform; the reduce unit takes
+        the update. With data only.
     lane_idle : In(contexts)
         The context's DMA lane is idle.
     remote : In(contexts)
@@ -61,14 +64,16 @@ class ChannelMonitor(wiring.Component):
     drained : Out(contexts)
         The context is idle except for packets in the queue in front of the link.
     stores_drained : Out(contexts)
-        No store or update of the context is outstanding that arrived before the last cycle.
+        No store or update of the context is outstanding that arrived before the last cycle, or
+        waits for the reduce unit.
 
     Attributes
     ----------
     Proofs and benches read these attributes, but never drive them.
 
-    outstanding, copies_outstanding : list of OutstandingCounter
-        Counters of each context: of stores and updates, and of copies.
+    outstanding, copies_outstanding, unreduced : list of OutstandingCounter
+        Counters of each context: of stores and updates, of copies, and of updates that wait for
+        the reduce unit. The last list is empty without data.
     on_link : list of Signal
         Packets of each context in the queue in front of the link.
     """
@@ -85,6 +90,7 @@ class ChannelMonitor(wiring.Component):
             "routed",
         )
         names += ("marked", "lost", "counted", "written", "to_link", "from_link")
+        names += ("updated", "reduced") if p.with_data else ()
         super().__init__(
             {
                 **dict.fromkeys(names, event),
@@ -102,6 +108,9 @@ class ChannelMonitor(wiring.Component):
         )
         self.outstanding = [OutstandingCounter(begins=2, ends=5) for _ in range(p.contexts)]
         self.copies_outstanding = [OutstandingCounter(begins=1, ends=2) for _ in range(p.contexts)]
+        self.unreduced = [
+            OutstandingCounter(begins=1, ends=1) for _ in range(p.contexts if p.with_data else 0)
+        ]
         self.on_link = [Signal(2, name=f"on_link_{number}") for number in range(p.contexts)]
 
     def elaborate(self, platform):
@@ -109,7 +118,7 @@ class ChannelMonitor(wiring.Component):
         for number in range(len(self.on_link)):
             self._count(m, number)
             self._report(m, number)
-        counts = (*self.outstanding, *self.copies_outstanding)
+        counts = (*self.outstanding, *self.copies_outstanding, *self.unreduced)
         ends = self.stale & ~self.memory_owes
         with m.If(ends):
             m.d.sync += self.stale.eq(0)
@@ -140,16 +149,24 @@ class ChannelMonitor(wiring.Component):
             copies.begin.eq(mine(self.copy)),
             copies.end.eq(mine(self.copy_retired, self.written)),
         ]
+        if self.unreduced:
+            m.submodules[f"unreduced_{number}"] = unreduced = self.unreduced[number]
+            m.d.comb += [
+                unreduced.begin.eq(mine(self.updated)),
+                unreduced.end.eq(mine(self.reduced)),
+            ]
         m.d.sync += on_link.eq(on_link + mine(self.to_link) - mine(self.from_link))
 
     def _report(self, m: Module, number: int) -> None:
         outstanding, copies = self.outstanding[number], self.copies_outstanding[number]
-        leaves = self.on_link[number].any()
+        leaves, none = self.on_link[number].any(), outstanding.none
+        if self.unreduced:
+            none &= self.unreduced[number].none
         m.d.comb += [
-            self.stores_drained[number].eq(outstanding.none),
+            self.stores_drained[number].eq(none),
             self.dma_idle[number].eq(self.lane_idle[number] & ~leaves),
             self.drained[number].eq(
-                outstanding.none
+                none
                 & copies.none
                 & self.lane_idle[number]
                 & ~self.remote[number]

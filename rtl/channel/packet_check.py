@@ -40,7 +40,7 @@ class PacketCheck(wiring.Component):
     -------
     i : In(stream)
         Packets with their locations.
-    action, op, dtype : In
+    action, op, dtype, beyond : In
         Result of :class:`RangeLookup` for the location.
     admissions : In(array of :func:`Admission`)
     o : Out(stream)
@@ -60,6 +60,7 @@ class PacketCheck(wiring.Component):
                 "action": In(Action),
                 "op": In(Operation),
                 "dtype": In(Datatype),
+                "beyond": In(1),
                 "admissions": In(data.ArrayLayout(Admission(p), p.contexts)),
                 "o": Out(stream.Signature(WriteRequest(p))),
                 "drop": Out(1),
@@ -76,7 +77,7 @@ class PacketCheck(wiring.Component):
         )
         m.d.comb += [
             tracked.eq(is_tracked(self.action)),
-            other.eq((packet.op != self.op) | (packet.dtype != self.dtype)),
+            other.eq((packet.op != self.op) | (packet.dtype != self.dtype) | self.beyond),
             late.eq(is_late(admissions, location)),
             ahead.eq(is_ahead(admissions, location)),
         ]

@@ -13,7 +13,12 @@ from .payloads import LocatedStore
 
 __all__ = ["STORE_ERRORS", "StoreCheck"]
 
-STORE_ERRORS = (ErrorCode.STORE_STALE, ErrorCode.STORE_LATE, ErrorCode.STORE_AHEAD)
+STORE_ERRORS = (
+    ErrorCode.STORE_STALE,
+    ErrorCode.STORE_MISMATCH,
+    ErrorCode.STORE_LATE,
+    ErrorCode.STORE_AHEAD,
+)
 
 
 class StoreCheck(wiring.Component):
@@ -25,7 +30,7 @@ class StoreCheck(wiring.Component):
     -------
     i : In(stream)
         Stores with their locations.
-    action, command, op, dtype : In
+    action, command, op, dtype, beyond : In
         Result of :class:`RangeLookup` for the location.
     admissions : In(array of :func:`Admission`)
     o : Out(stream)
@@ -35,7 +40,7 @@ class StoreCheck(wiring.Component):
     retires : Out(1)
         The store no longer counts as outstanding once it is taken: it is dropped, or an ordinary
         write.
-    causes : Out(3)
+    causes : Out(4)
         Causes of an error of the store, in the order of ``STORE_ERRORS``.
     report : Out(:func:`ErrorReport`)
         Report of the store, without the code.
@@ -49,6 +54,7 @@ class StoreCheck(wiring.Component):
                 "command": In(Classified(p)["command"].shape),
                 "op": In(Operation),
                 "dtype": In(Datatype),
+                "beyond": In(1),
                 "admissions": In(data.ArrayLayout(Admission(p), p.contexts)),
                 "o": Out(stream.Signature(Classified(p))),
                 "drop": Out(1),
@@ -72,14 +78,20 @@ class StoreCheck(wiring.Component):
         is_t3s = tracked | (self.action == Action.REMOTE)
         m.d.comb += [
             end.eq(store.kind == StoreKind.END_OF_TILE),
-            keep.eq(Mux(tracked, ~late & ~ahead, ~end) & ~(is_t3s & (aborted | stale))),
+            keep.eq(
+                Mux(tracked, ~self.beyond & ~late & ~ahead, ~end) & ~(is_t3s & (aborted | stale))
+            ),
             self.o.valid.eq(self.i.valid),
             self.drop.eq(~keep),
             # A dropped store waits as well, since `drop` arrives late.
             self.i.ready.eq(self.o.ready),
             self.retires.eq(~keep | (self.o.p.target == Target.WRITE)),
             self.causes.eq(
-                Mux(aborted, 0, Cat(is_t3s & stale, tracked & late, tracked & ahead)),
+                Mux(
+                    aborted,
+                    0,
+                    Cat(is_t3s & stale, tracked & self.beyond, tracked & late, tracked & ahead),
+                ),
             ),
             self.report.owner.eq(location.owner),
             self.report.dispatch_index.eq(location.dispatch_index),

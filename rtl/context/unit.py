@@ -239,6 +239,7 @@ class ContextUnit(wiring.Component):
             view.address_space.eq(registers.address_space),
             view.inbound.eq(registers.inbound),
             view.maps.eq(registers.maps),
+            view.wavefronts.eq(registers.wavefronts),
             view.launch_configuration.eq(registers.launch_configuration),
             view.oldest.eq(credit_window.oldest),
             view.credit_limit.eq(credit_window.credit_limit),

@@ -13,6 +13,7 @@ __all__ = [
     "EPOCH_BITS",
     "GENERATION_BITS",
     "SOURCE_BITS",
+    "WAVEFRONT_COUNT_BITS",
     "AddressSpace",
     "ArbiterConfiguration",
     "CommandEntry",
@@ -29,6 +30,7 @@ __all__ = [
 GENERATION_BITS = 4  # width of the generation, which distinguishes launches, also on a link
 EPOCH_BITS = 8
 SOURCE_BITS = 5  # width of a GPU number
+WAVEFRONT_COUNT_BITS = 4  # width of a command's number of wavefronts
 
 
 def Injection():
@@ -90,7 +92,7 @@ def CommandEntry(p: T3Parameters):
             "wave_outer_extent": 16,
             "wave_inner_log2": 4,
             "waves_inner_log2": 2,
-            "waves": data.ArrayLayout(4, 4),
+            "waves": data.ArrayLayout(WAVEFRONT_COUNT_BITS, 4),
         }
     )
 
@@ -156,6 +158,7 @@ def ContextView(p: T3Parameters):
     Updates pass for dispatch indices from ``oldest`` to ``credit_limit - 1``. While the context is
     ``aborting``, all of its traffic is dropped. ``launched`` is set if a launch began since the
     last abort, and ``former`` describes the launch before it, whose copies may still arrive.
+    ``wavefronts`` is the largest number of wavefronts of each range's command.
     """
     return data.StructLayout(
         {
@@ -165,6 +168,7 @@ def ContextView(p: T3Parameters):
             "address_space": AddressSpace(p),
             "inbound": Inbound(),
             "maps": MapConfiguration(p),
+            "wavefronts": data.ArrayLayout(WAVEFRONT_COUNT_BITS, p.ranges),
             "launch_configuration": LaunchConfiguration(p),
             "oldest": p.credit_limit_bits,
             "credit_limit": p.credit_limit_bits,

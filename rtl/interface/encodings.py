@@ -110,11 +110,12 @@ class ErrorCode(enum.Enum, shape=5):
     LINK_DOWN = 14  # no progress on a link for its time-out
     LINK_RESET = 15  # the other side of a link was reset: packets in flight are lost
     DMA_OUT_OF_REGION = 16  # a command would read atoms outside its region
-    PACKET_MISMATCH = 17  # an update of another operation or type than the range's command
+    PACKET_MISMATCH = 17  # an update of another operation, type or wavefront than the command's
     PACKET_STALE = 18  # a packet of another launch than the current one
     STORE_STALE = 19
     PACKET_FORBIDDEN = 20  # the context's inbound filter rejects the packet
     PEER_ABORTED = 21  # the downstream GPU aborted this launch
+    STORE_MISMATCH = 22  # a store of a wavefront that the range's command does not have
 
 
 FREQUENT_ERRORS = frozenset(

@@ -1,6 +1,6 @@
 """Register page of a context: tables, launches and errors."""
 
-from amaranth.hdl import Module, Signal, Value
+from amaranth.hdl import Const, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -12,6 +12,7 @@ from rtl.interface.configuration import (
     Inbound,
     LaunchConfiguration,
     MapConfiguration,
+    RegionEntry,
 )
 from rtl.interface.encodings import ConfigurationError
 from rtl.interface.layouts import Copy
@@ -20,6 +21,7 @@ from rtl.parameters import T3Parameters
 
 from . import map as register_map
 from .fields import ADDRESS_SPACE, INBOUND, LAUNCH_CONFIGURATION, STAGING, leaves, resets
+from .foreign_regions import Claims
 from .launch_check import LaunchCheck
 from .map import Register
 from .map_table import MapTable, Staging, Table
@@ -68,6 +70,8 @@ class ContextRegistersSignature(wiring.Signature):
         The last launch was aborted before it was done. Register.
     former : Out
         Valid bit and generation of the launch before the current one.
+    wavefronts : Out
+        Largest number of wavefronts of each range's command, in the current launch. Register.
     launch_drained : In(1)
         No work is left that needs the configuration of the current launch.
     downstream : In(:func:`Downstream`)
@@ -104,6 +108,7 @@ class ContextRegistersSignature(wiring.Signature):
                 "launched": Out(1),
                 "aborted": Out(1),
                 "former": Out(ContextView(p).members["former"]),
+                "wavefronts": Out(ContextView(p).members["wavefronts"]),
                 "launch_drained": In(1),
                 "downstream": In(Downstream()),
                 "start": Out(1),
@@ -137,6 +142,13 @@ class ContextPage(ReportingPage):
     context : Out(:class:`ContextRegistersSignature`)
     link : In(1)
         An error of a link is reported to the GPU in this cycle.
+    foreign, taken : In(1)
+        The staged region overlaps a region of another context; another context has the local
+        address space that the written word names.
+    staged : Out(:func:`RegionEntry`)
+        Staged region, without ``enable``.
+    claims : Out(:func:`Claims`)
+        Regions that the context has, for the next launch or in use.
 
     Attributes
     ----------
@@ -181,6 +193,10 @@ class ContextPage(ReportingPage):
             {
                 "context": Out(ContextRegistersSignature(p)),
                 "link": In(1),
+                "foreign": In(1),
+                "taken": In(1),
+                "staged": Out(RegionEntry(p)),
+                "claims": Out(Claims(p)),
             },
             registers,
         )
@@ -199,7 +215,10 @@ class ContextPage(ReportingPage):
         self._configuration_error = Signal(ConfigurationError)
         self._staging = Signal(Staging(p), init=resets(STAGING, registers))
         self._strobes |= {"abort": context.abort, "measure": context.start}
-        self.locks = {name: Signal(name=f"{name}_lock") for name in ("regions", "assignment")}
+        self.locks = {
+            name: Signal(name=f"{name}_lock", init=registers["LOCK"][name].reset)
+            for name in ("regions", "assignment")
+        }
         self._storage |= {
             **{("LOCK", name): lock for name, lock in self.locks.items()},
             **dict(leaves(LAUNCH_CONFIGURATION, self.programmed)),
@@ -241,6 +260,8 @@ class ContextPage(ReportingPage):
             table.enable.eq(word[enable.low]),
             table.locked.eq(self.pending),
             table.aborting.eq(context.aborting | context.abort),
+            # Only privileged software may let contexts share memory.
+            table.foreign.eq(self.foreign & ~(self.port.privileged & word[commit["share"].low])),
             check.maps.eq(table.maps),
             check.launch_configuration.eq(self.programmed),
             check.ways.eq(self.ways),
@@ -258,10 +279,24 @@ class ContextPage(ReportingPage):
             self._waited.eq(context.aborting & ~context.abort),
             context.aborting.eq(context.abort | (context.aborting & ~ends)),
         ]
+        self._claim(m)
         self._interrupt(m, self._take(m))
         self._enable_clock(m)
         self.decode(m)
         return m
+
+    def _claim(self, m: Module) -> None:
+        """Show the context's regions to the other contexts: those of the next launch, and those
+        that the current launch or the end of an abort may still use.
+        """
+        context, programmed = self.context, self.table.maps.regions
+        base, limit = self.table.staged_region()
+        in_use = context.launched | context.aborting
+        m.d.comb += [self.staged.base.eq(base), self.staged.limit.eq(limit)]
+        entries = [(entry, Const(1)) for entry in programmed]
+        entries += [(entry, in_use) for entry in context.maps.regions]
+        for claim, (entry, counts) in zip(self.claims, entries, strict=True):
+            m.d.comb += [claim.eq(entry), claim.enable.eq(entry.enable & counts)]
 
     def _interrupt(self, m: Module, done: Signal) -> None:
         """Raise interrupts for the end of a launch, for idle, for sent copies and for links."""
@@ -318,6 +353,7 @@ class ContextPage(ReportingPage):
         with m.If(takes):
             m.d.sync += [
                 context.maps.eq(self.table.maps),
+                context.wavefronts.eq(self._check.wavefronts),
                 context.launch_configuration.eq(self.programmed),
                 former.valid.eq(context.launched),
                 former.generation.eq(context.launch_configuration.generation),
@@ -335,6 +371,8 @@ class ContextPage(ReportingPage):
             self._restart_epochs(m, part["restart"], okay)
         elif register.name in _COMMITS:
             self._commit(m, register, part, okay)
+        elif register.name == "ADDRESS_SPACE":
+            self._assign(m, register, part, okay)
         elif register.name in _OF_A_LAUNCH:
             self._program(m, register, part, okay)
         else:
@@ -351,6 +389,15 @@ class ContextPage(ReportingPage):
             self.store(m, register, part)
         with m.Else():
             m.d.sync += self._configuration_error.eq(ConfigurationError.IN_USE)
+
+    def _assign(self, m: Module, register: Register, part: dict[str, Value], okay: Signal) -> None:
+        """Write the address spaces, unless another context has the local one."""
+        refused = part["enable"] & self.taken
+        m.d.comb += okay.eq(~refused)
+        with m.If(~refused):
+            self.store(m, register, part)
+        code = Mux(refused, ConfigurationError.OVERLAP, ConfigurationError.NONE)
+        m.d.sync += self._configuration_error.eq(code)
 
     def _commit(self, m: Module, register: Register, part: dict[str, Value], okay: Signal) -> None:
         """Commit a staged entry to its table, or start a copy."""

@@ -72,7 +72,7 @@ class GlobalPage(ReportingPage):
             InjectTarget.ISSUE_ACKS: p.channels,
         }
         self._interval = Signal(registers["SCRUB_INTERVAL"]["cycles"].width)
-        lock = Signal(name="lock")
+        lock = Signal(name="lock", init=registers["GPU_LOCK"]["gpu"].reset)
         self.locks = {"gpu": lock}
         self._storage |= {
             **dict(leaves(ARBITER, self.arbiter)),

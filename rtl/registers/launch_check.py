@@ -6,6 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from rtl.interface.configuration import (
     GENERATION_BITS,
+    ContextView,
     Downstream,
     LaunchConfiguration,
     MapConfiguration,
@@ -47,8 +48,10 @@ class LaunchCheck(wiring.Component):
         A launch is pending, or an abort is in progress.
     exhausted : In(1)
         The epochs are exhausted.
+    wavefronts : Out
+        Largest number of wavefronts of each range's command. Combinational.
     configuration_error : Out(:class:`ConfigurationError`)
-        First applicable error of IN_USE, LAUNCH_RANGE, WINDOW, GENERATION and EPOCH.
+        First applicable error of IN_USE, LAUNCH_RANGE, EMPTY, WINDOW, GENERATION and EPOCH.
         Combinational.
     """
 
@@ -64,6 +67,7 @@ class LaunchCheck(wiring.Component):
                 "downstream": In(Downstream()),
                 "busy": In(1),
                 "exhausted": In(1),
+                "wavefronts": Out(ContextView(p).members["wavefronts"]),
                 "configuration_error": Out(ConfigurationError),
             }
         )
@@ -71,7 +75,7 @@ class LaunchCheck(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         p, launch = self._p, self.launch_configuration
-        commands, group, wavefronts, ways = self._needs(m)
+        commands, group, wavefronts, ways, empty = self._needs(m)
         # A launch without a kernel is for copies only.
         no_kernel = (launch.workgroups == 0) & (launch.first_workgroup == 0)
         wrong_range = (
@@ -93,6 +97,8 @@ class LaunchCheck(wiring.Component):
             m.d.comb += self.configuration_error.eq(ConfigurationError.IN_USE)
         with m.Elif(wrong_range):
             m.d.comb += self.configuration_error.eq(ConfigurationError.LAUNCH_RANGE)
+        with m.Elif(empty):
+            m.d.comb += self.configuration_error.eq(ConfigurationError.EMPTY)
         with m.Elif(wrong_window):
             m.d.comb += self.configuration_error.eq(ConfigurationError.WINDOW)
         with m.Elif(wrong_generation):
@@ -121,31 +127,35 @@ class LaunchCheck(wiring.Component):
         repeats = self.launched & ((step == 0) | step[-1])
         return repeats | (downstream.admits & lead[-1] & (~self.launched | lag[-1]))
 
-    def _needs(self, m: Module) -> tuple[Value, Value, Value, Value]:
+    def _needs(self, m: Module) -> tuple[Value, Value, Value, Value, Value]:
         """Compute the most commands per workgroup and the most other members per group of all
         ranges that are sent by DMA, the most wavefronts per workgroup of all ranges that are
-        tracked, and the number of ways."""
-        commands, group = Signal(4, init=1), Signal(7)
+        tracked, the number of ways, and whether a tracked range has no wavefront."""
+        commands, group, empty = Signal(4, init=1), Signal(7), Signal()
         wavefronts, ways = Signal(4, init=1), Signal(range(self._p.ways + 1))
         # Values of all commands are computed before the ranges select among them.
         waves = [self._largest(m, list(command.waves)) for command in self.maps.commands]
         others = [Cat(one.group_log2 > bit for bit in range(7)) for one in self.maps.commands]
         granularities = [command.granularity for command in self.maps.commands]
-        of_ranges, of_tracked, most_group = [], [], Const(0, 7)
-        for entry in self.maps.ranges:
+        of_ranges, of_tracked, most_group, none = [], [], Const(0, 7), []
+        for entry, most_waves in zip(self.maps.ranges, self.wavefronts, strict=True):
             sends = entry.enable & (entry.action == Action.DMA)
             by_workgroup = select_at(entry.command, granularities)
-            most_waves = Signal(4, name="most_waves")
             m.d.comb += most_waves.eq(select_at(entry.command, waves))
             of_ranges.append(Mux(sends & ~by_workgroup, most_waves, 0))
-            tracks = (entry.action == Action.DMA) | (entry.action == Action.OWN)
-            of_tracked.append(Mux(entry.enable & tracks, most_waves, 0))
+            tracks = sends | (entry.enable & (entry.action == Action.OWN))
+            of_tracked.append(Mux(tracks, most_waves, 0))
+            none.append(tracks & (most_waves == 0))
             most_group |= Mux(sends & by_workgroup, select_at(entry.command, others), 0)
         for register, values in ((commands, of_ranges), (wavefronts, of_tracked)):
             most = self._largest(m, values)
             m.d.sync += register.eq(Cat(most[0] | ~most.any(), most[1:]))  # at least 1
-        m.d.sync += [group.eq(most_group), ways.eq(sum(self.ways))]
-        return commands, group, wavefronts, ways
+        m.d.sync += [
+            group.eq(most_group),
+            ways.eq(sum(self.ways)),
+            empty.eq(Cat(none).any()),
+        ]
+        return commands, group, wavefronts, ways, empty
 
     def _largest(self, m: Module, values: list[Value]) -> Value:
         """Compute the maximum by a tree: a chain of comparisons would be the critical path."""

@@ -78,6 +78,8 @@ class MapTable(wiring.Component):
         A launch is pending: all entries are locked.
     aborting : In(1)
         An abort is in progress: copies are refused.
+    foreign : In(1)
+        The staged region overlaps a region of another context.
     configuration_error : Out(:class:`ConfigurationError`)
     maps : Out(:func:`MapConfiguration`)
     copies : Out(stream)
@@ -101,6 +103,7 @@ class MapTable(wiring.Component):
                 "staging": In(Staging(p)),
                 "locked": In(1),
                 "aborting": In(1),
+                "foreign": In(1),
                 "configuration_error": Out(ConfigurationError),
                 "maps": Out(MapConfiguration(p)),
                 "copies": Out(stream.Signature(Copy(p))),
@@ -145,6 +148,11 @@ class MapTable(wiring.Component):
         # For an aligned address, this is the same as lying above the last atom of the space.
         return address.as_value()[self._p.address_bits :].any()
 
+    def staged_region(self) -> tuple[Value, Value]:
+        """Return base and limit of the staged region, in atoms."""
+        staged = self.staging.region
+        return self._atoms(staged.base), self._atoms(staged.limit)
+
     def _any(self, entries, condition) -> Value:
         """Test whether an enabled entry other than the one to write fulfils a condition."""
         return _any_of(
@@ -154,7 +162,7 @@ class MapTable(wiring.Component):
 
     def _refuses_region(self) -> _Causes:
         staged, regions, ranges = self.staging.region, self.maps.regions, self.maps.ranges
-        base, limit = self._atoms(staged.base), self._atoms(staged.limit)
+        base, limit = self.staged_region()
         named = [entry.enable & (entry.region == self.index) for entry in ranges]
         return [
             (ConfigurationError.UNKNOWN_INDEX, self.index >= self._p.regions),
@@ -171,13 +179,15 @@ class MapTable(wiring.Component):
             (ConfigurationError.EMPTY, self.enable & (limit <= base)),
             (
                 ConfigurationError.OVERLAP,
-                self.enable & self._any(regions, lambda w: (base < w.limit) & (w.base < limit)),
+                self.enable
+                & (
+                    self.foreign | self._any(regions, lambda w: (base < w.limit) & (w.base < limit))
+                ),
             ),
         ]
 
     def _region(self, m: Module, accept: Value) -> None:
-        staged = self.staging.region
-        base, limit = self._atoms(staged.base), self._atoms(staged.limit)
+        base, limit = self.staged_region()
         for index, entry in enumerate(self.maps.regions):
             with m.If(accept & (self.index == index)):
                 m.d.sync += entry.enable.eq(self.enable)

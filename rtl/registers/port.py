@@ -15,8 +15,9 @@ from rtl.parameters import T3Parameters
 from . import map as register_map
 from .context_page import ContextPage, ContextRegistersSignature
 from .fields import ARBITER, resets
+from .foreign_regions import ForeignRegions
 from .global_page import GlobalPage
-from .map import PAGE_BITS
+from .map import CONTEXT, PAGE_BITS
 
 __all__ = ["Registers", "Response"]
 
@@ -40,7 +41,7 @@ class Registers(wiring.Component):
 
     The port answers SLVERR, without any effect, to an address without a register, a write with
     disabled byte lanes, a write to a read-only register, an unprivileged write to a locked
-    register, and a refused commit, copy or launch.
+    register, an address space of another context, and a refused commit, copy or launch.
 
     Members
     -------
@@ -71,6 +72,8 @@ class Registers(wiring.Component):
 
     gpu_page : GlobalPage
     pages : list of ContextPage
+    foreign_regions : ForeignRegions or None
+        None with one context.
     write_address, privileged : Signal
         Address of the last write, and its privilege.
 
@@ -102,6 +105,7 @@ class Registers(wiring.Component):
         )
         self.gpu_page = GlobalPage(p)
         self.pages = [ContextPage(p, number) for number in range(p.contexts)]
+        self.foreign_regions = ForeignRegions(p) if p.contexts > 1 else None
         self.write_address = Signal.like(self.bus.awaddr)
         self.privileged = Signal()
 
@@ -127,10 +131,33 @@ class Registers(wiring.Component):
             m.submodules[f"context_{index}"] = clock_gated(page)
             wiring.connect(m, page.context, wiring.flipped(self.context[index]))
             m.d.comb += page.link.eq(self.error.valid & of_link)
+        self._compare_contexts(m)
         ports = [self.gpu_page.port, *(page.port for page in self.pages)]
         writes, reads = self._write(m, ports), self._read(m, ports)
         m.d.comb += self.clock_enable.eq(writes | reads)
         return m
+
+    def _compare_contexts(self, m: Module) -> None:
+        """Compare what a write gives to its context with what the other contexts have."""
+        local = register_map.load()["ADDRESS_SPACE"]["local"].low
+        matches = []
+        for page in self.pages:
+            space = page.context.address_space
+            named = page.port.word[local:][: len(space.local)]
+            matches.append(space.enable & (space.local == named))
+        for number, page in enumerate(self.pages):
+            others = matches[:number] + matches[number + 1 :]
+            m.d.comb += page.taken.eq(Cat(others).any())
+        if (regions := self.foreign_regions) is None:
+            return
+        m.submodules.foreign_regions = regions
+        for number, page in enumerate(self.pages):
+            m.d.comb += [
+                regions.page[number].eq(self.write_address[PAGE_BITS:] == number + CONTEXT),
+                regions.staged[number].eq(page.staged),
+                regions.claims[number].eq(page.claims),
+                page.foreign.eq(regions.overlaps),
+            ]
 
     def _write(self, m: Module, ports: list) -> Value:
         """Connect the write channels; return whether a write is outstanding."""

@@ -194,6 +194,7 @@ def _apply(s, g, channel, token, inputs):
         s.epoch[g, a] = 0
         return
     inputs[I.nmc_in_valid] = 1
+    inputs[I.nmc_in_owner] = request[REQUEST.owner]
     for word in range(DATA_WORDS):
         inputs[I.nmc_in_stored_0 + word] = s.stored[g, a, word]
         inputs[I.nmc_in_operand_0 + word] = request[REQUEST.data_0 + word]

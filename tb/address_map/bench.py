@@ -13,12 +13,12 @@ from rtl.interface.encodings import Action
 from rtl.interface.layouts import Location
 from rtl.parameters import T3Parameters
 from sysmodel.engine.golden import GoldenState
-from sysmodel.engine.golden.channel.address_map import locate, range_of
+from sysmodel.engine.golden.channel.address_map import has_wavefront, locate, range_of
 from sysmodel.engine.golden.payloads import LOCATION
 from tb.address_map.dut import AddressMap
 from tb.cover import cover, expect
 from tb.cycle import inputs_of, next_cycle, reset, scaled, settled
-from tb.golden import golden_state, set_view
+from tb.golden import golden_state, set_view, wavefronts_of
 from tb.payload import Fields
 
 # Small, so that random values coincide often.
@@ -60,6 +60,8 @@ expect(
     "range of another region",
     "disabled range",
     "no range",
+    "first wavefront behind the last",
+    "last wavefront",
     *(action.name for action in Action),
 )
 
@@ -96,13 +98,16 @@ def _random_view(rng: random.Random) -> dict[str, Any]:
             }
         )
     for _ in range(p.commands):
-        commands.append({"op": rng.randrange(3), "dtype": rng.randrange(3)})
+        waves = [rng.randrange(10) for _ in range(4)]
+        commands.append({"op": rng.randrange(3), "dtype": rng.randrange(3), "waves": waves})
     workgroups = rng.choice([1, _DISPATCH_INDICES, rng.randint(1, _DISPATCH_INDICES)])
     local = rng.getrandbits(p.context_bits)
+    maps = {"regions": regions, "ranges": ranges, "commands": commands}
     return {
         "aborting": int(rng.random() < 0.1),
         "address_space": {"enable": int(rng.random() < 0.9), "local": local},
-        "maps": {"regions": regions, "ranges": ranges, "commands": commands},
+        "maps": maps,
+        "wavefronts": wavefronts_of(maps),
         "launch_configuration": {
             "workgroups": workgroups,
             "first_workgroup": rng.randrange(workgroups),
@@ -140,10 +145,10 @@ class _Model:
         locate(self.state, location, atom, context, workgroup)
         return dict(zip(LOCATION.names, location.tolist(), strict=True))
 
-    def result(self, location: dict[str, int]) -> list[int]:
-        """Return action, command, op and dtype."""
+    def result(self, location: dict[str, int], wavefront: int) -> list[int]:
+        """Return action, command, op and dtype, and whether the command lacks the wavefront."""
         if not location["valid"]:
-            return [0, 0, 0, 0]
+            return [0, 0, 0, 0, 0]
         owner = location["owner"]
         index = range_of(
             PARAMETERS.ranges,
@@ -153,11 +158,14 @@ class _Model:
             location["dispatch_index"],
         )
         if index < 0:
-            return [0, 0, 0, 0]
+            return [0, 0, 0, 0, 0]
         entry = self.state.ranges[owner, index]
         command = self.state.commands[owner, entry["command"]]
         found = entry["action"], entry["command"], command["op"], command["dtype"]
-        return [int(value) for value in found]
+        most = max(command["waves"])
+        cover("first wavefront behind the last", wavefront == most)
+        cover("last wavefront", wavefront == most - 1)
+        return [*map(int, found), int(not has_wavefront(command, wavefront))]
 
 
 def _cover_location(lookup: tuple, views: list[dict[str, Any]], location: dict) -> None:
@@ -234,6 +242,8 @@ async def random_lookups(dut):
             lookup = _random_lookup(rng, rng.choice(views))
             for port, value in zip((dut.atom, dut.context, dut.workgroup), lookup, strict=True):
                 port.value = value
+            wavefront = rng.randrange(PARAMETERS.wavefronts)
+            dut.wavefront.value = wavefront
             await settled()
             expected = model.location(*lookup)
             found = _LOCATION.named(int(dut.location.value))
@@ -246,8 +256,8 @@ async def random_lookups(dut):
                 assert found["dispatch_index"] == expected["dispatch_index"]
             _cover_location(lookup, views, expected)
             if before is not None:
-                ports = (dut.action, dut.command, dut.op, dut.dtype)
-                result = model.result(before)
+                ports = (dut.action, dut.command, dut.op, dut.dtype, dut.beyond)
+                result = model.result(before, wavefront)
                 assert [int(port.value) for port in ports] == result
                 _cover_range(views, before, result[0])
             before = expected

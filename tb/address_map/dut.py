@@ -27,8 +27,11 @@ class AddressMap(wiring.Component):
     ):
         self._location, self._range = location(p), range_(p)
         members = self._range.signature.members
-        self._results = {name: members[name] for name in ("action", "command", "op", "dtype")}
-        super().__init__({**self._location.signature.members, **self._results})
+        self._results = {
+            name: members[name] for name in ("action", "command", "op", "dtype", "beyond")
+        }
+        members = {**self._location.signature.members, "wavefront": members["wavefront"]}
+        super().__init__({**members, **self._results})
 
     def elaborate(self, platform):
         m = Module()
@@ -39,6 +42,7 @@ class AddressMap(wiring.Component):
         m.d.comb += [
             self.location.eq(location.location),
             range_.location.eq(located),
+            range_.wavefront.eq(self.wavefront),
             range_.contexts.eq(self.contexts),
         ]
         inputs = ("atom", "context", "workgroup", "contexts")

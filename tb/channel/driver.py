@@ -13,7 +13,14 @@ from tb.channel.points import cover_cycle
 from tb.channel.tables import PARAMETERS, Traffic, random_arbiter
 from tb.cover import cover
 from tb.cycle import inputs_of, next_cycle, reset, settled
-from tb.golden import SIGNALS, error_report, set_arbiter, set_arbiter_inputs, set_view
+from tb.golden import (
+    SIGNALS,
+    error_report,
+    set_arbiter,
+    set_arbiter_inputs,
+    set_view,
+    wavefronts_of,
+)
 from tb.payload import Fields
 from tb.stream import StreamChecker, offer
 
@@ -71,7 +78,8 @@ class Bench:
         """
         dut, state = self.dut, self.model.state
         dut.contexts.value = sum(
-            _VIEW.pack(view, rest=self.rng) << context * _VIEW.width
+            _VIEW.pack(view | {"wavefronts": wavefronts_of(view["maps"])}, rest=self.rng)
+            << context * _VIEW.width
             for context, view in enumerate(self.views)
         )
         dut.arbiter.value = _ARBITER.pack(self.arbiter)

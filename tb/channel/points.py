@@ -23,6 +23,7 @@ ERRORS = (
     ErrorCode.PACKET_FORBIDDEN,
     ErrorCode.PACKET_STALE,
     ErrorCode.STORE_STALE,
+    ErrorCode.STORE_MISMATCH,
 )
 _TARGETS = {target.value: target.name for target in Target}
 _FULL = ("reads", "stores", "classified", "writes", "ends", "link", "inbound", "updates")

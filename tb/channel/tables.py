@@ -106,6 +106,7 @@ def _random_command(rng: random.Random) -> dict[str, int]:
         "kind": rng.getrandbits(1),
         **_reduction(rng),
         "atom_offset": rng.choice([0, _ATOMS - 1000, rng.randrange(_ATOMS)]),
+        "waves": rng.choice([[4] * 4, [4] * 4, [rng.randrange(5) for _ in range(4)]]),
     }
 
 

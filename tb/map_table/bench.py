@@ -141,6 +141,7 @@ class _Bench:
         enable: int = 1,
         locked: bool = False,
         aborting: bool = False,
+        foreign: bool = False,
         take: bool = False,
     ) -> int:
         """Drive a cycle with a commit of the staged entry. Return its configuration error."""
@@ -148,7 +149,7 @@ class _Bench:
         dut.staging.value = _STAGING.pack(self.staged)
         dut.table.value, dut.index.value, dut.enable.value = table.value, index, enable
         dut.copies__ready.value, dut.aborting.value = int(take), int(aborting)
-        dut.locked.value = int(locked)
+        dut.locked.value, dut.foreign.value = int(locked), int(foreign)
         await settled()
         self.checker.sample()
         assert _MAPS.unpack(int(dut.maps.value)) == self._maps()
@@ -159,7 +160,7 @@ class _Bench:
         before = _MAPS.named(int(dut.maps.value))
         stage(state, self.staged)
         taken = take and copy is not None
-        ports = {"locked": locked, "aborting": aborting, "popped": taken}
+        ports = {"locked": locked, "aborting": aborting, "foreign": foreign, "popped": taken}
         fields = {"index": index, "command": index, "enable": enable}
         configuration_error = step_unit(state, table, **ports, **fields)
         assert int(dut.configuration_error.value) == configuration_error
@@ -256,8 +257,8 @@ async def _random_commits(bench: _Bench, rng: random.Random, cycles: int) -> Non
         if rng.random() < 0.08:
             index = rng.choice([_ENTRIES.get(table, 0), 7, (1 << INDEX_BITS) - 1])
         enable = int(rng.random() < keeps)
-        locked, aborting, take = rng.random() < 0.1, rng.random() < 0.1, rng.random() < pace
-        await bench.cycle(table, index, enable=enable, locked=locked, aborting=aborting, take=take)
+        flags = {name: rng.random() < 0.1 for name in ("locked", "aborting", "foreign")}
+        await bench.cycle(table, index, enable=enable, **flags, take=rng.random() < pace)
 
 
 @cocotb.test()
@@ -272,6 +273,7 @@ async def bounds(dut):
     await bench.commit(ConfigurationError.OVERLAP, region, 1, **_stage_region(19, 30))
     await bench.commit(ConfigurationError.OVERLAP, region, 1, **_stage_region(0, 11))
     await bench.commit(ConfigurationError.OVERLAP, region, 1, **_stage_region(0, last_atom))
+    await bench.commit(ConfigurationError.OVERLAP, region, 1, foreign=True, **_stage_region(20, 30))
     await bench.commit(ok, region, 1, **_stage_region(20, last_atom))
     await bench.commit(ok, region, 2, **_stage_region(9, 10))
     await bench.commit(ConfigurationError.EMPTY, region, 0, **_stage_region(10, 10))

@@ -21,7 +21,14 @@ def stage(state: GoldenState, staged: Mapping[str, int]) -> None:
 
 
 def step_unit(
-    state: GoldenState, table: Table, *, locked: bool, aborting: bool, popped: bool, **fields: int
+    state: GoldenState,
+    table: Table,
+    *,
+    locked: bool,
+    aborting: bool,
+    foreign: bool,
+    popped: bool,
+    **fields: int,
 ) -> int:
     """Advance the tables and the queue of copies of the first context by one cycle, with a commit
     of these fields; return its configuration error."""
@@ -32,5 +39,6 @@ def step_unit(
     if table == Table.NONE:
         return 0
     register = load()["COPY" if table == Table.COPY else f"{table.name}_COMMIT"]
-    value = register.pack(**{field.name: fields[field.name] for field in register.fields})
-    return commit(state, 0, register.offset // 4, value, copies, locked, aborting)
+    named = {field.name: fields[field.name] for field in register.fields if field.name in fields}
+    word, value = register.offset // 4, register.pack(**named)
+    return commit(state, 0, word, value, copies, locked, aborting, foreign)

@@ -59,7 +59,9 @@ _CONFIGURATIONS = {
     "address_space": Fields(AddressSpace(PARAMETERS)),
     "inbound": Fields(Inbound()),
 }
-_FORMER = Fields(ContextView(PARAMETERS).members["former"])
+_FORMER, _WAVEFRONTS = (
+    Fields(ContextView(PARAMETERS).members[name]) for name in ("former", "wavefronts")
+)
 _ARBITER = Fields(ArbiterConfiguration(PARAMETERS))
 _MAPS = Fields(MapConfiguration(PARAMETERS))
 _INJECTION = Fields(Injection())
@@ -74,6 +76,7 @@ _AT_REST = {"done": 1, "launch_drained": 1, "drained": 1, "clearing": 0, "downst
 _LAUNCH_ERRORS = (
     ConfigurationError.IN_USE,
     ConfigurationError.LAUNCH_RANGE,
+    ConfigurationError.EMPTY,
     ConfigurationError.WINDOW,
     ConfigurationError.GENERATION,
     ConfigurationError.EPOCH,
@@ -105,6 +108,7 @@ expect(
     "injection",
     "scrub strobe",
     "locked for the user",
+    "overlap",
     "error while one is pending",
     "error as they are cleared",
     "error while the log is full",
@@ -236,6 +240,9 @@ def _compare_context(dut, model: Model, context: int) -> None:
     former = [int(control[f"former_{name}"]) for name in _FORMER.names]
     assert _FORMER.unpack(int(_port(dut, context, "former").value)) == former
     assert _MAPS.unpack(int(_port(dut, context, "maps").value)) == maps(model.state, context)
+    waves = model.state.commands[context]["waves"].max(axis=1)
+    expected = waves[model.state.ranges[context]["command"].astype(int)].tolist()
+    assert _WAVEFRONTS.unpack(int(_port(dut, context, "wavefronts").value)) == expected
     for name, fields in _CONFIGURATIONS.items():
         found = fields.unpack(int(_port(dut, context, name).value))
         assert found == words(own["launch" if name.startswith("launch") else name]), name
@@ -430,6 +437,7 @@ def _cover(
             cover("copy refused during an abort", in_use and own["control"]["aborting"])
             cover("entry locked", in_use and own["control"]["pending"])
             cover("locked for the user", error is ConfigurationError.LOCKED)
+            cover("overlap", error is ConfigurationError.OVERLAP)
         waits = now["pending"] and own["control"]["pending"]
         cover("launch waits", waits)
         begins = now["launches"]

@@ -276,7 +276,8 @@ class BusTraffic:
         for index, pair in zip(rng.sample(range(p.regions), p.regions), _pairs(ends), strict=True):
             for name, atom in zip(("REGION_BASE", "REGION_LIMIT"), pair, strict=True):
                 writes += self._address_words(name, atom)
-            writes += [("REGION_COMMIT", _MAP["REGION_COMMIT"].pack(index=index, enable=1))]
+            commit = _MAP["REGION_COMMIT"].pack(index=index, enable=1, share=1)
+            writes += [("REGION_COMMIT", commit)]
         ends = sorted(rng.sample(range(1 << p.dispatch_index_bits), 2 * p.ranges))
         for index, pair in zip(rng.sample(range(p.ranges), p.ranges), _pairs(ends), strict=True):
             first, last = pair
@@ -355,6 +356,8 @@ class BusTraffic:
         if name == "INJECT":
             fields = {"target": rng.choice([0, rng.randrange(8)]), "double": rng.getrandbits(1)}
             return register.pack(**fields, instance=rng.choice([0, 1, rng.getrandbits(8)]))
+        if name == "COMMAND_WAVES" and rng.random() < 0.2:
+            return rng.getrandbits(16)  # no wavefront
         if name == "COMMAND_STRIDE":
             return register.pack(stride=rng.getrandbits(24), region=rng.randrange(p.regions))
         if name.endswith("_HI"):

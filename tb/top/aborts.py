@@ -113,7 +113,7 @@ class _Prompt:
         bus_in[[G.bus_awvalid, G.bus_wvalid]] = writes
         if writes:
             bus_in[[G.bus_awaddr, G.bus_wdata]] = self.writes.pop(0)
-        bus_in[G.bus_wstrb] = 15
+        bus_in[G.bus_wstrb], bus_in[G.bus_awprot] = 15, 1
         bus_in[[G.bus_bready, G.bus_rready, G.bus_arvalid]] = 1
         bus_in[G.bus_araddr] = _STATUS.address
         if bus_out[H.bus_rvalid]:

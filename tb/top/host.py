@@ -161,6 +161,8 @@ class Host:
         offers_address = self._address is not None and rng.random() < 0.8
         bus_in[G.bus_awvalid] = offers_address
         bus_in[G.bus_awaddr] = self._address or 0
+        # Locks are tried by unprivileged software.
+        bus_in[G.bus_awprot] = self._address not in _LOCKS
         if offers_address and bus_out[H.bus_awready]:
             self._address = None
         offers_data = self._data is not None and rng.random() < 0.8
@@ -177,6 +179,7 @@ class Host:
         bus_in[G.bus_araddr] = rng.choice(self._addresses)
 
 
+_LOCKS = {_MAP["LOCK"].address_in(context) for context in range(register_map.MAX_CONTEXTS)}
 # STATUS and the counters often, then every register, holes and misaligned addresses.
 _OFTEN = [
     _MAP[name].address

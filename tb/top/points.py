@@ -33,6 +33,7 @@ _ALSO = (
     ErrorCode.PACKET_FORBIDDEN,
     ErrorCode.PACKET_STALE,
     ErrorCode.STORE_STALE,
+    ErrorCode.STORE_MISMATCH,
     ErrorCode.PEER_ABORTED,
 )
 ERRORS = [

@@ -142,6 +142,10 @@ def only_writes(lines):
         ("result = t3_measure(&context);", lambda c: c.measure()),
         ("result = t3_clear_errors(&context);", lambda c: c.clear_errors()),
         ("result = t3_region(&context, 3, 64, 1ull << 36);", lambda c: c.region(3, 64, 1 << 36)),
+        (
+            "result = t3_share_region(&context, 1, 0, 64);",
+            lambda c: c.region(1, 0, 64, share=True),
+        ),
         ("result = t3_remove_region(&context, 2);", lambda c: c.remove_region(2)),
         ("result = t3_command(&context, 1, &tile, 2);", lambda c: c.command(1, TILE, region=2)),
         ("result = t3_dma_map(&context, 4, 9, 1, 2);",

@@ -71,7 +71,7 @@ def throughput(engine, work, active, *, stopped=()):
             pass  # the end of the reset
         for context in contexts:
             context.assign(3 + context.number)
-            context.region(0, BASE, LIMIT)
+            context.region(0, BASE, LIMIT, share=True)
             if context.number in active:
                 work.begin(context)
         bus.stop_link(stopped)

@@ -45,7 +45,7 @@ class Operations:
 
 def recovery(p, programs):
     """Return privileged writes that abort everything and restore the state after reset."""
-    writes = [(MAP["GPU_LOCK"].address, 0)]
+    writes = [(MAP["GPU_LOCK"].address, MAP["GPU_LOCK"].pack())]
 
     def put(context, name, **fields):
         writes.append((MAP[name].address_in(context), MAP[name].pack(**fields)))
@@ -56,7 +56,8 @@ def recovery(p, programs):
     begin = len(writes)
     for context in range(p.contexts):
         put(context, "WAYS", mask=p.way_share(context))
-        for name in ("INBOUND_STORES", "INBOUND_UPDATES", "INBOUND_KINDS"):
+        names = ("ADDRESS_SPACE", "INBOUND_STORES", "INBOUND_UPDATES", "INBOUND_KINDS")
+        for name in names:
             put(context, name)
         # Staged values also count for a removal.
         for name in ("INTERRUPT_ENABLE", "REGION_BASE_HI", "REGION_LIMIT_HI", "RANGE_ACTION"):
@@ -94,7 +95,8 @@ class Session(Traffic):
             ]
             self.begin(Host(self._rng, self._p, recovery(self._p, self._kernels)))
         super().__call__(outputs, inputs)
-        prot = 1 if self._recovers else self._rng.integers(0, 8)
+        programs = self._recovers or not self._host.programmed
+        prot = 1 if programs else self._rng.integers(0, 8)
         inputs[self._p.channels * CHANNEL_INPUTS + G.bus_awprot] = prot
 
     def _generation(self, outputs, context):

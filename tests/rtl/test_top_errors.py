@@ -7,6 +7,7 @@ from tests.support.context_traffic import TWO
 from tests.support.top_bench import (
     FIRST,
     REGION,
+    ROWS,
     abort,
     atoms_of,
     channel_number,
@@ -33,7 +34,9 @@ def test_first_error_of_a_cycle():
     """A store's before a packet's, channels lowest first; each kind is counted."""
 
     async def bench(ctx, dut):
-        await launch(ctx, dut, [("CREDIT_WINDOW", {"workgroups": 1})])
+        waves = ("COMMAND_WAVES", {"wave_outer_extent": ROWS, "waves0": 8})
+        more_waves = [waves, ("COMMAND_COMMIT", {"index": 0})]
+        await launch(ctx, dut, [("CREDIT_WINDOW", {"workgroups": 1}), *more_waves])
         for faults, (code, wavefront) in FAULTS:
             await program(ctx, dut, [("CONTROL", {"clear_error": 1})])
             await ctx.tick()
@@ -103,7 +106,7 @@ def test_timeout_before_an_error_of_a_channel():
             await program(ctx, dut, [tracking, *timeout])
             cycles = 0
             while cycles < 70 and not (offered is None and ctx.get(dut.context[0].irq)):
-                ahead = store(REGION, 3, 5) | {"generation": generation}
+                ahead = store(REGION, 3, 1) | {"generation": generation}
                 ctx.set(dut.channel[1].stores.p, ahead)
                 ctx.set(dut.channel[1].stores.valid, cycles == offered)
                 await ctx.tick()

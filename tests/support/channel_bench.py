@@ -14,7 +14,7 @@ from rtl.interface.layouts import ErrorReport
 from rtl.parameters import T3Parameters
 from sysmodel.engine.ports import O
 from tb.channel.model import Model
-from tb.golden import EVERY_PACKET, error_report, set_arbiter, set_view
+from tb.golden import EVERY_PACKET, error_report, set_arbiter, set_view, wavefronts_of
 from tb.payload import Fields, flatten
 from tests.support.simulation import device
 from tests.support.simulation import simulate as simulate_device
@@ -51,7 +51,8 @@ def _ranges(*ranges):
 
 
 def transfer(kind, op, dtype, atom_offset):
-    return {"kind": kind, "op": op, "dtype": dtype, "atom_offset": atom_offset}
+    waves = [8, 8, 7, 7]
+    return {"kind": kind, "op": op, "dtype": dtype, "atom_offset": atom_offset, "waves": waves}
 
 
 FIRST, WORKGROUPS = 17, 50
@@ -108,13 +109,15 @@ def changed(context=0, **fields):
 
 def view(tables, base, limit):
     """Return the ``ContextView`` of a context."""
+    maps = {name: tables[name] for name in ("regions", "ranges", "commands")}
     return {
         "aborting": tables["aborting"],
         "launched": tables.get("launched", 1),
         "former": tables.get("former", {}),
         "address_space": tables["address_space"],
         "inbound": tables["inbound"],
-        "maps": {name: tables[name] for name in ("regions", "ranges", "commands")},
+        "maps": maps,
+        "wavefronts": wavefronts_of(maps),
         "launch_configuration": tables["launch"],
         "oldest": base,
         "credit_limit": limit,

@@ -126,6 +126,8 @@ KERNELS = [
 class Traffic:
     """Stores and packets of the added kernels, mixed at random, and the accesses caused by them."""
 
+    memory = Memory
+
     def __init__(self, seed):
         print(f"seed {seed}")
         self._rng = random.Random(seed)
@@ -164,7 +166,7 @@ class Traffic:
         return Counter(one for channel in self.sent for one in channel if one[0] == kernel.number)
 
     async def __call__(self, ctx, dut):
-        self.memories = [Memory(port) for port in dut.channel]
+        self.memories = [self.memory(port) for port in dut.channel]
         await self.run(ctx, dut)
 
     async def run(self, ctx, dut):

@@ -12,7 +12,7 @@ def is_storage(register: Register) -> bool:
 
 
 def start_write(
-    ctx, dut, address: int, word: int, strobes: int = 15, *, privileged: bool = False
+    ctx, dut, address: int, word: int, strobes: int = 15, *, privileged: bool = True
 ) -> None:
     """Offer address and data in this cycle."""
     ctx.set(dut.bus.awaddr, address)
@@ -24,7 +24,7 @@ def start_write(
 
 
 async def write(
-    ctx, dut, address: int, word: int, strobes: int = 15, *, privileged: bool = False
+    ctx, dut, address: int, word: int, strobes: int = 15, *, privileged: bool = True
 ) -> int:
     """Write to an idle port; return the response, in the cycle after its transfer."""
     start_write(ctx, dut, address, word, strobes, privileged=privileged)

@@ -7,6 +7,7 @@ from amaranth.hdl import Assert, Cat, Cover, Elaboratable, Module, Mux, Signal, 
 from amaranth.lib import data
 
 from rtl.channel.address_map import LocationLookup, RangeLookup
+from rtl.interface.configuration import WAVEFRONT_COUNT_BITS
 from rtl.interface.encodings import Action, Datatype, Operation
 from rtl.parameters import T3Parameters
 
@@ -131,6 +132,7 @@ class OtherContextHarness(Elaboratable):
         m = Module()
         location, range_ = self._look_up(m, "as_it_is")
         free(m, location.atom, location.context, location.workgroup, location.contexts)
+        free(m, range_.wavefront)
         for number, view in enumerate(location.contexts):
             self._change(m, location, range_, number)
             regions = view.maps.regions
@@ -180,6 +182,7 @@ class OtherContextHarness(Elaboratable):
             if other != number:
                 m.d.comb += changed.contexts[other].eq(view)
         free(m, changed.contexts[number])
+        m.d.comb += changed_range.wavefront.eq(range_.wavefront)
         applies = Signal(name=f"applies_{number}")
         m.d.comb += [
             applies.eq(
@@ -194,7 +197,7 @@ class OtherContextHarness(Elaboratable):
                 | (Value.cast(getattr(range_, name)) == Value.cast(getattr(changed_range, name))),
                 f"{number}: {name}",
             )
-            for name in ("action", "command", "op", "dtype")
+            for name in ("action", "command", "op", "dtype", "beyond")
         ]
 
 
@@ -214,7 +217,7 @@ class RangeHarness(Elaboratable):
         m = Module()
         p = self._p
         m.submodules.dut = dut = self._lookup(p)
-        free(m, dut.contexts, dut.location)
+        free(m, dut.contexts, dut.location, dut.wavefront)
         for number in range(p.contexts):
             self._assert_of(m, dut, number)
         return m
@@ -227,6 +230,7 @@ class RangeHarness(Elaboratable):
         action = Signal(Action, name=f"action_{number}")
         op, dtype = Signal(Operation, name=f"op_{number}"), Signal(Datatype, name=f"dtype_{number}")
         command = Signal(range(p.commands), name=f"command_{number}")
+        wavefronts = Signal(WAVEFRONT_COUNT_BITS, name=f"wavefronts_{number}")
         for index in reversed(range(p.ranges)):
             entry = maps.ranges[index]
             m.d.comb += holders[index].eq(
@@ -238,6 +242,7 @@ class RangeHarness(Elaboratable):
             )
             with m.If(holders[index]):
                 m.d.comb += [action.eq(entry.action), command.eq(entry.command)]
+                m.d.comb += wavefronts.eq(dut.contexts[number].wavefronts[index])
         with m.If(holders.any()), m.Switch(command):
             for index, entry in enumerate(maps.commands):
                 with m.Case(index):
@@ -251,6 +256,11 @@ class RangeHarness(Elaboratable):
                 Assert(dut.command == command, "not the command of the lowest matching range"),
                 Assert(dut.op == op, "not the op of the command"),
                 Assert(dut.dtype == dtype, "not the dtype of the command"),
+                Assert(
+                    dut.beyond == (holders.any() & (dut.wavefront >= wavefronts)),
+                    "not the wavefronts of the range",
+                ),
+                Cover(holders.any() & dut.beyond, f"{number}: of no wavefront"),
                 Cover(holders.all(), f"{number}: in every range"),
                 Cover(location.valid & ~holders.any(), f"{number}: in no range"),
                 Cover(
@@ -280,7 +290,8 @@ def _range_proof(p: T3Parameters) -> Proof:
     return Proof(
         name="range-lookup" + _suffix(p),
         statement="A location in no range of its context gets action NONE; any other location gets "
-        "the action, command, op and dtype of the lowest range that holds it",
+        "the action, command, op and dtype of the lowest range that holds it, and is beyond if its "
+        "wavefront is not below the range's number",
         blocks=(RangeLookup,),
         harness=partial(RangeHarness, p=p),
         geometry=f"reference with arbitrary tables, contexts: {p.contexts}",

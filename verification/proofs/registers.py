@@ -90,6 +90,7 @@ class RegistersHarness(Elaboratable):
             invariant(dut.privileged == privileged, "privileged: differs"),
             Assert(~okay | (page <= GEOMETRY.contexts), "OKAY for a page without a context"),
         ]
+        self._assert_spaces(m, dut)
         of_gpu = okay & (page == 0)
         self._assert_unchanged(m, dut.arbiter, of_gpu, "arbiter")
         self._assert_unchanged(m, dut.number, of_gpu, "number")
@@ -109,6 +110,15 @@ class RegistersHarness(Elaboratable):
                 self._assert_locked(m, lock, locked[name], by_privileged, where)
             self._assert_abort(m, context, dut.pages[number].table.queue.level, number)
         return m
+
+    def _assert_spaces(self, m: Module, dut: Registers) -> None:
+        """Assert that no two contexts have the same local address space."""
+        first, second = (context.address_space for context in dut.context)
+        both = first.enable & second.enable
+        m.d.comb += [
+            Assert(~both | (first.local != second.local), "an address space of two contexts"),
+            Cover(both, "both contexts have an address space"),
+        ]
 
     def _assert_locked(self, m: Module, lock: Value, covered: list, by: Value, name: str) -> None:
         """Assert that unprivileged writes change neither the lock nor locked registers."""
@@ -249,7 +259,7 @@ PROOFS = (
         "page restarts, while the context is neither running nor aborting, and a generation 1 to 7 "
         "behind that of its launch before; a context interrupts only after an event of its own, an "
         "error of a link, or such a write; its errors, and those of links, are pending in the next "
-        "cycle",
+        "cycle; no address space belongs to two contexts",
         blocks=(Registers,),
         harness=RegistersHarness,
         geometry="2 contexts, 2 regions, 2 ranges, 2 commands, addresses of 8 bits",

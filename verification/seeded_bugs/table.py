@@ -34,6 +34,13 @@ SEEDED_BUGS: tuple[SeededBug, ...] = (
         wrong="& (location.dispatch_index <= entry.last + 1)",
     ),
     SeededBug(
+        module="rtl.registers.foreign_regions",
+        block="ForeignRegions",
+        fault="a region may overlap the last atom of another context's region",
+        right="(base < claim.limit)",
+        wrong="(base < claim.limit - 1)",
+    ),
+    SeededBug(
         module="rtl.registers.port",
         block="Registers",
         fault="a write to one context's page reaches all contexts",

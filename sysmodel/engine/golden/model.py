@@ -48,7 +48,7 @@ from .registers.injection import INJECTION, arm_banks, step_injection
 from .registers.interrupts import step_global_page
 from .registers.launch import ABORT, MEASURE, reset_control, take_strobes
 from .registers.link_errors import LINKS, note_link, report_global_errors
-from .registers.write import write_register
+from .registers.write import is_foreign, write_register
 from .scrub import SCRUBBER, step_scrubber
 from .state import GoldenState
 from .tracker.bank import EVENTS, step_bank
@@ -61,7 +61,16 @@ from .trigger.congestion import packet_waits, step_congestion
 from .trigger.criticality import continue_comparison, is_comparing
 from .trigger.trigger import CLEARING, begin_clearing, scrubs_rows
 
-__all__ = ["GPU", "begin_contexts", "end_shared", "reset", "step", "step_port", "step_write"]
+__all__ = [
+    "GPU",
+    "begin_contexts",
+    "end_shared",
+    "reset",
+    "step",
+    "step_port",
+    "step_write",
+    "write_is_foreign",
+]
 
 GPU = record(
     "number cycle quiescent tracker_busy channels_busy channels_undrained channels_unsent",
@@ -400,7 +409,16 @@ def _end(
 
 
 @inlined
-def step_write(s: GoldenState, busy: int, pending: int, aborted: int) -> None:
+def write_is_foreign(s: GoldenState) -> bool:
+    """Return whether the write that acts commits a region that overlaps another context's; before
+    a launch begins in the cycle.
+    """
+    bus = s.gpu.bus
+    return is_foreign(s, bus.awaddr, bus.privileged, bus.wdata)
+
+
+@inlined
+def step_write(s: GoldenState, busy: int, pending: int, aborted: int, foreign: bool) -> None:
     """Do the write that acts; the next cycle sees its effects."""
     bus = s.gpu.bus
     written = natural((bus.awaddr >> PAGE_BITS) - CONTEXT)
@@ -408,7 +426,7 @@ def step_write(s: GoldenState, busy: int, pending: int, aborted: int) -> None:
     if written < s.config.contexts:
         copies = s.contexts[written].cycle.copies_before
     response = write_register(
-        s, bus.awaddr, bus.wstrb, bus.privileged, bus.wdata, copies, busy, pending, aborted
+        s, bus.awaddr, bus.wstrb, bus.privileged, bus.wdata, copies, busy, pending, aborted, foreign
     )
     respond(bus, response)
 
@@ -475,9 +493,10 @@ def step(state: GoldenState, inputs: Words, outputs: Words) -> bool:
         _continue_comparisons(s)
         gpu.quiescent = not (tracked or freed)
     else:
+        foreign = acts and write_is_foreign(s)
         _end(s, words, k, tick, sends, takes, comes, arms)
         if acts:
-            step_write(s, busy, pending, aborted)
+            step_write(s, busy, pending, aborted, foreign)
         count_shared(s, acts)
         write_units(s, results)
         changes = any_changes(s) or reports or freed or gpu.tracker_busy != 0

@@ -81,6 +81,7 @@ def view(maps, order, space=1, aborting=0):
         "aborting": aborting,
         "address_space": {"enable": space is not None, "local": space or 0},
         "maps": maps,
+        "wavefronts": [max(maps["commands"][one["command"]]["waves"]) for one in maps["ranges"]],
         "launch_configuration": {"first_workgroup": order[0], "workgroups": order[1]},
     }
 
@@ -154,6 +155,10 @@ def check(ctx, dut, views, atom, context, workgroup):
     fields = {"op": 0, "dtype": 0} if command is None else maps["commands"][command]
     assert ctx.get(dut.range.op).value == fields["op"], at
     assert ctx.get(dut.range.dtype).value == fields["dtype"], at
+    for wavefront in range(dut.p.wavefronts):
+        ctx.set(dut.range.wavefront, wavefront)
+        beyond = command is not None and wavefront >= max(maps["commands"][command]["waves"])
+        assert ctx.get(dut.range.beyond) == beyond, at
     return action
 
 

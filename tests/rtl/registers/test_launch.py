@@ -141,7 +141,7 @@ def test_launch_is_checked(registers, error):
             Action.DMA,
             (P.credit_window, P.command_depth // 7),
         ),
-        (Granularity.WAVEFRONT, 3, (0, 0, 0, 0), Action.DMA, (P.credit_window, P.command_depth)),
+        (Granularity.WAVEFRONT, 3, (0, 0, 1, 0), Action.DMA, (P.credit_window, P.command_depth)),
         (Granularity.WORKGROUP, 0, (4, 7, 1, 0), Action.DMA, (P.credit_window, P.command_depth)),
         # A group's first workgroup waits for its last one.
         (

@@ -50,13 +50,37 @@ def test_what_is_covered():
     assert covered == expected | {"GPU_LOCK": ALWAYS, "LOCK": ALWAYS}
 
 
+def test_everything_is_locked_after_a_reset():
+    """The user can program a region or an address space only after privileged software has opened
+    the context."""
+
+    async def bench(ctx, dut):
+        names = [name for covered in COVERED.values() for name in covered]
+        for name in names:
+            for context in range(2):
+                address = MAP[name].address_in(context)
+                assert await write(ctx, dut, address, valid(name), privileged=False) == SLVERR
+        for lock in LOCKS.values():
+            assert await write(ctx, dut, lock.address, 0) == OKAY
+        for name in names:
+            assert await write(ctx, dut, MAP[name].address, valid(name), privileged=False) == OKAY
+        ways = MAP["WAYS"].address_in(1)
+        assert await write(ctx, dut, ways, 1, privileged=False) == SLVERR
+
+    simulate(bench)
+
+
 @pytest.mark.parametrize("lock", COVERED)
 def test_locked_and_not(lock):
     """Covered registers take privileged writes alone; the others, and the other context, any."""
     page = GLOBAL if lock == "gpu" else CONTEXT
 
     async def bench(ctx, dut):
-        await write(ctx, dut, LOCKS[page].address, LOCKS[page].pack(**{lock: 1}), privileged=True)
+        for of_page in LOCKS.values():
+            for context in range(2):
+                assert await write(ctx, dut, of_page.address_in(context), 0) == OKAY
+        only = {field.name: field.name == lock for field in LOCKS[page].fields}
+        await write(ctx, dut, LOCKS[page].address, LOCKS[page].pack(**only))
         for name, register in MAP.items():
             if not register.writable or register.lock == ALWAYS or name in ("COPY", "CONTROL"):
                 continue
@@ -70,7 +94,8 @@ def test_locked_and_not(lock):
                 expected = SLVERR if is_covered and not privileged else OKAY
                 assert response == expected, (name, privileged)
             if register.page == CONTEXT:
-                assert await write(ctx, dut, register.address_in(1), valid(name)) == OKAY, name
+                address, word = register.address_in(1), valid(name)
+                assert await write(ctx, dut, address, word, privileged=False) == OKAY, name
 
     simulate(bench)
 
@@ -80,13 +105,13 @@ def test_a_locked_register_stays_as_it_is():
         lock, ways, status = MAP["LOCK"], MAP["WAYS"], MAP["STATUS"]
         assert await write(ctx, dut, ways.address, 3) == OKAY
         await write(ctx, dut, lock.address, lock.pack(assignment=1), privileged=True)
-        assert await write(ctx, dut, ways.address, 5) == SLVERR
+        assert await write(ctx, dut, ways.address, 5, privileged=False) == SLVERR
         assert (await read(ctx, dut, ways.address))[0] == 3 == ctx.get(dut.context[0].ways)
         word, _ = await read(ctx, dut, status.address)
         error = ConfigurationError(status.unpack(word)["configuration_error"])
         assert error == ConfigurationError.LOCKED
         await write(ctx, dut, lock.address, 0, privileged=True)
-        assert await write(ctx, dut, ways.address, 5) == OKAY
+        assert await write(ctx, dut, ways.address, 5, privileged=False) == OKAY
 
     simulate(bench)
 
@@ -100,7 +125,7 @@ def test_the_user_neither_locks_nor_unlocks(page):
         for word in (0, every):
             await write(ctx, dut, lock.address, word, privileged=True)
             for tried in (0, every):
-                assert await write(ctx, dut, lock.address, tried) == SLVERR
+                assert await write(ctx, dut, lock.address, tried, privileged=False) == SLVERR
             assert await read(ctx, dut, lock.address) == (word, OKAY)
 
     simulate(bench)

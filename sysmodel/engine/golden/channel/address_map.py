@@ -8,7 +8,14 @@ from ..payloads import make_location
 from ..records import Record, Records
 from ..state import GoldenState
 
-__all__ = ["action_of", "dispatch_index_of", "is_aborted", "locate", "range_of"]
+__all__ = [
+    "action_of",
+    "dispatch_index_of",
+    "has_wavefront",
+    "is_aborted",
+    "locate",
+    "range_of",
+]
 
 _NONE = Action.NONE.value
 
@@ -90,6 +97,15 @@ def action_of(s: GoldenState, location: Record) -> tuple[int, int]:
             entry = s.ranges[owner, index]
             return entry.action, entry.command
     return _NONE, 0
+
+
+@inlined
+def has_wavefront(command: Record, wavefront: int) -> bool:
+    """Return whether a command has the wavefront in some workgroup, at an edge or elsewhere."""
+    for edges in range(4):
+        if wavefront < command.waves[edges]:
+            return True
+    return False
 
 
 @inlined

@@ -14,7 +14,13 @@ from ..records import Record, Words, load_record
 from ..state import GoldenState
 from .address_map import locate
 from .issue_acks import has_buffer_space, step_issue_acks
-from .outstanding import note_begun, note_write_begun, note_write_ended
+from .outstanding import (
+    note_begun,
+    note_reduction_begun,
+    note_reduction_ended,
+    note_write_begun,
+    note_write_ended,
+)
 from .packet_check import is_accepted
 from .queues import D, Q, back, has_space, mark
 
@@ -125,6 +131,10 @@ def take_issue_ack(
         if issued:
             channel.stored = (channel.stored + 1) & 0xFFFFFFFF
             note_write_ended(channel, natural(inputs[i + I.issue_acks_owner]), True)
+        if update and s.config.with_data:
+            note_reduction_begun(channel, natural(inputs[i + I.issue_acks_owner]))
+    if s.config.with_data and inputs[i + I.nmc_in_valid]:
+        note_reduction_ended(channel, natural(inputs[i + I.nmc_in_owner]))
     pushed, joins, buffered, corrected, failure = 0, False, False, False, 0
     if update or not is_empty(channel.waiting):
         pushed, joins, buffered, corrected, failure = step_issue_acks(

@@ -19,6 +19,8 @@ __all__ = [
     "note_ended",
     "note_left_link",
     "note_on_link",
+    "note_reduction_begun",
+    "note_reduction_ended",
     "note_segment",
     "note_tracked",
     "note_write_begun",
@@ -29,10 +31,10 @@ __all__ = [
 
 OUTSTANDING = record(
     "update_count updates_begun updates_ended updates_tracked write_count writes_begun "
-    "writes_ended on_link"
+    "writes_ended reduction_count reductions_begun reductions_ended on_link"
 )
-"""Counters of a context: stores and updates, plain writes of packets, packets in front of
-the link.
+"""Counters of a context: stores and updates, plain writes of packets, issued updates that wait for
+the reduce unit (with data only), packets in front of the link.
 """
 OUTSTANDING_WORDS = "live noted busy undrained unsent stale"
 """Fields of the channel's record, with a bit for each context: the context may have work in the
@@ -91,6 +93,20 @@ def note_write_ended(channel: Record, owner: int, counted: bool) -> None:
 
 
 @inlined
+def note_reduction_begun(channel: Record, owner: int) -> None:
+    """Record an update that the DRAM has issued, and that the reduce unit has to perform."""
+    channel.outstanding[owner].reductions_begun += 1
+    _note(channel, owner)
+
+
+@inlined
+def note_reduction_ended(channel: Record, owner: int) -> None:
+    """Record an update that the reduce unit takes."""
+    channel.outstanding[owner].reductions_ended += 1
+    _note(channel, owner)
+
+
+@inlined
 def note_segment(channel: Record, owner: int) -> None:
     """Record a segment that a DMA engine pushes into the context's lane."""
     channel.live |= 1 << owner
@@ -119,9 +135,9 @@ def take_notes(channel: Record) -> bool:
 
 @inlined
 def has_outstanding(channel: Record, context: int) -> bool:
-    """Return whether stores or updates of the context are outstanding."""
+    """Return whether stores or updates of the context are outstanding or not reduced."""
     own = channel.outstanding[context]
-    return own.update_count | own.updates_begun != 0
+    return own.update_count | own.updates_begun | own.reduction_count | own.reductions_begun != 0
 
 
 @inlined
@@ -139,6 +155,11 @@ def _follow(own: Record) -> None:
     if own.writes_begun | own.writes_ended:
         own.write_count = _count(own.write_count, own.writes_begun, own.writes_ended)
         own.writes_begun = own.writes_ended = 0
+    if own.reductions_begun | own.reductions_ended:
+        own.reduction_count = _count(
+            own.reduction_count, own.reductions_begun, own.reductions_ended
+        )
+        own.reductions_begun = own.reductions_ended = 0
 
 
 @inlined
@@ -152,6 +173,7 @@ def count_outstanding(contexts: int, channel: Record) -> None:
             own, lane, bit = channel.outstanding[context], channel.lanes[context], 1 << context
             remote = channel.remote_queues[context]
             work = own.update_count | own.updates_begun | own.write_count | own.writes_begun
+            work |= own.reduction_count | own.reductions_begun
             work |= remote.remote_stored | remote.remote_valid
             lane_works = not lane_is_idle(lane)
             sends = own.on_link != 0 or lane_works
@@ -160,6 +182,7 @@ def count_outstanding(contexts: int, channel: Record) -> None:
             if sends:
                 unsent |= bit
             ends = own.updates_ended | own.updates_tracked | own.writes_ended
+            ends |= own.reductions_ended
             if work | ends:
                 _follow(own)
             elif not sends and not lane.segments_pushed | remote.remote_put:

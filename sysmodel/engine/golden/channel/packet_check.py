@@ -8,7 +8,7 @@ from ..payloads import make_update_request, make_write_request
 from ..records import Record
 from ..registers.errors import error, place_of
 from ..state import GoldenState
-from .address_map import action_of, is_aborted
+from .address_map import action_of, has_wavefront, is_aborted
 from .outstanding import note_ended, note_write_ended
 from .queues import D, Q, back, front, has_space, mark
 from .store_check import is_of_launch
@@ -59,6 +59,8 @@ def _code(
     if action == _NONE or action == _REMOTE:
         return _UNMAPPED
     if packet.op != entry.op or packet.dtype != entry.dtype:
+        return _MISMATCH
+    if not has_wavefront(entry, packet.wavefront):
         return _MISMATCH
     if dispatch_index < own.window.oldest:
         return _LATE

@@ -8,7 +8,7 @@ from ..payloads import make_classified
 from ..records import Record
 from ..registers.errors import error, place_of
 from ..state import GoldenState
-from .address_map import action_of, is_aborted
+from .address_map import action_of, has_wavefront, is_aborted
 from .outstanding import note_ended
 from .queues import D, Q, back, front, has_space, mark
 
@@ -19,7 +19,7 @@ _TO_WRITE, _TO_UPDATE = Target.WRITE.value, Target.UPDATE.value
 _TO_REMOTE, _TO_END_OF_TILE = Target.REMOTE.value, Target.END_OF_TILE.value
 _STORE = StoreKind.STORE.value
 _STORE_LATE, _STORE_AHEAD = ErrorCode.STORE_LATE.value, ErrorCode.STORE_AHEAD.value
-_STORE_STALE = ErrorCode.STORE_STALE.value
+_STORE_STALE, _STORE_MISMATCH = ErrorCode.STORE_STALE.value, ErrorCode.STORE_MISMATCH.value
 # Results of the check other than targets.
 _DROPPED = -1
 
@@ -31,9 +31,11 @@ def is_of_launch(control: Record, launch: Record, generation: int) -> bool:
 
 
 @inlined
-def _target(own: Record, store: Record, location: Record, action: int) -> tuple[int, int]:
+def _target(
+    own: Record, store: Record, location: Record, action: int, entry: Record
+) -> tuple[int, int]:
     """Return the target of a store (negative if the store is dropped) and the code of its error (0
-    without an error).
+    without an error). ``entry`` is the command of the store's range.
     """
     if action != _NONE and is_aborted(own, location):
         return _DROPPED, 0
@@ -44,6 +46,8 @@ def _target(own: Record, store: Record, location: Record, action: int) -> tuple[
         if ends:
             return _DROPPED, 0
         return (_TO_WRITE if action == _NONE else _TO_REMOTE), 0
+    if not has_wavefront(entry, store.wavefront):
+        return _DROPPED, _STORE_MISMATCH
     if location.dispatch_index < own.window.oldest:
         return _DROPPED, _STORE_LATE
     if location.dispatch_index >= own.window.credit_limit:
@@ -69,7 +73,8 @@ def classify_store(
     store, location = head.store, head.location
     owner = natural(location.owner)
     action, command = action_of(s, location)
-    target, code = _target(s.contexts[owner], store, location, action)
+    entry = s.commands[owner, command]
+    target, code = _target(s.contexts[owner], store, location, action, entry)
     if target == _DROPPED or target == _TO_WRITE:
         note_ended(channel, owner, location.counted)
     if target == _DROPPED:
@@ -86,6 +91,6 @@ def classify_store(
         owner,
         location.dispatch_index,
         command,
-        s.commands[owner, command],
+        entry,
     )
     return mark(Q.stores), mark(Q.classified), 0, 0

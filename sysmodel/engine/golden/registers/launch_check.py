@@ -10,7 +10,7 @@ from .launch import EPOCHS, next_epoch
 
 __all__ = ["check_launch", "held_workgroups", "launch_needs"]
 
-_IN_USE = ConfigurationError.IN_USE.value
+_IN_USE, _EMPTY = ConfigurationError.IN_USE.value, ConfigurationError.EMPTY.value
 _LAUNCH_RANGE = ConfigurationError.LAUNCH_RANGE.value
 _WINDOW = ConfigurationError.WINDOW.value
 _EPOCH = ConfigurationError.EPOCH.value
@@ -77,6 +77,20 @@ def _repeats_generation(s: GoldenState, context: int) -> bool:
 
 
 @compiled
+def _lacks_wavefronts(s: GoldenState, context: int) -> bool:
+    """Return whether the command of a tracked range has no wavefront in any workgroup."""
+    for number in range(s.config.ranges):
+        entry = s.programmed_ranges[context, number]
+        if entry.enable and (entry.action == _DMA or entry.action == _OWN):
+            waves = 0
+            for edge in range(4):
+                waves |= s.programmed_commands[context, entry.command].waves[edge]
+            if waves == 0:
+                return True
+    return False
+
+
+@compiled
 def check_launch(s: GoldenState, context: int, busy: bool) -> int:
     """Check a launch; return the configuration error.
 
@@ -97,6 +111,8 @@ def check_launch(s: GoldenState, context: int, busy: bool) -> int:
         or launch.updates_per_atom == 0
     ):
         return _LAUNCH_RANGE
+    if _lacks_wavefronts(s, context):
+        return _EMPTY
     commands, others = launch_needs(s, context)
     if launch.credit_window == 0 or launch.credit_window + others > config.credit_window_slots:
         return _WINDOW

@@ -12,7 +12,7 @@ from ..records import Record, Records
 from ..state import GoldenState
 from .words import F, Field, get_field
 
-__all__ = ["commit_command", "commit_range", "commit_region", "start_copy"]
+__all__ = ["commit_command", "commit_range", "commit_region", "overlaps_others", "start_copy"]
 
 _UNKNOWN_INDEX = ConfigurationError.UNKNOWN_INDEX.value
 _MISALIGNED = ConfigurationError.MISALIGNED.value
@@ -48,7 +48,34 @@ def _atoms(config: Record, value: int) -> int:
 
 
 @compiled
-def commit_region(s: GoldenState, context: int, index: int, enable: int, locked: bool) -> int:
+def overlaps_others(s: GoldenState, context: int) -> bool:
+    """Return whether the staged region contains an atom of another context's region: one of its
+    next launch, or one that its last launch may still use.
+
+    The answer belongs to the start of a cycle.
+    """
+    config, registers = s.config, s.registers[CONTEXT + context]
+    base = _atoms(config, _bytes(registers, F.REGION_BASE_LO_bytes, F.REGION_BASE_HI_bytes))
+    limit = _atoms(config, _bytes(registers, F.REGION_LIMIT_LO_bytes, F.REGION_LIMIT_HI_bytes))
+    for other in range(config.contexts):
+        if other == context:
+            continue
+        own = s.contexts[other]
+        for index in range(config.regions):
+            region = s.programmed_regions[other, index]
+            if region.enable and base < region.limit and region.base < limit:
+                return True
+            region = s.regions[other, index]
+            uses = region.enable and (own.control.open != 0 or own.aborted != 0)
+            if uses and base < region.limit and region.base < limit:
+                return True
+    return False
+
+
+@compiled
+def commit_region(
+    s: GoldenState, context: int, index: int, enable: int, locked: bool, foreign: bool
+) -> int:
     """Check the staged region and write it; return the configuration error.
 
     Parameters
@@ -57,6 +84,8 @@ def commit_region(s: GoldenState, context: int, index: int, enable: int, locked:
         Number of the entry, and whether the entry is enabled.
     locked : bool
         A launch waits.
+    foreign : bool
+        The region overlaps another context's, with which the context must not share it.
     """
     config, registers = s.config, s.registers[CONTEXT + context]
     if index >= config.regions:
@@ -79,6 +108,8 @@ def commit_region(s: GoldenState, context: int, index: int, enable: int, locked:
         return _ADDRESS_OUT_OF_RANGE
     if np.uint64(limit) <= np.uint64(base):
         return _EMPTY
+    if foreign:
+        return _OVERLAP
     base, limit = _atoms(config, base), _atoms(config, limit)
     for other in range(config.regions):
         region = s.programmed_regions[context, other]
@@ -90,7 +121,7 @@ def commit_region(s: GoldenState, context: int, index: int, enable: int, locked:
 
 @compiled
 def commit_range(s: GoldenState, context: int, index: int, enable: int, locked: bool) -> int:
-    """Check the staged range and write it, with the parameters of :func:`commit_region`."""
+    """Check the staged range and write it; the parameters are those of :func:`commit_region`."""
     config, registers = s.config, s.registers[CONTEXT + context]
     region = get_field(registers, F.RANGE_ACTION_region)
     command = get_field(registers, F.RANGE_ACTION_command)

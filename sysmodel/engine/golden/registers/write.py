@@ -18,12 +18,13 @@ from .launch import (
 )
 from .launch_check import check_launch
 from .read import OKAY, REJECT, page_of, word_of
-from .tables import commit_command, commit_range, commit_region, start_copy
+from .tables import commit_command, commit_range, commit_region, overlaps_others, start_copy
 from .words import F, R, field_of, store_word
 
-__all__ = ["commit", "write_register"]
+__all__ = ["commit", "is_foreign", "write_register"]
 
 _IN_USE, _LOCKED = ConfigurationError.IN_USE.value, ConfigurationError.LOCKED.value
+_OVERLAP = ConfigurationError.OVERLAP.value
 
 
 @compiled
@@ -112,18 +113,42 @@ def _write_global(s: GoldenState, word: int, value: int) -> int:
 
 @compiled
 def commit(
-    s: GoldenState, context: int, word: int, value: int, copies: int, locked: bool, aborted: bool
+    s: GoldenState,
+    context: int,
+    word: int,
+    value: int,
+    copies: int,
+    locked: bool,
+    aborted: bool,
+    foreign: bool,
 ) -> int:
     """Commit an entry of a table, or start a copy; return the configuration error."""
     if word == R.REGION_COMMIT:
         index, enable = field_of(value, F.REGION_COMMIT_index), F.REGION_COMMIT_enable
-        return commit_region(s, context, index, field_of(value, enable), locked)
+        return commit_region(s, context, index, field_of(value, enable), locked, foreign)
     if word == R.RANGE_COMMIT:
         index, enable = field_of(value, F.RANGE_COMMIT_index), F.RANGE_COMMIT_enable
         return commit_range(s, context, index, field_of(value, enable), locked)
     if word == R.COMMAND_COMMIT:
         return commit_command(s, context, field_of(value, F.COMMAND_COMMIT_index), locked)
     return start_copy(s, context, field_of(value, F.COPY_command), copies, aborted)
+
+
+@compiled
+def _assign_spaces(s: GoldenState, context: int, word: int, value: int) -> int:
+    """Write ADDRESS_SPACE, unless another context has the local space; return the response."""
+    written = value & s.registers[CONTEXT + context, word].writable
+    local = field_of(written, F.ADDRESS_SPACE_local)
+    for other in range(s.config.contexts):
+        space = s.contexts[other].address_space
+        if other != context and space.enable and space.local == local:
+            if field_of(written, F.ADDRESS_SPACE_enable):
+                set_configuration_error(s.contexts[context].control, _OVERLAP)
+                return REJECT
+    set_configuration_error(s.contexts[context].control, 0)
+    store_word(s.registers[CONTEXT + context, word], value)
+    decode(s)
+    return OKAY
 
 
 @compiled
@@ -136,6 +161,7 @@ def _write_context(
     busy: bool,
     locked: bool,
     aborted: bool,
+    foreign: bool,
 ) -> int:
     """Write a register of a context's page; return the response."""
     page, control = CONTEXT + context, s.contexts[context].control
@@ -146,8 +172,10 @@ def _write_context(
         return OKAY
     if word == R.EPOCH_RESET:
         return _reset_epochs(s, context, value, busy)
+    if word == R.ADDRESS_SPACE:
+        return _assign_spaces(s, context, word, value)
     if _is_act(word):
-        code = commit(s, context, word, value, copies, locked, aborted)
+        code = commit(s, context, word, value, copies, locked, aborted, foreign)
         set_configuration_error(control, code)
         return REJECT if code else OKAY
     if locked and _is_of_launch(word):
@@ -156,6 +184,18 @@ def _write_context(
     store_word(s.registers[page, word], value)
     decode(s)
     return OKAY
+
+
+@compiled
+def is_foreign(s: GoldenState, address: int, privileged: int, value: int) -> bool:
+    """Return whether a write commits a region that overlaps another context's and is not shared, at
+    the start of a cycle.
+    """
+    page, word = page_of(s.config, address), word_of(address)
+    if page < CONTEXT or word != R.REGION_COMMIT:
+        return False
+    shares = privileged != 0 and field_of(value, F.REGION_COMMIT_share) != 0
+    return not shares and overlaps_others(s, page - CONTEXT)
 
 
 @compiled
@@ -169,6 +209,7 @@ def write_register(
     busy: int,
     pending: int,
     aborted: int,
+    foreign: bool,
 ) -> int:
     """Write the register of an address; the next cycle sees the effects.
 
@@ -181,6 +222,8 @@ def write_register(
     busy, pending, aborted : int
         State of each context at the start of the cycle, one bit each: a launch runs or waits, or an
         abort is in progress; a launch waits; the context is aborted.
+    foreign : bool
+        Result of :func:`is_foreign` at the start of the cycle.
 
     Returns
     -------
@@ -199,4 +242,4 @@ def write_register(
     context = page - CONTEXT
     locked, is_aborted = (pending >> context & 1) != 0, (aborted >> context & 1) != 0
     is_busy = (busy >> context & 1) != 0
-    return _write_context(s, context, word, value, copies, is_busy, locked, is_aborted)
+    return _write_context(s, context, word, value, copies, is_busy, locked, is_aborted, foreign)

@@ -65,7 +65,7 @@ def traffic(p, cycles, seed):
     for index, (name, fields) in enumerate(PROGRAM):
         row = gpu[4 * index]
         row[[G.bus_awvalid, G.bus_wvalid]] = 1
-        row[G.bus_wstrb] = 15
+        row[G.bus_wstrb], row[G.bus_awprot] = 15, 1
         row[G.bus_awaddr] = registers[name].address
         row[G.bus_wdata] = registers[name].pack(**fields)
     begin = max(p.credit_window, p.sets) + 4 * len(PROGRAM)
