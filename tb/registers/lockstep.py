@@ -87,7 +87,8 @@ _CLEARING = 300  # cycles at the end
 expect(
     *(f"{name} strobe" for name in _STROBES),
     "read and write act at once",
-    "write refused",
+    "write to no page",
+    "write of no register",
     "read of nothing",
     "copy waits",
     "copy refused during an abort",
@@ -283,7 +284,7 @@ def _preset_counts(dut, model: Model, rng: random.Random) -> None:
                 model.state.registers[page][getattr(R, register)]["contents"] = count
     # Mostly a value with which epochs are left.
     epoch = rng.choice(
-        [int(next_epoch(model.state.registers)), 254, 256, *[rng.randrange(1, 256)] * 4]
+        [int(next_epoch(model.state.registers)), 254, 256, 256, *[rng.randrange(1, 256)] * 4]
     )
     # In a flattened module, the register has the name of a page that reads it.
     inside(dut, "gpu.next_epoch", "context_0.next_epoch").value = epoch
@@ -379,13 +380,14 @@ def _cover(
     after = model.bus()
     written, read = (after[f"{name}valid"] and not before[f"{name}valid"] for name in "br")
     cover("read and write act at once", written and read)
-    cover("write refused", written and after["bresp"])
+    cover("write to no page", written and after["bresp"])
     cover("read of nothing", read and after["rresp"])
     for own, now, takes_copy in zip(owns, model.state.contexts["control"], takes, strict=True):
         cover("copy waits", own["copies"]["copies_level"] and not takes_copy)
         cover("an abort ends", own["control"]["aborting"] and not now["aborting"])
         error = ConfigurationError(int(now["configuration_error"]))
-        if written and after["bresp"] and error.value != own["control"]["configuration_error"]:
+        if written and error.value != own["control"]["configuration_error"]:
+            cover("write of no register", error is ConfigurationError.NOT_WRITABLE)
             if error in _LAUNCH_ERRORS:
                 cover(f"launch refused: {error.name}")
             in_use = error is ConfigurationError.IN_USE

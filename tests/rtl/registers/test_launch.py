@@ -6,7 +6,7 @@ from rtl.interface.encodings import Action, ConfigurationError, Granularity
 from rtl.parameters import T3Parameters
 from rtl.registers import map as register_map
 from rtl.registers.port import Registers, Response
-from tests.support.register_bus import read, start_write, write
+from tests.support.register_bus import outcome, read, start_write, write
 from tests.support.simulation import device, simulate
 
 P = T3Parameters(contexts=1)
@@ -31,14 +31,9 @@ async def write_launch(ctx, dut, **registers):
 
 
 async def launch_error(ctx, dut):
-    """Return the response to a launch; if it is refused, none of the strobes acts."""
-    response = await write(
-        ctx, dut, MAP["CONTROL"].address, MAP["CONTROL"].pack(launch=1, measure=1)
-    )
-    word, _ = await read(ctx, dut, MAP["STATUS"].address)
-    code = ConfigurationError(MAP["STATUS"].unpack(word)["configuration_error"])
-    assert (response == Response.OKAY.value) == (code == ConfigurationError.NONE)
-    return code
+    """Launch, and measure; return why the launch was refused."""
+    word = MAP["CONTROL"].pack(launch=1, measure=1)
+    return await outcome(ctx, dut, MAP["CONTROL"].address, word)
 
 
 _RANGE, _WINDOW = ConfigurationError.LAUNCH_RANGE, ConfigurationError.WINDOW
@@ -206,7 +201,8 @@ def test_a_launch_waits_for_the_one_before():
         assert await launch_error(ctx, dut) == ConfigurationError.IN_USE
         for name, fields in {"SHIFT": {}, "REGION_COMMIT": {"index": 1}}.items():
             word = MAP[name].pack(**fields)
-            assert await write(ctx, dut, MAP[name].address, word) == Response.SLVERR.value
+            found = await outcome(ctx, dut, MAP[name].address, word)
+            assert found == ConfigurationError.IN_USE
         # A launch that is done has not drained yet.
         ctx.set(ports.launch_drained, 0)
         ctx.set(ports.done, 1)
@@ -259,7 +255,7 @@ def test_an_abort_forgets_what_waits():
         assert await launches(ctx, dut) == (1, 0, 0)
         assert not ctx.get(ports.launched)
         both = control.pack(launch=1, abort=1)
-        assert await write(ctx, dut, control.address, both) == Response.SLVERR.value
+        assert await outcome(ctx, dut, control.address, both) == ConfigurationError.IN_USE
         for busy, left in (("clearing", 1), ("drained", 0)):
             assert await launch_error(ctx, dut) == ConfigurationError.NONE
             # An abort does not end before all work has drained.
@@ -269,6 +265,50 @@ def test_an_abort_forgets_what_waits():
             assert await launch_error(ctx, dut) == ConfigurationError.IN_USE
             ctx.set(getattr(ports, busy), 1 - left)
             await ctx.tick().repeat(3)
+
+    simulate(dut, bench)
+
+
+def test_an_abort_leaves_no_launch_to_wait_for():
+    """STATUS shows no launch as running or pending after an abort, whatever the abort ended; the
+    next launch is shown as before, also as the counters of launches wrap."""
+    dut = device(Registers, P)
+    ports, control = dut.context[0], MAP["CONTROL"]
+
+    async def shown(ctx):
+        word, _ = await read(ctx, dut, MAP["STATUS"].address)
+        status = MAP["STATUS"].unpack(word)
+        return status["running"], status["pending"], status["aborted"]
+
+    async def bench(ctx):
+        await write_launch(ctx, dut)
+        page = dut.pages[0]
+        for count in (0, 0xFFFE, 0xFFFF):
+            ctx.set(page.begun, count)
+            ctx.set(page.done, count)
+            for waiting in range(3):  # nothing, a launch that runs, and one behind it
+                for number in range(waiting):
+                    assert await launch_error(ctx, dut) == ConfigurationError.NONE
+                    assert await shown(ctx) == (1, number, 0)
+                before = await shown(ctx)
+                await write(ctx, dut, control.address, control.pack(abort=1))
+                await ctx.tick().repeat(3)
+                # An abort without a launch keeps what the abort before it left.
+                assert await shown(ctx) == (0, 0, 1 if waiting else before[2])
+            assert await launch_error(ctx, dut) == ConfigurationError.NONE
+            assert await shown(ctx) == (1, 0, 0)
+            ctx.set(ports.done, 1)
+            await ctx.tick().repeat(2)
+            ctx.set(ports.done, 0)
+            assert await shown(ctx) == (0, 0, 0)
+        # The launch before is done, and the one that waits is dropped.
+        assert await launch_error(ctx, dut) == ConfigurationError.NONE
+        ctx.set(ports.launch_drained, 0)
+        ctx.set(ports.done, 1)
+        assert await launch_error(ctx, dut) == ConfigurationError.NONE
+        assert await shown(ctx) == (0, 1, 0)
+        await write(ctx, dut, control.address, control.pack(abort=1))
+        assert await shown(ctx) == (0, 0, 1)
 
     simulate(dut, bench)
 
@@ -309,8 +349,9 @@ def test_no_scrub_while_a_launch_or_an_abort_goes_on():
 
     async def bench(ctx):
         async def scrubs():
-            response = await write(ctx, dut, scrub.address, scrub.pack(restart=1))
-            return response == Response.OKAY.value
+            found = await outcome(ctx, dut, scrub.address, scrub.pack(restart=1))
+            assert found in (ConfigurationError.NONE, ConfigurationError.IN_USE)
+            return found == ConfigurationError.NONE
 
         await write_launch(ctx, dut)
         assert await scrubs()
@@ -369,17 +410,19 @@ def test_each_launch_has_an_epoch_until_none_is_left():
         epochs = []
         for number in range(255):
             address = control.address_in(number % 2)
-            assert await write(ctx, dut, address, control.pack(launch=1)) == Response.OKAY.value
+            found = await outcome(ctx, dut, address, control.pack(launch=1))
+            assert found == ConfigurationError.NONE
             await ctx.tick().repeat(3)
             epochs.append(ctx.get(dut.context[number % 2].launch_configuration.epoch))
         assert epochs == [*range(1, 256)]
         assert await launch_error(ctx, dut) == ConfigurationError.EPOCH
         ctx.set(dut.context[1].done, 0)
-        assert await write(ctx, dut, scrub.address, scrub.pack(restart=1)) == Response.OKAY.value
+        restart, launch = scrub.pack(restart=1), control.pack(launch=1)
+        assert await outcome(ctx, dut, scrub.address, restart) == ConfigurationError.NONE
         address = control.address_in(1)
-        assert await write(ctx, dut, address, control.pack(launch=1)) == Response.OKAY.value
+        assert await outcome(ctx, dut, address, launch) == ConfigurationError.NONE
         # The memory is in use.
-        assert await write(ctx, dut, scrub.address, scrub.pack(restart=1)) == Response.SLVERR.value
+        assert await outcome(ctx, dut, scrub.address, restart) == ConfigurationError.IN_USE
         assert (await read(ctx, dut, MAP["EPOCHS"].address))[0] == 2
 
     simulate(dut, bench)
