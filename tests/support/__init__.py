@@ -19,6 +19,8 @@ Exported Verilog
 System model
     `small_system`, `small_kernel` and `random_problem` make inputs. `dram_harness` drives a memory.
     `ended_programs` looks for processes.
+Driver
+    `c_driver` compiles the C driver and loads it, `driver_limits` has the arguments of all calls.
 Results
     `example_run` and `example_study` are finished results; `small_grid` and `sweep_points` make
     sweeps.
