@@ -7,9 +7,9 @@ import ctypes
 import sys
 from collections.abc import Callable
 
-import reduce_scatter as example
-
 from t3.driver import T3, Bus, Context, Ring, SimulatedBus, simulated_bus
+
+from . import reduce_scatter as example
 
 _SPACE, _CONTEXT = 3, 0
 # The part of the GPU that the example programs, for the stores of the kernel and the neighbour.

@@ -82,8 +82,9 @@ def test_c(bus, tmp_path):
 def test_runs_by_itself(language, tmp_path):
     """The program prints what the example did, in numbers that the hardware shows."""
     library = [c_library(tmp_path)] if language == "C" else []
-    command = [sys.executable, EXAMPLE / "run.py", *library]
-    text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    command = [sys.executable, "-m", "examples.driver.run", *library]
+    root = EXAMPLE.parents[1]
+    text = subprocess.run(command, check=True, capture_output=True, text=True, cwd=root).stdout
     assert f"complete tiles: {RING.workgroups - RING.leaving}" in text
     assert f"sent packets: {(RING.workgroups - RING.staying) * 4}" in text
     assert "idle: 1" in text and "errors: 0" in text
