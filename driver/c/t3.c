@@ -7,10 +7,8 @@
 #define ADDRESS(name) ((uint32_t)offsetof(t3_t, name))
 #define OF_CONTEXT(context, name)                                                                  \
     (ADDRESS(context[0].name) + (uint32_t)sizeof(((t3_t *)0)->context[0]) * (context)->number)
-/* Insert a value into a field; extract a field of a word. */
-#define PUT(page, field, value) (((uint32_t)(value) << page##__##field##_bp) & page##__##field##_bm)
+/* Extract a field of a word. */
 #define GET(page, field, word) (((word) & page##__##field##_bm) >> page##__##field##_bp)
-#define FIELD(field, value) PUT(T3__CONTEXT, field, value)
 #define FIELD_OF(field, word) GET(T3__CONTEXT, field, word)
 
 /* Command templates that the driver uses. */
@@ -44,42 +42,94 @@ static uint32_t get(const struct t3_bus *bus, uint32_t address)
     return bus->read(bus->self, address);
 }
 
-static int put(const struct t3_bus *bus, uint32_t address, uint32_t word)
+static int exists(const struct t3_context *context)
 {
-    return bus->write(bus->self, address, word) ? T3_OKAY : T3_REFUSED;
+    t3_t *map = NULL;
+    return context->number < sizeof(map->context) / sizeof(map->context[0]);
 }
+
+static uint32_t get_of(const struct t3_context *context, uint32_t address)
+{
+    return exists(context) ? get(context->bus, address) : 0;
+}
+
+/* Writes of a call, which are all checked before the first of them is made. */
+struct plan {
+    struct {
+        uint32_t address, word;
+        int reported; /* the page's status shows whether the write was refused */
+    } writes[32];
+    unsigned count;
+    int invalid;
+};
+
+/* Check that a value fits a field, and insert it. */
+static uint32_t field(struct plan *plan, uint64_t value, uint32_t mask, unsigned shift)
+{
+    if (value > mask >> shift) plan->invalid = 1;
+    return (uint32_t)value << shift & mask;
+}
+
+/* Check that a code is one of the first `codes` ones. */
+static uint64_t code(struct plan *plan, uint64_t value, uint64_t codes)
+{
+    if (value >= codes) plan->invalid = 1;
+    return value;
+}
+
+static void add(struct plan *plan, uint32_t address, uint32_t word, int reported)
+{
+    plan->writes[plan->count].address = address;
+    plan->writes[plan->count].word = word;
+    plan->writes[plan->count++].reported = reported;
+}
+
+/* Make the writes; the result is T3_INVALID before the first one, or that of the first refused. */
+static int perform(const struct t3_bus *bus, uint32_t status, const struct plan *plan)
+{
+    if (plan->invalid) return T3_INVALID;
+    for (unsigned index = 0; index < plan->count; index++) {
+        int refused = 0;
+        if (!bus->write(bus->self, plan->writes[index].address, plan->writes[index].word))
+            return T3_REFUSED;
+        if (plan->writes[index].reported)
+            refused = (int)FIELD_OF(STATUS__CONFIGURATION_ERROR, get(bus, status));
+        if (refused) return refused;
+    }
+    return T3_OKAY;
+}
+
+static int perform_of_gpu(const struct t3_bus *bus, const struct plan *plan)
+{
+    return perform(bus, ADDRESS(GPU_STATUS), plan);
+}
+
+static int perform_of(const struct t3_context *context, const struct plan *plan)
+{
+    if (!exists(context)) return T3_INVALID;
+    return perform(context->bus, OF_CONTEXT(context, STATUS), plan);
+}
+
+/* Fields and writes of the plan `plan`: WRITE cannot be refused, COMMIT can. */
+#define PUT(page, name, value)                                                                     \
+    field(plan, (uint64_t)(value), page##__##name##_bm, page##__##name##_bp)
+#define FIELD(name, value) PUT(T3__CONTEXT, name, value)
+#define GPU_FIELD(name, value) PUT(T3, name, value)
+#define WRITE(name, word) add(plan, OF_CONTEXT(context, name), (word), 0)
+#define COMMIT(name, word) add(plan, OF_CONTEXT(context, name), (word), 1)
+#define GPU_COMMIT(name, word) add(plan, ADDRESS(name), (word), 1)
+#define WIDE(write, name, value)                                                                   \
+    do {                                                                                           \
+        write(name##_LO, (uint32_t)(value));                                                       \
+        write(name##_HI, (uint32_t)((uint64_t)(value) >> 32));                                     \
+    } while (0)
+#define PLAN(name)                                                                                 \
+    struct plan name##_ = {.count = 0}, *const name = &name##_
 
 uint32_t t3_status(const struct t3_context *context)
 {
-    return get(context->bus, OF_CONTEXT(context, STATUS));
+    return get_of(context, OF_CONTEXT(context, STATUS));
 }
-
-/* Reason for which the hardware refused the last write, or T3_OKAY. */
-static int refused(const struct t3_context *context, int result)
-{
-    int code = (int)FIELD_OF(STATUS__CONFIGURATION_ERROR, t3_status(context));
-    return result == T3_OKAY || code ? code : T3_REFUSED;
-}
-
-static int set(const struct t3_context *context, uint32_t address, uint32_t word)
-{
-    int result = put(context->bus, address, word);
-    return result == T3_OKAY ? T3_OKAY : refused(context, result);
-}
-
-/* A write that the hardware may refuse. */
-static int commit(const struct t3_context *context, uint32_t address, uint32_t word)
-{
-    return refused(context, put(context->bus, address, word));
-}
-
-#define SET(name, word) TRY(set(context, OF_CONTEXT(context, name), (word)))
-#define COMMIT(name, word) TRY(commit(context, OF_CONTEXT(context, name), (word)))
-#define SET_WIDE(name, value)                                                                      \
-    do {                                                                                           \
-        SET(name##_LO, (uint32_t)(value));                                                         \
-        SET(name##_HI, (uint32_t)((uint64_t)(value) >> 32));                                       \
-    } while (0)
 
 int t3_identify(const struct t3_bus *bus)
 {
@@ -89,36 +139,44 @@ int t3_identify(const struct t3_bus *bus)
 
 int t3_set_number(const struct t3_bus *bus, unsigned gpu)
 {
-    return put(bus, ADDRESS(GPU_NUMBER), PUT(T3, GPU_NUMBER__GPU, gpu));
+    PLAN(plan);
+    GPU_COMMIT(GPU_NUMBER, GPU_FIELD(GPU_NUMBER__GPU, gpu));
+    return perform_of_gpu(bus, plan);
 }
 
 int t3_set_arbitration(const struct t3_bus *bus, const struct t3_arbitration *arbitration)
 {
     const struct t3_arbitration *a = arbitration;
-    TRY(put(bus, ADDRESS(ARBITER),
-            PUT(T3, ARBITER__POLICY, a->policy) | PUT(T3, ARBITER__AUTOMATIC, a->automatic) |
-                PUT(T3, ARBITER__THRESHOLD, a->threshold)));
-    TRY(put(bus, ADDRESS(STARVATION), PUT(T3, STARVATION__CYCLES, a->starvation_cycles)));
-    TRY(put(bus, ADDRESS(MEASURE), PUT(T3, MEASURE__LOG2, a->measure_log2)));
-    TRY(put(bus, ADDRESS(CUTS),
-            PUT(T3, CUTS__CUT0, a->cuts[0]) | PUT(T3, CUTS__CUT1, a->cuts[1]) |
-                PUT(T3, CUTS__CUT2, a->cuts[2])));
-    return put(bus, ADDRESS(LEVELS),
-               PUT(T3, LEVELS__LEVEL0, a->levels[0]) | PUT(T3, LEVELS__LEVEL1, a->levels[1]) |
-                   PUT(T3, LEVELS__LEVEL2, a->levels[2]));
+    PLAN(plan);
+    GPU_COMMIT(ARBITER,
+               GPU_FIELD(ARBITER__POLICY, code(plan, a->policy, T3_POLICY_CODES)) |
+                   GPU_FIELD(ARBITER__AUTOMATIC, a->automatic) |
+                   GPU_FIELD(ARBITER__THRESHOLD, a->threshold));
+    GPU_COMMIT(STARVATION, GPU_FIELD(STARVATION__CYCLES, a->starvation_cycles));
+    GPU_COMMIT(MEASURE, GPU_FIELD(MEASURE__LOG2, a->measure_log2));
+    GPU_COMMIT(CUTS, GPU_FIELD(CUTS__CUT0, a->cuts[0]) | GPU_FIELD(CUTS__CUT1, a->cuts[1]) |
+                         GPU_FIELD(CUTS__CUT2, a->cuts[2]));
+    GPU_COMMIT(LEVELS, GPU_FIELD(LEVELS__LEVEL0, a->levels[0]) |
+                           GPU_FIELD(LEVELS__LEVEL1, a->levels[1]) |
+                           GPU_FIELD(LEVELS__LEVEL2, a->levels[2]));
+    return perform_of_gpu(bus, plan);
 }
 
 int t3_gpu_lock(const struct t3_bus *bus)
 {
-    return put(bus, ADDRESS(GPU_LOCK), PUT(T3, GPU_LOCK__GPU, 1));
+    PLAN(plan);
+    GPU_COMMIT(GPU_LOCK, GPU_FIELD(GPU_LOCK__GPU, 1));
+    return perform_of_gpu(bus, plan);
 }
 
 int t3_inject(const struct t3_bus *bus, enum t3_inject_target target, unsigned instance,
               int two_bits)
 {
-    return put(bus, ADDRESS(INJECT),
-               PUT(T3, INJECT__TARGET, target) | PUT(T3, INJECT__INSTANCE, instance) |
-                   PUT(T3, INJECT__DOUBLE, two_bits));
+    PLAN(plan);
+    GPU_COMMIT(INJECT,
+               GPU_FIELD(INJECT__TARGET, code(plan, target, T3_INJECT_TARGET_CODES)) |
+                   GPU_FIELD(INJECT__INSTANCE, instance) | GPU_FIELD(INJECT__DOUBLE, two_bits));
+    return perform_of_gpu(bus, plan);
 }
 
 int t3_armed(const struct t3_bus *bus)
@@ -133,7 +191,9 @@ uint32_t t3_corrected(const struct t3_bus *bus)
 
 int t3_scrub(const struct t3_bus *bus, unsigned interval_cycles)
 {
-    return put(bus, ADDRESS(SCRUB_INTERVAL), PUT(T3, SCRUB_INTERVAL__CYCLES, interval_cycles));
+    PLAN(plan);
+    GPU_COMMIT(SCRUB_INTERVAL, GPU_FIELD(SCRUB_INTERVAL__CYCLES, interval_cycles));
+    return perform_of_gpu(bus, plan);
 }
 
 uint32_t t3_scrub_corrected(const struct t3_bus *bus)
@@ -165,9 +225,10 @@ int t3_gpu_take_error(const struct t3_bus *bus, struct t3_error *error)
 {
     struct log log = {ADDRESS(GPU_ERROR), ADDRESS(GPU_ERROR_LOCATION), ADDRESS(GPU_ERROR_ADDRESS_LO),
                       ADDRESS(GPU_ERROR_ADDRESS_HI)};
+    PLAN(plan);
     if (!oldest_error(bus, log, error)) return 0;
-    TRY(put(bus, ADDRESS(GPU_CONTROL), PUT(T3, GPU_CONTROL__DROP_ERROR, 1)));
-    return 1;
+    GPU_COMMIT(GPU_CONTROL, GPU_FIELD(GPU_CONTROL__DROP_ERROR, 1));
+    return perform_of_gpu(bus, plan) == T3_OKAY ? 1 : T3_REFUSED;
 }
 
 uint32_t t3_gpu_error_count(const struct t3_bus *bus, enum t3_error_code code)
@@ -182,18 +243,24 @@ uint32_t t3_gpu_error_count(const struct t3_bus *bus, enum t3_error_code code)
 
 int t3_gpu_clear_errors(const struct t3_bus *bus)
 {
-    return put(bus, ADDRESS(GPU_CONTROL), PUT(T3, GPU_CONTROL__CLEAR_ERROR, 1));
+    PLAN(plan);
+    GPU_COMMIT(GPU_CONTROL, GPU_FIELD(GPU_CONTROL__CLEAR_ERROR, 1));
+    return perform_of_gpu(bus, plan);
 }
 
 int t3_gpu_enable_interrupts(const struct t3_bus *bus, int error)
 {
-    return put(bus, ADDRESS(GPU_INTERRUPT_ENABLE), PUT(T3, GPU_INTERRUPT_ENABLE__ERROR, error));
+    PLAN(plan);
+    GPU_COMMIT(GPU_INTERRUPT_ENABLE, GPU_FIELD(GPU_INTERRUPT_ENABLE__ERROR, error));
+    return perform_of_gpu(bus, plan);
 }
 
 int t3_gpu_take_interrupts(const struct t3_bus *bus)
 {
     uint32_t seen = get(bus, ADDRESS(GPU_INTERRUPTS));
-    TRY(put(bus, ADDRESS(GPU_INTERRUPTS), seen));
+    PLAN(plan);
+    GPU_COMMIT(GPU_INTERRUPTS, seen);
+    if (perform_of_gpu(bus, plan) != T3_OKAY) return T3_REFUSED;
     return (int)GET(T3, GPU_INTERRUPTS__ERROR, seen);
 }
 
@@ -205,20 +272,25 @@ struct t3_context t3_context(const struct t3_bus *bus, unsigned number)
 
 int t3_assign(struct t3_context *context, unsigned local, unsigned remote, uint32_t ways)
 {
+    PLAN(plan);
     COMMIT(ADDRESS_SPACE, FIELD(ADDRESS_SPACE__LOCAL, local) |
                               FIELD(ADDRESS_SPACE__REMOTE, remote) |
                               FIELD(ADDRESS_SPACE__ENABLE, 1));
-    if (ways) SET(WAYS, FIELD(WAYS__MASK, ways));
-    return T3_OKAY;
+    if (ways) COMMIT(WAYS, FIELD(WAYS__MASK, ways));
+    return perform_of(context, plan);
 }
 
 int t3_accept(struct t3_context *context, uint32_t stores, uint32_t updates, uint32_t ops,
               uint32_t dtypes)
 {
-    SET(INBOUND_STORES, FIELD(INBOUND_STORES__SOURCES, stores));
-    SET(INBOUND_UPDATES, FIELD(INBOUND_UPDATES__SOURCES, updates));
-    SET(INBOUND_KINDS, FIELD(INBOUND_KINDS__OPS, ops) | FIELD(INBOUND_KINDS__DTYPES, dtypes));
-    return T3_OKAY;
+    const uint32_t all = T3__CONTEXT__INBOUND_KINDS__OPS_reset;
+    const uint32_t all_types = T3__CONTEXT__INBOUND_KINDS__DTYPES_reset;
+    PLAN(plan);
+    COMMIT(INBOUND_STORES, FIELD(INBOUND_STORES__SOURCES, stores));
+    COMMIT(INBOUND_UPDATES, FIELD(INBOUND_UPDATES__SOURCES, updates));
+    COMMIT(INBOUND_KINDS, FIELD(INBOUND_KINDS__OPS, ops == T3_ALL ? all : ops) |
+                              FIELD(INBOUND_KINDS__DTYPES, dtypes == T3_ALL ? all_types : dtypes));
+    return perform_of(context, plan);
 }
 
 /* Waits until the context is not aborting. */
@@ -231,9 +303,10 @@ static int settle(const struct t3_context *context, unsigned long polls)
 
 int t3_reset_epochs(struct t3_context *context, unsigned long polls)
 {
+    PLAN(plan);
     TRY(settle(context, polls));
     COMMIT(EPOCH_RESET, FIELD(EPOCH_RESET__RESTART, 1));
-    return T3_OKAY;
+    return perform_of(context, plan);
 }
 
 uint32_t t3_next_epoch(const struct t3_context *context)
@@ -243,81 +316,108 @@ uint32_t t3_next_epoch(const struct t3_context *context)
 
 int t3_lock(struct t3_context *context, int regions, int assignment)
 {
-    SET(LOCK, FIELD(LOCK__REGIONS, regions) | FIELD(LOCK__ASSIGNMENT, assignment));
-    return T3_OKAY;
+    PLAN(plan);
+    COMMIT(LOCK, FIELD(LOCK__REGIONS, regions) | FIELD(LOCK__ASSIGNMENT, assignment));
+    return perform_of(context, plan);
 }
 
-static int put_region(struct t3_context *context, unsigned index, uint64_t base, uint64_t limit,
-                      int share)
+static int put_region(struct t3_context *context, unsigned index, uint64_t base_bytes,
+                      uint64_t limit_bytes, int share)
 {
-    SET_WIDE(REGION_BASE, base);
-    SET_WIDE(REGION_LIMIT, limit);
+    PLAN(plan);
+    WIDE(COMMIT, REGION_BASE, base_bytes);
+    WIDE(COMMIT, REGION_LIMIT, limit_bytes);
     COMMIT(REGION_COMMIT, FIELD(REGION_COMMIT__INDEX, index) | FIELD(REGION_COMMIT__ENABLE, 1) |
                               FIELD(REGION_COMMIT__SHARE, share));
-    return T3_OKAY;
+    return perform_of(context, plan);
 }
 
-int t3_region(struct t3_context *context, unsigned index, uint64_t base, uint64_t limit)
+int t3_region(struct t3_context *context, unsigned index, uint64_t base_bytes,
+              uint64_t limit_bytes)
 {
-    return put_region(context, index, base, limit, 0);
+    return put_region(context, index, base_bytes, limit_bytes, 0);
 }
 
-int t3_share_region(struct t3_context *context, unsigned index, uint64_t base, uint64_t limit)
+int t3_share_region(struct t3_context *context, unsigned index, uint64_t base_bytes,
+                    uint64_t limit_bytes)
 {
-    return put_region(context, index, base, limit, 1);
+    return put_region(context, index, base_bytes, limit_bytes, 1);
 }
 
 int t3_remove_region(struct t3_context *context, unsigned index)
 {
+    PLAN(plan);
     COMMIT(REGION_COMMIT, FIELD(REGION_COMMIT__INDEX, index));
-    return T3_OKAY;
+    return perform_of(context, plan);
+}
+
+static void plan_command(struct plan *plan, const struct t3_context *context, unsigned index,
+                         const struct t3_transfer *t, unsigned region)
+{
+    WRITE(COMMAND_TRANSFER,
+          FIELD(COMMAND_TRANSFER__KIND, t->kind) |
+              FIELD(COMMAND_TRANSFER__OP, code(plan, t->op, T3_OPERATION_CODES)) |
+              FIELD(COMMAND_TRANSFER__DTYPE, code(plan, t->dtype, T3_DATATYPE_CODES)) |
+              FIELD(COMMAND_TRANSFER__GRANULARITY, t->granularity) |
+              FIELD(COMMAND_TRANSFER__GROUP_LOG2, t->group_log2) |
+              FIELD(COMMAND_TRANSFER__WAVE_INNER_LOG2, t->wave_run_atoms_log2) |
+              FIELD(COMMAND_TRANSFER__WAVES_INNER_LOG2, t->waves_inner_log2));
+    WRITE(COMMAND_OUTER, FIELD(COMMAND_OUTER__OUTER_EXTENT, t->rows) |
+                             FIELD(COMMAND_OUTER__OUTER_EXTENT_EDGE, t->rows_edge));
+    WRITE(COMMAND_INNER, FIELD(COMMAND_INNER__INNER_EXTENT, t->run_atoms) |
+                             FIELD(COMMAND_INNER__INNER_EXTENT_EDGE, t->run_edge_atoms));
+    WRITE(COMMAND_STRIDE, FIELD(COMMAND_STRIDE__STRIDE, t->stride_atoms) |
+                              FIELD(COMMAND_STRIDE__REGION, region));
+    WRITE(COMMAND_WAVES, FIELD(COMMAND_WAVES__WAVE_OUTER_EXTENT, t->wave_rows) |
+                             FIELD(COMMAND_WAVES__WAVES0, t->waves[0]) |
+                             FIELD(COMMAND_WAVES__WAVES1, t->waves[1]) |
+                             FIELD(COMMAND_WAVES__WAVES2, t->waves[2]) |
+                             FIELD(COMMAND_WAVES__WAVES3, t->waves[3]));
+    WIDE(WRITE, COMMAND_OFFSET, t->offset_bytes);
+    COMMIT(COMMAND_COMMIT, FIELD(COMMAND_COMMIT__INDEX, index));
 }
 
 int t3_command(struct t3_context *context, unsigned index, const struct t3_transfer *transfer,
                unsigned region)
 {
-    const struct t3_transfer *t = transfer;
-    SET(COMMAND_TRANSFER,
-        FIELD(COMMAND_TRANSFER__KIND, t->kind) | FIELD(COMMAND_TRANSFER__OP, t->op) |
-            FIELD(COMMAND_TRANSFER__DTYPE, t->dtype) |
-            FIELD(COMMAND_TRANSFER__GRANULARITY, t->granularity) |
-            FIELD(COMMAND_TRANSFER__GROUP_LOG2, t->group_log2) |
-            FIELD(COMMAND_TRANSFER__WAVE_INNER_LOG2, t->wave_run_log2) |
-            FIELD(COMMAND_TRANSFER__WAVES_INNER_LOG2, t->waves_inner_log2));
-    SET(COMMAND_OUTER, FIELD(COMMAND_OUTER__OUTER_EXTENT, t->rows) |
-                           FIELD(COMMAND_OUTER__OUTER_EXTENT_EDGE, t->rows_edge));
-    SET(COMMAND_INNER, FIELD(COMMAND_INNER__INNER_EXTENT, t->run) |
-                           FIELD(COMMAND_INNER__INNER_EXTENT_EDGE, t->run_edge));
-    SET(COMMAND_STRIDE,
-        FIELD(COMMAND_STRIDE__STRIDE, t->stride) | FIELD(COMMAND_STRIDE__REGION, region));
-    SET(COMMAND_WAVES,
-        FIELD(COMMAND_WAVES__WAVE_OUTER_EXTENT, t->wave_rows) |
-            FIELD(COMMAND_WAVES__WAVES0, t->waves[0]) | FIELD(COMMAND_WAVES__WAVES1, t->waves[1]) |
-            FIELD(COMMAND_WAVES__WAVES2, t->waves[2]) | FIELD(COMMAND_WAVES__WAVES3, t->waves[3]));
-    SET_WIDE(COMMAND_OFFSET, t->offset);
-    COMMIT(COMMAND_COMMIT, FIELD(COMMAND_COMMIT__INDEX, index));
-    return T3_OKAY;
+    PLAN(plan);
+    plan_command(plan, context, index, transfer, region);
+    return perform_of(context, plan);
 }
 
 int t3_unmap(struct t3_context *context)
 {
-    for (unsigned index = 0; index < context->ranges; index++)
+    for (unsigned index = 0; index < context->ranges; index++) {
+        PLAN(plan);
         COMMIT(RANGE_COMMIT, FIELD(RANGE_COMMIT__INDEX, index));
+        TRY(perform_of(context, plan));
+    }
     context->ranges = 0;
     return T3_OKAY;
+}
+
+/* With a count of 0, the writes are only to be checked. */
+static void plan_map(struct plan *plan, const struct t3_context *context, unsigned index,
+                     uint32_t first, uint32_t count, enum t3_action action, unsigned region,
+                     unsigned command)
+{
+    uint64_t last = (uint64_t)first + (count ? count : 1) - 1;
+    WRITE(RANGE_DISPATCH_INDICES, FIELD(RANGE_DISPATCH_INDICES__FIRST, first) |
+                                      FIELD(RANGE_DISPATCH_INDICES__LAST, last));
+    WRITE(RANGE_ACTION, FIELD(RANGE_ACTION__REGION, region) |
+                            FIELD(RANGE_ACTION__ACTION, action) |
+                            FIELD(RANGE_ACTION__COMMAND, command));
+    COMMIT(RANGE_COMMIT, FIELD(RANGE_COMMIT__INDEX, index) | FIELD(RANGE_COMMIT__ENABLE, 1));
 }
 
 static int map(struct t3_context *context, uint32_t first, uint32_t count, enum t3_action action,
                unsigned region, unsigned command)
 {
-    if (!count) return T3_OKAY;
-    SET(RANGE_DISPATCH_INDICES, FIELD(RANGE_DISPATCH_INDICES__FIRST, first) |
-                                    FIELD(RANGE_DISPATCH_INDICES__LAST, first + count - 1));
-    SET(RANGE_ACTION, FIELD(RANGE_ACTION__REGION, region) | FIELD(RANGE_ACTION__ACTION, action) |
-                          FIELD(RANGE_ACTION__COMMAND, command));
-    COMMIT(RANGE_COMMIT,
-           FIELD(RANGE_COMMIT__INDEX, context->ranges) | FIELD(RANGE_COMMIT__ENABLE, 1));
-    context->ranges++;
+    PLAN(plan);
+    plan_map(plan, context, context->ranges, first, count, action, region, command);
+    if (!count) plan->count = 0;
+    TRY(perform_of(context, plan));
+    context->ranges += count != 0;
     return T3_OKAY;
 }
 
@@ -339,18 +439,25 @@ int t3_own_map(struct t3_context *context, uint32_t first, uint32_t count, unsig
     return map(context, first, count, T3_ACTION_OWN, region, command);
 }
 
+static void plan_window(struct plan *plan, const struct t3_context *context,
+                        const struct t3_window *window)
+{
+    COMMIT(FIRST_WORKGROUP, FIELD(FIRST_WORKGROUP__WORKGROUP, window->first_workgroup));
+    COMMIT(WORKGROUPS, FIELD(WORKGROUPS__COUNT, window->workgroups));
+    COMMIT(TRACKED_FIRST, FIELD(TRACKED_FIRST__DISPATCH_INDEX, window->tracked_first));
+    COMMIT(TRACKED_END, FIELD(TRACKED_END__DISPATCH_INDEX, window->tracked_end));
+    COMMIT(SHIFT, FIELD(SHIFT__DISPATCH_INDICES, window->shift));
+    COMMIT(CREDIT_WINDOW, FIELD(CREDIT_WINDOW__WORKGROUPS, window->credit_window));
+    COMMIT(COMMAND_WINDOW, FIELD(COMMAND_WINDOW__WORKGROUPS, window->command_window));
+    COMMIT(TRACKING, FIELD(TRACKING__UPDATES_PER_ATOM, window->updates_per_atom) |
+                         FIELD(TRACKING__GENERATION, window->generation));
+}
+
 int t3_window(struct t3_context *context, const struct t3_window *window)
 {
-    SET(FIRST_WORKGROUP, FIELD(FIRST_WORKGROUP__WORKGROUP, window->first_workgroup));
-    SET(WORKGROUPS, FIELD(WORKGROUPS__COUNT, window->workgroups));
-    SET(TRACKED_FIRST, FIELD(TRACKED_FIRST__DISPATCH_INDEX, window->tracked_first));
-    SET(TRACKED_END, FIELD(TRACKED_END__DISPATCH_INDEX, window->tracked_end));
-    SET(SHIFT, FIELD(SHIFT__DISPATCH_INDICES, window->shift));
-    SET(CREDIT_WINDOW, FIELD(CREDIT_WINDOW__WORKGROUPS, window->credit_window));
-    SET(COMMAND_WINDOW, FIELD(COMMAND_WINDOW__WORKGROUPS, window->command_window));
-    SET(TRACKING, FIELD(TRACKING__UPDATES_PER_ATOM, window->updates_per_atom) |
-                      FIELD(TRACKING__GENERATION, window->generation));
-    return T3_OKAY;
+    PLAN(plan);
+    plan_window(plan, context, window);
+    return perform_of(context, plan);
 }
 
 int t3_reduce_scatter(struct t3_context *context, const struct t3_ring *ring,
@@ -368,6 +475,14 @@ int t3_reduce_scatter(struct t3_context *context, const struct t3_ring *ring,
         .updates_per_atom = ring->updates_per_atom,
         .generation = ring->generation,
     };
+    PLAN(plan);
+    if ((uint64_t)ring->leaving + ring->staying > ring->workgroups) return T3_INVALID;
+    plan_command(plan, context, TILES, transfer, region);
+    plan_map(plan, context, 0, 0, ring->leaving, T3_ACTION_REMOTE, region, TILES);
+    plan_map(plan, context, 1, ring->leaving, middle, T3_ACTION_DMA, region, TILES);
+    plan_map(plan, context, 2, ring->leaving + middle, ring->staying, T3_ACTION_OWN, region, TILES);
+    plan_window(plan, context, &window);
+    if (plan->invalid) return T3_INVALID;
     TRY(t3_unmap(context));
     TRY(t3_command(context, TILES, transfer, region));
     TRY(t3_remote_map(context, 0, ring->leaving, region, TILES));
@@ -380,61 +495,74 @@ int t3_timeout(struct t3_context *context, uint32_t cycles)
 {
     /* The first tick may come at once. */
     uint32_t ticks = cycles / T3_TICK_CYCLES + (cycles % T3_TICK_CYCLES != 0) + 1;
-    SET(TIMEOUT, FIELD(TIMEOUT__TICKS, cycles ? ticks : 0));
-    return T3_OKAY;
+    PLAN(plan);
+    COMMIT(TIMEOUT, FIELD(TIMEOUT__TICKS, cycles ? ticks : 0));
+    return perform_of(context, plan);
 }
 
 int t3_launch(struct t3_context *context)
 {
+    PLAN(plan);
     COMMIT(CONTROL, FIELD(CONTROL__LAUNCH, 1));
-    return T3_OKAY;
+    return perform_of(context, plan);
 }
 
 int t3_measure(struct t3_context *context)
 {
-    SET(CONTROL, FIELD(CONTROL__MEASURE, 1));
-    return T3_OKAY;
+    PLAN(plan);
+    WRITE(CONTROL, FIELD(CONTROL__MEASURE, 1));
+    return perform_of(context, plan);
 }
 
-int t3_copy(struct t3_context *context, uint64_t start, const struct t3_transfer *transfer,
-            unsigned region)
+static void plan_copy(struct plan *plan, const struct t3_context *context, uint64_t start_bytes,
+                      const struct t3_transfer *transfer, unsigned region)
 {
     struct t3_transfer stores = *transfer;
     stores.kind = T3_PACKET_KIND_STORE;
-    TRY(t3_command(context, COPIES, &stores, region));
-    SET_WIDE(COPY_START, start);
+    plan_command(plan, context, COPIES, &stores, region);
+    WIDE(WRITE, COPY_START, start_bytes);
     COMMIT(COPY, FIELD(COPY__COMMAND, COPIES));
-    return T3_OKAY;
+}
+
+int t3_copy(struct t3_context *context, uint64_t start_bytes, const struct t3_transfer *transfer,
+            unsigned region)
+{
+    PLAN(plan);
+    plan_copy(plan, context, start_bytes, transfer, region);
+    return perform_of(context, plan);
 }
 
 int t3_all_gather(struct t3_context *context, const struct t3_chunk *chunks, unsigned count,
                   unsigned region, void (*arrived)(void *self, unsigned chunk), void *self)
 {
     for (unsigned chunk = 0; chunk < count; chunk++) {
+        PLAN(plan);
+        plan_copy(plan, context, chunks[chunk].start_bytes, &chunks[chunk].transfer, region);
+        if (plan->invalid) return T3_INVALID;
+    }
+    for (unsigned chunk = 0; chunk < count; chunk++) {
         if (chunk) arrived(self, chunk);
-        TRY(t3_copy(context, chunks[chunk].start, &chunks[chunk].transfer, region));
+        TRY(t3_copy(context, chunks[chunk].start_bytes, &chunks[chunk].transfer, region));
     }
     return T3_OKAY;
 }
 
-static int runs(const struct t3_context *context)
-{
-    uint32_t launches = get(context->bus, OF_CONTEXT(context, LAUNCHES));
-    return FIELD_OF(LAUNCHES__BEGUN, launches) != FIELD_OF(LAUNCHES__DONE, launches);
-}
-
 int t3_wait(struct t3_context *context, unsigned long polls)
 {
+    if (!exists(context)) return T3_INVALID;
     while (polls--) {
+        /* Read at once, since a pending launch begins to run meanwhile. */
         uint32_t seen = t3_status(context);
         if (FIELD_OF(STATUS__ERROR, seen)) return T3_REPORTED;
-        if (!FIELD_OF(STATUS__PENDING, seen) && !runs(context)) return T3_OKAY;
+        if (!FIELD_OF(STATUS__PENDING, seen) && !FIELD_OF(STATUS__RUNNING, seen))
+            return FIELD_OF(STATUS__ABORTED, seen) ? T3_ABORTED : T3_OKAY;
     }
     return T3_TIMEOUT;
 }
 
 int t3_wait_idle(struct t3_context *context, unsigned long polls)
 {
+    if (!exists(context)) return T3_INVALID;
     while (polls--) {
         uint32_t seen = t3_status(context);
         if (FIELD_OF(STATUS__ERROR, seen)) return T3_REPORTED;
@@ -445,27 +573,31 @@ int t3_wait_idle(struct t3_context *context, unsigned long polls)
 
 int t3_abort(struct t3_context *context, unsigned long polls)
 {
-    SET(CONTROL, FIELD(CONTROL__ABORT, 1));
+    PLAN(plan);
+    WRITE(CONTROL, FIELD(CONTROL__ABORT, 1));
+    TRY(perform_of(context, plan));
     return settle(context, polls);
 }
 
 uint32_t t3_tiles(const struct t3_context *context)
 {
-    return FIELD_OF(TILES__COUNT, get(context->bus, OF_CONTEXT(context, TILES)));
+    return FIELD_OF(TILES__COUNT, get_of(context, OF_CONTEXT(context, TILES)));
 }
 
 uint32_t t3_oldest(const struct t3_context *context)
 {
-    return FIELD_OF(OLDEST__DISPATCH_INDEX, get(context->bus, OF_CONTEXT(context, OLDEST)));
+    return FIELD_OF(OLDEST__DISPATCH_INDEX, get_of(context, OF_CONTEXT(context, OLDEST)));
 }
 
 int t3_take_error(struct t3_context *context, struct t3_error *error)
 {
     struct log log = {OF_CONTEXT(context, ERROR), OF_CONTEXT(context, ERROR_LOCATION),
                       OF_CONTEXT(context, ERROR_ADDRESS_LO), OF_CONTEXT(context, ERROR_ADDRESS_HI)};
+    PLAN(plan);
+    if (!exists(context)) return T3_INVALID;
     if (!oldest_error(context->bus, log, error)) return 0;
-    TRY(put(context->bus, OF_CONTEXT(context, CONTROL), FIELD(CONTROL__DROP_ERROR, 1)));
-    return 1;
+    WRITE(CONTROL, FIELD(CONTROL__DROP_ERROR, 1));
+    return perform_of(context, plan) == T3_OKAY ? 1 : T3_REFUSED;
 }
 
 uint32_t t3_error_count(const struct t3_context *context, enum t3_error_code code)
@@ -473,7 +605,7 @@ uint32_t t3_error_count(const struct t3_context *context, enum t3_error_code cod
 #define COUNTED(name)                                                                              \
     if (code == T3_ERROR_CODE_##name)                                                              \
         return FIELD_OF(COUNT_##name##__COUNT,                                                     \
-                        get(context->bus, OF_CONTEXT(context, COUNT_##name)));
+                        get_of(context, OF_CONTEXT(context, COUNT_##name)));
     T3_COUNTED_OF_CONTEXT(COUNTED)
 #undef COUNTED
     return 0;
@@ -481,19 +613,23 @@ uint32_t t3_error_count(const struct t3_context *context, enum t3_error_code cod
 
 int t3_clear_errors(struct t3_context *context)
 {
-    SET(CONTROL, FIELD(CONTROL__CLEAR_ERROR, 1));
-    return T3_OKAY;
+    PLAN(plan);
+    WRITE(CONTROL, FIELD(CONTROL__CLEAR_ERROR, 1));
+    return perform_of(context, plan);
 }
 
 int t3_enable_interrupts(struct t3_context *context, unsigned kinds)
 {
-    SET(INTERRUPT_ENABLE, kinds);
-    return T3_OKAY;
+    PLAN(plan);
+    if (kinds >= T3_LINK << 1) plan->invalid = 1;
+    WRITE(INTERRUPT_ENABLE, kinds);
+    return perform_of(context, plan);
 }
 
 unsigned t3_take_interrupts(struct t3_context *context)
 {
-    uint32_t seen = get(context->bus, OF_CONTEXT(context, INTERRUPTS));
-    set(context, OF_CONTEXT(context, INTERRUPTS), seen);
-    return seen;
+    uint32_t seen = get_of(context, OF_CONTEXT(context, INTERRUPTS));
+    PLAN(plan);
+    WRITE(INTERRUPTS, seen);
+    return perform_of(context, plan) == T3_OKAY ? seen : 0;
 }

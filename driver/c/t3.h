@@ -1,8 +1,11 @@
 /* C99 driver, with the same calls as the Python driver.
  *
- * Addresses are in bytes, multiples of 32; lengths of tiles in atoms of 32 bytes. A function that
- * can fail returns T3_OKAY, the reason for which the hardware refused a write (above 0, see enum
- * t3_configuration_error), or one of the negative results below.
+ * Addresses are in bytes, multiples of 32; the names of lengths end in their unit, and an atom has
+ * 32 bytes. A function that can fail returns T3_OKAY, the reason for which the hardware refused a
+ * write (above 0, see enum t3_configuration_error), or one of the negative results below.
+ * T3_INVALID: a value does not fit its field, or is no code; nothing was written. T3_ABORTED: an
+ * abort, perhaps by another program, ended the launch that was waited for. T3_REFUSED: the bus
+ * reports an error, or a lock keeps an error in the log.
  */
 #ifndef T3_H
 #define T3_H
@@ -15,10 +18,19 @@
 extern "C" {
 #endif
 
-enum { T3_OKAY = 0, T3_TIMEOUT = -1, T3_REPORTED = -2, T3_NOT_FOUND = -3, T3_REFUSED = -4 };
+enum {
+    T3_OKAY = 0,
+    T3_TIMEOUT = -1,
+    T3_REPORTED = -2,
+    T3_NOT_FOUND = -3,
+    T3_REFUSED = -4,
+    T3_ABORTED = -5,
+    T3_INVALID = -6
+};
 
-/* Access to the registers. Addresses count from the block's first register. `write` returns
- * whether the hardware accepted the word, as far as the bus reports. */
+/* Access to the registers. Addresses count from the block's first register. `write` returns 0 if
+ * the bus reports an error. The hardware also answers OKAY to a write that it refuses; the driver
+ * reads the page's status instead. */
 struct t3_bus {
     void *self;
     int (*write)(void *self, uint32_t address, uint32_t word);
@@ -38,18 +50,19 @@ struct t3_context {
 /* Transfer of a complete tile, or of a copy. */
 struct t3_transfer {
     uint32_t rows, rows_edge;         /* runs of a tile, and of one at the matrix edge */
-    uint32_t run, run_edge;           /* atoms of a run, and of one at the matrix edge */
-    uint32_t stride;                  /* atoms from run to run */
+    uint32_t run_atoms;               /* a run */
+    uint32_t run_edge_atoms;          /* a run at the matrix edge */
+    uint32_t stride_atoms;            /* from run to run */
     enum t3_packet_kind kind;
     enum t3_operation op;
     enum t3_datatype dtype;
     enum t3_granularity granularity;
     unsigned group_log2;              /* workgroups that are sent together */
     uint32_t wave_rows;               /* rows of a wavefront */
-    unsigned wave_run_log2;           /* atoms of a wavefront in a run; 15: the whole run */
+    unsigned wave_run_atoms_log2;     /* of a wavefront in a run; 15: the whole run */
     unsigned waves_inner_log2;        /* wavefronts beside each other in a run */
     unsigned waves[4];                /* wavefronts: inner, at the rows' edge, the runs', both */
-    int64_t offset;                   /* bytes from an atom's address here to the receiver's */
+    int64_t offset_bytes;             /* from an atom's address here to the receiver's */
 };
 
 /* Workgroups of a launch, in dispatch order. */
@@ -89,7 +102,7 @@ struct t3_error {
 };
 
 struct t3_chunk {
-    uint64_t start;
+    uint64_t start_bytes;
     struct t3_transfer transfer;
 };
 
@@ -144,10 +157,12 @@ uint32_t t3_next_epoch(const struct t3_context *context);
 /* Locks regions and the assignment of the context for unprivileged software, as after a reset, or
  * opens them to it. */
 int t3_lock(struct t3_context *context, int regions, int assignment);
-/* Bytes from `base` to `limit` - 1. Refused if another context has a part of them. */
-int t3_region(struct t3_context *context, unsigned index, uint64_t base, uint64_t limit);
+/* Bytes from `base_bytes` to `limit_bytes` - 1. Refused if another context has a part of them. */
+int t3_region(struct t3_context *context, unsigned index, uint64_t base_bytes,
+              uint64_t limit_bytes);
 /* The same, but regions of other contexts may overlap; privileged. */
-int t3_share_region(struct t3_context *context, unsigned index, uint64_t base, uint64_t limit);
+int t3_share_region(struct t3_context *context, unsigned index, uint64_t base_bytes,
+                    uint64_t limit_bytes);
 int t3_remove_region(struct t3_context *context, unsigned index);
 int t3_command(struct t3_context *context, unsigned index, const struct t3_transfer *transfer,
                unsigned region);
@@ -166,12 +181,14 @@ int t3_timeout(struct t3_context *context, uint32_t cycles);
 int t3_launch(struct t3_context *context);
 /* Has the arbiters measure the memory's occupancy, from which MCA takes its threshold. */
 int t3_measure(struct t3_context *context);
-int t3_copy(struct t3_context *context, uint64_t start, const struct t3_transfer *transfer,
+int t3_copy(struct t3_context *context, uint64_t start_bytes, const struct t3_transfer *transfer,
             unsigned region);
 int t3_all_gather(struct t3_context *context, const struct t3_chunk *chunks, unsigned count,
                   unsigned region, void (*arrived)(void *self, unsigned chunk), void *self);
 
-/* T3_OKAY, T3_REPORTED if there are errors in the log, or T3_TIMEOUT after `polls` polls. */
+/* T3_OKAY, T3_REPORTED if there are errors in the log, or T3_TIMEOUT after `polls` polls. t3_wait
+ * waits until no launch is running or pending; T3_ABORTED if an abort ended one, and none was
+ * launched since. */
 int t3_wait(struct t3_context *context, unsigned long polls);
 int t3_wait_idle(struct t3_context *context, unsigned long polls);
 int t3_abort(struct t3_context *context, unsigned long polls);

@@ -16,12 +16,20 @@ from rtl.interface.encodings import (
 
 from .bus import Bus, MappedRegisters, Recorder
 from .context import Context
-from .errors import HardwareError, RefusedError, ReportedError, T3Error, WaitTimeoutError
+from .errors import (
+    AbortedError,
+    HardwareError,
+    RefusedError,
+    ReportedError,
+    T3Error,
+    WaitTimeoutError,
+)
 from .gpu import T3
 from .transfer import Ring, Transfer
 
 __all__ = [
     "T3",
+    "AbortedError",
     "Bus",
     "Context",
     "Datatype",

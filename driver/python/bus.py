@@ -12,7 +12,11 @@ class Bus(Protocol):
     """
 
     def write(self, address: int, word: int) -> bool:
-        """Write a word; return whether the hardware accepted it, as far as the bus reports this."""
+        """Write a word; return False if the bus reports an error.
+
+        The hardware also answers OKAY to a write that it refuses; the driver reads the page's
+        status instead.
+        """
         ...
 
     def read(self, address: int) -> int:
@@ -22,8 +26,6 @@ class Bus(Protocol):
 
 class MappedRegisters:
     """Registers mapped into the address space of this process, for example by an operating system.
-
-    Responses to writes are not visible; the driver reads STATUS instead.
 
     Parameters
     ----------

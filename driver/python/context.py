@@ -1,27 +1,17 @@
 """Context of the hardware: buffers, launches, status and errors."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 
-from rtl.interface.encodings import (
-    Action,
-    ConfigurationError,
-    Datatype,
-    ErrorCode,
-    Operation,
-    PacketKind,
-)
+from rtl.interface.encodings import Action, Datatype, ErrorCode, Operation
 from rtl.interface.timebase import TICK_CYCLES
 
 from .bus import Bus
-from .errors import HardwareError, RefusedError, ReportedError, WaitTimeoutError
-from .registers import Page
+from .errors import AbortedError, HardwareError, ReportedError, WaitTimeoutError
+from .registers import Page, Write, wide
 from .transfer import Ring, Transfer
+from .writes import TILES, command_writes, copy_writes, map_writes, window_writes
 
 __all__ = ["Context"]
-
-# Command templates of the driver: for tiles, and for copies.
-_TILES, _COPIES = 0, 1
 
 
 class Context:
@@ -29,6 +19,9 @@ class Context:
 
     Addresses are in bytes, multiples of 32. Programmed values take effect with the next launch, so
     the next launch may be programmed while one is running.
+
+    Every value is checked against its field before anything is written: ``ValueError``. A write
+    that the hardware refuses raises :class:`RefusedError`, for example one to a locked register.
 
     Parameters
     ----------
@@ -58,10 +51,11 @@ class Context:
         RefusedError
             If another context has the address space, or the assignment is locked.
         """
-        remote = local if remote is None else remote
-        self._commit("ADDRESS_SPACE", local=local, remote=remote, enable=1)
+        spaces = {"local": local, "remote": local if remote is None else remote, "enable": 1}
+        writes: list[Write] = [("ADDRESS_SPACE", spaces)]
         if ways is not None:
-            self._write("WAYS", mask=ways)
+            writes.append(("WAYS", {"mask": ways}))
+        self._page.write_all(writes)
 
     def accept(
         self,
@@ -80,14 +74,16 @@ class Context:
         ops, dtypes : iterable of Operation, of Datatype, or None
             Operations and data types of accepted updates; None: all.
         """
-        for name, sources in (("INBOUND_STORES", stores), ("INBOUND_UPDATES", updates)):
-            self._write(name, sources=_bits(range(32) if sources is None else sources))
-        given = {
-            name: _bits(code.value for code in codes)
-            for name, codes in (("ops", ops), ("dtypes", dtypes))
+        kinds = {
+            name: _bits(code(one).value for one in codes)
+            for name, code, codes in (("ops", Operation, ops), ("dtypes", Datatype, dtypes))
             if codes is not None
         }
-        self._write("INBOUND_KINDS", **given)
+        writes: list[Write] = [
+            (name, {} if sources is None else {"sources": _bits(sources)})
+            for name, sources in (("INBOUND_STORES", stores), ("INBOUND_UPDATES", updates))
+        ]
+        self._page.write_all([*writes, ("INBOUND_KINDS", kinds)])
 
     def reset_epochs(self, *, polls: int = 1_000_000) -> None:
         """Wait for the end of a reset or an abort, and restart at epoch 1. Software has cleared
@@ -100,7 +96,7 @@ class Context:
         WaitTimeoutError
         """
         self._settle("the reset", polls)
-        self._commit("EPOCH_RESET", restart=1)
+        self._page.write("EPOCH_RESET", restart=1)
 
     @property
     def next_epoch(self) -> int:
@@ -111,11 +107,11 @@ class Context:
         """Lock regions and the assignment of the context for unprivileged software, as after a
         reset, or open them to it.
         """
-        self._write("LOCK", regions=regions, assignment=assignment)
+        self._page.write("LOCK", regions=regions, assignment=assignment)
 
-    def region(self, index: int, base: int, limit: int, *, share: bool = False) -> None:
-        """Define a region: the bytes from ``base`` to ``limit - 1`` become a buffer of the context;
-        privileged, unless the regions are unlocked.
+    def region(self, index: int, base_bytes: int, limit_bytes: int, *, share: bool = False) -> None:
+        """Define a region: the bytes from ``base_bytes`` to ``limit_bytes - 1`` become a buffer of
+        the context; privileged, unless the regions are unlocked.
 
         Parameters
         ----------
@@ -129,20 +125,21 @@ class Context:
             context; or if it is empty or exceeds the address space. A region of another context
             counts until that context's next launch has begun without it, or an abort has ended.
         """
-        self._page.write_wide("REGION_BASE", base)
-        self._page.write_wide("REGION_LIMIT", limit)
-        self._commit("REGION_COMMIT", index=index, enable=1, share=share)
+        self._page.write_all(
+            [
+                *wide("REGION_BASE", base_bytes),
+                *wide("REGION_LIMIT", limit_bytes),
+                ("REGION_COMMIT", {"index": index, "enable": 1, "share": share}),
+            ]
+        )
 
     def remove_region(self, index: int) -> None:
         """Remove a region."""
-        self._commit("REGION_COMMIT", index=index, enable=0)
+        self._page.write("REGION_COMMIT", index=index, enable=0)
 
     def command(self, index: int, transfer: Transfer, *, region: int = 0) -> None:
         """Program a command template, which reads only atoms of one region."""
-        for name, fields in transfer.registers(region).items():
-            self._write(name, **fields)
-        self._page.write_wide("COMMAND_OFFSET", transfer.offset_bytes)
-        self._commit("COMMAND_COMMIT", index=index)
+        self._page.write_all(command_writes(index, transfer, region))
 
     def unmap(self, ranges: int | None = None) -> None:
         """Remove all ranges, so that stores are plain writes.
@@ -152,28 +149,32 @@ class Context:
         ranges : int or None
             Number of programmed ranges, if another object programmed them.
         """
-        for index in range(self._ranges if ranges is None else ranges):
-            self._commit("RANGE_COMMIT", index=index, enable=0)
+        count = self._ranges if ranges is None else ranges
+        if count < 0:
+            raise ValueError(f"the number of ranges must be at least 0, not {count!r}")
+        self._page.write_all(
+            [("RANGE_COMMIT", {"index": index, "enable": 0}) for index in range(count)]
+        )
         self._ranges = 0
 
-    def remote_map(self, first: int, count: int, *, region: int = 0, command: int = _TILES) -> None:
+    def remote_map(self, first: int, count: int, *, region: int = 0, command: int = TILES) -> None:
         """Send the stores of ``count`` workgroups, from dispatch index ``first`` on, over the
         link."""
         self._map(first, count, Action.REMOTE, region, command)
 
-    def dma_map(self, first: int, count: int, *, region: int = 0, command: int = _TILES) -> None:
+    def dma_map(self, first: int, count: int, *, region: int = 0, command: int = TILES) -> None:
         """Let stores of these workgroups update the memory here, and send each complete tile."""
         self._map(first, count, Action.DMA, region, command)
 
-    def own_map(self, first: int, count: int, *, region: int = 0, command: int = _TILES) -> None:
+    def own_map(self, first: int, count: int, *, region: int = 0, command: int = TILES) -> None:
         """Let stores of these workgroups update the memory here, and keep the tiles here."""
         self._map(first, count, Action.OWN, region, command)
 
     def _map(self, first: int, count: int, action: Action, region: int, command: int) -> None:
+        writes = map_writes(self._ranges, first, count, action, region, command)
+        self._page.check(writes)
         if count:
-            self._write("RANGE_DISPATCH_INDICES", first=first, last=first + count - 1)
-            self._write("RANGE_ACTION", region=region, action=action.value, command=command)
-            self._commit("RANGE_COMMIT", index=self._ranges, enable=1)
+            self._page.write_all(writes)
             self._ranges += 1
 
     def reduce_scatter(self, ring: Ring, transfer: Transfer, *, region: int = 0) -> None:
@@ -184,22 +185,31 @@ class Context:
         ------
         RefusedError
         """
-        self.unmap()
-        self.command(_TILES, transfer, region=region)
         middle = ring.workgroups - ring.leaving - ring.staying
-        self.remote_map(0, ring.leaving, region=region)
-        self.dma_map(ring.leaving, middle, region=region)
-        self.own_map(ring.leaving + middle, ring.staying, region=region)
-        self.window(
-            workgroups=ring.workgroups,
-            first_workgroup=ring.first_workgroup,
-            tracked=(ring.leaving, ring.workgroups),
-            shift=ring.staying,
-            credit_window=ring.credit_window,
-            command_window=ring.command_window,
-            updates_per_atom=ring.updates_per_atom,
-            generation=ring.generation,
+        maps = (
+            (0, ring.leaving, Action.REMOTE),
+            (ring.leaving, middle, Action.DMA),
+            (ring.leaving + middle, ring.staying, Action.OWN),
         )
+        window = {
+            "workgroups": ring.workgroups,
+            "first_workgroup": ring.first_workgroup,
+            "shift": ring.staying,
+            "credit_window": ring.credit_window,
+            "command_window": ring.command_window,
+            "updates_per_atom": ring.updates_per_atom,
+            "generation": ring.generation,
+        }
+        tracked = (ring.leaving, ring.workgroups)
+        self._page.check(command_writes(TILES, transfer, region))
+        self._page.check(window_writes(tracked=tracked, **window))
+        for first, count, action in maps:
+            self._page.check(map_writes(0, first, count, action, region, TILES))
+        self.unmap()
+        self.command(TILES, transfer, region=region)
+        for first, count, action in maps:
+            self._map(first, count, action, region, TILES)
+        self.window(tracked=tracked, **window)
 
     def window(
         self,
@@ -226,15 +236,18 @@ class Context:
         credit_window, command_window, updates_per_atom, generation : int
             See :class:`Ring`.
         """
-        first, end = tracked
-        self._write("FIRST_WORKGROUP", workgroup=first_workgroup)
-        self._write("WORKGROUPS", count=workgroups)
-        self._write("TRACKED_FIRST", dispatch_index=first)
-        self._write("TRACKED_END", dispatch_index=end)
-        self._write("SHIFT", dispatch_indices=shift)
-        self._write("CREDIT_WINDOW", workgroups=credit_window)
-        self._write("COMMAND_WINDOW", workgroups=command_window)
-        self._write("TRACKING", updates_per_atom=updates_per_atom, generation=generation)
+        self._page.write_all(
+            window_writes(
+                workgroups=workgroups,
+                tracked=tracked,
+                first_workgroup=first_workgroup,
+                shift=shift,
+                credit_window=credit_window,
+                command_window=command_window,
+                updates_per_atom=updates_per_atom,
+                generation=generation,
+            )
+        )
 
     def timeout(self, cycles: int) -> None:
         """Report TIMEOUT after this number of cycles without a complete tile; 0: never.
@@ -242,7 +255,9 @@ class Context:
         The report may come up to two ticks of the hardware's timebase later, since the first tick
         may come at once.
         """
-        self._write("TIMEOUT", ticks=-(-cycles // TICK_CYCLES) + 1 if cycles else 0)
+        if cycles < 0:
+            raise ValueError(f"the cycles of a timeout must be at least 0, not {cycles!r}")
+        self._page.write("TIMEOUT", ticks=-(-cycles // TICK_CYCLES) + 1 if cycles else 0)
 
     def launch(self) -> None:
         """Begin the programmed launch, once the launch before has drained.
@@ -253,13 +268,13 @@ class Context:
             If a launch is already pending, an abort is in progress, or the launch is inconsistent,
             for example if the command of a tracked range has no wavefront.
         """
-        self._commit("CONTROL", launch=1)
+        self._page.write("CONTROL", launch=1)
 
     def measure(self) -> None:
         """Have the arbiters measure the memory's occupancy, from which MCA takes its threshold."""
-        self._write("CONTROL", measure=1)
+        self._page.write("CONTROL", measure=1)
 
-    def copy(self, start: int, transfer: Transfer, *, region: int = 0) -> None:
+    def copy(self, start_bytes: int, transfer: Transfer, *, region: int = 0) -> None:
         """Send a part of a region as plain stores.
 
         Raises
@@ -267,9 +282,7 @@ class Context:
         RefusedError
             If two copies are already waiting.
         """
-        self.command(_COPIES, replace(transfer, kind=PacketKind.STORE), region=region)
-        self._page.write_wide("COPY_START", start)
-        self._commit("COPY", command=_COPIES)
+        self._page.write_all(copy_writes(start_bytes, transfer, region))
 
     def all_gather(
         self,
@@ -288,24 +301,26 @@ class Context:
             Waits until the chunk with a number has arrived, for example by the communication
             library's flags.
         """
+        for start, transfer in chunks:
+            self._page.check(copy_writes(start, transfer, region))
         for number, (start, transfer) in enumerate(chunks):
             if number:
                 arrived(number)
             self.copy(start, transfer, region=region)
 
     def wait(self, *, polls: int = 1_000_000) -> None:
-        """Wait until all launches are done.
+        """Wait until no launch is running or pending.
 
         Raises
         ------
+        AbortedError
+            If an abort ended a launch, and none was launched since.
         ReportedError
             If the hardware reports errors; they are removed from the log.
         WaitTimeoutError
             After ``polls`` polls.
         """
-        self._await(
-            "the end of the launch", polls, lambda: not (self._is_pending() or self._runs())
-        )
+        self._await("the end of the launch", polls, self._has_ended)
 
     def wait_idle(self, *, polls: int = 1_000_000) -> None:
         """Wait until the context is idle: no work is left, and all packets have been sent.
@@ -324,7 +339,7 @@ class Context:
         ------
         WaitTimeoutError
         """
-        self._write("CONTROL", abort=1)
+        self._page.write("CONTROL", abort=1)
         self._settle("the abort", polls)
 
     @property
@@ -362,12 +377,13 @@ class Context:
         """Clear the pending interrupts, and return their kinds."""
         return self._page.take_interrupts()
 
-    def _runs(self) -> bool:
-        launches = self._page.read("LAUNCHES")
-        return launches["begun"] != launches["done"]
-
-    def _is_pending(self) -> bool:
-        return bool(self.status["pending"])
+    def _has_ended(self) -> bool:
+        status = self.status  # read at once, since a pending launch begins to run meanwhile
+        if status["pending"] or status["running"]:
+            return False
+        if status["aborted"]:
+            raise AbortedError(f"context {self.number}: the launch was aborted")
+        return True
 
     def _settle(self, what: str, polls: int) -> None:
         """Wait until the context is not aborting."""
@@ -383,19 +399,6 @@ class Context:
             if is_over():
                 return
         raise WaitTimeoutError(f"context {self.number}: {what} did not occur within {polls} polls")
-
-    def _write(self, name: str, **fields: int) -> None:
-        if not self._page.write(name, **fields):
-            raise self._refused(name)
-
-    def _commit(self, name: str, **fields: int) -> None:
-        """Perform a write that the hardware may refuse."""
-        if not self._page.write(name, **fields) or self.status["configuration_error"]:
-            raise self._refused(name)
-
-    def _refused(self, name: str) -> RefusedError:
-        code = ConfigurationError(self.status["configuration_error"])
-        return RefusedError(f"{name} of context {self.number}", code)
 
 
 def _bits(numbers: Iterable[int]) -> int:

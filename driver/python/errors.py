@@ -5,7 +5,14 @@ from dataclasses import dataclass
 
 from rtl.interface.encodings import ConfigurationError, ErrorCode
 
-__all__ = ["HardwareError", "RefusedError", "ReportedError", "T3Error", "WaitTimeoutError"]
+__all__ = [
+    "AbortedError",
+    "HardwareError",
+    "RefusedError",
+    "ReportedError",
+    "T3Error",
+    "WaitTimeoutError",
+]
 
 
 @dataclass(frozen=True)
@@ -68,6 +75,10 @@ class ReportedError(T3Error):
     def __init__(self, errors: Sequence[HardwareError]):
         super().__init__("; ".join(map(str, errors)))
         self.errors = tuple(errors)
+
+
+class AbortedError(T3Error):
+    """An abort, perhaps by another program, ended the launch that was waited for."""
 
 
 class WaitTimeoutError(T3Error):

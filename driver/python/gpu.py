@@ -8,13 +8,17 @@ from rtl.registers.map import load
 from .bus import Bus
 from .context import Context
 from .errors import HardwareError, T3Error
-from .registers import Page
+from .registers import Page, Write
 
 __all__ = ["T3"]
 
 
 class T3:
-    """Hardware of one GPU behind a bus."""
+    """Hardware of one GPU behind a bus.
+
+    Every value is checked against its field before anything is written: ``ValueError``. A write
+    that the hardware refuses raises :class:`RefusedError`, for example one to a locked register.
+    """
 
     def __init__(self, bus: Bus):
         self._bus, self._page = bus, Page(bus, prefix="GPU_")
@@ -38,7 +42,7 @@ class T3:
 
     def set_number(self, number: int) -> None:
         """Give the GPU its number on the links: 0 to 31."""
-        self._page.must_write("GPU_NUMBER", gpu=number)
+        self._page.write("GPU_NUMBER", gpu=number)
 
     def set_arbitration(
         self,
@@ -51,19 +55,32 @@ class T3:
         cuts: Sequence[int] = (0, 0, 0),
         levels: Sequence[int] = (NO_LIMIT, NO_LIMIT, NO_LIMIT),
     ) -> None:
-        """Choose the arbiters' policy; see ARBITER to LEVELS of the register map."""
-        fields = {"automatic": automatic, "threshold": threshold}
-        self._page.must_write("ARBITER", policy=policy.value, **fields)
-        self._page.must_write("STARVATION", cycles=starvation_cycles)
-        self._page.must_write("MEASURE", log2=measure_log2)
-        self._page.must_write("CUTS", **{f"cut{index}": cut for index, cut in enumerate(cuts)})
-        self._page.must_write(
-            "LEVELS", **{f"level{index}": level for index, level in enumerate(levels)}
-        )
+        """Choose the arbiters' policy; see ARBITER to LEVELS of the register map.
+
+        Parameters
+        ----------
+        threshold, cuts, levels
+            Entries of the DRAM queue; three cuts and three levels.
+        """
+        writes: list[Write] = [
+            (
+                "ARBITER",
+                {
+                    "policy": Policy(policy).value,
+                    "automatic": automatic,
+                    "threshold": threshold,
+                },
+            ),
+            ("STARVATION", {"cycles": starvation_cycles}),
+            ("MEASURE", {"log2": measure_log2}),
+            ("CUTS", _numbered("CUTS", "cut", cuts)),
+            ("LEVELS", _numbered("LEVELS", "level", levels)),
+        ]
+        self._page.write_all(writes)
 
     def lock(self) -> None:
         """Lock the registers of the whole GPU for unprivileged software."""
-        self._page.must_write("GPU_LOCK", gpu=1)
+        self._page.write("GPU_LOCK", gpu=1)
 
     def inject(self, target: InjectTarget, instance: int = 0, *, double: bool = False) -> None:
         """Inject a single-bit or double-bit error into the next word written to a memory, once.
@@ -79,10 +96,12 @@ class T3:
 
         Raises
         ------
-        T3Error
+        RefusedError
             If the memory does not exist.
         """
-        self._page.must_write("INJECT", target=target.value, instance=instance, double=double)
+        self._page.write(
+            "INJECT", target=InjectTarget(target).value, instance=instance, double=double
+        )
 
     @property
     def armed(self) -> bool:
@@ -93,7 +112,7 @@ class T3:
         """Set the interval of the scrubbers, which correct bit errors in rarely read memories. A
         scrubber makes at most one step per interval; 0 disables the scrubbers.
         """
-        self._page.must_write("SCRUB_INTERVAL", cycles=interval_cycles)
+        self._page.write("SCRUB_INTERVAL", cycles=interval_cycles)
 
     @property
     def scrub_corrected(self) -> int:
@@ -126,3 +145,11 @@ class T3:
     def take_interrupts(self) -> set[str]:
         """Clear the pending interrupts of the GPU, and return their kinds: ``error`` or none."""
         return self._page.take_interrupts()
+
+
+def _numbered(register: str, name: str, values: Sequence[int]) -> dict[str, int]:
+    """Make the fields of a register whose names end in their numbers."""
+    count = len(load()[register].fields)
+    if len(values) != count:
+        raise ValueError(f"there must be {count} {name}s, not {len(values)}")
+    return {f"{name}{number}": value for number, value in enumerate(values)}

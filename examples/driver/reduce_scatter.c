@@ -9,9 +9,9 @@ int reduce_scatter(const struct t3_bus *bus, void (*run_kernel)(void))
     struct t3_context context = t3_context(bus, 0);
     /* Tiles of two rows of two atoms, by one wavefront each. */
     struct t3_transfer tile = {
-        .rows = 2, .rows_edge = 2, .run = 2, .run_edge = 2, .stride = 8,
+        .rows = 2, .rows_edge = 2, .run_atoms = 2, .run_edge_atoms = 2, .stride_atoms = 8,
         .kind = T3_PACKET_KIND_UPDATE, .op = T3_OPERATION_SUM, .dtype = T3_DATATYPE_FP16,
-        .wave_rows = 2, .wave_run_log2 = 15, .waves = {1, 1, 1, 1},
+        .wave_rows = 2, .wave_run_atoms_log2 = 15, .waves = {1, 1, 1, 1},
     };
     /* Six workgroups: two leave as they are stored, two when they are reduced, two stay. */
     struct t3_ring ring = {

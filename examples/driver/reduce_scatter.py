@@ -15,7 +15,7 @@ def reduce_scatter(bus: Bus, run_kernel: Callable[[], None]) -> int:
     context.region(0, BASE, BASE + BYTES)
     # Tiles of two rows of two atoms, by one wavefront each.
     tile = Transfer(
-        rows=2, run=2, stride=8, wave_rows=2, waves=(1, 1, 1, 1),
+        rows=2, run_atoms=2, stride_atoms=8, wave_rows=2, waves=(1, 1, 1, 1),
         op=Operation.SUM, dtype=Datatype.FP16,
     )  # fmt: skip
     # Six workgroups: two leave as they are stored, two when they are reduced, two stay.

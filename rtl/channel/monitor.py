@@ -166,11 +166,7 @@ class ChannelMonitor(wiring.Component):
             self.stores_drained[number].eq(none),
             self.dma_idle[number].eq(self.lane_idle[number] & ~leaves),
             self.drained[number].eq(
-                none
-                & copies.none
-                & self.lane_idle[number]
-                & ~self.remote[number]
-                & ~self.stale
+                none & copies.none & self.lane_idle[number] & ~self.remote[number] & ~self.stale
             ),
             self.idle[number].eq(self.drained[number] & ~leaves),
         ]

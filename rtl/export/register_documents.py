@@ -85,4 +85,8 @@ def _counted(name: str, of: str, prefix: str) -> str:
 def _enumeration(shape: type[enum.Enum]) -> str:
     name = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", shape.__name__).upper()
     values = "\n".join(f"    T3_{name}_{value.name} = {value.value}," for value in shape)
-    return f"enum t3_{name.lower()} {{\n{values}\n}};"
+    codes = sorted(value.value for value in shape)
+    listed = f"enum t3_{name.lower()} {{\n{values}\n}};"
+    if codes != [*range(len(codes))]:
+        return listed
+    return f"{listed}\nenum {{ T3_{name}_CODES = {len(codes)} }};  // codes from 0 on"

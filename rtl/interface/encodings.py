@@ -136,7 +136,7 @@ class InjectTarget(enum.Enum, shape=3):
 
 
 class ConfigurationError(enum.Enum, shape=4):
-    """Reason for which a table entry, a copy or a launch is refused."""
+    """Reason for which a write to a register is refused."""
 
     NONE = 0
     UNKNOWN_INDEX = 1
@@ -147,12 +147,13 @@ class ConfigurationError(enum.Enum, shape=4):
     REGION_DISABLED = 6
     REGION_IN_USE = 7
     QUEUE_FULL = 8
-    IN_USE = 9  # a launch is pending, or an abort is in progress
+    IN_USE = 9  # a launch is pending, an abort is in progress, or a launch needs the epochs
     LAUNCH_RANGE = 10  # the launch's workgroups or dispatch indices are inconsistent
     WINDOW = 11  # a window of 0, or one larger than the hardware or the context's ways support
     EPOCH = 12  # no epoch is left until software clears the epoch tags in memory
     LOCKED = 13  # the register is locked for unprivileged software
     GENERATION = 14  # requests of another launch may still carry the generation
+    NOT_WRITABLE = 15  # no register that software can write, or not all of its bytes
 
 
 CODES = (

@@ -1,6 +1,6 @@
 """Register page of a context: tables, launches and errors."""
 
-from amaranth.hdl import Const, Module, Mux, Signal, Value
+from amaranth.hdl import Const, Module, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -20,7 +20,7 @@ from rtl.interface.signatures import OwnErrorsSignature
 from rtl.parameters import T3Parameters
 
 from . import map as register_map
-from .fields import ADDRESS_SPACE, INBOUND, LAUNCH_CONFIGURATION, STAGING, leaves, resets
+from .fields import ADDRESS_SPACE, COMMITS, INBOUND, LAUNCH_CONFIGURATION, STAGING, leaves, resets
 from .foreign_regions import Claims
 from .launch_check import LaunchCheck
 from .map import Register
@@ -31,12 +31,7 @@ __all__ = ["ContextPage", "ContextRegistersSignature"]
 
 # Tables committed by writes to these registers. The fields `index` and `enable` have the same
 # position in all of them.
-_COMMITS = {
-    "REGION_COMMIT": Table.REGION,
-    "RANGE_COMMIT": Table.RANGE,
-    "COMMAND_COMMIT": Table.COMMAND,
-    "COPY": Table.COPY,
-}
+_COMMITS = dict(zip(COMMITS, (Table.REGION, Table.RANGE, Table.COMMAND, Table.COPY), strict=True))
 # Registers that cannot be written while a launch is pending.
 _OF_A_LAUNCH = {register for register, _ in LAUNCH_CONFIGURATION.values()}
 _INDICES = [
@@ -157,6 +152,8 @@ class ContextPage(ReportingPage):
     running, pending : Signal
         A launch is running: it has begun, and is neither done nor aborted. A launch is pending: it
         waits for the launch before to drain.
+    dropped : Signal
+        An abort ended a running or pending launch, and no launch was accepted since.
     begun, done : Signal
         Launches since reset that have begun, and that were done.
     launched : Signal
@@ -203,7 +200,7 @@ class ContextPage(ReportingPage):
         context = self.context
         self._waited, self._written = Signal(), Signal()
         self._was_idle, self._copying = Signal(), Signal()
-        self.running, self.pending = Signal(), Signal()
+        self.running, self.pending, self.dropped = Signal(), Signal(), Signal()
         self._launches, self._busy = Signal(), Signal()
         self.begun, self.done = Signal(16), Signal(16)
         self.launched = Signal()
@@ -212,7 +209,6 @@ class ContextPage(ReportingPage):
         self.programmed = Signal(
             LaunchConfiguration(p), init=resets(LAUNCH_CONFIGURATION, registers)
         )
-        self._configuration_error = Signal(ConfigurationError)
         self._staging = Signal(Staging(p), init=resets(STAGING, registers))
         self._strobes |= {"abort": context.abort, "measure": context.start}
         self.locks = {
@@ -233,9 +229,10 @@ class ContextPage(ReportingPage):
             ("STATUS", "error"): self.log.pending,
             ("STATUS", "aborting"): context.aborting,
             ("STATUS", "pending"): self.pending,
+            ("STATUS", "running"): self.running,
+            ("STATUS", "aborted"): self.dropped,
             ("LAUNCHES", "begun"): self.begun,
             ("LAUNCHES", "done"): self.done,
-            ("STATUS", "configuration_error"): Value.cast(self._configuration_error),
             ("EPOCHS", "next"): self.next_epoch,
             ("TILES", "count"): context.tiles,
             ("OLDEST", "dispatch_index"): context.oldest,
@@ -360,80 +357,69 @@ class ContextPage(ReportingPage):
             ]
         with m.If(context.abort):
             m.d.sync += former.valid.eq(0)
+        drops = context.abort & (self.running | self.pending)
+        m.d.sync += self.dropped.eq(drops | (self.dropped & ~self.launches))
         m.d.sync += context.aborted.eq((context.abort & self.running) | (context.aborted & ~takes))
         return ends
 
-    def act(self, m: Module, register: Register, part: dict[str, Value], okay: Signal) -> None:
+    def act(self, m: Module, register: Register, part: dict[str, Value]) -> None:
         """See :meth:`RegisterPage.act`."""
         if register.name == "CONTROL":
-            self._control(m, part, okay)
+            self._control(m, part)
         elif register.name == "EPOCH_RESET":
-            self._restart_epochs(m, part["restart"], okay)
+            self._restart_epochs(m, part["restart"])
         elif register.name in _COMMITS:
-            self._commit(m, register, part, okay)
+            self._commit(m, register)
         elif register.name == "ADDRESS_SPACE":
-            self._assign(m, register, part, okay)
+            self._assign(m, register, part)
         elif register.name in _OF_A_LAUNCH:
-            self._program(m, register, part, okay)
+            self._program(m, register, part)
         else:
-            super().act(m, register, part, okay)
+            super().act(m, register, part)
 
-    def refuse(self, m: Module) -> None:
-        """See :meth:`RegisterPage.refuse`."""
-        m.d.sync += self._configuration_error.eq(ConfigurationError.LOCKED)
-
-    def _program(self, m: Module, register: Register, part: dict[str, Value], okay: Signal) -> None:
+    def _program(self, m: Module, register: Register, part: dict[str, Value]) -> None:
         """Write a register of the launch, unless a launch is pending."""
-        m.d.comb += okay.eq(~self.pending)
-        with m.If(~self.pending):
-            self.store(m, register, part)
+        with m.If(self.pending):
+            m.d.comb += self.refusal.eq(ConfigurationError.IN_USE)
         with m.Else():
-            m.d.sync += self._configuration_error.eq(ConfigurationError.IN_USE)
-
-    def _assign(self, m: Module, register: Register, part: dict[str, Value], okay: Signal) -> None:
-        """Write the address spaces, unless another context has the local one."""
-        refused = part["enable"] & self.taken
-        m.d.comb += okay.eq(~refused)
-        with m.If(~refused):
             self.store(m, register, part)
-        code = Mux(refused, ConfigurationError.OVERLAP, ConfigurationError.NONE)
-        m.d.sync += self._configuration_error.eq(code)
 
-    def _commit(self, m: Module, register: Register, part: dict[str, Value], okay: Signal) -> None:
+    def _assign(self, m: Module, register: Register, part: dict[str, Value]) -> None:
+        """Write the address spaces, unless another context has the local one."""
+        with m.If(part["enable"] & self.taken):
+            m.d.comb += self.refusal.eq(ConfigurationError.OVERLAP)
+        with m.Else():
+            self.store(m, register, part)
+
+    def _commit(self, m: Module, register: Register) -> None:
         """Commit a staged entry to its table, or start a copy."""
         table = self.table
         m.d.comb += [
             table.table.eq(_COMMITS[register.name]),
-            okay.eq(table.configuration_error == ConfigurationError.NONE),
+            self.refusal.eq(table.configuration_error),
         ]
-        m.d.sync += self._configuration_error.eq(table.configuration_error)
 
-    def _restart_epochs(self, m: Module, restart: Value, okay: Signal) -> None:
+    def _restart_epochs(self, m: Module, restart: Value) -> None:
         """Restart the epochs, unless work of the context may still write tags."""
-        m.d.comb += okay.eq(~restart | ~self._busy)
         with m.If(restart & self._busy):
-            m.d.sync += self._configuration_error.eq(ConfigurationError.IN_USE)
+            m.d.comb += self.refusal.eq(ConfigurationError.IN_USE)
         with m.Elif(restart):
-            m.d.sync += [
-                self._configuration_error.eq(ConfigurationError.NONE),
-                self.next_epoch.eq(1),
-            ]
+            m.d.sync += self.next_epoch.eq(1)
 
-    def _control(self, m: Module, part: dict[str, Value], okay: Signal) -> None:
+    def _control(self, m: Module, part: dict[str, Value]) -> None:
         """Act on the strobes, unless one of them is a launch that is refused."""
         launches, error = part["launch"], Signal(ConfigurationError)
-        # `okay` collects all registers and is late, so the launch has its own signal.
+        # `refusal` collects all registers and is late, so the launch has its own signal.
         accept = Signal(name="accept_launch")
         m.d.comb += [
             error.eq(self._check.configuration_error),
             accept.eq(~launches | (error == ConfigurationError.NONE)),
-            okay.eq(accept),
         ]
         # A launch that is aborted in the same write is refused.
         with m.If(part["abort"]):
             m.d.comb += error.eq(ConfigurationError.IN_USE)
         with m.If(launches):
-            m.d.sync += self._configuration_error.eq(error)
+            m.d.comb += self.refusal.eq(error)
         with m.If(accept):
             m.d.comb += self._launches.eq(launches)
             self.strobe(m, part)

@@ -9,9 +9,11 @@ from .map import Register
 __all__ = [
     "ADDRESS_SPACE",
     "ARBITER",
+    "COMMITS",
     "INBOUND",
     "LAUNCH_CONFIGURATION",
     "STAGING",
+    "is_reported",
     "leaves",
     "resets",
 ]
@@ -86,6 +88,25 @@ STAGING = {
     },
     "copy": {"start": [("COPY_START_LO", "bytes"), ("COPY_START_HI", "bytes")]},
 }
+
+
+COMMITS = ("REGION_COMMIT", "RANGE_COMMIT", "COMMAND_COMMIT", "COPY")
+"""Registers whose writes commit an entry of a table, or start a copy."""
+_REPORTED = {*COMMITS, *(register for register, _ in LAUNCH_CONFIGURATION.values())}
+
+
+def is_reported(register: Register, launches: int | Value) -> int | Value:
+    """Test whether a page reports the result of a write in its status, since the write may be
+    refused.
+
+    Parameters
+    ----------
+    launches : int or Value
+        CONTROL.launch of the write.
+    """
+    if register.name == "CONTROL":
+        return launches
+    return int(bool(register.lock) or register.name in _REPORTED)
 
 
 def leaves(where, view) -> Iterator[tuple[tuple[str, str], Value]]:

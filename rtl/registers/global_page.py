@@ -8,7 +8,7 @@ from rtl.interface.configuration import (
     ArbiterConfiguration,
     Injection,
 )
-from rtl.interface.encodings import InjectTarget
+from rtl.interface.encodings import ConfigurationError, InjectTarget
 from rtl.interface.signatures import OwnErrorsSignature
 from rtl.parameters import T3Parameters
 
@@ -100,19 +100,18 @@ class GlobalPage(ReportingPage):
         self.decode(m)
         return m
 
-    def act(self, m: Module, register: Register, part: dict[str, Value], okay: Signal) -> None:
+    def act(self, m: Module, register: Register, part: dict[str, Value]) -> None:
         """See :meth:`RegisterPage.act`."""
         if register.name == "INJECT":
             has_memory = Signal()
-            m.d.comb += [
-                has_memory.eq(self._has_memory(part["target"], part["instance"])),
-                okay.eq(has_memory),
-            ]
+            m.d.comb += has_memory.eq(self._has_memory(part["target"], part["instance"]))
             with m.If(has_memory):
                 m.d.sync += self.inject.set.eq(1)
                 self.store(m, register, part)
+            with m.Else():
+                m.d.comb += self.refusal.eq(ConfigurationError.UNKNOWN_INDEX)
         else:
-            super().act(m, register, part, okay)
+            super().act(m, register, part)
 
     def _time_scrub(self, m: Module) -> Value:
         """Generate the scrub strobe; a new interval takes effect at the end of the current one.

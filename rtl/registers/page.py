@@ -6,6 +6,9 @@ from amaranth.hdl import Const, Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from rtl.interface.encodings import ConfigurationError
+
+from .fields import is_reported
 from .map import ALWAYS, PAGE_BITS, Field, Register
 
 __all__ = ["PageSignature", "RegisterPage"]
@@ -17,13 +20,13 @@ class PageSignature(wiring.Signature):
     Members
     -------
     write : Out(1)
-        A write of a whole word takes effect in this cycle.
+        A write to the page takes effect, or is refused, in this cycle.
+    whole : Out(1)
+        The write has all bytes of a word.
     write_address, word : Out
         Address within the page, and data of the write.
     privileged : Out(1)
         Privileged software writes.
-    okay : In(1)
-        The write is accepted. Combinational.
     read_address : Out
         Address of the read within the page.
     known : In(1)
@@ -35,10 +38,10 @@ class PageSignature(wiring.Signature):
         super().__init__(
             {
                 "write": Out(1),
+                "whole": Out(1),
                 "write_address": Out(PAGE_BITS),
                 "word": Out(32),
                 "privileged": Out(1),
-                "okay": In(1),
                 "read_address": Out(PAGE_BITS),
                 "known": In(1),
                 "data": In(32),
@@ -68,6 +71,10 @@ class RegisterPage(wiring.Component):
 
     locks : dict of Value
         Lock fields by name.
+    refusal : Signal
+        Reason for which the write of this cycle is refused, or NONE. Combinational.
+    configuration_error : Signal
+        Reason for which the last write that could be refused was refused, or NONE. Register.
     """
 
     def __init__(self, members: Mapping[str, wiring.Member], registers: Mapping[str, Register]):
@@ -77,6 +84,8 @@ class RegisterPage(wiring.Component):
         self._status: dict[tuple[str, str], Value] = {}
         self._strobes: dict[str, Signal] = {}
         self.locks: dict[str, Value] = {}
+        self.refusal = Signal(ConfigurationError)
+        self.configuration_error = Signal(ConfigurationError)
 
     def check_widths(self) -> None:
         """Refuse a value that is wider than its field.
@@ -92,24 +101,18 @@ class RegisterPage(wiring.Component):
                     f"parameters ask for, not {self._registers[register][field].width}"
                 )
 
-    def act(self, m: Module, register: Register, part: dict[str, Value], okay: Signal) -> None:
-        """Perform a write of a register.
+    def act(self, m: Module, register: Register, part: dict[str, Value]) -> None:
+        """Perform a write of a register, or drive ``refusal``.
 
         Parameters
         ----------
         part : dict
             Fields of the word by name.
-        okay : Signal
-            Acceptance of the write, which this method drives.
         """
-        m.d.comb += okay.eq(1)
         self.store(m, register, part)
 
-    def refuse(self, m: Module) -> None:
-        """Handle an unprivileged write of a locked register."""
-
-    def store(self, m: Module, register: Register, part: Mapping[str, Value]) -> None:
-        """Store the fields of a word in their registers."""
+    def store(self, m: Module, register: Register, part: dict[str, Value]) -> None:
+        """Set the plain fields of a register from a word's fields."""
         for field in register.fields:
             if not field.writable:
                 continue
@@ -117,21 +120,14 @@ class RegisterPage(wiring.Component):
 
     def decode(self, m: Module) -> None:
         """Decode writes and reads."""
-        port = self.port
+        port, reported = self.port, Signal()
         m.d.sync += [strobe.eq(0) for strobe in self._strobes.values()]
         with m.If(port.write):
-            with m.Switch(port.write_address):
-                for register in self._registers.values():
-                    if register.writable:
-                        part = {
-                            field.name: port.word[field.low :][: field.width]
-                            for field in register.fields
-                        }
-                        with m.Case(register.offset):
-                            with m.If(self._is_locked(register)):
-                                self.refuse(m)
-                            with m.Else():
-                                self.act(m, register, part, port.okay)
+            m.d.comb += [self.refusal.eq(ConfigurationError.NOT_WRITABLE), reported.eq(1)]
+            with m.If(port.whole):
+                self._decode_write(m, reported)
+        with m.If(reported):
+            m.d.sync += self.configuration_error.eq(self.refusal)
         with m.Switch(port.read_address):
             for register in self._registers.values():
                 with m.Case(register.offset):
@@ -141,6 +137,28 @@ class RegisterPage(wiring.Component):
                         for field in register.fields
                         if field.readable
                     ]
+
+    def _decode_write(self, m: Module, reported: Signal) -> None:
+        """Decode a write of a whole word; the result of a write that cannot be refused is not
+        ``reported``, so that an interrupt handler does not hide a refusal.
+        """
+        port = self.port
+        with m.Switch(port.write_address):
+            for register in self._registers.values():
+                if not register.writable:
+                    continue
+                part = {
+                    field.name: port.word[field.low :][: field.width] for field in register.fields
+                }
+                with m.Case(register.offset):
+                    with m.If(self._is_locked(register)):
+                        m.d.comb += self.refusal.eq(ConfigurationError.LOCKED)
+                    with m.Else():
+                        m.d.comb += [
+                            self.refusal.eq(ConfigurationError.NONE),
+                            reported.eq(is_reported(register, part.get("launch", 0))),
+                        ]
+                        self.act(m, register, part)
 
     def _is_locked(self, register: Register) -> Value:
         """Test whether a register is locked for the current write."""

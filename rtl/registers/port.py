@@ -39,9 +39,9 @@ class Registers(wiring.Component):
     effect and the response are visible in the next cycle. The port performs one write and one read
     every two cycles. No output depends combinationally on an input.
 
-    The port answers SLVERR, without any effect, to an address without a register, a write with
-    disabled byte lanes, a write to a read-only register, an unprivileged write to a locked
-    register, an address space of another context, and a refused commit, copy or launch.
+    The port answers OKAY to a write to a page, also if the page refuses the write: many hosts
+    cannot attribute the response to a posted write, so STATUS or GPU_STATUS has the reason. SLVERR
+    answers a write to a page that does not exist, and a read of an address without a register.
 
     Members
     -------
@@ -164,16 +164,17 @@ class Registers(wiring.Component):
         bus = self.bus
         address, address_full, privileged = self.write_address, Signal(), self.privileged
         word, bytes_written, word_full = Signal(32), Signal(4), Signal()
-        acts, okay = Signal(), Signal()
+        acts = Signal()
         m.d.comb += [
             bus.awready.eq(~address_full),
             bus.wready.eq(~word_full),
             acts.eq(address_full & word_full & ~bus.bvalid),
-            okay.eq(Cat(port.write & port.okay for port in ports).any()),
         ]
+        exists = address[PAGE_BITS:] < len(ports)
         for number, port in enumerate(ports):
             m.d.comb += [
-                port.write.eq(acts & bytes_written.all() & (address[PAGE_BITS:] == number)),
+                port.write.eq(acts & (address[PAGE_BITS:] == number)),
+                port.whole.eq(bytes_written.all()),
                 port.write_address.eq(address[:PAGE_BITS]),
                 port.word.eq(word),
                 port.privileged.eq(privileged),
@@ -193,7 +194,7 @@ class Registers(wiring.Component):
                 address_full.eq(0),
                 word_full.eq(0),
                 bus.bvalid.eq(1),
-                bus.bresp.eq(Mux(okay, Response.OKAY, Response.SLVERR)),
+                bus.bresp.eq(Mux(exists, Response.OKAY, Response.SLVERR)),
             ]
         return Cat(bus.awvalid, bus.wvalid, address_full, word_full, bus.bvalid).any()
 

@@ -63,6 +63,7 @@ class ReportingPage(RegisterPage):
         atom_bits = (p.atom_bytes - 1).bit_length()
         address = Cat(Const(0, atom_bits), oldest.atom)
         self._status |= {
+            (f"{prefix}STATUS", "configuration_error"): Value.cast(self.configuration_error),
             (f"{prefix}ERROR", "code"): Value.cast(oldest.code),
             (f"{prefix}ERROR", "wavefront"): oldest.wavefront,
             (f"{prefix}ERROR", "dispatch_index"): oldest.dispatch_index,
@@ -120,15 +121,14 @@ class ReportingPage(RegisterPage):
             Cat(self.port.write, *self._strobes.values(), *happens, *causes).any()
         )
 
-    def act(self, m: Module, register: Register, part: dict[str, Value], okay: Signal) -> None:
+    def act(self, m: Module, register: Register, part: dict[str, Value]) -> None:
         """See :meth:`RegisterPage.act`."""
         if register.name == f"{self._prefix}INTERRUPTS":
-            m.d.comb += [okay.eq(1), self._clear.eq(Cat(part.values()))]
+            m.d.comb += self._clear.eq(Cat(part.values()))
         elif register.name == f"{self._prefix}CONTROL":
-            m.d.comb += okay.eq(1)
             self.strobe(m, part)
         else:
-            super().act(m, register, part, okay)
+            super().act(m, register, part)
 
     def strobe(self, m: Module, part: dict[str, Value]) -> None:
         """Raise each strobe that is written as one in the next cycle."""

@@ -23,6 +23,9 @@ from sysmodel.lib.neighbours import scattered
 
 __all__ = [
     "GENERATIONS",
+    "PAGE_MASK",
+    "REFUSAL_MASK",
+    "STATUS_OFFSET",
     "abort_writes",
     "collective_writes",
     "copy_writes",
@@ -55,6 +58,12 @@ _FULL = 7 / 8
 # Copies that an idle engine takes without refusing one: it walks one, and two wait.
 _MOST_COPIES = 3
 _STAGING_ATOMS = 1 << REGION_ATOM_BITS
+
+
+PAGE_MASK = (1 << PAGE_BITS) - 1
+STATUS_OFFSET = load()["STATUS"].offset
+REFUSAL_MASK = load()["STATUS"]["configuration_error"].mask
+"""Place of the reason for which a page refused a write, in the page of the register."""
 
 
 def register_address(name: str, context: int = 0) -> int:
@@ -193,15 +202,15 @@ def map_writes(
         Transfer(
             rows=layout.outer_extent,
             rows_edge=layout.outer_extent_edge,
-            run=layout.inner_extent,
-            run_edge=layout.inner_extent_edge,
-            stride=layout.stride,
+            run_atoms=layout.inner_extent,
+            run_edge_atoms=layout.inner_extent_edge,
+            stride_atoms=layout.stride,
             op=_code(Operation, op),
             dtype=_code(Datatype, dtype),
             granularity=_code(Granularity, t3.granularity),
             group=group_workgroups(chunks, system),
             wave_rows=layout.wave_outer_extent,
-            wave_run=layout.wave_inner_extent if shared_run else None,
+            wave_run_atoms=layout.wave_inner_extent if shared_run else None,
             waves_inner=layout.inner_waves,
             waves=_waves(layout),
         ),
@@ -296,7 +305,7 @@ def copy_writes(kernel: Kernel, chunk: int) -> list[Writes]:
     for begin in range(0, len(rectangles), _MOST_COPIES):
         bus = Recorder()
         for first, rows, run in rectangles[begin : begin + _MOST_COPIES]:
-            transfer = Transfer(rows=rows, run=run, stride=kernel.layout.stride)
+            transfer = Transfer(rows=rows, run_atoms=run, stride_atoms=kernel.layout.stride)
             Context(bus).copy(_bytes(first), transfer, region=_OUTPUT)
         batches.append(bus.writes)
     return batches

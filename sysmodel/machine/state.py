@@ -191,7 +191,7 @@ def new_state(
     fixed["channels"], fixed["kernels"], fixed["contexts"] = channels, kernels, contexts
     fixed["sample_interval"] = _FIRST_INTERVAL
     gpu = np.zeros(gpus, _GPU)
-    for name in ("flusher", "refused", "read_address"):
+    for name in ("flusher", "refused", "read_address", "checked"):
         gpu[name] = -1
     kernel, context = np.zeros((gpus, kernels), _KERNEL), np.zeros((gpus, contexts), _CONTEXT)
     kernel["finish_cycle"] = context["done_cycle"] = -1

@@ -16,7 +16,7 @@ from rtl.registers.port import Registers
 from tb.cover import cover, expect
 from tb.cycle import clock_stops, inputs_of, scaled
 from tb.registers.lockstep import PARAMETERS, every_cycle
-from tb.registers.master import bounded, read, start, write
+from tb.registers.master import bounded, outcome, read, start, write
 from tb.registers.space import space_of_each_command
 
 __all__ = ["every_cycle", "make_dut", "space_of_each_command"]
@@ -47,7 +47,9 @@ _READ_ONLY = [
 ]
 _CONTEXT = 1  # context that is programmed
 _KNOWN = {register.address_in(context) for register in _MAP.values() for context in range(2)}
-_HOLES = [*sorted(set(range(0, max(_KNOWN) + 8, 4)) - _KNOWN), 0x3000, 0xFFFC]
+_HOLES = sorted(set(range(0, max(_KNOWN) + 8, 4)) - _KNOWN)
+_NO_PAGES = [0x3000, 0xFFFC]
+_NOT_WRITABLE = ConfigurationError.NOT_WRITABLE
 
 expect(
     *(f"{access} refused" for access in ("partial", "read only", "hole")),
@@ -66,9 +68,13 @@ def _mask(register: register_map.Register) -> int:
     return sum(field.mask for field in register.fields)
 
 
-def _at_reset(register: register_map.Register) -> int:
-    """Return a register's value during reset, while the hardware is not idle."""
-    return register.reset | (register.pack(aborting=1) if register.name == "STATUS" else 0)
+def _refused(register: register_map.Register) -> int:
+    """Return a register's value after a refused write during reset, while the hardware is not
+    idle.
+    """
+    if register.name != "STATUS":
+        return register.reset
+    return register.pack(aborting=1, configuration_error=_NOT_WRITABLE.value)
 
 
 @cocotb.test()
@@ -94,17 +100,20 @@ async def random_accesses(dut, pauses):
             )
         elif kind == "partial":
             length = rng.randrange(1, 4)
-            response = await write(master, register.address_in(_CONTEXT), word, length=length)
-            assert response == AxiResp.SLVERR
+            address = register.address_in(_CONTEXT)
+            assert await outcome(master, address, word, length=length) == _NOT_WRITABLE
         elif kind == "read only":
             register = rng.choice(_READ_ONLY)
-            assert await write(master, register.address_in(_CONTEXT), word) == AxiResp.SLVERR
+            assert await outcome(master, register.address_in(_CONTEXT), word) == _NOT_WRITABLE
             assert await read(master, register.address_in(_CONTEXT)) == (
-                _at_reset(register),
+                _refused(register),
                 AxiResp.OKAY,
             )
         else:
             address = rng.choice(_HOLES)
+            assert await outcome(master, address, word) == _NOT_WRITABLE
+            assert await read(master, address) == (0, AxiResp.SLVERR)
+            address = rng.choice(_NO_PAGES)
             assert await write(master, address, word) == AxiResp.SLVERR
             assert await read(master, address) == (0, AxiResp.SLVERR)
     for register in _STORAGE:
@@ -180,16 +189,15 @@ async def a_launch_that_waits_keeps_its_registers(dut, context):
     for generation in range(2):  # the second launch waits
         await _generation(master, context, generation)
         kept = {name: (await read(master, address))[0] for name, address in addresses.items()}
-        assert await write(master, control, _MAP["CONTROL"].pack(launch=1)) == AxiResp.OKAY
+        error = await outcome(master, control, _MAP["CONTROL"].pack(launch=1))
+        assert error == ConfigurationError.NONE
     for name, address in addresses.items():
-        assert await write(master, address, rng.getrandbits(32)) == AxiResp.SLVERR
+        error = await outcome(master, address, rng.getrandbits(32))
+        assert error == ConfigurationError.IN_USE
         assert await read(master, address) == (kept[name], AxiResp.OKAY)
-        word, _ = await read(master, _MAP["STATUS"].address_in(context))
-        error = _MAP["STATUS"].unpack(word)["configuration_error"]
-        assert error == ConfigurationError.IN_USE.value
     assert await write(master, control, _MAP["CONTROL"].pack(abort=1)) == AxiResp.OKAY
     for address in addresses.values():
-        assert await write(master, address, 1) == AxiResp.OKAY
+        assert await outcome(master, address, 1) == ConfigurationError.NONE
 
 
 @cocotb.test()
@@ -207,9 +215,12 @@ async def an_injection_into_each_memory(dut):
         InjectTarget.ISSUE_ACKS: p.channels,
     }
     for target, count in instances.items():
-        for instance, response in ((count - 1, AxiResp.OKAY), (count, AxiResp.SLVERR)):
+        for instance, error in (
+            (count - 1, ConfigurationError.NONE),
+            (count, ConfigurationError.UNKNOWN_INDEX),
+        ):
             word = inject.pack(target=target.value, instance=instance)
-            assert await write(master, inject.address_in(_CONTEXT), word) == response
+            assert await outcome(master, inject.address_in(_CONTEXT), word) == error
             taken, _ = await read(master, inject.address_in(_CONTEXT))
             fields = inject.unpack(taken)
             assert (fields["target"], fields["instance"]) == (target.value, count - 1)
@@ -234,37 +245,37 @@ async def program_and_start(dut):
 
     cocotb.start_soon(count())
 
-    async def commit(index: int, base: int, limit: int) -> AxiResp:
+    async def commit(index: int, base: int, limit: int) -> ConfigurationError:
         await write(master, _MAP["REGION_BASE_LO"].address_in(_CONTEXT), base)
         await write(master, _MAP["REGION_LIMIT_LO"].address_in(_CONTEXT), limit)
         register = _MAP["REGION_COMMIT"]
-        return await write(
+        error = await outcome(
             master, register.address_in(_CONTEXT), register.pack(index=index, enable=1)
         )
+        cover(f"configuration error {error.name}")
+        return error
 
     async def status() -> dict[str, int]:
         word, _ = await read(master, _MAP["STATUS"].address_in(_CONTEXT))
-        fields = _MAP["STATUS"].unpack(word)
-        cover(f"configuration error {ConfigurationError(fields['configuration_error']).name}")
-        return fields
+        return _MAP["STATUS"].unpack(word)
 
-    assert await commit(0, 0x1000, 0x2000) == AxiResp.OKAY
-    assert await commit(1, 0x1FE0, 0x3000) == AxiResp.SLVERR
-    assert (await status())["configuration_error"] == ConfigurationError.OVERLAP.value
-    assert await commit(1, 0x2000, 0x3000) == AxiResp.OKAY
-    assert (await status())["configuration_error"] == ConfigurationError.NONE.value
+    assert await commit(0, 0x1000, 0x2000) == ConfigurationError.NONE
+    assert await commit(1, 0x1FE0, 0x3000) == ConfigurationError.OVERLAP
+    assert await commit(1, 0x2000, 0x3000) == ConfigurationError.NONE
     await _configure_launch(master, _CONTEXT)
     control = _MAP["CONTROL"]
-    for generation, fields, response in (
-        (0, {"launch": 1}, AxiResp.OKAY),  # begins
-        (1, {"launch": 1}, AxiResp.OKAY),  # waits
-        (2, {"launch": 1}, AxiResp.SLVERR),
-        (3, {"abort": 1}, AxiResp.OKAY),
-        (4, {"launch": 1}, AxiResp.OKAY),
+    none, in_use = ConfigurationError.NONE, ConfigurationError.IN_USE
+    for generation, fields, error in (
+        (0, {"launch": 1}, none),  # begins
+        (1, {"launch": 1}, none),  # waits
+        (2, {"launch": 1}, in_use),
+        (3, {"abort": 1}, in_use),  # an abort cannot be refused, and keeps the code
+        (4, {"launch": 1}, none),
     ):
         await _generation(master, _CONTEXT, generation)
         assert bool(int(dut.context__1__maps.value) & 1) == bool(launches)
-        assert await write(master, control.address_in(_CONTEXT), control.pack(**fields)) == response
+        word = control.pack(**fields)
+        assert await outcome(master, control.address_in(_CONTEXT), word) == error
     await RisingEdge(dut.clk)
     assert len(launches) == 2
     await FallingEdge(dut.clk)

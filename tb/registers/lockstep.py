@@ -95,7 +95,8 @@ _CLEARING = 300  # cycles at the end
 expect(
     *(f"{name} strobe" for name in _STROBES),
     "read and write act at once",
-    "write refused",
+    "write to no page",
+    "write of no register",
     "read of nothing",
     "copy waits",
     "copy refused during an abort",
@@ -424,13 +425,14 @@ def _cover(
     after = model.bus()
     written, read = (after[f"{name}valid"] and not before[f"{name}valid"] for name in "br")
     cover("read and write act at once", written and read)
-    cover("write refused", written and after["bresp"])
+    cover("write to no page", written and after["bresp"])
     cover("read of nothing", read and after["rresp"])
     for own, now, takes_copy in zip(owns, model.state.contexts["control"], takes, strict=True):
         cover("copy waits", own["copies"]["copies_level"] and not takes_copy)
         cover("an abort ends", own["control"]["aborting"] and not now["aborting"])
         error = ConfigurationError(int(now["configuration_error"]))
-        if written and after["bresp"] and error.value != own["control"]["configuration_error"]:
+        if written and error.value != own["control"]["configuration_error"]:
+            cover("write of no register", error is ConfigurationError.NOT_WRITABLE)
             if error in _LAUNCH_ERRORS:
                 cover(f"launch refused: {error.name}")
             in_use = error is ConfigurationError.IN_USE

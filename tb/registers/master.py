@@ -7,13 +7,16 @@ import cocotb
 from cocotb.triggers import FallingEdge, RisingEdge, SimTimeoutError, with_timeout
 from cocotbext.axi import AxiLiteBus, AxiLiteMaster, AxiResp
 
+from rtl.interface.encodings import ConfigurationError
+from rtl.registers import map as register_map
+from rtl.registers.map import GLOBAL, PAGE_BITS
 from rtl.registers.port import Registers
 from tb.cover import cover, expect
 from tb.cycle import inputs_of, reset
 from tb.registers.lockstep import CHANNELS, PARAMETERS
 from tb.stream import StreamChecker
 
-__all__ = ["bounded", "read", "start", "write"]
+__all__ = ["bounded", "outcome", "read", "start", "write"]
 
 _INPUTS = inputs_of(Registers(PARAMETERS))
 _LONGEST_NS = 2000
@@ -81,3 +84,15 @@ async def read(master: AxiLiteMaster, address: int) -> tuple[int, AxiResp]:
 async def write(master: AxiLiteMaster, address: int, word: int, *, length: int = 4) -> AxiResp:
     """Write a word, or its lower bytes; return the response."""
     return (await bounded(master.write(address, word.to_bytes(4, "little")[:length]))).resp
+
+
+async def outcome(master: AxiLiteMaster, address: int, word: int, **how: int) -> ConfigurationError:
+    """Write a word, or its lower bytes, which is answered with OKAY; return why its page refused
+    the write.
+    """
+    assert await write(master, address, word, **how) == AxiResp.OKAY
+    page = address >> PAGE_BITS
+    status = register_map.load()["GPU_STATUS" if page == GLOBAL else "STATUS"]
+    shown, response = await read(master, page << PAGE_BITS | status.offset)
+    assert response == AxiResp.OKAY
+    return ConfigurationError(status.unpack(shown)["configuration_error"])

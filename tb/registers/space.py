@@ -4,14 +4,14 @@ import random
 from collections.abc import Iterator
 
 import cocotb
-from cocotbext.axi import AxiLiteMaster, AxiResp
+from cocotbext.axi import AxiLiteMaster
 
 from rtl.interface.configuration import GENERATION_BITS
-from rtl.interface.encodings import Action, Granularity
+from rtl.interface.encodings import Action, ConfigurationError, Granularity
 from rtl.registers import map as register_map
 from tb.cover import cover, expect
 from tb.registers.lockstep import PARAMETERS
-from tb.registers.master import start, write
+from tb.registers.master import outcome, start
 
 __all__ = ["space_of_each_command"]
 
@@ -42,19 +42,19 @@ class _Context:
     def __init__(self, master: AxiLiteMaster, context: int):
         self._master, self._context, self._generation = master, context, 0
 
-    async def write(self, name: str, **fields: int) -> AxiResp:
+    async def write(self, name: str, **fields: int) -> ConfigurationError:
         register = _MAP[name]
         address = register.address_in(self._context)
-        return await write(self._master, address, register.pack(**fields))
+        return await outcome(self._master, address, register.pack(**fields))
 
     async def accepts(self, name: str, workgroups: int) -> bool:
         """Return whether a launch with this window begins, and abort it."""
         await self.write(name, workgroups=workgroups)
         self._generation = (self._generation + 1) % (1 << GENERATION_BITS)
         await self.write("TRACKING", generation=self._generation)
-        response = await self.write("CONTROL", launch=1)
+        error = await self.write("CONTROL", launch=1)
         await self.write("CONTROL", abort=1)
-        return response == AxiResp.OKAY
+        return error == ConfigurationError.NONE
 
 
 @cocotb.test()
@@ -70,13 +70,13 @@ async def space_of_each_command(dut):
     for number in range(p.contexts):
         context, before = _Context(master, number), 0
         await context.write("REGION_LIMIT_LO", bytes=p.atom_bytes)
-        assert await context.write("REGION_COMMIT", index=0, enable=1) == AxiResp.OKAY
+        assert await context.write("REGION_COMMIT", index=0, enable=1) == ConfigurationError.NONE
         await context.write("WORKGROUPS", count=1)
         await context.write("TRACKED_END", dispatch_index=1)
         await context.write("WAYS", mask=(1 << p.ways) - 1)
         for command in range(p.commands):
             # The epochs restart, so that enough are left.
-            assert await context.write("EPOCH_RESET", restart=1) == AxiResp.OKAY
+            assert await context.write("EPOCH_RESET", restart=1) == ConfigurationError.NONE
             for transfer, waves, commands, others in _needs(rng):
                 await context.write("RANGE_COMMIT", index=before, enable=0)
                 before = (before + 1) % p.ranges
@@ -84,7 +84,10 @@ async def space_of_each_command(dut):
                 await context.write("COMMAND_WAVES", **waves)
                 await context.write("COMMAND_COMMIT", index=command)
                 await context.write("RANGE_ACTION", action=Action.DMA.value, command=command)
-                assert await context.write("RANGE_COMMIT", index=before, enable=1) == AxiResp.OKAY
+                assert (
+                    await context.write("RANGE_COMMIT", index=before, enable=1)
+                    == ConfigurationError.NONE
+                )
                 windows = {
                     "CREDIT_WINDOW": p.credit_window - others,
                     "COMMAND_WINDOW": p.command_depth // commands,

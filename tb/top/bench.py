@@ -303,6 +303,7 @@ async def register_configuration_errors(dut):
         writes.append((bank[name].address, bank[name].pack(**values)))
 
     put("REGION_COMMIT", index=p.regions, enable=1)
+    put("STATUS")
     for base, limit, high in ((1, last, 0), (0, 0, 1), (0, 0, 0), (0, last, 0)):
         put("REGION_BASE_LO", bytes=base)
         put("REGION_LIMIT_LO", bytes=limit)

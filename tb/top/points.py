@@ -7,7 +7,6 @@ from rtl.registers.map import CONTEXT, GLOBAL
 from sysmodel.engine.golden import GoldenState
 from sysmodel.engine.golden.channel.queues import D, Q, has, has_space
 from sysmodel.engine.golden.dma.lane import READS, SEGMENTS
-from sysmodel.engine.golden.registers.read import REJECT
 from sysmodel.engine.golden.registers.words import F, put_field
 from sysmodel.engine.golden.trigger.trigger import IDLE
 from sysmodel.engine.ports import (
@@ -101,7 +100,7 @@ def cover_cycle(state: GoldenState, inputs: np.ndarray, outputs: np.ndarray) -> 
             state,
             number,
             shown,
-            refused=h[H.bus_bvalid] and h[H.bus_bresp] == REJECT,
+            answered=h[H.bus_bvalid],
             taken=g[G.bus_bready],
         )
         _cover_flow(state, number, int(g[number * CONTEXT_INPUTS + J.credit_limit_in]))
@@ -140,7 +139,7 @@ def _cover_channel(state: GoldenState, number: int, given: np.ndarray) -> None:
 
 
 def _cover_context(
-    state: GoldenState, number: int, shown: np.ndarray, *, refused: bool, taken: int
+    state: GoldenState, number: int, shown: np.ndarray, *, answered: int, taken: int
 ) -> None:
     own, others = state.contexts[number], np.delete(state.contexts, number)
     cover("done", shown[K.done])
@@ -151,7 +150,7 @@ def _cover_context(
     if log["failure"]:
         cover(ErrorCode(int(log["failure"]) & 0xFF).name)
         cover("errors of two cycles in a row", log["log_level"])
-    if refused and own["control"]["configuration_error"]:
+    if answered and own["control"]["configuration_error"]:
         code = ConfigurationError(int(own["control"]["configuration_error"]))
         cover(f"refused: {code.name}", taken)
     strobes = int(own["control"]["strobes"])

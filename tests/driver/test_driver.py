@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from rtl.interface.encodings import ConfigurationError
-from rtl.parameters import T3Parameters
 from rtl.registers.map import load
 from sysmodel.engine.golden.engine import GoldenEngine
+from sysmodel.engine.simulated_bus import SMALL, SimulatedBus
 from t3.driver import (
     T3,
     Context,
@@ -25,14 +25,10 @@ from t3.driver import (
     Transfer,
     WaitTimeoutError,
 )
-from tests.support.driver_bus import SimulatedBus
 
-P = T3Parameters(
-    channels=1, system_channels=1, address_bits=28, sets=8, ways=4, credit_window=16,
-    command_depth=16, egress_slots=8, contexts=2,
-)  # fmt: skip
+P = SMALL
 BASE, LIMIT = 1 << 17, 1 << 21
-TILE = Transfer(rows=2, run=2, stride=8, wave_rows=2, waves=(1, 1, 1, 1))
+TILE = Transfer(rows=2, run_atoms=2, stride_atoms=8, wave_rows=2, waves=(1, 1, 1, 1))
 RING = Ring(
     workgroups=6,
     first_workgroup=2,
@@ -83,7 +79,7 @@ def test_a_reduce_scatter(gpu, bus, number):
     context.enable_interrupts(done=True, error=True)
     assert context.take_interrupts() <= {"idle"}
     context.launch()
-    bus.play(RING, number, 3 + number, BASE // 32)
+    bus.play(RING, number, 3 + number, BASE)
     context.wait()
     assert context.tiles == RING.workgroups - RING.leaving
     assert context.oldest == RING.workgroups
@@ -101,7 +97,7 @@ def test_launches_follow_each_other(gpu, bus):
     for generation in range(5, 8):
         context.reduce_scatter(Ring(**vars(RING) | {"generation": generation}), TILE)
         context.launch()
-        bus.play(RING, 0, 3, BASE // 32, generation=generation)
+        bus.play(RING, 0, 3, BASE, generation=generation)
         context.wait()
     assert context.next_epoch == 4
 
@@ -126,7 +122,7 @@ def test_a_value_that_does_not_fit_its_field(gpu):
 def test_errors_are_exceptions(gpu, bus):
     context = ready(gpu)
     context.launch()
-    bus.play(RING, 0, 3, BASE // 32, workgroups=1)
+    bus.play(RING, 0, 3, BASE, workgroups=1)
     bus.store(generation=4, context=3, workgroup=4, atom=BASE // 32 + 7)
     with pytest.raises(ReportedError, match=r"STORE_STALE \(dispatch index 2, .*0x200e0") as info:
         context.wait()
@@ -204,12 +200,12 @@ def test_all_gather(gpu, bus):
     """The all-gather copies each chunk as soon as it has arrived, as plain stores."""
     context = ready(gpu)
     context.launch()
-    bus.play(RING, 0, 3, BASE // 32)
+    bus.play(RING, 0, 3, BASE)
     context.wait()
     context.wait_idle()
     bus.sent.clear()
     order = []
-    chunk = Transfer(rows=2, run=3, stride=10)
+    chunk = Transfer(rows=2, run_atoms=3, stride_atoms=10)
     starts = [BASE, BASE + 100 * 32]
     context.all_gather([(start, chunk) for start in starts], order.append)
     context.wait_idle()
@@ -230,7 +226,7 @@ def test_inject(gpu, bus):
         gpu.inject(InjectTarget.COMMANDS, number, double=double)
         assert gpu.armed
         context.launch()
-        bus.play(RING, number, 3 + number, BASE // 32)
+        bus.play(RING, number, 3 + number, BASE)
         if double:
             with pytest.raises(ReportedError, match="TRIGGER_CORRUPT"):
                 context.wait_idle()
@@ -253,7 +249,7 @@ def test_scrubber(gpu, bus):
     context = ready(gpu)
     gpu.inject(InjectTarget.TILES)
     context.launch()
-    bus.play(RING, 0, 3, BASE // 32)
+    bus.play(RING, 0, 3, BASE)
     context.wait()
     assert (gpu.armed, gpu.corrected, gpu.scrub_corrected) == (False, 0, 0)
     gpu.scrub(1)
@@ -306,5 +302,5 @@ def test_mapped_registers_report_a_refusal_by_the_status():
     status = load()["STATUS"]
     words = memory.cast("B").cast("I")
     words[status.address // 4] = status.pack(configuration_error=ConfigurationError.EMPTY.value)
-    with pytest.raises(RefusedError, match=r"REGION_COMMIT of context 0: EMPTY"):
+    with pytest.raises(RefusedError, match=r"REGION_BASE_LO of context 0: EMPTY"):
         Context(MappedRegisters(memory)).region(0, 32, 32)

@@ -8,8 +8,8 @@ from rtl.interface.encodings import ConfigurationError
 from rtl.parameters import T3Parameters
 from sysmodel.engine.golden.engine import GoldenEngine
 from sysmodel.engine.native.engine import Engine
+from sysmodel.engine.simulated_bus import SimulatedBus
 from t3.driver import T3, RefusedError, Transfer
-from tests.support.driver_bus import SimulatedBus
 
 P = T3Parameters(
     channels=1, system_channels=1, address_bits=28, sets=8, ways=4, credit_window=16,
@@ -34,7 +34,7 @@ class Copies:
     def feed(self, bus, contexts):
         for context in contexts:
             try:
-                context.copy(BASE, Transfer(rows=16, run=64, stride=256))
+                context.copy(BASE, Transfer(rows=16, run_atoms=64, stride_atoms=256))
             except RefusedError as refused:
                 assert refused.code is ConfigurationError.QUEUE_FULL
 

@@ -17,8 +17,10 @@ Exported Verilog
     `verilog_comparison` runs two modules side by side, `verilog_traffic` one under stream traffic.
     `memory_controller` builds the example's benches.
 System model
-    `small_system`, `small_kernel` and `random_problem` make inputs. `dram_harness` drives a memory,
-    `driver_bus` a GPU's register port with its surroundings. `ended_programs` looks for processes.
+    `small_system`, `small_kernel` and `random_problem` make inputs. `dram_harness` drives a memory.
+    `ended_programs` looks for processes.
+Driver
+    `c_driver` compiles the C driver and loads it, `driver_limits` has the arguments of all calls.
 Results
     `example_run` and `example_study` are finished results; `small_grid` and `sweep_points` make
     sweeps.

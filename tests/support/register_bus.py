@@ -1,8 +1,10 @@
 """Driver of the register port in Amaranth's simulator."""
 
-from rtl.registers.map import Register
+from rtl.interface.encodings import ConfigurationError
+from rtl.registers.map import CONTEXT, PAGE_BITS, Register, load
+from rtl.registers.port import Response
 
-__all__ = ["is_storage", "read", "start_write", "write"]
+__all__ = ["is_storage", "outcome", "read", "refusal", "start_write", "write"]
 
 
 def is_storage(register: Register) -> bool:
@@ -47,3 +49,20 @@ async def read(ctx, dut, address: int) -> tuple[int, int]:
     word, response = await ctx.tick().sample(dut.bus.rdata, dut.bus.rresp).until(dut.bus.rvalid)
     ctx.set(dut.bus.rready, 0)
     return word, response
+
+
+async def refusal(ctx, dut, page: int) -> ConfigurationError:
+    """Read from the status of a page why it refused the last write."""
+    status = load()["STATUS" if page >= CONTEXT else "GPU_STATUS"]
+    word, response = await read(ctx, dut, page << PAGE_BITS | status.offset)
+    assert response == Response.OKAY.value
+    return ConfigurationError(status.unpack(word)["configuration_error"])
+
+
+async def outcome(
+    ctx, dut, address: int, word: int, strobes: int = 15, *, privileged: bool = False
+) -> ConfigurationError:
+    """Write to an idle port, which answers OKAY; return why the page refused the write."""
+    response = await write(ctx, dut, address, word, strobes, privileged=privileged)
+    assert response == Response.OKAY.value
+    return await refusal(ctx, dut, address >> PAGE_BITS)

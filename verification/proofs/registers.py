@@ -2,7 +2,7 @@
 
 from amaranth.hdl import Assert, Assume, Cat, Cover, Elaboratable, Module, Signal, Value
 
-from rtl.interface.encodings import ErrorCode
+from rtl.interface.encodings import ConfigurationError, ErrorCode
 from rtl.parameters import T3Parameters
 from rtl.registers import map as register_map
 from rtl.registers.map import PAGE_BITS
@@ -49,8 +49,8 @@ _OF_LINKS = (ErrorCode.LINK_DOWN, ErrorCode.LINK_RESET)
 class RegistersHarness(Elaboratable):
     """Harness with arbitrary traffic at the port.
 
-    A write takes effect in a page if its address lies in the page and its response is OKAY; the
-    effect appears together with the response.
+    A write takes effect in a page if its address lies in the page and the page accepts it; the
+    effect appears together with the response. Every write to a page is answered with OKAY.
     """
 
     def __init__(self, registers: type = Registers):
@@ -70,11 +70,16 @@ class RegistersHarness(Elaboratable):
 
         page = Signal(len(bus.awaddr) - PAGE_BITS)
         answered, okay = Signal(), Signal()
-        pending = Signal()
-        m.d.sync += pending.eq(bus.bvalid & ~bus.bready)
+        pending, accepted = Signal(), Signal()
+        pages = [dut.gpu_page, *dut.pages]
+        m.d.sync += [
+            pending.eq(bus.bvalid & ~bus.bready),
+            accepted.eq(Cat(_accepts(page) for page in pages).any()),
+        ]
         m.d.comb += [
             answered.eq(bus.bvalid & ~pending),
-            okay.eq(answered & (bus.bresp == Response.OKAY)),
+            okay.eq(answered & accepted),
+            Assert(~accepted | answered, "accepted without a response"),
         ]
         # The next address may be taken during the response to a write.
         address = Signal.like(bus.awaddr)
@@ -88,9 +93,14 @@ class RegistersHarness(Elaboratable):
         m.d.comb += [
             invariant(dut.write_address == address, "write_address: differs"),
             invariant(dut.privileged == privileged, "privileged: differs"),
-            Assert(~okay | (page <= GEOMETRY.contexts), "OKAY for a page without a context"),
+            Assert(
+                ~answered | ((bus.bresp == Response.OKAY) == (page <= GEOMETRY.contexts)),
+                "the response differs from the page's existence",
+            ),
         ]
         self._assert_spaces(m, dut)
+        for number, one in enumerate(pages):
+            self._assert_reported(m, one, answered & (page == number), accepted, number)
         of_gpu = okay & (page == 0)
         self._assert_unchanged(m, dut.arbiter, of_gpu, "arbiter")
         self._assert_unchanged(m, dut.number, of_gpu, "number")
@@ -118,6 +128,16 @@ class RegistersHarness(Elaboratable):
         m.d.comb += [
             Assert(~both | (first.local != second.local), "an address space of two contexts"),
             Cover(both, "both contexts have an address space"),
+        ]
+
+    def _assert_reported(self, m: Module, page, here: Value, accepted: Value, number: int) -> None:
+        """Assert that a page shows why it refused the last write, and nothing else shows there."""
+        code = page.configuration_error
+        name = "gpu" if number == 0 else f"{number - 1}"
+        self._assert_unchanged(m, code, here, f"{name}: configuration error")
+        m.d.comb += [
+            Assert(~here | accepted | (code != ConfigurationError.NONE), f"{name}: not reported"),
+            Cover(here & ~accepted, f"{name}: refused"),
         ]
 
     def _assert_locked(self, m: Module, lock: Value, covered: list, by: Value, name: str) -> None:
@@ -249,17 +269,22 @@ class RegistersHarness(Elaboratable):
         ]
 
 
+def _accepts(page) -> Value:
+    return page.port.write & (page.refusal == ConfigurationError.NONE)
+
+
 PROOFS = (
     Proof(
         name="registers",
         statement="Registers, tables, copies and strobes of a context change only with a write to "
-        "its page that is answered with OKAY, and registers of the GPU only with such a write to "
-        "the GPU's page; the active configuration changes only when a launch begins that such a "
-        "write requested; each launch of a context has the next epoch, which only a write to its "
-        "page restarts, while the context is neither running nor aborting, and a generation 1 to 7 "
-        "behind that of its launch before; a context interrupts only after an event of its own, an "
-        "error of a link, or such a write; its errors, and those of links, are pending in the next "
-        "cycle; no address space belongs to two contexts",
+        "its page that the page accepts, and registers of the GPU only with such a write to the "
+        "GPU's page; a page shows why it refused the last write; the active configuration changes "
+        "only when a launch begins that such a write requested; each launch of a context has the "
+        "next epoch, which only a write to its page restarts, while the context is neither running "
+        "nor aborting, and a generation 1 to 7 behind that of its launch before; a context "
+        "interrupts only after an event of its own, an error of a link, or such a write; its "
+        "errors, and those of links, are pending in the next cycle; no address space belongs to "
+        "two contexts",
         blocks=(Registers,),
         harness=RegistersHarness,
         geometry="2 contexts, 2 regions, 2 ranges, 2 commands, addresses of 8 bits",

@@ -3,11 +3,11 @@
 import pytest
 from amaranth.sim import Simulator
 
-from rtl.interface.encodings import InjectTarget
+from rtl.interface.encodings import ConfigurationError, InjectTarget
 from rtl.parameters import T3Parameters
 from rtl.registers import map as register_map
 from rtl.registers.port import Registers, Response
-from tests.support.register_bus import read, start_write, write
+from tests.support.register_bus import outcome, read, start_write, write
 
 P = T3Parameters(channels=2, system_channels=4, banks=4, contexts=3)
 INJECT = register_map.load()["INJECT"]
@@ -18,7 +18,8 @@ INSTANCES = {
     InjectTarget.COMMANDS: P.contexts,
     InjectTarget.ISSUE_ACKS: P.channels,
 }
-OKAY, SLVERR = Response.OKAY.value, Response.SLVERR.value
+OKAY = Response.OKAY.value
+NONE, UNKNOWN = ConfigurationError.NONE, ConfigurationError.UNKNOWN_INDEX
 
 
 def simulate(bench):
@@ -39,14 +40,14 @@ def test_every_memory_and_the_first_that_is_not_there():
             for instance in (*range(count), count, 255):
                 before = await read(ctx, dut, INJECT.address)
                 word = INJECT.pack(target=target.value, instance=instance, double=instance % 2)
-                response = await write(ctx, dut, INJECT.address, word)
-                assert response == (OKAY if instance < count else SLVERR)
+                found = await outcome(ctx, dut, INJECT.address, word)
+                assert found == (NONE if instance < count else UNKNOWN)
                 after = await read(ctx, dut, INJECT.address)
                 assert after == ((word, OKAY) if instance < count else before)
         for target in (6, 7):
             word = INJECT.pack(target=target)
-            assert await write(ctx, dut, INJECT.address, word) == SLVERR
-        assert await write(ctx, dut, INJECT.address, INJECT.pack(instance=255)) == OKAY
+            assert await outcome(ctx, dut, INJECT.address, word) == UNKNOWN
+        assert await outcome(ctx, dut, INJECT.address, INJECT.pack(instance=255)) == NONE
 
     simulate(bench)
 

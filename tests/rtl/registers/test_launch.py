@@ -8,7 +8,7 @@ from rtl.interface.encodings import Action, ConfigurationError, Granularity
 from rtl.parameters import T3Parameters
 from rtl.registers import map as register_map
 from rtl.registers.port import Registers, Response
-from tests.support.register_bus import read, start_write, write
+from tests.support.register_bus import outcome, read, start_write, write
 from tests.support.simulation import device, simulate
 
 P = T3Parameters(contexts=1)
@@ -50,14 +50,9 @@ async def write_launch(ctx, dut, **registers):
 
 
 async def launch_error(ctx, dut):
-    """Return the response to a launch; if it is refused, none of the strobes acts."""
-    response = await write(
-        ctx, dut, MAP["CONTROL"].address, MAP["CONTROL"].pack(launch=1, measure=1)
-    )
-    word, _ = await read(ctx, dut, MAP["STATUS"].address)
-    code = ConfigurationError(MAP["STATUS"].unpack(word)["configuration_error"])
-    assert (response == Response.OKAY.value) == (code == ConfigurationError.NONE)
-    return code
+    """Launch, and measure; return why the launch was refused."""
+    word = MAP["CONTROL"].pack(launch=1, measure=1)
+    return await outcome(ctx, dut, MAP["CONTROL"].address, word)
 
 
 _RANGE, _WINDOW = ConfigurationError.LAUNCH_RANGE, ConfigurationError.WINDOW
@@ -374,7 +369,8 @@ def test_a_launch_waits_for_the_one_before():
         assert await launch_error(ctx, dut) == ConfigurationError.IN_USE
         for name, fields in {"SHIFT": {}, "REGION_COMMIT": {"index": 1}}.items():
             word = MAP[name].pack(**fields)
-            assert await write(ctx, dut, MAP[name].address, word) == Response.SLVERR.value
+            found = await outcome(ctx, dut, MAP[name].address, word)
+            assert found == ConfigurationError.IN_USE
         # A launch that is done has not drained yet.
         ctx.set(ports.launch_drained, 0)
         ctx.set(ports.done, 1)
@@ -427,7 +423,7 @@ def test_an_abort_forgets_what_waits():
         assert await launches(ctx, dut) == (1, 0, 0)
         assert not ctx.get(ports.launched)
         both = control.pack(launch=1, abort=1)
-        assert await write(ctx, dut, control.address, both) == Response.SLVERR.value
+        assert await outcome(ctx, dut, control.address, both) == ConfigurationError.IN_USE
         for busy, left in (("clearing", 1), ("drained", 0)):
             await write_launch(ctx, dut)
             assert await launch_error(ctx, dut) == ConfigurationError.NONE
@@ -438,6 +434,50 @@ def test_an_abort_forgets_what_waits():
             assert await launch_error(ctx, dut) == ConfigurationError.IN_USE
             ctx.set(getattr(ports, busy), 1 - left)
             await ctx.tick().repeat(3)
+
+    simulate(dut, bench)
+
+
+def test_an_abort_leaves_no_launch_to_wait_for():
+    """STATUS shows no launch as running or pending after an abort, whatever the abort ended; the
+    next launch is shown as before, also as the counters of launches wrap."""
+    dut = device(Registers, P)
+    ports, control = dut.context[0], MAP["CONTROL"]
+
+    async def shown(ctx):
+        word, _ = await read(ctx, dut, MAP["STATUS"].address)
+        status = MAP["STATUS"].unpack(word)
+        return status["running"], status["pending"], status["aborted"]
+
+    async def bench(ctx):
+        await write_launch(ctx, dut)
+        page = dut.pages[0]
+        for count in (0, 0xFFFE, 0xFFFF):
+            ctx.set(page.begun, count)
+            ctx.set(page.done, count)
+            for waiting in range(3):  # nothing, a launch that runs, and one behind it
+                for number in range(waiting):
+                    assert await launch_error(ctx, dut) == ConfigurationError.NONE
+                    assert await shown(ctx) == (1, number, 0)
+                before = await shown(ctx)
+                await write(ctx, dut, control.address, control.pack(abort=1))
+                await ctx.tick().repeat(3)
+                # An abort without a launch keeps what the abort before it left.
+                assert await shown(ctx) == (0, 0, 1 if waiting else before[2])
+            assert await launch_error(ctx, dut) == ConfigurationError.NONE
+            assert await shown(ctx) == (1, 0, 0)
+            ctx.set(ports.done, 1)
+            await ctx.tick().repeat(2)
+            ctx.set(ports.done, 0)
+            assert await shown(ctx) == (0, 0, 0)
+        # The launch before is done, and the one that waits is dropped.
+        assert await launch_error(ctx, dut) == ConfigurationError.NONE
+        ctx.set(ports.launch_drained, 0)
+        ctx.set(ports.done, 1)
+        assert await launch_error(ctx, dut) == ConfigurationError.NONE
+        assert await shown(ctx) == (0, 1, 0)
+        await write(ctx, dut, control.address, control.pack(abort=1))
+        assert await shown(ctx) == (0, 0, 1)
 
     simulate(dut, bench)
 
@@ -478,8 +518,9 @@ def test_no_scrub_while_a_launch_or_an_abort_goes_on():
 
     async def bench(ctx):
         async def scrubs():
-            response = await write(ctx, dut, scrub.address, scrub.pack(restart=1))
-            return response == Response.OKAY.value
+            found = await outcome(ctx, dut, scrub.address, scrub.pack(restart=1))
+            assert found in (ConfigurationError.NONE, ConfigurationError.IN_USE)
+            return found == ConfigurationError.NONE
 
         for number in range(2):
             await write_launch(ctx, dut)
@@ -575,11 +616,8 @@ def test_no_epoch_is_left_after_a_reset():
         assert (await read(ctx, dut, MAP["EPOCHS"].address))[0] == NO_EPOCH
         # A restart waits for the end of the reset.
         assert ctx.get(dut.context[0].aborting)
-        response = await write(ctx, dut, scrub.address, scrub.pack(restart=1))
-        assert response == Response.SLVERR.value
-        word, _ = await read(ctx, dut, MAP["STATUS"].address)
-        code = MAP["STATUS"].unpack(word)["configuration_error"]
-        assert code == ConfigurationError.IN_USE.value
+        found = await outcome(ctx, dut, scrub.address, scrub.pack(restart=1))
+        assert found == ConfigurationError.IN_USE
         ctx.set(dut.context[0].drained, 1)
         await ctx.tick().until(~dut.context[0].aborting)
         for name, fields in LAUNCH.items():

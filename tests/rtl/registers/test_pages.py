@@ -10,11 +10,12 @@ from rtl.parameters import T3Parameters
 from rtl.registers import map as register_map
 from rtl.registers.map import ALWAYS, CONTEXT, GLOBAL, PAGE_BITS
 from rtl.registers.port import Registers, Response
-from tests.support.register_bus import is_storage, read, write
+from tests.support.register_bus import is_storage, outcome, read, write
 from tests.support.simulation import device
 from tests.support.simulation import simulate as simulate_device
 
 OKAY, SLVERR = Response.OKAY.value, Response.SLVERR.value
+NONE = ConfigurationError.NONE
 MAP = register_map.load()
 # Registers whose fields are all stored, in full width.
 STORAGE = [
@@ -53,14 +54,15 @@ def simulate(p, bench, *, background=None):
 
 async def put(ctx, dut, context, name, **fields):
     register = MAP[name]
-    return await write(ctx, dut, register.address_in(context), register.pack(**fields))
+    return await outcome(ctx, dut, register.address_in(context), register.pack(**fields))
 
 
 @pytest.mark.parametrize("contexts", [1, 2, 3, pytest.param(8, marks=pytest.mark.verify)])
 def test_number_of_contexts(contexts):
     async def bench(ctx, dut):
         assert await read(ctx, dut, MAP["CONTEXTS"].address) == (contexts, OKAY)
-        assert await write(ctx, dut, MAP["CONTEXTS"].address, 1) == SLVERR
+        found = await outcome(ctx, dut, MAP["CONTEXTS"].address, 1)
+        assert found == ConfigurationError.NOT_WRITABLE
 
     simulate(T3Parameters(contexts=contexts), bench)
 
@@ -147,7 +149,7 @@ def test_tables_are_of_one_context(context):
         for number in (context, (context + 1) % 3):
             before = [ctx.get(page.table.maps).as_bits() for page in dut.pages]
             fields = {"index": 1, "enable": 1, "share": 1}
-            assert await put(ctx, dut, number, "REGION_COMMIT", **fields) == OKAY
+            assert await put(ctx, dut, number, "REGION_COMMIT", **fields) == NONE
             after = [ctx.get(page.table.maps) for page in dut.pages]
             entry, base = after[number].regions[1], 128 * (number + 1)
             assert (entry.enable, entry.base, entry.limit) == (1, base, 128 * 9)
@@ -159,11 +161,12 @@ def test_tables_are_of_one_context(context):
 
 def test_a_refusal_is_of_one_context():
     async def bench(ctx, dut):
-        assert await put(ctx, dut, 1, "REGION_COMMIT", index=7, enable=1) == SLVERR
+        unknown = ConfigurationError.UNKNOWN_INDEX
+        assert await put(ctx, dut, 1, "REGION_COMMIT", index=7, enable=1) == unknown
         words = [(await read(ctx, dut, MAP["STATUS"].address_in(c)))[0] for c in range(2)]
         codes = [MAP["STATUS"].unpack(word)["configuration_error"] for word in words]
-        assert codes == [0, ConfigurationError.UNKNOWN_INDEX.value]
-        assert await put(ctx, dut, 0, "REGION_COMMIT", index=0, enable=0) == OKAY
+        assert codes == [0, unknown.value]
+        assert await put(ctx, dut, 0, "REGION_COMMIT", index=0, enable=0) == NONE
         word, _ = await read(ctx, dut, MAP["STATUS"].address_in(1))
         assert MAP["STATUS"].unpack(word)["configuration_error"] == codes[1]
 
@@ -188,26 +191,28 @@ def test_strobes_and_copies_are_of_one_context(context):
         await put(ctx, dut, context, "COMMAND_COMMIT", index=2)
         await put(ctx, dut, context, "REGION_LIMIT_LO", bytes=128)
         await put(ctx, dut, context, "REGION_COMMIT", index=0, enable=1)
-        assert await put(ctx, dut, context, "COPY", command=2) == OKAY
+        assert await put(ctx, dut, context, "COPY", command=2) == NONE
         await ctx.tick()
         copies = [port.copies for port in dut.context]
         assert [ctx.get(copy.valid) for copy in copies] == [context == 0, context == 1]
         copy = ctx.get(copies[context].p)
         assert (copy.command.stride, copy.start) == (77, 2)
         for name, field in LAUNCHABLE:
-            assert await put(ctx, dut, context, name, **{field: 4}) == OKAY
+            assert await put(ctx, dut, context, name, **{field: 4}) == NONE
         for number in range(2):
-            assert await put(ctx, dut, number, "EPOCH_RESET", restart=1) == OKAY
-        assert await put(ctx, dut, context, "CONTROL", launch=1, measure=1) == OKAY
+            assert await put(ctx, dut, number, "EPOCH_RESET", restart=1) == NONE
+        assert await put(ctx, dut, context, "CONTROL", launch=1, measure=1) == NONE
         # The other one has no window.
-        assert await put(ctx, dut, 1 - context, "CONTROL", launch=1, measure=1) == SLVERR
+        found = await put(ctx, dut, 1 - context, "CONTROL", launch=1, measure=1)
+        assert found == ConfigurationError.WINDOW
         # One launch runs already, and one waits.
-        assert await put(ctx, dut, context, "TRACKING", generation=1) == OKAY
-        assert await put(ctx, dut, context, "CONTROL", launch=1) == OKAY
-        assert await put(ctx, dut, context, "CONTROL", launch=1, measure=1) == SLVERR
-        assert await put(ctx, dut, context, "CONTROL", abort=1) == OKAY
+        assert await put(ctx, dut, context, "TRACKING", generation=1) == NONE
+        assert await put(ctx, dut, context, "CONTROL", launch=1) == NONE
+        found = await put(ctx, dut, context, "CONTROL", launch=1, measure=1)
+        assert found == ConfigurationError.IN_USE
         aborting = MAP["STATUS"]["aborting"].mask
         ctx.set(dut.context[context].drained, 0)
+        await put(ctx, dut, context, "CONTROL", abort=1)
         words = [await read(ctx, dut, MAP["STATUS"].address_in(number)) for number in range(2)]
         assert [bool(word & aborting) for word, _ in words] == [context == 0, context == 1]
         await ctx.tick().repeat(4)

@@ -86,6 +86,8 @@ def test_mirror_simulates_one_gpu(mirror, gpus):
 
 def test_refused_write_is_named(machine):
     machine.write([[], [write_of("RANGE_COMMIT", index=0, enable=1)]])
+    machine.run(UNTIL_PROGRAMMED)
+    machine.idle(5)  # the status of the page is read
     with pytest.raises(SimulationError, match="GPU 1: the hardware refused the write of RANGE_C"):
         machine.run(UNTIL_PROGRAMMED)
 

@@ -84,6 +84,6 @@ def count_shared(s: GoldenState, acts: bool) -> None:
     enable(s, BLOCK.error_priority_encoder, own.errors_now | own.errors_before != 0)
     own.errors_before, own.errors_now = own.errors_now, 0
     own.page_changes = own.pages_written = 0
-    if acts and bus.wstrb == 15:
+    if acts:
         page = bus.awaddr >> PAGE_BITS
         own.pages_written = 1 << page if page < CONTEXT + s.config.contexts else 0

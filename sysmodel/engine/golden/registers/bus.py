@@ -33,10 +33,8 @@ def bus_changes(bus: Record, inputs: Words, g: int) -> bool:
 
 @inlined
 def writes_page(bus: Record, acts: bool, page: int) -> bool:
-    """Return whether a write of a whole word acts on a page, even if no register has its
-    address.
-    """
-    return acts and bus.awaddr >> PAGE_BITS == page and bus.wstrb == 15
+    """Return whether a write acts on a page, even if no register has its address."""
+    return acts and bus.awaddr >> PAGE_BITS == page
 
 
 @inlined

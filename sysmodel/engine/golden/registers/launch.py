@@ -28,11 +28,13 @@ __all__ = [
 
 CONTROL = record(
     "strobes launches running pending launches_begun launches_done open launch_aborted "
-    "former_valid former_generation aborting waited_abort configuration_error launched_before"
+    "launch_dropped former_valid former_generation aborting waited_abort configuration_error "
+    "launched_before"
 )
 """Launch control: strobes of CONTROL for the next cycle, and the strobe of a launch; flags that a
-launch runs, waits, has begun since the last abort, or was aborted; the previous launch; the flag
-that the context is aborting; the flag that a launch has begun since reset.
+launch runs, waits, has begun since the last abort, was aborted, or was dropped by an abort and none
+accepted since; the previous launch; the flag that the context is aborting; the flag that a launch
+has begun since reset.
 """
 
 LAUNCH, ABORT = field_bits(F.CONTROL_launch), field_bits(F.CONTROL_abort)
@@ -56,9 +58,7 @@ def take_strobes(control: Record) -> int:
 
 @inlined
 def set_configuration_error(control: Record, code: int) -> None:
-    """Set the code of the last commit, copy or launch: the reason for a refusal, or 0 if it was
-    accepted.
-    """
+    """Set the code of the last write that could be refused: the reason, or 0 if it was accepted."""
     control.configuration_error = code
 
 
@@ -80,6 +80,7 @@ def reset_epochs(registers: Records) -> None:
 def accept_launch(control: Record, programmed: Record, registers: Records) -> None:
     """Accept a launch with an epoch of its own; it waits from the next cycle on."""
     control.pending = 1
+    control.launch_dropped = 0
     assign_epoch(programmed, next_epoch(registers))
     count_up(registers[R.EPOCHS], _EPOCH_STEP, 0xFFFFFFFF)
 
@@ -121,6 +122,8 @@ def step_launch(
     control.launches_done = (control.launches_done + ends) & 0xFFFF
     control.launches_begun = (control.launches_begun + takes) & 0xFFFF
     control.launched_before = control.launched_before or takes
+    drops = aborts and (control.running or control.pending)
+    control.launch_dropped = drops or control.launch_dropped
     control.launch_aborted = (aborts and control.running) or (control.launch_aborted and not takes)
     control.running = not aborts and (takes or (control.running and not ends))
     control.pending = not aborts and control.pending and not takes

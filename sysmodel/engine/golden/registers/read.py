@@ -8,24 +8,26 @@ from ..state import GoldenState
 from .errors import PLACE_ATOM, oldest_error, oldest_place
 from .words import REGISTERS, F, R, put_field
 
-__all__ = ["OKAY", "REJECT", "page_of", "read_register", "word_of"]
+__all__ = ["NO_WORD", "OKAY", "REJECT", "page_of", "read_register", "word_of"]
 
 OKAY, REJECT = 0, 2
 """Responses of the bus."""
+NO_WORD = -1
+"""Word of an address that has none."""
 
 
 @inlined
 def page_of(config: Record, address: int) -> int:
     """Return the page of an address: 0 for the GPU, from 1 on for the contexts, -1 for none."""
     page = address >> PAGE_BITS
-    word = (address & ((1 << PAGE_BITS) - 1)) >> 2
-    return -1 if address & 3 or page > config.contexts or word >= REGISTERS else page
+    return -1 if page > config.contexts else page
 
 
 @inlined
 def word_of(address: int) -> int:
-    """Return the word of an address in its page."""
-    return (address & ((1 << PAGE_BITS) - 1)) >> 2
+    """Return the word of an address in its page, or ``NO_WORD``."""
+    word = (address & ((1 << PAGE_BITS) - 1)) >> 2
+    return NO_WORD if address & 3 or word >= REGISTERS else word
 
 
 @compiled
@@ -67,6 +69,8 @@ def _read_status(own: Record, log: Record, word: int) -> tuple[bool, int]:
             | put_field(F.STATUS_error, log.log_level != 0)
             | put_field(F.STATUS_aborting, control.aborting)
             | put_field(F.STATUS_pending, control.pending)
+            | put_field(F.STATUS_running, control.running)
+            | put_field(F.STATUS_aborted, control.launch_dropped)
             | put_field(F.STATUS_configuration_error, control.configuration_error)
         )
     if word == R.TILES:
@@ -90,7 +94,7 @@ def read_register(s: GoldenState, address: int) -> tuple[int, int]:
     data, resp : int
     """
     page, word = page_of(s.config, address), word_of(address)
-    if page < 0 or not s.registers[page, word].known:
+    if page < 0 or word == NO_WORD or not s.registers[page, word].known:
         return 0, REJECT
     registers, log = s.registers[page], s.logs[page]
     known, data = _read_error(s.config, log, word, page != GLOBAL)

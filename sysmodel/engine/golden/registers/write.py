@@ -17,14 +17,16 @@ from .launch import (
     set_strobes,
 )
 from .launch_check import check_launch
-from .read import OKAY, REJECT, page_of, word_of
+from .read import NO_WORD, OKAY, REJECT, page_of, word_of
 from .tables import commit_command, commit_range, commit_region, overlaps_others, start_copy
-from .words import F, R, field_of, store_word
+from .words import F, R, field_of, put_field, set_word, store_word
 
 __all__ = ["commit", "is_foreign", "write_register"]
 
 _IN_USE, _LOCKED = ConfigurationError.IN_USE.value, ConfigurationError.LOCKED.value
 _OVERLAP = ConfigurationError.OVERLAP.value
+_NOT_WRITABLE = ConfigurationError.NOT_WRITABLE.value
+_UNKNOWN_INDEX = ConfigurationError.UNKNOWN_INDEX.value
 
 
 @compiled
@@ -58,30 +60,28 @@ def _is_of_launch(word: int) -> bool:
 @compiled
 def _reset_epochs(s: GoldenState, context: int, value: int, busy: bool) -> int:
     """Write EPOCH_RESET, which reports that the memory holds no epochs of the context; return the
-    response.
+    reason for a refusal.
     """
     if not field_of(value, F.EPOCH_RESET_restart):
-        return OKAY
-    set_configuration_error(s.contexts[context].control, _IN_USE if busy else 0)
+        return 0
     if busy:
-        return REJECT
+        return _IN_USE
     reset_epochs(s.registers[CONTEXT + context])
-    return OKAY
+    return 0
 
 
 @compiled
 def _write_control(s: GoldenState, context: int, value: int, busy: bool) -> int:
-    """Write CONTROL: strobes and a launch; return the response."""
+    """Write CONTROL: strobes and a launch; return the reason for a refusal."""
     own = s.contexts[context]
     if field_of(value, F.CONTROL_launch):
         code = _IN_USE if value & ABORT else check_launch(s, context, busy)
-        set_configuration_error(own.control, code)
         if code:
-            return REJECT
+            return code
         accept_launch(own.control, own.programmed, s.registers[CONTEXT + context])
     writable = s.registers[CONTEXT + context, R.CONTROL].writable
     set_strobes(own.control, value & writable & ~LAUNCH)
-    return OKAY
+    return 0
 
 
 @inlined
@@ -98,9 +98,10 @@ def _is_locked(s: GoldenState, page: int, word: int, privileged: int) -> bool:
 
 @compiled
 def _write_global(s: GoldenState, word: int, value: int) -> int:
-    """Write a register of the GPU's page; return the response."""
+    """Write a register of the GPU's page; return the reason for a refusal."""
     if word == R.INJECT:
-        return OKAY if arm(s.config, s.gpu.injection, s.registers, value) else REJECT
+        exists = arm(s.config, s.gpu.injection, s.registers, value)
+        return 0 if exists else _UNKNOWN_INDEX
     if word == R.GPU_CONTROL:
         set_global_strobes(s.interrupts[GLOBAL], value)
     elif word == R.GPU_INTERRUPTS:
@@ -108,7 +109,7 @@ def _write_global(s: GoldenState, word: int, value: int) -> int:
     else:
         store_word(s.registers[GLOBAL, word], value)
         decode(s)
-    return OKAY
+    return 0
 
 
 @compiled
@@ -136,19 +137,19 @@ def commit(
 
 @compiled
 def _assign_spaces(s: GoldenState, context: int, word: int, value: int) -> int:
-    """Write ADDRESS_SPACE, unless another context has the local space; return the response."""
+    """Write ADDRESS_SPACE, unless another context has the local space; return the reason for a
+    refusal.
+    """
     written = value & s.registers[CONTEXT + context, word].writable
     local = field_of(written, F.ADDRESS_SPACE_local)
     for other in range(s.config.contexts):
         space = s.contexts[other].address_space
         if other != context and space.enable and space.local == local:
             if field_of(written, F.ADDRESS_SPACE_enable):
-                set_configuration_error(s.contexts[context].control, _OVERLAP)
-                return REJECT
-    set_configuration_error(s.contexts[context].control, 0)
+                return _OVERLAP
     store_word(s.registers[CONTEXT + context, word], value)
     decode(s)
-    return OKAY
+    return 0
 
 
 @compiled
@@ -163,27 +164,46 @@ def _write_context(
     aborted: bool,
     foreign: bool,
 ) -> int:
-    """Write a register of a context's page; return the response."""
-    page, control = CONTEXT + context, s.contexts[context].control
+    """Write a register of a context's page; return the reason for a refusal."""
+    page = CONTEXT + context
     if word == R.CONTROL:
         return _write_control(s, context, value, locked or aborted)
     if word == R.INTERRUPTS:
         clear_interrupts(s, page, word, value)
-        return OKAY
+        return 0
     if word == R.EPOCH_RESET:
         return _reset_epochs(s, context, value, busy)
     if word == R.ADDRESS_SPACE:
         return _assign_spaces(s, context, word, value)
     if _is_act(word):
-        code = commit(s, context, word, value, copies, locked, aborted, foreign)
-        set_configuration_error(control, code)
-        return REJECT if code else OKAY
+        return commit(s, context, word, value, copies, locked, aborted, foreign)
     if locked and _is_of_launch(word):
-        set_configuration_error(control, _IN_USE)
-        return REJECT
+        return _IN_USE
     store_word(s.registers[page, word], value)
     decode(s)
-    return OKAY
+    return 0
+
+
+@compiled
+def _may_refuse(s: GoldenState, page: int, word: int, value: int) -> bool:
+    """Return whether a write of a register could be refused."""
+    if s.registers[page, word].lock:
+        return True
+    if page == GLOBAL:
+        return False
+    if word == R.CONTROL:
+        return field_of(value, F.CONTROL_launch) != 0
+    return _is_act(word) or _is_of_launch(word)
+
+
+@inlined
+def _report(s: GoldenState, page: int, code: int) -> None:
+    """Set the result of the last write to a page that could be refused."""
+    if page == GLOBAL:
+        status = put_field(F.GPU_STATUS_configuration_error, code)
+        set_word(s.registers[GLOBAL, R.GPU_STATUS], status)
+    else:
+        set_configuration_error(s.contexts[page - CONTEXT].control, code)
 
 
 @compiled
@@ -228,18 +248,25 @@ def write_register(
     Returns
     -------
     int
-        The response.
+        The response, the same for a write that the page refuses.
     """
     page, word = page_of(s.config, address), word_of(address)
-    if strobes != 15 or page < 0 or not s.registers[page, word].writable:
+    if page < 0:
         return REJECT
-    if _is_locked(s, page, word, privileged):
-        if page != GLOBAL:
-            set_configuration_error(s.contexts[page - CONTEXT].control, _LOCKED)
-        return REJECT
-    if page == GLOBAL:
-        return _write_global(s, word, value)
-    context = page - CONTEXT
-    locked, is_aborted = (pending >> context & 1) != 0, (aborted >> context & 1) != 0
-    is_busy = (busy >> context & 1) != 0
-    return _write_context(s, context, word, value, copies, is_busy, locked, is_aborted, foreign)
+    if strobes != 15 or word == NO_WORD or not s.registers[page, word].writable:
+        _report(s, page, _NOT_WRITABLE)
+    elif _is_locked(s, page, word, privileged):
+        _report(s, page, _LOCKED)
+    else:
+        if page == GLOBAL:
+            code = _write_global(s, word, value)
+        else:
+            context = page - CONTEXT
+            locked, is_aborted = (pending >> context & 1) != 0, (aborted >> context & 1) != 0
+            is_busy = (busy >> context & 1) != 0
+            code = _write_context(
+                s, context, word, value, copies, is_busy, locked, is_aborted, foreign
+            )
+        if _may_refuse(s, page, word, value):
+            _report(s, page, code)
+    return OKAY

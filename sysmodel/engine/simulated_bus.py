@@ -1,11 +1,16 @@
-"""The register port of a simulated GPU, clocked by its accesses, with DRAM and link around it."""
+"""Register port of a simulated GPU, clocked by its accesses, with DRAM and link around it."""
 
 import ctypes
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, Protocol
 
 import numpy as np
 
+from driver.python import Context, Ring
 from rtl.interface.encodings import Access, Origin, PacketKind, StoreKind
 from rtl.interface.timebase import TICK_CYCLES
+from rtl.parameters import T3Parameters
 from sysmodel.engine.ports import (
     CHANNEL_INPUTS,
     CHANNEL_OUTPUTS,
@@ -19,17 +24,37 @@ from sysmodel.engine.ports import (
     output_words,
 )
 
-__all__ = ["SimulatedBus"]
+__all__ = ["SMALL", "SimulatedBus", "simulated_bus"]
+
+SMALL = T3Parameters(
+    channels=1, system_channels=1, address_bits=28, sets=8, ways=4, credit_window=16,
+    command_depth=16, egress_slots=8, contexts=2,
+)  # fmt: skip
+"""Parameters of a small GPU, for examples."""
 
 _ACKNOWLEDGED = ("access", "atom", "owner", "dispatch_index", "wavefront")
-_ATOMS = 4  # atoms of a tile
+_ATOMS, _ATOM_BYTES = 4, 32  # atoms of a tile
 _STEP = ctypes.CFUNCTYPE(ctypes.c_uint64, *[ctypes.c_void_p] * 3)
+
+
+class _Engine(Protocol):
+    """Hardware that is simulated: the compiled RTL, or the golden model."""
+
+    handle: Any
+    step_address: int | None
+
+    def reset(self, outputs: np.ndarray) -> None: ...
 
 
 class SimulatedBus:
     """Bus of a GPU with one channel that takes everything at once, as its neighbour does.
 
-    ``engine`` is the compiled RTL or the golden model of the hardware with parameters ``p``.
+    Parameters
+    ----------
+    p : T3Parameters
+        Parameters of the hardware.
+    engine : GoldenEngine or Engine
+        The golden model or the compiled RTL of this hardware.
 
     Attributes
     ----------
@@ -41,10 +66,11 @@ class SimulatedBus:
         Cycles since reset.
     """
 
-    def __init__(self, p, engine):
+    def __init__(self, p: T3Parameters, engine: _Engine):
         self._inputs = np.zeros(input_words(p), np.uint64)
         self._outputs = np.zeros(output_words(p), np.uint64)
         engine.reset(self._outputs)
+        assert engine.step_address is not None
         self._engine, self._step = engine, _STEP(engine.step_address)
         self._bus_in, self._bus_out = self._inputs[CHANNEL_INPUTS:], self._outputs[CHANNEL_OUTPUTS:]
         for context in range(p.contexts):
@@ -53,16 +79,20 @@ class SimulatedBus:
         self._inputs[[I.dram_ready, I.link_out_ready]] = 1
         self._contexts = p.contexts
         self.stop_link(())
-        self._acks, self._returns, self._stores, self._packets = [], [], [], []
-        self.sent, self.privileged, self.cycles = [], True, 0
+        self._acks: list[dict[str, Any]] = []
+        self._returns: list[dict[str, Any]] = []
+        self._stores: list[dict[str, Any]] = []
+        self._packets: list[dict[str, Any]] = []
+        self.sent: list[dict[str, int]] = []
+        self.privileged, self.cycles = True, 0
 
-    def write(self, address, word):
+    def write(self, address: int, word: int) -> bool:
+        """Write a word, with all handshakes; return False if the bus reports an error."""
         bus, out = self._bus_in, self._bus_out
         bus[[G.bus_awvalid, G.bus_wvalid, G.bus_bready]] = 1
         bus[G.bus_awaddr], bus[G.bus_wdata], bus[G.bus_wstrb] = address, word, 15
         bus[G.bus_awprot] = self.privileged
-        assert out[H.bus_awready] and out[H.bus_wready]
-        self.cycle()
+        self.cycle()  # an idle port takes address and data at once
         bus[[G.bus_awvalid, G.bus_wvalid]] = 0
         while not out[H.bus_bvalid]:
             self.cycle()
@@ -70,7 +100,14 @@ class SimulatedBus:
         self.cycle()
         return bool(okay)
 
-    def read(self, address):
+    def read(self, address: int) -> int:
+        """Read a word, with all handshakes.
+
+        Raises
+        ------
+        ValueError
+            If there is no register at the address.
+        """
         bus, out = self._bus_in, self._bus_out
         bus[[G.bus_arvalid, G.bus_rready]] = 1
         bus[G.bus_araddr] = address
@@ -78,37 +115,70 @@ class SimulatedBus:
         bus[G.bus_arvalid] = 0
         while not out[H.bus_rvalid]:
             self.cycle()
-        assert out[H.bus_rresp] == 0
+        if out[H.bus_rresp]:
+            raise ValueError(f"there is no register at address {address:#x}")
         word = int(out[H.bus_rdata])
         self.cycle()
         return word
 
-    def stop_link(self, contexts):
+    def stop_link(self, contexts: Iterable[int]) -> None:
         """Block the packets of these contexts from now on."""
         others = set(range(self._contexts)) - set(contexts)
         self._inputs[I.link_space] = sum(1 << context for context in others)
 
-    def store(self, **fields):
+    def store(self, **fields: int) -> None:
+        """Offer a store of a compute unit, after those that were offered before."""
         self._stores.append({"kind": StoreKind.STORE.value, **fields})
 
-    def packet(self, **fields):
+    def packet(self, **fields: int) -> None:
+        """Offer a packet from the link, after those that were offered before."""
         self._packets.append({"kind": PacketKind.UPDATE.value, **fields})
 
-    def play(self, ring, number, context, base, *, generation=5, workgroups=None):
-        """Offer the kernel's stores in dispatch order, and the neighbour's updates."""
+    def play(
+        self,
+        ring: Ring,
+        number: int,
+        space: int,
+        base_bytes: int,
+        *,
+        generation: int | None = None,
+        workgroups: int | None = None,
+    ) -> None:
+        """Offer the stores of a kernel in dispatch order, and the updates of its neighbour.
+
+        Each workgroup has a tile of two rows of two atoms, eight atoms apart; the tiles begin 100
+        atoms apart.
+
+        Parameters
+        ----------
+        ring : Ring
+            Part of the GPU in the ring.
+        number, space : int
+            Number of the context, and its address space.
+        base_bytes : int
+            Address of the first tile.
+        generation : int or None
+            Generation of the kernel; None: that of the ring.
+        workgroups : int or None
+            Workgroups that store before the kernel hangs; None: all.
+        """
+        generation = ring.generation if generation is None else generation
         given = self._inputs[CHANNEL_INPUTS + number * CONTEXT_INPUTS :]
         given[[J.generation_in, J.kernel_generation]] = generation
         for index in range(ring.workgroups if workgroups is None else workgroups):
             workgroup = (ring.first_workgroup + index) % ring.workgroups
-            of_tile = {"context": context, "generation": generation, "workgroup": workgroup}
+            of_tile = {"context": space, "generation": generation, "workgroup": workgroup}
             for atom in range(_ATOMS):
-                of_tile["atom"] = base + 100 * workgroup + atom % 2 + atom // 2 * 8
+                of_tile["atom"] = (
+                    base_bytes // _ATOM_BYTES + 100 * workgroup + atom % 2 + atom // 2 * 8
+                )
                 self.store(**of_tile)
                 if index >= ring.leaving:
                     self.packet(**of_tile)
             self.store(**of_tile | {"kind": StoreKind.END_OF_TILE.value, "tile_atoms": _ATOMS})
 
-    def cycle(self):
+    def cycle(self) -> None:
+        """Simulate one cycle."""
         inputs, outputs = self._inputs, self._outputs
         self._bus_in[G.tick] = self.cycles % TICK_CYCLES == 0
         self.cycles += 1
@@ -125,11 +195,11 @@ class SimulatedBus:
             if outputs[O.dram_access] == Access.READ.value:
                 self._returns.append({"slot": outputs[O.dram_tag]})
             elif communication or outputs[O.dram_access] == Access.UPDATE.value:
-                names = _ACKNOWLEDGED
-                self._acks.append({name: outputs[getattr(O, f"dram_{name}")] for name in names})
+                update = {name: outputs[getattr(O, f"dram_{name}")] for name in _ACKNOWLEDGED}
+                self._acks.append(update)
         self._step(self._engine.handle, inputs.ctypes.data, outputs.ctypes.data)
 
-    def _offer(self, stream, waiting):
+    def _offer(self, stream: str, waiting: list[dict[str, Any]]) -> None:
         """Offer the oldest payload, which leaves if it is taken."""
         inputs = self._inputs
         inputs[getattr(I, f"{stream}_valid")] = bool(waiting)
@@ -140,3 +210,21 @@ class SimulatedBus:
                 inputs[getattr(I, name)] = waiting[0].get(name.removeprefix(f"{stream}_"), 0)
         if self._outputs[getattr(O, f"{stream}_ready")]:
             waiting.pop(0)
+
+
+@contextmanager
+def simulated_bus(p: T3Parameters = SMALL) -> Iterator[SimulatedBus]:
+    """Simulate a GPU by the golden model, and provide its bus once the hardware's reset has ended.
+
+    Parameters
+    ----------
+    p : T3Parameters
+        Parameters of the hardware, with one channel.
+    """
+    from .golden.engine import GoldenEngine  # compiles the golden model
+
+    with GoldenEngine(p) as engine:
+        bus = SimulatedBus(p, engine)
+        while any(Context(bus, number).status["aborting"] for number in range(p.contexts)):
+            pass  # each read takes cycles
+        yield bus

@@ -1,0 +1,71 @@
+"""Writes of the calls that program a context, to be checked before any of them is made."""
+
+from dataclasses import replace
+
+from rtl.interface.encodings import Action, PacketKind
+
+from .registers import Write, wide
+from .transfer import Transfer
+
+__all__ = ["TILES", "command_writes", "copy_writes", "map_writes", "window_writes"]
+
+# Command templates of the driver: for tiles, and for copies.
+TILES, COPIES = 0, 1
+
+
+def map_writes(
+    index: int, first: int, count: int, action: Action, region: int, command: int
+) -> list[Write]:
+    """Make the writes of a range of ``count`` dispatch indices; with a count of 0 they are only to
+    be checked.
+    """
+    if count < 0:
+        raise ValueError(f"the number of workgroups must be at least 0, not {count!r}")
+    return [
+        ("RANGE_DISPATCH_INDICES", {"first": first, "last": first + max(count, 1) - 1}),
+        ("RANGE_ACTION", {"region": region, "action": action.value, "command": command}),
+        ("RANGE_COMMIT", {"index": index, "enable": 1}),
+    ]
+
+
+def command_writes(index: int, transfer: Transfer, region: int) -> list[Write]:
+    """Make the writes of a command template."""
+    return [
+        *transfer.registers(region).items(),
+        *wide("COMMAND_OFFSET", transfer.offset_bytes, signed=True),
+        ("COMMAND_COMMIT", {"index": index}),
+    ]
+
+
+def copy_writes(start_bytes: int, transfer: Transfer, region: int) -> list[Write]:
+    """Make the writes of a copy."""
+    return [
+        *command_writes(COPIES, replace(transfer, kind=PacketKind.STORE), region),
+        *wide("COPY_START", start_bytes),
+        ("COPY", {"command": COPIES}),
+    ]
+
+
+def window_writes(
+    *,
+    workgroups: int,
+    tracked: tuple[int, int],
+    first_workgroup: int,
+    shift: int,
+    credit_window: int,
+    command_window: int,
+    updates_per_atom: int,
+    generation: int,
+) -> list[Write]:
+    """Make the writes of a launch's workgroups."""
+    first, end = tracked
+    return [
+        ("FIRST_WORKGROUP", {"workgroup": first_workgroup}),
+        ("WORKGROUPS", {"count": workgroups}),
+        ("TRACKED_FIRST", {"dispatch_index": first}),
+        ("TRACKED_END", {"dispatch_index": end}),
+        ("SHIFT", {"dispatch_indices": shift}),
+        ("CREDIT_WINDOW", {"workgroups": credit_window}),
+        ("COMMAND_WINDOW", {"workgroups": command_window}),
+        ("TRACKING", {"updates_per_atom": updates_per_atom, "generation": generation}),
+    ]

@@ -1,0 +1,138 @@
+"""The first value beyond an argument's field is refused by the Python driver, before any access."""
+
+import inspect
+from dataclasses import fields as fields_of
+from dataclasses import replace
+
+import pytest
+
+from rtl.registers.map import MAX_CONTEXTS
+from t3.driver import T3, Context, Recorder, Ring, Transfer
+from tests.support.driver_limits import (
+    ADDRESS,
+    INDEX,
+    OF_CONTEXT,
+    OF_GPU,
+    OF_RING,
+    OF_TRANSFER,
+    RING,
+    TRANSFER,
+)
+
+# Calls without a value that is written to a field: polls, codes that are read, and transfers, whose
+# fields have a test of their own.
+WITHOUT = {"launch", "measure", "wait", "wait_idle", "abort", "take_errors", "error_count"}
+WITHOUT |= {"clear_errors", "take_interrupts", "identify", "context", "reset_epochs"}
+OF_STRUCTS = {"command", "copy", "all_gather", "reduce_scatter"}
+
+
+def calls_of(kind):
+    return {name for name, one in vars(kind).items() if inspect.isfunction(one) and name[0] != "_"}
+
+
+def test_every_call_and_argument_is_tried():
+    contexts = calls_of(Context) - WITHOUT - OF_STRUCTS - {"enable_interrupts"}
+    assert contexts == set(OF_CONTEXT)
+    assert calls_of(T3) - WITHOUT - {"lock"} == set(OF_GPU)
+    for kind, table in ((Context, OF_CONTEXT), (T3, OF_GPU)):
+        for name, (valid, invalid) in table.items():
+            parameters = set(inspect.signature(getattr(kind, name)).parameters) - {"self"}
+            assert parameters == set(valid) == set(invalid), name
+    assert {field.name for field in fields_of(Transfer)} == set(OF_TRANSFER)
+    assert {field.name for field in fields_of(Ring)} == set(OF_RING)
+
+
+def variants(value):
+    """Return the values, of which a tuple of tuples has several."""
+    several = isinstance(value, tuple) and isinstance(value[0], tuple)
+    return value if several else (value,)
+
+
+CASES = [
+    pytest.param(kind, name, {**valid, argument: value}, id=f"{name}-{argument}-{number}")
+    for kind, table in ((Context, OF_CONTEXT), (T3, OF_GPU))
+    for name, (valid, invalid) in table.items()
+    for argument, values in invalid.items()
+    for number, value in enumerate([*variants(values), -1])
+    # A tuple or a list has no negative value.
+    if not (value == -1 and isinstance(values, tuple | list))
+]
+
+
+class Accesses(Recorder):
+    """Recorder that also counts reads."""
+
+    def __init__(self):
+        super().__init__()
+        self.reads = 0
+
+    def read(self, address):
+        self.reads += 1
+        return 0
+
+
+def refused(call, *arguments, **named):
+    """Return whether a call is refused without an access."""
+    bus = Accesses()
+    kind = call.__qualname__.split(".")[0]
+    instance = Context(bus, 1) if kind == "Context" else T3(bus)
+    try:
+        call(instance, *arguments, **named)
+    except ValueError:
+        return not bus.writes and not bus.reads
+    assert bus.writes
+    return False
+
+
+@pytest.mark.parametrize("kind, name, arguments", CASES)
+def test_python(kind, name, arguments):
+    table = OF_CONTEXT if kind is Context else OF_GPU
+    assert not refused(getattr(kind, name), **table[name][0])
+    assert refused(getattr(kind, name), **arguments)
+
+
+@pytest.mark.parametrize("name", OF_TRANSFER)
+def test_python_transfer(name):
+    """A field of a transfer is refused by the transfer, or by each call that takes one."""
+    for value in [*variants(OF_TRANSFER[name]), *([] if name == "waves" else [-(1 << 64)])]:
+        try:
+            wrong = replace(TRANSFER, **{name: value})
+        except ValueError:
+            continue
+        assert refused(Context.command, 0, wrong)
+        assert refused(Context.reduce_scatter, RING, wrong)
+        if name != "kind":  # a copy sends stores
+            assert refused(Context.copy, 0, wrong)
+            assert refused(Context.all_gather, [(0, TRANSFER), (0, wrong)], print)
+
+
+def test_python_calls_with_a_transfer():
+    for index, region in ((INDEX, 0), (0, INDEX), (-1, 0), (0, -1)):
+        assert refused(Context.command, index, TRANSFER, region=region)
+    for start, region in ((ADDRESS, 0), (-1, 0), (0, INDEX), (0, -1)):
+        assert refused(Context.copy, start, TRANSFER, region=region)
+        assert refused(Context.all_gather, [(0, TRANSFER), (start, TRANSFER)], print, region=region)
+    assert refused(Context.reduce_scatter, RING, TRANSFER, region=INDEX)
+    assert not refused(Context.reduce_scatter, RING, TRANSFER)
+
+
+@pytest.mark.parametrize("name", OF_RING)
+@pytest.mark.parametrize("negative", [False, True])
+def test_python_ring(name, negative):
+    wrong = replace(RING, **{name: -1 if negative else OF_RING[name]})
+    assert refused(Context.reduce_scatter, wrong, TRANSFER)
+
+
+@pytest.mark.parametrize("number", [-1, MAX_CONTEXTS])
+def test_python_context(number):
+    with pytest.raises(ValueError, match="the number of a context must be"):
+        Context(Recorder(), number)
+
+
+@pytest.mark.parametrize("call", [lambda c: c.timeout(1.5), lambda c: c.assign(1.0)])
+def test_python_fractions(call):
+    """A fraction is not cut to an integer."""
+    bus = Recorder()
+    with pytest.raises((TypeError, ValueError)):
+        call(Context(bus, 1))
+    assert bus.writes == []

@@ -1,0 +1,164 @@
+"""The first value beyond an argument's field is refused by the C driver, before any access."""
+
+import re
+import subprocess
+
+from rtl.interface.encodings import InjectTarget, Policy
+from rtl.registers.map import MAX_CONTEXTS, load
+from tests.support.c_driver import build
+from tests.support.driver_limits import (
+    DISPATCH,
+    ENTRIES,
+    INDEX,
+    OF_RING,
+    OF_TRANSFER,
+    OF_WINDOW,
+    RING,
+    WINDOW,
+    beyond,
+)
+
+# Statements of C, with valid arguments; each argument, the first value beyond its field. A value
+# that its C type cannot hold is left out: those of 32 and 64 bits.
+C_RANGE = dict(first=(1, DISPATCH), count=(1, DISPATCH), region=(0, INDEX), command=(0, INDEX))
+C_WINDOW = {
+    **{name: (WINDOW[name], value) for name, value in OF_WINDOW.items() if name != "tracked"},
+    "tracked_first": (0, beyond("TRACKED_FIRST", "dispatch_index")),
+    "tracked_end": (4, beyond("TRACKED_END", "dispatch_index")),
+}
+C_TRANSFER = {
+    **{name: (1, OF_TRANSFER[name]) for name in ("rows", "rows_edge", "run_atoms", "wave_rows")},
+    **{name: (1, OF_TRANSFER[name]) for name in ("run_edge_atoms", "stride_atoms")},
+    **{name: (0, OF_TRANSFER[name]) for name in ("kind", "op", "dtype", "granularity")},
+    "group_log2": (0, beyond("COMMAND_TRANSFER", "group_log2")),
+    "wave_run_atoms_log2": (0, beyond("COMMAND_TRANSFER", "wave_inner_log2")),
+    "waves_inner_log2": (0, beyond("COMMAND_TRANSFER", "waves_inner_log2")),
+    **{f"waves[{edge}]": (1, beyond("COMMAND_WAVES", f"waves{edge}")) for edge in range(4)},
+}
+C_RING = {name: (getattr(RING, name), value) for name, value in OF_RING.items()}
+C_ARBITRATION = {
+    "policy": (0, len(Policy)), "automatic": (0, 2),
+    "threshold": (0, beyond("ARBITER", "threshold")),
+    "starvation_cycles": (0, beyond("STARVATION", "cycles")),
+    "measure_log2": (0, beyond("MEASURE", "log2")),
+    **{f"{name}[{index}]": (0, ENTRIES) for name in ("cuts", "levels") for index in range(3)},
+}  # fmt: skip
+ALL_KINDS = 1 << len(load()["INTERRUPT_ENABLE"].fields)
+C_CALLS = {
+    "t3_set_number(&bus, {gpu})": dict(gpu=(1, beyond("GPU_NUMBER", "gpu"))),
+    "t3_inject(&bus, {target}, {instance}, {two_bits})": dict(
+        target=(0, len(InjectTarget)), instance=(0, beyond("INJECT", "instance")), two_bits=(0, 2)),
+    "t3_scrub(&bus, {cycles})": dict(cycles=(1, beyond("SCRUB_INTERVAL", "cycles"))),
+    "t3_gpu_enable_interrupts(&bus, {error})": dict(error=(1, 2)),
+    "t3_assign(&context, {local}, {remote}, 1)": dict(
+        local=(1, beyond("ADDRESS_SPACE", "local")), remote=(1, beyond("ADDRESS_SPACE", "remote"))),
+    "t3_accept(&context, 1, 1, {ops}, {dtypes})": dict(
+        ops=(1, beyond("INBOUND_KINDS", "ops")), dtypes=(1, beyond("INBOUND_KINDS", "dtypes"))),
+    "t3_lock(&context, {regions}, {assignment})": dict(regions=(1, 2), assignment=(1, 2)),
+    "t3_region(&context, {index}, 0, 32)": dict(index=(0, INDEX)),
+    "t3_remove_region(&context, {index})": dict(index=(0, INDEX)),
+    "t3_command(&context, {index}, &transfer, {region})": dict(index=(0, INDEX),
+                                                              region=(0, INDEX)),
+    **{f"t3_{name}_map(&context, {{first}}, {{count}}, {{region}}, {{command}})": C_RANGE
+       for name in ("remote", "dma", "own")},
+    "t3_window(&context, &window)": {},
+    "t3_reduce_scatter(&context, &ring, &transfer, {region})": dict(region=(0, INDEX)),
+    "t3_copy(&context, 0, &transfer, {region})": dict(region=(0, INDEX)),
+    "t3_all_gather(&context, chunks, 2, {region}, arrived, 0)": dict(region=(0, INDEX)),
+    "t3_enable_interrupts(&context, {kinds})": dict(kinds=(1, ALL_KINDS)),
+    "t3_set_arbitration(&bus, &arbitration)": {},
+}  # fmt: skip
+C_STRUCTS = {
+    "transfer": (C_TRANSFER, ("t3_command", "t3_copy", "t3_reduce_scatter", "t3_all_gather")),
+    "window": (C_WINDOW, ("t3_window",)),
+    "ring": (C_RING, ("t3_reduce_scatter",)),
+    "arbitration": (C_ARBITRATION, ("t3_set_arbitration",)),
+}
+# Calls of C whose arguments are not written, or are of 32 bits as their fields.
+C_WITHOUT = {"t3_identify", "t3_reset_epochs", "t3_next_epoch", "t3_gpu_lock", "t3_armed"}
+C_WITHOUT |= {"t3_corrected", "t3_scrub_corrected", "t3_mapped", "t3_context", "t3_timeout"}
+C_WITHOUT |= {"t3_unmap", "t3_launch", "t3_measure", "t3_wait", "t3_wait_idle", "t3_abort"}
+C_WITHOUT |= {f"t3_{name}" for name in ("status", "tiles", "oldest")}
+C_WITHOUT |= {
+    f"t3_{page}{name}"
+    for page in ("", "gpu_")
+    for name in ("take_error", "error_count", "clear_errors", "take_interrupts")
+}
+
+C_PROGRAM = """
+#include <stdio.h>
+#include "t3.h"
+static int accesses;
+static int put(void *self, uint32_t address, uint32_t word)
+{ (void)self; (void)address; (void)word; accesses++; return 1; }
+static uint32_t get(void *self, uint32_t address)
+{ (void)self; (void)address; accesses++; return 0; }
+static void arrived(void *self, unsigned chunk) { (void)self; (void)chunk; }
+int main(void)
+{
+    struct t3_bus bus = {0, put, get};
+BODY
+    return 0;
+}
+"""
+C_CASE = """    {
+        struct t3_context context = t3_context(&bus, NUMBER);
+        struct t3_transfer transfer = {TRANSFER};
+        struct t3_window window = {WINDOW};
+        struct t3_ring ring = {RING};
+        struct t3_arbitration arbitration = {ARBITRATION};
+        struct t3_chunk chunks[2] = {{0, {TRANSFER}}, {0, {TRANSFER}}};
+        int result;
+        CHANGE
+        chunks[1].transfer = transfer;
+        (void)context; (void)window; (void)ring; (void)arbitration; (void)chunks;
+        accesses = 0;
+        result = CALL;
+        printf("%d %d\\n", result, accesses);
+    }
+"""
+
+
+def c_case(call, change="", number=1):
+    case = C_CASE.replace("CALL", call).replace("CHANGE", change).replace("NUMBER", str(number))
+    for name, (members, _) in C_STRUCTS.items():
+        values = {member: valid for member, (valid, _) in members.items() if "[" not in member}
+        case = case.replace(
+            f"{{{name.upper()}}}", "{" + ", ".join(f".{k} = {v}" for k, v in values.items()) + "}"
+        )
+    return case
+
+
+def c_cases():
+    """Yield (statements, whether they are refused)."""
+    for call, arguments in C_CALLS.items():
+        valid = {name: value for name, (value, _) in arguments.items()}
+        yield c_case(call.format(**valid)), False
+        if "&context" in call:
+            yield c_case(call.format(**valid), number=MAX_CONTEXTS), True
+        for name, (_, wrong) in arguments.items():
+            yield c_case(call.format(**valid | {name: wrong})), True
+        for struct, (members, calls) in C_STRUCTS.items():
+            for member, (_, wrong) in members.items():
+                copies = call.startswith(("t3_copy", "t3_all_gather"))
+                if call.startswith(calls) and not (copies and member == "kind"):
+                    yield c_case(call.format(**valid), f"{struct}.{member} = {wrong};"), True
+
+
+def test_c(tmp_path):
+    cases = list(c_cases())
+    (tmp_path / "main.c").write_text(C_PROGRAM.replace("BODY", "".join(one for one, _ in cases)))
+    program = build(tmp_path, "main.c", tmp_path / "t3.c")
+    lines = subprocess.run([program], check=True, capture_output=True, text=True).stdout.split("\n")
+    for (case, is_refused), line in zip(cases, lines, strict=False):
+        result, accesses = map(int, line.split())
+        assert (result, accesses > 0) == ((-6, False) if is_refused else (0, True)), case
+    assert len(cases) > 150
+
+
+def test_every_call_of_c_is_tried(tmp_path):
+    build(tmp_path, "t3.c", "-c")
+    header = re.sub(r"/\*.*?\*/", "", (tmp_path / "t3.h").read_text(), flags=re.S)
+    declared = set(re.findall(r"\b(t3_\w+)\(", header))
+    tried = {call.split("(")[0] for call in C_CALLS}
+    assert declared - C_WITHOUT == tried

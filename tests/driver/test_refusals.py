@@ -1,0 +1,123 @@
+"""Both drivers report refusals over a bus whose writes are posted: nothing answers them."""
+
+import pytest
+
+from rtl.interface.encodings import ConfigurationError
+from sysmodel.engine.golden.engine import GoldenEngine
+from sysmodel.engine.simulated_bus import SMALL, SimulatedBus
+from t3.driver import T3, Context, InjectTarget, RefusedError
+from tests.support.c_driver import CContext, load_driver
+
+ALL = 0xFFFF_FFFF
+LOCKED = ConfigurationError.LOCKED
+
+
+class Posted:
+    """Bus without answers to writes, like a mapping; it counts error responses."""
+
+    def __init__(self, bus):
+        self._bus, self.errors = bus, 0
+
+    def write(self, address, word):
+        self.errors += not self._bus.write(address, word)
+        return True
+
+    def read(self, address):
+        return self._bus.read(address)
+
+
+@pytest.fixture
+def bus():
+    with GoldenEngine(SMALL) as engine:
+        bus = SimulatedBus(SMALL, engine)
+        while any(Context(bus, number).status["aborting"] for number in range(SMALL.contexts)):
+            pass
+        yield bus
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory):
+    return load_driver(tmp_path_factory.mktemp("driver"))
+
+
+# Call in Python, and in C; it is refused while the pages are locked.
+LOCKABLE = {
+    "assign": (lambda g, c: c.assign(1), lambda c: c.assign(1, 1, 0)),
+    "ways": (lambda g, c: c.assign(1, ways=3), lambda c: c.assign(1, 1, 3)),
+    "accept": (lambda g, c: c.accept(), lambda c: c.accept(ALL, ALL, ALL, ALL)),
+    "lock": (lambda g, c: c.lock(), lambda c: c.lock(1, 1)),
+    "remove_region": (lambda g, c: c.remove_region(0), lambda c: c.remove_region(0)),
+    "number": (lambda g, c: g.set_number(3), lambda c: c.of_gpu("set_number", 3)),
+    "epochs": (lambda g, c: g.reset_epochs(), lambda c: c.of_gpu("reset_epochs")),
+    "gpu_lock": (lambda g, c: g.lock(), lambda c: c.of_gpu("gpu_lock")),
+    "scrub": (lambda g, c: g.scrub(9), lambda c: c.of_gpu("scrub", 9)),
+    "inject": (
+        lambda g, c: g.inject(InjectTarget.TILES),
+        lambda c: c.of_gpu("inject", InjectTarget.TILES.value, 0, 0),
+    ),
+    "clear_errors": (lambda g, c: g.clear_errors(), lambda c: c.of_gpu("gpu_clear_errors")),
+    "interrupts": (
+        lambda g, c: g.enable_interrupts(error=True),
+        lambda c: c.of_gpu("gpu_enable_interrupts", 1),
+    ),
+}
+
+
+def code(call, *arguments):
+    try:
+        call(*arguments)
+    except RefusedError as refused:
+        return refused.code
+    return ConfigurationError.NONE
+
+
+@pytest.mark.parametrize("name", LOCKABLE)
+def test_locked(bus, library, name):
+    in_python, in_c = LOCKABLE[name]
+    posted = Posted(bus)
+    gpu, context = T3(bus), Context(bus)
+    in_posted = T3(posted), Context(posted), CContext(library, posted)
+    for locked in (False, True, False):
+        bus.privileged = True
+        if locked:
+            context.lock()
+            gpu.lock()
+            bus.privileged = False
+        expected = LOCKED if locked else ConfigurationError.NONE
+        assert code(in_python, *in_posted[:2]) is expected
+        assert in_c(in_posted[2]) == expected.value
+    assert posted.errors == 0
+
+
+def test_in_use(bus, library):
+    """The registers of a pending launch are kept; INJECT refuses memories that do not exist."""
+    posted = Posted(bus)
+    gpu, context, in_c = T3(posted), Context(posted), CContext(library, posted)
+    context.window(workgroups=4, tracked=(0, 4))
+    for _ in range(2):
+        context.launch()
+    in_use = ConfigurationError.IN_USE
+    assert code(context.timeout, 100) is in_use and in_c.timeout(100) == in_use.value
+    assert code(context.launch) is in_use and in_c.launch() == in_use.value
+    assert code(gpu.reset_epochs) is in_use and in_c.of_gpu("reset_epochs") == in_use.value
+    unknown = ConfigurationError.UNKNOWN_INDEX
+    tracker = InjectTarget.TRACKER
+    assert code(gpu.inject, tracker, SMALL.banks) is unknown
+    assert in_c.of_gpu("inject", tracker.value, SMALL.banks, 0) == unknown.value
+    # A refusal leaves no trace in the calls after it.
+    assert code(gpu.scrub, 0) is code(context.measure) is ConfigurationError.NONE
+    context.abort()
+    assert code(context.timeout, 100) is ConfigurationError.NONE and in_c.timeout(100) == 0
+    assert posted.errors == 0
+
+
+def test_no_register(bus):
+    """A write to a hole is answered with OKAY, and visible in the page; a page is not."""
+    status = ConfigurationError.NOT_WRITABLE.value
+    for page, context in ((0, None), (1, 0), (2, 1)):
+        assert bus.write(page << 12 | 0xFF8, 1)
+        shown = (
+            T3(bus)._page.read("GPU_STATUS") if context is None else Context(bus, context).status
+        )
+        assert shown["configuration_error"] == status
+    assert not bus.write((1 + SMALL.contexts) << 12 | 0x020, 1)

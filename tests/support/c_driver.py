@@ -1,0 +1,62 @@
+"""C driver as a library whose bus is an object of Python."""
+
+import ctypes
+import subprocess
+
+from driver.c import c_driver
+from rtl.export.register_documents import register_documents
+
+__all__ = ["CContext", "build", "load_driver"]
+
+_WORD = ctypes.c_uint32
+_WRITE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, _WORD, _WORD)
+_READ = ctypes.CFUNCTYPE(_WORD, ctypes.c_void_p, _WORD)
+
+
+class _Bus(ctypes.Structure):
+    _fields_ = [("self", ctypes.c_void_p), ("write", _WRITE), ("read", _READ)]
+
+
+class _Context(ctypes.Structure):
+    _fields_ = [("bus", ctypes.c_void_p), ("number", ctypes.c_uint), ("ranges", ctypes.c_uint)]
+
+
+def build(folder, source="t3.c", *options):
+    """Compile a source beside the driver's files, as a library or as a program; return its path."""
+    for name, content in (register_documents() | c_driver()).items():
+        if name.endswith((".c", ".h")):
+            (folder / name).write_bytes(content)
+    built = folder / "built"
+    flags = ["-std=c99", "-Wall", "-Wextra", "-Werror"]
+    subprocess.run(["cc", *flags, *options, "-o", built, folder / source], check=True)
+    return built
+
+
+def load_driver(folder):
+    """Compile the driver, and load it."""
+    return ctypes.CDLL(str(build(folder, "t3.c", "-shared", "-fPIC")))
+
+
+class CContext:
+    """Context, and its GPU, of the C driver over a bus of Python.
+
+    ``context.name(...)`` calls ``t3_name`` with the context, ``context.of_gpu("name", ...)`` with
+    the bus.
+    """
+
+    def __init__(self, library, bus, number=0):
+        self._library = library
+        self._bus = _Bus(
+            None,
+            _WRITE(lambda _, address, word: bus.write(address, word)),
+            _READ(lambda _, address: bus.read(address)),
+        )
+        address = ctypes.cast(ctypes.pointer(self._bus), ctypes.c_void_p)
+        self._context = _Context(address, number, 0)
+
+    def __getattr__(self, name):
+        function = getattr(self._library, f"t3_{name}")
+        return lambda *arguments: function(ctypes.byref(self._context), *arguments)
+
+    def of_gpu(self, name, *arguments):
+        return getattr(self._library, f"t3_{name}")(ctypes.byref(self._bus), *arguments)

@@ -1,0 +1,128 @@
+"""Arguments of the driver's calls: valid values, and the first value beyond each field."""
+
+from rtl.interface.encodings import (
+    Datatype,
+    Granularity,
+    InjectTarget,
+    Operation,
+    PacketKind,
+    Policy,
+)
+from rtl.registers.map import load
+from t3.driver import Ring, Transfer
+
+__all__ = [
+    "DISPATCH",
+    "ENTRIES",
+    "INDEX",
+    "ADDRESS",
+    "OF_CONTEXT",
+    "OF_GPU",
+    "OF_RING",
+    "OF_TRANSFER",
+    "OF_WINDOW",
+    "RING",
+    "TRANSFER",
+    "WINDOW",
+    "beyond",
+]
+
+TRANSFER = Transfer(rows=1, run_atoms=1, stride_atoms=1, wave_rows=1, waves=(1, 1, 1, 1))
+RING = Ring(
+    workgroups=4, first_workgroup=0, leaving=1, staying=1, credit_window=1, command_window=1
+)
+WINDOW = dict(workgroups=4, tracked=(0, 4), first_workgroup=0, shift=0, credit_window=1)
+WINDOW |= dict(command_window=1, updates_per_atom=1, generation=0)
+
+
+def beyond(register, field):
+    """Return the first value that does not fit a field."""
+    return 1 << load()[register][field].width
+
+
+def log2_beyond(register, field):
+    """Return the first power of two whose logarithm does not fit a field."""
+    return 1 << beyond(register, field)
+
+
+INDEX = beyond("REGION_COMMIT", "index")
+ADDRESS = 1 << 64
+DISPATCH = beyond("RANGE_DISPATCH_INDICES", "first")
+OF_RANGE = {
+    "first": DISPATCH,
+    "count": DISPATCH,  # from dispatch index 1 on
+    "region": beyond("RANGE_ACTION", "region"),
+    "command": beyond("RANGE_ACTION", "command"),
+}
+OF_TRANSFER = {
+    "rows": beyond("COMMAND_OUTER", "outer_extent"),
+    "rows_edge": beyond("COMMAND_OUTER", "outer_extent_edge"),
+    "run_atoms": beyond("COMMAND_INNER", "inner_extent"),
+    "run_edge_atoms": beyond("COMMAND_INNER", "inner_extent_edge"),
+    "stride_atoms": beyond("COMMAND_STRIDE", "stride"),
+    "kind": len(PacketKind),
+    "op": len(Operation),
+    "dtype": len(Datatype),
+    "granularity": len(Granularity),
+    "group": log2_beyond("COMMAND_TRANSFER", "group_log2"),
+    "wave_rows": beyond("COMMAND_WAVES", "wave_outer_extent"),
+    # The last code is that of a whole run.
+    "wave_run_atoms": log2_beyond("COMMAND_TRANSFER", "wave_inner_log2") >> 1,
+    "waves_inner": log2_beyond("COMMAND_TRANSFER", "waves_inner_log2"),
+    "waves": tuple((1,) * edge + (beyond("COMMAND_WAVES", f"waves{edge}"),) + (1,) * (3 - edge)
+                   for edge in range(4)),
+    "offset_bytes": 1 << 63,
+}  # fmt: skip
+OF_WINDOW = {
+    "workgroups": beyond("WORKGROUPS", "count"),
+    "tracked": ((beyond("TRACKED_FIRST", "dispatch_index"), 4),
+                (0, beyond("TRACKED_END", "dispatch_index"))),
+    "first_workgroup": beyond("FIRST_WORKGROUP", "workgroup"),
+    "shift": beyond("SHIFT", "dispatch_indices"),
+    "credit_window": beyond("CREDIT_WINDOW", "workgroups"),
+    "command_window": beyond("COMMAND_WINDOW", "workgroups"),
+    "updates_per_atom": beyond("TRACKING", "updates_per_atom"),
+    "generation": beyond("TRACKING", "generation"),
+}  # fmt: skip
+OF_RING = {
+    **{name: value for name, value in OF_WINDOW.items() if name not in ("tracked", "shift")},
+    "leaving": RING.workgroups,  # no workgroup is left to stay
+    "staying": RING.workgroups,
+}
+ENTRIES = beyond("CUTS", "cut0")
+# Valid arguments, and the first value of each argument that is beyond its field, or such values.
+OF_CONTEXT = {
+    "assign": (dict(local=1, remote=1, ways=1),
+               dict(local=beyond("ADDRESS_SPACE", "local"),
+                    remote=beyond("ADDRESS_SPACE", "remote"), ways=beyond("WAYS", "mask"))),
+    "accept": (dict(stores=[1], updates=[1], ops=[Operation.SUM], dtypes=[Datatype.FP16]),
+               dict(stores=[load()["INBOUND_STORES"]["sources"].width],
+                    updates=[load()["INBOUND_UPDATES"]["sources"].width],
+                    ops=[len(Operation)], dtypes=[len(Datatype)])),
+    "lock": (dict(regions=1, assignment=1), dict(regions=2, assignment=2)),
+    "region": (dict(index=0, base_bytes=0, limit_bytes=32),
+               dict(index=INDEX, base_bytes=ADDRESS, limit_bytes=ADDRESS)),
+    "remove_region": (dict(index=0), dict(index=INDEX)),
+    "unmap": (dict(ranges=1), dict(ranges=beyond("RANGE_COMMIT", "index") + 1)),
+    **dict.fromkeys(("remote_map", "dma_map", "own_map"),
+                    (dict(first=1, count=1, region=0, command=0), OF_RANGE)),
+    "window": (WINDOW, OF_WINDOW),
+    "timeout": (dict(cycles=1), dict(cycles=(beyond("TIMEOUT", "ticks") - 1) * 64)),
+}  # fmt: skip
+OF_GPU = {
+    "set_number": (dict(number=1), dict(number=beyond("GPU_NUMBER", "gpu"))),
+    "set_arbitration": (
+        dict(policy=Policy.MCA, automatic=0, threshold=1, starvation_cycles=1, measure_log2=1,
+             cuts=(0, 0, 0), levels=(0, 0, 0)),
+        dict(policy=len(Policy), automatic=2, threshold=beyond("ARBITER", "threshold"),
+             starvation_cycles=beyond("STARVATION", "cycles"),
+             measure_log2=beyond("MEASURE", "log2"),
+             cuts=((ENTRIES, 0, 0), (0, ENTRIES, 0), (0, 0, ENTRIES), (0, 0), (0,) * 4),
+             levels=((ENTRIES, 0, 0), (0, ENTRIES, 0), (0, 0, ENTRIES), (0, 0), (0,) * 4)),
+    ),
+    "inject": (dict(target=InjectTarget.TILES, instance=0, double=0),
+               dict(target=len(InjectTarget), instance=beyond("INJECT", "instance"), double=2)),
+    "scrub": (dict(interval_cycles=1),
+              dict(interval_cycles=beyond("SCRUB_INTERVAL", "cycles"))),
+    "enable_interrupts": (dict(error=1), dict(error=2)),
+}  # fmt: skip
