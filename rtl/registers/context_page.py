@@ -358,7 +358,7 @@ class ContextPage(ReportingPage):
         with m.If(context.abort):
             m.d.sync += former.valid.eq(0)
         drops = context.abort & (self.running | self.pending)
-        m.d.sync += self.dropped.eq(drops | (self.dropped & ~self.launches))
+        m.d.sync += self.dropped.eq(drops | (self.dropped & ~self._launches))
         m.d.sync += context.aborted.eq((context.abort & self.running) | (context.aborted & ~takes))
         return ends
 

@@ -60,7 +60,7 @@ async def refusal(ctx, dut, page: int) -> ConfigurationError:
 
 
 async def outcome(
-    ctx, dut, address: int, word: int, strobes: int = 15, *, privileged: bool = False
+    ctx, dut, address: int, word: int, strobes: int = 15, *, privileged: bool = True
 ) -> ConfigurationError:
     """Write to an idle port, which answers OKAY; return why the page refused the write."""
     response = await write(ctx, dut, address, word, strobes, privileged=privileged)

@@ -450,13 +450,13 @@ def test_an_abort_leaves_no_launch_to_wait_for():
         return status["running"], status["pending"], status["aborted"]
 
     async def bench(ctx):
-        await write_launch(ctx, dut)
         page = dut.pages[0]
         for count in (0, 0xFFFE, 0xFFFF):
             ctx.set(page.begun, count)
             ctx.set(page.done, count)
             for waiting in range(3):  # nothing, a launch that runs, and one behind it
                 for number in range(waiting):
+                    await write_launch(ctx, dut)
                     assert await launch_error(ctx, dut) == ConfigurationError.NONE
                     assert await shown(ctx) == (1, number, 0)
                 before = await shown(ctx)
@@ -464,6 +464,7 @@ def test_an_abort_leaves_no_launch_to_wait_for():
                 await ctx.tick().repeat(3)
                 # An abort without a launch keeps what the abort before it left.
                 assert await shown(ctx) == (0, 0, 1 if waiting else before[2])
+            await write_launch(ctx, dut)
             assert await launch_error(ctx, dut) == ConfigurationError.NONE
             assert await shown(ctx) == (1, 0, 0)
             ctx.set(ports.done, 1)
@@ -471,7 +472,9 @@ def test_an_abort_leaves_no_launch_to_wait_for():
             ctx.set(ports.done, 0)
             assert await shown(ctx) == (0, 0, 0)
         # The launch before is done, and the one that waits is dropped.
+        await write_launch(ctx, dut)
         assert await launch_error(ctx, dut) == ConfigurationError.NONE
+        await write_launch(ctx, dut)
         ctx.set(ports.launch_drained, 0)
         ctx.set(ports.done, 1)
         assert await launch_error(ctx, dut) == ConfigurationError.NONE
