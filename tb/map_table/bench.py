@@ -127,11 +127,13 @@ class _Bench:
         table: Table,
         index: int,
         enable: int = 1,
+        foreign: bool = False,
         **staged: int,
     ) -> None:
         """Commit the staged entry with these changes, and check the result."""
         self.staged |= staged
-        assert await self.cycle(table, index, enable=enable) == expected.value
+        found = await self.cycle(table, index, enable=enable, foreign=foreign)
+        assert found == expected.value
 
     async def cycle(
         self,
