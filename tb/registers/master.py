@@ -5,7 +5,7 @@ import random
 
 import cocotb
 from cocotb.triggers import FallingEdge, RisingEdge, SimTimeoutError, with_timeout
-from cocotbext.axi import AxiLiteBus, AxiLiteMaster, AxiResp
+from cocotbext.axi import AxiLiteBus, AxiLiteMaster, AxiProt, AxiResp
 
 from rtl.interface.encodings import ConfigurationError
 from rtl.registers import map as register_map
@@ -20,6 +20,7 @@ __all__ = ["bounded", "outcome", "read", "start", "write"]
 
 _INPUTS = inputs_of(Registers(PARAMETERS))
 _LONGEST_NS = 2000
+_PRIVILEGED = AxiProt.PRIVILEGED
 
 expect(*(f"{channel} waits" for channel in CHANNELS))
 
@@ -82,8 +83,9 @@ async def read(master: AxiLiteMaster, address: int) -> tuple[int, AxiResp]:
 
 
 async def write(master: AxiLiteMaster, address: int, word: int, *, length: int = 4) -> AxiResp:
-    """Write a word, or its lower bytes; return the response."""
-    return (await bounded(master.write(address, word.to_bytes(4, "little")[:length]))).resp
+    """Write a word, or its lower bytes, as privileged software; return the response."""
+    written = word.to_bytes(4, "little")[:length]
+    return (await bounded(master.write(address, written, prot=_PRIVILEGED))).resp
 
 
 async def outcome(master: AxiLiteMaster, address: int, word: int, **how: int) -> ConfigurationError:

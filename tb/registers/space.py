@@ -27,7 +27,7 @@ def _needs(rng: random.Random) -> Iterator[tuple[dict[str, int], dict[str, int],
     """
     for group in range(8):
         transfer = {"granularity": Granularity.WORKGROUP.value, "group_log2": group}
-        waves = {f"waves{number}": rng.randrange(16) for number in range(4)}
+        waves = {f"waves{number}": rng.randrange(1, 16) for number in range(4)}
         yield transfer, waves, 1, (1 << group) - 1
     for place in range(4):
         for most in _WAVES:
@@ -70,7 +70,8 @@ async def space_of_each_command(dut):
     for number in range(p.contexts):
         context, before = _Context(master, number), 0
         await context.write("REGION_LIMIT_LO", bytes=p.atom_bytes)
-        assert await context.write("REGION_COMMIT", index=0, enable=1) == ConfigurationError.NONE
+        fields = {"index": 0, "enable": 1, "share": 1}
+        assert await context.write("REGION_COMMIT", **fields) == ConfigurationError.NONE
         await context.write("WORKGROUPS", count=1)
         await context.write("TRACKED_END", dispatch_index=1)
         await context.write("WAYS", mask=(1 << p.ways) - 1)
