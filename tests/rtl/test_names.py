@@ -6,7 +6,7 @@ import pytest
 
 from rtl.interface.encodings import Access, ConfigurationError, ErrorCode, Origin, PacketKind
 from tests.support.context_traffic import KERNELS, TWO, Kernel, Traffic, begin, finish
-from tests.support.register_bus import write
+from tests.support.register_bus import outcome
 from tests.support.top_bench import (
     MAP,
     PROGRAM,
@@ -48,10 +48,7 @@ def waves(**changes):
 async def refused(ctx, dut, name, fields, context=0, *, privileged=True):
     """Return the reason for which a write is refused, or NONE."""
     word = MAP[name].pack(**fields)
-    response = await write(ctx, dut, MAP[name].address_in(context), word, privileged=privileged)
-    code = (await status(ctx, dut, "STATUS", context))["configuration_error"]
-    assert (response == 0) == (code == 0), name
-    return ConfigurationError(code)
+    return await outcome(ctx, dut, MAP[name].address_in(context), word, privileged=privileged)
 
 
 async def region(ctx, dut, context, base, limit, *, index=0, privileged=True, **fields):
@@ -59,7 +56,8 @@ async def region(ctx, dut, context, base, limit, *, index=0, privileged=True, **
     staged = ("REGION_BASE_LO", base), ("REGION_LIMIT_LO", limit)
     for name, atom in staged:
         address, word = MAP[name].address_in(context), atom * 32
-        assert await write(ctx, dut, address, word, privileged=privileged) == 0
+        code = await outcome(ctx, dut, address, word, privileged=privileged)
+        assert code == ConfigurationError.NONE
     fields = {"index": index, "enable": 1} | fields
     return await refused(ctx, dut, "REGION_COMMIT", fields, context, privileged=privileged)
 
@@ -104,9 +102,11 @@ def test_a_kernel_with_more_wavefronts_than_its_command_is_reported(granularity)
 
 def test_a_kernel_with_fewer_wavefronts_than_its_command_times_out():
     traffic = Traffic(3)
+    # Ways for three wavefronts.
+    changes = [*waves(waves0=3), ("WAYS", {"mask": 15}), ("TIMEOUT", {"ticks": 300})]
 
     async def bench(ctx, dut):
-        await launch(ctx, dut, [*FIRST.registers, *waves(waves0=3), ("TIMEOUT", {"ticks": 300})])
+        await launch(ctx, dut, [*FIRST.registers, *changes])
         ctx.set(dut.context[0].credit_limit_in, 100)
         traffic.add(FIRST)
         await ctx.tick().repeat(500)
@@ -150,7 +150,8 @@ def test_a_launch_without_wavefronts_is_refused(action):
         control = "CONTROL", {"launch": 1}
         assert await refused(ctx, dut, *control) == ConfigurationError.EMPTY
         for edges in range(4):
-            await program(ctx, dut, none)
+            generation = {"updates_per_atom": 2, "generation": edges}
+            await program(ctx, dut, [("TRACKING", generation), *none])
             assert await refused(ctx, dut, *control) == ConfigurationError.EMPTY
             await program(ctx, dut, [("COMMAND_WAVES", {f"waves{edges}": 1}), none[1]])
             assert await refused(ctx, dut, *control) == ConfigurationError.NONE
@@ -286,7 +287,7 @@ def test_a_forged_update_stays_in_its_buffer(forged):
         for memory, sent in zip(traffic.memories, traffic.sent, strict=True):
             memory.seen.clear()
             sent.clear()
-        await begin(ctx, dut, traffic, FIRST)
+        await begin(ctx, dut, traffic, FIRST.again)
         await finish(ctx, dut, FIRST)
         assert ctx.get(dut.context[0].tiles) == before + 6
         assert traffic.accesses(FIRST) == FIRST.accesses()

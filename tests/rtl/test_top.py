@@ -97,6 +97,8 @@ async def check_end(ctx, dut):
         "error": 0,
         "aborting": 0,
         "pending": 0,
+        "running": 0,
+        "aborted": 0,
         "configuration_error": 0,
     }
 

@@ -23,9 +23,9 @@ from tests.support.top_bench import (
 # Streams that fault in one cycle, and the code and wavefront that are reported.
 FAULTS = [
     (["packet 1", "packet 0"], (ErrorCode.PACKET_AHEAD, 0)),
-    (["packet 1", "store 1"], (ErrorCode.STORE_AHEAD, 6)),
-    (["store 1", "packet 0"], (ErrorCode.STORE_AHEAD, 6)),
-    (["store 0", "packet 0", "store 1"], (ErrorCode.STORE_AHEAD, 5)),
+    (["packet 1", "store 1"], (ErrorCode.STORE_AHEAD, 3)),
+    (["store 1", "packet 0"], (ErrorCode.STORE_AHEAD, 3)),
+    (["store 0", "packet 0", "store 1"], (ErrorCode.STORE_AHEAD, 2)),
     (["packet 1"], (ErrorCode.PACKET_AHEAD, 1)),
 ]
 
@@ -34,7 +34,7 @@ def test_first_error_of_a_cycle():
     """A store's before a packet's, channels lowest first; each kind is counted."""
 
     async def bench(ctx, dut):
-        waves = ("COMMAND_WAVES", {"wave_outer_extent": ROWS, "waves0": 8})
+        waves = ("COMMAND_WAVES", {"wave_outer_extent": ROWS, "waves0": 4})
         more_waves = [waves, ("COMMAND_COMMIT", {"index": 0})]
         await launch(ctx, dut, [("CREDIT_WINDOW", {"workgroups": 1}), *more_waves])
         for faults, (code, wavefront) in FAULTS:
@@ -45,7 +45,7 @@ def test_first_error_of_a_cycle():
             for index, port in enumerate(dut.channel):
                 # Wavefronts distinguish the offenders.
                 if f"store {index}" in faults:
-                    streams[f"store {index}"] = (port.stores, store(REGION, 3, 5 + index))
+                    streams[f"store {index}"] = (port.stores, store(REGION, 3, 2 + index))
                 if f"packet {index}" in faults:
                     streams[f"packet {index}"] = (port.link_in, packet(REGION, 3, index))
             await offer(ctx, **streams)
@@ -54,7 +54,7 @@ def test_first_error_of_a_cycle():
             assert ctx.get(dut.context[0].irq)
             error = await status(ctx, dut, "ERROR")
             # A packet's dispatch index is its workgroup.
-            dispatch_index = 3 if wavefront < 5 else 2
+            dispatch_index = 3 if wavefront < 2 else 2
             assert error == {
                 "code": code.value,
                 "wavefront": wavefront,

@@ -214,7 +214,9 @@ def simulate(p, bench):
     dut = device(Channel, p)
 
     async def run(ctx):
-        await bench(Bench(ctx, dut, p))
+        channel = Bench(ctx, dut, p)
+        await channel.cycle()  # drops acknowledgements: it is the first one after the reset
+        await bench(channel)
 
     simulate_device(dut, run)
 

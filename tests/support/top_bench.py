@@ -5,6 +5,7 @@ from collections import Counter, deque
 from rtl.interface.encodings import (
     Access,
     Action,
+    ConfigurationError,
     Datatype,
     Operation,
     Origin,
@@ -13,8 +14,9 @@ from rtl.interface.encodings import (
 )
 from rtl.parameters import T3Parameters
 from rtl.registers import map as register_map
+from rtl.registers.fields import is_reported
 from rtl.top import T3
-from tests.support.register_bus import read, write
+from tests.support.register_bus import outcome, read, write
 from tests.support.simulation import device
 from tests.support.simulation import simulate as simulate_device
 
@@ -108,11 +110,18 @@ PROGRAM = [
 ]
 
 
+# Registers whose values in the program only one context can have.
+OWNED = ("ADDRESS_SPACE", "REGION_BASE_LO", "REGION_LIMIT_LO")
+
+
 async def program(ctx, dut, registers, context=0):
+    """Write registers; none of the writes may be refused."""
     for name, fields in registers:
-        register = MAP[name]
-        address = register.address_in(context)
-        assert await write(ctx, dut, address, register.pack(**fields)) == 0, name
+        word, address = MAP[name].pack(**fields), MAP[name].address_in(context)
+        if is_reported(MAP[name], fields.get("launch", 0)):
+            assert await outcome(ctx, dut, address, word) == ConfigurationError.NONE, name
+        else:
+            assert await write(ctx, dut, address, word) == 0, name
 
 
 async def settle(ctx, dut, context=0):
@@ -126,7 +135,9 @@ async def settle(ctx, dut, context=0):
 async def launch(ctx, dut, changes=(), context=0):
     """Launch the program with these registers instead of its own."""
     await settle(ctx, dut, context)
-    await program(ctx, dut, [*PROGRAM, *changes, ("CONTROL", {"launch": 1})], context)
+    owned = {name: fields for name, fields in reversed(changes) if name in OWNED}
+    own = [(name, owned.get(name, fields)) for name, fields in PROGRAM]
+    await program(ctx, dut, [*own, *changes, ("CONTROL", {"launch": 1})], context)
     await begun(ctx, dut, context)
 
 

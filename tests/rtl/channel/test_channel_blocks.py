@@ -99,6 +99,7 @@ def test_dma_atom_from_segment_to_link(number):
 
     async def bench(ctx):
         other = 2 >> number
+        await ctx.tick()  # no context is idle in the first cycle after the reset
         assert ctx.get(dut.idle) == ctx.get(dut.dma_idle) == 3
         segments = dut.segments[number]
         ctx.set(segments.p, Segment(DATA).const(segment))
