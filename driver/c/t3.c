@@ -304,6 +304,7 @@ static int settle(const struct t3_context *context, unsigned long polls)
 int t3_reset_epochs(struct t3_context *context, unsigned long polls)
 {
     PLAN(plan);
+    if (!exists(context)) return T3_INVALID;
     TRY(settle(context, polls));
     COMMIT(EPOCH_RESET, FIELD(EPOCH_RESET__RESTART, 1));
     return perform_of(context, plan);
@@ -311,7 +312,7 @@ int t3_reset_epochs(struct t3_context *context, unsigned long polls)
 
 uint32_t t3_next_epoch(const struct t3_context *context)
 {
-    return FIELD_OF(EPOCHS__NEXT, get(context->bus, OF_CONTEXT(context, EPOCHS)));
+    return FIELD_OF(EPOCHS__NEXT, get_of(context, OF_CONTEXT(context, EPOCHS)));
 }
 
 int t3_lock(struct t3_context *context, int regions, int assignment)

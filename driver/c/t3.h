@@ -72,7 +72,7 @@ struct t3_window {
     uint32_t shift;                          /* to the workgroup's index at the receiver */
     uint32_t credit_window, command_window;  /* workgroups */
     uint32_t updates_per_atom;
-    uint32_t generation;                     /* different from that of the launch before */
+    uint32_t generation;                     /* 1 to 7 after the launch before, modulo 16 */
 };
 
 /* Part of a GPU in a ring reduce-scatter: the first chunk leaves, the last chunk stays. */
@@ -119,8 +119,8 @@ int t3_set_arbitration(const struct t3_bus *bus, const struct t3_arbitration *ar
 /* Locks the registers of the whole GPU for unprivileged software. */
 int t3_gpu_lock(const struct t3_bus *bus);
 /* Injects a single-bit or double-bit error into the next word written to a memory, once;
- * `instance` is the number of the tracker bank, of the context, or of the channel. T3_REFUSED if
- * the memory does not exist. */
+ * `instance` is the number of the tracker bank, of the context, or of the channel. Refused if the
+ * memory does not exist. */
 int t3_inject(const struct t3_bus *bus, enum t3_inject_target target, unsigned instance,
               int two_bits);
 /* Whether an injection still waits for its word. */

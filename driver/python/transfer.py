@@ -115,8 +115,8 @@ class Ring:
     updates_per_atom : int
         Updates that make an atom complete, local and arriving.
     generation : int
-        Generation of the launch, 0 to 15: the same on all GPUs, and different from the previous
-        launch's.
+        Generation of the launch, 0 to 15: the same on all GPUs, and 1 to 7 after the previous
+        launch's, modulo 16.
     """
 
     workgroups: int

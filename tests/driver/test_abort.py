@@ -62,6 +62,7 @@ class Session:
         self.driver, self._generation = connect(bus), 0
         context = T3(bus).context(0)
         context.assign(SPACE)
+        context.reset_epochs()
         context.region(0, BASE, 1 << 21)
         self._program = context
 

@@ -55,7 +55,9 @@ C_CALLS = {
     "t3_accept(&context, 1, 1, {ops}, {dtypes})": dict(
         ops=(1, beyond("INBOUND_KINDS", "ops")), dtypes=(1, beyond("INBOUND_KINDS", "dtypes"))),
     "t3_lock(&context, {regions}, {assignment})": dict(regions=(1, 2), assignment=(1, 2)),
+    "t3_reset_epochs(&context, 1)": {},
     "t3_region(&context, {index}, 0, 32)": dict(index=(0, INDEX)),
+    "t3_share_region(&context, {index}, 0, 32)": dict(index=(0, INDEX)),
     "t3_remove_region(&context, {index})": dict(index=(0, INDEX)),
     "t3_command(&context, {index}, &transfer, {region})": dict(index=(0, INDEX),
                                                               region=(0, INDEX)),
@@ -75,7 +77,7 @@ C_STRUCTS = {
     "arbitration": (C_ARBITRATION, ("t3_set_arbitration",)),
 }
 # Calls of C whose arguments are not written, or are of 32 bits as their fields.
-C_WITHOUT = {"t3_identify", "t3_reset_epochs", "t3_next_epoch", "t3_gpu_lock", "t3_armed"}
+C_WITHOUT = {"t3_identify", "t3_next_epoch", "t3_gpu_lock", "t3_armed"}
 C_WITHOUT |= {"t3_corrected", "t3_scrub_corrected", "t3_mapped", "t3_context", "t3_timeout"}
 C_WITHOUT |= {"t3_unmap", "t3_launch", "t3_measure", "t3_wait", "t3_wait_idle", "t3_abort"}
 C_WITHOUT |= {f"t3_{name}" for name in ("status", "tiles", "oldest")}

@@ -27,7 +27,7 @@ from t3.driver import (
 )
 
 P = SMALL
-BASE, LIMIT = 1 << 17, 1 << 21
+BASE, SIZE = 1 << 17, 1 << 20
 TILE = Transfer(rows=2, run_atoms=2, stride_atoms=8, wave_rows=2, waves=(1, 1, 1, 1))
 RING = Ring(
     workgroups=6,
@@ -55,11 +55,16 @@ def gpu(bus):
     return gpu
 
 
+def base_of(number):
+    """Return the address of a context's region; contexts share no memory."""
+    return BASE + number * SIZE
+
+
 def ready(gpu, number=0):
     context = gpu.context(number)
     context.assign(3 + number)
     context.reset_epochs()
-    context.region(0, BASE, LIMIT)
+    context.region(0, base_of(number), base_of(number) + SIZE)
     context.reduce_scatter(RING, TILE)
     return context
 
@@ -79,7 +84,7 @@ def test_a_reduce_scatter(gpu, bus, number):
     context.enable_interrupts(done=True, error=True)
     assert context.take_interrupts() <= {"idle"}
     context.launch()
-    bus.play(RING, number, 3 + number, BASE)
+    bus.play(RING, number, 3 + number, base_of(number))
     context.wait()
     assert context.tiles == RING.workgroups - RING.leaving
     assert context.oldest == RING.workgroups
@@ -105,7 +110,7 @@ def test_launches_follow_each_other(gpu, bus):
 def test_what_is_refused_is_an_exception(gpu):
     context = ready(gpu)
     with pytest.raises(RefusedError, match=r"REGION_COMMIT of context 0: OVERLAP") as info:
-        context.region(1, LIMIT - 32, LIMIT + 32)
+        context.region(1, base_of(1) - 32, base_of(1) + 32)
     assert info.value.code is ConfigurationError.OVERLAP
     context.window(workgroups=4, tracked=(3, 5))
     with pytest.raises(RefusedError, match=r"CONTROL of context 0: LAUNCH_RANGE"):
@@ -226,7 +231,7 @@ def test_inject(gpu, bus):
         gpu.inject(InjectTarget.COMMANDS, number, double=double)
         assert gpu.armed
         context.launch()
-        bus.play(RING, number, 3 + number, BASE)
+        bus.play(RING, number, 3 + number, base_of(number))
         if double:
             with pytest.raises(ReportedError, match="TRIGGER_CORRUPT"):
                 context.wait_idle()

@@ -9,6 +9,7 @@ from t3.driver import T3, Context, InjectTarget, RefusedError
 from tests.support.c_driver import CContext, load_driver
 
 ALL = 0xFFFF_FFFF
+POLLS = 1000
 LOCKED = ConfigurationError.LOCKED
 
 
@@ -48,7 +49,12 @@ LOCKABLE = {
     "lock": (lambda g, c: c.lock(), lambda c: c.lock(1, 1)),
     "remove_region": (lambda g, c: c.remove_region(0), lambda c: c.remove_region(0)),
     "number": (lambda g, c: g.set_number(3), lambda c: c.of_gpu("set_number", 3)),
-    "epochs": (lambda g, c: g.reset_epochs(), lambda c: c.of_gpu("reset_epochs")),
+    "epochs": (lambda g, c: c.reset_epochs(), lambda c: c.reset_epochs(POLLS)),
+    "region": (lambda g, c: c.region(0, 32, 64), lambda c: c.region(0, 32, 64)),
+    "share": (
+        lambda g, c: c.region(0, 32, 64, share=True),
+        lambda c: c.share_region(0, 32, 64),
+    ),
     "gpu_lock": (lambda g, c: g.lock(), lambda c: c.of_gpu("gpu_lock")),
     "scrub": (lambda g, c: g.scrub(9), lambda c: c.of_gpu("scrub", 9)),
     "inject": (
@@ -93,13 +99,14 @@ def test_in_use(bus, library):
     """The registers of a pending launch are kept; INJECT refuses memories that do not exist."""
     posted = Posted(bus)
     gpu, context, in_c = T3(posted), Context(posted), CContext(library, posted)
-    context.window(workgroups=4, tracked=(0, 4))
-    for _ in range(2):
+    context.reset_epochs()
+    for generation in (1, 2):
+        context.window(workgroups=4, tracked=(0, 4), generation=generation)
         context.launch()
     in_use = ConfigurationError.IN_USE
     assert code(context.timeout, 100) is in_use and in_c.timeout(100) == in_use.value
     assert code(context.launch) is in_use and in_c.launch() == in_use.value
-    assert code(gpu.reset_epochs) is in_use and in_c.of_gpu("reset_epochs") == in_use.value
+    assert code(context.reset_epochs) is in_use and in_c.reset_epochs(POLLS) == in_use.value
     unknown = ConfigurationError.UNKNOWN_INDEX
     tracker = InjectTarget.TRACKER
     assert code(gpu.inject, tracker, SMALL.banks) is unknown
@@ -108,6 +115,45 @@ def test_in_use(bus, library):
     assert code(gpu.scrub, 0) is code(context.measure) is ConfigurationError.NONE
     context.abort()
     assert code(context.timeout, 100) is ConfigurationError.NONE and in_c.timeout(100) == 0
+    assert posted.errors == 0
+
+
+def test_launch(bus, library):
+    """A launch without an epoch, and one of a wrong generation, are refused."""
+    posted = Posted(bus)
+    context, in_c = Context(posted), CContext(library, posted)
+    epoch, wrong = ConfigurationError.EPOCH, ConfigurationError.GENERATION
+    context.window(workgroups=4, tracked=(0, 4), generation=1)
+    assert context.next_epoch == in_c.next_epoch() == 256
+    assert code(context.launch) is epoch and in_c.launch() == epoch.value
+    assert in_c.reset_epochs(POLLS) == 0
+    assert context.next_epoch == in_c.next_epoch() == 1
+    context.launch()
+    context.abort()
+    # Not behind the launch before, too far behind it, and too far behind the downstream GPU at 0.
+    for generation in (1, 9, 8):
+        context.window(workgroups=4, tracked=(0, 4), generation=generation)
+        assert code(context.launch) is wrong and in_c.launch() == wrong.value
+    context.window(workgroups=4, tracked=(0, 4), generation=7)
+    assert in_c.launch() == 0
+    assert posted.errors == 0
+
+
+def test_share(bus, library):
+    """An overlap of two contexts is refused, unless privileged software shares the region."""
+    posted = Posted(bus)
+    other, in_c = Context(posted, 1), CContext(library, posted, 1)
+    Context(posted).region(0, 32, 128)
+    overlap = ConfigurationError.OVERLAP
+    other.lock(regions=False)
+    bus.privileged = False
+    assert code(other.region, 0, 64, 96) is overlap and in_c.region(0, 64, 96) == overlap.value
+    assert code(lambda: other.region(0, 64, 96, share=True)) is overlap
+    assert in_c.share_region(0, 64, 96) == overlap.value
+    assert code(other.region, 0, 128, 160) is ConfigurationError.NONE
+    bus.privileged = True
+    other.region(0, 64, 96, share=True)
+    assert in_c.share_region(0, 96, 160) == 0
     assert posted.errors == 0
 
 
