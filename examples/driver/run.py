@@ -48,7 +48,7 @@ def report(bus: SimulatedBus) -> None:
     print(f"contexts: {gpu.identify()}")
     print(f"complete tiles: {context.tiles}")
     print(f"sent packets: {len(bus.sent)}")
-    print(f"next epoch: {gpu.next_epoch}")
+    print(f"next epoch: {context.next_epoch}")
     print(f"idle: {context.status['idle']}")
     print(f"errors: {len(errors)}", *errors, sep="\n  ")
     print(f"cycles: {bus.cycles}")

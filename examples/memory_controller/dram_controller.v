@@ -222,15 +222,16 @@ module dram_controller #(
     end
   end
 
-  // Requests of T3 that have been taken, and are neither acknowledged nor answered.
-  wire is_read = dram__payload[`T3_DRAM_ACCESS] == `T3_ACCESS_READ;
+  // Answers to requests of T3 that are still to come: acknowledgements, returns and reduce requests.
   wire is_update = dram__payload[`T3_DRAM_ACCESS] == `T3_ACCESS_UPDATE;
   wire is_of_t3 = dram__payload[`T3_DRAM_ORIGIN] == `T3_ORIGIN_COMMUNICATION;
-  wire begins = dram__valid && dram__ready && (is_update || is_of_t3);
+  wire takes = dram__valid && dram__ready;
+  wire begins = takes && (is_update || is_of_t3);
+  wire begins_update = takes && is_update;
   wire acknowledges = issue_acks__valid && issue_acks__ready;
   reg [7:0] owed;
   assign memory_owes = owed != 0;
   always @(posedge clk)
     if (rst) owed <= 0;
-    else owed <= owed + begins - acknowledges - returns__valid;
+    else owed <= owed + begins + begins_update - acknowledges - returns__valid - nmc_in__valid;
 endmodule

@@ -310,6 +310,8 @@ module dram_controller_tb;
       if (column_valid) issued = issued + 1;
       if (occupancy != entered - issued) fail("a wrong occupancy");
       if (dram__valid && dram__ready) entered = entered + 1;
+      if ((returns__valid || issue_acks__valid || nmc_in__valid) && !memory_owes)
+        fail("an answer that is not owed");
       if (returns__valid) begin
         if (!slots_busy[slot]) fail("data without a read");
         if (returns__payload[`T3_RETURNS_DATA] != of_slot[slot]) fail("a read of T3 has a wrong value");
@@ -360,6 +362,7 @@ module dram_controller_tb;
       while (answered != to_answer || occupancy != 0) @(negedge clk);
       repeat (40) @(negedge clk);  // the result of an update is stored; no answer is allowed
       if (ack_waits != 0 || answered != to_answer) fail("an answer is missing");
+      if (memory_owes) fail("an answer is still owed");
       if (writes_acknowledged != writes_entered) fail("an ordinary write was not acknowledged");
       epoch = epoch + 1;  // as at a launch
     end

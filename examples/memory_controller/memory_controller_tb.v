@@ -378,9 +378,9 @@ module memory_controller_tb;
     software.reset_epochs(1);
     l2.running = 1;
 
-    run_both(1, 9);
-    abort_1_of(2, 10);
-    run_both(3, 11);
+    run_both(1, 5);
+    abort_1_of(2, 6);
+    run_both(3, 7);
 
     stop_l2;
     software.get(0, `T3_TILES, word);

@@ -43,7 +43,7 @@ module software (
         if (value_taken) wvalid = 0;
       end
       while (!bvalid) @(negedge clk);
-      if (bresp != 0) fail("a register write was refused");
+      if (bresp != 0) fail("there is no page for a register write");
       bready = 1;
       @(negedge clk);
       bready = 0;
@@ -58,7 +58,7 @@ module software (
       @(negedge clk);
       arvalid = 0;
       while (!rvalid) @(negedge clk);
-      if (rresp != 0) fail("a register read was refused");
+      if (rresp != 0) fail("there is no register to read");
       value = rdata;
       rready = 1;
       @(negedge clk);
@@ -69,10 +69,15 @@ module software (
   // Registers of a context.
 
   reg [15:0] page;
-  reg [31:0] word;
+  reg [31:0] word, status;
 
   task set(input [15:0] address, input [31:0] value);
-    write(page + address, value);
+    begin
+      write(page + address, value);
+      read(page + `T3_STATUS, status);  // a refused write is also answered with OKAY
+      if (status[`T3_STATUS_CONFIGURATION_ERROR] != `T3_CONFIGURATION_ERROR_NONE)
+        fail("a register write was refused");
+    end
   endtask
 
   task get(input integer number, input [15:0] address, output [31:0] value);

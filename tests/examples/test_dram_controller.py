@@ -126,6 +126,20 @@ def test_checker_finds_short_delays(name, build):
             id="forgets the owner",
         ),
         pytest.param(
+            "dram_controller.v",
+            "+ begins_update - acknowledges - returns__valid - nmc_in__valid",
+            "- acknowledges - returns__valid",
+            "an answer that is not owed",
+            id="forgets a reduce request",
+        ),
+        pytest.param(
+            "dram_controller.v",
+            "- returns__valid - nmc",
+            "- nmc",
+            "an answer is still owed",
+            id="owes forever",
+        ),
+        pytest.param(
             "data_path.v", "NO_EPOCH = 0", "NO_EPOCH = 2", "wrong value", id="keeps the epoch"
         ),
         pytest.param(

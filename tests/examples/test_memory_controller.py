@@ -49,6 +49,12 @@ def test_benches_pass(simulate, bench, build):
             "words[updated[head]] <= 0",
             "wrong value",
         ),
+        (
+            "software.v",
+            "word[`T3_EPOCH_RESET_RESTART] = 1",
+            "word[`T3_EPOCH_RESET_RESTART] = 0",
+            "a register write was refused",
+        ),
         pytest.param(
             "dram_controller.v",
             "[`T3_ISSUE_ACKS_OWNER] <= taken[`T3_DRAM_OWNER]",
