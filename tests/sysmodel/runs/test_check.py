@@ -138,5 +138,5 @@ def test_a_bit_error_is_found(monkeypatch):
 
 
 def test_too_small_a_matrix_is_refused():
-    with pytest.raises(InputError, match="workgroups cannot be cut into 8 chunks"):
+    with pytest.raises(InputError, match="1 workgroup cannot be cut into 8 chunks"):
         check(CheckOptions(gpus=8, m=128, n=96), no_progress)

@@ -3,12 +3,19 @@
 import numpy as np
 import pytest
 
-from rtl.interface.encodings import Access, Action, Granularity, PacketKind, StoreKind
+from rtl.interface.encodings import (
+    Access,
+    Action,
+    ErrorCode,
+    Granularity,
+    PacketKind,
+    StoreKind,
+)
 from rtl.parameters import T3Parameters
 from rtl.registers import map as register_map
 from sysmodel.engine.golden import new_state, reset, step
 from sysmodel.engine.golden.registers.errors import oldest_error
-from sysmodel.engine.golden.registers.words import F
+from sysmodel.engine.golden.registers.words import F, R
 from sysmodel.engine.ports import (
     CHANNEL_INPUTS,
     CHANNEL_OUTPUTS,
@@ -157,6 +164,13 @@ def errors(gpu):
     return int(gpu.state.logs[register_map.CONTEXT]["total"])
 
 
+def counts(gpu):
+    """Return the counters that are not 0."""
+    registers = gpu.state.registers[register_map.CONTEXT]["contents"]
+    words = {code: getattr(R, f"COUNT_{code.name}", None) for code in ErrorCode}
+    return {code: int(registers[word]) for code, word in words.items() if word and registers[word]}
+
+
 @pytest.fixture
 def gpu():
     return Gpu()
@@ -236,16 +250,18 @@ def test_an_error_is_logged_in_the_cycle_after_its_event_then_counted(gpu, provo
 
 
 def test_errors_of_one_cycle_count_as_one(gpu):
-    """The channel's error goes before the tracker's, which is lost."""
+    """The tracker's error goes before the channel's in the log; each kind is counted."""
     gpu.end(2, tile_atoms=0)
     for _ in range(6):
         gpu.step()
     gpu.store(20)
     assert gpu.first(interrupts) == 10
     gpu.step()
-    assert errors(gpu) == 1 and oldest_error(gpu.state.logs[register_map.CONTEXT]) >> 24 == 20
+    log = gpu.state.logs[register_map.CONTEXT]
+    assert errors(gpu) == log["log_level"] == 1 and oldest_error(log) >> 24 == 2
     gpu.settle()
-    assert errors(gpu) == 1
+    assert errors(gpu) == log["log_level"] == 1
+    assert counts(gpu) == {ErrorCode.ZERO_THRESHOLD: 1, ErrorCode.STORE_AHEAD: 1}
 
 
 @pytest.mark.parametrize(("strobe", "left"), [(1, 1), (2, 1), (3, 0)])
