@@ -88,6 +88,7 @@ _COUNTERS = [
     [name for code in ErrorCode if (name := f"{prefix}COUNT_{code.name}") in register_map.load()]
     for prefix in ("", "GPU_")
 ]
+_EVENTS = {field.name: 1 for field in register_map.load()["INTERRUPTS"].fields}
 _CYCLES = 9000
 _FREQUENT_PLACES = 6  # for errors of stores and packets
 _CLEARING = 300  # cycles at the end
@@ -319,7 +320,7 @@ def _preset_counts(dut, model: Model, rng: random.Random) -> None:
                 model.state.registers[page][getattr(R, register)]["contents"] = count
     for context, before in enumerate(_epochs(model)):
         # Mostly a value with which epochs are left.
-        epoch = rng.choice([before, 254, 256, *[rng.randrange(1, 256)] * 4])
+        epoch = rng.choice([before, 254, 255, 256, 256, *[rng.randrange(1, 256)] * 4])
         inside(dut, f"context_{context}.next_epoch").value = epoch
         page = CONTEXT + context
         model.state.registers[page][R.EPOCHS]["contents"] = epoch << F.EPOCHS_next[1]
@@ -358,6 +359,8 @@ async def every_cycle(dut):
             hardware.failing = 0
             for _ in range(4):
                 bus.traffic.put(rng.choice(_CONTEXTS), "CONTROL", drop_error=1)
+            for context in _CONTEXTS:
+                bus.traffic.put(context, "INTERRUPTS", **_EVENTS)
         if cycle == scaled(_CYCLES) - _CLEARING:
             # With an error in every cycle, an error also occurs in the cycle of the clear.
             hardware.failing = 1

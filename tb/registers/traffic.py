@@ -139,6 +139,11 @@ class BusTraffic:
                 *self._launch(fits=True),
             ]
             return [(self._address(name), word, 15) for name, word in writes]
+        if rng.random() < 0.06:
+            self._privileged = 1
+            return [
+                (_MAP[name].address_in(self._context), word, 15) for name, word in self._queue()
+            ]
         if rng.random() < 0.15:
             # The launch may still wait during the following accesses.
             commits = [(name, self._word(name)) for name in rng.sample([*_GROUPS], 2)]
@@ -251,9 +256,36 @@ class BusTraffic:
         if fits or rng.random() < 0.5:
             begin.append(("WAYS", (1 << p.ways) - 1))
         launch = "CONTROL", _MAP["CONTROL"].pack(launch=1)
-        after = (generation + rng.choice([0, 1, 1, 7])) % (1 << GENERATION_BITS)
-        word = _MAP["TRACKING"].pack(updates_per_atom=2, generation=after)
-        return [*begin, *writes, launch, ("TRACKING", word), launch]
+        writes += [launch]
+        # The next launches; they wait while one runs or has not drained.
+        for step in rng.choice([(0,), (1,), (7,), (1, 2, 3, 4)]):
+            after = (generation + step) % (1 << GENERATION_BITS)
+            word = _MAP["TRACKING"].pack(updates_per_atom=2, generation=after)
+            writes += [("TRACKING", word), launch]
+        return [*begin, *writes]
+
+    def _queue(self) -> list[tuple[str, int]]:
+        """Return the writes of small launches, one behind the other; while one is pending, the
+        commits between them are refused.
+        """
+        rng, before = self._rng, self._needs(self._context).before
+        fields = {
+            "WAYS": {"mask": (1 << self._p.ways) - 1},
+            "FIRST_WORKGROUP": {"workgroup": 0},
+            "WORKGROUPS": {"count": 1},
+            "TRACKED_FIRST": {"dispatch_index": 0},
+            "TRACKED_END": {"dispatch_index": 1},
+            "CREDIT_WINDOW": {"workgroups": 1},
+            "COMMAND_WINDOW": {"workgroups": 1},
+        }
+        writes = [(name, _MAP[name].pack(**values)) for name, values in fields.items()]
+        for step in range(1, 4):
+            generation = (before + step) % (1 << GENERATION_BITS)
+            tracking = _MAP["TRACKING"].pack(updates_per_atom=2, generation=generation)
+            writes += [("TRACKING", tracking), ("CONTROL", _MAP["CONTROL"].pack(launch=1))]
+            commit = rng.choice(["REGION_COMMIT", "RANGE_COMMIT", "COMMAND_COMMIT"])
+            writes += [(commit, _MAP[commit].pack(index=0))]
+        return [*writes, ("CONTROL", _MAP["CONTROL"].pack(measure=1))]
 
     def _scrub(self) -> list[tuple[int, int, int]]:
         """Abort the launch of a context, and restart its epochs until the abort has ended."""

@@ -90,7 +90,7 @@ def test_injections_under_reprogramming(traffic):
     kernel = Kernel(granularity=Granularity.WAVEFRONT)
     recording = run(
         lambda rng: InjectionsAndReprogramming(rng, kernel),
-        seed=11,
+        seed=20,
         kernel=kernel,
         traffic=traffic,
         noise=0.05,
