@@ -63,11 +63,11 @@ def test_as_many_as_a_memory_controller_may_hold():
     run_gated(dut, bench)
 
 
-# Without ``begun`` the counter would only count later, which nobody sees: begins count as long.
+# Without ``begun`` the counter would only count later, and no output differs: begins count as long.
 @pytest.mark.parametrize(
     "cause", ["self.begin", "self.end", "self.end_count", "ended", "ended_together"]
 )
-def test_a_counter_that_sleeps_early_is_noticed(cause):
+def test_a_counter_whose_clock_stops_early_is_noticed(cause):
     causes = ["self.begin", "self.end", "self.end_count", "begun", "ended", "ended_together"]
     bug = SeededBug(
         module="rtl.channel.outstanding_counter",

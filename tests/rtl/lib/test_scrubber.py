@@ -170,7 +170,7 @@ def test_a_table_is_corrected_way_by_way():
     run_gated(table, bench)
 
 
-ASLEEP = {
+EARLY = {
     "a step is missed": ["self.step"],
     "the clock stops in the cycle in which the row is checked": ["looks"],
     "the clock stops while the corrected row is held": ["self.looked", "self.holds"],
@@ -180,17 +180,17 @@ ASLEEP = {
 # In a protected memory the write of the held row enables the clock, too.
 @pytest.mark.parametrize(
     ("block", "fault"),
-    [("protected_memory", fault) for fault, causes in ASLEEP.items() if "self.holds" not in causes]
-    + [("table", fault) for fault in ASLEEP],
+    [("protected_memory", fault) for fault, causes in EARLY.items() if "self.holds" not in causes]
+    + [("table", fault) for fault in EARLY],
 )
-def test_a_scrubber_that_sleeps_early_is_noticed(block, fault, monkeypatch):
+def test_a_scrubber_whose_clock_stops_early_is_noticed(block, fault, monkeypatch):
     causes = ["self.step", "due", "looks", "self.looked", "self.holds"]
     bug = SeededBug(
         module="rtl.lib.scrubber",
         block="Scrubber",
         fault=fault,
         right=f"Cat({', '.join(causes)})",
-        wrong=f"Cat({', '.join(one for one in causes if one not in ASLEEP[fault])})",
+        wrong=f"Cat({', '.join(one for one in causes if one not in EARLY[fault])})",
     )
     module, check = {
         "protected_memory": ("rtl.lib", check_a_memory),
@@ -201,7 +201,7 @@ def test_a_scrubber_that_sleeps_early_is_noticed(block, fault, monkeypatch):
         check()
 
 
-def test_a_memory_that_sleeps_with_a_held_row_is_noticed():
+def test_a_memory_whose_clock_stops_with_a_held_row_is_noticed():
     bug = SeededBug(
         module="rtl.lib.protected_memory",
         block="ProtectedMemory",
