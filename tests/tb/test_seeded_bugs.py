@@ -43,6 +43,7 @@ INSIDE = {
     "ContextUnit": Inside(bench="top", user="rtl.top"),
     "ControlReceiver": Inside(bench="link_endpoint", user="rtl.link.flow"),
     "ControlSender": Inside(bench="link_endpoint", user="rtl.link.flow"),
+    "ForeignRegions": Inside(bench="registers", user="rtl.registers.port"),
     "GlobalPage": Inside(bench="registers", user="rtl.registers.port"),
     "LaunchCheck": Inside(bench="registers", user="rtl.registers.context_page"),
     "LinkReceiver": Inside(bench="link_endpoint", user="rtl.link.flow"),
