@@ -110,7 +110,7 @@ def test_rectangles_cover_the_tiles_of_a_chunk_once(rows, columns, gpus, most):
     "changes,message",
     [
         ({"m": 64, "gpus": 5}, "4 workgroups .* into 5 chunks; allowed: tp up to 4, or a larger"),
-        ({"m": 1, "n": 1, "gpus": 2}, "1 workgroups cannot .* 2 chunks; allowed: a larger matrix"),
+        ({"m": 1, "n": 1, "gpus": 2}, "1 workgroup cannot .* 2 chunks; allowed: a larger matrix"),
     ],
 )
 def test_refused(changes, message):
