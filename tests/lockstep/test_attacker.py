@@ -140,11 +140,11 @@ def check_confinement(recording, programs):
         )
         for program in programs:
             own = (block[:, O.dram_valid] == 1) & of_t3 & (owner == program.number)
-            assert own.any()
             assert ((atom >= program.base) & (atom < program.limit))[own].all(), program.number
             sent = (block[:, O.link_out_valid] == 1) & (block[:, O.link_owner] == program.number)
             assert (block[:, O.link_out_context] == program.context)[sent].all(), program.number
-            assert sent.any()
+            # The attacker may abort its launch before it sends anything.
+            assert program.number == ATTACKER or (own.any() and sent.any())
 
 
 def check_admission(recording, victim):
