@@ -67,7 +67,7 @@ site: $(SITE)              ## Build all pages as a site; run the notebooks, chec
 	@$(VENV)/bin/python docs/site/words.py build/site
 	@$(VENV)/bin/python docs/site/outputs.py build/jupyter_execute
 
-test: $(READY)             ## Lint, then run the tests (about twelve minutes on 2 cores)
+test: $(READY)             ## Lint, then run the tests (about ten minutes on 2 cores)
 	@$(MAKE) --no-print-directory --jobs 2 lint loop without-loop
 	@$(VENV)/bin/python -m pytest -q -n 2 --dist loadscope -m "not verify" tests $(WITHOUT_LOOP:%=--ignore=%)
 
