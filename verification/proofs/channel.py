@@ -68,7 +68,7 @@ class StrangerHarness(Elaboratable):
         free(m, dut.dram.ready, dut.link_out.ready, dut.arbiter)
         (view,) = dut.contexts
         free(m, view.oldest, view.credit_limit, view.launched, view.former, view.inbound)
-        constant(m, view.address_space, view.maps, view.launch_configuration)
+        constant(m, view.address_space, view.maps, view.wavefronts, view.launch_configuration)
         launch_configuration = view.launch_configuration
         m.d.comb += [
             dut.segments[0].valid.eq(0),
@@ -237,7 +237,7 @@ PROOFS = (
         reason="the lookups are proven with the reference's geometry (address-map, range-lookup), "
         "and queues carry any payload",
         depth=1,
-        cover_depth=9,
+        cover_depth=10,
         slow=True,
     ),
 )
