@@ -86,7 +86,7 @@ def test_a_kernel_with_more_wavefronts_than_its_command_is_reported(granularity)
         await ctx.tick().repeat(60)
         tile = ROWS * WAVE
         counts = ErrorCode.STORE_MISMATCH, ErrorCode.PACKET_MISMATCH, ErrorCode.SET_FULL
-        # Of three tracked workgroups: stores and marker of the second wavefront, and its packets.
+        # Stores, marker and packets of the second wavefront, of three tracked workgroups.
         assert await errors(ctx, dut, *counts) == [3 * (tile + 1), 3 * tile, 0]
         wrong = {
             (Access.UPDATE, origin, atom)
