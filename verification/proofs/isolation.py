@@ -251,10 +251,14 @@ class IsolationHarness(Elaboratable):
         unit, registers = dut.contexts[number], dut.registers.context[number]
         complete, error, came = unit.completions, registers.error, marks.came[number]
         idle, clearing = dut.context[number].idle, dut.tracker.clearing[number]
-        failed, begun = (Signal(name=f"{name}_{number}") for name in ("failed", "begun"))
+        failed, begun, owed = (
+            Signal(name=f"{name}_{number}") for name in ("failed", "begun", "owed")
+        )
         cleared = marks.since_reset == _P.sets
         m.d.sync += [
             begun.eq(cleared),
+            # No context is idle while the memory owes something from before the reset.
+            owed.eq(dut.channels[0].monitor.stale),
             failed.eq(Cat(error.valid for error in unit.errors).any()),
         ]
         m.d.comb += [
@@ -275,7 +279,7 @@ class IsolationHarness(Elaboratable):
             Assert(
                 came | clearing | unit.stores_drained, f"{number}: not drained without an input"
             ),
-            Assert(came | ~begun | idle, f"{number}: not idle without an input"),
+            Assert(came | ~begun | owed | idle, f"{number}: not idle without an input"),
             Assert(came | ~begun | registers.dma_idle, f"{number}: DMA busy without an input"),
             Assert(
                 came | dut.channel[0].store_space[number], f"{number}: no space without an input"
@@ -287,6 +291,7 @@ class IsolationHarness(Elaboratable):
             ),
             Cover(moves(complete), f"{number}: a complete tile"),
             Cover(error.valid & ~failed, f"{number}: an error"),
+            Cover(idle & begun & ~owed, f"{number}: idle after the reset"),
             Cover(came & ~idle & dut.context[1 - number].idle, f"{number}: the only busy context"),
         ]
 
@@ -341,8 +346,8 @@ PROOFS = (
         statement="Every update, end-of-tile marker, read, packet, completed tile and reported "
         "error of a context results from stores, packets and segments of that context; its reads, "
         "updates and writes through T3 lie in its regions, its read data returns to it, and its "
-        "packets go to its remote address space; a context without any input is idle, and none of "
-        "its tiles is cleared",
+        "packets go to its remote address space; a context without any input is idle as soon as "
+        "the memory owes nothing from before the reset, and none of its tiles is cleared",
         blocks=(T3, Channel),
         harness=IsolationHarness,
         geometry="2 contexts, 1 channel, 1 bank of 2 sets of 2 entries, 4 workgroups, 2 "
