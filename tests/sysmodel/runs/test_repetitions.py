@@ -220,6 +220,13 @@ def test_unexpected_slowness_is_reported(mca, sentences):
     assert [one.sentence for one in slower(repetitions, 0.0)] == sentences
 
 
+def test_the_critical_policy_is_compared_with_the_best_other_one():
+    repetitions = timed(t3=[1100], t3_mca=[1000], t3_critical=[1009])
+    assert slower(repetitions, 0.0) == []
+    (found,) = slower(timed(t3=[1100], t3_mca=[1000], t3_critical=[1021]), 0.0)
+    assert found.sentence == "t3-critical is 2.1% slower than t3-mca."
+
+
 def test_nothing_to_compare_with():
     assert slower(timed(t3_mca=[1000]), 0.0) == []
 
