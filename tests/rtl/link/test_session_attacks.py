@@ -31,7 +31,7 @@ NUMBERS = 1 << SHORT.sequence_bits
 MOST_AGE = SHORT.lifetime_cycles - 8
 QUIET_CYCLES = 2 * SHORT.lifetime_cycles
 BEGIN_CYCLES = QUIET_CYCLES + SHORT.idle_cycles + 40
-LONG_CYCLES = 6 * BEGIN_CYCLES  # the numbers wrap in this time at full rate
+LONG_CYCLES = 12 * BEGIN_CYCLES  # the numbers wrap in this time at full rate
 STRAGGLE = dict(latency=2, straggle=MOST_AGE - 2)
 LINKS = {
     "clean": Faults(latency=MOST_AGE),
@@ -83,14 +83,12 @@ class Words:
 
 
 async def attack(pair, restarts):
-    """Reset or restart either side, or both, this many times; return counts of words."""
+    """Reset or restart either side, or both, this many times, first after a long session at full
+    rate; return the number of words that arrived."""
     rng, words = pair.rng, [Words(pair, index) for index in range(2)]
-    gaps = (1, 3, 10, QUIET_CYCLES, BEGIN_CYCLES, 2 * BEGIN_CYCLES, LONG_CYCLES, LONG_CYCLES)
+    gaps = (1, 3, 10, QUIET_CYCLES, BEGIN_CYCLES, 2 * BEGIN_CYCLES, LONG_CYCLES)
+    end = pair.cycle + LONG_CYCLES
     while restarts > 0:
-        for side in pair.sides:
-            side.offer, side.take = (rng.choice([0.1, 0.5, 1, 1]) for _ in range(2))
-            side.take *= rng.random() < 0.9  # sometimes a side takes nothing
-        end = pair.cycle + rng.choice(gaps) + rng.randint(0, 10)
         while pair.cycle < end:
             await pair.step(min(rng.randint(1, 30), end - pair.cycle))
             for one in words:
@@ -100,6 +98,10 @@ async def attack(pair, restarts):
         for _ in range(rng.choice([1, 1, 1, 2, 6])):
             await pair.restart(*rng.choice([(0,), (1,), (0, 1)]), reset=rng.random() < 0.6)
             restarts -= 1
+        for side in pair.sides:
+            side.offer, side.take = (rng.choice([0.1, 0.5, 1, 1]) for _ in range(2))
+            side.take *= rng.random() < 0.9  # sometimes a side takes nothing
+        end = pair.cycle + rng.choice(gaps) + rng.randint(0, 10)
     return sum(one.arrived for one in words)
 
 
@@ -131,7 +133,7 @@ def check(counts):
 
 
 def test_attack():
-    check(run("all", 180, 30))
+    check(run("all", 180, 10))
 
 
 @pytest.mark.verify
