@@ -107,7 +107,7 @@ class IssueAckQueueHarness(Elaboratable):
 
 def _proof(p: T3Parameters, depth: int, geometry: str, reason: str, solver: str) -> Proof:
     return Proof(
-        name=f"issue-ack-queue-{depth}",
+        name=f"issue-ack-queue-{depth}" + ("" if p.contexts == 1 else f"-contexts-{p.contexts}"),
         statement="As many updates of a tile leave as entered: none is lost or counted twice; no "
         "event has a smaller atom than all issue acknowledgements of its tile; an offer stays "
         "until it is taken",
@@ -124,9 +124,9 @@ def _proof(p: T3Parameters, depth: int, geometry: str, reason: str, solver: str)
 
 PROOFS = (
     _proof(
-        T3Parameters(contexts=2),
+        T3Parameters(contexts=1),
         4,
-        "depth 4, 2 contexts, tiles and atoms of the reference",
+        "depth 4, tiles and atoms of the reference",
         "the channel's depth of 8 with the reference's atoms takes four minutes; issue-ack-queue-8 "
         "has that depth",
         "z3",
@@ -135,8 +135,16 @@ PROOFS = (
         T3Parameters(contexts=1, address_bits=8),
         8,
         "depth 8, tiles of the reference, atoms of 3 bits",
-        "atoms are only compared with each other; issue-ack-queue-4 has their full width, and two "
-        "contexts",
+        "atoms are only compared with each other; issue-ack-queue-4 has their full width",
+        "yices",
+    ),
+    _proof(
+        T3Parameters(
+            contexts=2, address_bits=8, workgroup_bits=2, wavefronts=2, credit_window=4, sets=2
+        ),
+        4,
+        "depth 4, 2 contexts, 4 dispatch indices, 2 wavefronts, atoms of 3 bits",
+        "tiles and atoms are only compared with each other; the others have their full width",
         "yices",
     ),
 )

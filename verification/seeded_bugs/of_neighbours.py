@@ -2,7 +2,7 @@
 
 from .bug import SeededBug
 
-__all__ = ["BUGS_OF_NEIGHBOURS"]
+__all__ = ["BUGS_OF_NEIGHBOURS", "BUGS_OF_REGISTERS"]
 
 BUGS_OF_NEIGHBOURS: tuple[tuple[str, SeededBug], ...] = (
     (
@@ -146,7 +146,7 @@ BUGS_OF_NEIGHBOURS: tuple[tuple[str, SeededBug], ...] = (
         ),
     ),
     (
-        "issue-ack-queue-4",
+        "issue-ack-queue-4-contexts-2",
         SeededBug(
             module="rtl.channel.issue_ack_queue",
             block="IssueAckQueue",
@@ -176,46 +176,6 @@ BUGS_OF_NEIGHBOURS: tuple[tuple[str, SeededBug], ...] = (
         ),
     ),
     (
-        "registers",
-        SeededBug(
-            module="rtl.registers.port",
-            block="Registers",
-            fault="a region of the second context is checked as the first one's",
-            right="page[number].eq(self.write_address[PAGE_BITS:] == number + CONTEXT)",
-            wrong="page[number].eq(self.write_address[PAGE_BITS:] == CONTEXT)",
-        ),
-    ),
-    (
-        "registers",
-        SeededBug(
-            module="rtl.registers.context_page",
-            block="ContextPage",
-            fault="any program may let its region overlap another context's",
-            right='(self.port.privileged & word[commit["share"].low])',
-            wrong='word[commit["share"].low]',
-        ),
-    ),
-    (
-        "registers",
-        SeededBug(
-            module="rtl.registers.context_page",
-            block="ContextPage",
-            fault="another context may take the regions of one that aborts",
-            right="in_use = context.launched | context.aborting",
-            wrong="in_use = context.launched",
-        ),
-    ),
-    (
-        "registers",
-        SeededBug(
-            module="rtl.registers.context_page",
-            block="ContextPage",
-            fault="epochs restart under a running launch, so that its tags come again",
-            right="with m.If(restart & self._busy):",
-            wrong="with m.If(restart & self.pending):",
-        ),
-    ),
-    (
         "error-priority-encoder",
         SeededBug(
             module="rtl.registers.error_priority_encoder",
@@ -226,3 +186,36 @@ BUGS_OF_NEIGHBOURS: tuple[tuple[str, SeededBug], ...] = (
         ),
     ),
 )
+"""Seeded bugs in which one context decides for another, each with the proof that must find it."""
+
+BUGS_OF_REGISTERS: tuple[SeededBug, ...] = (
+    SeededBug(
+        module="rtl.registers.port",
+        block="Registers",
+        fault="a region of the second context is checked as the first one's",
+        right="page[number].eq(self.write_address[PAGE_BITS:] == number + CONTEXT)",
+        wrong="page[number].eq(self.write_address[PAGE_BITS:] == CONTEXT)",
+    ),
+    SeededBug(
+        module="rtl.registers.context_page",
+        block="ContextPage",
+        fault="any program may let its region overlap another context's",
+        right='(self.port.privileged & word[commit["share"].low])',
+        wrong='word[commit["share"].low]',
+    ),
+    SeededBug(
+        module="rtl.registers.context_page",
+        block="ContextPage",
+        fault="another context may take the regions of one that aborts",
+        right="in_use = context.launched | context.aborting",
+        wrong="in_use = context.launched",
+    ),
+    SeededBug(
+        module="rtl.registers.context_page",
+        block="ContextPage",
+        fault="epochs restart under a running launch, so that its tags come again",
+        right="with m.If(restart & self._busy):",
+        wrong="with m.If(restart & self.pending):",
+    ),
+)
+"""Seeded bugs of the registers of several contexts, which the registers' own tests must find."""

@@ -12,7 +12,6 @@ _BY_NAME = {proof.name: proof for proof in PROOFS}
 # Parts of a block that is proven, with the module in which each is replaced.
 _PARTS = {
     "AccessMerge": "rtl.channel.channel",
-    "ContextPage": "rtl.registers.port",
     "LinkMerge": "rtl.channel.channel",
     "PacketCheck": "rtl.channel.channel",
     "TableWalk": "rtl.tracker.bank",
