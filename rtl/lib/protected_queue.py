@@ -1,6 +1,6 @@
 """Long queue in a memory with check bits."""
 
-from amaranth.hdl import Cat, Module, Signal, Value
+from amaranth.hdl import Cat, Module, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -31,6 +31,8 @@ class ProtectedQueue(wiring.Component):
         ``i.ready`` and ``o.valid`` are registers.
     empty : Out(1)
         The queue holds no payload.
+    leaves : Out(1)
+        A word leaves the memory for the check; arrives earlier than its result.
     corrected, lost : Out(1)
         In this cycle a payload was corrected; a payload was dropped.
     suspect : Out(shape)
@@ -49,8 +51,6 @@ class ProtectedQueue(wiring.Component):
     checked : Queue
         Corrected payloads.
     injector : Injector
-    leaves : Signal
-        A word leaves ``words``.
     """
 
     def __init__(self, shape, *, depth: int):
@@ -59,6 +59,7 @@ class ProtectedQueue(wiring.Component):
                 "i": In(stream.Signature(shape)),
                 "o": Out(stream.Signature(shape)),
                 "empty": Out(1),
+                "leaves": Out(1),
                 "corrected": Out(1),
                 "lost": Out(1),
                 "suspect": Out(shape),
@@ -70,7 +71,6 @@ class ProtectedQueue(wiring.Component):
         self.check = SecdedCheck(shape)
         self.checked = Queue(shape, depth=2)
         self.injector = Injector()
-        self.leaves = Signal()
 
     def elaborate(self, platform):
         m = Module()

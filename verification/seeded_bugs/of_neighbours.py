@@ -60,7 +60,7 @@ BUGS_OF_NEIGHBOURS: tuple[tuple[str, SeededBug], ...] = (
         SeededBug(
             module="rtl.channel.inbound_lookup",
             block="InboundLookup",
-            fault="packets for the second context count as nobody's",
+            fault="packets for the second context count as unowned",
             right="self.unowned.eq(~known.any())",
             wrong="self.unowned.eq(~known[0])",
         ),
@@ -180,7 +180,7 @@ BUGS_OF_NEIGHBOURS: tuple[tuple[str, SeededBug], ...] = (
         SeededBug(
             module="rtl.registers.error_priority_encoder",
             block="ErrorPriorityEncoder",
-            fault="errors of nobody's packets go to the first context",
+            fault="errors of unowned packets go to the first context",
             right="error.valid & ~error.report.unowned & (error.report.owner == number)",
             wrong="error.valid & (error.report.owner == number)",
         ),
@@ -193,8 +193,8 @@ BUGS_OF_REGISTERS: tuple[SeededBug, ...] = (
         module="rtl.registers.port",
         block="Registers",
         fault="a region of the second context is checked as the first one's",
-        right="page[number].eq(self.write_address[PAGE_BITS:] == number + CONTEXT)",
-        wrong="page[number].eq(self.write_address[PAGE_BITS:] == CONTEXT)",
+        right="page[number].eq(self.written[number + CONTEXT])",
+        wrong="page[number].eq(self.written[CONTEXT])",
     ),
     SeededBug(
         module="rtl.registers.context_page",
