@@ -74,8 +74,10 @@ class Registers(wiring.Component):
     pages : list of ContextPage
     foreign_regions : ForeignRegions or None
         None with one context.
+    written : Signal
+        Page of the last write, one-hot; none if the address is beyond the pages.
     write_address, privileged : Signal
-        Address of the last write, and its privilege.
+        Address of the last write in its page, and its privilege.
 
     Raises
     ------
@@ -106,7 +108,9 @@ class Registers(wiring.Component):
         self.gpu_page = GlobalPage(p)
         self.pages = [ContextPage(p, number) for number in range(p.contexts)]
         self.foreign_regions = ForeignRegions(p) if p.contexts > 1 else None
-        self.write_address = Signal.like(self.bus.awaddr)
+        self.write_address = Signal(PAGE_BITS)
+        # One-hot in registers, because the checks behind need the page early.
+        self.written = Signal(1 + p.contexts)
         self.privileged = Signal()
 
     def elaborate(self, platform):
@@ -153,7 +157,7 @@ class Registers(wiring.Component):
         m.submodules.foreign_regions = regions
         for number, page in enumerate(self.pages):
             m.d.comb += [
-                regions.page[number].eq(self.write_address[PAGE_BITS:] == number + CONTEXT),
+                regions.page[number].eq(self.written[number + CONTEXT]),
                 regions.staged[number].eq(page.staged),
                 regions.claims[number].eq(page.claims),
                 page.foreign.eq(regions.overlaps),
@@ -170,18 +174,18 @@ class Registers(wiring.Component):
             bus.wready.eq(~word_full),
             acts.eq(address_full & word_full & ~bus.bvalid),
         ]
-        exists = address[PAGE_BITS:] < len(ports)
         for number, port in enumerate(ports):
             m.d.comb += [
-                port.write.eq(acts & (address[PAGE_BITS:] == number)),
+                port.write.eq(acts & self.written[number]),
                 port.whole.eq(bytes_written.all()),
-                port.write_address.eq(address[:PAGE_BITS]),
+                port.write_address.eq(address),
                 port.word.eq(word),
                 port.privileged.eq(privileged),
             ]
         with m.If(bus.awvalid & bus.awready):
             m.d.sync += [
                 address.eq(bus.awaddr),
+                self.written.eq(Cat(bus.awaddr[PAGE_BITS:] == n for n in range(len(ports)))),
                 privileged.eq(bus.awprot[_PRIVILEGED]),
                 address_full.eq(1),
             ]
@@ -194,7 +198,7 @@ class Registers(wiring.Component):
                 address_full.eq(0),
                 word_full.eq(0),
                 bus.bvalid.eq(1),
-                bus.bresp.eq(Mux(exists, Response.OKAY, Response.SLVERR)),
+                bus.bresp.eq(Mux(self.written.any(), Response.OKAY, Response.SLVERR)),
             ]
         return Cat(bus.awvalid, bus.wvalid, address_full, word_full, bus.bvalid).any()
 

@@ -1,9 +1,10 @@
 """The two endpoints of a link, without the wires between them."""
 
-from amaranth.hdl import Const, Module, ResetInserter
+from amaranth.hdl import Const, Module, ResetInserter, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from rtl.lib.gating import clock_gated
 from rtl.link.endpoint import LinkEndpoint
 from rtl.link.parameters import LinkParameters
 from rtl.parameters import T3Parameters
@@ -28,8 +29,22 @@ LINK = LinkParameters(
 SIDES = ("a", "b")
 
 
+def _make_resettable(endpoint: wiring.Component, reset: Signal) -> wiring.Component:
+    """Give an endpoint a reset of its own, which enables its clock."""
+    without_reset = endpoint.elaborate
+
+    def elaborate(platform):
+        m = without_reset(platform)
+        with m.If(reset):
+            m.d.comb += endpoint.clock_enable.eq(1)
+        return ResetInserter(reset)(m)
+
+    endpoint.elaborate = elaborate
+    return endpoint
+
+
 class Endpoints(wiring.Component):
-    """Two endpoints, ``a`` and ``b``, each with its ports and its own reset.
+    """Two clock-gated endpoints, ``a`` and ``b``, each with its ports and its own reset.
 
     Parameters
     ----------
@@ -47,7 +62,8 @@ class Endpoints(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         for side, endpoint in self._endpoints.items():
-            m.submodules[side] = ResetInserter(getattr(self, f"{side}_reset"))(endpoint)
+            reset = getattr(self, f"{side}_reset")
+            m.submodules[side] = clock_gated(_make_resettable(endpoint, reset))
             self._connect(m, getattr(self, side), endpoint)
         return m
 

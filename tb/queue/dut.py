@@ -4,6 +4,7 @@ from amaranth.hdl import Module
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from rtl.lib.gating import clock_gated
 from rtl.lib.queue import Queue
 
 __all__ = ["DEPTHS", "WIDTH", "Queues"]
@@ -13,7 +14,8 @@ WIDTH = 13
 
 
 class Queues(wiring.Component):
-    """Queues of several depths; the ports of the queue of depth *d* have names that end in *d*.
+    """Clock-gated queues of several depths; the ports of the queue of depth *d* have names that
+    end in *d*.
 
     Parameters
     ----------
@@ -36,7 +38,7 @@ class Queues(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         for depth, queue in self._queues.items():
-            m.submodules[f"queue{depth}"] = queue
+            m.submodules[f"queue{depth}"] = clock_gated(queue)
             wiring.connect(m, wiring.flipped(getattr(self, f"i{depth}")), queue.i)
             wiring.connect(m, queue.o, wiring.flipped(getattr(self, f"o{depth}")))
             m.d.comb += [

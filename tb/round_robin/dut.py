@@ -4,6 +4,7 @@ from amaranth.hdl import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import Out
 
+from rtl.lib.gating import clock_gated
 from rtl.lib.round_robin import Merge, Merge2, RoundRobinPick
 
 __all__ = ["MERGES", "PICKS", "WIDTH", "RoundRobin"]
@@ -39,7 +40,9 @@ class RoundRobin(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         for name, block in self._blocks.items():
-            m.submodules[name] = block
+            # A merge of one stream has no register.
+            gated = isinstance(block, Merge) and block.pick
+            m.submodules[name] = clock_gated(block) if gated else block
             # One by one: `connect` does not take the flipped side of an array.
             ports = block.signature.flatten(block)
             outside = block.signature.flatten(getattr(self, name))

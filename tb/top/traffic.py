@@ -62,7 +62,14 @@ class Traffic:
     tile_atoms : int
         Largest number of atoms of a tile. With many atoms, all channels update the same one or two
         tiles.
+
+    Attributes
+    ----------
+    answers : bool
+        The memory acknowledges updates and returns data; while false, it only takes requests.
     """
+
+    answers = True
 
     def __init__(
         self,
@@ -193,14 +200,14 @@ class Traffic:
         block[I.dram_ready] = rng.random() < 0.3 + self._pace / 2
         block[I.occupancy] = rng.integers(0, 8) if rng.random() < 0.5 else rng.integers(0, 100)
         block[I.issue_acks_valid] = block[I.returns_valid] = 0
-        if issued and rng.random() < 0.7:
+        if issued and self.answers and rng.random() < 0.7:
             index = int(rng.integers(0, min(3, len(issued))))
             block[I.issue_acks_valid] = 1
             for name, value in zip(_ACKNOWLEDGED, issued[index], strict=True):
                 block[getattr(I, f"issue_acks_{name}")] = value
             if out[O.issue_acks_ready]:
                 issued.pop(index)
-        if reads and rng.random() < 0.6:
+        if reads and self.answers and rng.random() < 0.6:
             block[I.returns_valid] = 1
             block[I.returns_slot] = reads.pop(int(rng.integers(0, len(reads))))
             self._data(block, I.returns_data_0)

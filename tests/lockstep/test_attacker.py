@@ -1,9 +1,13 @@
-"""A tenant and its neighbours attack another tenant, in lockstep of golden model and RTL.
+"""A tenant and its neighbours attack another tenant, with resets in mid-run, in lockstep of golden
+model and RTL.
 
-The invariants need no model: nothing leaves a context's regions and address space, the other
-tenant's launch ends with all its updates, within its window, and with no error but those of packets
-that its inbound filter or its regions reject.
+The invariants need no model: nothing leaves a context's regions and address space; after a reset
+nothing leaves at all until a launch that had to wait for the memory; the other tenant's last launch
+ends with all its updates, within its window, and with no error but those of packets that it has to
+reject, each of which is counted.
 """
+
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -14,132 +18,53 @@ from rtl.registers.map import CONTEXT
 from sysmodel.engine.ports import (
     CHANNEL_INPUTS,
     CHANNEL_OUTPUTS,
-    CONTEXT_INPUTS,
     CONTEXT_OUTPUTS,
     G,
     H,
     I,
-    J,
     K,
     O,
 )
-from tb.top.host import Host, Reprogramming
-from tb.top.traffic import Traffic
+from tests.support.attack import ATTACKER, VICTIM, Attack, generation_of
 from tests.support.lockstep_contexts import P, kernels
 from tests.support.lockstep_recording import record, replay
 
 MAP = register_map.load()
-VICTIM, ATTACKER = 0, 1
-TRUSTED = 0b0011  # GPUs whose packets the victim accepts
-CYCLES = 8000
+LAST_CYCLES = 8000  # of the session after the last reset
+QUIET_CYCLES = 200  # in which every packet that is queued is rejected
+NO_EPOCH = 256
 
 
-class Operations:
-    """Writes of the attacker: launches, aborts and tables of its own, and any value to any register
-    of its page and of the GPU's."""
-
-    def __init__(self, rng, kernel):
-        self._rng, self._sensible = rng, Reprogramming(rng, P, kernel)
-        self._addresses = [register.address_in(ATTACKER) for register in MAP.values()]
-
-    def __call__(self):
-        if self._rng.random() < 0.6:
-            return self._sensible()
-        address = self._addresses[self._rng.integers(0, len(self._addresses))]
-        return address, int(self._rng.integers(0, 1 << 32))
+def channels_of(recording, cycles):
+    """Yield inputs and outputs of each channel in these cycles."""
+    for number in range(P.channels):
+        yield (
+            recording.inputs[cycles, number * CHANNEL_INPUTS : (number + 1) * CHANNEL_INPUTS],
+            recording.outputs[:-1][
+                cycles, number * CHANNEL_OUTPUTS : (number + 1) * CHANNEL_OUTPUTS
+            ],
+        )
 
 
-class Attack(Traffic):
-    """Two launches, one of which is the attacker's.
+def context_of(recording, number):
+    """Return the outputs of a context in each cycle."""
+    first = P.channels * CHANNEL_OUTPUTS + number * CONTEXT_OUTPUTS
+    return recording.outputs[:, first:]
 
-    Parameters
-    ----------
-    flood : float
-        Probability, per channel and cycle, that the attacker takes a free port with a forged store
-        or packet.
-    """
 
-    def __init__(self, rng, flood):
-        programs = kernels(P)
-        writes = [word for kernel in programs for word in kernel.program(P)]
-        trusted = MAP["INBOUND_STORES"], MAP["INBOUND_UPDATES"]
-        writes = [(one.address_in(VICTIM), TRUSTED) for one in trusted] + writes
-        host = Host(rng, P, writes, Operations(rng, programs[ATTACKER]))
-        super().__init__(rng, P, programs[VICTIM], host, programs[ATTACKER])
-        self.victim, self._attacker = programs
-        self._flood = flood
-        tracked = [
-            tile
-            for tile in self._works[VICTIM].local
-            if tile["dispatch_index"] >= self.victim.remote
-        ]
-        self.tiles = sum("end" in tile for tile in tracked)
-        self.updates = 2 * sum("end" not in tile for tile in tracked)
-
-    def __call__(self, outputs, inputs):
-        super().__call__(outputs, inputs)
-        programmed = self._host.programmed
-        inputs[P.channels * CHANNEL_INPUTS + G.bus_awprot] = not programmed
-        for number in range(P.channels):
-            block = inputs[number * CHANNEL_INPUTS : (number + 1) * CHANNEL_INPUTS]
-            if block[I.link_in_context] == self.victim.context:
-                block[I.link_in_source] %= 2
-            if programmed:
-                self._forge(block, "stores")
-                self._forge(block, "link_in")
-        if programmed:
-            first = P.channels * CHANNEL_INPUTS + ATTACKER * CONTEXT_INPUTS
-            self._mislead(inputs[first:])
-
-    def _forge(self, block, port):
-        """Take a port that the victim does not use."""
-        rng, is_packet = self._rng, port == "link_in"
-        used = block[getattr(I, f"{port}_valid")]
-        if (used and block[getattr(I, f"{port}_context")] == self.victim.context) or (
-            rng.random() >= self._flood
-        ):
-            return
-        spaces = [one for one in range(1 << P.context_bits) if one != self.victim.context]
-        values = {
-            "valid": 1,
-            "kind": rng.integers(0, 2),
-            "context": self._attacker.context if rng.random() < 0.7 else rng.choice(spaces),
-            "workgroup": rng.integers(0, 1 << P.workgroup_bits),
-            "wavefront": rng.integers(0, P.wavefronts),
-            "generation": rng.integers(0, 16),
-            "atom": rng.integers(self.victim.base, self._attacker.limit),
-        }
-        if is_packet:
-            values |= {"source": rng.integers(0, 32), "op": rng.integers(0, 3)}
-            values |= {"dtype": rng.integers(0, 3)}
-            if rng.random() < 0.1:  # in the victim's name, by a GPU that the victim does not accept
-                values |= {"context": self.victim.context, "source": rng.integers(2, 32)}
-        else:
-            values["tile_atoms"] = rng.integers(0, 8)
-        for name, value in values.items():
-            block[getattr(I, f"{port}_{name}")] = value
-
-    def _mislead(self, given):
-        """Give the attacker's context any progress of its neighbour and of its kernel."""
-        rng = self._rng
-        given[J.credit_limit_in] = rng.integers(0, 1 << P.credit_limit_bits)
-        given[[J.generation_in, J.kernel_generation]] = rng.integers(0, 16, 2)
-        given[[J.dispatched, J.finished]] = rng.integers(0, 1 << P.credit_limit_bits, 2)
-        given[J.aborted_in] = rng.integers(0, 2)
+def of_t3(block):
+    """Return the cycles in which a channel offers an access of T3 to the memory."""
+    update = block[:, O.dram_access] == Access.UPDATE.value
+    communication = block[:, O.dram_origin] == Origin.COMMUNICATION.value
+    return (block[:, O.dram_valid] == 1) & (update | communication)
 
 
 def check_confinement(recording, programs):
     """Require that T3 accesses memory in the regions of the owner, and sends to its space."""
-    for number in range(P.channels):
-        block = recording.outputs[:-1, number * CHANNEL_OUTPUTS : (number + 1) * CHANNEL_OUTPUTS]
-        access, atom, owner = (
-            block[:, getattr(O, f"dram_{name}")] for name in ("access", "atom", "owner")
-        )
-        of_t3 = (access == Access.UPDATE.value) | (
-            block[:, O.dram_origin] == Origin.COMMUNICATION.value
-        )
+    for _, block in channels_of(recording, slice(None)):
+        atom, owner = block[:, O.dram_atom], block[:, O.dram_owner]
         for program in programs:
-            own = (block[:, O.dram_valid] == 1) & of_t3 & (owner == program.number)
+            own = of_t3(block) & (owner == program.number)
             assert ((atom >= program.base) & (atom < program.limit))[own].all(), program.number
             sent = (block[:, O.link_out_valid] == 1) & (block[:, O.link_owner] == program.number)
             assert (block[:, O.link_out_context] == program.context)[sent].all(), program.number
@@ -150,21 +75,35 @@ def check_confinement(recording, programs):
 def check_admission(recording, victim):
     """Require that no workgroup of the victim that is tracked here is dispatched beyond its own
     window."""
-    shown = recording.outputs[:, P.channels * CHANNEL_OUTPUTS + VICTIM * CONTEXT_OUTPUTS :]
-    admitted, dispatched = shown[:-1, K.credit_limit_out], shown[1:, K.dispatch_limit]
-    assert (dispatched <= np.maximum(admitted, victim.remote)).all()
+    shown = context_of(recording, VICTIM)
+    for session in recording.sessions:
+        admitted = shown[session, K.credit_limit_out]
+        dispatched = shown[1:][session, K.dispatch_limit]
+        assert (dispatched <= np.maximum(admitted, victim.remote))[:-1].all()
     assert dispatched.max() > victim.remote
 
 
+def check_resets(recording):
+    """Require that a session's first launch waits until the memory owes nothing, and that nothing
+    leaves before it."""
+    generations = context_of(recording, VICTIM)[:-1, K.generation]
+    for number, session in enumerate(recording.sessions):
+        launched = generations[session] == generation_of(number)
+        end = int(launched.argmax()) if launched.any() else len(launched)
+        assert not generations[session][:end].any()
+        for given, block in channels_of(recording, session):
+            assert not of_t3(block[:end]).any()
+            assert not block[:end, O.link_out_valid].any()
+            assert end == len(launched) or not given[:end, I.memory_owes].all()
+
+
 def check_victim(recording, traffic):
-    """Require that the victim's launch ended with every tile and every update, and that it saw no
-    error but of packets that it rejects."""
-    shown = recording.outputs[-1, P.channels * CHANNEL_OUTPUTS :][VICTIM * CONTEXT_OUTPUTS :]
+    """Require that the victim's last launch ended with every tile and every update, and that it
+    counted the packets that it had to reject, and no other error."""
+    shown = context_of(recording, VICTIM)[-1]
     assert shown[K.done] and shown[K.tiles] == traffic.tiles
     updates = 0
-    for number in range(P.channels):
-        given = recording.inputs[:, number * CHANNEL_INPUTS : (number + 1) * CHANNEL_INPUTS]
-        block = recording.outputs[:-1, number * CHANNEL_OUTPUTS : (number + 1) * CHANNEL_OUTPUTS]
+    for given, block in channels_of(recording, recording.sessions[-1]):
         issued = (given[:, I.dram_ready] == 1) & (block[:, O.dram_valid] == 1)
         issued &= block[:, O.dram_access] == Access.UPDATE.value
         updates += int((issued & (block[:, O.dram_owner] == VICTIM)).sum())
@@ -175,34 +114,77 @@ def check_victim(recording, traffic):
         for code in ErrorCode
         if (register := MAP.get(f"COUNT_{code.name}")) is not None and register.page == CONTEXT
     }
-    rejected = counts.pop("PACKET_FORBIDDEN") + counts.pop("PACKET_UNMAPPED")
+    names = ("PACKET_FORBIDDEN", "PACKET_UNMAPPED", "PACKET_STALE")
+    rejected = [counts.pop(name) for name in names]
     assert not any(counts.values()), counts
-    return rejected
+    # A count is of cycles, in which each channel may reject a packet. Packets that arrive before
+    # the context has its address space are counted by the GPU.
+    since_reset, since_launch = traffic.lost
+    assert since_launch.max() <= sum(rejected) <= since_reset.sum()
+    assert all(rejected[: 3 if recording.resets else 2])
 
 
-def run(seed, flood):
-    """Run an attack in lockstep; return how many writes of the attacker were answered."""
+def check_storm(recording):
+    """Require that the attacker used all its epochs, and could not launch then."""
+    page = recording.state.registers[CONTEXT + ATTACKER]
+    assert page[MAP["EPOCHS"].offset // 4]["contents"] == NO_EPOCH
+
+
+def wraps_of(recording):
+    """Count how often a launch of a context had a smaller generation than the one before."""
+    wraps = 0
+    for number in (VICTIM, ATTACKER):
+        generations = context_of(recording, number)[:, K.generation].astype(int)
+        wraps += sum(int((np.diff(generations[one]) < 0).sum()) for one in recording.sessions)
+    return wraps
+
+
+def run(seed, flood, resets=(), *, storm=False):
+    """Run an attack in lockstep; return the numbers of answered writes of the attacker, resets,
+    generations that wrapped, and so on."""
     print(f"seed {seed}")
-    traffic = Attack(np.random.default_rng(seed), flood)
-    recording = record(P, traffic, CYCLES)
+    cycles = LAST_CYCLES + max(resets, default=0)
+    rng = np.random.default_rng(seed)
+    traffic = Attack(rng, flood, resets, storm=storm, quiet=cycles - QUIET_CYCLES)
+    recording = record(P, traffic, cycles, resets)
     check_confinement(recording, kernels(P))
     check_admission(recording, traffic.victim)
-    assert check_victim(recording, traffic)
+    check_resets(recording)
+    check_victim(recording, traffic)
+    if storm:
+        check_storm(recording)
     replay(recording)
     gpu_in = recording.inputs[:, P.channels * CHANNEL_INPUTS :]
     gpu_out = recording.outputs[:-1, P.channels * CHANNEL_OUTPUTS :]
-    return int((gpu_out[:, H.bus_bvalid] & gpu_in[:, G.bus_bready]).sum())
+    answered = gpu_out[:, H.bus_bvalid] & gpu_in[:, G.bus_bready]
+    return Counter(
+        operations=int((answered & (gpu_in[:, G.bus_awprot] == 0)).sum()),
+        resets=len(resets),
+        owing=sum(owed > 0 for owed in traffic.owed),
+        owed=sum(traffic.owed),
+        lost=int(traffic.lost[0].sum()),
+        wraps=wraps_of(recording),
+    )
 
 
-@pytest.mark.parametrize("flood", [0.2, 1.0])
-def test_attack(flood):
-    assert run(7, flood) > 1000
+def test_attack():
+    counts = run(7, 1.0, (700, 730, 1500))
+    assert counts["operations"] > 1000 and counts["owing"] == 3
+
+
+def test_storm_of_launches():
+    """The attacker's generations wrap, and its epochs come to their end, which a reset renews."""
+    counts = run(8, 0.3, (3500,), storm=True)
+    assert counts["operations"] > 1000 and counts["wraps"] > 20
 
 
 @pytest.mark.verify
 def test_two_hundred_thousand_operations():
-    operations, seed = 0, 2000
-    while operations < 200_000:
-        operations += run(seed, (0.1, 0.4, 1.0)[seed % 3])
+    counts, seed = Counter(), 2000
+    while counts["operations"] < 200_000:
+        rng = np.random.default_rng(seed)
+        resets = sorted(set(rng.integers(100, 5000, seed % 5).tolist()))
+        counts += run(seed, (0.1, 0.4, 1.0)[seed % 3], resets, storm=seed % 4 == 0)
         seed += 1
-    print(operations, "operations")
+    print(dict(counts))
+    assert counts["owing"] > counts["resets"] // 2 and counts["wraps"] > 1000

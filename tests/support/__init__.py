@@ -10,6 +10,7 @@ Lockstep of RTL and golden model
     `lockstep_recording` records the golden model and replays the inputs on the RTL,
     `lockstep_machine` steps both in a simulated machine. `lockstep_geometries` and
     `lockstep_contexts` have their geometries and kernels; `golden_state` a state of the model.
+    `attack` is the stimulus of a tenant that attacks another one.
     `random_stimulus` compares a compiled component with Amaranth's simulator, `toy_top` is one.
 Exported Verilog
     `exports` writes each export once, `verilog_tools` runs the programs that read it, of which

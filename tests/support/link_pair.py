@@ -6,6 +6,7 @@ from functools import cache
 
 from amaranth.hdl import Cat, Module, ResetInserter, Signal
 
+from rtl.interface.encodings import ErrorCode
 from rtl.interface.layouts import LinkPacket
 from rtl.link.endpoint import LinkEndpoint
 from rtl.link.layouts import Flit
@@ -17,20 +18,23 @@ from tests.support.simulation import simulate
 __all__ = ["LINK", "P", "Pair", "Side"]
 
 PACKET_BITS = LinkPacket(P).size
+REPORT_CYCLES = 6  # most cycles from the end of a session until the report
 
 
 class Side:
     """Driver and observer of one endpoint.
 
-    ``sent`` and ``received`` hold pairs of cycle and packet, and ``opened`` the cycles in which
-    sessions begin.
+    ``sent`` and ``received`` hold pairs of cycle and packet, ``opened`` the cycles in which
+    sessions begin, ``closed`` the first cycles without a session, and ``renewed`` the cycles in
+    which the side is reset or restarted.
     """
 
     def __init__(self, dut, reset, link, rng):
         self.dut, self.reset = dut, reset
         self.offer = self.take = 1.0  # probabilities per cycle
         self.most = None  # packets to offer in all
-        self.sent, self.received, self.errors, self.opened = [], [], [], []
+        self.sent, self.received, self.errors = [], [], []
+        self.opened, self.closed, self.renewed = [], [], []
         self.open = 0
         self._rng = rng
         self._offered = self._waiting = self._stuck = None
@@ -72,6 +76,8 @@ class Side:
         takes, gives, packet, sends, flit, error, code, is_open = values
         if is_open and not self.open:
             self.opened.append(cycle)
+        if self.open and not is_open:
+            self.closed.append(cycle)
         self.open = is_open
         if self._offered is not None and takes:
             self.sent.append((cycle, self._offered))
@@ -84,10 +90,23 @@ class Side:
             self.errors.append((cycle, code))
         return flit if sends and not self._busy else None
 
-    def forget(self):
-        """Drop the payloads on offer: the side was reset in this cycle."""
+    def forget(self, cycle):
+        """Drop the payloads on offer: the side is reset from this cycle on."""
         self._waiting = self._stuck = None
+        if self.open:
+            self.closed.append(cycle)
         self.open = 0
+
+    def check_reports(self):
+        """Require that the side reports each end of a session once that it did not cause itself,
+        unless it is reset before the report."""
+        resets = [cycle for cycle, code in self.errors if code == ErrorCode.LINK_RESET.value]
+        for cycle in self.closed:
+            reports = [one for one in resets if 0 <= one - cycle <= REPORT_CYCLES]
+            causes = [one for one in self.renewed if -1 <= one - cycle <= REPORT_CYCLES]
+            assert len(reports) == 1 or (causes and not reports), (cycle, reports, causes)
+        for cycle in resets:
+            assert any(0 <= cycle - one <= REPORT_CYCLES for one in self.closed), cycle
 
     def sessions(self, entries):
         """Return the packets of each session."""
@@ -135,7 +154,7 @@ class Pair:
         """Run ``bench(pair)``, from the first session on unless ``opens`` is false.
 
         Afterwards, the packets that arrived in each session must be those sent in one session, once
-        and in order.
+        and in order, and each end of a session must have been reported.
         """
 
         async def run(ctx):
@@ -146,6 +165,7 @@ class Pair:
 
         simulate(self._design, run)
         for here, there in (self.sides, self.sides[::-1]):
+            here.check_reports()
             sent = iter(here.sessions(here.sent))
             for arrived in there.sessions(there.received):
                 if arrived:
@@ -165,15 +185,18 @@ class Pair:
         for side, offer in zip(self.sides, offers, strict=True):
             side.offer = offer
 
-    async def restart(self, index, *, reset):
-        """Reset a side, or make it begin a new session, in one cycle."""
-        side = self.sides[index]
-        signal = side.reset if reset else side.dut.restart
-        self._ctx.set(signal, 1)
+    async def restart(self, *indices, reset):
+        """Reset sides, or make them begin a new session, in one cycle."""
+        sides = [self.sides[index] for index in indices]
+        signals = [side.reset if reset else side.dut.restart for side in sides]
+        for side, signal in zip(sides, signals, strict=True):
+            side.renewed.append(self.cycle)
+            self._ctx.set(signal, 1)
         await self.step(1)
-        self._ctx.set(signal, 0)
-        if reset:
-            side.forget()
+        for side, signal in zip(sides, signals, strict=True):
+            self._ctx.set(signal, 0)
+            if reset:
+                side.forget(self.cycle)
 
     async def step(self, cycles):
         ctx, sides, channels = self._ctx, self.sides, self.channels
@@ -207,6 +230,7 @@ class Pair:
         )
 
     def set_restart(self, index, value):
+        self.sides[index].renewed.append(self.cycle)
         self._ctx.set(self.sides[index].dut.restart, value)
 
     def set_words(self, index, words):

@@ -8,7 +8,21 @@ from tests.support.lockstep_geometries import SMALL
 
 __all__ = ["P", "kernels"]
 
-P = T3Parameters(**SMALL | dict(channels=2, banks=2, ways=6, contexts=2))
+# Short fields, so that random values often meet the buffers and the ends of the fields. A workgroup
+# id and an address are just wide enough for the kernels of three contexts and for the noise.
+P = T3Parameters(
+    **SMALL
+    | dict(
+        channels=2,
+        banks=2,
+        ways=6,
+        contexts=2,
+        address_bits=20,
+        workgroup_bits=5,
+        tile_atom_bits=3,
+        context_bits=3,
+    )
+)
 
 
 def kernels(p: T3Parameters, **options) -> list[Kernel]:

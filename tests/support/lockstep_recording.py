@@ -1,6 +1,6 @@
 """Recording of the golden model under a stimulus, and its replay on the RTL."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -28,28 +28,48 @@ class Recording:
         True for the cycles in which the model reported an active block.
     state : GoldenState
         State after the last cycle.
+    resets : tuple of int
+        Cycles with a reset: the outputs of the next cycle are those after the reset, and the clocks
+        are counted anew.
     """
 
-    def __init__(self, p: T3Parameters, cycles: int):
+    def __init__(self, p: T3Parameters, cycles: int, resets: Sequence[int] = ()):
         self.parameters: T3Parameters = p
         self.inputs = np.zeros((cycles, input_words(p)), np.uint64)
         self.outputs = np.zeros((cycles + 1, output_words(p)), np.uint64)
         self.clocked = np.zeros((cycles, len(KINDS)), np.int64)
         self.active = np.zeros(cycles, bool)
         self.state: GoldenState = new_state(p)
+        self.resets = tuple(resets)
+
+    @property
+    def sessions(self) -> list[slice]:
+        """Cycles between the resets, without the cycles of the resets."""
+        begins = [0, *(cycle + 1 for cycle in self.resets)]
+        return [slice(*ends) for ends in zip(begins, [*self.resets, len(self.inputs)], strict=True)]
 
 
 def record(
-    p: T3Parameters, stimulus: Callable[[np.ndarray, np.ndarray], None], cycles: int
+    p: T3Parameters,
+    stimulus: Callable[[np.ndarray, np.ndarray], None],
+    cycles: int,
+    resets: Sequence[int] = (),
 ) -> Recording:
-    """Run the golden model; ``stimulus(outputs, inputs)`` decides the inputs of every cycle."""
-    recording = Recording(p, cycles)
+    """Run the golden model; ``stimulus(outputs, inputs)`` decides the inputs of every cycle.
+
+    The model is reset in the cycles ``resets``, in increasing order. Its environment is not: what
+    the ports transfer in this cycle is transferred.
+    """
+    recording = Recording(p, cycles, resets)
     inputs, outputs, state = recording.inputs, recording.outputs, recording.state
     reset(state, outputs[0])
     for cycle in range(cycles):
         if cycle:
             inputs[cycle] = inputs[cycle - 1]
         stimulus(outputs[cycle], inputs[cycle])
+        if cycle in recording.resets:
+            reset(state, outputs[cycle + 1])
+            continue
         outputs[cycle + 1] = outputs[cycle]
         recording.active[cycle] = step(state, inputs[cycle], outputs[cycle + 1])
         recording.clocked[cycle] = clocked_cycles(state)
@@ -102,10 +122,18 @@ def replay(recording: Recording) -> None:
     p = recording.parameters
     seen = np.zeros_like(recording.outputs)
     with Engine(p) as engine:
-        engine.reset(seen[0])
         kinds, blocks = engine.gated_blocks
         clocked = np.zeros((len(recording.inputs), len(blocks)), np.uint64)
-        _step_all(engine.step_address, engine.handle, recording.inputs, seen[1:], blocks, clocked)
+        for cycles in recording.sessions:
+            engine.reset(seen[cycles.start])
+            _step_all(
+                engine.step_address,
+                engine.handle,
+                recording.inputs[cycles],
+                seen[1:][cycles],
+                blocks,
+                clocked[cycles],
+            )
     ours, theirs = _masked(recording.outputs, p.channels), _masked(seen, p.channels)
     cycles = np.nonzero((ours != theirs).any(axis=1))[0]
     if len(cycles):
@@ -117,30 +145,34 @@ def replay(recording: Recording) -> None:
             for column in columns
         )
         raise AssertionError(f"cycle {first} ({len(cycles)} differ): {differences}")
-    _require_same_blocks(recording, kinds, clocked)
-
-
-def _require_same_blocks(recording: Recording, kinds: list[str], clocked: np.ndarray) -> None:
-    """Check that both clock the same blocks in every cycle, and that the model reports when."""
     assert set(kinds) <= set(KINDS)
-    theirs = np.zeros_like(recording.clocked)
+    for cycles in recording.sessions:
+        _require_same_blocks(recording, cycles, kinds, clocked[cycles])
+
+
+def _require_same_blocks(
+    recording: Recording, session: slice, kinds: list[str], clocked: np.ndarray
+) -> None:
+    """Check that both clock the same blocks in every cycle, and that the model reports when."""
+    ours = recording.clocked[session]
+    theirs = np.zeros_like(ours)
     for block, kind in enumerate(kinds):
         theirs[:, KINDS.index(kind)] += clocked[:, block].astype(np.int64)
-    cycles = np.nonzero((theirs != recording.clocked).any(axis=1))[0]
+    cycles = np.nonzero((theirs != ours).any(axis=1))[0]
     if len(cycles):
         first = cycles[0]
-        before = recording.clocked[first - 1] if first else 0
+        before = ours[first - 1] if first else 0
         differences = ", ".join(
             f"{KINDS[kind]}: golden {count}, rtl {count + more}"
             for kind, (count, more) in enumerate(
                 zip(
-                    recording.clocked[first] - before,
-                    theirs[first] - recording.clocked[first],
+                    ours[first] - before,
+                    theirs[first] - ours[first],
                     strict=True,
                 )
             )
             if more
         )
-        raise AssertionError(f"clocked blocks of cycle {first}: {differences}")
+        raise AssertionError(f"clocked blocks of cycle {session.start + first}: {differences}")
     counts = np.diff(theirs.sum(axis=1), prepend=0)
-    assert (recording.active == (counts != 0)).all()
+    assert (recording.active[session] == (counts != 0)).all()

@@ -1,5 +1,7 @@
 """Clock gating as clock enables: a block with gated clocks, modelled with a single clock."""
 
+from collections.abc import Callable
+
 from amaranth.hdl import DomainRenamer, EnableInserter, Fragment
 from amaranth.lib.wiring import Component
 
@@ -8,7 +10,9 @@ from rtl.lib.gating import clock_gated, has_clock_enable, insert_clock_gates
 __all__ = ["stopped"]
 
 
-def stopped(component: Component) -> Fragment:
+def stopped(
+    component: Component, change: Callable[[Fragment], None] = lambda fragment: None
+) -> Fragment:
     """Elaborate a component so that a clock edge changes nothing in a block without clock enable.
 
     Each clock-gated block has its own clock enable: an inner block may be clocked while the block
@@ -18,6 +22,8 @@ def stopped(component: Component) -> Fragment:
     ----------
     component : Component
         Component that is clock-gated itself, contains clock-gated blocks, or neither.
+    change : callable
+        Changes the elaborated component before its clocks stop.
     """
     domains: list[str] = []
 
@@ -28,5 +34,7 @@ def stopped(component: Component) -> Fragment:
 
     if has_clock_enable(component):
         clock_gated(component)
-    fragment = insert_clock_gates(Fragment.get(component, None), gate)
+    fragment = Fragment.get(component, None)
+    change(fragment)
+    fragment = insert_clock_gates(fragment, gate)
     return DomainRenamer(dict.fromkeys(domains, "sync"))(fragment)

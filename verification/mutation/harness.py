@@ -114,6 +114,9 @@ async def mutants(dut):
                 result = await _forked(dut, test, number, limits[test.name])
                 if "killed" in result:
                     line |= {"test": test.name, "killed": result["killed"]}
+                    # Neighbouring mutants often fail the same test.
+                    tests.remove(test)
+                    tests.insert(0, test)
                     break
             results.write(json.dumps(line) + "\n")
             results.flush()

@@ -16,7 +16,7 @@ from .bits import first_free_bit
 from .clocks import stopped
 from .yosys import run_yosys
 
-__all__ = ["CLOCK_ENABLE", "FLAT", "SELECT", "Mutant", "mutate"]
+__all__ = ["CLOCK_ENABLE", "FLAT", "SELECT", "Mutant", "flat_verilog", "mutate"]
 
 CLOCK_ENABLE = "clock_enable"
 """Clock-enable output of a clock-gated block."""
@@ -154,6 +154,31 @@ def _is_used(cell: dict[str, Any], mutant: Mutant) -> bool:
     if mutant.port in _CLOCKED:
         return cell["parameters"]["RD_CLK_ENABLE"][::-1][mutant.bit] == "1"
     return mutant.port not in _RESETS
+
+
+def flat_verilog(text: str, name: str, folder: Path) -> str:
+    """Convert RTLIL to a flat netlist in Verilog, in which a bench finds every register.
+
+    Parameters
+    ----------
+    text : str
+        Module and all that it needs, as RTLIL.
+    name : str
+        Name of the module.
+    folder : Path
+        Folder for intermediate files.
+    """
+    (folder / "block.il").write_text(_SOURCES.sub(_local, text), encoding="utf-8")
+    run_yosys(folder, f"read_rtlil block.il\nprep -top {name} -flatten\nwrite_json {FLAT}\n")
+    flat = folder / FLAT
+    netlist = json.loads(flat.read_text(encoding="utf-8"))
+    module = netlist["modules"][name]
+    registers = _port_registers(module)
+    _one_name(module)
+    _keep_registers(module, registers)
+    flat.write_text(json.dumps(netlist), encoding="utf-8")
+    run_yosys(folder, f"read_json {FLAT}\nhierarchy -top {name}\nwrite_verilog -noattr flat.v\n")
+    return (folder / "flat.v").read_text(encoding="utf-8")
 
 
 def mutate(

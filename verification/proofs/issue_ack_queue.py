@@ -3,7 +3,7 @@
 from functools import partial
 
 from amaranth.asserts import AnyConst
-from amaranth.hdl import Assert, Const, Cover, Elaboratable, Module, Mux, Signal
+from amaranth.hdl import Assert, Cat, Const, Cover, Elaboratable, Module, Mux, Signal
 
 from rtl.channel.issue_ack_queue import IssueAckQueue
 from rtl.parameters import T3Parameters
@@ -13,6 +13,8 @@ from .proof import Proof
 from .streams import assert_held, free, moves
 
 __all__ = ["PROOFS"]
+
+_TILE = ("owner", "dispatch_index", "wavefront")
 
 
 class IssueAckQueueHarness(Elaboratable):
@@ -36,15 +38,12 @@ class IssueAckQueueHarness(Elaboratable):
         most = (1 << len(event.count)) - 1
         free(m, dut.i.valid, issue_ack, dut.o.ready)
 
-        dispatch_index, wavefront = (
-            Signal.like(issue_ack.dispatch_index),
-            Signal.like(issue_ack.wavefront),
-        )
+        tile = [Signal.like(issue_ack[name], name=name) for name in _TILE]
         least = Signal.like(issue_ack.atom)
-        m.d.comb += [one.eq(AnyConst(len(one))) for one in (dispatch_index, wavefront, least)]
+        m.d.comb += [one.eq(AnyConst(len(one))) for one in (*tile, least)]
 
         def of_tile(payload):
-            return (payload.dispatch_index == dispatch_index) & (payload.wavefront == wavefront)
+            return Cat(payload[name] for name in _TILE) == Cat(tile)
 
         put, take = Signal(), Signal()
         put_tile, take_tile = Signal(), Signal()
@@ -108,7 +107,7 @@ class IssueAckQueueHarness(Elaboratable):
 
 def _proof(p: T3Parameters, depth: int, geometry: str, reason: str, solver: str) -> Proof:
     return Proof(
-        name=f"issue-ack-queue-{depth}",
+        name=f"issue-ack-queue-{depth}" + ("" if p.contexts == 1 else f"-contexts-{p.contexts}"),
         statement="As many updates of a tile leave as entered: none is lost or counted twice; no "
         "event has a smaller atom than all issue acknowledgements of its tile; an offer stays "
         "until it is taken",
@@ -137,6 +136,15 @@ PROOFS = (
         8,
         "depth 8, tiles of the reference, atoms of 3 bits",
         "atoms are only compared with each other; issue-ack-queue-4 has their full width",
+        "yices",
+    ),
+    _proof(
+        T3Parameters(
+            contexts=2, address_bits=8, workgroup_bits=2, wavefronts=2, credit_window=4, sets=2
+        ),
+        4,
+        "depth 4, 2 contexts, 4 dispatch indices, 2 wavefronts, atoms of 3 bits",
+        "tiles and atoms are only compared with each other; the others have their full width",
         "yices",
     ),
 )

@@ -5,6 +5,7 @@ that belongs to the other context is arbitrary in each copy. The results are the
 """
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from amaranth.hdl import Assert, Assume, Cat, Cover, Elaboratable, Module, Mux, Signal, Value
 
@@ -34,6 +35,7 @@ _P = T3Parameters(
     ranges=2,
     commands=2,
 )
+_P_DATA = replace(_P, with_data=True)
 _GEOMETRY = "2 contexts, 2 regions, 2 ranges, 2 commands, addresses of 4 bits, 8 workgroups"
 _REASON = "the proof depends on no width"
 
@@ -67,6 +69,7 @@ class CheckHarness(Elaboratable):
         ports = [(getattr(one, name), getattr(two, name), name) for name in self._outputs]
         ports += [(one.o.p, two.o.p, "o"), (one.o.valid, two.o.valid, "valid")]
         ports += [(one.i.ready, two.i.ready, "ready")]
+        m.d.comb += Assert(one.report.owner == owner, "report: another context's error")
         m.d.comb += [
             Assert(Value.cast(mine) == Value.cast(yours), f"{name}: depends on another context")
             for mine, yours, name in ports
@@ -193,9 +196,11 @@ class MonitorHarness(Elaboratable):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.one = one = self._monitor(_P)
-        m.submodules.two = two = self._monitor(_P)
+        m.submodules.one = one = self._monitor(_P_DATA)
+        m.submodules.two = two = self._monitor(_P_DATA)
         owner = 1  # the context that is compared; the other one is arbitrary in each copy
+        free(m, one.memory_owes)
+        m.d.comb += two.memory_owes.eq(one.memory_owes)
         for name in _EVENTS:
             for dut in (one, two):
                 free(m, getattr(dut, name))
@@ -214,8 +219,15 @@ class MonitorHarness(Elaboratable):
                 Cover(mine & ~getattr(one, name)[0], f"{name}: of this context only"),
                 Cover(~mine & getattr(one, name)[0], f"{name}: of the other context only"),
             ]
+        stale = one.stale
+        m.d.comb += [
+            Assert(stale == two.stale, "stale: depends on a context"),
+            Assert(~stale | ~one.drained.any(), "drained while the memory owes something"),
+            Assert(~stale | ~one.idle.any(), "idle while the memory owes something"),
+            Cover(~stale & one.memory_owes, "the memory owes nothing from before the reset"),
+        ]
         pairs = [(one.on_link[owner], two.on_link[owner])]
-        for name in ("outstanding", "copies_outstanding"):
+        for name in ("outstanding", "copies_outstanding", "unreduced"):
             mine, yours = (getattr(dut, name)[owner] for dut in (one, two))
             pairs += [
                 (getattr(mine, register), getattr(yours, register))
@@ -230,7 +242,7 @@ class MonitorHarness(Elaboratable):
 
 _EVENTS = (
     "store", "update", "copy", "store_retired", "update_retired", "copy_retired", "routed",
-    "marked", "lost", "counted", "written", "to_link", "from_link",
+    "marked", "lost", "counted", "written", "to_link", "from_link", "updated", "reduced",
 )  # fmt: skip
 
 

@@ -1,6 +1,6 @@
 """Proof of the registers: a write to a page changes no other page, and every error interrupts."""
 
-from amaranth.hdl import Assert, Assume, Cat, Cover, Elaboratable, Module, Signal, Value
+from amaranth.hdl import Assert, Assume, Cat, Cover, Elaboratable, Module, Mux, Signal, Value
 
 from rtl.interface.encodings import ConfigurationError, ErrorCode
 from rtl.parameters import T3Parameters
@@ -82,16 +82,18 @@ class RegistersHarness(Elaboratable):
             Assert(~accepted | answered, "accepted without a response"),
         ]
         # The next address may be taken during the response to a write.
-        address = Signal.like(bus.awaddr)
+        address, has_come = Signal.like(bus.awaddr), Signal()
         with m.If(bus.awvalid & bus.awready):
-            m.d.sync += address.eq(bus.awaddr)
+            m.d.sync += [address.eq(bus.awaddr), has_come.eq(1)]
+        named = Cat(address[PAGE_BITS:] == number for number in range(len(pages)))
         # Privilege of the last write that took effect.
         privileged, by_privileged = Signal(), Signal()
         with m.If(bus.awvalid & bus.awready):
             m.d.sync += privileged.eq(bus.awprot[0])
         m.d.sync += [page.eq(address[PAGE_BITS:]), by_privileged.eq(privileged)]
         m.d.comb += [
-            invariant(dut.write_address == address, "write_address: differs"),
+            invariant(dut.write_address == address[:PAGE_BITS], "write_address: differs"),
+            invariant(dut.written == Mux(has_come, named, 0), "written: differs"),
             invariant(dut.privileged == privileged, "privileged: differs"),
             Assert(
                 ~answered | ((bus.bresp == Response.OKAY) == (page <= GEOMETRY.contexts)),

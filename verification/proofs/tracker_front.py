@@ -89,7 +89,27 @@ class TrackerFrontHarness(Elaboratable):
             ]
         for index, (channel, queue) in enumerate(zip(channels, dut.candidates, strict=True)):
             _relate(m, index, channel, queue, followed, Cat(c[index] for c in chosen))
+        self._compare_contexts(m, dut, channels)
         return m
+
+    def _compare_contexts(self, m: Module, dut, channels: list[SimpleNamespace]) -> None:
+        """Assert that a context without an event is empty, whatever events the others have."""
+        for number, empty in enumerate(dut.empty):
+            came = Signal(name=f"came_{number}")
+            with m.If(Cat(c.comes & (c.event.owner == number) for c in channels).any()):
+                m.d.sync += came.eq(1)
+            m.d.comb += [
+                Assert(came | empty, f"{number}: waits for events of other contexts"),
+                Cover(~came & ~dut.empty.all(), f"{number}: empty beside another context"),
+            ]
+            for index, queue in enumerate(dut.candidates):
+                slots = Array(queue.slots)
+                for there, slot in (
+                    (queue.valid, slots[queue.head]),
+                    (queue.full, slots[~queue.head]),
+                ):
+                    of_other = ~there | (slot.owner != number)
+                    m.d.comb += invariant(came | of_other, f"{index}: an event of {number}")
 
     def _number(self, m: Module, dut, index: int) -> SimpleNamespace:
         """Number the events of a channel, and assert that they leave in order."""
@@ -139,6 +159,7 @@ class TrackerFrontHarness(Elaboratable):
         for index, channel in enumerate(channels):
             with m.If(~follows & AnySeq(1) & channel.comes & (who == index)):
                 m.d.sync += [follows.eq(1), event.eq(channel.event)]
+        leaves: Value = Const(0, 1)
         for out in dut.o:
             with m.If(follows & out.valid & (out.p.atom == event.atom)):
                 m.d.sync += follows.eq(0)
@@ -147,7 +168,11 @@ class TrackerFrontHarness(Elaboratable):
                     Cover(event.end & (event.tile_atoms == 3), "an end-of-tile marker"),
                     Cover(~event.end & (event.count == 9), "updates"),
                 ]
+                leaves |= follows & out.valid & (out.p.atom == event.atom)
         m.d.comb += invariant(~follows | (event.atom[0] == who), "the observed channel: differs")
+        for number, empty in enumerate(dut.empty):
+            waits = follows & ~leaves & (event.owner == number)
+            m.d.comb += Assert(~waits | ~empty, f"{number}: empty while an event waits")
         return SimpleNamespace(follows=follows, event=event)
 
 

@@ -5,7 +5,9 @@ import pytest
 from verification.proofs.registry import PROOFS
 from verification.proofs.run import prove
 from verification.seeded_bugs.of_contexts import BUGS_OF_CONTEXTS
+from verification.seeded_bugs.of_neighbours import BUGS_OF_NEIGHBOURS
 
+BUGS = BUGS_OF_CONTEXTS + BUGS_OF_NEIGHBOURS
 _BY_NAME = {proof.name: proof for proof in PROOFS}
 # Parts of a block that is proven, with the module in which each is replaced.
 _PARTS = {
@@ -16,15 +18,13 @@ _PARTS = {
 }
 
 
-@pytest.mark.parametrize("bug", [pytest.param(bug, id=bug.fault) for _, bug in BUGS_OF_CONTEXTS])
+@pytest.mark.parametrize("bug", [pytest.param(bug, id=bug.fault) for _, bug in BUGS])
 def test_source_has_the_replaced_text(bug):
     assert bug.seeded() is not bug.original
 
 
 @pytest.mark.verify
-@pytest.mark.parametrize(
-    ("name", "bug"), BUGS_OF_CONTEXTS, ids=[bug.fault for _, bug in BUGS_OF_CONTEXTS]
-)
+@pytest.mark.parametrize(("name", "bug"), BUGS, ids=[bug.fault for _, bug in BUGS])
 def test_seeded_bug(name, bug, monkeypatch, tmp_path):
     proof = _BY_NAME[name]
     if bug.original not in proof.blocks:
