@@ -14,6 +14,9 @@
 /* Command templates that the driver uses. */
 enum { TILES = 0, COPIES = 1 };
 
+/* Ranges that a context may have; the hardware refuses the indices of those that it lacks. */
+enum { MOST_RANGES = 1 << T3__CONTEXT__RANGE_COMMIT__INDEX_bw };
+
 #define TRY(call)                                                                                  \
     do {                                                                                           \
         int result_ = (call);                                                                      \
@@ -266,17 +269,19 @@ int t3_gpu_take_interrupts(const struct t3_bus *bus)
 
 struct t3_context t3_context(const struct t3_bus *bus, unsigned number)
 {
-    struct t3_context context = {bus, number, 0};
+    /* A mapping hides that a page does not exist: its writes seem to be accepted. */
+    int found = number < GET(T3, CONTEXTS__COUNT, get(bus, ADDRESS(CONTEXTS)));
+    struct t3_context context = {bus, found ? number : T3_NO_CONTEXT, T3_UNKNOWN};
     return context;
 }
 
-int t3_assign(struct t3_context *context, unsigned local, unsigned remote, uint32_t ways)
+int t3_assign(struct t3_context *context, unsigned local, unsigned remote, int64_t ways)
 {
     PLAN(plan);
     COMMIT(ADDRESS_SPACE, FIELD(ADDRESS_SPACE__LOCAL, local) |
                               FIELD(ADDRESS_SPACE__REMOTE, remote) |
                               FIELD(ADDRESS_SPACE__ENABLE, 1));
-    if (ways) COMMIT(WAYS, FIELD(WAYS__MASK, ways));
+    if (ways != T3_UNCHANGED) COMMIT(WAYS, FIELD(WAYS__MASK, ways));
     return perform_of(context, plan);
 }
 
@@ -388,10 +393,17 @@ int t3_command(struct t3_context *context, unsigned index, const struct t3_trans
 
 int t3_unmap(struct t3_context *context)
 {
-    for (unsigned index = 0; index < context->ranges; index++) {
+    PLAN(first);
+    int result;
+    /* The staged region and command are also checked, and may be another program's. */
+    add(first, OF_CONTEXT(context, RANGE_ACTION), 0, 0);
+    TRY(perform_of(context, first));
+    for (unsigned index = 0; index < MOST_RANGES; index++) {
         PLAN(plan);
         COMMIT(RANGE_COMMIT, FIELD(RANGE_COMMIT__INDEX, index));
-        TRY(perform_of(context, plan));
+        result = perform_of(context, plan);
+        if (result == T3_CONFIGURATION_ERROR_UNKNOWN_INDEX) break; /* the hardware has no more */
+        if (result) return result;
     }
     context->ranges = 0;
     return T3_OKAY;
@@ -414,11 +426,14 @@ static void plan_map(struct plan *plan, const struct t3_context *context, unsign
 static int map(struct t3_context *context, uint32_t first, uint32_t count, enum t3_action action,
                unsigned region, unsigned command)
 {
+    unsigned index = context->ranges == T3_UNKNOWN ? 0 : context->ranges;
     PLAN(plan);
-    plan_map(plan, context, context->ranges, first, count, action, region, command);
-    if (!count) plan->count = 0;
+    plan_map(plan, context, index, first, count, action, region, command);
+    if (!exists(context) || plan->invalid) return T3_INVALID;
+    if (!count) return T3_OKAY;
+    if (context->ranges == T3_UNKNOWN) TRY(t3_unmap(context));
     TRY(perform_of(context, plan));
-    context->ranges += count != 0;
+    context->ranges = index + 1;
     return T3_OKAY;
 }
 

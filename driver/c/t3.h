@@ -10,6 +10,7 @@
 #ifndef T3_H
 #define T3_H
 
+#include <limits.h>
 #include <stdint.h>
 
 #include "t3_codes.h"
@@ -40,12 +41,18 @@ struct t3_bus {
 /* Bus for registers that are mapped into memory, the first one at `registers`. */
 struct t3_bus t3_mapped(volatile void *registers);
 
-/* Context of the hardware; `ranges` is the number of programmed ranges. */
+/* Context of the hardware, made by t3_context. */
 struct t3_context {
     const struct t3_bus *bus;
-    unsigned number;
-    unsigned ranges;
+    unsigned number; /* T3_NO_CONTEXT if the hardware has no such context */
+    unsigned ranges; /* programmed ranges; T3_UNKNOWN before the first map */
 };
+
+#define T3_NO_CONTEXT UINT_MAX
+#define T3_UNKNOWN UINT_MAX
+
+/* Ways that t3_assign leaves as they are. */
+#define T3_UNCHANGED INT64_C(-1)
 
 /* Transfer of a complete tile, or of a copy. */
 struct t3_transfer {
@@ -141,10 +148,13 @@ int t3_gpu_enable_interrupts(const struct t3_bus *bus, int error);
  * it. */
 int t3_gpu_take_interrupts(const struct t3_bus *bus);
 
+/* Makes a context. If the hardware has none of this number, each call with it is refused with
+ * T3_INVALID, or returns 0. */
 struct t3_context t3_context(const struct t3_bus *bus, unsigned number);
 /* Assigns to the context the address space of its stores and packets, the address space of its
- * packets at the receiver, and ways of the tracker's sets, one bit each; 0: ways unchanged. */
-int t3_assign(struct t3_context *context, unsigned local, unsigned remote, uint32_t ways);
+ * packets at the receiver, and ways of the tracker's sets, one bit each; 0: no way;
+ * T3_UNCHANGED: the ways remain as they are. */
+int t3_assign(struct t3_context *context, unsigned local, unsigned remote, int64_t ways);
 /* Sets the packets that the context accepts: one bit for each GPU that may send stores, each GPU
  * that may send updates, and each operation and data type of updates; T3_ALL for all. */
 int t3_accept(struct t3_context *context, uint32_t stores, uint32_t updates, uint32_t ops,
@@ -166,6 +176,8 @@ int t3_share_region(struct t3_context *context, unsigned index, uint64_t base_by
 int t3_remove_region(struct t3_context *context, unsigned index);
 int t3_command(struct t3_context *context, unsigned index, const struct t3_transfer *transfer,
                unsigned region);
+/* Removes all ranges of the context, also those of other programs. The first map after t3_context
+ * begins with it. */
 int t3_unmap(struct t3_context *context);
 int t3_remote_map(struct t3_context *context, uint32_t first, uint32_t count, unsigned region,
                   unsigned command);

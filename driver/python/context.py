@@ -2,14 +2,14 @@
 
 from collections.abc import Callable, Iterable, Sequence
 
-from rtl.interface.encodings import Action, Datatype, ErrorCode, Operation
+from rtl.interface.encodings import Action, ConfigurationError, Datatype, ErrorCode, Operation
 from rtl.interface.timebase import TICK_CYCLES
 
 from .bus import Bus
-from .errors import AbortedError, HardwareError, ReportedError, WaitTimeoutError
+from .errors import AbortedError, HardwareError, RefusedError, ReportedError, WaitTimeoutError
 from .registers import Page, Write, wide
 from .transfer import Ring, Transfer
-from .writes import TILES, command_writes, copy_writes, map_writes, window_writes
+from .writes import MOST_RANGES, TILES, command_writes, copy_writes, map_writes, window_writes
 
 __all__ = ["Context"]
 
@@ -27,12 +27,21 @@ class Context:
     ----------
     number : int
         Number of the context.
+    ranges : int or None
+        Number of programmed ranges, if no other object programs the context; None: unknown, so
+        :meth:`unmap` removes all ranges that the hardware has.
+
+    Raises
+    ------
+    ValueError
+        If the hardware has no context of this number.
     """
 
-    def __init__(self, bus: Bus, number: int = 0):
+    def __init__(self, bus: Bus, number: int = 0, *, ranges: int | None = None):
         self.number = number
         self._page = Page(bus, number)
-        self._ranges = 0  # number of programmed ranges
+        self._alone = ranges is not None
+        self._ranges = ranges  # number of programmed ranges; None if unknown
 
     def assign(self, local: int, remote: int | None = None, *, ways: int | None = None) -> None:
         """Assign an address space to the context; privileged, unless the assignment is unlocked.
@@ -44,7 +53,8 @@ class Context:
         remote : int or None
             Address space at the receiver of the context's packets; None: the local one.
         ways : int or None
-            One bit for each way of the tracker's sets that the context uses; None: unchanged.
+            One bit for each way of the tracker's sets that the context uses, 0 for no way; None:
+            unchanged.
 
         Raises
         ------
@@ -141,21 +151,27 @@ class Context:
         """Program a command template, which reads only atoms of one region."""
         self._page.write_all(command_writes(index, transfer, region))
 
-    def unmap(self, ranges: int | None = None) -> None:
-        """Remove all ranges, so that stores are plain writes.
-
-        Parameters
-        ----------
-        ranges : int or None
-            Number of programmed ranges, if another object programmed them.
+    def unmap(self) -> None:
+        """Remove all ranges of the context, also those of other objects and programs, so that
+        stores are plain writes. The first map of an object begins with it.
         """
-        count = self._ranges if ranges is None else ranges
-        if count < 0:
-            raise ValueError(f"the number of ranges must be at least 0, not {count!r}")
-        self._page.write_all(
-            [("RANGE_COMMIT", {"index": index, "enable": 0}) for index in range(count)]
-        )
+        if self._alone:
+            for index in range(self._ranges or 0):
+                self._page.write("RANGE_COMMIT", index=index, enable=0)
+        else:
+            # The staged region and command are also checked, and may be another program's.
+            self._page.write("RANGE_ACTION")
+            self._remove_every_range()
         self._ranges = 0
+
+    def _remove_every_range(self) -> None:
+        for index in range(MOST_RANGES):
+            try:
+                self._page.write("RANGE_COMMIT", index=index, enable=0)
+            except RefusedError as refused:
+                if refused.code is not ConfigurationError.UNKNOWN_INDEX:
+                    raise
+                return  # the hardware has no more
 
     def remote_map(self, first: int, count: int, *, region: int = 0, command: int = TILES) -> None:
         """Send the stores of ``count`` workgroups, from dispatch index ``first`` on, over the
@@ -171,11 +187,14 @@ class Context:
         self._map(first, count, Action.OWN, region, command)
 
     def _map(self, first: int, count: int, action: Action, region: int, command: int) -> None:
-        writes = map_writes(self._ranges, first, count, action, region, command)
-        self._page.check(writes)
-        if count:
-            self._page.write_all(writes)
-            self._ranges += 1
+        self._page.check(map_writes(self._ranges or 0, first, count, action, region, command))
+        if not count:
+            return
+        if self._ranges is None:
+            self.unmap()
+        index = self._ranges or 0
+        self._page.write_all(map_writes(index, first, count, action, region, command))
+        self._ranges = index + 1
 
     def reduce_scatter(self, ring: Ring, transfer: Transfer, *, region: int = 0) -> None:
         """Program a ring reduce-scatter of a buffer that a kernel writes tile by tile; it begins

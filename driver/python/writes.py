@@ -3,14 +3,25 @@
 from dataclasses import replace
 
 from rtl.interface.encodings import Action, PacketKind
+from rtl.registers.map import load
 
 from .registers import Write, wide
 from .transfer import Transfer
 
-__all__ = ["TILES", "command_writes", "copy_writes", "map_writes", "window_writes"]
+__all__ = [
+    "MOST_RANGES",
+    "TILES",
+    "command_writes",
+    "copy_writes",
+    "map_writes",
+    "window_writes",
+]
 
 # Command templates of the driver: for tiles, and for copies.
 TILES, COPIES = 0, 1
+
+MOST_RANGES = 1 << load()["RANGE_COMMIT"]["index"].width
+"""Ranges that a context may have; the hardware refuses the indices of those that it lacks."""
 
 
 def map_writes(
