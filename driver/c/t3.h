@@ -46,6 +46,12 @@ struct t3_context {
     const struct t3_bus *bus;
     unsigned number; /* T3_NO_CONTEXT if the hardware has no such context */
     unsigned ranges; /* programmed ranges; T3_UNKNOWN before the first map */
+    /* Cycles with refused packets that were not of the launch, during the last t3_wait or
+     * t3_wait_idle, by code: warnings. The log has such packets, as far as it has space. */
+    uint32_t refused[T3_ERROR_CODE_CODES];
+    /* Error counters at the last comparison, and whether there was one. */
+    uint32_t errors, counts[T3_ERROR_CODE_CODES];
+    int compared;
 };
 
 #define T3_NO_CONTEXT UINT_MAX
@@ -198,9 +204,11 @@ int t3_copy(struct t3_context *context, uint64_t start_bytes, const struct t3_tr
 int t3_all_gather(struct t3_context *context, const struct t3_chunk *chunks, unsigned count,
                   unsigned region, void (*arrived)(void *self, unsigned chunk), void *self);
 
-/* T3_OKAY, T3_REPORTED if there are errors in the log, or T3_TIMEOUT after `polls` polls. t3_wait
- * waits until no launch is running or pending; T3_ABORTED if an abort ended one, and none was
- * launched since. */
+/* T3_OKAY, T3_TIMEOUT after `polls` polls, or T3_REPORTED if errors may have lost data of the
+ * launch: errors since the last wait or abort with this `context`, or its first launch; without
+ * these, all that are counted. Refused packets that are not of the launch are in
+ * `context->refused`. t3_wait waits until no launch is running or pending; T3_ABORTED if an abort
+ * ended one, and none was launched since. */
 int t3_wait(struct t3_context *context, unsigned long polls);
 int t3_wait_idle(struct t3_context *context, unsigned long polls);
 int t3_abort(struct t3_context *context, unsigned long polls);
@@ -217,6 +225,8 @@ uint32_t t3_oldest(const struct t3_context *context);
 int t3_take_error(struct t3_context *context, struct t3_error *error);
 /* Counter of an error, which saturates at 65,535; 0 also for errors without a counter. */
 uint32_t t3_error_count(const struct t3_context *context, enum t3_error_code code);
+/* Whether an error is a refused packet that is not of the launch, which has lost nothing. */
+int t3_is_foreign(enum t3_error_code code);
 /* Clears the log and all counters. */
 int t3_clear_errors(struct t3_context *context);
 int t3_enable_interrupts(struct t3_context *context, unsigned kinds);

@@ -334,21 +334,36 @@ def test_wait(folder):
         status["running"].mask, status["pending"].mask, status["error"].mask, status["aborted"].mask
     )  # fmt: skip
     body = "result = t3_wait(&context, 5);"
-    assert run(folder, body)[1] == 0
-    assert run(folder, body, [pending, running, 0])[1] == 0
-    assert run(folder, body, [running] * 5)[1] == -1
-    assert run(folder, body, [running, error])[1] == -2
-    assert run(folder, body, [running, aborted])[1] == -5
-    with pytest.raises(AbortedError):
-        attached([0, running, 0, aborted])[1].wait(polls=5)
-    idle = load()["STATUS"].pack(idle=1)
+    lost = [1, 1]  # ERRORS, and the first counter: STORE_LATE
+    refused = [1, 0, 0, 3]  # ERRORS, and the third counter: PACKET_UNMAPPED
+    cases = [
+        ([], 0), ([pending, 0, running, 0, 0, 0], 0), ([running, 0] * 5, -1),
+        ([running, *lost], -2), ([running, 0, aborted, 0], -5), ([aborted, *lost], -2),
+        ([0, *refused], 0), ([error, *refused], 0),
+    ]  # fmt: skip
+    for words, expected in cases:
+        lines, result = run(folder, body, words)
+        bus, context = attached(words)
+        assert result == expected
+        assert result_of(lambda: context.wait(polls=5)) == expected  # noqa: B023
+        assert bus.lines[: len(lines)] == lines
+    idle = status.pack(idle=1)
     body = "result = t3_wait_idle(&context, 3);"
-    assert [run(folder, body, words)[1] for words in ([0, 0, idle], [0], [error])] == [0, -1, -2]
-    with pytest.raises(WaitTimeoutError):
-        attached([0, running] * 5)[1].wait(polls=5)
-    place = load()["ERROR_LOCATION"].pack(errors=1)
-    with pytest.raises(ReportedError):
-        attached([place])[1].wait()
+    cases = [([0, 0, 0, 0, idle], 0), ([0], -1), ([running, *lost], -2), ([idle, *refused], 0)]
+    for words, expected in cases:
+        assert run(folder, body, words)[1] == expected
+        context = attached(words)[1]
+        assert result_of(lambda: context.wait_idle(polls=3)) == expected  # noqa: B023
+
+
+def result_of(wait):
+    """Return the result that the C driver has in place of an exception."""
+    results = {WaitTimeoutError: -1, ReportedError: -2, AbortedError: -5}
+    try:
+        wait()
+    except tuple(results) as raised:
+        return results[type(raised)]
+    return 0
 
 
 @pytest.mark.parametrize("page, body", [("", "&context"), ("GPU_", "&bus")])

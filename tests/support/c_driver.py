@@ -5,6 +5,7 @@ import subprocess
 
 from driver.c import c_driver
 from rtl.export.register_documents import register_documents
+from rtl.interface.encodings import ErrorCode
 
 __all__ = ["UNCHANGED", "CContext", "build", "load_driver"]
 
@@ -18,7 +19,15 @@ class _Bus(ctypes.Structure):
 
 
 class _Context(ctypes.Structure):
-    _fields_ = [("bus", ctypes.c_void_p), ("number", ctypes.c_uint), ("ranges", ctypes.c_uint)]
+    _fields_ = [
+        ("bus", ctypes.c_void_p),
+        ("number", ctypes.c_uint),
+        ("ranges", ctypes.c_uint),
+        ("refused", _WORD * len(ErrorCode)),
+        ("errors", _WORD),
+        ("counts", _WORD * len(ErrorCode)),
+        ("compared", ctypes.c_int),
+    ]
 
 
 UNCHANGED = ctypes.c_int64(-1)
@@ -61,6 +70,11 @@ class CContext:
     def __getattr__(self, name):
         function = getattr(self._library, f"t3_{name}")
         return lambda *arguments: function(ctypes.byref(self._context), *arguments)
+
+    @property
+    def refused(self):
+        """Numbers of cycles with refused packets during the last wait, by code."""
+        return {code: n for code in ErrorCode if (n := self._context.refused[code.value])}
 
     def of_gpu(self, name, *arguments):
         return getattr(self._library, f"t3_{name}")(ctypes.byref(self._bus), *arguments)
