@@ -8,6 +8,7 @@ __all__ = [
     "Action",
     "Datatype",
     "ErrorCode",
+    "FOREIGN_PACKETS",
     "FREQUENT_ERRORS",
     "Granularity",
     "InjectTarget",
@@ -122,6 +123,13 @@ FREQUENT_ERRORS = frozenset(
     code for code in ErrorCode if code.name.startswith(("STORE_", "PACKET_"))
 )
 """Codes of errors that a stream of stores or packets can raise in every cycle."""
+
+FOREIGN_PACKETS = frozenset(
+    {ErrorCode.PACKET_UNMAPPED, ErrorCode.PACKET_STALE, ErrorCode.PACKET_FORBIDDEN}
+)
+"""Codes of refused packets that are not of the launch: strangers and late packets cause them, and
+the launch has lost nothing. All other errors may mean that data of the launch were lost.
+"""
 
 
 class InjectTarget(enum.Enum, shape=3):

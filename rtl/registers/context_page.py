@@ -400,7 +400,10 @@ class ContextPage(ReportingPage):
         ]
 
     def _restart_epochs(self, m: Module, restart: Value) -> None:
-        """Restart the epochs, unless work of the context may still write tags."""
+        """Restart the epochs, unless the context has a launch, or aborts.
+
+        Work of a launch that is done may still write tags: software waits for `idle` before.
+        """
         with m.If(restart & self._busy):
             m.d.comb += self.refusal.eq(ConfigurationError.IN_USE)
         with m.Elif(restart):

@@ -1,12 +1,14 @@
 """Both drivers report refusals over a bus whose writes are posted: nothing answers them."""
 
+from ctypes import c_int64
+
 import pytest
 
 from rtl.interface.encodings import ConfigurationError
 from sysmodel.engine.golden.engine import GoldenEngine
 from sysmodel.engine.simulated_bus import SMALL, SimulatedBus
 from t3.driver import T3, Context, InjectTarget, RefusedError
-from tests.support.c_driver import CContext, load_driver
+from tests.support.c_driver import UNCHANGED, CContext, load_driver
 
 ALL = 0xFFFF_FFFF
 POLLS = 1000
@@ -43,8 +45,8 @@ def library(tmp_path_factory):
 
 # Call in Python, and in C; it is refused while the pages are locked.
 LOCKABLE = {
-    "assign": (lambda g, c: c.assign(1), lambda c: c.assign(1, 1, 0)),
-    "ways": (lambda g, c: c.assign(1, ways=3), lambda c: c.assign(1, 1, 3)),
+    "assign": (lambda g, c: c.assign(1), lambda c: c.assign(1, 1, UNCHANGED)),
+    "ways": (lambda g, c: c.assign(1, ways=3), lambda c: c.assign(1, 1, c_int64(3))),
     "accept": (lambda g, c: c.accept(), lambda c: c.accept(ALL, ALL, ALL, ALL)),
     "lock": (lambda g, c: c.lock(), lambda c: c.lock(1, 1)),
     "remove_region": (lambda g, c: c.remove_region(0), lambda c: c.remove_region(0)),
