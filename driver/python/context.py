@@ -123,7 +123,8 @@ class Context:
         RefusedError
             If the region overlaps another region of the context or, without ``share``, of another
             context; or if it is empty or exceeds the address space. A region of another context
-            counts until that context's next launch has begun without it, or an abort has ended.
+            counts until that context's next launch has begun without it, its copies have been
+            sent, or an abort has ended. Also if it replaces a region that copies may still read.
         """
         self._page.write_all(
             [

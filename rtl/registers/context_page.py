@@ -1,6 +1,6 @@
 """Register page of a context: tables, launches and errors."""
 
-from amaranth.hdl import Const, Module, Signal, Value
+from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -25,6 +25,7 @@ from .foreign_regions import Claims
 from .launch_check import LaunchCheck
 from .map import Register
 from .map_table import MapTable, Staging, Table
+from .region_hold import RegionHold
 from .reporting_page import ReportingPage
 
 __all__ = ["ContextPage", "ContextRegistersSignature"]
@@ -52,7 +53,7 @@ class ContextRegistersSignature(wiring.Signature):
     -------
     maps, launch_configuration : Out
         Configuration of the current launch. Software programs a copy, which these registers
-        take over as a launch begins.
+        take over as a launch begins. A pending launch first closes regions that it changes.
     address_space, inbound : Out
         Registers.
     ways : Out(ways)
@@ -168,6 +169,7 @@ class ContextPage(ReportingPage):
         Configuration that software programs for the next launch.
     table : MapTable
         Tables that software programs for the next launch.
+    hold : RegionHold
 
     Raises
     ------
@@ -240,6 +242,7 @@ class ContextPage(ReportingPage):
         }
         self.check_widths()
         self.table = MapTable(p)
+        self.hold = RegionHold(p)
         self._check = LaunchCheck(p)
 
     def elaborate(self, platform):
@@ -247,6 +250,7 @@ class ContextPage(ReportingPage):
         context = self.context
         m.submodules.table = table = self.table
         m.submodules.check = check = self._check
+        m.submodules.hold = self.hold
         wiring.connect(m, table.copies, wiring.flipped(context.copies))
         commit, word = self._registers["REGION_COMMIT"], self.port.word
         index, enable = commit["index"], commit["enable"]
@@ -276,24 +280,31 @@ class ContextPage(ReportingPage):
             self._waited.eq(context.aborting & ~context.abort),
             context.aborting.eq(context.abort | (context.aborting & ~ends)),
         ]
-        self._claim(m)
+        self._hold(m)
         self._interrupt(m, self._take(m))
         self._enable_clock(m)
         self.decode(m)
         return m
 
-    def _claim(self, m: Module) -> None:
-        """Show the context's regions to the other contexts: those of the next launch, and those
-        that the current launch or the end of an abort may still use.
-        """
-        context, programmed = self.context, self.table.maps.regions
-        base, limit = self.table.staged_region()
-        in_use = context.launched | context.aborting
-        m.d.comb += [self.staged.base.eq(base), self.staged.limit.eq(limit)]
-        entries = [(entry, Const(1)) for entry in programmed]
-        entries += [(entry, in_use) for entry in context.maps.regions]
-        for claim, (entry, counts) in zip(self.claims, entries, strict=True):
-            m.d.comb += [claim.eq(entry), claim.enable.eq(entry.enable & counts)]
+    def _hold(self, m: Module) -> None:
+        """Connect the hold of the context's regions, and show them to the other contexts."""
+        context, table, hold = self.context, self.table, self.hold
+        base, limit = table.staged_region()
+        m.d.comb += [
+            self.staged.base.eq(base),
+            self.staged.limit.eq(limit),
+            self.claims.eq(hold.claims),
+            hold.programmed.eq(table.maps.regions),
+            hold.active.eq(context.maps.regions),
+            hold.removes.eq(table.removes),
+            hold.launched.eq(context.launched),
+            hold.aborting.eq(context.aborting),
+            hold.pending.eq(self.pending),
+            hold.copies.eq(context.copies.valid),
+            hold.dma_idle.eq(context.dma_idle),
+            hold.drained.eq(context.drained),
+            table.fixed.eq(hold.fixed),
+        ]
 
     def _interrupt(self, m: Module, done: Signal) -> None:
         """Raise interrupts for the end of a launch, for idle, for sent copies and for links."""
@@ -320,19 +331,28 @@ class ContextPage(ReportingPage):
             self._waited,
             context.copies.valid,
             self._copying,
+            self.hold.was_reading,
             context.idle ^ self._was_idle,
         )
 
     def _take(self, m: Module) -> Signal:
-        """Begin a pending launch once the launch before has drained: the registers take over the
-        programmed configuration. Return the end of a launch.
+        """Begin a pending launch once the launch before has drained, and no access can name a
+        region that it changes: the registers take over the programmed configuration. Return the end
+        of a launch.
         """
-        context, former = self.context, self.context.former
-        ends, takes = Signal(), Signal()
+        context, former, hold = self.context, self.context.former, self.hold
+        ends, ready, takes = Signal(), Signal(), Signal()
         m.d.comb += [
             ends.eq(self.running & context.done & ~context.launch),
-            takes.eq(self.pending & ~self.running & context.launch_drained & ~context.abort),
+            ready.eq(self.pending & ~self.running & context.launch_drained & ~context.abort),
+            takes.eq(ready & ~hold.waits),
+            hold.ready.eq(ready),
+            hold.takes.eq(takes),
         ]
+        with m.If(ready):
+            for active, closes in zip(context.maps.regions, hold.closes, strict=True):
+                with m.If(closes):
+                    m.d.sync += active.enable.eq(0)
         m.d.sync += [
             context.launch.eq(takes),
             self.running.eq(~context.abort & (takes | (self.running & ~ends))),

@@ -18,10 +18,17 @@ from .launch import (
 )
 from .launch_check import check_launch
 from .read import NO_WORD, OKAY, REJECT, page_of, word_of
-from .tables import commit_command, commit_range, commit_region, overlaps_others, start_copy
+from .tables import (
+    commit_command,
+    commit_range,
+    commit_region,
+    is_fixed,
+    overlaps_others,
+    start_copy,
+)
 from .words import F, R, field_of, put_field, set_word, store_word
 
-__all__ = ["commit", "is_foreign", "write_register"]
+__all__ = ["commit", "is_foreign", "moves_fixed", "write_register"]
 
 _IN_USE, _LOCKED = ConfigurationError.IN_USE.value, ConfigurationError.LOCKED.value
 _OVERLAP = ConfigurationError.OVERLAP.value
@@ -122,11 +129,13 @@ def commit(
     locked: bool,
     aborted: bool,
     foreign: bool,
+    fixed: bool,
 ) -> int:
     """Commit an entry of a table, or start a copy; return the configuration error."""
     if word == R.REGION_COMMIT:
         index, enable = field_of(value, F.REGION_COMMIT_index), F.REGION_COMMIT_enable
-        return commit_region(s, context, index, field_of(value, enable), locked, foreign)
+        enabled = field_of(value, enable)
+        return commit_region(s, context, index, enabled, locked, foreign, fixed)
     if word == R.RANGE_COMMIT:
         index, enable = field_of(value, F.RANGE_COMMIT_index), F.RANGE_COMMIT_enable
         return commit_range(s, context, index, field_of(value, enable), locked)
@@ -163,6 +172,7 @@ def _write_context(
     locked: bool,
     aborted: bool,
     foreign: bool,
+    fixed: bool,
 ) -> int:
     """Write a register of a context's page; return the reason for a refusal."""
     page = CONTEXT + context
@@ -176,7 +186,7 @@ def _write_context(
     if word == R.ADDRESS_SPACE:
         return _assign_spaces(s, context, word, value)
     if _is_act(word):
-        return commit(s, context, word, value, copies, locked, aborted, foreign)
+        return commit(s, context, word, value, copies, locked, aborted, foreign, fixed)
     if locked and _is_of_launch(word):
         return _IN_USE
     store_word(s.registers[page, word], value)
@@ -219,6 +229,15 @@ def is_foreign(s: GoldenState, address: int, privileged: int, value: int) -> boo
 
 
 @compiled
+def moves_fixed(s: GoldenState, address: int, value: int) -> bool:
+    """Return whether a write commits a region that must not move, at the start of a cycle."""
+    page, word = page_of(s.config, address), word_of(address)
+    if page < CONTEXT or word != R.REGION_COMMIT:
+        return False
+    return is_fixed(s, page - CONTEXT, field_of(value, F.REGION_COMMIT_index))
+
+
+@compiled
 def write_register(
     s: GoldenState,
     address: int,
@@ -230,6 +249,7 @@ def write_register(
     pending: int,
     aborted: int,
     foreign: bool,
+    fixed: bool,
 ) -> int:
     """Write the register of an address; the next cycle sees the effects.
 
@@ -242,8 +262,8 @@ def write_register(
     busy, pending, aborted : int
         State of each context at the start of the cycle, one bit each: a launch runs or waits, or an
         abort is in progress; a launch waits; the context is aborted.
-    foreign : bool
-        Result of :func:`is_foreign` at the start of the cycle.
+    foreign, fixed : bool
+        Results of :func:`is_foreign` and :func:`moves_fixed` at the start of the cycle.
 
     Returns
     -------
@@ -265,7 +285,7 @@ def write_register(
             locked, is_aborted = (pending >> context & 1) != 0, (aborted >> context & 1) != 0
             is_busy = (busy >> context & 1) != 0
             code = _write_context(
-                s, context, word, value, copies, is_busy, locked, is_aborted, foreign
+                s, context, word, value, copies, is_busy, locked, is_aborted, foreign, fixed
             )
         if _may_refuse(s, page, word, value):
             _report(s, page, code)
