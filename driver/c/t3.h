@@ -160,7 +160,8 @@ int t3_lock(struct t3_context *context, int regions, int assignment);
 /* Bytes from `base_bytes` to `limit_bytes` - 1. Refused if another context has a part of them. */
 int t3_region(struct t3_context *context, unsigned index, uint64_t base_bytes,
               uint64_t limit_bytes);
-/* The same, but regions of other contexts may overlap; privileged. */
+/* The same, but regions of other contexts may overlap; privileged. Refused with LOCKED if
+ * unprivileged software wrote one of the bounds meanwhile. */
 int t3_share_region(struct t3_context *context, unsigned index, uint64_t base_bytes,
                     uint64_t limit_bytes);
 int t3_remove_region(struct t3_context *context, unsigned index);

@@ -116,7 +116,8 @@ class Context:
         Parameters
         ----------
         share : bool
-            The region may overlap regions of other contexts; privileged.
+            The region may overlap regions of other contexts; privileged. Refused with LOCKED if
+            unprivileged software wrote one of the bounds meanwhile.
 
         Raises
         ------

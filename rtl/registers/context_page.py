@@ -33,6 +33,8 @@ __all__ = ["ContextPage", "ContextRegistersSignature"]
 # Tables committed by writes to these registers. The fields `index` and `enable` have the same
 # position in all of them.
 _COMMITS = dict(zip(COMMITS, (Table.REGION, Table.RANGE, Table.COMMAND, Table.COPY), strict=True))
+# Registers that stage a region.
+_STAGED_REGION = tuple(register for ends in STAGING["region"].values() for register, _ in ends)
 # Registers that cannot be written while a launch is pending.
 _OF_A_LAUNCH = {register for register, _ in LAUNCH_CONFIGURATION.values()}
 _INDICES = [
@@ -170,6 +172,8 @@ class ContextPage(ReportingPage):
     table : MapTable
         Tables that software programs for the next launch.
     hold : RegionHold
+    untrusted : Signal
+        Registers of the staged region that unprivileged software wrote last, one bit each.
 
     Raises
     ------
@@ -212,6 +216,7 @@ class ContextPage(ReportingPage):
             LaunchConfiguration(p), init=resets(LAUNCH_CONFIGURATION, registers)
         )
         self._staging = Signal(Staging(p), init=resets(STAGING, registers))
+        self.untrusted = Signal(len(_STAGED_REGION))
         self._strobes |= {"abort": context.abort, "measure": context.start}
         self.locks = {
             name: Signal(name=f"{name}_lock", init=registers["LOCK"][name].reset)
@@ -254,6 +259,8 @@ class ContextPage(ReportingPage):
         wiring.connect(m, table.copies, wiring.flipped(context.copies))
         commit, word = self._registers["REGION_COMMIT"], self.port.word
         index, enable = commit["index"], commit["enable"]
+        # Only privileged software may let contexts share memory.
+        share = self.port.privileged & word[commit["share"].low]
         m.d.comb += [
             table.staging.eq(self._staging),
             # Taken from the word directly, since the decoded fields arrive late.
@@ -261,8 +268,8 @@ class ContextPage(ReportingPage):
             table.enable.eq(word[enable.low]),
             table.locked.eq(self.pending),
             table.aborting.eq(context.aborting | context.abort),
-            # Only privileged software may let contexts share memory.
-            table.foreign.eq(self.foreign & ~(self.port.privileged & word[commit["share"].low])),
+            table.foreign.eq(self.foreign & ~share),
+            table.mixed.eq(share & self.untrusted.any()),
             check.maps.eq(table.maps),
             check.launch_configuration.eq(self.programmed),
             check.ways.eq(self.ways),
@@ -395,6 +402,9 @@ class ContextPage(ReportingPage):
         elif register.name in _OF_A_LAUNCH:
             self._program(m, register, part)
         else:
+            if register.name in _STAGED_REGION:
+                written = self.untrusted[_STAGED_REGION.index(register.name)]
+                m.d.sync += written.eq(~self.port.privileged)
             super().act(m, register, part)
 
     def _program(self, m: Module, register: Register, part: dict[str, Value]) -> None:

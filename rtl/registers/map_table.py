@@ -80,6 +80,8 @@ class MapTable(wiring.Component):
         An abort is in progress: copies are refused.
     foreign : In(1)
         The staged region overlaps a region of another context.
+    mixed : In(1)
+        The commit shares the staged region, a word of which unprivileged software wrote.
     fixed : In(regions)
         Regions that must not move, since copies may still read them.
     removes : Out(regions)
@@ -108,6 +110,7 @@ class MapTable(wiring.Component):
                 "locked": In(1),
                 "aborting": In(1),
                 "foreign": In(1),
+                "mixed": In(1),
                 "fixed": In(p.regions),
                 "removes": Out(p.regions),
                 "configuration_error": Out(ConfigurationError),
@@ -174,6 +177,7 @@ class MapTable(wiring.Component):
         return [
             (ConfigurationError.UNKNOWN_INDEX, self.index >= self._p.regions),
             (ConfigurationError.IN_USE, self.locked | (self.enable & _any_of(fixed))),
+            (ConfigurationError.LOCKED, self.enable & self.mixed),
             (ConfigurationError.REGION_IN_USE, ~self.enable & _any_of(named)),
             (
                 ConfigurationError.MISALIGNED,

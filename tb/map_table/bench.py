@@ -35,7 +35,7 @@ _ENTRIES = {
 }
 _CONFIGURATION_ERRORS = {
     Table.REGION: ("UNKNOWN_INDEX", "MISALIGNED", "ADDRESS_OUT_OF_RANGE", "EMPTY", "OVERLAP")
-    + ("REGION_IN_USE", "IN_USE"),
+    + ("REGION_IN_USE", "IN_USE", "LOCKED"),
     Table.RANGE: ("UNKNOWN_INDEX", "IN_USE", "EMPTY", "REGION_DISABLED", "OVERLAP"),
     Table.COMMAND: ("UNKNOWN_INDEX", "IN_USE", "MISALIGNED"),
     Table.COPY: (
@@ -147,6 +147,7 @@ class _Bench:
         locked: bool = False,
         aborting: bool = False,
         foreign: bool = False,
+        mixed: bool = False,
         fixed: int = 0,
         take: bool = False,
     ) -> int:
@@ -156,7 +157,7 @@ class _Bench:
         dut.table.value, dut.index.value, dut.enable.value = table.value, index, enable
         dut.copies__ready.value, dut.aborting.value = int(take), int(aborting)
         dut.locked.value, dut.foreign.value = int(locked), int(foreign)
-        dut.fixed.value = fixed
+        dut.fixed.value, dut.mixed.value = fixed, int(mixed)
         await settled()
         self.checker.sample()
         assert _MAPS.unpack(int(dut.maps.value)) == self._maps()
@@ -168,7 +169,7 @@ class _Bench:
         stage(state, self.staged)
         taken = take and copy is not None
         ports = {"locked": locked, "aborting": aborting, "foreign": foreign, "popped": taken}
-        ports["fixed"] = bool(fixed >> index & 1)
+        ports |= {"fixed": bool(fixed >> index & 1), "mixed": mixed}
         fields = {"index": index, "command": index, "enable": enable}
         configuration_error = step_unit(state, table, **ports, **fields)
         assert int(dut.configuration_error.value) == configuration_error
@@ -270,7 +271,7 @@ async def _random_commits(bench: _Bench, rng: random.Random, cycles: int) -> Non
         if rng.random() < 0.08:
             index = rng.choice([_ENTRIES.get(table, 0), 7, (1 << INDEX_BITS) - 1])
         enable = int(rng.random() < keeps)
-        flags = {name: rng.random() < 0.1 for name in ("locked", "aborting", "foreign")}
+        flags = {name: rng.random() < 0.1 for name in ("locked", "aborting", "foreign", "mixed")}
         fixed = rng.choice([0, 0, 0, rng.getrandbits(PARAMETERS.regions)])
         take = rng.random() < pace
         await bench.cycle(table, index, enable=enable, **flags, fixed=fixed, take=take)

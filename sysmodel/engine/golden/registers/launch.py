@@ -27,19 +27,21 @@ __all__ = [
     "step_reading",
     "take_launch",
     "take_strobes",
+    "trust_word",
 ]
 
 CONTROL = record(
     "strobes launches running pending launches_begun launches_done open launch_aborted "
     "launch_dropped former_valid former_generation aborting waited_abort configuration_error "
-    "launched_before reading kept closed settled"
+    "launched_before reading kept closed settled untrusted"
 )
 """Launch control: strobes of CONTROL for the next cycle, and the strobe of a launch; flags that a
 launch runs, waits, has begun since the last abort, was aborted, or was dropped by an abort and none
 accepted since; the previous launch; the flag that the context is aborting; the flag that a launch
 has begun since reset; the flag that copies may still read their regions, with a bit for each region
 that was removed meanwhile; a bit for each active region that a pending launch has closed, and the
-flag that it did so before the last cycle.
+flag that it did so before the last cycle; a bit for each register of the staged region that
+unprivileged software wrote last.
 """
 
 LAUNCH, ABORT = field_bits(F.CONTROL_launch), field_bits(F.CONTROL_abort)
@@ -65,6 +67,13 @@ def take_strobes(control: Record) -> int:
 def set_configuration_error(control: Record, code: int) -> None:
     """Set the code of the last write that could be refused: the reason, or 0 if it was accepted."""
     control.configuration_error = code
+
+
+@inlined
+def trust_word(control: Record, number: int, privileged: bool) -> None:
+    """Note who wrote a register of the staged region."""
+    bit = 1 << number
+    control.untrusted = control.untrusted & ~bit | (0 if privileged else bit)
 
 
 @compiled

@@ -30,6 +30,7 @@ _REGION_DISABLED = ConfigurationError.REGION_DISABLED.value
 _REGION_IN_USE = ConfigurationError.REGION_IN_USE.value
 _QUEUE_FULL = ConfigurationError.QUEUE_FULL.value
 _IN_USE = ConfigurationError.IN_USE.value
+_LOCKED = ConfigurationError.LOCKED.value
 
 
 @compiled
@@ -106,6 +107,7 @@ def commit_region(
     locked: bool,
     foreign: bool,
     fixed: bool,
+    mixed: bool,
 ) -> int:
     """Check the staged region and write it; return the configuration error.
 
@@ -119,12 +121,16 @@ def commit_region(
         The region overlaps another context's, with which the context must not share it.
     fixed : bool
         The region must not move.
+    mixed : bool
+        The commit shares the region, a word of which unprivileged software wrote.
     """
     config, registers = s.config, s.registers[CONTEXT + context]
     if index >= config.regions:
         return _UNKNOWN_INDEX
     if locked or (enable and fixed):
         return _IN_USE
+    if enable and mixed:
+        return _LOCKED
     entry = s.programmed_regions[context, index]
     if not enable:
         for number in range(config.ranges):

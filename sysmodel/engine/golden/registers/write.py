@@ -15,6 +15,7 @@ from .launch import (
     reset_epochs,
     set_configuration_error,
     set_strobes,
+    trust_word,
 )
 from .launch_check import check_launch
 from .read import NO_WORD, OKAY, REJECT, page_of, word_of
@@ -130,12 +131,13 @@ def commit(
     aborted: bool,
     foreign: bool,
     fixed: bool,
+    mixed: bool,
 ) -> int:
     """Commit an entry of a table, or start a copy; return the configuration error."""
     if word == R.REGION_COMMIT:
         index, enable = field_of(value, F.REGION_COMMIT_index), F.REGION_COMMIT_enable
         enabled = field_of(value, enable)
-        return commit_region(s, context, index, enabled, locked, foreign, fixed)
+        return commit_region(s, context, index, enabled, locked, foreign, fixed, mixed)
     if word == R.RANGE_COMMIT:
         index, enable = field_of(value, F.RANGE_COMMIT_index), F.RANGE_COMMIT_enable
         return commit_range(s, context, index, field_of(value, enable), locked)
@@ -167,6 +169,7 @@ def _write_context(
     context: int,
     word: int,
     value: int,
+    privileged: bool,
     copies: int,
     busy: bool,
     locked: bool,
@@ -186,9 +189,13 @@ def _write_context(
     if word == R.ADDRESS_SPACE:
         return _assign_spaces(s, context, word, value)
     if _is_act(word):
-        return commit(s, context, word, value, copies, locked, aborted, foreign, fixed)
+        share = privileged and field_of(value, F.REGION_COMMIT_share) != 0
+        mixed = share and s.contexts[context].control.untrusted != 0
+        return commit(s, context, word, value, copies, locked, aborted, foreign, fixed, mixed)
     if locked and _is_of_launch(word):
         return _IN_USE
+    if R.REGION_BASE_LO <= word <= R.REGION_LIMIT_HI:
+        trust_word(s.contexts[context].control, word - R.REGION_BASE_LO, privileged)
     store_word(s.registers[page, word], value)
     decode(s)
     return 0
@@ -285,7 +292,17 @@ def write_register(
             locked, is_aborted = (pending >> context & 1) != 0, (aborted >> context & 1) != 0
             is_busy = (busy >> context & 1) != 0
             code = _write_context(
-                s, context, word, value, copies, is_busy, locked, is_aborted, foreign, fixed
+                s,
+                context,
+                word,
+                value,
+                privileged != 0,
+                copies,
+                is_busy,
+                locked,
+                is_aborted,
+                foreign,
+                fixed,
             )
         if _may_refuse(s, page, word, value):
             _report(s, page, code)
