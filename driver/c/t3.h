@@ -30,7 +30,8 @@ enum {
 
 /* Access to the registers. Addresses count from the block's first register. `write` returns 0 if
  * the bus reports an error. The hardware also answers OKAY to a write that it refuses; the driver
- * reads the page's status instead. */
+ * reads the page's status instead. Reads and writes have the same privilege, so that software of
+ * another privilege does not replace the result in between. */
 struct t3_bus {
     void *self;
     int (*write)(void *self, uint32_t address, uint32_t word);

@@ -76,6 +76,8 @@ class Registers(wiring.Component):
         None with one context.
     write_address, privileged : Signal
         Address of the last write, and its privilege.
+    read_privileged : Signal
+        Privilege of the last read.
 
     Raises
     ------
@@ -107,7 +109,7 @@ class Registers(wiring.Component):
         self.pages = [ContextPage(p, number) for number in range(p.contexts)]
         self.foreign_regions = ForeignRegions(p) if p.contexts > 1 else None
         self.write_address = Signal.like(self.bus.awaddr)
-        self.privileged = Signal()
+        self.privileged, self.read_privileged = Signal(), Signal()
 
     def elaborate(self, platform):
         m = Module()
@@ -201,14 +203,22 @@ class Registers(wiring.Component):
     def _read(self, m: Module, ports: list) -> Value:
         """Connect the read channels; return whether a read is outstanding."""
         bus = self.bus
-        address, full = Signal.like(bus.araddr), Signal()
+        address, full, privileged = Signal.like(bus.araddr), Signal(), self.read_privileged
         chosen = Cat(
             port.known & (address[PAGE_BITS:] == number) for number, port in enumerate(ports)
         )
         m.d.comb += bus.arready.eq(~full)
-        m.d.comb += [port.read_address.eq(address[:PAGE_BITS]) for port in ports]
+        for port in ports:
+            m.d.comb += [
+                port.read_address.eq(address[:PAGE_BITS]),
+                port.read_privileged.eq(privileged),
+            ]
         with m.If(bus.arvalid & bus.arready):
-            m.d.sync += [address.eq(bus.araddr), full.eq(1)]
+            m.d.sync += [
+                address.eq(bus.araddr),
+                privileged.eq(bus.arprot[_PRIVILEGED]),
+                full.eq(1),
+            ]
         with m.If(bus.rvalid & bus.rready):
             m.d.sync += bus.rvalid.eq(0)
         with m.If(full & ~bus.rvalid):

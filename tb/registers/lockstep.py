@@ -45,7 +45,7 @@ CHANNELS = {
     "aw": ("awaddr", "awprot"),
     "w": ("wdata", "wstrb"),
     "b": ("bresp",),
-    "ar": ("araddr",),
+    "ar": ("araddr", "arprot"),
     "r": ("rdata", "rresp"),
 }
 """Channels of the bus, with their payload."""
@@ -150,7 +150,7 @@ class _Bus:
         if "w" not in offered and acts["w"] and (data := traffic.write_data()):
             offered["w"] = dict(zip(("wdata", "wstrb"), data, strict=True))
         if "ar" not in offered and acts["ar"]:
-            offered["ar"] = {"araddr": traffic.read()}
+            offered["ar"] = dict(zip(CHANNELS["ar"], traffic.read(), strict=True))
         inputs = {f"{name}ready": int(acts[name]) for name in ("b", "r")}
         for name in ("aw", "w", "ar"):
             inputs |= {f"{name}valid": int(name in offered), **offered.get(name, {})}

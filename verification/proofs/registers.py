@@ -62,7 +62,7 @@ class RegistersHarness(Elaboratable):
         m.submodules.dut = dut = self._registers(GEOMETRY)
         bus = dut.bus
         free(m, bus.awvalid, bus.awaddr, bus.awprot, bus.wvalid, bus.wdata, bus.wstrb, bus.bready)
-        free(m, bus.arvalid, bus.araddr, bus.rready, dut.corrected)
+        free(m, bus.arvalid, bus.araddr, bus.arprot, bus.rready, dut.corrected)
         free(m, dut.error.valid, dut.error.report, dut.error.kinds)
         for context in dut.context:
             free(m, *(getattr(context, name) for name in _READ))

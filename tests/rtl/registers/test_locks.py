@@ -1,5 +1,7 @@
 """Registers that only privileged software may write."""
 
+from itertools import permutations
+
 import pytest
 
 from rtl.interface.encodings import ConfigurationError
@@ -188,5 +190,26 @@ def test_a_shared_region_is_privileged_softwares(replaced):
         assert await commit() == NONE
         region = ctx.get(dut.pages[0].table.maps.regions[0])
         assert (region.enable, region.base * 32, region.limit * 32) == (1, 4096, 8192)
+
+    simulate(bench)
+
+
+@pytest.mark.parametrize("page", [GLOBAL, CONTEXT])
+def test_privileged_software_sees_its_own_refusals(page):
+    """A user's write between a privileged write and the read of its result neither hides a refusal
+    nor invents one; other reads see the last write's result."""
+    good = MAP["MEASURE" if page == GLOBAL else "WORKGROUPS"]
+    bad = MAP["GPU_STATUS" if page == GLOBAL else "STATUS"]
+    results = {good: NONE, bad: ConfigurationError.NOT_WRITABLE}
+
+    async def bench(ctx, dut):
+        assert await write(ctx, dut, LOCKS[page].address, 0) == OKAY
+        for own, others in permutations((good, bad)):
+            for _ in range(2):
+                assert await write(ctx, dut, own.address, 0) == OKAY
+                assert await refusal(ctx, dut, page) == results[own]
+                assert await write(ctx, dut, others.address, 0, privileged=False) == OKAY
+                assert await refusal(ctx, dut, page, privileged=True) == results[own]
+                assert await refusal(ctx, dut, page) == results[others]
 
     simulate(bench)

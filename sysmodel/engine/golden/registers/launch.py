@@ -33,7 +33,7 @@ __all__ = [
 CONTROL = record(
     "strobes launches running pending launches_begun launches_done open launch_aborted "
     "launch_dropped former_valid former_generation aborting waited_abort configuration_error "
-    "launched_before reading kept closed settled untrusted"
+    "privileged_error launched_before reading kept closed settled untrusted"
 )
 """Launch control: strobes of CONTROL for the next cycle, and the strobe of a launch; flags that a
 launch runs, waits, has begun since the last abort, was aborted, or was dropped by an abort and none
@@ -64,9 +64,13 @@ def take_strobes(control: Record) -> int:
 
 
 @inlined
-def set_configuration_error(control: Record, code: int) -> None:
-    """Set the code of the last write that could be refused: the reason, or 0 if it was accepted."""
+def set_configuration_error(control: Record, code: int, privileged: int) -> None:
+    """Set the code of the last write that could be refused, and of the last privileged one: the
+    reason, or 0 if it was accepted.
+    """
     control.configuration_error = code
+    if privileged:
+        control.privileged_error = code
 
 
 @inlined

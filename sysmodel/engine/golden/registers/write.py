@@ -214,13 +214,17 @@ def _may_refuse(s: GoldenState, page: int, word: int, value: int) -> bool:
 
 
 @inlined
-def _report(s: GoldenState, page: int, code: int) -> None:
-    """Set the result of the last write to a page that could be refused."""
+def _report(s: GoldenState, page: int, code: int, privileged: int) -> None:
+    """Set the result of the last write to a page that could be refused, and of the last privileged
+    one.
+    """
     if page == GLOBAL:
         status = put_field(F.GPU_STATUS_configuration_error, code)
         set_word(s.registers[GLOBAL, R.GPU_STATUS], status)
+        if privileged:
+            s.gpu.privileged_error = code
     else:
-        set_configuration_error(s.contexts[page - CONTEXT].control, code)
+        set_configuration_error(s.contexts[page - CONTEXT].control, code, privileged)
 
 
 @compiled
@@ -281,9 +285,9 @@ def write_register(
     if page < 0:
         return REJECT
     if strobes != 15 or word == NO_WORD or not s.registers[page, word].writable:
-        _report(s, page, _NOT_WRITABLE)
+        _report(s, page, _NOT_WRITABLE, privileged)
     elif _is_locked(s, page, word, privileged):
-        _report(s, page, _LOCKED)
+        _report(s, page, _LOCKED, privileged)
     else:
         if page == GLOBAL:
             code = _write_global(s, word, value)
@@ -305,5 +309,5 @@ def write_register(
                 fixed,
             )
         if _may_refuse(s, page, word, value):
-            _report(s, page, code)
+            _report(s, page, code, privileged)
     return OKAY
