@@ -31,7 +31,8 @@ enum {
 
 /* Access to the registers. Addresses count from the block's first register. `write` returns 0 if
  * the bus reports an error. The hardware also answers OKAY to a write that it refuses; the driver
- * reads the page's status instead. */
+ * reads the page's status instead. Reads and writes have the same privilege, so that software of
+ * another privilege does not replace the result in between. */
 struct t3_bus {
     void *self;
     int (*write)(void *self, uint32_t address, uint32_t word);
@@ -176,7 +177,8 @@ int t3_lock(struct t3_context *context, int regions, int assignment);
 /* Bytes from `base_bytes` to `limit_bytes` - 1. Refused if another context has a part of them. */
 int t3_region(struct t3_context *context, unsigned index, uint64_t base_bytes,
               uint64_t limit_bytes);
-/* The same, but regions of other contexts may overlap; privileged. */
+/* The same, but regions of other contexts may overlap; privileged. Refused with LOCKED if
+ * unprivileged software wrote one of the bounds meanwhile. */
 int t3_share_region(struct t3_context *context, unsigned index, uint64_t base_bytes,
                     uint64_t limit_bytes);
 int t3_remove_region(struct t3_context *context, unsigned index);

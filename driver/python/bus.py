@@ -22,7 +22,7 @@ class Bus(Protocol):
         ...
 
     def read(self, address: int) -> int:
-        """Read a word."""
+        """Read a word, with the privilege with which :meth:`write` writes."""
         ...
 
 

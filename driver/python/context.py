@@ -135,14 +135,16 @@ class Context:
         Parameters
         ----------
         share : bool
-            The region may overlap regions of other contexts; privileged.
+            The region may overlap regions of other contexts; privileged. Refused with LOCKED if
+            unprivileged software wrote one of the bounds meanwhile.
 
         Raises
         ------
         RefusedError
             If the region overlaps another region of the context or, without ``share``, of another
             context; or if it is empty or exceeds the address space. A region of another context
-            counts until that context's next launch has begun without it, or an abort has ended.
+            counts until that context's next launch has begun without it, its copies have been
+            sent, or an abort has ended. Also if it replaces a region that copies may still read.
         """
         self._page.write_all(
             [

@@ -159,7 +159,7 @@ class ConfigurationError(enum.Enum, shape=4):
     LAUNCH_RANGE = 10  # the launch's workgroups or dispatch indices are inconsistent
     WINDOW = 11  # a window of 0, or one larger than the hardware or the context's ways support
     EPOCH = 12  # no epoch is left until software clears the epoch tags in memory
-    LOCKED = 13  # the register is locked for unprivileged software
+    LOCKED = 13  # the register, or what it commits, is for privileged software only
     GENERATION = 14  # requests of another launch may still carry the generation
     NOT_WRITABLE = 15  # no register that software can write, or not all of its bytes
 

@@ -1,6 +1,6 @@
 """Register page of a context: tables, launches and errors."""
 
-from amaranth.hdl import Const, Module, Signal, Value
+from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -25,6 +25,7 @@ from .foreign_regions import Claims
 from .launch_check import LaunchCheck
 from .map import Register
 from .map_table import MapTable, Staging, Table
+from .region_hold import RegionHold
 from .reporting_page import ReportingPage
 
 __all__ = ["ContextPage", "ContextRegistersSignature"]
@@ -32,6 +33,8 @@ __all__ = ["ContextPage", "ContextRegistersSignature"]
 # Tables committed by writes to these registers. The fields `index` and `enable` have the same
 # position in all of them.
 _COMMITS = dict(zip(COMMITS, (Table.REGION, Table.RANGE, Table.COMMAND, Table.COPY), strict=True))
+# Registers that stage a region.
+_STAGED_REGION = tuple(register for ends in STAGING["region"].values() for register, _ in ends)
 # Registers that cannot be written while a launch is pending.
 _OF_A_LAUNCH = {register for register, _ in LAUNCH_CONFIGURATION.values()}
 _INDICES = [
@@ -52,7 +55,7 @@ class ContextRegistersSignature(wiring.Signature):
     -------
     maps, launch_configuration : Out
         Configuration of the current launch. Software programs a copy, which these registers
-        take over as a launch begins.
+        take over as a launch begins. A pending launch first closes regions that it changes.
     address_space, inbound : Out
         Registers.
     ways : Out(ways)
@@ -168,6 +171,9 @@ class ContextPage(ReportingPage):
         Configuration that software programs for the next launch.
     table : MapTable
         Tables that software programs for the next launch.
+    hold : RegionHold
+    untrusted : Signal
+        Registers of the staged region that unprivileged software wrote last, one bit each.
 
     Raises
     ------
@@ -210,6 +216,7 @@ class ContextPage(ReportingPage):
             LaunchConfiguration(p), init=resets(LAUNCH_CONFIGURATION, registers)
         )
         self._staging = Signal(Staging(p), init=resets(STAGING, registers))
+        self.untrusted = Signal(len(_STAGED_REGION))
         self._strobes |= {"abort": context.abort, "measure": context.start}
         self.locks = {
             name: Signal(name=f"{name}_lock", init=registers["LOCK"][name].reset)
@@ -240,6 +247,7 @@ class ContextPage(ReportingPage):
         }
         self.check_widths()
         self.table = MapTable(p)
+        self.hold = RegionHold(p)
         self._check = LaunchCheck(p)
 
     def elaborate(self, platform):
@@ -247,9 +255,12 @@ class ContextPage(ReportingPage):
         context = self.context
         m.submodules.table = table = self.table
         m.submodules.check = check = self._check
+        m.submodules.hold = self.hold
         wiring.connect(m, table.copies, wiring.flipped(context.copies))
         commit, word = self._registers["REGION_COMMIT"], self.port.word
         index, enable = commit["index"], commit["enable"]
+        # Only privileged software may let contexts share memory.
+        share = self.port.privileged & word[commit["share"].low]
         m.d.comb += [
             table.staging.eq(self._staging),
             # Taken from the word directly, since the decoded fields arrive late.
@@ -257,8 +268,8 @@ class ContextPage(ReportingPage):
             table.enable.eq(word[enable.low]),
             table.locked.eq(self.pending),
             table.aborting.eq(context.aborting | context.abort),
-            # Only privileged software may let contexts share memory.
-            table.foreign.eq(self.foreign & ~(self.port.privileged & word[commit["share"].low])),
+            table.foreign.eq(self.foreign & ~share),
+            table.mixed.eq(share & self.untrusted.any()),
             check.maps.eq(table.maps),
             check.launch_configuration.eq(self.programmed),
             check.ways.eq(self.ways),
@@ -276,24 +287,31 @@ class ContextPage(ReportingPage):
             self._waited.eq(context.aborting & ~context.abort),
             context.aborting.eq(context.abort | (context.aborting & ~ends)),
         ]
-        self._claim(m)
+        self._hold(m)
         self._interrupt(m, self._take(m))
         self._enable_clock(m)
         self.decode(m)
         return m
 
-    def _claim(self, m: Module) -> None:
-        """Show the context's regions to the other contexts: those of the next launch, and those
-        that the current launch or the end of an abort may still use.
-        """
-        context, programmed = self.context, self.table.maps.regions
-        base, limit = self.table.staged_region()
-        in_use = context.launched | context.aborting
-        m.d.comb += [self.staged.base.eq(base), self.staged.limit.eq(limit)]
-        entries = [(entry, Const(1)) for entry in programmed]
-        entries += [(entry, in_use) for entry in context.maps.regions]
-        for claim, (entry, counts) in zip(self.claims, entries, strict=True):
-            m.d.comb += [claim.eq(entry), claim.enable.eq(entry.enable & counts)]
+    def _hold(self, m: Module) -> None:
+        """Connect the hold of the context's regions, and show them to the other contexts."""
+        context, table, hold = self.context, self.table, self.hold
+        base, limit = table.staged_region()
+        m.d.comb += [
+            self.staged.base.eq(base),
+            self.staged.limit.eq(limit),
+            self.claims.eq(hold.claims),
+            hold.programmed.eq(table.maps.regions),
+            hold.active.eq(context.maps.regions),
+            hold.removes.eq(table.removes),
+            hold.launched.eq(context.launched),
+            hold.aborting.eq(context.aborting),
+            hold.pending.eq(self.pending),
+            hold.copies.eq(context.copies.valid),
+            hold.dma_idle.eq(context.dma_idle),
+            hold.drained.eq(context.drained),
+            table.fixed.eq(hold.fixed),
+        ]
 
     def _interrupt(self, m: Module, done: Signal) -> None:
         """Raise interrupts for the end of a launch, for idle, for sent copies and for links."""
@@ -320,19 +338,28 @@ class ContextPage(ReportingPage):
             self._waited,
             context.copies.valid,
             self._copying,
+            self.hold.was_reading,
             context.idle ^ self._was_idle,
         )
 
     def _take(self, m: Module) -> Signal:
-        """Begin a pending launch once the launch before has drained: the registers take over the
-        programmed configuration. Return the end of a launch.
+        """Begin a pending launch once the launch before has drained, and no access can name a
+        region that it changes: the registers take over the programmed configuration. Return the end
+        of a launch.
         """
-        context, former = self.context, self.context.former
-        ends, takes = Signal(), Signal()
+        context, former, hold = self.context, self.context.former, self.hold
+        ends, ready, takes = Signal(), Signal(), Signal()
         m.d.comb += [
             ends.eq(self.running & context.done & ~context.launch),
-            takes.eq(self.pending & ~self.running & context.launch_drained & ~context.abort),
+            ready.eq(self.pending & ~self.running & context.launch_drained & ~context.abort),
+            takes.eq(ready & ~hold.waits),
+            hold.ready.eq(ready),
+            hold.takes.eq(takes),
         ]
+        with m.If(ready):
+            for active, closes in zip(context.maps.regions, hold.closes, strict=True):
+                with m.If(closes):
+                    m.d.sync += active.enable.eq(0)
         m.d.sync += [
             context.launch.eq(takes),
             self.running.eq(~context.abort & (takes | (self.running & ~ends))),
@@ -375,6 +402,9 @@ class ContextPage(ReportingPage):
         elif register.name in _OF_A_LAUNCH:
             self._program(m, register, part)
         else:
+            if register.name in _STAGED_REGION:
+                written = self.untrusted[_STAGED_REGION.index(register.name)]
+                m.d.sync += written.eq(~self.port.privileged)
             super().act(m, register, part)
 
     def _program(self, m: Module, register: Register, part: dict[str, Value]) -> None:

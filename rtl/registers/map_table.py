@@ -80,6 +80,12 @@ class MapTable(wiring.Component):
         An abort is in progress: copies are refused.
     foreign : In(1)
         The staged region overlaps a region of another context.
+    mixed : In(1)
+        The commit shares the staged region, a word of which unprivileged software wrote.
+    fixed : In(regions)
+        Regions that must not move, since copies may still read them.
+    removes : Out(regions)
+        An enabled region is removed in this cycle. Combinational.
     configuration_error : Out(:class:`ConfigurationError`)
     maps : Out(:func:`MapConfiguration`)
     copies : Out(stream)
@@ -104,6 +110,9 @@ class MapTable(wiring.Component):
                 "locked": In(1),
                 "aborting": In(1),
                 "foreign": In(1),
+                "mixed": In(1),
+                "fixed": In(p.regions),
+                "removes": Out(p.regions),
                 "configuration_error": Out(ConfigurationError),
                 "maps": Out(MapConfiguration(p)),
                 "copies": Out(stream.Signature(Copy(p))),
@@ -164,9 +173,11 @@ class MapTable(wiring.Component):
         staged, regions, ranges = self.staging.region, self.maps.regions, self.maps.ranges
         base, limit = self.staged_region()
         named = [entry.enable & (entry.region == self.index) for entry in ranges]
+        fixed = [(self.index == index) & fixed for index, fixed in enumerate(self.fixed)]
         return [
             (ConfigurationError.UNKNOWN_INDEX, self.index >= self._p.regions),
-            (ConfigurationError.IN_USE, self.locked),
+            (ConfigurationError.IN_USE, self.locked | (self.enable & _any_of(fixed))),
+            (ConfigurationError.LOCKED, self.enable & self.mixed),
             (ConfigurationError.REGION_IN_USE, ~self.enable & _any_of(named)),
             (
                 ConfigurationError.MISALIGNED,
@@ -193,6 +204,8 @@ class MapTable(wiring.Component):
                 m.d.sync += entry.enable.eq(self.enable)
                 with m.If(self.enable):
                     m.d.sync += [entry.base.eq(base), entry.limit.eq(limit)]
+                with m.Else():
+                    m.d.comb += self.removes[index].eq(entry.enable)
 
     def _refuses_range(self) -> _Causes:
         staged, regions, ranges = self.staging.range, self.maps.regions, self.maps.ranges

@@ -78,6 +78,8 @@ class Registers(wiring.Component):
         Page of the last write, one-hot; none if the address is beyond the pages.
     write_address, privileged : Signal
         Address of the last write in its page, and its privilege.
+    read_privileged : Signal
+        Privilege of the last read.
 
     Raises
     ------
@@ -111,7 +113,7 @@ class Registers(wiring.Component):
         self.write_address = Signal(PAGE_BITS)
         # One-hot in registers, because the checks behind need the page early.
         self.written = Signal(1 + p.contexts)
-        self.privileged = Signal()
+        self.privileged, self.read_privileged = Signal(), Signal()
 
     def elaborate(self, platform):
         m = Module()
@@ -205,14 +207,22 @@ class Registers(wiring.Component):
     def _read(self, m: Module, ports: list) -> Value:
         """Connect the read channels; return whether a read is outstanding."""
         bus = self.bus
-        address, full = Signal.like(bus.araddr), Signal()
+        address, full, privileged = Signal.like(bus.araddr), Signal(), self.read_privileged
         chosen = Cat(
             port.known & (address[PAGE_BITS:] == number) for number, port in enumerate(ports)
         )
         m.d.comb += bus.arready.eq(~full)
-        m.d.comb += [port.read_address.eq(address[:PAGE_BITS]) for port in ports]
+        for port in ports:
+            m.d.comb += [
+                port.read_address.eq(address[:PAGE_BITS]),
+                port.read_privileged.eq(privileged),
+            ]
         with m.If(bus.arvalid & bus.arready):
-            m.d.sync += [address.eq(bus.araddr), full.eq(1)]
+            m.d.sync += [
+                address.eq(bus.araddr),
+                privileged.eq(bus.arprot[_PRIVILEGED]),
+                full.eq(1),
+            ]
         with m.If(bus.rvalid & bus.rready):
             m.d.sync += bus.rvalid.eq(0)
         with m.If(full & ~bus.rvalid):

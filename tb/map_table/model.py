@@ -27,6 +27,8 @@ def step_unit(
     locked: bool,
     aborting: bool,
     foreign: bool,
+    fixed: bool,
+    mixed: bool,
     popped: bool,
     **fields: int,
 ) -> int:
@@ -41,4 +43,4 @@ def step_unit(
     register = load()["COPY" if table == Table.COPY else f"{table.name}_COMMIT"]
     named = {field.name: fields[field.name] for field in register.fields if field.name in fields}
     word, value = register.offset // 4, register.pack(**named)
-    return commit(state, 0, word, value, copies, locked, aborting, foreign)
+    return commit(state, 0, word, value, copies, locked, aborting, foreign, fixed, mixed)

@@ -45,7 +45,7 @@ CHANNELS = {
     "aw": ("awaddr", "awprot"),
     "w": ("wdata", "wstrb"),
     "b": ("bresp",),
-    "ar": ("araddr",),
+    "ar": ("araddr", "arprot"),
     "r": ("rdata", "rresp"),
 }
 """Channels of the bus, with their payload."""
@@ -103,6 +103,9 @@ expect(
     "copy refused during an abort",
     "an abort ends",
     "launch waits",
+    "launch closes a region",
+    "region of a copy removed",
+    "region of a copy not moved",
     "launch begins as the one before is done",
     "launch without a kernel",
     "entry locked",
@@ -147,7 +150,7 @@ class _Bus:
         if "w" not in offered and acts["w"] and (data := traffic.write_data()):
             offered["w"] = dict(zip(("wdata", "wstrb"), data, strict=True))
         if "ar" not in offered and acts["ar"]:
-            offered["ar"] = {"araddr": traffic.read()}
+            offered["ar"] = dict(zip(CHANNELS["ar"], traffic.read(), strict=True))
         inputs = {f"{name}ready": int(acts[name]) for name in ("b", "r")}
         for name in ("aw", "w", "ar"):
             inputs |= {f"{name}valid": int(name in offered), **offered.get(name, {})}
@@ -441,8 +444,12 @@ def _cover(
             in_use = error is ConfigurationError.IN_USE
             cover("copy refused during an abort", in_use and own["control"]["aborting"])
             cover("entry locked", in_use and own["control"]["pending"])
+            calm = not (now["aborting"] or own["control"]["pending"] or now["running"])
+            cover("region of a copy not moved", in_use and calm and own["control"]["reading"])
             cover("locked for the user", error is ConfigurationError.LOCKED)
             cover("overlap", error is ConfigurationError.OVERLAP)
+        cover("launch closes a region", now["closed"] and not own["control"]["closed"])
+        cover("region of a copy removed", now["kept"] and not own["control"]["kept"])
         waits = now["pending"] and own["control"]["pending"]
         cover("launch waits", waits)
         begins = now["launches"]

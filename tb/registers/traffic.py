@@ -88,9 +88,10 @@ class BusTraffic:
         self._coming: list[tuple[int, int, int]] = []
         self._data: list[tuple[int, int]] = []
 
-    def read(self) -> int:
-        """Draw the address of a read."""
-        return self._address(self._rng.choice([*_MAP, *_READ_OFTEN]))
+    def read(self) -> tuple[int, int]:
+        """Draw address and protection of a read."""
+        address = self._address(self._rng.choice([*_MAP, *_READ_OFTEN]))
+        return address, self._rng.getrandbits(3)
 
     def write_address(self) -> tuple[int, int]:
         """Draw address and protection of the next write; :meth:`write_data` gives its data."""

@@ -1,5 +1,6 @@
 """Proof of the registers: a write to a page changes no other page, and every error interrupts."""
 
+from amaranth.asserts import AnyConst
 from amaranth.hdl import Assert, Assume, Cat, Cover, Elaboratable, Module, Mux, Signal, Value
 
 from rtl.interface.encodings import ConfigurationError, ErrorCode
@@ -27,7 +28,7 @@ GEOMETRY = T3Parameters(
     ways=2,
 )
 _PROGRAMMED = ("address_space", "ways", "inbound")
-_LAUNCHED = ("maps", "launch_configuration")
+_LAUNCHED = ("ranges", "commands", "launch_configuration")
 _STROBES = ("abort", "start")
 _READ = (
     "done",
@@ -61,7 +62,7 @@ class RegistersHarness(Elaboratable):
         m.submodules.dut = dut = self._registers(GEOMETRY)
         bus = dut.bus
         free(m, bus.awvalid, bus.awaddr, bus.awprot, bus.wvalid, bus.wdata, bus.wstrb, bus.bready)
-        free(m, bus.arvalid, bus.araddr, bus.rready, dut.corrected)
+        free(m, bus.arvalid, bus.araddr, bus.arprot, bus.rready, dut.corrected)
         free(m, dut.error.valid, dut.error.report, dut.error.kinds)
         for context in dut.context:
             free(m, *(getattr(context, name) for name in _READ))
@@ -113,6 +114,7 @@ class RegistersHarness(Elaboratable):
             written = okay & (page == number + 1)
             self._assert_context(m, dut, number, written)
             self._assert_launch(m, dut, number, written)
+            self._assert_hold(m, dut, number)
             locked = {
                 "assignment": [getattr(context, name) for name in _PROGRAMMED],
                 "regions": list(dut.pages[number].table.maps.regions),
@@ -220,17 +222,54 @@ class RegistersHarness(Elaboratable):
         context, page = dut.context[number], dut.pages[number]
         self._assert_unchanged(m, page.table.maps, written, f"{number}: programmed maps")
         self._assert_unchanged(m, page.programmed, written, f"{number}: programmed launch")
-        for name in _LAUNCHED:
-            self._assert_unchanged(m, getattr(context, name), context.launch, f"{number}: {name}")
-        self._assert_numbers(m, page, context, number, written)
         was_pending = Signal(name=f"was_pending_{number}")
         m.d.sync += was_pending.eq(page.pending)
+        maps, launched = context.maps, context.launch
+        for index, entry in enumerate(maps.regions):
+            where = f"{number}: region {index}"
+            # A pending launch disables regions that it changes.
+            closed = launched | (was_pending & ~entry.enable)
+            self._assert_unchanged(m, entry.enable, closed, where)
+            self._assert_unchanged(m, Cat(entry.base, entry.limit), launched, where)
+        active = (maps.ranges, maps.commands, context.launch_configuration)
+        for name, value in zip(_LAUNCHED, active, strict=True):
+            self._assert_unchanged(m, value, launched, f"{number}: {name}")
+        self._assert_numbers(m, page, context, number, written)
         m.d.comb += [
             Assert(
                 ~page.pending | was_pending | written, f"{number}: a pending launch without a write"
             ),
             Assert(~context.launch | was_pending, f"{number}: a launch without a request"),
             Cover(context.launch, f"{number}: launch"),
+        ]
+
+    def _assert_hold(self, m: Module, dut: Registers, number: int) -> None:
+        """Assert that an arbitrary atom stays the context's while its accesses may name it: until
+        no copy is left and no launch has the atom, or until the context has drained.
+        """
+        context, page = dut.context[number], dut.pages[number]
+        atom = Signal(GEOMETRY.atom_address_bits, name=f"atom_{number}")
+        m.d.comb += atom.eq(AnyConst(len(atom)))
+        claims = list(page.claims)
+        inside = [one.enable & (one.base <= atom) & (atom < one.limit) for one in claims]
+        left, reads, begun, was_own, was_free = (
+            Signal(name=f"{name}_{number}")
+            for name in ("left", "reads", "begun", "was_own", "was_free")
+        )
+        ended = context.dma_idle | context.drained
+        own, active = Cat(inside).any(), Cat(inside[GEOMETRY.regions :]).any()
+        m.d.comb += reads.eq(context.copies.valid | (left & ~ended))
+        m.d.sync += [
+            left.eq(reads),
+            begun.eq(1),
+            was_own.eq(own),
+            was_free.eq(context.drained | (~reads & ~active)),
+        ]
+        m.d.comb += [
+            Assert(~begun | ~was_own | own | was_free, f"{number}: an atom is lost too early"),
+            invariant(page.hold.was_reading == left, f"{number}: was_reading: differs"),
+            invariant(~(page.pending & context.aborting), f"{number}: pending in an abort"),
+            Cover(begun & was_own & ~own, f"{number}: an atom is lost"),
         ]
 
     def _assert_numbers(self, m: Module, page, context, number: int, written: Value) -> None:
@@ -278,15 +317,17 @@ def _accepts(page) -> Value:
 PROOFS = (
     Proof(
         name="registers",
-        statement="Registers, tables, copies and strobes of a context change only with a write to "
-        "its page that the page accepts, and registers of the GPU only with such a write to the "
-        "GPU's page; a page shows why it refused the last write; the active configuration changes "
-        "only when a launch begins that such a write requested; each launch of a context has the "
-        "next epoch, which only a write to its page restarts, while the context is neither running "
-        "nor aborting, and a generation 1 to 7 behind that of its launch before; a context "
-        "interrupts only after an event of its own, an error of a link, or such a write; its "
-        "errors, and those of links, are pending in the next cycle; no address space belongs to "
-        "two contexts",
+        statement="Registers, tables, copies and strobes of a context change only with a write "
+        "to its page that the page accepts, and registers of the GPU only with such a write to "
+        "the GPU's page; a page shows why it refused the last write; the active configuration "
+        "changes only when a launch begins that such a write requested, which may disable "
+        "regions before; an atom leaves a context's regions only when the context has drained, "
+        "or when no copy is left and no launch has the atom; each launch of a context has the "
+        "next epoch, which only a write to its page restarts, while the context is neither "
+        "running nor aborting, and a generation 1 to 7 behind that of its launch before; a "
+        "context interrupts only after an event of its own, an error of a link, or such a write; "
+        "its errors, and those of links, are pending in the next cycle; no address space belongs "
+        "to two contexts",
         blocks=(Registers,),
         harness=RegistersHarness,
         geometry="2 contexts, 2 regions, 2 ranges, 2 commands, addresses of 8 bits",

@@ -21,8 +21,11 @@ from ..registers.launch import (
     ABORT,
     CONTROL,
     begin_launch,
+    changes_regions,
     close_launch,
+    close_regions,
     step_launch,
+    step_reading,
     take_launch,
 )
 from ..state import GoldenState
@@ -68,7 +71,7 @@ __all__ = [
 
 # Signals between the blocks of a context, in one cycle.
 _CYCLE = record(
-    "strobes_on copies_before had_ready launch_ends was_sent works sends ready_pushed "
+    "strobes_on copies_before closes had_ready launch_ends was_sent works sends ready_pushed "
     "complete_index own_complete command_issued corrupt outside_failure"
 )
 CONTEXT = record(
@@ -153,9 +156,12 @@ def begin_context(
     pending = control.pending != 0
     busy = control.running | control.pending | control.aborting | aborts != 0
     done = control.launches_done
-    tables_free = pending and not control.running and tables_are_free(s, context)
-    takes = step_launch(
-        control, aborts, own.window.done != 0, tables_free, own.status.drained != 0, is_clearing
+    waits, drained = pending and not control.running, own.status.drained != 0
+    tables_free = waits and tables_are_free(s, context)
+    changes = waits and changes_regions(s, context)
+    step_reading(control, cycle.copies_before, own.status.dma_done != 0, drained)
+    takes, cycle.closes = step_launch(
+        control, aborts, own.window.done != 0, tables_free, drained, is_clearing, changes
     )
     cycle.launch_ends = control.launches_done != done
     has_command = ready_valid(own.ready) or copy_valid(own.copies)
@@ -377,7 +383,8 @@ def step_external(s: GoldenState, context: int, inputs: Words, k: int) -> bool:
 
 @inlined
 def end_context(s: GoldenState, context: int, takes: bool) -> None:
-    """Begin a launch, or discard the state of the launches before an abort, at the end of a cycle.
+    """Begin a launch, or close regions that it changes; or discard the state of the launches before
+    an abort; at the end of a cycle.
 
     Parameters
     ----------
@@ -386,6 +393,10 @@ def end_context(s: GoldenState, context: int, takes: bool) -> None:
     """
     own = s.contexts[context]
     begin_launch(own.control, takes)
+    if not own.control.reading:
+        own.control.kept = 0
+    if own.cycle.closes:
+        close_regions(s, context)
     if own.cycle.strobes_on & ABORT:
         close_launch(own.control)
     if takes:

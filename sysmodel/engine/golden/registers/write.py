@@ -15,13 +15,21 @@ from .launch import (
     reset_epochs,
     set_configuration_error,
     set_strobes,
+    trust_word,
 )
 from .launch_check import check_launch
 from .read import NO_WORD, OKAY, REJECT, page_of, word_of
-from .tables import commit_command, commit_range, commit_region, overlaps_others, start_copy
+from .tables import (
+    commit_command,
+    commit_range,
+    commit_region,
+    is_fixed,
+    overlaps_others,
+    start_copy,
+)
 from .words import F, R, field_of, put_field, set_word, store_word
 
-__all__ = ["commit", "is_foreign", "write_register"]
+__all__ = ["commit", "is_foreign", "moves_fixed", "write_register"]
 
 _IN_USE, _LOCKED = ConfigurationError.IN_USE.value, ConfigurationError.LOCKED.value
 _OVERLAP = ConfigurationError.OVERLAP.value
@@ -122,11 +130,14 @@ def commit(
     locked: bool,
     aborted: bool,
     foreign: bool,
+    fixed: bool,
+    mixed: bool,
 ) -> int:
     """Commit an entry of a table, or start a copy; return the configuration error."""
     if word == R.REGION_COMMIT:
         index, enable = field_of(value, F.REGION_COMMIT_index), F.REGION_COMMIT_enable
-        return commit_region(s, context, index, field_of(value, enable), locked, foreign)
+        enabled = field_of(value, enable)
+        return commit_region(s, context, index, enabled, locked, foreign, fixed, mixed)
     if word == R.RANGE_COMMIT:
         index, enable = field_of(value, F.RANGE_COMMIT_index), F.RANGE_COMMIT_enable
         return commit_range(s, context, index, field_of(value, enable), locked)
@@ -158,11 +169,13 @@ def _write_context(
     context: int,
     word: int,
     value: int,
+    privileged: bool,
     copies: int,
     busy: bool,
     locked: bool,
     aborted: bool,
     foreign: bool,
+    fixed: bool,
 ) -> int:
     """Write a register of a context's page; return the reason for a refusal."""
     page = CONTEXT + context
@@ -176,9 +189,13 @@ def _write_context(
     if word == R.ADDRESS_SPACE:
         return _assign_spaces(s, context, word, value)
     if _is_act(word):
-        return commit(s, context, word, value, copies, locked, aborted, foreign)
+        share = privileged and field_of(value, F.REGION_COMMIT_share) != 0
+        mixed = share and s.contexts[context].control.untrusted != 0
+        return commit(s, context, word, value, copies, locked, aborted, foreign, fixed, mixed)
     if locked and _is_of_launch(word):
         return _IN_USE
+    if R.REGION_BASE_LO <= word <= R.REGION_LIMIT_HI:
+        trust_word(s.contexts[context].control, word - R.REGION_BASE_LO, privileged)
     store_word(s.registers[page, word], value)
     decode(s)
     return 0
@@ -197,13 +214,17 @@ def _may_refuse(s: GoldenState, page: int, word: int, value: int) -> bool:
 
 
 @inlined
-def _report(s: GoldenState, page: int, code: int) -> None:
-    """Set the result of the last write to a page that could be refused."""
+def _report(s: GoldenState, page: int, code: int, privileged: int) -> None:
+    """Set the result of the last write to a page that could be refused, and of the last privileged
+    one.
+    """
     if page == GLOBAL:
         status = put_field(F.GPU_STATUS_configuration_error, code)
         set_word(s.registers[GLOBAL, R.GPU_STATUS], status)
+        if privileged:
+            s.gpu.privileged_error = code
     else:
-        set_configuration_error(s.contexts[page - CONTEXT].control, code)
+        set_configuration_error(s.contexts[page - CONTEXT].control, code, privileged)
 
 
 @compiled
@@ -219,6 +240,15 @@ def is_foreign(s: GoldenState, address: int, privileged: int, value: int) -> boo
 
 
 @compiled
+def moves_fixed(s: GoldenState, address: int, value: int) -> bool:
+    """Return whether a write commits a region that must not move, at the start of a cycle."""
+    page, word = page_of(s.config, address), word_of(address)
+    if page < CONTEXT or word != R.REGION_COMMIT:
+        return False
+    return is_fixed(s, page - CONTEXT, field_of(value, F.REGION_COMMIT_index))
+
+
+@compiled
 def write_register(
     s: GoldenState,
     address: int,
@@ -230,6 +260,7 @@ def write_register(
     pending: int,
     aborted: int,
     foreign: bool,
+    fixed: bool,
 ) -> int:
     """Write the register of an address; the next cycle sees the effects.
 
@@ -242,8 +273,8 @@ def write_register(
     busy, pending, aborted : int
         State of each context at the start of the cycle, one bit each: a launch runs or waits, or an
         abort is in progress; a launch waits; the context is aborted.
-    foreign : bool
-        Result of :func:`is_foreign` at the start of the cycle.
+    foreign, fixed : bool
+        Results of :func:`is_foreign` and :func:`moves_fixed` at the start of the cycle.
 
     Returns
     -------
@@ -254,9 +285,9 @@ def write_register(
     if page < 0:
         return REJECT
     if strobes != 15 or word == NO_WORD or not s.registers[page, word].writable:
-        _report(s, page, _NOT_WRITABLE)
+        _report(s, page, _NOT_WRITABLE, privileged)
     elif _is_locked(s, page, word, privileged):
-        _report(s, page, _LOCKED)
+        _report(s, page, _LOCKED, privileged)
     else:
         if page == GLOBAL:
             code = _write_global(s, word, value)
@@ -265,8 +296,18 @@ def write_register(
             locked, is_aborted = (pending >> context & 1) != 0, (aborted >> context & 1) != 0
             is_busy = (busy >> context & 1) != 0
             code = _write_context(
-                s, context, word, value, copies, is_busy, locked, is_aborted, foreign
+                s,
+                context,
+                word,
+                value,
+                privileged != 0,
+                copies,
+                is_busy,
+                locked,
+                is_aborted,
+                foreign,
+                fixed,
             )
         if _may_refuse(s, page, word, value):
-            _report(s, page, code)
+            _report(s, page, code, privileged)
     return OKAY
