@@ -49,7 +49,8 @@ class Context:
         Raises
         ------
         RefusedError
-            If another context has the address space, or the assignment is locked.
+            If another context has the address space, or the assignment is locked; for unprivileged
+            software also if another context has the remote address space, or one of the ways.
         """
         spaces = {"local": local, "remote": local if remote is None else remote, "enable": 1}
         writes: list[Write] = [("ADDRESS_SPACE", spaces)]

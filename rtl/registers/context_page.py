@@ -137,9 +137,11 @@ class ContextPage(ReportingPage):
     context : Out(:class:`ContextRegistersSignature`)
     link : In(1)
         An error of a link is reported to the GPU in this cycle.
-    foreign, taken : In(1)
-        The staged region overlaps a region of another context; another context has the local
-        address space that the written word names.
+    foreign : In(1)
+        The staged region overlaps a region of another context.
+    local_taken, remote_taken, ways_taken : In(1)
+        Another context has the local address space, the remote one, or a way that the written word
+        names.
     staged : Out(:func:`RegionEntry`)
         Staged region, without ``enable``.
     claims : Out(:func:`Claims`)
@@ -191,7 +193,9 @@ class ContextPage(ReportingPage):
                 "context": Out(ContextRegistersSignature(p)),
                 "link": In(1),
                 "foreign": In(1),
-                "taken": In(1),
+                "local_taken": In(1),
+                "remote_taken": In(1),
+                "ways_taken": In(1),
                 "staged": Out(RegionEntry(p)),
                 "claims": Out(Claims(p)),
             },
@@ -371,7 +375,10 @@ class ContextPage(ReportingPage):
         elif register.name in _COMMITS:
             self._commit(m, register)
         elif register.name == "ADDRESS_SPACE":
-            self._assign(m, register, part)
+            shared = ~self.port.privileged & self.remote_taken
+            self._assign(m, register, part, (part["enable"] & self.local_taken) | shared)
+        elif register.name == "WAYS":
+            self._assign(m, register, part, ~self.port.privileged & self.ways_taken)
         elif register.name in _OF_A_LAUNCH:
             self._program(m, register, part)
         else:
@@ -384,9 +391,9 @@ class ContextPage(ReportingPage):
         with m.Else():
             self.store(m, register, part)
 
-    def _assign(self, m: Module, register: Register, part: dict[str, Value]) -> None:
-        """Write the address spaces, unless another context has the local one."""
-        with m.If(part["enable"] & self.taken):
+    def _assign(self, m: Module, register: Register, part: dict[str, Value], taken: Value) -> None:
+        """Write the address spaces or the ways, unless another context has them."""
+        with m.If(taken):
             m.d.comb += self.refusal.eq(ConfigurationError.OVERLAP)
         with m.Else():
             self.store(m, register, part)

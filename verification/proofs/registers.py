@@ -99,6 +99,8 @@ class RegistersHarness(Elaboratable):
             ),
         ]
         self._assert_spaces(m, dut)
+        for number in range(len(dut.context)):
+            self._assert_assignment(m, dut, number, by_privileged)
         for number, one in enumerate(pages):
             self._assert_reported(m, one, answered & (page == number), accepted, number)
         of_gpu = okay & (page == 0)
@@ -129,6 +131,26 @@ class RegistersHarness(Elaboratable):
             Assert(~both | (first.local != second.local), "an address space of two contexts"),
             Cover(both, "both contexts have an address space"),
         ]
+
+    def _assert_assignment(self, m: Module, dut: Registers, number: int, by: Value) -> None:
+        """Assert that unprivileged writes name neither the remote address space nor a way of the
+        other context.
+        """
+        own, other = dut.context[number], dut.context[1 - number]
+        before, ways, begun = Signal.like(own.address_space), Signal.like(own.ways), Signal()
+        m.d.sync += [before.eq(own.address_space), ways.eq(own.ways), begun.eq(1)]
+        sends = other.address_space.enable | other.address_space.remote.any()
+        same_space = sends & (own.address_space.remote == other.address_space.remote)
+        same_way = (own.ways & other.ways).any()
+        for name, value, past, shares in (
+            ("remote space", own.address_space.as_value(), before.as_value(), same_space),
+            ("way", own.ways, ways, same_way),
+        ):
+            changes = begun & (value != past)
+            m.d.comb += [
+                Assert(~changes | by | ~shares, f"{number}: a {name} of another context"),
+                Cover(changes & shares, f"{number}: a {name} is shared"),
+            ]
 
     def _assert_reported(self, m: Module, page, here: Value, accepted: Value, number: int) -> None:
         """Assert that a page shows why it refused the last write, and nothing else shows there."""
@@ -284,7 +306,8 @@ PROOFS = (
         "nor aborting, and a generation 1 to 7 behind that of its launch before; a context "
         "interrupts only after an event of its own, an error of a link, or such a write; its "
         "errors, and those of links, are pending in the next cycle; no address space belongs to "
-        "two contexts",
+        "two contexts, and only a privileged write lets two contexts have a remote address space "
+        "or a way",
         blocks=(Registers,),
         harness=RegistersHarness,
         geometry="2 contexts, 2 regions, 2 ranges, 2 commands, addresses of 8 bits",

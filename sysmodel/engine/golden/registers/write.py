@@ -136,20 +136,33 @@ def commit(
 
 
 @compiled
-def _assign_spaces(s: GoldenState, context: int, word: int, value: int) -> int:
-    """Write ADDRESS_SPACE, unless another context has the local space; return the reason for a
-    refusal.
+def _takes_spaces(s: GoldenState, context: int, value: int, privileged: int) -> bool:
+    """Return whether a write of ADDRESS_SPACE names a space of another context: its local space
+    or, as unprivileged software, its remote space.
     """
-    written = value & s.registers[CONTEXT + context, word].writable
+    written = value & s.registers[CONTEXT + context, R.ADDRESS_SPACE].writable
     local = field_of(written, F.ADDRESS_SPACE_local)
+    remote = field_of(written, F.ADDRESS_SPACE_remote)
     for other in range(s.config.contexts):
         space = s.contexts[other].address_space
-        if other != context and space.enable and space.local == local:
-            if field_of(written, F.ADDRESS_SPACE_enable):
-                return _OVERLAP
-    store_word(s.registers[CONTEXT + context, word], value)
-    decode(s)
-    return 0
+        if other == context:
+            continue
+        if field_of(written, F.ADDRESS_SPACE_enable) and space.enable and space.local == local:
+            return True
+        if not privileged and space.remote == remote and (space.enable or remote):
+            return True
+    return False
+
+
+@compiled
+def _takes_ways(s: GoldenState, context: int, value: int, privileged: int) -> bool:
+    """Return whether an unprivileged write of WAYS names a way of another context."""
+    if privileged:
+        return False
+    for other in range(s.config.contexts):
+        if other != context and s.contexts[other].ways & value:
+            return True
+    return False
 
 
 @compiled
@@ -163,6 +176,7 @@ def _write_context(
     locked: bool,
     aborted: bool,
     foreign: bool,
+    privileged: int,
 ) -> int:
     """Write a register of a context's page; return the reason for a refusal."""
     page = CONTEXT + context
@@ -173,8 +187,10 @@ def _write_context(
         return 0
     if word == R.EPOCH_RESET:
         return _reset_epochs(s, context, value, busy)
-    if word == R.ADDRESS_SPACE:
-        return _assign_spaces(s, context, word, value)
+    if word == R.ADDRESS_SPACE and _takes_spaces(s, context, value, privileged):
+        return _OVERLAP
+    if word == R.WAYS and _takes_ways(s, context, value, privileged):
+        return _OVERLAP
     if _is_act(word):
         return commit(s, context, word, value, copies, locked, aborted, foreign)
     if locked and _is_of_launch(word):
@@ -265,7 +281,7 @@ def write_register(
             locked, is_aborted = (pending >> context & 1) != 0, (aborted >> context & 1) != 0
             is_busy = (busy >> context & 1) != 0
             code = _write_context(
-                s, context, word, value, copies, is_busy, locked, is_aborted, foreign
+                s, context, word, value, copies, is_busy, locked, is_aborted, foreign, privileged
             )
         if _may_refuse(s, page, word, value):
             _report(s, page, code)

@@ -1,0 +1,126 @@
+"""Assignments of spaces, ways and tables to contexts, which no tenant takes from another."""
+
+import pytest
+
+from rtl.interface.encodings import ConfigurationError
+from rtl.parameters import T3Parameters
+from rtl.registers import map as register_map
+from rtl.registers.port import Registers
+from tests.support.register_bus import outcome, read
+from tests.support.simulation import device
+from tests.support.simulation import simulate as simulate_device
+
+P = T3Parameters(contexts=2, ways=4)
+MAP = register_map.load()
+NONE, OVERLAP = ConfigurationError.NONE, ConfigurationError.OVERLAP
+SPACES = [{"local": 3, "remote": 5, "enable": 1}, {"local": 9, "remote": 4, "enable": 1}]
+WAYS = [0b0101, 0b1010]
+EITHER = pytest.mark.parametrize("own", [0, 1])
+
+
+class Page:
+    """Page of a context behind the register port."""
+
+    def __init__(self, ctx, dut, number):
+        self._ctx, self._dut, self._number = ctx, dut, number
+        self.port = dut.context[number]
+
+    async def write(self, name, *, privileged=True, **fields):
+        """Return the reason for which the write is refused, or NONE."""
+        address, word = MAP[name].address_in(self._number), MAP[name].pack(**fields)
+        return await outcome(self._ctx, self._dut, address, word, privileged=privileged)
+
+    async def user(self, name, **fields):
+        """Write as unprivileged software."""
+        return await self.write(name, privileged=False, **fields)
+
+    async def read(self, name):
+        word, _ = await read(self._ctx, self._dut, MAP[name].address_in(self._number))
+        return MAP[name].unpack(word)
+
+    def set(self, **inputs):
+        for name, value in inputs.items():
+            self._ctx.set(getattr(self.port, name), value)
+
+
+def simulate(bench):
+    """Run a bench with both pages, after a reset that has left no work."""
+    dut = device(Registers, P)
+
+    async def run(ctx):
+        pages = [Page(ctx, dut, number) for number in range(P.contexts)]
+        for page in pages:
+            page.set(drained=1, launch_drained=1, idle=1)
+        await ctx.tick().repeat(3)
+        await bench(ctx, *pages)
+
+    simulate_device(dut, run)
+
+
+async def assign(*pages):
+    """Give the contexts their spaces and ways, and leave the assignments open."""
+    for page, spaces, mask in zip(pages, SPACES, WAYS, strict=True):
+        assert await page.write("ADDRESS_SPACE", **spaces) == NONE
+        assert await page.write("WAYS", mask=mask) == NONE
+        assert await page.write("LOCK", assignment=0) == NONE
+
+
+@EITHER
+@pytest.mark.parametrize("enable", [0, 1])
+def test_a_tenant_does_not_take_a_remote_space(own, enable):
+    """Packets of the tenant would reach the other tenant's buffers at the neighbour, also copies
+    without an enabled space."""
+    local, kept, foreign = SPACES[own]["local"], SPACES[own]["remote"], SPACES[1 - own]["remote"]
+
+    async def bench(ctx, *pages):
+        await assign(*pages)
+        page, other = pages[own], pages[1 - own]
+        taken = {"local": local, "remote": foreign, "enable": enable}
+        assert await page.user("ADDRESS_SPACE", **taken) == OVERLAP
+        assert await page.read("ADDRESS_SPACE") == SPACES[own]
+        # A free space, and the own spaces again.
+        for remote in (8, kept):
+            assert await page.user("ADDRESS_SPACE", **taken | {"remote": remote}) == NONE
+        # Once the other context has another space, its former one is free, even if not enabled.
+        moved = {"local": SPACES[1 - own]["local"], "remote": 12, "enable": 0}
+        assert await other.user("ADDRESS_SPACE", **moved) == NONE
+        assert await page.user("ADDRESS_SPACE", **taken) == NONE
+        assert await other.user("ADDRESS_SPACE", **moved | {"remote": foreign}) == OVERLAP
+        assert await page.user("ADDRESS_SPACE", **taken | {"remote": 12}) == OVERLAP
+        # Privileged software may let two contexts send to one space.
+        assert await other.write("ADDRESS_SPACE", **moved | {"remote": foreign}) == NONE
+
+    simulate(bench)
+
+
+@EITHER
+def test_the_remote_space_of_a_reset_belongs_to_no_context(own):
+    async def bench(ctx, *pages):
+        for page in pages:
+            assert await page.write("LOCK", assignment=0) == NONE
+        page, other = pages[own], pages[1 - own]
+        assert await page.user("ADDRESS_SPACE", local=1, remote=0, enable=1) == NONE
+        assert await other.user("ADDRESS_SPACE", local=2, remote=0, enable=1) == OVERLAP
+
+    simulate(bench)
+
+
+@EITHER
+def test_a_tenant_does_not_take_ways(own):
+    """Any way of another context is refused; own and free ways are accepted."""
+
+    async def bench(ctx, *pages):
+        await assign(*pages)
+        page, other = pages[own], pages[1 - own]
+        for way in range(P.ways):
+            expected = OVERLAP if WAYS[1 - own] >> way & 1 else NONE
+            assert await page.user("WAYS", mask=WAYS[own] | 1 << way) == expected, way
+        assert (await page.read("WAYS"))["mask"] == WAYS[own]
+        given = 1 << WAYS[1 - own].bit_length() - 1
+        assert await other.user("WAYS", mask=WAYS[1 - own] & ~given) == NONE
+        assert await page.user("WAYS", mask=WAYS[own] | given) == NONE
+        # Privileged software may let contexts share ways.
+        assert await other.write("WAYS", mask=WAYS[1 - own]) == NONE
+        assert await page.user("WAYS", mask=WAYS[own] | given) == OVERLAP
+
+    simulate(bench)
