@@ -144,7 +144,8 @@ int t3_gpu_take_interrupts(const struct t3_bus *bus);
 struct t3_context t3_context(const struct t3_bus *bus, unsigned number);
 /* Assigns to the context the address space of its stores and packets, the address space of its
  * packets at the receiver, and ways of the tracker's sets, one bit each; 0: ways unchanged. Refused
- * if another context has the first one or, for unprivileged software, any of them. */
+ * if another context has the first one or, for unprivileged software, any of them, and if the
+ * context loses a way while it is not idle. */
 int t3_assign(struct t3_context *context, unsigned local, unsigned remote, uint32_t ways);
 /* Sets the packets that the context accepts: one bit for each GPU that may send stores, each GPU
  * that may send updates, and each operation and data type of updates; T3_ALL for all. */

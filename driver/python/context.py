@@ -50,7 +50,8 @@ class Context:
         ------
         RefusedError
             If another context has the address space, or the assignment is locked; for unprivileged
-            software also if another context has the remote address space, or one of the ways.
+            software also if another context has the remote address space, or one of the ways; if
+            the context loses a way while it is not idle.
         """
         spaces = {"local": local, "remote": local if remote is None else remote, "enable": 1}
         writes: list[Write] = [("ADDRESS_SPACE", spaces)]

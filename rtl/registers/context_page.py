@@ -205,7 +205,7 @@ class ContextPage(ReportingPage):
         self._waited, self._written = Signal(), Signal()
         self._was_idle, self._copying = Signal(), Signal()
         self.running, self.pending, self.dropped = Signal(), Signal(), Signal()
-        self._launches, self._busy = Signal(), Signal()
+        self._launches, self._busy, self._in_use = Signal(), Signal(), Signal()
         self.begun, self.done = Signal(16), Signal(16)
         self.launched = Signal()
         self.next_epoch = Signal(EPOCH_BITS + 1, init=1 << EPOCH_BITS)
@@ -272,6 +272,7 @@ class ContextPage(ReportingPage):
             check.busy.eq(self.pending | context.aborting | context.abort),
             check.exhausted.eq(self.next_epoch[-1]),
             self._busy.eq(self.running | self.pending | context.aborting | context.abort),
+            self._in_use.eq(self._busy | ~context.idle),
             context.ways.eq(self.ways),
         ]
         ends = context.drained & ~context.clearing & self._waited
@@ -378,7 +379,7 @@ class ContextPage(ReportingPage):
             shared = ~self.port.privileged & self.remote_taken
             self._assign(m, register, part, (part["enable"] & self.local_taken) | shared)
         elif register.name == "WAYS":
-            self._assign(m, register, part, ~self.port.privileged & self.ways_taken)
+            self._assign_ways(m, register, part)
         elif register.name in _OF_A_LAUNCH:
             self._program(m, register, part)
         else:
@@ -392,9 +393,21 @@ class ContextPage(ReportingPage):
             self.store(m, register, part)
 
     def _assign(self, m: Module, register: Register, part: dict[str, Value], taken: Value) -> None:
-        """Write the address spaces or the ways, unless another context has them."""
+        """Write the address spaces, unless another context has one of them."""
         with m.If(taken):
             m.d.comb += self.refusal.eq(ConfigurationError.OVERLAP)
+        with m.Else():
+            self.store(m, register, part)
+
+    def _assign_ways(self, m: Module, register: Register, part: dict[str, Value]) -> None:
+        """Write the ways, unless another context has one of them, or tiles of this context may lie
+        in a way that it loses.
+        """
+        loses = (self.ways & ~part["mask"]).any()
+        with m.If(~self.port.privileged & self.ways_taken):
+            m.d.comb += self.refusal.eq(ConfigurationError.OVERLAP)
+        with m.Elif(loses & self._in_use):
+            m.d.comb += self.refusal.eq(ConfigurationError.IN_USE)
         with m.Else():
             self.store(m, register, part)
 

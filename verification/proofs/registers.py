@@ -134,14 +134,19 @@ class RegistersHarness(Elaboratable):
 
     def _assert_assignment(self, m: Module, dut: Registers, number: int, by: Value) -> None:
         """Assert that unprivileged writes name neither the remote address space nor a way of the
-        other context.
+        other context, and that a context loses no way in which it may have tiles.
         """
         own, other = dut.context[number], dut.context[1 - number]
         before, ways, begun = Signal.like(own.address_space), Signal.like(own.ways), Signal()
         m.d.sync += [before.eq(own.address_space), ways.eq(own.ways), begun.eq(1)]
         sends = other.address_space.enable | other.address_space.remote.any()
         same_space = sends & (own.address_space.remote == other.address_space.remote)
-        same_way = (own.ways & other.ways).any()
+        same_way, loses = (own.ways & other.ways).any(), begun & (ways & ~own.ways).any()
+        was_in_use = self._was_in_use(m, dut, number)
+        m.d.comb += [
+            Assert(~(loses & was_in_use), f"{number}: a way is lost while it is in use"),
+            Cover(loses, f"{number}: a way is lost"),
+        ]
         for name, value, past, shares in (
             ("remote space", own.address_space.as_value(), before.as_value(), same_space),
             ("way", own.ways, ways, same_way),
@@ -151,6 +156,14 @@ class RegistersHarness(Elaboratable):
                 Assert(~changes | by | ~shares, f"{number}: a {name} of another context"),
                 Cover(changes & shares, f"{number}: a {name} is shared"),
             ]
+
+    def _was_in_use(self, m: Module, dut: Registers, number: int) -> Value:
+        """Return whether a context was not idle in the cycle before."""
+        context, page = dut.context[number], dut.pages[number]
+        was_in_use = Signal(name=f"was_in_use_{number}")
+        busy = page.running | page.pending | context.aborting | context.abort
+        m.d.sync += was_in_use.eq(busy | ~context.idle)
+        return was_in_use
 
     def _assert_reported(self, m: Module, page, here: Value, accepted: Value, number: int) -> None:
         """Assert that a page shows why it refused the last write, and nothing else shows there."""
@@ -307,7 +320,7 @@ PROOFS = (
         "interrupts only after an event of its own, an error of a link, or such a write; its "
         "errors, and those of links, are pending in the next cycle; no address space belongs to "
         "two contexts, and only a privileged write lets two contexts have a remote address space "
-        "or a way",
+        "or a way, and a context loses a way only while it is idle",
         blocks=(Registers,),
         harness=RegistersHarness,
         geometry="2 contexts, 2 regions, 2 ranges, 2 commands, addresses of 8 bits",

@@ -13,6 +13,7 @@ from tests.support.simulation import simulate as simulate_device
 P = T3Parameters(contexts=2, ways=4)
 MAP = register_map.load()
 NONE, OVERLAP = ConfigurationError.NONE, ConfigurationError.OVERLAP
+IN_USE = ConfigurationError.IN_USE
 SPACES = [{"local": 3, "remote": 5, "enable": 1}, {"local": 9, "remote": 4, "enable": 1}]
 WAYS = [0b0101, 0b1010]
 EITHER = pytest.mark.parametrize("own", [0, 1])
@@ -122,5 +123,90 @@ def test_a_tenant_does_not_take_ways(own):
         # Privileged software may let contexts share ways.
         assert await other.write("WAYS", mask=WAYS[1 - own]) == NONE
         assert await page.user("WAYS", mask=WAYS[own] | given) == OVERLAP
+
+    simulate(bench)
+
+
+class Tenant:
+    """Tenant of a context that launches."""
+
+    def __init__(self, page):
+        self._page, self._generation = page, 0
+
+    async def prepare(self):
+        """Program a launch, once a reset is over."""
+        assert await self._page.write("EPOCH_RESET", restart=1) == NONE
+        for name, field in (
+            ("WORKGROUPS", "count"),
+            ("TRACKED_END", "dispatch_index"),
+            ("CREDIT_WINDOW", "workgroups"),
+            ("COMMAND_WINDOW", "workgroups"),
+        ):
+            assert await self._page.user(name, **{field: 1}) == NONE
+
+    async def launch(self, *, privileged=False):
+        """Return the reason for which the next launch is refused, or NONE."""
+        self._generation = (self._generation + 1) % 16
+        await self._page.user("TRACKING", updates_per_atom=2, generation=self._generation)
+        return await self._page.write("CONTROL", privileged=privileged, launch=1)
+
+
+async def running(page):
+    """Launch; the launch goes on."""
+    tenant = Tenant(page)
+    await tenant.prepare()
+    page.set(done=0, idle=0)
+    assert await tenant.launch() == NONE
+    assert (await page.read("STATUS"))["running"]
+    page.set(launch_drained=0)
+    return tenant
+
+
+@pytest.mark.parametrize("privileged", [True, False])
+@pytest.mark.parametrize("left", ["running", "pending", "tiles", "aborting", "strobe"])
+def test_a_context_keeps_the_ways_of_its_tiles(left, privileged):
+    """Tiles of a launch that runs, of one that is done, or that an abort still clears, stay in the
+    context's ways: another context would find its own ways full."""
+
+    async def bench(ctx, page, other):
+        await assign(page, other)
+        tenant = await running(page)
+        if left == "pending":
+            page.set(idle=1, done=1)
+            assert await tenant.launch() == NONE
+            assert (await page.read("STATUS"))["pending"]
+        if left == "tiles":  # a late update of a tile that is complete
+            page.set(done=1)
+            await ctx.tick().repeat(2)
+        if left in ("aborting", "strobe"):
+            page.set(drained=0, idle=left == "aborting")
+            assert await page.user("CONTROL", abort=1) == NONE
+        for lost in (0b0001, 0b0100, 0b0101):
+            mask = WAYS[0] & ~lost
+            assert await page.write("WAYS", privileged=privileged, mask=mask) == IN_USE
+        assert (await page.read("WAYS"))["mask"] == WAYS[0]
+        # The same ways, and a further one, take no way from a tile.
+        assert await page.write("WAYS", privileged=privileged, mask=WAYS[0]) == NONE
+        assert await other.write("WAYS", mask=0b0010) == NONE
+        assert await page.write("WAYS", privileged=privileged, mask=0b1101) == NONE
+        page.set(drained=1, launch_drained=1, idle=1, done=1)
+        assert await page.user("CONTROL", abort=1) == NONE
+        await ctx.tick().repeat(3)
+        assert await page.write("WAYS", privileged=privileged, mask=0b0001) == NONE
+        assert await other.write("WAYS", mask=0b1110) == NONE
+
+    simulate(bench)
+
+
+def test_ways_are_kept_during_a_reset():
+    """The tracker still clears its sets."""
+
+    async def bench(ctx, *pages):
+        pages[0].set(drained=0)
+        assert await pages[0].write("CONTROL", abort=1) == NONE
+        assert await pages[0].write("WAYS", mask=0b0001) == IN_USE
+        pages[0].set(drained=1)
+        await ctx.tick().repeat(3)
+        assert await pages[0].write("WAYS", mask=0b0001) == NONE
 
     simulate(bench)

@@ -32,6 +32,7 @@ def simulate(bench):
     async def run(ctx):
         for context in dut.context:
             ctx.set(context.drained, 1)
+            ctx.set(context.idle, 1)
         await ctx.tick().repeat(3)
         await bench(ctx, dut)
 

@@ -155,14 +155,14 @@ def _takes_spaces(s: GoldenState, context: int, value: int, privileged: int) -> 
 
 
 @compiled
-def _takes_ways(s: GoldenState, context: int, value: int, privileged: int) -> bool:
-    """Return whether an unprivileged write of WAYS names a way of another context."""
-    if privileged:
-        return False
+def _check_ways(s: GoldenState, context: int, value: int, privileged: int, in_use: bool) -> int:
+    """Return the reason to refuse a write of WAYS: the way of another context, which only
+    privileged software shares, or a way that the context loses while it may have tiles there.
+    """
     for other in range(s.config.contexts):
-        if other != context and s.contexts[other].ways & value:
-            return True
-    return False
+        if not privileged and other != context and s.contexts[other].ways & value:
+            return _OVERLAP
+    return _IN_USE if in_use and s.contexts[context].ways & ~value else 0
 
 
 @compiled
@@ -189,8 +189,12 @@ def _write_context(
         return _reset_epochs(s, context, value, busy)
     if word == R.ADDRESS_SPACE and _takes_spaces(s, context, value, privileged):
         return _OVERLAP
-    if word == R.WAYS and _takes_ways(s, context, value, privileged):
-        return _OVERLAP
+    # The page has taken in the `idle` of this cycle.
+    in_use = busy or not s.interrupts[page].was_idle
+    if word == R.WAYS:
+        code = _check_ways(s, context, value, privileged, in_use)
+        if code:
+            return code
     if _is_act(word):
         return commit(s, context, word, value, copies, locked, aborted, foreign)
     if locked and _is_of_launch(word):
