@@ -1,6 +1,6 @@
 """Register page of a context: tables, launches and errors."""
 
-from amaranth.hdl import Const, Module, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -217,7 +217,7 @@ class ContextPage(ReportingPage):
         self._strobes |= {"abort": context.abort, "measure": context.start}
         self.locks = {
             name: Signal(name=f"{name}_lock", init=registers["LOCK"][name].reset)
-            for name in ("regions", "assignment")
+            for name in ("regions", "assignment", "hold")
         }
         self._storage |= {
             **{("LOCK", name): lock for name, lock in self.locks.items()},
@@ -329,14 +329,15 @@ class ContextPage(ReportingPage):
         )
 
     def _take(self, m: Module) -> Signal:
-        """Begin a pending launch once the launch before has drained: the registers take over the
-        programmed configuration. Return the end of a launch.
+        """Begin a pending launch once the launch before has drained, unless the context is on hold:
+        the registers take over the programmed configuration. Return the end of a launch.
         """
         context, former = self.context, self.context.former
         ends, takes = Signal(), Signal()
+        waits = self.running | self.locks["hold"]
         m.d.comb += [
             ends.eq(self.running & context.done & ~context.launch),
-            takes.eq(self.pending & ~self.running & context.launch_drained & ~context.abort),
+            takes.eq(self.pending & ~waits & context.launch_drained & ~context.abort),
         ]
         m.d.sync += [
             context.launch.eq(takes),
@@ -367,19 +368,24 @@ class ContextPage(ReportingPage):
         m.d.sync += context.aborted.eq((context.abort & self.running) | (context.aborted & ~takes))
         return ends
 
+    def _is_locked(self, register: Register) -> Value:
+        """Test whether a register is locked; on hold, CONTROL is for launches and aborts."""
+        if register.name != "CONTROL":
+            return super()._is_locked(register)
+        held = ~self.port.privileged & self.locks["hold"]
+        return held & Cat(self.port.word[register[one].low] for one in ("launch", "abort")).any()
+
     def act(self, m: Module, register: Register, part: dict[str, Value]) -> None:
         """See :meth:`RegisterPage.act`."""
         if register.name == "CONTROL":
             self._control(m, part)
         elif register.name == "EPOCH_RESET":
-            self._restart_epochs(m, part["restart"])
+            with m.If(self._accepts(m, part["restart"], self._busy)):
+                m.d.sync += self.next_epoch.eq(1)
         elif register.name in _COMMITS:
             self._commit(m, register)
-        elif register.name == "ADDRESS_SPACE":
-            shared = ~self.port.privileged & self.remote_taken
-            self._assign(m, register, part, (part["enable"] & self.local_taken) | shared)
-        elif register.name == "WAYS":
-            self._assign_ways(m, register, part)
+        elif register.name in ("ADDRESS_SPACE", "WAYS"):
+            self._assign(m, register, part)
         elif register.name in _OF_A_LAUNCH:
             self._program(m, register, part)
         else:
@@ -392,19 +398,14 @@ class ContextPage(ReportingPage):
         with m.Else():
             self.store(m, register, part)
 
-    def _assign(self, m: Module, register: Register, part: dict[str, Value], taken: Value) -> None:
-        """Write the address spaces, unless another context has one of them."""
+    def _assign(self, m: Module, register: Register, part: dict[str, Value]) -> None:
+        """Write spaces or ways, unless another context has one, or tiles are in a lost way."""
+        user, loses = ~self.port.privileged, Const(0)
+        if register.name == "WAYS":
+            taken, loses = user & self.ways_taken, (self.ways & ~part["mask"]).any()
+        else:
+            taken = (part["enable"] & self.local_taken) | (user & self.remote_taken)
         with m.If(taken):
-            m.d.comb += self.refusal.eq(ConfigurationError.OVERLAP)
-        with m.Else():
-            self.store(m, register, part)
-
-    def _assign_ways(self, m: Module, register: Register, part: dict[str, Value]) -> None:
-        """Write the ways, unless another context has one of them, or tiles of this context may lie
-        in a way that it loses.
-        """
-        loses = (self.ways & ~part["mask"]).any()
-        with m.If(~self.port.privileged & self.ways_taken):
             m.d.comb += self.refusal.eq(ConfigurationError.OVERLAP)
         with m.Elif(loses & self._in_use):
             m.d.comb += self.refusal.eq(ConfigurationError.IN_USE)
@@ -419,12 +420,11 @@ class ContextPage(ReportingPage):
             self.refusal.eq(table.configuration_error),
         ]
 
-    def _restart_epochs(self, m: Module, restart: Value) -> None:
-        """Restart the epochs, unless work of the context may still write tags."""
-        with m.If(restart & self._busy):
+    def _accepts(self, m: Module, strobe: Value, works: Value) -> Value:
+        """Refuse a strobe while the context works; return whether it acts."""
+        with m.If(strobe & works):
             m.d.comb += self.refusal.eq(ConfigurationError.IN_USE)
-        with m.Elif(restart):
-            m.d.sync += self.next_epoch.eq(1)
+        return strobe & ~works
 
     def _control(self, m: Module, part: dict[str, Value]) -> None:
         """Act on the strobes, unless one of them is a launch that is refused."""

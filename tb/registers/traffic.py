@@ -123,6 +123,9 @@ class BusTraffic:
             self._privileged = 1
             writes = self._bounds.program(self._needs(self._context).before)
             return [(_MAP[name].address_in(self._context), word, 15) for name, word in writes]
+        if rng.random() < 0.03:  # otherwise a context on hold would launch no more
+            self._privileged = 1
+            return [(self._address("LOCK"), 0, 15)]
         if rng.random() < 0.06:
             self._privileged = 0.4
             writes = self._locked()

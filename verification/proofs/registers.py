@@ -116,7 +116,9 @@ class RegistersHarness(Elaboratable):
             locked = {
                 "assignment": [getattr(context, name) for name in _PROGRAMMED],
                 "regions": list(dut.pages[number].table.maps.regions),
+                "hold": [],
             }
+            self._assert_hold(m, dut, number, by_privileged)
             for name, lock in dut.pages[number].locks.items():
                 where = f"{number}: {name}"
                 self._assert_locked(m, lock, locked[name], by_privileged, where)
@@ -156,6 +158,25 @@ class RegistersHarness(Elaboratable):
                 Assert(~changes | by | ~shares, f"{number}: a {name} of another context"),
                 Cover(changes & shares, f"{number}: a {name} is shared"),
             ]
+
+    def _assert_hold(self, m: Module, dut: Registers, number: int, by: Value) -> None:
+        """Assert that on hold no launch begins, and unprivileged software neither launches nor
+        aborts nor copies.
+        """
+        context, page = dut.context[number], dut.pages[number]
+        levels, was_held = page.table.queue.level, Signal(name=f"was_held_{number}")
+        before, was_pending = Signal.like(levels), Signal(name=f"was_waiting_{number}")
+        m.d.sync += [
+            was_held.eq(page.locks["hold"]),
+            was_pending.eq(page.pending),
+            before.eq(levels),
+        ]
+        acts = context.abort | (page.pending & ~was_pending) | (levels > before)
+        m.d.comb += [
+            Assert(~(was_held & context.launch), f"{number}: a launch begins on hold"),
+            Assert(~(was_held & acts) | by, f"{number}: a tenant on hold acts"),
+            Cover(was_held & page.pending, f"{number}: a launch waits on hold"),
+        ]
 
     def _was_in_use(self, m: Module, dut: Registers, number: int) -> Value:
         """Return whether a context was not idle in the cycle before."""
@@ -320,7 +341,8 @@ PROOFS = (
         "interrupts only after an event of its own, an error of a link, or such a write; its "
         "errors, and those of links, are pending in the next cycle; no address space belongs to "
         "two contexts, and only a privileged write lets two contexts have a remote address space "
-        "or a way, and a context loses a way only while it is idle",
+        "or a way, and a context loses a way only while it is idle; "
+        "on hold, no launch begins, and only privileged writes launch, abort and copy",
         blocks=(Registers,),
         harness=RegistersHarness,
         geometry="2 contexts, 2 regions, 2 ranges, 2 commands, addresses of 8 bits",

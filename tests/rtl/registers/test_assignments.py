@@ -13,7 +13,7 @@ from tests.support.simulation import simulate as simulate_device
 P = T3Parameters(contexts=2, ways=4)
 MAP = register_map.load()
 NONE, OVERLAP = ConfigurationError.NONE, ConfigurationError.OVERLAP
-IN_USE = ConfigurationError.IN_USE
+IN_USE, LOCKED = ConfigurationError.IN_USE, ConfigurationError.LOCKED
 SPACES = [{"local": 3, "remote": 5, "enable": 1}, {"local": 9, "remote": 4, "enable": 1}]
 WAYS = [0b0101, 0b1010]
 EITHER = pytest.mark.parametrize("own", [0, 1])
@@ -208,5 +208,67 @@ def test_ways_are_kept_during_a_reset():
         pages[0].set(drained=1)
         await ctx.tick().repeat(3)
         assert await pages[0].write("WAYS", mask=0b0001) == NONE
+
+    simulate(bench)
+
+
+@pytest.mark.parametrize("names", [["launch"], ["abort"], ["launch", "measure"], ["copy"]])
+def test_a_tenant_on_hold_neither_launches_nor_aborts_nor_copies(names):
+    """A refused write has no effect, and a strobe of another kind acts as ever."""
+
+    async def bench(ctx, page, other):
+        await running(page)
+        assert await page.write("LOCK", hold=1) == NONE
+        before = ctx.get(page.port.copies.valid), await page.read("STATUS")
+        if names == ["copy"]:
+            assert await page.user("COPY", command=0) == LOCKED
+        else:
+            assert await page.user("CONTROL", **dict.fromkeys(names, 1)) == LOCKED
+        assert not ctx.get(page.port.start) and not ctx.get(page.port.aborting)
+        after = await page.read("STATUS") | {"configuration_error": 0}
+        assert (ctx.get(page.port.copies.valid), after) == before
+        # The code stays as it is.
+        assert await page.user("CONTROL", measure=1, clear_error=1) == LOCKED
+        assert await page.user("WORKGROUPS", count=3) == NONE
+        assert await Tenant(other).launch() != LOCKED  # the other context is not on hold
+
+    simulate(bench)
+
+
+def test_no_pending_launch_begins_on_hold():
+    async def bench(ctx, page, other):
+        tenant = await running(page)
+        assert await tenant.launch() == NONE
+        assert await page.write("LOCK", hold=1) == NONE
+        page.set(done=1, launch_drained=1, idle=1)
+        await ctx.tick().repeat(9)
+        assert (await page.read("LAUNCHES")) == {"begun": 1, "done": 1}
+        assert (await page.read("STATUS"))["pending"]
+        assert await page.write("LOCK", hold=0) == NONE
+        await ctx.tick().repeat(3)
+        assert (await page.read("LAUNCHES"))["begun"] == 2
+
+    simulate(bench)
+
+
+@pytest.mark.parametrize("hold", [0, 1])
+def test_privileged_software_takes_a_context_from_a_tenant_that_launches(hold):
+    """A tenant that launches twice after each abort keeps its tables, unless it is on hold."""
+
+    async def bench(ctx, page, other):
+        tenant = await running(page)
+        page.set(launch_drained=1)  # as always after an abort
+        assert await page.write("LOCK", hold=hold) == NONE
+        for _ in range(3):
+            await page.write("CONTROL", abort=1)
+            await ctx.tick().repeat(3)
+            refused = [await tenant.launch() for _ in range(2)]
+            assert refused == [LOCKED if hold else NONE] * 2
+            expected = NONE if hold else IN_USE
+            for name in ("REGION_COMMIT", "RANGE_COMMIT"):
+                assert await page.write(name, index=0, enable=0) == expected
+            assert await page.write("EPOCH_RESET", restart=1) == expected
+        assert await page.write("LOCK") == NONE
+        assert await tenant.launch() == (NONE if hold else IN_USE)
 
     simulate(bench)

@@ -25,6 +25,7 @@ from ..registers.launch import (
     step_launch,
     take_launch,
 )
+from ..registers.words import F, get_field
 from ..state import GoldenState
 from ..tracker.completions import offered_completion, offers_to, take_completion
 from ..tracker.counts import TRACKER_COUNTS, has_tiles
@@ -154,8 +155,10 @@ def begin_context(
     busy = control.running | control.pending | control.aborting | aborts != 0
     done = control.launches_done
     tables_free = pending and not control.running and tables_are_free(s, context)
+    held = pending and get_field(s.registers[CONTEXT_PAGE + context], F.LOCK_hold) != 0
+    drained = own.status.drained != 0
     takes = step_launch(
-        control, aborts, own.window.done != 0, tables_free, own.status.drained != 0, is_clearing
+        control, aborts, held, own.window.done != 0, tables_free, drained, is_clearing
     )
     cycle.launch_ends = control.launches_done != done
     has_command = ready_valid(own.ready) or copy_valid(own.copies)

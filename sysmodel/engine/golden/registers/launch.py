@@ -93,7 +93,13 @@ def reset_control(control: Record) -> None:
 
 @inlined
 def step_launch(
-    control: Record, aborts: bool, done: bool, tables_free: bool, drained: bool, clearing: bool
+    control: Record,
+    aborts: bool,
+    held: bool,
+    done: bool,
+    tables_free: bool,
+    drained: bool,
+    clearing: bool,
 ) -> bool:
     """Advance launches and aborts by one cycle; their effects are visible in the next cycle.
 
@@ -101,6 +107,8 @@ def step_launch(
     ----------
     aborts : bool
         Strobe of an abort.
+    held : bool
+        Privileged software holds the context: no launch begins.
     done : bool
         All tracked workgroups of the launch are complete.
     tables_free : bool
@@ -117,7 +125,7 @@ def step_launch(
     """
     ends = control.running and done and not control.launches
     takes = False
-    if control.pending and not control.running and not aborts:
+    if control.pending and not control.running and not aborts and not held:
         takes = not control.open or tables_free
     control.launches_done = (control.launches_done + ends) & 0xFFFF
     control.launches_begun = (control.launches_begun + takes) & 0xFFFF

@@ -19,7 +19,7 @@ from .launch import (
 from .launch_check import check_launch
 from .read import NO_WORD, OKAY, REJECT, page_of, word_of
 from .tables import commit_command, commit_range, commit_region, overlaps_others, start_copy
-from .words import F, R, field_of, put_field, set_word, store_word
+from .words import F, R, field_bits, field_of, put_field, set_word, store_word
 
 __all__ = ["commit", "is_foreign", "write_register"]
 
@@ -27,6 +27,7 @@ _IN_USE, _LOCKED = ConfigurationError.IN_USE.value, ConfigurationError.LOCKED.va
 _OVERLAP = ConfigurationError.OVERLAP.value
 _NOT_WRITABLE = ConfigurationError.NOT_WRITABLE.value
 _UNKNOWN_INDEX = ConfigurationError.UNKNOWN_INDEX.value
+_HOLD = field_bits(F.LOCK_hold)
 
 
 @compiled
@@ -85,11 +86,11 @@ def _write_control(s: GoldenState, context: int, value: int, busy: bool) -> int:
 
 
 @inlined
-def _is_locked(s: GoldenState, page: int, word: int, privileged: int) -> bool:
-    """Return whether the register is for privileged software only, and the write is
-    unprivileged.
-    """
+def _is_locked(s: GoldenState, page: int, word: int, value: int, privileged: int) -> bool:
+    """Return whether the write is for privileged software only, and is unprivileged."""
     lock = s.registers[page, word].lock
+    if page != GLOBAL and word == R.CONTROL and value & (LAUNCH | ABORT):
+        lock = _HOLD
     if privileged or not lock:
         return False
     of_page = R.GPU_LOCK if page == GLOBAL else R.LOCK
@@ -275,7 +276,7 @@ def write_register(
         return REJECT
     if strobes != 15 or word == NO_WORD or not s.registers[page, word].writable:
         _report(s, page, _NOT_WRITABLE)
-    elif _is_locked(s, page, word, privileged):
+    elif _is_locked(s, page, word, value, privileged):
         _report(s, page, _LOCKED)
     else:
         if page == GLOBAL:
