@@ -382,6 +382,9 @@ class ContextPage(ReportingPage):
         elif register.name == "EPOCH_RESET":
             with m.If(self._accepts(m, part["restart"], self._busy)):
                 m.d.sync += self.next_epoch.eq(1)
+        elif register.name == "CLEAR":
+            with m.If(self._accepts(m, part["tables"], self._in_use)):
+                m.d.comb += self.table.table.eq(Table.CLEAR)
         elif register.name in _COMMITS:
             self._commit(m, register)
         elif register.name in ("ADDRESS_SPACE", "WAYS"):

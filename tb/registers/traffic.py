@@ -30,7 +30,8 @@ _WRITABLE = [name for name in _OTHERS if _MAP[name].writable]
 # Counters and logs are visible only where they are read.
 _READ_OFTEN = [name for name in _OTHERS if name not in _WRITABLE] * 2 + ["STATUS"] * 4
 # A write to these registers has an effect, once.
-_ACTS = {"CONTROL", "GPU_CONTROL", "EPOCH_RESET", "INTERRUPTS", "GPU_INTERRUPTS", "INJECT"}
+_ACTS = {"CONTROL", "EPOCH_RESET", "CLEAR", "INTERRUPTS"}
+_ACTS |= {"GPU_CONTROL", "GPU_INTERRUPTS", "INJECT"}
 _LOCKABLE = ["REGION_COMMIT", *(name for name in _WRITABLE if name not in ("LOCK", "GPU_LOCK"))]
 _OFTEN = [*["CONTROL"] * 4, *["GPU_CONTROL", "INJECT"] * 2]
 _STAGED = sorted(_IN_GROUPS - set(_GROUPS))

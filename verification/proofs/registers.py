@@ -145,6 +145,7 @@ class RegistersHarness(Elaboratable):
         same_space = sends & (own.address_space.remote == other.address_space.remote)
         same_way, loses = (own.ways & other.ways).any(), begun & (ways & ~own.ways).any()
         was_in_use = self._was_in_use(m, dut, number)
+        self._assert_cleared(m, dut.pages[number], was_in_use, by, number)
         m.d.comb += [
             Assert(~(loses & was_in_use), f"{number}: a way is lost while it is in use"),
             Cover(loses, f"{number}: a way is lost"),
@@ -185,6 +186,22 @@ class RegistersHarness(Elaboratable):
         busy = page.running | page.pending | context.aborting | context.abort
         m.d.sync += was_in_use.eq(busy | ~context.idle)
         return was_in_use
+
+    def _assert_cleared(self, m: Module, page, was_in_use: Value, by: Value, number: int) -> None:
+        """Assert that only privileged software clears the tables, of an idle context."""
+        entries = Cat(
+            entry.enable
+            for table in (page.table.maps.regions, page.table.maps.ranges)
+            for entry in table
+        )
+        before = Signal.like(entries, name=f"entries_{number}")
+        m.d.sync += before.eq(entries)
+        gone = before & ~entries
+        several = (gone & (gone - 1))[: len(gone)].any()
+        m.d.comb += [
+            Assert(~several | (by & ~was_in_use), f"{number}: tables in use are cleared"),
+            Cover(several, f"{number}: tables are cleared"),
+        ]
 
     def _assert_reported(self, m: Module, page, here: Value, accepted: Value, number: int) -> None:
         """Assert that a page shows why it refused the last write, and nothing else shows there."""
@@ -341,7 +358,8 @@ PROOFS = (
         "interrupts only after an event of its own, an error of a link, or such a write; its "
         "errors, and those of links, are pending in the next cycle; no address space belongs to "
         "two contexts, and only a privileged write lets two contexts have a remote address space "
-        "or a way, and a context loses a way only while it is idle; "
+        "or a way, and a context loses a way, or several entries of "
+        "its tables at once, only while it is idle; "
         "on hold, no launch begins, and only privileged writes launch, abort and copy",
         blocks=(Registers,),
         harness=RegistersHarness,

@@ -24,7 +24,7 @@ class Page:
 
     def __init__(self, ctx, dut, number):
         self._ctx, self._dut, self._number = ctx, dut, number
-        self.port = dut.context[number]
+        self.port, self._table = dut.context[number], dut.pages[number].table
 
     async def write(self, name, *, privileged=True, **fields):
         """Return the reason for which the write is refused, or NONE."""
@@ -38,6 +38,17 @@ class Page:
     async def read(self, name):
         word, _ = await read(self._ctx, self._dut, MAP[name].address_in(self._number))
         return MAP[name].unpack(word)
+
+    def entries(self):
+        """Return which regions and ranges are enabled."""
+        maps = self._ctx.get(self._table.maps)
+        return [entry.enable for table in (maps.regions, maps.ranges) for entry in table]
+
+    async def region(self, index, base, limit, **fields):
+        """Commit a region of these bytes; return the reason for a refusal."""
+        await self.write("REGION_BASE_LO", bytes=base)
+        await self.write("REGION_LIMIT_LO", bytes=limit)
+        return await self.write("REGION_COMMIT", index=index, enable=1, **fields)
 
     def set(self, **inputs):
         for name, value in inputs.items():
@@ -270,5 +281,72 @@ def test_privileged_software_takes_a_context_from_a_tenant_that_launches(hold):
             assert await page.write("EPOCH_RESET", restart=1) == expected
         assert await page.write("LOCK") == NONE
         assert await tenant.launch() == (NONE if hold else IN_USE)
+
+    simulate(bench)
+
+
+async def program_tables(page, base):
+    """Program two regions, a range and a command of each region."""
+    for index in range(2):
+        start = base + 256 * index
+        assert await page.region(index, start, start + 256) == NONE
+        await page.user("COMMAND_INNER", inner_extent=1)
+        await page.user("COMMAND_STRIDE", stride=1, region=index)
+        assert await page.user("COMMAND_COMMIT", index=index) == NONE
+        await page.user("RANGE_DISPATCH_INDICES", first=index, last=index)
+        await page.user("RANGE_ACTION", region=index, action=1, command=index)
+        assert await page.user("RANGE_COMMIT", index=index, enable=1) == NONE
+
+
+@EITHER
+def test_the_next_tenant_finds_no_table(own):
+    """After CLEAR a copy reads no buffer of the former tenant, whose memory is free."""
+    disabled = ConfigurationError.REGION_DISABLED
+
+    async def bench(ctx, *pages):
+        page, other = pages[own], pages[1 - own]
+        await program_tables(page, 0)
+        await program_tables(other, 1024)
+        kept = other.entries()
+        assert sum(page.entries()) == sum(kept) == 4
+        assert await page.user("CLEAR", tables=1) == LOCKED
+        assert await page.write("CLEAR", tables=0) == NONE
+        assert sum(page.entries()) == 4
+        assert await page.write("CLEAR", tables=1) == NONE
+        assert not any(page.entries()) and other.entries() == kept
+        for index in range(2):
+            assert await page.user("COPY", command=index) == disabled
+            await page.user("RANGE_ACTION", region=index, action=1, command=index)
+            assert await page.user("RANGE_COMMIT", index=index, enable=1) == disabled
+        assert not ctx.get(page.port.copies.valid)
+        assert await other.region(1, 0, 512) == NONE
+        # The next tenant's tables are as good as the first ones.
+        await program_tables(page, 2048)
+        assert await page.user("COPY", command=1) == NONE
+
+    simulate(bench)
+
+
+@pytest.mark.parametrize("left", ["running", "pending", "work", "aborting"])
+def test_tables_in_use_are_not_cleared(left):
+    async def bench(ctx, page, other):
+        await program_tables(page, 0)
+        if left == "work":  # a copy, or a packet in front of the link
+            page.set(idle=0)
+        else:
+            tenant = await running(page)
+        if left == "pending":
+            page.set(idle=1, done=1)
+            assert await tenant.launch() == NONE
+        if left == "aborting":
+            page.set(drained=0, idle=1)
+            await page.write("CONTROL", abort=1)
+        assert await page.write("CLEAR", tables=1) == IN_USE
+        assert sum(page.entries()) == 4
+        page.set(drained=1, launch_drained=1, idle=1)
+        await page.write("CONTROL", abort=1)
+        await ctx.tick().repeat(3)
+        assert await page.write("CLEAR", tables=1) == NONE
+        assert not any(page.entries())
 
     simulate(bench)

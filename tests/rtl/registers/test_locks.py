@@ -49,7 +49,8 @@ def valid(name):
 def test_what_is_covered():
     covered = {name: register.lock for name, register in MAP.items() if register.lock}
     expected = {name: lock for lock, names in COVERED.items() for name in names}
-    assert covered == expected | {"GPU_LOCK": ALWAYS, "LOCK": ALWAYS, "COPY": "hold"}
+    always = dict.fromkeys(("GPU_LOCK", "LOCK", "CLEAR"), ALWAYS)
+    assert covered == expected | always | {"COPY": "hold"}
 
 
 def test_everything_is_locked_after_a_reset():

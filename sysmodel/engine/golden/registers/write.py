@@ -18,7 +18,14 @@ from .launch import (
 )
 from .launch_check import check_launch
 from .read import NO_WORD, OKAY, REJECT, page_of, word_of
-from .tables import commit_command, commit_range, commit_region, overlaps_others, start_copy
+from .tables import (
+    clear_tables,
+    commit_command,
+    commit_range,
+    commit_region,
+    overlaps_others,
+    start_copy,
+)
 from .words import F, R, field_bits, field_of, put_field, set_word, store_word
 
 __all__ = ["commit", "is_foreign", "write_register"]
@@ -192,6 +199,12 @@ def _write_context(
         return _OVERLAP
     # The page has taken in the `idle` of this cycle.
     in_use = busy or not s.interrupts[page].was_idle
+    if word == R.CLEAR:
+        if field_of(value, F.CLEAR_tables) and in_use:
+            return _IN_USE
+        if field_of(value, F.CLEAR_tables):
+            clear_tables(s, context)
+        return 0
     if word == R.WAYS:
         code = _check_ways(s, context, value, privileged, in_use)
         if code:
