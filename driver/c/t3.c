@@ -300,11 +300,14 @@ int t3_accept(struct t3_context *context, uint32_t stores, uint32_t updates, uin
     return perform_of(context, plan);
 }
 
-/* Waits until the context is not aborting. */
-static int settle(const struct t3_context *context, unsigned long polls)
+/* Waits until the context is not aborting, and idle if asked for, whatever its errors. */
+static int settle(const struct t3_context *context, unsigned long polls, int idle)
 {
-    while (polls--)
-        if (!FIELD_OF(STATUS__ABORTING, t3_status(context))) return T3_OKAY;
+    while (polls--) {
+        uint32_t seen = t3_status(context);
+        if (!FIELD_OF(STATUS__ABORTING, seen) && (!idle || FIELD_OF(STATUS__IDLE, seen)))
+            return T3_OKAY;
+    }
     return T3_TIMEOUT;
 }
 
@@ -312,7 +315,7 @@ int t3_reset_epochs(struct t3_context *context, unsigned long polls)
 {
     PLAN(plan);
     if (!exists(context)) return T3_INVALID;
-    TRY(settle(context, polls));
+    TRY(settle(context, polls, 0));
     COMMIT(EPOCH_RESET, FIELD(EPOCH_RESET__RESTART, 1));
     return perform_of(context, plan);
 }
@@ -326,6 +329,13 @@ int t3_lock(struct t3_context *context, int regions, int assignment)
 {
     PLAN(plan);
     COMMIT(LOCK, FIELD(LOCK__REGIONS, regions) | FIELD(LOCK__ASSIGNMENT, assignment));
+    return perform_of(context, plan);
+}
+
+int t3_hold(struct t3_context *context)
+{
+    PLAN(plan);
+    COMMIT(LOCK, FIELD(LOCK__REGIONS, 1) | FIELD(LOCK__ASSIGNMENT, 1) | FIELD(LOCK__HOLD, 1));
     return perform_of(context, plan);
 }
 
@@ -648,9 +658,21 @@ int t3_abort(struct t3_context *context, unsigned long polls)
     PLAN(plan);
     WRITE(CONTROL, FIELD(CONTROL__ABORT, 1));
     TRY(perform_of(context, plan));
-    TRY(settle(context, polls));
+    TRY(settle(context, polls, 0));
     restart(context); /* the errors of its launch are no longer of interest */
     return T3_OKAY;
+}
+
+int t3_hand_over(struct t3_context *context, unsigned long polls)
+{
+    PLAN(plan);
+    TRY(t3_hold(context));
+    TRY(t3_abort(context, polls));
+    TRY(settle(context, polls, 1));
+    COMMIT(CLEAR, FIELD(CLEAR__TABLES, 1));
+    TRY(perform_of(context, plan));
+    context->ranges = 0;
+    return t3_clear_errors(context);
 }
 
 uint32_t t3_tiles(const struct t3_context *context)

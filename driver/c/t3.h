@@ -160,7 +160,8 @@ int t3_gpu_take_interrupts(const struct t3_bus *bus);
 struct t3_context t3_context(const struct t3_bus *bus, unsigned number);
 /* Assigns to the context the address space of its stores and packets, the address space of its
  * packets at the receiver, and ways of the tracker's sets, one bit each; 0: no way;
- * T3_UNCHANGED: the ways remain as they are. */
+ * T3_UNCHANGED: the ways remain as they are. Refused if another context has the first one or, for
+ * unprivileged software, any of them, and if the context loses a way while it is not idle. */
 int t3_assign(struct t3_context *context, unsigned local, unsigned remote, int64_t ways);
 /* Sets the packets that the context accepts: one bit for each GPU that may send stores, each GPU
  * that may send updates, and each operation and data type of updates; T3_ALL for all. */
@@ -172,8 +173,16 @@ int t3_reset_epochs(struct t3_context *context, unsigned long polls);
 /* Epoch of the next launch; at 256, launches are refused until t3_reset_epochs. */
 uint32_t t3_next_epoch(const struct t3_context *context);
 /* Locks regions and the assignment of the context for unprivileged software, as after a reset, or
- * opens them to it. */
+ * opens them to it; ends a hold. */
 int t3_lock(struct t3_context *context, int regions, int assignment);
+/* Locks everything, and stops launches: until t3_lock only privileged software launches, aborts and
+ * copies, and no pending launch begins. An abort of a tenant has no effect. */
+int t3_hold(struct t3_context *context);
+/* Takes the context from its tenant: holds it, aborts it, and removes its regions, ranges and
+ * errors; privileged. T3_TIMEOUT if the context does not become idle, for example since its link is
+ * stopped. Then assign the context and its regions to the next tenant, clear the epoch tags of these
+ * regions in memory, and call t3_reset_epochs and t3_lock. */
+int t3_hand_over(struct t3_context *context, unsigned long polls);
 /* Bytes from `base_bytes` to `limit_bytes` - 1. Refused if another context has a part of them. */
 int t3_region(struct t3_context *context, unsigned index, uint64_t base_bytes,
               uint64_t limit_bytes);

@@ -77,7 +77,9 @@ class Context:
         Raises
         ------
         RefusedError
-            If another context has the address space, or the assignment is locked.
+            If another context has the address space, or the assignment is locked; for unprivileged
+            software also if another context has the remote address space, or one of the ways; if
+            the context loses a way while it is not idle.
         """
         spaces = {"local": local, "remote": local if remote is None else remote, "enable": 1}
         writes: list[Write] = [("ADDRESS_SPACE", spaces)]
@@ -124,9 +126,34 @@ class Context:
 
     def lock(self, *, regions: bool = True, assignment: bool = True) -> None:
         """Lock regions and the assignment of the context for unprivileged software, as after a
-        reset, or open them to it.
+        reset, or open them to it; end a :meth:`hold`.
         """
         self._page.write("LOCK", regions=regions, assignment=assignment)
+
+    def hold(self) -> None:
+        """Lock everything, and stop launches: until :meth:`lock` only privileged software launches,
+        aborts and copies, and no pending launch begins. An abort of a tenant has no effect.
+        """
+        self._page.write("LOCK", regions=True, assignment=True, hold=True)
+
+    def hand_over(self, *, polls: int = 1_000_000) -> None:
+        """Take the context from its tenant: hold it, abort it, and remove its regions, ranges and
+        errors; privileged.
+
+        Then assign the context and its regions to the next tenant, clear the epoch tags of these
+        regions in memory, and call :meth:`reset_epochs` and :meth:`lock`.
+
+        Raises
+        ------
+        WaitTimeoutError
+            If the context does not become idle, for example since its link is stopped.
+        """
+        self.hold()
+        self.abort(polls=polls)
+        self._settle("the work of the context", polls, idle=True)
+        self._page.write("CLEAR", tables=1)
+        self.clear_errors()
+        self._ranges = 0
 
     def region(self, index: int, base_bytes: int, limit_bytes: int, *, share: bool = False) -> None:
         """Define a region: the bytes from ``base_bytes`` to ``limit_bytes - 1`` become a buffer of
@@ -425,10 +452,11 @@ class Context:
             raise AbortedError(f"context {self.number}: the launch was aborted")
         return True
 
-    def _settle(self, what: str, polls: int) -> None:
-        """Wait until the context is not aborting."""
+    def _settle(self, what: str, polls: int, *, idle: bool = False) -> None:
+        """Wait until the context is not aborting, and idle if asked for, whatever its errors."""
         for _ in range(polls):
-            if not self.status["aborting"]:
+            status = self.status
+            if not status["aborting"] and status["idle"] >= idle:
                 return
         raise WaitTimeoutError(f"context {self.number}: {what} is not complete after {polls} polls")
 

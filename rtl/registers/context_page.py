@@ -1,6 +1,6 @@
 """Register page of a context: tables, launches and errors."""
 
-from amaranth.hdl import Module, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -140,9 +140,11 @@ class ContextPage(ReportingPage):
     context : Out(:class:`ContextRegistersSignature`)
     link : In(1)
         An error of a link is reported to the GPU in this cycle.
-    foreign, taken : In(1)
-        The staged region overlaps a region of another context; another context has the local
-        address space that the written word names.
+    foreign : In(1)
+        The staged region overlaps a region of another context.
+    local_taken, remote_taken, ways_taken : In(1)
+        Another context has the local address space, the remote one, or a way that the written word
+        names.
     staged : Out(:func:`RegionEntry`)
         Staged region, without ``enable``.
     claims : Out(:func:`Claims`)
@@ -197,7 +199,9 @@ class ContextPage(ReportingPage):
                 "context": Out(ContextRegistersSignature(p)),
                 "link": In(1),
                 "foreign": In(1),
-                "taken": In(1),
+                "local_taken": In(1),
+                "remote_taken": In(1),
+                "ways_taken": In(1),
                 "staged": Out(RegionEntry(p)),
                 "claims": Out(Claims(p)),
             },
@@ -207,7 +211,7 @@ class ContextPage(ReportingPage):
         self._waited, self._written = Signal(), Signal()
         self._was_idle, self._copying = Signal(), Signal()
         self.running, self.pending, self.dropped = Signal(), Signal(), Signal()
-        self._launches, self._busy = Signal(), Signal()
+        self._launches, self._busy, self._in_use = Signal(), Signal(), Signal()
         self.begun, self.done = Signal(16), Signal(16)
         self.launched = Signal()
         self.next_epoch = Signal(EPOCH_BITS + 1, init=1 << EPOCH_BITS)
@@ -220,7 +224,7 @@ class ContextPage(ReportingPage):
         self._strobes |= {"abort": context.abort, "measure": context.start}
         self.locks = {
             name: Signal(name=f"{name}_lock", init=registers["LOCK"][name].reset)
-            for name in ("regions", "assignment")
+            for name in ("regions", "assignment", "hold")
         }
         self._storage |= {
             **{("LOCK", name): lock for name, lock in self.locks.items()},
@@ -279,6 +283,7 @@ class ContextPage(ReportingPage):
             check.busy.eq(self.pending | context.aborting | context.abort),
             check.exhausted.eq(self.next_epoch[-1]),
             self._busy.eq(self.running | self.pending | context.aborting | context.abort),
+            self._in_use.eq(self._busy | ~context.idle),
             context.ways.eq(self.ways),
         ]
         ends = context.drained & ~context.clearing & self._waited
@@ -344,14 +349,15 @@ class ContextPage(ReportingPage):
 
     def _take(self, m: Module) -> Signal:
         """Begin a pending launch once the launch before has drained, and no access can name a
-        region that it changes: the registers take over the programmed configuration. Return the end
-        of a launch.
+        region that it changes, unless the context is on hold: the registers take over the
+        programmed configuration. Return the end of a launch.
         """
         context, former, hold = self.context, self.context.former, self.hold
         ends, ready, takes = Signal(), Signal(), Signal()
+        waits = self.running | self.locks["hold"]
         m.d.comb += [
             ends.eq(self.running & context.done & ~context.launch),
-            ready.eq(self.pending & ~self.running & context.launch_drained & ~context.abort),
+            ready.eq(self.pending & ~waits & context.launch_drained & ~context.abort),
             takes.eq(ready & ~hold.waits),
             hold.ready.eq(ready),
             hold.takes.eq(takes),
@@ -389,15 +395,26 @@ class ContextPage(ReportingPage):
         m.d.sync += context.aborted.eq((context.abort & self.running) | (context.aborted & ~takes))
         return ends
 
+    def _is_locked(self, register: Register) -> Value:
+        """Test whether a register is locked; on hold, CONTROL is for launches and aborts."""
+        if register.name != "CONTROL":
+            return super()._is_locked(register)
+        held = ~self.port.privileged & self.locks["hold"]
+        return held & Cat(self.port.word[register[one].low] for one in ("launch", "abort")).any()
+
     def act(self, m: Module, register: Register, part: dict[str, Value]) -> None:
         """See :meth:`RegisterPage.act`."""
         if register.name == "CONTROL":
             self._control(m, part)
         elif register.name == "EPOCH_RESET":
-            self._restart_epochs(m, part["restart"])
+            with m.If(self._accepts(m, part["restart"], self._busy)):
+                m.d.sync += self.next_epoch.eq(1)
+        elif register.name == "CLEAR":
+            with m.If(self._accepts(m, part["tables"], self._in_use)):
+                m.d.comb += self.table.table.eq(Table.CLEAR)
         elif register.name in _COMMITS:
             self._commit(m, register)
-        elif register.name == "ADDRESS_SPACE":
+        elif register.name in ("ADDRESS_SPACE", "WAYS"):
             self._assign(m, register, part)
         elif register.name in _OF_A_LAUNCH:
             self._program(m, register, part)
@@ -415,9 +432,16 @@ class ContextPage(ReportingPage):
             self.store(m, register, part)
 
     def _assign(self, m: Module, register: Register, part: dict[str, Value]) -> None:
-        """Write the address spaces, unless another context has the local one."""
-        with m.If(part["enable"] & self.taken):
+        """Write spaces or ways, unless another context has one, or tiles are in a lost way."""
+        user, loses = ~self.port.privileged, Const(0)
+        if register.name == "WAYS":
+            taken, loses = user & self.ways_taken, (self.ways & ~part["mask"]).any()
+        else:
+            taken = (part["enable"] & self.local_taken) | (user & self.remote_taken)
+        with m.If(taken):
             m.d.comb += self.refusal.eq(ConfigurationError.OVERLAP)
+        with m.Elif(loses & self._in_use):
+            m.d.comb += self.refusal.eq(ConfigurationError.IN_USE)
         with m.Else():
             self.store(m, register, part)
 
@@ -429,15 +453,11 @@ class ContextPage(ReportingPage):
             self.refusal.eq(table.configuration_error),
         ]
 
-    def _restart_epochs(self, m: Module, restart: Value) -> None:
-        """Restart the epochs, unless the context has a launch, or aborts.
-
-        Work of a launch that is done may still write tags: software waits for `idle` before.
-        """
-        with m.If(restart & self._busy):
+    def _accepts(self, m: Module, strobe: Value, works: Value) -> Value:
+        """Refuse a strobe while the context works; return whether it acts."""
+        with m.If(strobe & works):
             m.d.comb += self.refusal.eq(ConfigurationError.IN_USE)
-        with m.Elif(restart):
-            m.d.sync += self.next_epoch.eq(1)
+        return strobe & ~works
 
     def _control(self, m: Module, part: dict[str, Value]) -> None:
         """Act on the strobes, unless one of them is a launch that is refused."""

@@ -18,13 +18,14 @@ _ADDRESS = data.ArrayLayout(32, 2)  # a byte address as two registers, the low o
 
 
 class Table(enum.Enum, shape=3):
-    """Table that a commit writes."""
+    """Table that a commit writes; CLEAR removes all regions and ranges."""
 
     NONE = 0
     REGION = 1
     RANGE = 2
     COMMAND = 3
     COPY = 4
+    CLEAR = 5
 
 
 def Staging(p: T3Parameters):
@@ -68,7 +69,7 @@ class MapTable(wiring.Component):
     Members
     -------
     table : In(:class:`Table`)
-        Table committed in this cycle, or ``Table.NONE``.
+        Table committed in this cycle, ``Table.CLEAR``, which is not refused, or ``Table.NONE``.
     index : In
         Entry to write; for a copy, its command.
     enable : In(1)
@@ -135,6 +136,10 @@ class MapTable(wiring.Component):
             with m.If(self.table == table):
                 self._refuse(m, causes)
                 write(m, ~refused)
+        with m.If(self.table == Table.CLEAR):
+            # A command without a region is not used.
+            entries = (*self.maps.regions, *self.maps.ranges)
+            m.d.sync += [entry.enable.eq(0) for entry in entries]
         return m
 
     def _refuse(self, m: Module, causes: _Causes) -> None:

@@ -145,15 +145,22 @@ class Registers(wiring.Component):
 
     def _compare_contexts(self, m: Module) -> None:
         """Compare what a write gives to its context with what the other contexts have."""
-        local = register_map.load()["ADDRESS_SPACE"]["local"].low
-        matches = []
+        spaces = register_map.load()["ADDRESS_SPACE"]
+        # Parts of the written word that a context has: its local space, its remote space, its ways.
+        has = []
         for page in self.pages:
-            space = page.context.address_space
-            named = page.port.word[local:][: len(space.local)]
-            matches.append(space.enable & (space.local == named))
+            space, word = page.context.address_space, page.port.word
+            local, remote = (
+                space[name] == word[spaces[name].low :][: len(space[name])]
+                for name in ("local", "remote")
+            )
+            # Copies go to the remote space also without `enable`; after a reset it is 0.
+            sends = space.enable | space.remote.any()
+            has.append((space.enable & local, sends & remote, (page.context.ways & word).any()))
         for number, page in enumerate(self.pages):
-            others = matches[:number] + matches[number + 1 :]
-            m.d.comb += page.taken.eq(Cat(others).any())
+            taken = (page.local_taken, page.remote_taken, page.ways_taken)
+            others = has[:number] + has[number + 1 :]
+            m.d.comb += [one.eq(Cat(o[n] for o in others).any()) for n, one in enumerate(taken)]
         if (regions := self.foreign_regions) is None:
             return
         m.submodules.foreign_regions = regions

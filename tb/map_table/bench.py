@@ -46,6 +46,7 @@ _CONFIGURATION_ERRORS = {
         "IN_USE",
         "QUEUE_FULL",
     ),
+    Table.CLEAR: (),
 }
 _CYCLES = 4000
 
@@ -197,7 +198,7 @@ class _Bench:
         self, table: Table, index: int, enable: int, configuration_error: int, maps: dict
     ) -> None:
         cover(f"{table.name} {ConfigurationError(configuration_error).name}")
-        cover("first index behind the last", index == _ENTRIES[table])
+        cover("first index behind the last", index == _ENTRIES.get(table))
         cover("consecutive commits of one table", self._last == table)
         self._last = table
         beyond = self.staged["command_region"] == PARAMETERS.regions
@@ -262,6 +263,7 @@ async def random_commits(dut):
 
 async def _random_commits(bench: _Bench, rng: random.Random, cycles: int) -> None:
     weights = {Table.NONE: 2, Table.REGION: 5, Table.RANGE: 6, Table.COMMAND: 2, Table.COPY: 3}
+    weights[Table.CLEAR] = 0.05
     for cycle in range(cycles):
         if cycle % 100 == 0:
             pace, keeps = rng.choice([0.1, 0.5, 0.9]), rng.choice([0.5, 0.8, 0.95])

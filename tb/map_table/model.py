@@ -6,6 +6,7 @@ from rtl.registers.map import CONTEXT, load
 from rtl.registers.map_table import Table
 from sysmodel.engine.golden import GoldenState
 from sysmodel.engine.golden.dma.copies import pop_copy
+from sysmodel.engine.golden.registers.tables import clear_tables
 from sysmodel.engine.golden.registers.write import commit
 from tb.map_table.staged import STAGED
 
@@ -39,6 +40,9 @@ def step_unit(
     if popped:
         pop_copy(queue)
     if table == Table.NONE:
+        return 0
+    if table == Table.CLEAR:
+        clear_tables(state, 0)
         return 0
     register = load()["COPY" if table == Table.COPY else f"{table.name}_COMMIT"]
     named = {field.name: fields[field.name] for field in register.fields if field.name in fields}

@@ -23,6 +23,7 @@ from tests.support.driver_limits import (
 # fields have a test of their own.
 WITHOUT = {"launch", "measure", "wait", "wait_idle", "abort", "take_errors", "error_count"}
 WITHOUT |= {"clear_errors", "take_interrupts", "identify", "context", "reset_epochs"}
+WITHOUT |= {"hold", "hand_over"}
 OF_STRUCTS = {"command", "copy", "all_gather", "reduce_scatter"}
 
 

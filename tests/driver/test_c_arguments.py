@@ -82,6 +82,7 @@ C_WITHOUT = {"t3_identify", "t3_next_epoch", "t3_gpu_lock", "t3_armed"}
 C_WITHOUT |= {"t3_corrected", "t3_scrub_corrected", "t3_mapped", "t3_context", "t3_timeout"}
 C_WITHOUT |= {"t3_is_foreign"}
 C_WITHOUT |= {"t3_unmap", "t3_launch", "t3_measure", "t3_wait", "t3_wait_idle", "t3_abort"}
+C_WITHOUT |= {"t3_hold", "t3_hand_over"}
 C_WITHOUT |= {f"t3_{name}" for name in ("status", "tiles", "oldest")}
 C_WITHOUT |= {
     f"t3_{page}{name}"

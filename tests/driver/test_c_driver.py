@@ -149,6 +149,7 @@ def only_writes(lines):
                             dtypes=[Datatype.BF16, Datatype.FP32])),
         ("result = t3_lock(&context, 1, 0);", lambda c: c.lock(assignment=False)),
         ("result = t3_lock(&context, 0, 1);", lambda c: c.lock(regions=False)),
+        ("result = t3_hold(&context);", lambda c: c.hold()),
         ("result = t3_timeout(&context, 0);", lambda c: c.timeout(0)),
         ("result = t3_timeout(&context, 128);", lambda c: c.timeout(128)),
         ("result = t3_timeout(&context, 129);", lambda c: c.timeout(129)),
@@ -202,6 +203,22 @@ def test_same_writes_where_the_ranges_end(folder):
             expected = refused.code.value
         assert (lines, result) == (bus.lines, expected)
         assert expected == (ConfigurationError.IN_USE.value if in_use in words else 0)
+
+
+def test_hand_over(folder):
+    """The context still aborts at first, and is not idle then."""
+    status, body = load()["STATUS"], "result = t3_hand_over(&context, 3);"
+    words = [0, status.pack(aborting=1), 0, 0, status.pack(idle=1), 0]
+    bus = Record(words)
+    Context(bus, 1).hand_over(polls=3)
+    lines, result = run(folder, body, words)
+    assert lines == bus.lines and result == 0
+    assert len(only_writes(lines)) == 4
+    # Without an idle context, its tables stay as they are.
+    with pytest.raises(WaitTimeoutError):
+        Context(Record(()), 1).hand_over(polls=3)
+    lines, result = run(folder, body)
+    assert len(only_writes(lines)) == 2 and result == -1
 
 
 def test_all_gather(folder):

@@ -102,6 +102,8 @@ class RegistersHarness(Elaboratable):
             ),
         ]
         self._assert_spaces(m, dut)
+        for number in range(len(dut.context)):
+            self._assert_assignment(m, dut, number, by_privileged)
         for number, one in enumerate(pages):
             self._assert_reported(m, one, answered & (page == number), accepted, number)
         of_gpu = okay & (page == 0)
@@ -118,7 +120,9 @@ class RegistersHarness(Elaboratable):
             locked = {
                 "assignment": [getattr(context, name) for name in _PROGRAMMED],
                 "regions": list(dut.pages[number].table.maps.regions),
+                "hold": [],
             }
+            self._assert_hold(m, dut, number, by_privileged)
             for name, lock in dut.pages[number].locks.items():
                 where = f"{number}: {name}"
                 self._assert_locked(m, lock, locked[name], by_privileged, where)
@@ -132,6 +136,75 @@ class RegistersHarness(Elaboratable):
         m.d.comb += [
             Assert(~both | (first.local != second.local), "an address space of two contexts"),
             Cover(both, "both contexts have an address space"),
+        ]
+
+    def _assert_assignment(self, m: Module, dut: Registers, number: int, by: Value) -> None:
+        """Assert that unprivileged writes name neither the remote address space nor a way of the
+        other context, and that a context loses no way in which it may have tiles.
+        """
+        own, other = dut.context[number], dut.context[1 - number]
+        before, ways, begun = Signal.like(own.address_space), Signal.like(own.ways), Signal()
+        m.d.sync += [before.eq(own.address_space), ways.eq(own.ways), begun.eq(1)]
+        sends = other.address_space.enable | other.address_space.remote.any()
+        same_space = sends & (own.address_space.remote == other.address_space.remote)
+        same_way, loses = (own.ways & other.ways).any(), begun & (ways & ~own.ways).any()
+        was_in_use = self._was_in_use(m, dut, number)
+        self._assert_cleared(m, dut.pages[number], was_in_use, by, number)
+        m.d.comb += [
+            Assert(~(loses & was_in_use), f"{number}: a way is lost while it is in use"),
+            Cover(loses, f"{number}: a way is lost"),
+        ]
+        for name, value, past, shares in (
+            ("remote space", own.address_space.as_value(), before.as_value(), same_space),
+            ("way", own.ways, ways, same_way),
+        ):
+            changes = begun & (value != past)
+            m.d.comb += [
+                Assert(~changes | by | ~shares, f"{number}: a {name} of another context"),
+                Cover(changes & shares, f"{number}: a {name} is shared"),
+            ]
+
+    def _assert_hold(self, m: Module, dut: Registers, number: int, by: Value) -> None:
+        """Assert that on hold no launch begins, and unprivileged software neither launches nor
+        aborts nor copies.
+        """
+        context, page = dut.context[number], dut.pages[number]
+        levels, was_held = page.table.queue.level, Signal(name=f"was_held_{number}")
+        before, was_pending = Signal.like(levels), Signal(name=f"was_waiting_{number}")
+        m.d.sync += [
+            was_held.eq(page.locks["hold"]),
+            was_pending.eq(page.pending),
+            before.eq(levels),
+        ]
+        acts = context.abort | (page.pending & ~was_pending) | (levels > before)
+        m.d.comb += [
+            Assert(~(was_held & context.launch), f"{number}: a launch begins on hold"),
+            Assert(~(was_held & acts) | by, f"{number}: a tenant on hold acts"),
+            Cover(was_held & page.pending, f"{number}: a launch waits on hold"),
+        ]
+
+    def _was_in_use(self, m: Module, dut: Registers, number: int) -> Value:
+        """Return whether a context was not idle in the cycle before."""
+        context, page = dut.context[number], dut.pages[number]
+        was_in_use = Signal(name=f"was_in_use_{number}")
+        busy = page.running | page.pending | context.aborting | context.abort
+        m.d.sync += was_in_use.eq(busy | ~context.idle)
+        return was_in_use
+
+    def _assert_cleared(self, m: Module, page, was_in_use: Value, by: Value, number: int) -> None:
+        """Assert that only privileged software clears the tables, of an idle context."""
+        entries = Cat(
+            entry.enable
+            for table in (page.table.maps.regions, page.table.maps.ranges)
+            for entry in table
+        )
+        before = Signal.like(entries, name=f"entries_{number}")
+        m.d.sync += before.eq(entries)
+        gone = before & ~entries
+        several = (gone & (gone - 1))[: len(gone)].any()
+        m.d.comb += [
+            Assert(~several | (by & ~was_in_use), f"{number}: tables in use are cleared"),
+            Cover(several, f"{number}: tables are cleared"),
         ]
 
     def _assert_reported(self, m: Module, page, here: Value, accepted: Value, number: int) -> None:
@@ -327,7 +400,10 @@ PROOFS = (
         "running nor aborting, and a generation 1 to 7 behind that of its launch before; a "
         "context interrupts only after an event of its own, an error of a link, or such a write; "
         "its errors, and those of links, are pending in the next cycle; no address space belongs "
-        "to two contexts",
+        "to two contexts, and only a privileged write lets two contexts have a remote address "
+        "space or a way, and a context loses a way, or several entries of its tables at once, "
+        "only while it is idle; on hold, no launch begins, and only privileged writes launch, "
+        "abort and copy",
         blocks=(Registers,),
         harness=RegistersHarness,
         geometry="2 contexts, 2 regions, 2 ranges, 2 commands, addresses of 8 bits",

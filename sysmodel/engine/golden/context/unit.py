@@ -28,6 +28,7 @@ from ..registers.launch import (
     step_reading,
     take_launch,
 )
+from ..registers.words import F, get_field
 from ..state import GoldenState
 from ..tracker.completions import offered_completion, offers_to, take_completion
 from ..tracker.counts import TRACKER_COUNTS, has_tiles
@@ -158,10 +159,11 @@ def begin_context(
     done = control.launches_done
     waits, drained = pending and not control.running, own.status.drained != 0
     tables_free = waits and tables_are_free(s, context)
+    held = pending and get_field(s.registers[CONTEXT_PAGE + context], F.LOCK_hold) != 0
     changes = waits and changes_regions(s, context)
     step_reading(control, cycle.copies_before, own.status.dma_done != 0, drained)
     takes, cycle.closes = step_launch(
-        control, aborts, own.window.done != 0, tables_free, drained, is_clearing, changes
+        control, aborts, held, own.window.done != 0, tables_free, drained, is_clearing, changes
     )
     cycle.launch_ends = control.launches_done != done
     has_command = ready_valid(own.ready) or copy_valid(own.copies)

@@ -154,6 +154,7 @@ def close_regions(s: GoldenState, context: int) -> None:
 def step_launch(
     control: Record,
     aborts: bool,
+    held: bool,
     done: bool,
     tables_free: bool,
     drained: bool,
@@ -166,6 +167,8 @@ def step_launch(
     ----------
     aborts : bool
         Strobe of an abort.
+    held : bool
+        Privileged software holds the context: no launch begins.
     done : bool
         All tracked workgroups of the launch are complete.
     tables_free : bool
@@ -188,7 +191,8 @@ def step_launch(
     takes = closes = False
     if control.pending:
         settled, control.settled = control.settled, control.closed != 0
-        if not control.running and not aborts and (not control.open or tables_free):
+        is_free = not control.open or tables_free
+        if not control.running and not aborts and not held and is_free:
             closes = changes
             waits = control.open and control.closed and not (settled and drained)
             takes = not closes and not waits

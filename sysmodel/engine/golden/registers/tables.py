@@ -13,6 +13,7 @@ from ..state import GoldenState
 from .words import F, Field, get_field
 
 __all__ = [
+    "clear_tables",
     "commit_command",
     "commit_range",
     "commit_region",
@@ -228,6 +229,15 @@ def commit_command(s: GoldenState, context: int, index: int, locked: bool) -> in
         ),
     )
     return 0
+
+
+@compiled
+def clear_tables(s: GoldenState, context: int) -> None:
+    """Remove all regions and ranges; commands stay, without a region that they could read."""
+    for index in range(s.config.regions):
+        disable_entry(s.programmed_regions[context, index])
+    for index in range(s.config.ranges):
+        disable_entry(s.programmed_ranges[context, index])
 
 
 @compiled

@@ -20,6 +20,7 @@ from .launch import (
 from .launch_check import check_launch
 from .read import NO_WORD, OKAY, REJECT, page_of, word_of
 from .tables import (
+    clear_tables,
     commit_command,
     commit_range,
     commit_region,
@@ -27,7 +28,7 @@ from .tables import (
     overlaps_others,
     start_copy,
 )
-from .words import F, R, field_of, put_field, set_word, store_word
+from .words import F, R, field_bits, field_of, put_field, set_word, store_word
 
 __all__ = ["commit", "is_foreign", "moves_fixed", "write_register"]
 
@@ -35,6 +36,7 @@ _IN_USE, _LOCKED = ConfigurationError.IN_USE.value, ConfigurationError.LOCKED.va
 _OVERLAP = ConfigurationError.OVERLAP.value
 _NOT_WRITABLE = ConfigurationError.NOT_WRITABLE.value
 _UNKNOWN_INDEX = ConfigurationError.UNKNOWN_INDEX.value
+_HOLD = field_bits(F.LOCK_hold)
 
 
 @compiled
@@ -93,11 +95,11 @@ def _write_control(s: GoldenState, context: int, value: int, busy: bool) -> int:
 
 
 @inlined
-def _is_locked(s: GoldenState, page: int, word: int, privileged: int) -> bool:
-    """Return whether the register is for privileged software only, and the write is
-    unprivileged.
-    """
+def _is_locked(s: GoldenState, page: int, word: int, value: int, privileged: int) -> bool:
+    """Return whether the write is for privileged software only, and is unprivileged."""
     lock = s.registers[page, word].lock
+    if page != GLOBAL and word == R.CONTROL and value & (LAUNCH | ABORT):
+        lock = _HOLD
     if privileged or not lock:
         return False
     of_page = R.GPU_LOCK if page == GLOBAL else R.LOCK
@@ -147,20 +149,33 @@ def commit(
 
 
 @compiled
-def _assign_spaces(s: GoldenState, context: int, word: int, value: int) -> int:
-    """Write ADDRESS_SPACE, unless another context has the local space; return the reason for a
-    refusal.
+def _takes_spaces(s: GoldenState, context: int, value: int, privileged: int) -> bool:
+    """Return whether a write of ADDRESS_SPACE names a space of another context: its local space
+    or, as unprivileged software, its remote space.
     """
-    written = value & s.registers[CONTEXT + context, word].writable
+    written = value & s.registers[CONTEXT + context, R.ADDRESS_SPACE].writable
     local = field_of(written, F.ADDRESS_SPACE_local)
+    remote = field_of(written, F.ADDRESS_SPACE_remote)
     for other in range(s.config.contexts):
         space = s.contexts[other].address_space
-        if other != context and space.enable and space.local == local:
-            if field_of(written, F.ADDRESS_SPACE_enable):
-                return _OVERLAP
-    store_word(s.registers[CONTEXT + context, word], value)
-    decode(s)
-    return 0
+        if other == context:
+            continue
+        if field_of(written, F.ADDRESS_SPACE_enable) and space.enable and space.local == local:
+            return True
+        if not privileged and space.remote == remote and (space.enable or remote):
+            return True
+    return False
+
+
+@compiled
+def _check_ways(s: GoldenState, context: int, value: int, privileged: int, in_use: bool) -> int:
+    """Return the reason to refuse a write of WAYS: the way of another context, which only
+    privileged software shares, or a way that the context loses while it may have tiles there.
+    """
+    for other in range(s.config.contexts):
+        if not privileged and other != context and s.contexts[other].ways & value:
+            return _OVERLAP
+    return _IN_USE if in_use and s.contexts[context].ways & ~value else 0
 
 
 @compiled
@@ -186,8 +201,20 @@ def _write_context(
         return 0
     if word == R.EPOCH_RESET:
         return _reset_epochs(s, context, value, busy)
-    if word == R.ADDRESS_SPACE:
-        return _assign_spaces(s, context, word, value)
+    if word == R.ADDRESS_SPACE and _takes_spaces(s, context, value, privileged):
+        return _OVERLAP
+    # The page has taken in the `idle` of this cycle.
+    in_use = busy or not s.interrupts[page].was_idle
+    if word == R.CLEAR:
+        if field_of(value, F.CLEAR_tables) and in_use:
+            return _IN_USE
+        if field_of(value, F.CLEAR_tables):
+            clear_tables(s, context)
+        return 0
+    if word == R.WAYS:
+        code = _check_ways(s, context, value, privileged, in_use)
+        if code:
+            return code
     if _is_act(word):
         share = privileged and field_of(value, F.REGION_COMMIT_share) != 0
         mixed = share and s.contexts[context].control.untrusted != 0
@@ -286,7 +313,7 @@ def write_register(
         return REJECT
     if strobes != 15 or word == NO_WORD or not s.registers[page, word].writable:
         _report(s, page, _NOT_WRITABLE, privileged)
-    elif _is_locked(s, page, word, privileged):
+    elif _is_locked(s, page, word, value, privileged):
         _report(s, page, _LOCKED, privileged)
     else:
         if page == GLOBAL:
