@@ -326,11 +326,11 @@ class Channel(wiring.Component):
                 register.causes.eq(check.causes),
                 register.report.eq(check.report),
             ]
-        lost = self.issue_ack_buffer.error
+        buffer = self.issue_ack_buffer
         m.d.comb += [
-            self._issue_ack_error.taken.eq(lost.valid),
-            self._issue_ack_error.causes.eq(1),
-            self._issue_ack_error.report.eq(lost.report),
+            self._issue_ack_error.taken.eq(buffer.leaves),
+            self._issue_ack_error.causes.eq(buffer.error.valid),
+            self._issue_ack_error.report.eq(buffer.error.report),
         ]
         registers = self._store_error, self._packet_error, self._issue_ack_error
         for register, out in zip(registers, self.errors, strict=True):

@@ -33,6 +33,8 @@ class IssueAckBuffer(wiring.Component):
         ``valid`` depends combinationally on ``i.valid`` and on ``o.ready``.
     error : Out(:class:`ErrorSignature`)
         An issue acknowledgement was lost to bit errors; reports its tile as it was read.
+    leaves : Out(1)
+        An issue acknowledgement leaves the memory in this cycle; arrives earlier than ``error``.
     corrected : Out(1)
         A bit error was corrected in this cycle.
     inject : In(:class:`InjectSignature`)
@@ -53,6 +55,7 @@ class IssueAckBuffer(wiring.Component):
                 "i": In(stream.Signature(IssueAck(p))),
                 "o": Out(stream.Signature(IssueAck(p))),
                 "error": Out(ErrorSignature(p)),
+                "leaves": Out(1),
                 "corrected": Out(1),
                 "inject": In(InjectSignature()),
                 "empty": Out(1),
@@ -73,6 +76,7 @@ class IssueAckBuffer(wiring.Component):
             waiting.o.ready.eq(self.o.ready),
             self.o.valid.eq(waiting.o.valid | (self.i.valid & straight)),
             self.o.p.eq(Mux(waiting.o.valid, waiting.o.p, self.i.p)),
+            self.leaves.eq(waiting.leaves),
             self.corrected.eq(waiting.corrected),
             self.empty.eq(waiting.empty),
             self.clock_enable.eq(waiting.clock_enable),

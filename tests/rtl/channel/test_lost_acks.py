@@ -66,7 +66,7 @@ def test_a_lost_acknowledgement_is_not_outstanding():
     ("right", "wrong"),
     [
         ("monitor.lost.eq(Cat(lost.valid, lost.report.owner))", "monitor.lost.eq(0)"),
-        ("self._issue_ack_error.taken.eq(lost.valid)", "self._issue_ack_error.taken.eq(0)"),
+        ("causes.eq(buffer.error.valid)", "causes.eq(0)"),
     ],
 )
 def test_a_seeded_bug_is_noticed(right, wrong):

@@ -79,11 +79,11 @@ class ChannelOutputs(NamedTuple):
         Context whose packet the link accepts, as a one-hot bit.
     freed : bool
         A lane's full queue of segments has space again.
-    arbitrated, merged, joined, buffered, noted, issued, paid : bool
+    arbitrated, merged, joined, buffered, checked, noted, issued, paid : bool
         A register of the access merge may change; a packet left for the link, or was dropped; an
-        issue acknowledgement entered its queue; the buffer of issue acknowledgements changed; a
-        request began or ended; the DRAM issued a plain write; what the memory owed at a reset has
-        come.
+        issue acknowledgement entered its queue; the buffer of issue acknowledgements changed; an
+        acknowledgement left the buffer's memory; a request began or ended; the DRAM issued a plain
+        write; what the memory owed at a reset has come.
     lanes, remotes : int
         Lanes, and queues of remote stores, that changed.
     """
@@ -102,6 +102,7 @@ class ChannelOutputs(NamedTuple):
     merged: bool
     joined: bool
     buffered: bool
+    checked: bool
     noted: bool
     issued: bool
     paid: bool
@@ -296,6 +297,7 @@ def step_channel(
         sender >= 0 or dropped,
         acks.joins,
         acks.buffered,
+        acks.checked,
         take_notes(channel),
         acks.issued,
         see_memory(channel, inputs[i + I.memory_owes] != 0),

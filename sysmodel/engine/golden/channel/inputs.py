@@ -47,9 +47,9 @@ class AckOutputs(NamedTuple):
     ----------
     pushed : int
         Mark of the queue if a new event was pushed, otherwise 0.
-    joins, buffered, issued : bool
-        An acknowledgement enters the queue; a register of the buffer changes; the DRAM issued a
-        plain write.
+    joins, buffered, checked, issued : bool
+        An acknowledgement enters the queue; a register of the buffer changes; an acknowledgement
+        leaves the buffer's memory; the DRAM issued a plain write.
     corrected : bool
         A bit error in the buffer is corrected.
     failure : int
@@ -59,6 +59,7 @@ class AckOutputs(NamedTuple):
     pushed: int
     joins: bool
     buffered: bool
+    checked: bool
     issued: bool
     corrected: bool
     failure: int
@@ -135,9 +136,9 @@ def take_issue_ack(
             note_reduction_begun(channel, natural(inputs[i + I.issue_acks_owner]))
     if s.config.with_data and inputs[i + I.nmc_in_valid]:
         note_reduction_ended(channel, natural(inputs[i + I.nmc_in_owner]))
-    pushed, joins, buffered, corrected, failure = 0, False, False, False, 0
+    pushed, joins, buffered, checked, corrected, failure = 0, False, False, False, False, 0
     if update or not is_empty(channel.waiting):
-        pushed, joins, buffered, corrected, failure = step_issue_acks(
+        pushed, joins, buffered, checked, corrected, failure = step_issue_acks(
             s.gpu.injection,
             channel,
             queued,
@@ -148,7 +149,7 @@ def take_issue_ack(
             inputs[i + I.issue_acks_dispatch_index],
             inputs[i + I.issue_acks_wavefront],
         )
-    return AckOutputs(pushed, joins, buffered, issued, corrected, failure)
+    return AckOutputs(pushed, joins, buffered, checked, issued, corrected, failure)
 
 
 @inlined

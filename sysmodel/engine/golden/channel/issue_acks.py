@@ -11,6 +11,7 @@ from ..protected_queue import (
     can_push,
     check_leaving,
     is_empty,
+    leaving,
     note_bit_errors,
     oldest,
     push_at,
@@ -46,7 +47,7 @@ def step_issue_acks(
     owner: int,
     dispatch_index: int,
     wavefront: int,
-) -> tuple[int, bool, bool, bool, int]:
+) -> tuple[int, bool, bool, bool, bool, int]:
     """Advance the buffer by one cycle, and join its oldest acknowledgement to the queue.
 
     Parameters
@@ -64,6 +65,8 @@ def step_issue_acks(
         An acknowledgement enters the queue.
     buffered : bool
         A register of the buffer changes.
+    checked : bool
+        An acknowledgement leaves the buffer's memory.
     corrected : bool
         An acknowledgement in the buffer had a bit error, which is corrected.
     failure : int
@@ -73,10 +76,10 @@ def step_issue_acks(
     takes = has_space(queued, Q.issue_acks, D.issue_acks)
     if is_empty(queue):
         if not given:
-            return 0, False, False, False, 0
+            return 0, False, False, False, False, 0
         if takes:
             pushed = _join(channel, queued, heads, atom, owner, dispatch_index, wavefront)
-            return pushed, True, False, False, 0
+            return pushed, True, False, False, False, 0
     if given:
         at = push_at(queue, ISSUE_ACK_BUFFER)
         bits = bit_errors(injection, ISSUE_ACKS, channel.number)
@@ -95,10 +98,11 @@ def step_issue_acks(
             first.dispatch_index,
             first.wavefront,
         )
+    checked = leaving(queue, ISSUE_ACK_BUFFER) >= 0
     at, bits = check_leaving(queue, channel.waiting_errors, ISSUE_ACK_BUFFER)
     failure = _lose(channel, at) if bits == LOST else 0
     buffered = step_queue(queue, ISSUE_ACK_BUFFER, given, leaves, bits == LOST)
-    return pushed, leaves, buffered, bits == CORRECTED, failure
+    return pushed, leaves, buffered, checked, bits == CORRECTED, failure
 
 
 @inlined
