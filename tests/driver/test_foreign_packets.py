@@ -20,7 +20,7 @@ RING = Ring(
     generation=GENERATION,
 )  # fmt: skip
 REPORTED, TIMEOUT = "reported", "timeout"
-PAGE = Path(__file__).parents[2] / "docs" / "integration.md"
+PAGE = Path(__file__).parents[2] / "docs" / "hazards.md"
 
 
 class InPython:

@@ -115,7 +115,7 @@ async def end(ctx, dut, traffic, how):
 @pytest.mark.parametrize("copies", [1, 3])
 def test_a_copy_keeps_its_region(copies, how):
     """Copies without a launch wait in the lanes, in the engine and in front of it: their region is
-    not moved, and if it is removed, nobody gets it until they are over."""
+    not moved, and if it is removed, no other context gets it until they are over."""
     traffic = Links(copies)
 
     async def bench(ctx, dut):

@@ -120,7 +120,7 @@ def follow(m: Module, dut, queue: ProtectedQueue, passes: Value) -> SimpleNamesp
         with m.If((at_end & lost) | (first & take)):
             m.d.sync += follows.eq(0)
     wrong = Signal(len(queue.words.i.p))
-    # Wrong bits of the code word; the others are in the copies.
+    # Bit errors of the code word; the others are in the copies.
     bits, waited = Signal(range(len(wrong) + 1)), Signal(2)
     with m.If((held != 0) & ~dut.o.valid & ~lost):
         m.d.sync += waited.eq(waited + 1)

@@ -116,7 +116,7 @@ class RegistersHarness(Elaboratable):
             written = okay & (page == number + 1)
             self._assert_context(m, dut, number, written)
             self._assert_launch(m, dut, number, written)
-            self._assert_hold(m, dut, number)
+            self._assert_kept(m, dut, number)
             locked = {
                 "assignment": [getattr(context, name) for name in _PROGRAMMED],
                 "regions": list(dut.pages[number].table.maps.regions),
@@ -200,8 +200,8 @@ class RegistersHarness(Elaboratable):
         )
         before = Signal.like(entries, name=f"entries_{number}")
         m.d.sync += before.eq(entries)
-        gone = before & ~entries
-        several = (gone & (gone - 1))[: len(gone)].any()
+        removed = before & ~entries
+        several = (removed & (removed - 1))[: len(removed)].any()
         m.d.comb += [
             Assert(~several | (by & ~was_in_use), f"{number}: tables in use are cleared"),
             Cover(several, f"{number}: tables are cleared"),
@@ -316,7 +316,7 @@ class RegistersHarness(Elaboratable):
             Cover(context.launch, f"{number}: launch"),
         ]
 
-    def _assert_hold(self, m: Module, dut: Registers, number: int) -> None:
+    def _assert_kept(self, m: Module, dut: Registers, number: int) -> None:
         """Assert that an arbitrary atom stays the context's while its accesses may name it: until
         no copy is left and no launch has the atom, or until the context has drained.
         """

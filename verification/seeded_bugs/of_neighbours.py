@@ -60,7 +60,7 @@ BUGS_OF_NEIGHBOURS: tuple[tuple[str, SeededBug], ...] = (
         SeededBug(
             module="rtl.channel.inbound_lookup",
             block="InboundLookup",
-            fault="packets for the second context count as nobody's",
+            fault="packets for the second context count as unowned",
             right="self.unowned.eq(~known.any())",
             wrong="self.unowned.eq(~known[0])",
         ),
@@ -180,7 +180,7 @@ BUGS_OF_NEIGHBOURS: tuple[tuple[str, SeededBug], ...] = (
         SeededBug(
             module="rtl.registers.error_priority_encoder",
             block="ErrorPriorityEncoder",
-            fault="errors of nobody's packets go to the first context",
+            fault="errors of unowned packets go to the first context",
             right="error.valid & ~error.report.unowned & (error.report.owner == number)",
             wrong="error.valid & (error.report.owner == number)",
         ),

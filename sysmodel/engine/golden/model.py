@@ -73,7 +73,7 @@ __all__ = [
 ]
 
 GPU = record(
-    "number privileged_error cycle quiescent tracker_busy channels_busy channels_undrained "
+    "number privileged_refusal cycle quiescent tracker_busy channels_busy channels_undrained "
     "channels_unsent",
     [
         ("bus", BUS),
@@ -85,7 +85,7 @@ GPU = record(
         ("arbiter_inputs", ARBITER_INPUTS),
     ],
 )
-"""Blocks that exist once. ``privileged_error``: reason for which the GPU's page refused the last
+"""Blocks that exist once. ``privileged_refusal``: reason for which the GPU's page refused the last
 privileged write. ``quiescent``: no block outside the channels changes in the next cycle
 unless an input changes. ``tracker_busy``: the tracker's blocks may change in the next cycle. The
 last ones have a bit for each context that has anything left in the channels, anything but packets

@@ -24,6 +24,7 @@ from ..registers.launch import (
     changes_regions,
     close_launch,
     close_regions,
+    release_regions,
     step_launch,
     step_reading,
     take_launch,
@@ -395,8 +396,7 @@ def end_context(s: GoldenState, context: int, takes: bool) -> None:
     """
     own = s.contexts[context]
     begin_launch(own.control, takes)
-    if not own.control.reading:
-        own.control.kept = 0
+    release_regions(own.control)
     if own.cycle.closes:
         close_regions(s, context)
     if own.cycle.strobes_on & ABORT:

@@ -18,7 +18,9 @@ __all__ = [
     "changes_regions",
     "close_launch",
     "close_regions",
+    "keep_region",
     "next_epoch",
+    "release_regions",
     "reset_control",
     "reset_epochs",
     "set_configuration_error",
@@ -33,7 +35,7 @@ __all__ = [
 CONTROL = record(
     "strobes launches running pending launches_begun launches_done open launch_aborted "
     "launch_dropped former_valid former_generation aborting waited_abort configuration_error "
-    "privileged_error launched_before reading kept closed settled untrusted"
+    "privileged_error launched_before reading kept closed closed_before untrusted"
 )
 """Launch control: strobes of CONTROL for the next cycle, and the strobe of a launch; flags that a
 launch runs, waits, has begun since the last abort, was aborted, or was dropped by an abort and none
@@ -123,6 +125,20 @@ def step_reading(control: Record, copies: int, sent: bool, drained: bool) -> Non
     control.reading = copies != 0 or (control.reading and not sent and not drained)
 
 
+@inlined
+def keep_region(control: Record, index: int) -> None:
+    """Keep a removed region for the copies that may still read it."""
+    if control.reading:
+        control.kept |= 1 << index
+
+
+@inlined
+def release_regions(control: Record) -> None:
+    """Release the kept regions once no copy can read them."""
+    if not control.reading:
+        control.kept = 0
+
+
 @compiled
 def changes_region(s: GoldenState, context: int, index: int) -> bool:
     """Return whether the next launch changes or removes an active region of the current one."""
@@ -190,11 +206,11 @@ def step_launch(
     ends = control.running and done and not control.launches
     takes = closes = False
     if control.pending:
-        settled, control.settled = control.settled, control.closed != 0
+        closed_before, control.closed_before = control.closed_before, control.closed != 0
         is_free = not control.open or tables_free
         if not control.running and not aborts and not held and is_free:
             closes = changes
-            waits = control.open and control.closed and not (settled and drained)
+            waits = control.open and control.closed and not (closed_before and drained)
             takes = not closes and not waits
     control.launches_done = (control.launches_done + ends) & 0xFFFF
     control.launches_begun = (control.launches_begun + takes) & 0xFFFF
@@ -230,7 +246,7 @@ def take_launch(s: GoldenState, context: int) -> None:
     control.former_valid = control.open
     control.former_generation = own.launch.generation
     control.open = 1
-    control.closed = control.settled = 0
+    control.closed = control.closed_before = 0
     copy_record(own.launch, own.programmed)
     for index in range(s.config.regions):
         copy_record(s.regions[context, index], s.programmed_regions[context, index])

@@ -111,7 +111,7 @@ def read_register(s: GoldenState, address: int, privileged: int) -> tuple[int, i
             armed = put_field(F.INJECT_armed, s.gpu.injection.armed_shown)
             return registers[word].contents | armed, OKAY
         if word == R.GPU_STATUS and privileged:
-            return put_field(F.GPU_STATUS_configuration_error, s.gpu.privileged_error), OKAY
+            return put_field(F.GPU_STATUS_configuration_error, s.gpu.privileged_refusal), OKAY
     else:
         known, data = _read_status(s.contexts[page - CONTEXT], log, word, privileged)
         if known:

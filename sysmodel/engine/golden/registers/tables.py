@@ -10,6 +10,7 @@ from ..dma.copies import MOST_COPIES, push_copy
 from ..payloads import disable_entry, make_command, make_range, make_region
 from ..records import Record, Records
 from ..state import GoldenState
+from .launch import keep_region
 from .words import F, Field, get_field
 
 __all__ = [
@@ -138,9 +139,8 @@ def commit_region(
             one = s.programmed_ranges[context, number]
             if one.enable and one.region == index:
                 return _REGION_IN_USE
-        control = s.contexts[context].control
-        if entry.enable and control.reading:
-            control.kept |= 1 << index
+        if entry.enable:
+            keep_region(s.contexts[context].control, index)
         disable_entry(entry)
         return 0
     base = _bytes(registers, F.REGION_BASE_LO_bytes, F.REGION_BASE_HI_bytes)

@@ -249,7 +249,7 @@ def _report(s: GoldenState, page: int, code: int, privileged: int) -> None:
         status = put_field(F.GPU_STATUS_configuration_error, code)
         set_word(s.registers[GLOBAL, R.GPU_STATUS], status)
         if privileged:
-            s.gpu.privileged_error = code
+            s.gpu.privileged_refusal = code
     else:
         set_configuration_error(s.contexts[page - CONTEXT].control, code, privileged)
 

@@ -1,4 +1,4 @@
-"""Early sleep: clock enables without one of their terms, so that a block stops too early."""
+"""Early stop: clock enables without one of their terms, so that a block stops too early."""
 
 import re
 from collections.abc import Collection, Iterable, Iterator
@@ -18,7 +18,7 @@ from rtl.lib.gating import clock_gated, has_clock_enable, is_clock_gated
 from .clocks import stopped
 from .netlist import SELECT, flat_verilog
 
-__all__ = ["EarlySleep", "early_sleeps", "one_of_each", "sleeps_early", "with_early_sleep"]
+__all__ = ["EarlyStop", "early_stops", "one_of_each", "stops_early", "with_early_stop"]
 
 _SELECT_BITS = 12
 _ANY = ("b", "r|")
@@ -26,8 +26,8 @@ _UNARY = {"b": "any", "r|": "any", "r&": "all", "~": "not "}
 
 
 @dataclass(frozen=True)
-class EarlySleep:
-    """Early sleep of one block: one term of its clock enable is missing.
+class EarlyStop:
+    """Early stop of one block: one term of its clock enable is missing.
 
     Attributes
     ----------
@@ -52,9 +52,9 @@ class EarlySleep:
         return f"{self.kind}: {self.term}"
 
 
-def with_early_sleep(
+def with_early_stop(
     component: Component, name: str, *, folder: Path, left_out: Collection[type] = ()
-) -> tuple[list[EarlySleep], str]:
+) -> tuple[list[EarlyStop], str]:
     """Drop, one at a time, each term of each clock enable in a component.
 
     Blocks without clock enable hold their state, as behind a clock gate.
@@ -70,7 +70,7 @@ def with_early_sleep(
 
     Returns
     -------
-    tuple of list of EarlySleep and str
+    tuple of list of EarlyStop and str
         Defects, and Verilog of the component with all of them and the input ``mutsel``, which
         selects one by its number.
     """
@@ -82,17 +82,17 @@ def with_early_sleep(
     return planter.found, flat_verilog(text, name, folder)
 
 
-def early_sleeps(component: Component, *, left_out: Collection[type] = ()) -> list[EarlySleep]:
-    """List the defects that :func:`with_early_sleep` would put into a component."""
+def early_stops(component: Component, *, left_out: Collection[type] = ()) -> list[EarlyStop]:
+    """List the defects that :func:`with_early_stop` would put into a component."""
     planter = _Planter(Const(0), left_out)
     stopped(component, planter.plant)
     return planter.found
 
 
-def sleeps_early(block: type[Component], number: int) -> type[Component]:
-    """Make a class of a block with one defect, by its number in :func:`early_sleeps`."""
+def stops_early(block: type[Component], number: int) -> type[Component]:
+    """Make a class of a block with one defect, by its number in :func:`early_stops`."""
 
-    class SleepsEarly(block):  # type: ignore[misc, valid-type]
+    class StopsEarly(block):  # type: ignore[misc, valid-type]
         def elaborate(self, platform):
             fragment = Fragment.get(super().elaborate(platform), platform)
             # `Fragment.get` adds the block again.
@@ -101,10 +101,10 @@ def sleeps_early(block: type[Component], number: int) -> type[Component]:
             fragment.origins = ()
             return fragment
 
-    return SleepsEarly
+    return StopsEarly
 
 
-def one_of_each(found: Iterable[EarlySleep]) -> list[EarlySleep]:
+def one_of_each(found: Iterable[EarlyStop]) -> list[EarlyStop]:
     """Keep one of the defects that differ only in the number of an instance."""
     by_name = {(one.kind, re.sub(r"\d+", "", one.path), one.term): one for one in found}
     return list(by_name.values())
@@ -113,7 +113,7 @@ def one_of_each(found: Iterable[EarlySleep]) -> list[EarlySleep]:
 class _Planter:
     def __init__(self, select: Value, left_out: Collection[type] = ()):
         self._select = select
-        self.found: list[EarlySleep] = []
+        self.found: list[EarlyStop] = []
         self._left_out = left_out
         self._read: set[int] = set()  # signals that the clock enables planted so far depend on
         self._names: dict[int, tuple[tuple[str, ...], str]] = {}
@@ -171,7 +171,7 @@ class _Planter:
     def _remove(self, value: Value, kind: str, path: tuple[str, ...]) -> Value:
         number = len(self.found) + 1
         assert number < 1 << _SELECT_BITS
-        self.found.append(EarlySleep(number, kind, ".".join(path), self._text(value, path)))
+        self.found.append(EarlyStop(number, kind, ".".join(path), self._text(value, path)))
         return Mux(self._select == number, 0, value)
 
     def _text(self, value: Value, path: tuple[str, ...]) -> str:

@@ -1,7 +1,7 @@
 """The bench of each block fails if one term of a clock enable is missing.
 
 The clock of the block then stops too early. The benches cover the blocks inside of theirs, except
-those that have a bench of their own. ``tests/rtl/test_early_sleep.py`` has the blocks that only
+those that have a bench of their own. ``tests/rtl/test_early_stop.py`` has the blocks that only
 the top contains.
 """
 
@@ -10,7 +10,7 @@ import pytest
 from rtl.blocks import TOP
 from rtl.export.back_end import allow_deep_expressions
 from tb.benches import BENCHES, Bench
-from verification.mutation.early_sleep import EarlySleep, one_of_each, with_early_sleep
+from verification.mutation.early_stop import EarlyStop, one_of_each, with_early_stop
 from verification.mutation.simulate import build, simulate
 from verification.targets import BLOCKS
 
@@ -24,11 +24,11 @@ EQUIVALENT = {
 }
 
 
-def _defects(bench: Bench, folder) -> tuple[list[EarlySleep], str]:
+def _defects(bench: Bench, folder) -> tuple[list[EarlyStop], str]:
     """Plant the defects of a bench's own blocks; return them with the Verilog."""
     allow_deep_expressions()
     others = {kind for name in BLOCKS for kind in BENCHES[name].blocks} - {*bench.blocks}
-    found, text = with_early_sleep(bench.make(), bench.name, folder=folder, left_out=others)
+    found, text = with_early_stop(bench.make(), bench.name, folder=folder, left_out=others)
     ours = [one for one in one_of_each(found) if one.place not in EQUIVALENT]
     return ours, text
 

@@ -1,6 +1,6 @@
 """The tests of small blocks notice each clock enable that misses one of its terms.
 
-``tests/tb/test_early_sleep.py`` shows the same for the benches.
+``tests/tb/test_early_stop.py`` shows the same for the benches.
 """
 
 from functools import partial
@@ -22,7 +22,7 @@ from tests.rtl.link.test_link_errors import CHANNELS
 from tests.rtl.link.test_link_errors import check as check_link_errors
 from tests.rtl.registers.test_error_priority_encoder import CODES, CONTEXTS
 from tests.rtl.registers.test_error_priority_encoder import check as check_encoder
-from verification.mutation.early_sleep import early_sleeps, sleeps_early
+from verification.mutation.early_stop import early_stops, stops_early
 
 P = T3Parameters(contexts=1, channels=CHANNELS)
 # Each block as its own test makes it, and the test.
@@ -46,7 +46,7 @@ EQUIVALENT = {
     "WideCounter: full_0": "the counter is not 0 while a block is full",
     "WideCounter: full_8": "the counter is not 0 while a block is full",
 }
-ALL = [(block, one) for block, (make, _) in TESTS.items() for one in early_sleeps(make())]
+ALL = [(block, one) for block, (make, _) in TESTS.items() for one in early_stops(make())]
 DEFECTS = [(block, one) for block, one in ALL if one.place not in EQUIVALENT]
 
 
@@ -57,7 +57,7 @@ def test_every_listed_term_exists():
 @pytest.mark.parametrize(
     ("block", "defect"), DEFECTS, ids=[f"{one.kind} without {one.term}" for _, one in DEFECTS]
 )
-def test_a_block_that_sleeps_early_fails(block, defect):
+def test_a_block_that_stops_early_fails(block, defect):
     _, check = TESTS[block]
     with pytest.raises(AssertionError):
-        check(sleeps_early(block, defect.number))
+        check(stops_early(block, defect.number))
