@@ -44,8 +44,8 @@ SEEDED_BUGS: tuple[SeededBug, ...] = (
         module="rtl.registers.port",
         block="Registers",
         fault="a write to one context's page reaches all contexts",
-        right="acts & (address[PAGE_BITS:] == number)",
-        wrong="acts & (address[PAGE_BITS:].any() == (number > 0))",
+        right="acts & self.written[number]",
+        wrong="acts & (self.written[1:].any() if number else self.written[0])",
     ),
     SeededBug(
         module="rtl.registers.context_page",
