@@ -231,7 +231,7 @@ def _compare_context(dut, model: Model, context: int) -> None:
         "start": strobes & MEASURE,
         "aborting": control["aborting"],
         "launched": control["open"],
-        "aborted": control["launch_aborted"],
+        "cut_short": strobes & ABORT and control["running"],
         "irq": _irqs(model)[context],
     }
     for name, on in flags.items():

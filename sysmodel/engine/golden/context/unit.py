@@ -366,6 +366,7 @@ def step_external(s: GoldenState, context: int, inputs: Words, k: int) -> bool:
         own.launch.generation,
         control.launches,
         control.open,
+        control.cut_short,
         s.config.credit_limit_mask,
         inputs,
         at,
