@@ -209,7 +209,11 @@ class ContextUnit(wiring.Component):
             credit_window.own.eq(trigger.own),
             credit_window.issued.eq(self.engine.issued),
             credit_window.credit_limit_in.eq(self.external_status.admitted),
-            credit_window.unfinished.eq(~self.idle & ~self.sends),
+            # A launch that waits counts as work, whose progress is the end of workgroups.
+            credit_window.unfinished.eq(
+                (~self.idle | (self.registers.pending & ~self.external_status.progresses))
+                & ~self.sends
+            ),
         ]
 
     def _guide(self, m: Module) -> None:

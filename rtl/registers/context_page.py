@@ -61,6 +61,8 @@ class ContextRegistersSignature(wiring.Signature):
         Strobes of one cycle: a launch begins, the context is aborted, the arbiters measure.
     launched : Out(1)
         A launch began since the last abort.
+    pending : Out(1)
+        A launch waits for the launch before to drain. Register.
     cut_short : Out(1)
         Strobe: a launch is aborted before it is done.
     former : Out
@@ -101,6 +103,7 @@ class ContextRegistersSignature(wiring.Signature):
                 "abort": Out(1),
                 "aborting": Out(1, init=1),
                 "launched": Out(1),
+                "pending": Out(1),
                 "cut_short": Out(1),
                 "former": Out(ContextView(p).members["former"]),
                 "wavefronts": Out(ContextView(p).members["wavefronts"]),
@@ -361,6 +364,7 @@ class ContextPage(ReportingPage):
         m.d.sync += self.dropped.eq(drops | (self.dropped & ~self._launches))
         m.d.comb += [
             context.cut_short.eq(context.abort & self.running),
+            context.pending.eq(self.pending),
         ]
         return ends
 

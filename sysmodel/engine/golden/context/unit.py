@@ -68,7 +68,7 @@ __all__ = [
 
 # Signals between the blocks of a context, in one cycle.
 _CYCLE = record(
-    "strobes_on copies_before had_ready launch_ends was_sent works sends ready_pushed "
+    "strobes_on copies_before had_ready launch_ends was_sent works sends waits ready_pushed "
     "complete_index own_complete command_issued corrupt outside_failure"
 )
 CONTEXT = record(
@@ -151,6 +151,7 @@ def begin_context(
     begin_cycle(own)
     aborts = strobes & ABORT != 0
     pending = control.pending != 0
+    cycle.waits = pending
     busy = control.running | control.pending | control.aborting | aborts != 0
     done = control.launches_done
     tables_free = pending and not control.running and tables_are_free(s, context)
@@ -312,6 +313,8 @@ def step_units(
     cycle, external = own.cycle, own.external
     launch, issued, aborted = own.control.launches != 0, cycle.command_issued != 0, own.aborted != 0
     oldest = own.window.oldest
+    # A launch that waits counts as work, whose progress is the end of workgroups.
+    works = own.status.idle == 0 or (cycle.waits != 0 and external.progresses == 0)
     criticality = step_criticality(
         s.config,
         own.criticality,
@@ -338,7 +341,7 @@ def step_units(
             cycle.own_complete != 0,
             issued,
             launch,
-            not own.status.idle and not sends,
+            works and not sends,
             tick,
             aborted,
         ),
