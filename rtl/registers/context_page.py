@@ -64,8 +64,10 @@ class ContextRegistersSignature(wiring.Signature):
         Strobes of one cycle: a launch begins, the context is aborted, the arbiters measure.
     launched : Out(1)
         A launch began since the last abort.
-    aborted : Out(1)
-        The last launch was aborted before it was done. Register.
+    pending : Out(1)
+        A launch waits for the launch before to drain. Register.
+    cut_short : Out(1)
+        Strobe: a launch is aborted before it is done.
     former : Out
         Valid bit and generation of the launch before the current one.
     wavefronts : Out
@@ -104,7 +106,8 @@ class ContextRegistersSignature(wiring.Signature):
                 "abort": Out(1),
                 "aborting": Out(1, init=1),
                 "launched": Out(1),
-                "aborted": Out(1),
+                "pending": Out(1),
+                "cut_short": Out(1),
                 "former": Out(ContextView(p).members["former"]),
                 "wavefronts": Out(ContextView(p).members["wavefronts"]),
                 "launch_drained": In(1),
@@ -392,7 +395,10 @@ class ContextPage(ReportingPage):
             m.d.sync += former.valid.eq(0)
         drops = context.abort & (self.running | self.pending)
         m.d.sync += self.dropped.eq(drops | (self.dropped & ~self._launches))
-        m.d.sync += context.aborted.eq((context.abort & self.running) | (context.aborted & ~takes))
+        m.d.comb += [
+            context.cut_short.eq(context.abort & self.running),
+            context.pending.eq(self.pending),
+        ]
         return ends
 
     def _is_locked(self, register: Register) -> Value:

@@ -233,9 +233,9 @@ def _compare_context(dut, model: Model, context: int) -> None:
         "launch": control["launches"],
         "abort": strobes & ABORT,
         "start": strobes & MEASURE,
-        "aborting": control["aborting"],
+        **{name: control[name] for name in ("aborting", "pending")},
         "launched": control["open"],
-        "aborted": control["launch_aborted"],
+        "cut_short": strobes & ABORT and control["running"],
         "irq": _irqs(model)[context],
     }
     for name, on in flags.items():

@@ -73,7 +73,7 @@ __all__ = [
 
 # Signals between the blocks of a context, in one cycle.
 _CYCLE = record(
-    "strobes_on copies_before closes had_ready launch_ends was_sent works sends ready_pushed "
+    "strobes_on copies_before closes had_ready launch_ends was_sent works sends waits ready_pushed "
     "complete_index own_complete command_issued corrupt outside_failure"
 )
 CONTEXT = record(
@@ -156,6 +156,7 @@ def begin_context(
     begin_cycle(own)
     aborts = strobes & ABORT != 0
     pending = control.pending != 0
+    cycle.waits = pending
     busy = control.running | control.pending | control.aborting | aborts != 0
     done = control.launches_done
     waits, drained = pending and not control.running, own.status.drained != 0
@@ -321,6 +322,8 @@ def step_units(
     cycle, external = own.cycle, own.external
     launch, issued, aborted = own.control.launches != 0, cycle.command_issued != 0, own.aborted != 0
     oldest = own.window.oldest
+    # A launch that waits counts as work, whose progress is the end of workgroups.
+    works = own.status.idle == 0 or (cycle.waits != 0 and external.progresses == 0)
     criticality = step_criticality(
         s.config,
         own.criticality,
@@ -347,7 +350,7 @@ def step_units(
             cycle.own_complete != 0,
             issued,
             launch,
-            not own.status.idle and not sends,
+            works and not sends,
             tick,
             aborted,
         ),
@@ -375,6 +378,7 @@ def step_external(s: GoldenState, context: int, inputs: Words, k: int) -> bool:
         own.launch.generation,
         control.launches,
         control.open,
+        control.cut_short,
         s.config.credit_limit_mask,
         inputs,
         at,

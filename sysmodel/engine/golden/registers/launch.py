@@ -33,17 +33,17 @@ __all__ = [
 ]
 
 CONTROL = record(
-    "strobes launches running pending launches_begun launches_done open launch_aborted "
+    "strobes launches running pending launches_begun launches_done open cut_short "
     "launch_dropped former_valid former_generation aborting waited_abort configuration_error "
     "privileged_error launched_before reading kept closed closed_before untrusted"
 )
 """Launch control: strobes of CONTROL for the next cycle, and the strobe of a launch; flags that a
-launch runs, waits, has begun since the last abort, was aborted, or was dropped by an abort and none
-accepted since; the previous launch; the flag that the context is aborting; the flag that a launch
-has begun since reset; the flag that copies may still read their regions, with a bit for each region
-that was removed meanwhile; a bit for each active region that a pending launch has closed, and the
-flag that it did so before the last cycle; a bit for each register of the staged region that
-unprivileged software wrote last.
+launch runs, waits, has begun since the last abort, is aborted in this cycle before it is done, or
+was dropped by an abort and none accepted since; the previous launch; the flag that the context is
+aborting; the flag that a launch has begun since reset; the flag that copies may still read their
+regions, with a bit for each region that was removed meanwhile; a bit for each active region that a
+pending launch has closed, and the flag that it did so before the last cycle; a bit for each
+register of the staged region that unprivileged software wrote last.
 """
 
 LAUNCH, ABORT = field_bits(F.CONTROL_launch), field_bits(F.CONTROL_abort)
@@ -217,7 +217,7 @@ def step_launch(
     control.launched_before = control.launched_before or takes
     drops = aborts and (control.running or control.pending)
     control.launch_dropped = drops or control.launch_dropped
-    control.launch_aborted = (aborts and control.running) or (control.launch_aborted and not takes)
+    control.cut_short = aborts and control.running
     control.running = not aborts and (takes or (control.running and not ends))
     control.pending = not aborts and control.pending and not takes
     aborted = drained and not clearing and control.waited_abort
