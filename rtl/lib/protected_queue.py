@@ -37,6 +37,8 @@ class ProtectedQueue(wiring.Component):
         ``i.ready`` and ``o.valid`` are registers.
     empty : Out(1)
         The queue holds no payload.
+    leaves : Out(1)
+        A word leaves the memory for the check; arrives earlier than its result.
     corrected, lost : Out(1)
         In this cycle a payload was corrected; a payload was dropped.
     suspect : Out(shape)
@@ -58,8 +60,6 @@ class ProtectedQueue(wiring.Component):
     injector : Injector
     read : Signal
         Word at the end of ``words``, as it was read.
-    leaves : Signal
-        A word leaves ``words``.
     """
 
     def __init__(self, shape, *, depth: int, sure: Sequence[str] = ()):
@@ -68,6 +68,7 @@ class ProtectedQueue(wiring.Component):
                 "i": In(stream.Signature(shape)),
                 "o": Out(stream.Signature(shape)),
                 "empty": Out(1),
+                "leaves": Out(1),
                 "corrected": Out(1),
                 "lost": Out(1),
                 "suspect": Out(shape),
@@ -82,7 +83,6 @@ class ProtectedQueue(wiring.Component):
         self.check = SecdedCheck(shape)
         self.checked = Queue(shape, depth=2)
         self.injector = Injector()
-        self.leaves = Signal()
 
     def word_of(self, payload) -> Value:
         """Compute the word that the memory stores for a payload: the code word and the copies."""

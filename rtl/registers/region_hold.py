@@ -43,6 +43,8 @@ class RegionHold(wiring.Component):
         Copies may still read the programmed region, or one that was removed there, and it is not
         active, so that it must not be replaced by another one.
     claims : Out(:func:`Claims`)
+    was_reading : Out(1)
+        Copies could still read the regions that they name, in the last cycle. Register.
 
     Attributes
     ----------
@@ -50,8 +52,6 @@ class RegionHold(wiring.Component):
 
     reading : Signal
         Copies may still read the regions that they name. Combinational.
-    was_reading : Signal
-        ``reading`` in the last cycle.
     kept : Signal
         Programmed regions that were removed, and that copies may still read.
     closed : Signal
@@ -79,9 +79,10 @@ class RegionHold(wiring.Component):
                 "waits": Out(1),
                 "fixed": Out(p.regions),
                 "claims": Out(Claims(p)),
+                "was_reading": Out(1),
             }
         )
-        self.reading, self.was_reading, self.settled = Signal(), Signal(), Signal()
+        self.reading, self.settled = Signal(), Signal()
         self.kept, self.closed = Signal(p.regions), Signal(p.regions)
 
     def elaborate(self, platform):
