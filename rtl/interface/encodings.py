@@ -96,7 +96,9 @@ NO_LIMIT = 127
 class ErrorCode(enum.Enum, shape=5):
     NONE = 0
     STORE_LATE = 1  # a local update of a tile that is already complete
-    STORE_AHEAD = 2  # a local update beyond the credit window
+    # A local update beyond the credit window, or a store for a link without space that finds its
+    # context's queue full.
+    STORE_AHEAD = 2
     PACKET_UNMAPPED = 3  # a packet outside every region, range or context
     PACKET_LATE = 4
     PACKET_AHEAD = 5

@@ -74,7 +74,8 @@ class ChannelSignature(wiring.Signature):
         error is counted are merged.
     store_space : Out(contexts)
         There is space for eight stores of the context that leave over the link. Stores beyond that
-        may block the stores of all contexts.
+        are dropped and reported while ``link_space`` is low, and otherwise delay the stores of all
+        contexts.
     dram : Out(stream)
         Accesses for the DRAM queue.
     occupancy : In(7)
