@@ -1,6 +1,7 @@
 #include "t3.h"
 
 #include <stddef.h>
+#include <string.h>
 
 #include "t3_registers.h"
 
@@ -13,6 +14,9 @@
 
 /* Command templates that the driver uses. */
 enum { TILES = 0, COPIES = 1 };
+
+/* Ranges that a context may have; the hardware refuses the indices of those that it lacks. */
+enum { MOST_RANGES = 1 << T3__CONTEXT__RANGE_COMMIT__INDEX_bw };
 
 #define TRY(call)                                                                                  \
     do {                                                                                           \
@@ -266,17 +270,20 @@ int t3_gpu_take_interrupts(const struct t3_bus *bus)
 
 struct t3_context t3_context(const struct t3_bus *bus, unsigned number)
 {
-    struct t3_context context = {bus, number, 0};
+    /* A mapping hides that a page does not exist: its writes seem to be accepted. */
+    int found = number < GET(T3, CONTEXTS__COUNT, get(bus, ADDRESS(CONTEXTS)));
+    struct t3_context context = {.bus = bus, .number = T3_NO_CONTEXT, .ranges = T3_UNKNOWN};
+    if (found) context.number = number;
     return context;
 }
 
-int t3_assign(struct t3_context *context, unsigned local, unsigned remote, uint32_t ways)
+int t3_assign(struct t3_context *context, unsigned local, unsigned remote, int64_t ways)
 {
     PLAN(plan);
     COMMIT(ADDRESS_SPACE, FIELD(ADDRESS_SPACE__LOCAL, local) |
                               FIELD(ADDRESS_SPACE__REMOTE, remote) |
                               FIELD(ADDRESS_SPACE__ENABLE, 1));
-    if (ways) COMMIT(WAYS, FIELD(WAYS__MASK, ways));
+    if (ways != T3_UNCHANGED) COMMIT(WAYS, FIELD(WAYS__MASK, ways));
     return perform_of(context, plan);
 }
 
@@ -293,11 +300,14 @@ int t3_accept(struct t3_context *context, uint32_t stores, uint32_t updates, uin
     return perform_of(context, plan);
 }
 
-/* Waits until the context is not aborting. */
-static int settle(const struct t3_context *context, unsigned long polls)
+/* Waits until the context is not aborting, and idle if asked for, whatever its errors. */
+static int settle(const struct t3_context *context, unsigned long polls, int idle)
 {
-    while (polls--)
-        if (!FIELD_OF(STATUS__ABORTING, t3_status(context))) return T3_OKAY;
+    while (polls--) {
+        uint32_t seen = t3_status(context);
+        if (!FIELD_OF(STATUS__ABORTING, seen) && (!idle || FIELD_OF(STATUS__IDLE, seen)))
+            return T3_OKAY;
+    }
     return T3_TIMEOUT;
 }
 
@@ -305,7 +315,7 @@ int t3_reset_epochs(struct t3_context *context, unsigned long polls)
 {
     PLAN(plan);
     if (!exists(context)) return T3_INVALID;
-    TRY(settle(context, polls));
+    TRY(settle(context, polls, 0));
     COMMIT(EPOCH_RESET, FIELD(EPOCH_RESET__RESTART, 1));
     return perform_of(context, plan);
 }
@@ -319,6 +329,13 @@ int t3_lock(struct t3_context *context, int regions, int assignment)
 {
     PLAN(plan);
     COMMIT(LOCK, FIELD(LOCK__REGIONS, regions) | FIELD(LOCK__ASSIGNMENT, assignment));
+    return perform_of(context, plan);
+}
+
+int t3_hold(struct t3_context *context)
+{
+    PLAN(plan);
+    COMMIT(LOCK, FIELD(LOCK__REGIONS, 1) | FIELD(LOCK__ASSIGNMENT, 1) | FIELD(LOCK__HOLD, 1));
     return perform_of(context, plan);
 }
 
@@ -388,10 +405,17 @@ int t3_command(struct t3_context *context, unsigned index, const struct t3_trans
 
 int t3_unmap(struct t3_context *context)
 {
-    for (unsigned index = 0; index < context->ranges; index++) {
+    PLAN(first);
+    int result;
+    /* The staged region and command are also checked, and may be another program's. */
+    add(first, OF_CONTEXT(context, RANGE_ACTION), 0, 0);
+    TRY(perform_of(context, first));
+    for (unsigned index = 0; index < MOST_RANGES; index++) {
         PLAN(plan);
         COMMIT(RANGE_COMMIT, FIELD(RANGE_COMMIT__INDEX, index));
-        TRY(perform_of(context, plan));
+        result = perform_of(context, plan);
+        if (result == T3_CONFIGURATION_ERROR_UNKNOWN_INDEX) break; /* the hardware has no more */
+        if (result) return result;
     }
     context->ranges = 0;
     return T3_OKAY;
@@ -414,11 +438,14 @@ static void plan_map(struct plan *plan, const struct t3_context *context, unsign
 static int map(struct t3_context *context, uint32_t first, uint32_t count, enum t3_action action,
                unsigned region, unsigned command)
 {
+    unsigned index = context->ranges == T3_UNKNOWN ? 0 : context->ranges;
     PLAN(plan);
-    plan_map(plan, context, context->ranges, first, count, action, region, command);
-    if (!count) plan->count = 0;
+    plan_map(plan, context, index, first, count, action, region, command);
+    if (!exists(context) || plan->invalid) return T3_INVALID;
+    if (!count) return T3_OKAY;
+    if (context->ranges == T3_UNKNOWN) TRY(t3_unmap(context));
     TRY(perform_of(context, plan));
-    context->ranges += count != 0;
+    context->ranges = index + 1;
     return T3_OKAY;
 }
 
@@ -492,6 +519,55 @@ int t3_reduce_scatter(struct t3_context *context, const struct t3_ring *ring,
     return t3_window(context, &window);
 }
 
+int t3_is_foreign(enum t3_error_code code)
+{
+#define FOREIGN(name) case T3_ERROR_CODE_##name:
+    switch (code) {
+        T3_FOREIGN_PACKETS(FOREIGN) return 1;
+    default: return 0;
+    }
+#undef FOREIGN
+}
+
+/* A counter ends there. */
+enum { FULL = T3__CONTEXT__COUNT_TIMEOUT__COUNT_bm };
+
+/* Compare the error counters with those at the last comparison; 1 if errors may have lost data of
+ * the launch. The counters decide, and not the log, because a neighbour can fill the log. */
+static int compare(struct t3_context *context)
+{
+    uint32_t errors = get_of(context, OF_CONTEXT(context, ERRORS));
+    int lost = 0;
+    context->compared = 1;
+    if (errors == context->errors) return 0;
+    context->errors = errors;
+#define COUNTED(name)                                                                              \
+    {                                                                                              \
+        uint32_t *before = &context->counts[T3_ERROR_CODE_##name];                                 \
+        uint32_t now = t3_error_count(context, T3_ERROR_CODE_##name);                              \
+        /* It is less if another program has cleared it. */                                        \
+        uint32_t grown = now < *before ? now : now - *before;                                      \
+        if (!grown) grown = now == FULL;                                                           \
+        if (t3_is_foreign(T3_ERROR_CODE_##name)) context->refused[T3_ERROR_CODE_##name] += grown;  \
+        else lost |= grown != 0;                                                                   \
+        *before = now;                                                                             \
+    }
+    T3_COUNTED_OF_CONTEXT(COUNTED)
+#undef COUNTED
+    return lost;
+}
+
+/* Compare with the present counters from now on. */
+static void restart(struct t3_context *context)
+{
+    context->errors = get_of(context, OF_CONTEXT(context, ERRORS));
+#define COUNTED(name)                                                                              \
+    context->counts[T3_ERROR_CODE_##name] = t3_error_count(context, T3_ERROR_CODE_##name);
+    T3_COUNTED_OF_CONTEXT(COUNTED)
+#undef COUNTED
+    context->compared = 1;
+}
+
 int t3_timeout(struct t3_context *context, uint32_t cycles)
 {
     /* The first tick may come at once. */
@@ -504,6 +580,8 @@ int t3_timeout(struct t3_context *context, uint32_t cycles)
 int t3_launch(struct t3_context *context)
 {
     PLAN(plan);
+    if (!exists(context)) return T3_INVALID;
+    if (!context->compared) restart(context);
     COMMIT(CONTROL, FIELD(CONTROL__LAUNCH, 1));
     return perform_of(context, plan);
 }
@@ -551,10 +629,12 @@ int t3_all_gather(struct t3_context *context, const struct t3_chunk *chunks, uns
 int t3_wait(struct t3_context *context, unsigned long polls)
 {
     if (!exists(context)) return T3_INVALID;
+    memset(context->refused, 0, sizeof(context->refused));
     while (polls--) {
-        /* Read at once, since a pending launch begins to run meanwhile. */
+        /* Read at once, since a pending launch begins to run meanwhile, and before the counters,
+         * which then have all errors of a launch that has ended. */
         uint32_t seen = t3_status(context);
-        if (FIELD_OF(STATUS__ERROR, seen)) return T3_REPORTED;
+        if (compare(context)) return T3_REPORTED;
         if (!FIELD_OF(STATUS__PENDING, seen) && !FIELD_OF(STATUS__RUNNING, seen))
             return FIELD_OF(STATUS__ABORTED, seen) ? T3_ABORTED : T3_OKAY;
     }
@@ -564,9 +644,10 @@ int t3_wait(struct t3_context *context, unsigned long polls)
 int t3_wait_idle(struct t3_context *context, unsigned long polls)
 {
     if (!exists(context)) return T3_INVALID;
+    memset(context->refused, 0, sizeof(context->refused));
     while (polls--) {
         uint32_t seen = t3_status(context);
-        if (FIELD_OF(STATUS__ERROR, seen)) return T3_REPORTED;
+        if (compare(context)) return T3_REPORTED;
         if (FIELD_OF(STATUS__IDLE, seen)) return T3_OKAY;
     }
     return T3_TIMEOUT;
@@ -577,7 +658,21 @@ int t3_abort(struct t3_context *context, unsigned long polls)
     PLAN(plan);
     WRITE(CONTROL, FIELD(CONTROL__ABORT, 1));
     TRY(perform_of(context, plan));
-    return settle(context, polls);
+    TRY(settle(context, polls, 0));
+    restart(context); /* the errors of its launch are no longer of interest */
+    return T3_OKAY;
+}
+
+int t3_hand_over(struct t3_context *context, unsigned long polls)
+{
+    PLAN(plan);
+    TRY(t3_hold(context));
+    TRY(t3_abort(context, polls));
+    TRY(settle(context, polls, 1));
+    COMMIT(CLEAR, FIELD(CLEAR__TABLES, 1));
+    TRY(perform_of(context, plan));
+    context->ranges = 0;
+    return t3_clear_errors(context);
 }
 
 uint32_t t3_tiles(const struct t3_context *context)
@@ -616,7 +711,10 @@ int t3_clear_errors(struct t3_context *context)
 {
     PLAN(plan);
     WRITE(CONTROL, FIELD(CONTROL__CLEAR_ERROR, 1));
-    return perform_of(context, plan);
+    TRY(perform_of(context, plan));
+    context->errors = 0;
+    memset(context->counts, 0, sizeof(context->counts));
+    return T3_OKAY;
 }
 
 int t3_enable_interrupts(struct t3_context *context, unsigned kinds)

@@ -10,6 +10,7 @@
 #ifndef T3_H
 #define T3_H
 
+#include <limits.h>
 #include <stdint.h>
 
 #include "t3_codes.h"
@@ -30,7 +31,8 @@ enum {
 
 /* Access to the registers. Addresses count from the block's first register. `write` returns 0 if
  * the bus reports an error. The hardware also answers OKAY to a write that it refuses; the driver
- * reads the page's status instead. */
+ * reads the page's status instead. Reads and writes have the same privilege, so that software of
+ * another privilege does not replace the result in between. */
 struct t3_bus {
     void *self;
     int (*write)(void *self, uint32_t address, uint32_t word);
@@ -40,12 +42,24 @@ struct t3_bus {
 /* Bus for registers that are mapped into memory, the first one at `registers`. */
 struct t3_bus t3_mapped(volatile void *registers);
 
-/* Context of the hardware; `ranges` is the number of programmed ranges. */
+/* Context of the hardware, made by t3_context. */
 struct t3_context {
     const struct t3_bus *bus;
-    unsigned number;
-    unsigned ranges;
+    unsigned number; /* T3_NO_CONTEXT if the hardware has no such context */
+    unsigned ranges; /* programmed ranges; T3_UNKNOWN before the first map */
+    /* Cycles with refused packets that were not of the launch, during the last t3_wait or
+     * t3_wait_idle, by code: warnings. The log has such packets, as far as it has space. */
+    uint32_t refused[T3_ERROR_CODE_CODES];
+    /* Error counters at the last comparison, and whether there was one. */
+    uint32_t errors, counts[T3_ERROR_CODE_CODES];
+    int compared;
 };
+
+#define T3_NO_CONTEXT UINT_MAX
+#define T3_UNKNOWN UINT_MAX
+
+/* Ways that t3_assign leaves as they are. */
+#define T3_UNCHANGED INT64_C(-1)
 
 /* Transfer of a complete tile, or of a copy. */
 struct t3_transfer {
@@ -141,10 +155,14 @@ int t3_gpu_enable_interrupts(const struct t3_bus *bus, int error);
  * it. */
 int t3_gpu_take_interrupts(const struct t3_bus *bus);
 
+/* Makes a context. If the hardware has none of this number, each call with it is refused with
+ * T3_INVALID, or returns 0. */
 struct t3_context t3_context(const struct t3_bus *bus, unsigned number);
 /* Assigns to the context the address space of its stores and packets, the address space of its
- * packets at the receiver, and ways of the tracker's sets, one bit each; 0: ways unchanged. */
-int t3_assign(struct t3_context *context, unsigned local, unsigned remote, uint32_t ways);
+ * packets at the receiver, and ways of the tracker's sets, one bit each; 0: no way;
+ * T3_UNCHANGED: the ways remain as they are. Refused if another context has the first one or, for
+ * unprivileged software, any of them, and if the context loses a way while it is not idle. */
+int t3_assign(struct t3_context *context, unsigned local, unsigned remote, int64_t ways);
 /* Sets the packets that the context accepts: one bit for each GPU that may send stores, each GPU
  * that may send updates, and each operation and data type of updates; T3_ALL for all. */
 int t3_accept(struct t3_context *context, uint32_t stores, uint32_t updates, uint32_t ops,
@@ -155,17 +173,28 @@ int t3_reset_epochs(struct t3_context *context, unsigned long polls);
 /* Epoch of the next launch; at 256, launches are refused until t3_reset_epochs. */
 uint32_t t3_next_epoch(const struct t3_context *context);
 /* Locks regions and the assignment of the context for unprivileged software, as after a reset, or
- * opens them to it. */
+ * opens them to it; ends a hold. */
 int t3_lock(struct t3_context *context, int regions, int assignment);
+/* Locks everything, and stops launches: until t3_lock only privileged software launches, aborts and
+ * copies, and no pending launch begins. An abort of a tenant has no effect. */
+int t3_hold(struct t3_context *context);
+/* Takes the context from its tenant: holds it, aborts it, and removes its regions, ranges and
+ * errors; privileged. T3_TIMEOUT if the context does not become idle, for example since its link is
+ * stopped. Then assign the context and its regions to the next tenant, clear the epoch tags of these
+ * regions in memory, and call t3_reset_epochs and t3_lock. */
+int t3_hand_over(struct t3_context *context, unsigned long polls);
 /* Bytes from `base_bytes` to `limit_bytes` - 1. Refused if another context has a part of them. */
 int t3_region(struct t3_context *context, unsigned index, uint64_t base_bytes,
               uint64_t limit_bytes);
-/* The same, but regions of other contexts may overlap; privileged. */
+/* The same, but regions of other contexts may overlap; privileged. Refused with LOCKED if
+ * unprivileged software wrote one of the bounds meanwhile. */
 int t3_share_region(struct t3_context *context, unsigned index, uint64_t base_bytes,
                     uint64_t limit_bytes);
 int t3_remove_region(struct t3_context *context, unsigned index);
 int t3_command(struct t3_context *context, unsigned index, const struct t3_transfer *transfer,
                unsigned region);
+/* Removes all ranges of the context, also those of other programs. The first map after t3_context
+ * begins with it. */
 int t3_unmap(struct t3_context *context);
 int t3_remote_map(struct t3_context *context, uint32_t first, uint32_t count, unsigned region,
                   unsigned command);
@@ -186,9 +215,11 @@ int t3_copy(struct t3_context *context, uint64_t start_bytes, const struct t3_tr
 int t3_all_gather(struct t3_context *context, const struct t3_chunk *chunks, unsigned count,
                   unsigned region, void (*arrived)(void *self, unsigned chunk), void *self);
 
-/* T3_OKAY, T3_REPORTED if there are errors in the log, or T3_TIMEOUT after `polls` polls. t3_wait
- * waits until no launch is running or pending; T3_ABORTED if an abort ended one, and none was
- * launched since. */
+/* T3_OKAY, T3_TIMEOUT after `polls` polls, or T3_REPORTED if errors may have lost data of the
+ * launch: errors since the last wait or abort with this `context`, or its first launch; without
+ * these, all that are counted. Refused packets that are not of the launch are in
+ * `context->refused`. t3_wait waits until no launch is running or pending; T3_ABORTED if an abort
+ * ended one, and none was launched since. */
 int t3_wait(struct t3_context *context, unsigned long polls);
 int t3_wait_idle(struct t3_context *context, unsigned long polls);
 int t3_abort(struct t3_context *context, unsigned long polls);
@@ -205,6 +236,8 @@ uint32_t t3_oldest(const struct t3_context *context);
 int t3_take_error(struct t3_context *context, struct t3_error *error);
 /* Counter of an error, which saturates at 65,535; 0 also for errors without a counter. */
 uint32_t t3_error_count(const struct t3_context *context, enum t3_error_code code);
+/* Whether an error is a refused packet that is not of the launch, which has lost nothing. */
+int t3_is_foreign(enum t3_error_code code);
 /* Clears the log and all counters. */
 int t3_clear_errors(struct t3_context *context);
 int t3_enable_interrupts(struct t3_context *context, unsigned kinds);

@@ -2,6 +2,8 @@
 
 from typing import Protocol
 
+from rtl.registers.map import MAX_CONTEXTS, load
+
 __all__ = ["Bus", "MappedRegisters", "Recorder"]
 
 
@@ -20,7 +22,7 @@ class Bus(Protocol):
         ...
 
     def read(self, address: int) -> int:
-        """Read a word."""
+        """Read a word, with the privilege with which :meth:`write` writes."""
         ...
 
 
@@ -47,7 +49,7 @@ class MappedRegisters:
 
 
 class Recorder:
-    """Recorder of writes, to be replayed later; every read returns 0.
+    """Recorder of writes, to be replayed later, for hardware with all contexts of the map.
 
     Attributes
     ----------
@@ -64,5 +66,5 @@ class Recorder:
         return True
 
     def read(self, address: int) -> int:
-        """See :meth:`Bus.read`; always 0: no write was refused, and no launch is running."""
-        return 0
+        """See :meth:`Bus.read`; 0 but for CONTEXTS: no write was refused, no launch is running."""
+        return MAX_CONTEXTS if address == load()["CONTEXTS"].address else 0

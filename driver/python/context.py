@@ -1,15 +1,32 @@
 """Context of the hardware: buffers, launches, status and errors."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from rtl.interface.encodings import Action, Datatype, ErrorCode, Operation
+from rtl.interface.encodings import (
+    FOREIGN_PACKETS,
+    Action,
+    ConfigurationError,
+    Datatype,
+    ErrorCode,
+    Operation,
+)
 from rtl.interface.timebase import TICK_CYCLES
 
 from .bus import Bus
-from .errors import AbortedError, HardwareError, ReportedError, WaitTimeoutError
+from .error_counts import ErrorCounts
+from .errors import AbortedError, HardwareError, RefusedError, ReportedError, WaitTimeoutError
 from .registers import Page, Write, wide
 from .transfer import Ring, Transfer
-from .writes import TILES, command_writes, copy_writes, map_writes, window_writes
+from .writes import (
+    TILES,
+    command_writes,
+    copy_writes,
+    inbound_writes,
+    map_writes,
+    most_ranges,
+    window_writes,
+)
 
 __all__ = ["Context"]
 
@@ -27,12 +44,22 @@ class Context:
     ----------
     number : int
         Number of the context.
+    ranges : int or None
+        Number of programmed ranges, if no other object programs the context; None: unknown, so
+        :meth:`unmap` removes all ranges that the hardware has.
+
+    Raises
+    ------
+    ValueError
+        If the hardware has no context of this number.
     """
 
-    def __init__(self, bus: Bus, number: int = 0):
+    def __init__(self, bus: Bus, number: int = 0, *, ranges: int | None = None):
         self.number = number
         self._page = Page(bus, number)
-        self._ranges = 0  # number of programmed ranges
+        self._counts = ErrorCounts(self._page)
+        self._alone = ranges is not None
+        self._ranges = ranges  # number of programmed ranges; None if unknown
 
     def assign(self, local: int, remote: int | None = None, *, ways: int | None = None) -> None:
         """Assign an address space to the context; privileged, unless the assignment is unlocked.
@@ -44,12 +71,15 @@ class Context:
         remote : int or None
             Address space at the receiver of the context's packets; None: the local one.
         ways : int or None
-            One bit for each way of the tracker's sets that the context uses; None: unchanged.
+            One bit for each way of the tracker's sets that the context uses, 0 for no way; None:
+            unchanged.
 
         Raises
         ------
         RefusedError
-            If another context has the address space, or the assignment is locked.
+            If another context has the address space, or the assignment is locked; for unprivileged
+            software also if another context has the remote address space, or one of the ways; if
+            the context loses a way while it is not idle.
         """
         spaces = {"local": local, "remote": local if remote is None else remote, "enable": 1}
         writes: list[Write] = [("ADDRESS_SPACE", spaces)]
@@ -74,16 +104,7 @@ class Context:
         ops, dtypes : iterable of Operation, of Datatype, or None
             Operations and data types of accepted updates; None: all.
         """
-        kinds = {
-            name: _bits(code(one).value for one in codes)
-            for name, code, codes in (("ops", Operation, ops), ("dtypes", Datatype, dtypes))
-            if codes is not None
-        }
-        writes: list[Write] = [
-            (name, {} if sources is None else {"sources": _bits(sources)})
-            for name, sources in (("INBOUND_STORES", stores), ("INBOUND_UPDATES", updates))
-        ]
-        self._page.write_all([*writes, ("INBOUND_KINDS", kinds)])
+        self._page.write_all(inbound_writes(stores, updates, ops, dtypes))
 
     def reset_epochs(self, *, polls: int = 1_000_000) -> None:
         """Wait for the end of a reset or an abort, and restart at epoch 1. Software has cleared
@@ -105,9 +126,34 @@ class Context:
 
     def lock(self, *, regions: bool = True, assignment: bool = True) -> None:
         """Lock regions and the assignment of the context for unprivileged software, as after a
-        reset, or open them to it.
+        reset, or open them to it; end a :meth:`hold`.
         """
         self._page.write("LOCK", regions=regions, assignment=assignment)
+
+    def hold(self) -> None:
+        """Lock everything, and stop launches: until :meth:`lock` only privileged software launches,
+        aborts and copies, and no pending launch begins. An abort of a tenant has no effect.
+        """
+        self._page.write("LOCK", regions=True, assignment=True, hold=True)
+
+    def hand_over(self, *, polls: int = 1_000_000) -> None:
+        """Take the context from its tenant: hold it, abort it, and remove its regions, ranges and
+        errors; privileged.
+
+        Then assign the context and its regions to the next tenant, clear the epoch tags of these
+        regions in memory, and call :meth:`reset_epochs` and :meth:`lock`.
+
+        Raises
+        ------
+        WaitTimeoutError
+            If the context does not become idle, for example since its link is stopped.
+        """
+        self.hold()
+        self.abort(polls=polls)
+        self._settle("the work of the context", polls, idle=True)
+        self._page.write("CLEAR", tables=1)
+        self.clear_errors()
+        self._ranges = 0
 
     def region(self, index: int, base_bytes: int, limit_bytes: int, *, share: bool = False) -> None:
         """Define a region: the bytes from ``base_bytes`` to ``limit_bytes - 1`` become a buffer of
@@ -116,14 +162,16 @@ class Context:
         Parameters
         ----------
         share : bool
-            The region may overlap regions of other contexts; privileged.
+            The region may overlap regions of other contexts; privileged. Refused with LOCKED if
+            unprivileged software wrote one of the bounds meanwhile.
 
         Raises
         ------
         RefusedError
             If the region overlaps another region of the context or, without ``share``, of another
             context; or if it is empty or exceeds the address space. A region of another context
-            counts until that context's next launch has begun without it, or an abort has ended.
+            counts until that context's next launch has begun without it, its copies have been
+            sent, or an abort has ended. Also if it replaces a region that copies may still read.
         """
         self._page.write_all(
             [
@@ -141,21 +189,27 @@ class Context:
         """Program a command template, which reads only atoms of one region."""
         self._page.write_all(command_writes(index, transfer, region))
 
-    def unmap(self, ranges: int | None = None) -> None:
-        """Remove all ranges, so that stores are plain writes.
-
-        Parameters
-        ----------
-        ranges : int or None
-            Number of programmed ranges, if another object programmed them.
+    def unmap(self) -> None:
+        """Remove all ranges of the context, also those of other objects and programs, so that
+        stores are plain writes. The first map of an object begins with it.
         """
-        count = self._ranges if ranges is None else ranges
-        if count < 0:
-            raise ValueError(f"the number of ranges must be at least 0, not {count!r}")
-        self._page.write_all(
-            [("RANGE_COMMIT", {"index": index, "enable": 0}) for index in range(count)]
-        )
+        if self._alone:
+            for index in range(self._ranges or 0):
+                self._page.write("RANGE_COMMIT", index=index, enable=0)
+        else:
+            # The staged region and command are also checked, and may be another program's.
+            self._page.write("RANGE_ACTION")
+            self._remove_every_range()
         self._ranges = 0
+
+    def _remove_every_range(self) -> None:
+        for index in range(most_ranges()):
+            try:
+                self._page.write("RANGE_COMMIT", index=index, enable=0)
+            except RefusedError as refused:
+                if refused.code is not ConfigurationError.UNKNOWN_INDEX:
+                    raise
+                return  # the hardware has no more
 
     def remote_map(self, first: int, count: int, *, region: int = 0, command: int = TILES) -> None:
         """Send the stores of ``count`` workgroups, from dispatch index ``first`` on, over the
@@ -171,11 +225,14 @@ class Context:
         self._map(first, count, Action.OWN, region, command)
 
     def _map(self, first: int, count: int, action: Action, region: int, command: int) -> None:
-        writes = map_writes(self._ranges, first, count, action, region, command)
-        self._page.check(writes)
-        if count:
-            self._page.write_all(writes)
-            self._ranges += 1
+        self._page.check(map_writes(self._ranges or 0, first, count, action, region, command))
+        if not count:
+            return
+        if self._ranges is None:
+            self.unmap()
+        index = self._ranges or 0
+        self._page.write_all(map_writes(index, first, count, action, region, command))
+        self._ranges = index + 1
 
     def reduce_scatter(self, ring: Ring, transfer: Transfer, *, region: int = 0) -> None:
         """Program a ring reduce-scatter of a buffer that a kernel writes tile by tile; it begins
@@ -268,6 +325,7 @@ class Context:
             If a launch is already pending, an abort is in progress, or the launch is inconsistent,
             for example if the command of a tracked range has no wavefront.
         """
+        self._counts.begin()
         self._page.write("CONTROL", launch=1)
 
     def measure(self) -> None:
@@ -308,28 +366,36 @@ class Context:
                 arrived(number)
             self.copy(start, transfer, region=region)
 
-    def wait(self, *, polls: int = 1_000_000) -> None:
+    def wait(self, *, polls: int = 1_000_000) -> dict[ErrorCode, int]:
         """Wait until no launch is running or pending.
+
+        Returns
+        -------
+        dict
+            Number of cycles with refused packets that were not of the launch, by code: warnings.
+            The log has such packets, as far as it has space.
 
         Raises
         ------
         AbortedError
             If an abort ended a launch, and none was launched since.
         ReportedError
-            If the hardware reports errors; they are removed from the log.
+            If errors may have lost data of the launch: errors since this object's last wait or
+            abort, or its first launch; without these, all that are counted. The log is emptied.
         WaitTimeoutError
             After ``polls`` polls.
         """
-        self._await("the end of the launch", polls, self._has_ended)
+        return self._await("the end of the launch", polls, self._has_ended)
 
-    def wait_idle(self, *, polls: int = 1_000_000) -> None:
-        """Wait until the context is idle: no work is left, and all packets have been sent.
+    def wait_idle(self, *, polls: int = 1_000_000) -> dict[ErrorCode, int]:
+        """Wait until the context is idle: no work is left, and all packets have been sent. Refused
+        packets are returned as by :meth:`wait`.
 
         Raises
         ------
         ReportedError, WaitTimeoutError
         """
-        self._await("the context to be idle", polls, lambda: bool(self.status["idle"]))
+        return self._await("the context to be idle", polls, lambda status: bool(status["idle"]))
 
     def abort(self, *, polls: int = 1_000_000) -> None:
         """Abort the running launch, the pending launch and all copies, and wait until the abort is
@@ -341,6 +407,7 @@ class Context:
         """
         self._page.write("CONTROL", abort=1)
         self._settle("the abort", polls)
+        self._counts.restart()  # its launch's errors are no longer of interest
 
     @property
     def status(self) -> dict[str, int]:
@@ -368,6 +435,7 @@ class Context:
     def clear_errors(self) -> None:
         """Clear the log and all counters."""
         self._page.clear_errors()
+        self._counts.forget()
 
     def enable_interrupts(self, **kinds: bool) -> None:
         """Enable interrupts: ``done``, ``idle``, ``copy``, ``error``, ``link``; disable others."""
@@ -377,29 +445,32 @@ class Context:
         """Clear the pending interrupts, and return their kinds."""
         return self._page.take_interrupts()
 
-    def _has_ended(self) -> bool:
-        status = self.status  # read at once, since a pending launch begins to run meanwhile
+    def _has_ended(self, status: Mapping[str, int]) -> bool:
         if status["pending"] or status["running"]:
             return False
         if status["aborted"]:
             raise AbortedError(f"context {self.number}: the launch was aborted")
         return True
 
-    def _settle(self, what: str, polls: int) -> None:
-        """Wait until the context is not aborting."""
+    def _settle(self, what: str, polls: int, *, idle: bool = False) -> None:
+        """Wait until the context is not aborting, and idle if asked for, whatever its errors."""
         for _ in range(polls):
-            if not self.status["aborting"]:
+            status = self.status
+            if not status["aborting"] and status["idle"] >= idle:
                 return
         raise WaitTimeoutError(f"context {self.number}: {what} is not complete after {polls} polls")
 
-    def _await(self, what: str, polls: int, is_over: Callable[[], bool]) -> None:
+    def _await(
+        self, what: str, polls: int, is_over: Callable[[Mapping[str, int]], bool]
+    ) -> dict[ErrorCode, int]:
+        refused: Counter[ErrorCode] = Counter()
         for _ in range(polls):
-            if errors := self.take_errors():
-                raise ReportedError(errors)
-            if is_over():
-                return
-        raise WaitTimeoutError(f"context {self.number}: {what} did not occur within {polls} polls")
-
-
-def _bits(numbers: Iterable[int]) -> int:
-    return sum(1 << number for number in set(numbers))
+            # Read before the counters, which then have all errors of a launch that has ended.
+            status, grown = self.status, self._counts.growth()
+            if lost := {code: grown[code] for code in grown if code not in FOREIGN_PACKETS}:
+                raise ReportedError(self.take_errors(), lost)
+            refused.update(grown)
+            if is_over(status):
+                return dict(refused)
+        message = f"context {self.number}: {what} did not occur within {polls} polls"
+        raise WaitTimeoutError(message, refused)

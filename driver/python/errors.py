@@ -1,9 +1,9 @@
 """Errors reported by the hardware, and exceptions of the driver."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from rtl.interface.encodings import ConfigurationError, ErrorCode
+from rtl.interface.encodings import FOREIGN_PACKETS, ConfigurationError, ErrorCode
 
 __all__ = [
     "AbortedError",
@@ -26,7 +26,7 @@ class HardwareError:
     channel : int
         Channel of the store, the packet or the acknowledgement.
     source : int
-        Number of the GPU that sent the packet.
+        Number of the GPU that sent the packet, as its neighbour wrote it.
     address : int
         Byte address of the store, the packet or the rejected DMA read.
     """
@@ -37,6 +37,11 @@ class HardwareError:
     channel: int
     source: int
     address: int
+
+    @property
+    def foreign(self) -> bool:
+        """The error is a refused packet that is not of the launch, which has lost nothing."""
+        return self.code in FOREIGN_PACKETS
 
     def __str__(self) -> str:
         return (
@@ -64,17 +69,22 @@ class RefusedError(T3Error):
 
 
 class ReportedError(T3Error):
-    """The hardware has errors in its log.
+    """The hardware reports errors that may have lost data of the launch.
 
     Parameters
     ----------
     errors : sequence of HardwareError
-        Oldest first.
+        Entries of the log, oldest first; the log may have had no place for some errors, and may
+        have :attr:`~HardwareError.foreign` ones.
+    cycles : dict
+        Number of cycles in which each such error occurred.
     """
 
-    def __init__(self, errors: Sequence[HardwareError]):
-        super().__init__("; ".join(map(str, errors)))
-        self.errors = tuple(errors)
+    def __init__(self, errors: Sequence[HardwareError], cycles: Mapping[ErrorCode, int]):
+        logged = [error for error in errors if not error.foreign]
+        others = set(cycles) - {error.code for error in logged}
+        super().__init__("; ".join([*map(str, logged), *_list(cycles, others)]))
+        self.errors, self.cycles = tuple(errors), dict(cycles)
 
 
 class AbortedError(T3Error):
@@ -82,4 +92,19 @@ class AbortedError(T3Error):
 
 
 class WaitTimeoutError(T3Error):
-    """An expected event did not occur in time."""
+    """An expected event did not occur in time.
+
+    Parameters
+    ----------
+    refused : dict
+        Number of cycles with refused packets that were not of the launch, by code.
+    """
+
+    def __init__(self, message: str, refused: Mapping[ErrorCode, int] | None = None):
+        self.refused = dict(refused or {})
+        super().__init__("; refused: ".join([message, *_list(self.refused, self.refused)]))
+
+
+def _list(cycles: Mapping[ErrorCode, int], codes: Collection[ErrorCode]) -> list[str]:
+    """Describe the numbers of cycles in which errors of some codes occurred."""
+    return [f"{code.name} (in {cycles[code]} cycles)" for code in ErrorCode if code in codes]

@@ -37,7 +37,13 @@ class T3:
         return self._page.read("CONTEXTS")["count"]
 
     def context(self, number: int) -> Context:
-        """Make the driver of a context without programmed ranges."""
+        """Make the driver of a context.
+
+        Raises
+        ------
+        ValueError
+            If the hardware has no context of this number.
+        """
         return Context(self._bus, number)
 
     def set_number(self, number: int) -> None:

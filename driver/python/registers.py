@@ -49,16 +49,22 @@ class Page:
     Raises
     ------
     ValueError
-        If the map has no context of this number.
+        If the map or the hardware has no context of this number.
     """
 
     def __init__(self, bus: Bus, context: int = 0, prefix: str = ""):
-        if not 0 <= index(context) < MAX_CONTEXTS:
-            raise ValueError(
-                f"the number of a context must be at least 0 and less than {MAX_CONTEXTS}, "
-                f"not {context!r}"
-            )
         self._bus, self._context, self._prefix = bus, context, prefix
+        if not prefix:
+            # A mapping hides that a page does not exist: its writes seem to be accepted.
+            self._check_context(MAX_CONTEXTS)
+            self._check_context(self.read("CONTEXTS")["count"])
+
+    def _check_context(self, contexts: int) -> None:
+        if not 0 <= index(self._context) < contexts:
+            raise ValueError(
+                f"the number of a context must be at least 0 and less than {contexts}, "
+                f"not {self._context!r}"
+            )
 
     def check(self, writes: Sequence[Write]) -> None:
         """Check that all values fit their fields.

@@ -1,16 +1,50 @@
 """Writes of the calls that program a context, to be checked before any of them is made."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 
-from rtl.interface.encodings import Action, PacketKind
+from rtl.interface.encodings import Action, Datatype, Operation, PacketKind
+from rtl.registers.map import load
 
 from .registers import Write, wide
 from .transfer import Transfer
 
-__all__ = ["TILES", "command_writes", "copy_writes", "map_writes", "window_writes"]
+__all__ = [
+    "TILES",
+    "command_writes",
+    "copy_writes",
+    "inbound_writes",
+    "map_writes",
+    "most_ranges",
+    "window_writes",
+]
 
 # Command templates of the driver: for tiles, and for copies.
 TILES, COPIES = 0, 1
+
+
+def most_ranges() -> int:
+    """Count the ranges that the map permits; the hardware refuses indices that it lacks."""
+    return 1 << load()["RANGE_COMMIT"]["index"].width
+
+
+def inbound_writes(
+    stores: Iterable[int] | None,
+    updates: Iterable[int] | None,
+    ops: Iterable[Operation] | None,
+    dtypes: Iterable[Datatype] | None,
+) -> list[Write]:
+    """Make the writes of the packets that a context accepts; None: all."""
+    kinds = {
+        name: _bits(code(one).value for one in codes)
+        for name, code, codes in (("ops", Operation, ops), ("dtypes", Datatype, dtypes))
+        if codes is not None
+    }
+    writes: list[Write] = [
+        (name, {} if sources is None else {"sources": _bits(sources)})
+        for name, sources in (("INBOUND_STORES", stores), ("INBOUND_UPDATES", updates))
+    ]
+    return [*writes, ("INBOUND_KINDS", kinds)]
 
 
 def map_writes(
@@ -69,3 +103,7 @@ def window_writes(
         ("COMMAND_WINDOW", {"workgroups": command_window}),
         ("TRACKING", {"updates_per_atom": updates_per_atom, "generation": generation}),
     ]
+
+
+def _bits(numbers: Iterable[int]) -> int:
+    return sum(1 << number for number in set(numbers))

@@ -18,7 +18,7 @@ int reduce_scatter(const struct t3_bus *bus, void (*run_kernel)(void))
         .workgroups = 6, .first_workgroup = 2, .leaving = 2, .staying = 2, .credit_window = 4,
         .command_window = 8, .updates_per_atom = 2, .generation = 5,
     };
-    int result = t3_assign(&context, 3, 3, 0); /* the address space of the kernel */
+    int result = t3_assign(&context, 3, 3, T3_UNCHANGED); /* the address space of the kernel */
     if (!result) result = t3_reset_epochs(&context, 100000); /* the memory holds no epochs */
     if (!result) result = t3_region(&context, 0, BASE, BASE + BYTES);
     if (!result) result = t3_reduce_scatter(&context, &ring, &tile, 0);

@@ -1,6 +1,6 @@
 """Datapath of one memory channel, between stores, link, DMA, DRAM and tracker."""
 
-from amaranth.hdl import Cat, Module
+from amaranth.hdl import Cat, Module, Mux
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -153,6 +153,7 @@ class Channel(wiring.Component):
         self.issue_ack_buffer = IssueAckBuffer(p, depth=ISSUE_ACK_BUFFER)
         self.issue_ack_queue = IssueAckQueue(p, depth=ISSUE_ACK_EVENTS)
         self._store_check, self._packet_check = StoreCheck(p), PacketCheck(p)
+        self._store_router = StoreRouter(p)
         self._store_error = ErrorRegister(p, CHANNEL_ERRORS["stores"])
         self._packet_error = ErrorRegister(p, CHANNEL_ERRORS["packets"])
         self._issue_ack_error = ErrorRegister(p, CHANNEL_ERRORS["issue_acks"])
@@ -219,7 +220,7 @@ class Channel(wiring.Component):
         """Check the stores, and route them to the queues of their targets."""
         queues, markers = self.queues, self.end_of_tile_markers
         m.submodules.store_check = check = self._store_check
-        m.submodules.store_router = router = StoreRouter(self._p)
+        m.submodules.store_router = router = self._store_router
         self._locate(m, "stores", self.stores)
         lookup = self._check(m, queues.stores, check, "store_range")
         m.d.comb += check.command.eq(lookup.command)
@@ -232,6 +233,10 @@ class Channel(wiring.Component):
         ends = queues.ends.o
         m.d.comb += [
             router.tables.eq(Cat(map(remote_table_of, self.contexts))),
+            router.space.eq(self.link_space),
+            # Both share a register, and the check goes first. The router's store waits only while
+            # the store behind it proceeds.
+            router.reports.eq(~(check.i.valid & check.i.ready)),
             queues.classified.drop.eq(check.drop),
             markers.valid.eq(ends.valid),
             ends.ready.eq(markers.ready),
@@ -317,17 +322,16 @@ class Channel(wiring.Component):
         ]
 
     def _report_errors(self, m: Module) -> None:
-        for register, check in (
-            (self._store_error, self._store_check),
-            (self._packet_error, self._packet_check),
-        ):
-            m.d.comb += [
-                register.taken.eq(check.i.valid & check.i.ready),
-                register.causes.eq(check.causes),
-                register.report.eq(check.report),
-            ]
+        stores, packets, router = self._store_check, self._packet_check, self._store_router
+        ahead = 1 << STORE_ERRORS.index(ErrorCode.STORE_AHEAD)
         buffer = self.issue_ack_buffer
         m.d.comb += [
+            self._store_error.taken.eq(stores.i.valid & stores.i.ready | router.refused),
+            self._store_error.causes.eq(Mux(router.refused, ahead, stores.causes)),
+            self._store_error.report.eq(Mux(router.refused, router.report, stores.report)),
+            self._packet_error.taken.eq(packets.i.valid & packets.i.ready),
+            self._packet_error.causes.eq(packets.causes),
+            self._packet_error.report.eq(packets.report),
             self._issue_ack_error.taken.eq(buffer.leaves),
             self._issue_ack_error.causes.eq(buffer.error.valid),
             self._issue_ack_error.report.eq(buffer.error.report),

@@ -32,7 +32,8 @@ class IssueAckBuffer(wiring.Component):
     o : Out(stream)
         ``valid`` depends combinationally on ``i.valid`` and on ``o.ready``.
     error : Out(:class:`ErrorSignature`)
-        An issue acknowledgement was lost to bit errors; reports its tile as it was read.
+        An issue acknowledgement was lost to bit errors; reports its owner, and its tile as it was
+        read.
     leaves : Out(1)
         An issue acknowledgement leaves the memory in this cycle; arrives earlier than ``error``.
     corrected : Out(1)
@@ -62,7 +63,8 @@ class IssueAckBuffer(wiring.Component):
                 "clock_enable": Out(1),
             }
         )
-        self.waiting = ProtectedQueue(IssueAck(p), depth=depth)
+        # A loss is reported to the owner, and ends one of the owner's updates.
+        self.waiting = ProtectedQueue(IssueAck(p), depth=depth, sure=("owner",))
 
     def elaborate(self, platform):
         m = Module()

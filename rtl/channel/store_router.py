@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from rtl.interface.configuration import AddressSpace, CommandEntry
 from rtl.interface.encodings import Access, Target
-from rtl.interface.layouts import Classified, Packet
+from rtl.interface.layouts import Classified, ErrorReport, Packet
 from rtl.lib.select import one_hot_select, select_at
 from rtl.parameters import T3Parameters
 
@@ -41,7 +41,8 @@ class StoreRouter(wiring.Component):
     """Store router: turns each store into an access, an end-of-tile marker or a packet.
 
     Combinational. A store waits only for its own target. A packet of an aborting context is
-    dropped.
+    dropped. A packet that finds the queue of its context full is refused while the link has no
+    space for the context, since it would hold up the stores of all contexts until there is space.
 
     Members
     -------
@@ -55,6 +56,14 @@ class StoreRouter(wiring.Component):
         End-of-tile markers.
     remote : Out(stream).array(contexts)
         Packets of each context.
+    space : In(contexts)
+        The link has space for packets of the context.
+    reports : In(1)
+        A refusal can be reported in this cycle.
+    refused : Out(1)
+        The store is dropped in this cycle, with an error.
+    report : Out(:func:`ErrorReport`)
+        Report of the store, without the code.
     """
 
     def __init__(self, p: T3Parameters):
@@ -66,6 +75,10 @@ class StoreRouter(wiring.Component):
                 "writes": Out(stream.Signature(WriteRequest(p))),
                 "ends": Out(stream.Signature(EndOfTileMarker(p))),
                 "remote": Out(stream.Signature(Packet(p))).array(p.contexts),
+                "space": In(p.contexts),
+                "reports": In(1),
+                "refused": Out(1),
+                "report": Out(ErrorReport(p)),
             }
         )
 
@@ -75,6 +88,8 @@ class StoreRouter(wiring.Component):
         self._write(m)
         self._send(m)
         m.d.comb += [self.ends.p[name].eq(self.i.p[name]) for name in self.ends.p.shape().members]
+        names = ("owner", "dispatch_index", "wavefront", "atom")
+        m.d.comb += [self.report[name].eq(self.i.p[name]) for name in names]
         return m
 
     def _route(self, m: Module) -> None:
@@ -92,7 +107,11 @@ class StoreRouter(wiring.Component):
                 ready = [
                     port.ready | drops for port, drops in zip(self.remote, aborting, strict=True)
                 ]
-                m.d.comb += self.i.ready.eq(select_at(store.owner, ready))
+                refuses = self.reports & ~select_at(store.owner, Cat(ready) | self.space)
+                m.d.comb += [
+                    self.refused.eq(self.i.valid & refuses),
+                    self.i.ready.eq(select_at(store.owner, ready) | refuses),
+                ]
                 m.d.comb += [
                     port.valid.eq(self.i.valid & (store.owner == number) & ~drops)
                     for number, (port, drops) in enumerate(zip(self.remote, aborting, strict=True))

@@ -149,11 +149,12 @@ class ContextUnit(wiring.Component):
             view.credit_limit_in.eq(outside.credit_limit_in),
             view.generation_in.eq(outside.generation_in),
             view.aborted_in.eq(outside.aborted_in),
+            view.cut_short.eq(registers.cut_short),
             view.dispatched.eq(outside.dispatched),
             view.finished.eq(outside.finished),
             view.kernel_generation.eq(outside.kernel_generation),
             outside.generation.eq(view.generation),
-            outside.aborted.eq(registers.aborted),
+            outside.aborted.eq(view.aborted),
             registers.downstream.eq(view.downstream),
         ]
         trigger, engine = self.trigger, self.engine
@@ -208,7 +209,11 @@ class ContextUnit(wiring.Component):
             credit_window.own.eq(trigger.own),
             credit_window.issued.eq(self.engine.issued),
             credit_window.credit_limit_in.eq(self.external_status.admitted),
-            credit_window.unfinished.eq(~self.idle & ~self.sends),
+            # A launch that waits counts as work, whose progress is the end of workgroups.
+            credit_window.unfinished.eq(
+                (~self.idle | (self.registers.pending & ~self.external_status.progresses))
+                & ~self.sends
+            ),
         ]
 
     def _guide(self, m: Module) -> None:

@@ -1,6 +1,7 @@
 """Register documents in standard formats, by PeakRDL's exporters from ``t3.rdl``."""
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -13,7 +14,7 @@ from peakrdl_markdown import MarkdownExporter
 from peakrdl_uvm import UVMExporter
 from systemrdl.node import RootNode
 
-from rtl.interface.encodings import CODES
+from rtl.interface.encodings import CODES, FOREIGN_PACKETS, ErrorCode
 from rtl.interface.timebase import TICK_CYCLES
 from rtl.registers.map import compiled, load
 
@@ -65,21 +66,27 @@ def _without_keywords() -> RootNode:
 def _codes() -> str:
     """Make a C header with the encodings of register fields."""
     tick = f"// A tick of the timebase.\nenum {{ T3_TICK_CYCLES = {TICK_CYCLES} }};"
-    counted = [
-        _counted("T3_COUNTED_OF_GPU", "of no context", "GPU_COUNT_"),
-        _counted("T3_COUNTED_OF_CONTEXT", "of a context", "COUNT_"),
+    foreign = [code.name for code in ErrorCode if code in FOREIGN_PACKETS]
+    lists = [
+        _list("T3_COUNTED_OF_GPU", "Errors of the GPU that are counted.", _counted("GPU_COUNT_")),
+        _list("T3_COUNTED_OF_CONTEXT", "Errors of a context that are counted.", _counted("COUNT_")),
+        _list("T3_FOREIGN_PACKETS", "Refused packets that are not of the launch.", foreign),
     ]
-    body = "\n\n".join([*(_enumeration(shape) for shape in CODES), tick, *counted])
+    body = "\n\n".join([*(_enumeration(shape) for shape in CODES), tick, *lists])
     guard = "T3_CODES_H"
-    about = "// Encodings of register fields, and lists of the errors that are counted."
+    about = "// Encodings of register fields, and lists of errors."
     return f"{about}\n#ifndef {guard}\n#define {guard}\n\n{body}\n\n#endif\n"
 
 
-def _counted(name: str, of: str, prefix: str) -> str:
-    """Make a list macro of the errors that have a counter register with a prefix."""
-    codes = [register.removeprefix(prefix) for register in load() if register.startswith(prefix)]
+def _counted(prefix: str) -> list[str]:
+    """List the names of the errors that have a counter register with a prefix."""
+    return [register.removeprefix(prefix) for register in load() if register.startswith(prefix)]
+
+
+def _list(name: str, about: str, codes: Iterable[str]) -> str:
+    """Make a list macro of errors."""
     lines = " \\\n".join(f"    of({code})" for code in codes)
-    return f"// Errors {of} that are counted.\n#define {name}(of) \\\n{lines}"
+    return f"// {about}\n#define {name}(of) \\\n{lines}"
 
 
 def _enumeration(shape: type[enum.Enum]) -> str:

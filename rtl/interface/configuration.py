@@ -10,6 +10,7 @@ from rtl.parameters import T3Parameters
 from .encodings import Action, Datatype, Granularity, InjectTarget, Operation, PacketKind, Policy
 
 __all__ = [
+    "ABORT_BITS",
     "EPOCH_BITS",
     "GENERATION_BITS",
     "SOURCE_BITS",
@@ -28,6 +29,7 @@ __all__ = [
 ]
 
 GENERATION_BITS = 4  # width of the generation, which distinguishes launches, also on a link
+ABORT_BITS = 1 << (GENERATION_BITS - 1)  # launches whose aborts a context reports upstream
 EPOCH_BITS = 8
 SOURCE_BITS = 5  # width of a GPU number
 WAVEFRONT_COUNT_BITS = 4  # width of a command's number of wavefronts

@@ -8,6 +8,7 @@ __all__ = [
     "Action",
     "Datatype",
     "ErrorCode",
+    "FOREIGN_PACKETS",
     "FREQUENT_ERRORS",
     "Granularity",
     "InjectTarget",
@@ -95,7 +96,9 @@ NO_LIMIT = 127
 class ErrorCode(enum.Enum, shape=5):
     NONE = 0
     STORE_LATE = 1  # a local update of a tile that is already complete
-    STORE_AHEAD = 2  # a local update beyond the credit window
+    # A local update beyond the credit window, or a store for a link without space that finds its
+    # context's queue full.
+    STORE_AHEAD = 2
     PACKET_UNMAPPED = 3  # a packet outside every region, range or context
     PACKET_LATE = 4
     PACKET_AHEAD = 5
@@ -122,6 +125,13 @@ FREQUENT_ERRORS = frozenset(
     code for code in ErrorCode if code.name.startswith(("STORE_", "PACKET_"))
 )
 """Codes of errors that a stream of stores or packets can raise in every cycle."""
+
+FOREIGN_PACKETS = frozenset(
+    {ErrorCode.PACKET_UNMAPPED, ErrorCode.PACKET_STALE, ErrorCode.PACKET_FORBIDDEN}
+)
+"""Codes of refused packets that are not of the launch: strangers and late packets cause them, and
+the launch has lost nothing. All other errors may mean that data of the launch were lost.
+"""
 
 
 class InjectTarget(enum.Enum, shape=3):
@@ -151,7 +161,7 @@ class ConfigurationError(enum.Enum, shape=4):
     LAUNCH_RANGE = 10  # the launch's workgroups or dispatch indices are inconsistent
     WINDOW = 11  # a window of 0, or one larger than the hardware or the context's ways support
     EPOCH = 12  # no epoch is left until software clears the epoch tags in memory
-    LOCKED = 13  # the register is locked for unprivileged software
+    LOCKED = 13  # the register, or what it commits, is for privileged software only
     GENERATION = 14  # requests of another launch may still carry the generation
     NOT_WRITABLE = 15  # no register that software can write, or not all of its bytes
 

@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 from rtl.parameters import T3Parameters
 
 from .axi_lite import AxiLiteSignature
-from .configuration import GENERATION_BITS
+from .configuration import ABORT_BITS, GENERATION_BITS
 from .encodings import ErrorCode
 from .layouts import (
     DramRequest,
@@ -74,7 +74,8 @@ class ChannelSignature(wiring.Signature):
         error is counted are merged.
     store_space : Out(contexts)
         There is space for eight stores of the context that leave over the link. Stores beyond that
-        may block the stores of all contexts.
+        are dropped and reported while ``link_space`` is low, and otherwise delay the stores of all
+        contexts.
     dram : Out(stream)
         Accesses for the DRAM queue.
     occupancy : In(7)
@@ -129,9 +130,9 @@ class ContextSignature(wiring.Signature):
         Generation of the launch to which ``credit_limit_in`` belongs.
     generation : Out
         Generation of the current launch, to which the limits and packets of new tiles belong.
-    aborted_in, aborted : In(1), Out(1)
-        The downstream GPU (``aborted_in``) or this GPU (``aborted``) aborted the launch of its
-        generation before the launch was done, and has begun no other launch since.
+    aborted_in, aborted : In(8), Out(8)
+        Bit *n*: the downstream GPU (``aborted_in``) or this GPU (``aborted``) aborted its launch
+        *n* generations before its current generation, before that launch was done.
     dispatch_limit : Out(credit_limit_bits)
         Workgroups of smaller dispatch indices may be dispatched.
     dispatched, finished : In(credit_limit_bits)
@@ -156,8 +157,8 @@ class ContextSignature(wiring.Signature):
                 "generation_in": In(GENERATION_BITS),
                 "generation": Out(GENERATION_BITS),
                 "credit_limit_out": Out(p.credit_limit_bits),
-                "aborted_in": In(1),
-                "aborted": Out(1),
+                "aborted_in": In(ABORT_BITS),
+                "aborted": Out(ABORT_BITS),
                 "dispatch_limit": Out(p.credit_limit_bits),
                 "dispatched": In(p.credit_limit_bits),
                 "finished": In(p.credit_limit_bits),

@@ -1,6 +1,8 @@
 """Long queue in a memory with check bits."""
 
-from amaranth.hdl import Cat, Module, Value
+from collections.abc import Sequence
+
+from amaranth.hdl import Cat, Module, Shape, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -24,6 +26,10 @@ class ProtectedQueue(wiring.Component):
         Payload.
     depth : int
         Payloads in the memory.
+    sure : sequence of str
+        Fields of the payload that ``suspect`` shows without errors. A copy of these fields is
+        stored beside the code word. Both errors of a code word with two bit errors are in the code
+        word, so that its copy has none.
 
     Members
     -------
@@ -36,7 +42,8 @@ class ProtectedQueue(wiring.Component):
     corrected, lost : Out(1)
         In this cycle a payload was corrected; a payload was dropped.
     suspect : Out(shape)
-        With ``lost``: the dropped payload as it was read, with its errors.
+        With ``lost``: the dropped payload as it was read, with its errors, except for the fields
+        ``sure``.
     inject : In(:class:`InjectSignature`)
         Injects bit errors into the next payload.
 
@@ -45,15 +52,17 @@ class ProtectedQueue(wiring.Component):
     Proofs and benches read these attributes, but never drive them.
 
     words : MemoryQueue
-        Payloads with their check bits.
+        Payloads as :meth:`word_of` stores them.
     check : SecdedCheck
         Checker of the word that leaves ``words``.
     checked : Queue
         Corrected payloads.
     injector : Injector
+    read : Signal
+        Word at the end of ``words``, as it was read.
     """
 
-    def __init__(self, shape, *, depth: int):
+    def __init__(self, shape, *, depth: int, sure: Sequence[str] = ()):
         super().__init__(
             {
                 "i": In(stream.Signature(shape)),
@@ -67,10 +76,18 @@ class ProtectedQueue(wiring.Component):
                 "clock_enable": Out(1),
             }
         )
-        self.words = MemoryQueue(code_word(shape).size, depth=depth, split=True)
+        self._sure = tuple(sure)
+        width = code_word(shape).size + sum(Shape.cast(shape[name].shape).width for name in sure)
+        self.words = MemoryQueue(width, depth=depth, split=True)
+        self.read = Signal(width)
         self.check = SecdedCheck(shape)
         self.checked = Queue(shape, depth=2)
         self.injector = Injector()
+
+    def word_of(self, payload) -> Value:
+        """Compute the word that the memory stores for a payload: the code word and the copies."""
+        bits = Value.cast(payload)
+        return Cat(bits, encode(bits), *(payload[name] for name in self._sure))
 
     def elaborate(self, platform):
         m = Module()
@@ -80,13 +97,14 @@ class ProtectedQueue(wiring.Component):
         m.submodules.injector = injector = self.injector
         wiring.connect(m, wiring.flipped(self.inject), injector.port)
         wiring.connect(m, checked.o, wiring.flipped(self.o))
-        payload = Value.cast(self.i.p)
+        code = len(Value.cast(check.i))
         m.d.comb += [
-            words.i.p.eq(Cat(payload ^ injector.flips, encode(payload))),
+            words.i.p.eq(self.word_of(self.i.p) ^ injector.flips),
             injector.write.eq(words.i.valid & words.i.ready),
             words.i.valid.eq(self.i.valid),
             self.i.ready.eq(words.i.ready),
-            Value.cast(check.i).eq(words.o.p),
+            self.read.eq(words.o.p),
+            Value.cast(check.i).eq(self.read[:code]),
             words.o.ready.eq(checked.i.ready),
             self.leaves.eq(words.o.valid & words.o.ready),
             checked.i.p.eq(check.o),
@@ -96,6 +114,7 @@ class ProtectedQueue(wiring.Component):
             self.corrected.eq(self.leaves & check.corrected),
             self.lost.eq(self.leaves & check.lost),
             self.suspect.eq(check.i.word),
+            Cat(self.suspect[name] for name in self._sure).eq(self.read[code:]),
             self.clock_enable.eq(words.clock_enable | checked.clock_enable | injector.clock_enable),
         ]
         return m

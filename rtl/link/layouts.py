@@ -3,7 +3,7 @@
 from amaranth.hdl import Shape
 from amaranth.lib import data, enum
 
-from rtl.interface.configuration import GENERATION_BITS
+from rtl.interface.configuration import ABORT_BITS, GENERATION_BITS
 from rtl.parameters import T3Parameters
 
 from .crc import CRC_BITS
@@ -32,10 +32,17 @@ class SessionState(enum.Enum, shape=2):
 
 
 def ControlWord(p: T3Parameters):
-    """Control word of a context for the other GPU: credit limit, generation and abort flag of its
-    launch."""
+    """Control word of a context for the other GPU: generation and credit limit of its launch, and
+    the aborts of this launch and of those before it.
+
+    A word that was replaced before it was sent is lost, so the aborts stay in the later words.
+    """
     return data.StructLayout(
-        {"generation": GENERATION_BITS, "credit_limit": p.credit_limit_bits, "aborted": 1}
+        {
+            "generation": GENERATION_BITS,
+            "credit_limit": p.credit_limit_bits,
+            "aborted": ABORT_BITS,
+        }
     )
 
 

@@ -1,6 +1,6 @@
 """Register page of a context: tables, launches and errors."""
 
-from amaranth.hdl import Const, Module, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -25,6 +25,7 @@ from .foreign_regions import Claims
 from .launch_check import LaunchCheck
 from .map import Register
 from .map_table import MapTable, Staging, Table
+from .region_hold import RegionHold
 from .reporting_page import ReportingPage
 
 __all__ = ["ContextPage", "ContextRegistersSignature"]
@@ -32,6 +33,8 @@ __all__ = ["ContextPage", "ContextRegistersSignature"]
 # Tables committed by writes to these registers. The fields `index` and `enable` have the same
 # position in all of them.
 _COMMITS = dict(zip(COMMITS, (Table.REGION, Table.RANGE, Table.COMMAND, Table.COPY), strict=True))
+# Registers that stage a region.
+_STAGED_REGION = tuple(register for ends in STAGING["region"].values() for register, _ in ends)
 # Registers that cannot be written while a launch is pending.
 _OF_A_LAUNCH = {register for register, _ in LAUNCH_CONFIGURATION.values()}
 _INDICES = [
@@ -52,7 +55,7 @@ class ContextRegistersSignature(wiring.Signature):
     -------
     maps, launch_configuration : Out
         Configuration of the current launch. Software programs a copy, which these registers
-        take over as a launch begins.
+        take over as a launch begins. A pending launch first closes regions that it changes.
     address_space, inbound : Out
         Registers.
     ways : Out(ways)
@@ -61,8 +64,10 @@ class ContextRegistersSignature(wiring.Signature):
         Strobes of one cycle: a launch begins, the context is aborted, the arbiters measure.
     launched : Out(1)
         A launch began since the last abort.
-    aborted : Out(1)
-        The last launch was aborted before it was done. Register.
+    pending : Out(1)
+        A launch waits for the launch before to drain. Register.
+    cut_short : Out(1)
+        Strobe: a launch is aborted before it is done.
     former : Out
         Valid bit and generation of the launch before the current one.
     wavefronts : Out
@@ -101,7 +106,8 @@ class ContextRegistersSignature(wiring.Signature):
                 "abort": Out(1),
                 "aborting": Out(1, init=1),
                 "launched": Out(1),
-                "aborted": Out(1),
+                "pending": Out(1),
+                "cut_short": Out(1),
                 "former": Out(ContextView(p).members["former"]),
                 "wavefronts": Out(ContextView(p).members["wavefronts"]),
                 "launch_drained": In(1),
@@ -137,9 +143,11 @@ class ContextPage(ReportingPage):
     context : Out(:class:`ContextRegistersSignature`)
     link : In(1)
         An error of a link is reported to the GPU in this cycle.
-    foreign, taken : In(1)
-        The staged region overlaps a region of another context; another context has the local
-        address space that the written word names.
+    foreign : In(1)
+        The staged region overlaps a region of another context.
+    local_taken, remote_taken, ways_taken : In(1)
+        Another context has the local address space, the remote one, or a way that the written word
+        names.
     staged : Out(:func:`RegionEntry`)
         Staged region, without ``enable``.
     claims : Out(:func:`Claims`)
@@ -168,6 +176,9 @@ class ContextPage(ReportingPage):
         Configuration that software programs for the next launch.
     table : MapTable
         Tables that software programs for the next launch.
+    hold : RegionHold
+    untrusted : Signal
+        Registers of the staged region that unprivileged software wrote last, one bit each.
 
     Raises
     ------
@@ -191,7 +202,9 @@ class ContextPage(ReportingPage):
                 "context": Out(ContextRegistersSignature(p)),
                 "link": In(1),
                 "foreign": In(1),
-                "taken": In(1),
+                "local_taken": In(1),
+                "remote_taken": In(1),
+                "ways_taken": In(1),
                 "staged": Out(RegionEntry(p)),
                 "claims": Out(Claims(p)),
             },
@@ -201,7 +214,7 @@ class ContextPage(ReportingPage):
         self._waited, self._written = Signal(), Signal()
         self._was_idle, self._copying = Signal(), Signal()
         self.running, self.pending, self.dropped = Signal(), Signal(), Signal()
-        self._launches, self._busy = Signal(), Signal()
+        self._launches, self._busy, self._in_use = Signal(), Signal(), Signal()
         self.begun, self.done = Signal(16), Signal(16)
         self.launched = Signal()
         self.next_epoch = Signal(EPOCH_BITS + 1, init=1 << EPOCH_BITS)
@@ -210,10 +223,11 @@ class ContextPage(ReportingPage):
             LaunchConfiguration(p), init=resets(LAUNCH_CONFIGURATION, registers)
         )
         self._staging = Signal(Staging(p), init=resets(STAGING, registers))
+        self.untrusted = Signal(len(_STAGED_REGION))
         self._strobes |= {"abort": context.abort, "measure": context.start}
         self.locks = {
             name: Signal(name=f"{name}_lock", init=registers["LOCK"][name].reset)
-            for name in ("regions", "assignment")
+            for name in ("regions", "assignment", "hold")
         }
         self._storage |= {
             **{("LOCK", name): lock for name, lock in self.locks.items()},
@@ -240,6 +254,7 @@ class ContextPage(ReportingPage):
         }
         self.check_widths()
         self.table = MapTable(p)
+        self.hold = RegionHold(p)
         self._check = LaunchCheck(p)
 
     def elaborate(self, platform):
@@ -247,9 +262,12 @@ class ContextPage(ReportingPage):
         context = self.context
         m.submodules.table = table = self.table
         m.submodules.check = check = self._check
+        m.submodules.hold = self.hold
         wiring.connect(m, table.copies, wiring.flipped(context.copies))
         commit, word = self._registers["REGION_COMMIT"], self.port.word
         index, enable = commit["index"], commit["enable"]
+        # Only privileged software may let contexts share memory.
+        share = self.port.privileged & word[commit["share"].low]
         m.d.comb += [
             table.staging.eq(self._staging),
             # Taken from the word directly, since the decoded fields arrive late.
@@ -257,8 +275,8 @@ class ContextPage(ReportingPage):
             table.enable.eq(word[enable.low]),
             table.locked.eq(self.pending),
             table.aborting.eq(context.aborting | context.abort),
-            # Only privileged software may let contexts share memory.
-            table.foreign.eq(self.foreign & ~(self.port.privileged & word[commit["share"].low])),
+            table.foreign.eq(self.foreign & ~share),
+            table.mixed.eq(share & self.untrusted.any()),
             check.maps.eq(table.maps),
             check.launch_configuration.eq(self.programmed),
             check.ways.eq(self.ways),
@@ -268,6 +286,7 @@ class ContextPage(ReportingPage):
             check.busy.eq(self.pending | context.aborting | context.abort),
             check.exhausted.eq(self.next_epoch[-1]),
             self._busy.eq(self.running | self.pending | context.aborting | context.abort),
+            self._in_use.eq(self._busy | ~context.idle),
             context.ways.eq(self.ways),
         ]
         ends = context.drained & ~context.clearing & self._waited
@@ -276,24 +295,31 @@ class ContextPage(ReportingPage):
             self._waited.eq(context.aborting & ~context.abort),
             context.aborting.eq(context.abort | (context.aborting & ~ends)),
         ]
-        self._claim(m)
+        self._hold(m)
         self._interrupt(m, self._take(m))
         self._enable_clock(m)
         self.decode(m)
         return m
 
-    def _claim(self, m: Module) -> None:
-        """Show the context's regions to the other contexts: those of the next launch, and those
-        that the current launch or the end of an abort may still use.
-        """
-        context, programmed = self.context, self.table.maps.regions
-        base, limit = self.table.staged_region()
-        in_use = context.launched | context.aborting
-        m.d.comb += [self.staged.base.eq(base), self.staged.limit.eq(limit)]
-        entries = [(entry, Const(1)) for entry in programmed]
-        entries += [(entry, in_use) for entry in context.maps.regions]
-        for claim, (entry, counts) in zip(self.claims, entries, strict=True):
-            m.d.comb += [claim.eq(entry), claim.enable.eq(entry.enable & counts)]
+    def _hold(self, m: Module) -> None:
+        """Connect the hold of the context's regions, and show them to the other contexts."""
+        context, table, hold = self.context, self.table, self.hold
+        base, limit = table.staged_region()
+        m.d.comb += [
+            self.staged.base.eq(base),
+            self.staged.limit.eq(limit),
+            self.claims.eq(hold.claims),
+            hold.programmed.eq(table.maps.regions),
+            hold.active.eq(context.maps.regions),
+            hold.removes.eq(table.removes),
+            hold.launched.eq(context.launched),
+            hold.aborting.eq(context.aborting),
+            hold.pending.eq(self.pending),
+            hold.copies.eq(context.copies.valid),
+            hold.dma_idle.eq(context.dma_idle),
+            hold.drained.eq(context.drained),
+            table.fixed.eq(hold.fixed),
+        ]
 
     def _interrupt(self, m: Module, done: Signal) -> None:
         """Raise interrupts for the end of a launch, for idle, for sent copies and for links."""
@@ -320,19 +346,29 @@ class ContextPage(ReportingPage):
             self._waited,
             context.copies.valid,
             self._copying,
+            self.hold.was_reading,
             context.idle ^ self._was_idle,
         )
 
     def _take(self, m: Module) -> Signal:
-        """Begin a pending launch once the launch before has drained: the registers take over the
+        """Begin a pending launch once the launch before has drained, and no access can name a
+        region that it changes, unless the context is on hold: the registers take over the
         programmed configuration. Return the end of a launch.
         """
-        context, former = self.context, self.context.former
-        ends, takes = Signal(), Signal()
+        context, former, hold = self.context, self.context.former, self.hold
+        ends, ready, takes = Signal(), Signal(), Signal()
+        waits = self.running | self.locks["hold"]
         m.d.comb += [
             ends.eq(self.running & context.done & ~context.launch),
-            takes.eq(self.pending & ~self.running & context.launch_drained & ~context.abort),
+            ready.eq(self.pending & ~waits & context.launch_drained & ~context.abort),
+            takes.eq(ready & ~hold.waits),
+            hold.ready.eq(ready),
+            hold.takes.eq(takes),
         ]
+        with m.If(ready):
+            for active, closes in zip(context.maps.regions, hold.closes, strict=True):
+                with m.If(closes):
+                    m.d.sync += active.enable.eq(0)
         m.d.sync += [
             context.launch.eq(takes),
             self.running.eq(~context.abort & (takes | (self.running & ~ends))),
@@ -359,22 +395,39 @@ class ContextPage(ReportingPage):
             m.d.sync += former.valid.eq(0)
         drops = context.abort & (self.running | self.pending)
         m.d.sync += self.dropped.eq(drops | (self.dropped & ~self._launches))
-        m.d.sync += context.aborted.eq((context.abort & self.running) | (context.aborted & ~takes))
+        m.d.comb += [
+            context.cut_short.eq(context.abort & self.running),
+            context.pending.eq(self.pending),
+        ]
         return ends
+
+    def _is_locked(self, register: Register) -> Value:
+        """Test whether a register is locked; on hold, CONTROL is for launches and aborts."""
+        if register.name != "CONTROL":
+            return super()._is_locked(register)
+        held = ~self.port.privileged & self.locks["hold"]
+        return held & Cat(self.port.word[register[one].low] for one in ("launch", "abort")).any()
 
     def act(self, m: Module, register: Register, part: dict[str, Value]) -> None:
         """See :meth:`RegisterPage.act`."""
         if register.name == "CONTROL":
             self._control(m, part)
         elif register.name == "EPOCH_RESET":
-            self._restart_epochs(m, part["restart"])
+            with m.If(self._accepts(m, part["restart"], self._busy)):
+                m.d.sync += self.next_epoch.eq(1)
+        elif register.name == "CLEAR":
+            with m.If(self._accepts(m, part["tables"], self._in_use)):
+                m.d.comb += self.table.table.eq(Table.CLEAR)
         elif register.name in _COMMITS:
             self._commit(m, register)
-        elif register.name == "ADDRESS_SPACE":
+        elif register.name in ("ADDRESS_SPACE", "WAYS"):
             self._assign(m, register, part)
         elif register.name in _OF_A_LAUNCH:
             self._program(m, register, part)
         else:
+            if register.name in _STAGED_REGION:
+                written = self.untrusted[_STAGED_REGION.index(register.name)]
+                m.d.sync += written.eq(~self.port.privileged)
             super().act(m, register, part)
 
     def _program(self, m: Module, register: Register, part: dict[str, Value]) -> None:
@@ -385,9 +438,16 @@ class ContextPage(ReportingPage):
             self.store(m, register, part)
 
     def _assign(self, m: Module, register: Register, part: dict[str, Value]) -> None:
-        """Write the address spaces, unless another context has the local one."""
-        with m.If(part["enable"] & self.taken):
+        """Write spaces or ways, unless another context has one, or tiles are in a lost way."""
+        user, loses = ~self.port.privileged, Const(0)
+        if register.name == "WAYS":
+            taken, loses = user & self.ways_taken, (self.ways & ~part["mask"]).any()
+        else:
+            taken = (part["enable"] & self.local_taken) | (user & self.remote_taken)
+        with m.If(taken):
             m.d.comb += self.refusal.eq(ConfigurationError.OVERLAP)
+        with m.Elif(loses & self._in_use):
+            m.d.comb += self.refusal.eq(ConfigurationError.IN_USE)
         with m.Else():
             self.store(m, register, part)
 
@@ -399,12 +459,11 @@ class ContextPage(ReportingPage):
             self.refusal.eq(table.configuration_error),
         ]
 
-    def _restart_epochs(self, m: Module, restart: Value) -> None:
-        """Restart the epochs, unless work of the context may still write tags."""
-        with m.If(restart & self._busy):
+    def _accepts(self, m: Module, strobe: Value, works: Value) -> Value:
+        """Refuse a strobe while the context works; return whether it acts."""
+        with m.If(strobe & works):
             m.d.comb += self.refusal.eq(ConfigurationError.IN_USE)
-        with m.Elif(restart):
-            m.d.sync += self.next_epoch.eq(1)
+        return strobe & ~works
 
     def _control(self, m: Module, part: dict[str, Value]) -> None:
         """Act on the strobes, unless one of them is a launch that is refused."""

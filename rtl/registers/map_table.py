@@ -18,13 +18,14 @@ _ADDRESS = data.ArrayLayout(32, 2)  # a byte address as two registers, the low o
 
 
 class Table(enum.Enum, shape=3):
-    """Table that a commit writes."""
+    """Table that a commit writes; CLEAR removes all regions and ranges."""
 
     NONE = 0
     REGION = 1
     RANGE = 2
     COMMAND = 3
     COPY = 4
+    CLEAR = 5
 
 
 def Staging(p: T3Parameters):
@@ -68,7 +69,7 @@ class MapTable(wiring.Component):
     Members
     -------
     table : In(:class:`Table`)
-        Table committed in this cycle, or ``Table.NONE``.
+        Table committed in this cycle, ``Table.CLEAR``, which is not refused, or ``Table.NONE``.
     index : In
         Entry to write; for a copy, its command.
     enable : In(1)
@@ -80,6 +81,12 @@ class MapTable(wiring.Component):
         An abort is in progress: copies are refused.
     foreign : In(1)
         The staged region overlaps a region of another context.
+    mixed : In(1)
+        The commit shares the staged region, a word of which unprivileged software wrote.
+    fixed : In(regions)
+        Regions that must not move, since copies may still read them.
+    removes : Out(regions)
+        An enabled region is removed in this cycle. Combinational.
     configuration_error : Out(:class:`ConfigurationError`)
     maps : Out(:func:`MapConfiguration`)
     copies : Out(stream)
@@ -104,6 +111,9 @@ class MapTable(wiring.Component):
                 "locked": In(1),
                 "aborting": In(1),
                 "foreign": In(1),
+                "mixed": In(1),
+                "fixed": In(p.regions),
+                "removes": Out(p.regions),
                 "configuration_error": Out(ConfigurationError),
                 "maps": Out(MapConfiguration(p)),
                 "copies": Out(stream.Signature(Copy(p))),
@@ -126,6 +136,10 @@ class MapTable(wiring.Component):
             with m.If(self.table == table):
                 self._refuse(m, causes)
                 write(m, ~refused)
+        with m.If(self.table == Table.CLEAR):
+            # A command without a region is not used.
+            entries = (*self.maps.regions, *self.maps.ranges)
+            m.d.sync += [entry.enable.eq(0) for entry in entries]
         return m
 
     def _refuse(self, m: Module, causes: _Causes) -> None:
@@ -164,9 +178,11 @@ class MapTable(wiring.Component):
         staged, regions, ranges = self.staging.region, self.maps.regions, self.maps.ranges
         base, limit = self.staged_region()
         named = [entry.enable & (entry.region == self.index) for entry in ranges]
+        fixed = [(self.index == index) & fixed for index, fixed in enumerate(self.fixed)]
         return [
             (ConfigurationError.UNKNOWN_INDEX, self.index >= self._p.regions),
-            (ConfigurationError.IN_USE, self.locked),
+            (ConfigurationError.IN_USE, self.locked | (self.enable & _any_of(fixed))),
+            (ConfigurationError.LOCKED, self.enable & self.mixed),
             (ConfigurationError.REGION_IN_USE, ~self.enable & _any_of(named)),
             (
                 ConfigurationError.MISALIGNED,
@@ -193,6 +209,8 @@ class MapTable(wiring.Component):
                 m.d.sync += entry.enable.eq(self.enable)
                 with m.If(self.enable):
                     m.d.sync += [entry.base.eq(base), entry.limit.eq(limit)]
+                with m.Else():
+                    m.d.comb += self.removes[index].eq(entry.enable)
 
     def _refuses_range(self) -> _Causes:
         staged, regions, ranges = self.staging.range, self.maps.regions, self.maps.ranges

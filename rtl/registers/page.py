@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from amaranth.hdl import Const, Module, Signal, Value
+from amaranth.hdl import Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -29,6 +29,8 @@ class PageSignature(wiring.Signature):
         Privileged software writes.
     read_address : Out
         Address of the read within the page.
+    read_privileged : Out(1)
+        Privileged software reads.
     known : In(1)
         A register exists at the read address. Combinational, like ``data``.
     data : In(32)
@@ -43,6 +45,7 @@ class PageSignature(wiring.Signature):
                 "word": Out(32),
                 "privileged": Out(1),
                 "read_address": Out(PAGE_BITS),
+                "read_privileged": Out(1),
                 "known": In(1),
                 "data": In(32),
             }
@@ -73,8 +76,9 @@ class RegisterPage(wiring.Component):
         Lock fields by name.
     refusal : Signal
         Reason for which the write of this cycle is refused, or NONE. Combinational.
-    configuration_error : Signal
-        Reason for which the last write that could be refused was refused, or NONE. Register.
+    configuration_error, privileged_error : Signal
+        Reason for which the last write, and the last privileged write, that could be refused was
+        refused, or NONE. Registers.
     """
 
     def __init__(self, members: Mapping[str, wiring.Member], registers: Mapping[str, Register]):
@@ -86,6 +90,13 @@ class RegisterPage(wiring.Component):
         self.locks: dict[str, Value] = {}
         self.refusal = Signal(ConfigurationError)
         self.configuration_error = Signal(ConfigurationError)
+        self.privileged_error = Signal(ConfigurationError)
+
+    def shown_error(self) -> Value:
+        """Return the reason that the current read sees: privileged software sees that of its own
+        last write, which no other software's write replaces.
+        """
+        return Mux(self.port.read_privileged, self.privileged_error, self.configuration_error)
 
     def check_widths(self) -> None:
         """Refuse a value that is wider than its field.
@@ -128,6 +139,8 @@ class RegisterPage(wiring.Component):
                 self._decode_write(m, reported)
         with m.If(reported):
             m.d.sync += self.configuration_error.eq(self.refusal)
+            with m.If(port.privileged):
+                m.d.sync += self.privileged_error.eq(self.refusal)
         with m.Switch(port.read_address):
             for register in self._registers.values():
                 with m.Case(register.offset):

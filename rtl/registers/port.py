@@ -78,6 +78,8 @@ class Registers(wiring.Component):
         Page of the last write, one-hot; none if the address is beyond the pages.
     write_address, privileged : Signal
         Address of the last write in its page, and its privilege.
+    read_privileged : Signal
+        Privilege of the last read.
 
     Raises
     ------
@@ -111,7 +113,7 @@ class Registers(wiring.Component):
         self.write_address = Signal(PAGE_BITS)
         # One-hot in registers, because the checks behind need the page early.
         self.written = Signal(1 + p.contexts)
-        self.privileged = Signal()
+        self.privileged, self.read_privileged = Signal(), Signal()
 
     def elaborate(self, platform):
         m = Module()
@@ -143,15 +145,22 @@ class Registers(wiring.Component):
 
     def _compare_contexts(self, m: Module) -> None:
         """Compare what a write gives to its context with what the other contexts have."""
-        local = register_map.load()["ADDRESS_SPACE"]["local"].low
-        matches = []
+        spaces = register_map.load()["ADDRESS_SPACE"]
+        # Parts of the written word that a context has: its local space, its remote space, its ways.
+        has = []
         for page in self.pages:
-            space = page.context.address_space
-            named = page.port.word[local:][: len(space.local)]
-            matches.append(space.enable & (space.local == named))
+            space, word = page.context.address_space, page.port.word
+            local, remote = (
+                space[name] == word[spaces[name].low :][: len(space[name])]
+                for name in ("local", "remote")
+            )
+            # Copies go to the remote space also without `enable`; after a reset it is 0.
+            sends = space.enable | space.remote.any()
+            has.append((space.enable & local, sends & remote, (page.context.ways & word).any()))
         for number, page in enumerate(self.pages):
-            others = matches[:number] + matches[number + 1 :]
-            m.d.comb += page.taken.eq(Cat(others).any())
+            taken = (page.local_taken, page.remote_taken, page.ways_taken)
+            others = has[:number] + has[number + 1 :]
+            m.d.comb += [one.eq(Cat(o[n] for o in others).any()) for n, one in enumerate(taken)]
         if (regions := self.foreign_regions) is None:
             return
         m.submodules.foreign_regions = regions
@@ -205,14 +214,22 @@ class Registers(wiring.Component):
     def _read(self, m: Module, ports: list) -> Value:
         """Connect the read channels; return whether a read is outstanding."""
         bus = self.bus
-        address, full = Signal.like(bus.araddr), Signal()
+        address, full, privileged = Signal.like(bus.araddr), Signal(), self.read_privileged
         chosen = Cat(
             port.known & (address[PAGE_BITS:] == number) for number, port in enumerate(ports)
         )
         m.d.comb += bus.arready.eq(~full)
-        m.d.comb += [port.read_address.eq(address[:PAGE_BITS]) for port in ports]
+        for port in ports:
+            m.d.comb += [
+                port.read_address.eq(address[:PAGE_BITS]),
+                port.read_privileged.eq(privileged),
+            ]
         with m.If(bus.arvalid & bus.arready):
-            m.d.sync += [address.eq(bus.araddr), full.eq(1)]
+            m.d.sync += [
+                address.eq(bus.araddr),
+                privileged.eq(bus.arprot[_PRIVILEGED]),
+                full.eq(1),
+            ]
         with m.If(bus.rvalid & bus.rready):
             m.d.sync += bus.rvalid.eq(0)
         with m.If(full & ~bus.rvalid):

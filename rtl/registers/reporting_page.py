@@ -63,7 +63,7 @@ class ReportingPage(RegisterPage):
         atom_bits = (p.atom_bytes - 1).bit_length()
         address = Cat(Const(0, atom_bits), oldest.atom)
         self._status |= {
-            (f"{prefix}STATUS", "configuration_error"): Value.cast(self.configuration_error),
+            (f"{prefix}STATUS", "configuration_error"): Value.cast(self.shown_error()),
             (f"{prefix}ERROR", "code"): Value.cast(oldest.code),
             (f"{prefix}ERROR", "wavefront"): oldest.wavefront,
             (f"{prefix}ERROR", "dispatch_index"): oldest.dispatch_index,

@@ -42,7 +42,7 @@ class CreditWindow(wiring.Component):
     credit_limit_in : In(credit_limit_bits)
         Credit limit of the downstream GPU.
     unfinished : In(1)
-        Work of the context is left, and no packet leaves in this cycle.
+        Work of the context is left, or a launch waits; and there is no progress in this cycle.
     oldest, credit_limit : Out(credit_limit_bits)
         Updates are accepted for ``oldest <= dispatch_index < credit_limit``.
     dispatch_limit : Out(credit_limit_bits)

@@ -61,7 +61,7 @@ class SimulatedBus:
     sent : list of dict
         Packets that left.
     privileged : bool
-        True while the writes are privileged.
+        True while the accesses are privileged.
     cycles : int
         Cycles since reset.
     """
@@ -110,7 +110,7 @@ class SimulatedBus:
         """
         bus, out = self._bus_in, self._bus_out
         bus[[G.bus_arvalid, G.bus_rready]] = 1
-        bus[G.bus_araddr] = address
+        bus[G.bus_araddr], bus[G.bus_arprot] = address, self.privileged
         self.cycle()
         bus[G.bus_arvalid] = 0
         while not out[H.bus_rvalid]:

@@ -185,7 +185,7 @@ def map_writes(
     layout, chunks = kernel.layout, kernel.chunks
     leaving = scattered(gpu, 0, kernel.gpus)
     t3, bus = system.t3, Recorder()
-    ours = Context(bus, context)
+    ours = Context(bus, context, ranges=0)  # after a reset
     ours.assign(address_space, ways=_ways(t3.tracker_ways, context, contexts))
     ours.region(_OUTPUT, _bytes(kernel.output_atom), _bytes(kernel.output_end))
     shared_run = layout.inner_waves > 1
@@ -323,8 +323,8 @@ def collective_writes(
     addresses leave the GPU; without such addresses, those to the output.
     """
     bus = Recorder()
-    ours = Context(bus)
-    ours.unmap(1)
+    ours = Context(bus, ranges=1)  # that of the launch before
+    ours.unmap()
     if generation == 0:
         ours.reset_epochs()
     else:

@@ -21,7 +21,9 @@ make_dut = FaultyBuffer
 _INPUTS = inputs_of(make_dut())
 _ISSUE_ACK = Fields(IssueAck(PARAMETERS))
 _REPORT = Fields(ErrorReport(PARAMETERS))
-_BITS = code_word(IssueAck(PARAMETERS)).size
+_OWNER = _ISSUE_ACK.pack({"owner": PARAMETERS.contexts - 1})
+_CODE = code_word(IssueAck(PARAMETERS)).size
+_BITS = _CODE + PARAMETERS.owner_bits  # with the copy of the owner
 _CYCLES = 2000
 
 expect(
@@ -35,10 +37,12 @@ expect(
     "a read waits for what comes",
     "corrected a bit of the issue acknowledgement",
     "corrected a check bit",
+    "a wrong copy of the owner",
     "corrected twice in a row",
     "lost",
     "lost the only one",
     "lost between others",
+    "lost with a wrong owner",
     "injected: one bit",
     "injected: two bits",
     "goes straight while an injection waits",
@@ -75,7 +79,7 @@ class _Bench:
         await settled()
         self.checker.sample()
         self._cover(issue_ack, ready, turned)
-        wrong = (turned ^ self._injected).bit_count()
+        wrong = ((turned ^ self._injected) % (1 << _CODE)).bit_count()
         offered = None if issue_ack is None else Entry(issue_ack, wrong)
         straight = model.empty and ready
         outputs = model.step(offered, ready=ready)
@@ -109,16 +113,16 @@ class _Bench:
             self._injected = (1 << inject) - 1
 
     def _check_report(self, lost: int) -> None:
-        """Check the code of the error, and its tile as far as it is readable: two bits of the word
-        differ.
+        """Check the code and the owner of the error, and its tile as far as it is readable: at most
+        two bits differ.
         """
         report = _REPORT.named(int(self.dut.error__report.value))
         assert report["code"] == ErrorCode.TRACKER_CORRUPT.value
         issue_ack = _ISSUE_ACK.named(lost)
         wrong = sum(
-            (report[name] ^ issue_ack[name]).bit_count()
-            for name in ("owner", "dispatch_index", "wavefront")
+            (report[name] ^ issue_ack[name]).bit_count() for name in ("dispatch_index", "wavefront")
         )
+        assert report["owner"] == issue_ack["owner"]
         assert wrong <= 2
 
     def _cover(self, issue_ack: int | None, ready: bool, turned: int) -> None:
@@ -143,7 +147,10 @@ class _Bench:
         if turned.bit_count() == 1 and offered and not full:
             in_issue_ack = turned < 1 << _ISSUE_ACK.width
             cover("corrected a bit of the issue acknowledgement", in_issue_ack)
-            cover("corrected a check bit", not in_issue_ack)
+            cover("corrected a check bit", not in_issue_ack and turned < 1 << _CODE)
+            cover("a wrong copy of the owner", turned >= 1 << _CODE)
+        if offered and not full and turned.bit_count() == 2 and turned < 1 << _CODE:
+            cover("lost with a wrong owner", turned & _OWNER)
 
     async def drain(self) -> None:
         """Run until the buffer is empty; each entry has then left, or was reported."""
@@ -205,12 +212,15 @@ async def injections(dut):
 
 @cocotb.test()
 async def every_bit_error(dut):
-    """Errors in each bit of a word, and in each pair of adjacent bits, are handled."""
+    """Errors in each bit of a word, and in each pair of bits that are adjacent, or of which one
+    belongs to the owner or to its copy, are handled."""
     rng = random.Random(cocotb.RANDOM_SEED)
     await reset(dut, _INPUTS)
     bench = _Bench(dut)
     ones = [1 << bit for bit in range(_BITS)]
+    owners = [bit for bit in range(_BITS) if (_OWNER | -1 << _CODE) >> bit & 1]
     twos = [3 << bit for bit in range(_BITS - 1)]
+    twos += [1 << owner | 1 << bit for owner in owners for bit in range(_BITS) if bit != owner]
     # Neither the first acknowledgement nor those behind it bypass the memory.
     await bench.cycle(rng.getrandbits(_ISSUE_ACK.width), ready=False)
     for turned in ones + twos:

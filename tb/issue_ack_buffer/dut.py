@@ -5,10 +5,8 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
 from rtl.channel.issue_ack_buffer import IssueAckBuffer
-from rtl.interface.layouts import IssueAck
 from rtl.lib.memory_queue import MemoryQueue
 from rtl.lib.protected_queue import ProtectedQueue
-from rtl.lib.secded import code_word
 from rtl.parameters import T3Parameters
 
 __all__ = ["DEPTH", "PARAMETERS", "FaultyBuffer"]
@@ -25,7 +23,7 @@ def _make_faulty(queue: ProtectedQueue, wrong: Value) -> None:
 
     def elaborate(platform):
         m = sound(platform)
-        m.d.comb += Value.cast(queue.check.i).eq(queue.words.o.p ^ wrong)
+        m.d.comb += queue.read.eq(queue.words.o.p ^ wrong)
         return m
 
     queue.elaborate = elaborate
@@ -42,13 +40,12 @@ class FaultyBuffer(wiring.Component):
     Members
     -------
     turned : In
-        Bits of the code word to invert if the issue acknowledgement that arrives in this cycle is
-        stored.
+        Bits of the memory's word to invert if the issue acknowledgement of this cycle is stored.
     """
 
     def __init__(self, block: type[wiring.Component] = IssueAckBuffer):
         self._buffer = block(PARAMETERS, depth=DEPTH)
-        bits = code_word(IssueAck(PARAMETERS)).size
+        bits = len(self._buffer.waiting.words.i.p)
         super().__init__({**self._buffer.signature.members, "turned": In(bits)})
         # Inverted bits of each word. They are kept outside the buffer, whose clock may stop.
         self._beside = MemoryQueue(bits, depth=DEPTH, split=True)

@@ -35,7 +35,7 @@ _ENTRIES = {
 }
 _CONFIGURATION_ERRORS = {
     Table.REGION: ("UNKNOWN_INDEX", "MISALIGNED", "ADDRESS_OUT_OF_RANGE", "EMPTY", "OVERLAP")
-    + ("REGION_IN_USE", "IN_USE"),
+    + ("REGION_IN_USE", "IN_USE", "LOCKED"),
     Table.RANGE: ("UNKNOWN_INDEX", "IN_USE", "EMPTY", "REGION_DISABLED", "OVERLAP"),
     Table.COMMAND: ("UNKNOWN_INDEX", "IN_USE", "MISALIGNED"),
     Table.COPY: (
@@ -46,6 +46,7 @@ _CONFIGURATION_ERRORS = {
         "IN_USE",
         "QUEUE_FULL",
     ),
+    Table.CLEAR: (),
 }
 _CYCLES = 4000
 
@@ -59,6 +60,8 @@ expect(
     "command of the first region behind the last",
     "entry written over itself",
     "entry removed",
+    "region fixed",
+    "fixed region removed",
     "adjacent regions",
     "adjacent ranges",
     "region to the end of the space",
@@ -128,11 +131,12 @@ class _Bench:
         index: int,
         enable: int = 1,
         foreign: bool = False,
+        fixed: int = 0,
         **staged: int,
     ) -> None:
         """Commit the staged entry with these changes, and check the result."""
         self.staged |= staged
-        found = await self.cycle(table, index, enable=enable, foreign=foreign)
+        found = await self.cycle(table, index, enable=enable, foreign=foreign, fixed=fixed)
         assert found == expected.value
 
     async def cycle(
@@ -144,6 +148,8 @@ class _Bench:
         locked: bool = False,
         aborting: bool = False,
         foreign: bool = False,
+        mixed: bool = False,
+        fixed: int = 0,
         take: bool = False,
     ) -> int:
         """Drive a cycle with a commit of the staged entry. Return its configuration error."""
@@ -152,6 +158,7 @@ class _Bench:
         dut.table.value, dut.index.value, dut.enable.value = table.value, index, enable
         dut.copies__ready.value, dut.aborting.value = int(take), int(aborting)
         dut.locked.value, dut.foreign.value = int(locked), int(foreign)
+        dut.fixed.value, dut.mixed.value = fixed, int(mixed)
         await settled()
         self.checker.sample()
         assert _MAPS.unpack(int(dut.maps.value)) == self._maps()
@@ -163,13 +170,19 @@ class _Bench:
         stage(state, self.staged)
         taken = take and copy is not None
         ports = {"locked": locked, "aborting": aborting, "foreign": foreign, "popped": taken}
+        ports |= {"fixed": bool(fixed >> index & 1), "mixed": mixed}
         fields = {"index": index, "command": index, "enable": enable}
         configuration_error = step_unit(state, table, **ports, **fields)
         assert int(dut.configuration_error.value) == configuration_error
         if table != Table.NONE:
             self._cover(table, index, enable, configuration_error, before)
         accepted = configuration_error == ConfigurationError.NONE.value
+        removes = table == Table.REGION and not enable and before.get(f"regions_{index}_enable")
+        assert int(dut.removes.value) == (1 << index if removes and accepted else 0)
         cover("copy taken and put at once", table == Table.COPY and taken and accepted)
+        at = table == Table.REGION and fixed >> index & 1
+        cover("region fixed", at and enable and not locked and not accepted)
+        cover("fixed region removed", at and removes and accepted)
         cover(
             "copy refused as one is taken",
             configuration_error == ConfigurationError.QUEUE_FULL.value and taken,
@@ -185,7 +198,7 @@ class _Bench:
         self, table: Table, index: int, enable: int, configuration_error: int, maps: dict
     ) -> None:
         cover(f"{table.name} {ConfigurationError(configuration_error).name}")
-        cover("first index behind the last", index == _ENTRIES[table])
+        cover("first index behind the last", index == _ENTRIES.get(table))
         cover("consecutive commits of one table", self._last == table)
         self._last = table
         beyond = self.staged["command_region"] == PARAMETERS.regions
@@ -250,6 +263,7 @@ async def random_commits(dut):
 
 async def _random_commits(bench: _Bench, rng: random.Random, cycles: int) -> None:
     weights = {Table.NONE: 2, Table.REGION: 5, Table.RANGE: 6, Table.COMMAND: 2, Table.COPY: 3}
+    weights[Table.CLEAR] = 0.05
     for cycle in range(cycles):
         if cycle % 100 == 0:
             pace, keeps = rng.choice([0.1, 0.5, 0.9]), rng.choice([0.5, 0.8, 0.95])
@@ -259,8 +273,10 @@ async def _random_commits(bench: _Bench, rng: random.Random, cycles: int) -> Non
         if rng.random() < 0.08:
             index = rng.choice([_ENTRIES.get(table, 0), 7, (1 << INDEX_BITS) - 1])
         enable = int(rng.random() < keeps)
-        flags = {name: rng.random() < 0.1 for name in ("locked", "aborting", "foreign")}
-        await bench.cycle(table, index, enable=enable, **flags, take=rng.random() < pace)
+        flags = {name: rng.random() < 0.1 for name in ("locked", "aborting", "foreign", "mixed")}
+        fixed = rng.choice([0, 0, 0, rng.getrandbits(PARAMETERS.regions)])
+        take = rng.random() < pace
+        await bench.cycle(table, index, enable=enable, **flags, fixed=fixed, take=take)
 
 
 @cocotb.test()

@@ -6,6 +6,7 @@ from rtl.registers.map import CONTEXT, load
 from rtl.registers.map_table import Table
 from sysmodel.engine.golden import GoldenState
 from sysmodel.engine.golden.dma.copies import pop_copy
+from sysmodel.engine.golden.registers.tables import clear_tables
 from sysmodel.engine.golden.registers.write import commit
 from tb.map_table.staged import STAGED
 
@@ -27,6 +28,8 @@ def step_unit(
     locked: bool,
     aborting: bool,
     foreign: bool,
+    fixed: bool,
+    mixed: bool,
     popped: bool,
     **fields: int,
 ) -> int:
@@ -38,7 +41,10 @@ def step_unit(
         pop_copy(queue)
     if table == Table.NONE:
         return 0
+    if table == Table.CLEAR:
+        clear_tables(state, 0)
+        return 0
     register = load()["COPY" if table == Table.COPY else f"{table.name}_COMMIT"]
     named = {field.name: fields[field.name] for field in register.fields if field.name in fields}
     word, value = register.offset // 4, register.pack(**named)
-    return commit(state, 0, word, value, copies, locked, aborting, foreign)
+    return commit(state, 0, word, value, copies, locked, aborting, foreign, fixed, mixed)

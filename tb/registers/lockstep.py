@@ -27,7 +27,7 @@ from rtl.registers.map import CONTEXT, GLOBAL
 from sysmodel.engine.golden.registers.interrupts import interrupts
 from sysmodel.engine.golden.registers.launch import ABORT, MEASURE, next_epoch
 from sysmodel.engine.golden.registers.launch_check import held_workgroups, launch_needs
-from sysmodel.engine.golden.registers.words import F, R, field_of
+from sysmodel.engine.golden.registers.words import F, R, field_bits, field_of
 from tb.cover import cover, expect
 from tb.cycle import next_cycle, reset, scaled, settled
 from tb.golden import maps, offered, words
@@ -45,7 +45,7 @@ CHANNELS = {
     "aw": ("awaddr", "awprot"),
     "w": ("wdata", "wstrb"),
     "b": ("bresp",),
-    "ar": ("araddr",),
+    "ar": ("araddr", "arprot"),
     "r": ("rdata", "rresp"),
 }
 """Channels of the bus, with their payload."""
@@ -103,6 +103,10 @@ expect(
     "copy refused during an abort",
     "an abort ends",
     "launch waits",
+    "launch closes a region",
+    "region of a copy removed",
+    "region of a copy not moved",
+    "launch waits on hold",
     "launch begins as the one before is done",
     "launch without a kernel",
     "entry locked",
@@ -147,7 +151,7 @@ class _Bus:
         if "w" not in offered and acts["w"] and (data := traffic.write_data()):
             offered["w"] = dict(zip(("wdata", "wstrb"), data, strict=True))
         if "ar" not in offered and acts["ar"]:
-            offered["ar"] = {"araddr": traffic.read()}
+            offered["ar"] = dict(zip(CHANNELS["ar"], traffic.read(), strict=True))
         inputs = {f"{name}ready": int(acts[name]) for name in ("b", "r")}
         for name in ("aw", "w", "ar"):
             inputs |= {f"{name}valid": int(name in offered), **offered.get(name, {})}
@@ -229,9 +233,9 @@ def _compare_context(dut, model: Model, context: int) -> None:
         "launch": control["launches"],
         "abort": strobes & ABORT,
         "start": strobes & MEASURE,
-        "aborting": control["aborting"],
+        **{name: control[name] for name in ("aborting", "pending")},
         "launched": control["open"],
-        "aborted": control["launch_aborted"],
+        "cut_short": strobes & ABORT and control["running"],
         "irq": _irqs(model)[context],
     }
     for name, on in flags.items():
@@ -393,10 +397,7 @@ def _logged(model: Model) -> list[int]:
 
 
 def _cover_errors(
-    model: Model,
-    logged: list[int],
-    irqs: list[bool],
-    failures: list[dict[str, int] | None],
+    model: Model, logged: list[int], irqs: list[bool], failures: list[dict[str, int] | None]
 ) -> None:
     """Record the cover points of the logs, before the cycle, and of the interrupts."""
     for context, before in enumerate(logged):
@@ -416,12 +417,7 @@ def _cover_errors(
     cover("interrupt of no context", interrupts(model.state.registers, GLOBAL))
 
 
-def _cover(
-    model: Model,
-    owns: np.ndarray,
-    before: dict[str, int],
-    takes: list[bool],
-) -> None:
+def _cover(model: Model, owns: np.ndarray, before: dict[str, int], takes: list[bool]) -> None:
     """Record the cover points of a cycle, from the contexts and the bus before it, and the model
     after it.
     """
@@ -430,7 +426,9 @@ def _cover(
     cover("read and write act at once", written and read)
     cover("write to no page", written and after["bresp"])
     cover("read of nothing", read and after["rresp"])
-    for own, now, takes_copy in zip(owns, model.state.contexts["control"], takes, strict=True):
+    controls = model.state.contexts["control"]
+    holds = model.state.registers["contents"][CONTEXT:, R.LOCK] & field_bits(F.LOCK_hold)
+    for own, now, takes_copy, held in zip(owns, controls, takes, holds, strict=True):
         cover("copy waits", own["copies"]["copies_level"] and not takes_copy)
         cover("an abort ends", own["control"]["aborting"] and not now["aborting"])
         error = ConfigurationError(int(now["configuration_error"]))
@@ -441,10 +439,15 @@ def _cover(
             in_use = error is ConfigurationError.IN_USE
             cover("copy refused during an abort", in_use and own["control"]["aborting"])
             cover("entry locked", in_use and own["control"]["pending"])
+            calm = not (now["aborting"] or own["control"]["pending"] or now["running"])
+            cover("region of a copy not moved", in_use and calm and own["control"]["reading"])
             cover("locked for the user", error is ConfigurationError.LOCKED)
             cover("overlap", error is ConfigurationError.OVERLAP)
+        cover("launch closes a region", now["closed"] and not own["control"]["closed"])
+        cover("region of a copy removed", now["kept"] and not own["control"]["kept"])
         waits = now["pending"] and own["control"]["pending"]
         cover("launch waits", waits)
+        cover("launch waits on hold", waits and held and not own["control"]["running"])
         begins = now["launches"]
         cover("launch begins as the one before is done", begins and own["control"]["open"])
         cover("launch without a kernel", begins and not own["launch"]["workgroups"])

@@ -10,9 +10,9 @@ from sysmodel.engine.golden.context.unit import end_context, step_page
 from sysmodel.engine.golden.dma.copies import pop_copy
 from sysmodel.engine.golden.model import (
     begin_contexts,
+    look_at_write,
     step_port,
     step_write,
-    write_is_foreign,
 )
 from sysmodel.engine.golden.outputs import write_units
 from sysmodel.engine.golden.registers.errors import RANK
@@ -67,7 +67,7 @@ class Model:
         set_ports(self._inputs, G, {f"bus_{name}": value for name, value in bus.items()})
         acts = step_port(state, self._inputs, 0)
         begins, busy, pending, aborted, *_ = begin_contexts(state, acts)
-        foreign = acts and write_is_foreign(state)
+        foreign, fixed = look_at_write(state) if acts else (False, False)
         for context, own in enumerate(contexts):
             step_page(state, context)
             end_context(state, context, begins >> context & 1 != 0)
@@ -76,4 +76,4 @@ class Model:
         step_global_page(state)
         end_cycle(state)
         if acts:
-            step_write(state, busy, pending, aborted, foreign)
+            step_write(state, busy, pending, aborted, foreign, fixed)

@@ -30,7 +30,8 @@ _WRITABLE = [name for name in _OTHERS if _MAP[name].writable]
 # Counters and logs are visible only where they are read.
 _READ_OFTEN = [name for name in _OTHERS if name not in _WRITABLE] * 2 + ["STATUS"] * 4
 # A write to these registers has an effect, once.
-_ACTS = {"CONTROL", "GPU_CONTROL", "EPOCH_RESET", "INTERRUPTS", "GPU_INTERRUPTS", "INJECT"}
+_ACTS = {"CONTROL", "EPOCH_RESET", "CLEAR", "INTERRUPTS"}
+_ACTS |= {"GPU_CONTROL", "GPU_INTERRUPTS", "INJECT"}
 _LOCKABLE = ["REGION_COMMIT", *(name for name in _WRITABLE if name not in ("LOCK", "GPU_LOCK"))]
 _OFTEN = [*["CONTROL"] * 4, *["GPU_CONTROL", "INJECT"] * 2]
 _STAGED = sorted(_IN_GROUPS - set(_GROUPS))
@@ -88,9 +89,10 @@ class BusTraffic:
         self._coming: list[tuple[int, int, int]] = []
         self._data: list[tuple[int, int]] = []
 
-    def read(self) -> int:
-        """Draw the address of a read."""
-        return self._address(self._rng.choice([*_MAP, *_READ_OFTEN]))
+    def read(self) -> tuple[int, int]:
+        """Draw address and protection of a read."""
+        address = self._address(self._rng.choice([*_MAP, *_READ_OFTEN]))
+        return address, self._rng.getrandbits(3)
 
     def write_address(self) -> tuple[int, int]:
         """Draw address and protection of the next write; :meth:`write_data` gives its data."""
@@ -123,6 +125,9 @@ class BusTraffic:
             self._privileged = 1
             writes = self._bounds.program(self._needs(self._context).before)
             return [(_MAP[name].address_in(self._context), word, 15) for name, word in writes]
+        if rng.random() < 0.03:  # otherwise a context on hold would launch no more
+            self._privileged = 1
+            return [(self._address("LOCK"), 0, 15)]
         if rng.random() < 0.06:
             self._privileged = 0.4
             writes = self._locked()

@@ -177,6 +177,7 @@ class Host:
         bus_in[G.bus_rready] = rng.random() < 0.7
         bus_in[G.bus_arvalid] = rng.random() < 0.5
         bus_in[G.bus_araddr] = rng.choice(self._addresses)
+        bus_in[G.bus_arprot] ^= 1
 
 
 _LOCKS = {_MAP["LOCK"].address_in(context) for context in range(register_map.MAX_CONTEXTS)}

@@ -254,7 +254,7 @@ class Traffic:
         # Sometimes the downstream GPU, or the dispatcher, is behind or ahead.
         other = self._cycle % 256 < 8
         given[J.generation_in] = (work.generation + int(self._rng.integers(-1, 2)) * other) % 16
-        given[J.aborted_in] = self._links.random() < self._noise / 10
+        given[J.aborted_in] = int(self._links.random() < self._noise / 10) << self._cycle % 8
         given[J.kernel_generation] = (work.generation + other * (self._cycle & 1)) % 16
 
     def _reduce(self, block: np.ndarray) -> None:

@@ -50,8 +50,9 @@ C_CALLS = {
         target=(0, len(InjectTarget)), instance=(0, beyond("INJECT", "instance")), two_bits=(0, 2)),
     "t3_scrub(&bus, {cycles})": dict(cycles=(1, beyond("SCRUB_INTERVAL", "cycles"))),
     "t3_gpu_enable_interrupts(&bus, {error})": dict(error=(1, 2)),
-    "t3_assign(&context, {local}, {remote}, 1)": dict(
-        local=(1, beyond("ADDRESS_SPACE", "local")), remote=(1, beyond("ADDRESS_SPACE", "remote"))),
+    "t3_assign(&context, {local}, {remote}, {ways})": dict(
+        local=(1, beyond("ADDRESS_SPACE", "local")), remote=(1, beyond("ADDRESS_SPACE", "remote")),
+        ways=(1, "INT64_C(1) << 32")),
     "t3_accept(&context, 1, 1, {ops}, {dtypes})": dict(
         ops=(1, beyond("INBOUND_KINDS", "ops")), dtypes=(1, beyond("INBOUND_KINDS", "dtypes"))),
     "t3_lock(&context, {regions}, {assignment})": dict(regions=(1, 2), assignment=(1, 2)),
@@ -79,7 +80,9 @@ C_STRUCTS = {
 # Calls of C whose arguments are not written, or are of 32 bits as their fields.
 C_WITHOUT = {"t3_identify", "t3_next_epoch", "t3_gpu_lock", "t3_armed"}
 C_WITHOUT |= {"t3_corrected", "t3_scrub_corrected", "t3_mapped", "t3_context", "t3_timeout"}
+C_WITHOUT |= {"t3_is_foreign"}
 C_WITHOUT |= {"t3_unmap", "t3_launch", "t3_measure", "t3_wait", "t3_wait_idle", "t3_abort"}
+C_WITHOUT |= {"t3_hold", "t3_hand_over"}
 C_WITHOUT |= {f"t3_{name}" for name in ("status", "tiles", "oldest")}
 C_WITHOUT |= {
     f"t3_{page}{name}"
@@ -94,7 +97,7 @@ static int accesses;
 static int put(void *self, uint32_t address, uint32_t word)
 { (void)self; (void)address; (void)word; accesses++; return 1; }
 static uint32_t get(void *self, uint32_t address)
-{ (void)self; (void)address; accesses++; return 0; }
+{ (void)self; accesses++; return address == CONTEXTS ? 8 : 0; }
 static void arrived(void *self, unsigned chunk) { (void)self; (void)chunk; }
 int main(void)
 {
@@ -103,6 +106,7 @@ BODY
     return 0;
 }
 """
+PROGRAM = C_PROGRAM.replace("CONTEXTS", str(load()["CONTEXTS"].address))
 C_CASE = """    {
         struct t3_context context = t3_context(&bus, NUMBER);
         struct t3_transfer transfer = {TRANSFER};
@@ -149,7 +153,7 @@ def c_cases():
 
 def test_c(tmp_path):
     cases = list(c_cases())
-    (tmp_path / "main.c").write_text(C_PROGRAM.replace("BODY", "".join(one for one, _ in cases)))
+    (tmp_path / "main.c").write_text(PROGRAM.replace("BODY", "".join(one for one, _ in cases)))
     program = build(tmp_path, "main.c", tmp_path / "t3.c")
     lines = subprocess.run([program], check=True, capture_output=True, text=True).stdout.split("\n")
     for (case, is_refused), line in zip(cases, lines, strict=False):

@@ -35,7 +35,8 @@ static char **next;
 static int record(void *self, uint32_t address, uint32_t word)
 { (void)self; printf("w %x %x\\n", address, word); return 1; }
 static uint32_t answer(void *self, uint32_t address)
-{ (void)self; printf("r %x\\n", address); return *next ? (uint32_t)strtoul(*next++, 0, 0) : 0; }
+{ (void)self; if (!next) return 8; /* contexts */
+  printf("r %x\\n", address); return *next ? (uint32_t)strtoul(*next++, 0, 0) : 0; }
 static void arrived(void *self, unsigned chunk) { (void)self; printf("arrived %u\\n", chunk); }
 int main(int count, char **words)
 {
@@ -100,6 +101,15 @@ class Record:
         return self._words.pop(0) if self._words else 0
 
 
+def attached(words=()):
+    """Make a bus with these answers, and the driver of a context that is behind it."""
+    bus = Record([8])  # contexts
+    context = Context(bus, 1)
+    assert bus.lines == [f"r {load()['CONTEXTS'].address:x}"]
+    bus.__init__(words)
+    return bus, context
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("driver")
@@ -129,7 +139,8 @@ def only_writes(lines):
 @pytest.mark.parametrize(
     "body, call",
     [
-        ("result = t3_assign(&context, 5, 6, 0);", lambda c: c.assign(5, 6)),
+        ("result = t3_assign(&context, 5, 6, T3_UNCHANGED);", lambda c: c.assign(5, 6)),
+        ("result = t3_assign(&context, 5, 5, 0);", lambda c: c.assign(5, ways=0)),
         ("result = t3_assign(&context, 5, 5, 0xF0);", lambda c: c.assign(5, ways=0xF0)),
         ("result = t3_accept(&context, T3_ALL, T3_ALL, T3_ALL, T3_ALL);", lambda c: c.accept()),
         (("result = t3_accept(&context, 0, 1u << 31 | 2, 1u << T3_OPERATION_MAX,"
@@ -138,6 +149,7 @@ def only_writes(lines):
                             dtypes=[Datatype.BF16, Datatype.FP32])),
         ("result = t3_lock(&context, 1, 0);", lambda c: c.lock(assignment=False)),
         ("result = t3_lock(&context, 0, 1);", lambda c: c.lock(regions=False)),
+        ("result = t3_hold(&context);", lambda c: c.hold()),
         ("result = t3_timeout(&context, 0);", lambda c: c.timeout(0)),
         ("result = t3_timeout(&context, 128);", lambda c: c.timeout(128)),
         ("result = t3_timeout(&context, 129);", lambda c: c.timeout(129)),
@@ -167,22 +179,57 @@ def only_writes(lines):
     ],
 )  # fmt: skip
 def test_same_writes(folder, body, call):
-    bus = Record(())
-    call(Context(bus, 1))
+    bus, context = attached()
+    call(context)
     lines, result = run(folder, body)
     assert lines == bus.lines and only_writes(lines)
     assert result == 0
 
 
+def test_same_writes_where_the_ranges_end(folder):
+    """The removal of ranges ends at the first index that the hardware lacks, and at no other
+    refusal."""
+    unknown, in_use = (
+        load()["STATUS"].pack(configuration_error=code.value)
+        for code in (ConfigurationError.UNKNOWN_INDEX, ConfigurationError.IN_USE)
+    )
+    for words in ([0, 0, unknown] + [0] * 50, [0, in_use]):
+        bus, context = attached(words)
+        lines, result = run(folder, "result = t3_reduce_scatter(&context, &ring, &tile, 3);", words)
+        try:
+            context.reduce_scatter(RING, TILE, region=3)
+            expected = 0
+        except RefusedError as refused:
+            expected = refused.code.value
+        assert (lines, result) == (bus.lines, expected)
+        assert expected == (ConfigurationError.IN_USE.value if in_use in words else 0)
+
+
+def test_hand_over(folder):
+    """The context still aborts at first, and is not idle then."""
+    status, body = load()["STATUS"], "result = t3_hand_over(&context, 3);"
+    words = [0, status.pack(aborting=1), 0, 0, status.pack(idle=1), 0]
+    bus = Record(words)
+    Context(bus, 1).hand_over(polls=3)
+    lines, result = run(folder, body, words)
+    assert lines == bus.lines and result == 0
+    assert len(only_writes(lines)) == 4
+    # Without an idle context, its tables stay as they are.
+    with pytest.raises(WaitTimeoutError):
+        Context(Record(()), 1).hand_over(polls=3)
+    lines, result = run(folder, body)
+    assert len(only_writes(lines)) == 2 and result == -1
+
+
 def test_all_gather(folder):
     body = "result = t3_all_gather(&context, chunks, 2, 1, arrived, 0);"
     lines, result = run(folder, body)
-    bus = Record(())
+    bus, context = attached()
 
     def arrived(chunk):
         bus.lines.append(f"arrived {chunk}")
 
-    Context(bus, 1).all_gather([(1 << 16, TILE), (1 << 17, TILE)], arrived, region=1)
+    context.all_gather([(1 << 16, TILE), (1 << 17, TILE)], arrived, region=1)
     without_reads = [line for line in bus.lines if not line.startswith("r")]
     assert [line for line in lines if not line.startswith("r")] == without_reads
     assert "arrived 1" in lines and result == 0
@@ -237,8 +284,8 @@ def test_same_reads(folder, body, register, field, get):
     register = load()[register]
     value = 2 if register[field].width < 8 else 0xB5
     word = value << register[field].low
-    bus = Record([word])
-    assert get(T3(bus), Context(bus, 1)) == value
+    bus, context = attached([word])
+    assert get(T3(bus), context) == value
     assert run(folder, f"result = (int)({body});", [word]) == (bus.lines, value)
 
 
@@ -293,7 +340,7 @@ def test_refused(folder):
     _, result = run(folder, "result = t3_region(&context, 0, 0, 32);", [status])
     assert result == code.value
     with pytest.raises(RefusedError) as info:
-        Context(Record([status, status]), 1).region(0, 0, 32)
+        attached([status, status])[1].region(0, 0, 32)
     assert info.value.code is code
 
 
@@ -304,21 +351,36 @@ def test_wait(folder):
         status["running"].mask, status["pending"].mask, status["error"].mask, status["aborted"].mask
     )  # fmt: skip
     body = "result = t3_wait(&context, 5);"
-    assert run(folder, body)[1] == 0
-    assert run(folder, body, [pending, running, 0])[1] == 0
-    assert run(folder, body, [running] * 5)[1] == -1
-    assert run(folder, body, [running, error])[1] == -2
-    assert run(folder, body, [running, aborted])[1] == -5
-    with pytest.raises(AbortedError):
-        Context(Record([0, running, 0, aborted]), 1).wait(polls=5)
-    idle = load()["STATUS"].pack(idle=1)
+    lost = [1, 1]  # ERRORS, and the first counter: STORE_LATE
+    refused = [1, 0, 0, 3]  # ERRORS, and the third counter: PACKET_UNMAPPED
+    cases = [
+        ([], 0), ([pending, 0, running, 0, 0, 0], 0), ([running, 0] * 5, -1),
+        ([running, *lost], -2), ([running, 0, aborted, 0], -5), ([aborted, *lost], -2),
+        ([0, *refused], 0), ([error, *refused], 0),
+    ]  # fmt: skip
+    for words, expected in cases:
+        lines, result = run(folder, body, words)
+        bus, context = attached(words)
+        assert result == expected
+        assert result_of(lambda: context.wait(polls=5)) == expected  # noqa: B023
+        assert bus.lines[: len(lines)] == lines
+    idle = status.pack(idle=1)
     body = "result = t3_wait_idle(&context, 3);"
-    assert [run(folder, body, words)[1] for words in ([0, 0, idle], [0], [error])] == [0, -1, -2]
-    with pytest.raises(WaitTimeoutError):
-        Context(Record([0, running] * 5), 1).wait(polls=5)
-    place = load()["ERROR_LOCATION"].pack(errors=1)
-    with pytest.raises(ReportedError):
-        Context(Record([place]), 1).wait()
+    cases = [([0, 0, 0, 0, idle], 0), ([0], -1), ([running, *lost], -2), ([idle, *refused], 0)]
+    for words, expected in cases:
+        assert run(folder, body, words)[1] == expected
+        context = attached(words)[1]
+        assert result_of(lambda: context.wait_idle(polls=3)) == expected  # noqa: B023
+
+
+def result_of(wait):
+    """Return the result that the C driver has in place of an exception."""
+    results = {WaitTimeoutError: -1, ReportedError: -2, AbortedError: -5}
+    try:
+        wait()
+    except tuple(results) as raised:
+        return results[type(raised)]
+    return 0
 
 
 @pytest.mark.parametrize("page, body", [("", "&context"), ("GPU_", "&bus")])
@@ -336,8 +398,8 @@ def test_take_error(folder, page, body):
     )
     lines, result = run(folder, body, values.values())
     assert result == 1 and lines[-1] == "19 777 2 3 17 5ffffffe0"
-    bus = Record([values["ERROR_LOCATION"], *values.values()])
-    (error,) = (T3(bus) if page else Context(bus, 1)).take_errors()
+    bus, context = attached([values["ERROR_LOCATION"], *values.values()])
+    (error,) = (T3(bus) if page else context).take_errors()
     assert (error.code, error.dispatch_index, error.wavefront) == (ErrorCode.STORE_STALE, 777, 2)
     assert (error.channel, error.source, error.address) == (3, 17, 0x5_FFFF_FFE0)
     assert only_writes(lines) == only_writes(bus.lines)
@@ -347,8 +409,8 @@ def test_take_error(folder, page, body):
 def test_interrupts(folder):
     word = load()["INTERRUPTS"].pack() | 0b1001
     lines, result = run(folder, "result = (int)t3_take_interrupts(&context);", [word])
-    bus = Record([word])
-    assert Context(bus, 1).take_interrupts() == {"done", "error"}
+    bus, context = attached([word])
+    assert context.take_interrupts() == {"done", "error"}
     assert lines == bus.lines and result == 0b1001
     bus = Record([1])
     assert T3(bus).take_interrupts() == {"error"}

@@ -1,12 +1,14 @@
 """Both drivers report refusals over a bus whose writes are posted: nothing answers them."""
 
+from ctypes import c_int64
+
 import pytest
 
 from rtl.interface.encodings import ConfigurationError
 from sysmodel.engine.golden.engine import GoldenEngine
 from sysmodel.engine.simulated_bus import SMALL, SimulatedBus
-from t3.driver import T3, Context, InjectTarget, RefusedError
-from tests.support.c_driver import CContext, load_driver
+from t3.driver import T3, Context, InjectTarget, RefusedError, Transfer
+from tests.support.c_driver import UNCHANGED, CContext, load_driver
 
 ALL = 0xFFFF_FFFF
 POLLS = 1000
@@ -43,10 +45,12 @@ def library(tmp_path_factory):
 
 # Call in Python, and in C; it is refused while the pages are locked.
 LOCKABLE = {
-    "assign": (lambda g, c: c.assign(1), lambda c: c.assign(1, 1, 0)),
-    "ways": (lambda g, c: c.assign(1, ways=3), lambda c: c.assign(1, 1, 3)),
+    "assign": (lambda g, c: c.assign(1), lambda c: c.assign(1, 1, UNCHANGED)),
+    "ways": (lambda g, c: c.assign(1, ways=3), lambda c: c.assign(1, 1, c_int64(3))),
     "accept": (lambda g, c: c.accept(), lambda c: c.accept(ALL, ALL, ALL, ALL)),
     "lock": (lambda g, c: c.lock(), lambda c: c.lock(1, 1)),
+    "hold": (lambda g, c: c.hold(), lambda c: c.hold()),
+    "hand_over": (lambda g, c: c.hand_over(), lambda c: c.hand_over(POLLS)),
     "remove_region": (lambda g, c: c.remove_region(0), lambda c: c.remove_region(0)),
     "number": (lambda g, c: g.set_number(3), lambda c: c.of_gpu("set_number", 3)),
     "epochs": (lambda g, c: c.reset_epochs(), lambda c: c.reset_epochs(POLLS)),
@@ -155,6 +159,37 @@ def test_share(bus, library):
     other.region(0, 64, 96, share=True)
     assert in_c.share_region(0, 96, 160) == 0
     assert posted.errors == 0
+
+
+def test_hand_over(bus, library):
+    """A tenant that goes on launching and copying loses its context, and the next one finds none of
+    its tables."""
+    copy = Transfer(rows=1, run_atoms=2, stride_atoms=2)
+    disabled = ConfigurationError.REGION_DISABLED
+    for number, driver in enumerate((Context(bus), CContext(library, bus))):
+        tenant, privileged = Context(bus), driver
+        tenant.reset_epochs()
+        tenant.region(0, 0, 4096)
+        tenant.region(1, 4096, 8192)
+        tenant.remote_map(0, 1)
+        for generation in (1, 2):
+            tenant.window(workgroups=4, tracked=(0, 4), generation=generation + 4 * number)
+            tenant.launch()
+        privileged.hold()
+        bus.privileged = False
+        assert code(tenant.launch) is code(tenant.copy, 4096, copy, region=1) is LOCKED
+        tenant.abort()
+        assert tenant.status["running"] and tenant.status["pending"]
+        bus.privileged = True
+        privileged.hand_over(POLLS) if number else privileged.hand_over()
+        status = tenant.status
+        assert not status["running"] and not status["pending"] and status["idle"]
+        tenant.region(0, 0, 64)
+        assert code(tenant.remove_region, 0) is ConfigurationError.NONE  # no range names it
+        tenant.lock()
+        bus.privileged = False
+        assert code(tenant.copy, 4096, copy, region=1) is disabled
+        bus.privileged = True
 
 
 def test_no_register(bus):

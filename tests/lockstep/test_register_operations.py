@@ -55,7 +55,6 @@ def recovery(p, programs):
         put(context, "CONTROL", abort=1)
     begin = len(writes)
     for context in range(p.contexts):
-        put(context, "WAYS", mask=p.way_share(context))
         names = ("ADDRESS_SPACE", "INBOUND_STORES", "INBOUND_UPDATES", "INBOUND_KINDS")
         for name in names:
             put(context, name)
@@ -68,6 +67,7 @@ def recovery(p, programs):
     while len(writes) - begin < ABORT_CYCLES // 3:
         put(0, "TIMEOUT", ticks=0)
     for context in range(p.contexts):
+        put(context, "WAYS", mask=p.way_share(context))  # idle now, so it may lose ways
         put(context, "CONTROL", clear_error=1)
         put(context, "INTERRUPTS", **{field.name: 1 for field in MAP["INTERRUPTS"].fields})
     writes.append((MAP["GPU_CONTROL"].address, MAP["GPU_CONTROL"].pack(clear_error=1)))

@@ -196,3 +196,39 @@ def test_abort_on_one_gpu():
         assert await errors(ctx, there) == NOTHING
 
     simulate(bench, 6)
+
+
+@pytest.mark.verify  # tests/rtl/test_downstream.py has the words that arrive
+@pytest.mark.parametrize("aborts", [1, 2])
+def test_an_abort_behind_a_slow_link(aborts):
+    """The link back accepts nothing. Another context of the downstream GPU begins and aborts
+    launches until all places of words are taken; then this one's launch is aborted, and the next
+    one begins. When the link accepts flits again, the upstream GPU learns of the abort."""
+    work = WORKS[0]
+
+    async def bench(ctx, ring):
+        up, down = ring.gpus
+        for number in range(2):
+            await ring.launch(ctx, number, work)
+        down.drop(work.number)  # so that it does not end
+        await ctx.tick().repeat(60)
+        back = [link[1] for link in ring.wires[0]]
+        for wire in back:
+            wire.faults = Faults(busy=1)
+        other = replace(WORKS[1], generation=0)
+        for generation in range(10):
+            await ring.launch(ctx, 1, replace(other, generation=generation))
+            down.drop(other.number)
+            await ctx.tick().repeat(25)
+            await abort(ctx, down.dut, other.number)
+        for later in range(1, aborts + 1):
+            await abort(ctx, down.dut, work.number)
+            await ctx.tick().repeat(40)
+            await ring.launch(ctx, 1, replace(work, generation=work.generation + later))
+            down.drop(work.number)
+        for wire in back:
+            wire.faults = CLEAN
+        await ctx.tick().repeat(400)
+        assert (await status(ctx, up.dut, "COUNT_PEER_ABORTED", work.number))["count"] == 1
+
+    simulate(bench, 5, link=replace(LINK, down_cycles=4096))

@@ -248,4 +248,4 @@ class Attack(Traffic):
         given[J.credit_limit_in] = 0 if self._storm else rng.integers(0, 1 << P.credit_limit_bits)
         given[[J.generation_in, J.kernel_generation]] = rng.integers(0, 16, 2)
         given[[J.dispatched, J.finished]] = rng.integers(0, 1 << P.credit_limit_bits, 2)
-        given[J.aborted_in] = rng.integers(0, 2)
+        given[J.aborted_in] = rng.integers(0, 256)

@@ -5,8 +5,9 @@ import subprocess
 
 from driver.c import c_driver
 from rtl.export.register_documents import register_documents
+from rtl.interface.encodings import ErrorCode
 
-__all__ = ["CContext", "build", "load_driver"]
+__all__ = ["UNCHANGED", "CContext", "build", "load_driver"]
 
 _WORD = ctypes.c_uint32
 _WRITE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, _WORD, _WORD)
@@ -18,7 +19,19 @@ class _Bus(ctypes.Structure):
 
 
 class _Context(ctypes.Structure):
-    _fields_ = [("bus", ctypes.c_void_p), ("number", ctypes.c_uint), ("ranges", ctypes.c_uint)]
+    _fields_ = [
+        ("bus", ctypes.c_void_p),
+        ("number", ctypes.c_uint),
+        ("ranges", ctypes.c_uint),
+        ("refused", _WORD * len(ErrorCode)),
+        ("errors", _WORD),
+        ("counts", _WORD * len(ErrorCode)),
+        ("compared", ctypes.c_int),
+    ]
+
+
+UNCHANGED = ctypes.c_int64(-1)
+"""Ways that ``assign`` leaves as they are."""
 
 
 def build(folder, source="t3.c", *options):
@@ -51,12 +64,17 @@ class CContext:
             _WRITE(lambda _, address, word: bus.write(address, word)),
             _READ(lambda _, address: bus.read(address)),
         )
-        address = ctypes.cast(ctypes.pointer(self._bus), ctypes.c_void_p)
-        self._context = _Context(address, number, 0)
+        library.t3_context.restype = _Context
+        self._context = library.t3_context(ctypes.byref(self._bus), ctypes.c_uint(number))
 
     def __getattr__(self, name):
         function = getattr(self._library, f"t3_{name}")
         return lambda *arguments: function(ctypes.byref(self._context), *arguments)
+
+    @property
+    def refused(self):
+        """Numbers of cycles with refused packets during the last wait, by code."""
+        return {code: n for code in ErrorCode if (n := self._context.refused[code.value])}
 
     def of_gpu(self, name, *arguments):
         return getattr(self._library, f"t3_{name}")(ctypes.byref(self._bus), *arguments)

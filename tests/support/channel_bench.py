@@ -133,6 +133,7 @@ class Bench:
         self._fields = {name: Fields(getattr(dut, name).p.shape()) for name in OUTPUTS}
         self._report = Fields(ErrorReport(p))
         self.contexts, self._views = CONTEXTS, None
+        self.link_space = 3  # a bit for each context
         arbiter = {"policy": Policy.ROUND_ROBIN}
         ctx.set(dut.arbiter, arbiter)
         set_arbiter(self.model.state, arbiter)
@@ -149,7 +150,7 @@ class Bench:
         left, errors = self._compare(taken), self._compare_error()
         flat = {name: flatten(payload) for name, payload in offered.items()}
         assert self.ctx.get(self.dut.stores_drained) == self.model.stores_drained
-        idle, drained = self.model.step(flat, set(taken), False, link_space=3)
+        idle, drained = self.model.step(flat, set(taken), False, link_space=self.link_space)
         assert (self.ctx.get(self.dut.idle), self.ctx.get(self.dut.drained)) == (idle, drained)
         await self.ctx.tick()
         return left, errors
@@ -162,7 +163,7 @@ class Bench:
             ctx.set(dut.contexts, dut.contexts.shape().const(views))
             for number, one in enumerate(views):
                 set_view(self.model.state, one, number)
-        ctx.set(dut.link_space, 3)
+        ctx.set(dut.link_space, self.link_space)
         for name in INPUTS:
             ctx.set(getattr(dut, name).valid, name in offered)
             if name in offered:

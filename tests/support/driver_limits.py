@@ -103,7 +103,7 @@ OF_CONTEXT = {
     "region": (dict(index=0, base_bytes=0, limit_bytes=32, share=1),
                dict(index=INDEX, base_bytes=ADDRESS, limit_bytes=ADDRESS, share=2)),
     "remove_region": (dict(index=0), dict(index=INDEX)),
-    "unmap": (dict(ranges=1), dict(ranges=beyond("RANGE_COMMIT", "index") + 1)),
+    "unmap": ({}, {}),
     **dict.fromkeys(("remote_map", "dma_map", "own_map"),
                     (dict(first=1, count=1, region=0, command=0), OF_RANGE)),
     "window": (WINDOW, OF_WINDOW),

@@ -39,9 +39,10 @@ async def write(
     return response
 
 
-async def read(ctx, dut, address: int) -> tuple[int, int]:
+async def read(ctx, dut, address: int, *, privileged: bool = False) -> tuple[int, int]:
     """Read from an idle port; return the word and the response."""
     ctx.set(dut.bus.araddr, address)
+    ctx.set(dut.bus.arprot, int(privileged))
     ctx.set(dut.bus.arvalid, 1)
     ctx.set(dut.bus.rready, 1)
     await ctx.tick().until(dut.bus.arready)
@@ -51,10 +52,11 @@ async def read(ctx, dut, address: int) -> tuple[int, int]:
     return word, response
 
 
-async def refusal(ctx, dut, page: int) -> ConfigurationError:
-    """Read from the status of a page why it refused the last write."""
+async def refusal(ctx, dut, page: int, *, privileged: bool = False) -> ConfigurationError:
+    """Read from the status of a page why it refused the last write, or the last privileged one."""
     status = load()["STATUS" if page >= CONTEXT else "GPU_STATUS"]
-    word, response = await read(ctx, dut, page << PAGE_BITS | status.offset)
+    address = page << PAGE_BITS | status.offset
+    word, response = await read(ctx, dut, address, privileged=privileged)
     assert response == Response.OKAY.value
     return ConfigurationError(status.unpack(word)["configuration_error"])
 

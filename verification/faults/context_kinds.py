@@ -5,7 +5,6 @@ from functools import partial
 import numpy as np
 
 from rtl.interface.encodings import ErrorCode
-from rtl.interface.layouts import IssueAck
 
 from .bench import Bench
 from .hook import FAULT
@@ -33,7 +32,6 @@ def _inject(target: Target, bits: int, bench: Bench, rng: np.random.Generator) -
         injected=f"GPU {gpu}, {described(ring, fault)}",
         begin=int(fault["when"]),
         codes=(target.code, ErrorCode.TIMEOUT) if bits == 2 else (),
-        also_reported=(target.code,) if bits == 2 and target.payload is IssueAck else (),
         tile=partial(may_report, ring, target, fault, gpu),
     )
 
@@ -85,9 +83,8 @@ def _kernel_stops(bench: Bench, rng: np.random.Generator) -> Result:
 _REQUIRED = {
     1: "The sums of both contexts are right.",
     2: "The context that lost the data reports {code} or `TIMEOUT`, or the fault is harmless; the "
-    "sum of the other context is right{though}.",
+    "sum of the other context is right.",
 }
-_THOUGH = ", though that context may report `TRACKER_CORRUPT`, too"
 
 KINDS = (
     *(
@@ -95,9 +92,7 @@ KINDS = (
             name=f"contexts-{target.name}-{'single' if bits == 1 else 'double'}",
             injected="Two contexts are active. "
             f"{'One bit is' if bits == 1 else 'Two bits are'} inverted in {target.words}.",
-            required=_REQUIRED[bits].format(
-                code=f"`{target.code.name}`", though=_THOUGH if target.payload is IssueAck else ""
-            ),
+            required=_REQUIRED[bits].format(code=f"`{target.code.name}`"),
             share=1,
             inject=partial(_inject, target, bits),
             report_bound=report_bound(_SETUP) if bits == 2 else None,

@@ -108,23 +108,18 @@ def judge_all(
     injected: str,
     begin: int,
     codes: tuple[ErrorCode, ...],
-    also_reported: tuple[ErrorCode, ...] = (),
     tile: Callable[[int], TileCheck] | None = None,
 ) -> Result:
     """Judge a run of several contexts: all sums are right, or an affected context reports an error.
 
     Parameters
     ----------
-    also_reported : tuple of :class:`ErrorCode`
-        Error codes that a context may report although its sum is right.
     tile : callable or None
         Makes the tile check of a context for reports with the first of the codes.
     """
     results = []
     for context, run in enumerate(runs):
         allowed = codes if context in concerned else ()
-        if run.right and _all_of(run, also_reported):
-            run = replace(run, reports={})
         results.append(
             judge(
                 ring,
@@ -149,7 +144,3 @@ def judge_all(
 def _first_of(run: RingRun) -> ErrorCode | None:
     reports = sorted(run.reports.values(), key=lambda report: report[-1])
     return ErrorCode(reports[0][0]) if reports else None
-
-
-def _all_of(run: RingRun, codes: tuple[ErrorCode, ...]) -> bool:
-    return all(ErrorCode(number) in codes for number, *_ in run.reports.values())

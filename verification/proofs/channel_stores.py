@@ -1,5 +1,6 @@
 """Proof of the channel: stores of a context do not wait for the link of another context."""
 
+from amaranth.asserts import AnyConst
 from amaranth.hdl import Assert, Assume, Cat, Const, Cover, Elaboratable, Module, Mux, Signal, Value
 
 from rtl.channel.channel import STORES_IN_FLIGHT, Channel
@@ -23,12 +24,13 @@ class StoresHarness(Elaboratable):
 
     DRAM and tracker take an access and an end-of-tile marker in every cycle. As the contract of the
     port requires, a store of a context comes only if there is space for its stores, or was in one
-    of the two cycles before. Under the assumed policies, compute waits for at most one other
-    access.
+    of the two cycles before; or the context breaks the contract, and its link has no space. Under
+    the assumed policies, compute waits for at most one other access.
     """
 
     def __init__(self, channel: type = Channel):
         self._channel = channel
+        self.breaks: list[Signal] = []  # per context: it breaks the contract of ``store_space``
 
     def elaborate(self, platform):
         m = Module()
@@ -60,16 +62,23 @@ class StoresHarness(Elaboratable):
         return m
 
     def _spaces(self, m: Module, dut: Channel) -> list[Signal]:
-        """Record the space of each context in the last cycles; assume that stores have space."""
+        """Record the space of each context in the last cycles; assume that stores of contexts that
+        keep the contract have space, and that the link has none for the others."""
         store, spaces = dut.stores, []
         owned = Const(0, 1)  # owned by a context with a lower number
         for number, view in enumerate(dut.contexts):
             space = Signal(_LATE, name=f"had_space_{number}")
             mine = view.address_space.enable & (view.address_space.local == store.p.context)
             m.d.sync += space.eq(Cat(dut.store_space[number], space))
-            m.d.comb += Assume(
-                ~(store.valid & mine & ~owned) | dut.store_space[number] | space.any()
-            )
+            breaks = Signal(name=f"breaks_{number}")
+            m.d.comb += [
+                breaks.eq(AnyConst(1)),
+                Assume(
+                    ~(store.valid & mine & ~owned) | dut.store_space[number] | space.any() | breaks
+                ),
+                Assume(~breaks | ~dut.link_space[number]),
+            ]
+            self.breaks.append(breaks)
             owned |= mine
             spaces.append(space)
         return spaces
@@ -92,13 +101,16 @@ class StoresHarness(Elaboratable):
                 closed & (dut.remote[1].level > _P.remote_depth - STORES_IN_FLIGHT + 2),
                 "stores come without space",
             ),
+            Cover(self.breaks[1] & dut.errors[0].valid & written, "a refused store"),
         ]
 
     def _relate_space(self, m: Module, dut: Channel, spaces: list[Signal]) -> None:
         """Relate waiting and incoming remote stores to the capacity of their queue."""
         stores, classified = (held(m, getattr(dut.queues, name), name) for name in _STAGES)
         depth = _P.remote_depth
-        for number, (queue, space) in enumerate(zip(dut.remote, spaces, strict=True)):
+        for number, (queue, space, breaks) in enumerate(
+            zip(dut.remote, spaces, self.breaks, strict=True)
+        ):
             held_in_memory(m, queue, f"remote_{number}")
             coming = [
                 stores.has(index) & entry.location.valid & (entry.location.owner == number)
@@ -110,9 +122,13 @@ class StoresHarness(Elaboratable):
             total = Signal(range(depth + len(coming) + 1), name=f"total_{number}")
             m.d.comb += [
                 total.eq(queue.level + sum(coming)),
-                invariant(total <= depth, f"{number}: overflow"),
-                invariant(~space[0] | (total <= depth - 2), f"{number}: one cycle after space"),
-                invariant(~space[1] | (total <= depth - 1), f"{number}: two cycles after space"),
+                invariant(breaks | (total <= depth), f"{number}: overflow"),
+                invariant(
+                    breaks | ~space[0] | (total <= depth - 2), f"{number}: one cycle after space"
+                ),
+                invariant(
+                    breaks | ~space[1] | (total <= depth - 1), f"{number}: two cycles after space"
+                ),
             ]
 
     def _relate_times(self, m: Module, dut: Channel, waited: Signal) -> None:
@@ -172,8 +188,9 @@ PROOFS = (
     Proof(
         name="channel-stores",
         statement="If stores of a context come only while its store_space is high, or was high in "
-        f"one of the two cycles before, a store waits for at most {_LONGEST} cycles, even if the "
-        "link blocks the packets of any context forever",
+        "one of the two cycles before, or while the link has no space for the context, a store "
+        f"waits for at most {_LONGEST} cycles, even if the link blocks the packets of any context "
+        "forever",
         blocks=(Channel,),
         harness=StoresHarness,
         geometry="2 contexts, 9 remote stores of each, a DRAM and a tracker that are ready in "

@@ -1,6 +1,6 @@
-"""Proof of the external status: an abort of the downstream GPU is reported once for each launch."""
+"""Proofs of the external status: aborts in both directions, and numbers that wrap."""
 
-from amaranth.hdl import Assert, Cover, Elaboratable, Module, Signal
+from amaranth.hdl import Assert, Assume, Cover, Elaboratable, Module, Mux, Signal, signed
 
 from rtl.context.external_status import ExternalStatus
 from rtl.parameters import T3Parameters
@@ -12,10 +12,18 @@ from .streams import free
 __all__ = ["PROOFS"]
 
 _P = T3Parameters(contexts=1, sets=1, ways=2, workgroup_bits=3, credit_window=2)
+_MOST = (1 << _P.credit_limit_bits) - 1
 
 
-class ExternalStatusHarness(Elaboratable):
-    """Harness with arbitrary inputs; a launch may begin in every cycle."""
+def _free_inputs(m: Module, dut: ExternalStatus) -> None:
+    """Leave all inputs free."""
+    free(m, dut.launch, dut.launched, dut.cut_short, dut.launch_generation, dut.credit_limit_in)
+    free(m, dut.generation_in, dut.aborted_in, dut.dispatched, dut.finished)
+    free(m, dut.kernel_generation)
+
+
+class ReportHarness(Elaboratable):
+    """Harness of the report of an abort, with arbitrary inputs."""
 
     def __init__(self, status: type = ExternalStatus):
         self._status = status
@@ -23,27 +31,115 @@ class ExternalStatusHarness(Elaboratable):
     def elaborate(self, platform):
         m = Module()
         m.submodules.dut = dut = self._status(_P)
-        free(m, dut.launch, dut.launched, dut.launch_generation, dut.credit_limit_in)
-        free(m, dut.generation_in, dut.aborted_in, dut.dispatched, dut.finished)
-        free(m, dut.kernel_generation)
-        aborts = Signal()
-        is_launch = dut.generation_in == dut.launch_generation
-        m.d.comb += aborts.eq(dut.aborted_in & dut.launched & is_launch)
-        # Since the launch began: whether it was aborted, and the last cycle's part of that.
-        aborted, fresh, reports = Signal(), Signal(), Signal(2)
-        with m.If(dut.launch):
-            m.d.sync += [aborted.eq(aborts), fresh.eq(aborts), reports.eq(0)]
-        with m.Else():
-            m.d.sync += [aborted.eq(aborted | aborts), fresh.eq(aborts & ~aborted)]
-            m.d.sync += reports.eq(reports + dut.peer_aborted)
+        _free_inputs(m, dut)
+        ahead = Signal(4)
+        m.d.comb += ahead.eq(dut.generation_in - dut.launch_generation)
+        shows = Signal()
+        with m.Switch(ahead):
+            for back in range(8):
+                with m.Case(back):
+                    m.d.comb += shows.eq(dut.launched & dut.aborted_in[back])
+        # Since the launch began: the last cycle showed an abort, none was shown before, one was
+        # reported.
+        showed, before, certain, reported = Signal(), Signal(), Signal(), Signal()
+        m.d.sync += [
+            showed.eq(shows & ~dut.launch),
+            before.eq(Mux(dut.launch, shows, before | shows)),
+            certain.eq(shows & ~dut.launch & ~before & ~dut.stale),
+            reported.eq(~dut.launch & (reported | dut.peer_aborted)),
+        ]
         m.d.comb += [
-            Assert(dut.peer_aborted == fresh, "an abort is not reported when it is first seen"),
-            Assert(reports + dut.peer_aborted <= 1, "a launch's abort is reported twice"),
-            invariant(dut.seen == aborted, "seen: differs"),
-            invariant(reports + fresh <= aborted, "reports: more than aborts"),
-            Cover(aborted & ~aborts & ~dut.aborted_in, "an abort goes away"),
+            Assert(~dut.peer_aborted | showed, "a report without an abort of the launch"),
+            Assert(~dut.peer_aborted | ~reported, "a launch's abort is reported twice"),
+            Assert(
+                ~certain | dut.peer_aborted | reported, "an abort is not reported when it is shown"
+            ),
+            invariant(dut.seen == (reported | dut.peer_aborted), "seen: differs"),
+            invariant(~dut.old | before, "old: without an abort"),
+            Cover(dut.peer_aborted & (dut.aborted_in == 0), "an abort goes away"),
             Cover(dut.peer_aborted & dut.launch, "a report as the next launch begins"),
         ]
+        return m
+
+
+class DistanceHarness(Elaboratable):
+    """Harness that counts the distance of the downstream GPU without wrapping.
+
+    The GPU's generation advances by any number between two words that tell it. The distance is
+    counted from the first time on that the GPU admits something when it looks at most 8 behind,
+    and is counted anew when it does so after it was further behind.
+    """
+
+    def __init__(self, status: type = ExternalStatus):
+        self._status = status
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.dut = dut = self._status(_P)
+        _free_inputs(m, dut)
+        step, tells, admits = Signal(4), Signal(), Signal()
+        looks = Signal(signed(4))
+        advance, (lead, moved, now) = Signal(5), (Signal(signed(9), name=n) for n in "lmn")
+        counts, known = Signal(), Signal()
+        free(m, advance)
+        last = dut.downstream.generation
+        m.d.comb += [
+            admits.eq(dut.credit_limit_in != 0),
+            tells.eq(admits | (dut.aborted_in != 0)),
+            step.eq(Mux(dut.launch, dut.launch_generation - dut.generation, 0)),
+            looks.eq(Mux(tells, dut.generation_in, last) - dut.launch_generation),
+            known.eq(admits & dut.launched & (looks <= 0)),
+            moved.eq(lead - step + Mux(tells, advance, 0)),
+            now.eq(Mux(counts & ~(known & (moved < -8)), moved, looks)),
+            Assume(dut.launch | (dut.launch_generation == dut.generation)),
+            Assume(~dut.launch | ((step != 0) & (step < 8))),
+            Assume(~tells | ~counts | (dut.generation_in == (last + advance)[:4])),
+            Assume((lead > -200) & (lead < 200)),
+            Assume(dut.credit_limit_in != _MOST),  # stands for everything at the output
+        ]
+        m.d.sync += [lead.eq(now), counts.eq(counts | known)]
+        m.d.comb += [
+            Assert(~counts | (dut.admitted != _MOST) | (lead > 0), "a GPU behind admits all"),
+            Assert(counts | (dut.admitted != _MOST), "an unknown GPU admits all"),
+            invariant(~dut.is_near | counts, "is_near: without a distance"),
+            invariant(~dut.is_near | (lead >= -8), "is_near: far behind"),
+            invariant(~counts | ((dut.generation + lead)[:4] == last), "lead: differs"),
+            Cover(dut.is_near & (lead > 0) & (dut.admitted == _MOST), "ahead"),
+            Cover(counts & ~dut.is_near, "far behind"),
+        ]
+        return m
+
+
+class AbortsHarness(Elaboratable):
+    """Harness that follows one launch, which any launch may be, and its aborts."""
+
+    def __init__(self, status: type = ExternalStatus):
+        self._status = status
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.dut = dut = self._status(_P)
+        _free_inputs(m, dut)
+        choice, follows, cut = Signal(), Signal(), Signal()
+        step, age = Signal(4), Signal(4)
+        free(m, choice)
+        m.d.comb += [
+            step.eq(dut.launch_generation - dut.generation),
+            Assume(dut.launch | (dut.launch_generation == dut.generation)),
+            Assume(~dut.launch | ((step != 0) & (step < 8))),
+            Assume(~dut.launch | ~dut.cut_short),
+        ]
+        with m.If(dut.launch & choice & ~follows):
+            m.d.sync += [follows.eq(1), age.eq(0), cut.eq(0)]
+        with m.Elif(dut.launch):
+            m.d.sync += age.eq(Mux(age[3] | (age + step >= 8), 8, age + step))
+        with m.Elif(dut.cut_short & (age == 0)):
+            m.d.sync += cut.eq(1)
+        m.d.comb += Cover(follows & cut & (age == 7), "an old abort")
+        for back in range(8):
+            m.d.comb += Assert(
+                ~follows | (age != back) | (dut.aborted[back] == cut), f"abort {back} differs"
+            )
         return m
 
 
@@ -51,12 +147,35 @@ PROOFS = (
     Proof(
         name="external-status",
         statement="An abort of the downstream GPU in the current launch is reported in the cycle "
-        "after it is first seen, and at most once for each launch",
+        "after it is first shown, unless it may be older than the launch; at most once for each "
+        "launch, and only if it is shown",
         blocks=(ExternalStatus,),
-        harness=ExternalStatusHarness,
+        harness=ReportHarness,
         geometry="workgroup numbers of 3 bits",
         reason="the proof depends on no width",
         depth=2,
         cover_depth=8,
+    ),
+    Proof(
+        name="external-status-distance",
+        statement="The downstream GPU admits everything only if it has passed this launch, however "
+        "many launches begin here while it admits nothing",
+        blocks=(ExternalStatus,),
+        harness=DistanceHarness,
+        geometry="workgroup numbers of 3 bits; fewer than 200 launches apart",
+        reason="the proof depends on no width",
+        depth=2,
+        cover_depth=8,
+    ),
+    Proof(
+        name="external-status-aborts",
+        statement="Each bit shown upstream tells whether the launch of its generation was cut "
+        "short, however many launches have begun since",
+        blocks=(ExternalStatus,),
+        harness=AbortsHarness,
+        geometry="workgroup numbers of 3 bits",
+        reason="the proof depends on no width",
+        depth=2,
+        cover_depth=12,
     ),
 )

@@ -110,7 +110,7 @@ class InboundHarness(Elaboratable):
 
 class RouterHarness(Elaboratable):
     """Harness with two copies of the store router that differ in the other context's table, and in
-    the space of the other context's queue."""
+    the space of the other context's queue and link."""
 
     def __init__(self, router: type = StoreRouter):
         self._router = router
@@ -120,7 +120,9 @@ class RouterHarness(Elaboratable):
         m.submodules.one = one = self._router(_P)
         m.submodules.two = two = self._router(_P)
         free(m, one.i.valid, one.i.p, one.writes.ready, one.ends.ready)
+        free(m, one.space, one.reports, two.space)
         m.d.comb += [
+            two.reports.eq(one.reports),
             two.i.valid.eq(one.i.valid),
             two.i.p.eq(one.i.p),
             two.writes.ready.eq(one.writes.ready),
@@ -131,9 +133,10 @@ class RouterHarness(Elaboratable):
         for number, (mine, yours) in enumerate(zip(one.remote, two.remote, strict=True)):
             other = Signal(name=f"other_{number}")
             free(m, mine.ready, other)
-            m.d.comb += yours.ready.eq(Mux(owner == number, mine.ready, other))
             own = owner == number
             m.d.comb += [
+                yours.ready.eq(Mux(own, mine.ready, other)),
+                Assume(~own | (one.space[number] == two.space[number])),
                 Assert(mine.valid == yours.valid, f"remote {number}: depends on another context"),
                 Assert(~mine.valid | own, f"remote {number}: a store of another context"),
                 Assert(
@@ -145,6 +148,9 @@ class RouterHarness(Elaboratable):
         remote = one.i.p.target == Target.REMOTE
         m.d.comb += [
             Assert(one.i.ready == two.i.ready, "ready: depends on another context"),
+            Assert(one.refused == two.refused, "refused: depends on another context"),
+            Assert(~one.refused | moves(one.i), "a refused store stays"),
+            Cover(one.refused & differs, "a refused store"),
             Assert(one.writes.valid == two.writes.valid, "writes: depends on another context"),
             Assert(one.writes.p == two.writes.p, "writes: the access depends on another context"),
             Assert(one.ends.valid == two.ends.valid, "ends: depends on another context"),

@@ -4,13 +4,12 @@ to bit errors."""
 from types import SimpleNamespace
 
 from amaranth.asserts import AnySeq
-from amaranth.hdl import Assert, Assume, Cat, Cover, Elaboratable, Module, Mux, Signal, Value
+from amaranth.hdl import Assert, Assume, Cover, Elaboratable, Module, Mux, Signal, Value
 
 from rtl.channel.issue_ack_buffer import IssueAckBuffer
 from rtl.interface.encodings import ErrorCode
 from rtl.interface.layouts import IssueAck
 from rtl.lib.protected_queue import ProtectedQueue
-from rtl.lib.secded import encode
 from rtl.lib.split_memory import SplitMemory
 from rtl.parameters import T3Parameters
 
@@ -24,7 +23,7 @@ __all__ = ["PROOFS"]
 
 _DEPTH = 6  # the memory then holds an odd number of payloads, one less than its rows
 _MOST = _DEPTH + 2  # two more payloads may be in the checked queue
-_P = T3Parameters(contexts=1, workgroup_bits=3, wavefronts=2, sets=2, ways=2, address_bits=7)
+_P = T3Parameters(contexts=2, workgroup_bits=3, wavefronts=2, sets=2, ways=2, address_bits=7)
 
 
 class ProtectedQueueHarness(Elaboratable):
@@ -69,7 +68,15 @@ class IssueAckBufferHarness(Elaboratable):
                 ~dut.error.valid | (dut.error.report.code == ErrorCode.TRACKER_CORRUPT),
                 "wrong error code",
             ),
+            Assert(
+                ~(ghost.at_end & queue.lost) | (dut.error.report.owner == ghost.payload.owner),
+                "a loss is reported to another context",
+            ),
             Cover(passes & ghost.was_full, "bypass after the buffer was full"),
+            Cover(
+                ghost.at_end & queue.lost & (queue.check.i.word.owner != ghost.payload.owner),
+                "a loss with a wrong owner",
+            ),
         ]
         return m
 
@@ -113,14 +120,15 @@ def follow(m: Module, dut, queue: ProtectedQueue, passes: Value) -> SimpleNamesp
         with m.If((at_end & lost) | (first & take)):
             m.d.sync += follows.eq(0)
     wrong = Signal(len(queue.words.i.p))
+    # Bit errors of the code word; the others are in the copies.
     bits, waited = Signal(range(len(wrong) + 1)), Signal(2)
     with m.If((held != 0) & ~dut.o.valid & ~lost):
         m.d.sync += waited.eq(waited + 1)
     with m.Else():
         m.d.sync += waited.eq(0)
     m.d.comb += [
-        bits.eq(sum(wrong)),
-        Assume(~follows | (bits <= 2)),
+        bits.eq(sum(_in_code(queue, wrong))),
+        Assume(~follows | (sum(wrong) <= 2)),
         Assert(~take | (held != 0), "a payload leaves an empty queue"),
         Assert(~lost | (held != 0), "an empty queue loses a payload"),
         Assert(queue.empty == (held == 0), "empty: differs from no payload"),
@@ -140,6 +148,7 @@ def follow(m: Module, dut, queue: ProtectedQueue, passes: Value) -> SimpleNamesp
         follows=follows,
         ahead=ahead,
         payload=payload,
+        at_end=at_end,
         wrong=wrong,
         waited=waited,
         was_full=was_full,
@@ -147,6 +156,11 @@ def follow(m: Module, dut, queue: ProtectedQueue, passes: Value) -> SimpleNamesp
     )
     _relate(m, queue, ghost)
     return ghost
+
+
+def _in_code(queue: ProtectedQueue, word: Value) -> Value:
+    """Return the code word of a word in the memory."""
+    return word[: len(Value.cast(queue.check.i))]
 
 
 def _relate(m: Module, queue: ProtectedQueue, ghost: SimpleNamespace) -> None:
@@ -169,18 +183,19 @@ def _relate(m: Module, queue: ProtectedQueue, ghost: SimpleNamespace) -> None:
     with m.Elif(behind & (turned == row) & ~(memory.reads & (index == 0))):
         m.d.sync += ghost.wrong.eq(ghost.wrong ^ turns)
 
-    code = Cat(ghost.payload, encode(ghost.payload.as_value())) ^ ghost.wrong
+    word = queue.word_of(ghost.payload) ^ ghost.wrong
     read, write = checked.read, checked.write
     relate_pointers(m, words, "words")
     with m.If(ghost.follows):
         m.d.comb += invariant(ghost.ahead < ghost.held, "the observed payload has left")
         with m.If(ghost.ahead < level):
             m.d.comb += invariant(at.data == ghost.payload, "the checked payload is another one")
-            m.d.comb += invariant(sum(ghost.wrong) <= 1, "a lost payload counts as checked")
+            wrong = sum(_in_code(queue, ghost.wrong))
+            m.d.comb += invariant(wrong <= 1, "a lost payload counts as checked")
         with m.Elif(~behind):
-            m.d.comb += invariant(words.o.p == code, "the payload at the end is another one")
+            m.d.comb += invariant(words.o.p == word, "the payload at the end is another one")
         with m.Else():
-            m.d.comb += invariant(stored == code, "the payload in the memory is another one")
+            m.d.comb += invariant(stored == word, "the payload in the memory is another one")
     m.d.comb += [
         invariant(level <= checked.depth, "checked queue: overflow"),
         invariant((read.addr + level)[: len(write.addr)] == write.addr, "checked queue: pointers"),
@@ -222,7 +237,7 @@ PROOFS = (
         statement=_STATEMENT,
         blocks=(ProtectedQueue,),
         harness=ProtectedQueueHarness,
-        geometry=f"depth {_DEPTH}, payloads of 8 bits",
+        geometry=f"depth {_DEPTH}, payloads of 9 bits",
         reason=_REASON,
         depth=1,
         cover_depth=16,
@@ -230,11 +245,11 @@ PROOFS = (
     ),
     Proof(
         name="issue-ack-buffer",
-        statement=f"{_STATEMENT}; losses are reported as TRACKER_CORRUPT; no acknowledgement "
-        "overtakes a waiting one",
+        statement=f"{_STATEMENT}; losses are reported as TRACKER_CORRUPT to the owner, whichever "
+        "two bits are wrong; no acknowledgement overtakes a waiting one",
         blocks=(IssueAckBuffer,),
         harness=IssueAckBufferHarness,
-        geometry=f"depth {_DEPTH}, issue acknowledgements of 8 bits",
+        geometry=f"depth {_DEPTH}, 2 contexts, issue acknowledgements of 9 bits",
         reason=_REASON,
         depth=1,
         cover_depth=18,

@@ -1,5 +1,6 @@
 """Proof of the registers: a write to a page changes no other page, and every error interrupts."""
 
+from amaranth.asserts import AnyConst
 from amaranth.hdl import Assert, Assume, Cat, Cover, Elaboratable, Module, Mux, Signal, Value
 
 from rtl.interface.encodings import ConfigurationError, ErrorCode
@@ -27,7 +28,7 @@ GEOMETRY = T3Parameters(
     ways=2,
 )
 _PROGRAMMED = ("address_space", "ways", "inbound")
-_LAUNCHED = ("maps", "launch_configuration")
+_LAUNCHED = ("ranges", "commands", "launch_configuration")
 _STROBES = ("abort", "start")
 _READ = (
     "done",
@@ -61,7 +62,7 @@ class RegistersHarness(Elaboratable):
         m.submodules.dut = dut = self._registers(GEOMETRY)
         bus = dut.bus
         free(m, bus.awvalid, bus.awaddr, bus.awprot, bus.wvalid, bus.wdata, bus.wstrb, bus.bready)
-        free(m, bus.arvalid, bus.araddr, bus.rready, dut.corrected)
+        free(m, bus.arvalid, bus.araddr, bus.arprot, bus.rready, dut.corrected)
         free(m, dut.error.valid, dut.error.report, dut.error.kinds)
         for context in dut.context:
             free(m, *(getattr(context, name) for name in _READ))
@@ -101,6 +102,8 @@ class RegistersHarness(Elaboratable):
             ),
         ]
         self._assert_spaces(m, dut)
+        for number in range(len(dut.context)):
+            self._assert_assignment(m, dut, number, by_privileged)
         for number, one in enumerate(pages):
             self._assert_reported(m, one, answered & (page == number), accepted, number)
         of_gpu = okay & (page == 0)
@@ -113,10 +116,13 @@ class RegistersHarness(Elaboratable):
             written = okay & (page == number + 1)
             self._assert_context(m, dut, number, written)
             self._assert_launch(m, dut, number, written)
+            self._assert_kept(m, dut, number)
             locked = {
                 "assignment": [getattr(context, name) for name in _PROGRAMMED],
                 "regions": list(dut.pages[number].table.maps.regions),
+                "hold": [],
             }
+            self._assert_hold(m, dut, number, by_privileged)
             for name, lock in dut.pages[number].locks.items():
                 where = f"{number}: {name}"
                 self._assert_locked(m, lock, locked[name], by_privileged, where)
@@ -130,6 +136,75 @@ class RegistersHarness(Elaboratable):
         m.d.comb += [
             Assert(~both | (first.local != second.local), "an address space of two contexts"),
             Cover(both, "both contexts have an address space"),
+        ]
+
+    def _assert_assignment(self, m: Module, dut: Registers, number: int, by: Value) -> None:
+        """Assert that unprivileged writes name neither the remote address space nor a way of the
+        other context, and that a context loses no way in which it may have tiles.
+        """
+        own, other = dut.context[number], dut.context[1 - number]
+        before, ways, begun = Signal.like(own.address_space), Signal.like(own.ways), Signal()
+        m.d.sync += [before.eq(own.address_space), ways.eq(own.ways), begun.eq(1)]
+        sends = other.address_space.enable | other.address_space.remote.any()
+        same_space = sends & (own.address_space.remote == other.address_space.remote)
+        same_way, loses = (own.ways & other.ways).any(), begun & (ways & ~own.ways).any()
+        was_in_use = self._was_in_use(m, dut, number)
+        self._assert_cleared(m, dut.pages[number], was_in_use, by, number)
+        m.d.comb += [
+            Assert(~(loses & was_in_use), f"{number}: a way is lost while it is in use"),
+            Cover(loses, f"{number}: a way is lost"),
+        ]
+        for name, value, past, shares in (
+            ("remote space", own.address_space.as_value(), before.as_value(), same_space),
+            ("way", own.ways, ways, same_way),
+        ):
+            changes = begun & (value != past)
+            m.d.comb += [
+                Assert(~changes | by | ~shares, f"{number}: a {name} of another context"),
+                Cover(changes & shares, f"{number}: a {name} is shared"),
+            ]
+
+    def _assert_hold(self, m: Module, dut: Registers, number: int, by: Value) -> None:
+        """Assert that on hold no launch begins, and unprivileged software neither launches nor
+        aborts nor copies.
+        """
+        context, page = dut.context[number], dut.pages[number]
+        levels, was_held = page.table.queue.level, Signal(name=f"was_held_{number}")
+        before, was_pending = Signal.like(levels), Signal(name=f"was_waiting_{number}")
+        m.d.sync += [
+            was_held.eq(page.locks["hold"]),
+            was_pending.eq(page.pending),
+            before.eq(levels),
+        ]
+        acts = context.abort | (page.pending & ~was_pending) | (levels > before)
+        m.d.comb += [
+            Assert(~(was_held & context.launch), f"{number}: a launch begins on hold"),
+            Assert(~(was_held & acts) | by, f"{number}: a tenant on hold acts"),
+            Cover(was_held & page.pending, f"{number}: a launch waits on hold"),
+        ]
+
+    def _was_in_use(self, m: Module, dut: Registers, number: int) -> Value:
+        """Return whether a context was not idle in the cycle before."""
+        context, page = dut.context[number], dut.pages[number]
+        was_in_use = Signal(name=f"was_in_use_{number}")
+        busy = page.running | page.pending | context.aborting | context.abort
+        m.d.sync += was_in_use.eq(busy | ~context.idle)
+        return was_in_use
+
+    def _assert_cleared(self, m: Module, page, was_in_use: Value, by: Value, number: int) -> None:
+        """Assert that only privileged software clears the tables, of an idle context."""
+        entries = Cat(
+            entry.enable
+            for table in (page.table.maps.regions, page.table.maps.ranges)
+            for entry in table
+        )
+        before = Signal.like(entries, name=f"entries_{number}")
+        m.d.sync += before.eq(entries)
+        removed = before & ~entries
+        several = (removed & (removed - 1))[: len(removed)].any()
+        m.d.comb += [
+            Assert(~several | (by & ~was_in_use), f"{number}: tables in use are cleared"),
+            Cover(several, f"{number}: tables are cleared"),
         ]
 
     def _assert_reported(self, m: Module, page, here: Value, accepted: Value, number: int) -> None:
@@ -220,17 +295,54 @@ class RegistersHarness(Elaboratable):
         context, page = dut.context[number], dut.pages[number]
         self._assert_unchanged(m, page.table.maps, written, f"{number}: programmed maps")
         self._assert_unchanged(m, page.programmed, written, f"{number}: programmed launch")
-        for name in _LAUNCHED:
-            self._assert_unchanged(m, getattr(context, name), context.launch, f"{number}: {name}")
-        self._assert_numbers(m, page, context, number, written)
         was_pending = Signal(name=f"was_pending_{number}")
         m.d.sync += was_pending.eq(page.pending)
+        maps, launched = context.maps, context.launch
+        for index, entry in enumerate(maps.regions):
+            where = f"{number}: region {index}"
+            # A pending launch disables regions that it changes.
+            closed = launched | (was_pending & ~entry.enable)
+            self._assert_unchanged(m, entry.enable, closed, where)
+            self._assert_unchanged(m, Cat(entry.base, entry.limit), launched, where)
+        active = (maps.ranges, maps.commands, context.launch_configuration)
+        for name, value in zip(_LAUNCHED, active, strict=True):
+            self._assert_unchanged(m, value, launched, f"{number}: {name}")
+        self._assert_numbers(m, page, context, number, written)
         m.d.comb += [
             Assert(
                 ~page.pending | was_pending | written, f"{number}: a pending launch without a write"
             ),
             Assert(~context.launch | was_pending, f"{number}: a launch without a request"),
             Cover(context.launch, f"{number}: launch"),
+        ]
+
+    def _assert_kept(self, m: Module, dut: Registers, number: int) -> None:
+        """Assert that an arbitrary atom stays the context's while its accesses may name it: until
+        no copy is left and no launch has the atom, or until the context has drained.
+        """
+        context, page = dut.context[number], dut.pages[number]
+        atom = Signal(GEOMETRY.atom_address_bits, name=f"atom_{number}")
+        m.d.comb += atom.eq(AnyConst(len(atom)))
+        claims = list(page.claims)
+        inside = [one.enable & (one.base <= atom) & (atom < one.limit) for one in claims]
+        left, reads, begun, was_own, was_free = (
+            Signal(name=f"{name}_{number}")
+            for name in ("left", "reads", "begun", "was_own", "was_free")
+        )
+        ended = context.dma_idle | context.drained
+        own, active = Cat(inside).any(), Cat(inside[GEOMETRY.regions :]).any()
+        m.d.comb += reads.eq(context.copies.valid | (left & ~ended))
+        m.d.sync += [
+            left.eq(reads),
+            begun.eq(1),
+            was_own.eq(own),
+            was_free.eq(context.drained | (~reads & ~active)),
+        ]
+        m.d.comb += [
+            Assert(~begun | ~was_own | own | was_free, f"{number}: an atom is lost too early"),
+            invariant(page.hold.was_reading == left, f"{number}: was_reading: differs"),
+            invariant(~(page.pending & context.aborting), f"{number}: pending in an abort"),
+            Cover(begun & was_own & ~own, f"{number}: an atom is lost"),
         ]
 
     def _assert_numbers(self, m: Module, page, context, number: int, written: Value) -> None:
@@ -278,15 +390,20 @@ def _accepts(page) -> Value:
 PROOFS = (
     Proof(
         name="registers",
-        statement="Registers, tables, copies and strobes of a context change only with a write to "
-        "its page that the page accepts, and registers of the GPU only with such a write to the "
-        "GPU's page; a page shows why it refused the last write; the active configuration changes "
-        "only when a launch begins that such a write requested; each launch of a context has the "
-        "next epoch, which only a write to its page restarts, while the context is neither running "
-        "nor aborting, and a generation 1 to 7 behind that of its launch before; a context "
-        "interrupts only after an event of its own, an error of a link, or such a write; its "
-        "errors, and those of links, are pending in the next cycle; no address space belongs to "
-        "two contexts",
+        statement="Registers, tables, copies and strobes of a context change only with a write "
+        "to its page that the page accepts, and registers of the GPU only with such a write to "
+        "the GPU's page; a page shows why it refused the last write; the active configuration "
+        "changes only when a launch begins that such a write requested, which may disable "
+        "regions before; an atom leaves a context's regions only when the context has drained, "
+        "or when no copy is left and no launch has the atom; each launch of a context has the "
+        "next epoch, which only a write to its page restarts, while the context is neither "
+        "running nor aborting, and a generation 1 to 7 behind that of its launch before; a "
+        "context interrupts only after an event of its own, an error of a link, or such a write; "
+        "its errors, and those of links, are pending in the next cycle; no address space belongs "
+        "to two contexts, and only a privileged write lets two contexts have a remote address "
+        "space or a way, and a context loses a way, or several entries of its tables at once, "
+        "only while it is idle; on hold, no launch begins, and only privileged writes launch, "
+        "abort and copy",
         blocks=(Registers,),
         harness=RegistersHarness,
         geometry="2 contexts, 2 regions, 2 ranges, 2 commands, addresses of 8 bits",

@@ -237,8 +237,8 @@ BUGS_OF_CONTEXTS: tuple[tuple[str, SeededBug], ...] = (
             module="rtl.channel.store_router",
             block="StoreRouter",
             fault="a remote store waits until the queues of all contexts have space",
-            right="self.i.ready.eq(select_at(store.owner, ready))",
-            wrong="self.i.ready.eq(Cat(ready).all())",
+            right="self.i.ready.eq(select_at(store.owner, ready) | refuses)",
+            wrong="self.i.ready.eq(Cat(ready).all() | refuses)",
         ),
     ),
     (

@@ -102,8 +102,8 @@ BUGS_OF_ERRORS: tuple[tuple[str, SeededBug], ...] = (
             module="rtl.context.external_status",
             block="ExternalStatus",
             fault="reports an abort again whenever its signal rises",
-            right="(seen, aborts | (seen & ~self.launch))",
-            wrong="(seen, aborts)",
+            right="(self.seen, ~self.launch & (self.seen | reports))",
+            wrong="(self.seen, shows & ~self.launch)",
         ),
     ),
     (
@@ -112,8 +112,28 @@ BUGS_OF_ERRORS: tuple[tuple[str, SeededBug], ...] = (
             module="rtl.context.external_status",
             block="ExternalStatus",
             fault="reports no abort of the launch behind one that was aborted",
-            right="aborts & (self.launch | ~seen)",
-            wrong="aborts & ~seen",
+            right="(self.seen, ~self.launch & (self.seen | reports))",
+            wrong="(self.seen, self.seen | reports)",
+        ),
+    ),
+    (
+        "external-status-distance",
+        SeededBug(
+            module="rtl.context.external_status",
+            block="ExternalStatus",
+            fault="takes a GPU far behind for one that is ahead",
+            right="stays_near = self.is_near & ~(self.launch & before[-1])",
+            wrong="stays_near = self.is_near",
+        ),
+    ),
+    (
+        "external-status-aborts",
+        SeededBug(
+            module="rtl.context.external_status",
+            block="ExternalStatus",
+            fault="forgets an abort as the next launch begins",
+            right="(self.aborted << step)[:ABORT_BITS]",
+            wrong="0",
         ),
     ),
     (

@@ -48,7 +48,7 @@ from .registers.injection import INJECTION, arm_banks, step_injection
 from .registers.interrupts import step_global_page
 from .registers.launch import ABORT, MEASURE, reset_control, take_strobes
 from .registers.link_errors import LINKS, note_link, report_global_errors
-from .registers.write import is_foreign, write_register
+from .registers.write import is_foreign, moves_fixed, write_register
 from .scrub import SCRUBBER, step_scrubber
 from .state import GoldenState
 from .tracker.bank import EVENTS, step_bank
@@ -65,15 +65,16 @@ __all__ = [
     "GPU",
     "begin_contexts",
     "end_shared",
+    "look_at_write",
     "reset",
     "step",
     "step_port",
     "step_write",
-    "write_is_foreign",
 ]
 
 GPU = record(
-    "number cycle quiescent tracker_busy channels_busy channels_undrained channels_unsent",
+    "number privileged_refusal cycle quiescent tracker_busy channels_busy channels_undrained "
+    "channels_unsent",
     [
         ("bus", BUS),
         ("links", LINKS),
@@ -84,7 +85,8 @@ GPU = record(
         ("arbiter_inputs", ARBITER_INPUTS),
     ],
 )
-"""Blocks that exist once. ``quiescent``: no block outside the channels changes in the next cycle
+"""Blocks that exist once. ``privileged_refusal``: reason for which the GPU's page refused the last
+privileged write. ``quiescent``: no block outside the channels changes in the next cycle
 unless an input changes. ``tracker_busy``: the tracker's blocks may change in the next cycle. The
 last ones have a bit for each context that has anything left in the channels, anything but packets
 before the link, or DMA work.
@@ -409,16 +411,19 @@ def _end(
 
 
 @inlined
-def write_is_foreign(s: GoldenState) -> bool:
-    """Return whether the write that acts commits a region that overlaps another context's; before
-    a launch begins in the cycle.
+def look_at_write(s: GoldenState) -> tuple[bool, bool]:
+    """Return whether the write that acts commits a region that overlaps another context's, or one
+    that must not move; before a launch begins in the cycle.
     """
     bus = s.gpu.bus
-    return is_foreign(s, bus.awaddr, bus.privileged, bus.wdata)
+    foreign = is_foreign(s, bus.awaddr, bus.privileged, bus.wdata)
+    return foreign, moves_fixed(s, bus.awaddr, bus.wdata)
 
 
 @inlined
-def step_write(s: GoldenState, busy: int, pending: int, aborted: int, foreign: bool) -> None:
+def step_write(
+    s: GoldenState, busy: int, pending: int, aborted: int, foreign: bool, fixed: bool
+) -> None:
     """Do the write that acts; the next cycle sees its effects."""
     bus = s.gpu.bus
     written = natural((bus.awaddr >> PAGE_BITS) - CONTEXT)
@@ -426,7 +431,17 @@ def step_write(s: GoldenState, busy: int, pending: int, aborted: int, foreign: b
     if written < s.config.contexts:
         copies = s.contexts[written].cycle.copies_before
     response = write_register(
-        s, bus.awaddr, bus.wstrb, bus.privileged, bus.wdata, copies, busy, pending, aborted, foreign
+        s,
+        bus.awaddr,
+        bus.wstrb,
+        bus.privileged,
+        bus.wdata,
+        copies,
+        busy,
+        pending,
+        aborted,
+        foreign,
+        fixed,
     )
     respond(bus, response)
 
@@ -493,10 +508,12 @@ def step(state: GoldenState, inputs: Words, outputs: Words) -> bool:
         _continue_comparisons(s)
         gpu.quiescent = not (tracked or freed)
     else:
-        foreign = acts and write_is_foreign(s)
+        foreign = fixed = False
+        if acts:
+            foreign, fixed = look_at_write(s)
         _end(s, words, k, tick, sends, takes, comes, arms)
         if acts:
-            step_write(s, busy, pending, aborted, foreign)
+            step_write(s, busy, pending, aborted, foreign, fixed)
         count_shared(s, acts)
         write_units(s, results)
         changes = any_changes(s) or reports or freed or gpu.tracker_busy != 0

@@ -104,6 +104,41 @@ def test_packet_of_an_address_that_carries():
     simulate(TIMING, bench)
 
 
+def test_stores_that_leave_without_space():
+    """A store that finds its full queue is dropped and reported while the link has no space for its
+    context; others pass, and their errors are reported, too."""
+    stale = store(29) | {"generation": 3}
+    taken = ALL - {"link_out"}
+
+    async def bench(channel):
+        channel.link_space = 2
+        codes, seen = [], []
+
+        async def offer(**offered):
+            ready = all(channel.model.ready(name) for name in offered)
+            left, errors = await channel.cycle(offered, taken)
+            seen.extend(left)
+            codes.extend(errors)
+            return ready
+
+        others = [stale, store(17, atom=999), store(10), *[store(17)] * 3]
+        for number in range(60):
+            while not await offer(stores=store(17) if number < 40 else others[number % 6]):
+                pass
+        for _ in range(10):
+            await offer()
+        most = TIMING.remote_depth
+        leaving = 40 + sum(number % 6 > 2 for number in range(40, 60))
+        assert codes.count(ErrorCode.STORE_AHEAD) == leaving - most
+        assert codes.count(ErrorCode.STORE_STALE) == len(codes) - leaving + most > 0
+        assert seen.count("dram") == sum(number % 6 in (1, 2) for number in range(40, 60))
+        channel.link_space = 3
+        left, _ = await channel.drain(60)
+        assert len([one for one in left if one[0] == "link_out"]) == most
+
+    simulate(TIMING, bench)
+
+
 def test_space_for_stores_that_leave():
     """``store_space`` is high exactly as long as eight more stores fit: with the link stopped, a
     ninth one holds up the ordinary stores behind it."""

@@ -1,4 +1,4 @@
-"""External status: the downstream GPU for the current launch, whose abort is reported once."""
+"""External status: the downstream GPU and the dispatcher for the current launch."""
 
 import random
 
@@ -12,68 +12,183 @@ from verification.seeded_bugs.of_errors import BUGS_OF_ERRORS
 P = T3Parameters(contexts=1)
 MOST = (1 << P.credit_limit_bits) - 1
 GENERATIONS = 16
+REACH = 7  # how far GPUs may be apart
 
 
-def admission(inputs):
-    """Admission of the downstream GPU for the current launch, as ``registers.md`` states it."""
-    ahead = (inputs["generation_in"] - inputs["launch_generation"]) % GENERATIONS
-    if inputs["launch"] or ahead >= GENERATIONS // 2 or not inputs["credit_limit_in"]:
-        return 0
-    return MOST if ahead else inputs["credit_limit_in"]
+class Ring:
+    """Launches here and at the downstream GPU, which are counted without a bound.
+
+    Between two of its words the downstream GPU may begin and abort several launches. It may also
+    stop for many launches here while its limit is 0; it continues when it is less than 16 behind.
+
+    Attributes
+    ----------
+    here : int
+        Number of the launch here.
+    down : int
+        Number of the downstream GPU's launch.
+    told : int
+        The same, as its words have last told.
+    aborted, own : set of int
+        Launches that were aborted there, and here.
+    known : bool
+        The downstream GPU was seen at, or shortly behind, the launch here.
+    """
+
+    def __init__(self, rng):
+        self.rng = rng
+        self.here, self.down, self.told, self.limit, self.connected = 0, 0, 0, 0, False
+        self.aborted, self.own = set(), set()
+        self.launches = self.runs = self.cuts = self.known = self.shows = False
+        self.reported, self.due, self.stopped = False, None, 0
+
+    @property
+    def ahead(self):
+        return self.down - self.here
+
+    @property
+    def word(self):
+        """Generation, limit and aborts that the downstream GPU shows."""
+        if not self.connected:
+            return 0, 0, 0
+        bits = sum((self.down - back in self.aborted) << back for back in range(8))
+        return self.down % GENERATIONS, self.limit, bits
+
+    def step(self):
+        """Advance by a cycle."""
+        rng = self.rng
+        self.launches = rng.random() < 0.05 and self._launch()
+        self.cuts = self.runs and not self.launches and rng.random() < 0.01
+        if self.stopped:
+            self.stopped -= 1
+        elif rng.random() < 0.1:
+            if self.ahead <= -GENERATIONS:
+                self._restart()
+            else:
+                self._go_on()
+        # A link's reset is reported, and then the launch has to be aborted.
+        if rng.random() < 0.02 and self.ahead >= -8:
+            self.connected ^= True
+        self._expect()
+
+    def _launch(self):
+        following = self.here + self.rng.choice([1, 1, 1, 2, REACH])
+        if not self.connected and following - self.told > REACH:
+            return False
+        # LAUNCH refuses to leave a GPU that admits something behind.
+        if self.word[1] and abs(following - self.down) > REACH:
+            return False
+        self.here, self.runs, self.reported, self.due = following, True, False, None
+        return True
+
+    def _restart(self):
+        """Reset the downstream GPU, which then follows the launch here, with another generation
+        than before."""
+        behind = 1 + ((self.here - 1 - self.told) % GENERATIONS == 0)
+        self.down, self.limit, self.aborted = self.here - behind, 3, set()
+        self.connected = True
+
+    def _go_on(self):
+        rng = self.rng
+        for _ in range(rng.choice([0, 1, 1, 2, 3])):
+            if rng.random() < 0.5:
+                self.aborted.add(self.down)
+            self.down = min(self.down + rng.choice([1, 1, 2]), self.here + REACH)
+        self.limit = rng.choice([0, 3, rng.getrandbits(P.credit_limit_bits)])
+        if rng.random() < 0.2:
+            self.aborted.add(self.down)
+        if self.down in self.aborted:
+            self.limit = 0
+        if not self.limit and rng.random() < 0.1:
+            self.stopped = rng.choice([100, 400])
+
+    def _expect(self):
+        """Compute the admission and the report of the next cycle."""
+        _, limit, aborts = self.word
+        if limit or aborts:
+            self.told = self.down
+        if self.launches:
+            self.known &= self.told - self.here >= -8
+        self.admitted = 0
+        if limit and not self.launches and (self.ahead == 0 or (self.ahead > 0 and self.known)):
+            self.admitted = MOST if self.ahead else limit
+        shows = bool(self.runs and aborts and self.here in self.aborted and 0 <= self.ahead < 8)
+        # An abort that was shown before the launch began counts if it is certain.
+        is_certain = self.known or self.ahead == 0 or (not self.shows and not self.launches)
+        if shows and self.due is None and is_certain:
+            self.due = 2
+        self.shows = shows
+        if limit and self.runs and -8 <= self.ahead <= 0:
+            self.known = True
+
+    @property
+    def own_word(self):
+        """Aborts that are shown upstream."""
+        return sum((self.here - back in self.own) << back for back in range(8))
+
+    def end(self):
+        """End a cycle: an abort here takes effect."""
+        if self.cuts:
+            self.own.add(self.here)
+            self.runs = False
+
+    def check(self, reports):
+        """Check the report of an abort: in time, once, and only if there is one."""
+        assert not reports or (self.shows and not self.reported), vars(self)
+        self.reported |= reports
+        if self.due is not None and self.shows and not self.launches:
+            self.due -= 1
+            assert self.due or self.reported, ("an abort is missed", vars(self))
 
 
 def check(block=ExternalStatus):
-    """Launches, with a downstream GPU whose abort comes and goes."""
+    """Launches here and there, with aborts, lost words and a GPU that stops."""
     seed = 5
     print("seed", seed)
     rng = random.Random(seed)
-    dut = block(P)
+    dut, ring = block(P), Ring(rng)
+    seen = dict.fromkeys(("reports", "late", "far", "all"), 0)
 
     async def bench(ctx):
-        inputs = {"launch_generation": 0, "launched": 0, "aborted_in": 0, "generation_in": 0}
-        inputs |= {"credit_limit_in": 0, "dispatched": 0, "finished": 0, "kernel_generation": 0}
-        reported, launches, reports = False, 0, 0
-        for _ in range(3000):
-            # Long spans without a change, in which the clock stops.
-            inputs["launch"] = int(rng.random() < 0.02)
-            launches += inputs["launch"]
-            if inputs["launch"]:
-                inputs["launched"] = 1
-                # A launch ends the report of an abort, whether its generation is new or not.
-                step = int(rng.random() < 0.7)
-                inputs["launch_generation"] = (inputs["launch_generation"] + step) % GENERATIONS
-                reported = False
-            elif rng.random() < 0.01:
-                inputs["launched"] = 0
-            if rng.random() < 0.1:
-                inputs["aborted_in"] ^= 1
+        counts = {"dispatched": 0, "finished": 0, "kernel_generation": 0}
+        ended = 0
+        for _ in range(5000):
+            ring.step()
             if rng.random() < 0.05:
-                near = inputs["launch_generation"] + rng.choice([-1, 0, 0, 0, 0, 1])
-                inputs["generation_in"] = near % GENERATIONS
-                inputs["kernel_generation"] = near % GENERATIONS
-                for name in ("credit_limit_in", "dispatched", "finished"):
-                    inputs[name] = rng.choice([0, rng.getrandbits(P.credit_limit_bits)])
-            for name, value in inputs.items():
-                ctx.set(getattr(dut, name), value)
-            is_kernel = inputs["kernel_generation"] == inputs["launch_generation"]
-            is_launch = inputs["generation_in"] == inputs["launch_generation"]
-            aborts = bool(inputs["aborted_in"] and inputs["launched"] and is_launch)
-            expected = {
-                "generation": inputs["launch_generation"],
-                "admitted": admission(inputs),
-                "kernel_dispatched": inputs["dispatched"] * is_kernel,
-                "ended": inputs["finished"] * is_kernel,
-                "peer_aborted": aborts and not reported,
+                near = ring.here + rng.choice([-1, 0, 0, 0, 1])
+                counts["kernel_generation"] = near % GENERATIONS
+                for name in ("dispatched", "finished"):
+                    counts[name] = rng.choice([0, rng.getrandbits(P.credit_limit_bits)])
+            generation, limit, aborts = ring.word
+            inputs = {
+                **{"launch": ring.launches, "launched": ring.runs, "cut_short": ring.cuts},
+                **{"launch_generation": ring.here % GENERATIONS, "generation_in": generation},
+                **{"credit_limit_in": limit, "aborted_in": aborts, **counts},
             }
-            reports += expected["peer_aborted"]
-            reported |= aborts
+            for name, value in inputs.items():
+                ctx.set(getattr(dut, name), int(value))
+            is_kernel = counts["kernel_generation"] == ring.here % GENERATIONS
+            ring.end()
+            expected = {
+                "generation": ring.here % GENERATIONS,
+                "aborted": ring.own_word,
+                "admitted": ring.admitted,
+                "kernel_dispatched": counts["dispatched"] * is_kernel,
+                "ended": counts["finished"] * is_kernel,
+                "progresses": counts["finished"] * is_kernel != ended,
+            }
+            ended = expected["ended"]
             await ctx.tick()
-            downstream = ctx.get(dut.downstream)
-            assert downstream.admits == (inputs["credit_limit_in"] > 0)
-            assert downstream.generation == inputs["generation_in"]
             for name, value in expected.items():
                 assert ctx.get(getattr(dut, name)) == value, name
-        assert launches / 4 < reports < launches
+            reports = ctx.get(dut.peer_aborted)
+            ring.check(reports)
+            seen["reports"] += reports
+            seen["late"] += reports and ring.ahead > 0
+            seen["far"] += ring.ahead <= -GENERATIONS and bool(aborts)
+            seen["all"] += ring.admitted == MOST and ring.ahead > 0
+        print(seen)
+        assert min(seen.values()) > 10
 
     run_gated(dut, bench)
 

@@ -205,3 +205,28 @@ def test_too_many_contexts():
         ValueError, match=r"A control flit of \d+ bits must fit into a packet of \d+"
     ):
         LinkEndpoint(PARAMETERS, LinkParameters(contexts=1 << 60))
+
+
+def test_waits_for_few_words_of_another_context():
+    """While the link is slow, a context whose word changes in every cycle fills the memory of sent
+    words. A word of another context waits for these, and for one more."""
+
+    async def bench(pair):
+        for side in pair.sides:
+            side.most = 0  # no packets
+        changes = 0
+        for number in range(400):
+            pair.set_words(0, [(0, number >= 300), word(number)])
+            before = pair.peer_words(1)[1]
+            await pair.step(1)
+            changes += number >= 300 and pair.peer_words(1)[1] != before
+        while pair.peer_words(1)[0] == (0, 0):
+            pair.set_words(0, [(0, 1), word(number := number + 1)])
+            before = pair.peer_words(1)[1]
+            await pair.step(1)
+            changes += pair.peer_words(1)[1] != before
+        assert 1 < changes <= LINK.replay_depth + 1
+        pair.set_words(0, NOTHING)
+        await pair.drain(2000)
+
+    Pair(164, Faults(latency=WIRE_CYCLES, busy=0.9)).run(bench)

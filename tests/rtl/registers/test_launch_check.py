@@ -186,6 +186,7 @@ def test_ways_hold_the_credit_window(waves, action, ways, credit_window):
     }
 
     async def bench(ctx):
+        ctx.set(dut.context[0].idle, 1)  # so that the context may lose ways
         for window in range(credit_window + 1, 34):
             registers["CREDIT_WINDOW"] = {"workgroups": window}
             await write_launch(ctx, dut, **registers)

@@ -1,5 +1,7 @@
 """Registers that only privileged software may write."""
 
+from itertools import permutations
+
 import pytest
 
 from rtl.interface.encodings import ConfigurationError
@@ -32,6 +34,7 @@ def simulate(bench):
     async def run(ctx):
         for context in dut.context:
             ctx.set(context.drained, 1)
+            ctx.set(context.idle, 1)
         await ctx.tick().repeat(3)
         await bench(ctx, dut)
 
@@ -48,7 +51,8 @@ def valid(name):
 def test_what_is_covered():
     covered = {name: register.lock for name, register in MAP.items() if register.lock}
     expected = {name: lock for lock, names in COVERED.items() for name in names}
-    assert covered == expected | {"GPU_LOCK": ALWAYS, "LOCK": ALWAYS}
+    always = dict.fromkeys(("GPU_LOCK", "LOCK", "CLEAR"), ALWAYS)
+    assert covered == expected | always | {"COPY": "hold"}
 
 
 def test_everything_is_locked_after_a_reset():
@@ -151,5 +155,63 @@ def test_protection_of_its_own_address():
         ctx.set(bus.wvalid, 0)
         await ctx.tick().until(bus.bvalid)
         assert await refusal(ctx, dut, CONTEXT) == LOCKED
+
+    simulate(bench)
+
+
+@pytest.mark.parametrize("replaced", COVERED["regions"][:4])
+def test_a_shared_region_is_privileged_softwares(replaced):
+    """A user with an open lock replaces a word of the region that privileged software is about to
+    share: the commit is refused until privileged software has written the word again."""
+    staged = [("REGION_BASE_LO", 4096), ("REGION_BASE_HI", 0), ("REGION_LIMIT_LO", 8192)]
+    staged += [("REGION_LIMIT_HI", 0)]
+    share = {"index": 0, "enable": 1, "share": 1}
+
+    async def bench(ctx, dut):
+        async def put(name, word, context=0, privileged=True):
+            address = MAP[name].address_in(context)
+            return await outcome(ctx, dut, address, word, privileged=privileged)
+
+        async def commit(context=0, privileged=True, **fields):
+            word = MAP["REGION_COMMIT"].pack(**share | fields)
+            return await put("REGION_COMMIT", word, context, privileged)
+
+        assert await put("LOCK", 0) == NONE
+        # The other context has memory of its own, which the user would like to reach.
+        for name, word in staged:
+            assert await put(name, word // 2, 1) == NONE
+        assert await commit(1, share=0) == NONE
+        for name, word in staged:
+            assert await put(name, word) == NONE
+        for word in (2048, dict(staged)[replaced]):  # also the same word again
+            assert await put(replaced, word, privileged=False) == NONE
+            assert await commit() == LOCKED
+            assert await commit(enable=0) == NONE
+            assert not ctx.get(dut.pages[0].table.maps.regions[0].enable)
+        assert await put(replaced, dict(staged)[replaced]) == NONE
+        assert await commit() == NONE
+        region = ctx.get(dut.pages[0].table.maps.regions[0])
+        assert (region.enable, region.base * 32, region.limit * 32) == (1, 4096, 8192)
+
+    simulate(bench)
+
+
+@pytest.mark.parametrize("page", [GLOBAL, CONTEXT])
+def test_privileged_software_sees_its_own_refusals(page):
+    """A user's write between a privileged write and the read of its result neither hides a refusal
+    nor invents one; other reads see the last write's result."""
+    good = MAP["MEASURE" if page == GLOBAL else "WORKGROUPS"]
+    bad = MAP["GPU_STATUS" if page == GLOBAL else "STATUS"]
+    results = {good: NONE, bad: ConfigurationError.NOT_WRITABLE}
+
+    async def bench(ctx, dut):
+        assert await write(ctx, dut, LOCKS[page].address, 0) == OKAY
+        for own, others in permutations((good, bad)):
+            for _ in range(2):
+                assert await write(ctx, dut, own.address, 0) == OKAY
+                assert await refusal(ctx, dut, page) == results[own]
+                assert await write(ctx, dut, others.address, 0, privileged=False) == OKAY
+                assert await refusal(ctx, dut, page, privileged=True) == results[own]
+                assert await refusal(ctx, dut, page) == results[others]
 
     simulate(bench)

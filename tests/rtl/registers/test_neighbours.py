@@ -6,7 +6,7 @@ import pytest
 
 from rtl.interface.encodings import ConfigurationError
 from rtl.parameters import T3Parameters
-from rtl.registers import port
+from rtl.registers import context_page, port
 from tests.support.launch_bench import LAUNCH, MAP, restart
 from tests.support.register_bus import outcome
 from tests.support.simulation import run_gated
@@ -89,6 +89,7 @@ BUGS = [*BUGS_OF_REGISTERS, *(bug for name, bug in BUGS_OF_NEIGHBOURS if name ==
 
 @pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.fault)
 def test_a_seeded_bug_is_noticed(bug, monkeypatch):
-    monkeypatch.setattr(port, bug.block, bug.seeded())
+    place = port if hasattr(port, bug.block) else context_page
+    monkeypatch.setattr(place, bug.block, bug.seeded())
     with pytest.raises(AssertionError):
         check()

@@ -100,6 +100,7 @@ def test_storage_is_of_one_context(contexts):
 def test_ways_have_a_bit_for_each_way():
     async def bench(ctx, dut):
         address = MAP["WAYS"].address_in
+        ctx.set(dut.context[1].idle, 1)  # so that the context may lose ways
         assert await read(ctx, dut, address(0)) == (0b00011, OKAY)
         assert await write(ctx, dut, address(1), 0xFFFF_FFEA) == OKAY
         assert [ctx.get(port.ways) for port in dut.context] == [0b00011, 0b01010]

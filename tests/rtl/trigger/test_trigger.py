@@ -1,6 +1,7 @@
 """Commands that a completion makes ready, and their cycles."""
 
 import random
+from itertools import pairwise
 
 import pytest
 
@@ -50,6 +51,16 @@ def test_workgroup():
     assert seen.taken == [8, 10, 12]
     assert seen.ready == [(19, (0, 4, 0, 200, 0, 1, 1))]
     assert seen.complete == [(14, 4, 0)]
+
+
+@pytest.mark.parametrize("group_log2", range(4))
+def test_wait_for_a_completion(group_log2):
+    """A completion occupies the unit for at most three cycles, and for one more with each command
+    that it makes ready; this bounds the time that other contexts' completions wait behind it."""
+    tiles = [tile(index) for index in range((1 << group_log2) + 2)]
+    seen = simulate(SMALL, [region_range(0, 15)], [command(WORKGROUP, 1, group_log2)], tiles)
+    waits = [after - before for before, after in pairwise(seen.taken)]
+    assert max(waits) == waits[-1] == 3 + (1 << group_log2)
 
 
 @pytest.mark.parametrize("granularity", Granularity)

@@ -98,7 +98,7 @@ NOTIFIED = replace(FINE, reports=LOST.reports)
     [
         ([FINE, FINE], Verdict.HARMLESS),
         ([LOST, FINE], Verdict.REPORTED),
-        ([WAITS, NOTIFIED], Verdict.REPORTED),  # an event of another context found the lost entry
+        ([WAITS, NOTIFIED], Verdict.MISREPORTED),  # the second context has lost nothing
         ([FINE, LOST], Verdict.MISREPORTED),  # the lost entry is not of the second context
         ([LOST, WAITS], Verdict.MISREPORTED),
         ([WRONG, NOTIFIED], Verdict.SILENT),  # a report to the other context is none to the first
@@ -108,9 +108,7 @@ NOTIFIED = replace(FINE, reports=LOST.reports)
 )
 def test_two_contexts_of_which_the_first_one_is_hit(runs, outcome):
     codes = ErrorCode.TRACKER_CORRUPT, ErrorCode.TIMEOUT
-    found = judge_all(
-        RING, runs, {0}, injected="x", begin=500, codes=codes, also_reported=codes[:1]
-    )
+    found = judge_all(RING, runs, {0}, injected="x", begin=500, codes=codes)
     assert found.outcome is outcome
 
 

@@ -46,7 +46,6 @@ BLOCKS: Mapping[str, tuple[tuple[str, str], ...]] = {
     ),
     "registers": (
         (r"toggle .*\bbus__[br]resp", "the responses OKAY and SLVERR differ in one bit"),
-        (r"toggle .*\bbus__arprot", "the registers ignore the protection of reads"),
         (
             rf"toggle registers\.{_CONTEXT}launch_configuration(\$\d+)?\.(credit|command)_window",
             "a launch whose window exceeds the capacity of the hardware is refused",

@@ -17,8 +17,8 @@ CHANNEL_ACTIVITY = record("events_before")
 
 # Fields of the queues that are clock-gated blocks.
 _QUEUES = sum(MARK[: Q.candidates])
-# Events: a request began or ended, a store or a packet was checked, an acknowledgement left
-# the memory of its buffer.
+# Events: a request began or ended, a store was checked or refused, a packet was checked, an
+# acknowledgement left the memory of its buffer.
 _NOTED, _STORE, _PACKET, _ACK = 1, 2, 4, 8
 
 
@@ -42,7 +42,7 @@ def _marks(done: ChannelOutputs) -> int:
 def _events(done: ChannelOutputs) -> int:
     """Return the events of this cycle."""
     events = _NOTED if done.noted else 0
-    events |= _STORE if done.popped & MARK.stores else 0
+    events |= _STORE if done.popped & MARK.stores or done.store_failure else 0
     events |= _PACKET if done.popped & MARK.inbound else 0
     return events | (_ACK if done.checked else 0)
 

@@ -198,7 +198,7 @@ def _merge(
 
 @inlined
 def _check(
-    s: GoldenState, number: int, channel: Record, queued: int, heads: int
+    s: GoldenState, number: int, channel: Record, queued: int, heads: int, link_space: int
 ) -> tuple[int, int, int, int, int, int]:
     """Advance the stages between the ports and the merges by one cycle.
 
@@ -209,11 +209,15 @@ def _check(
     """
     popped = pushed = first = first_place = second = second_place = 0
     if has(queued, Q.classified):
-        popped, pushed = route_store(s, number, channel, queued, heads)
+        popped, pushed, first, first_place = route_store(
+            s, number, channel, queued, heads, link_space
+        )
     if has(queued, Q.stores):
-        more_popped, more_pushed, first, first_place = classify_store(s, channel, queued, heads)
+        more_popped, more_pushed, failure, place = classify_store(s, channel, queued, heads)
         popped += more_popped
         pushed += more_pushed
+        if failure:
+            first, first_place = failure, place
     if has(queued, Q.inbound):
         more_popped, more_pushed, second, second_place = check_packet(s, channel, queued, heads)
         popped += more_popped
@@ -262,7 +266,7 @@ def step_channel(
         s, number, channel, link_space, queued, heads
     )
     in_popped, in_pushed, store_failure, store_place, packet_failure, packet_place = _check(
-        s, number, channel, queued, heads
+        s, number, channel, queued, heads, link_space
     )
     returned = returned_context(s.config, channel, inputs, i)
     lanes, remotes, freed, dropped = _step_lanes(

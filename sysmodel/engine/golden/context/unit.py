@@ -21,10 +21,15 @@ from ..registers.launch import (
     ABORT,
     CONTROL,
     begin_launch,
+    changes_regions,
     close_launch,
+    close_regions,
+    release_regions,
     step_launch,
+    step_reading,
     take_launch,
 )
+from ..registers.words import F, get_field
 from ..state import GoldenState
 from ..tracker.completions import offered_completion, offers_to, take_completion
 from ..tracker.counts import TRACKER_COUNTS, has_tiles
@@ -68,7 +73,7 @@ __all__ = [
 
 # Signals between the blocks of a context, in one cycle.
 _CYCLE = record(
-    "strobes_on copies_before had_ready launch_ends was_sent works sends ready_pushed "
+    "strobes_on copies_before closes had_ready launch_ends was_sent works sends waits ready_pushed "
     "complete_index own_complete command_issued corrupt outside_failure"
 )
 CONTEXT = record(
@@ -151,11 +156,16 @@ def begin_context(
     begin_cycle(own)
     aborts = strobes & ABORT != 0
     pending = control.pending != 0
+    cycle.waits = pending
     busy = control.running | control.pending | control.aborting | aborts != 0
     done = control.launches_done
-    tables_free = pending and not control.running and tables_are_free(s, context)
-    takes = step_launch(
-        control, aborts, own.window.done != 0, tables_free, own.status.drained != 0, is_clearing
+    waits, drained = pending and not control.running, own.status.drained != 0
+    tables_free = waits and tables_are_free(s, context)
+    held = pending and get_field(s.registers[CONTEXT_PAGE + context], F.LOCK_hold) != 0
+    changes = waits and changes_regions(s, context)
+    step_reading(control, cycle.copies_before, own.status.dma_done != 0, drained)
+    takes, cycle.closes = step_launch(
+        control, aborts, held, own.window.done != 0, tables_free, drained, is_clearing, changes
     )
     cycle.launch_ends = control.launches_done != done
     has_command = ready_valid(own.ready) or copy_valid(own.copies)
@@ -312,6 +322,8 @@ def step_units(
     cycle, external = own.cycle, own.external
     launch, issued, aborted = own.control.launches != 0, cycle.command_issued != 0, own.aborted != 0
     oldest = own.window.oldest
+    # A launch that waits counts as work, whose progress is the end of workgroups.
+    works = own.status.idle == 0 or (cycle.waits != 0 and external.progresses == 0)
     criticality = step_criticality(
         s.config,
         own.criticality,
@@ -338,7 +350,7 @@ def step_units(
             cycle.own_complete != 0,
             issued,
             launch,
-            not own.status.idle and not sends,
+            works and not sends,
             tick,
             aborted,
         ),
@@ -366,6 +378,7 @@ def step_external(s: GoldenState, context: int, inputs: Words, k: int) -> bool:
         own.launch.generation,
         control.launches,
         control.open,
+        control.cut_short,
         s.config.credit_limit_mask,
         inputs,
         at,
@@ -377,7 +390,8 @@ def step_external(s: GoldenState, context: int, inputs: Words, k: int) -> bool:
 
 @inlined
 def end_context(s: GoldenState, context: int, takes: bool) -> None:
-    """Begin a launch, or discard the state of the launches before an abort, at the end of a cycle.
+    """Begin a launch, or close regions that it changes; or discard the state of the launches before
+    an abort; at the end of a cycle.
 
     Parameters
     ----------
@@ -386,6 +400,9 @@ def end_context(s: GoldenState, context: int, takes: bool) -> None:
     """
     own = s.contexts[context]
     begin_launch(own.control, takes)
+    release_regions(own.control)
+    if own.cycle.closes:
+        close_regions(s, context)
     if own.cycle.strobes_on & ABORT:
         close_launch(own.control)
     if takes:

@@ -12,7 +12,7 @@ __all__ = ["BUS", "bus_changes", "respond", "step_bus", "writes_page"]
 
 BUS = record(
     "aw_full w_full b_valid b_resp ar_full r_valid r_data r_resp awaddr privileged wdata wstrb "
-    "araddr"
+    "araddr read_privileged"
 )
 """Registers of the five channels of the bus."""
 
@@ -75,10 +75,11 @@ def step_bus(s: GoldenState, inputs: Words, g: int) -> bool:
     if reads:
         bus.ar_full = 0
         bus.r_valid = 1
-        bus.r_data, bus.r_resp = read_register(s, bus.araddr)
+        bus.r_data, bus.r_resp = read_register(s, bus.araddr, bus.read_privileged)
     elif inputs[g + G.bus_arvalid] and not bus.ar_full:
         bus.ar_full = 1
         bus.araddr = inputs[g + G.bus_araddr]
+        bus.read_privileged = inputs[g + G.bus_arprot] & 1
     if acts:
         bus.b_valid = 1
     return acts != 0

@@ -59,9 +59,10 @@ def _read_error(config: Record, log: Record, word: int, is_context: bool) -> tup
 
 
 @compiled
-def _read_status(own: Record, log: Record, word: int) -> tuple[bool, int]:
+def _read_status(own: Record, log: Record, word: int, privileged: int) -> tuple[bool, int]:
     """Read a status register of a context; return whether it is a status register, and its data."""
     control = own.control
+    refusal = control.privileged_error if privileged else control.configuration_error
     if word == R.STATUS:
         return True, (
             put_field(F.STATUS_done, own.window.done)
@@ -71,7 +72,7 @@ def _read_status(own: Record, log: Record, word: int) -> tuple[bool, int]:
             | put_field(F.STATUS_pending, control.pending)
             | put_field(F.STATUS_running, control.running)
             | put_field(F.STATUS_aborted, control.launch_dropped)
-            | put_field(F.STATUS_configuration_error, control.configuration_error)
+            | put_field(F.STATUS_configuration_error, refusal)
         )
     if word == R.TILES:
         return True, own.trigger.tiles
@@ -86,8 +87,13 @@ def _read_status(own: Record, log: Record, word: int) -> tuple[bool, int]:
 
 
 @compiled
-def read_register(s: GoldenState, address: int) -> tuple[int, int]:
+def read_register(s: GoldenState, address: int, privileged: int) -> tuple[int, int]:
     """Read the register of an address.
+
+    Parameters
+    ----------
+    privileged : int
+        Privileged software reads.
 
     Returns
     -------
@@ -104,8 +110,10 @@ def read_register(s: GoldenState, address: int) -> tuple[int, int]:
         if word == R.INJECT:
             armed = put_field(F.INJECT_armed, s.gpu.injection.armed_shown)
             return registers[word].contents | armed, OKAY
+        if word == R.GPU_STATUS and privileged:
+            return put_field(F.GPU_STATUS_configuration_error, s.gpu.privileged_refusal), OKAY
     else:
-        known, data = _read_status(s.contexts[page - CONTEXT], log, word)
+        known, data = _read_status(s.contexts[page - CONTEXT], log, word, privileged)
         if known:
             return data, OKAY
     return registers[word].contents & registers[word].readable, OKAY

@@ -10,9 +10,18 @@ from ..dma.copies import MOST_COPIES, push_copy
 from ..payloads import disable_entry, make_command, make_range, make_region
 from ..records import Record, Records
 from ..state import GoldenState
+from .launch import keep_region
 from .words import F, Field, get_field
 
-__all__ = ["commit_command", "commit_range", "commit_region", "overlaps_others", "start_copy"]
+__all__ = [
+    "clear_tables",
+    "commit_command",
+    "commit_range",
+    "commit_region",
+    "is_fixed",
+    "overlaps_others",
+    "start_copy",
+]
 
 _UNKNOWN_INDEX = ConfigurationError.UNKNOWN_INDEX.value
 _MISALIGNED = ConfigurationError.MISALIGNED.value
@@ -23,6 +32,7 @@ _REGION_DISABLED = ConfigurationError.REGION_DISABLED.value
 _REGION_IN_USE = ConfigurationError.REGION_IN_USE.value
 _QUEUE_FULL = ConfigurationError.QUEUE_FULL.value
 _IN_USE = ConfigurationError.IN_USE.value
+_LOCKED = ConfigurationError.LOCKED.value
 
 
 @compiled
@@ -50,7 +60,7 @@ def _atoms(config: Record, value: int) -> int:
 @compiled
 def overlaps_others(s: GoldenState, context: int) -> bool:
     """Return whether the staged region contains an atom of another context's region: one of its
-    next launch, or one that its last launch may still use.
+    next launch, or one that its last launch or its copies may still use.
 
     The answer belongs to the start of a cycle.
     """
@@ -61,20 +71,45 @@ def overlaps_others(s: GoldenState, context: int) -> bool:
         if other == context:
             continue
         own = s.contexts[other]
+        in_use = own.control.open != 0 or own.aborted != 0
         for index in range(config.regions):
-            region = s.programmed_regions[other, index]
-            if region.enable and base < region.limit and region.base < limit:
+            region, bit = s.programmed_regions[other, index], 1 << index
+            uses = region.enable or own.control.kept & bit
+            if uses and base < region.limit and region.base < limit:
                 return True
             region = s.regions[other, index]
-            uses = region.enable and (own.control.open != 0 or own.aborted != 0)
+            uses = (region.enable or own.control.closed & bit) and in_use
             if uses and base < region.limit and region.base < limit:
                 return True
     return False
 
 
 @compiled
+def is_fixed(s: GoldenState, context: int, index: int) -> bool:
+    """Return whether copies may still read a region that is or was programmed, and that no launch
+    holds, at the start of a cycle.
+    """
+    own = s.contexts[context]
+    if index >= s.config.regions or not own.control.reading:
+        return False
+    region, active = s.programmed_regions[context, index], s.regions[context, index]
+    if not region.enable and not own.control.kept >> index & 1:
+        return False
+    in_use = own.control.open != 0 or own.aborted != 0
+    same = active.base == region.base and active.limit == region.limit
+    return not (in_use and active.enable and same)
+
+
+@compiled
 def commit_region(
-    s: GoldenState, context: int, index: int, enable: int, locked: bool, foreign: bool
+    s: GoldenState,
+    context: int,
+    index: int,
+    enable: int,
+    locked: bool,
+    foreign: bool,
+    fixed: bool,
+    mixed: bool,
 ) -> int:
     """Check the staged region and write it; return the configuration error.
 
@@ -86,18 +121,26 @@ def commit_region(
         A launch waits.
     foreign : bool
         The region overlaps another context's, with which the context must not share it.
+    fixed : bool
+        The region must not move.
+    mixed : bool
+        The commit shares the region, a word of which unprivileged software wrote.
     """
     config, registers = s.config, s.registers[CONTEXT + context]
     if index >= config.regions:
         return _UNKNOWN_INDEX
-    if locked:
+    if locked or (enable and fixed):
         return _IN_USE
+    if enable and mixed:
+        return _LOCKED
     entry = s.programmed_regions[context, index]
     if not enable:
         for number in range(config.ranges):
             one = s.programmed_ranges[context, number]
             if one.enable and one.region == index:
                 return _REGION_IN_USE
+        if entry.enable:
+            keep_region(s.contexts[context].control, index)
         disable_entry(entry)
         return 0
     base = _bytes(registers, F.REGION_BASE_LO_bytes, F.REGION_BASE_HI_bytes)
@@ -186,6 +229,15 @@ def commit_command(s: GoldenState, context: int, index: int, locked: bool) -> in
         ),
     )
     return 0
+
+
+@compiled
+def clear_tables(s: GoldenState, context: int) -> None:
+    """Remove all regions and ranges; commands stay, without a region that they could read."""
+    for index in range(s.config.regions):
+        disable_entry(s.programmed_regions[context, index])
+    for index in range(s.config.ranges):
+        disable_entry(s.programmed_ranges[context, index])
 
 
 @compiled

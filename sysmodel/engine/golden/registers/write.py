@@ -15,18 +15,28 @@ from .launch import (
     reset_epochs,
     set_configuration_error,
     set_strobes,
+    trust_word,
 )
 from .launch_check import check_launch
 from .read import NO_WORD, OKAY, REJECT, page_of, word_of
-from .tables import commit_command, commit_range, commit_region, overlaps_others, start_copy
-from .words import F, R, field_of, put_field, set_word, store_word
+from .tables import (
+    clear_tables,
+    commit_command,
+    commit_range,
+    commit_region,
+    is_fixed,
+    overlaps_others,
+    start_copy,
+)
+from .words import F, R, field_bits, field_of, put_field, set_word, store_word
 
-__all__ = ["commit", "is_foreign", "write_register"]
+__all__ = ["commit", "is_foreign", "moves_fixed", "write_register"]
 
 _IN_USE, _LOCKED = ConfigurationError.IN_USE.value, ConfigurationError.LOCKED.value
 _OVERLAP = ConfigurationError.OVERLAP.value
 _NOT_WRITABLE = ConfigurationError.NOT_WRITABLE.value
 _UNKNOWN_INDEX = ConfigurationError.UNKNOWN_INDEX.value
+_HOLD = field_bits(F.LOCK_hold)
 
 
 @compiled
@@ -85,11 +95,11 @@ def _write_control(s: GoldenState, context: int, value: int, busy: bool) -> int:
 
 
 @inlined
-def _is_locked(s: GoldenState, page: int, word: int, privileged: int) -> bool:
-    """Return whether the register is for privileged software only, and the write is
-    unprivileged.
-    """
+def _is_locked(s: GoldenState, page: int, word: int, value: int, privileged: int) -> bool:
+    """Return whether the write is for privileged software only, and is unprivileged."""
     lock = s.registers[page, word].lock
+    if page != GLOBAL and word == R.CONTROL and value & (LAUNCH | ABORT):
+        lock = _HOLD
     if privileged or not lock:
         return False
     of_page = R.GPU_LOCK if page == GLOBAL else R.LOCK
@@ -122,11 +132,14 @@ def commit(
     locked: bool,
     aborted: bool,
     foreign: bool,
+    fixed: bool,
+    mixed: bool,
 ) -> int:
     """Commit an entry of a table, or start a copy; return the configuration error."""
     if word == R.REGION_COMMIT:
         index, enable = field_of(value, F.REGION_COMMIT_index), F.REGION_COMMIT_enable
-        return commit_region(s, context, index, field_of(value, enable), locked, foreign)
+        enabled = field_of(value, enable)
+        return commit_region(s, context, index, enabled, locked, foreign, fixed, mixed)
     if word == R.RANGE_COMMIT:
         index, enable = field_of(value, F.RANGE_COMMIT_index), F.RANGE_COMMIT_enable
         return commit_range(s, context, index, field_of(value, enable), locked)
@@ -136,20 +149,33 @@ def commit(
 
 
 @compiled
-def _assign_spaces(s: GoldenState, context: int, word: int, value: int) -> int:
-    """Write ADDRESS_SPACE, unless another context has the local space; return the reason for a
-    refusal.
+def _takes_spaces(s: GoldenState, context: int, value: int, privileged: int) -> bool:
+    """Return whether a write of ADDRESS_SPACE names a space of another context: its local space
+    or, as unprivileged software, its remote space.
     """
-    written = value & s.registers[CONTEXT + context, word].writable
+    written = value & s.registers[CONTEXT + context, R.ADDRESS_SPACE].writable
     local = field_of(written, F.ADDRESS_SPACE_local)
+    remote = field_of(written, F.ADDRESS_SPACE_remote)
     for other in range(s.config.contexts):
         space = s.contexts[other].address_space
-        if other != context and space.enable and space.local == local:
-            if field_of(written, F.ADDRESS_SPACE_enable):
-                return _OVERLAP
-    store_word(s.registers[CONTEXT + context, word], value)
-    decode(s)
-    return 0
+        if other == context:
+            continue
+        if field_of(written, F.ADDRESS_SPACE_enable) and space.enable and space.local == local:
+            return True
+        if not privileged and space.remote == remote and (space.enable or remote):
+            return True
+    return False
+
+
+@compiled
+def _check_ways(s: GoldenState, context: int, value: int, privileged: int, in_use: bool) -> int:
+    """Return the reason to refuse a write of WAYS: the way of another context, which only
+    privileged software shares, or a way that the context loses while it may have tiles there.
+    """
+    for other in range(s.config.contexts):
+        if not privileged and other != context and s.contexts[other].ways & value:
+            return _OVERLAP
+    return _IN_USE if in_use and s.contexts[context].ways & ~value else 0
 
 
 @compiled
@@ -158,11 +184,13 @@ def _write_context(
     context: int,
     word: int,
     value: int,
+    privileged: bool,
     copies: int,
     busy: bool,
     locked: bool,
     aborted: bool,
     foreign: bool,
+    fixed: bool,
 ) -> int:
     """Write a register of a context's page; return the reason for a refusal."""
     page = CONTEXT + context
@@ -173,12 +201,28 @@ def _write_context(
         return 0
     if word == R.EPOCH_RESET:
         return _reset_epochs(s, context, value, busy)
-    if word == R.ADDRESS_SPACE:
-        return _assign_spaces(s, context, word, value)
+    if word == R.ADDRESS_SPACE and _takes_spaces(s, context, value, privileged):
+        return _OVERLAP
+    # The page has taken in the `idle` of this cycle.
+    in_use = busy or not s.interrupts[page].was_idle
+    if word == R.CLEAR:
+        if field_of(value, F.CLEAR_tables) and in_use:
+            return _IN_USE
+        if field_of(value, F.CLEAR_tables):
+            clear_tables(s, context)
+        return 0
+    if word == R.WAYS:
+        code = _check_ways(s, context, value, privileged, in_use)
+        if code:
+            return code
     if _is_act(word):
-        return commit(s, context, word, value, copies, locked, aborted, foreign)
+        share = privileged and field_of(value, F.REGION_COMMIT_share) != 0
+        mixed = share and s.contexts[context].control.untrusted != 0
+        return commit(s, context, word, value, copies, locked, aborted, foreign, fixed, mixed)
     if locked and _is_of_launch(word):
         return _IN_USE
+    if R.REGION_BASE_LO <= word <= R.REGION_LIMIT_HI:
+        trust_word(s.contexts[context].control, word - R.REGION_BASE_LO, privileged)
     store_word(s.registers[page, word], value)
     decode(s)
     return 0
@@ -197,13 +241,17 @@ def _may_refuse(s: GoldenState, page: int, word: int, value: int) -> bool:
 
 
 @inlined
-def _report(s: GoldenState, page: int, code: int) -> None:
-    """Set the result of the last write to a page that could be refused."""
+def _report(s: GoldenState, page: int, code: int, privileged: int) -> None:
+    """Set the result of the last write to a page that could be refused, and of the last privileged
+    one.
+    """
     if page == GLOBAL:
         status = put_field(F.GPU_STATUS_configuration_error, code)
         set_word(s.registers[GLOBAL, R.GPU_STATUS], status)
+        if privileged:
+            s.gpu.privileged_refusal = code
     else:
-        set_configuration_error(s.contexts[page - CONTEXT].control, code)
+        set_configuration_error(s.contexts[page - CONTEXT].control, code, privileged)
 
 
 @compiled
@@ -219,6 +267,15 @@ def is_foreign(s: GoldenState, address: int, privileged: int, value: int) -> boo
 
 
 @compiled
+def moves_fixed(s: GoldenState, address: int, value: int) -> bool:
+    """Return whether a write commits a region that must not move, at the start of a cycle."""
+    page, word = page_of(s.config, address), word_of(address)
+    if page < CONTEXT or word != R.REGION_COMMIT:
+        return False
+    return is_fixed(s, page - CONTEXT, field_of(value, F.REGION_COMMIT_index))
+
+
+@compiled
 def write_register(
     s: GoldenState,
     address: int,
@@ -230,6 +287,7 @@ def write_register(
     pending: int,
     aborted: int,
     foreign: bool,
+    fixed: bool,
 ) -> int:
     """Write the register of an address; the next cycle sees the effects.
 
@@ -242,8 +300,8 @@ def write_register(
     busy, pending, aborted : int
         State of each context at the start of the cycle, one bit each: a launch runs or waits, or an
         abort is in progress; a launch waits; the context is aborted.
-    foreign : bool
-        Result of :func:`is_foreign` at the start of the cycle.
+    foreign, fixed : bool
+        Results of :func:`is_foreign` and :func:`moves_fixed` at the start of the cycle.
 
     Returns
     -------
@@ -254,9 +312,9 @@ def write_register(
     if page < 0:
         return REJECT
     if strobes != 15 or word == NO_WORD or not s.registers[page, word].writable:
-        _report(s, page, _NOT_WRITABLE)
-    elif _is_locked(s, page, word, privileged):
-        _report(s, page, _LOCKED)
+        _report(s, page, _NOT_WRITABLE, privileged)
+    elif _is_locked(s, page, word, value, privileged):
+        _report(s, page, _LOCKED, privileged)
     else:
         if page == GLOBAL:
             code = _write_global(s, word, value)
@@ -265,8 +323,18 @@ def write_register(
             locked, is_aborted = (pending >> context & 1) != 0, (aborted >> context & 1) != 0
             is_busy = (busy >> context & 1) != 0
             code = _write_context(
-                s, context, word, value, copies, is_busy, locked, is_aborted, foreign
+                s,
+                context,
+                word,
+                value,
+                privileged != 0,
+                copies,
+                is_busy,
+                locked,
+                is_aborted,
+                foreign,
+                fixed,
             )
         if _may_refuse(s, page, word, value):
-            _report(s, page, code)
+            _report(s, page, code, privileged)
     return OKAY

@@ -28,7 +28,7 @@ class WindowInputs(NamedTuple):
         Strobes: the complete workgroup needs no DMA command; the DMA engine has taken a workgroup's
         last command; a launch begins.
     unfinished : bool
-        Work is left, and no packet leaves.
+        Work is left, or a launch waits; and there is no progress.
     tick : bool
         Pulse of the GPU's timebase.
     aborted : bool
