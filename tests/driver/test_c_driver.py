@@ -8,7 +8,7 @@ import pytest
 from driver.c import c_driver
 from rtl.export.register_documents import register_documents
 from rtl.interface.encodings import ConfigurationError, ErrorCode
-from rtl.registers.map import load
+from rtl.registers.map import CONTEXT, load, page
 from t3.driver import (
     T3,
     AbortedError,
@@ -208,15 +208,16 @@ def test_same_writes_where_the_ranges_end(folder):
 def test_hand_over(folder):
     """The context still aborts at first, and is not idle then."""
     status, body = load()["STATUS"], "result = t3_hand_over(&context, 3);"
-    words = [0, status.pack(aborting=1), 0, 0, status.pack(idle=1), 0]
-    bus = Record(words)
-    Context(bus, 1).hand_over(polls=3)
+    counters = [0] * sum(name.startswith(("ERRORS", "COUNT_")) for name in page(CONTEXT))
+    words = [0, status.pack(aborting=1), 0, *counters, 0, status.pack(idle=1), 0]
+    bus, context = attached(words)
+    context.hand_over(polls=3)
     lines, result = run(folder, body, words)
     assert lines == bus.lines and result == 0
     assert len(only_writes(lines)) == 4
     # Without an idle context, its tables stay as they are.
     with pytest.raises(WaitTimeoutError):
-        Context(Record(()), 1).hand_over(polls=3)
+        attached()[1].hand_over(polls=3)
     lines, result = run(folder, body)
     assert len(only_writes(lines)) == 2 and result == -1
 

@@ -233,6 +233,8 @@ def test_inject(gpu, bus):
         context.launch()
         bus.play(RING, number, 3 + number, base_of(number))
         if double:
+            while not context._page.read("ERRORS")["count"]:  # the command has not left its queue
+                bus.cycle()
             with pytest.raises(ReportedError, match="TRIGGER_CORRUPT"):
                 context.wait_idle()
         else:

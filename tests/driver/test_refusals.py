@@ -73,9 +73,9 @@ LOCKABLE = {
 }
 
 
-def code(call, *arguments):
+def code(call, *arguments, **named):
     try:
-        call(*arguments)
+        call(*arguments, **named)
     except RefusedError as refused:
         return refused.code
     return ConfigurationError.NONE
@@ -177,7 +177,7 @@ def test_hand_over(bus, library):
             tenant.launch()
         privileged.hold()
         bus.privileged = False
-        assert code(tenant.launch) is code(tenant.copy, 4096, copy, region=1) is LOCKED
+        assert code(tenant.launch) is code(tenant._page.write, "COPY", command=0) is LOCKED
         tenant.abort()
         assert tenant.status["running"] and tenant.status["pending"]
         bus.privileged = True

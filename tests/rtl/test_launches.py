@@ -105,7 +105,7 @@ def test_waits_for_the_dispatcher():
         await ctx.tick().repeat(60)
         assert (await status(ctx, dut, "STATUS", CONTEXT))["pending"]
         show(ctx, port, FIRST, finished=WORKGROUPS)
-        await ctx.tick().repeat(3)
+        await ctx.tick().repeat(6)  # the regions of the first launch are closed before
         assert ctx.get(port.generation) == SECOND.generation
 
     simulate(bench, TWO, background=traffic)

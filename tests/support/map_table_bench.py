@@ -30,6 +30,7 @@ class Tables:
     ranges: dict = field(default_factory=dict)
     commands: dict = field(default_factory=dict)
     copies: list = field(default_factory=list)
+    kept: set = field(default_factory=set)  # removed while copies waited
 
     def region(self, index, enable, base, limit):
         if index >= P.regions:
@@ -37,8 +38,11 @@ class Tables:
         if not enable:
             if any(entry["region"] == index for entry in self.ranges.values()):
                 return ConfigurationError.REGION_IN_USE
-            self.regions.pop(index, None)
+            if self.regions.pop(index, None) and self.copies:
+                self.kept.add(index)
             return ConfigurationError.NONE
+        if self.copies and (index in self.regions or index in self.kept):
+            return ConfigurationError.IN_USE
         if base % ATOM or limit % ATOM:
             return ConfigurationError.MISALIGNED
         if base > TOP or limit > TOP:
@@ -204,6 +208,8 @@ class Programmer:
         assert ctx.get(dut.context[0].copies.valid)
         payload = ctx.get(dut.context[0].copies.p)
         command, region, start = self.tables.copies.pop(0)
+        if not self.tables.copies:
+            self.tables.kept.clear()
         assert (payload.command, payload.start) == (CommandEntry(P).const(command), start)
         assert payload.region == RegionEntry(P).const(region | {"enable": 1})
         ctx.set(dut.context[0].copies.ready, 1)
