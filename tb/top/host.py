@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from driver.python import T3, Recorder, Transfer
+from driver.python import T3, Context, Recorder, Transfer
 from rtl.interface.encodings import Datatype, Granularity, InjectTarget, Operation, Policy
 from rtl.parameters import T3Parameters
 from rtl.registers import map as register_map
@@ -66,7 +66,7 @@ class Kernel:
             cuts=(10, 30, 60),
             levels=(80, 40, 20),
         )
-        context = gpu.context(self.number)
+        context = Context(recorder, self.number, ranges=0)  # after a reset
         context.assign(self.context)
         context.region(1, self.base * p.atom_bytes, self.limit * p.atom_bytes)
         for index in range(3):

@@ -65,7 +65,7 @@ class ReportHarness(Elaboratable):
 class DistanceHarness(Elaboratable):
     """Harness that counts the distance of the downstream GPU without wrapping.
 
-    The GPU's generation advances by any number between two words that tell it. The distance is
+    The GPU's generation advances by any number between two words that show it. The distance is
     counted from the first time on that the GPU admits something when it looks at most 8 behind,
     and is counted anew when it does so after it was further behind.
     """
@@ -77,7 +77,7 @@ class DistanceHarness(Elaboratable):
         m = Module()
         m.submodules.dut = dut = self._status(_P)
         _free_inputs(m, dut)
-        step, tells, admits = Signal(4), Signal(), Signal()
+        step, shows, admits = Signal(4), Signal(), Signal()
         looks = Signal(signed(4))
         advance, (lead, moved, now) = Signal(5), (Signal(signed(9), name=n) for n in "lmn")
         counts, known = Signal(), Signal()
@@ -85,15 +85,15 @@ class DistanceHarness(Elaboratable):
         last = dut.downstream.generation
         m.d.comb += [
             admits.eq(dut.credit_limit_in != 0),
-            tells.eq(admits | (dut.aborted_in != 0)),
+            shows.eq(admits | (dut.aborted_in != 0)),
             step.eq(Mux(dut.launch, dut.launch_generation - dut.generation, 0)),
-            looks.eq(Mux(tells, dut.generation_in, last) - dut.launch_generation),
+            looks.eq(Mux(shows, dut.generation_in, last) - dut.launch_generation),
             known.eq(admits & dut.launched & (looks <= 0)),
-            moved.eq(lead - step + Mux(tells, advance, 0)),
+            moved.eq(lead - step + Mux(shows, advance, 0)),
             now.eq(Mux(counts & ~(known & (moved < -8)), moved, looks)),
             Assume(dut.launch | (dut.launch_generation == dut.generation)),
             Assume(~dut.launch | ((step != 0) & (step < 8))),
-            Assume(~tells | ~counts | (dut.generation_in == (last + advance)[:4])),
+            Assume(~shows | ~counts | (dut.generation_in == (last + advance)[:4])),
             Assume((lead > -200) & (lead < 200)),
             Assume(dut.credit_limit_in != _MOST),  # stands for everything at the output
         ]
@@ -169,7 +169,7 @@ PROOFS = (
     ),
     Proof(
         name="external-status-aborts",
-        statement="Each bit shown upstream tells whether the launch of its generation was cut "
+        statement="Each bit shown upstream reports whether the launch of its generation was cut "
         "short, however many launches have begun since",
         blocks=(ExternalStatus,),
         harness=AbortsHarness,

@@ -27,8 +27,8 @@ class Ring:
         Number of the launch here.
     down : int
         Number of the downstream GPU's launch.
-    told : int
-        The same, as its words have last told.
+    shown : int
+        Number of the launch that its words showed last.
     aborted, own : set of int
         Launches that were aborted there, and here.
     known : bool
@@ -37,7 +37,7 @@ class Ring:
 
     def __init__(self, rng):
         self.rng = rng
-        self.here, self.down, self.told, self.limit, self.connected = 0, 0, 0, 0, False
+        self.here, self.down, self.shown, self.limit, self.connected = 0, 0, 0, 0, False
         self.aborted, self.own = set(), set()
         self.launches = self.runs = self.cuts = self.known = self.shows = False
         self.reported, self.due, self.stopped = False, None, 0
@@ -73,7 +73,7 @@ class Ring:
 
     def _launch(self):
         following = self.here + self.rng.choice([1, 1, 1, 2, REACH])
-        if not self.connected and following - self.told > REACH:
+        if not self.connected and following - self.shown > REACH:
             return False
         # LAUNCH refuses to leave a GPU that admits something behind.
         if self.word[1] and abs(following - self.down) > REACH:
@@ -84,7 +84,7 @@ class Ring:
     def _restart(self):
         """Reset the downstream GPU, which then follows the launch here, with another generation
         than before."""
-        behind = 1 + ((self.here - 1 - self.told) % GENERATIONS == 0)
+        behind = 1 + ((self.here - 1 - self.shown) % GENERATIONS == 0)
         self.down, self.limit, self.aborted = self.here - behind, 3, set()
         self.connected = True
 
@@ -106,9 +106,9 @@ class Ring:
         """Compute the admission and the report of the next cycle."""
         _, limit, aborts = self.word
         if limit or aborts:
-            self.told = self.down
+            self.shown = self.down
         if self.launches:
-            self.known &= self.told - self.here >= -8
+            self.known &= self.shown - self.here >= -8
         self.admitted = 0
         if limit and not self.launches and (self.ahead == 0 or (self.ahead > 0 and self.known)):
             self.admitted = MOST if self.ahead else limit
