@@ -40,18 +40,25 @@ TESTS = {
     PipelineRegister: (partial(PipelineRegister, 2), check_pipeline_register),
     WideCounter: (partial(WideCounter, 20), check_wide_counter),
 }
-# Terms whose removal changes no output, each with the reason.
+# Beginnings of terms whose removal changes no output, each with the reason.
 EQUIVALENT = {
+    "ExternalStatus: (is_near != ": "it is set and cleared with the generation, the downstream "
+    "GPU's name, or its limit",
+    "ExternalStatus: (seen != ": "it is set with a report, and cleared with the generation",
+    "ExternalStatus: (stale != ": "it changes with the generation, or the downstream GPU's name",
+    "ExternalStatus: (old != ": "it is set with the generation; a bit of an abort that is shown "
+    "stays, so that it is cleared with the downstream GPU's name, or before the next launch",
     "OutstandingCounter: begun": "a begun request also counts until the next event adds it",
     "WideCounter: full_0": "the counter is not 0 while a block is full",
     "WideCounter: full_8": "the counter is not 0 while a block is full",
 }
 ALL = [(block, one) for block, (make, _) in TESTS.items() for one in early_stops(make())]
-DEFECTS = [(block, one) for block, one in ALL if one.place not in EQUIVALENT]
+DEFECTS = [(block, one) for block, one in ALL if not one.place.startswith(tuple(EQUIVALENT))]
 
 
-def test_every_listed_term_exists():
-    assert EQUIVALENT.keys() <= {one.place for _, one in ALL}
+@pytest.mark.parametrize("beginning", EQUIVALENT)
+def test_every_listed_term_exists(beginning):
+    assert any(one.place.startswith(beginning) for _, one in ALL)
 
 
 @pytest.mark.parametrize(

@@ -151,7 +151,7 @@ def check(block=ExternalStatus):
 
     async def bench(ctx):
         counts = {"dispatched": 0, "finished": 0, "kernel_generation": 0}
-        ended = 0
+        ended = last = 0
         for _ in range(5000):
             ring.step()
             if rng.random() < 0.05:
@@ -160,6 +160,7 @@ def check(block=ExternalStatus):
                 for name in ("dispatched", "finished"):
                     counts[name] = rng.choice([0, rng.getrandbits(P.credit_limit_bits)])
             generation, limit, aborts = ring.word
+            last = generation if limit or aborts else last
             inputs = {
                 **{"launch": ring.launches, "launched": ring.runs, "cut_short": ring.cuts},
                 **{"launch_generation": ring.here % GENERATIONS, "generation_in": generation},
@@ -181,6 +182,8 @@ def check(block=ExternalStatus):
             await ctx.tick()
             for name, value in expected.items():
                 assert ctx.get(getattr(dut, name)) == value, name
+            downstream = ctx.get(dut.downstream)
+            assert (downstream.admits, downstream.generation) == (limit > 0, last)
             reports = ctx.get(dut.peer_aborted)
             ring.check(reports)
             seen["reports"] += reports
