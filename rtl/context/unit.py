@@ -12,7 +12,7 @@ from rtl.interface.signatures import ContextSignature, ErrorSignature
 from rtl.lib.gating import clock_gated
 from rtl.lib.injection import InjectSignature
 from rtl.parameters import T3Parameters
-from rtl.registers.context_page import ContextRegistersSignature
+from rtl.registers.context_signature import ContextRegistersSignature
 from rtl.trigger.credit_window import CreditWindow
 from rtl.trigger.criticality import Criticality
 from rtl.trigger.trigger import Trigger

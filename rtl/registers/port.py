@@ -13,7 +13,8 @@ from rtl.lib.select import one_hot_select
 from rtl.parameters import T3Parameters
 
 from . import map as register_map
-from .context_page import ContextPage, ContextRegistersSignature
+from .context_page import ContextPage
+from .context_signature import ContextRegistersSignature
 from .fields import ARBITER, resets
 from .foreign_regions import ForeignRegions
 from .global_page import GlobalPage

@@ -33,7 +33,7 @@ class RegionHold(wiring.Component):
     copies : In(1)
         A copy waits for the DMA engine.
     dma_idle, drained : In(1)
-        See :class:`~rtl.registers.context_page.ContextRegistersSignature`.
+        See :class:`~rtl.registers.context_signature.ContextRegistersSignature`.
     closes : Out(regions)
         The active regions that the pending launch changes or removes. They are disabled when the
         launch is ``ready``.

@@ -26,29 +26,20 @@ from rtl.registers.error_log import ERROR_LOG_DEPTH
 from rtl.registers.map import CONTEXT, GLOBAL
 from sysmodel.engine.golden.registers.interrupts import interrupts
 from sysmodel.engine.golden.registers.launch import ABORT, MEASURE, next_epoch
-from sysmodel.engine.golden.registers.launch_check import held_workgroups, launch_needs
 from sysmodel.engine.golden.registers.words import F, R, field_bits, field_of
 from tb.cover import cover, expect
 from tb.cycle import next_cycle, reset, scaled, settled
 from tb.golden import maps, offered, words
 from tb.inside import inside
 from tb.payload import Fields
+from tb.registers.bus import CHANNELS, Bus
 from tb.registers.model import Model
-from tb.registers.traffic import BusTraffic, Needs
 from tb.stream import Pace, StreamChecker
 
-__all__ = ["CHANNELS", "PARAMETERS", "every_cycle"]
+__all__ = ["PARAMETERS", "every_cycle"]
 
 # Ways that hold the largest credit window, whatever the wavefronts are, if one context has all.
 PARAMETERS = T3Parameters(contexts=2, ways=30)
-CHANNELS = {
-    "aw": ("awaddr", "awprot"),
-    "w": ("wdata", "wstrb"),
-    "b": ("bresp",),
-    "ar": ("araddr", "arprot"),
-    "r": ("rdata", "rresp"),
-}
-"""Channels of the bus, with their payload."""
 # Outputs of the bus whose values count while their channel offers them.
 _RESPONSES = (*CHANNELS["b"], *CHANNELS["r"])
 _CONTEXTS = range(PARAMETERS.contexts)
@@ -126,42 +117,6 @@ expect(
     "interrupt seen",
     *(f"launch refused: {error.name}" for error in _LAUNCH_ERRORS),
 )
-
-
-class _Bus:
-    """Offers on the bus channels, each held until it is accepted."""
-
-    def __init__(self, rng: random.Random, model: Model):
-        state = model.state
-
-        def needs(context: int) -> Needs:
-            before = int(state.contexts[context]["launch"]["generation"])
-            needed = map(int, launch_needs(state, context))
-            return Needs(*needed, int(held_workgroups(state, context)), before)
-
-        self.traffic = BusTraffic(rng, PARAMETERS, needs)
-        self._offered: dict[str, dict[str, int]] = {}
-
-    def inputs(self, acts: dict[str, bool]) -> dict[str, int]:
-        """Return the inputs of the bus in a cycle in which these channels act."""
-        offered, traffic = self._offered, self.traffic
-        if "aw" not in offered and acts["aw"]:
-            address, prot = traffic.write_address()
-            offered["aw"] = {"awaddr": address, "awprot": prot}
-        if "w" not in offered and acts["w"] and (data := traffic.write_data()):
-            offered["w"] = dict(zip(("wdata", "wstrb"), data, strict=True))
-        if "ar" not in offered and acts["ar"]:
-            offered["ar"] = dict(zip(CHANNELS["ar"], traffic.read(), strict=True))
-        inputs = {f"{name}ready": int(acts[name]) for name in ("b", "r")}
-        for name in ("aw", "w", "ar"):
-            inputs |= {f"{name}valid": int(name in offered), **offered.get(name, {})}
-        return inputs
-
-    def taken(self, outputs: dict[str, int]) -> None:
-        """Remove the offers that were taken in the cycle with these outputs."""
-        for name in ("aw", "w", "ar"):
-            if outputs[f"{name}ready"]:
-                self._offered.pop(name, None)
 
 
 # The log does not store the owner: the port of the error implies it.
@@ -343,7 +298,7 @@ async def every_cycle(dut):
     """
     rng = random.Random(cocotb.RANDOM_SEED + 3)
     model = Model(PARAMETERS)
-    bus, hardware = _Bus(rng, model), _Hardware(dut, rng)
+    bus, hardware = Bus(rng, PARAMETERS, model), _Hardware(dut, rng)
     inputs = [f"bus__{name}ready" for name in ("b", "r")]
     for name in ("aw", "w", "ar"):
         inputs += [f"bus__{port}" for port in (f"{name}valid", *CHANNELS[name])]

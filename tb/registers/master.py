@@ -13,7 +13,8 @@ from rtl.registers.map import GLOBAL, PAGE_BITS
 from rtl.registers.port import Registers
 from tb.cover import cover, expect
 from tb.cycle import inputs_of, reset
-from tb.registers.lockstep import CHANNELS, PARAMETERS
+from tb.registers.bus import CHANNELS
+from tb.registers.lockstep import PARAMETERS
 from tb.stream import StreamChecker
 
 __all__ = ["bounded", "outcome", "read", "start", "write"]
