@@ -140,6 +140,7 @@ class MapTable(wiring.Component):
             # A command without a region is not used.
             entries = (*self.maps.regions, *self.maps.ranges)
             m.d.sync += [entry.enable.eq(0) for entry in entries]
+            m.d.comb += self.removes.eq(Cat(entry.enable for entry in self.maps.regions))
         return m
 
     def _refuse(self, m: Module, causes: _Causes) -> None:

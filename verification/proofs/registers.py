@@ -95,6 +95,7 @@ class RegistersHarness(Elaboratable):
         m.d.comb += [
             invariant(dut.write_address == address[:PAGE_BITS], "write_address: differs"),
             invariant(dut.written == Mux(has_come, named, 0), "written: differs"),
+            invariant(has_come | bus.awready, "an address is held that has not come"),
             invariant(dut.privileged == privileged, "privileged: differs"),
             Assert(
                 ~answered | ((bus.bresp == Response.OKAY) == (page <= GEOMETRY.contexts)),
@@ -409,7 +410,7 @@ PROOFS = (
         geometry="2 contexts, 2 regions, 2 ranges, 2 commands, addresses of 8 bits",
         reason="the proof depends on no width",
         depth=2,
-        cover_depth=16,
+        cover_depth=22,
         slow=True,
     ),
 )

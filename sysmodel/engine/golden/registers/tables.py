@@ -235,7 +235,10 @@ def commit_command(s: GoldenState, context: int, index: int, locked: bool) -> in
 def clear_tables(s: GoldenState, context: int) -> None:
     """Remove all regions and ranges; commands stay, without a region that they could read."""
     for index in range(s.config.regions):
-        disable_entry(s.programmed_regions[context, index])
+        region = s.programmed_regions[context, index]
+        if region.enable:
+            keep_region(s.contexts[context].control, index)
+        disable_entry(region)
     for index in range(s.config.ranges):
         disable_entry(s.programmed_ranges[context, index])
 
