@@ -177,8 +177,12 @@ class _Bench:
         if table != Table.NONE:
             self._cover(table, index, enable, configuration_error, before)
         accepted = configuration_error == ConfigurationError.NONE.value
-        removes = table == Table.REGION and not enable and before.get(f"regions_{index}_enable")
-        assert int(dut.removes.value) == (1 << index if removes and accepted else 0)
+        enabled = [before[f"regions_{one}_enable"] for one in range(PARAMETERS.regions)]
+        removes = table == Table.REGION and not enable and index < len(enabled) and enabled[index]
+        removed = {index} if removes and accepted else set()
+        if table == Table.CLEAR:
+            removed = {one for one, was_enabled in enumerate(enabled) if was_enabled}
+        assert int(dut.removes.value) == sum(1 << one for one in removed)
         cover("copy taken and put at once", table == Table.COPY and taken and accepted)
         at = table == Table.REGION and fixed >> index & 1
         cover("region fixed", at and enable and not locked and not accepted)
