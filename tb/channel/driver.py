@@ -182,4 +182,6 @@ class Bench:
 
 async def start(dut, rng: random.Random) -> Bench:
     await reset(dut, _INPUTS)
-    return Bench(dut, rng)
+    bench = Bench(dut, rng)
+    await bench.cycle((), ())  # the memory owes nothing from before the reset
+    return bench

@@ -72,6 +72,7 @@ async def _pass(
     the acknowledgements that leave, the number of corrections, and the errors.
     """
     await reset(dut, _INPUTS)
+    await next_cycle(dut)  # the memory owes nothing from before the reset
     for number in range(_ISSUE_ACKS):
         dut.issue_acks__payload.value = _ISSUE_ACK.pack(_payload(number))
         dut.issue_acks__valid.value = 1
