@@ -97,7 +97,7 @@ module memory_controller_tb;
     .generation_in(generation),  // and has the same launches
     .credit_limit_out(credit_limit_out),
     .generation(generation),
-    .aborted_in(2'b00),
+    .aborted_in({2 * `T3_CONTEXT_ABORTED_IN_BITS{1'b0}}),
     .aborted(),
     .store_space(store_space),
     .dispatch_limit(dispatch_limit),
