@@ -321,6 +321,15 @@ class Machine:
         started = slice(None) if number is None else slice(number, number + 1)
         self.state.kernel["start"][:, started] = (begin + skew)[:, None]
 
+    def await_begun(self) -> None:
+        """Wait until the launch of context 0 has begun on every GPU. A launch that changes regions
+        waits until the accesses of the launch before have ended."""
+        begin = self.now
+        while (self._context_outputs(K.generation)[:, 0] != self.next_generation).any():
+            if self.now - begin > STILL_CYCLES:
+                raise SimulationError("the launch of a collective does not begin")
+            self.idle(1)
+
     def begin_generation(self) -> None:
         """Give stores and status of context 0 the generation of the launch that has begun."""
         inputs, of_gpu = self.state.inputs, self.channels * CHANNEL_INPUTS

@@ -292,6 +292,7 @@ class Simulation:
         machine = self.machine
         machine.await_cleared()
         self.program([writes(machine.next_generation)] * machine.gpus, UNTIL_PROGRAMMED)
+        machine.await_begun()
         machine.begin_generation()
 
     def begin_step(self, sent: Callable[[int, int, int], int], step: int) -> list[int]:
