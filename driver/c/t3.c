@@ -470,7 +470,6 @@ int t3_own_map(struct t3_context *context, uint32_t first, uint32_t count, unsig
 static void plan_window(struct plan *plan, const struct t3_context *context,
                         const struct t3_window *window)
 {
-    COMMIT(FIRST_WORKGROUP, FIELD(FIRST_WORKGROUP__WORKGROUP, window->first_workgroup));
     COMMIT(WORKGROUPS, FIELD(WORKGROUPS__COUNT, window->workgroups));
     COMMIT(TRACKED_FIRST, FIELD(TRACKED_FIRST__DISPATCH_INDEX, window->tracked_first));
     COMMIT(TRACKED_END, FIELD(TRACKED_END__DISPATCH_INDEX, window->tracked_end));
@@ -494,7 +493,6 @@ int t3_reduce_scatter(struct t3_context *context, const struct t3_ring *ring,
     uint32_t middle = ring->workgroups - ring->leaving - ring->staying;
     struct t3_window window = {
         .workgroups = ring->workgroups,
-        .first_workgroup = ring->first_workgroup,
         .tracked_first = ring->leaving,
         .tracked_end = ring->workgroups,
         .shift = ring->staying,

@@ -81,9 +81,9 @@ struct t3_transfer {
 
 /* Workgroups of a launch, in dispatch order. */
 struct t3_window {
-    uint32_t workgroups, first_workgroup;
+    uint32_t workgroups;
     uint32_t tracked_first, tracked_end;     /* dispatch indices that are updated here */
-    uint32_t shift;                          /* to the workgroup's index at the receiver */
+    uint32_t shift;                          /* to the tile's slot at the receiver */
     uint32_t credit_window, command_window;  /* workgroups */
     uint32_t updates_per_atom;
     uint32_t generation;                     /* 1 to 7 after the launch before, modulo 16 */
@@ -91,7 +91,7 @@ struct t3_window {
 
 /* Part of a GPU in a ring reduce-scatter: the first chunk leaves, the last chunk stays. */
 struct t3_ring {
-    uint32_t workgroups, first_workgroup;
+    uint32_t workgroups;
     uint32_t leaving, staying;
     uint32_t credit_window, command_window;
     uint32_t updates_per_atom;

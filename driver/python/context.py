@@ -250,7 +250,6 @@ class Context:
         )
         window = {
             "workgroups": ring.workgroups,
-            "first_workgroup": ring.first_workgroup,
             "shift": ring.staying,
             "credit_window": ring.credit_window,
             "command_window": ring.command_window,
@@ -273,7 +272,6 @@ class Context:
         *,
         workgroups: int,
         tracked: tuple[int, int],
-        first_workgroup: int = 0,
         shift: int = 0,
         credit_window: int = 1,
         command_window: int = 1,
@@ -284,12 +282,12 @@ class Context:
 
         Parameters
         ----------
-        workgroups, first_workgroup : int
-            Number of workgroups of the kernel; workgroup that is dispatched first.
+        workgroups : int
+            Number of workgroups of the kernel.
         tracked : (int, int)
             First dispatch index that is updated here, and end of these dispatch indices.
         shift : int
-            Difference between a workgroup's dispatch index here and at the receiver.
+            Difference between a tile's slot at the receiver and its dispatch index here.
         credit_window, command_window, updates_per_atom, generation : int
             See :class:`Ring`.
         """
@@ -297,7 +295,6 @@ class Context:
             window_writes(
                 workgroups=workgroups,
                 tracked=tracked,
-                first_workgroup=first_workgroup,
                 shift=shift,
                 credit_window=credit_window,
                 command_window=command_window,

@@ -22,7 +22,7 @@ class HardwareError:
     Parameters
     ----------
     dispatch_index : int
-        Dispatch index of the tile; for errors of packets and of the DMA engine, its workgroup.
+        Dispatch index of the tile; for errors of packets, their slot.
     channel : int
         Channel of the store, the packet or the acknowledgement.
     source : int

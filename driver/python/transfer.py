@@ -102,8 +102,6 @@ class Ring:
     ----------
     workgroups : int
         Number of workgroups of the kernel.
-    first_workgroup : int
-        Workgroup that is dispatched first.
     leaving : int
         Workgroups of the chunk that leaves.
     staying : int
@@ -120,7 +118,6 @@ class Ring:
     """
 
     workgroups: int
-    first_workgroup: int
     leaving: int
     staying: int
     credit_window: int

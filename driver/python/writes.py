@@ -84,7 +84,6 @@ def window_writes(
     *,
     workgroups: int,
     tracked: tuple[int, int],
-    first_workgroup: int,
     shift: int,
     credit_window: int,
     command_window: int,
@@ -94,7 +93,6 @@ def window_writes(
     """Make the writes of a launch's workgroups."""
     first, end = tracked
     return [
-        ("FIRST_WORKGROUP", {"workgroup": first_workgroup}),
         ("WORKGROUPS", {"count": workgroups}),
         ("TRACKED_FIRST", {"dispatch_index": first}),
         ("TRACKED_END", {"dispatch_index": end}),

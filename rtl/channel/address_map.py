@@ -1,8 +1,8 @@
-"""Two-step lookup of an address and a workgroup in the programmed output buffers."""
+"""Two-step lookup of an address and a dispatch index in the programmed output buffers."""
 
 from collections.abc import Iterable
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -16,19 +16,18 @@ __all__ = ["LocationLookup", "RangeLookup"]
 
 
 class LocationLookup(wiring.Component):
-    """First lookup: context and region of an atom, and dispatch index of a workgroup.
+    """First lookup: context and region of an atom, and validity of a dispatch index.
 
     Combinational. If several contexts share an address space, or several regions contain the atom,
     the lowest-numbered one is found.
 
     Members
     -------
-    atom, context, workgroup : In
-        Atom address, address space and workgroup to look up.
+    atom, context, dispatch_index : In
+        Atom address, address space and dispatch index to look up.
     contexts : In(array of :func:`ContextView`)
     location : Out(:func:`Location`)
-        The region is 0 outside every region, the owner and the dispatch index are 0 without a
-        context. The dispatch index of a context is computed even if it is not valid.
+        The region is 0 outside every region, the owner is 0 without a context.
     """
 
     def __init__(self, p: T3Parameters):
@@ -38,7 +37,7 @@ class LocationLookup(wiring.Component):
             {
                 "atom": In(p.atom_address_bits),
                 "context": In(p.context_bits),
-                "workgroup": In(p.workgroup_bits),
+                "dispatch_index": In(p.dispatch_index_bits),
                 "contexts": In(data.ArrayLayout(ContextView(p), p.contexts)),
                 "location": Out(Location(p)),
             }
@@ -46,7 +45,7 @@ class LocationLookup(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        location, workgroup, contexts = self.location, self.workgroup, self.contexts
+        location, contexts = self.location, self.contexts
         spaces = [view.address_space for view in contexts]
         owner = one_hot_first(Cat(space.enable & (space.local == self.context) for space in spaces))
 
@@ -66,21 +65,14 @@ class LocationLookup(wiring.Component):
             )
             m.d.comb += hit.eq(enable & (base <= self.atom) & (self.atom < limit))
         launches = [view.launch_configuration for view in contexts]
-        first = of_owner([launch.first_workgroup for launch in launches], "first_workgroup")
         workgroups = of_owner([launch.workgroups for launch in launches], "workgroups")
-        # Both candidates are computed in parallel; the comparison selects late.
-        direct = workgroup - first
-        wrapped = workgroup + (workgroups - first)
-        bits = len(location.dispatch_index)
-        dispatch_index = Mux(workgroup < first, wrapped, direct)[:bits]
         aborting = of_owner([view.aborting for view in contexts], "aborting")
         m.d.comb += [
             location.owner.eq(one_hot_select(owner, range(len(spaces)))),
             location.mapped.eq(hits.any()),
             location.counted.eq(hits.any() & ~aborting),
             location.region.eq(one_hot_select(one_hot_first(hits), range(len(hits)))),
-            location.dispatch_index.eq(Mux(owner.any(), dispatch_index, 0)),
-            location.valid.eq(hits.any() & (workgroup < workgroups)),
+            location.valid.eq(hits.any() & (self.dispatch_index < workgroups)),
         ]
         return m
 
@@ -94,8 +86,8 @@ class RangeLookup(wiring.Component):
     -------
     location : In(:func:`Location`)
         Location to look up.
-    wavefront : In
-        Wavefront of the request.
+    dispatch_index, wavefront : In
+        Dispatch index and wavefront of the request.
     contexts : In(array of :func:`ContextView`)
     action : Out(:class:`Action`)
         Action of the range; NONE without a range.
@@ -115,6 +107,7 @@ class RangeLookup(wiring.Component):
         super().__init__(
             {
                 "location": In(Location(p)),
+                "dispatch_index": In(p.dispatch_index_bits),
                 "wavefront": In(p.wavefront_bits),
                 "contexts": In(data.ArrayLayout(ContextView(p), p.contexts)),
                 "action": Out(Action),
@@ -144,8 +137,8 @@ class RangeLookup(wiring.Component):
                 location.valid
                 & entry.enable
                 & (entry.region == location.region)
-                & (entry.first <= location.dispatch_index)
-                & (location.dispatch_index <= entry.last)
+                & (entry.first <= self.dispatch_index)
+                & (self.dispatch_index <= entry.last)
             )
         first = one_hot_first(hits)
         commands = [view.maps.commands for view in views]

@@ -63,16 +63,14 @@ def is_of_former(admissions: Admissions, location: data.View, generation: Value)
     )
 
 
-def is_late(admissions: Admissions, location: data.View) -> Value:
+def is_late(admissions: Admissions, location: data.View, dispatch_index: Value) -> Value:
     """Test whether a dispatch index is below the credit window: its updates are complete."""
-    return select_at(location.owner, [location.dispatch_index < one.oldest for one in admissions])
+    return select_at(location.owner, [dispatch_index < one.oldest for one in admissions])
 
 
-def is_ahead(admissions: Admissions, location: data.View) -> Value:
+def is_ahead(admissions: Admissions, location: data.View, dispatch_index: Value) -> Value:
     """Test whether a dispatch index is above the credit window and not admitted yet."""
-    return select_at(
-        location.owner, [location.dispatch_index >= one.credit_limit for one in admissions]
-    )
+    return select_at(location.owner, [dispatch_index >= one.credit_limit for one in admissions])
 
 
 def is_tracked(action: Value) -> Value:

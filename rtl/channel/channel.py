@@ -221,8 +221,8 @@ class Channel(wiring.Component):
         queues, markers = self.queues, self.end_of_tile_markers
         m.submodules.store_check = check = self._store_check
         m.submodules.store_router = router = self._store_router
-        self._locate(m, "stores", self.stores)
-        lookup = self._check(m, queues.stores, check, "store_range")
+        self._locate(m, "stores", self.stores, "dispatch_index")
+        lookup = self._check(m, queues.stores, check, "store_range", "dispatch_index")
         m.d.comb += check.command.eq(lookup.command)
         wiring.connect(m, check.o, queues.classified.i)
         wiring.connect(m, queues.classified.o, router.i)
@@ -249,8 +249,8 @@ class Channel(wiring.Component):
         queues = self.queues
         m.submodules.inbound_lookup = lookup = InboundLookup(self._p)
         m.submodules.packet_check = check = self._packet_check
-        location = self._locate(m, "inbound", self.link_in)
-        self._check(m, queues.inbound, check, "packet_range")
+        location = self._locate(m, "inbound", self.link_in, "slot")
+        self._check(m, queues.inbound, check, "packet_range", "slot")
         wiring.connect(m, check.o, queues.updates.i)
         m.d.comb += [
             lookup.packet.eq(self.link_in.p),
@@ -261,16 +261,16 @@ class Channel(wiring.Component):
             queues.updates.drop.eq(check.drop),
         ]
 
-    def _locate(self, m: Module, name: str, port) -> data.View:
+    def _locate(self, m: Module, name: str, port, index: str) -> data.View:
         """Fill the queue behind a port, with each request's location in place of its context.
-        Return the location of the request at the port.
+        Return the location of the request at the port; its field ``index`` is a dispatch index.
         """
         queue: Queue = getattr(self.queues, name)
         m.submodules[f"{name}_location"] = lookup = LocationLookup(self._p)
         m.d.comb += [
             lookup.atom.eq(port.p.atom),
             lookup.context.eq(port.p.context),
-            lookup.workgroup.eq(port.p.workgroup),
+            lookup.dispatch_index.eq(port.p[index]),
             lookup.contexts.eq(self.contexts),
             queue.i.valid.eq(port.valid),
             port.ready.eq(queue.i.ready),
@@ -283,12 +283,13 @@ class Channel(wiring.Component):
         ]
         return lookup.location
 
-    def _check(self, m: Module, queue: Queue, check, name: str) -> RangeLookup:
+    def _check(self, m: Module, queue: Queue, check, name: str, index: str) -> RangeLookup:
         """Connect a check to the output of a queue, and look up the range of the request there."""
         m.submodules[name] = lookup = RangeLookup(self._p)
         wiring.connect(m, queue.o, check.i)
         m.d.comb += [
             lookup.location.eq(queue.o.p.location),
+            lookup.dispatch_index.eq(queue.o.p[index]),
             lookup.wavefront.eq(queue.o.p.wavefront),
             lookup.contexts.eq(self.contexts),
             check.action.eq(lookup.action),

@@ -78,8 +78,8 @@ class PacketCheck(wiring.Component):
         m.d.comb += [
             tracked.eq(is_tracked(self.action)),
             other.eq((packet.op != self.op) | (packet.dtype != self.dtype) | self.beyond),
-            late.eq(is_late(admissions, location)),
-            ahead.eq(is_ahead(admissions, location)),
+            late.eq(is_late(admissions, location, packet.slot)),
+            ahead.eq(is_ahead(admissions, location, packet.slot)),
         ]
         of_launch = is_of_launch(admissions, location, packet.generation)
         of_former = is_of_former(admissions, location, packet.generation)
@@ -125,7 +125,7 @@ class PacketCheck(wiring.Component):
         with m.If(packet.kind != PacketKind.STORE):
             m.d.comb += [
                 out.access.eq(Access.UPDATE),
-                out.dispatch_index.eq(packet.location.dispatch_index),
+                out.dispatch_index.eq(packet.slot),
                 out.wavefront.eq(packet.wavefront),
                 out.op.eq(packet.op),
                 out.dtype.eq(packet.dtype),
@@ -135,7 +135,7 @@ class PacketCheck(wiring.Component):
         packet, report = self.i.p, self.report
         m.d.comb += [
             report.owner.eq(packet.location.owner),
-            report.dispatch_index.eq(packet.workgroup),
+            report.dispatch_index.eq(packet.slot),
             report.wavefront.eq(packet.wavefront),
             report.atom.eq(packet.atom),
             report.source.eq(packet.source),

@@ -70,8 +70,8 @@ class StoreCheck(wiring.Component):
         stale, late, ahead = Signal(), Signal(), Signal()
         m.d.comb += [
             stale.eq(~is_of_launch(admissions, location, store.generation)),
-            late.eq(is_late(admissions, location)),
-            ahead.eq(is_ahead(admissions, location)),
+            late.eq(is_late(admissions, location, store.dispatch_index)),
+            ahead.eq(is_ahead(admissions, location, store.dispatch_index)),
         ]
         end, keep = Signal(), Signal()
         tracked, aborted = is_tracked(self.action), is_aborted(admissions, location)
@@ -94,7 +94,7 @@ class StoreCheck(wiring.Component):
                 ),
             ),
             self.report.owner.eq(location.owner),
-            self.report.dispatch_index.eq(location.dispatch_index),
+            self.report.dispatch_index.eq(store.dispatch_index),
             self.report.wavefront.eq(store.wavefront),
             self.report.atom.eq(store.atom),
         ]
@@ -103,11 +103,11 @@ class StoreCheck(wiring.Component):
 
     def _classify(self, m: Module, tracked: Value, end: Value) -> None:
         store, out = self.i.p, self.o.p
-        names = ("atom", "generation", "workgroup", "wavefront", "data")
+        names = ("atom", "generation", "dispatch_index", "wavefront", "data")
         names += ("tile_atoms", "outer_edge", "inner_edge")
         m.d.comb += [out[name].eq(store[name]) for name in names]
-        m.d.comb += [out[name].eq(store.location[name]) for name in ("owner", "dispatch_index")]
         m.d.comb += [
+            out.owner.eq(store.location.owner),
             out.command.eq(self.command),
             out.op.eq(self.op),
             out.dtype.eq(self.dtype),

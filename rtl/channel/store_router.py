@@ -18,12 +18,14 @@ _OF_COMMAND = ("kind", "atom_offset")
 
 
 def RemoteTable(p: T3Parameters):
-    """Routing table of a context's remote stores: address space and commands."""
+    """Routing table of a context's remote stores: address space, commands, and difference between
+    slots and dispatch indices."""
     command, space = CommandEntry(p).members, AddressSpace(p).members
     return data.StructLayout(
         {
             "aborting": 1,
             "space": space["remote"],
+            "shift": p.dispatch_index_bits,
             "commands": data.ArrayLayout(
                 data.StructLayout({name: command[name] for name in _OF_COMMAND}), p.commands
             ),
@@ -34,7 +36,8 @@ def RemoteTable(p: T3Parameters):
 def remote_table_of(view: data.View) -> Value:
     """Extract a context's :func:`RemoteTable` from its view."""
     commands = (command[name] for command in view.maps.commands for name in _OF_COMMAND)
-    return Cat(view.aborting, view.address_space.remote, *commands)
+    shift = view.launch_configuration.shift[:-1]  # a slot has one bit less than a limit
+    return Cat(view.aborting, view.address_space.remote, shift, *commands)
 
 
 class StoreRouter(wiring.Component):
@@ -148,11 +151,15 @@ class StoreRouter(wiring.Component):
         def of_command(name):
             return one_hot_select(chosen, [command[name] for command, _ in commands])
 
-        names = ("generation", "workgroup", "wavefront", "data", "op", "dtype")
+        names = ("generation", "wavefront", "data", "op", "dtype")
         m.d.comb += [packet[name].eq(store[name]) for name in names]
         m.d.comb += [
             Value.cast(packet.kind).eq(of_command("kind")),
             packet.context.eq(select_at(store.owner, [table.space for table in self.tables])),
+            packet.slot.eq(
+                store.dispatch_index
+                + select_at(store.owner, [table.shift for table in self.tables])
+            ),
             packet.atom.eq(store.atom + of_command("atom_offset")),
         ]
         m.d.comb += [port.p.eq(packet) for port in self.remote]

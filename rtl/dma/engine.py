@@ -16,7 +16,7 @@ from rtl.lib.round_robin import Merge2
 from rtl.lib.select import one_hot_first, one_hot_select
 from rtl.parameters import T3Parameters
 
-from .geometry import share, workgroup_of
+from .geometry import share
 from .walker import RowWalker, Walk
 
 __all__ = ["WHOLE_ROW", "DmaEngine", "State"]
@@ -68,8 +68,8 @@ class DmaEngine(wiring.Component):
     tables_free : Out(1)
         The current command no longer needs the tables and the launch configuration.
     error : Out(:class:`ErrorSignature`)
-        Segments outside the region are dropped in this cycle. Reports their workgroup, and their
-        wavefront if the command moves the tile of one wavefront.
+        Segments outside the region are dropped in this cycle. Reports the command's dispatch index,
+        0 for a copy, and its wavefront if the command moves the tile of one wavefront.
 
     Attributes
     ----------
@@ -83,6 +83,8 @@ class DmaEngine(wiring.Component):
         Values common to all walkers.
     region_number, region : Signal
         Region of the command; in SCALE only the number is valid.
+    dispatch_index : Signal
+        Dispatch index of the command.
     is_copy, by_wavefront : Signal
         The command is a copy; the command moves the tile of one wavefront.
     outer_before, inner_before : Signal
@@ -130,6 +132,7 @@ class DmaEngine(wiring.Component):
         self.walk = Signal(Walk(p))
         self.region_number = Signal(self.maps.commands.shape().elem_shape["region"].shape)
         self.region = Signal(RegionEntry(p))
+        self.dispatch_index = Signal(p.dispatch_index_bits)
         self.is_copy = Signal()
         self.by_wavefront = Signal()
         self.outer_before = Signal(16 + p.wavefront_bits)
@@ -288,7 +291,7 @@ class DmaEngine(wiring.Component):
         m.d.comb += [
             self.error.valid.eq(outside.any() & ~self.aborting),
             self.error.report.code.eq(ErrorCode.DMA_OUT_OF_REGION),
-            self.error.report.dispatch_index.eq(self.common.workgroup),
+            self.error.report.dispatch_index.eq(self.dispatch_index),
             self.error.report.wavefront.eq(self.walk.wavefront),
             self.error.report.atom.eq(
                 one_hot_select(
@@ -314,7 +317,7 @@ class DmaEngine(wiring.Component):
             walk.minor_log2.eq(of_command("waves_inner_log2")),
             walk.wave_outer_extent.eq(of_command("wave_outer_extent")),
             walk.wavefront.eq(ready.wavefront),
-            common.workgroup.eq(ready.dispatch_index),
+            self.dispatch_index.eq(Mux(copy, 0, ready.dispatch_index)),
             self.region_number.eq(of_command("region")),
             self.region.eq(self.copies.p.region),
         ]
@@ -328,15 +331,15 @@ class DmaEngine(wiring.Component):
         ]
 
     def _scale(self, m: Module) -> None:
-        """Scale the wavefronts before the command's, and look up the workgroup and the region."""
+        """Scale the wavefronts before the command's, and look up the slot and the region."""
         common, walk, regions = self.common, self.walk, self.maps.regions
         chosen = Cat(self.region_number == index for index in range(len(regions)))
         minor = walk.wavefront & ((1 << walk.minor_log2) - 1)
         m.d.sync += [
             self.outer_before.eq((walk.wavefront >> walk.minor_log2) * walk.wave_outer_extent),
             self.inner_before.eq(minor << common.wave_inner_log2),
-            common.workgroup.eq(
-                Mux(self.is_copy, 0, workgroup_of(common.workgroup, self.launch_configuration))
+            common.slot.eq(
+                Mux(self.is_copy, 0, self.dispatch_index + self.launch_configuration.shift)
             ),
             self.state.eq(State.SHAPE),
         ]

@@ -164,7 +164,7 @@ class DmaLane(wiring.Component):
             packets.i.atom.eq(atom + segment.atom_offset),
             packets.i.context.eq(segment.context),
             packets.i.generation.eq(segment.generation),
-            packets.i.workgroup.eq(segment.workgroup),
+            packets.i.slot.eq(segment.slot),
             packets.i.wavefront.eq(segment.wavefront + wave),
             packets.i.op.eq(segment.op),
             packets.i.dtype.eq(segment.dtype),

@@ -113,14 +113,12 @@ def MapConfiguration(p: T3Parameters):
 def LaunchConfiguration(p: T3Parameters):
     """Configuration of a launch: dispatch order and flow control.
 
-    ``shift`` is the difference between a workgroup's dispatch index here and on the downstream GPU.
-    Dispatch indices from ``tracked_first`` to ``tracked_end - 1`` are updated here; lower ones
-    leave by remote_map. ``generation`` numbers the launch on all GPUs, ``epoch`` tags its data in
-    this GPU's memory.
+    A tile's slot at the downstream GPU is its dispatch index here plus ``shift``. Dispatch indices
+    from ``tracked_first`` to ``tracked_end - 1`` are updated here; lower ones leave by remote_map.
+    ``generation`` numbers the launch on all GPUs, ``epoch`` tags its data in this GPU's memory.
     """
     return data.StructLayout(
         {
-            "first_workgroup": p.workgroup_bits,
             "workgroups": p.workgroup_bits + 1,
             "tracked_first": p.credit_limit_bits,
             "tracked_end": p.credit_limit_bits,

@@ -1,8 +1,8 @@
 """Payloads of the streams, each defined once and shared by all blocks.
 
-Addresses are in atoms. A *dispatch index* is a workgroup's position in the dispatch order of the
-GPU that holds the tile: ``(workgroup - first_workgroup) mod workgroups``. The *owner* of a payload
-is the number of its context; with one context it has no bits.
+Addresses are in atoms. A *dispatch index* is a workgroup's position in the dispatch order of its
+GPU. A *slot* of a packet is the dispatch index of the packet's tile at the receiver. The *owner* of
+a payload is the number of its context; with one context it has no bits.
 """
 
 from amaranth.lib import data
@@ -64,7 +64,7 @@ def StoreRequest(p: T3Parameters):
             "atom": _atoms(p),
             "context": p.context_bits,
             "generation": GENERATION_BITS,
-            "workgroup": p.workgroup_bits,
+            "dispatch_index": p.dispatch_index_bits,
             "wavefront": p.wavefront_bits,
             "tile_atoms": p.tile_atom_bits,
             "outer_edge": 1,
@@ -77,10 +77,10 @@ def StoreRequest(p: T3Parameters):
 def Location(p: T3Parameters):
     """Result of the address lookup of a store or a packet.
 
-    ``region`` is meaningful if ``mapped``, ``dispatch_index`` if ``valid``. ``valid`` implies
-    ``mapped``, and that the owner's launch includes the workgroup. ``counted`` is set if the
-    request is mapped and its context was not aborting when it arrived; a request that is mapped but
-    not counted belongs to an aborted launch.
+    ``region`` is meaningful if ``mapped``. ``valid`` implies ``mapped``, and that the owner's
+    launch includes the dispatch index. ``counted`` is set if the request is mapped and its context
+    was not aborting when it arrived; a request that is mapped but not counted belongs to an aborted
+    launch.
     """
     return data.StructLayout(
         {
@@ -89,7 +89,6 @@ def Location(p: T3Parameters):
             "counted": 1,
             "region": range(p.regions) if p.regions > 1 else 1,
             "valid": 1,
-            "dispatch_index": p.dispatch_index_bits,
         }
     )
 
@@ -102,7 +101,6 @@ def Classified(p: T3Parameters):
             "owner": p.owner_bits,
             "atom": _atoms(p),
             "generation": GENERATION_BITS,
-            "workgroup": p.workgroup_bits,
             "dispatch_index": p.dispatch_index_bits,
             "wavefront": p.wavefront_bits,
             "tile_atoms": p.tile_atom_bits,
@@ -117,14 +115,14 @@ def Classified(p: T3Parameters):
 
 
 def Packet(p: T3Parameters):
-    """Packet of one atom for the link; ``atom`` is an address of the receiver."""
+    """Packet of one atom for the link; ``atom`` and ``slot`` are the receiver's."""
     return data.StructLayout(
         {
             "kind": PacketKind,
             "atom": _atoms(p),
             "context": p.context_bits,
             "generation": GENERATION_BITS,
-            "workgroup": p.workgroup_bits,
+            "slot": p.dispatch_index_bits,
             "wavefront": p.wavefront_bits,
             "op": Operation,
             "dtype": Datatype,
@@ -287,7 +285,7 @@ def Segment(p: T3Parameters):
             "offset": 16,
             "wave_inner_log2": 4,
             "wavefront": p.wavefront_bits,
-            "workgroup": p.workgroup_bits,
+            "slot": p.dispatch_index_bits,
             "context": p.context_bits,
             "generation": GENERATION_BITS,
             "kind": PacketKind,
@@ -301,10 +299,10 @@ def Segment(p: T3Parameters):
 def ErrorReport(p: T3Parameters):
     """Error report: the error code, its tile and its location.
 
-    ``dispatch_index`` is a workgroup id for errors of packets and of the DMA engine. ``atom`` is
-    the address of the store, the packet or the segment, ``source`` the GPU that sent the packet,
-    ``channel`` the channel of the store, the packet or the acknowledgement; each is 0 where it does
-    not apply. ``unowned`` is set if the error belongs to no context and is reported to the GPU.
+    ``dispatch_index`` is the slot for errors of packets. ``atom`` is the address of the store, the
+    packet or the segment, ``source`` the GPU that sent the packet, ``channel`` the channel of the
+    store, the packet or the acknowledgement; each is 0 where it does not apply. ``unowned`` is set
+    if the error belongs to no context and is reported to the GPU.
     """
     return data.StructLayout(
         {

@@ -20,7 +20,6 @@ __all__ = [
 
 # Each mapping is shaped like its layout, with a (register, field) pair at each leaf.
 LAUNCH_CONFIGURATION = {
-    "first_workgroup": ("FIRST_WORKGROUP", "workgroup"),
     "workgroups": ("WORKGROUPS", "count"),
     "tracked_first": ("TRACKED_FIRST", "dispatch_index"),
     "tracked_end": ("TRACKED_END", "dispatch_index"),

@@ -76,11 +76,8 @@ class LaunchCheck(wiring.Component):
         m = Module()
         p, launch = self._p, self.launch_configuration
         commands, group, wavefronts, ways, empty = self._needs(m)
-        # A launch without a kernel is for copies only.
-        no_kernel = (launch.workgroups == 0) & (launch.first_workgroup == 0)
         wrong_range = (
             (launch.workgroups > 1 << p.workgroup_bits)
-            | ((launch.first_workgroup >= launch.workgroups) & ~no_kernel)
             | (launch.tracked_first > launch.tracked_end)
             | (launch.tracked_end > launch.workgroups)
             | (launch.updates_per_atom == 0)

@@ -166,16 +166,14 @@ class SimulatedBus:
         given = self._inputs[CHANNEL_INPUTS + number * CONTEXT_INPUTS :]
         given[[J.generation_in, J.kernel_generation]] = generation
         for index in range(ring.workgroups if workgroups is None else workgroups):
-            workgroup = (ring.first_workgroup + index) % ring.workgroups
-            of_tile = {"context": space, "generation": generation, "workgroup": workgroup}
+            of_tile = {"context": space, "generation": generation}
             for atom in range(_ATOMS):
-                of_tile["atom"] = (
-                    base_bytes // _ATOM_BYTES + 100 * workgroup + atom % 2 + atom // 2 * 8
-                )
-                self.store(**of_tile)
+                of_tile["atom"] = base_bytes // _ATOM_BYTES + 100 * index + atom % 2 + atom // 2 * 8
+                self.store(**of_tile, dispatch_index=index)
                 if index >= ring.leaving:
-                    self.packet(**of_tile)
-            self.store(**of_tile | {"kind": StoreKind.END_OF_TILE.value, "tile_atoms": _ATOMS})
+                    self.packet(**of_tile, slot=index)
+            end = {"kind": StoreKind.END_OF_TILE.value, "tile_atoms": _ATOMS}
+            self.store(**of_tile | end, dispatch_index=index)
 
     def cycle(self) -> None:
         """Simulate one cycle."""
@@ -187,7 +185,7 @@ class SimulatedBus:
         self._offer("issue_acks", self._acks)
         self._offer("returns", self._returns)
         if outputs[O.link_out_valid]:
-            names = ("kind", "atom", "generation", "workgroup")
+            names = ("kind", "atom", "generation", "slot")
             packet = {name: int(outputs[getattr(O, f"link_out_{name}")]) for name in names}
             self.sent.append(packet | {"owner": int(outputs[O.link_owner])})
         if outputs[O.dram_valid]:

@@ -7,7 +7,14 @@ from .atoms import LINE_ATOM_BITS, LINE_ATOMS
 from .events import DATA, heap_push
 from .workgroups import REQUESTS
 
-__all__ = ["buffer_progress", "fetch", "fetch_output", "has_space", "workgroup_at"]
+__all__ = [
+    "buffer_progress",
+    "dispatch_index_of",
+    "fetch",
+    "fetch_output",
+    "has_space",
+    "workgroup_at",
+]
 
 
 @inlined
@@ -34,6 +41,13 @@ def workgroup_at(kernel, dispatch_index):
     """Table row of the workgroup at a dispatch index of a kernel's dispatch order."""
     w = dispatch_index + kernel.first_workgroup
     return kernel.first_row + (w - kernel.workgroups if w >= kernel.workgroups else w)
+
+
+@inlined
+def dispatch_index_of(kernel, w):
+    """Dispatch index of the workgroup in a row of the tables, a workgroup of the kernel."""
+    index = w - kernel.first_row - kernel.first_workgroup
+    return index + kernel.workgroups if index < 0 else index
 
 
 @inlined

@@ -65,6 +65,7 @@ KERNEL_FIELDS = [
         "space",  # address space of the stores
         "first_workgroup",
         "tracked_first",
+        "slot_offset",  # from a tile's dispatch index to its slot at the downstream GPU
         "start",  # cycle from which on workgroups may be dispatched
         "flow",  # 1: the hardware of the context admits the workgroups
         "limit",  # only smaller dispatch indices may be dispatched

@@ -228,7 +228,6 @@ class Assembly:
         )
 
     def _set_up_network(self, state: State) -> State:
-        kernel = self.kernels[0]
         # The link always has space in this model: packets wait at the port instead.
         spaces = CHANNEL_INPUTS * np.arange(self.channels) + I.link_space
         state.inputs[:, spaces] = (1 << self.parameters.contexts) - 1
@@ -236,7 +235,6 @@ class Assembly:
             state,
             self._capacity(),
             mirror=self._symmetry(),
-            mirror_shift=kernel.workgroups // kernel.gpus,
             stall_share=self.link_stall,
             seed=self.seed,
             # Each atom of an output is on the wire once at a time. A limit changes as a workgroup

@@ -131,5 +131,6 @@ def set_up_queue(
             chunk = scattered(g, 0, kernel.gpus)
             one["first_workgroup"] = kernel.chunks.start[chunk]
             one["tracked_first"] = kernel.chunks.sizes[chunk]
+            one["slot_offset"] = kernel.chunks.sizes[g]
         row += kernel.workgroups
         stage += units.stages(kernel.workgroups)

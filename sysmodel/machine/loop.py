@@ -58,7 +58,7 @@ from sysmodel.network.queues import serve_queues
 from .bus import drive_bus
 from .kernels import step_kernels
 from .l2_service import serve_l2
-from .offers import offer_read, offer_store
+from .offers import context_of_space, offer_read, offer_store
 from .rest import pass_time, rests_until
 from .state import State
 from .until import reached
@@ -128,11 +128,15 @@ def _memory(s, g, first, now, outputs):
 
 
 @inlined
-def _note_packet(s, g, event, now, packet):
-    """Record a packet on the link in the tile trace, unless it belongs to a copy."""
+def _note_packet(s, g, n, event, now, packet):
+    """Record a packet of context ``n`` on the link in the tile trace, unless it belongs to a
+    copy."""
     if packet[PACKET.kind] == PACKET_UPDATE:
-        w, v = np.int64(packet[PACKET.workgroup]), np.int64(packet[PACKET.wavefront])
-        note(s, g, event, w, v, now)
+        kernel = s.kernel[g, s.context[g, n].kernel]
+        index = np.int64(packet[PACKET.slot])
+        if event == SENT:
+            index -= kernel.slot_offset
+        note(s, g, event, workgroup_at(kernel, index), np.int64(packet[PACKET.wavefront]), now)
 
 
 @inlined
@@ -170,13 +174,15 @@ def _channel(s, g, c, now, inputs, outputs):
     space = outputs[O.store_space]
     offer_store(s, g, c, now, inputs, outputs[O.stores_ready] == 1, link_free, space)
     if deliver(s, channel, now, inputs, outputs[O.link_in_ready] == 1):
-        _note_packet(s, g, ARRIVED, now, inputs[LINK_IN:])
+        n = context_of_space(np.int64(inputs[I.link_in_context]))
+        _note_packet(s, g, n, ARRIVED, now, inputs[LINK_IN:])
     inputs[I.link_out_ready] = 0
     if sending:
         inputs[I.link_out_ready] = 1
         if leaves:
             send(s, g, c, now, outputs)
-            _note_packet(s, g, SENT, now, outputs[LINK_OUT:])
+            n = np.int64(outputs[O.link_owner])
+            _note_packet(s, g, n, SENT, now, outputs[LINK_OUT:])
     level = dram_level(s.dram, q)
     inputs[I.dram_ready] = 0
     if level < f.queue_depth:

@@ -14,6 +14,7 @@ from sysmodel.gpu.collective import (
     collective_store,
     collective_store_left,
 )
+from sysmodel.gpu.fetch import dispatch_index_of
 from sysmodel.gpu.l2 import l2_holds
 from sysmodel.gpu.l2_write import next_write_back, pop_write_back
 from sysmodel.gpu.stores import pop_store, store_held_by_link
@@ -25,6 +26,7 @@ __all__ = [
     "CONTEXT_COLLECTIVE",
     "CONTEXT_GEMM",
     "CONTEXT_NONE",
+    "context_of_space",
     "gemm_space",
     "offer_read",
     "offer_store",
@@ -41,6 +43,12 @@ _TAKEN_KERNEL, _TAKEN_COLLECTIVE, _KERNEL, _COLLECTIVE = range(4)
 def gemm_space(context: int) -> int:
     """Address space of a context's GEMM: odd, in contrast to the address spaces of collectives."""
     return CONTEXT_GEMM + 2 * context
+
+
+@inlined
+def context_of_space(space: int) -> int:
+    """Context of a GEMM's address space."""
+    return (space - CONTEXT_GEMM) >> 1
 
 
 @inlined
@@ -97,7 +105,7 @@ def _address_for_owner(s, g, entry, inputs):
     leaves = atom != s.output_atom[entry]
     inputs[I.stores_atom] = atom
     inputs[I.stores_context] = CONTEXT_COLLECTIVE if leaves else CONTEXT_NONE
-    inputs[I.stores_workgroup] = 0
+    inputs[I.stores_dispatch_index] = 0
     inputs[I.stores_wavefront] = 0
 
 
@@ -113,7 +121,7 @@ def _gemm_store(s, g, channel, now, inputs, ready, space):
     kernel = s.kernel[g, s.kernel_of[w]]
     inputs[I.stores_valid] = 1
     inputs[I.stores_context] = kernel.space
-    inputs[I.stores_workgroup] = w - kernel.first_row
+    inputs[I.stores_dispatch_index] = dispatch_index_of(kernel, w)
     if entry >= 0:
         inputs[I.stores_kind] = STORE
         inputs[I.stores_atom] = s.output_atom[entry]
@@ -145,7 +153,7 @@ def _offer_write_back(s, q, c, inputs, ready):
     inputs[I.stores_kind] = STORE
     inputs[I.stores_atom] = system_atom(c, atom, f.offset_bits, f.system_channels)
     inputs[I.stores_context] = CONTEXT_NONE
-    inputs[I.stores_workgroup] = 0
+    inputs[I.stores_dispatch_index] = 0
     inputs[I.stores_wavefront] = 0
     if ready:
         pop_write_back(s.l2, q)
@@ -172,7 +180,7 @@ def offer_store(s, g, c, now, inputs, ready, link_free, space):
         inputs[I.stores_kind] = STORE
         inputs[I.stores_atom] = atom
         inputs[I.stores_context] = address_space
-        inputs[I.stores_workgroup] = 0
+        inputs[I.stores_dispatch_index] = 0
         inputs[I.stores_wavefront] = 0
         channel.store_offer = _TAKEN_COLLECTIVE if ready else _COLLECTIVE
         if ready:

@@ -192,7 +192,6 @@ def map_writes(
     ours.reduce_scatter(
         Ring(
             workgroups=kernel.workgroups,
-            first_workgroup=int(chunks.start[leaving]),
             leaving=chunks.sizes[leaving],
             staying=chunks.sizes[gpu],
             credit_window=credit_window,

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sysmodel.engine.ports import CHANNEL_INPUTS, CHANNEL_OUTPUTS, PACKET
+from sysmodel.gpu.workgroups import KERNEL_FIELDS
 from sysmodel.memory import accesses as memory
 
 from . import link, records
@@ -18,7 +19,7 @@ _FIXED = np.dtype(
     align=True,
 )
 _GPU = np.dtype([*link.GPU_FIELDS, *memory.GPU_FIELDS], align=True)
-_KERNEL = np.dtype([("workgroups", np.int64)], align=True)
+_KERNEL = np.dtype(KERNEL_FIELDS, align=True)
 _CONTEXT = np.dtype(link.CONTEXT_FIELDS, align=True)
 _CHANNEL = np.dtype(link.CHANNEL_FIELDS, align=True)
 

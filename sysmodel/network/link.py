@@ -49,7 +49,6 @@ FIXED_FIELDS = [
     ("port_in_turn", np.int64),  # 1: the channels of such a link take turns
     ("link_stall", np.int64),  # share of cycles in which a link is stalled, of 65536
     ("mirror", np.int64),  # EVEN or UNEVEN if one GPU stands for all, otherwise 0
-    ("mirror_shift", np.int64),  # difference between our packet's workgroup and the upstream GPU's
     ("copy_from", np.int64),  # chunk copied in the current step
     ("copy_to", np.int64),  # chunk that the upstream GPU copies at the same time
     ("copy_offset", np.int64),  # atoms from a copy's source to its destination

@@ -16,6 +16,7 @@ import numpy as np
 
 from sysmodel.engine.codes import PACKET_UPDATE
 from sysmodel.engine.ports import PACKET
+from sysmodel.gpu.fetch import workgroup_at
 from sysmodel.lib.compiled import compiled, inlined
 
 __all__ = [
@@ -27,7 +28,6 @@ __all__ = [
     "arriving",
     "mirror_tables",
     "mirrored",
-    "of_other",
     "spread",
 ]
 
@@ -99,9 +99,11 @@ def _nth_of_channel(s, start, c, atom):
 
 
 @inlined
-def _one_chunk_on(s, workgroup):
-    workgroups, other = s.kernel[0, 0].workgroups, workgroup + s.fixed[0].mirror_shift
-    return other - workgroups if other >= workgroups else other
+def _sent_and_arriving(s, packet):
+    """Table rows of the workgroups whose tiles a packet has, and that it has as it arrives: its
+    slot belongs to another tile at the upstream GPU."""
+    kernel, slot = s.kernel[0, 0], np.int64(packet[PACKET.slot])
+    return workgroup_at(kernel, slot - kernel.slot_offset), workgroup_at(kernel, slot)
 
 
 @inlined
@@ -140,10 +142,8 @@ def mirrored(s, c, packet):
         other_atom = s.chunk_atom[c, s.chunk_start[c, f.copy_to] + i] + f.copy_offset
         packet[PACKET.atom] = other_atom
         return
-    workgroup = np.int64(packet[PACKET.workgroup])
-    other = _one_chunk_on(s, workgroup)
+    workgroup, other = _sent_and_arriving(s, packet)
     start, end = s.output_start[workgroup], s.output_start[workgroup + 1]
-    packet[PACKET.workgroup] = other
     if f.channels == 1:
         n = _find(s.output_atom, start, end, atom) - start
         packet[PACKET.atom] = s.output_atom[s.output_start[other] + n]
@@ -178,8 +178,7 @@ def spread(s, gpu, packet):
         sent, base = gpu.copied, s.copied_start[f.copy_to]
         gpu.copied += 1
     else:
-        workgroup, wave = np.int64(packet[PACKET.workgroup]), np.int64(packet[PACKET.wavefront])
-        other = _one_chunk_on(s, workgroup)
+        (workgroup, other), wave = _sent_and_arriving(s, packet), np.int64(packet[PACKET.wavefront])
         ours, theirs = s.per_wave[workgroup, wave], s.per_wave[other, wave]
         sent, base = s.wave_sent[workgroup, wave], s.wave_entries[other, wave]
         s.wave_sent[workgroup, wave] += 1
@@ -204,10 +203,3 @@ def arriving(s, packet, number):
     entry = s.wave_entry[number]
     packet[PACKET.atom] = s.output_atom[entry]
     return s.output_channel[entry]
-
-
-@inlined
-def of_other(s, packet):
-    """Replace the workgroup of a packet by the upstream GPU's workgroup."""
-    if packet[PACKET.kind] == PACKET_UPDATE:
-        packet[PACKET.workgroup] = _one_chunk_on(s, np.int64(packet[PACKET.workgroup]))

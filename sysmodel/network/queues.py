@@ -15,7 +15,7 @@ from sysmodel.gpu.atoms import ATOM_BYTES
 from sysmodel.lib.compiled import compiled, inlined
 from sysmodel.lib.cycles import NEVER
 
-from .mirror import EVEN, UNEVEN, arriving, mirrored, of_other, spread
+from .mirror import EVEN, UNEVEN, arriving, mirrored, spread
 from .records import HEADER_WORDS, MOST_SUMS, NO_HOP, PACKET_WORDS, TAG
 from .windows import PLACE_ATOM_BITS
 
@@ -203,7 +203,6 @@ def _enter_spread(s, hop, words, c, sender, at):
         ours[word] = words[word]
     s.channel[sender].outstanding -= 1
     first, count = spread(s, s.gpu[0], ours)
-    of_other(s, ours)
     for number in range(first, first + count):
         other = arriving(s, ours, number)
         place = _at_receiver(s, other, at)

@@ -22,7 +22,6 @@ def set_up_network(
     capacity: Capacity,
     *,
     mirror: int = 0,
-    mirror_shift: int = 0,
     stall_share: float = 0.0,
     seed: int = 0,
     most_packets: int = sys.maxsize,
@@ -40,7 +39,6 @@ def set_up_network(
     fixed["gpus"] = len(routes.senders)
     fixed["link_stall"] = round(stall_share * 65536)
     fixed["mirror"] = mirror
-    fixed["mirror_shift"] = mirror_shift
     hops = _hop_numbers(routes)
     tables = _links(capacity) | _hops(capacity, hops) | _hop_tables(routes, hops) | _sums(routes)
     fixed["sum_places"] = len(tables["sum_entry"]) // routes.channels

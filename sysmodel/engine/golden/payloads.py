@@ -47,7 +47,7 @@ __all__ = [
     "address_link_packet",
     "assign_epoch",
     "assign_run",
-    "assign_workgroup",
+    "assign_slot",
     "disable_entry",
     "load_data",
     "make_address_space",
@@ -147,15 +147,14 @@ def make_location(
     mapped: bool,
     counted: bool,
     region: int,
-    dispatch_index: int,
+    valid: bool,
 ) -> None:
-    """Make a location; a negative dispatch index makes it invalid."""
+    """Make a location; ``valid``: the launch has the dispatch index."""
     to.owner = owner
     to.mapped = mapped
     to.counted = counted
     to.region = region
-    to.valid = dispatch_index >= 0
-    to.dispatch_index = dispatch_index
+    to.valid = valid
 
 
 @inlined
@@ -165,7 +164,6 @@ def make_classified(
     store: Record,
     target: int,
     owner: int,
-    dispatch_index: int,
     command: int,
     entry: Record,
 ) -> None:
@@ -174,8 +172,7 @@ def make_classified(
     to.owner = owner
     to.atom = store.atom
     to.generation = store.generation
-    to.workgroup = store.workgroup
-    to.dispatch_index = dispatch_index
+    to.dispatch_index = store.dispatch_index
     to.wavefront = store.wavefront
     to.tile_atoms = store.tile_atoms
     to.outer_edge = store.outer_edge
@@ -196,14 +193,22 @@ def note_sender(arrival: Record, source: int, unowned: bool, forbidden: bool) ->
 
 @inlined
 def make_packet(
-    config: Record, to: Record, store: Record, command: Record, atom: int, context: int
+    config: Record,
+    to: Record,
+    store: Record,
+    command: Record,
+    atom: int,
+    context: int,
+    slot: int,
 ) -> None:
-    """Make the packet of a classified store, to an atom of the receiver's address space."""
+    """Make the packet of a classified store, to an atom of the receiver's address space, of the
+    tile with its ``slot``.
+    """
     to.kind = command.kind
     to.atom = atom
     to.context = context
     to.generation = store.generation
-    to.workgroup = store.workgroup
+    to.slot = slot
     to.wavefront = store.wavefront
     to.op = store.op
     to.dtype = store.dtype
@@ -217,7 +222,7 @@ def make_segment_packet(to: Record, segment: Record, atom: int, wavefront: int) 
     to.atom = atom
     to.context = segment.context
     to.generation = segment.generation
-    to.workgroup = segment.workgroup
+    to.slot = segment.slot
     to.wavefront = wavefront
     to.op = segment.op
     to.dtype = segment.dtype
@@ -383,9 +388,9 @@ def make_copy(to: Record, command: Record, region: Record, start: int) -> None:
 def make_segment_template(
     to: Record, command: Record, context: int, generation: int, run_log2: int
 ) -> None:
-    """Make the segment of a command, without its workgroup and its place."""
+    """Make the segment of a command, without its slot and its place."""
     to.wave_inner_log2 = run_log2
-    to.workgroup = 0
+    to.slot = 0
     to.context = context
     to.generation = generation
     to.kind = command.kind
@@ -395,9 +400,9 @@ def make_segment_template(
 
 
 @inlined
-def assign_workgroup(to: Record, workgroup: int) -> None:
-    """Set the workgroup of a command's segments."""
-    to.workgroup = workgroup
+def assign_slot(to: Record, slot: int) -> None:
+    """Set the slot of a command's segments."""
+    to.slot = slot
 
 
 @inlined
@@ -490,7 +495,6 @@ def make_command(
 @inlined
 def make_launch(
     to: Record,
-    first_workgroup: int,
     workgroups: int,
     tracked_first: int,
     tracked_end: int,
@@ -502,7 +506,6 @@ def make_launch(
     generation: int,
 ) -> None:
     """Make the configuration of a launch, without its epoch."""
-    to.first_workgroup = first_workgroup
     to.workgroups = workgroups
     to.tracked_first = tracked_first
     to.tracked_end = tracked_end

@@ -1,4 +1,4 @@
-"""Address map: the region, the dispatch index and the range of an atom."""
+"""Address map: the region of an atom, and the range of a dispatch index."""
 
 from rtl.interface.encodings import Action
 from sysmodel.lib.compiled import inlined
@@ -10,7 +10,6 @@ from ..state import GoldenState
 
 __all__ = [
     "action_of",
-    "dispatch_index_of",
     "has_wavefront",
     "is_aborted",
     "locate",
@@ -18,17 +17,6 @@ __all__ = [
 ]
 
 _NONE = Action.NONE.value
-
-
-@inlined
-def dispatch_index_of(config: Record, launch: Record, workgroup: int) -> int:
-    """Return a workgroup's dispatch index, or -1 if the launch has no such workgroup."""
-    if workgroup >= launch.workgroups:
-        return -1
-    dispatch_index = workgroup - launch.first_workgroup
-    if dispatch_index < 0:
-        dispatch_index += launch.workgroups
-    return dispatch_index & config.dispatch_index_mask
 
 
 @inlined
@@ -54,7 +42,7 @@ def range_of(count: int, ranges: Records, context: int, region: int, dispatch_in
 
 
 @inlined
-def locate(s: GoldenState, location: Record, atom: int, context: int, workgroup: int) -> bool:
+def locate(s: GoldenState, location: Record, atom: int, context: int, dispatch_index: int) -> bool:
     """First step of the lookup: find the region of a store or a packet.
 
     Returns
@@ -73,15 +61,15 @@ def locate(s: GoldenState, location: Record, atom: int, context: int, workgroup:
             region = s.regions[owner, index]
             if region.base <= atom < region.limit and region.enable:
                 own = s.contexts[owner]
-                dispatch_index = dispatch_index_of(s.config, own.launch, workgroup)
-                make_location(location, owner, True, own.aborted == 0, index, dispatch_index)
+                valid = dispatch_index < own.launch.workgroups
+                make_location(location, owner, True, own.aborted == 0, index, valid)
                 return True
-    make_location(location, natural(max(owner, 0)), False, False, 0, -1)
+    make_location(location, natural(max(owner, 0)), False, False, 0, False)
     return owner >= 0
 
 
 @inlined
-def action_of(s: GoldenState, location: Record) -> tuple[int, int]:
+def action_of(s: GoldenState, location: Record, dispatch_index: int) -> tuple[int, int]:
     """Second step of the lookup: find the range.
 
     Returns
@@ -92,7 +80,7 @@ def action_of(s: GoldenState, location: Record) -> tuple[int, int]:
     """
     if location.valid:
         owner = natural(location.owner)
-        index = range_of(s.config.ranges, s.ranges, owner, location.region, location.dispatch_index)
+        index = range_of(s.config.ranges, s.ranges, owner, location.region, dispatch_index)
         if index >= 0:
             entry = s.ranges[owner, index]
             return entry.action, entry.command

@@ -81,7 +81,7 @@ def _take_store(
         to = channel.stores[back(queued, heads, Q.stores)]
         store, location = to.store, to.location
         load_record(store, inputs, i + I.stores_kind)
-        locate(s, location, store.atom, store.context, store.workgroup)
+        locate(s, location, store.atom, store.context, store.dispatch_index)
         note_begun(channel, natural(location.owner), location.counted)
         return mark(Q.stores)
     return 0
@@ -95,7 +95,7 @@ def _take_packet(
         arrival = channel.inbound[back(queued, heads, Q.inbound)]
         packet, location = arrival.packet, arrival.location
         load_record(packet, inputs, i + I.link_in_kind)
-        owned = locate(s, location, packet.atom, packet.context, packet.workgroup)
+        owned = locate(s, location, packet.atom, packet.context, packet.slot)
         owner, counted = natural(location.owner), location.counted
         source = inputs[i + I.link_in_source]
         accepted = is_accepted(s.contexts[owner].inbound, packet, source)

@@ -92,10 +92,10 @@ def check_packet(
         return 0, 0, 0, 0
     head = channel.inbound[front(heads, Q.inbound)]
     packet, location = head.packet, head.location
-    dispatch_index = location.dispatch_index
+    dispatch_index = packet.slot
     owner = natural(location.owner)
     own = s.contexts[owner]
-    action, command = action_of(s, location)
+    action, command = action_of(s, location, dispatch_index)
     store = packet.kind == _STORE
     if is_aborted(own, location):
         _end(channel, owner, store, location.counted)
@@ -103,7 +103,7 @@ def check_packet(
     code = _code(own, s.commands[owner, command], head, action, dispatch_index, store)
     if code:
         _end(channel, owner, store, location.counted)
-        failure = error(code, owner, packet.workgroup, packet.wavefront)
+        failure = error(code, owner, dispatch_index, packet.wavefront)
         place = place_of(packet.atom, head.source, channel.number, head.unowned)
         return mark(Q.inbound), 0, failure, place
     to = channel.updates[back(queued, heads, Q.updates)]

@@ -48,9 +48,9 @@ def _target(
         return (_TO_WRITE if action == _NONE else _TO_REMOTE), 0
     if not has_wavefront(entry, store.wavefront):
         return _DROPPED, _STORE_MISMATCH
-    if location.dispatch_index < own.window.oldest:
+    if store.dispatch_index < own.window.oldest:
         return _DROPPED, _STORE_LATE
-    if location.dispatch_index >= own.window.credit_limit:
+    if store.dispatch_index >= own.window.credit_limit:
         return _DROPPED, _STORE_AHEAD
     return (_TO_END_OF_TILE if ends else _TO_UPDATE), 0
 
@@ -72,7 +72,7 @@ def classify_store(
     head = channel.stores[front(heads, Q.stores)]
     store, location = head.store, head.location
     owner = natural(location.owner)
-    action, command = action_of(s, location)
+    action, command = action_of(s, location, store.dispatch_index)
     entry = s.commands[owner, command]
     target, code = _target(s.contexts[owner], store, location, action, entry)
     if target == _DROPPED or target == _TO_WRITE:
@@ -80,7 +80,7 @@ def classify_store(
     if target == _DROPPED:
         failure = place = 0
         if code:
-            failure = error(code, owner, location.dispatch_index, store.wavefront)
+            failure = error(code, owner, store.dispatch_index, store.wavefront)
             place = place_of(store.atom, 0, channel.number, False)
         return mark(Q.stores), 0, failure, place
     make_classified(
@@ -89,7 +89,6 @@ def classify_store(
         store,
         target,
         owner,
-        location.dispatch_index,
         command,
         entry,
     )

@@ -52,6 +52,7 @@ def _send_remote(
         command,
         (head.atom + command.atom_offset) & s.config.atom_mask,
         own.address_space.remote,
+        (head.dispatch_index + own.launch.shift) & s.config.dispatch_index_mask,
     )
     return mark(Q.classified), 0, 0
 

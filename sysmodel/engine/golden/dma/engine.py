@@ -10,7 +10,7 @@ from ..payloads import (
     REGION,
     SEGMENT,
     assign_run,
-    assign_workgroup,
+    assign_slot,
     make_segment_template,
 )
 from ..records import Record, copy_record, record
@@ -123,17 +123,15 @@ def _begin_ready(s: GoldenState, context: int, ready: Record) -> None:
 
 @inlined
 def _scale(s: GoldenState, context: int) -> None:
-    """State SCALE: look up the workgroup and the region in the launch and the table of this
+    """State SCALE: compute the slot and look up the region, with the launch and the table of this
     cycle.
     """
     own = s.contexts[context]
     engine = own.engine
     if engine.ready_dispatch_index >= 0:
         copy_record(engine.region, s.regions[context, natural(engine.region_number)])
-        workgroup = engine.ready_dispatch_index + own.launch.first_workgroup
-        if workgroup >= own.launch.workgroups:
-            workgroup -= own.launch.workgroups
-        assign_workgroup(engine.template, workgroup & s.config.dispatch_index_mask)
+        slot = engine.ready_dispatch_index + own.launch.shift
+        assign_slot(engine.template, slot & s.config.dispatch_index_mask)
 
 
 @inlined
@@ -220,5 +218,6 @@ def step_engine(
         popped, issued = _take_command(s, context, ready_valid, ready, credit_limit_in)
     failure = 0
     if outside:
-        failure = error(_OUTSIDE, context, engine.template.workgroup, engine.wavefront_base)
+        dispatch_index = max(engine.ready_dispatch_index, 0)
+        failure = error(_OUTSIDE, context, dispatch_index, engine.wavefront_base)
     return EngineOutputs(active, popped, issued, failure)

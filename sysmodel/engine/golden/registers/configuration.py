@@ -17,7 +17,6 @@ def _decode_context(own: Record, registers: Records) -> None:
     """Decode the plain registers of a context."""
     make_launch(
         own.programmed,
-        get_field(registers, F.FIRST_WORKGROUP_workgroup),
         get_field(registers, F.WORKGROUPS_count),
         get_field(registers, F.TRACKED_FIRST_dispatch_index),
         get_field(registers, F.TRACKED_END_dispatch_index),

@@ -102,10 +102,8 @@ def check_launch(s: GoldenState, context: int, busy: bool) -> int:
     config, launch = s.config, s.contexts[context].programmed
     if busy:
         return _IN_USE
-    without_kernel = launch.workgroups == 0 and launch.first_workgroup == 0
     if (
         launch.workgroups > config.dispatch_index_mask + 1
-        or (launch.first_workgroup >= launch.workgroups and not without_kernel)
         or launch.tracked_first > launch.tracked_end
         or launch.tracked_end > launch.workgroups
         or launch.updates_per_atom == 0

@@ -111,7 +111,6 @@ def clear_bits(register: Record, cleared: int, events: int) -> None:
 def describe_registers(p: T3Parameters, registers: Records) -> None:
     """Describe all words of an instance; a field keeps the bits that its destination has."""
     widths = {
-        F.FIRST_WORKGROUP_workgroup: p.workgroup_bits,
         F.WORKGROUPS_count: p.workgroup_bits + 1,
         F.TRACKED_FIRST_dispatch_index: p.credit_limit_bits,
         F.TRACKED_END_dispatch_index: p.credit_limit_bits,

@@ -55,8 +55,7 @@ def _is_act(word: int) -> bool:
 def _is_of_launch(word: int) -> bool:
     """Return whether a register is part of a launch's configuration."""
     return (
-        word == R.FIRST_WORKGROUP
-        or word == R.WORKGROUPS
+        word == R.WORKGROUPS
         or word == R.TRACKED_FIRST
         or word == R.TRACKED_END
         or word == R.SHIFT
