@@ -49,10 +49,9 @@ expect(
     "aborting",
     "disabled region",
     "two regions",
-    "no such workgroup",
-    "last workgroup",
+    "no such dispatch index",
     "first dispatch index",
-    "wrapped dispatch index",
+    "last dispatch index",
     "first of a range",
     "last of a range",
     "next to a range",
@@ -108,30 +107,25 @@ def _random_view(rng: random.Random) -> dict[str, Any]:
         "address_space": {"enable": int(rng.random() < 0.9), "local": local},
         "maps": maps,
         "wavefronts": wavefronts_of(maps),
-        "launch_configuration": {
-            "workgroups": workgroups,
-            "first_workgroup": rng.randrange(workgroups),
-        },
+        "launch_configuration": {"workgroups": workgroups},
     }
 
 
 def _random_lookup(rng: random.Random, view: dict[str, Any]) -> tuple[int, int, int]:
-    """Draw atom, address space and workgroup, mostly near an edge of a range or region of this
+    """Draw atom, address space and dispatch index, mostly near an edge of a range or region of this
     context.
     """
-    maps, launch = view["maps"], view["launch_configuration"]
+    maps, workgroups = view["maps"], view["launch_configuration"]["workgroups"]
     region, entry = rng.choice(maps["regions"]), rng.choice(maps["ranges"])
     atom = rng.choice([region["base"], region["limit"], region["limit"] - 1, rng.randrange(_ATOMS)])
     near = rng.choice([entry["first"], entry["last"]]) + rng.choice([-1, 0, 0, 1])
-    first, workgroups = launch["first_workgroup"], launch["workgroups"]
-    workgroup = rng.choice(
-        [first, first - 1, workgroups, workgroups - 1, (near + first) % workgroups]
-        + [rng.randrange(_DISPATCH_INDICES)]
+    dispatch_index = rng.choice(
+        [0, workgroups, workgroups - 1, near, near, rng.randrange(_DISPATCH_INDICES)]
     )
     space = view["address_space"]["local"]
     if rng.random() < 0.15:
         space = rng.getrandbits(PARAMETERS.context_bits)
-    return (atom + rng.choice([-1, 0, 0, 0])) % _ATOMS, space, workgroup % _DISPATCH_INDICES
+    return (atom + rng.choice([-1, 0, 0, 0])) % _ATOMS, space, dispatch_index % _DISPATCH_INDICES
 
 
 class _Model:
@@ -140,22 +134,18 @@ class _Model:
     def __init__(self):
         self.state: GoldenState = golden_state(PARAMETERS)
 
-    def location(self, atom: int, context: int, workgroup: int) -> dict[str, int]:
+    def location(self, atom: int, context: int, dispatch_index: int) -> dict[str, int]:
         location = np.zeros(1, LOCATION)[0]
-        locate(self.state, location, atom, context, workgroup)
+        locate(self.state, location, atom, context, dispatch_index)
         return dict(zip(LOCATION.names, location.tolist(), strict=True))
 
-    def result(self, location: dict[str, int], wavefront: int) -> list[int]:
+    def result(self, location: dict[str, int], dispatch_index: int, wavefront: int) -> list[int]:
         """Return action, command, op and dtype, and whether the command lacks the wavefront."""
         if not location["valid"]:
             return [0, 0, 0, 0, 0]
         owner = location["owner"]
         index = range_of(
-            PARAMETERS.ranges,
-            self.state.ranges,
-            owner,
-            location["region"],
-            location["dispatch_index"],
+            PARAMETERS.ranges, self.state.ranges, owner, location["region"], dispatch_index
         )
         if index < 0:
             return [0, 0, 0, 0, 0]
@@ -168,8 +158,8 @@ class _Model:
         return [*map(int, found), int(not has_wavefront(command, wavefront))]
 
 
-def _cover_location(lookup: tuple, views: list[dict[str, Any]], location: dict) -> None:
-    atom, space, workgroup = lookup
+def _cover_location(lookup: tuple[int, int, int], views: list[dict[str, Any]]) -> None:
+    atom, space, dispatch_index = lookup
     spaces = [view["address_space"] for view in views]
     mine = [one["enable"] and one["local"] == space for one in spaces]
     cover("two contexts with the address space", all(mine))
@@ -194,20 +184,20 @@ def _cover_location(lookup: tuple, views: list[dict[str, Any]], location: dict) 
     cover("two regions", hits == 2)
     if hits:
         view = views[owner]
-        launch = view["launch_configuration"]
+        workgroups = view["launch_configuration"]["workgroups"]
         cover("aborting", view["aborting"])
-        cover("no such workgroup", workgroup == launch["workgroups"])
-        cover("last workgroup", workgroup == launch["workgroups"] - 1)
-        cover("first dispatch index", location["valid"] and location["dispatch_index"] == 0)
-        wraps = workgroup < launch["first_workgroup"]
-        cover("wrapped dispatch index", location["valid"] and wraps)
+        cover("no such dispatch index", dispatch_index == workgroups)
+        cover("first dispatch index", dispatch_index == 0)
+        cover("last dispatch index", dispatch_index == workgroups - 1)
 
 
-def _cover_range(views: list[dict[str, Any]], location: dict, action: int) -> None:
+def _cover_range(
+    views: list[dict[str, Any]], location: dict, dispatch_index: int, action: int
+) -> None:
     cover(Action(action).name)
     if not location["valid"]:
         return
-    dispatch_index, hits = location["dispatch_index"], 0
+    hits = 0
     for entry in views[location["owner"]]["maps"]["ranges"]:
         inside = entry["first"] <= dispatch_index <= entry["last"]
         mine = entry["region"] == location["region"]
@@ -240,7 +230,8 @@ async def random_lookups(dut):
         )
         for _ in range(_LOOKUPS):
             lookup = _random_lookup(rng, rng.choice(views))
-            for port, value in zip((dut.atom, dut.context, dut.workgroup), lookup, strict=True):
+            inputs = dut.atom, dut.context, dut.dispatch_index
+            for port, value in zip(inputs, lookup, strict=True):
                 port.value = value
             wavefront = rng.randrange(PARAMETERS.wavefronts)
             dut.wavefront.value = wavefront
@@ -252,13 +243,11 @@ async def random_lookups(dut):
             assert found["region"] == (expected["region"] if expected["mapped"] else 0)
             if expected["mapped"]:
                 assert found["owner"] == expected["owner"]
-            if expected["valid"]:
-                assert found["dispatch_index"] == expected["dispatch_index"]
-            _cover_location(lookup, views, expected)
+            _cover_location(lookup, views)
             if before is not None:
                 ports = (dut.action, dut.command, dut.op, dut.dtype, dut.beyond)
-                result = model.result(before, wavefront)
+                result = model.result(*before, wavefront)
                 assert [int(port.value) for port in ports] == result
-                _cover_range(views, before, result[0])
-            before = expected
+                _cover_range(views, *before, result[0])
+            before = expected, lookup[-1]
             await next_cycle(dut)

@@ -37,15 +37,16 @@ class AddressMap(wiring.Component):
         m = Module()
         m.submodules.location = location = self._location
         m.submodules.range = range_ = self._range
-        located = Signal.like(location.location)
-        m.d.sync += located.eq(location.location)
+        located, dispatch_index = Signal.like(location.location), Signal.like(self.dispatch_index)
+        m.d.sync += [located.eq(location.location), dispatch_index.eq(self.dispatch_index)]
         m.d.comb += [
             self.location.eq(location.location),
             range_.location.eq(located),
+            range_.dispatch_index.eq(dispatch_index),
             range_.wavefront.eq(self.wavefront),
             range_.contexts.eq(self.contexts),
         ]
-        inputs = ("atom", "context", "workgroup", "contexts")
+        inputs = ("atom", "context", "dispatch_index", "contexts")
         m.d.comb += [getattr(location, name).eq(getattr(self, name)) for name in inputs]
         m.d.comb += [getattr(self, name).eq(getattr(range_, name)) for name in self._results]
         return m

@@ -66,19 +66,15 @@ async def random_traffic(dut):
 
 def _plain(bench: Bench) -> None:
     """Set up the bench with all regions and ranges enabled, all dispatch indices admitted, no
-    preference in the arbiter, and the same reduction in all commands."""
+    preference in the arbiter, and in all commands the same reduction of every wavefront."""
     for view in bench.views:
         for command in view["maps"]["commands"]:
-            command |= REDUCTION
+            command |= REDUCTION | {"waves": [PARAMETERS.wavefronts] * 4}
         for entry in (*view["maps"]["regions"], *view["maps"]["ranges"], view["address_space"]):
             if entry != UNUSED:
                 entry["enable"] = 1
         view |= {"aborting": 0, "launched": 1, "inbound": EVERY_PACKET}
-        view["launch_configuration"] |= {
-            "first_workgroup": 0,
-            "workgroups": WORKGROUPS,
-            "generation": GENERATION,
-        }
+        view["launch_configuration"] |= {"workgroups": WORKGROUPS, "generation": GENERATION}
     bench.arbiter |= {"policy": Policy.ROUND_ROBIN.value}
     bench.admit(0, 64)
     bench.configure()
@@ -108,8 +104,8 @@ async def updates_sink_with_the_egress_blocked(dut):
     bench = await start(dut, rng)
     _plain(bench)
     # Distinct payloads: a full queue must keep its entries, whatever is offered.
-    _repeat(bench, "stores", kind=0, atom=range(1000, 2000), context=1, workgroup=range(10))
-    _repeat(bench, "link_in", atom=1500, context=1, workgroup=20, **_UPDATE)
+    _repeat(bench, "stores", kind=0, atom=range(1000, 2000), context=1, dispatch_index=range(10))
+    _repeat(bench, "link_in", atom=1500, context=1, slot=20, **_UPDATE)
     for _ in range(150):
         await bench.cycle(("stores", "link_in", "segments__0"), ("dram",))
     before = bench.checker.transfers["link_in"]
@@ -143,8 +139,8 @@ async def dropped_updates_wait_for_space(dut):
     rng = random.Random(cocotb.RANDOM_SEED + 2)
     bench = await start(dut, rng)
     _plain(bench)
-    _repeat(bench, "stores", kind=0, atom=1500, context=1, workgroup=20, wavefront=1)
-    _repeat(bench, "link_in", atom=1500, context=1, workgroup=20, **_UPDATE)
+    _repeat(bench, "stores", kind=0, atom=1500, context=1, dispatch_index=20, wavefront=1)
+    _repeat(bench, "link_in", atom=1500, context=1, slot=20, **_UPDATE)
     for _ in range(40):
         await bench.cycle(("stores", "link_in"), ())
     assert not bench.failures
@@ -172,8 +168,8 @@ async def one_access_per_cycle(dut):
     for stream in ("reads", "stores", "link_in"):
         bench = await start(dut, rng)
         _plain(bench)
-        _repeat(bench, "stores", kind=0, atom=1500, context=1, workgroup=20)
-        _repeat(bench, "link_in", atom=1500, context=1, workgroup=20, **_UPDATE)
+        _repeat(bench, "stores", kind=0, atom=1500, context=1, dispatch_index=20)
+        _repeat(bench, "link_in", atom=1500, context=1, slot=20, **_UPDATE)
         for _ in range(60):
             await bench.cycle((stream,), ("dram",))
         assert bench.checker.transfers["dram"] >= 60 - 4, stream
@@ -188,7 +184,7 @@ async def a_long_wait(dut):
     limit = rng.randrange(*_LONG_LIMITS)
     bench.arbiter |= {"policy": Policy.MCA.value, "starvation_limit": limit}
     bench.configure()
-    _repeat(bench, "link_in", atom=1500, context=1, workgroup=20, **_UPDATE)
+    _repeat(bench, "link_in", atom=1500, context=1, slot=20, **_UPDATE)
     for _ in range(limit - 1):
         await bench.cycle(("reads", "link_in"), ("dram",))
     waiting = bench.checker.transfers["link_in"]
@@ -218,7 +214,7 @@ async def a_long_measurement(dut):
     samples = 1 << _MEASURE_LOG2
     bench = await start(dut, rng)
     _plain(bench)
-    _repeat(bench, "link_in", atom=1500, context=1, workgroup=20, **_UPDATE)
+    _repeat(bench, "link_in", atom=1500, context=1, slot=20, **_UPDATE)
     for beyond in (0, samples - 1):
         mean = rng.randrange(20, 100)
         cuts = [mean - 1, mean, mean + 1]
@@ -284,7 +280,7 @@ async def markers_wait(dut):
     rng = random.Random(cocotb.RANDOM_SEED + 8)
     bench = await start(dut, rng)
     _plain(bench)
-    _repeat(bench, "stores", kind=1, atom=1500, context=1, workgroup=20)
+    _repeat(bench, "stores", kind=1, atom=1500, context=1, dispatch_index=20)
     for _ in range(50):
         await bench.cycle(("stores",), ())
     assert not bench.model.ready("stores")
@@ -312,7 +308,7 @@ async def _stop_one(dut, stopped: int, atom: int) -> None:
             entry["action"] = Action.REMOTE.value
     bench.link_space = 0b11 ^ 1 << stopped
     bench.configure()
-    _repeat(bench, "stores", kind=0, atom=atom, context=1 + stopped, workgroup=3)
+    _repeat(bench, "stores", kind=0, atom=atom, context=1 + stopped, dispatch_index=3)
     for _ in range(100):
         await bench.cycle(("stores", *SEGMENTS), OUT)
     assert int(dut.store_space.value) == bench.link_space
@@ -335,7 +331,7 @@ async def an_abort(dut):
     rng = random.Random(cocotb.RANDOM_SEED + 10)
     bench = await start(dut, rng)
     _plain(bench)
-    _repeat(bench, "stores", kind=0, atom=1500, context=1, workgroup=3)
+    _repeat(bench, "stores", kind=0, atom=1500, context=1, dispatch_index=3)
     bench.link_space = 0b10
     bench.configure()
     for _ in range(60):
@@ -358,7 +354,7 @@ async def packets_to_be_written_are_waited_for(dut):
         bench = await start(dut, random.Random(cocotb.RANDOM_SEED + 11))
         _plain(bench)
         written = {"kind": PacketKind.STORE.value, **REDUCTION}
-        _repeat(bench, "link_in", atom=atom, context=1 + owner, workgroup=3, **written)
+        _repeat(bench, "link_in", atom=atom, context=1 + owner, slot=3, **written)
         for _ in range(20):
             await bench.cycle(("link_in",), ("dram",))
         for _ in range(20):

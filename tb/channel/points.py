@@ -115,10 +115,11 @@ def cover_cycle(
         held = threshold != 127 and channel["occupancy"] >= threshold
         cover("starvation limit reached", urgent and (any(compute) or held))
         cover("communication held back by the occupancy", held and not urgent and not any(compute))
-    same = "atom", "context", "workgroup"
     if taken[1] and taken[2]:
         store, packet = offered["stores"], offered["link_in"]
-        cover("store and packet to one atom", all(store[name] == packet[name] for name in same))
+        same = [store[name] == packet[name] for name in ("atom", "context")]
+        same.append(store["dispatch_index"] == packet["slot"])
+        cover("store and packet to one atom", all(same))
 
 
 def _cover_lanes(model: Model) -> None:

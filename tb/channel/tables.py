@@ -150,7 +150,6 @@ class Traffic:
         """
         rng, p = self._rng, PARAMETERS
         base, limit = _BUFFERS[context]
-        first = rng.choice([17, 0, WORKGROUPS - 1, rng.randrange(WORKGROUPS)])
         region = {"enable": int(rng.random() < 0.95), "base": base, "limit": limit}
         regions = _anywhere(rng, [region], p.regions)
         return {
@@ -169,10 +168,8 @@ class Traffic:
                 "commands": [_random_command(rng) for _ in range(p.commands)],
             },
             "launch_configuration": {
-                "first_workgroup": first,
-                "workgroups": rng.choice(
-                    [WORKGROUPS, WORKGROUPS, _MOST, rng.randint(first + 1, _MOST)]
-                ),
+                "workgroups": rng.choice([WORKGROUPS, WORKGROUPS, _MOST, rng.randint(1, _MOST)]),
+                "shift": rng.choice([17, rng.getrandbits(p.credit_limit_bits)]),
                 "epoch": rng.choice([rng.randrange(3), rng.getrandbits(8)]),
                 "generation": _before(self.generation, -int(rng.random() < 0.1)),
             },
@@ -182,18 +179,19 @@ class Traffic:
         """Draw the fields of the next payload of an input stream."""
         return getattr(self, f"_{stream.partition('__')[0]}")()
 
-    def _store_like(self) -> dict[str, int]:
+    def _store_like(self, index: str) -> dict[str, int]:
+        """Draw the fields that a store and a packet share; ``index`` names the dispatch index."""
         rng, p = self._rng, PARAMETERS
         owner = rng.randrange(p.contexts)
         (base, limit), context = _BUFFERS[owner], self._spaces[owner]
         if rng.random() < 0.1:
             context = rng.getrandbits(p.context_bits)
-        workgroup = rng.randrange(WORKGROUPS) if rng.random() < 0.95 else WORKGROUPS
+        dispatch_index = rng.randrange(WORKGROUPS) if rng.random() < 0.95 else WORKGROUPS
         return {
             "atom": rng.choice([base, limit - 1, rng.randrange(base - 20, limit + 20)]),
             "context": context,
             "generation": _before(self.generation, int(rng.random() < 0.1)),
-            "workgroup": workgroup,
+            index: dispatch_index,
             "wavefront": rng.randrange(p.wavefronts),
         } | {name: rng.getrandbits(64) for name in _DATA}
 
@@ -203,7 +201,7 @@ class Traffic:
 
     def _stores(self) -> dict[str, int]:
         rng = self._rng
-        return self._store_like() | {
+        return self._store_like("dispatch_index") | {
             "kind": int(rng.random() < 0.2),
             "tile_atoms": rng.getrandbits(PARAMETERS.tile_atom_bits),
             "outer_edge": rng.getrandbits(1),
@@ -212,7 +210,7 @@ class Traffic:
 
     def _link_in(self) -> dict[str, int]:
         rng = self._rng
-        return self._store_like() | {
+        return self._store_like("slot") | {
             "source": rng.choice([*range(4), 31]),
             "kind": int(rng.random() < 0.8),
             **_reduction(rng),
@@ -241,7 +239,7 @@ class Traffic:
             "offset": rng.choice([rng.randrange(100), rng.getrandbits(16)]),
             "wave_inner_log2": rng.randrange(16),
             "wavefront": rng.randrange(p.wavefronts),
-            "workgroup": rng.randrange(WORKGROUPS),
+            "slot": rng.getrandbits(p.dispatch_index_bits),
             "context": rng.getrandbits(p.context_bits),
             "generation": rng.getrandbits(4),
             "kind": rng.getrandbits(1),

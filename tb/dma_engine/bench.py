@@ -18,7 +18,6 @@ from tb.dma_engine.points import StepResult
 from tb.dma_engine.tables import (
     PARAMETERS,
     WHOLE_SPACE,
-    WORKGROUPS,
     long_command,
     random_commands,
     random_copy,
@@ -33,12 +32,13 @@ from tb.stream import Pace, StreamChecker, offer
 _MAPS = Fields(MapConfiguration(PARAMETERS))
 _LAUNCH_CONFIGURATION = Fields(LaunchConfiguration(PARAMETERS))
 # Fields of a launch's configuration that the engine reads.
-_READ = dict.fromkeys(("workgroups", "first_workgroup", "shift", "generation"), 0)
+_READ = dict.fromkeys(("shift", "generation"), 0)
 _READY, _COPY = Fields(ReadyCommand(PARAMETERS)), Fields(Copy(PARAMETERS))
 _REPORT = Fields(ErrorReport(PARAMETERS))
 _SEGMENT = Fields(Segment(PARAMETERS))
 _COLUMN = {name: column for column, name in enumerate(_SEGMENT.names)}
 _LANES = tuple(f"segments__{index}" for index in range(PARAMETERS.channels))
+_SLOTS = 1 << PARAMETERS.dispatch_index_bits
 _MOST = (1 << PARAMETERS.credit_limit_bits) - 1
 _CYCLES = 4000
 _BEGINNINGS = 60
@@ -55,7 +55,7 @@ expect(
     "run ends within a granule",
     "wavefront advances between rows",
     "addresses wrap",
-    "workgroup wraps",
+    "slot wraps",
     "walk outside the channels served",
     "segment outside the region",
     "segment outside beside one that leaves",
@@ -100,7 +100,7 @@ class _Bench:
         self._first_atom = 0
         self._was_busy = self._sent = False  # in the cycle before
         self._began = False  # a command, in the cycle before
-        self.configure(random_commands(rng), {"workgroups": WORKGROUPS})
+        self.configure(random_commands(rng), {})
 
     def configure(
         self,
@@ -173,21 +173,15 @@ class _Bench:
         ready, copy = self.ready, self.copy
         takes = result.popped or result.copied
         if ready and not self._was_busy:
-            beyond = (
-                ready["dispatch_index"]
-                + self.launch_configuration.get("shift", 0)
-                - credit_limit_in
-            )
+            beyond = ready["dispatch_index"] + self.launch_configuration["shift"] - credit_limit_in
             cover("blocked by credit_limit_in", beyond >= 0)
             cover("blocked by credit_limit_in beside a copy", beyond >= 0 and result.copied)
             cover("last admitted dispatch index", beyond == -1 and result.popped)
             cover("command and copy at once", copy and beyond < 0)
             cover("copy taken first", copy and beyond < 0 and result.copied)
         if result.popped:
-            workgroup = ready["dispatch_index"] + self.launch_configuration.get(
-                "first_workgroup", 0
-            )
-            cover("workgroup wraps", workgroup >= WORKGROUPS)
+            slot = ready["dispatch_index"] + self.launch_configuration["shift"]
+            cover("slot wraps", slot >= _SLOTS)
             cover("workgroup's last command", result.issued)
             cover("edge tile", ready["outer_edge"] or ready["inner_edge"])
         if takes:
@@ -247,9 +241,7 @@ async def random_traffic(dut):
             credit_limit_in = rng.choice([_MOST, _MOST, rng.randrange(40)])
         if rng.random() < 0.01:
             launch_configuration = {
-                "workgroups": WORKGROUPS,
-                "first_workgroup": rng.randrange(WORKGROUPS),
-                "shift": rng.choice([0, rng.randrange(12)]),
+                "shift": rng.choice([0, rng.randrange(12), rng.randrange(_SLOTS)]),
                 "generation": rng.getrandbits(4),
             }
             regions = random_regions(rng)
@@ -262,7 +254,7 @@ async def random_traffic(dut):
         if rng.random() < 0.02 and bench.ready:
             credit_limit_in = (
                 bench.ready["dispatch_index"]
-                + bench.launch_configuration.get("shift", 0)
+                + bench.launch_configuration["shift"]
                 + rng.randrange(2)
             )
         aborting = rng.random() < 0.004
@@ -276,12 +268,9 @@ async def beginnings_of_any_walk(dut):
     for _ in range(scaled(_BEGINNINGS)):
         bench = await _start(dut, rng)
         shift = rng.getrandbits(rng.randrange(PARAMETERS.credit_limit_bits + 1))
-        workgroups = rng.randint(1, 1 << PARAMETERS.workgroup_bits)
-        first = rng.randrange(workgroups)
-        launch_configuration = {"workgroups": workgroups, "first_workgroup": first, "shift": shift}
-        launch_configuration["generation"] = rng.getrandbits(4)
+        launch_configuration = {"shift": shift, "generation": rng.getrandbits(4)}
         bench.configure(wide_commands(rng), launch_configuration, random_regions(rng))
-        dispatch_index = rng.randrange(workgroups)
+        dispatch_index = rng.randrange(_SLOTS)
         for cycle in range(20):
             if cycle == 0 or rng.random() < 0.2:
                 bench.ready = bench.ready or random_ready(rng) | {"dispatch_index": dispatch_index}
@@ -313,7 +302,7 @@ async def long_walks(dut):
         bench = await _start(dut, rng)
         wavefront = rng.randrange(PARAMETERS.wavefronts)
         commands = [long_command(rng, wavefront) for _ in range(PARAMETERS.commands)]
-        bench.configure(commands, {"workgroups": WORKGROUPS})
+        bench.configure(commands, {})
         bench.ready = random_ready(rng) | {"wavefront": wavefront}
         await _walk(bench)
 
@@ -399,8 +388,9 @@ async def every_atom_once(dut):
             "wave_inner_log2": run_log2,
             "waves_inner_log2": minor_log2,
         }
+        shift = rng.choice([0, 5, 44, 60])
         by = [{**shape, "granularity": granularity.value} for granularity in Granularity]
-        bench.configure(by, {"workgroups": WORKGROUPS, "first_workgroup": 5})
+        bench.configure(by, {"shift": shift})
         edges = {"outer_edge": rng.getrandbits(1), "inner_edge": rng.getrandbits(1)}
         outer_extent = cut_rows if edges["outer_edge"] else outer_extent
         inner_extent = cut_run if edges["inner_edge"] else inner_extent
@@ -419,7 +409,7 @@ async def every_atom_once(dut):
         bench.ready = {**tile, "command": Granularity.WORKGROUP.value, "wavefront": 0}
         segments = await _walk(bench)
         assert sorted(_atoms(segments)) == sorted(expected)
-        assert all(segment["workgroup"] == 25 % WORKGROUPS for segment in segments)
+        assert all(segment["slot"] == (20 + shift) % _SLOTS for segment in segments)
         found = []
         for wavefront in range(PARAMETERS.wavefronts):
             minor, major = wavefront % (1 << minor_log2), wavefront >> minor_log2

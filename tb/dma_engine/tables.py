@@ -10,7 +10,6 @@ from rtl.parameters import T3Parameters
 __all__ = [
     "PARAMETERS",
     "WHOLE_SPACE",
-    "WORKGROUPS",
     "long_command",
     "random_commands",
     "random_copy",
@@ -33,7 +32,7 @@ PARAMETERS = T3Parameters(
     ways=2,
     credit_window=16,
 )
-WORKGROUPS = 24
+_WORKGROUPS = 24
 _ATOMS = 1 << PARAMETERS.atom_address_bits
 WHOLE_SPACE = {"enable": 1, "base": 0, "limit": _ATOMS - 1}
 """Whole space as a region; no region can have the last atom."""
@@ -156,7 +155,7 @@ def random_ready(rng: random.Random, regions: _Regions = (WHOLE_SPACE,)) -> dict
     p = PARAMETERS
     return {
         "command": rng.randrange(p.commands),
-        "dispatch_index": rng.randrange(WORKGROUPS),
+        "dispatch_index": rng.randrange(_WORKGROUPS),
         "wavefront": rng.randrange(p.wavefronts),
         "start": _start(rng, regions),
         "outer_edge": rng.getrandbits(1),

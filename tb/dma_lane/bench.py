@@ -69,7 +69,7 @@ def _random_segment(rng: random.Random) -> dict[str, int]:
         "offset": rng.choice([0, 5, 60, 1000, last, rng.randint(0, last)]),
         "wave_inner_log2": rng.choice([0, 1, 3, 6, 15, rng.randrange(16)]),
         "wavefront": rng.randrange(p.wavefronts),
-        "workgroup": rng.getrandbits(p.workgroup_bits),
+        "slot": rng.getrandbits(p.dispatch_index_bits),
         "context": rng.getrandbits(p.context_bits),
         "generation": rng.getrandbits(4),
         "kind": rng.getrandbits(1),

@@ -27,7 +27,6 @@ _ACCESSES = 200
 _STORAGE = [
     _MAP[name]
     for name in (
-        "FIRST_WORKGROUP",
         "WORKGROUPS",
         "SHIFT",
         "TIMEOUT",

@@ -195,10 +195,9 @@ class Bounds:
         most = 1 << p.workgroup_bits
         workgroups = rng.choice([most, rng.randrange(2, most)])
         end = rng.randrange(1, workgroups + 1)
-        first, updates = rng.randrange(workgroups), rng.randrange(1, 4)
+        updates = rng.randrange(1, 4)
         fits = {
-            ("WORKGROUPS", "count"): (workgroups, [most, first, end]),
-            ("FIRST_WORKGROUP", "workgroup"): (first, [workgroups]),
+            ("WORKGROUPS", "count"): (workgroups, [most, end]),
             ("TRACKED_END", "dispatch_index"): (end, [workgroups]),
             ("TRACKED_FIRST", "dispatch_index"): (rng.randrange(end + 1), [end]),
             ("CREDIT_WINDOW", "workgroups"): (credit_window, [0, credit_window]),
@@ -218,19 +217,18 @@ class Bounds:
         return writes
 
     def _without_kernel(self) -> _Writes:
-        """Return the writes of a launch that fits, then of a launch for copies only, or of one with
-        a first workgroup.
+        """Return the writes of a launch for copies only, then of one that tracks workgroups without
+        a kernel.
         """
         names = {
             "WORKGROUPS": "count",
-            "FIRST_WORKGROUP": "workgroup",
             "TRACKED_FIRST": "dispatch_index",
             "TRACKED_END": "dispatch_index",
         }
-        bits = _MAP["FIRST_WORKGROUP"]["workgroup"].mask.bit_count()
+        bits = _MAP["TRACKED_END"]["dispatch_index"].mask.bit_count()
         return [
             *(_write(name, **{field: 0}) for name, field in names.items()),
             *self._launch(),
-            _write("FIRST_WORKGROUP", workgroup=1 << self._rng.randrange(bits)),
+            _write("TRACKED_END", dispatch_index=1 << self._rng.randrange(bits)),
             *self._launch(),
         ]

@@ -213,7 +213,6 @@ class BusTraffic:
         workgroups = rng.choice([1, rng.randrange(1, most), most, most])
         end = rng.choice([workgroups, rng.randrange(workgroups + 1)])
         fields = {
-            "FIRST_WORKGROUP.workgroup": rng.choice([workgroups - 1, rng.randrange(workgroups)]),
             "WORKGROUPS.count": workgroups,
             "TRACKED_FIRST.dispatch_index": rng.choice([end, end, rng.randrange(end + 1)]),
             "TRACKED_END.dispatch_index": end,
@@ -276,7 +275,6 @@ class BusTraffic:
         rng, before = self._rng, self._needs(self._context).before
         fields = {
             "WAYS": {"mask": (1 << self._p.ways) - 1},
-            "FIRST_WORKGROUP": {"workgroup": 0},
             "WORKGROUPS": {"count": 1},
             "TRACKED_FIRST": {"dispatch_index": 0},
             "TRACKED_END": {"dispatch_index": 1},

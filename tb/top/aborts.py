@@ -127,7 +127,7 @@ class _Witness:
     ----------
     cycle : int
     packets : list of (int, int, int, int)
-        Packets that the link accepted: cycle, channel, context and workgroup.
+        Packets that the link accepted: cycle, channel, context and slot.
     served : list of int
         Cycle in which the memory last accepted, acknowledged or returned an access of each context.
     """
@@ -146,7 +146,7 @@ class _Witness:
 
     def _look(self, channel: int, given: np.ndarray, out: np.ndarray) -> None:
         if out[O.link_out_valid] and given[I.link_out_ready]:
-            packet = int(out[O.link_owner]), int(out[O.link_out_workgroup])
+            packet = int(out[O.link_owner]), int(out[O.link_out_slot])
             self.packets.append((self.cycle, channel, *packet))
         if out[O.dram_valid] and given[I.dram_ready] and _has_owner(out):
             self.served[int(out[O.dram_owner])] = self.cycle
@@ -156,10 +156,10 @@ class _Witness:
             self.served[int(given[I.returns_slot]) // self._p.egress_slots] = self.cycle
 
     def of(self, owner: int, since: int = 0) -> list[tuple[int, int]]:
-        """Return channel and workgroup of a context's packets, from a cycle on."""
+        """Return channel and slot of a context's packets, from a cycle on."""
         return [
-            (channel, workgroup)
-            for cycle, channel, context, workgroup in self.packets
+            (channel, slot)
+            for cycle, channel, context, slot in self.packets
             if cycle >= since and context == owner
         ]
 
@@ -203,13 +203,13 @@ async def _until_it_is_over(bench: Bench, prompt: _Prompt, witness: _Witness) ->
 def _all_was_sent(
     bench: Bench, witness: _Witness, kernel: Kernel, *, since: int = 0, tiles: int = 0
 ) -> None:
-    """Check that every tile of the kernel is complete, that packets of each workgroup outside this
-    GPU's own chunk have left, and that no error occurred. ``tiles`` is the number of tiles complete
+    """Check that every tile of the kernel is complete, that packets of each tile outside this GPU's
+    own chunk have left, and that no error occurred. ``tiles`` is the number of tiles complete
     before.
     """
     assert bench.value(K.tiles, kernel.number) == tiles + kernel.tracked_end - kernel.remote
-    sent = {workgroup for _, workgroup in witness.of(kernel.number, since)}
-    assert sent == {kernel.workgroup(dispatch_index) for dispatch_index in range(kernel.own)}
+    sent = {slot for _, slot in witness.of(kernel.number, since)}
+    assert sent == {kernel.slot(dispatch_index) for dispatch_index in range(kernel.own)}
     assert not bench.value(K.irq, kernel.number)
 
 
@@ -238,7 +238,7 @@ async def abort_of_a_triggered_tile(dut, later, closed):
     unit, lost = bench.state.contexts[0]["trigger"], set()
     if later < 2:
         assert unit["state"] == GROUP + later
-        lost = {first.workgroup(int(unit["completion"]["dispatch_index"]))}
+        lost = {first.slot(int(unit["completion"]["dispatch_index"]))}
     await bench.cycle(witness)  # the strobe
     begun, tiles = witness.cycle, bench.value(K.tiles)
     assert bench.value(K.aborted) and not bench.value(K.done)
@@ -249,7 +249,7 @@ async def abort_of_a_triggered_tile(dut, later, closed):
     _all_was_sent(bench, witness, second)
     for channel in range(p.channels):
         assert sum(packet[0] == channel for packet in witness.of(0, begun)) <= _LINK_DEPTH
-    assert not lost & {workgroup for _, workgroup in witness.of(0)}
+    assert not lost & {slot for _, slot in witness.of(0)}
     assert bench.value(K.tiles) == tiles
     assert witness.served[0] == served
 

@@ -113,6 +113,7 @@ def kernels_of(p: T3Parameters, **options: Any) -> list[Kernel]:
             context=3 + number,
             base=size * (1 + number),
             limit=size * (2 + number),
+            shift=6 + 5 * number,
             wavefronts=1,  # so that the tiles of all kernels find space
             credit_window=6,
             **options,

@@ -23,7 +23,6 @@ class Kernel:
     """
 
     workgroups: int = 24
-    first_workgroup: int = 5
     shift: int = 6
     remote: int = 6
     tracked_end: int = 24
@@ -50,8 +49,9 @@ class Kernel:
     timeout: int = 0
     generation: int = 5
 
-    def workgroup(self, dispatch_index: int) -> int:
-        return (dispatch_index + self.first_workgroup) % self.workgroups
+    def slot(self, dispatch_index: int) -> int:
+        """Return a tile's dispatch index at the downstream GPU; all of them fit into a packet."""
+        return dispatch_index + self.shift
 
     def program(self, p: T3Parameters) -> list[tuple[int, int]]:
         """Return the register writes that set the kernel up and launch it, made by the driver."""
@@ -67,7 +67,9 @@ class Kernel:
             levels=(80, 40, 20),
         )
         context = Context(recorder, self.number, ranges=0)  # after a reset
-        context.assign(self.context)
+        # A kernel whose tiles do not find space in its share of the ways runs alone.
+        alone = self.wavefronts > p.way_share(self.number).bit_count()
+        context.assign(self.context, ways=(1 << p.ways) - 1 if alone else None)
         context.region(1, self.base * p.atom_bytes, self.limit * p.atom_bytes)
         for index in range(3):
             context.command(index, self._transfer(index, p.atom_bytes), region=1)
@@ -78,7 +80,6 @@ class Kernel:
         context.window(
             workgroups=self.workgroups,
             tracked=(self.remote, self.tracked_end),
-            first_workgroup=self.first_workgroup,
             shift=self.shift,
             credit_window=self.credit_window,
             command_window=self.command_window // each,
@@ -395,7 +396,6 @@ class Reprogramming:
             lambda: self._put("TRACKED_FIRST", dispatch_index=rng.integers(0, kernel.workgroups)),
             lambda: self._put("TRACKED_END", dispatch_index=rng.integers(0, kernel.workgroups + 1)),
             lambda: self._put("SHIFT", dispatch_indices=rng.integers(0, kernel.workgroups)),
-            lambda: self._put("FIRST_WORKGROUP", workgroup=rng.integers(0, kernel.workgroups)),
             lambda: self._put(
                 "ADDRESS_SPACE",
                 local=self._kernel.context,

@@ -132,7 +132,7 @@ class Traffic:
         if rng.random() < self._noise:
             block[I.stores_valid] = 1
             block[I.stores_kind] = rng.integers(0, 2)
-            block[I.stores_workgroup] = rng.integers(0, kernel.workgroups + 3)
+            block[I.stores_dispatch_index] = rng.integers(0, kernel.workgroups + 3)
             block[I.stores_wavefront] = rng.integers(0, self._p.wavefronts)
             block[I.stores_context] = rng.integers(2, 5)
             block[I.stores_generation] = (work.generation + rng.integers(0, 2)) % 16
@@ -143,7 +143,7 @@ class Traffic:
             return
         tile = work.local[index]
         block[I.stores_valid] = 1
-        block[I.stores_workgroup] = work.kernel.workgroup(tile["dispatch_index"])
+        block[I.stores_dispatch_index] = tile["dispatch_index"]
         block[I.stores_wavefront] = tile["wavefront"]
         if "end" in tile:
             block[I.stores_kind] = StoreKind.END_OF_TILE.value
@@ -170,7 +170,7 @@ class Traffic:
         self._data(block, I.link_in_data_0)
         if rng.random() < 0.1 + self._noise:
             block[I.link_in_valid] = 1
-            block[I.link_in_workgroup] = rng.integers(0, kernel.workgroups + 3)
+            block[I.link_in_slot] = rng.integers(0, kernel.workgroups + 3)
             block[I.link_in_wavefront] = rng.integers(0, self._p.wavefronts)
             if rng.random() < self._noise:
                 block[I.link_in_kind] = rng.integers(0, 2)
@@ -187,7 +187,7 @@ class Traffic:
         if rng.random() >= self._noise:
             command = 2 if tile["dispatch_index"] >= kernel.own else 1
             block[[I.link_in_op, I.link_in_dtype]] = command
-        block[I.link_in_workgroup] = work.kernel.workgroup(tile["dispatch_index"])
+        block[I.link_in_slot] = tile["dispatch_index"]
         block[I.link_in_wavefront] = tile["wavefront"]
         if ready:
             work.remote.pop(index)
@@ -327,7 +327,7 @@ class Storm(Traffic):
         block[I.stores_atom] = work.kernel.base
         block[I.stores_context] = work.kernel.context
         block[I.stores_generation] = work.generation
-        block[I.stores_workgroup] = work.kernel.workgroup(int(rng.choice([8, 8, 10])))
+        block[I.stores_dispatch_index] = rng.choice([8, 8, 10])
         block[I.stores_wavefront] = rng.integers(0, 2)
         block[I.stores_tile_atoms] = rng.integers(0, 3)
 

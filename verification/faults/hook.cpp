@@ -14,9 +14,9 @@ enum Action : uint64_t { kNone, kInvertRow, kInvertWritten, kDead, kEndOfTile };
 // Same layout as in hook.py.
 struct Fault {
     uint64_t handle, action, cycle;
-    uint64_t memory, memories, row, first_bit, second_bit, delay;      // kInvertRow, kInvertWritten
-    uint64_t valid, kind, workgroup, tile_atoms, ready, number, add;      // kEndOfTile
-    uint64_t done, when, where, which;                                 // filled in by the hook
+    uint64_t memory, memories, row, first_bit, second_bit, delay;       // kInvertRow, kInvertWritten
+    uint64_t valid, kind, dispatch_index, tile_atoms, ready, number, add;  // kEndOfTile
+    uint64_t done, when, where, which;                                  // filled in by the hook
 };
 
 constexpr uint64_t kNoBit = ~0ULL;
@@ -137,7 +137,7 @@ uint64_t t3_fault_step(void* handle, uint64_t* in, uint64_t* out) {
         const bool taken = out[fault->ready];
         if (fault->number == 0) {
             in[fault->tile_atoms] += fault->add;
-            fault->where = in[fault->workgroup];
+            fault->where = in[fault->dispatch_index];
             fault->when = cycle;
             fault->done = taken;
         } else if (taken) {

@@ -34,7 +34,7 @@ NO_BIT = (1 << 64) - 1
 _FAULT_WORDS = (
     *("handle", "action", "cycle"),
     *("memory", "memories", "row", "first_bit", "second_bit", "delay"),
-    *("valid", "kind", "workgroup", "tile_atoms", "ready", "number", "add"),
+    *("valid", "kind", "dispatch_index", "tile_atoms", "ready", "number", "add"),
     *("done", "when", "where", "which"),
 )
 FAULT = np.dtype([(name, np.uint64) for name in _FAULT_WORDS])

@@ -18,14 +18,6 @@ _SLACK_CYCLES = 256
 # A timeout is counted in ticks, so it may come later by this time.
 _LATER_CYCLES = 2 * TICK_CYCLES
 
-_OF_PACKETS = (
-    ErrorCode.PACKET_UNMAPPED,
-    ErrorCode.PACKET_MISMATCH,
-    ErrorCode.PACKET_LATE,
-    ErrorCode.PACKET_AHEAD,
-)
-"""Errors of packets, whose reports hold a workgroup instead of a dispatch index."""
-
 TileCheck = Callable[[int, int], bool]
 """Predicate: may this GPU report this dispatch index?"""
 
@@ -77,8 +69,6 @@ def judge(
             run.reports.items(), key=lambda item: item[1][-1]
         )
         code = ErrorCode(number)
-        if code in _OF_PACKETS:
-            dispatch_index = ring.dispatch_index_of(gpu, dispatch_index, context)
         workgroups = ring.kernels[context].workgroups
         if code is ErrorCode.TIMEOUT and dispatch_index == workgroups:
             known = at_end
@@ -91,7 +81,8 @@ def judge(
             injected,
             code.name,
             report_cycles=cycle - begin,
-            detail=f"GPU {gpu}, workgroup {dispatch_index}, wavefront {wavefront}, cycle {cycle}",
+            detail=f"GPU {gpu}, dispatch index {dispatch_index}, wavefront {wavefront}, "
+            f"cycle {cycle}",
         )
     if not run.finished:
         return Result(Verdict.HANG, injected, detail=f"neither done nor reported in {run.cycles}")

@@ -293,12 +293,6 @@ class Ring:
         """First dispatch index whose tiles are tracked."""
         return self.kernels[context].chunks.sizes[(gpu + 1) % GPUS]
 
-    def dispatch_index_of(self, gpu: int, workgroup: int, context: int = 0) -> int:
-        """Dispatch index of a workgroup on a GPU."""
-        kernel = self.kernels[context]
-        first = int(kernel.chunks.start[(gpu + 1) % GPUS])
-        return (workgroup - first) % kernel.workgroups
-
     def _maps(self, setup: Setup) -> list[Writes]:
         contexts = range(setup.contexts)
         return [

@@ -95,14 +95,14 @@ def _wrong_tile_atoms(
     gpu, channel = int(rng.integers(GPUS)), int(rng.integers(CHANNELS))
     inputs, outputs = channel * CHANNEL_INPUTS, channel * CHANNEL_OUTPUTS
     fault = _fault(ring, gpu, _END_OF_TILE)
-    for name in ("valid", "kind", "workgroup", "tile_atoms"):
+    for name in ("valid", "kind", "dispatch_index", "tile_atoms"):
         fault[name] = inputs + getattr(I, f"stores_{name}")
     fault["ready"] = outputs + O.stores_ready
     number = int(rng.integers(ring.kernel.workgroups * ring.kernel.waves // CHANNELS))
     fault["number"] = number
     fault["add"] = np.int64(tile_atoms).astype(np.uint64)
     run = ring.run(fault, _SETUP, bound=run_bound(ring))
-    dispatch_index = ring.dispatch_index_of(gpu, int(fault["where"]))
+    dispatch_index = int(fault["where"])
     if not fault["done"] or dispatch_index < ring.tracked_first(gpu):
         return None
     return judge(

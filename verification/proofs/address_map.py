@@ -3,7 +3,7 @@
 from functools import partial
 from types import SimpleNamespace
 
-from amaranth.hdl import Assert, Cat, Cover, Elaboratable, Module, Mux, Signal, Value
+from amaranth.hdl import Assert, Cat, Cover, Elaboratable, Module, Signal, Value
 from amaranth.lib import data
 
 from rtl.channel.address_map import LocationLookup, RangeLookup
@@ -31,12 +31,7 @@ _NARROW = T3Parameters(
 
 
 class MapHarness(Elaboratable):
-    """Harness with an arbitrary access and arbitrary tables: location and range of the access.
-
-    The dispatch index is compared only for a possible dispatch order: the first workgroup is one of
-    the launch, and the workgroups do not outnumber their ids. NONE is asserted for all register
-    values.
-    """
+    """Harness with an arbitrary access and arbitrary tables: location and range of the access."""
 
     def __init__(
         self, location: type = LocationLookup, range_: type = RangeLookup, *, p: T3Parameters
@@ -49,28 +44,26 @@ class MapHarness(Elaboratable):
         m = Module()
         m.submodules.location = dut = self._location(self._p)
         m.submodules.range = range_ = self._range(self._p)
-        free(m, dut.atom, dut.context, dut.workgroup, dut.contexts)
-        m.d.comb += [range_.contexts.eq(dut.contexts), range_.location.eq(dut.location)]
+        free(m, dut.atom, dut.context, dut.dispatch_index, dut.contexts)
+        m.d.comb += [
+            range_.contexts.eq(dut.contexts),
+            range_.location.eq(dut.location),
+            range_.dispatch_index.eq(dut.dispatch_index),
+        ]
         location = dut.location
         expected = self._expect(m, dut)
         mapped, known, none = expected.mapped, expected.known, Signal()
         m.d.comb += [
             none.eq(range_.action == Action.NONE),
             Assert(mapped | none, "an action outside every region of the context"),
-            Assert(known | none, "an action for a workgroup that the launch does not have"),
+            Assert(known | none, "an action for a dispatch index that the launch does not have"),
             Assert(location.owner == expected.owner, "wrong owner"),
             Assert(location.mapped == mapped, "wrong mapped"),
             Assert(location.valid == (mapped & known), "wrong valid"),
             Assert(~mapped | (location.region == expected.region), "not the lowest region"),
-            Assert(
-                ~(location.valid & expected.possible)
-                | (location.dispatch_index == expected.dispatch_index),
-                "wrong dispatch index",
-            ),
             Cover(expected.within & ~mapped & none, "in a region, but in no context's space"),
-            Cover(mapped & ~known, "mapped, but of an unknown workgroup"),
+            Cover(mapped & ~known, "mapped, but of an unknown dispatch index"),
             Cover(location.valid & none, "mapped, but in no range"),
-            Cover(location.valid & expected.wraps & ~none, "a dispatch index that wraps"),
         ]
         m.d.comb += [
             Cover((range_.action == action) & (expected.owner == owner), f"{owner}: {action.name}")
@@ -80,10 +73,7 @@ class MapHarness(Elaboratable):
         return m
 
     def _expect(self, m: Module, dut) -> SimpleNamespace:
-        """Compute the expected result, context by context, the lowest one last.
-
-        The arithmetic uses integers that do not wrap.
-        """
+        """Compute the expected result, context by context, the lowest one last."""
         p = self._p
         expected = SimpleNamespace(
             owner=Signal(range(max(p.contexts, 2)), name="owner"),
@@ -91,27 +81,15 @@ class MapHarness(Elaboratable):
             mapped=Signal(name="mapped"),
             region=Signal(range(p.regions), name="region"),
             known=Signal(name="known"),
-            wraps=Signal(name="wraps"),
-            possible=Signal(name="possible"),
-            dispatch_index=Signal(p.workgroup_bits + 2, name="dispatch_index"),
         )
         for number, view in reversed(list(enumerate(dut.contexts))):
             mine = view.address_space.enable & (view.address_space.local == dut.context)
-            launch, workgroup = view.launch_configuration, dut.workgroup
-            first = launch.first_workgroup
-            wraps = workgroup < first
+            workgroups = view.launch_configuration.workgroups
             with m.If(mine):
                 m.d.comb += [
                     expected.owner.eq(number),
                     expected.mapped.eq(0),
-                    expected.known.eq(workgroup < launch.workgroups),
-                    expected.wraps.eq(wraps),
-                    expected.possible.eq(
-                        (first < launch.workgroups) & (launch.workgroups <= 1 << p.workgroup_bits)
-                    ),
-                    expected.dispatch_index.eq(
-                        Mux(wraps, workgroup + launch.workgroups - first, workgroup - first)
-                    ),
+                    expected.known.eq(dut.dispatch_index < workgroups),
                 ]
             for index, entry in reversed(list(enumerate(view.maps.regions))):
                 with m.If(entry.enable & (entry.base <= dut.atom) & (dut.atom < entry.limit)):
@@ -131,7 +109,7 @@ class OtherContextHarness(Elaboratable):
     def elaborate(self, platform):
         m = Module()
         location, range_ = self._look_up(m, "as_it_is")
-        free(m, location.atom, location.context, location.workgroup, location.contexts)
+        free(m, location.atom, location.context, location.dispatch_index, location.contexts)
         free(m, range_.wavefront)
         for number, view in enumerate(location.contexts):
             self._change(m, location, range_, number)
@@ -168,6 +146,7 @@ class OtherContextHarness(Elaboratable):
         m.d.comb += [
             range_.contexts.eq(location.contexts),
             range_.location.eq(location.location),
+            range_.dispatch_index.eq(location.dispatch_index),
         ]
         return location, range_
 
@@ -176,7 +155,7 @@ class OtherContextHarness(Elaboratable):
         changed, changed_range = self._look_up(m, f"changed_{number}")
         m.d.comb += [
             getattr(changed, name).eq(getattr(location, name))
-            for name in ("atom", "context", "workgroup")
+            for name in ("atom", "context", "dispatch_index")
         ]
         for other, view in enumerate(location.contexts):
             if other != number:
@@ -207,7 +186,7 @@ def _owns(view: data.View, lookup) -> Value:
 
 
 class RangeHarness(Elaboratable):
-    """Harness with an arbitrary location and tables; it evaluates the entries one by one."""
+    """Harness with an arbitrary request and tables; it evaluates the entries one by one."""
 
     def __init__(self, lookup: type = RangeLookup, *, p: T3Parameters):
         self._lookup = lookup
@@ -217,7 +196,7 @@ class RangeHarness(Elaboratable):
         m = Module()
         p = self._p
         m.submodules.dut = dut = self._lookup(p)
-        free(m, dut.contexts, dut.location, dut.wavefront)
+        free(m, dut.contexts, dut.location, dut.dispatch_index, dut.wavefront)
         for number in range(p.contexts):
             self._assert_of(m, dut, number)
         return m
@@ -237,8 +216,8 @@ class RangeHarness(Elaboratable):
                 location.valid
                 & entry.enable
                 & (entry.region == location.region)
-                & (location.dispatch_index >= entry.first)
-                & (location.dispatch_index <= entry.last)
+                & (dut.dispatch_index >= entry.first)
+                & (dut.dispatch_index <= entry.last)
             )
             with m.If(holders[index]):
                 m.d.comb += [action.eq(entry.action), command.eq(entry.command)]
@@ -274,9 +253,8 @@ def _map_proof(p: T3Parameters) -> Proof:
     return Proof(
         name="address-map" + _suffix(p),
         statement="An access gets action NONE if it is outside every enabled region of the lowest "
-        "context with its address space, in no context's address space, or of a workgroup that the "
-        "launch does not have; owner, region and (for a possible dispatch order) dispatch index "
-        "follow the specification",
+        "context with its address space, in no context's address space, or of a dispatch index "
+        "that the launch does not have; owner and region follow the specification",
         blocks=(LocationLookup, RangeLookup),
         harness=partial(MapHarness, p=p),
         geometry=f"reference with arbitrary tables, contexts: {p.contexts}",
@@ -289,9 +267,9 @@ def _map_proof(p: T3Parameters) -> Proof:
 def _range_proof(p: T3Parameters) -> Proof:
     return Proof(
         name="range-lookup" + _suffix(p),
-        statement="A location in no range of its context gets action NONE; any other location gets "
-        "the action, command, op and dtype of the lowest range that holds it, and is beyond if its "
-        "wavefront is not below the range's number",
+        statement="A dispatch index in no range of its location gets action NONE; any other one "
+        "gets the action, command, op and dtype of the lowest range that holds it, and is beyond "
+        "if its wavefront is not below the range's number",
         blocks=(RangeLookup,),
         harness=partial(RangeHarness, p=p),
         geometry=f"reference with arbitrary tables, contexts: {p.contexts}",

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from amaranth.asserts import AnyConst
-from amaranth.hdl import Assert, Assume, Cover, Elaboratable, Module, Mux, Signal, Value
+from amaranth.hdl import Assert, Assume, Cover, Elaboratable, Module, Signal, Value
 
 from rtl.channel.channel import Channel
 from rtl.interface.encodings import Access, Origin, PacketKind, StoreKind, Target
@@ -52,10 +52,10 @@ def constant(m: Module, *inputs) -> None:
 class StrangerHarness(Elaboratable):
     """Harness that marks strangers by their wavefront, which lookups ignore and effects carry.
 
-    A stranger is a store or a packet outside every region of its context, or of a workgroup in no
-    range; the harness decides this with integers, entry by entry. The tables and the (possible)
-    dispatch order are arbitrary constants. The DMA engine is idle, so all packets that leave over
-    the link come from stores.
+    A stranger is a store or a packet outside every region of its context, or of a dispatch index in
+    no range; the harness decides this with integers, entry by entry. The tables and the launch are
+    arbitrary constants. The DMA engine is idle, so all packets that leave over the link come from
+    stores.
     """
 
     def __init__(self, channel: type = Channel):
@@ -69,15 +69,11 @@ class StrangerHarness(Elaboratable):
         (view,) = dut.contexts
         free(m, view.oldest, view.credit_limit, view.launched, view.former, view.inbound)
         constant(m, view.address_space, view.maps, view.wavefronts, view.launch_configuration)
-        launch_configuration = view.launch_configuration
-        m.d.comb += [
-            dut.segments[0].valid.eq(0),
-            Assume(launch_configuration.first_workgroup < launch_configuration.workgroups),
-            Assume(launch_configuration.workgroups <= 1 << PARAMETERS.workgroup_bits),
-        ]
+        m.d.comb += dut.segments[0].valid.eq(0)
 
         store, packet = dut.stores, dut.link_in
-        known_store, known_packet = (self._known(m, dut, one.p) for one in (store, packet))
+        known_store = self._known(m, dut, store.p, store.p.dispatch_index)
+        known_packet = self._known(m, dut, packet.p, packet.p.slot)
         m.d.comb += [
             Assume(~store.valid | (store.p.wavefront != _STRANGER) | ~known_store),
             Assume(
@@ -114,20 +110,11 @@ class StrangerHarness(Elaboratable):
         self._invariants(m, dut)
         return m
 
-    def _known(self, m: Module, dut: Channel, access) -> Signal:
-        """Signal that a range of the access's region holds the dispatch index of its workgroup."""
+    def _known(self, m: Module, dut: Channel, access, dispatch_index: Value) -> Signal:
+        """Signal that a range of the access's region holds its dispatch index."""
         (view,) = dut.contexts
-        maps, launch_configuration, space = (
-            view.maps,
-            view.launch_configuration,
-            view.address_space,
-        )
-        workgroup, first = access.workgroup, launch_configuration.first_workgroup
-        dispatch_index = Mux(
-            workgroup < first,
-            workgroup + launch_configuration.workgroups - first,
-            workgroup - first,
-        )
+        maps, space = view.maps, view.address_space
+        dispatched = dispatch_index < view.launch_configuration.workgroups
         mapped, region = Signal(), Signal(range(PARAMETERS.regions))
         for index in reversed(range(PARAMETERS.regions)):
             entry = maps.regions[index]
@@ -137,11 +124,8 @@ class StrangerHarness(Elaboratable):
         known = Signal()
         for entry in maps.ranges:
             holds = entry.enable & (entry.first <= dispatch_index) & (dispatch_index <= entry.last)
-            with m.If(
-                mapped & (workgroup < launch_configuration.workgroups) & (entry.region == region)
-            ):
-                with m.If(holds):
-                    m.d.comb += known.eq(1)
+            with m.If(mapped & dispatched & (entry.region == region) & holds):
+                m.d.comb += known.eq(1)
         return known
 
     def _cover_strangers(self, m: Module, dut: Channel, strange: Signal) -> None:
@@ -172,15 +156,15 @@ class StrangerHarness(Elaboratable):
 
     def _invariants(self, m: Module, dut: Channel) -> None:
         """Assert that no queue holds an effect of a stranger and that the lane is empty."""
-        for name in ("stores", "inbound"):
+        for name, field in (("stores", "dispatch_index"), ("inbound", "slot")):
             for index, (entry, valid) in enumerate(_entries(m, dut, name)):
-                location = entry.location
+                location, dispatch_index = entry.location, entry[field]
                 hits = [
                     location.valid
                     & one.enable
                     & (one.region == location.region)
-                    & (one.first <= location.dispatch_index)
-                    & (location.dispatch_index <= one.last)
+                    & (one.first <= dispatch_index)
+                    & (dispatch_index <= one.last)
                     for one in dut.contexts[0].maps.ranges
                 ]
                 stranger = valid & (entry.wavefront == _STRANGER)

@@ -37,7 +37,7 @@ _WHOLE = 15  # encodes that no wavefront ends within a row
 class DmaEngineHarness(Elaboratable):
     """Harness that walks a command's tile row by row and compares the result with the segments.
 
-    Each walker handles every `dma_walkers`-th row. Tables, dispatch order, admission and lanes are
+    Each walker handles every `dma_walkers`-th row. Tables, shift, admission and lanes are
     arbitrary in every cycle.
     """
 
@@ -76,7 +76,7 @@ class DmaEngineHarness(Elaboratable):
             generation=Signal.like(dut.launch_configuration.generation, name="generation"),
             copy=Signal(name="copy"),
             start=Signal(self._p.atom_address_bits, name="start"),
-            workgroup=Signal(self._p.workgroup_bits, name="workgroup"),
+            slot=Signal(self._p.dispatch_index_bits, name="slot"),
             region=Signal(RegionEntry(self._p), name="region"),
             since=Signal(2, name="since"),  # cycles since the command was taken, at most 3
             busy=Signal(name="busy"),
@@ -93,16 +93,10 @@ class DmaEngineHarness(Elaboratable):
             ]
         with m.If(takes_copy):
             m.d.sync += template.eq(dut.copies.p.command)
-        # The next cycle's dispatch order and regions apply, except to a copy.
-        first, workgroups = (
-            dut.launch_configuration.first_workgroup,
-            dut.launch_configuration.workgroups,
-        )
-        sum_ = command.dispatch_index + first
+        # The next cycle's shift and regions apply, except to a copy.
+        slot = command.dispatch_index + dut.launch_configuration.shift
         with m.If(tile.busy & (tile.since == 1)):
-            m.d.sync += tile.workgroup.eq(
-                Mux(tile.copy, 0, Mux(sum_ < workgroups, sum_, sum_ - workgroups))
-            )
+            m.d.sync += tile.slot.eq(Mux(tile.copy, 0, slot % (1 << self._p.workgroup_bits)))
             with m.If(~tile.copy):
                 m.d.sync += tile.region.eq(dut.maps.regions[template.region])
         self._geometry(m, tile)
@@ -311,7 +305,7 @@ class DmaEngineHarness(Elaboratable):
             "offset": walker.offset,
             "wave_inner_log2": Mux(tile.copy | tile.by_wavefront, _WHOLE, template.wave_inner_log2),
             "wavefront": walker.wavefront,
-            "workgroup": tile.workgroup,
+            "slot": tile.slot,
         }
 
     def _assert_segments(self, m: Module, dut, tile) -> None:
@@ -349,6 +343,7 @@ class DmaEngineHarness(Elaboratable):
             )
         dropped = Cat(walker.walks & ~walker.inside for walker in tile.walkers)
         report = dut.error.report
+        dispatch_index = Mux(tile.copy, 0, tile.command.dispatch_index)
         wavefront = Mux(tile.by_wavefront, tile.command.wavefront, 0)
         m.d.comb += [
             Assert(dut.error.valid == dropped.any(), "error: differs from a dropped segment"),
@@ -356,7 +351,7 @@ class DmaEngineHarness(Elaboratable):
                 ~dut.error.valid
                 | (
                     (report.code == ErrorCode.DMA_OUT_OF_REGION)
-                    & (report.dispatch_index == tile.workgroup)
+                    & (report.dispatch_index == dispatch_index)
                     & (report.wavefront == wavefront)
                 ),
                 "error: wrong code or tile",
@@ -389,7 +384,7 @@ def _proof(channels: int, walkers: int) -> Proof:
         "the row, each in the lane of its channel with the right fields, and those of one walker "
         "in row-major order; no other segment leaves; a segment outside the command's region is "
         "dropped and reported; an offer to a lane stays until it is taken; later changes of "
-        "template, dispatch order or address space do not affect a command",
+        "template, shift or address space do not affect a command",
         blocks=(DmaEngine,),
         harness=partial(DmaEngineHarness, channels=channels, walkers=walkers),
         geometry=f"{channels} of 2 channels, {walkers} walkers, granules of 4 atoms, addresses of "

@@ -32,6 +32,10 @@ def assert_inside(m: Module, dut: DmaEngine, tile: SimpleNamespace) -> None:
             invariant(common.context == tile.context, "common context"),
             invariant(common.generation == tile.generation, "common generation"),
             invariant(dut.is_copy == tile.copy, "is_copy"),
+            invariant(
+                dut.dispatch_index == Mux(tile.copy, 0, tile.command.dispatch_index),
+                "dispatch_index",
+            ),
             invariant(dut.by_wavefront == tile.by_wavefront, "by_wavefront"),
             invariant(walk.stride == template.stride[: len(walk.stride)], "stride"),
             invariant(dut.region_number == template.region, "region_number"),
@@ -45,17 +49,12 @@ def assert_inside(m: Module, dut: DmaEngine, tile: SimpleNamespace) -> None:
             invariant(common.wave_inner_log2 == template.wave_inner_log2, "wave_inner_log2"),
         ]
     with m.If(scale):
-        m.d.comb += [
-            invariant(tile.copy | (walk.wavefront == tile.command.wavefront), "wavefront"),
-            invariant(
-                tile.copy | (common.workgroup == tile.command.dispatch_index), "dispatch_index"
-            ),
-        ]
+        m.d.comb += invariant(tile.copy | (walk.wavefront == tile.command.wavefront), "wavefront")
     with m.If(shape):
         m.d.comb += [
             invariant(tile.copy | (dut.outer_before == tile.outer_before), "rows before"),
             invariant(tile.copy | (dut.inner_before == tile.inner_before), "run before"),
-            invariant(common.workgroup == tile.workgroup, "workgroup"),
+            invariant(common.slot == tile.slot, "slot"),
         ]
     with m.If(tile.copy | shape | tile.walks):
         m.d.comb += invariant(
@@ -68,7 +67,7 @@ def assert_inside(m: Module, dut: DmaEngine, tile: SimpleNamespace) -> None:
     with m.If(tile.walks):
         m.d.comb += [
             invariant(tile.any, "a walk over no atom"),
-            invariant(common.workgroup == tile.workgroup, "workgroup"),
+            invariant(common.slot == tile.slot, "slot"),
             invariant(
                 common.wave_inner_log2
                 == Mux(tile.copy | tile.by_wavefront, WHOLE_ROW, template.wave_inner_log2),

@@ -186,7 +186,7 @@ class DmaLaneHarness(Elaboratable):
         ]
 
 
-_AS_IN_SEGMENT = ("kind", "context", "generation", "workgroup", "op", "dtype")
+_AS_IN_SEGMENT = ("kind", "context", "generation", "slot", "op", "dtype")
 
 PROOFS = (
     Proof(

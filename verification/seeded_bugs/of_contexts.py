@@ -187,8 +187,8 @@ BUGS_OF_CONTEXTS: tuple[tuple[str, SeededBug], ...] = (
             module="rtl.channel.packet_check",
             block="PacketCheck",
             fault="packets of every context are admitted by the first one's credit limit",
-            right="ahead.eq(is_ahead(admissions, location))",
-            wrong="ahead.eq(location.dispatch_index >= admissions[0].credit_limit)",
+            right="ahead.eq(is_ahead(admissions, location, packet.slot))",
+            wrong="ahead.eq(packet.slot >= admissions[0].credit_limit)",
         ),
     ),
     (
@@ -217,8 +217,8 @@ BUGS_OF_CONTEXTS: tuple[tuple[str, SeededBug], ...] = (
             module="rtl.channel.store_check",
             block="StoreCheck",
             fault="stores of every context are admitted by the first one's credit limit",
-            right="ahead.eq(is_ahead(admissions, location))",
-            wrong="ahead.eq(location.dispatch_index >= admissions[0].credit_limit)",
+            right="ahead.eq(is_ahead(admissions, location, store.dispatch_index))",
+            wrong="ahead.eq(store.dispatch_index >= admissions[0].credit_limit)",
         ),
     ),
     (

@@ -31,8 +31,8 @@ BUGS_OF_NEIGHBOURS: tuple[tuple[str, SeededBug], ...] = (
             module="rtl.channel.packet_check",
             block="PacketCheck",
             fault="packets of every context are late for the first one's window",
-            right="late.eq(is_late(admissions, location))",
-            wrong="late.eq(location.dispatch_index < admissions[0].oldest)",
+            right="late.eq(is_late(admissions, location, packet.slot))",
+            wrong="late.eq(packet.slot < admissions[0].oldest)",
         ),
     ),
     (
@@ -53,6 +53,16 @@ BUGS_OF_NEIGHBOURS: tuple[tuple[str, SeededBug], ...] = (
             fault="every error of a store is reported to the first context",
             right="self.report.owner.eq(location.owner)",
             wrong="self.report.owner.eq(0)",
+        ),
+    ),
+    (
+        "noninterference-store-router",
+        SeededBug(
+            module="rtl.channel.store_router",
+            block="StoreRouter",
+            fault="the slots of all contexts are shifted like the first one's",
+            right="select_at(store.owner, [table.shift for table in self.tables])",
+            wrong="self.tables[0].shift",
         ),
     ),
     (

@@ -30,8 +30,8 @@ SEEDED_BUGS: tuple[SeededBug, ...] = (
         module="rtl.channel.address_map",
         block="RangeLookup",
         fault="a range holds one dispatch index more than it should",
-        right="& (location.dispatch_index <= entry.last)",
-        wrong="& (location.dispatch_index <= entry.last + 1)",
+        right="& (self.dispatch_index <= entry.last)",
+        wrong="& (self.dispatch_index <= entry.last + 1)",
     ),
     SeededBug(
         module="rtl.registers.foreign_regions",

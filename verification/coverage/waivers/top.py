@@ -17,7 +17,7 @@ _STREAMS = (
     "completions|ready|segments|i|o"
 )
 _NUMBERS = (
-    "dispatch_index|workgroup|wavefront|atom|tile_atoms|context|generation|source|offset|start|"
+    "dispatch_index|slot|wavefront|atom|tile_atoms|context|generation|source|offset|start|"
     "command|dtype"
 )
 _PROGRESS = (
