@@ -20,8 +20,7 @@ def reduce_scatter(bus: Bus, run_kernel: Callable[[], None]) -> int:
     )  # fmt: skip
     # Six workgroups: two leave as they are stored, two when they are reduced, two stay.
     ring = Ring(
-        workgroups=6, first_workgroup=2, leaving=2, staying=2, credit_window=4, command_window=8,
-        generation=5,
+        workgroups=6, leaving=2, staying=2, credit_window=4, command_window=8, generation=5,
     )  # fmt: skip
     context.reduce_scatter(ring, tile)
     context.launch()

@@ -14,8 +14,7 @@ from . import reduce_scatter as example
 _SPACE, _CONTEXT = 3, 0
 # The part of the GPU that the example programs, for the stores of the kernel and the neighbour.
 _RING = Ring(
-    workgroups=6, first_workgroup=2, leaving=2, staying=2, credit_window=4, command_window=8,
-    generation=5,
+    workgroups=6, leaving=2, staying=2, credit_window=4, command_window=8, generation=5,
 )  # fmt: skip
 
 _WORD = ctypes.c_uint32

@@ -148,11 +148,10 @@ module software (
       word[`T3_ADDRESS_SPACE_REMOTE] = downstream_space;
       set(`T3_ADDRESS_SPACE, word);
 
-      set(`T3_FIRST_WORKGROUP, FIRST_WORKGROUP);
       set(`T3_WORKGROUPS, WORKGROUPS);
       set(`T3_TRACKED_FIRST, REMOTE);
       set(`T3_TRACKED_END, WORKGROUPS);
-      set(`T3_SHIFT, WORKGROUPS - TRACKED);
+      set(`T3_SHIFT, SHIFT);
       set(`T3_CREDIT_WINDOW, WORKGROUPS);
       set(`T3_COMMAND_WINDOW, 2 * WORKGROUPS);
 

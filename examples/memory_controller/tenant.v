@@ -40,8 +40,8 @@ module tenant #(
   // Stored data and their addresses.
 
   function [`T3_STORES_ATOM_BITS-1:0] atom_of(input integer dispatch_index, input integer index);
-    // The workgroups' tiles lie side by side.
-    atom_of = REGION_ATOM + ((dispatch_index + FIRST_WORKGROUP) % WORKGROUPS) * RUN
+    // The tiles lie side by side; the kernel begins with another one on each GPU.
+    atom_of = REGION_ATOM + ((dispatch_index + FIRST_TILE) % WORKGROUPS) * RUN
         + (index / RUN) * STRIDE + index % RUN;
   endfunction
 
@@ -111,7 +111,7 @@ module tenant #(
         store[`T3_STORES_ATOM] = atom_of(dispatch_index, index);
         store[`T3_STORES_CONTEXT] = SPACE;
         store[`T3_STORES_GENERATION] = generation;
-        store[`T3_STORES_WORKGROUP] = (dispatch_index + FIRST_WORKGROUP) % WORKGROUPS;
+        store[`T3_STORES_DISPATCH_INDEX] = dispatch_index;
         store[`T3_STORES_WAVEFRONT] = wavefront_of(index);
         store[`T3_STORES_DATA] = data_of(atom_of(dispatch_index, index), LOCAL);
         push_store;
@@ -128,22 +128,22 @@ module tenant #(
 
   // Upstream GPU: its partial results for the tracked tiles, after their admission by this GPU.
 
-  task send_workgroup(input integer dispatch_index);
+  task send_tile(input integer slot);
     integer index;
     begin
-      while (!aborted && !(limits_generation == generation && dispatch_index < credit_limit_out))
+      while (!aborted && !(limits_generation == generation && slot < credit_limit_out))
         @(negedge clk);
       for (index = 0; index < TILE_ATOMS && !aborted; index = index + 1) begin
         packet = 0;
         packet[`T3_LINK_IN_KIND] = `T3_PACKET_KIND_UPDATE;
-        packet[`T3_LINK_IN_ATOM] = atom_of(dispatch_index, index);
+        packet[`T3_LINK_IN_ATOM] = atom_of(slot, index);
         packet[`T3_LINK_IN_CONTEXT] = SPACE;
         packet[`T3_LINK_IN_GENERATION] = generation;
-        packet[`T3_LINK_IN_WORKGROUP] = (dispatch_index + FIRST_WORKGROUP) % WORKGROUPS;
+        packet[`T3_LINK_IN_SLOT] = slot;
         packet[`T3_LINK_IN_WAVEFRONT] = wavefront_of(index);
         packet[`T3_LINK_IN_OP] = OP;
         packet[`T3_LINK_IN_DTYPE] = DTYPE;
-        packet[`T3_LINK_IN_DATA] = data_of(atom_of(dispatch_index, index), UPSTREAM);
+        packet[`T3_LINK_IN_DATA] = data_of(atom_of(slot, index), UPSTREAM);
         packet_valid = 1;
         while (!packet_ready) @(negedge clk);
         @(negedge clk);
@@ -152,7 +152,7 @@ module tenant #(
     end
   endtask
 
-  integer dispatch_index, upstream_index;
+  integer dispatch_index, slot;
 
   task run(input integer of_generation);  // until all is stored and sent, or an abort
     begin
@@ -165,8 +165,8 @@ module tenant #(
       fork
         for (dispatch_index = 0; dispatch_index < WORKGROUPS; dispatch_index = dispatch_index + 1)
           store_workgroup(dispatch_index);
-        for (upstream_index = REMOTE; upstream_index < WORKGROUPS; upstream_index = upstream_index + 1)
-          send_workgroup(upstream_index);
+        for (slot = REMOTE; slot < WORKGROUPS; slot = slot + 1)
+          send_tile(slot);
       join
       running = 0;
     end
@@ -187,10 +187,11 @@ module tenant #(
       if (sent[`T3_LINK_OUT_KIND] != `T3_PACKET_KIND_UPDATE || sent[`T3_LINK_OUT_OP] != OP
           || sent[`T3_LINK_OUT_DTYPE] != DTYPE || sent[`T3_LINK_OUT_GENERATION] != generation)
         fail("a packet with a wrong kind or launch");
-      // Workgroup of the atom, from its place in a row of tiles.
+      // Dispatch index of the atom, from its place in a row of tiles.
       index_in_row = (atom - REGION_ATOM) % STRIDE / RUN;
-      dispatch_index_of_atom = (index_in_row + WORKGROUPS - FIRST_WORKGROUP) % WORKGROUPS;
+      dispatch_index_of_atom = (index_in_row + WORKGROUPS - FIRST_TILE) % WORKGROUPS;
       if (dispatch_index_of_atom >= SENT) fail("an atom of the own chunk was sent");
+      if (sent[`T3_LINK_OUT_SLOT] != dispatch_index_of_atom + SHIFT) fail("a wrong slot");
       expected = data_of(atom, dispatch_index_of_atom < REMOTE ? LOCAL : REDUCED);
       if (sent[`T3_LINK_OUT_DATA] != expected) fail("an atom was sent on with a wrong value");
       packets[atom - REGION_ATOM] = 1;

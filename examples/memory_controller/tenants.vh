@@ -6,6 +6,7 @@ localparam WORKGROUPS = 8, REMOTE = 2, TRACKED = 6, SENT = 6;  // sent on: 0 to 
 localparam ROWS = 2, RUN = 8, STRIDE = 64, WAVE_INNER_LOG2 = 2, WAVEFRONTS = 2;
 localparam TILE_ATOMS = ROWS * RUN, WAVE_ATOMS = TILE_ATOMS / WAVEFRONTS;
 localparam REGION_ATOMS = ROWS * STRIDE;
-localparam FIRST_WORKGROUP = 3;
+localparam FIRST_TILE = 3;  // of the output: the tile of dispatch index 0
+localparam SHIFT = 2;  // from a dispatch index to the slot at the downstream GPU: the own chunk
 localparam ATOM_BYTES = 32;
 localparam OFFSET_ATOMS = 4096;  // between the buffers of this GPU and those of the downstream GPU

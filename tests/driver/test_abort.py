@@ -11,9 +11,7 @@ from tests.support.c_driver import CContext, load_driver
 
 BASE, SPACE = 1 << 17, 3
 TILE = Transfer(rows=2, run_atoms=2, stride_atoms=8, wave_rows=2, waves=(1, 1, 1, 1))
-RING = Ring(
-    workgroups=6, first_workgroup=2, leaving=2, staying=2, credit_window=4, command_window=8
-)
+RING = Ring(workgroups=6, leaving=2, staying=2, credit_window=4, command_window=8)
 DONE, TIMEOUT, ABORTED = 0, -1, -5
 POLLS = 3000
 

@@ -48,7 +48,7 @@ int main(int count, char **words)
         .granularity = T3_GRANULARITY_WORKGROUP, .group_log2 = 2, .wave_rows = 1,
         .wave_run_atoms_log2 = 3, .waves_inner_log2 = 1, .waves = {4, 3, 2, 1},
         .offset_bytes = -64};
-    struct t3_ring ring = {.workgroups = 40, .first_workgroup = 7, .leaving = 10, .staying = 12,
+    struct t3_ring ring = {.workgroups = 40, .leaving = 10, .staying = 12,
         .credit_window = 20, .command_window = 30, .updates_per_atom = 2, .generation = 9};
     struct t3_chunk chunks[2] = {{1 << 16, tile}, {1 << 17, tile}};
     struct t3_error error;
@@ -77,7 +77,6 @@ TILE = Transfer(
 )
 RING = Ring(
     workgroups=40,
-    first_workgroup=7,
     leaving=10,
     staying=12,
     credit_window=20,

@@ -31,7 +31,6 @@ BASE, SIZE = 1 << 17, 1 << 20
 TILE = Transfer(rows=2, run_atoms=2, stride_atoms=8, wave_rows=2, waves=(1, 1, 1, 1))
 RING = Ring(
     workgroups=6,
-    first_workgroup=2,
     leaving=2,
     staying=2,
     credit_window=4,
@@ -128,7 +127,7 @@ def test_errors_are_exceptions(gpu, bus):
     context = ready(gpu)
     context.launch()
     bus.play(RING, 0, 3, BASE, workgroups=1)
-    bus.store(generation=4, context=3, workgroup=4, atom=BASE // 32 + 7)
+    bus.store(generation=4, context=3, dispatch_index=2, atom=BASE // 32 + 7)
     with pytest.raises(ReportedError, match=r"STORE_STALE \(dispatch index 2, .*0x200e0") as info:
         context.wait()
     (error,) = info.value.errors
@@ -146,7 +145,7 @@ def test_errors_are_exceptions(gpu, bus):
 
 def test_packets_of_no_context_are_the_gpus(gpu, bus):
     ready(gpu)
-    bus.packet(context=9, source=17, atom=99, workgroup=3)
+    bus.packet(context=9, source=17, atom=99, slot=3)
     for _ in range(10):
         bus.cycle()
     (error,) = gpu.take_errors()
@@ -164,7 +163,7 @@ def test_errors_that_come_meanwhile_are_for_the_next_call(gpu, bus):
     read = bus.read
 
     def neighbour(address):
-        bus.packet(context=9, source=17, atom=99, workgroup=3)
+        bus.packet(context=9, source=17, atom=99, slot=3)
         return read(address)
 
     bus.read = neighbour
@@ -195,7 +194,7 @@ def takes(gpu, bus, **packet):
     """Return whether a packet is valid, apart from its time."""
     context = gpu.context(0)
     context.clear_errors()
-    bus.packet(context=3, source=1, atom=BASE // 32, workgroup=3, **packet)
+    bus.packet(context=3, source=1, atom=BASE // 32, slot=3, **packet)
     for _ in range(10):
         bus.cycle()
     return not context.error_count(ErrorCode.PACKET_FORBIDDEN)
@@ -283,7 +282,7 @@ def test_locks(gpu, bus):
         gpu.inject(InjectTarget.TRACKER)
     with pytest.raises(T3Error, match=r"refused GPU_INTERRUPT_ENABLE"):
         gpu.enable_interrupts(error=False)
-    bus.packet(context=9, source=17, atom=99, workgroup=3)
+    bus.packet(context=9, source=17, atom=99, slot=3)
     for _ in range(10):
         bus.cycle()
     with pytest.raises(T3Error, match=r"refused GPU_CONTROL"):

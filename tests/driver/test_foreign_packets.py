@@ -16,7 +16,7 @@ BASE, END, SPACE = 1 << 17, 1 << 21, 3
 STRANGER, FORMER_GENERATION, GENERATION = 9, 3, 4
 TILE = Transfer(rows=2, run_atoms=2, stride_atoms=8, wave_rows=2, waves=(1, 1, 1, 1))
 RING = Ring(
-    workgroups=6, first_workgroup=2, leaving=2, staying=2, credit_window=4, command_window=8,
+    workgroups=6, leaving=2, staying=2, credit_window=4, command_window=8,
     generation=GENERATION,
 )  # fmt: skip
 REPORTED, TIMEOUT = "reported", "timeout"
@@ -92,7 +92,7 @@ FOREIGN = {
 
 def flood(bus, code, packets=20):
     for _ in range(packets):
-        bus.packet(**{"context": SPACE, "generation": GENERATION, "workgroup": 3} | FOREIGN[code])
+        bus.packet(**{"context": SPACE, "generation": GENERATION, "slot": 3} | FOREIGN[code])
 
 
 @pytest.mark.parametrize("code", FOREIGN)
@@ -123,13 +123,13 @@ def test_foreign_packets_hide_no_error(bus, connect, code):
     flood(bus, code)
     for _ in range(100):
         bus.cycle()
-    bus.store(context=SPACE, generation=FORMER_GENERATION, workgroup=4, atom=BASE // 32 + 7)
+    bus.store(context=SPACE, generation=FORMER_GENERATION, dispatch_index=2, atom=BASE // 32 + 7)
     for _ in range(100):
         bus.cycle()
     assert {error.code for error in Context(bus).take_errors()} == {code}
     assert connect(bus).wait() == driver.wait() == REPORTED
     assert driver.wait() == TIMEOUT
-    bus.store(context=SPACE, generation=FORMER_GENERATION, workgroup=4, atom=BASE // 32 + 7)
+    bus.store(context=SPACE, generation=FORMER_GENERATION, dispatch_index=2, atom=BASE // 32 + 7)
     for _ in range(100):
         bus.cycle()
     driver.abort()

@@ -14,11 +14,11 @@ from tests.support.c_driver import UNCHANGED, CContext, load_driver
 BASE, SPACE, INVALID = 1 << 17, 3, -6
 TILE = Transfer(rows=2, run_atoms=2, stride_atoms=8, wave_rows=2, waves=(1, 1, 1, 1))
 THREE = Ring(
-    workgroups=6, first_workgroup=2, leaving=2, staying=2, credit_window=4, command_window=8,
+    workgroups=6, leaving=2, staying=2, credit_window=4, command_window=8,
     generation=1,
 )  # fmt: skip
 TWO = Ring(
-    workgroups=4, first_workgroup=0, leaving=0, staying=2, credit_window=4, command_window=8,
+    workgroups=4, leaving=0, staying=2, credit_window=4, command_window=8,
     generation=1,
 )  # fmt: skip
 

@@ -18,7 +18,7 @@ from t3.driver import Context, Ring
 EXAMPLE = Path(__file__).parents[2] / "examples" / "driver"
 # Values of the examples.
 RING = Ring(
-    workgroups=6, first_workgroup=2, leaving=2, staying=2, credit_window=4, command_window=8,
+    workgroups=6, leaving=2, staying=2, credit_window=4, command_window=8,
     generation=5,
 )  # fmt: skip
 BASE = 1 << 17

@@ -347,13 +347,12 @@ def commands_of_many_rows(rng):
 
 
 def program_engine(ctx, dut, state, rng):
-    """Set new tables and a new dispatch order; return commands and regions."""
+    """Set new tables and a new shift; return commands and regions."""
     regions = [random_region(rng) for _ in range(2)]
     commands = commands_of_many_rows(rng)
     launch_configuration = {
         "workgroups": 24,
-        "first_workgroup": int(rng.integers(0, 24)),
-        "shift": int(rng.integers(0, 12)),
+        "shift": int(rng.choice([rng.integers(0, 12), rng.integers(0, 2048)])),
     }
     ctx.set(dut.maps.commands, commands)
     ctx.set(dut.maps.regions, regions)
@@ -416,7 +415,7 @@ def test_engine(rng, channels, geometry, walkers):
                 "start": int(rng.integers(0, 1 << 23)),
             }
             has_ready, has_copy = chance(rng, 0.7), chance(rng, 0.2)
-            credit_limit_in = int(rng.integers(0, 40))
+            credit_limit_in = int(rng.choice([rng.integers(0, 40), 2047]))
             spaces = [chance(rng, 0.7) for _ in range(channels)]
             ctx.set(dut.ready.valid, has_ready)
             ctx.set(dut.ready.p, command)

@@ -6,9 +6,9 @@ from rtl.interface.encodings import Access, ErrorCode, Origin
 from tests.support.context_traffic import EITHER, KERNELS, MOST_CYCLES, TWO, Traffic, begin, finish
 from tests.support.top_bench import (
     RUN,
+    SHIFT,
     STRIDE,
     abort,
-    atoms_of,
     channel_number,
     launch,
     offer,
@@ -27,9 +27,10 @@ def check(ctx, dut, traffic, kernel):
     assert traffic.sends(kernel) == kernel.sends()
     # Each row is sent in its order, as far as the channel has it.
     for channel in traffic.sent:
-        for workgroup in kernel.order[1:3]:
-            atoms = [one[3] for one in channel if (one[0], one[4]) == (kernel.number, workgroup)]
-            start = atoms_of(workgroup, kernel.region)[0][0] + kernel.offset
+        for index in (1, 2):
+            tile = kernel.number, index + SHIFT
+            atoms = [one[3] for one in channel if (one[0], one[4]) == tile]
+            start = kernel.tile(index)[0][0] + kernel.offset
             for row in (start, start + STRIDE):
                 of_row = [atom for atom in atoms if atom in range(row, row + RUN)]
                 assert of_row and of_row == sorted(of_row)
@@ -191,7 +192,7 @@ def test_abort_of_commands_that_wait():
         await finish(ctx, dut, kernel)
         check(ctx, dut, traffic, kernel)
         # Before the abort, stores of the first workgroup alone.
-        assert left.total() == len(atoms_of(kernel.order[0]))
+        assert left.total() == len(kernel.tile(0))
 
     simulate(bench, TWO, background=traffic)
 
@@ -199,18 +200,17 @@ def test_abort_of_commands_that_wait():
 def test_abort_of_half_a_workgroup():
     """A tile of two that is complete is forgotten: it does not count for the next launch."""
     first, traffic = KERNELS[0], Traffic(0)
-    workgroup = first.order[1]
-    atom = atoms_of(workgroup, first.region)[0][0]
+    atom = first.tile(1)[0][0]
 
     async def bench(ctx, dut):
         port, channel = dut.context[first.number], dut.channel[channel_number(atom)]
         ctx.set(port.credit_limit_in, 100)
         for launched, kernel in enumerate((first, first.again)):
             await launch(ctx, dut, kernel.registers, kernel.number)
-            mark = kernel.store(atom, workgroup, 0, end=True) | {"tile_atoms": 1}
-            await offer(ctx, store=(channel.stores, kernel.store(atom, workgroup, 0)))
+            mark = kernel.store(atom, 1, 0, end=True) | {"tile_atoms": 1}
+            await offer(ctx, store=(channel.stores, kernel.store(atom, 1, 0)))
             await offer(ctx, mark=(channel.stores, mark))
-            await offer(ctx, packet=(channel.link_in, kernel.packet(atom, workgroup, 0)))
+            await offer(ctx, packet=(channel.link_in, kernel.packet(atom, 1, 0)))
             await ctx.tick().repeat(100)
             assert ctx.get(port.tiles) == launched + 1
             assert (await status(ctx, dut, "OLDEST", kernel.number))["dispatch_index"] == 1
@@ -292,9 +292,9 @@ async def error_count(ctx, dut, number):
 def test_errors_go_to_the_context_that_caused_them():
     """Errors of stores, of packets, and of the tracker; two in one cycle to both."""
     first, second = KERNELS
-    ahead = [kernel.store(kernel.region, kernel.order[3], 1) for kernel in KERNELS]
-    packets = [kernel.packet(kernel.region, kernel.order[3], 1) for kernel in KERNELS]
-    no_atoms = second.store(second.region, second.order[1], 1, end=True) | {"tile_atoms": 0}
+    ahead = [kernel.store(kernel.region, 3, 1) for kernel in KERNELS]
+    packets = [kernel.packet(kernel.region, 3, 1) for kernel in KERNELS]
+    no_atoms = second.store(second.region, 1, 1, end=True) | {"tile_atoms": 0}
     foreign = packets[0] | {"context": 12, "source": 9}
     store_ahead, packet_ahead = ErrorCode.STORE_AHEAD.value, ErrorCode.PACKET_AHEAD.value
     none = (0, 0)
@@ -350,7 +350,7 @@ def test_clearing_of_errors_is_of_one_context():
     async def bench(ctx, dut):
         await begin_narrow(ctx, dut)
         for kernel, port in zip(KERNELS, dut.channel, strict=True):
-            ahead = kernel.store(kernel.region, kernel.order[3], kernel.number)
+            ahead = kernel.store(kernel.region, 3, kernel.number)
             await offer(ctx, store=(port.stores, ahead))
         await ctx.tick().repeat(6)
         await program(ctx, dut, [("CONTROL", {"clear_error": 1})], 1)
@@ -395,7 +395,7 @@ def test_idle_is_of_one_context(busy):
             await launch(ctx, dut, each.registers, each.number)
         await ctx.tick().repeat(5)
         assert all(ctx.get(port.idle) for port in dut.context)
-        update = kernel.store(kernel.region + 2, kernel.order[1], 0)
+        update = kernel.store(kernel.region + 2, 1, 0)
         await offer(ctx, store=(dut.channel[0].stores, update))
         await ctx.tick().repeat(20)
         assert [ctx.get(port.idle) for port in dut.context] == [busy != 0, busy != 1]
@@ -406,7 +406,7 @@ def test_idle_is_of_one_context(busy):
 def test_a_store_into_the_other_context_is_an_ordinary_write():
     """A buffer belongs to an address space; the same atoms in another one are not tracked."""
     first, second = KERNELS
-    write = second.store(first.region + 2, first.order[1], 0)
+    write = second.store(first.region + 2, 1, 0)
     traffic = Traffic(0)
 
     async def bench(ctx, dut):

@@ -14,7 +14,6 @@ from tests.support.top_bench import (
     RUN,
     WORKGROUPS,
     abort,
-    atoms_of,
     channel_number,
     launch,
     offer,
@@ -147,9 +146,8 @@ def test_waits_for_all_that_is_left():
     """A launch that is done may have a tile: an update on its way to the memory, an incomplete
     tile, a command that waits for the downstream GPU, packets. The next one waits for each."""
     traffic = Traffic(0)
-    workgroup = FIRST.order[1]
-    atoms = [atom for atom, of in atoms_of(workgroup, FIRST.region) if of == 0][:1]
-    atoms += [atom for atom, of in atoms_of(workgroup, FIRST.region) if of == 1][:1]
+    atoms = [atom for atom, of in FIRST.tile(1) if of == 0][:1]
+    atoms += [atom for atom, of in FIRST.tile(1) if of == 1][:1]
 
     async def bench(ctx, dut):
         port = dut.context[CONTEXT]
@@ -169,13 +167,13 @@ def test_waits_for_all_that_is_left():
         ctx.set(port.credit_limit_in, 0)
         await program(ctx, dut, [*PROGRAM, *SECOND.registers], CONTEXT)
         assert ctx.get(port.done) and ctx.get(port.idle)
-        await give("stores", [FIRST.store(atom, workgroup, n) for n, atom in enumerate(atoms)])
+        await give("stores", [FIRST.store(atom, 1, n) for n, atom in enumerate(atoms)])
         await program(ctx, dut, [("CONTROL", {"launch": 1})], CONTEXT)
         await stays()
-        marks = [FIRST.store(atom, workgroup, n, end=True) for n, atom in enumerate(atoms)]
+        marks = [FIRST.store(atom, 1, n, end=True) for n, atom in enumerate(atoms)]
         await give("stores", [mark | {"tile_atoms": 1} for mark in marks])
         await stays()
-        await give("link_in", [FIRST.packet(atom, workgroup, n) for n, atom in enumerate(atoms)])
+        await give("link_in", [FIRST.packet(atom, 1, n) for n, atom in enumerate(atoms)])
         await stays()
         assert ctx.get(port.tiles) == 2 and not ctx.get(port.idle)
         ctx.set(port.credit_limit_in, 100)
@@ -224,8 +222,8 @@ def test_what_is_left_of_the_launch_before(aborts):
     """Late stores and updates of the previous launch change nothing; its copies arrive, unless it
     was aborted."""
     traffic = Traffic(0)
-    late_store = FIRST.store(SECOND.region + 2, SECOND.order[1], 0)
-    late_update = FIRST.packet(SECOND.region + 2, SECOND.order[1], 0)
+    late_store = FIRST.store(SECOND.region + 2, 1, 0)
+    late_update = FIRST.packet(SECOND.region + 2, 1, 0)
     late_copy = late_update | {"kind": PacketKind.STORE}
     earlier = late_copy | {"generation": FIRST.generation - 1}
 

@@ -14,8 +14,8 @@ from tb.nmc_unit.reference import reduce_bits
 from tests.support.channel_bench import ALL, DATA, TIMING, packet, store
 from tests.support.channel_bench import simulate as simulate_channel
 from tests.support.top_bench import (
-    FIRST,
     OFFSET,
+    ORDER,
     ROWS,
     RUN,
     STRIDE,
@@ -32,11 +32,10 @@ from tests.support.top_bench import (
 from tests.support.top_bench import packet as top_packet
 from tests.support.top_bench import store as top_store
 
-ORDER = [(FIRST + dispatch_index) % WORKGROUPS for dispatch_index in range(WORKGROUPS)]
-# Atoms by workgroup and wavefront, of the workgroups that are reduced here.
+# Atoms by dispatch index and wavefront, of the workgroups that are reduced here.
 TILES = {
-    (workgroup, wavefront): {atom for atom, of in atoms_of(workgroup) if of == wavefront}
-    for workgroup in ORDER[1:]
+    (index, wavefront): {atom for atom, of in atoms_of(ORDER[index]) if of == wavefront}
+    for index in range(1, WORKGROUPS)
     for wavefront in range(RUN // WAVE)
 }
 MOST_CYCLES = 1500
@@ -87,7 +86,7 @@ class Run:
         print(f"seed {seed}")
         self.issued = []
         self._rng = random.Random(seed)
-        self._stores, self._packets = traffic(ORDER)
+        self._stores, self._packets = traffic()
 
     def start(self, ctx, dut):
         self.memories = [Memory(port, self.issued, self._rng) for port in dut.channel]
@@ -154,7 +153,7 @@ def test_rules_1_to_3_of_a_launch(seed):
                 (tile,) = (tile for tile, atoms in TILES.items() if request.atom in atoms)
                 assert tile in run.whole_tiles(before)
                 reads[tile] += 1
-    assert reads == {tile: len(atoms) for tile, atoms in TILES.items() if tile[0] != ORDER[3]}
+    assert reads == {tile: len(atoms) for tile, atoms in TILES.items() if tile[0] != 3}
     both = (Origin.COMPUTE, Origin.COMMUNICATION)
     assert set(map(tuple, run.updates().values())) == {both, both[::-1]}
 
@@ -199,7 +198,7 @@ def test_rule_3_a_packet_counts_when_it_is_issued(kind):
     """
 
     async def bench(channel):
-        await channel.cycle({"link_in": packet(29, kind=kind)})
+        await channel.cycle({"link_in": packet(12, kind=kind)})
         ((port, request),), _ = await channel.drain()
         assert port == "dram"
         assert await channel.drain() == ([], [])
@@ -215,10 +214,10 @@ def test_rule_3_a_packet_counts_when_it_is_issued(kind):
 
 # Accesses that idle includes, by port: stores reduced here or sent, and packets.
 FENCED = {
-    "update": ("stores", store(29), "dram"),
-    "remote store": ("stores", store(17), "link_out"),
-    "end-of-tile marker": ("stores", store(29, kind=StoreKind.END_OF_TILE), "end_of_tile_markers"),
-    "packet's update": ("link_in", packet(29), "dram"),
+    "update": ("stores", store(12), "dram"),
+    "remote store": ("stores", store(0), "link_out"),
+    "end-of-tile marker": ("stores", store(12, kind=StoreKind.END_OF_TILE), "end_of_tile_markers"),
+    "packet's update": ("link_in", packet(12), "dram"),
     "packet's write": ("link_in", packet(60, kind=PacketKind.STORE), "dram"),
 }
 
@@ -273,7 +272,7 @@ def test_rule_4_idle_is_the_fence(kind, many):
 
 @pytest.mark.parametrize(
     "ordinary",
-    [store(29, atom=999), store(29, context=7), store(8)],
+    [store(12, atom=999), store(12, context=7), store(41)],
     ids=["of no region", "of another address space", "of no range"],
 )
 def test_rule_5_reads_may_overtake_ordinary_stores(ordinary):
@@ -312,8 +311,8 @@ def test_rule_6_no_order_between_channels():
         stopped, free = dut.channel
         ctx.set(stopped.dram.ready, 0)
         ctx.set(free.dram.ready, 1)
-        await offer(ctx, store=(stopped.stores, top_store(first, ORDER[1], 0)))
-        await offer(ctx, store=(free.stores, top_store(later, ORDER[1], 0)))
+        await offer(ctx, store=(stopped.stores, top_store(first, 1, 0)))
+        await offer(ctx, store=(free.stores, top_store(later, 1, 0)))
         (request,) = await ctx.tick().sample(free.dram.p).until(free.dram.valid)
         assert request.atom == later
         assert ctx.get(stopped.dram.valid) and ctx.get(stopped.dram.p.atom) == first
@@ -327,7 +326,7 @@ def test_rule_7_a_copy_reads_what_was_issued_before(waits):
     older data."""
     start = atoms_of(ORDER[3])[0][0]
     rows = [start + row * STRIDE + index for row in range(ROWS) for index in range(RUN)]
-    write = top_packet(start, ORDER[3], 0) | {"kind": PacketKind.STORE}
+    write = top_packet(start, 3, 0) | {"kind": PacketKind.STORE}
 
     async def bench(ctx, dut):
         await launch(ctx, dut)
@@ -370,7 +369,7 @@ def test_rule_7_a_copy_reads_what_was_issued_before(waits):
 def test_rule_8_packets_of_a_channel_stay_in_order():
     """Rule 8: accesses reach a channel's DRAM in the order of arrival, whatever their kind."""
     kinds = [PacketKind.UPDATE, PacketKind.STORE, PacketKind.STORE] * 8
-    packets = deque(packet(29, atom=1500 + number, kind=kind) for number, kind in enumerate(kinds))
+    packets = deque(packet(12, atom=1500 + number, kind=kind) for number, kind in enumerate(kinds))
 
     async def bench(channel):
         atoms = []
@@ -402,10 +401,10 @@ def test_rule_8_no_order_between_channels():
             ctx.set(port.link_out.ready, port is fast)
             ctx.set(port.dram.ready, port is fast)
         for port, atom in ((slow, data), (fast, flag)):
-            write = top_packet(atom, ORDER[0], 0) | {"kind": PacketKind.STORE}
+            write = top_packet(atom, 0, 0) | {"kind": PacketKind.STORE}
             await offer(
                 ctx,
-                sent=(port.stores, top_store(atom, ORDER[0], 0)),
+                sent=(port.stores, top_store(atom, 0, 0)),
                 received=(port.link_in, write),
             )
         seen = []

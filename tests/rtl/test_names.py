@@ -12,8 +12,8 @@ from tests.support.top_bench import (
     PROGRAM,
     ROWS,
     WAVE,
+    WORKGROUPS,
     abort,
-    atoms_of,
     begun,
     channel_number,
     launch,
@@ -35,10 +35,10 @@ class Forger(Kernel):
         return []
 
     def packets(self):
-        for workgroup in self.order[1:]:
+        for slot in range(1, WORKGROUPS):
             for wavefront in range(2, 8):
-                for atom, _ in atoms_of(workgroup, self.region)[:2]:
-                    yield self.packet(atom, workgroup, wavefront)
+                for atom, _ in self.tile(slot)[:2]:
+                    yield self.packet(atom, slot, wavefront)
 
 
 def waves(**changes):
@@ -91,8 +91,8 @@ def test_a_kernel_with_more_wavefronts_than_its_command_is_reported(granularity)
         wrong = {
             (Access.UPDATE, origin, atom)
             for origin in Origin
-            for workgroup in FIRST.order[1:]
-            for atom, wavefront in atoms_of(workgroup, FIRST.region)
+            for index in range(1, WORKGROUPS)
+            for atom, wavefront in FIRST.tile(index)
             if wavefront
         }
         assert not wrong & set(traffic.accesses(FIRST))
@@ -253,7 +253,7 @@ def test_an_update_outside_the_region_of_its_range_is_refused():
         await launch(ctx, dut, [*FIRST.registers, *second])
         ctx.set(dut.context[0].credit_limit_in, 100)
         port = dut.channel[channel_number(other)]
-        await offer(ctx, packet=(port.link_in, FIRST.packet(other, FIRST.order[1], 0)))
+        await offer(ctx, packet=(port.link_in, FIRST.packet(other, 1, 0)))
         await ctx.tick().repeat(20)
         assert await errors(ctx, dut, ErrorCode.PACKET_UNMAPPED) == [1]
 
@@ -267,7 +267,7 @@ def test_a_forged_update_stays_in_its_buffer(forged):
     """An update of another atom of the buffer under a live tile's name spoils this launch: the
     watchdog reports it, nothing outside the buffer is touched, and the next launch is complete."""
     traffic, inside = Traffic(8), range(FIRST.region, FIRST.region + 256)
-    packet = FIRST.packet(FIRST.region + forged, FIRST.order[1], 0)
+    packet = FIRST.packet(FIRST.region + forged, 1, 0)
 
     async def bench(ctx, dut):
         await launch(ctx, dut, [*FIRST.registers, ("TIMEOUT", {"ticks": 200})])

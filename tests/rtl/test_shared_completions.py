@@ -75,17 +75,18 @@ def test_a_completion_waits_for_a_release_of_another_context():
         ctx.set(dut.context[first.number].credit_limit_in, 0)
         ctx.set(dut.context[second.number].credit_limit_in, 100)
 
-        async def tile(kernel, workgroup):
-            atom = kernel.region + workgroup
-            one = {"atom": atom, "context": kernel.local, "workgroup": workgroup, "wavefront": 0}
+        async def tile(kernel, dispatch_index):
+            atom = kernel.region + dispatch_index
+            one = {"atom": atom, "context": kernel.local, "wavefront": 0}
+            one["dispatch_index"] = dispatch_index
             for kind in (StoreKind.STORE, StoreKind.END_OF_TILE):
                 port = dut.channel[channel_number(atom)].stores
                 await offer(ctx, item=(port, one | {"kind": kind, "tile_atoms": 1}))
 
-        async def takes(workgroup):
+        async def takes(dispatch_index):
             """Return the cycles until a tile of the second context is complete."""
             before = ctx.get(dut.context[1].tiles)
-            await tile(second, workgroup)
+            await tile(second, dispatch_index)
             for cycle in range(200):
                 if ctx.get(dut.context[1].tiles) > before:
                     return cycle
@@ -93,12 +94,12 @@ def test_a_completion_waits_for_a_release_of_another_context():
             raise AssertionError("the tile never completes")
 
         alone = await takes(0)
-        for workgroup in range(GROUP - 1):
-            await tile(first, workgroup)
+        for dispatch_index in range(GROUP - 1):
+            await tile(first, dispatch_index)
         await ctx.tick().repeat(100)
         assert ctx.get(dut.context[0].tiles) == GROUP - 1
-        for workgroup in range(GROUP - 1, GROUP + BEHIND):
-            await tile(first, workgroup)
+        for dispatch_index in range(GROUP - 1, GROUP + BEHIND):
+            await tile(first, dispatch_index)
         waited = await takes(1) - alone
         print(f"{waited} cycles more than the {alone} of a tile alone")
         assert 0 < waited <= 3 + GROUP + 3 * BEHIND

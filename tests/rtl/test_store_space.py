@@ -4,7 +4,7 @@ import pytest
 
 from rtl.interface.encodings import ErrorCode
 from tests.support.context_traffic import EITHER, KERNELS, TWO, Kernel, Traffic, begin, finish
-from tests.support.top_bench import abort, atoms_of, simulate, status
+from tests.support.top_bench import abort, simulate, status
 
 
 class Heedless(Kernel):
@@ -12,8 +12,8 @@ class Heedless(Kernel):
 
     def stores(self):
         for _ in range(3):
-            for atom, wavefront in atoms_of(self.order[0], self.region):
-                yield self.store(atom, self.order[0], wavefront)
+            for atom, wavefront in self.tile(0):
+                yield self.store(atom, 0, wavefront)
 
     def packets(self):
         return []

@@ -16,13 +16,13 @@ from rtl.interface.encodings import (
 )
 from rtl.top import T3
 from tests.support.top_bench import (
-    FIRST,
     OFFSET,
+    ORDER,
     REGION,
     ROWS,
     RUN,
+    SHIFT,
     STRIDE,
-    WORKGROUPS,
     Memory,
     P,
     atoms_of,
@@ -55,11 +55,11 @@ def drive(ctx, port, stores, packets, sent):
         sent.append(ctx.get(port.link_out.p))
 
 
-def accesses(order, channel):
+def accesses(channel):
     """Accesses of a channel's memory: remote, two DMA commands, and one that stays."""
     expected = Counter()
-    for dispatch_index, workgroup in enumerate(order):
-        for atom, _ in atoms_of(workgroup):
+    for dispatch_index, tile in enumerate(ORDER):
+        for atom, _ in atoms_of(tile):
             if channel_number(atom) == channel and dispatch_index:
                 expected[Access.UPDATE, Origin.COMPUTE, atom] += 1
                 expected[Access.UPDATE, Origin.COMMUNICATION, atom] += 1
@@ -68,17 +68,19 @@ def accesses(order, channel):
     return expected
 
 
-def check_sent(sent, order, channel):
-    """A DMA sends each row in its order, several at a time; the stores came in order as well."""
-    for workgroup in order[:3]:
-        got = [(p.atom - OFFSET, p.wavefront) for p in sent if p.workgroup == workgroup]
-        tile = atoms_of(workgroup)
-        rows = [tile] if workgroup == order[0] else [tile[at : at + RUN] for at in (0, RUN)]
+def check_sent(sent, channel):
+    """A DMA sends each row in its order, several at a time; the stores came in order as well.
+    Packets have the tile's slot at the receiver."""
+    slots = [dispatch_index + SHIFT for dispatch_index in range(3)]
+    for dispatch_index, slot in enumerate(slots):
+        got = [(p.atom - OFFSET, p.wavefront) for p in sent if p.slot == slot]
+        tile = atoms_of(ORDER[dispatch_index])
+        rows = [tile[at : at + RUN] for at in (0, RUN)] if dispatch_index else [tile]
         for row in rows:
             expected = [a for a in row if channel_number(a[0]) == channel]
             assert [a for a in got if a in row] == expected
         assert len(got) == len([a for a in tile if channel_number(a[0]) == channel])
-    assert {p.workgroup for p in sent} == set(order[:3])
+    assert {p.slot for p in sent} == set(slots)
     for p in sent:
         assert (p.kind, p.context) == (PacketKind.UPDATE, 5)
         assert (p.op, p.dtype) == (Operation.MAX, Datatype.FP32)
@@ -106,8 +108,7 @@ async def check_end(ctx, dut):
 def test_reduce_scatter_of_four_workgroups():
     """A launch runs from the stores and the neighbour's packets to the packets that leave, and to
     done."""
-    order = [(FIRST + dispatch_index) % WORKGROUPS for dispatch_index in range(WORKGROUPS)]
-    stores, packets = traffic(order)
+    stores, packets = traffic()
     sent = [[] for _ in range(P.channels)]
 
     async def bench(ctx, dut):
@@ -131,11 +132,11 @@ def test_reduce_scatter_of_four_workgroups():
         assert busy
         await check_end(ctx, dut)
         for index, memory in enumerate(memories):
-            assert memory.seen == accesses(order, index)
+            assert memory.seen == accesses(index)
 
     simulate(bench)
     for index in range(P.channels):
-        check_sent(sent[index], order, index)
+        check_sent(sent[index], index)
 
 
 async def copy(ctx, dut, first):
@@ -199,7 +200,7 @@ def test_copy_outside_its_region(first, rows):
 def test_tile_over_the_end_of_its_region():
     """A kernel that stores to the last atom of its buffer alone: that is read and sent, and nothing
     beyond it, which the walk would come to."""
-    last, workgroup = REGION + 255, FIRST + 1
+    last, dispatch_index = REGION + 255, 1
     port_number = channel_number(last)
 
     async def bench(ctx, dut):
@@ -208,9 +209,9 @@ def test_tile_over_the_end_of_its_region():
         ctx.set(dut.context[0].credit_limit_in, 100)
         memories, sent = [Memory(port) for port in dut.channel], []
         port = dut.channel[port_number]
-        mark = store(last, workgroup, 0, end=True) | {"tile_atoms": 1}
-        stores, packets = deque([store(last, workgroup, 0), mark]), deque([])
-        packets.append(packet(last, workgroup, 0))
+        mark = store(last, dispatch_index, 0, end=True) | {"tile_atoms": 1}
+        stores, packets = deque([store(last, dispatch_index, 0), mark]), deque([])
+        packets.append(packet(last, dispatch_index, 0))
         for cycle in range(120):
             for memory in memories:
                 memory.drive(ctx, cycle)
@@ -224,7 +225,7 @@ def test_tile_over_the_end_of_its_region():
         assert ctx.get(dut.context[0].idle)
         error = await status(ctx, dut, "ERROR")
         assert ErrorCode(error["code"]) == ErrorCode.DMA_OUT_OF_REGION
-        assert error["dispatch_index"] == workgroup
+        assert error["dispatch_index"] == dispatch_index
 
     simulate(bench)
 
@@ -258,8 +259,8 @@ def test_no_combinational_path(with_data):
                     ctx.set(value, rng.getrandbits(len(value)))
                 # Traffic that passes through the whole hardware.
                 for port in dut.channel:
-                    ctx.set(port.stores.p, store(REGION, rng.choice([1, 2]), 0))
-                    ctx.set(port.link_in.p, packet(REGION, rng.choice([2, 3]), 0))
+                    ctx.set(port.stores.p, store(REGION, rng.choice([0, 1]), 0))
+                    ctx.set(port.link_in.p, packet(REGION, rng.choice([1, 2]), 0))
                 assert {path: ctx.get(value) for path, value in outputs.items()} == before
             await ctx.tick()
             after = {path: ctx.get(value) for path, value in outputs.items()}
@@ -276,8 +277,7 @@ def test_idle_from_the_first_store_to_the_last_packet():
     """The context is not idle wherever a tile is: in a queue, at the DRAM, in the tracker, in the
     trigger unit or in a DMA engine.
     """
-    order = [(FIRST + dispatch_index) % WORKGROUPS for dispatch_index in range(WORKGROUPS)]
-    stores, packets = traffic(order)
+    stores, packets = traffic()
     sent = [[] for _ in range(P.channels)]
 
     async def bench(ctx, dut):
@@ -291,14 +291,15 @@ def test_idle_from_the_first_store_to_the_last_packet():
                 memories[index].drive(ctx, cycle)
                 # The other workgroups, long after the end of the first.
                 late = cycle > 100
-                first = {order[0], order[1]}
+                names = ("dispatch_index", "slot")
+                queues = stores[index], packets[index]
                 mine = [
-                    deque(item for item in queue if late or item["workgroup"] in first)
-                    for queue in (stores[index], packets[index])
+                    deque(item for item in queue if late or item[name] < 2)
+                    for queue, name in zip(queues, names, strict=True)
                 ]
                 drive(ctx, port, *mine, sent[index])
-                for queue, rest in zip((stores[index], packets[index]), mine, strict=True):
-                    others = [item for item in queue if not late and item["workgroup"] not in first]
+                for queue, name, rest in zip(queues, names, mine, strict=True):
+                    others = [item for item in queue if not late and item[name] >= 2]
                     queue.clear()
                     queue.extend([*rest, *others])
             idle.append(ctx.get(dut.context[0].idle))
@@ -323,7 +324,7 @@ def test_idle_while_a_store_cannot_leave():
         await launch(ctx, dut)
         port = dut.channel[0]
         for atom, is_idle in ((0, 1), (REGION + 2, 0)):
-            ctx.set(port.stores.p, store(atom, FIRST + 1, 0))
+            ctx.set(port.stores.p, store(atom, 1, 0))
             ctx.set(port.stores.valid, 1)
             await ctx.tick()
             ctx.set(port.stores.valid, 0)

@@ -5,7 +5,7 @@ from rtl.interface.encodings import (
 )
 from tests.support.context_traffic import TWO
 from tests.support.top_bench import (
-    FIRST,
+    ORDER,
     REGION,
     ROWS,
     abort,
@@ -45,7 +45,7 @@ def test_first_error_of_a_cycle():
             for index, port in enumerate(dut.channel):
                 # Wavefronts distinguish the offenders.
                 if f"store {index}" in faults:
-                    streams[f"store {index}"] = (port.stores, store(REGION, 3, 2 + index))
+                    streams[f"store {index}"] = (port.stores, store(REGION, 2, 2 + index))
                 if f"packet {index}" in faults:
                     streams[f"packet {index}"] = (port.link_in, packet(REGION, 3, index))
             await offer(ctx, **streams)
@@ -53,7 +53,7 @@ def test_first_error_of_a_cycle():
                 await ctx.tick()
             assert ctx.get(dut.context[0].irq)
             error = await status(ctx, dut, "ERROR")
-            # A packet's dispatch index is its workgroup.
+            # Packets have another slot than the stores' dispatch index.
             dispatch_index = 3 if wavefront < 2 else 2
             assert error == {
                 "code": code.value,
@@ -136,9 +136,9 @@ def test_a_neighbour_that_takes_nothing_is_a_timeout():
     """
     timeout = 20
     registers = [("TRACKED_END", {"dispatch_index": 1}), ("TIMEOUT", {"ticks": timeout})]
-    remote = store(REGION, FIRST, 0)  # dispatch index 0 is not tracked here
+    remote = store(REGION, 0, 0)  # dispatch index 0 is not tracked here
     stuck, other = (
-        remote | {"atom": next(atom for atom, _ in atoms_of(FIRST) if channel_number(atom) == c)}
+        remote | {"atom": next(atom for atom, _ in atoms_of(ORDER[0]) if channel_number(atom) == c)}
         for c in range(2)
     )
 
@@ -173,7 +173,7 @@ def test_a_neighbour_that_takes_nothing_is_a_timeout():
 def test_tracker_error_and_timeout():
     async def bench(ctx, dut):
         await launch(ctx, dut)
-        end = store(REGION, 2, 1, end=True) | {"tile_atoms": 0}
+        end = store(REGION, 1, 1, end=True) | {"tile_atoms": 0}
         await offer(ctx, end=(dut.channel[0].stores, end))
         for _ in range(8):
             await ctx.tick()

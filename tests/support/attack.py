@@ -66,7 +66,7 @@ class Operations:
         without which the next abort would begin before this one ends."""
         rng = self._rng
         self._generation = (self._generation + 1) % 16
-        empties = ("WORKGROUPS", "FIRST_WORKGROUP", "TRACKED_FIRST", "TRACKED_END")
+        empties = ("WORKGROUPS", "TRACKED_FIRST", "TRACKED_END")
         words = [
             *((name, {}) for name in empties if rng.random() < 0.1),
             ("TRACKING", {"updates_per_atom": 1, "generation": self._generation}),
@@ -215,7 +215,7 @@ class Attack(Traffic):
             "valid": 1,
             "kind": rng.integers(0, 2),
             "context": own if is_own else rng.choice(others),
-            "workgroup": rng.integers(0, 1 << P.workgroup_bits),
+            "slot" if is_packet else "dispatch_index": rng.integers(0, 1 << P.dispatch_index_bits),
             "wavefront": rng.integers(0, P.wavefronts),
             "generation": rng.integers(0, 16),
             "atom": rng.integers(self.victim.base, self._attacker.limit),

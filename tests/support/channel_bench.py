@@ -23,9 +23,9 @@ __all__ = [
     "ALL",
     "CONTEXTS",
     "DATA",
-    "FIRST",
     "INPUTS",
     "OUTPUTS",
+    "SHIFT",
     "TIMING",
     "WORKGROUPS",
     "Bench",
@@ -55,8 +55,8 @@ def transfer(kind, op, dtype, atom_offset):
     return {"kind": kind, "op": op, "dtype": dtype, "atom_offset": atom_offset, "waves": waves}
 
 
-FIRST, WORKGROUPS = 17, 50
-LAUNCH = {"first_workgroup": FIRST, "workgroups": WORKGROUPS}
+WORKGROUPS = 50
+SHIFT = 0xFFFB  # slots of the first context wrap at its sixth dispatch index
 # Each context has a region, an address space of its own, and a destination.
 CONTEXTS = [
     {
@@ -74,7 +74,7 @@ CONTEXTS = [
             transfer(PacketKind.UPDATE, Operation.MIN, Datatype.FP32, 20000),
             transfer(PacketKind.UPDATE, Operation.SUM, Datatype.BF16, 30000),
         ],
-        "launch": LAUNCH,
+        "launch": {"workgroups": WORKGROUPS, "shift": SHIFT},
     },
     {
         "aborting": 0,
@@ -88,7 +88,7 @@ CONTEXTS = [
         ),
         "commands": [{}] * 3
         + [transfer(PacketKind.STORE, Operation.SUM, Datatype.FP16, 2**35 - 3000)],
-        "launch": LAUNCH,
+        "launch": {"workgroups": WORKGROUPS, "shift": 9},
     },
 ]
 
@@ -222,12 +222,12 @@ def simulate(p, bench):
     simulate_device(dut, run)
 
 
-def store(workgroup, atom=1500, context=1, **fields):
+def store(dispatch_index, atom=1500, context=1, **fields):
     return {
         "kind": StoreKind.STORE,
         "atom": atom,
         "context": context,
-        "workgroup": workgroup,
+        "dispatch_index": dispatch_index,
         "wavefront": 3,
         "tile_atoms": 9,
         "outer_edge": 1,
@@ -235,12 +235,12 @@ def store(workgroup, atom=1500, context=1, **fields):
     } | fields
 
 
-def packet(workgroup, atom=1500, context=1, **fields):
+def packet(slot, atom=1500, context=1, **fields):
     return {
         "kind": PacketKind.UPDATE,
         "atom": atom,
         "context": context,
-        "workgroup": workgroup,
+        "slot": slot,
         "wavefront": 6,
         # Operation and type of the command for dispatch indices 10 to 29.
         "op": Operation.MIN,

@@ -10,6 +10,7 @@ from rtl.interface.encodings import Access, Datatype, Operation, Origin, PacketK
 from tests.support.top_bench import (
     PROGRAM,
     RUN,
+    SHIFT,
     WAVE,
     WORKGROUPS,
     Memory,
@@ -31,7 +32,10 @@ EITHER = [0, pytest.param(1, marks=pytest.mark.verify)]
 
 @dataclass(frozen=True)
 class Kernel:
-    """Kernel of a context: the launch of ``top_bench``, with buffers and an order of its own."""
+    """Kernel of a context: the launch of ``top_bench``, with buffers and an order of its own.
+
+    Its dispatch indices begin at the tile ``first`` of the output.
+    """
 
     number: int
     local: int
@@ -51,7 +55,12 @@ class Kernel:
 
     @property
     def order(self):
+        """Tile of the output at each dispatch index."""
         return [(self.first + dispatch_index) % WORKGROUPS for dispatch_index in range(WORKGROUPS)]
+
+    def tile(self, dispatch_index):
+        """Return the atoms and wavefronts of a workgroup's tile."""
+        return atoms_of(self.order[dispatch_index], self.region)
 
     @property
     def registers(self):
@@ -61,7 +70,6 @@ class Kernel:
             ("ADDRESS_SPACE", {"local": self.local, "remote": self.remote, "enable": 1}),
             ("WAYS", {"mask": self.ways}),
             ("TRACKING", {"updates_per_atom": 2, "generation": self.generation}),
-            ("FIRST_WORKGROUP", {"workgroup": self.first}),
             ("REGION_BASE_LO", {"bytes": self.region * 32}),
             ("REGION_LIMIT_LO", {"bytes": (self.region + 256) * 32}),
             ("REGION_COMMIT", {"index": 0, "enable": 1}),
@@ -79,18 +87,18 @@ class Kernel:
 
     def stores(self):
         """Yield the stores in dispatch order, each workgroup's markers behind its tile."""
-        for workgroup in self.order:
-            tile = atoms_of(workgroup, self.region)
+        for dispatch_index in range(WORKGROUPS):
+            tile = self.tile(dispatch_index)
             for atom, wavefront in tile:
-                yield self.store(atom, workgroup, wavefront)
+                yield self.store(atom, dispatch_index, wavefront)
             for wavefront in range(RUN // WAVE):
-                yield self.store(tile[wavefront * WAVE][0], workgroup, wavefront, end=True)
+                yield self.store(tile[wavefront * WAVE][0], dispatch_index, wavefront, end=True)
 
     def packets(self):
         """Yield the neighbour's packets for all workgroups but the first."""
-        for workgroup in self.order[1:]:
-            for atom, wavefront in atoms_of(workgroup, self.region):
-                yield self.packet(atom, workgroup, wavefront)
+        for slot in range(1, WORKGROUPS):
+            for atom, wavefront in self.tile(slot):
+                yield self.packet(atom, slot, wavefront)
 
     def accesses(self):
         """Return the accesses that the memories see.
@@ -98,8 +106,8 @@ class Kernel:
         The first workgroup leaves, the next two leave when complete, and the last stays.
         """
         expected = Counter()
-        for dispatch_index, workgroup in enumerate(self.order):
-            for atom, _ in atoms_of(workgroup, self.region):
+        for dispatch_index in range(WORKGROUPS):
+            for atom, _ in self.tile(dispatch_index):
                 if dispatch_index:
                     expected[Access.UPDATE, Origin.COMPUTE, atom] += 1
                     expected[Access.UPDATE, Origin.COMMUNICATION, atom] += 1
@@ -111,9 +119,9 @@ class Kernel:
         """Return the packets to the neighbour."""
         kind, op, dtype = PacketKind.UPDATE, self.op, self.dtype
         return Counter(
-            (self.number, kind, self.remote, atom + self.offset, workgroup, wavefront, op, dtype)
-            for workgroup in self.order[:3]
-            for atom, wavefront in atoms_of(workgroup, self.region)
+            (self.number, kind, self.remote, atom + self.offset, index + SHIFT, wave, op, dtype)
+            for index in range(3)
+            for atom, wave in self.tile(index)
         )
 
 
@@ -194,7 +202,7 @@ class Traffic:
         ctx.set(port.link_out.ready, self.link_takes)
         if self.link_takes and ctx.get(port.link_out.valid):
             p = ctx.get(port.link_out.p)
-            where = p.kind, p.context, p.atom, p.workgroup, p.wavefront, p.op, p.dtype
+            where = p.kind, p.context, p.atom, p.slot, p.wavefront, p.op, p.dtype
             sent.append((ctx.get(port.link_owner), *where))
             self.generations.append(p.generation)
 

@@ -51,7 +51,7 @@ class SentSegment:
     """Segment that left, with its atoms as pairs of atom and wavefront."""
 
     lane: int
-    workgroup: int
+    slot: int
     atoms: list
 
 
@@ -62,7 +62,7 @@ PREPARATION = 2
 class Bench:
     """Driver of an engine. It checks each segment's lane and the fields copied from the command.
 
-    ``errors`` collects the workgroup and wavefront of each report of a dropped segment.
+    ``errors`` collects the dispatch index and wavefront of each report of a dropped segment.
     """
 
     def __init__(self, ctx, dut, p, launch_configuration, commands, regions):
@@ -134,7 +134,7 @@ class Bench:
             assert channel_number(p, atom) == p.first_channel + number
             wave = segment.wavefront + (segment.offset + index >> segment.wave_inner_log2)
             atoms.append((atom, wave % p.wavefronts))
-        return SentSegment(number, segment.workgroup, atoms)
+        return SentSegment(number, segment.slot, atoms)
 
     async def prepare(self):
         """Run the cycles in which a command that was taken sends nothing yet."""
@@ -165,7 +165,6 @@ def simulate(p, commands, bench, *, regions=None, **launch_configuration):
     regions = regions or [whole_space(p)] * p.regions
     commands = commands + [command_entry()] * (p.commands - len(commands))
     launch_configuration = {
-        "first_workgroup": 0,
         "workgroups": 100,
         "shift": 0,
         "generation": 9,

@@ -28,10 +28,8 @@ __all__ = [
 ]
 
 TRANSFER = Transfer(rows=1, run_atoms=1, stride_atoms=1, wave_rows=1, waves=(1, 1, 1, 1))
-RING = Ring(
-    workgroups=4, first_workgroup=0, leaving=1, staying=1, credit_window=1, command_window=1
-)
-WINDOW = dict(workgroups=4, tracked=(0, 4), first_workgroup=0, shift=0, credit_window=1)
+RING = Ring(workgroups=4, leaving=1, staying=1, credit_window=1, command_window=1)
+WINDOW = dict(workgroups=4, tracked=(0, 4), shift=0, credit_window=1)
 WINDOW |= dict(command_window=1, updates_per_atom=1, generation=0)
 
 
@@ -77,7 +75,6 @@ OF_WINDOW = {
     "workgroups": beyond("WORKGROUPS", "count"),
     "tracked": ((beyond("TRACKED_FIRST", "dispatch_index"), 4),
                 (0, beyond("TRACKED_END", "dispatch_index"))),
-    "first_workgroup": beyond("FIRST_WORKGROUP", "workgroup"),
     "shift": beyond("SHIFT", "dispatch_indices"),
     "credit_window": beyond("CREDIT_WINDOW", "workgroups"),
     "command_window": beyond("COMMAND_WINDOW", "workgroups"),

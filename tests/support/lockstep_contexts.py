@@ -8,8 +8,8 @@ from tests.support.lockstep_geometries import SMALL
 
 __all__ = ["P", "kernels"]
 
-# Short fields, so that random values often meet the buffers and the ends of the fields. A workgroup
-# id and an address are just wide enough for the kernels of three contexts and for the noise.
+# Short fields, so that random values often meet the buffers and the ends of the fields. A dispatch
+# index and an address are just wide enough for the kernels of three contexts and for the noise.
 P = T3Parameters(
     **SMALL
     | dict(
@@ -26,7 +26,7 @@ P = T3Parameters(
 
 
 def kernels(p: T3Parameters, **options) -> list[Kernel]:
-    """Return a kernel for each context, each with a buffer and a dispatch order of its own."""
+    """Return a kernel for each context, each with a buffer and a shift of its own."""
     size = 1 << 12
     return [
         replace(
@@ -35,7 +35,7 @@ def kernels(p: T3Parameters, **options) -> list[Kernel]:
             context=3 + number,
             base=size * (1 + number),
             limit=size * (2 + number),
-            first_workgroup=5 + 7 * number,
+            shift=6 + 7 * number,  # slots of the third context wrap
         )
         for number in range(p.contexts)
     ]

@@ -59,10 +59,12 @@ class Work:
         return self.gpus * self.chunk
 
     def order(self, gpu):
+        """Return the tile of the output at each dispatch index."""
         first = -gpu * self.chunk
         return [(first + index) % self.workgroups for index in range(self.workgroups)]
 
-    def registers(self, gpu):
+    @property
+    def registers(self):
         """Return the registers of the launch."""
         chunk, end = self.chunk, self.workgroups
         ranges = [(0, chunk, Action.REMOTE), (chunk, end - chunk, Action.DMA)]
@@ -81,7 +83,6 @@ class Work:
             ("ADDRESS_SPACE", {"local": 3 + self.number, "remote": 3 + self.number, "enable": 1}),
             ("WAYS", {"mask": 0b11 << 2 * self.number}),
             ("TRACKING", {"updates_per_atom": 2, "generation": self.generation}),
-            ("FIRST_WORKGROUP", {"workgroup": self.order(gpu)[0]}),
             ("WORKGROUPS", {"count": end}),
             ("TRACKED_FIRST", {"dispatch_index": chunk}),
             ("TRACKED_END", {"dispatch_index": end}),
@@ -98,13 +99,13 @@ class Work:
     def stores(self, gpu):
         """Yield the stores with their dispatch indices, in order, with markers behind each tile."""
         mine = {"context": 3 + self.number, "generation": self.generation}
-        for index, workgroup in enumerate(self.order(gpu)):
-            tile = atoms_of(workgroup, self.region)
+        for index, number in enumerate(self.order(gpu)):
+            tile = atoms_of(number, self.region)
             for atom, wavefront in tile:
-                yield index, store(atom, workgroup, wavefront) | mine
+                yield index, store(atom, index, wavefront) | mine
             for wavefront in range(RUN // WAVE):
                 atom = tile[wavefront * WAVE][0]
-                yield index, store(atom, workgroup, wavefront, end=True) | mine
+                yield index, store(atom, index, wavefront, end=True) | mine
 
     def accesses(self, gpu):
         """Return the accesses that a GPU's memories see.
@@ -112,8 +113,8 @@ class Work:
         A tracked atom gets an update of each kind, and a read if it is sent on.
         """
         expected = Counter()
-        for index, workgroup in enumerate(self.order(gpu)):
-            for atom, _ in atoms_of(workgroup, self.region):
+        for index, tile in enumerate(self.order(gpu)):
+            for atom, _ in atoms_of(tile, self.region):
                 if index >= self.chunk:
                     expected[Access.UPDATE, Origin.COMPUTE, atom] += 1
                     expected[Access.UPDATE, Origin.COMMUNICATION, atom] += 1
@@ -216,7 +217,7 @@ class Ring:
         await program(ctx, gpu.dut, [("GPU_NUMBER", {"gpu": number})])
         for work in works:
             await settle(ctx, gpu.dut, work.number)
-            registers = [*work.registers(number), *changes, ("CONTROL", {"launch": 1})]
+            registers = [*work.registers, *changes, ("CONTROL", {"launch": 1})]
             await program(ctx, gpu.dut, registers, work.number)
             gpu.add(work)
 

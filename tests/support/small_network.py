@@ -1,16 +1,18 @@
 """Networks of a few links for tests of the network and the mirror."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from sysmodel.config.system import load_system
 from sysmodel.config.topology import load_topology
+from sysmodel.gpu.kernel import Kernel
 from sysmodel.machine.state import State
 from sysmodel.network.capacity import Capacity
 from sysmodel.network.expansion import expand
 from sysmodel.network.routes import Routes
 from sysmodel.network.set_up import set_up_network
 
-__all__ = ["join"]
+__all__ = ["in_ring", "join", "sent_slots"]
 
 
 def join(
@@ -31,3 +33,21 @@ def join(
         buffer_packets=buffer,
     )
     return set_up_network(state, capacity, **options)
+
+
+def in_ring(state: State, kernel: Kernel) -> State:
+    """Give the kernel its part of the first GPU in a ring: the second chunk is dispatched first."""
+    state.kernel["first_workgroup"] = kernel.chunks.start[1]
+    state.kernel["slot_offset"] = kernel.chunks.sizes[0]
+    return state
+
+
+def sent_slots(kernel: Kernel) -> Iterator[tuple[int, int, int]]:
+    """Yield the slots of the tiles that the first GPU of a ring of equal chunks sends, the tiles'
+    workgroups, and the workgroups of the tiles that the upstream GPU sends with these slots.
+    """
+    chunk = kernel.workgroups // kernel.gpus
+    for dispatch_index in range(kernel.workgroups - chunk):
+        slot = dispatch_index + chunk
+        ours, theirs = ((chunk + place) % kernel.workgroups for place in (dispatch_index, slot))
+        yield slot, ours, theirs

@@ -21,16 +21,17 @@ from tests.support.simulation import device
 from tests.support.simulation import simulate as simulate_device
 
 __all__ = [
-    "FIRST",
     "LATENCY",
     "MAP",
     "Memory",
     "OFFSET",
+    "ORDER",
     "P",
     "STRIDE",
     "PROGRAM",
     "ROWS",
     "RUN",
+    "SHIFT",
     "WAVE",
     "REGION",
     "WORKGROUPS",
@@ -64,18 +65,18 @@ P = T3Parameters(
 MAP = register_map.load()
 
 # A kernel of four workgroups. Each writes two rows of eight atoms, a wavefront four of each row.
-FIRST, WORKGROUPS = 1, 4
+WORKGROUPS, SHIFT = 4, 1
+ORDER = (1, 2, 3, 0)  # tile of the output at each dispatch index
 ROWS, RUN, STRIDE, WAVE = 2, 8, 32, 4
 REGION, OFFSET = 1024, 4096
 LATENCY = 9
 NO_EPOCH = 256
 PROGRAM = [
     ("ADDRESS_SPACE", {"local": 3, "remote": 5, "enable": 1}),
-    ("FIRST_WORKGROUP", {"workgroup": FIRST}),
     ("WORKGROUPS", {"count": WORKGROUPS}),
     ("TRACKED_FIRST", {"dispatch_index": 1}),
     ("TRACKED_END", {"dispatch_index": 4}),
-    ("SHIFT", {"dispatch_indices": 1}),
+    ("SHIFT", {"dispatch_indices": SHIFT}),
     ("CREDIT_WINDOW", {"workgroups": 4}),
     ("COMMAND_WINDOW", {"workgroups": 8}),
     ("REGION_BASE_LO", {"bytes": REGION * 32}),
@@ -165,9 +166,9 @@ def channel_number(atom):
     return (atom // P.interleave_atoms).bit_count() % 2
 
 
-def atoms_of(workgroup, region=REGION):
-    """Return atoms and wavefronts of a workgroup's tile, in the order of the walk."""
-    start = region + 2 + (workgroup % 2) * RUN + (workgroup // 2) * ROWS * STRIDE
+def atoms_of(tile, region=REGION):
+    """Return atoms and wavefronts of a tile of the output, in the order of the walk."""
+    start = region + 2 + (tile % 2) * RUN + (tile // 2) * ROWS * STRIDE
     return [
         (start + row * STRIDE + index, index // WAVE) for row in range(ROWS) for index in range(RUN)
     ]
@@ -230,42 +231,42 @@ def simulate(bench, p=P, *, background=None):
     simulate_device(dut, run, background=None if background is None else run_background)
 
 
-def store(atom, workgroup, wavefront, *, end=False):
+def store(atom, dispatch_index, wavefront, *, end=False):
     return {
         "kind": StoreKind.END_OF_TILE if end else StoreKind.STORE,
         "atom": atom,
         "context": 3,
-        "workgroup": workgroup,
+        "dispatch_index": dispatch_index,
         "wavefront": wavefront,
         "tile_atoms": ROWS * WAVE,
     }
 
 
-def packet(atom, workgroup, wavefront):
+def packet(atom, slot, wavefront):
     return {
         "kind": PacketKind.UPDATE,
         "atom": atom,
         "context": 3,
-        "workgroup": workgroup,
+        "slot": slot,
         "wavefront": wavefront,
         "op": Operation.MAX,
         "dtype": Datatype.FP32,
     }
 
 
-def traffic(order):
-    """Return stores and the neighbour's packets of each channel, in the dispatch order."""
+def traffic():
+    """Return stores and the neighbour's packets of each channel, in dispatch order."""
     stores = [deque() for _ in range(P.channels)]
     packets = [deque() for _ in range(P.channels)]
-    for dispatch_index, workgroup in enumerate(order):
-        tile = atoms_of(workgroup)
+    for dispatch_index, number in enumerate(ORDER):
+        tile = atoms_of(number)
         for atom, wavefront in tile:
-            stores[channel_number(atom)].append(store(atom, workgroup, wavefront))
+            stores[channel_number(atom)].append(store(atom, dispatch_index, wavefront))
             if dispatch_index:
-                packets[channel_number(atom)].append(packet(atom, workgroup, wavefront))
+                packets[channel_number(atom)].append(packet(atom, dispatch_index, wavefront))
         for wavefront in range(RUN // WAVE):
             atom = tile[wavefront * WAVE][0]
-            stores[channel_number(atom)].append(store(atom, workgroup, wavefront, end=True))
+            stores[channel_number(atom)].append(store(atom, dispatch_index, wavefront, end=True))
     return stores, packets
 
 

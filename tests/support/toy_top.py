@@ -14,10 +14,10 @@ __all__ = ["Toy"]
 class Toy(wiring.Component):
     """Component whose input streams leave on other streams through FIFOs; registers count and echo.
 
-    Reads go to ``dram``, stores to ``link_out`` with their workgroup as ``atom``; ``stored`` sums
-    the returned slots, ``tiles`` counts cycles, ``credit_limit_out`` is ``credit_limit_in`` one
-    cycle later, and ``rdata`` is the word that the bus wrote last. With data, ``nmc_out`` is the
-    stored value of ``nmc_in``.
+    Reads go to ``dram``, stores to ``link_out`` with their dispatch index as ``atom``; ``stored``
+    sums the returned slots, ``tiles`` counts cycles, ``credit_limit_out`` is ``credit_limit_in``
+    one cycle later, and ``rdata`` is the word that the bus wrote last. With data, ``nmc_out`` is
+    the stored value of ``nmc_in``.
     """
 
     def __init__(self, parameters: T3Parameters):
@@ -43,7 +43,7 @@ class Toy(wiring.Component):
                 channel.dram.p.origin.eq(Mux(odd, Origin.COMMUNICATION, Origin.COMPUTE)),
                 channel.dram.p.atom.eq(read.atom),
                 channel.dram.p.tag.eq(read.tag),
-                channel.link_out.p.atom.eq(store.workgroup),
+                channel.link_out.p.atom.eq(store.dispatch_index),
                 channel.link_out.p.wavefront.eq(store.wavefront),
                 channel.link_out.p.data.eq(store.data),
                 channel.link_in.ready.eq(1),

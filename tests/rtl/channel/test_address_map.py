@@ -75,14 +75,14 @@ def random_command(rng, p):
     return {name: leaf(name, field.shape) for name, field in CommandEntry(p)}
 
 
-def view(maps, order, space=1, aborting=0):
+def view(maps, workgroups, space=1, aborting=0):
     """A context of this address space, or of none."""
     return {
         "aborting": aborting,
         "address_space": {"enable": space is not None, "local": space or 0},
         "maps": maps,
         "wavefronts": [max(maps["commands"][one["command"]]["waves"]) for one in maps["ranges"]],
-        "launch_configuration": {"first_workgroup": order[0], "workgroups": order[1]},
+        "launch_configuration": {"workgroups": workgroups},
     }
 
 
@@ -93,24 +93,19 @@ def owner_of(views, context):
     return hits[0] if hits else None
 
 
-def reference(p, maps, first_workgroup, workgroups, atom, workgroup):
-    """Region hit, action, dispatch index and number of the command (None without a range)."""
-    dispatch_index = workgroup - first_workgroup
-    if dispatch_index < 0:
-        dispatch_index += workgroups
-    # Wraps only where the first workgroup lies beyond the launch's end.
-    dispatch_index %= 1 << p.dispatch_index_bits
+def reference(maps, workgroups, atom, dispatch_index):
+    """Region hit, action, and number of the command (None without a range)."""
     hits = [
         number
         for number, entry in enumerate(maps["regions"])
         if entry["enable"] and atom in range(entry["base"], entry["limit"])
     ]
-    if hits and workgroup < workgroups:
+    if hits and dispatch_index < workgroups:
         for entry in maps["ranges"]:
             if entry["enable"] and entry["region"] == hits[0]:
                 if dispatch_index in range(entry["first"], entry["last"] + 1):
-                    return True, Action(entry["action"]), dispatch_index, entry["command"]
-    return bool(hits), Action.NONE, dispatch_index, None
+                    return True, Action(entry["action"]), entry["command"]
+    return bool(hits), Action.NONE, None
 
 
 class Lookup:
@@ -129,27 +124,25 @@ class Lookup:
         simulator.run()
 
 
-def check(ctx, dut, views, atom, context, workgroup):
+def check(ctx, dut, views, atom, context, dispatch_index):
     ctx.set(dut.location.atom, atom)
     ctx.set(dut.location.context, context)
-    ctx.set(dut.location.workgroup, workgroup)
+    for lookup in (dut.location, dut.range):
+        ctx.set(lookup.dispatch_index, dispatch_index)
     owner = owner_of(views, context)
-    at = f"atom {atom}, context {context}, workgroup {workgroup} of {views}"
+    at = f"atom {atom}, context {context}, dispatch index {dispatch_index} of {views}"
     location = ctx.get(dut.location.location)
     if owner is None:
         assert not location.mapped and not location.counted and not location.valid, at
         assert ctx.get(dut.range.action) == Action.NONE, at
         return Action.NONE
-    maps, order = views[owner]["maps"], views[owner]["launch_configuration"].values()
-    first, workgroups = order
-    mapped, action, dispatch_index, command = reference(
-        dut.p, maps, first, workgroups, atom, workgroup
-    )
+    maps = views[owner]["maps"]
+    workgroups = views[owner]["launch_configuration"]["workgroups"]
+    mapped, action, command = reference(maps, workgroups, atom, dispatch_index)
     assert location.owner == owner, at
     assert location.mapped == mapped, at
     assert location.counted == (mapped and not views[owner]["aborting"]), at
-    assert location.valid == (mapped and workgroup < workgroups), at
-    assert location.dispatch_index == dispatch_index, at
+    assert location.valid == (mapped and dispatch_index < workgroups), at
     assert ctx.get(dut.range.action) == action, at
     assert ctx.get(dut.range.command) == (command or 0), at
     fields = {"op": 0, "dtype": 0} if command is None else maps["commands"][command]
@@ -198,7 +191,7 @@ def test_region_edges_and_contexts():
     )
 
     async def bench(ctx):
-        views = [view(first, (0, 16), 1), view(first, (3, 9), None), view(second, (0, 16), 2)]
+        views = [view(first, 16, 1), view(first, 9, None), view(second, 16, 2)]
         program(ctx, dut, *views)
         for context in range(4):
             actions = [check(ctx, dut, views, atom, context, 3) for atom in range(ATOMS)]
@@ -224,12 +217,12 @@ def test_lowest_number_wins():
 
     async def bench(ctx):
         # Two contexts with the same address space, too.
-        views = [view(maps, (0, 16)), view(directed(SMALL, [region(0, 99)], [], rng), (0, 16))]
+        views = [view(maps, 16), view(directed(SMALL, [region(0, 99)], [], rng), 16)]
         program(ctx, dut, *views)
         seen = {
-            (atom, workgroup): check(ctx, dut, views, atom, 1, workgroup)
+            (atom, dispatch_index): check(ctx, dut, views, atom, 1, dispatch_index)
             for atom in (0, 7, 8, 15, 16, 31, 32)
-            for workgroup in range(16)
+            for dispatch_index in range(16)
         }
         assert seen[7, 5] == Action.NONE  # region 0 hides region 1, and has no range
         assert seen[8, 5] == Action.OWN
@@ -240,9 +233,7 @@ def test_lowest_number_wins():
 
 
 def test_dispatch_indices():
-    """Every dispatch order and workgroup of a four-bit id is right, at the wrap and beyond
-    the end.
-    """
+    """Every dispatch index of four bits, in launches of every size, and beyond their end."""
     rng, dut = random.Random(3), Lookup(SMALL)
     maps = directed(
         SMALL,
@@ -257,19 +248,20 @@ def test_dispatch_indices():
 
     async def bench(ctx):
         for workgroups in range(17):
-            for first in range(max(workgroups, 1)):
-                views = [view(maps, (first, workgroups))]
-                program(ctx, dut, *views)
-                actions = [check(ctx, dut, views, 5, 1, workgroup) for workgroup in range(16)]
-                assert actions.count(Action.REMOTE) == min(workgroups, 1)
-                assert actions.count(Action.DMA) == min(max(workgroups - 1, 0), 6)
-                assert actions.count(Action.OWN) == min(max(workgroups - 7, 0), 8)
+            views = [view(maps, workgroups)]
+            program(ctx, dut, *views)
+            actions = [check(ctx, dut, views, 5, 1, index) for index in range(16)]
+            ends = min(workgroups, 1), min(workgroups, 7), min(workgroups, 15)
+            assert actions[: ends[0]] == [Action.REMOTE] * ends[0]
+            assert actions[ends[0] : ends[1]] == [Action.DMA] * (ends[1] - ends[0])
+            assert actions[ends[1] : ends[2]] == [Action.OWN] * (ends[2] - ends[1])
+            assert actions[ends[2] :] == [Action.NONE] * (16 - ends[2])
 
     dut.simulate(bench)
 
 
-def test_dispatch_indices_of_wide_workgroups():
-    """Workgroup ids of reference width, about the ends of the launch and of its halves."""
+def test_wide_dispatch_indices():
+    """Dispatch indices of reference width, about the ends of the launch and of its halves."""
     seed, p = 5, T3Parameters(contexts=1)
     print("seed", seed)
     rng, dut = random.Random(seed), Lookup(p)
@@ -279,29 +271,29 @@ def test_dispatch_indices_of_wide_workgroups():
     async def bench(ctx):
         for _ in range(60):
             workgroups = rng.choice([rng.randrange(1, 0x10001), *edges[1:], 0x10000])
-            first = rng.choice([e for e in edges if e < workgroups] + [rng.randrange(workgroups)])
-            views = [view(maps, (first, workgroups))]
+            views = [view(maps, workgroups)]
             program(ctx, dut, *views)
-            near = {first, first - 1, first + 1, workgroups - 1, workgroups, *edges}
-            for workgroup in near & set(range(0x10000)):
-                check(ctx, dut, views, 5, 1, workgroup)
+            near = {workgroups - 1, workgroups, workgroups + 1, *edges}
+            for dispatch_index in near & set(range(0x10000)):
+                action = check(ctx, dut, views, 5, 1, dispatch_index)
+                assert (action == Action.OWN) == (dispatch_index < workgroups)
 
     dut.simulate(bench)
 
 
 def test_region_of_a_location():
-    """The lowest region of the atom and context, whether or not the workgroup is valid."""
+    """The lowest region of the atom and context, whether or not the dispatch index is valid."""
     rng, dut = random.Random(6), Lookup(SMALL)
     regions = [region(0, 8), region(0, 16), region(16, 32)]
     maps = directed(SMALL, regions, [], rng)
 
     async def bench(ctx):
-        views = [view(maps, (0, 4))]
+        views = [view(maps, 4)]
         program(ctx, dut, *views)
-        for workgroup in (3, 4):
+        for dispatch_index in (3, 4):
             seen = []
             for atom in (7, 8, 15, 16, 31):
-                check(ctx, dut, views, atom, 1, workgroup)
+                check(ctx, dut, views, atom, 1, dispatch_index)
                 seen.append(ctx.get(dut.location.location.region))
             assert seen == [0, 1, 1, 2, 2]
 
@@ -343,8 +335,7 @@ def test_random(p, maps):
         for _ in range(maps):
             spaces = [rng.choice([0, 1, 2, None]) for _ in range(p.contexts)]
             views = [
-                view(random_maps(), (rng.randrange(16), rng.randrange(17)), space, rng.randrange(2))
-                for space in spaces
+                view(random_maps(), rng.randrange(17), space, rng.randrange(2)) for space in spaces
             ]
             program(ctx, dut, *views)
             entries = [entry for one in views for entry in one["maps"]["regions"]]

@@ -18,8 +18,8 @@ def test_wrong_parameters():
     ("port", "item", "latency"),
     [
         ("reads", {"atom": 7, "tag": 9}, 2),
-        ("link_in", packet(29), 3),
-        ("stores", store(29), 4),
+        ("link_in", packet(12), 3),
+        ("stores", store(12), 4),
     ],
 )
 def test_latency(port, item, latency):
@@ -39,7 +39,7 @@ def test_packets_have_the_gpus_number():
         for number in (0, 7, 31):
             channel.model.state.gpu["number"] = number
             channel.ctx.set(channel.dut.number, number)
-            await channel.cycle({"stores": store(17)})
+            await channel.cycle({"stores": store(0)})
             ((port, sent),) = (await channel.drain())[0]
             assert (port, sent["source"]) == ("link_out", number)
 
@@ -51,7 +51,7 @@ def test_dropped_packets_and_stores_wait_for_space():
     head of its queue."""
 
     async def bench(channel):
-        good = {"link_in": packet(29), "stores": store(29)}
+        good = {"link_in": packet(12), "stores": store(12)}
         for _ in range(30):
             await channel.cycle(good, taken=())
         # The heads have become late, and so has all that follows.

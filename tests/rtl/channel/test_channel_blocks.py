@@ -61,7 +61,7 @@ def test_held_up():
                 assert ctx.get(dut.held_up) == (occupancy >= cut)
         ctx.set(dut.occupancy, 127)
         ctx.set(dut.link_space, 3)
-        ctx.set(dut.stores.p, store(17))
+        ctx.set(dut.stores.p, store(0))
         ctx.set(dut.stores.valid, 1)
         await ctx.tick()
         ctx.set(dut.stores.valid, 0)
@@ -89,7 +89,7 @@ def test_dma_atom_from_segment_to_link(number):
         "offset": 9,
         "wave_inner_log2": 3,
         "wavefront": 2,
-        "workgroup": 23,
+        "slot": 23,
         "context": 6,
         "kind": PacketKind.UPDATE,
         "op": Operation.MAX,
@@ -123,7 +123,7 @@ def test_dma_atom_from_segment_to_link(number):
         assert ctx.get(dut.link_out.valid) and ctx.get(dut.link_owner) == number
         ctx.set(dut.link_out.ready, 1)
         (sent,) = await ctx.tick().sample(dut.link_out.p).until(dut.link_out.valid)
-        fields = {name: segment[name] for name in ("kind", "workgroup", "context", "op", "dtype")}
+        fields = {name: segment[name] for name in ("kind", "slot", "context", "op", "dtype")}
         assert sent == LinkPacket(DATA).const(
             fields | {"source": 0, "atom": 4050, "wavefront": 3, "data": words}
         )

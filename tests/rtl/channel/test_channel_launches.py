@@ -25,7 +25,7 @@ def test_admission_in_a_launch_of_all_workgroups():
         (0xFFFF, 1 << 16, 1 << 16, LATE),
     ]
     everything = changed(
-        launch={"first_workgroup": 0, "workgroups": 1 << 16},
+        launch={"workgroups": 1 << 16},
         ranges_0={"enable": 0},
         ranges_1={"first": 0, "last": 0xFFFF},
         ranges_2={"enable": 0},
@@ -77,10 +77,10 @@ def test_generation():
             mine = {"generation": generation}
             copy = packet(60, kind=PacketKind.STORE, **mine)
             for port, request, is_taken, code in (
-                ("stores", store(29, **mine), updates, ErrorCode.STORE_STALE),
-                ("stores", store(17, **mine), updates, ErrorCode.STORE_STALE),
-                ("stores", store(17, atom=999, **mine), True, None),
-                ("link_in", packet(29, **mine), updates, ErrorCode.PACKET_STALE),
+                ("stores", store(12, **mine), updates, ErrorCode.STORE_STALE),
+                ("stores", store(0, **mine), updates, ErrorCode.STORE_STALE),
+                ("stores", store(0, atom=999, **mine), True, None),
+                ("link_in", packet(12, **mine), updates, ErrorCode.PACKET_STALE),
                 ("link_in", copy, writes, ErrorCode.PACKET_STALE),
             ):
                 await channel.cycle({port: request})
@@ -94,14 +94,14 @@ def test_generation():
 @pytest.mark.parametrize(
     ("port", "request_"),
     [
-        *[("stores", store(workgroup)) for workgroup in (17, 29, 0)],
+        *[("stores", store(dispatch_index)) for dispatch_index in (0, 12, 33)],
         # Requests that would be errors without the abort, too.
-        *[("stores", store(workgroup)) for workgroup in (28, 2)],
-        ("stores", store(29, kind=StoreKind.END_OF_TILE)),
-        ("link_in", packet(29)),
+        *[("stores", store(dispatch_index)) for dispatch_index in (11, 35)],
+        ("stores", store(12, kind=StoreKind.END_OF_TILE)),
+        ("link_in", packet(12)),
         ("link_in", packet(60, kind=PacketKind.STORE)),
-        *[("link_in", packet(workgroup)) for workgroup in (28, 17, 60)],
-        ("link_in", packet(29, op=Operation.MAX)),
+        *[("link_in", packet(slot)) for slot in (11, 0, 60)],
+        ("link_in", packet(12, op=Operation.MAX)),
     ],
 )
 @pytest.mark.parametrize("aborting", [1, 5])
@@ -115,7 +115,7 @@ def test_what_comes_during_an_abort_is_dropped(port, request_, aborting):
         channel.program(CONTEXTS)
         assert await channel.drain() == ([], [])
         # A store after the abort is accepted.
-        await channel.cycle({"stores": store(29)})
+        await channel.cycle({"stores": store(12)})
         ((got, _),), errors = await channel.drain()
         assert (got, errors) == ("dram", [])
 
@@ -125,17 +125,17 @@ def test_what_comes_during_an_abort_is_dropped(port, request_, aborting):
 @pytest.mark.parametrize(
     ("port", "request_", "outcome"),
     [
-        ("stores", store(17, atom=999), "dram"),
-        ("stores", store(17, context=7), "dram"),
+        ("stores", store(0, atom=999), "dram"),
+        ("stores", store(0, context=7), "dram"),
         ("stores", store(50), "dram"),
         ("reads", {"atom": 1500, "tag": 9}, "dram"),
         ("link_in", packet(60, atom=999, kind=PacketKind.STORE), ErrorCode.PACKET_UNMAPPED),
         # Requests of the other context.
-        ("stores", store(17, atom=3000, context=2), "link_out"),
-        ("stores", store(40, atom=3000, context=2), "dram"),
-        ("stores", store(28, atom=3000, context=2), "link_out"),
+        ("stores", store(0, atom=3000, context=2), "link_out"),
+        ("stores", store(23, atom=3000, context=2), "dram"),
+        ("stores", store(11, atom=3000, context=2), "link_out"),
         ("link_in", packet(60, atom=3000, context=2, kind=PacketKind.STORE), "dram"),
-        ("link_in", packet(17, atom=3000, context=2), ErrorCode.PACKET_UNMAPPED),
+        ("link_in", packet(0, atom=3000, context=2), ErrorCode.PACKET_UNMAPPED),
     ],
 )
 def test_an_abort_is_of_one_context(port, request_, outcome):
@@ -155,7 +155,7 @@ def test_an_abort_drops_what_waits_for_the_link(blocked):
     """An abort drops all packets except two that the link's queue has accepted, and none of the
     other context.
     """
-    requests = [store(17), store(17, atom=3000, context=2)] * 6
+    requests = [store(0), store(0, atom=3000, context=2)] * 6
 
     async def bench(channel):
         taken = ALL - {"link_out"}

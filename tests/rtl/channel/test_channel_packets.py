@@ -13,19 +13,19 @@ from tests.support.channel_bench import ALL, TIMING, changed, has, packet, simul
         (packet(60, kind=PacketKind.STORE), {"access": Access.WRITE, "op": Operation.SUM}),
         (packet(60, kind=PacketKind.STORE, atom=2500), ErrorCode.PACKET_UNMAPPED),
         (packet(60, kind=PacketKind.STORE, context=3), ErrorCode.PACKET_UNMAPPED),
-        (packet(29), {"access": Access.UPDATE, "dispatch_index": 12, "op": Operation.MIN}),
+        (packet(12), {"access": Access.UPDATE, "dispatch_index": 12, "op": Operation.MIN}),
         (
-            packet(1, op=Operation.SUM, dtype=Datatype.BF16),
+            packet(34, op=Operation.SUM, dtype=Datatype.BF16),
             {"access": Access.UPDATE, "dispatch_index": 34, "wavefront": 6},
         ),
         # An upstream GPU with another reduction would corrupt the sum.
-        (packet(29, op=Operation.MAX), ErrorCode.PACKET_MISMATCH),
-        (packet(29, dtype=Datatype.BF16), ErrorCode.PACKET_MISMATCH),
-        (packet(28, dtype=Datatype.BF16), ErrorCode.PACKET_MISMATCH),
-        (packet(28), ErrorCode.PACKET_LATE),
-        (packet(2, op=Operation.SUM, dtype=Datatype.BF16), ErrorCode.PACKET_AHEAD),
-        (packet(17), ErrorCode.PACKET_UNMAPPED),
-        (packet(29, context=2), ErrorCode.PACKET_UNMAPPED),
+        (packet(12, op=Operation.MAX), ErrorCode.PACKET_MISMATCH),
+        (packet(12, dtype=Datatype.BF16), ErrorCode.PACKET_MISMATCH),
+        (packet(11, dtype=Datatype.BF16), ErrorCode.PACKET_MISMATCH),
+        (packet(11), ErrorCode.PACKET_LATE),
+        (packet(35, op=Operation.SUM, dtype=Datatype.BF16), ErrorCode.PACKET_AHEAD),
+        (packet(0), ErrorCode.PACKET_UNMAPPED),
+        (packet(12, context=2), ErrorCode.PACKET_UNMAPPED),
         (packet(60), ErrorCode.PACKET_UNMAPPED),
     ],
 )
@@ -46,12 +46,12 @@ def test_packets(request_, outcome):
 @pytest.mark.parametrize(
     ("request_", "table", "entry"),
     [
-        (packet(29, source=5), "updates", 5),
-        (packet(29, source=31), "updates", 31),
+        (packet(12, source=5), "updates", 5),
+        (packet(12, source=31), "updates", 31),
         (packet(60, kind=PacketKind.STORE, source=0), "stores", 0),
         (packet(60, kind=PacketKind.STORE, source=31), "stores", 31),
-        (packet(29), "ops", Operation.MIN.value),
-        (packet(29), "dtypes", Datatype.FP32.value),
+        (packet(12), "ops", Operation.MIN.value),
+        (packet(12), "dtypes", Datatype.FP32.value),
     ],
 )
 def test_inbound_table(request_, table, entry):
@@ -80,7 +80,7 @@ def test_inbound_table_of_each_context():
     async def bench(channel):
         channel.program(changed(inbound=nothing))
         outcomes = []
-        for request in (packet(29), other, stranger):
+        for request in (packet(12), other, stranger):
             await channel.cycle({"link_in": request})
             left, errors = await channel.drain()
             outcomes.append([port for port, _ in left] + errors)
@@ -97,7 +97,7 @@ def test_incoming_updates_sink_with_the_link_blocked():
     async def bench(channel):
         got = 0
         for _ in range(60):
-            offered = {"stores": store(17), "link_in": packet(29)}
+            offered = {"stores": store(0), "link_in": packet(12)}
             left, _ = await channel.cycle(offered, taken=ALL - {"link_out"})
             got += "dram" in left
         assert got == 60 - 3

@@ -15,7 +15,6 @@ from rtl.interface.encodings import (
 )
 from tests.support.channel_bench import (
     DATA,
-    FIRST,
     INPUTS,
     OUTPUTS,
     TIMING,
@@ -31,10 +30,10 @@ def random_inputs(rng, p):
     inside = [(1000, 1), (1999, 1), (3000, 2), (3499, 2)]
     outside = [(999, 1), (2000, 1), (1000, 2), (3500, 2)]
     atom, context = rng.choice(inside if rng.random() < 0.8 else outside)
+    index = rng.randrange(WORKGROUPS + 3)
     common = {
         "atom": atom,
         "context": context,
-        "workgroup": rng.randrange(WORKGROUPS + 3),
         "wavefront": rng.randrange(p.wavefronts),
     }
     payload = {"data": [rng.getrandbits(64) for _ in range(4)]} if p.with_data else {}
@@ -42,6 +41,7 @@ def random_inputs(rng, p):
         "reads": {"atom": rng.getrandbits(35), "tag": rng.getrandbits(16)},
         "stores": {
             **common,
+            "dispatch_index": index,
             "kind": rng.choice([StoreKind.STORE, StoreKind.STORE, StoreKind.END_OF_TILE]),
             "tile_atoms": rng.getrandbits(p.tile_atom_bits),
             "outer_edge": rng.getrandbits(1),
@@ -50,6 +50,7 @@ def random_inputs(rng, p):
         },
         "link_in": {
             **common,
+            "slot": index,
             "kind": rng.choice(list(PacketKind)),
             **rng.choice(
                 [
@@ -86,10 +87,11 @@ def test_random(p, seed):
         offered = {}
         for step in range(1500):
             if step % 40 == 39:
-                # Any workgroup may be the first. Requests that are on their way see the change.
-                first = {"first_workgroup": rng.choice([FIRST, 0, 49])}
+                # Requests that are on their way see the change.
+                workgroups = rng.choice([WORKGROUPS, WORKGROUPS, 20, 1 << 16])
+                order = {"workgroups": workgroups, "shift": rng.getrandbits(17)}
                 aborting = int(rng.random() < 0.3)
-                channel.program(changed(rng.randrange(2), launch=first, aborting=aborting))
+                channel.program(changed(rng.randrange(2), launch=order, aborting=aborting))
             if step % 50 == 0:
                 rates = {name: rng.choice([0.2, 0.8, 1]) for name in [*INPUTS, *OUTPUTS]}
                 base = rng.randrange(5, 30)

@@ -4,33 +4,35 @@ import pytest
 
 from rtl.interface.encodings import Access, Datatype, ErrorCode, Operation, PacketKind, StoreKind
 from rtl.interface.layouts import LinkPacket
-from tests.support.channel_bench import ALL, TIMING, changed, has, simulate, store
+from tests.support.channel_bench import ALL, SHIFT, TIMING, changed, has, simulate, store
 
 
 @pytest.mark.parametrize(
     ("request_", "port", "fields"),
     [
         # Outside every region, or of another address space: an ordinary write.
-        (store(17, atom=999), "dram", {"access": Access.WRITE, "atom": 999, "dispatch_index": 0}),
-        (store(17, atom=2000), "dram", {"access": Access.WRITE, "atom": 2000}),
-        (store(17, context=2), "dram", {"access": Access.WRITE, "wavefront": 0}),
+        (store(0, atom=999), "dram", {"access": Access.WRITE, "atom": 999, "dispatch_index": 0}),
+        (store(0, atom=2000), "dram", {"access": Access.WRITE, "atom": 2000}),
+        (store(0, context=2), "dram", {"access": Access.WRITE, "wavefront": 0}),
         (store(50), "dram", {"access": Access.WRITE}),
-        (store(8), "dram", {"access": Access.WRITE}),
-        (store(17), "link_out", {"atom": 11500, "context": 5, "workgroup": 17, "wavefront": 3}),
-        (store(17, atom=3000, context=2), "link_out", {"atom": 0, "kind": PacketKind.STORE}),
-        (store(29), "dram", {"access": Access.UPDATE, "dispatch_index": 12, "op": Operation.MIN}),
-        (store(0), "dram", {"access": Access.UPDATE, "dispatch_index": 33, "dtype": Datatype.BF16}),
-        (store(28), None, ErrorCode.STORE_LATE),
-        (store(2), None, ErrorCode.STORE_AHEAD),
+        (store(41), "dram", {"access": Access.WRITE}),
+        (store(0), "link_out", {"atom": 11500, "context": 5, "slot": SHIFT, "wavefront": 3}),
+        (store(5), "link_out", {"slot": 0}),
+        (store(0, atom=3000, context=2), "link_out", {"atom": 0, "kind": PacketKind.STORE}),
+        (store(19, atom=3499, context=2), "link_out", {"atom": 499, "context": 8, "slot": 28}),
+        (store(12), "dram", {"access": Access.UPDATE, "dispatch_index": 12, "op": Operation.MIN}),
+        (store(33), "dram", {"dispatch_index": 33, "dtype": Datatype.BF16}),
+        (store(11), None, ErrorCode.STORE_LATE),
+        (store(35), None, ErrorCode.STORE_AHEAD),
         (
-            store(29, kind=StoreKind.END_OF_TILE),
+            store(12, kind=StoreKind.END_OF_TILE),
             "end_of_tile_markers",
             {"dispatch_index": 12, "tile_atoms": 9},
         ),
-        (store(28, kind=StoreKind.END_OF_TILE), None, ErrorCode.STORE_LATE),
-        (store(2, kind=StoreKind.END_OF_TILE), None, ErrorCode.STORE_AHEAD),
-        (store(17, kind=StoreKind.END_OF_TILE), None, None),
-        (store(17, kind=StoreKind.END_OF_TILE, atom=5), None, None),
+        (store(11, kind=StoreKind.END_OF_TILE), None, ErrorCode.STORE_LATE),
+        (store(35, kind=StoreKind.END_OF_TILE), None, ErrorCode.STORE_AHEAD),
+        (store(0, kind=StoreKind.END_OF_TILE), None, None),
+        (store(0, kind=StoreKind.END_OF_TILE, atom=5), None, None),
     ],
 )
 def test_stores(request_, port, fields):
@@ -53,13 +55,13 @@ def test_stores(request_, port, fields):
     ("tables", "cycle", "differs"),
     [
         # The channel reads the location in the cycle in which it takes the store, the range in the
-        # next cycle, and the packet's fields of the command in the cycle after that.
+        # next cycle, and the packet's fields of the command and of the launch in the one after it.
         (changed(regions_0={"enable": 0}), 0, True),
         (changed(regions_0={"enable": 0}), 1, False),
         (changed(address_space={"local": 3}), 0, True),
         (changed(address_space={"local": 3}), 1, False),
-        (changed(launch={"first_workgroup": 16}), 0, True),
-        (changed(launch={"first_workgroup": 16}), 1, False),
+        (changed(launch={"workgroups": 9}), 0, True),
+        (changed(launch={"workgroups": 9}), 1, False),
         (changed(ranges_0={"enable": 0}), 1, True),
         (changed(ranges_0={"enable": 0}), 2, False),
         (changed(commands_0={"op": Operation.SUM}), 1, True),
@@ -70,8 +72,10 @@ def test_stores(request_, port, fields):
         (changed(commands_0={"kind": PacketKind.STORE}), 3, False),
         (changed(address_space={"remote": 9}), 2, True),
         (changed(address_space={"remote": 9}), 3, False),
+        (changed(launch={"shift": SHIFT - 1}), 2, True),
+        (changed(launch={"shift": SHIFT - 1}), 3, False),
         # Tables of the other context never matter.
-        (changed(1, regions_0={"enable": 0}, launch={"first_workgroup": 16}), 0, False),
+        (changed(1, regions_0={"enable": 0}, launch={"workgroups": 9, "shift": 1}), 0, False),
         (changed(1, address_space={"remote": 9}, commands_3={"atom_offset": 7}), 0, False),
     ],
 )
@@ -79,12 +83,11 @@ def test_tables_change_under_a_store(tables, cycle, differs):
     async def bench(channel):
         left = []
         for step in range(12):
-            # A store of the last dispatch index that leaves; with another first workgroup it stays.
-            offered = {"stores": store(26)} if step == 0 else {}
+            offered = {"stores": store(9)} if step == 0 else {}
             if step >= cycle:
                 channel.program(tables)
             left += (await channel.cycle(offered))[0].items()
-        plain = {"workgroup": 26, "wavefront": 3, "kind": PacketKind.UPDATE, "context": 5}
+        plain = {"slot": 4, "wavefront": 3, "kind": PacketKind.UPDATE, "context": 5}
         plain |= {"atom": 11500, "op": Operation.MAX, "dtype": Datatype.BF16}
         assert (left != [("link_out", LinkPacket(TIMING).const(plain))]) == differs
 
@@ -97,7 +100,7 @@ def test_packet_of_an_address_that_carries():
     async def bench(channel):
         for offset in (2**35 - 1500, 2**12 - 1500, 2**24 - 1500, 2**24 - 1501, 2**35 - 1):
             channel.program(changed(commands_0={"atom_offset": offset}))
-            await channel.cycle({"stores": store(17)})
+            await channel.cycle({"stores": store(0)})
             ((_, packet),) = (await channel.drain())[0]
             assert packet["atom"] == (1500 + offset) % 2**35
 
@@ -107,7 +110,7 @@ def test_packet_of_an_address_that_carries():
 def test_stores_that_leave_without_space():
     """A store that finds its full queue is dropped and reported while the link has no space for its
     context; others pass, and their errors are reported, too."""
-    stale = store(29) | {"generation": 3}
+    stale = store(12) | {"generation": 3}
     taken = ALL - {"link_out"}
 
     async def bench(channel):
@@ -121,9 +124,9 @@ def test_stores_that_leave_without_space():
             codes.extend(errors)
             return ready
 
-        others = [stale, store(17, atom=999), store(10), *[store(17)] * 3]
+        others = [stale, store(0, atom=999), store(43), *[store(0)] * 3]
         for number in range(60):
-            while not await offer(stores=store(17) if number < 40 else others[number % 6]):
+            while not await offer(stores=store(0) if number < 40 else others[number % 6]):
                 pass
         for _ in range(10):
             await offer()
@@ -154,14 +157,14 @@ def test_space_for_stores_that_leave():
             return seen == ["dram"]
 
         while channel.ctx.get(channel.dut.store_space) & 1:
-            assert not await passes(stores=store(17))
+            assert not await passes(stores=store(0))
         # The first of the eight stores has cleared ``store_space``.
         for _ in range(7):
-            assert not await passes(stores=store(17))
-            assert await passes(stores=store(17, atom=999))
+            assert not await passes(stores=store(0))
+            assert await passes(stores=store(0, atom=999))
         assert channel.ctx.get(channel.dut.store_space) == 2
-        await passes(stores=store(17))
-        assert not await passes(stores=store(17, atom=999))
+        await passes(stores=store(0))
+        assert not await passes(stores=store(0, atom=999))
         await channel.drain(60)
         assert channel.ctx.get(channel.dut.store_space) == 3
 

@@ -12,7 +12,7 @@ from rtl.interface.encodings import Access, Datatype, ErrorCode, Operation
 from rtl.interface.layouts import IssueAck
 from rtl.lib.secded import code_word
 from rtl.parameters import T3Parameters
-from tests.support.channel_bench import CONTEXTS, FIRST, TIMING, WORKGROUPS, packet, view
+from tests.support.channel_bench import CONTEXTS, TIMING, packet, view
 from tests.support.simulation import simulate
 from verification.seeded_bugs.bug import SeededBug
 
@@ -53,8 +53,7 @@ def check(kind=Channel, pairs=()):
         assert ctx.get(dut.drained) == 3
         update = {"op": Operation.SUM, "dtype": Datatype.BF16}
         for number in range(tiles):
-            workgroup = (FIRST + OWN + number % 10) % WORKGROUPS
-            ctx.set(dut.link_in.p, packet(workgroup, wavefront=number // 10, **update))
+            ctx.set(dut.link_in.p, packet(OWN + number % 10, wavefront=number // 10, **update))
             ctx.set(dut.link_in.valid, 1)
             await ctx.tick().until(dut.link_in.ready)
         ctx.set(dut.link_in.valid, 0)

@@ -1,4 +1,5 @@
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
@@ -13,6 +14,7 @@ from tests.support.dma_engine_bench import (
 
 SMALL = T3Parameters(contexts=1, channels=4, system_channels=4, interleave_atoms=8)
 SINGLE = T3Parameters(contexts=1, channels=4, system_channels=4, interleave_atoms=8, dma_walkers=1)
+NARROW = replace(SMALL, workgroup_bits=4, sets=8)
 
 
 READY = {
@@ -87,11 +89,11 @@ def test_wavefront_tile(wavefront, outer_edge, inner_edge, shape):
 
 
 def test_copy():
-    """A copy has the command's rows and run, and belongs to no workgroup."""
+    """A copy has the command's rows and run, and no slot."""
 
     async def bench(engine):
         segments = await engine.walk(copy={"command": 1, "start": 0})
-        assert not any(segment.workgroup for segment in segments)
+        assert not any(segment.slot for segment in segments)
         got = [pair for segment in segments for pair in segment.atoms]
         assert sorted(got) == sorted(
             (7 * row + index, 0) for row in range(3) for index in range(20)
@@ -100,7 +102,46 @@ def test_copy():
     copy = command_entry(
         outer_extent=3, inner_extent=20, stride=7, granularity=Granularity.WAVEFRONT
     )
-    simulate(SMALL, [command_entry(), copy], bench, first_workgroup=50)
+    simulate(SMALL, [command_entry(), copy], bench, shift=50)
+
+
+@pytest.mark.parametrize(
+    ("p", "dispatch_index", "shift", "slot"),
+    [
+        pytest.param(SMALL, 7, 0, 7, id="no shift"),
+        pytest.param(SMALL, 7, 30, 37, id="shift"),
+        pytest.param(SMALL, 0xFFFF, 1, 0, id="wrap"),
+        pytest.param(SMALL, 5, 1 << 16, 5, id="shift of all indices"),
+        pytest.param(SMALL, 0xFFFF, 0xFFFF, 0xFFFE, id="largest"),
+        pytest.param(NARROW, 15, 5, 4, id="wrap of four bits"),
+    ],
+)
+@pytest.mark.parametrize("granularity", Granularity)
+def test_slot(p, dispatch_index, shift, slot, granularity):
+    """The tile's slot at the receiver is its dispatch index plus the shift."""
+
+    async def bench(engine):
+        ready = READY | {"dispatch_index": dispatch_index}
+        segments = await engine.walk(ready=ready, credit_limit_in=2**p.credit_limit_bits - 1)
+        assert {segment.slot for segment in segments} == {slot}
+
+    simulate(p, [command_entry(granularity=granularity)], bench, shift=shift)
+
+
+@pytest.mark.parametrize(
+    ("granularity", "wavefront"), [(Granularity.WAVEFRONT, 3), (Granularity.WORKGROUP, 0)]
+)
+def test_a_report_has_the_dispatch_index(granularity, wavefront):
+    """A report of a tile outside its region names the tile as this GPU does, not by its slot."""
+
+    async def bench(engine):
+        ready = READY | {"dispatch_index": 9, "wavefront": wavefront}
+        assert await engine.walk(ready=ready) == []
+        assert set(engine.errors) == {(9, wavefront)}
+
+    regions = [{"enable": 1, "base": 0, "limit": 8}] * SMALL.regions
+    command = command_entry(granularity=granularity)
+    simulate(SMALL, [command], bench, regions=regions, shift=30)
 
 
 BASE, LIMIT = 67, 300
@@ -138,7 +179,7 @@ def test_what_is_outside_the_region_stays(p, start, run, expected):
     shape = {"outer_extent": 1, "inner_extent": run}
     regions = [{"enable": enable, "base": BASE, "limit": LIMIT} for enable in (1, 0)]
     commands = [command_entry(**shape, region=number) for number in range(2)]
-    simulate(p, commands, bench, regions=regions)
+    simulate(p, commands, bench, regions=regions, shift=30)
 
 
 def test_rows_outside_the_region():

@@ -24,7 +24,7 @@ def random_segment(rng, p, length=None):
         "offset": rng.choice([0, 5, 60, 1000, 0xFFF0]),
         "wave_inner_log2": rng.choice([0, 1, 3, 6, 15]),
         "wavefront": rng.randrange(p.wavefronts),
-        "workgroup": rng.getrandbits(p.workgroup_bits),
+        "slot": rng.getrandbits(p.dispatch_index_bits),
         "context": rng.getrandbits(p.context_bits),
         "generation": rng.getrandbits(GENERATION_BITS),
         "kind": rng.choice(list(PacketKind)),
@@ -49,7 +49,7 @@ def _packet_fields(segment, p):
     for index in range(segment["length"]):
         atom = (segment["atom"] + index) % atoms
         wave = (segment["offset"] + index) // 2 ** segment["wave_inner_log2"]
-        copied = ("kind", "context", "workgroup", "generation", "op", "dtype")
+        copied = ("kind", "context", "slot", "generation", "op", "dtype")
         yield {name: segment[name] for name in copied} | {
             "atom": (atom + segment["atom_offset"]) % atoms,
             "wavefront": (segment["wavefront"] + wave) % p.wavefronts,

@@ -17,7 +17,6 @@ _RANGE, _WINDOW = ConfigurationError.LAUNCH_RANGE, ConfigurationError.WINDOW
     "registers, error",
     [
         ({}, ConfigurationError.NONE),
-        ({"FIRST_WORKGROUP": {"workgroup": 8}}, ConfigurationError.NONE),
         ({"TRACKED_FIRST": {"dispatch_index": 9}}, ConfigurationError.NONE),
         ({"CREDIT_WINDOW": {"workgroups": P.credit_window}}, ConfigurationError.NONE),
         ({"COMMAND_WINDOW": {"workgroups": P.command_depth}}, ConfigurationError.NONE),
@@ -25,7 +24,6 @@ _RANGE, _WINDOW = ConfigurationError.LAUNCH_RANGE, ConfigurationError.WINDOW
         (
             {
                 "WORKGROUPS": {"count": 1 << 16},
-                "FIRST_WORKGROUP": {"workgroup": 0xFFFF},
                 "TRACKED_FIRST": {"dispatch_index": 0xFFFF},
                 "TRACKED_END": {"dispatch_index": 1 << 16},
             },
@@ -38,12 +36,10 @@ _RANGE, _WINDOW = ConfigurationError.LAUNCH_RANGE, ConfigurationError.WINDOW
         ),
         ({"WORKGROUPS": {"count": 0}}, _RANGE),
         ({"WORKGROUPS": {"count": (1 << 16) + 1}}, _RANGE),
-        ({"FIRST_WORKGROUP": {"workgroup": 9}}, _RANGE),
         ({"TRACKED_FIRST": {"dispatch_index": 10}}, _RANGE),
         ({"TRACKED_END": {"dispatch_index": 10}}, _RANGE),
         # Values with more bits than the workgroups.
         ({"WORKGROUPS": {"count": (1 << 17) - 1}}, _RANGE),
-        ({"FIRST_WORKGROUP": {"workgroup": 0x8000}}, _RANGE),
         ({"TRACKED_FIRST": {"dispatch_index": 1 << 16}}, _RANGE),
         ({"TRACKED_END": {"dispatch_index": 1 << 16}}, _RANGE),
         ({"TRACKING": {"updates_per_atom": 0}}, _RANGE),

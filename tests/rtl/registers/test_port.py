@@ -73,7 +73,6 @@ def test_resets():
 
 # Bits that a narrower destination cuts off.
 CUT = {
-    ("FIRST_WORKGROUP", "workgroup"): NARROW.workgroup_bits,
     ("WORKGROUPS", "count"): NARROW.credit_limit_bits,
     ("TRACKED_FIRST", "dispatch_index"): NARROW.credit_limit_bits,
     ("TRACKED_END", "dispatch_index"): NARROW.credit_limit_bits,
@@ -125,7 +124,6 @@ def test_configuration_comes_from_its_registers():
     """Each output field changes with its own register, and keeps its value."""
     dut = device(Registers, P)
     words = {
-        "FIRST_WORKGROUP": {"workgroup": 11},
         "WORKGROUPS": {"count": 65536},
         "TRACKED_FIRST": {"dispatch_index": 13},
         "TRACKED_END": {"dispatch_index": 65535},
@@ -141,7 +139,6 @@ def test_configuration_comes_from_its_registers():
         "LEVELS": {"level0": 25, "level1": 26, "level2": 27},
     }
     launch_configuration = {
-        "first_workgroup": 11,
         "workgroups": 65536,
         "tracked_first": 13,
         "tracked_end": 65535,

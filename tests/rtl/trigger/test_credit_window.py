@@ -7,7 +7,6 @@ from rtl.trigger.credit_window import CreditWindow
 
 SMALL = T3Parameters(contexts=1, workgroup_bits=10, sets=4, credit_window=8)
 LAUNCH_CONFIGURATION = {
-    "first_workgroup": 0,
     "workgroups": 64,
     "tracked_first": 16,
     "tracked_end": 20,

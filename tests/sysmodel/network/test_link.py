@@ -16,7 +16,7 @@ from sysmodel.network.link import (
 )
 from sysmodel.network.mirror import EVEN
 from tests.support.small_kernel import bare_state, channel_by_hand, small_kernel
-from tests.support.small_network import join
+from tests.support.small_network import in_ring, join, sent_slots
 
 NEVER = 1 << 40
 
@@ -187,7 +187,7 @@ def _pass(s, c, values, arrived):
     inputs = s.inputs[0, c * CHANNEL_INPUTS : (c + 1) * CHANNEL_INPUTS]
     outputs = s.outputs[0, c * CHANNEL_OUTPUTS : (c + 1) * CHANNEL_OUTPUTS]
     outputs[O.link_out_kind] = values[0]
-    outputs[O.link_out_workgroup] = values[1]
+    outputs[O.link_out_slot] = values[1]
     outputs[O.link_out_atom] = values[2]
     outputs[O.link_out_wavefront] = values[3]
     outputs[O.link_out_context] = values[4]
@@ -198,7 +198,7 @@ def _pass(s, c, values, arrived):
     send(s, 0, c, 0, outputs)
     deliver(s, s.channel[c], s.link[0].latency, inputs, True)
     arrived[0] = inputs[I.link_in_kind]
-    arrived[1] = inputs[I.link_in_workgroup]
+    arrived[1] = inputs[I.link_in_slot]
     arrived[2] = inputs[I.link_in_atom]
     arrived[3] = inputs[I.link_in_wavefront]
     arrived[4] = inputs[I.link_in_context]
@@ -208,9 +208,9 @@ def _pass(s, c, values, arrived):
         arrived[7 + word] = inputs[I.link_in_data_0 + word]
 
 
-def passed(state, c, kind, workgroup, atom, *others):
+def passed(state, c, kind, slot, atom, *others):
     values = np.zeros(11, np.uint64)
-    values[: 3 + len(others)] = [kind.value, workgroup, atom, *others]
+    values[: 3 + len(others)] = [kind.value, slot, atom, *others]
     arrived = np.zeros(11, np.uint64)
     _pass(state, c, values, arrived)
     return arrived.tolist()
@@ -228,19 +228,19 @@ def test_packet_arrives_as_it_was_sent():
 
 def mirrored(kernel, channels, channel_bits):
     state, output_atoms = bare_state(kernel, channels=channels, channel_bits=channel_bits)
-    state = join(state, mirror=EVEN, mirror_shift=kernel.workgroups // kernel.gpus)
+    state = in_ring(join(state, mirror=EVEN), kernel)
     return state, output_atoms
 
 
-def test_mirrored_update_is_at_the_same_dispatch_index_one_chunk_on():
+def test_mirrored_update_is_at_the_same_slot_one_chunk_on():
     kernel = small_kernel(gpus=4)
     state, output_atoms = mirrored(kernel, 1, 0)
     first = kernel.walk.first
-    owner = np.repeat(np.arange(kernel.workgroups), np.diff(output_atoms.start))
-    for w, atom in zip(owner, output_atoms.atom, strict=True):
-        _, other, there = passed(state, 0, PacketKind.UPDATE, w, atom)[:3]
-        assert other == (w + kernel.workgroups // 4) % kernel.workgroups
-        assert there - first[other] == atom - first[w]
+    for slot, w, other in sent_slots(kernel):
+        for atom in output_atoms.atom[output_atoms.start[w] : output_atoms.start[w + 1]]:
+            _, same, there = passed(state, 0, PacketKind.UPDATE, slot, atom)[:3]
+            assert same == slot
+            assert there - first[other] == atom - first[w]
 
 
 # Strides that the hash spreads alike in every chunk, as a machine requires of a mirror.
@@ -248,12 +248,8 @@ def test_mirrored_update_is_at_the_same_dispatch_index_one_chunk_on():
 def test_mirrored_update_stays_in_its_channel(channels, channel_bits):
     kernel = small_kernel(m=64 * 16, n=16, gpus=2)
     state, output_atoms = mirrored(kernel, channels, channel_bits)
-    shift = kernel.workgroups // 2
-    for w in range(kernel.workgroups):
-        here, there = (
-            output_atoms.start[w],
-            output_atoms.start[(w + shift) % kernel.workgroups],
-        )
+    for slot, w, other in sent_slots(kernel):
+        here, there = output_atoms.start[w], output_atoms.start[other]
         count = output_atoms.start[w + 1] - here
         for c in range(channels):
             mine = output_atoms.atom[here : here + count][
@@ -263,8 +259,8 @@ def test_mirrored_update_stays_in_its_channel(channels, channel_bits):
             others = others[output_atoms.channel[there : there + count] == c]
             assert len(mine) == len(others) > 0
             for atom, expected in zip(mine, others, strict=True):
-                _, other, found = passed(state, c, PacketKind.UPDATE, w, atom)[:3]
-                assert (other, found) == ((w + shift) % kernel.workgroups, expected)
+                _, same, found = passed(state, c, PacketKind.UPDATE, slot, atom)[:3]
+                assert (same, found) == (slot, expected)
                 assert channel_by_hand(found, channel_bits) == c
 
 

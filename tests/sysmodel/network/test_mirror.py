@@ -10,14 +10,14 @@ from sysmodel.machine.sampling import symmetry
 from sysmodel.network.link import send
 from sysmodel.network.mirror import EVEN, UNEVEN
 from tests.support.small_kernel import OFFSET_BITS, bare_state, small_kernel
-from tests.support.small_network import join
+from tests.support.small_network import in_ring, join, sent_slots
 
 
 @cached_njit()
-def _send(s, c, kind, workgroup, wave, atom, now):
+def _send(s, c, kind, slot, wave, atom, now):
     outputs = s.outputs[0, c * CHANNEL_OUTPUTS : (c + 1) * CHANNEL_OUTPUTS]
     outputs[O.link_out_kind] = kind
-    outputs[O.link_out_workgroup] = workgroup
+    outputs[O.link_out_slot] = slot
     outputs[O.link_out_wavefront] = wave
     outputs[O.link_out_atom] = atom
     send(s, 0, c, now, outputs)
@@ -26,14 +26,14 @@ def _send(s, c, kind, workgroup, wave, atom, now):
 def _ring(channels, channel_bits, **shape):
     kernel = small_kernel(**shape)
     state, atoms = bare_state(kernel, channels=channels, channel_bits=channel_bits)
-    state = join(state, buffer=4096, mirror=UNEVEN, mirror_shift=kernel.workgroups // kernel.gpus)
+    state = in_ring(join(state, buffer=4096, mirror=UNEVEN), kernel)
     return kernel, state, atoms
 
 
 def _arrived(state):
-    """Packets on the wires: channel, workgroup, wavefront, atom; in the order of each channel."""
+    """Packets on the wires: channel, slot, wavefront, atom; in the order of each channel."""
     return [
-        (c, int(p[PACKET.workgroup]), int(p[PACKET.wavefront]), int(p[PACKET.atom]))
+        (c, int(p[PACKET.slot]), int(p[PACKET.wavefront]), int(p[PACKET.atom]))
         for c, channel in enumerate(state.channel)
         for p in state.wire_packet[channel["packet_base"] :][: channel["packet_count"]]
     ]
@@ -51,19 +51,17 @@ RINGS = [
 def test_every_atom_of_the_other_tile_arrives_once_and_in_its_channel(channels, bits, shape):
     kernel, state, atoms = _ring(channels, bits, **shape)
     if (atoms.per_wave > 0).any(axis=1).all():
-        for w in range(kernel.workgroups):
+        for slot, w, other in sent_slots(kernel):
             state.channel["packet_count"] = 0
-            shift = kernel.workgroups // kernel.gpus
-            other = (w + shift) % kernel.workgroups
             for v in range(kernel.waves):
                 here = slice(atoms.start[w], atoms.start[w + 1])
                 mine = atoms.wave[here] == v
                 for atom, c in zip(atoms.atom[here][mine], atoms.channel[here][mine], strict=True):
-                    _send(state, c, PacketKind.UPDATE.value, w, v, atom, 0)
+                    _send(state, c, PacketKind.UPDATE.value, slot, v, atom, 0)
             there = slice(atoms.start[other], atoms.start[other + 1])
             live = [v for v in range(kernel.waves) if atoms.per_wave[w, v]]
             wanted = [
-                (int(c), other, int(v), int(atom))
+                (int(c), slot, int(v), int(atom))
                 for c, v, atom in zip(
                     atoms.channel[there], atoms.wave[there], atoms.atom[there], strict=True
                 )
@@ -75,21 +73,19 @@ def test_every_atom_of_the_other_tile_arrives_once_and_in_its_channel(channels, 
 def test_arrivals_keep_pace_with_departures():
     """While n atoms leave, m arrive: after k of them k * m / n, rounded down."""
     kernel, state, atoms = _ring(*RINGS[2][:2], **RINGS[2][2])
-    shift = kernel.workgroups // kernel.gpus
-    w, v = next(
-        (w, v)
-        for w in range(kernel.workgroups)
+    slot, w, other, v = next(
+        (slot, w, other, v)
+        for slot, w, other in sent_slots(kernel)
         for v in range(kernel.waves)
-        if atoms.per_wave[w, v] != atoms.per_wave[(w + shift) % kernel.workgroups, v] > 0
-        and atoms.per_wave[w, v] > 1
+        if atoms.per_wave[w, v] != atoms.per_wave[other, v] > 0 and atoms.per_wave[w, v] > 1
     )
-    n, m = atoms.per_wave[w, v], atoms.per_wave[(w + shift) % kernel.workgroups, v]
+    n, m = atoms.per_wave[w, v], atoms.per_wave[other, v]
     here = slice(atoms.start[w], atoms.start[w + 1])
     mine = atoms.wave[here] == v
     for k, (atom, c) in enumerate(
         zip(atoms.atom[here][mine], atoms.channel[here][mine], strict=True), 1
     ):
-        _send(state, c, PacketKind.UPDATE.value, w, v, atom, 0)
+        _send(state, c, PacketKind.UPDATE.value, slot, v, atom, 0)
         assert state.channel["packet_count"].sum() == k * m // n
 
 

@@ -17,7 +17,6 @@ RING = SimpleNamespace(
     fault_free=SimpleNamespace(cycles=CYCLES),
     setup=SimpleNamespace(timeout_cycles=TIMEOUT_CYCLES),
     kernels=[SimpleNamespace(workgroups=12)] * 2,
-    dispatch_index_of=lambda gpu, workgroup, context: workgroup - 4 * gpu,
 )
 
 
@@ -55,7 +54,7 @@ def test_reports():
     assert wrong_tile.outcome is Verdict.MISREPORTED
 
 
-def test_packets_are_reported_with_their_workgroup():
+def test_packets_are_reported_with_their_slot():
     def found(**changes):
         return judge(
             RING,
@@ -66,7 +65,7 @@ def test_packets_are_reported_with_their_workgroup():
             tile=lambda gpu, dispatch_index: (gpu, dispatch_index) == (1, 3),
         ).outcome
 
-    late = (ErrorCode.PACKET_LATE.value, 7, 0, 600)
+    late = (ErrorCode.PACKET_LATE.value, 3, 0, 600)
     assert found(reports={1: late}) is Verdict.REPORTED
     assert found(reports={2: late}) is Verdict.MISREPORTED
 

@@ -57,14 +57,14 @@ def test_walk_covers_the_tile(seed, walkers):
         atom_offset=-300 & config["atom_mask"],
     ).items():
         command[name] = value
-    own["launch"]["workgroups"], own["launch"]["first_workgroup"] = 20, 15
+    own["launch"]["shift"] = 3
     start = int(rng.integers(0, 1 << 20))
     push_ready(state, 0, 0, 7, 0, start, 0, 0, 1)
     step_ready(state, 0, True, False)
     step_ready(state, 0, False, False)
     step_ready(state, 0, False, False)
-    assert step(state, 7) == (False, False, 0)  # not admitted by the receiver
-    popped, issued, _ = step(state, 8)
+    assert step(state, 10) == (False, False, 0)  # not admitted by the receiver
+    popped, issued, _ = step(state, 11)
     assert popped and issued
     step_ready(state, 0, False, True)
 
@@ -75,7 +75,7 @@ def test_walk_covers_the_tile(seed, walkers):
             lane = state.channels[channel]["lanes"][0]
             if lane["segments_pushed"]:
                 segment = lane["segments"][0]
-                assert segment["workgroup"] == 2
+                assert segment["slot"] == 10
                 assert segment["atom_offset"] == -300 & config["atom_mask"]
                 for index in range(segment["length"]):
                     atom = segment["atom"] + index
@@ -156,7 +156,7 @@ def test_the_engine_keeps_its_command_and_takes_the_launch_configuration_later()
     step_ready(state, 0, False, False)
     step_ready(state, 0, False, False)
     for cycle in range(4):
-        launch["first_workgroup"] = cycle
+        launch["shift"] = cycle
         if cycle == 1:
             for name in set(command.dtype.names) - {"waves"}:
                 command[name] = 9
@@ -164,8 +164,8 @@ def test_the_engine_keeps_its_command_and_takes_the_launch_configuration_later()
         assert popped == (cycle == 0)
         step_ready(state, 0, False, popped)
     segment = state.channels[0]["lanes"][0]["segments"][0]
-    found = {name: int(segment[name]) for name in ("length", "context", "workgroup")}
-    assert found == {"length": 1, "context": 0, "workgroup": 8}
+    found = {name: int(segment[name]) for name in ("length", "context", "slot")}
+    assert found == {"length": 1, "context": 0, "slot": 8}
 
 
 def test_walkers_share_a_lane():

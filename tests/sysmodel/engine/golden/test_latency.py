@@ -120,7 +120,7 @@ class Gpu:
         self.step(
             stores_valid=1,
             stores_atom=atom,
-            stores_workgroup=dispatch_index,
+            stores_dispatch_index=dispatch_index,
             stores_context=CONTEXT,
             **{f"stores_{name}": value for name, value in fields.items()},
         )
@@ -133,7 +133,7 @@ class Gpu:
             link_in_valid=1,
             link_in_kind=kind.value,
             link_in_atom=atom,
-            link_in_workgroup=dispatch_index,
+            link_in_slot=dispatch_index,
             link_in_context=CONTEXT,
         )
 
