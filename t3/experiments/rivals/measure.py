@@ -24,9 +24,9 @@ _TOKENS = {"llama-3-70b": 8192, "llama-3-405b": 4096, "qwen2.5-72b": 8192}
 _ByPayload = dict[int, tuple[str, ...]]
 
 _ON_SWITCH: _ByPayload = {32: (*RIVALS, BEST, BOUND), 256: (BEST,)}
-# Configurations by system and payload of T3's packets: 32 bytes in the present hardware, on which the
-# rivals do not depend. On a full mesh RCCL runs what ``sequential`` runs, docs/fused.md says why a
-# fused GEMM is left out, and T3 uses one of seven links, for which no packets make up.
+# Configurations by system and payload of T3's packets: 32 bytes in the present hardware. The rivals
+# do not depend on the payload. On a full mesh RCCL runs what ``sequential`` runs; docs/fused.md
+# says why a fused GEMM is left out; and T3 uses one of seven links, for which no packets make up.
 _CONFIGURATIONS: dict[str, _ByPayload] = {
     "h200": _ON_SWITCH,
     "b200": _ON_SWITCH,
