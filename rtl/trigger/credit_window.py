@@ -7,6 +7,7 @@ from amaranth.lib.wiring import In, Out
 from rtl.interface.configuration import LaunchConfiguration
 from rtl.interface.encodings import ErrorCode
 from rtl.interface.signatures import ErrorSignature
+from rtl.lib.compare import sum_at_most
 from rtl.lib.wide_counter import WideCounter
 from rtl.parameters import T3Parameters
 
@@ -178,6 +179,9 @@ class CreditWindow(wiring.Component):
                 )
             ),
         ]
+        # The same as downstream < tracked_first, without the difference in front of the comparison.
+        first, shift = configuration.tracked_first, configuration.shift
+        below = first.any() & ~sum_at_most(first, shift, self.credit_limit_in)
         # The comparisons arrive last, so only a multiplexer is behind them.
         limits = (
             (
@@ -188,7 +192,7 @@ class CreditWindow(wiring.Component):
             ),
             (
                 self.dispatch_limit,
-                downstream < configuration.tracked_first,
+                below,
                 downstream,
                 self.credit_limit,
             ),
