@@ -5,7 +5,8 @@ from dataclasses import dataclass, fields
 __all__ = ["T3Parameters"]
 
 _LEAST = {
-    "tile_atom_bits": 2,  # a count of updates is at least as wide as the count of one event
+    "tile_atom_bits": 2,
+    "share_bits": 2,  # a count of updates is at least as wide as the count of one event
     "command_depth": 2,
     "remote_depth": 9,  # 8 of these are reserved for stores in flight
 }
@@ -15,6 +16,7 @@ _MOST = {
     # The following values have to fit into register fields.
     "workgroup_bits": 16,
     "wavefronts": 8,
+    "share_bits": 8,
     "context_bits": 4,
     "contexts": 8,
     "ways": 32,
@@ -55,6 +57,8 @@ class T3Parameters:
         Most wavefronts of a workgroup; a power of two, up to 8.
     tile_atom_bits : int
         Width of the number of atoms that a wavefront's tile has; at least 2.
+    share_bits : int
+        Width of the number of shares that complete a tile, 2 to 8.
     context_bits : int
         Width of an address-space id, up to 4.
     contexts : int
@@ -98,6 +102,7 @@ class T3Parameters:
     workgroup_bits: int = 16
     wavefronts: int = 8
     tile_atom_bits: int = 10
+    share_bits: int = 6
     context_bits: int = 4
     contexts: int = 2
     tag_bits: int = 16
@@ -161,10 +166,11 @@ class T3Parameters:
         if self.atom_bytes % 8:
             raise ValueError(f"atom_bytes must be a multiple of 8, not {self.atom_bytes!r}")
         atom_bits = (self.atom_bytes - 1).bit_length()
-        if self.address_bits <= atom_bits:
+        marker_bits = self.tile_atom_bits + self.share_bits + 2
+        if self.address_bits < atom_bits + marker_bits:
             raise ValueError(
-                f"address_bits must be at least {atom_bits + 1} for more than one atom of "
-                f"{self.atom_bytes} bytes, not {self.address_bits!r}"
+                f"address_bits must be at least {atom_bits + marker_bits}, so that an atom's "
+                f"address has as many bits as an end-of-tile marker, not {self.address_bits!r}"
             )
 
     @property
@@ -197,8 +203,8 @@ class T3Parameters:
 
     @property
     def count_bits(self) -> int:
-        """Width of a tile's update counter: up to three updates per atom."""
-        return self.tile_atom_bits + 2
+        """Width of a tile's number of updates: the atoms of one contribution for each share."""
+        return self.tile_atom_bits + self.share_bits
 
     @property
     def slot_bits(self) -> int:

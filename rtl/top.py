@@ -205,7 +205,6 @@ class T3(wiring.Component):
             unit.idle.eq(idle),
             unit.sends.eq(sends.any()),
             unit.held_up.eq(self._held_up),
-            tracker.updates_per_atom[number].eq(registers.launch_configuration.updates_per_atom),
             tracker.ways[number].eq(registers.ways),
             tracker.clear[number].eq(registers.abort),
             tracker.aborting[number].eq(registers.aborting),

@@ -374,6 +374,7 @@ static void plan_command(struct plan *plan, const struct t3_context *context, un
 {
     WRITE(COMMAND_TRANSFER,
           FIELD(COMMAND_TRANSFER__KIND, t->kind) |
+              FIELD(COMMAND_TRANSFER__MARKS, t->marks) |
               FIELD(COMMAND_TRANSFER__OP, code(plan, t->op, T3_OPERATION_CODES)) |
               FIELD(COMMAND_TRANSFER__DTYPE, code(plan, t->dtype, T3_DATATYPE_CODES)) |
               FIELD(COMMAND_TRANSFER__GRANULARITY, t->granularity) |
@@ -424,23 +425,25 @@ int t3_unmap(struct t3_context *context)
 /* With a count of 0, the writes are only to be checked. */
 static void plan_map(struct plan *plan, const struct t3_context *context, unsigned index,
                      uint32_t first, uint32_t count, enum t3_action action, unsigned region,
-                     unsigned command)
+                     unsigned command, unsigned shares)
 {
     uint64_t last = (uint64_t)first + (count ? count : 1) - 1;
     WRITE(RANGE_DISPATCH_INDICES, FIELD(RANGE_DISPATCH_INDICES__FIRST, first) |
                                       FIELD(RANGE_DISPATCH_INDICES__LAST, last));
     WRITE(RANGE_ACTION, FIELD(RANGE_ACTION__REGION, region) |
                             FIELD(RANGE_ACTION__ACTION, action) |
-                            FIELD(RANGE_ACTION__COMMAND, command));
+                            FIELD(RANGE_ACTION__COMMAND, command) |
+                            FIELD(RANGE_ACTION__SHARES, shares));
+    if (action != T3_ACTION_REMOTE && !shares) plan->invalid = 1;
     COMMIT(RANGE_COMMIT, FIELD(RANGE_COMMIT__INDEX, index) | FIELD(RANGE_COMMIT__ENABLE, 1));
 }
 
 static int map(struct t3_context *context, uint32_t first, uint32_t count, enum t3_action action,
-               unsigned region, unsigned command)
+               unsigned region, unsigned command, unsigned shares)
 {
     unsigned index = context->ranges == T3_UNKNOWN ? 0 : context->ranges;
     PLAN(plan);
-    plan_map(plan, context, index, first, count, action, region, command);
+    plan_map(plan, context, index, first, count, action, region, command, shares);
     if (!exists(context) || plan->invalid) return T3_INVALID;
     if (!count) return T3_OKAY;
     if (context->ranges == T3_UNKNOWN) TRY(t3_unmap(context));
@@ -452,19 +455,19 @@ static int map(struct t3_context *context, uint32_t first, uint32_t count, enum 
 int t3_remote_map(struct t3_context *context, uint32_t first, uint32_t count, unsigned region,
                   unsigned command)
 {
-    return map(context, first, count, T3_ACTION_REMOTE, region, command);
+    return map(context, first, count, T3_ACTION_REMOTE, region, command, 0);
 }
 
 int t3_dma_map(struct t3_context *context, uint32_t first, uint32_t count, unsigned region,
-               unsigned command)
+               unsigned command, unsigned shares)
 {
-    return map(context, first, count, T3_ACTION_DMA, region, command);
+    return map(context, first, count, T3_ACTION_DMA, region, command, shares);
 }
 
 int t3_own_map(struct t3_context *context, uint32_t first, uint32_t count, unsigned region,
-               unsigned command)
+               unsigned command, unsigned shares)
 {
-    return map(context, first, count, T3_ACTION_OWN, region, command);
+    return map(context, first, count, T3_ACTION_OWN, region, command, shares);
 }
 
 static void plan_window(struct plan *plan, const struct t3_context *context,
@@ -476,8 +479,7 @@ static void plan_window(struct plan *plan, const struct t3_context *context,
     COMMIT(SHIFT, FIELD(SHIFT__DISPATCH_INDICES, window->shift));
     COMMIT(CREDIT_WINDOW, FIELD(CREDIT_WINDOW__WORKGROUPS, window->credit_window));
     COMMIT(COMMAND_WINDOW, FIELD(COMMAND_WINDOW__WORKGROUPS, window->command_window));
-    COMMIT(TRACKING, FIELD(TRACKING__UPDATES_PER_ATOM, window->updates_per_atom) |
-                         FIELD(TRACKING__GENERATION, window->generation));
+    COMMIT(TRACKING, FIELD(TRACKING__GENERATION, window->generation));
 }
 
 int t3_window(struct t3_context *context, const struct t3_window *window)
@@ -498,22 +500,25 @@ int t3_reduce_scatter(struct t3_context *context, const struct t3_ring *ring,
         .shift = ring->staying,
         .credit_window = ring->credit_window,
         .command_window = ring->command_window,
-        .updates_per_atom = ring->updates_per_atom,
         .generation = ring->generation,
     };
+    struct t3_transfer marking = *transfer;
+    unsigned shares = ring->shares;
     PLAN(plan);
     if ((uint64_t)ring->leaving + ring->staying > ring->workgroups) return T3_INVALID;
-    plan_command(plan, context, TILES, transfer, region);
-    plan_map(plan, context, 0, 0, ring->leaving, T3_ACTION_REMOTE, region, TILES);
-    plan_map(plan, context, 1, ring->leaving, middle, T3_ACTION_DMA, region, TILES);
-    plan_map(plan, context, 2, ring->leaving + middle, ring->staying, T3_ACTION_OWN, region, TILES);
+    marking.marks = 1;
+    plan_command(plan, context, TILES, &marking, region);
+    plan_map(plan, context, 0, 0, ring->leaving, T3_ACTION_REMOTE, region, TILES, 0);
+    plan_map(plan, context, 1, ring->leaving, middle, T3_ACTION_DMA, region, TILES, shares);
+    plan_map(plan, context, 2, ring->leaving + middle, ring->staying, T3_ACTION_OWN, region, TILES,
+             shares);
     plan_window(plan, context, &window);
     if (plan->invalid) return T3_INVALID;
     TRY(t3_unmap(context));
-    TRY(t3_command(context, TILES, transfer, region));
+    TRY(t3_command(context, TILES, &marking, region));
     TRY(t3_remote_map(context, 0, ring->leaving, region, TILES));
-    TRY(t3_dma_map(context, ring->leaving, middle, region, TILES));
-    TRY(t3_own_map(context, ring->leaving + middle, ring->staying, region, TILES));
+    TRY(t3_dma_map(context, ring->leaving, middle, region, TILES, shares));
+    TRY(t3_own_map(context, ring->leaving + middle, ring->staying, region, TILES, shares));
     return t3_window(context, &window);
 }
 

@@ -67,7 +67,8 @@ struct t3_transfer {
     uint32_t run_atoms;               /* a run */
     uint32_t run_edge_atoms;          /* a run at the matrix edge */
     uint32_t stride_atoms;            /* from run to run */
-    enum t3_packet_kind kind;
+    enum t3_packet_kind kind; /* of its packets with data */
+    int marks; /* the receiver tracks the tiles: a marker follows each wavefront's tile */
     enum t3_operation op;
     enum t3_datatype dtype;
     enum t3_granularity granularity;
@@ -85,7 +86,6 @@ struct t3_window {
     uint32_t tracked_first, tracked_end;     /* dispatch indices that are updated here */
     uint32_t shift;                          /* to the tile's slot at the receiver */
     uint32_t credit_window, command_window;  /* workgroups */
-    uint32_t updates_per_atom;
     uint32_t generation;                     /* 1 to 7 after the launch before, modulo 16 */
 };
 
@@ -94,7 +94,7 @@ struct t3_ring {
     uint32_t workgroups;
     uint32_t leaving, staying;
     uint32_t credit_window, command_window;
-    uint32_t updates_per_atom;
+    uint32_t shares; /* contributions that make a tile complete: the kernel's, and the arriving one */
     uint32_t generation;
 };
 
@@ -198,10 +198,11 @@ int t3_command(struct t3_context *context, unsigned index, const struct t3_trans
 int t3_unmap(struct t3_context *context);
 int t3_remote_map(struct t3_context *context, uint32_t first, uint32_t count, unsigned region,
                   unsigned command);
+/* A tile of these ranges is complete with end-of-tile markers of `shares` in total, at least 1. */
 int t3_dma_map(struct t3_context *context, uint32_t first, uint32_t count, unsigned region,
-               unsigned command);
+               unsigned command, unsigned shares);
 int t3_own_map(struct t3_context *context, uint32_t first, uint32_t count, unsigned region,
-               unsigned command);
+               unsigned command, unsigned shares);
 int t3_window(struct t3_context *context, const struct t3_window *window);
 int t3_reduce_scatter(struct t3_context *context, const struct t3_ring *ring,
                       const struct t3_transfer *transfer, unsigned region);

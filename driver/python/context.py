@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from rtl.interface.encodings import (
     FOREIGN_PACKETS,
@@ -216,22 +217,31 @@ class Context:
         link."""
         self._map(first, count, Action.REMOTE, region, command)
 
-    def dma_map(self, first: int, count: int, *, region: int = 0, command: int = TILES) -> None:
-        """Let stores of these workgroups update the memory here, and send each complete tile."""
-        self._map(first, count, Action.DMA, region, command)
+    def dma_map(
+        self, first: int, count: int, *, region: int = 0, command: int = TILES, shares: int = 1
+    ) -> None:
+        """Let stores of these workgroups update the memory here, and send each complete tile: one
+        with markers of ``shares`` in total."""
+        self._map(first, count, Action.DMA, region, command, shares)
 
-    def own_map(self, first: int, count: int, *, region: int = 0, command: int = TILES) -> None:
-        """Let stores of these workgroups update the memory here, and keep the tiles here."""
-        self._map(first, count, Action.OWN, region, command)
+    def own_map(
+        self, first: int, count: int, *, region: int = 0, command: int = TILES, shares: int = 1
+    ) -> None:
+        """Let stores of these workgroups update the memory here, and keep the tiles here; a tile is
+        complete with markers of ``shares`` in total."""
+        self._map(first, count, Action.OWN, region, command, shares)
 
-    def _map(self, first: int, count: int, action: Action, region: int, command: int) -> None:
-        self._page.check(map_writes(self._ranges or 0, first, count, action, region, command))
+    def _map(
+        self, first: int, count: int, action: Action, region: int, command: int, shares: int = 0
+    ) -> None:
+        of_range = (first, count, action, region, command, shares)
+        self._page.check(map_writes(self._ranges or 0, *of_range))
         if not count:
             return
         if self._ranges is None:
             self.unmap()
         index = self._ranges or 0
-        self._page.write_all(map_writes(index, first, count, action, region, command))
+        self._page.write_all(map_writes(index, *of_range))
         self._ranges = index + 1
 
     def reduce_scatter(self, ring: Ring, transfer: Transfer, *, region: int = 0) -> None:
@@ -244,27 +254,27 @@ class Context:
         """
         middle = ring.workgroups - ring.leaving - ring.staying
         maps = (
-            (0, ring.leaving, Action.REMOTE),
-            (ring.leaving, middle, Action.DMA),
-            (ring.leaving + middle, ring.staying, Action.OWN),
+            (0, ring.leaving, Action.REMOTE, 0),
+            (ring.leaving, middle, Action.DMA, ring.shares),
+            (ring.leaving + middle, ring.staying, Action.OWN, ring.shares),
         )
         window = {
             "workgroups": ring.workgroups,
             "shift": ring.staying,
             "credit_window": ring.credit_window,
             "command_window": ring.command_window,
-            "updates_per_atom": ring.updates_per_atom,
             "generation": ring.generation,
         }
         tracked = (ring.leaving, ring.workgroups)
+        transfer = replace(transfer, marks=True)
         self._page.check(command_writes(TILES, transfer, region))
         self._page.check(window_writes(tracked=tracked, **window))
-        for first, count, action in maps:
-            self._page.check(map_writes(0, first, count, action, region, TILES))
+        for first, count, action, shares in maps:
+            self._page.check(map_writes(0, first, count, action, region, TILES, shares))
         self.unmap()
         self.command(TILES, transfer, region=region)
-        for first, count, action in maps:
-            self._map(first, count, action, region, TILES)
+        for first, count, action, shares in maps:
+            self._map(first, count, action, region, TILES, shares)
         self.window(tracked=tracked, **window)
 
     def window(
@@ -275,7 +285,6 @@ class Context:
         shift: int = 0,
         credit_window: int = 1,
         command_window: int = 1,
-        updates_per_atom: int = 1,
         generation: int = 0,
     ) -> None:
         """Program a launch's workgroups.
@@ -288,7 +297,7 @@ class Context:
             First dispatch index that is updated here, and end of these dispatch indices.
         shift : int
             Difference between a tile's slot at the receiver and its dispatch index here.
-        credit_window, command_window, updates_per_atom, generation : int
+        credit_window, command_window, generation : int
             See :class:`Ring`.
         """
         self._page.write_all(
@@ -298,7 +307,6 @@ class Context:
                 shift=shift,
                 credit_window=credit_window,
                 command_window=command_window,
-                updates_per_atom=updates_per_atom,
                 generation=generation,
             )
         )

@@ -22,6 +22,8 @@ class Transfer:
         Rows, and run, of a tile at the matrix edge; None: as in other tiles.
     kind : PacketKind
         Kind of the packets: updates, which the receiver reduces, or plain stores.
+    marks : bool
+        The receiver tracks the tiles: an end-of-tile marker follows each wavefront's tile.
     granularity : Granularity
         Unit of sending: the complete tile of a wavefront, or of the whole workgroup.
     group : int
@@ -45,6 +47,7 @@ class Transfer:
     rows_edge: int | None = None
     run_edge_atoms: int | None = None
     kind: PacketKind = PacketKind.UPDATE
+    marks: bool = False
     op: Operation = Operation.SUM
     dtype: Datatype = Datatype.FP16
     granularity: Granularity = Granularity.WAVEFRONT
@@ -74,6 +77,7 @@ class Transfer:
         return {
             "COMMAND_TRANSFER": {
                 "kind": PacketKind(self.kind).value,
+                "marks": int(self.marks),
                 "op": Operation(self.op).value,
                 "dtype": Datatype(self.dtype).value,
                 "granularity": Granularity(self.granularity).value,
@@ -110,8 +114,8 @@ class Ring:
         Workgroups that may be incomplete here at the same time.
     command_window : int
         Workgroups whose commands may wait.
-    updates_per_atom : int
-        Updates that make an atom complete, local and arriving.
+    shares : int
+        Contributions that make a tile complete: that of the kernel, and those that arrive.
     generation : int
         Generation of the launch, 0 to 15: the same on all GPUs, and 1 to 7 after the previous
         launch's, modulo 16.
@@ -122,5 +126,5 @@ class Ring:
     staying: int
     credit_window: int
     command_window: int
-    updates_per_atom: int = 2
+    shares: int = 2
     generation: int = 0

@@ -48,16 +48,19 @@ def inbound_writes(
 
 
 def map_writes(
-    index: int, first: int, count: int, action: Action, region: int, command: int
+    index: int, first: int, count: int, action: Action, region: int, command: int, shares: int
 ) -> list[Write]:
-    """Make the writes of a range of ``count`` dispatch indices; with a count of 0 they are only to
-    be checked.
+    """Make the writes of a range of ``count`` dispatch indices, whose tiles have ``shares``; with a
+    count of 0 they are only to be checked.
     """
+    if action is not Action.REMOTE and shares < 1:
+        raise ValueError(f"shares must be at least 1, not {shares!r}")
     if count < 0:
         raise ValueError(f"the number of workgroups must be at least 0, not {count!r}")
+    of_range = {"region": region, "action": action.value, "command": command, "shares": shares}
     return [
         ("RANGE_DISPATCH_INDICES", {"first": first, "last": first + max(count, 1) - 1}),
-        ("RANGE_ACTION", {"region": region, "action": action.value, "command": command}),
+        ("RANGE_ACTION", of_range),
         ("RANGE_COMMIT", {"index": index, "enable": 1}),
     ]
 
@@ -87,7 +90,6 @@ def window_writes(
     shift: int,
     credit_window: int,
     command_window: int,
-    updates_per_atom: int,
     generation: int,
 ) -> list[Write]:
     """Make the writes of a launch's workgroups."""
@@ -99,7 +101,7 @@ def window_writes(
         ("SHIFT", {"dispatch_indices": shift}),
         ("CREDIT_WINDOW", {"workgroups": credit_window}),
         ("COMMAND_WINDOW", {"workgroups": command_window}),
-        ("TRACKING", {"updates_per_atom": updates_per_atom, "generation": generation}),
+        ("TRACKING", {"generation": generation}),
     ]
 
 

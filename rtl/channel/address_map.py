@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from amaranth.hdl import Cat, Module, Signal, Value
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -11,6 +11,8 @@ from rtl.interface.encodings import Action, Datatype, Operation
 from rtl.interface.layouts import Location
 from rtl.lib.select import one_hot_first, one_hot_select, select_at
 from rtl.parameters import T3Parameters
+
+from .admission import is_tracked
 
 __all__ = ["LocationLookup", "RangeLookup"]
 
@@ -25,6 +27,9 @@ class LocationLookup(wiring.Component):
     -------
     atom, context, dispatch_index : In
         Atom address, address space and dispatch index to look up.
+    end : In(1)
+        The request is the end-of-tile marker of a packet, which has no atom: it is mapped if it has
+        a context.
     contexts : In(array of :func:`ContextView`)
     location : Out(:func:`Location`)
         The region is 0 outside every region, the owner is 0 without a context.
@@ -38,6 +43,7 @@ class LocationLookup(wiring.Component):
                 "atom": In(p.atom_address_bits),
                 "context": In(p.context_bits),
                 "dispatch_index": In(p.dispatch_index_bits),
+                "end": In(1),
                 "contexts": In(data.ArrayLayout(ContextView(p), p.contexts)),
                 "location": Out(Location(p)),
             }
@@ -67,12 +73,14 @@ class LocationLookup(wiring.Component):
         launches = [view.launch_configuration for view in contexts]
         workgroups = of_owner([launch.workgroups for launch in launches], "workgroups")
         aborting = of_owner([view.aborting for view in contexts], "aborting")
+        mapped = Signal()
         m.d.comb += [
+            mapped.eq(hits.any() | (self.end & owner.any())),
             location.owner.eq(one_hot_select(owner, range(len(spaces)))),
-            location.mapped.eq(hits.any()),
-            location.counted.eq(hits.any() & ~aborting),
+            location.mapped.eq(mapped),
+            location.counted.eq(mapped & ~aborting),
             location.region.eq(one_hot_select(one_hot_first(hits), range(len(hits)))),
-            location.valid.eq(hits.any() & (self.dispatch_index < workgroups)),
+            location.valid.eq(mapped & (self.dispatch_index < workgroups)),
         ]
         return m
 
@@ -88,11 +96,16 @@ class RangeLookup(wiring.Component):
         Location to look up.
     dispatch_index, wavefront : In
         Dispatch index and wavefront of the request.
+    end : In(1)
+        The request is the end-of-tile marker of a packet: the range may be of any region, and its
+        tiles are tracked.
     contexts : In(array of :func:`ContextView`)
     action : Out(:class:`Action`)
         Action of the range; NONE without a range.
     command : Out
         Number of the range's command; 0 with action NONE.
+    shares : Out(share_bits)
+        Shares with which a tile of the range is complete; 0 with action NONE.
     op : Out(:class:`Operation`)
     dtype : Out(:class:`Datatype`)
         Operation and data type of the command; 0 with action NONE.
@@ -109,9 +122,11 @@ class RangeLookup(wiring.Component):
                 "location": In(Location(p)),
                 "dispatch_index": In(p.dispatch_index_bits),
                 "wavefront": In(p.wavefront_bits),
+                "end": In(1),
                 "contexts": In(data.ArrayLayout(ContextView(p), p.contexts)),
                 "action": Out(Action),
                 "command": Out(range(p.commands) if p.commands > 1 else 1),
+                "shares": Out(p.share_bits),
                 "op": Out(Operation),
                 "dtype": Out(Datatype),
                 "beyond": Out(1),
@@ -136,7 +151,7 @@ class RangeLookup(wiring.Component):
             m.d.comb += hit.eq(
                 location.valid
                 & entry.enable
-                & (entry.region == location.region)
+                & Mux(self.end, is_tracked(entry.action), entry.region == location.region)
                 & (entry.first <= self.dispatch_index)
                 & (self.dispatch_index <= entry.last)
             )
@@ -145,6 +160,7 @@ class RangeLookup(wiring.Component):
         m.d.comb += [
             Value.cast(self.action).eq(one_hot_select(first, [e.action for e in entries])),
             self.command.eq(one_hot_select(first, [e.command for e in entries])),
+            self.shares.eq(one_hot_select(first, [e.shares for e in entries])),
             self.beyond.eq((first & beyond).any()),
         ]
         for name in ("op", "dtype"):

@@ -16,6 +16,7 @@ __all__ = [
     "admission_of",
     "is_aborted",
     "is_ahead",
+    "is_end",
     "is_late",
     "is_of_former",
     "is_of_launch",
@@ -71,6 +72,11 @@ def is_late(admissions: Admissions, location: data.View, dispatch_index: Value) 
 def is_ahead(admissions: Admissions, location: data.View, dispatch_index: Value) -> Value:
     """Test whether a dispatch index is above the credit window and not admitted yet."""
     return select_at(location.owner, [dispatch_index >= one.credit_limit for one in admissions])
+
+
+def is_end(packet: data.View) -> Value:
+    """Test whether a packet is an end-of-tile marker; the fourth code of its kind acts as END."""
+    return Value.cast(packet.kind)[1]
 
 
 def is_tracked(action: Value) -> Value:

@@ -20,7 +20,7 @@ from rtl.parameters import T3Parameters
 
 from .access_merge import AccessMerge
 from .address_map import LocationLookup, RangeLookup
-from .admission import admission_of
+from .admission import admission_of, is_end
 from .error_register import ErrorRegister
 from .inbound_lookup import InboundLookup, inbound_table_of
 from .issue_ack_buffer import IssueAckBuffer
@@ -227,7 +227,7 @@ class Channel(wiring.Component):
         wiring.connect(m, check.o, queues.classified.i)
         wiring.connect(m, queues.classified.o, router.i)
         wiring.connect(m, router.writes, queues.writes.i)
-        wiring.connect(m, router.ends, queues.ends.i)
+        wiring.connect(m, router.ends, queues.ends.stores)
         for port, queue in zip(router.remote, self.remote, strict=True):
             wiring.connect(m, port, queue.i)
         ends = queues.ends.o
@@ -249,21 +249,26 @@ class Channel(wiring.Component):
         queues = self.queues
         m.submodules.inbound_lookup = lookup = InboundLookup(self._p)
         m.submodules.packet_check = check = self._packet_check
-        location = self._locate(m, "inbound", self.link_in, "slot")
-        self._check(m, queues.inbound, check, "packet_range", "slot")
+        locations = self._locate(m, "inbound", self.link_in, "slot")
+        location = locations.location
+        ranges = self._check(m, queues.inbound, check, "packet_range", "slot")
         wiring.connect(m, check.o, queues.updates.i)
+        wiring.connect(m, check.ends, queues.ends.packets)
         m.d.comb += [
+            locations.end.eq(is_end(self.link_in.p)),
+            ranges.end.eq(is_end(queues.inbound.o.p)),
             lookup.packet.eq(self.link_in.p),
             lookup.owner.eq(location.owner),
             lookup.tables.eq(Cat(map(inbound_table_of, self.contexts))),
             queues.inbound.i.p.forbidden.eq(lookup.forbidden),
             queues.inbound.i.p.unowned.eq(lookup.unowned),
             queues.updates.drop.eq(check.drop),
+            queues.ends.drop.eq(check.drop),
         ]
 
-    def _locate(self, m: Module, name: str, port, index: str) -> data.View:
+    def _locate(self, m: Module, name: str, port, index: str) -> LocationLookup:
         """Fill the queue behind a port, with each request's location in place of its context.
-        Return the location of the request at the port; its field ``index`` is a dispatch index.
+        Return the lookup of the request at the port, whose field ``index`` is a dispatch index.
         """
         queue: Queue = getattr(self.queues, name)
         m.submodules[f"{name}_location"] = lookup = LocationLookup(self._p)
@@ -281,7 +286,7 @@ class Channel(wiring.Component):
             for member in queue.i.p.shape().members
             if member in port.p.shape().members
         ]
-        return lookup.location
+        return lookup
 
     def _check(self, m: Module, queue: Queue, check, name: str, index: str) -> RangeLookup:
         """Connect a check to the output of a queue, and look up the range of the request there."""
@@ -293,6 +298,7 @@ class Channel(wiring.Component):
             lookup.wavefront.eq(queue.o.p.wavefront),
             lookup.contexts.eq(self.contexts),
             check.action.eq(lookup.action),
+            check.shares.eq(lookup.shares),
             check.op.eq(lookup.op),
             check.dtype.eq(lookup.dtype),
             check.beyond.eq(lookup.beyond),

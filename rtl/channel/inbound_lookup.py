@@ -10,6 +10,8 @@ from rtl.interface.layouts import LinkPacket
 from rtl.lib.select import select_at
 from rtl.parameters import T3Parameters
 
+from .admission import is_end
+
 __all__ = ["InboundLookup", "InboundTable", "inbound_table_of"]
 
 
@@ -66,10 +68,14 @@ class InboundLookup(wiring.Component):
     def _takes(self, inbound: data.View) -> Value:
         """Test whether a context's filter accepts the packet."""
         packet = self.packet
+        stores, updates = (
+            sources.bit_select(packet.source, 1) for sources in (inbound.stores, inbound.updates)
+        )
+        # A marker belongs to updates or to stores.
         return Mux(
-            packet.kind == PacketKind.STORE,
-            inbound.stores.bit_select(packet.source, 1),
-            inbound.updates.bit_select(packet.source, 1)
+            packet.kind == PacketKind.UPDATE,
+            updates
             & inbound.ops.bit_select(Value.cast(packet.op), 1)
             & inbound.dtypes.bit_select(Value.cast(packet.dtype), 1),
+            stores | (updates & is_end(packet)),
         )

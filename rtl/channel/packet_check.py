@@ -5,19 +5,20 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from rtl.interface.encodings import Access, Action, Datatype, ErrorCode, Operation, PacketKind
-from rtl.interface.layouts import ErrorReport
+from rtl.interface.layouts import ErrorReport, Marker
 from rtl.parameters import T3Parameters
 
 from .admission import (
     Admission,
     is_aborted,
     is_ahead,
+    is_end,
     is_late,
     is_of_former,
     is_of_launch,
     is_tracked,
 )
-from .payloads import LocatedPacket, WriteRequest
+from .payloads import EndOfTileMarker, LocatedPacket, WriteRequest
 
 __all__ = ["PACKET_ERRORS", "PacketCheck"]
 
@@ -32,21 +33,24 @@ PACKET_ERRORS = (
 
 
 class PacketCheck(wiring.Component):
-    """Packet check: turns packets into updates and writes, and detects errors.
+    """Packet check: turns packets into updates, writes and end-of-tile markers, and detects errors.
 
-    Combinational. A dropped packet, like any other, is taken when ``o`` is ready.
+    Combinational. A dropped packet, like any other, is taken when ``o``, or ``ends`` for an
+    end-of-tile marker, is ready.
 
     Members
     -------
     i : In(stream)
         Packets with their locations.
-    action, op, dtype, beyond : In
+    action, shares, op, dtype, beyond : In
         Result of :class:`RangeLookup` for the location.
     admissions : In(array of :func:`Admission`)
     o : Out(stream)
         Accesses for the DRAM.
+    ends : Out(stream)
+        End-of-tile markers.
     drop : Out(1)
-        Discard the access at ``o``.
+        Discard the access at ``o``, or the marker at ``ends``.
     causes : Out(6)
         Causes of an error of the packet, in the order of ``PACKET_ERRORS``.
     report : Out(:func:`ErrorReport`)
@@ -54,15 +58,18 @@ class PacketCheck(wiring.Component):
     """
 
     def __init__(self, p: T3Parameters):
+        self._p = p
         super().__init__(
             {
                 "i": In(stream.Signature(LocatedPacket(p))),
                 "action": In(Action),
+                "shares": In(p.share_bits),
                 "op": In(Operation),
                 "dtype": In(Datatype),
                 "beyond": In(1),
                 "admissions": In(data.ArrayLayout(Admission(p), p.contexts)),
                 "o": Out(stream.Signature(WriteRequest(p))),
+                "ends": Out(stream.Signature(EndOfTileMarker(p))),
                 "drop": Out(1),
                 "causes": Out(len(PACKET_ERRORS)),
                 "report": Out(ErrorReport(p)),
@@ -72,12 +79,14 @@ class PacketCheck(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         packet, location, admissions = self.i.p, self.i.p.location, self.admissions
-        tracked, stale, other, late, ahead = (
-            Signal(name=name) for name in ("tracked", "stale", "other", "late", "ahead")
+        end, tracked, stale, other, late, ahead = (
+            Signal(name=name) for name in ("end", "tracked", "stale", "other", "late", "ahead")
         )
+        differs = (packet.op != self.op) | (packet.dtype != self.dtype)
         m.d.comb += [
+            end.eq(is_end(packet)),
             tracked.eq(is_tracked(self.action)),
-            other.eq((packet.op != self.op) | (packet.dtype != self.dtype) | self.beyond),
+            other.eq((differs & ~end) | self.beyond),
             late.eq(is_late(admissions, location, packet.slot)),
             ahead.eq(is_ahead(admissions, location, packet.slot)),
         ]
@@ -95,19 +104,20 @@ class PacketCheck(wiring.Component):
                 keep.eq(tracked & ~packet.forbidden & ~stale & ~other & ~late & ~ahead & ~aborted),
             ]
         m.d.comb += [
-            self.o.valid.eq(self.i.valid),
+            self.o.valid.eq(self.i.valid & ~end),
+            self.ends.valid.eq(self.i.valid & end),
             self.drop.eq(~keep),
             # A dropped packet waits as well, since `drop` arrives late.
-            self.i.ready.eq(self.o.ready),
+            self.i.ready.eq(Mux(end, self.ends.ready, self.o.ready)),
         ]
-        is_update, mapped = packet.kind != PacketKind.STORE, location.mapped
+        is_counted, mapped = packet.kind != PacketKind.STORE, location.mapped
         causes = Cat(
             mapped & packet.forbidden,
             mapped & stale,
-            Mux(is_update, ~tracked, ~mapped),
-            is_update & other,
-            is_update & late,
-            is_update & ahead,
+            Mux(is_counted, ~tracked, ~mapped),
+            is_counted & other,
+            is_counted & late,
+            is_counted & ahead,
         )
         m.d.comb += self.causes.eq(Mux(aborted, 0, causes))
         self._access(m)
@@ -130,6 +140,15 @@ class PacketCheck(wiring.Component):
                 out.op.eq(packet.op),
                 out.dtype.eq(packet.dtype),
             ]
+
+        end, marker = self.ends.p, data.View(Marker(self._p), packet.atom[: Marker(self._p).size])
+        m.d.comb += [
+            end.owner.eq(packet.location.owner),
+            end.dispatch_index.eq(packet.slot),
+            end.wavefront.eq(packet.wavefront),
+            end.total.eq(self.shares),
+        ]
+        m.d.comb += [end[name].eq(marker[name]) for name in marker.shape().members]
 
     def _report(self, m: Module) -> None:
         packet, report = self.i.p, self.report

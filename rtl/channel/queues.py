@@ -6,7 +6,8 @@ from rtl.interface.layouts import Classified, DramRequest, ReadRequest
 from rtl.lib.queue import Queue
 from rtl.parameters import T3Parameters
 
-from .payloads import EndOfTileMarker, LocatedPacket, LocatedStore, OwnedPacket, WriteRequest
+from .end_queue import EndQueue
+from .payloads import LocatedPacket, LocatedStore, OwnedPacket, WriteRequest
 
 __all__ = ["ChannelQueues"]
 
@@ -29,8 +30,8 @@ class ChannelQueues:
         Stores with their target.
     writes, updates : Queue
         DRAM accesses made from stores, and from packets.
-    ends : Queue
-        End-of-tile markers.
+    ends : EndQueue
+        End-of-tile markers, of stores and of packets.
     link, issue : Queue
         Packets and accesses in front of the ports to the link and to the DRAM.
     """
@@ -42,7 +43,7 @@ class ChannelQueues:
     issue: Queue
     classified: Queue
     stores: Queue
-    ends: Queue
+    ends: EndQueue
     inbound: Queue
 
     @classmethod
@@ -55,7 +56,7 @@ class ChannelQueues:
             classified=Queue(Classified(p), depth=_DEPTH),
             writes=Queue(WriteRequest(p), depth=_DEPTH),
             updates=Queue(WriteRequest(p), depth=_DEPTH),
-            ends=Queue(EndOfTileMarker(p), depth=_DEPTH),
+            ends=EndQueue(p),
             link=Queue(OwnedPacket(p), depth=_DEPTH),
             issue=Queue(DramRequest(p), depth=_DEPTH),
         )

@@ -5,7 +5,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from rtl.interface.encodings import Action, Datatype, ErrorCode, Operation, StoreKind, Target
-from rtl.interface.layouts import Classified, ErrorReport
+from rtl.interface.layouts import Classified, ErrorReport, Marker
 from rtl.parameters import T3Parameters
 
 from .admission import Admission, is_aborted, is_ahead, is_late, is_of_launch, is_tracked
@@ -30,7 +30,7 @@ class StoreCheck(wiring.Component):
     -------
     i : In(stream)
         Stores with their locations.
-    action, command, op, dtype, beyond : In
+    action, command, shares, op, dtype, beyond : In
         Result of :class:`RangeLookup` for the location.
     admissions : In(array of :func:`Admission`)
     o : Out(stream)
@@ -47,11 +47,13 @@ class StoreCheck(wiring.Component):
     """
 
     def __init__(self, p: T3Parameters):
+        self._p = p
         super().__init__(
             {
                 "i": In(stream.Signature(LocatedStore(p))),
                 "action": In(Action),
                 "command": In(Classified(p)["command"].shape),
+                "shares": In(p.share_bits),
                 "op": In(Operation),
                 "dtype": In(Datatype),
                 "beyond": In(1),
@@ -75,11 +77,13 @@ class StoreCheck(wiring.Component):
         ]
         end, keep = Signal(), Signal()
         tracked, aborted = is_tracked(self.action), is_aborted(admissions, location)
-        is_t3s = tracked | (self.action == Action.REMOTE)
+        is_remote = self.action == Action.REMOTE
+        is_t3s = tracked | is_remote
         m.d.comb += [
             end.eq(store.kind == StoreKind.END_OF_TILE),
             keep.eq(
-                Mux(tracked, ~self.beyond & ~late & ~ahead, ~end) & ~(is_t3s & (aborted | stale))
+                Mux(tracked, ~self.beyond & ~late & ~ahead, ~end | is_remote)
+                & ~(is_t3s & (aborted | stale))
             ),
             self.o.valid.eq(self.i.valid),
             self.drop.eq(~keep),
@@ -104,10 +108,12 @@ class StoreCheck(wiring.Component):
     def _classify(self, m: Module, tracked: Value, end: Value) -> None:
         store, out = self.i.p, self.o.p
         names = ("atom", "generation", "dispatch_index", "wavefront", "data")
-        names += ("tile_atoms", "outer_edge", "inner_edge")
+        names += tuple(Marker(self._p).members)
         m.d.comb += [out[name].eq(store[name]) for name in names]
         m.d.comb += [
             out.owner.eq(store.location.owner),
+            out.end.eq(end),
+            out.total.eq(self.shares),
             out.command.eq(self.command),
             out.op.eq(self.op),
             out.dtype.eq(self.dtype),

@@ -1,12 +1,12 @@
 """Router of classified stores to the queues of their targets."""
 
-from amaranth.hdl import Cat, Module, Signal, Value
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from rtl.interface.configuration import AddressSpace, CommandEntry
-from rtl.interface.encodings import Access, Target
-from rtl.interface.layouts import Classified, ErrorReport, Packet
+from rtl.interface.encodings import Access, PacketKind, Target
+from rtl.interface.layouts import Classified, ErrorReport, Marker, Packet
 from rtl.lib.select import one_hot_select, select_at
 from rtl.parameters import T3Parameters
 
@@ -14,7 +14,7 @@ from .payloads import EndOfTileMarker, WriteRequest
 
 __all__ = ["RemoteTable", "StoreRouter", "remote_table_of"]
 
-_OF_COMMAND = ("kind", "atom_offset")
+_OF_COMMAND = ("kind", "marks", "atom_offset")
 
 
 def RemoteTable(p: T3Parameters):
@@ -43,9 +43,11 @@ def remote_table_of(view: data.View) -> Value:
 class StoreRouter(wiring.Component):
     """Store router: turns each store into an access, an end-of-tile marker or a packet.
 
-    Combinational. A store waits only for its own target. A packet of an aborting context is
-    dropped. A packet that finds the queue of its context full is refused while the link has no
-    space for the context, since it would hold up the stores of all contexts until there is space.
+    Combinational. A store waits only for its own target. The marker of a remote store's tile leaves
+    as an END packet if its command marks tiles, and is dropped otherwise. A packet of an aborting
+    context is dropped. A packet that finds the queue of its context full is refused while the link
+    has no space for the context, since it would hold up the stores of all contexts until there is
+    space.
 
     Members
     -------
@@ -105,10 +107,11 @@ class StoreRouter(wiring.Component):
                 with m.Case(*targets):
                     m.d.comb += [port.valid.eq(self.i.valid), self.i.ready.eq(port.ready)]
             with m.Case(Target.REMOTE):
-                aborting = [table.aborting for table in self.tables]
+                marks = self._of_command("marks")
+                dropped = [table.aborting | (store.end & ~marks) for table in self.tables]
                 # A dropped packet counts as ready.
                 ready = [
-                    port.ready | drops for port, drops in zip(self.remote, aborting, strict=True)
+                    port.ready | drops for port, drops in zip(self.remote, dropped, strict=True)
                 ]
                 refuses = self.reports & ~select_at(store.owner, Cat(ready) | self.space)
                 m.d.comb += [
@@ -117,7 +120,7 @@ class StoreRouter(wiring.Component):
                 ]
                 m.d.comb += [
                     port.valid.eq(self.i.valid & (store.owner == number) & ~drops)
-                    for number, (port, drops) in enumerate(zip(self.remote, aborting, strict=True))
+                    for number, (port, drops) in enumerate(zip(self.remote, dropped, strict=True))
                 ]
 
     def _write(self, m: Module) -> None:
@@ -137,29 +140,35 @@ class StoreRouter(wiring.Component):
                 written.dtype.eq(store.dtype),
             ]
 
-    def _send(self, m: Module) -> None:
-        """Make the packet from the command and the address space of this cycle."""
-        store, packet = self.i.p, Signal(Packet(self._p))
+    def _of_command(self, name: str) -> Value:
+        """Select a field of the store's command."""
+        store = self.i.p
         commands = [
-            (command, (store.owner == number) & (store.command == index))
+            (command[name], (store.owner == number) & (store.command == index))
             for number, table in enumerate(self.tables)
             for index, command in enumerate(table.commands)
         ]
-        chosen = Signal(len(commands))
-        m.d.comb += chosen.eq(Cat(is_chosen for _, is_chosen in commands))
+        values, chosen = zip(*commands, strict=True)
+        return one_hot_select(Cat(chosen), values)
 
-        def of_command(name):
-            return one_hot_select(chosen, [command[name] for command, _ in commands])
-
+    def _send(self, m: Module) -> None:
+        """Make the packet from the command and the address space of this cycle."""
+        store, packet = self.i.p, Signal(Packet(self._p))
         names = ("generation", "wavefront", "data", "op", "dtype")
         m.d.comb += [packet[name].eq(store[name]) for name in names]
         m.d.comb += [
-            Value.cast(packet.kind).eq(of_command("kind")),
+            Value.cast(packet.kind).eq(Mux(store.end, PacketKind.END, self._of_command("kind"))),
             packet.context.eq(select_at(store.owner, [table.space for table in self.tables])),
             packet.slot.eq(
                 store.dispatch_index
                 + select_at(store.owner, [table.shift for table in self.tables])
             ),
-            packet.atom.eq(store.atom + of_command("atom_offset")),
+            packet.atom.eq(
+                Mux(
+                    store.end,
+                    Cat(store[name] for name in Marker(self._p).members),
+                    store.atom + self._of_command("atom_offset"),
+                )
+            ),
         ]
         m.d.comb += [port.p.eq(packet) for port in self.remote]

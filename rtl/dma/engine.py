@@ -6,8 +6,13 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, enum, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from rtl.interface.configuration import LaunchConfiguration, MapConfiguration, RegionEntry
-from rtl.interface.encodings import ErrorCode, Granularity
+from rtl.interface.configuration import (
+    WAVEFRONT_COUNT_BITS,
+    LaunchConfiguration,
+    MapConfiguration,
+    RegionEntry,
+)
+from rtl.interface.encodings import ErrorCode, Granularity, PacketKind
 from rtl.interface.layouts import Copy, ReadyCommand, Segment
 from rtl.interface.signatures import ErrorSignature
 from rtl.lib.compare import sum_less_than
@@ -31,6 +36,7 @@ class State(enum.Enum):
     SCALE = 1
     SHAPE = 2
     WALK = 3
+    MARK = 4
 
 
 class DmaEngine(wiring.Component):
@@ -42,6 +48,10 @@ class DmaEngine(wiring.Component):
     taken in the cycle after the last segment. Segments of channels that are not served here cost
     their walker a cycle and are dropped. Segments with an atom outside the command's region are
     dropped and reported. A command without rows or atoms makes no segment and takes three cycles.
+
+    Behind a command that marks tiles, a segment of kind END follows for each of its wavefronts,
+    with the number of the wavefront's atoms; it takes four cycles. A tile whose start is all ones
+    has no atoms.
 
     A ready command waits until the downstream GPU has admitted its workgroup; copies do not wait.
     Ready commands and copies alternate.
@@ -89,6 +99,14 @@ class DmaEngine(wiring.Component):
         The command is a copy; the command moves the tile of one wavefront.
     outer_before, inner_before : Signal
         Rows, and atoms of a row, of the wavefronts before the command's wavefront.
+    phase : Signal
+        Step of MARK: 0 and 1 as SCALE and SHAPE, 2 multiplies, 3 offers the segment.
+    wavefront, last_wavefront : Signal
+        Wavefront whose part of the tile is computed, and the last one of the command.
+    wave_rows, part_rows, part_atoms, atoms : Signal
+        Rows of a wavefront; rows, atoms of a row and all atoms of the current wavefront's part.
+    edges, marks : Signal
+        Edges of the command's tile; the command marks tiles.
     walkers : list of RowWalker
     waits : Signal
         Per walker: its segment was not taken, so it has priority.
@@ -137,6 +155,12 @@ class DmaEngine(wiring.Component):
         self.by_wavefront = Signal()
         self.outer_before = Signal(16 + p.wavefront_bits)
         self.inner_before = Signal(16 + p.wavefront_bits)
+        self.phase, self.marks = Signal(2), Signal()
+        self.wavefront, self.last_wavefront = Signal(p.wavefront_bits), Signal(p.wavefront_bits)
+        self.wave_rows, self.edges = Signal(16), Signal(2)
+        self.part_rows, self.part_atoms, self.atoms = (
+            Signal(p.tile_atom_bits, name=name) for name in ("part_rows", "part_atoms", "atoms")
+        )
         self.waits = Signal(p.dma_walkers)
         self.choice = Merge2(1)
 
@@ -144,8 +168,9 @@ class DmaEngine(wiring.Component):
         m = Module()
         copy, loads = self._choose(m)
         of_command = self._template(m, copy)
-        inner_extent = self._connect(m, copy, loads)
-        ended, moves = self._offer(m)
+        outer_share, inner_share, any_of_wave = self._share(m)
+        inner_extent = self._connect(m, copy, loads, inner_share)
+        ended, moves, marked = self._offer(m)
         self._report(m)
         self._enable_clock(m, loads, moves, ended)
         with m.Switch(self.state):
@@ -157,10 +182,14 @@ class DmaEngine(wiring.Component):
             with m.Case(State.SCALE):
                 self._scale(m)
             with m.Case(State.SHAPE):
-                self._shape(m, inner_extent)
+                self._shape(m, inner_extent, outer_share, any_of_wave)
             with m.Case(State.WALK):
                 with m.If(ended):
-                    m.d.sync += self.state.eq(State.IDLE)
+                    m.d.sync += self.state.eq(Mux(self.marks, State.MARK, State.IDLE))
+            with m.Case(State.MARK):
+                self._mark(m, marked)
+        with m.If((self.state == State.SHAPE) | (self.state == State.MARK) & (self.phase == 1)):
+            m.d.sync += [self.part_rows.eq(outer_share), self.part_atoms.eq(inner_share)]
         with m.If(self.aborting):
             m.d.sync += self.state.eq(State.IDLE)
         return m
@@ -187,7 +216,7 @@ class DmaEngine(wiring.Component):
             self.copies.ready.eq(choice.b.ready | self.aborting),
             self.issued.eq(idle & choice.o.valid & ~copy & self.ready.p.last),
             self.idle.eq(idle & ~loads),
-            self.tables_free.eq(idle | (self.state == State.WALK)),
+            self.tables_free.eq(idle | (self.state == State.WALK) | (self.state == State.MARK)),
         ]
         return copy, loads
 
@@ -205,9 +234,10 @@ class DmaEngine(wiring.Component):
             m.d.comb += chosen.eq(1 << len(commands) - 1)
         return lambda name: one_hot_select(chosen, [command[name] for command in commands])
 
-    def _connect(self, m: Module, copy: Signal, loads: Signal) -> Signal:
+    def _connect(self, m: Module, copy: Signal, loads: Signal, inner_share: Value) -> Signal:
         """Connect the walkers; return the number of atoms of a row that the command moves."""
         inner_extent = Signal(16, name="inner_extent_now")
+        m.d.comb += inner_extent.eq(Mux(self.by_wavefront, inner_share, self.walk.inner_extent))
         start = Signal(self._p.atom_address_bits)
         m.d.comb += start.eq(Mux(copy, self.copies.p.start, self.ready.p.start))
         for number, walker in enumerate(self.walkers):
@@ -225,11 +255,19 @@ class DmaEngine(wiring.Component):
             ]
         return inner_extent
 
-    def _offer(self, m: Module) -> tuple[Value, Value]:
-        """Offer the walkers' segments to the lanes, at most one per lane; return whether all
-        walkers end, and whether the state of a walker changes.
+    def _offer(self, m: Module) -> tuple[Value, Value, Value]:
+        """Offer the walkers' segments, or a marker, to the lanes, at most one per lane; return
+        whether all walkers end, whether the state of a walker changes, and whether a lane takes
+        the marker.
         """
         p, walkers = self._p, self.walkers
+        # Markers are spread over the lanes; they may overtake the atoms that they announce.
+        spread = (self.common.slot + self.wavefront)[: p.channels.bit_length() - 1]
+        marks, mark_lane = Signal(), Signal(p.channels)
+        m.d.comb += [
+            marks.eq((self.state == State.MARK) & (self.phase == 3) & ~self.aborting),
+            mark_lane.eq(Mux(marks, 1 << spread, 0)),
+        ]
         first, ended = Signal(len(walkers)), Signal(len(walkers))
         ready = Cat(lane.ready for lane in self.segments)
         waits = Signal.like(self.waits, name="waits_then")
@@ -253,17 +291,43 @@ class DmaEngine(wiring.Component):
                 m.d.sync += self.waits[index].eq(waits[index])
             with m.If(walker.valid & ~self.aborting):
                 m.d.comb += offers.eq(here)
-            wants.append(offers)
+            wants.append(offers if index else offers | mark_lane)
+        sources = self._sources(m)
         for index in range(p.channels):
-            self._feed(m, index, Cat(lanes[index] for lanes in wants), first)
+            self._feed(m, index, Cat(lanes[index] for lanes in wants), first, *sources)
         moves = Cat(self.waits ^ waits, *(walker.advance for walker in walkers)).any()
-        return ended.all(), moves
+        return ended.all(), moves, (mark_lane & ready).any()
 
-    def _feed(self, m: Module, index: int, wants: Value, first: Value) -> None:
+    def _sources(self, m: Module) -> tuple[data.View, list[data.View]]:
+        """Return the common fields of all segments, and the segments of the walkers; a marker takes
+        the place of the first one."""
+        common, first = Signal.like(self.common, name="common_now"), self.walkers[0].segment
+        segment = Signal.like(first, name="segment_now")
+        m.d.comb += [common.eq(self.common), segment.eq(first)]
+        with m.If(self.state == State.MARK):
+            m.d.comb += [
+                common.kind.eq(PacketKind.END),
+                common.atom_offset.eq(0),
+                common.wave_inner_log2.eq(WHOLE_ROW),
+                segment.atom.eq(Cat(self.atoms, self.edges, Const(1, self._p.share_bits))),
+                segment.length.eq(1),
+                segment.offset.eq(0),
+                segment.wavefront.eq(self.wavefront),
+            ]
+        return common, [segment, *(walker.segment for walker in self.walkers[1:])]
+
+    def _feed(
+        self,
+        m: Module,
+        index: int,
+        wants: Value,
+        first: Value,
+        common: data.View,
+        segments: list[data.View],
+    ) -> None:
         """Drive a lane with the segment of the walker that has priority among its requesters."""
-        lane, common = self.segments[index], self.common
+        lane = self.segments[index]
         segment = Signal.like(self.walkers[0].segment, name=f"segment_{index}")
-        segments = [walker.segment for walker in self.walkers]
         chosen = one_hot_select(wants & first, segments) if len(segments) > 1 else segments[0]
         m.d.comb += [lane.valid.eq(wants.any()), segment.as_value().eq(chosen)]
         m.d.comb += [lane.p[name].eq(segment[name]) for name in segment.shape().members]
@@ -282,7 +346,9 @@ class DmaEngine(wiring.Component):
 
     def _enable_clock(self, m: Module, loads: Signal, moves: Value, ended: Value) -> None:
         """Enable the clock to load or prepare a command, to move a walker and to end a walk."""
-        prepares = (self.state == State.SCALE) | (self.state == State.SHAPE)
+        prepares = Cat(
+            self.state == state for state in (State.SCALE, State.SHAPE, State.MARK)
+        ).any()
         ends = (self.state == State.WALK) & (ended | self.aborting)
         m.d.comb += self.clock_enable.eq(loads | prepares | moves | ends)
 
@@ -304,11 +370,18 @@ class DmaEngine(wiring.Component):
         """Load the selected command and its template."""
         ready, common, walk = self.ready.p, self.common, self.walk
         outer_edge, inner_edge = ready.outer_edge & ~copy, ready.inner_edge & ~copy
+        waves = Value.cast(of_command("waves")).word_select(
+            Cat(outer_edge, inner_edge), WAVEFRONT_COUNT_BITS
+        )
         m.d.sync += [
             self.is_copy.eq(copy),
             self.by_wavefront.eq(~copy & (of_command("granularity") == Granularity.WAVEFRONT)),
             walk.rows.eq(
-                Mux(outer_edge, of_command("outer_extent_edge"), of_command("outer_extent"))
+                Mux(
+                    ready.start.all() & ~copy,
+                    0,
+                    Mux(outer_edge, of_command("outer_extent_edge"), of_command("outer_extent")),
+                )
             ),
             walk.inner_extent.eq(
                 Mux(inner_edge, of_command("inner_extent_edge"), of_command("inner_extent"))
@@ -318,6 +391,11 @@ class DmaEngine(wiring.Component):
             walk.wave_outer_extent.eq(of_command("wave_outer_extent")),
             walk.wavefront.eq(ready.wavefront),
             self.dispatch_index.eq(Mux(copy, 0, ready.dispatch_index)),
+            self.wave_rows.eq(of_command("wave_outer_extent")),
+            self.wavefront.eq(ready.wavefront),
+            self.edges.eq(Cat(outer_edge, inner_edge)),
+            self.marks.eq(of_command("marks") & ~copy),
+            self.last_wavefront.eq(waves - 1),
             self.region_number.eq(of_command("region")),
             self.region.eq(self.copies.p.region),
         ]
@@ -334,10 +412,8 @@ class DmaEngine(wiring.Component):
         """Scale the wavefronts before the command's, and look up the slot and the region."""
         common, walk, regions = self.common, self.walk, self.maps.regions
         chosen = Cat(self.region_number == index for index in range(len(regions)))
-        minor = walk.wavefront & ((1 << walk.minor_log2) - 1)
+        self._look_before(m)
         m.d.sync += [
-            self.outer_before.eq((walk.wavefront >> walk.minor_log2) * walk.wave_outer_extent),
-            self.inner_before.eq(minor << common.wave_inner_log2),
             common.slot.eq(
                 Mux(self.is_copy, 0, self.dispatch_index + self.launch_configuration.shift)
             ),
@@ -346,19 +422,61 @@ class DmaEngine(wiring.Component):
         with m.If(~self.is_copy):
             m.d.sync += self.region.eq(one_hot_select(chosen, list(regions)))
         with m.If(~self.by_wavefront):
-            m.d.sync += walk.wavefront.eq(0)
+            m.d.sync += [walk.wavefront.eq(0), self.wavefront.eq(0)]
+        with m.Else():
+            m.d.sync += self.last_wavefront.eq(self.wavefront)
 
-    def _shape(self, m: Module, inner_extent: Signal) -> None:
-        """Compute the command's part of the tile; a command with an empty part ends here."""
-        common, walk = self.common, self.walk
-        outer_share, any_outer = share(walk.rows, self.outer_before, walk.wave_outer_extent)
-        inner_size = (1 << common.wave_inner_log2)[:16]
+    def _look_before(self, m: Module) -> None:
+        """Compute the rows, and the atoms of a row, of the wavefronts before the current one."""
+        minor_log2 = self.walk.minor_log2
+        minor = self.wavefront & ((1 << minor_log2) - 1)
+        m.d.sync += [
+            self.outer_before.eq((self.wavefront >> minor_log2) * self.wave_rows),
+            self.inner_before.eq(minor << self.common.wave_inner_log2),
+        ]
+
+    def _share(self, m: Module) -> tuple[Value, Value, Value]:
+        """Compute the rows and the atoms of a row of the current wavefront, and whether there are
+        any."""
+        walk, rows, atoms = (
+            self.walk,
+            Signal(16, name="outer_share"),
+            Signal(16, name="inner_share"),
+        )
+        outer_share, any_outer = share(walk.rows, self.outer_before, self.wave_rows)
+        inner_size = (1 << self.common.wave_inner_log2)[:16]
         inner_share, any_inner = share(walk.inner_extent, self.inner_before, inner_size)
-        m.d.comb += inner_extent.eq(Mux(self.by_wavefront, inner_share, walk.inner_extent))
+        # Without a number of rows, a wavefront of a workgroup's command has all of them.
+        whole = ~self.by_wavefront & ~self.wave_rows.any()
+        m.d.comb += [rows.eq(Mux(whole, walk.rows, outer_share)), atoms.eq(inner_share)]
+        return rows, atoms, any_outer & any_inner
+
+    def _mark(self, m: Module, marked: Value) -> None:
+        """Count the atoms of the current wavefront's part, and go to the next wavefront once a lane
+        takes the marker."""
+        m.d.sync += self.phase.eq(self.phase + 1)
+        with m.Switch(self.phase):
+            with m.Case(0):
+                self._look_before(m)
+            with m.Case(2):
+                m.d.sync += self.atoms.eq(self.part_rows * self.part_atoms)
+            with m.Case(3):
+                m.d.sync += self.phase.eq(Mux(marked, 0, 3))
+                with m.If(marked & (self.wavefront == self.last_wavefront)):
+                    m.d.sync += self.state.eq(State.IDLE)
+                with m.Elif(marked):
+                    m.d.sync += self.wavefront.eq(self.wavefront + 1)
+
+    def _shape(
+        self, m: Module, inner_extent: Signal, outer_share: Value, any_of_wave: Value
+    ) -> None:
+        """Compute the command's part of the tile; a command with an empty part has no walk."""
+        common, walk = self.common, self.walk
         m.d.sync += [
             walk.inner_extent.eq(inner_extent),
             walk.wave_steps.eq(0),
-            self.state.eq(State.IDLE),
+            self.phase.eq(Mux(self.by_wavefront, 2, 0)),
+            self.state.eq(Mux(self.marks, State.MARK, State.IDLE)),
         ]
         with m.If(self.by_wavefront):
             m.d.sync += walk.rows.eq(outer_share)
@@ -367,7 +485,7 @@ class DmaEngine(wiring.Component):
         with m.Else():
             self._divide(m)
         any_of_all = walk.rows.any() & walk.inner_extent.any()
-        with m.If(Mux(self.by_wavefront, any_outer & any_inner, any_of_all)):
+        with m.If(Mux(self.by_wavefront, any_of_wave, any_of_all)):
             m.d.sync += self.state.eq(State.WALK)
 
     def _divide(self, m: Module) -> None:

@@ -4,7 +4,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from rtl.interface.encodings import Access, Origin
+from rtl.interface.encodings import Access, Origin, PacketKind
 from rtl.interface.layouts import DramRequest, Packet, ReadReturn, Segment
 from rtl.lib.queue import Queue
 from rtl.lib.single_port_memory import SinglePortMemory
@@ -19,12 +19,13 @@ READS_DEPTH = 2
 class DmaLane(wiring.Component):
     """DMA lane of a context: expands segments into reads, and sends the atoms as packets in order.
 
-    An atom is read only after an egress slot has been reserved for it. Data may return in any order
-    and in any cycle; a packet leaves when its atom and all earlier atoms have returned. The
-    memories of the slots have one port: no packet is read in a cycle in which an atom is expanded
-    or returns. A packet that had to wait is read before the next atom is expanded. The lane
-    therefore moves at most one atom in two cycles; a link accepts far less from a channel. A slot
-    that is filled in cycle *t* gives a packet at ``sends`` in *t + 2* at the earliest.
+    A segment of kind END is sent as one packet, without a read. An atom is read only after an
+    egress slot has been reserved for it. Data may return in any order and in any cycle; a packet
+    leaves when its atom and all earlier atoms have returned. The memories of the slots have one
+    port: no packet is read in a cycle in which an atom is expanded or returns. A packet that had to
+    wait is read before the next atom is expanded. The lane therefore moves at most one atom in two
+    cycles; a link accepts far less from a channel. A slot that is filled in cycle *t* gives a
+    packet at ``sends`` in *t + 2* at the earliest.
 
     Members
     -------
@@ -93,6 +94,7 @@ class DmaLane(wiring.Component):
         self.filled = Signal(p.egress_slots)
         self.index = Signal(Segment(p)["length"].shape)
         self.held = Signal()
+        self._marks = Signal(name="marks")  # an END packet gets its slot
 
     def elaborate(self, platform):
         m = Module()
@@ -140,7 +142,7 @@ class DmaLane(wiring.Component):
         p, index, segments, reads = self._p, self.index, self.segments_queue, self.reads_queue
         segment = segments.o.p
         packets = self.slot_packets
-        expand, ends = Signal(), Signal()
+        expand, ends, marks = Signal(), Signal(), self._marks
         wave = Signal(16)
         atom = Signal(p.atom_address_bits)
         low_bits = (p.interleave_atoms - 1).bit_length()
@@ -151,11 +153,12 @@ class DmaLane(wiring.Component):
                 & ~self.held
             ),
             ends.eq(expand & (index + 1 == segment.length)),
+            marks.eq(expand & (segment.kind == PacketKind.END)),
             segments.o.ready.eq(ends | self.aborting),
             # A segment lies within one granule of the channel, so no carry leaves the low bits.
             atom.eq(Cat((segment.atom[:low_bits] + index)[:low_bits], segment.atom[low_bits:])),
             wave.eq((segment.offset + index) >> segment.wave_inner_log2),
-            reads.i.valid.eq(expand),
+            reads.i.valid.eq(expand & (segment.kind != PacketKind.END)),
             reads.i.p.atom.eq(atom),
             reads.i.p.slot.eq(self.tail),
             packets.write.eq(expand),
@@ -191,6 +194,7 @@ class DmaLane(wiring.Component):
         packets = self.slot_packets
         leaves, send = Signal(), Signal()
         fill = self.returns.valid << self.returns.p.slot[: self._p.slot_bits]
+        fill |= self._marks << self.tail
         m.d.comb += [
             leaves.eq(
                 (self.used != 0)

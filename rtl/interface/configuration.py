@@ -7,7 +7,7 @@ from amaranth.lib import data
 
 from rtl.parameters import T3Parameters
 
-from .encodings import Action, Datatype, Granularity, InjectTarget, Operation, PacketKind, Policy
+from .encodings import Action, Datatype, Granularity, InjectTarget, Operation, Policy
 
 __all__ = [
     "ABORT_BITS",
@@ -53,7 +53,11 @@ def RegionEntry(p: T3Parameters):
 
 
 def RangeEntry(p: T3Parameters):
-    """Range of dispatch indices, ``first`` to ``last`` inclusive, of a region's workgroups."""
+    """Range of dispatch indices, ``first`` to ``last`` inclusive, of a region's workgroups.
+
+    A tile of the range is complete when its end-of-tile markers have ``shares`` in total, and all
+    atoms that they announce are updated.
+    """
     return data.StructLayout(
         {
             "enable": 1,
@@ -62,6 +66,7 @@ def RangeEntry(p: T3Parameters):
             "last": p.dispatch_index_bits,
             "action": Action,
             "command": range(p.commands) if p.commands > 1 else 1,
+            "shares": p.share_bits,
         }
     )
 
@@ -75,11 +80,14 @@ def CommandEntry(p: T3Parameters):
     atoms and the rows into groups of ``wave_outer_extent``; wavefront ids count along the row
     first. ``waves[inner_edge * 2 + outer_edge]`` is the number of wavefronts that write. Groups of
     ``2**group_log2`` workgroups trigger together. The receiver's address is the local address plus
-    ``atom_offset``, modulo the address space. The command reads only atoms of ``region``.
+    ``atom_offset``, modulo the address space. The command reads only atoms of ``region``. It sends
+    packets of ``kind``, STORE or UPDATE, and, if the receiver tracks its tiles (``marks``), an END
+    packet for each wavefront's tile.
     """
     return data.StructLayout(
         {
-            "kind": PacketKind,
+            "kind": 1,
+            "marks": 1,
             "op": Operation,
             "dtype": Datatype,
             "atom_offset": p.atom_address_bits,
@@ -125,7 +133,6 @@ def LaunchConfiguration(p: T3Parameters):
             "shift": p.credit_limit_bits,
             "credit_window": p.credit_limit_bits,
             "command_window": p.credit_limit_bits,
-            "updates_per_atom": 2,
             "timeout": 32,
             "generation": GENERATION_BITS,
             "epoch": EPOCH_BITS,

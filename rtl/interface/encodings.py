@@ -39,9 +39,10 @@ class StoreKind(enum.Enum, shape=1):
     END_OF_TILE = 1  # end-of-tile marker: the number of atoms of a wavefront's tile
 
 
-class PacketKind(enum.Enum, shape=1):
+class PacketKind(enum.Enum, shape=2):
     STORE = 0
     UPDATE = 1
+    END = 2  # end-of-tile marker of a tile's contribution
 
 
 class Action(enum.Enum, shape=2):
@@ -103,22 +104,21 @@ class ErrorCode(enum.Enum, shape=5):
     PACKET_LATE = 4
     PACKET_AHEAD = 5
     SET_FULL = 6
-    ZERO_THRESHOLD = 7  # an end-of-tile marker that announces no atom
-    DUPLICATE_END_OF_TILE = 8
-    OVERRUN = 9  # more updates than the tile has
-    COUNT_OVERFLOW = 10
-    TIMEOUT = 11  # no tile completed, or the launch did not drain, within the programmed time
-    TRACKER_CORRUPT = 12  # an entry in the tile's set was lost to bit errors
-    TRIGGER_CORRUPT = 13  # a count or a command of the trigger unit was lost to bit errors
-    LINK_DOWN = 14  # no progress on a link for its time-out
-    LINK_RESET = 15  # the other side of a link was reset: packets in flight are lost
-    DMA_OUT_OF_REGION = 16  # a command would read atoms outside its region
-    PACKET_MISMATCH = 17  # an update of another operation, type or wavefront than the command's
-    PACKET_STALE = 18  # a packet of another launch than the current one
-    STORE_STALE = 19
-    PACKET_FORBIDDEN = 20  # the context's inbound filter rejects the packet
-    PEER_ABORTED = 21  # the downstream GPU aborted this launch
-    STORE_MISMATCH = 22  # a store of a wavefront that the range's command does not have
+    NO_SHARE = 7  # an end-of-tile marker without a share
+    OVERRUN = 8  # more shares than the tile has, or more updates than its markers announce
+    COUNT_OVERFLOW = 9  # more updates ahead of their markers than the tracker counts
+    TIMEOUT = 10  # no tile completed, or the launch did not drain, within the programmed time
+    TRACKER_CORRUPT = 11  # an entry in the tile's set was lost to bit errors
+    TRIGGER_CORRUPT = 12  # a count or a command of the trigger unit was lost to bit errors
+    LINK_DOWN = 13  # no progress on a link for its time-out
+    LINK_RESET = 14  # the other side of a link was reset: packets in flight are lost
+    DMA_OUT_OF_REGION = 15  # a command would read atoms outside its region
+    PACKET_MISMATCH = 16  # an update of another operation, type or wavefront than the command's
+    PACKET_STALE = 17  # a packet of another launch than the current one
+    STORE_STALE = 18
+    PACKET_FORBIDDEN = 19  # the context's inbound filter rejects the packet
+    PEER_ABORTED = 20  # the downstream GPU aborted this launch
+    STORE_MISMATCH = 21  # a store of a wavefront that the range's command does not have
 
 
 FREQUENT_ERRORS = frozenset(

@@ -23,6 +23,7 @@ __all__ = [
     "NmcResult",
     "IssueAck",
     "LinkPacket",
+    "Marker",
     "Packet",
     "Segment",
     "ReadRequest",
@@ -51,13 +52,18 @@ def ReadRequest(p: T3Parameters):
     return data.StructLayout({"atom": _atoms(p), "tag": p.tag_bits})
 
 
-def StoreRequest(p: T3Parameters):
-    """Store of one atom, or end-of-tile marker of a wavefront.
+def Marker(p: T3Parameters):
+    """Content of an end-of-tile marker: the number of atoms that a contribution to a wavefront's
+    tile has in the channels served here, whether the workgroup lies at the matrix edge across the
+    rows of the DMA walk or along them, and the contribution's shares of the tile."""
+    return data.StructLayout(
+        {"tile_atoms": p.tile_atom_bits, "outer_edge": 1, "inner_edge": 1, "shares": p.share_bits}
+    )
 
-    ``tile_atoms``, ``outer_edge`` and ``inner_edge`` are valid in an end-of-tile marker only: the
-    number of atoms that the wavefront wrote in the channels served here, and whether its workgroup
-    lies at the matrix edge across the rows of the DMA walk or along them.
-    """
+
+def StoreRequest(p: T3Parameters):
+    """Store of one atom, or end-of-tile marker of a wavefront, with the fields of a
+    :func:`Marker`."""
     return data.StructLayout(
         {
             "kind": StoreKind,
@@ -66,9 +72,7 @@ def StoreRequest(p: T3Parameters):
             "generation": GENERATION_BITS,
             "dispatch_index": p.dispatch_index_bits,
             "wavefront": p.wavefront_bits,
-            "tile_atoms": p.tile_atom_bits,
-            "outer_edge": 1,
-            "inner_edge": 1,
+            **Marker(p).members,
             "data": _data(p),
         }
     )
@@ -94,18 +98,19 @@ def Location(p: T3Parameters):
 
 
 def Classified(p: T3Parameters):
-    """Store after the lookup in the address map."""
+    """Store, or end-of-tile marker (``end``), after the lookup in the address map; ``total`` is the
+    number of shares with which a tile of its range is complete."""
     return data.StructLayout(
         {
             "target": Target,
+            "end": 1,
             "owner": p.owner_bits,
             "atom": _atoms(p),
             "generation": GENERATION_BITS,
             "dispatch_index": p.dispatch_index_bits,
             "wavefront": p.wavefront_bits,
-            "tile_atoms": p.tile_atom_bits,
-            "outer_edge": 1,
-            "inner_edge": 1,
+            **Marker(p).members,
+            "total": p.share_bits,
             "command": range(p.commands) if p.commands > 1 else 1,
             "op": Operation,
             "dtype": Datatype,
@@ -115,7 +120,9 @@ def Classified(p: T3Parameters):
 
 
 def Packet(p: T3Parameters):
-    """Packet of one atom for the link; ``atom`` and ``slot`` are the receiver's."""
+    """Packet of one atom for the link; ``atom`` and ``slot`` are the receiver's. In an END packet
+    ``atom`` holds the :func:`Marker` of a tile, and operation, type and data mean nothing.
+    """
     return data.StructLayout(
         {
             "kind": PacketKind,
@@ -215,7 +222,8 @@ def TileUpdates(p: T3Parameters):
 def TrackerInput(p: T3Parameters):
     """Tracker event of a tile: ``count`` issued updates, or, with ``end``, an end-of-tile marker.
 
-    ``count`` and ``atom`` are 0 in an end-of-tile marker.
+    ``count`` and ``atom`` are 0 in an end-of-tile marker. ``total`` is the number of shares with
+    which the tile is complete.
     """
     return data.StructLayout(
         {
@@ -225,9 +233,8 @@ def TrackerInput(p: T3Parameters):
             "wavefront": p.wavefront_bits,
             "atom": _atoms(p),
             "count": _ISSUE_ACK_COUNT_BITS,
-            "tile_atoms": p.tile_atom_bits,
-            "outer_edge": 1,
-            "inner_edge": 1,
+            **Marker(p).members,
+            "total": p.share_bits,
         }
     )
 
@@ -276,7 +283,8 @@ def Segment(p: T3Parameters):
     """Segment: consecutive atoms of one tile in one channel, for the DMA lane of the channel.
 
     Atom ``i`` of the segment belongs to wavefront
-    ``wavefront + ((offset + i) >> wave_inner_log2)``.
+    ``wavefront + ((offset + i) >> wave_inner_log2)``. A segment of kind END is an END packet, whose
+    :func:`Marker` is in ``atom``.
     """
     return data.StructLayout(
         {

@@ -26,7 +26,6 @@ LAUNCH_CONFIGURATION = {
     "shift": ("SHIFT", "dispatch_indices"),
     "credit_window": ("CREDIT_WINDOW", "workgroups"),
     "command_window": ("COMMAND_WINDOW", "workgroups"),
-    "updates_per_atom": ("TRACKING", "updates_per_atom"),
     "timeout": ("TIMEOUT", "ticks"),
     "generation": ("TRACKING", "generation"),
 }
@@ -61,12 +60,14 @@ STAGING = {
         "last": ("RANGE_DISPATCH_INDICES", "last"),
         "action": ("RANGE_ACTION", "action"),
         "command": ("RANGE_ACTION", "command"),
+        "shares": ("RANGE_ACTION", "shares"),
     },
     "command": {
         **{
             name: ("COMMAND_TRANSFER", name)
             for name in (
                 "kind",
+                "marks",
                 "op",
                 "dtype",
                 "granularity",

@@ -80,7 +80,6 @@ class LaunchCheck(wiring.Component):
             (launch.workgroups > 1 << p.workgroup_bits)
             | (launch.tracked_first > launch.tracked_end)
             | (launch.tracked_end > launch.workgroups)
-            | (launch.updates_per_atom == 0)
         )
         wrong_window = (
             (launch.credit_window == 0)
@@ -127,7 +126,7 @@ class LaunchCheck(wiring.Component):
     def _needs(self, m: Module) -> tuple[Value, Value, Value, Value, Value]:
         """Compute the most commands per workgroup and the most other members per group of all
         ranges that are sent by DMA, the most wavefronts per workgroup of all ranges that are
-        tracked, the number of ways, and whether a tracked range has no wavefront."""
+        tracked, the number of ways, and whether a tracked range has no wavefront or no share."""
         commands, group, empty = Signal(4, init=1), Signal(7), Signal()
         wavefronts, ways = Signal(4, init=1), Signal(range(self._p.ways + 1))
         # Values of all commands are computed before the ranges select among them.
@@ -142,7 +141,7 @@ class LaunchCheck(wiring.Component):
             of_ranges.append(Mux(sends & ~by_workgroup, most_waves, 0))
             tracks = sends | (entry.enable & (entry.action == Action.OWN))
             of_tracked.append(Mux(tracks, most_waves, 0))
-            none.append(tracks & (most_waves == 0))
+            none.append(tracks & ((most_waves == 0) | (entry.shares == 0)))
             most_group |= Mux(sends & by_workgroup, select_at(entry.command, others), 0)
         for register, values in ((commands, of_ranges), (wavefronts, of_tracked)):
             most = self._largest(m, values)

@@ -43,6 +43,7 @@ def Staging(p: T3Parameters):
                     "last": p.dispatch_index_bits,
                     "action": Action,
                     "command": INDEX_BITS,
+                    "shares": p.share_bits,
                 }
             ),
             "command": data.StructLayout(command),
@@ -251,7 +252,7 @@ class MapTable(wiring.Component):
                 with m.If(self.enable):
                     m.d.sync += [
                         getattr(entry, name).eq(getattr(staged, name))
-                        for name in ("region", "first", "last", "action", "command")
+                        for name in ("region", "first", "last", "action", "command", "shares")
                     ]
 
     def _refuses_command(self) -> _Causes:

@@ -7,7 +7,6 @@ from amaranth.lib.wiring import In, Out
 from rtl.interface.encodings import ErrorCode
 from rtl.interface.layouts import Completion, TrackerInput
 from rtl.interface.signatures import ErrorSignature
-from rtl.lib.compare import less_than
 from rtl.lib.injection import InjectSignature
 from rtl.lib.queue import Queue
 from rtl.lib.select import one_hot_first, one_hot_select, select_at
@@ -23,13 +22,13 @@ __all__ = ["BANK_ERRORS", "TrackerBank"]
 BANK_ERRORS = (
     ErrorCode.TRACKER_CORRUPT,
     ErrorCode.SET_FULL,
-    ErrorCode.ZERO_THRESHOLD,
-    ErrorCode.DUPLICATE_END_OF_TILE,
+    ErrorCode.NO_SHARE,
     ErrorCode.OVERRUN,
     ErrorCode.COUNT_OVERFLOW,
 )
 """Codes of a bank's error; the first one that applies is reported."""
 
+_SELECTED = ("balance", "known", "missing", "edges")  # neutral if they are 0 without an entry
 _COMPLETIONS = 8
 _IN_FLIGHT = 5  # events from the front's selection up to the update stage, both included
 
@@ -42,9 +41,10 @@ class TrackerBank(wiring.Component):
     """Tracker bank: set-associative table of incomplete tiles.
 
     The pipeline has four stages with one event per cycle each, whatever its set and tile: address
-    the memory, correct the row, compare the row, update the entry. The event with which a tile's
-    count reaches ``tile_atoms * updates_per_atom`` frees the entry; the completion leaves at least
-    four cycles after that event arrived.
+    the memory, correct the row, compare the row, update the entry. A tile is complete when its
+    markers have all of its shares, and all atoms that they announce are updated. The event that
+    completes the tile frees the entry; the completion leaves at least four cycles after that event
+    arrived.
 
     An entry that the memory has lost counts as free, so its tile never completes. An event that
     finds such an entry in a way of its context is reported as an error.
@@ -63,8 +63,6 @@ class TrackerBank(wiring.Component):
         while completions wait, or while the table is cleared.
     o : Out(stream)
         Complete tiles, each once.
-    updates_per_atom : In(2).array(contexts)
-        Updates per atom of a context's tiles.
     ways : In(ways).array(contexts)
         Ways that a context's tiles may use.
     clear : In(contexts)
@@ -116,9 +114,11 @@ class TrackerBank(wiring.Component):
             {
                 "valid": 1,
                 "tag": self._tag_bits,
-                # Updates so far, minus the threshold once the end-of-tile marker has arrived: from
-                # then on the balance is negative, and the tile is complete when it reaches zero.
+                # Updates so far, minus the atoms that the markers so far have announced.
                 "balance": signed(p.count_bits + 1),
+                # A marker has come, and the shares that are missing since.
+                "known": 1,
+                "missing": p.share_bits,
                 "edges": 2,
                 "start": p.atom_address_bits,
             }
@@ -128,7 +128,6 @@ class TrackerBank(wiring.Component):
                 "i": In(stream.Signature(TrackerInput(p), always_ready=True)),
                 "space": Out(1),
                 "o": Out(stream.Signature(Completion(p))),
-                "updates_per_atom": In(2).array(p.contexts),
                 "ways": In(p.ways).array(p.contexts),
                 "clear": In(p.contexts),
                 "aborting": In(p.contexts),
@@ -248,14 +247,12 @@ class TrackerBank(wiring.Component):
         result, result_ways = self.result, self.result_ways
         tag = self._tag_of(self.compared)
         two_ahead, event = self.updated.dispatch_index, self.checked.dispatch_index
-        updates_per_atom = select_at(self.compared.owner, self.updates_per_atom)
         with m.If(self.checking):
             m.d.sync += compare.two_ahead_in_set.eq(self.set_of(two_ahead) == self.set_of(event))
         m.d.comb += [
             compare.rewritten.eq(Mux(compare.two_ahead_in_set, result_ways, 0)),
             compare.result_hits.eq(result.valid & (result.tag == tag) & compare.rewritten.any()),
             compare.hit.eq(compare.hits.any() | compare.result_hits),
-            compare.threshold.eq(self.compared.tile_atoms * updates_per_atom),
         ]
         for way, kept in enumerate(row):
             rewritten = compare.rewritten[way]
@@ -264,7 +261,7 @@ class TrackerBank(wiring.Component):
                 compare.hits[way].eq(kept.valid & (kept.tag == tag) & ~rewritten),
             ]
         choice = Cat(compare.hits, compare.result_hits)
-        for name in ("balance", "edges"):
+        for name in _SELECTED:
             m.d.comb += compare.stored[name].eq(
                 one_hot_select(choice, [*(kept[name] for kept in row), result[name]])
             )
@@ -285,6 +282,8 @@ class TrackerBank(wiring.Component):
         written, freed = Signal(), self.outcome.freed
         m.d.comb += written.eq(same_tile & self.write_ways.any())
         m.d.sync += self.updating.eq(self.comparing & ~self._is_of(self.clear, compared.owner))
+        announced = Signal.like(update.change, name="announced", reset_less=False)
+        m.d.comb += announced.eq(compared.tile_atoms)
         with m.If(self.comparing):
             m.d.sync += [
                 updated.eq(compared),
@@ -297,8 +296,8 @@ class TrackerBank(wiring.Component):
                 update.old_free.eq(~compare.valid & allowed),
                 update.allowed.eq(allowed),
                 update.old.eq(compare.stored),
-                update.change.eq(Mux(compared.end, ~compare.threshold, compared.count)),
-                update.no_atoms.eq(compared.end & (compared.tile_atoms == 0)),
+                update.change.eq(Mux(compared.end, ~announced, compared.count)),
+                update.no_share.eq(compared.end & (compared.shares == 0)),
                 update.lossy.eq((self.table.lost & allowed).any()),
             ]
 
@@ -316,7 +315,7 @@ class TrackerBank(wiring.Component):
             ),
         ]
         choice = Cat(update.stands_alone, update.forwarded)
-        for name in ("balance", "edges"):
+        for name in _SELECTED:
             m.d.comb += outcome.known[name].eq(
                 one_hot_select(choice, [update.old[name], result[name]])
             )
@@ -329,7 +328,7 @@ class TrackerBank(wiring.Component):
         """Apply the event's own change to the entry."""
         update, known, entry, event = self.update, self.outcome.known, self.entry, self.updated
         before = known.balance.as_unsigned()
-        lower = Signal()
+        lower, balance = Signal(), Signal.like(before, name="balance")
         # A sum is zero if, at every bit, the half sum equals the carry in. The carry into a bit is
         # then one exactly if one of the operands has a one in the next lower bit.
         carries = Cat(event.end, before | update.change)[: len(before)]
@@ -345,26 +344,33 @@ class TrackerBank(wiring.Component):
                 | update.freed_ahead
             ),
             entry.start.eq(Mux(lower & ~event.end, event.atom, known.start)),
-            entry.balance.eq((Cat(1, before) + Cat(event.end, update.change))[1:]),
+            balance.eq((Cat(1, before) + Cat(event.end, update.change))[1:]),
+            entry.balance.eq(balance),
+            self.outcome.negative.eq(balance[-1]),
             self.outcome.zero.eq((before ^ update.change) == carries),
         ]
 
     def _judge(self, m: Module) -> None:
-        """Detect a sign change of the balance: a count overflow, a completion or an overrun."""
+        """Detect a completion, an overrun or a count overflow."""
         update, outcome, event = self.update, self.outcome, self.updated
         before, zero = outcome.known.balance.as_unsigned(), outcome.zero
-        # An update changes the sign only if the upper bits are all ones.
+        missing = Mux(outcome.known.known, outcome.known.missing, event.total)
+        left = Signal(range(-(1 << self._p.share_bits), 1 << self._p.share_bits))
+        whole = Signal()
+        # An update changes the sign from plus to minus only if the upper bits are all ones.
         low = len(event.count)
-        turns = (before[:low] + event.count)[low] & before[low:-1].all()
+        turns = (before[:low] + event.count)[low] & before[low:-1].all() & ~before[-1]
         m.d.comb += [
+            left.eq(missing - event.shares),
+            whole.eq(Mux(event.end, missing == event.shares, outcome.known.known & (missing == 0))),
             outcome.full.eq(~outcome.found & ~outcome.free.any()),
-            outcome.second.eq(event.end & before[-1]),
-            outcome.keep.eq(outcome.full | update.no_atoms | outcome.second),
-            outcome.above.eq(
-                Mux(event.end, less_than(~update.change[:-1], before[:-1]), turns & ~zero)
-            ),
-            outcome.freed.eq(outcome.above | (zero & (before[-1] | event.end))),
-            outcome.complete.eq(~outcome.keep & zero & (before[-1] | event.end)),
+            outcome.keep.eq(outcome.full | update.no_share),
+            outcome.over.eq(event.end & (left < 0) | whole & ~outcome.negative & ~zero),
+            outcome.above.eq(outcome.over | (~event.end & turns)),
+            outcome.freed.eq(outcome.above | (whole & zero)),
+            outcome.complete.eq(~outcome.keep & whole & zero),
+            self.entry.known.eq(outcome.known.known | event.end),
+            self.entry.missing.eq(Mux(event.end, left, outcome.known.missing)),
         ]
 
     def _report(self, m: Module) -> None:
@@ -375,9 +381,8 @@ class TrackerBank(wiring.Component):
         causes = (
             update.lossy,
             outcome.full,
-            update.no_atoms,
-            outcome.second,
-            event.end | outcome.known.balance[-1],
+            update.no_share,
+            outcome.over,
         )
         # The last assignment takes effect; it belongs to the first cause.
         for cause, condition in reversed(list(zip(causes, conditions, strict=True))):

@@ -22,7 +22,6 @@ class Compare:
     result_hits: Signal  # the event two ahead has written the tile's entry
     hit: Signal
     stored: Signal  # the tile's entry; without a hit, neutral values for sum and comparison
-    threshold: Signal  # updates that an end-of-tile marker announces
 
     @classmethod
     def of(cls, p: T3Parameters, entry: data.StructLayout) -> "Compare":
@@ -34,7 +33,6 @@ class Compare:
             result_hits=Signal(name="result_hits"),
             hit=Signal(name="hit"),
             stored=Signal(entry, name="stored"),
-            threshold=Signal(p.count_bits + 1, name="threshold"),
         )
 
 
@@ -54,7 +52,7 @@ class Update:
     allowed: Signal  # ways that the tile may use
     old: Signal
     change: Signal  # change of the balance; for an end-of-tile marker without the carry
-    no_atoms: Signal
+    no_share: Signal
     lossy: Signal  # an entry of the set was lost, in a way of the event's context
 
     @classmethod
@@ -70,7 +68,7 @@ class Update:
             allowed=Signal(p.ways, name="allowed"),
             old=Signal(entry, name="old", reset_less=True),
             change=Signal(p.count_bits + 1, name="change", reset_less=True),
-            no_atoms=Signal(name="no_atoms"),
+            no_share=Signal(name="no_share"),
             lossy=Signal(name="lossy"),
         )
 
@@ -83,10 +81,11 @@ class UpdateResult:
     free: Signal  # per way
     known: Signal  # the entry before the event
     zero: Signal  # the new balance is zero
+    negative: Signal  # the new balance is negative
     full: Signal  # the tile has no entry, and its set has no space
-    second: Signal  # a second end-of-tile marker
     keep: Signal  # the entry is not written
-    above: Signal  # the count is too large
+    over: Signal  # too many shares, or more updates than all markers announce
+    above: Signal  # the tile is over, or its count is too large
     freed: Signal  # the entry is freed
     complete: Signal
 
@@ -97,8 +96,9 @@ class UpdateResult:
             free=Signal(p.ways, name="free"),
             known=Signal(entry, name="known"),
             zero=Signal(name="zero"),
+            negative=Signal(name="negative"),
             full=Signal(name="full"),
-            second=Signal(name="second"),
+            over=Signal(name="over"),
             keep=Signal(name="keep"),
             above=Signal(name="above"),
             freed=Signal(name="freed"),

@@ -37,7 +37,7 @@ class Tracker(wiring.Component):
         See :class:`TrackerFront`.
     o : Out(stream)
         Complete tiles, each once, by round-robin over the banks.
-    updates_per_atom, ways, aborting
+    ways, aborting
         See :class:`TrackerBank`.
     clear : In(contexts)
         See :class:`TrackerBank`. The strobe is ignored if the context is empty or is being cleared,
@@ -73,7 +73,6 @@ class Tracker(wiring.Component):
                 "issue_acks": In(stream.Signature(TileUpdates(p))).array(p.channels),
                 "ends": In(stream.Signature(TrackerInput(p))).array(p.channels),
                 "o": Out(stream.Signature(Completion(p))),
-                "updates_per_atom": In(2).array(p.contexts),
                 "ways": In(p.ways).array(p.contexts),
                 "clear": In(p.contexts),
                 "aborting": In(p.contexts),
@@ -125,9 +124,6 @@ class Tracker(wiring.Component):
                 bank.scrub.eq(self.scrub),
             ]
             for number in range(p.contexts):
-                m.d.comb += [
-                    bank.updates_per_atom[number].eq(self.updates_per_atom[number]),
-                    bank.ways[number].eq(self.ways[number]),
-                ]
+                m.d.comb += bank.ways[number].eq(self.ways[number])
         wiring.connect(m, merge.o, wiring.flipped(self.o))
         return m

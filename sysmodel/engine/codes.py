@@ -6,6 +6,7 @@ from rtl.interface.timebase import TICK_CYCLES
 __all__ = [
     "COMMUNICATION",
     "END_OF_TILE",
+    "PACKET_END",
     "PACKET_UPDATE",
     "READ",
     "STORE",
@@ -20,4 +21,5 @@ UPDATE: int = Access.UPDATE.value
 COMMUNICATION: int = Origin.COMMUNICATION.value
 STORE: int = StoreKind.STORE.value
 END_OF_TILE: int = StoreKind.END_OF_TILE.value
+PACKET_END: int = PacketKind.END.value
 PACKET_UPDATE: int = PacketKind.UPDATE.value

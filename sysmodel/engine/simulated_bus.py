@@ -77,7 +77,7 @@ class SimulatedBus:
             given = self._inputs[CHANNEL_INPUTS + context * CONTEXT_INPUTS :]
             given[J.credit_limit_in] = given[J.dispatched] = given[J.finished] = 1 << 16
         self._inputs[[I.dram_ready, I.link_out_ready]] = 1
-        self._contexts = p.contexts
+        self._contexts, self._tile_atom_bits = p.contexts, p.tile_atom_bits
         self.stop_link(())
         self._acks: list[dict[str, Any]] = []
         self._returns: list[dict[str, Any]] = []
@@ -144,7 +144,7 @@ class SimulatedBus:
         generation: int | None = None,
         workgroups: int | None = None,
     ) -> None:
-        """Offer the stores of a kernel in dispatch order, and the updates of its neighbour.
+        """Offer the stores of a kernel in dispatch order, and the packets of its neighbour.
 
         Each workgroup has a tile of two rows of two atoms, eight atoms apart; the tiles begin 100
         atoms apart.
@@ -172,8 +172,12 @@ class SimulatedBus:
                 self.store(**of_tile, dispatch_index=index)
                 if index >= ring.leaving:
                     self.packet(**of_tile, slot=index)
-            end = {"kind": StoreKind.END_OF_TILE.value, "tile_atoms": _ATOMS}
+            end = {"kind": StoreKind.END_OF_TILE.value, "tile_atoms": _ATOMS, "shares": 1}
             self.store(**of_tile | end, dispatch_index=index)
+            if index >= ring.leaving:
+                marker = _ATOMS | 1 << self._tile_atom_bits + 2
+                end = {"kind": PacketKind.END.value, "atom": marker}
+                self.packet(**of_tile | end, slot=index)
 
     def cycle(self) -> None:
         """Simulate one cycle."""

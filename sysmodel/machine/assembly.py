@@ -237,8 +237,12 @@ class Assembly:
             mirror=self._symmetry(),
             stall_share=self.link_stall,
             seed=self.seed,
-            # Each atom of an output is on the wire once at a time. A limit changes as a workgroup
-            # completes, as its last command leaves, and with a launch.
-            most_packets=sum(int(np.bincount(one.channel).max()) for one in self._atoms_of),
+            # Each atom of an output is on the wire once at a time, and so is each marker. A limit
+            # changes as a workgroup completes, as its last command leaves, and with a launch.
+            most_packets=sum(
+                int(np.bincount(one.channel).max()) + one.per_wave.size for one in self._atoms_of
+            ),
+            tile_atom_bits=self.parameters.tile_atom_bits,
+            end_bytes=self.system.link.t3_overhead_bytes * self.system.link.t3_payload_share,
             most_admissions=_ADMISSIONS_BESIDE + 2 * max(one.workgroups for one in self.kernels),
         )

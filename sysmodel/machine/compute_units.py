@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from sysmodel.config.limits import MOST_COLLECTIVE_WAVES
 from sysmodel.config.system import System
 from sysmodel.config.workload import ELEMENT_BYTES
+from sysmodel.gpu.address_spaces import CONTEXT_NONE, gemm_space
 from sysmodel.gpu.collective_step import set_up_collective
 from sysmodel.gpu.geometry.output_atoms import OutputAtoms
 from sysmodel.gpu.geometry.tiling import Tiling
@@ -19,7 +20,6 @@ from sysmodel.gpu.workgroups import (
 from sysmodel.lib.cycles import NEVER
 from sysmodel.lib.neighbours import scattered
 
-from .offers import CONTEXT_NONE, gemm_space
 from .queue import Queued, first_of_contexts
 from .state import State
 

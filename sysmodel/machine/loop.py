@@ -21,6 +21,7 @@ from sysmodel.engine.ports import (
     K,
     O,
 )
+from sysmodel.gpu.address_spaces import context_of_space
 from sysmodel.gpu.collective import (
     collective_arrival,
     collective_hits_back,
@@ -58,7 +59,7 @@ from sysmodel.network.queues import serve_queues
 from .bus import drive_bus
 from .kernels import step_kernels
 from .l2_service import serve_l2
-from .offers import context_of_space, offer_read, offer_store
+from .offers import offer_read, offer_store
 from .rest import pass_time, rests_until
 from .state import State
 from .until import reached

@@ -7,6 +7,7 @@ import numpy as np
 
 from sysmodel.engine.codes import END_OF_TILE, STORE
 from sysmodel.engine.ports import I
+from sysmodel.gpu.address_spaces import CONTEXT_COLLECTIVE, CONTEXT_NONE
 from sysmodel.gpu.collective import (
     collective_hit,
     collective_next_read,
@@ -18,37 +19,18 @@ from sysmodel.gpu.fetch import dispatch_index_of
 from sysmodel.gpu.l2 import l2_holds
 from sysmodel.gpu.l2_write import next_write_back, pop_write_back
 from sysmodel.gpu.stores import pop_store, store_held_by_link
+from sysmodel.gpu.workgroups import MODE_GEMM
 from sysmodel.lib.compiled import inlined
 from sysmodel.lib.interleave import local_of_atom, system_atom
 from sysmodel.memory.accesses import COLLECTIVE_TAG, MISSES, value_of
 
 __all__ = [
-    "CONTEXT_COLLECTIVE",
-    "CONTEXT_GEMM",
-    "CONTEXT_NONE",
-    "context_of_space",
-    "gemm_space",
     "offer_read",
     "offer_store",
 ]
 
-# Address spaces.
-CONTEXT_NONE, CONTEXT_GEMM, CONTEXT_COLLECTIVE = 0, 1, 2
-
 # Source of the access that a port offers, or took last.
 _TAKEN_KERNEL, _TAKEN_COLLECTIVE, _KERNEL, _COLLECTIVE = range(4)
-
-
-@inlined
-def gemm_space(context: int) -> int:
-    """Address space of a context's GEMM: odd, in contrast to the address spaces of collectives."""
-    return CONTEXT_GEMM + 2 * context
-
-
-@inlined
-def context_of_space(space: int) -> int:
-    """Context of a GEMM's address space."""
-    return (space - CONTEXT_GEMM) >> 1
 
 
 @inlined
@@ -121,7 +103,8 @@ def _gemm_store(s, g, channel, now, inputs, ready, space):
     kernel = s.kernel[g, s.kernel_of[w]]
     inputs[I.stores_valid] = 1
     inputs[I.stores_context] = kernel.space
-    inputs[I.stores_dispatch_index] = dispatch_index_of(kernel, w)
+    index = dispatch_index_of(kernel, w)
+    inputs[I.stores_dispatch_index] = index
     if entry >= 0:
         inputs[I.stores_kind] = STORE
         inputs[I.stores_atom] = s.output_atom[entry]
@@ -135,7 +118,10 @@ def _gemm_store(s, g, channel, now, inputs, ready, space):
         inputs[I.stores_kind] = END_OF_TILE
         inputs[I.stores_atom] = s.output_atom[s.output_start[w]]
         inputs[I.stores_wavefront] = wave
-        inputs[I.stores_tile_atoms] = s.per_wave[w, wave]
+        # Without a GEMM the contribution to a tracked tile is in memory.
+        stored = kernel.mode == MODE_GEMM or index < kernel.tracked_first
+        inputs[I.stores_tile_atoms] = s.per_wave[w, wave] if stored else 0
+        inputs[I.stores_shares] = 1
         inputs[I.stores_outer_edge] = s.outer_edge[w]
         inputs[I.stores_inner_edge] = s.inner_edge[w]
     if ready:

@@ -171,7 +171,6 @@ def map_writes(
     op: str = "sum",
     dtype: str = "fp16",
     policy: str = "round-robin",
-    updates_per_atom: int = 2,
     context: int = 0,
     contexts: int = 1,
 ) -> Writes:
@@ -196,7 +195,6 @@ def map_writes(
             staying=chunks.sizes[gpu],
             credit_window=credit_window,
             command_window=commands,
-            updates_per_atom=updates_per_atom,
         ),
         Transfer(
             rows=layout.outer_extent,

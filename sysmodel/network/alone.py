@@ -20,7 +20,7 @@ _FIXED = np.dtype(
 )
 _GPU = np.dtype([*link.GPU_FIELDS, *memory.GPU_FIELDS], align=True)
 _KERNEL = np.dtype(KERNEL_FIELDS, align=True)
-_CONTEXT = np.dtype(link.CONTEXT_FIELDS, align=True)
+_CONTEXT = np.dtype([("kernel", np.int64), *link.CONTEXT_FIELDS], align=True)
 _CHANNEL = np.dtype(link.CHANNEL_FIELDS, align=True)
 
 
@@ -37,6 +37,8 @@ class NetworkState(NamedTuple):
     output_channel: np.ndarray
     chunk_start: np.ndarray
     chunk_atom: np.ndarray
+    outer_edge: np.ndarray
+    inner_edge: np.ndarray
     per_wave: np.ndarray
     wave_entries: np.ndarray
     wave_entry: np.ndarray
@@ -84,6 +86,8 @@ def network_alone(capacity: Capacity, *, most_admissions: int = 1) -> NetworkSta
         output_channel=none,
         chunk_start=table,
         chunk_atom=table,
+        outer_edge=none,
+        inner_edge=none,
         per_wave=table,
         wave_entries=table,
         wave_entry=none,

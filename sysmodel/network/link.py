@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from sysmodel.engine.codes import PACKET_END
 from sysmodel.engine.ports import LINK_IN, LINK_OUT, I, O
 from sysmodel.gpu.atoms import ATOM_BYTES
 from sysmodel.lib.activities import MOST_ACTIVITIES
@@ -52,6 +53,9 @@ FIXED_FIELDS = [
     ("copy_from", np.int64),  # chunk copied in the current step
     ("copy_to", np.int64),  # chunk that the upstream GPU copies at the same time
     ("copy_offset", np.int64),  # atoms from a copy's source to its destination
+    ("tile_atom_bits", np.int64),  # of the atoms that an END packet announces
+    ("announces", np.int64),  # 1: END packets announce atoms that the model knows
+    ("end_bytes", np.float64),  # bytes of an END packet on a link, at the rate of the payload
     ("to_owners", np.int64),  # 1: a fused GEMM stores to owners, and the own chunk is ``copy_to``
 ]
 
@@ -221,14 +225,17 @@ def send(s, g: int, c: int, now: int, outputs: np.ndarray) -> None:
     channel = s.channel[sender]
     if gpu.first_send < 0:
         gpu.first_send = now
-    gpu.link_bytes[gpu.communication_activity] += ATOM_BYTES
+    size = f.end_bytes
+    if outputs[O.link_out_kind] != PACKET_END:
+        size = ATOM_BYTES
+        gpu.link_bytes[gpu.communication_activity] += ATOM_BYTES
     channel.outstanding += 1
     hop, destination = _first_hop(s, g, channel, outputs)
     at, e = now, s.port_link[channel.plane, g]
     if e >= 0:
         link = s.link[e]
-        link.credit_bytes -= ATOM_BYTES
-        link.sent_bytes += ATOM_BYTES
+        link.credit_bytes -= size
+        link.sent_bytes += size
         link.turn = next_channel(f, c % f.port_planes, c)
         at += link.latency
     enter(s, hop, outputs[LINK_OUT:], destination, c, sender, at)

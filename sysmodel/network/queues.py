@@ -15,6 +15,7 @@ from sysmodel.gpu.atoms import ATOM_BYTES
 from sysmodel.lib.compiled import compiled, inlined
 from sysmodel.lib.cycles import NEVER
 
+from .marker import announce, is_marker
 from .mirror import EVEN, UNEVEN, arriving, mirrored, spread
 from .records import HEADER_WORDS, MOST_SUMS, NO_HOP, PACKET_WORDS, TAG
 from .windows import PLACE_ATOM_BITS
@@ -227,6 +228,10 @@ def _enter_one(s, hop, words, destination, c, sender, at):
         s.link[queue.link].waiting += 1
         f.queued += 1
         _fill(s, place, words, destination, c, account, sender)
+    elif is_marker(words) and f.announces:
+        place = _at_receiver(s, record.gpu * f.channels + c, at)
+        _fill(s, place, words, destination, c, account, sender)
+        announce(s, record.gpu, s.wire_packet[place])
     elif f.mirror == UNEVEN:
         _enter_spread(s, hop, words, c, sender, at)
     else:
@@ -274,8 +279,9 @@ def _serve_queue(s, link, number, now):
     link.waiting -= 1
     s.fixed[0].queued -= 1
     s.hop[s.packet_tag[place, TAG.hop]].count -= 1
-    link.credit_bytes -= ATOM_BYTES
-    link.sent_bytes += ATOM_BYTES
+    size = s.fixed[0].end_bytes if is_marker(s.wire_packet[place]) else ATOM_BYTES
+    link.credit_bytes -= size
+    link.sent_bytes += size
     enter(s, hop, s.wire_packet[place], destination, c, sender, now + link.latency)
     return True
 

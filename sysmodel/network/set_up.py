@@ -22,6 +22,8 @@ def set_up_network(
     capacity: Capacity,
     *,
     mirror: int = 0,
+    tile_atom_bits: int = 0,
+    end_bytes: float = 0.0,
     stall_share: float = 0.0,
     seed: int = 0,
     most_packets: int = sys.maxsize,
@@ -29,6 +31,7 @@ def set_up_network(
 ) -> _State:
     """Join the GPUs of ``state`` by a network.
 
+    END packets announce atoms in ``tile_atom_bits``, and take ``end_bytes`` of a link.
     ``mirror`` is ``EVEN`` or ``UNEVEN`` if one GPU stands for all, otherwise 0. Without windows, a
     channel never has more than ``most_packets`` packets on its way, and a context never more than
     ``most_admissions`` changes of its admission in flight.
@@ -39,6 +42,8 @@ def set_up_network(
     fixed["gpus"] = len(routes.senders)
     fixed["link_stall"] = round(stall_share * 65536)
     fixed["mirror"] = mirror
+    fixed["announces"] = mirror != 0 or routes.channels < capacity.system_channels
+    fixed["tile_atom_bits"], fixed["end_bytes"] = tile_atom_bits, end_bytes
     hops = _hop_numbers(routes)
     tables = _links(capacity) | _hops(capacity, hops) | _hop_tables(routes, hops) | _sums(routes)
     fixed["sum_places"] = len(tables["sum_entry"]) // routes.channels

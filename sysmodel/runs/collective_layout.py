@@ -9,10 +9,10 @@ from sysmodel.collectives.schedule import Chunk
 from sysmodel.collectives.steps import Step, Work
 from sysmodel.config.dram_timing import DramTiming
 from sysmodel.config.system import System
+from sysmodel.gpu.address_spaces import CONTEXT_COLLECTIVE, CONTEXT_NONE
 from sysmodel.gpu.collective import BLOCK
 from sysmodel.gpu.collective_step import WHOLE, Operand, Share, Target, Task
 from sysmodel.gpu.kernel import Kernel
-from sysmodel.machine.offers import CONTEXT_COLLECTIVE, CONTEXT_NONE
 from sysmodel.machine.program import Writes, collective_writes, place_offsets
 from sysmodel.network.windows import window_atoms
 

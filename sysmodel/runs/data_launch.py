@@ -10,13 +10,13 @@ import numpy as np
 
 from sysmodel.config.system import System
 from sysmodel.engine.ports import DATA_WORDS
+from sysmodel.gpu.address_spaces import gemm_space
 from sysmodel.gpu.atoms import ELEMENTS
 from sysmodel.gpu.geometry.chunks import Chunks
 from sysmodel.gpu.geometry.output_layout import OutputLayout
 from sysmodel.gpu.kernel import Kernel
 from sysmodel.lib.progress import Report, no_progress
 from sysmodel.machine.machine import Machine
-from sysmodel.machine.offers import gemm_space
 from sysmodel.machine.program import Writes, map_writes
 from sysmodel.machine.progress import share_done
 from sysmodel.machine.queue import Queued

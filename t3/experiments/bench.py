@@ -11,9 +11,9 @@ from rtl.top import T3
 from sysmodel.config.model import workload_of
 from sysmodel.config.system import load_system
 from sysmodel.engine.codes import READ
+from sysmodel.gpu.address_spaces import CONTEXT_GEMM
 from sysmodel.machine.loop import advance
 from sysmodel.machine.machine import Machine
-from sysmodel.machine.offers import CONTEXT_GEMM
 from sysmodel.machine.program import map_writes
 from sysmodel.machine.tiling import kernel_of
 from sysmodel.machine.until import NEVER

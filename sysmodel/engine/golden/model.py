@@ -533,7 +533,7 @@ def reset(state: GoldenState, outputs: Words) -> None:
     channels = state.channels
     channels["nmc"]["nmc_left"] = NMC_LATENCY - 1
     channels["merge"]["compute_last"] = channels["merge"]["communication_last"] = 1
-    channels["arbiter"]["arbiter_last"] = channels["front_last"] = 1
+    channels["arbiter"]["arbiter_last"] = channels["front_last"] = channels["ends_last"] = 1
     channels["link_turns"]["link_last"] = 1
     channels["measurement"]["measured"] = NO_LIMIT
     channels["number"] = np.arange(len(channels))

@@ -9,9 +9,9 @@ __all__ = ["CONFIG", "load_parameters"]
 
 CONFIG = record(
     "channels first_channel system_channels offset_bits interleave atom_mask atom_shift "
-    "dispatch_index_mask wavefront_mask credit_limit_mask count_mask full_bank contexts regions "
-    "ranges commands rows row_bits ways banks bank_bits slots slot_bits walkers "
-    "credit_window_slots depth remote_depth with_data",
+    "dispatch_index_mask wavefront_mask credit_limit_mask tile_atom_bits share_mask count_mask "
+    "full_bank contexts regions ranges commands rows row_bits ways banks bank_bits slots slot_bits "
+    "walkers mark_lane_mask credit_window_slots depth remote_depth with_data",
     [("arbiter", ARBITER)],
 )
 """Sizes, masks and shifts that follow from the parameters; and the arbiter's configuration, which
@@ -32,6 +32,8 @@ def load_parameters(config: Record, p: T3Parameters) -> None:
         dispatch_index_mask=(1 << p.dispatch_index_bits) - 1,
         wavefront_mask=(1 << p.wavefront_bits) - 1,
         credit_limit_mask=(1 << p.credit_limit_bits) - 1,
+        tile_atom_bits=p.tile_atom_bits,
+        share_mask=(1 << p.share_bits) - 1,
         count_mask=(1 << p.count_bits) - 1,
         full_bank=(1 << (rows * p.ways + 1).bit_length()) - 1,
         contexts=p.contexts,
@@ -47,6 +49,7 @@ def load_parameters(config: Record, p: T3Parameters) -> None:
         slot_bits=p.slot_bits,
         remote_depth=p.remote_depth,
         walkers=p.dma_walkers,
+        mark_lane_mask=(1 << p.channels.bit_length() - 1) - 1,
         credit_window_slots=p.credit_window,
         depth=p.command_depth,
         with_data=int(p.with_data),

@@ -10,7 +10,7 @@ import numpy as np
 from amaranth.lib import data
 
 from rtl.interface import configuration, layouts
-from rtl.interface.encodings import Access, Datatype, Operation
+from rtl.interface.encodings import Access, Datatype, Operation, PacketKind
 from rtl.parameters import T3Parameters
 from sysmodel.lib.compiled import inlined
 
@@ -51,6 +51,7 @@ __all__ = [
     "disable_entry",
     "load_data",
     "make_address_space",
+    "make_arrived_marker",
     "make_candidate",
     "make_classified",
     "make_command",
@@ -60,6 +61,7 @@ __all__ = [
     "make_launch",
     "make_location",
     "make_marker",
+    "make_marking_segment",
     "make_packet",
     "make_range",
     "make_read",
@@ -74,6 +76,7 @@ __all__ = [
     "make_updates",
     "make_write_request",
     "note_sender",
+    "packed_marker",
 ]
 
 
@@ -113,6 +116,7 @@ CANDIDATE = record([("tile", TILE)], "bank")
 LINK_PACKET = record([("packet", PACKET)], "owner source")
 """Packet for the link, with its context and the number of this GPU."""
 
+_END = PacketKind.END.value
 _READ, _WRITE, _UPDATE = Access.READ.value, Access.WRITE.value, Access.UPDATE.value
 _SUM, _FP16 = Operation.SUM.value, Datatype.FP16.value
 
@@ -123,6 +127,24 @@ def _copy_data(config: Record, to: Record, source: Record) -> None:
     if config.with_data:
         for word in range(DATA_WORDS):
             to.data[word] = source.data[word]
+
+
+@inlined
+def _copy_marker(to: Record, source: Record) -> None:
+    """Copy the content of an end-of-tile marker between records of different kinds."""
+    to.tile_atoms = source.tile_atoms
+    to.outer_edge = source.outer_edge
+    to.inner_edge = source.inner_edge
+    to.shares = source.shares
+
+
+@inlined
+def packed_marker(
+    config: Record, tile_atoms: int, outer_edge: int, inner_edge: int, shares: int
+) -> int:
+    """Return the content of an end-of-tile marker as the address of an END packet."""
+    edges = outer_edge | inner_edge << 1
+    return tile_atoms | (edges | shares << 2) << config.tile_atom_bits
 
 
 @inlined
@@ -164,19 +186,22 @@ def make_classified(
     store: Record,
     target: int,
     owner: int,
+    shares: int,
     command: int,
     entry: Record,
 ) -> None:
-    """Make a classified store; ``command`` is the number of the table's ``entry``."""
+    """Make a classified store; ``shares`` are those of its range, ``command`` is the number of the
+    table's ``entry``.
+    """
     to.target = target
+    to.end = store.kind
     to.owner = owner
     to.atom = store.atom
     to.generation = store.generation
     to.dispatch_index = store.dispatch_index
     to.wavefront = store.wavefront
-    to.tile_atoms = store.tile_atoms
-    to.outer_edge = store.outer_edge
-    to.inner_edge = store.inner_edge
+    _copy_marker(to, store)
+    to.total = shares
     to.command = command
     to.op = entry.op
     to.dtype = entry.dtype
@@ -202,10 +227,15 @@ def make_packet(
     slot: int,
 ) -> None:
     """Make the packet of a classified store, to an atom of the receiver's address space, of the
-    tile with its ``slot``.
+    tile with its ``slot``; or the END packet of a marker.
     """
     to.kind = command.kind
     to.atom = atom
+    if store.end:
+        to.kind = _END
+        to.atom = packed_marker(
+            config, store.tile_atoms, store.outer_edge, store.inner_edge, store.shares
+        )
     to.context = context
     to.generation = store.generation
     to.slot = slot
@@ -319,9 +349,26 @@ def make_marker(to: Record, owner: int, store: Record) -> None:
     to.wavefront = store.wavefront
     to.atom = 0
     to.count = 0
-    to.tile_atoms = store.tile_atoms
-    to.outer_edge = store.outer_edge
-    to.inner_edge = store.inner_edge
+    to.total = store.total
+    _copy_marker(to, store)
+
+
+@inlined
+def make_arrived_marker(
+    config: Record, to: Record, owner: int, dispatch_index: int, packet: Record, shares: int
+) -> None:
+    """Make the tracker's event of an END packet in a range of ``shares``."""
+    to.end = 1
+    to.owner = owner
+    to.dispatch_index = dispatch_index
+    to.wavefront = packet.wavefront
+    to.atom = 0
+    to.count = 0
+    above = packet.atom >> config.tile_atom_bits
+    to.tile_atoms = packet.atom & (1 << config.tile_atom_bits) - 1
+    to.outer_edge, to.inner_edge = above & 1, above >> 1 & 1
+    to.shares = above >> 2 & config.share_mask
+    to.total = shares
 
 
 @inlined
@@ -336,6 +383,8 @@ def make_tile(to: Record, updates: Record) -> None:
     to.tile_atoms = 0
     to.outer_edge = 0
     to.inner_edge = 0
+    to.shares = 0
+    to.total = 0
 
 
 @inlined
@@ -424,6 +473,17 @@ def make_segment(
 
 
 @inlined
+def make_marking_segment(
+    to: Record, template: Record, atom: int, wavefront: int, run_log2: int
+) -> None:
+    """Make the segment of an END packet, whose ``atom`` is the content of its marker."""
+    make_segment(to, template, atom, 1, 0, wavefront)
+    to.kind = _END
+    to.atom_offset = 0
+    to.wave_inner_log2 = run_log2
+
+
+@inlined
 def make_region(to: Record, enable: int, base: int, limit: int) -> None:
     """Make an entry of the table of regions."""
     to.enable = enable
@@ -433,7 +493,14 @@ def make_region(to: Record, enable: int, base: int, limit: int) -> None:
 
 @inlined
 def make_range(
-    to: Record, enable: int, region: int, first: int, last: int, action: int, command: int
+    to: Record,
+    enable: int,
+    region: int,
+    first: int,
+    last: int,
+    action: int,
+    command: int,
+    shares: int,
 ) -> None:
     """Make an entry of the table of ranges."""
     to.enable = enable
@@ -442,6 +509,7 @@ def make_range(
     to.last = last
     to.action = action
     to.command = command
+    to.shares = shares
 
 
 @inlined
@@ -454,6 +522,7 @@ def disable_entry(to: Record) -> None:
 def make_command(
     to: Record,
     kind: int,
+    marks: int,
     op: int,
     dtype: int,
     atom_offset: int,
@@ -472,6 +541,7 @@ def make_command(
 ) -> None:
     """Make an entry of the table of commands."""
     to.kind = kind
+    to.marks = marks
     to.op = op
     to.dtype = dtype
     to.atom_offset = atom_offset
@@ -501,7 +571,6 @@ def make_launch(
     shift: int,
     credit_window: int,
     command_window: int,
-    updates_per_atom: int,
     timeout: int,
     generation: int,
 ) -> None:
@@ -512,7 +581,6 @@ def make_launch(
     to.shift = shift
     to.credit_window = credit_window
     to.command_window = command_window
-    to.updates_per_atom = updates_per_atom
     to.timeout = timeout
     to.generation = generation
 

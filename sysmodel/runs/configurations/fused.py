@@ -3,12 +3,12 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from sysmodel.gpu.address_spaces import CONTEXT_COLLECTIVE, CONTEXT_NONE
 from sysmodel.gpu.collective_step import Task, atoms_of, begin_step, reserve_tasks
 from sysmodel.gpu.kernel import Kernel
 from sysmodel.gpu.workgroups import STORES
 from sysmodel.machine.compute_units import set_up_collective_units
 from sysmodel.machine.machine import Machine
-from sysmodel.machine.offers import CONTEXT_COLLECTIVE, CONTEXT_NONE
 from sysmodel.machine.program import Writes, collective_writes
 from sysmodel.machine.until import UNTIL_COLLECTIVE, UNTIL_GEMM, UNTIL_QUIET
 from sysmodel.network.mirror import PLACE_OFFSET

@@ -2,9 +2,9 @@
 
 from itertools import zip_longest
 
+from sysmodel.gpu.address_spaces import CONTEXT_GEMM
 from sysmodel.gpu.workgroups import MODE_SCATTER
 from sysmodel.lib.neighbours import gathered
-from sysmodel.machine.offers import CONTEXT_GEMM
 from sysmodel.machine.program import copy_writes, map_writes
 from sysmodel.machine.until import UNTIL_COPIED, UNTIL_QUIET, UNTIL_REDUCED, UNTIL_SENT
 from sysmodel.runs.conservation import Moves
@@ -25,7 +25,7 @@ def transparent(context: RunContext, name: str, policy: str) -> CycleResult:
     with Simulation(context, name) as simulation:
         machine = simulation.machine
         simulation.trace_tiles()
-        zero = simulation.zero = _launch(context, simulation, policy, updates_per_atom=2)
+        zero = simulation.zero = _launch(context, simulation, policy)
         simulation.run((context.number(chain.gemm), context.number(rs)), UNTIL_REDUCED)
         gpu = machine.state.gpu
         reduced = machine.now
@@ -52,7 +52,7 @@ def scatter(context: RunContext, name: str = "rs-nmc") -> CycleResult:
     number = context.number(rs)
     with Simulation(context, name, mode=MODE_SCATTER) as simulation:
         simulation.machine.state.gpu["kernel_activity"] = number
-        zero = simulation.zero = _launch(context, simulation, "round-robin", updates_per_atom=1)
+        zero = simulation.zero = _launch(context, simulation, "round-robin")
         simulation.run((number,), UNTIL_REDUCED)
         cycles = simulation.machine.now - zero
         how = Moves(gemm=None, scatter=number, gather=None, tracked=True)
@@ -65,7 +65,7 @@ def _reduction(context: RunContext) -> Collective:
     return reduction
 
 
-def _launch(context: RunContext, simulation: Simulation, policy: str, updates_per_atom: int) -> int:
+def _launch(context: RunContext, simulation: Simulation, policy: str) -> int:
     return simulation.machine.launch(
         [
             map_writes(
@@ -74,7 +74,6 @@ def _launch(context: RunContext, simulation: Simulation, policy: str, updates_pe
                 g,
                 address_space=CONTEXT_GEMM,
                 policy=policy,
-                updates_per_atom=updates_per_atom,
             )
             for g in range(simulation.machine.gpus)
         ]

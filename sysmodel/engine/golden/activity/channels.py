@@ -30,7 +30,7 @@ def _marks(done: ChannelOutputs) -> int:
     if done.popped & MARK.stores:
         marks |= MARK.classified
     if done.popped & MARK.inbound:
-        marks |= MARK.updates
+        marks |= MARK.ends if done.ended else MARK.updates
     if done.joined:
         marks |= MARK.issue_acks
     if done.merged:

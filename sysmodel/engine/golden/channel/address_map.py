@@ -16,11 +16,13 @@ __all__ = [
     "range_of",
 ]
 
-_NONE = Action.NONE.value
+_NONE, _DMA, _OWN = Action.NONE.value, Action.DMA.value, Action.OWN.value
 
 
 @inlined
-def range_of(count: int, ranges: Records, context: int, region: int, dispatch_index: int) -> int:
+def range_of(
+    count: int, ranges: Records, context: int, region: int, dispatch_index: int, tracked: bool
+) -> int:
     """Return the number of the context's lowest enabled range with a dispatch index, or -1.
 
     Parameters
@@ -29,6 +31,8 @@ def range_of(count: int, ranges: Records, context: int, region: int, dispatch_in
         Ranges of a context.
     region : int
         Region of the range; -1 for any.
+    tracked : bool
+        The tracker counts the range's tiles.
     """
     for index in range(count):
         entry = ranges[context, index]
@@ -36,14 +40,22 @@ def range_of(count: int, ranges: Records, context: int, region: int, dispatch_in
             entry.enable
             and entry.first <= dispatch_index <= entry.last
             and (region < 0 or entry.region == region)
+            and (not tracked or entry.action == _DMA or entry.action == _OWN)
         ):
             return index
     return -1
 
 
 @inlined
-def locate(s: GoldenState, location: Record, atom: int, context: int, dispatch_index: int) -> bool:
+def locate(
+    s: GoldenState, location: Record, atom: int, context: int, dispatch_index: int, end: bool
+) -> bool:
     """First step of the lookup: find the region of a store or a packet.
+
+    Parameters
+    ----------
+    end : bool
+        The request is the end-of-tile marker of a packet, which has no atom.
 
     Returns
     -------
@@ -56,6 +68,11 @@ def locate(s: GoldenState, location: Record, atom: int, context: int, dispatch_i
         if space.enable and space.local == context:
             owner = number
             break
+    if owner >= 0 and end:
+        own = s.contexts[owner]
+        valid = dispatch_index < own.launch.workgroups
+        make_location(location, owner, True, own.aborted == 0, 0, valid)
+        return True
     if owner >= 0:
         for index in range(s.config.regions):
             region = s.regions[owner, index]
@@ -69,22 +86,26 @@ def locate(s: GoldenState, location: Record, atom: int, context: int, dispatch_i
 
 
 @inlined
-def action_of(s: GoldenState, location: Record, dispatch_index: int) -> tuple[int, int]:
-    """Second step of the lookup: find the range.
+def action_of(
+    s: GoldenState, location: Record, dispatch_index: int, end: bool
+) -> tuple[int, int, int]:
+    """Second step of the lookup: find the range; that of a packet's end-of-tile marker is tracked,
+    and of any region.
 
     Returns
     -------
     action : int
-    command : int
-        Number of the range's command, if there is an action.
+    command, shares : int
+        Number of the range's command, and the shares of its tiles, if there is an action.
     """
     if location.valid:
         owner = natural(location.owner)
-        index = range_of(s.config.ranges, s.ranges, owner, location.region, dispatch_index)
+        region = -1 if end else location.region
+        index = range_of(s.config.ranges, s.ranges, owner, region, dispatch_index, end)
         if index >= 0:
             entry = s.ranges[owner, index]
-            return entry.action, entry.command
-    return _NONE, 0
+            return entry.action, entry.command, entry.shares
+    return _NONE, 0, 0
 
 
 @inlined

@@ -19,6 +19,7 @@ from ..state import GoldenState
 from ..tracker.front import FRONT_WORDS
 from .access_merge import ACCESS_MERGE, merge_accesses, reading_lane
 from .arbitration import ARBITER_STATE, MEASUREMENT, measure, reset_waits, waits
+from .end_queue import END_TURN, OF_PACKET, pick_marker
 from .inputs import STORED_COUNT, returned_context, take_issue_ack, take_requests, take_return
 from .issue_acks import ISSUE_ACK_BUFFER
 from .link_merge import LINK_MERGE, LINK_TURN, drop_packet, merge_packets
@@ -41,7 +42,7 @@ __all__ = ["CHANNEL", "ChannelOutputs", "changes_channel", "step_channel"]
 
 CHANNEL = record(
     f"number occupancy link_space {FRONT_WORDS} {LINK_WORDS} {QUEUE_WORDS} {STORED_COUNT} "
-    f"{OUTSTANDING_WORDS} quiescent",
+    f"{END_TURN} {OUTSTANDING_WORDS} quiescent",
     [
         ("merge", ACCESS_MERGE),
         ("arbiter", ARBITER_STATE),
@@ -73,6 +74,8 @@ class ChannelOutputs(NamedTuple):
     store_failure, store_place, packet_failure, packet_place, ack_failure : int
         Errors of a store, of a packet and of an issue acknowledgement, with their places; 0 without
         an error.
+    ended : bool
+        The packet that was checked is an end-of-tile marker.
     corrected : bool
         A bit error was corrected.
     sender : int
@@ -94,6 +97,7 @@ class ChannelOutputs(NamedTuple):
     store_place: int
     packet_failure: int
     packet_place: int
+    ended: bool
     ack_failure: int
     corrected: bool
     sender: int
@@ -199,18 +203,23 @@ def _merge(
 @inlined
 def _check(
     s: GoldenState, number: int, channel: Record, queued: int, heads: int, link_space: int
-) -> tuple[int, int, int, int, int, int]:
+) -> tuple[int, int, int, int, int, int, bool]:
     """Advance the stages between the ports and the merges by one cycle.
 
     Returns
     -------
     popped, pushed : int
     store_failure, store_place, packet_failure, packet_place : int
+    ended : bool
+        The packet is an end-of-tile marker.
     """
     popped = pushed = first = first_place = second = second_place = 0
+    marker = -1
+    if has(queued, Q.classified) or has(queued, Q.inbound):
+        marker = pick_marker(channel, queued, heads)
     if has(queued, Q.classified):
         popped, pushed, first, first_place = route_store(
-            s, number, channel, queued, heads, link_space
+            s, number, channel, queued, heads, link_space, marker
         )
     if has(queued, Q.stores):
         more_popped, more_pushed, failure, place = classify_store(s, channel, queued, heads)
@@ -219,10 +228,12 @@ def _check(
         if failure:
             first, first_place = failure, place
     if has(queued, Q.inbound):
-        more_popped, more_pushed, second, second_place = check_packet(s, channel, queued, heads)
+        more_popped, more_pushed, second, second_place = check_packet(
+            s, channel, queued, heads, marker
+        )
         popped += more_popped
         pushed += more_pushed
-    return popped, pushed, first, first_place, second, second_place
+    return popped, pushed, first, first_place, second, second_place, marker == OF_PACKET
 
 
 @inlined
@@ -265,7 +276,7 @@ def step_channel(
     out_popped, out_pushed, arbitrated, reader, sender, remote = _merge(
         s, number, channel, link_space, queued, heads
     )
-    in_popped, in_pushed, store_failure, store_place, packet_failure, packet_place = _check(
+    in_popped, in_pushed, store_failure, store_place, packet_failure, packet_place, ended = _check(
         s, number, channel, queued, heads, link_space
     )
     returned = returned_context(s.config, channel, inputs, i)
@@ -293,6 +304,7 @@ def step_channel(
         store_place,
         packet_failure,
         packet_place,
+        ended,
         acks.failure,
         acks.corrected,
         taken,

@@ -37,7 +37,7 @@ STORED_COUNT = "stored"
 """Field of the channel's record: plain writes of packets that the DRAM has issued."""
 
 _WRITE, _UPDATE = Access.WRITE.value, Access.UPDATE.value
-_STORE = PacketKind.STORE.value
+_STORE, _END = PacketKind.STORE.value, PacketKind.END.value
 
 
 class AckOutputs(NamedTuple):
@@ -81,7 +81,7 @@ def _take_store(
         to = channel.stores[back(queued, heads, Q.stores)]
         store, location = to.store, to.location
         load_record(store, inputs, i + I.stores_kind)
-        locate(s, location, store.atom, store.context, store.dispatch_index)
+        locate(s, location, store.atom, store.context, store.dispatch_index, False)
         note_begun(channel, natural(location.owner), location.counted)
         return mark(Q.stores)
     return 0
@@ -95,7 +95,8 @@ def _take_packet(
         arrival = channel.inbound[back(queued, heads, Q.inbound)]
         packet, location = arrival.packet, arrival.location
         load_record(packet, inputs, i + I.link_in_kind)
-        owned = locate(s, location, packet.atom, packet.context, packet.slot)
+        end = packet.kind >= _END
+        owned = locate(s, location, packet.atom, packet.context, packet.slot, end)
         owner, counted = natural(location.owner), location.counted
         source = inputs[i + I.link_in_source]
         accepted = is_accepted(s.contexts[owner].inbound, packet, source)

@@ -4,11 +4,12 @@ from rtl.interface.encodings import Action, ErrorCode, Origin, PacketKind
 from sysmodel.lib.compiled import inlined
 
 from ..index import natural
-from ..payloads import make_update_request, make_write_request
+from ..payloads import make_arrived_marker, make_update_request, make_write_request
 from ..records import Record
 from ..registers.errors import error, place_of
 from ..state import GoldenState
 from .address_map import action_of, has_wavefront, is_aborted
+from .end_queue import OF_PACKET
 from .outstanding import note_ended, note_write_ended
 from .queues import D, Q, back, front, has_space, mark
 from .store_check import is_of_launch
@@ -17,7 +18,7 @@ __all__ = ["check_packet", "is_accepted"]
 
 _NONE, _REMOTE = Action.NONE.value, Action.REMOTE.value
 _COMMUNICATION = Origin.COMMUNICATION.value
-_STORE = PacketKind.STORE.value
+_STORE, _END = PacketKind.STORE.value, PacketKind.END.value
 _LATE, _AHEAD = ErrorCode.PACKET_LATE.value, ErrorCode.PACKET_AHEAD.value
 _UNMAPPED, _MISMATCH = ErrorCode.PACKET_UNMAPPED.value, ErrorCode.PACKET_MISMATCH.value
 _FORBIDDEN, _STALE = ErrorCode.PACKET_FORBIDDEN.value, ErrorCode.PACKET_STALE.value
@@ -26,10 +27,13 @@ _FORBIDDEN, _STALE = ErrorCode.PACKET_FORBIDDEN.value, ErrorCode.PACKET_STALE.va
 @inlined
 def is_accepted(inbound: Record, packet: Record, source: int) -> bool:
     """Return whether a context accepts packets of this kind from this GPU."""
+    stores, updates = inbound.stores >> source & 1, inbound.updates >> source & 1
     if packet.kind == _STORE:
-        return inbound.stores >> source & 1 != 0
+        return stores != 0
+    if packet.kind >= _END:
+        return stores | updates != 0
     of_kind = inbound.ops >> packet.op & inbound.dtypes >> packet.dtype & 1
-    return inbound.updates >> source & of_kind & 1 != 0
+    return updates & of_kind != 0
 
 
 @inlined
@@ -58,7 +62,8 @@ def _code(
         return 0 if mapped else _UNMAPPED
     if action == _NONE or action == _REMOTE:
         return _UNMAPPED
-    if packet.op != entry.op or packet.dtype != entry.dtype:
+    differs = packet.op != entry.op or packet.dtype != entry.dtype
+    if packet.kind < _END and differs:
         return _MISMATCH
     if not has_wavefront(entry, packet.wavefront):
         return _MISMATCH
@@ -78,9 +83,10 @@ def _end(channel: Record, owner: int, store: bool, counted: bool) -> None:
 
 @inlined
 def check_packet(
-    s: GoldenState, channel: Record, queued: int, heads: int
+    s: GoldenState, channel: Record, queued: int, heads: int, marker: int
 ) -> tuple[int, int, int, int]:
-    """Move the head of ``inbound`` to ``updates``, or drop it.
+    """Move the head of ``inbound`` to ``updates``, or an end-of-tile marker to ``ends``, whose next
+    ``marker`` is that of a store or of a packet; or drop it.
 
     Returns
     -------
@@ -88,14 +94,18 @@ def check_packet(
     failure, place : int
         Error of the packet, and its place; 0 without an error.
     """
-    if not has_space(queued, Q.updates, D.updates):
-        return 0, 0, 0, 0
     head = channel.inbound[front(heads, Q.inbound)]
     packet, location = head.packet, head.location
+    end = packet.kind >= _END
+    if end:
+        if marker != OF_PACKET:
+            return 0, 0, 0, 0
+    elif not has_space(queued, Q.updates, D.updates):
+        return 0, 0, 0, 0
     dispatch_index = packet.slot
     owner = natural(location.owner)
     own = s.contexts[owner]
-    action, command = action_of(s, location, dispatch_index)
+    action, command, shares = action_of(s, location, dispatch_index, end)
     store = packet.kind == _STORE
     if is_aborted(own, location):
         _end(channel, owner, store, location.counted)
@@ -106,6 +116,10 @@ def check_packet(
         failure = error(code, owner, dispatch_index, packet.wavefront)
         place = place_of(packet.atom, head.source, channel.number, head.unowned)
         return mark(Q.inbound), 0, failure, place
+    if end:
+        to = channel.ends[back(queued, heads, Q.ends)]
+        make_arrived_marker(s.config, to, owner, dispatch_index, packet, shares)
+        return mark(Q.inbound), mark(Q.ends), 0, 0
     to = channel.updates[back(queued, heads, Q.updates)]
     if store:
         make_write_request(s.config, to, _COMMUNICATION, owner, packet)

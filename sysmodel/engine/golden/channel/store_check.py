@@ -42,10 +42,10 @@ def _target(
     if action != _NONE and not is_of_launch(own.control, own.launch, store.generation):
         return _DROPPED, _STORE_STALE
     ends = store.kind != _STORE
-    if action == _NONE or action == _REMOTE:
-        if ends:
-            return _DROPPED, 0
-        return (_TO_WRITE if action == _NONE else _TO_REMOTE), 0
+    if action == _REMOTE:
+        return _TO_REMOTE, 0
+    if action == _NONE:
+        return (_DROPPED if ends else _TO_WRITE), 0
     if not has_wavefront(entry, store.wavefront):
         return _DROPPED, _STORE_MISMATCH
     if store.dispatch_index < own.window.oldest:
@@ -72,7 +72,7 @@ def classify_store(
     head = channel.stores[front(heads, Q.stores)]
     store, location = head.store, head.location
     owner = natural(location.owner)
-    action, command = action_of(s, location, store.dispatch_index)
+    action, command, shares = action_of(s, location, store.dispatch_index, False)
     entry = s.commands[owner, command]
     target, code = _target(s.contexts[owner], store, location, action, entry)
     if target == _DROPPED or target == _TO_WRITE:
@@ -89,6 +89,7 @@ def classify_store(
         store,
         target,
         owner,
+        shares,
         command,
         entry,
     )

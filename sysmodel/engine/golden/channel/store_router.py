@@ -8,6 +8,7 @@ from ..payloads import make_marker, make_packet, make_update_request, make_write
 from ..records import Record
 from ..registers.errors import error, place_of
 from ..state import GoldenState
+from .end_queue import OF_STORE
 from .outstanding import note_ended
 from .queues import D, Q, back, front, has, has_space, mark
 from .remote_queue import back_of_remote, push_remote
@@ -24,15 +25,16 @@ _STORE_AHEAD = ErrorCode.STORE_AHEAD.value
 def _send_remote(
     s: GoldenState, number: int, channel: Record, head: Record, owner: int, refuses: bool
 ) -> tuple[int, int, int]:
-    """Move a store into its context's queue of remote stores, or drop it if the context is
-    aborted, or if the queue is full and the router ``refuses``.
+    """Move a store, or its tile's marker, into its context's queue of remote stores, or drop it if
+    the context is aborted, if the command does not mark tiles, or if the queue is full and the
+    router ``refuses``.
 
     Returns
     -------
     popped, failure, place : int
     """
     own, queue = s.contexts[owner], channel.remote_queues[owner]
-    if own.aborted:
+    if own.aborted or head.end and not s.commands[owner, head.command].marks:
         note_ended(channel, owner, True)
         return mark(Q.classified), 0, 0
     behind = back_of_remote(s.config, queue)
@@ -59,10 +61,16 @@ def _send_remote(
 
 @inlined
 def route_store(
-    s: GoldenState, number: int, channel: Record, queued: int, heads: int, link_space: int
+    s: GoldenState,
+    number: int,
+    channel: Record,
+    queued: int,
+    heads: int,
+    link_space: int,
+    marker: int,
 ) -> tuple[int, int, int, int]:
     """Move the head of ``classified`` to ``writes``, to its context's queue of remote stores, or to
-    ``ends``.
+    ``ends``, whose next ``marker`` is that of a store or of a packet.
 
     Returns
     -------
@@ -79,7 +87,7 @@ def route_store(
         popped, failure, place = _send_remote(s, number, channel, head, owner, refuses)
         return popped, 0, failure, place
     if target == _TO_END_OF_TILE:
-        if not has_space(queued, Q.ends, D.ends):
+        if marker != OF_STORE:
             return 0, 0, 0, 0
         make_marker(channel.ends[back(queued, heads, Q.ends)], owner, head)
         return mark(Q.classified), mark(Q.ends), 0, 0

@@ -5,6 +5,7 @@ from typing import NamedTuple
 from rtl.interface.encodings import ErrorCode, Granularity
 from sysmodel.lib.compiled import compiled, inlined
 
+from ..channel.outstanding import note_segment
 from ..index import natural, pick
 from ..payloads import (
     REGION,
@@ -12,11 +13,13 @@ from ..payloads import (
     assign_run,
     assign_slot,
     make_segment_template,
+    packed_marker,
 )
 from ..records import Record, copy_record, record
 from ..registers.errors import error
 from ..state import GoldenState
 from .copies import copy_valid, first_copy, pop_copy
+from .lane import has_lane_space, push_marker
 from .walker import WALKERS, begin_walk, forget_offers, stop_walk, walk_rows
 
 __all__ = [
@@ -31,11 +34,14 @@ __all__ = [
 
 ENGINE = record(
     "mode last_source ready_dispatch_index tile_start rows row_atoms row_stride wave_rows "
-    "minor_log2 wavefront_base region_number",
+    "minor_log2 wavefront_base region_number marks mark_phase mark_wave last_wave mark_rows "
+    "mark_row_atoms mark_atoms tile_outer tile_inner",
     [("template", SEGMENT), ("region", REGION), ("walk", WALKERS)],
 )
 """Engine: its state, the last source, the current command with the geometry of its tile and its
-region, and the walkers. ``ready_dispatch_index`` is negative for a copy.
+region, and the walkers. ``ready_dispatch_index`` is negative for a copy. ``marks``: END packets
+follow; the other fields of markers are the step, the wavefront and the last one, its rows, its
+atoms of a row and all of its atoms, and the edges of the tile.
 """
 
 _OUTSIDE = ErrorCode.DMA_OUT_OF_REGION.value
@@ -43,7 +49,9 @@ _WORKGROUP = Granularity.WORKGROUP.value
 # Log2 of a run length with which all atoms of a row belong to one wavefront.
 _WHOLE_RUN = 15
 # States of the engine.
-_IDLE, _SCALE, _SHAPE, WALK = range(4)
+_IDLE, _SCALE, _SHAPE, WALK, MARK = range(5)
+# Steps of MARK: as SCALE and SHAPE, the product, and the offer.
+_LOOK_BEFORE, _SHARE, _MULTIPLY, _OFFER = range(4)
 
 
 class EngineOutputs(NamedTuple):
@@ -76,7 +84,7 @@ def engine_is_idle(engine: Record) -> bool:
 @inlined
 def needs_tables(engine: Record) -> bool:
     """Return whether the current command still reads the tables of its launch."""
-    return engine.mode != _IDLE and engine.mode != WALK
+    return engine.mode == _SCALE or engine.mode == _SHAPE
 
 
 @compiled
@@ -93,6 +101,7 @@ def _begin(s: GoldenState, context: int, command: Record, start: int) -> None:
     engine.wavefront_base = 0
     engine.ready_dispatch_index = -1
     engine.region_number = command.region
+    engine.marks = 0
     make_segment_template(
         engine.template, command, own.address_space.remote, own.launch.generation, _WHOLE_RUN
     )
@@ -106,11 +115,18 @@ def _begin_ready(s: GoldenState, context: int, ready: Record) -> None:
     _begin(s, context, command, ready.start)
     engine.ready_dispatch_index = ready.dispatch_index
     rows = command.outer_extent_edge if ready.outer_edge else command.outer_extent
+    if ready.start == s.config.atom_mask:
+        rows = 0  # the tile has no atom
     atoms = command.inner_extent_edge if ready.inner_edge else command.inner_extent
     run_log2, wave_rows = command.wave_inner_log2, command.wave_outer_extent
+    engine.marks, engine.mark_wave = command.marks, ready.wavefront
+    engine.tile_outer, engine.tile_inner = ready.outer_edge, ready.inner_edge
     if command.granularity == _WORKGROUP:
         assign_run(engine.template, run_log2)
         engine.wave_rows = wave_rows
+        edges = natural(ready.inner_edge << 1 | ready.outer_edge)
+        engine.mark_phase, engine.mark_wave = _LOOK_BEFORE, 0
+        engine.last_wave = (command.waves[edges] - 1) & s.config.wavefront_mask
     else:
         wavefront, minor_log2 = ready.wavefront, command.waves_inner_log2
         minor = wavefront & ((1 << minor_log2) - 1)
@@ -118,7 +134,48 @@ def _begin_ready(s: GoldenState, context: int, ready: Record) -> None:
         atoms = max(min(1 << run_log2, atoms - (minor << run_log2)), 0)
         rows = max(min(wave_rows, rows - major * wave_rows), 0)
         engine.wavefront_base = wavefront
+        engine.mark_phase, engine.last_wave = _MULTIPLY, wavefront
+        engine.mark_rows, engine.mark_row_atoms = rows, atoms
     engine.rows, engine.row_atoms = rows, atoms
+
+
+@inlined
+def _share(engine: Record) -> None:
+    """Find the rows, and the atoms of a row, of a wavefront of a workgroup's tile."""
+    run_log2, minor_log2 = engine.template.wave_inner_log2, engine.minor_log2
+    minor, major = engine.mark_wave & ((1 << minor_log2) - 1), engine.mark_wave >> minor_log2
+    atoms = min(1 << run_log2, engine.row_atoms - (minor << run_log2))
+    rows = engine.rows
+    if engine.wave_rows:
+        rows = min(engine.wave_rows, rows - major * engine.wave_rows)
+    engine.mark_rows, engine.mark_row_atoms = max(rows, 0), max(atoms, 0)
+
+
+@compiled
+def _mark(s: GoldenState, engine: Record, context: int) -> None:
+    """State MARK: send the END packets of the tile's wavefronts."""
+    config, phase, wave = s.config, engine.mark_phase, engine.mark_wave
+    if phase != _OFFER:
+        if phase == _SHARE:
+            _share(engine)
+        elif phase == _MULTIPLY:
+            mask = (1 << config.tile_atom_bits) - 1
+            engine.mark_atoms = (engine.mark_rows & mask) * (engine.mark_row_atoms & mask) & mask
+        engine.mark_phase = phase + 1
+        return
+    template = engine.template
+    number = natural((template.slot + wave) & config.mark_lane_mask)
+    lane = s.channels[number].lanes[context]
+    if not has_lane_space(lane):
+        return
+    note_segment(s.channels[number], context)
+    atom = packed_marker(config, engine.mark_atoms, engine.tile_outer, engine.tile_inner, 1)
+    push_marker(lane, template, atom, wave, _WHOLE_RUN)
+    engine.mark_phase = _LOOK_BEFORE
+    if wave == engine.last_wave:
+        engine.mode = _IDLE
+    else:
+        engine.mark_wave = (wave + 1) & config.wavefront_mask
 
 
 @inlined
@@ -194,7 +251,8 @@ def step_engine(
     own = s.contexts[context]
     engine, aborted = own.engine, own.aborted != 0
     mode, has_command = engine.mode, ready_valid or copy_valid(own.copies)
-    active = mode == _SCALE or mode == _SHAPE or (mode == _IDLE and has_command)
+    active = mode == _SCALE or mode == _SHAPE or mode == MARK
+    active = active or (mode == _IDLE and has_command)
     popped = issued = outside = False
     if mode != WALK:
         active |= forget_offers(engine)
@@ -208,12 +266,15 @@ def step_engine(
         outside, changes, ends = walk_rows(s.config, s.channels, engine, context)
         active |= changes
         if ends:
-            engine.mode = _IDLE
+            engine.mode = MARK if engine.marks else _IDLE
+    elif mode == MARK:
+        _mark(s, engine, context)
     elif mode == _SCALE:
         _scale(s, context)
         engine.mode = _SHAPE
     elif mode == _SHAPE:
-        engine.mode = WALK if begin_walk(s.config, engine) else _IDLE
+        ends = MARK if engine.marks else _IDLE
+        engine.mode = WALK if begin_walk(s.config, engine) else ends
     elif has_command:
         popped, issued = _take_command(s, context, ready_valid, ready, credit_limit_in)
     failure = 0

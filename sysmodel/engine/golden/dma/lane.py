@@ -2,10 +2,19 @@
 
 from typing import NamedTuple
 
+from rtl.interface.encodings import PacketKind
 from sysmodel.lib.compiled import inlined
 
 from ..index import natural
-from ..payloads import PACKET, READ, SEGMENT, make_read, make_segment, make_segment_packet
+from ..payloads import (
+    PACKET,
+    READ,
+    SEGMENT,
+    make_marking_segment,
+    make_read,
+    make_segment,
+    make_segment_packet,
+)
 from ..records import Record, Records, copy_record, record
 
 __all__ = [
@@ -18,10 +27,12 @@ __all__ = [
     "has_lane_space",
     "lane_is_idle",
     "offers_segment",
+    "push_marker",
     "push_segment",
     "step_lane",
 ]
 
+_END = PacketKind.END.value
 SEGMENTS, READS = 2, 2
 LANE = record(
     "segments_level segments_head segments_pushed segment_index reads_level reads_head "
@@ -73,6 +84,14 @@ def push_segment(
 
 
 @inlined
+def push_marker(lane: Record, template: Record, atom: int, wavefront: int, run_log2: int) -> None:
+    """Push the END packet of a wavefront's tile as a segment."""
+    to = lane.segments[(lane.segments_head + lane.segments_level) & (SEGMENTS - 1)]
+    make_marking_segment(to, template, atom, wavefront, run_log2)
+    lane.segments_pushed = 1
+
+
+@inlined
 def fill_slot(slots: Records, number: int, slot: int) -> Record:
     """Mark an egress slot of channel `number` as filled; return its packet."""
     at = slots[natural(number), natural(slot)]
@@ -88,14 +107,21 @@ def lane_is_idle(lane: Record) -> bool:
 
 @inlined
 def _expand(config: Record, slots: Records, number: int, context: int, lane: Record) -> None:
-    """Make one read from the lane's first segment, and its packet in the next egress slot."""
+    """Make one read from the lane's first segment, and its packet in the next egress slot; an END
+    packet has no read.
+    """
     segment = lane.segments[natural(lane.segments_head)]
     index, tail = lane.segment_index, lane.slot_tail
-    read = lane.reads[natural((lane.reads_head + lane.reads_level) & (READS - 1))]
-    make_read(read, (segment.atom + index) & config.atom_mask, tail)
+    slot = slots[natural(number), natural((context << config.slot_bits) + tail)]
+    if segment.kind == _END:
+        slot.filled = 1
+    else:
+        read = lane.reads[natural((lane.reads_head + lane.reads_level) & (READS - 1))]
+        make_read(read, (segment.atom + index) & config.atom_mask, tail)
+        lane.reads_level += 1
     wave = (segment.offset + index) >> segment.wave_inner_log2
     make_segment_packet(
-        slots[natural(number), natural((context << config.slot_bits) + tail)].packet,
+        slot.packet,
         segment,
         (segment.atom + index + segment.atom_offset) & config.atom_mask,
         (segment.wavefront + wave) & config.wavefront_mask,
@@ -159,7 +185,6 @@ def step_lane(
             lane.segments_level -= 1
     elif expands:
         _expand(config, slots, number, context, lane)
-        lane.reads_level += 1
     freed = level == SEGMENTS and lane.segments_level < level
     if lane.segments_pushed:
         lane.segments_pushed = 0

@@ -23,7 +23,6 @@ def _decode_context(own: Record, registers: Records) -> None:
         get_field(registers, F.SHIFT_dispatch_indices),
         get_field(registers, F.CREDIT_WINDOW_workgroups),
         get_field(registers, F.COMMAND_WINDOW_workgroups),
-        get_field(registers, F.TRACKING_updates_per_atom),
         get_field(registers, F.TIMEOUT_ticks),
         get_field(registers, F.TRACKING_generation),
     )

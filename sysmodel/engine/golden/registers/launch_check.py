@@ -78,14 +78,14 @@ def _repeats_generation(s: GoldenState, context: int) -> bool:
 
 @compiled
 def _lacks_wavefronts(s: GoldenState, context: int) -> bool:
-    """Return whether the command of a tracked range has no wavefront in any workgroup."""
+    """Return whether a tracked range has no share, or its command no wavefront in any workgroup."""
     for number in range(s.config.ranges):
         entry = s.programmed_ranges[context, number]
         if entry.enable and (entry.action == _DMA or entry.action == _OWN):
             waves = 0
             for edge in range(4):
                 waves |= s.programmed_commands[context, entry.command].waves[edge]
-            if waves == 0:
+            if waves == 0 or entry.shares == 0:
                 return True
     return False
 
@@ -106,7 +106,6 @@ def check_launch(s: GoldenState, context: int, busy: bool) -> int:
         launch.workgroups > config.dispatch_index_mask + 1
         or launch.tracked_first > launch.tracked_end
         or launch.tracked_end > launch.workgroups
-        or launch.updates_per_atom == 0
     ):
         return _LAUNCH_RANGE
     if _lacks_wavefronts(s, context):

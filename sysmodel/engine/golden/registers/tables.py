@@ -188,7 +188,8 @@ def commit_range(s: GoldenState, context: int, index: int, enable: int, locked: 
         same = other != index and one.enable and one.region == region
         if same and first <= one.last and one.first <= last:
             return _OVERLAP
-    make_range(entry, 1, region, first, last, action, command)
+    shares = get_field(registers, F.RANGE_ACTION_shares)
+    make_range(entry, 1, region, first, last, action, command, shares)
     return 0
 
 
@@ -207,6 +208,7 @@ def commit_command(s: GoldenState, context: int, index: int, locked: bool) -> in
     make_command(
         s.programmed_commands[context, index],
         get_field(registers, F.COMMAND_TRANSFER_kind),
+        get_field(registers, F.COMMAND_TRANSFER_marks),
         get_field(registers, F.COMMAND_TRANSFER_op),
         get_field(registers, F.COMMAND_TRANSFER_dtype),
         _atoms(config, offset),

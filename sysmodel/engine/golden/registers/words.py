@@ -119,6 +119,7 @@ def describe_registers(p: T3Parameters, registers: Records) -> None:
         F.COMMAND_WINDOW_workgroups: p.credit_limit_bits,
         F.RANGE_DISPATCH_INDICES_first: p.dispatch_index_bits,
         F.RANGE_DISPATCH_INDICES_last: p.dispatch_index_bits,
+        F.RANGE_ACTION_shares: p.share_bits,
         F.ADDRESS_SPACE_local: p.context_bits,
         F.ADDRESS_SPACE_remote: p.context_bits,
         F.WAYS_mask: p.ways,

@@ -36,7 +36,7 @@ __all__ = [
 
 EVENTS = 8
 """Places of the pipeline's circular buffer, one for each cycle."""
-_EVENT = record([("tile", TILE)], "needed allowed_ways lost_ways")
+_EVENT = record([("tile", TILE)], "allowed_ways lost_ways")
 BANK = record(
     f"in_pipeline completions_level completions_head wrote_cycle {CHOICE_WORDS} {CLEARING_WORDS} "
     f"{SCRUB_WORDS}",
@@ -150,7 +150,6 @@ def _step_events(s: GoldenState, number: int) -> int:
     if bank.in_pipeline >> compared & 1:
         event = bank.events[compared]
         own = s.contexts[natural(event.tile.owner)]
-        event.needed = event.tile.tile_atoms * own.launch.updates_per_atom
         event.allowed_ways = own.ways
     if bank.in_pipeline >> updated & 1:
         _drop(s, bank, updated)

@@ -26,17 +26,16 @@ __all__ = [
 ]
 
 ENTRY = record(
-    "valid_entry context_number key has_end balance entry_outer entry_inner entry_start "
+    "valid_entry context_number key known missing balance entry_outer entry_inner entry_start "
     "entry_errors since"
 )
-"""Entry of a tile: its context and its key in the set, the flag that its end-of-tile marker has
-arrived, the number of updates minus the needed number once this is known, its edges, the smallest
+"""Entry of a tile: its context and its key in the set, the flag that a marker has come, the shares
+that are missing since, the number of updates minus that of announced atoms, its edges, the smallest
 atom, and the bit errors that are in the memory from the cycle ``since`` on.
 """
 
 _SET_FULL = ErrorCode.SET_FULL.value
-_ZERO_THRESHOLD = ErrorCode.ZERO_THRESHOLD.value
-_DUPLICATE_END_OF_TILE = ErrorCode.DUPLICATE_END_OF_TILE.value
+_NO_SHARE = ErrorCode.NO_SHARE.value
 _OVERRUN = ErrorCode.OVERRUN.value
 _COUNT_OVERFLOW = ErrorCode.COUNT_OVERFLOW.value
 _READ_CYCLES = 3  # cycles from the read of an event's row to the update of the row
@@ -166,7 +165,8 @@ def update_entry(s: GoldenState, number: int, event: Record) -> int:
         return error(_SET_FULL, owner, dispatch_index, wavefront)
     fresh = hit < 0
     entry = row[natural(empty if fresh else hit)]
-    has_end = 0 if fresh else entry.has_end
+    known = 0 if fresh else entry.known
+    missing = 0 if fresh else entry.missing
     balance = 0 if fresh else entry.balance
     outer = 0 if fresh else entry.entry_outer
     inner = 0 if fresh else entry.entry_inner
@@ -174,22 +174,22 @@ def update_entry(s: GoldenState, number: int, event: Record) -> int:
 
     code = 0
     if tile.end:
-        if tile.tile_atoms == 0:
-            return error(_ZERO_THRESHOLD, owner, dispatch_index, wavefront)
-        if has_end:
-            return error(_DUPLICATE_END_OF_TILE, owner, dispatch_index, wavefront)
-        has_end = 1
-        balance -= event.needed
+        if tile.shares == 0:
+            return error(_NO_SHARE, owner, dispatch_index, wavefront)
+        missing = (missing if known else tile.total) - tile.shares
+        known = 1
+        balance -= tile.tile_atoms
         outer, inner = tile.outer_edge, tile.inner_edge
     else:
         first = min(first, tile.atom)
         balance += tile.count
-        if not has_end and balance > config.count_mask:
-            code = _COUNT_OVERFLOW
-    if has_end and balance > 0:
+    whole = known and missing == 0
+    if balance > config.count_mask:
+        code = _COUNT_OVERFLOW
+    elif missing < 0 or (whole and balance > 0):
         code = _OVERRUN
 
-    complete = has_end and balance == 0
+    complete = whole and balance == 0
     freed = complete or code != 0
     _count_change(s, bank, owner, fresh, freed)
     if freed:
@@ -198,7 +198,7 @@ def update_entry(s: GoldenState, number: int, event: Record) -> int:
         entry.valid_entry = 1
         entry.context_number = owner
         entry.key = key
-        entry.has_end = has_end
+        entry.known, entry.missing = known, missing
         entry.balance = balance
         entry.entry_outer, entry.entry_inner = outer, inner
         entry.entry_start = first

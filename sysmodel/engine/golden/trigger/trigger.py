@@ -145,7 +145,7 @@ def _look_up(s: GoldenState, context: int) -> None:
     trigger.taken = 0
     copy_record(completion, trigger.next)
     trigger.state = _TILE
-    index = range_of(s.config.ranges, s.ranges, context, -1, completion.dispatch_index)
+    index = range_of(s.config.ranges, s.ranges, context, -1, completion.dispatch_index, False)
     if index < 0:
         trigger.tile_action = _NONE
         return
