@@ -13,7 +13,7 @@ from rtl.interface.encodings import Action
 from rtl.interface.layouts import Location
 from rtl.parameters import T3Parameters
 from sysmodel.engine.golden import GoldenState
-from sysmodel.engine.golden.channel.address_map import has_wavefront, locate, range_of
+from sysmodel.engine.golden.channel.address_map import action_of, has_wavefront, locate
 from sysmodel.engine.golden.payloads import LOCATION
 from tb.address_map.dut import AddressMap
 from tb.cover import cover, expect
@@ -24,6 +24,8 @@ from tb.payload import Fields
 # Small, so that random values coincide often.
 PARAMETERS = T3Parameters(
     address_bits=14,
+    tile_atom_bits=4,
+    share_bits=3,
     workgroup_bits=6,
     sets=8,
     ways=2,
@@ -62,6 +64,11 @@ expect(
     "first wavefront behind the last",
     "last wavefront",
     *(action.name for action in Action),
+    "marker outside every region",
+    "marker without a context",
+    "marker in a range of another region",
+    "marker in a range that is not tracked",
+    "marker in two ranges",
 )
 
 
@@ -94,6 +101,7 @@ def _random_view(rng: random.Random) -> dict[str, Any]:
                 "last": last if rng.random() < 0.9 else first,
                 "action": rng.choice(list(Action)[1:]).value,
                 "command": rng.randrange(p.commands),
+                "shares": rng.getrandbits(p.share_bits),
             }
         )
     for _ in range(p.commands):
@@ -134,32 +142,28 @@ class _Model:
     def __init__(self):
         self.state: GoldenState = golden_state(PARAMETERS)
 
-    def location(self, atom: int, context: int, dispatch_index: int) -> dict[str, int]:
+    def location(self, atom: int, context: int, dispatch_index: int, end: int) -> np.void:
         location = np.zeros(1, LOCATION)[0]
-        locate(self.state, location, atom, context, dispatch_index)
-        return dict(zip(LOCATION.names, location.tolist(), strict=True))
+        locate(self.state, location, atom, context, dispatch_index, bool(end))
+        return location
 
-    def result(self, location: dict[str, int], dispatch_index: int, wavefront: int) -> list[int]:
-        """Return action, command, op and dtype, and whether the command lacks the wavefront."""
-        if not location["valid"]:
-            return [0, 0, 0, 0, 0]
-        owner = location["owner"]
-        index = range_of(
-            PARAMETERS.ranges, self.state.ranges, owner, location["region"], dispatch_index
-        )
-        if index < 0:
-            return [0, 0, 0, 0, 0]
-        entry = self.state.ranges[owner, index]
-        command = self.state.commands[owner, entry["command"]]
-        found = entry["action"], entry["command"], command["op"], command["dtype"]
+    def result(self, location: np.void, dispatch_index: int, end: int, wavefront: int) -> list[int]:
+        """Return action, command, shares, op and dtype, and whether the command lacks the
+        wavefront.
+        """
+        action, number, shares = action_of(self.state, location, dispatch_index, bool(end))
+        if not action:
+            return [0, 0, 0, 0, 0, 0]
+        command = self.state.commands[location["owner"], number]
+        found = action, number, shares, command["op"], command["dtype"]
         most = max(command["waves"])
         cover("first wavefront behind the last", wavefront == most)
         cover("last wavefront", wavefront == most - 1)
         return [*map(int, found), int(not has_wavefront(command, wavefront))]
 
 
-def _cover_location(lookup: tuple[int, int, int], views: list[dict[str, Any]]) -> None:
-    atom, space, dispatch_index = lookup
+def _cover_location(lookup: tuple[int, int, int, int], views: list[dict[str, Any]]) -> None:
+    atom, space, dispatch_index, end = lookup
     spaces = [view["address_space"] for view in views]
     mine = [one["enable"] and one["local"] == space for one in spaces]
     cover("two contexts with the address space", all(mine))
@@ -182,6 +186,8 @@ def _cover_location(lookup: tuple[int, int, int], views: list[dict[str, Any]]) -
             cover("region of another context", others and owner is not None)
             cover("disabled region", inside and number == owner and not region["enable"])
     cover("two regions", hits == 2)
+    cover("marker outside every region", end and owner is not None and not hits)
+    cover("marker without a context", end and owner is None)
     if hits:
         view = views[owner]
         workgroups = view["launch_configuration"]["workgroups"]
@@ -192,12 +198,15 @@ def _cover_location(lookup: tuple[int, int, int], views: list[dict[str, Any]]) -
 
 
 def _cover_range(
-    views: list[dict[str, Any]], location: dict, dispatch_index: int, action: int
+    views: list[dict[str, Any]], location: np.void, dispatch_index: int, end: int, action: int
 ) -> None:
     cover(Action(action).name)
     if not location["valid"]:
         return
     hits = 0
+    if end:
+        _cover_marker(views[int(location["owner"])]["maps"], dispatch_index, action)
+        return
     for entry in views[location["owner"]]["maps"]["ranges"]:
         inside = entry["first"] <= dispatch_index <= entry["last"]
         mine = entry["region"] == location["region"]
@@ -210,6 +219,19 @@ def _cover_range(
         cover("disabled range", inside and mine and not entry["enable"])
     cover("two ranges", hits >= 2)
     cover("no range", not hits)
+
+
+def _cover_marker(maps: dict[str, Any], dispatch_index: int, action: int) -> None:
+    ranges = [
+        entry
+        for entry in maps["ranges"]
+        if entry["enable"] and entry["first"] <= dispatch_index <= entry["last"]
+    ]
+    tracked = [entry for entry in ranges if entry["action"] != Action.REMOTE.value]
+    elsewhere = bool(tracked) and tracked[0]["region"] != 0
+    cover("marker in a range of another region", elsewhere and action)
+    cover("marker in a range that is not tracked", ranges and not tracked and not action)
+    cover("marker in two ranges", len(tracked) > 1)
 
 
 @cocotb.test()
@@ -229,8 +251,8 @@ async def random_lookups(dut):
             for context, view in enumerate(views)
         )
         for _ in range(_LOOKUPS):
-            lookup = _random_lookup(rng, rng.choice(views))
-            inputs = dut.atom, dut.context, dut.dispatch_index
+            lookup = *_random_lookup(rng, rng.choice(views)), int(rng.random() < 0.3)
+            inputs = dut.atom, dut.context, dut.dispatch_index, dut.end
             for port, value in zip(inputs, lookup, strict=True):
                 port.value = value
             wavefront = rng.randrange(PARAMETERS.wavefronts)
@@ -240,14 +262,15 @@ async def random_lookups(dut):
             found = _LOCATION.named(int(dut.location.value))
             for name in ("mapped", "counted", "valid"):
                 assert found[name] == expected[name], name
-            assert found["region"] == (expected["region"] if expected["mapped"] else 0)
+            # The region of a marker does not matter.
+            assert dut.end.value or found["region"] == expected["mapped"] * expected["region"]
             if expected["mapped"]:
                 assert found["owner"] == expected["owner"]
             _cover_location(lookup, views)
             if before is not None:
-                ports = (dut.action, dut.command, dut.op, dut.dtype, dut.beyond)
+                ports = (dut.action, dut.command, dut.shares, dut.op, dut.dtype, dut.beyond)
                 result = model.result(*before, wavefront)
                 assert [int(port.value) for port in ports] == result
                 _cover_range(views, *before, result[0])
-            before = expected, lookup[-1]
+            before = expected, *lookup[2:]
             await next_cycle(dut)

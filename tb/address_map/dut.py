@@ -28,7 +28,7 @@ class AddressMap(wiring.Component):
         self._location, self._range = location(p), range_(p)
         members = self._range.signature.members
         self._results = {
-            name: members[name] for name in ("action", "command", "op", "dtype", "beyond")
+            name: members[name] for name in ("action", "command", "shares", "op", "dtype", "beyond")
         }
         members = {**self._location.signature.members, "wavefront": members["wavefront"]}
         super().__init__({**members, **self._results})
@@ -38,15 +38,21 @@ class AddressMap(wiring.Component):
         m.submodules.location = location = self._location
         m.submodules.range = range_ = self._range
         located, dispatch_index = Signal.like(location.location), Signal.like(self.dispatch_index)
-        m.d.sync += [located.eq(location.location), dispatch_index.eq(self.dispatch_index)]
+        end = Signal()
+        m.d.sync += [
+            located.eq(location.location),
+            dispatch_index.eq(self.dispatch_index),
+            end.eq(self.end),
+        ]
         m.d.comb += [
             self.location.eq(location.location),
             range_.location.eq(located),
             range_.dispatch_index.eq(dispatch_index),
             range_.wavefront.eq(self.wavefront),
+            range_.end.eq(end),
             range_.contexts.eq(self.contexts),
         ]
-        inputs = ("atom", "context", "dispatch_index", "contexts")
+        inputs = ("atom", "context", "dispatch_index", "end", "contexts")
         m.d.comb += [getattr(location, name).eq(getattr(self, name)) for name in inputs]
         m.d.comb += [getattr(self, name).eq(getattr(range_, name)) for name in self._results]
         return m

@@ -8,16 +8,31 @@ import cocotb
 
 from rtl.interface.configuration import SOURCE_BITS
 from rtl.interface.encodings import Access, Action, ErrorCode, Operation, PacketKind, Policy
-from tb.channel.driver import CONTEXTS, IN, OUT, SEGMENTS, Bench, make_dut, start
+from tb.channel.driver import CONTEXTS, IN, OUT, SEGMENTS, make_dut, plain, repeat, start
 from tb.channel.flips import double_bit_error, injected_bits, single_bit_error
+from tb.channel.markers import (
+    a_marker_of_a_packet,
+    dropped_markers_wait_for_their_turn,
+    markers_leave,
+    markers_take_turns,
+)
 from tb.channel.points import ERRORS
-from tb.channel.tables import GENERATION, PARAMETERS, REDUCTION, UNUSED, WORKGROUPS, random_arbiter
+from tb.channel.tables import PARAMETERS, REDUCTION, UNUSED, random_arbiter
 from tb.cover import cover
 from tb.cycle import scaled
-from tb.golden import EVERY_PACKET, SIGNALS
+from tb.golden import SIGNALS
 from tb.stream import Pace
 
-__all__ = ["injected_bits", "make_dut", "single_bit_error", "double_bit_error"]
+__all__ = [
+    "injected_bits",
+    "make_dut",
+    "single_bit_error",
+    "double_bit_error",
+    "a_marker_of_a_packet",
+    "markers_take_turns",
+    "dropped_markers_wait_for_their_turn",
+    "markers_leave",
+]
 
 _BLOCKED = (0, 0.1, 0.5, 0.9, 1, 1)
 _CYCLES = 1500
@@ -64,48 +79,15 @@ async def random_traffic(dut):
     assert set(bench.failures) <= set(ERRORS)
 
 
-def _plain(bench: Bench) -> None:
-    """Set up the bench with all regions and ranges enabled, all dispatch indices admitted, no
-    preference in the arbiter, and in all commands the same reduction of every wavefront."""
-    for view in bench.views:
-        for command in view["maps"]["commands"]:
-            command |= REDUCTION | {"waves": [PARAMETERS.wavefronts] * 4}
-        for entry in (*view["maps"]["regions"], *view["maps"]["ranges"], view["address_space"]):
-            if entry != UNUSED:
-                entry["enable"] = 1
-        view |= {"aborting": 0, "launched": 1, "inbound": EVERY_PACKET}
-        view["launch_configuration"] |= {"workgroups": WORKGROUPS, "generation": GENERATION}
-    bench.arbiter |= {"policy": Policy.ROUND_ROBIN.value}
-    bench.admit(0, 64)
-    bench.configure()
-
-
-def _repeat(bench: Bench, stream: str, **fields: int | range) -> None:
-    """Make a stream offer payload after payload with these fields; a range stands for any of its
-    values.
-    """
-    following = bench.traffic.next
-    drawn = {name: field for name, field in fields.items() if isinstance(field, range)}
-
-    def next_(name: str) -> dict[str, int]:
-        if name != stream:
-            return following(name)
-        of_a_launch = {"generation": GENERATION} if name in ("stores", "link_in") else {}
-        chosen = {field: bench.rng.choice(values) for field, values in drawn.items()}
-        return following(name) | of_a_launch | fields | chosen
-
-    bench.traffic.next = next_
-
-
 @cocotb.test()
 async def updates_sink_with_the_egress_blocked(dut):
     """Remote stores, DMA data and their packets wait for the link; incoming updates do not."""
     rng = random.Random(cocotb.RANDOM_SEED + 1)
     bench = await start(dut, rng)
-    _plain(bench)
+    plain(bench)
     # Distinct payloads: a full queue must keep its entries, whatever is offered.
-    _repeat(bench, "stores", kind=0, atom=range(1000, 2000), context=1, dispatch_index=range(10))
-    _repeat(bench, "link_in", atom=1500, context=1, slot=20, **_UPDATE)
+    repeat(bench, "stores", kind=0, atom=range(1000, 2000), context=1, dispatch_index=range(10))
+    repeat(bench, "link_in", atom=1500, context=1, slot=20, **_UPDATE)
     for _ in range(150):
         await bench.cycle(("stores", "link_in", "segments__0"), ("dram",))
     before = bench.checker.transfers["link_in"]
@@ -117,13 +99,13 @@ async def updates_sink_with_the_egress_blocked(dut):
         await bench.cycle((), ("dram", "link_out"))
     assert int(dut.idle.value) == 0b10
     # Updates that the DRAM has accepted; packets to the link are not acknowledged.
-    _repeat(bench, "issue_acks", access=Access.UPDATE.value, owner=0)
+    repeat(bench, "issue_acks", access=Access.UPDATE.value, owner=0)
     for _ in range(bench.checker.transfers["link_in"]):
         await bench.cycle(("issue_acks",), ("tile_issue_acks",))
     for _ in range(20):
         await bench.cycle((), ("tile_issue_acks",))
     assert int(dut.idle.value) == 0b10  # the reduce unit has not performed the updates
-    _repeat(bench, "nmc_in", owner=0)
+    repeat(bench, "nmc_in", owner=0)
     for _ in range(bench.checker.transfers["link_in"]):
         await bench.cycle(("nmc_in",), ("nmc_out",))
     for _ in range(20):
@@ -138,9 +120,9 @@ async def dropped_updates_wait_for_space(dut):
     """
     rng = random.Random(cocotb.RANDOM_SEED + 2)
     bench = await start(dut, rng)
-    _plain(bench)
-    _repeat(bench, "stores", kind=0, atom=1500, context=1, dispatch_index=20, wavefront=1)
-    _repeat(bench, "link_in", atom=1500, context=1, slot=20, **_UPDATE)
+    plain(bench)
+    repeat(bench, "stores", kind=0, atom=1500, context=1, dispatch_index=20, wavefront=1)
+    repeat(bench, "link_in", atom=1500, context=1, slot=20, **_UPDATE)
     for _ in range(40):
         await bench.cycle(("stores", "link_in"), ())
     assert not bench.failures
@@ -167,9 +149,9 @@ async def one_access_per_cycle(dut):
     rng = random.Random(cocotb.RANDOM_SEED + 3)
     for stream in ("reads", "stores", "link_in"):
         bench = await start(dut, rng)
-        _plain(bench)
-        _repeat(bench, "stores", kind=0, atom=1500, context=1, dispatch_index=20)
-        _repeat(bench, "link_in", atom=1500, context=1, slot=20, **_UPDATE)
+        plain(bench)
+        repeat(bench, "stores", kind=0, atom=1500, context=1, dispatch_index=20)
+        repeat(bench, "link_in", atom=1500, context=1, slot=20, **_UPDATE)
         for _ in range(60):
             await bench.cycle((stream,), ("dram",))
         assert bench.checker.transfers["dram"] >= 60 - 4, stream
@@ -180,11 +162,11 @@ async def a_long_wait(dut):
     """Under continuous compute requests, communication is served when its limit is reached."""
     rng = random.Random(cocotb.RANDOM_SEED + 5)
     bench = await start(dut, rng)
-    _plain(bench)
+    plain(bench)
     limit = rng.randrange(*_LONG_LIMITS)
     bench.arbiter |= {"policy": Policy.MCA.value, "starvation_limit": limit}
     bench.configure()
-    _repeat(bench, "link_in", atom=1500, context=1, slot=20, **_UPDATE)
+    repeat(bench, "link_in", atom=1500, context=1, slot=20, **_UPDATE)
     for _ in range(limit - 1):
         await bench.cycle(("reads", "link_in"), ("dram",))
     waiting = bench.checker.transfers["link_in"]
@@ -213,8 +195,8 @@ async def a_long_measurement(dut):
     rng = random.Random(cocotb.RANDOM_SEED + 7)
     samples = 1 << _MEASURE_LOG2
     bench = await start(dut, rng)
-    _plain(bench)
-    _repeat(bench, "link_in", atom=1500, context=1, slot=20, **_UPDATE)
+    plain(bench)
+    repeat(bench, "link_in", atom=1500, context=1, slot=20, **_UPDATE)
     for beyond in (0, samples - 1):
         mean = rng.randrange(20, 100)
         cuts = [mean - 1, mean, mean + 1]
@@ -239,7 +221,7 @@ async def sums(dut):
     rng = random.Random(cocotb.RANDOM_SEED + 6)
     bench = await start(dut, rng)
     epoch = bench.views[1]["launch_configuration"]["epoch"]
-    _repeat(bench, "nmc_in", owner=1, stored_epoch=epoch, op=Operation.SUM.value)
+    repeat(bench, "nmc_in", owner=1, stored_epoch=epoch, op=Operation.SUM.value)
     for _ in range(scaled(_SUMS)):
         await bench.cycle(("nmc_in",), ("nmc_out",))
     assert bench.checker.transfers["nmc_in"] == scaled(_SUMS)
@@ -252,8 +234,8 @@ async def tracker_behind(dut):
     """
     rng = random.Random(cocotb.RANDOM_SEED + 4)
     bench = await start(dut, rng)
-    _plain(bench)
-    _repeat(bench, "issue_acks", access=Access.UPDATE.value)
+    plain(bench)
+    repeat(bench, "issue_acks", access=Access.UPDATE.value)
     for _ in range(400):
         await bench.cycle(("issue_acks",), ())
     assert not bench.model.ready("issue_acks")
@@ -262,7 +244,7 @@ async def tracker_behind(dut):
     transfers = bench.checker.transfers
     assert bench.updates == transfers["issue_acks"] > transfers["tile_issue_acks"]
     for owner in CONTEXTS:
-        _repeat(bench, "issue_acks", owner=owner, dispatch_index=3, wavefront=0)
+        repeat(bench, "issue_acks", owner=owner, dispatch_index=3, wavefront=0)
         left = transfers["tile_issue_acks"]
         for _ in range(15):
             await bench.cycle(("issue_acks",), ())
@@ -279,8 +261,8 @@ async def markers_wait(dut):
     """
     rng = random.Random(cocotb.RANDOM_SEED + 8)
     bench = await start(dut, rng)
-    _plain(bench)
-    _repeat(bench, "stores", kind=1, atom=1500, context=1, dispatch_index=20)
+    plain(bench)
+    repeat(bench, "stores", kind=1, atom=1500, context=1, dispatch_index=20)
     for _ in range(50):
         await bench.cycle(("stores",), ())
     assert not bench.model.ready("stores")
@@ -302,13 +284,13 @@ async def a_link_without_space_for_one(dut):
 async def _stop_one(dut, stopped: int, atom: int) -> None:
     rng = random.Random(cocotb.RANDOM_SEED + 9)
     bench = await start(dut, rng)
-    _plain(bench)
+    plain(bench)
     for entry in bench.views[stopped]["maps"]["ranges"]:
         if entry != UNUSED and entry["first"] <= 3 <= entry["last"]:
             entry["action"] = Action.REMOTE.value
     bench.link_space = 0b11 ^ 1 << stopped
     bench.configure()
-    _repeat(bench, "stores", kind=0, atom=atom, context=1 + stopped, dispatch_index=3)
+    repeat(bench, "stores", kind=0, atom=atom, context=1 + stopped, dispatch_index=3)
     for _ in range(100):
         await bench.cycle(("stores", *SEGMENTS), OUT)
     assert int(dut.store_space.value) == bench.link_space
@@ -330,8 +312,8 @@ async def an_abort(dut):
     """
     rng = random.Random(cocotb.RANDOM_SEED + 10)
     bench = await start(dut, rng)
-    _plain(bench)
-    _repeat(bench, "stores", kind=0, atom=1500, context=1, dispatch_index=3)
+    plain(bench)
+    repeat(bench, "stores", kind=0, atom=1500, context=1, dispatch_index=3)
     bench.link_space = 0b10
     bench.configure()
     for _ in range(60):
@@ -352,16 +334,16 @@ async def packets_to_be_written_are_waited_for(dut):
     """A single context has outstanding stores, until the DRAM has issued their writes."""
     for owner, atom in enumerate((1500, 3200)):
         bench = await start(dut, random.Random(cocotb.RANDOM_SEED + 11))
-        _plain(bench)
+        plain(bench)
         written = {"kind": PacketKind.STORE.value, **REDUCTION}
-        _repeat(bench, "link_in", atom=atom, context=1 + owner, slot=3, **written)
+        repeat(bench, "link_in", atom=atom, context=1 + owner, slot=3, **written)
         for _ in range(20):
             await bench.cycle(("link_in",), ("dram",))
         for _ in range(20):
             await bench.cycle((), ("dram",))
         assert not bench.failures
         assert int(dut.drained.value) == int(dut.idle.value) == 0b11 ^ 1 << owner
-        _repeat(bench, "issue_acks", access=Access.WRITE.value, owner=owner)
+        repeat(bench, "issue_acks", access=Access.WRITE.value, owner=owner)
         for _ in range(bench.checker.transfers["link_in"]):
             await bench.cycle(("issue_acks",), ())
         await bench.cycle((), ())

@@ -24,10 +24,12 @@ _TO_TRACKER = {"tile_issue_acks": "issue_acks", "end_of_tile_markers": "ends"}
 
 class Model:
     """One channel, with its outputs in the columns of :mod:`sysmodel.engine.ports`. ``errors`` are
-    those of the last cycle with their places: of a store, of a packet, of an acknowledgement."""
+    those of the last cycle with their places: of a store, of a packet, of an acknowledgement;
+    ``ended``: that packet is an end-of-tile marker."""
 
     def __init__(self, p: T3Parameters):
         self.state, self.errors = golden_state(p), [(0, 0)] * 3
+        self.ended = False
         self.own, self._inputs = self.state.channels[0], np.zeros(input_words(p), np.int64)
         self.outputs = np.zeros(output_words(p), np.int64)
         write_channel(self.state.config, self.own, self.outputs)
@@ -77,6 +79,7 @@ class Model:
         done = step_channel(state, 0, inputs, start)
         errors = done.store_failure, done.store_place, done.packet_failure, done.packet_place
         self.errors = [errors[:2], errors[2:], (done.ack_failure, 0)]
+        self.ended = done.ended
         write_channel(state.config, own, outputs)
         step_nmc(own["nmc"], 0, state.gpu["cycle"], state.contexts, inputs, outputs)
         state.gpu["cycle"] += 1

@@ -3,13 +3,17 @@
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from rtl.interface.encodings import ErrorCode, Policy, Target
+import numpy as np
+
+from rtl.interface.encodings import ErrorCode, PacketKind, Policy, Target
+from sysmodel.engine.golden.channel.end_queue import OF_PACKET, OF_STORE
 from sysmodel.engine.golden.channel.queues import D, Q, has, has_space, position, waiting
 from sysmodel.engine.golden.dma.lane import READS, SEGMENTS
 from sysmodel.engine.ports import O
 from tb.channel.model import Model
 from tb.channel.tables import PARAMETERS
 from tb.cover import cover, expect
+from tb.golden import oldest
 
 __all__ = ["ERRORS", "cover_cycle"]
 
@@ -63,6 +67,16 @@ expect(
     "store and packet dropped in one cycle",
     "back-to-back stores to one tile",
     "store and packet to one atom",
+    *(f"marker {code.name}" for code in ERRORS if code.name.startswith("PACKET")),
+    "markers of a store and of a packet compete",
+    "a store's marker goes first",
+    "a packet's marker goes first",
+    "markers of both contexts wait",
+    "marker leaves over the link",
+    "marker of a remote tile is dropped",
+    "marker of a remote tile waits for the link",
+    "packet's marker of an aborting context",
+    "marker by the fourth code",
 )
 
 
@@ -147,8 +161,45 @@ def _cover_store(model: Model) -> None:
     ]
     for store in stores[:1]:
         cover(f"store becomes {_TARGETS[store['target']]}")
+        _cover_remote_marker(model, store)
+    _cover_markers(model, stores)
     if len(stores) == 2:
         tile = "target", "dispatch_index", "wavefront"
         update = stores[0]["target"] == Target.UPDATE.value
         same = all(stores[0][name] == stores[1][name] for name in tile)
         cover("back-to-back stores to one tile", update and same)
+
+
+def _cover_remote_marker(model: Model, store: np.void) -> None:
+    """Record the cover points of a remote tile's marker that is the oldest classified store."""
+    if store["target"] != Target.REMOTE.value or not store["end"]:
+        return
+    owner = int(store["owner"])
+    marks = model.state.commands[owner, store["command"]]["marks"]
+    full = not int(model.outputs[O.store_space]) >> owner & 1
+    aborted = model.state.contexts[owner]["aborted"]
+    cover("marker leaves over the link", marks and not aborted and not full)
+    cover("marker of a remote tile is dropped", not marks)
+    cover("marker of a remote tile waits for the link", marks and full)
+
+
+def _cover_markers(model: Model, stores: list[np.void]) -> None:
+    """Record the cover points of the oldest packet, if it is a marker, and of those that wait."""
+    channel = model.own
+    waits = [
+        channel["ends"][position(channel["heads"], Q.ends, index)]
+        for index in range(waiting(channel["queued"], Q.ends))
+    ]
+    cover("markers of both contexts wait", len({int(one["owner"]) for one in waits}) == 2)
+    packet = oldest(channel, "inbound")
+    if packet is None or packet["packet"]["kind"] < PacketKind.END.value:
+        return
+    owner = int(packet["location"]["owner"])
+    aborted = packet["location"]["mapped"] and model.state.contexts[owner]["aborted"]
+    cover("packet's marker of an aborting context", aborted)
+    cover("marker by the fourth code", packet["packet"]["kind"] > PacketKind.END.value)
+    if stores and stores[0]["target"] == Target.END_OF_TILE.value:
+        cover("markers of a store and of a packet compete")
+        space = has_space(channel["queued"], Q.ends, D.ends)
+        cover("a store's marker goes first", space and channel["ends_last"] == OF_PACKET)
+        cover("a packet's marker goes first", space and channel["ends_last"] == OF_STORE)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from rtl.interface.configuration import GENERATION_BITS
-from rtl.interface.encodings import Action, Datatype, Operation, Policy
+from rtl.interface.encodings import Action, Datatype, Operation, PacketKind, Policy
 from rtl.parameters import T3Parameters
 from tb.golden import EVERY_PACKET
 from tb.nmc_unit.operands import structured, to_word
@@ -50,6 +50,7 @@ _BUFFERS = ((1000, 2000), (3000, 3500))
 _SPACES = (1, 2)
 # Stores of the first context's dispatch indices leave, are reduced and sent on, or stay.
 _RANGES = ((0, 9, Action.REMOTE), (10, 29, Action.DMA), (30, 44, Action.OWN))
+_STORE, _UPDATE, _END = (kind.value for kind in PacketKind)
 _DATA = [f"data_{index}" for index in range(PARAMETERS.atom_bytes // 8)]
 
 
@@ -95,6 +96,7 @@ def _random_ranges(rng: random.Random, context: int, region: int) -> list[dict[s
             "last": last,
             "action": (action or rng.choice(list(Action)[1:])).value,
             "command": rng.randrange(PARAMETERS.commands),
+            "shares": rng.choice([1, 2, rng.getrandbits(PARAMETERS.share_bits)]),
         }
         for first, last, action in (_RANGES if context == 0 else halves)
     ]
@@ -104,6 +106,7 @@ def _random_ranges(rng: random.Random, context: int, region: int) -> list[dict[s
 def _random_command(rng: random.Random) -> dict[str, int]:
     return {
         "kind": rng.getrandbits(1),
+        "marks": rng.getrandbits(1),
         **_reduction(rng),
         "atom_offset": rng.choice([0, _ATOMS - 1000, rng.randrange(_ATOMS)]),
         "waves": rng.choice([[4] * 4, [4] * 4, [rng.randrange(5) for _ in range(4)]]),
@@ -206,15 +209,21 @@ class Traffic:
             "tile_atoms": rng.getrandbits(PARAMETERS.tile_atom_bits),
             "outer_edge": rng.getrandbits(1),
             "inner_edge": rng.getrandbits(1),
+            "shares": rng.choice([1, rng.getrandbits(PARAMETERS.share_bits)]),
         }
 
     def _link_in(self) -> dict[str, int]:
         rng = self._rng
-        return self._store_like("slot") | {
+        kind = rng.choices([_STORE, _UPDATE, _END, _END + 1], (4, 12, 4, 1))[0]
+        fields = self._store_like("slot") | {
             "source": rng.choice([*range(4), 31]),
-            "kind": int(rng.random() < 0.8),
+            "kind": kind,
             **_reduction(rng),
         }
+        # A marker has no atom; one in a region must not matter.
+        if kind >= _END and rng.random() < 0.8:
+            fields["atom"] = rng.randrange(_ATOMS)
+        return fields
 
     def _issue_acks(self) -> dict[str, int]:
         rng = self._rng
@@ -231,6 +240,8 @@ class Traffic:
 
     def _segments(self) -> dict[str, int]:
         rng, p = self._rng, PARAMETERS
+        if rng.random() < 0.1:
+            return self._marker()
         length = rng.randint(1, p.interleave_atoms)
         granule = rng.randrange(_ATOMS // p.interleave_atoms) * p.interleave_atoms
         return {
@@ -238,14 +249,25 @@ class Traffic:
             "length": length,
             "offset": rng.choice([rng.randrange(100), rng.getrandbits(16)]),
             "wave_inner_log2": rng.randrange(16),
+            "kind": rng.getrandbits(1),
+            "atom_offset": rng.randrange(_ATOMS),
+        } | self._of_tile()
+
+    def _marker(self) -> dict[str, int]:
+        """Draw the segment of an END packet."""
+        whole = {"kind": _END, "length": 1, "offset": 0, "atom_offset": 0, "wave_inner_log2": 15}
+        return whole | {"atom": self._rng.randrange(_ATOMS)} | self._of_tile()
+
+    def _of_tile(self) -> dict[str, int]:
+        """Draw the fields of a segment's tile and command."""
+        rng, p = self._rng, PARAMETERS
+        return {
             "wavefront": rng.randrange(p.wavefronts),
             "slot": rng.getrandbits(p.dispatch_index_bits),
             "context": rng.getrandbits(p.context_bits),
             "generation": rng.getrandbits(4),
-            "kind": rng.getrandbits(1),
             "op": rng.randrange(3),
             "dtype": rng.randrange(3),
-            "atom_offset": rng.randrange(_ATOMS),
         }
 
     def _nmc_in(self) -> dict[str, int]:

@@ -22,6 +22,7 @@ from tb.payload import Fields
 # Two words of the bitmap.
 PARAMETERS = T3Parameters(
     address_bits=20,
+    tile_atom_bits=7,
     workgroup_bits=8,
     sets=8,
     ways=2,

@@ -31,6 +31,7 @@ from tb.payload import Fields
 PARAMETERS = T3Parameters(
     channels=4,
     address_bits=20,
+    tile_atom_bits=7,
     workgroup_bits=10,
     sets=8,
     ways=2,

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from rtl.parameters import T3Parameters
-from sysmodel.engine.golden.dma.engine import engine_is_idle, needs_tables, step_engine
+from sysmodel.engine.golden.dma.engine import MARK, WALK, engine_is_idle, needs_tables, step_engine
 from sysmodel.engine.golden.dma.lane import SEGMENTS
 from sysmodel.engine.golden.payloads import READY
 from tb.dma_engine.points import StepResult, Walk, step_result
@@ -20,6 +20,8 @@ class Model:
         self.own, self.engine = self.state.contexts[0], self.state.contexts[0]["engine"]
 
     busy = property(lambda self: not engine_is_idle(self.engine))
+    walking = property(lambda self: self.engine["mode"] == WALK)
+    marking = property(lambda self: self.engine["mode"] == MARK)
     tables_free = property(lambda self: not needs_tables(self.engine))
 
     def step(
@@ -31,7 +33,7 @@ class Model:
         put(copies["copies"][copies["copies_head"]], copy or {})
         lanes["segments_level"] = [0 if space else SEGMENTS for space in spaces]
         lanes["segments_pushed"] = lanes["segments_head"] = 0
-        before, command = Walk(self.engine), payload(READY, ready)
+        before, command = Walk(self.engine, len(lanes)), payload(READY, ready)
         done = step_engine(self.state, 0, ready is not None, command, credit_limit_in)
         copied = copy is not None and not copies["copies_level"]
         return step_result(before, self.engine, done, copied, lanes, self.own["aborted"])

@@ -4,10 +4,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sysmodel.engine.golden.dma.engine import WALK, EngineOutputs
+from sysmodel.engine.golden.dma.engine import MARK, WALK, EngineOutputs
 from tb.golden import words
 
 __all__ = ["StepResult", "Walk", "step_result"]
+
+_OFFER = 3  # step of MARK
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,8 @@ class StepResult:
         that is not served here.
     stays : bool
         A repeated offer of the last cycle had priority over a lower walker.
+    waits : bool
+        A marker was offered, and its lane did not take it.
     """
 
     popped: bool
@@ -40,13 +44,19 @@ class StepResult:
     behind: int
     dropped: int
     stays: bool
+    waits: bool
 
 
 class Walk:
-    """Walkers of an engine at the start of a cycle, by number, and those with an offer."""
+    """Walkers of an engine at the start of a cycle, by number, and those with an offer; lane of the
+    marker that is offered, or None.
+    """
 
-    def __init__(self, engine: np.void):
+    def __init__(self, engine: np.void, lanes: int):
         walk = engine["walk"]
+        offers = engine["mode"] == MARK and engine["mark_phase"] == _OFFER
+        spread = int(engine["template"]["slot"] + engine["mark_wave"])
+        self.marker = spread % (1 << lanes.bit_length() - 1) if offers else None
         self.walks = engine["mode"] == WALK
         walking, offering = int(walk["walking"]), int(walk["offering"])
         self.walkers = {n: words(w) for n, w in enumerate(walk["walkers"]) if walking >> n & 1}
@@ -72,10 +82,11 @@ def step_result(
     """Return the result of a cycle, given the engine ``before`` it; ``idle`` means that the offers
     do not count.
     """
-    after = Walk(engine)
+    after = Walk(engine, len(lanes))
     full = {} if idle or not before.walks else after.offers
     stood = sum(before.walkers.get(n) == walker for n, walker in after.walkers.items())
     taken = {n: lane for n, lane in enumerate(lanes) if lane["segments_pushed"]}
+    marker = () if idle or before.marker in (None, *taken) else (before.marker,)
     return StepResult(
         popped=done.popped,
         copied=copied,
@@ -83,8 +94,9 @@ def step_result(
         error=int(done.failure),
         atom=int(engine["walk"]["outside_atom"]),
         segments={number: words(lane["segments"][0]) for number, lane in taken.items()},
-        full=sorted(full.values()),
+        full=sorted([*full.values(), *marker]),
         behind=stood - len(full),
         dropped=sum(not 0 <= lane < len(lanes) for lane in before.lanes.values()),
         stays=before.stays(),
+        waits=bool(marker),
     )

@@ -8,6 +8,7 @@ from rtl.interface.encodings import Granularity
 from rtl.parameters import T3Parameters
 
 __all__ = [
+    "NO_ATOM",
     "PARAMETERS",
     "WHOLE_SPACE",
     "long_command",
@@ -26,6 +27,7 @@ PARAMETERS = T3Parameters(
     system_channels=4,
     interleave_atoms=4,
     address_bits=20,
+    tile_atom_bits=7,
     workgroup_bits=6,
     wavefronts=8,
     sets=8,
@@ -36,6 +38,8 @@ _WORKGROUPS = 24
 _ATOMS = 1 << PARAMETERS.atom_address_bits
 WHOLE_SPACE = {"enable": 1, "base": 0, "limit": _ATOMS - 1}
 """Whole space as a region; no region can have the last atom."""
+NO_ATOM = _ATOMS - 1
+"""Start of a tile without atoms."""
 
 _Regions = Sequence[Mapping[str, int]]
 
@@ -47,6 +51,7 @@ def random_commands(rng: random.Random) -> list[dict[str, Any]]:
     return [
         {
             "kind": rng.getrandbits(1),
+            "marks": rng.getrandbits(1),
             "op": rng.randrange(3),
             "dtype": rng.randrange(3),
             "atom_offset": rng.choice([0, _ATOMS - 5, rng.randrange(_ATOMS)]),
@@ -60,6 +65,7 @@ def random_commands(rng: random.Random) -> list[dict[str, Any]]:
             "wave_outer_extent": rng.randrange(PARAMETERS.dma_walkers + 2),
             "wave_inner_log2": rng.choice([0, 1, 2, 3, rng.randrange(16)]),
             "waves_inner_log2": rng.randrange(4),
+            "waves": [rng.randrange(PARAMETERS.wavefronts + 1) for _ in range(4)],
         }
         for _ in range(PARAMETERS.commands)
     ]
@@ -147,7 +153,7 @@ def _start(rng: random.Random, regions: _Regions) -> int:
     end = rng.choice([region[end] for region in regions for end in ("base", "limit")])
     near = (end + rng.choice([rng.randrange(-20, 8), rng.randint(-3, 3)])) % _ATOMS
     anywhere = rng.randrange(_ATOMS)
-    return rng.choice([anywhere, anywhere & -4, _ATOMS - 2, near, near, end])
+    return rng.choice([anywhere, anywhere & -4, _ATOMS - 2, NO_ATOM, near, near, end])
 
 
 def random_ready(rng: random.Random, regions: _Regions = (WHOLE_SPACE,)) -> dict[str, int]:
@@ -170,7 +176,7 @@ def random_copy(
     commands: Callable[[random.Random], list[dict[str, Any]]] = random_commands,
 ) -> dict[str, Any]:
     """Draw a copy with a command of its own and one of these regions."""
-    not_read = {"group_log2": rng.randrange(8), "waves": [rng.getrandbits(4) for _ in range(4)]}
+    not_read = {"group_log2": rng.randrange(8)}
     return {
         "command": commands(rng)[0] | not_read,
         "region": dict(rng.choice(regions)),

@@ -8,6 +8,7 @@ import cocotb
 import numpy as np
 
 from rtl.dma.lane import DmaLane
+from rtl.interface.encodings import PacketKind
 from rtl.interface.layouts import DramRequest, Packet, ReadReturn, Segment
 from rtl.parameters import T3Parameters
 from sysmodel.engine.golden.dma.lane import READS, SEGMENTS, fill_slot, step_lane
@@ -25,6 +26,7 @@ _SEGMENT, _REQUEST = Fields(Segment(PARAMETERS)), Fields(DramRequest(PARAMETERS)
 _RETURN, _PACKET = Fields(ReadReturn(PARAMETERS)), Fields(Packet(PARAMETERS))
 _ATOMS = 1 << PARAMETERS.atom_address_bits
 _CYCLES = 3000
+_END = PacketKind.END.value
 
 expect(
     "segment of one atom",
@@ -44,6 +46,11 @@ expect(
     "wavefront advances within a segment",
     "wavefront wraps",
     "idle after work",
+    "marker in an empty lane",
+    "marker behind outstanding reads",
+    "two markers in a row",
+    "marker waits for a slot",
+    "marker aborted",
 )
 
 
@@ -77,6 +84,12 @@ def _random_segment(rng: random.Random) -> dict[str, int]:
         "dtype": rng.randrange(3),
         "atom_offset": (remote - atom) % _ATOMS,
     }
+
+
+def _random_marker(rng: random.Random) -> dict[str, int]:
+    """Draw the segment of an END packet."""
+    whole = {"kind": _END, "length": 1, "offset": 0, "atom_offset": 0, "wave_inner_log2": 15}
+    return _random_segment(rng) | whole | {"atom": rng.randrange(_ATOMS)}
 
 
 def _random_data(rng: random.Random) -> list[int]:
@@ -140,8 +153,10 @@ class _Bench:
             expected = {"access": 0, "origin": 1, "atom": atom, "tag": tag}
             assert int(dut.reads__payload.value) == _REQUEST.pack(expected)
         if lane["has_ahead"]:
-            packet = _PACKET.unpack(int(dut.sends__payload.value))
-            assert packet == words(lane["ahead"])
+            packet, expected = _PACKET.unpack(int(dut.sends__payload.value)), words(lane["ahead"])
+            # The data of an END packet are those of an earlier atom in its slot.
+            compared = -DATA_WORDS if lane["ahead"]["kind"] == _END else None
+            assert packet[:compared] == expected[:compared]
 
     def _step(
         self, read: bool, send: bool, slot: int | None, data: list[int], aborting: bool
@@ -181,6 +196,7 @@ class _Bench:
             cover("segments full", not self.has_space)
         cover("reads blocked", waits and lane["reads_level"] == READS and not read)
         cover("slots full", used == p.egress_slots and waits)
+        self._cover_marker(aborting)
         ahead = bool(lane["has_ahead"])
         cover("egress blocked", ahead and not send)
         cover("returned out of order", slot is not None and slot != self.outstanding[0])
@@ -195,6 +211,20 @@ class _Bench:
         cover("abort with data on its way", aborting and self.outstanding)
         cover("idle after work", self._worked and self.idle())
         self._worked = not self.idle()
+
+    def _cover_marker(self, aborting: bool) -> None:
+        """Record the cover points of a marker that is the oldest segment."""
+        lane = self.lane
+        waits, first = lane["segments_level"], int(lane["segments_head"])
+        kinds = [lane["segments"][(first + index) % SEGMENTS]["kind"] for index in range(waits)]
+        if kinds[:1] != [_END]:
+            return
+        empty = not lane["slots_used"] and not lane["has_ahead"] and not lane["reads_level"]
+        cover("marker in an empty lane", empty and not aborting)
+        cover("marker behind outstanding reads", self.outstanding and lane["reads_level"])
+        cover("two markers in a row", kinds == [_END] * 2)
+        cover("marker waits for a slot", lane["slots_used"] == PARAMETERS.egress_slots)
+        cover("marker aborted", aborting)
 
 
 async def _start(dut, rng: random.Random) -> _Bench:
@@ -221,7 +251,7 @@ async def random_traffic(dut):
     for _ in range(scaled(_CYCLES)):
         acts = pace.acts()
         if bench.segment is None and acts["segment"]:
-            bench.segment = _random_segment(rng)
+            bench.segment = (_random_marker if rng.random() < 0.2 else _random_segment)(rng)
         slot = rng.choice(bench.outstanding) if bench.outstanding and acts["return"] else None
         aborting = rng.random() < 0.01
         await bench.cycle(read=acts["read"], send=acts["send"], slot=slot, aborting=aborting)
@@ -245,6 +275,27 @@ async def egress_blocked(dut):
     assert reads == PARAMETERS.egress_slots
     await _drain(bench)
     assert bench.checker.transfers["sends"] == bench.checker.transfers["reads"] > reads
+
+
+@cocotb.test()
+async def markers_need_no_read(dut):
+    """An END packet leaves behind the atoms of earlier segments, and without a read of its own."""
+    rng = random.Random(cocotb.RANDOM_SEED + 5)
+    bench = await _start(dut, rng)
+    bench.segment = _random_marker(rng)
+    for _ in range(6):
+        await bench.cycle(read=False, send=True)
+    assert bench.checker.transfers["sends"] == 1 and bench.idle()
+    bench.segment = _random_segment(rng) | {"length": 1}
+    await bench.cycle(read=True, send=True)
+    for _ in range(20):
+        bench.segment = bench.segment or _random_marker(rng)
+        await bench.cycle(read=True, send=True)
+    assert bench.checker.transfers["reads"] == bench.checker.transfers["sends"] == 1
+    assert bench.lane["slots_used"] == PARAMETERS.egress_slots
+    await _drain(bench)
+    assert bench.checker.transfers["sends"] > PARAMETERS.egress_slots
+    assert bench.checker.transfers["reads"] == 1
 
 
 @cocotb.test()

@@ -12,7 +12,7 @@ from rtl.parameters import T3Parameters
 __all__ = ["DEPTH", "PARAMETERS", "FaultyBuffer"]
 
 PARAMETERS = T3Parameters(
-    address_bits=20, workgroup_bits=6, sets=8, ways=2, wavefronts=4, contexts=2
+    address_bits=20, tile_atom_bits=7, workgroup_bits=6, sets=8, ways=2, wavefronts=4, contexts=2
 )
 DEPTH = 8
 

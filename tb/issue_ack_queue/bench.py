@@ -28,7 +28,7 @@ from tb.payload import Fields
 from tb.stream import Pace, StreamChecker, offer
 
 PARAMETERS = T3Parameters(
-    address_bits=20, workgroup_bits=6, sets=8, ways=2, wavefronts=4, contexts=2
+    address_bits=20, tile_atom_bits=7, workgroup_bits=6, sets=8, ways=2, wavefronts=4, contexts=2
 )
 _ISSUE_ACK = Fields(IssueAck(PARAMETERS))
 _UPDATES = Fields(TileUpdates(PARAMETERS))

@@ -13,7 +13,13 @@ __all__ = ["LINK", "PARAMETERS", "SIDES", "Endpoints"]
 
 # Few sequence numbers, so that they wrap around often, and short times.
 PARAMETERS = T3Parameters(
-    contexts=1, address_bits=20, workgroup_bits=2, sets=2, wavefronts=2, context_bits=1
+    contexts=1,
+    address_bits=20,
+    tile_atom_bits=7,
+    workgroup_bits=2,
+    sets=2,
+    wavefronts=2,
+    context_bits=1,
 )
 LINK = LinkParameters(
     replay_depth=32,

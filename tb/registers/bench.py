@@ -35,7 +35,6 @@ _STORAGE = [
         "LEVELS",
         "REGION_LIMIT_HI",
         "RANGE_DISPATCH_INDICES",
-        "RANGE_ACTION",
         "COMMAND_TRANSFER",
         "COMMAND_WAVES",
         "COPY_START_LO",
@@ -279,7 +278,7 @@ async def program_and_start(dut):
     assert len(launches) == 2
     await FallingEdge(dut.clk)
     dut.context__1__error__valid.value = 1
-    report = {"code": ErrorCode.ZERO_THRESHOLD, "dispatch_index": 0x1234, "wavefront": 3}
+    report = {"code": ErrorCode.NO_SHARE, "dispatch_index": 0x1234, "wavefront": 3}
     dut.context__1__error__report.value = ErrorReport(PARAMETERS).const(report).as_bits()
     await FallingEdge(dut.clk)
     assert int(dut.context__1__irq.value)

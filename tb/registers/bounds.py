@@ -39,11 +39,11 @@ class Bounds:
         kinds = [self._regions, self._ranges, self._addresses, self._launches]
         return self._rng.choice(kinds)()
 
-    def _launch(self, updates: int = 2) -> _Writes:
+    def _launch(self) -> _Writes:
         """Return the writes of a launch of the next generation, and of an abort."""
         self._generation = (self._generation + 1) % (1 << GENERATION_BITS)
         return [
-            _write("TRACKING", updates_per_atom=updates, generation=self._generation),
+            _write("TRACKING", generation=self._generation),
             _write("CONTROL", launch=1),
             _write("CONTROL", abort=1),
         ]
@@ -159,16 +159,26 @@ class Bounds:
             writes += commit
         ranges = rng.sample(range(p.ranges), rng.choice([1, 1, 2]))
         sent = [rng.randrange(p.commands) for _ in ranges]
-        for index, command in zip(ranges, sent, strict=True):
-            action = {"action": Action.DMA.value, "command": command, "region": 0}
-            writes += self._range(index, index, index, **action)
+        actions = [{"action": Action.DMA.value, "command": one, "region": 0} for one in sent]
+        for index, action in zip(ranges, actions, strict=True):
+            writes += self._range(index, index, index, **action, shares=self._shares())
         for _ in range(_TABLES):
             writes += self._tries(*map(max, zip(*(spaces[one] for one in sent), strict=True)))
+            # Without a share, a tile of the range would never be complete.
+            index, action = rng.choice([*zip(ranges, actions, strict=True)])
+            for shares in (0, self._shares()):
+                writes += self._range(index, index, index, **action, shares=shares)
+                writes += self._launch()
             writes += self._without_kernel()
             other = rng.choice([*sent, rng.randrange(p.commands)])
             spaces[other], commit = self._command(other)
             writes += commit
         return writes
+
+    def _shares(self) -> int:
+        """Draw a number of shares, mostly with a single bit."""
+        bits = self._p.share_bits
+        return self._rng.choice([1 << self._rng.randrange(bits)] * 3 + [(1 << bits) - 1])
 
     def _command(self, index: int) -> tuple[tuple[int, int], _Writes]:
         """Return a random command, with its needed space: the largest number of commands of a
@@ -195,7 +205,6 @@ class Bounds:
         most = 1 << p.workgroup_bits
         workgroups = rng.choice([most, rng.randrange(2, most)])
         end = rng.randrange(1, workgroups + 1)
-        updates = rng.randrange(1, 4)
         fits = {
             ("WORKGROUPS", "count"): (workgroups, [most, end]),
             ("TRACKED_END", "dispatch_index"): (end, [workgroups]),
@@ -204,7 +213,7 @@ class Bounds:
             ("COMMAND_WINDOW", "workgroups"): (command_window, [0, command_window]),
         }
         writes = [_write(name, **{field: value}) for (name, field), (value, _) in fits.items()]
-        writes += self._launch(updates) + self._launch(updates=0)
+        writes += self._launch()
         windows = ("CREDIT_WINDOW", "COMMAND_WINDOW")
         tries = [(key, value + 1) for key, (value, _) in fits.items() if key[0] in windows]
         for _ in range(_TRIES_OF_EACH):
@@ -213,7 +222,7 @@ class Bounds:
             tries.append((key, self._near(rng.choice(bounds), bits)))
         for (name, field), tried in tries:
             wrong, right = (_write(name, **{field: one}) for one in (tried, fits[name, field][0]))
-            writes += [wrong, *self._launch(updates), right]
+            writes += [wrong, *self._launch(), right]
         return writes
 
     def _without_kernel(self) -> _Writes:

@@ -84,7 +84,8 @@ async def space_of_each_command(dut):
                 await context.write("COMMAND_TRANSFER", **transfer)
                 await context.write("COMMAND_WAVES", **waves)
                 await context.write("COMMAND_COMMIT", index=command)
-                await context.write("RANGE_ACTION", action=Action.DMA.value, command=command)
+                action = {"action": Action.DMA.value, "command": command, "shares": 1}
+                await context.write("RANGE_ACTION", **action)
                 assert (
                     await context.write("RANGE_COMMIT", index=before, enable=1)
                     == ConfigurationError.NONE

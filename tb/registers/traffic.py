@@ -230,11 +230,9 @@ class BusTraffic:
             "COMMAND_WINDOW.workgroups": rng.choice(
                 [1, p.command_depth // needs.commands, p.command_depth // rng.randint(1, 15)]
             ),
-            "TRACKING.updates_per_atom": rng.randrange(1, 4),
         }
         step = rng.choice([0, 8, *[rng.randrange(1, 8)] * 8])
         generation = (needs.before + step) % (1 << GENERATION_BITS)
-        beside = {"TRACKING": {"generation": generation}}
         if fits:
             fields["CREDIT_WINDOW.workgroups"] = rng.randint(1, p.credit_window - 127)
             most = rng.choice([p.command_depth // 15, p.command_depth // 15, p.command_depth])
@@ -246,10 +244,7 @@ class BusTraffic:
         writes = [
             (
                 register,
-                _MAP[register].pack(
-                    **{field: min(value, _MAP[register][field].mask)},
-                    **beside.get(register, {}),
-                ),
+                _MAP[register].pack(**{field: min(value, _MAP[register][field].mask)}),
             )
             for register, field, value in (
                 (*name.split("."), value) for name, value in fields.items()
@@ -260,11 +255,11 @@ class BusTraffic:
         if fits or rng.random() < 0.5:
             begin.append(("WAYS", (1 << p.ways) - 1))
         launch = "CONTROL", _MAP["CONTROL"].pack(launch=1)
-        writes += [launch]
+        writes += [("TRACKING", _MAP["TRACKING"].pack(generation=generation)), launch]
         # The next launches; they wait while one runs or has not drained.
         for step in rng.choice([(0,), (1,), (7,), (1, 2, 3, 4)]):
             after = (generation + step) % (1 << GENERATION_BITS)
-            word = _MAP["TRACKING"].pack(updates_per_atom=2, generation=after)
+            word = _MAP["TRACKING"].pack(generation=after)
             writes += [("TRACKING", word), launch]
         return [*begin, *writes]
 
@@ -284,7 +279,7 @@ class BusTraffic:
         writes = [(name, _MAP[name].pack(**values)) for name, values in fields.items()]
         for step in range(1, 4):
             generation = (before + step) % (1 << GENERATION_BITS)
-            tracking = _MAP["TRACKING"].pack(updates_per_atom=2, generation=generation)
+            tracking = _MAP["TRACKING"].pack(generation=generation)
             writes += [("TRACKING", tracking), ("CONTROL", _MAP["CONTROL"].pack(launch=1))]
             commit = rng.choice(["REGION_COMMIT", "RANGE_COMMIT", "COMMAND_COMMIT"])
             writes += [(commit, _MAP[commit].pack(index=0))]
@@ -387,6 +382,7 @@ class BusTraffic:
                 region=rng.randrange(p.regions),
                 action=rng.choice([*Action, Action.DMA]).value,
                 command=rng.randrange(p.commands),
+                shares=rng.choice([0, 1, 1, 1, rng.getrandbits(p.share_bits)]),
             )
         if name == "INJECT":
             fields = {"target": rng.choice([0, rng.randrange(8)]), "double": rng.getrandbits(1)}

@@ -53,7 +53,7 @@ async def aborts_in_a_storm(dut):
         if not pending and rng.random() < 0.1:
             again = [(_CONTROL.address, _CONTROL.pack(abort=1))] * int(rng.integers(1, 4))
             generation = (int(bench.value(K.generation)) + 1) % 16
-            word = _TRACKING.pack(updates_per_atom=2, generation=generation)
+            word = _TRACKING.pack(generation=generation)
             launch = _CONTROL.address, _CONTROL.pack(launch=1)
             pending.extend([*again, (_TRACKING.address, word), launch])
         return pending.pop(0) if pending else None

@@ -30,6 +30,7 @@ _GEOMETRY = dict(
     workgroup_bits=8,
     wavefronts=4,
     tile_atom_bits=3,
+    share_bits=2,
     sets=8,
     ways=2,
     banks=2,

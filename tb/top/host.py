@@ -74,8 +74,9 @@ class Kernel:
         for index in range(3):
             context.command(index, self._transfer(index, p.atom_bytes), region=1)
         context.remote_map(0, self.remote, region=1, command=0)
-        context.dma_map(self.remote, self.own - self.remote, region=1, command=1)
-        context.own_map(self.own, self.tracked_end - self.own, region=1, command=2)
+        # Contributions of the kernel and of the neighbour.
+        context.dma_map(self.remote, self.own - self.remote, region=1, command=1, shares=2)
+        context.own_map(self.own, self.tracked_end - self.own, region=1, command=2, shares=2)
         each = self.wavefronts if self.granularity is Granularity.WAVEFRONT else 1
         context.window(
             workgroups=self.workgroups,
@@ -83,7 +84,6 @@ class Kernel:
             shift=self.shift,
             credit_window=self.credit_window,
             command_window=self.command_window // each,
-            updates_per_atom=2,
             generation=self.generation,
         )
         context.timeout(self.timeout)
@@ -109,6 +109,7 @@ class Kernel:
             wave_run_atoms=4,
             waves=(waves[0], waves[1], waves[2], waves[3]),
             offset_bytes=-(index + 1) * 64 * atom_bytes,
+            marks=True,
         )
 
 
@@ -303,6 +304,7 @@ class Reprogramming:
                 region=rng.integers(0, p.regions + (rng.random() < 0.1)),
                 action=rng.integers(0, 4),
                 command=rng.integers(0, p.commands + (rng.random() < 0.1)),
+                shares=rng.choice([0, 1, 2, 2]),
             ),
             self._put(
                 "RANGE_COMMIT", index=rng.integers(0, p.ranges + 1), enable=rng.random() < 0.8
@@ -317,6 +319,7 @@ class Reprogramming:
             self._put(
                 "COMMAND_TRANSFER",
                 kind=rng.integers(0, 2),
+                marks=rng.integers(0, 2),
                 op=rng.integers(0, 3),
                 dtype=rng.integers(0, 3),
                 granularity=rng.integers(0, 2),
@@ -359,7 +362,7 @@ class Reprogramming:
         if not aborts and self._rng.random() < 0.8:
             self._launches += 1
             generation = (self._kernel.generation + self._launches) % 16
-            writes = [self._put("TRACKING", updates_per_atom=2, generation=generation)]
+            writes = [self._put("TRACKING", generation=generation)]
         return [*writes, self._put("CONTROL", launch=not aborts, abort=aborts)]
 
     def _other(self) -> list[tuple[int, int]]:
@@ -374,11 +377,7 @@ class Reprogramming:
             ),
             lambda: self._interrupts("INTERRUPTS"),
             lambda: self._interrupts("INTERRUPT_ENABLE"),
-            lambda: self._put(
-                "TRACKING",
-                updates_per_atom=rng.integers(0, 4),
-                generation=(kernel.generation + rng.integers(0, 3)) % 16,
-            ),
+            lambda: self._put("TRACKING", generation=(kernel.generation + rng.integers(0, 3)) % 16),
             lambda: self._put("EPOCH_RESET", restart=1),
             lambda: self._put("TIMEOUT", ticks=rng.integers(0, 5)),
             lambda: self._put(

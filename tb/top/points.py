@@ -2,10 +2,11 @@
 
 import numpy as np
 
-from rtl.interface.encodings import ConfigurationError, ErrorCode
+from rtl.interface.encodings import ConfigurationError, ErrorCode, PacketKind
 from rtl.registers.map import CONTEXT, GLOBAL
 from sysmodel.engine.golden import GoldenState
 from sysmodel.engine.golden.channel.queues import D, Q, has, has_space
+from sysmodel.engine.golden.dma.engine import MARK
 from sysmodel.engine.golden.dma.lane import READS, SEGMENTS
 from sysmodel.engine.golden.registers.words import F, put_field
 from sysmodel.engine.golden.trigger.trigger import IDLE
@@ -21,6 +22,7 @@ from sysmodel.engine.ports import (
     K,
 )
 from tb.cover import cover, expect
+from tb.golden import oldest
 
 __all__ = ["ERRORS", "cover_cycle", "waiting_commands"]
 
@@ -74,6 +76,9 @@ expect(
     "read and write of the bus act at once",
     "write response waits",
     "idle again",
+    "END packet arrives",
+    "END packet leaves",
+    "abort while a tile is marked",
 )
 
 
@@ -135,6 +140,11 @@ def _cover_channel(state: GoldenState, number: int, given: np.ndarray) -> None:
     cover("egress blocked", has(queued, Q.link) and not given[I.link_out_ready])
     spaces = int(given[I.link_space]).bit_count()
     cover("no space at the link for one context", 0 < spaces < config["contexts"])
+    arrived = given[I.link_in_valid] and given[I.link_in_kind] == PacketKind.END.value
+    cover("END packet arrives", arrived and has_space(queued, Q.inbound, D.inbound))
+    sent = has(queued, Q.link) and given[I.link_out_ready]
+    packet = oldest(channel, "link") if sent else None
+    cover("END packet leaves", sent and packet["packet"]["kind"] == PacketKind.END.value)
     cover("DRAM queue blocked", has(queued, Q.issue) and not given[I.dram_ready])
 
 
@@ -159,6 +169,7 @@ def _cover_context(
     if strobes & put_field(F.CONTROL_abort, 1):
         cover("abort while the tracker is busy", state.banks["in_pipeline"].any())
         cover("abort while aborting", own["control"]["aborting"])
+        cover("abort while a tile is marked", own["engine"]["mode"] == MARK)
         cover("abort while a tile is triggered", own["trigger"]["state"] > IDLE)
         cover("abort while the other context sends", others["engine"]["mode"].any())
 

@@ -33,7 +33,7 @@ class _Work:
         for dispatch_index in range(kernel.tracked_end):
             outer_edge, inner_edge = (int(edge) for edge in rng.integers(0, 2, 2))
             for wavefront in range(max(1, kernel.wavefronts - inner_edge)):
-                count = int(rng.integers(1, tile_atoms + 1))
+                count, arriving = (int(rng.integers(least, tile_atoms + 1)) for least in (1, 0))
                 tile = {
                     "dispatch_index": dispatch_index,
                     "wavefront": wavefront,
@@ -42,7 +42,8 @@ class _Work:
                 tile |= {"inner_edge": inner_edge, "tile_atoms": count}
                 self.local += [tile] * count + [tile | {"end": True}]
                 if dispatch_index >= kernel.remote:
-                    self.remote += [tile] * count
+                    marker = tile | {"tile_atoms": arriving, "end": True}
+                    self.remote += [tile] * arriving + [marker]
         self.limit = self.dispatched = self.finished = self.generation = 0
         self.begun = self.running = False
 
@@ -50,8 +51,8 @@ class _Work:
 class Traffic:
     """Model of the top's environment, cycle by cycle.
 
-    Every tile gets its updates, half of them local and half as packets, and its end-of-tile marker,
-    in any order that the admission allows.
+    Every tile gets its contributions, one of the kernel and one of the neighbour's packets, each
+    with an end-of-tile marker of one share, in any order that the admission allows.
 
     Parameters
     ----------
@@ -129,6 +130,7 @@ class Traffic:
         block[I.stores_kind] = StoreKind.STORE.value
         self._data(block, I.stores_data_0)
         block[I.stores_tile_atoms] = rng.integers(0, 8)
+        block[I.stores_shares] = 1
         if rng.random() < self._noise:
             block[I.stores_valid] = 1
             block[I.stores_kind] = rng.integers(0, 2)
@@ -173,7 +175,7 @@ class Traffic:
             block[I.link_in_slot] = rng.integers(0, kernel.workgroups + 3)
             block[I.link_in_wavefront] = rng.integers(0, self._p.wavefronts)
             if rng.random() < self._noise:
-                block[I.link_in_kind] = rng.integers(0, 2)
+                block[I.link_in_kind] = rng.integers(0, 4)
                 block[I.link_in_context] = rng.integers(2, 5)
                 block[I.link_in_atom] = rng.integers(0, kernel.limit * 2)
             else:
@@ -189,6 +191,10 @@ class Traffic:
             block[[I.link_in_op, I.link_in_dtype]] = command
         block[I.link_in_slot] = tile["dispatch_index"]
         block[I.link_in_wavefront] = tile["wavefront"]
+        if "end" in tile:
+            block[I.link_in_kind] = PacketKind.END.value
+            edges = tile["outer_edge"] | tile["inner_edge"] << 1
+            block[I.link_in_atom] = tile["tile_atoms"] | (edges | 1 << 2) << self._p.tile_atom_bits
         if ready:
             work.remote.pop(index)
 
@@ -330,6 +336,7 @@ class Storm(Traffic):
         block[I.stores_dispatch_index] = rng.choice([8, 8, 10])
         block[I.stores_wavefront] = rng.integers(0, 2)
         block[I.stores_tile_atoms] = rng.integers(0, 3)
+        block[I.stores_shares] = rng.choice([0, 1, 1, 2, 3])
 
 
 class Gated(Traffic):

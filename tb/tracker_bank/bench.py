@@ -2,13 +2,14 @@
 in every cycle.
 
 In contrast to :mod:`tb.tracker_bank_rate`, which has the tiles of kernels, the table is cleared
-while events are in the pipeline, the threshold changes, and most events are errors.
+while events are in the pipeline, the shares of a tile change, and most events are errors.
 """
 
 import random
 from collections import deque
 
 import cocotb
+import numpy as np
 
 from rtl.interface.encodings import ErrorCode, InjectTarget
 from rtl.interface.layouts import Completion, ErrorReport, TrackerInput
@@ -41,12 +42,12 @@ _INPUT = Fields(TrackerInput(PARAMETERS))
 _COMPLETION, _REPORT = Fields(Completion(PARAMETERS)), Fields(ErrorReport(PARAMETERS))
 _ERRORS = (
     ErrorCode.SET_FULL,
-    ErrorCode.ZERO_THRESHOLD,
-    ErrorCode.DUPLICATE_END_OF_TILE,
+    ErrorCode.NO_SHARE,
     ErrorCode.OVERRUN,
     ErrorCode.COUNT_OVERFLOW,
 )
 _CYCLES = 6000
+_STAGES = 3  # cycles from an event to its result
 
 expect(
     *(code.name for code in _ERRORS),
@@ -69,8 +70,15 @@ expect(
     "event of an aborted context",
     "same tile of another context",
     "ways divided",
-    "threshold changes under an event",
-    "threshold without updates",
+    "a later marker of a tile",
+    "a later marker with a lower total",
+    "a marker of several shares",
+    "a marker of too many shares",
+    "a marker without atoms",
+    "a tile without atoms",
+    "the last marker before the last update",
+    "the last marker behind the last update",
+    "more updates than the first marker announces",
     "injected: one bit corrected",
     "injected: two bits reported",
     "injected: corrected while a context is forgotten",
@@ -82,6 +90,7 @@ expect(
 
 _CONTEXTS = range(PARAMETERS.contexts)
 _ALL_WAYS = (1 << PARAMETERS.ways) - 1
+_NO_ATOM = (1 << PARAMETERS.atom_address_bits) - 1  # start of a tile without atoms
 
 
 def make_dut(block: type = TrackerBank):
@@ -106,15 +115,12 @@ class _Bench:
         self.errors: list[list[int]] = []
         self.put = 0  # events that were accepted
         self._coming: dict[str, int] | None = None  # event chosen in the previous cycle
-        self._ahead: deque = deque([None, None], maxlen=2)  # latest event last
+        self._ahead: deque = deque([None] * _STAGES, maxlen=_STAGES)  # latest event last
         self._completed = False
 
-    def configure(self, updates_per_atom: int, ways: int, context: int) -> None:
-        dut, own = self.dut, self.model.state.contexts[context]
-        getattr(dut, f"updates_per_atom__{context}").value = updates_per_atom
-        getattr(dut, f"ways__{context}").value = ways
-        own["launch"]["updates_per_atom"], own["ways"] = updates_per_atom, ways
-        cover("threshold without updates", updates_per_atom == 0)
+    def configure(self, ways: int, context: int) -> None:
+        getattr(self.dut, f"ways__{context}").value = ways
+        self.model.state.contexts[context]["ways"] = ways
 
     async def cycle(
         self,
@@ -197,7 +203,7 @@ class _Bench:
             cover("clear with completions waiting", completion is not None)
         if coming is None:
             return
-        before, last = self._ahead
+        *_, before, last = self._ahead
         cover("back-to-back hits to one entry", last and _tile(last) == _tile(coming))
         for event, name in (
             (last, "set conflict: two tags in consecutive cycles"),
@@ -210,6 +216,27 @@ class _Bench:
         cover("tile of one atom", coming["end"] and coming["tile_atoms"] == 1)
         cover("edge tile", coming["end"] and (coming["outer_edge"] or coming["inner_edge"]))
         cover("end-of-tile marker alone", coming["end"] and not _entries(model))
+        if all(event is None or _tile(event) != _tile(coming) for event in self._ahead):
+            self._cover_shares(coming, model.entry_of(coming))
+
+    def _cover_shares(self, coming: dict[str, int], entry: np.void | None) -> None:
+        """Record the cover points of an event of a tile, whose entry is up to date."""
+        known = entry is not None and bool(entry["known"])
+        balance = 0 if entry is None else int(np.int64(entry["balance"]))
+        if not coming["end"]:
+            cover("more updates than the first marker announces", known and balance == 0)
+            return
+        missing = int(entry["missing"]) if known else coming["total"]
+        shares, tile_atoms = coming["shares"], coming["tile_atoms"]
+        last = shares == missing
+        cover("a later marker of a tile", known and shares)
+        cover("a later marker with a lower total", known and last and coming["total"] < shares)
+        cover("a marker of several shares", last and shares > 1)
+        cover("a marker of too many shares", 0 < missing < shares)
+        cover("a marker without atoms", known and shares and not tile_atoms)
+        cover("a tile without atoms", entry is None and last and not tile_atoms)
+        cover("the last marker before the last update", known and last and tile_atoms > balance)
+        cover("the last marker behind the last update", known and last and tile_atoms == balance)
 
 
 def _tile(event: dict[str, int]) -> tuple[int, int, int]:
@@ -224,7 +251,7 @@ async def _start(dut) -> _Bench:
     await reset(dut, _INPUTS)
     bench = _Bench(dut)
     for context in _CONTEXTS:
-        bench.configure(2, _ALL_WAYS, context)
+        bench.configure(_ALL_WAYS, context)
     for _ in range(PARAMETERS.sets):
         assert bench.model.clearing
         await bench.cycle(None)
@@ -257,12 +284,12 @@ async def _random(dut, rng: random.Random, *, injections: float = 0) -> None:
             step, count = rng.choice([(1, 1), (PARAMETERS.sets, 3), (1, 3), (1, 5)])
             waves, ends = rng.choice([1, 2, PARAMETERS.wavefronts]), rng.choice([0.05, 0.3, 0.4])
             shared = rng.choice([0, 0.5, 0.5, 1])
+            total = rng.choice([1, 1, 2, 3])
         if rng.random() < 0.02:
-            cover("threshold changes under an event", bench.model.bank["in_pipeline"])
             ways = rng.choice([_ALL_WAYS, _ALL_WAYS, 1])
             cover("ways divided", ways != _ALL_WAYS)
             for context, mask in zip(_CONTEXTS, (ways, _ALL_WAYS ^ ways or _ALL_WAYS), strict=True):
-                bench.configure(rng.choice([0, 1, 1, 2, 2, 3]), mask, context)
+                bench.configure(mask, context)
         dispatch_index = (first + step * rng.randrange(count)) % (
             1 << PARAMETERS.dispatch_index_bits
         )
@@ -270,7 +297,12 @@ async def _random(dut, rng: random.Random, *, injections: float = 0) -> None:
         owner = int(rng.random() < shared)
         if rng.random() < ends:
             edges = rng.getrandbits(1), rng.getrandbits(1)
-            event = end(*tile, rng.choice([0, 1, 1, 1, 2, 2, 15]), *edges, owner=owner)
+            shares = rng.choice([total, total, 1, 1, 1, rng.randrange(4)])
+            of_tile = total if rng.random() < 0.9 else rng.randrange(4)
+            event = end(
+                *(*tile, rng.choice([0, 0, 1, 2, 2, 4, 15]), *edges),
+                **{"owner": owner, "shares": shares, "total": of_tile},
+            )
         else:
             count_ = rng.choice([1, 1, 2, 2, rng.randint(1, 15)])
             # A new atom, or the last atom with one bit inverted; this bit decides which atom is
@@ -312,8 +344,8 @@ async def _play(bench: _Bench, events: list[dict[str, int]]) -> None:
 
 @cocotb.test()
 async def one_result_for_each_tile(dut):
-    """Updates and end-of-tile marker of a tile are counted in consecutive cycles, with the marker
-    first, last or between.
+    """Updates and markers of a tile are counted in consecutive cycles, in any order: the tile
+    completes with the last of them, and not before.
     """
     rng = random.Random(cocotb.RANDOM_SEED + 1)
     bench = await _start(dut)
@@ -323,13 +355,19 @@ async def one_result_for_each_tile(dut):
             rng.randrange(1 << PARAMETERS.dispatch_index_bits),
             rng.randrange(PARAMETERS.wavefronts),
         )
-        tile_atoms = 1 if number < 8 else rng.randint(1, 7)
-        atoms = [rng.getrandbits(PARAMETERS.atom_address_bits) for _ in range(tile_atoms)]
         edges = rng.getrandbits(1), rng.getrandbits(1)
-        mine = [update(*tile, atom, 2) for atom in atoms] + [end(*tile, tile_atoms, *edges)]
+        contributions = [rng.randint(0, 7) for _ in range(rng.randint(1, 3))]
+        if number < 8:
+            contributions = [number % 2]
+        atoms = [rng.getrandbits(PARAMETERS.atom_address_bits) for _ in range(sum(contributions))]
+        mine = [update(*tile, atom) for atom in atoms]
+        shares = [1] * len(contributions)
+        shares[0] = rng.randint(1, 4 - len(contributions))
+        for tile_atoms, share in zip(contributions, shares, strict=True):
+            mine.append(end(*tile, tile_atoms, *edges, shares=share, total=sum(shares)))
         rng.shuffle(mine)
         events += mine
-        expected.append([0, *tile, min(atoms), *edges])
+        expected.append([0, *tile, min(atoms, default=_NO_ATOM), *edges])
     await _play(bench, events)
     assert bench.completions == expected and not bench.errors
     assert not _entries(bench.model)
@@ -351,7 +389,8 @@ async def a_clear_loses_all_tiles(dut):
                 waiting.popleft()
         assert not bench.model.clearing and not waiting
         lost = bench.model.empty & 1
-        await _play(bench, [end(*tile, owner=owner) for tile in tiles for owner in _CONTEXTS])
+        ends = [end(*tile, 2, owner=owner) for tile in tiles for owner in _CONTEXTS]
+        await _play(bench, ends)
         assert not bench.completions and not bench.errors
         await _play(bench, [update(*tile, 9, 1, owner=1) for tile in tiles])
         assert bench.completions == [[1, *tile, 7, 0, 0] for tile in tiles]
@@ -373,7 +412,7 @@ async def completions_wait(dut):
     ]
     for owner in _CONTEXTS:
         bench = await _start(dut)
-        updates = [update(*tile, index, 2, owner=owner) for index, tile in enumerate(tiles)]
+        updates = [update(*tile, index, 1, owner=owner) for index, tile in enumerate(tiles)]
         await _play(bench, updates)
         for tile in tiles:
             assert await bench.cycle(end(*tile, owner=owner), take=False)

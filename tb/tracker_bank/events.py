@@ -24,8 +24,10 @@ def end(
     outer_edge: int = 0,
     inner_edge: int = 0,
     owner: int = 0,
+    shares: int = 1,
+    total: int = 1,
 ) -> dict[str, int]:
-    """Make an end-of-tile marker."""
+    """Make an end-of-tile marker, with ``shares`` of the ``total`` of its tile."""
     return {
         "end": 1,
         "owner": owner,
@@ -34,4 +36,6 @@ def end(
         "tile_atoms": tile_atoms,
         "outer_edge": outer_edge,
         "inner_edge": inner_edge,
+        "shares": shares,
+        "total": total,
     }

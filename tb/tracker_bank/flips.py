@@ -22,7 +22,14 @@ __all__ = [
 ]
 
 PARAMETERS = T3Parameters(
-    address_bits=20, workgroup_bits=6, wavefronts=4, tile_atom_bits=4, sets=4, ways=2, contexts=2
+    address_bits=20,
+    workgroup_bits=6,
+    wavefronts=4,
+    tile_atom_bits=4,
+    share_bits=2,
+    sets=4,
+    ways=2,
+    contexts=2,
 )
 _INPUT, _COMPLETION = Fields(TrackerInput(PARAMETERS)), Fields(Completion(PARAMETERS))
 _REPORT = Fields(ErrorReport(PARAMETERS))
@@ -54,7 +61,6 @@ class _Bank:
         inputs = ("i__valid", "i__payload", "clear", "aborting", "inject__set", "scrub")
         await reset(self.dut, inputs)
         for context in range(PARAMETERS.contexts):
-            getattr(self.dut, f"updates_per_atom__{context}").value = 1
             getattr(self.dut, f"ways__{context}").value = (1 << PARAMETERS.ways) - 1
         self.dut.o__ready.value = 1
         await self.events(*[None] * (PARAMETERS.sets + 2))
@@ -110,7 +116,7 @@ def _update(tile: int, atom: int) -> dict[str, int]:
 
 
 def _end(tile: int, tile_atoms: int) -> dict[str, int]:
-    return {**_TILES[tile], "end": 1, "tile_atoms": tile_atoms}
+    return {**_TILES[tile], "end": 1, "tile_atoms": tile_atoms, "shares": 1, "total": 1}
 
 
 def _complete(tile: int, start: int) -> tuple[int, ...]:

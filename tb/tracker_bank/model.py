@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 
+import numpy as np
+
 from rtl.parameters import T3Parameters
 from sysmodel.engine.golden.payloads import TILE
 from sysmodel.engine.golden.registers.injection import arm_banks
@@ -34,6 +36,17 @@ class Model:
         """Return a bit for each context without a tile in the bank and without a clear."""
         tiles = bits(map(has_tiles, self.state.contexts["tracker"]))
         return complement(self.state, tiles | self.clearing)
+
+    def entry_of(self, event: Mapping[str, int]) -> np.void | None:
+        """Return the entry of an event's tile, or None."""
+        config = self.state.config
+        upper = event["dispatch_index"] >> config["bank_bits"]
+        key = (upper >> config["row_bits"]) * (config["wavefront_mask"] + 1) + event["wavefront"]
+        tile = 1, event["owner"], key
+        for entry in self.state.entries[0, upper & config["rows"] - 1]:
+            if (entry["valid_entry"], entry["context_number"], entry["key"]) == tile:
+                return entry
+        return None
 
     def step(self, chosen: Mapping[str, int] | None, taken: bool, clear: int = 0) -> int:
         """Advance by one cycle, in which the front chose an event; return the error report, or 0.

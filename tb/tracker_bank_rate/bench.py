@@ -23,19 +23,18 @@ from tb.tracker_bank.events import end, update
 from tb.tracker_bank.model import Model
 
 PARAMETERS = T3Parameters(contexts=1)
-UPDATES_PER_ATOM = 2
 _INPUT = Fields(TrackerInput(PARAMETERS))
 _COMPLETION = Fields(Completion(PARAMETERS))
 _REPORT = Fields(ErrorReport(PARAMETERS))
 _STAGES = 3  # cycles from an event to its result
 _ERRORS = (
     ErrorCode.SET_FULL,
-    ErrorCode.ZERO_THRESHOLD,
-    ErrorCode.DUPLICATE_END_OF_TILE,
+    ErrorCode.NO_SHARE,
     ErrorCode.OVERRUN,
     ErrorCode.COUNT_OVERFLOW,
 )
 _TILES = 1200
+_NO_ATOM = (1 << PARAMETERS.atom_address_bits) - 1  # start of a tile without atoms
 _LIVE = 400  # tiles at a time, in 64 sets, of which some overflow
 
 expect(
@@ -61,8 +60,8 @@ def _tile(event: Mapping[str, int]) -> tuple[int, int]:
 
 
 def _traffic(rng: random.Random) -> list[dict[str, int]]:
-    """Draw events of many concurrent tiles; the events of one tile are in any order, and some tiles
-    have an error.
+    """Draw events of many concurrent tiles, with one or two contributions; the events of one tile
+    are in any order, and some tiles have an error.
     """
     p = PARAMETERS
     events, live = [], []
@@ -70,10 +69,16 @@ def _traffic(rng: random.Random) -> list[dict[str, int]]:
     for number in range(tiles):
         dispatch_index, wavefront = divmod(number, p.wavefronts)
         tile = dispatch_index * 148 % (1 << p.dispatch_index_bits), wavefront
-        tile_atoms = rng.randrange(8)
-        marker = end(*tile, tile_atoms, rng.randrange(2), rng.randrange(2))
-        updates = tile_atoms * UPDATES_PER_ATOM + (rng.random() < 0.05)
-        waiting = [marker] * (1 + (rng.random() < 0.02))
+        edges = rng.randrange(2), rng.randrange(2)
+        shares = rng.choice([[1], [1, 1], [2, 3]])
+        atoms = [rng.randrange(8) for _ in shares]
+        waiting = [
+            end(*tile, count, *edges, shares=share, total=sum(shares))
+            for count, share in zip(atoms, shares, strict=True)
+        ]
+        if rng.random() < 0.04:
+            waiting.append(waiting[0] | {"shares": rng.choice([0, 1])})
+        updates = sum(atoms) + (rng.random() < 0.05)
         while updates:
             count = rng.randint(1, updates)
             updates -= count
@@ -118,11 +123,8 @@ class _Bench:
     async def start(self) -> None:
         dut, model = self.dut, self.model
         await reset(dut, _INPUTS)
-        dut.updates_per_atom__0.value = UPDATES_PER_ATOM
         dut.ways__0.value = (1 << PARAMETERS.ways) - 1
-        own = model.state.contexts[0]
-        own["launch"]["updates_per_atom"] = UPDATES_PER_ATOM
-        own["ways"] = (1 << PARAMETERS.ways) - 1
+        model.state.contexts[0]["ways"] = (1 << PARAMETERS.ways) - 1
         cycles = 0
         while model.clearing:
             await self.cycle(None, take=False)
@@ -202,11 +204,14 @@ def _assert_one_completion_each(bench: _Bench, events: Sequence[Mapping[str, int
     checked = 0
     for tile, its_events in tiles.items():
         updates = [event for event in its_events if not event["end"]]
-        (marker, *_) = (event for event in its_events if event["end"])
+        markers = [event for event in its_events if event["end"]]
+        marker = markers[0]
         count = sum(event["count"] for event in updates)
-        # A surplus update may come after the completion, without an error.
-        if tile not in failed and count == marker["tile_atoms"] * UPDATES_PER_ATOM:
-            start = min(event["atom"] for event in updates)
+        # A surplus update or marker may come after the completion, without an error.
+        lawful = count == sum(event["tile_atoms"] for event in markers)
+        lawful &= sum(event["shares"] for event in markers) == marker["total"]
+        if tile not in failed and lawful:
+            start = min((event["atom"] for event in updates), default=_NO_ATOM)
             assert found[tile] == [(start, marker["outer_edge"], marker["inner_edge"])]
             checked += 1
     assert checked > len(tiles) / 2
@@ -238,8 +243,8 @@ async def completions_wait(dut):
     completions.
     """
     tiles = [(dispatch_index, 1) for dispatch_index in range(40)]
-    events = [update(*tile, atom=tile[0], count=UPDATES_PER_ATOM) for tile in tiles]
-    events += [end(*tile) for tile in tiles]
+    events = [update(*tile, atom=tile[0], count=2) for tile in tiles]
+    events += [end(*tile, 2) for tile in tiles]
     busy = iter([False] * 70 + [True, False, False] * 20)
     bench = await _start(dut)
     await bench.play(events, takes=lambda: next(busy, True))
@@ -256,8 +261,8 @@ async def more_updates_than_an_entry_counts(dut):
     beside = 7 + PARAMETERS.sets
     events = [update(beside, atom=5, count=2)]
     events += [update(7, atom=9, count=count) for count in counts if count]
-    events += [update(7, atom=0), end(beside)]
-    events += [update(7, atom=3, count=4), end(7, tile_atoms=2)]
+    events += [update(7, atom=0), end(beside, tile_atoms=2)]
+    events += [update(7, atom=3, count=4), end(7, tile_atoms=4)]
     bench = await _start(dut)
     await bench.play(events)
     assert bench.errors == [[ErrorCode.COUNT_OVERFLOW.value, 0, 7, 0]]

@@ -142,8 +142,15 @@ def _random_event(rng: random.Random, name: str, dispatch_indices: Sequence[int]
     if name == "issue_acks":
         atom, count = rng.getrandbits(p.atom_address_bits), rng.randint(1, 15)
         return {**tile, "atom": atom, "count": count}
-    edges = {edge: rng.getrandbits(1) for edge in ("outer_edge", "inner_edge")}
-    return {**tile, **edges, "end": 1, "atom": 0, "count": 0, "tile_atoms": rng.getrandbits(4)}
+    widths = {
+        "tile_atoms": p.tile_atom_bits,
+        "outer_edge": 1,
+        "inner_edge": 1,
+        "shares": p.share_bits,
+        "total": p.share_bits,
+    }
+    marker = {name: rng.getrandbits(width) for name, width in widths.items()}
+    return {**tile, **marker, "end": 1, "atom": 0, "count": 0}
 
 
 @cocotb.test()

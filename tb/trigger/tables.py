@@ -11,6 +11,7 @@ __all__ = ["PARAMETERS", "DISPATCH_INDICES", "random_completion", "random_maps",
 # Small, so that workgroups complete and rows of the memories are reused.
 PARAMETERS = T3Parameters(
     address_bits=20,
+    tile_atom_bits=7,
     workgroup_bits=8,
     wavefronts=4,
     sets=8,

@@ -12,6 +12,7 @@ from rtl.registers.map import load
 from sysmodel.config.system import System, load_system
 from sysmodel.engine.hardware import hardware_parameters
 from sysmodel.engine.ports import CHANNEL_OUTPUTS, CONTEXT_OUTPUTS, DATA_WORDS, K
+from sysmodel.gpu.address_spaces import gemm_space
 from sysmodel.gpu.geometry.chunks import Chunks
 from sysmodel.gpu.geometry.output_layout import OutputLayout
 from sysmodel.gpu.geometry.tiling import Tiling
@@ -19,7 +20,6 @@ from sysmodel.gpu.kernel import Kernel
 from sysmodel.lib.errors import SimulationError
 from sysmodel.machine.loop import advance
 from sysmodel.machine.machine import Machine
-from sysmodel.machine.offers import gemm_space
 from sysmodel.machine.program import Writes, map_writes
 from sysmodel.machine.queue import Queued
 from sysmodel.machine.tiling import apart
@@ -40,6 +40,7 @@ __all__ = [
 
 GPUS = 3
 CHANNELS = 2
+_RANGE_ACTION = load()["RANGE_ACTION"]
 _SLICE_CYCLES = 128
 _DRAIN_CYCLES = 64
 NEVER_STARTS = 1 << 62
@@ -77,6 +78,12 @@ def ring_parameters(contexts: int = 1) -> T3Parameters:
     return hardware_parameters(_system(), channels=CHANNELS, contexts=contexts, with_data=True)
 
 
+def _with_shares(word: int, shares: int) -> int:
+    """Return the action of a range with other shares, if its tiles are tracked."""
+    fields = _RANGE_ACTION.unpack(word)
+    return _RANGE_ACTION.pack(**fields | {"shares": shares}) if fields["shares"] else word
+
+
 @dataclass(frozen=True)
 class Setup:
     """Setup of a ring: size of its computation, and settings of its software.
@@ -87,8 +94,8 @@ class Setup:
         Wavefronts of a workgroup along N; four along M.
     tile_columns : int
         Workgroups along N; two along M.
-    updates_per_atom : tuple of int
-        Setting of each GPU.
+    shares : tuple of int
+        Shares of the tiles that are reduced at each GPU.
     ways : int or None
         Ways of the tracker's sets that privileged software leaves to the context when its launch
         has begun; None for all.
@@ -103,7 +110,7 @@ class Setup:
 
     waves_n: int = 1
     tile_columns: int = 6
-    updates_per_atom: tuple[int, ...] = (2,) * GPUS
+    shares: tuple[int, ...] = (2,) * GPUS
     ways: int | None = None
     skew: tuple[int, ...] = (0,) * GPUS
     timeout_cycles: int = 2048
@@ -307,13 +314,16 @@ class Ring:
             gpu,
             address_space=gemm_space(context),
             dtype="fp16",
-            updates_per_atom=setup.updates_per_atom[gpu],
             context=context,
             contexts=setup.contexts,
         )
         recorder = Recorder()
         Context(recorder, context).timeout(setup.timeout_cycles)
-        return [*one, *recorder.writes]
+        ranges = _RANGE_ACTION.address_in(context)
+        return [
+            (address, _with_shares(word, setup.shares[gpu]) if address == ranges else word)
+            for address, word in (*one, *recorder.writes)
+        ]
 
     def run(
         self,

@@ -1,4 +1,4 @@
-"""Faults of GPUs that stop, and of software that programs wrong thresholds."""
+"""Faults of GPUs that stop, and of software that announces or expects wrong contributions."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -118,45 +118,41 @@ def _wrong_tile_atoms(
     )
 
 
-def _wrong_updates(
+def _wrong_shares(
     bench: Bench,
     rng: np.random.Generator,
-    updates: int,
+    shares: int,
     codes: tuple[ErrorCode, ...],
     *,
     at_end: bool = False,
 ) -> Result:
-    """Program one GPU with a wrong number of updates per atom."""
+    """Program one GPU with a wrong number of shares."""
     ring, setup = bench.ring(_SETUP), _skewed(rng)
     gpu = int(rng.integers(GPUS))
-    updates_per_atom = tuple(updates if g == gpu else 2 for g in range(GPUS))
-    setup = replace(setup, updates_per_atom=updates_per_atom)
+    setup = replace(setup, shares=tuple(shares if g == gpu else 2 for g in range(GPUS)))
     run = ring.run(np.zeros((), FAULT), setup, bound=run_bound(ring))
     return judge(
         ring,
         run,
-        injected=f"GPU {gpu} waits for {updates} updates of each atom",
+        injected=f"GPU {gpu} waits for {shares} shares of each tile",
         begin=ring.launch_cycle,
         codes=codes,
         at_end=at_end,
     )
 
 
-def _threshold_too_high(bench: Bench, rng: np.random.Generator) -> Result | None:
+def _too_many_announced(bench: Bench, rng: np.random.Generator) -> Result | None:
     codes = (ErrorCode.TIMEOUT,)
     if rng.random() < 0.5:
         return _wrong_tile_atoms(bench, rng, int(rng.integers(1, 256)), codes)
-    return _wrong_updates(bench, rng, 3, codes)
+    return _wrong_shares(bench, rng, 3, codes)
 
 
-def _threshold_too_low(bench: Bench, rng: np.random.Generator) -> Result | None:
-    codes = (
-        *(ErrorCode.OVERRUN, ErrorCode.ZERO_THRESHOLD),
-        *(ErrorCode.STORE_LATE, ErrorCode.PACKET_LATE, ErrorCode.TIMEOUT),
-    )
+def _too_few_announced(bench: Bench, rng: np.random.Generator) -> Result | None:
+    codes = (*(ErrorCode.OVERRUN, ErrorCode.STORE_LATE, ErrorCode.PACKET_LATE, ErrorCode.TIMEOUT),)
     if rng.random() < 0.5:
         return _wrong_tile_atoms(bench, rng, -int(rng.integers(1, 17)), codes, at_end=True)
-    return _wrong_updates(bench, rng, 1, codes, at_end=True)
+    return _wrong_shares(bench, rng, 1, codes, at_end=True)
 
 
 def _table_full(bench: Bench, rng: np.random.Generator) -> Result | None:
@@ -210,20 +206,19 @@ KINDS = (
         _hardware_stops,
     ),
     _kind(
-        "threshold-too-high",
+        "too-many-announced",
         "An end-of-tile marker announces 1 to 255 atoms too many, or a GPU is programmed to wait "
-        "for three updates of each atom.",
+        "for three shares of each tile.",
         "`TIMEOUT` is reported with the tile.",
-        _threshold_too_high,
+        _too_many_announced,
     ),
     _kind(
-        "threshold-too-low",
+        "too-few-announced",
         "An end-of-tile marker announces 1 to 16 of its 16 atoms too few, or a GPU is programmed "
-        "to wait for one update of each atom.",
-        "`OVERRUN` is reported with the tile, or `ZERO_THRESHOLD`; a store or packet that comes "
-        "after the tile seemed complete gives `STORE_LATE`, `PACKET_LATE` or, in the end, "
-        "`TIMEOUT`.",
-        _threshold_too_low,
+        "to wait for one share of each tile.",
+        "`OVERRUN` is reported with the tile; a store or packet that comes after the tile seemed "
+        "complete gives `STORE_LATE`, `PACKET_LATE` or, in the end, `TIMEOUT`.",
+        _too_few_announced,
     ),
     _kind(
         "table-full",

@@ -25,7 +25,9 @@ _P_OF_UNIT = T3Parameters(
     contexts=1,
     system_channels=1,
     interleave_atoms=2,
-    address_bits=8,
+    tile_atom_bits=2,
+    share_bits=2,
+    address_bits=11,
     workgroup_bits=2,
     wavefronts=2,
     context_bits=1,
@@ -42,7 +44,14 @@ _P_OF_UNIT = T3Parameters(
 _COPIES = 3  # cycles after which the page's queue holds no copy
 _UNIT = 8
 _P_OF_BANK = T3Parameters(
-    workgroup_bits=3, wavefronts=2, contexts=2, sets=2, ways=2, tile_atom_bits=2, address_bits=7
+    workgroup_bits=3,
+    wavefronts=2,
+    contexts=2,
+    sets=2,
+    ways=2,
+    tile_atom_bits=2,
+    share_bits=2,
+    address_bits=11,
 )
 _WALK = _P_OF_BANK.sets + 3  # cycles of a walk, including the cycle before it
 _BANK = 2 * _WALK + 4
@@ -181,7 +190,7 @@ class BankHarness(Elaboratable):
         m = Module()
         p = _P_OF_BANK
         m.submodules.dut = dut = self._bank(p)
-        free(m, dut.i.valid, dut.i.p, dut.o.ready, *dut.updates_per_atom, *dut.ways)
+        free(m, dut.i.valid, dut.i.p, dut.o.ready, *dut.ways)
         free(m, dut.clear, dut.aborting)
         had_space, who = Signal(), Signal()
         m.d.sync += had_space.eq(dut.space)

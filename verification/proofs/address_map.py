@@ -3,7 +3,7 @@
 from functools import partial
 from types import SimpleNamespace
 
-from amaranth.hdl import Assert, Cat, Cover, Elaboratable, Module, Signal, Value
+from amaranth.hdl import Assert, Cat, Cover, Elaboratable, Module, Mux, Signal, Value
 from amaranth.lib import data
 
 from rtl.channel.address_map import LocationLookup, RangeLookup
@@ -20,7 +20,9 @@ _P = T3Parameters(contexts=1)
 _P_2 = T3Parameters(contexts=2)
 _NARROW = T3Parameters(
     contexts=2,
-    address_bits=9,
+    tile_atom_bits=2,
+    share_bits=2,
+    address_bits=11,
     workgroup_bits=3,
     context_bits=2,
     sets=1,
@@ -44,23 +46,31 @@ class MapHarness(Elaboratable):
         m = Module()
         m.submodules.location = dut = self._location(self._p)
         m.submodules.range = range_ = self._range(self._p)
-        free(m, dut.atom, dut.context, dut.dispatch_index, dut.contexts)
+        free(m, dut.atom, dut.context, dut.dispatch_index, dut.end, dut.contexts)
         m.d.comb += [
             range_.contexts.eq(dut.contexts),
             range_.location.eq(dut.location),
             range_.dispatch_index.eq(dut.dispatch_index),
+            range_.end.eq(dut.end),
         ]
         location = dut.location
         expected = self._expect(m, dut)
-        mapped, known, none = expected.mapped, expected.known, Signal()
+        mapped, known, none = Signal(), expected.known, Signal()
+        tracked = Cat(range_.action == action for action in (Action.DMA, Action.OWN)).any()
         m.d.comb += [
             none.eq(range_.action == Action.NONE),
+            mapped.eq(expected.mapped | (dut.end & expected.owned)),
             Assert(mapped | none, "an action outside every region of the context"),
+            Assert(~dut.end | none | tracked, "a marker of a tile that nobody tracks"),
             Assert(known | none, "an action for a dispatch index that the launch does not have"),
             Assert(location.owner == expected.owner, "wrong owner"),
             Assert(location.mapped == mapped, "wrong mapped"),
             Assert(location.valid == (mapped & known), "wrong valid"),
-            Assert(~mapped | (location.region == expected.region), "not the lowest region"),
+            Assert(
+                ~expected.mapped | (location.region == expected.region), "not the lowest region"
+            ),
+            Cover(dut.end & tracked & ~expected.mapped, "a marker outside every region"),
+            Cover(dut.end & ~expected.owned, "a marker without a context"),
             Cover(expected.within & ~mapped & none, "in a region, but in no context's space"),
             Cover(mapped & ~known, "mapped, but of an unknown dispatch index"),
             Cover(location.valid & none, "mapped, but in no range"),
@@ -78,7 +88,8 @@ class MapHarness(Elaboratable):
         expected = SimpleNamespace(
             owner=Signal(range(max(p.contexts, 2)), name="owner"),
             within=Signal(name="within"),  # within a region of any context
-            mapped=Signal(name="mapped"),
+            owned=Signal(name="owned"),
+            mapped=Signal(name="mapped_atom"),
             region=Signal(range(p.regions), name="region"),
             known=Signal(name="known"),
         )
@@ -87,6 +98,7 @@ class MapHarness(Elaboratable):
             workgroups = view.launch_configuration.workgroups
             with m.If(mine):
                 m.d.comb += [
+                    expected.owned.eq(1),
                     expected.owner.eq(number),
                     expected.mapped.eq(0),
                     expected.known.eq(dut.dispatch_index < workgroups),
@@ -110,7 +122,7 @@ class OtherContextHarness(Elaboratable):
         m = Module()
         location, range_ = self._look_up(m, "as_it_is")
         free(m, location.atom, location.context, location.dispatch_index, location.contexts)
-        free(m, range_.wavefront)
+        free(m, location.end, range_.wavefront)
         for number, view in enumerate(location.contexts):
             self._change(m, location, range_, number)
             regions = view.maps.regions
@@ -147,6 +159,7 @@ class OtherContextHarness(Elaboratable):
             range_.contexts.eq(location.contexts),
             range_.location.eq(location.location),
             range_.dispatch_index.eq(location.dispatch_index),
+            range_.end.eq(location.end),
         ]
         return location, range_
 
@@ -155,7 +168,7 @@ class OtherContextHarness(Elaboratable):
         changed, changed_range = self._look_up(m, f"changed_{number}")
         m.d.comb += [
             getattr(changed, name).eq(getattr(location, name))
-            for name in ("atom", "context", "dispatch_index")
+            for name in ("atom", "context", "dispatch_index", "end")
         ]
         for other, view in enumerate(location.contexts):
             if other != number:
@@ -176,7 +189,7 @@ class OtherContextHarness(Elaboratable):
                 | (Value.cast(getattr(range_, name)) == Value.cast(getattr(changed_range, name))),
                 f"{number}: {name}",
             )
-            for name in ("action", "command", "op", "dtype", "beyond")
+            for name in ("action", "command", "shares", "op", "dtype", "beyond")
         ]
 
 
@@ -196,7 +209,7 @@ class RangeHarness(Elaboratable):
         m = Module()
         p = self._p
         m.submodules.dut = dut = self._lookup(p)
-        free(m, dut.contexts, dut.location, dut.dispatch_index, dut.wavefront)
+        free(m, dut.contexts, dut.location, dut.dispatch_index, dut.wavefront, dut.end)
         for number in range(p.contexts):
             self._assert_of(m, dut, number)
         return m
@@ -209,18 +222,21 @@ class RangeHarness(Elaboratable):
         action = Signal(Action, name=f"action_{number}")
         op, dtype = Signal(Operation, name=f"op_{number}"), Signal(Datatype, name=f"dtype_{number}")
         command = Signal(range(p.commands), name=f"command_{number}")
+        shares = Signal(p.share_bits, name=f"shares_{number}")
         wavefronts = Signal(WAVEFRONT_COUNT_BITS, name=f"wavefronts_{number}")
         for index in reversed(range(p.ranges)):
             entry = maps.ranges[index]
+            tracked = (entry.action == Action.DMA) | (entry.action == Action.OWN)
             m.d.comb += holders[index].eq(
                 location.valid
                 & entry.enable
-                & (entry.region == location.region)
+                & Mux(dut.end, tracked, entry.region == location.region)
                 & (dut.dispatch_index >= entry.first)
                 & (dut.dispatch_index <= entry.last)
             )
             with m.If(holders[index]):
                 m.d.comb += [action.eq(entry.action), command.eq(entry.command)]
+                m.d.comb += shares.eq(entry.shares)
                 m.d.comb += wavefronts.eq(dut.contexts[number].wavefronts[index])
         with m.If(holders.any()), m.Switch(command):
             for index, entry in enumerate(maps.commands):
@@ -233,6 +249,7 @@ class RangeHarness(Elaboratable):
                 ),
                 Assert(dut.action == action, "not the action of the lowest matching range"),
                 Assert(dut.command == command, "not the command of the lowest matching range"),
+                Assert(dut.shares == shares, "not the shares of the lowest matching range"),
                 Assert(dut.op == op, "not the op of the command"),
                 Assert(dut.dtype == dtype, "not the dtype of the command"),
                 Assert(
@@ -241,6 +258,7 @@ class RangeHarness(Elaboratable):
                 ),
                 Cover(holders.any() & dut.beyond, f"{number}: of no wavefront"),
                 Cover(holders.all(), f"{number}: in every range"),
+                Cover(dut.end & holders.all(), f"{number}: a marker in every range"),
                 Cover(location.valid & ~holders.any(), f"{number}: in no range"),
                 Cover(
                     holders[-1] & ~holders[:-1].any() & (dut.command == p.commands - 1),
@@ -254,7 +272,8 @@ def _map_proof(p: T3Parameters) -> Proof:
         name="address-map" + _suffix(p),
         statement="An access gets action NONE if it is outside every enabled region of the lowest "
         "context with its address space, in no context's address space, or of a dispatch index "
-        "that the launch does not have; owner and region follow the specification",
+        "that the launch does not have; owner and region follow the specification; a packet's "
+        "marker needs no region, and gets only an action whose tiles are tracked",
         blocks=(LocationLookup, RangeLookup),
         harness=partial(MapHarness, p=p),
         geometry=f"reference with arbitrary tables, contexts: {p.contexts}",
@@ -268,8 +287,9 @@ def _range_proof(p: T3Parameters) -> Proof:
     return Proof(
         name="range-lookup" + _suffix(p),
         statement="A dispatch index in no range of its location gets action NONE; any other one "
-        "gets the action, command, op and dtype of the lowest range that holds it, and is beyond "
-        "if its wavefront is not below the range's number",
+        "gets the action, command, shares, op and dtype of the lowest range that holds it, and is "
+        "beyond if its wavefront is not below the range's number; that of a packet's marker is "
+        "in the ranges of all regions whose tiles are tracked",
         blocks=(RangeLookup,),
         harness=partial(RangeHarness, p=p),
         geometry=f"reference with arbitrary tables, contexts: {p.contexts}",
@@ -293,7 +313,7 @@ PROOFS = (
         "result does not depend on that context's tables",
         blocks=(LocationLookup, RangeLookup),
         harness=OtherContextHarness,
-        geometry="2 contexts, 2 regions, 2 ranges, 2 commands, addresses of 4 bits, 8 workgroups",
+        geometry="2 contexts, 2 regions, 2 ranges, 2 commands, addresses of 6 bits, 8 workgroups",
         reason="the proof depends on no width; address-map and range-lookup use the reference's",
         depth=1,
         cover_depth=1,

@@ -3,10 +3,21 @@
 from dataclasses import replace
 
 from amaranth.asserts import AnyConst
-from amaranth.hdl import Assert, Assume, Cover, Elaboratable, Module, Signal, Value
+from amaranth.hdl import (
+    Assert,
+    Assume,
+    Cat,
+    Const,
+    Cover,
+    Elaboratable,
+    Module,
+    Mux,
+    Signal,
+    Value,
+)
 
 from rtl.channel.channel import Channel
-from rtl.interface.encodings import Access, Origin, PacketKind, StoreKind, Target
+from rtl.interface.encodings import Access, Action, Origin, PacketKind, StoreKind, Target
 from rtl.parameters import T3Parameters
 
 from .held import held, held_in_memory
@@ -20,7 +31,9 @@ PARAMETERS = T3Parameters(
     contexts=1,
     system_channels=1,
     interleave_atoms=2,
-    address_bits=8,
+    tile_atom_bits=2,
+    share_bits=2,
+    address_bits=11,
     workgroup_bits=2,
     wavefronts=2,
     context_bits=1,
@@ -80,6 +93,7 @@ class StrangerHarness(Elaboratable):
                 ~packet.valid
                 | (packet.p.wavefront != _STRANGER)
                 | ((packet.p.kind == PacketKind.UPDATE) & ~known_packet)
+                | (_is_end(packet.p) & ~self._known_marker(m, dut))
             ),
         ]
         request, sent, end = dut.dram, dut.link_out, dut.end_of_tile_markers
@@ -105,6 +119,11 @@ class StrangerHarness(Elaboratable):
             Cover(sent.valid & (sent.p.kind == PacketKind.UPDATE), "a remote update"),
             Cover(end.valid, "an end-of-tile marker"),
             Cover(moves(packet) & (packet.p.wavefront == _STRANGER), "a stranger's packet"),
+            Cover(
+                moves(packet) & (packet.p.wavefront == _STRANGER) & _is_end(packet.p),
+                "a stranger's marker",
+            ),
+            Cover(moves(dut.queues.ends.packets) & ~dut.queues.ends.drop, "a packet's marker"),
         ]
         self._cover_strangers(m, dut, strange)
         self._invariants(m, dut)
@@ -127,6 +146,21 @@ class StrangerHarness(Elaboratable):
             with m.If(mapped & dispatched & (entry.region == region) & holds):
                 m.d.comb += known.eq(1)
         return known
+
+    def _known_marker(self, m: Module, dut: Channel) -> Value:
+        """Signal that a range with tracked tiles, of any region, holds a packet's marker."""
+        (view,), packet = dut.contexts, dut.link_in.p
+        space = view.address_space
+        owned = space.enable & (space.local == packet.context)
+        dispatched = packet.slot < view.launch_configuration.workgroups
+        tracked = [
+            entry.enable
+            & ((entry.action == Action.DMA) | (entry.action == Action.OWN))
+            & (entry.first <= packet.slot)
+            & (packet.slot <= entry.last)
+            for entry in view.maps.ranges
+        ]
+        return owned & dispatched & Cat(tracked).any()
 
     def _cover_strangers(self, m: Module, dut: Channel, strange: Signal) -> None:
         """Cover a stranger in another context's region, and the write of its store."""
@@ -159,10 +193,15 @@ class StrangerHarness(Elaboratable):
         for name, field in (("stores", "dispatch_index"), ("inbound", "slot")):
             for index, (entry, valid) in enumerate(_entries(m, dut, name)):
                 location, dispatch_index = entry.location, entry[field]
+                is_end = _is_end(entry) if name == "inbound" else Const(0)
                 hits = [
                     location.valid
                     & one.enable
-                    & (one.region == location.region)
+                    & Mux(
+                        is_end,
+                        (one.action == Action.DMA) | (one.action == Action.OWN),
+                        one.region == location.region,
+                    )
                     & (one.first <= dispatch_index)
                     & (dispatch_index <= one.last)
                     for one in dut.contexts[0].maps.ranges
@@ -173,8 +212,10 @@ class StrangerHarness(Elaboratable):
                     for hit in hits
                 ]
                 if name == "inbound":
-                    update = entry.kind == PacketKind.UPDATE
-                    m.d.comb += invariant(~stranger | update, f"{name} {index}: a stranger's store")
+                    m.d.comb += invariant(
+                        ~stranger | (entry.kind != PacketKind.STORE),
+                        f"{name} {index}: a stranger's store",
+                    )
         effects = {
             "classified": lambda entry: entry.target != Target.WRITE,
             "writes": lambda entry: entry.access == Access.UPDATE,
@@ -203,8 +244,14 @@ class StrangerHarness(Elaboratable):
         ]
 
 
+def _is_end(packet) -> Value:
+    """Signal that a packet is an end-of-tile marker, whose kind may be any of two codes."""
+    return Value.cast(packet.kind)[1]
+
+
 def _entries(m: Module, dut: Channel, name: str) -> list:
-    contents = held(m, getattr(dut.queues, name), name)
+    queue = dut.queues.ends.queue if name == "ends" else getattr(dut.queues, name)
+    contents = held(m, queue, name)
     return [(entry, contents.has(index)) for index, entry in enumerate(contents.entries)]
 
 
@@ -213,10 +260,10 @@ PROOFS = (
         name="channel-strangers",
         statement="A store outside every range, or of an address space other than the context's, "
         "never becomes an update, a remote update or an end-of-tile marker; a packet outside every "
-        "range never becomes an update",
+        "range never becomes an update or a marker",
         blocks=(Channel,),
         harness=StrangerHarness,
-        geometry="2 regions, 2 ranges, 2 commands, 4 workgroups, addresses of 3 bits, constant "
+        geometry="2 regions, 2 ranges, 2 commands, 4 workgroups, addresses of 6 bits, constant "
         "tables, no DMA commands",
         reason="the lookups are proven with the reference's geometry (address-map, range-lookup), "
         "and queues carry any payload",

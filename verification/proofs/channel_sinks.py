@@ -20,7 +20,8 @@ _LONGEST = 2 * (_MOST_STARVED + 2) + 1
 
 
 class SinkHarness(Elaboratable):
-    """Harness with a DRAM that is ready in every cycle and an egress that may be blocked forever.
+    """Harness with a DRAM and a tracker that are ready in every cycle and an egress that may be
+    blocked forever.
 
     The policy is an arbitrary constant, and the starvation limit a constant of up to 3. All other
     inputs are arbitrary.
@@ -43,6 +44,7 @@ class SinkHarness(Elaboratable):
         starvation_limit = dut.arbiter.starvation_limit
         m.d.comb += [
             dut.dram.ready.eq(1),
+            dut.end_of_tile_markers.ready.eq(1),
             Assume(starvation_limit <= _MOST_STARVED),
             # Under round robin, a request lets one other access pass. CRITICAL may begin to take
             # turns when a request that let none pass has waited for the limit; 0 acts like 1.
@@ -61,6 +63,9 @@ class SinkHarness(Elaboratable):
         m.d.sync += blocked.eq(dut.link_out.valid & ~dut.link_out.ready)
         m.d.comb += [
             Assert(waited <= 2 * (limit + 1) + 1, "an incoming packet waits too long"),
+            Cover(
+                moves(dut.queues.ends.packets) & (waited == 1), "a marker of a packet has its turn"
+            ),
             Cover((waited == 3) & blocked, "a packet waits while egress is blocked"),
             Cover(
                 moves(dut.link_in) & blocked & (waited != 0),
@@ -81,6 +86,7 @@ class SinkHarness(Elaboratable):
         with m.Else():
             m.d.sync += unserved.eq(0)
         full, stuck = updates.level == updates.depth, inbound.level == inbound.depth
+        ends, is_marker = queues.ends, Value.cast(inbound.o.p.kind)[1]
         longest = 2 * limit + 1
         for queue, name in ((inbound, "inbound"), (updates, "updates"), (issue, "issue")):
             m.d.comb += invariant(queue.level <= queue.depth, f"{name}: level")
@@ -102,7 +108,14 @@ class SinkHarness(Elaboratable):
             invariant(~updates.o.valid | updates.level.any(), "updates: valid while empty"),
             invariant((unserved == 0) | (updates.level != 0), "unserved without an update"),
             invariant(
-                ~(full & stuck) | (waited <= unserved), "a packet waits longer than the updates"
+                ~(full & stuck) | is_marker | (waited <= unserved),
+                "a packet waits longer than the updates",
+            ),
+            invariant(ends.queue.level <= 1, "ends: level"),
+            # A marker waits for one marker of a store at most.
+            invariant(
+                ~(stuck & is_marker) | (waited == 0) | ((waited == 1) & ~ends.merge.last),
+                "a marker waits for two",
             ),
             invariant(~(~full & stuck) | (waited <= longest + 1), "a packet waits despite space"),
         ]
@@ -123,9 +136,9 @@ def _proof(p: T3Parameters) -> Proof:
         "link; this holds for all policies",
         blocks=(Channel,),
         harness=partial(SinkHarness, p=p),
-        geometry="L up to 3, a DRAM that takes an access per cycle, 2 egress slots, 4 workgroups, "
-        f"addresses of 3 bits, contexts: {p.contexts}",
-        reason="the proof depends on no width; a slower DRAM stretches the time",
+        geometry="L up to 3, a DRAM and a tracker that take one per cycle, 2 egress slots, "
+        f"4 workgroups, addresses of 6 bits, contexts: {p.contexts}",
+        reason="the proof depends on no width; a slower DRAM or tracker stretches the time",
         depth=2,
         cover_depth=22,
         slow=True,

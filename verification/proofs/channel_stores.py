@@ -22,7 +22,8 @@ _LONGEST = 6
 class StoresHarness(Elaboratable):
     """Harness with a link that may block the packets of each context forever.
 
-    DRAM and tracker take an access and an end-of-tile marker in every cycle. As the contract of the
+    DRAM and tracker take an access and an end-of-tile marker in every cycle; packets, too, may be
+    markers, which take turns with those of stores. As the contract of the
     port requires, a store of a context comes only if there is space for its stores, or was in one
     of the two cycles before; or the context breaks the contract, and its link has no space. Under
     the assumed policies, compute waits for at most one other access.
@@ -135,6 +136,8 @@ class StoresHarness(Elaboratable):
         """Relate full stages: each is full because the next is, the last because compute waits."""
         queues, merge, arbiter = dut.queues, dut.access_merge, dut.access_merge.arbiter
         writes, issue, ends = queues.writes, queues.issue, queues.ends
+        head = queues.classified.o.p
+        is_marker = head.target == Target.END_OF_TILE
         stages = (queues.stores, queues.classified, writes)
         times = [self._full(m, stage, name) for stage, name in zip(stages, _TIMES, strict=True)]
         unserved = Signal(range(_LONGEST + 2))
@@ -145,15 +148,26 @@ class StoresHarness(Elaboratable):
         for longest, stage, time, cause in zip(
             range(_LONGEST, 0, -1), stages, times, (*times[1:], unserved), strict=False
         ):
+            # A marker waits for one marker of a packet at most.
+            turn = Mux(is_marker, time <= 1, time <= cause)
             m.d.comb += [
                 invariant(
-                    (stage.level != stage.depth) | (time <= cause), "a stage is full without cause"
+                    (stage.level != stage.depth)
+                    | (turn if stage is queues.classified else time <= cause),
+                    "a stage is full without cause",
                 ),
                 invariant(time <= longest, "a stage is full for too long"),
             ]
         m.d.comb += [
             invariant(writes.level <= writes.depth, "writes: level"),
-            invariant(ends.level <= 1, "ends: level"),
+            invariant(ends.queue.level <= 1, "ends: level"),
+            invariant(
+                (queues.classified.level != queues.classified.depth)
+                | ~is_marker
+                | (times[1] == 0)
+                | ends.merge.last,
+                "a marker waits for two",
+            ),
             invariant(issue.level <= 1, "issue: the DRAM does not take every access"),
             invariant(waited <= times[0], "a store waits despite space"),
             invariant((unserved == 0) | (writes.level != 0), "unserved without a write"),
@@ -194,7 +208,7 @@ PROOFS = (
         blocks=(Channel,),
         harness=StoresHarness,
         geometry="2 contexts, 9 remote stores of each, a DRAM and a tracker that are ready in "
-        "every cycle, round robin or compute first, 4 workgroups, addresses of 3 bits",
+        "every cycle, round robin or compute first, 4 workgroups, addresses of 6 bits",
         reason="the proof depends on no width; a slower DRAM or tracker stretches the time",
         depth=1,
         cover_depth=20,

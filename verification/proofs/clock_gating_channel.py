@@ -1,6 +1,7 @@
 """Proofs of clock gating in the channel."""
 
 from rtl.channel.access_merge import AccessMerge
+from rtl.channel.end_queue import EndQueue
 from rtl.channel.error_register import ErrorRegister
 from rtl.channel.issue_ack_buffer import IssueAckBuffer
 from rtl.channel.issue_ack_queue import IssueAckQueue
@@ -45,6 +46,9 @@ PROOFS = (
         GEOMETRY,
         depth=4,
         geometry=f"{_CONTEXTS}; 4 entries",
+    ),
+    clock_gating(
+        "end-queue", "the queue of end-of-tile markers", EndQueue, GEOMETRY, geometry=_CONTEXTS
     ),
     clock_gating(
         "error-register",

@@ -22,7 +22,8 @@ _P = T3Parameters(
     wavefronts=2,
     workgroup_bits=3,
     tile_atom_bits=2,
-    address_bits=7,
+    share_bits=2,
+    address_bits=11,
     regions=1,
 )
 _BANK = "2 contexts, 2 sets of 2 entries"

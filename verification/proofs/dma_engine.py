@@ -12,6 +12,7 @@ from rtl.lib.select import one_hot_first
 from rtl.parameters import T3Parameters
 
 from .dma_engine_inside import assert_inside
+from .dma_engine_marks import mark, marker_of, share
 from .proof import Proof
 from .streams import assert_held, free, moves
 
@@ -21,6 +22,8 @@ _P = T3Parameters(
     contexts=1,
     system_channels=2,
     interleave_atoms=4,
+    tile_atom_bits=4,
+    share_bits=2,
     address_bits=13,
     workgroup_bits=3,
     wavefronts=4,
@@ -80,7 +83,9 @@ class DmaEngineHarness(Elaboratable):
             region=Signal(RegionEntry(self._p), name="region"),
             since=Signal(2, name="since"),  # cycles since the command was taken, at most 3
             busy=Signal(name="busy"),
+            marking=Signal(name="marking"),
         )
+        tile.marks = template.marks & ~tile.copy
         with m.If(takes_ready | takes_copy):
             m.d.sync += [
                 template.eq(dut.maps.commands[dut.ready.p.command]),
@@ -107,7 +112,9 @@ class DmaEngineHarness(Elaboratable):
         template, command = tile.template, tile.command
         tile.by_wavefront = ~tile.copy & (template.granularity == Granularity.WAVEFRONT)
         outer_extent = Mux(
-            ~tile.copy & command.outer_edge, template.outer_extent_edge, template.outer_extent
+            ~tile.copy & tile.start.all(),  # a tile without atoms
+            0,
+            Mux(~tile.copy & command.outer_edge, template.outer_extent_edge, template.outer_extent),
         )
         inner_extent = Mux(
             ~tile.copy & command.inner_edge, template.inner_extent_edge, template.inner_extent
@@ -126,10 +133,6 @@ class DmaEngineHarness(Elaboratable):
         tile.outer_before, tile.inner_before = outer_before, inner_before
         tile.total_rows, tile.total_run = outer_extent, inner_extent
 
-        def share(total, before, size):
-            left = Mux(before < total, total - before, 0)
-            return Mux(left < size, left, size)
-
         tile.outer_extent, tile.inner_extent = (
             Signal(16, name="outer_extent"),
             Signal(16, name="inner_extent"),
@@ -146,6 +149,7 @@ class DmaEngineHarness(Elaboratable):
                 Mux(tile.by_wavefront, share(inner_extent, inner_before, inner_size), inner_extent)
             ),
         ]
+        tile.inner_size = inner_size
         tile.any = (tile.outer_extent != 0) & (tile.inner_extent != 0)
 
     def _walk(self, m: Module, dut, tile: SimpleNamespace, takes: Value) -> None:
@@ -153,22 +157,27 @@ class DmaEngineHarness(Elaboratable):
         p = self._p
         template = tile.template
         tile.walks = Signal(name="walks")
-        m.d.comb += tile.walks.eq(tile.busy & (tile.since == 3))
+        m.d.comb += tile.walks.eq(tile.busy & (tile.since == 3) & ~tile.marking)
         # Rows of a wavefront, 0 if the wavefront does not change.
         tile.wave_rows = Mux(tile.copy | tile.by_wavefront, 0, template.wave_outer_extent)
         tile.walkers = [self._walker(m, dut, tile, number) for number in range(p.dma_walkers)]
         self._lanes(m, dut, tile)
         for number, walker in enumerate(tile.walkers):
             self._advance(m, tile, walker, number)
+        mark(m, dut, tile, self._p)
         with m.If(takes):
             m.d.sync += [tile.busy.eq(1), tile.since.eq(1)]
+        with m.Elif(tile.marking):
+            with m.If(tile.marked & (tile.wave == tile.last_wave)):
+                m.d.sync += [tile.busy.eq(0), tile.marking.eq(0)]
         with m.Elif(tile.busy & ~tile.walks):
             m.d.sync += tile.since.eq(tile.since + 1)
             with m.If((tile.since == 2) & ~tile.any):
-                m.d.sync += tile.busy.eq(0)
+                m.d.sync += [tile.busy.eq(tile.marks), tile.marking.eq(tile.marks)]
         with m.Elif(tile.walks):
             ended = [~walker.walks | (walker.moves & walker.ends) for walker in tile.walkers]
-            m.d.sync += tile.busy.eq(~Cat(ended).all())
+            with m.If(Cat(ended).all()):
+                m.d.sync += [tile.busy.eq(tile.marks), tile.marking.eq(tile.marks)]
 
     def _walker(self, m: Module, dut, tile: SimpleNamespace, number: int) -> SimpleNamespace:
         """Make a walker with row, offset and atom; a segment ends at a granule or with the row."""
@@ -286,7 +295,7 @@ class DmaEngineHarness(Elaboratable):
                 "idle: differs from no command",
             ),
             Assert(
-                dut.tables_free == (~tile.busy | tile.walks),
+                dut.tables_free == (~tile.busy | tile.walks | tile.marking),
                 "tables_free: differs from a known tile",
             ),
             Cover(takes_ready & tile.template.outer_extent.any(), "a second command"),
@@ -310,9 +319,13 @@ class DmaEngineHarness(Elaboratable):
 
     def _assert_segments(self, m: Module, dut, tile) -> None:
         for index, (lane, offers) in enumerate(zip(dut.segments, tile.offers, strict=True)):
+            marks = tile.marker_lanes[index]
             m.d.comb += Assert(
-                lane.valid == offers.any(), f"lane {index}: a surplus or missing segment"
+                lane.valid == (offers.any() | marks), f"lane {index}: a surplus or missing segment"
             )
+            for name, value in marker_of(tile).items():
+                right = Value.cast(lane.p[name]) == Value.cast(value)
+                m.d.comb += Assert(~marks | right, f"lane {index}: a marker with a wrong {name}")
             for number, walker in enumerate(tile.walkers):
                 due = offers[number]
                 for name, value in self._segment(tile, walker).items():
@@ -339,7 +352,8 @@ class DmaEngineHarness(Elaboratable):
         for index, lane in enumerate(dut.segments):
             inside = self._is_inside(tile, lane.p.atom, lane.p.length)
             m.d.comb += Assert(
-                ~lane.valid | inside, f"lane {index}: a segment leaves its command's region"
+                ~lane.valid | tile.marking | inside,
+                f"lane {index}: a segment leaves its command's region",
             )
         dropped = Cat(walker.walks & ~walker.inside for walker in tile.walkers)
         report = dut.error.report
@@ -383,8 +397,9 @@ def _proof(channels: int, walkers: int) -> Proof:
         "once, as segments that contain each atom of its tile once and end at a granule or with "
         "the row, each in the lane of its channel with the right fields, and those of one walker "
         "in row-major order; no other segment leaves; a segment outside the command's region is "
-        "dropped and reported; an offer to a lane stays until it is taken; later changes of "
-        "template, shift or address space do not affect a command",
+        "dropped and reported; behind a ready command that marks tiles, a marker with the number "
+        "of its atoms leaves for each wavefront; an offer to a lane stays until it is taken; later "
+        "changes of template, shift or address space do not affect a command",
         blocks=(DmaEngine,),
         harness=partial(DmaEngineHarness, channels=channels, walkers=walkers),
         geometry=f"{channels} of 2 channels, {walkers} walkers, granules of 4 atoms, addresses of "

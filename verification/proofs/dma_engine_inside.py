@@ -21,6 +21,8 @@ def assert_inside(m: Module, dut: DmaEngine, tile: SimpleNamespace) -> None:
         invariant((dut.state == State.SCALE) == scale, "in SCALE"),
         invariant((dut.state == State.SHAPE) == shape, "in SHAPE"),
         invariant((dut.state == State.WALK) == tile.walks, "in WALK"),
+        invariant((dut.state == State.MARK) == tile.marking, "in MARK"),
+        invariant(~tile.marking | (tile.busy & (tile.since == 3) & tile.marks), "marking"),
         invariant(~tile.busy | (tile.since != 0), "busy without a time"),
     ]
     with m.If(tile.busy):
@@ -40,7 +42,13 @@ def assert_inside(m: Module, dut: DmaEngine, tile: SimpleNamespace) -> None:
             invariant(walk.stride == template.stride[: len(walk.stride)], "stride"),
             invariant(dut.region_number == template.region, "region_number"),
             invariant(walk.minor_log2 == template.waves_inner_log2, "minor_log2"),
+            invariant(dut.marks == tile.marks, "marks"),
+            invariant(dut.wave_rows == template.wave_outer_extent, "rows of a wavefront"),
         ]
+        with m.If(~tile.copy):
+            edges = Cat(tile.command.outer_edge, tile.command.inner_edge)
+            m.d.comb += invariant(dut.edges == edges, "edges")
+    _assert_marking(m, dut, tile, shape)
     with m.If(scale | shape):
         m.d.comb += [
             invariant(walk.rows == tile.total_rows, "all rows"),
@@ -49,7 +57,15 @@ def assert_inside(m: Module, dut: DmaEngine, tile: SimpleNamespace) -> None:
             invariant(common.wave_inner_log2 == template.wave_inner_log2, "wave_inner_log2"),
         ]
     with m.If(scale):
-        m.d.comb += invariant(tile.copy | (walk.wavefront == tile.command.wavefront), "wavefront")
+        waves = tile.template.waves[Cat(tile.command.outer_edge, tile.command.inner_edge)]
+        m.d.comb += [
+            invariant(tile.copy | (walk.wavefront == tile.command.wavefront), "wavefront"),
+            invariant(tile.copy | (dut.wavefront == tile.command.wavefront), "wavefront to mark"),
+            invariant(
+                tile.copy | (dut.last_wavefront == (waves - 1)[: len(dut.last_wavefront)]),
+                "number of wavefronts",
+            ),
+        ]
     with m.If(shape):
         m.d.comb += [
             invariant(tile.copy | (dut.outer_before == tile.outer_before), "rows before"),
@@ -64,9 +80,9 @@ def assert_inside(m: Module, dut: DmaEngine, tile: SimpleNamespace) -> None:
         m.d.comb += [
             invariant(walk.wavefront == _first_wavefront(tile), "first wavefront"),
         ]
-    with m.If(tile.walks):
+    m.d.comb += invariant(~tile.walks | tile.any, "a walk over no atom")
+    with m.If(tile.walks | tile.marking):
         m.d.comb += [
-            invariant(tile.any, "a walk over no atom"),
             invariant(common.slot == tile.slot, "slot"),
             invariant(
                 common.wave_inner_log2
@@ -90,6 +106,41 @@ def assert_inside(m: Module, dut: DmaEngine, tile: SimpleNamespace) -> None:
             m.d.comb += invariant(join(walker.next_row) == first, f"walker {number}: first row")
         with m.If(tile.walks):
             _assert_walker(m, dut, tile, walker, ghost, number)
+
+
+def _assert_marking(m: Module, dut: DmaEngine, tile: SimpleNamespace, shape: Value) -> None:
+    """Relate the current wavefront's part of the tile to its marker."""
+    with m.If(tile.marks & (shape | tile.walks | tile.marking)):
+        m.d.comb += [
+            invariant(dut.last_wavefront == tile.last_wave, "last wavefront"),
+            invariant(
+                dut.wavefront == Mux(tile.marking, tile.wave, _first_wavefront(tile)),
+                "current wavefront",
+            ),
+        ]
+    with m.If(tile.walks):
+        m.d.comb += invariant(dut.phase == Mux(tile.by_wavefront, 2, 0), "first step")
+    with m.If(tile.marking):
+        m.d.comb += [
+            invariant(dut.phase == tile.phase, "step"),
+            invariant(
+                (tile.phase != 1)
+                | ((dut.outer_before == tile.wave_outer) & (dut.inner_before == tile.wave_inner)),
+                "atoms before the wavefront",
+            ),
+            invariant((tile.phase != 3) | (dut.atoms == tile.wave_atoms), "atoms"),
+            invariant(~tile.by_wavefront | (tile.phase >= 2), "a step without effect"),
+            invariant(
+                ~tile.by_wavefront | (tile.wave == tile.command.wavefront), "another wavefront"
+            ),
+        ]
+    bits = len(dut.atoms)
+    known = tile.marking & (tile.phase >= 2) | tile.walks & tile.by_wavefront
+    with m.If(known):
+        m.d.comb += [
+            invariant(dut.part_rows == tile.wave_part[:bits], "rows of the part"),
+            invariant(dut.part_atoms == tile.wave_run[:bits], "atoms of a row of the part"),
+        ]
 
 
 def _first_wavefront(tile: SimpleNamespace) -> Value:

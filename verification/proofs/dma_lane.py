@@ -6,7 +6,7 @@ from amaranth.asserts import AnyConst, AnySeq
 from amaranth.hdl import Assert, Assume, Cover, Elaboratable, Module, Mux, Signal
 
 from rtl.dma.lane import DmaLane
-from rtl.interface.encodings import Access, Origin
+from rtl.interface.encodings import Access, Origin, PacketKind
 from rtl.interface.layouts import Packet
 from rtl.parameters import T3Parameters
 
@@ -22,7 +22,9 @@ _P = T3Parameters(
     system_channels=1,
     interleave_atoms=4,
     atom_bytes=8,
-    address_bits=7,
+    tile_atom_bits=2,
+    share_bits=2,
+    address_bits=9,
     workgroup_bits=2,
     wavefronts=4,
     context_bits=1,
@@ -38,7 +40,8 @@ _MOST_STILL = 1  # most cycles from an input to the next output
 class DmaLaneHarness(Elaboratable):
     """Harness that observes one arbitrary atom of one arbitrary segment.
 
-    Assumptions: a segment has at least one atom and lies within a granule, as the engine makes it;
+    Assumptions: a segment has at least one atom and lies within a granule, as the engine makes it,
+    and is not of kind END, which has no read;
     the DRAM returns each read once, in any order, and no other data. The upper bits of a returned
     slot, which hold the context, are arbitrary.
     """
@@ -89,6 +92,7 @@ class DmaLaneHarness(Elaboratable):
         m.d.comb += [
             ghost.index.eq(AnyConst(len(ghost.index))),
             Assume(~dut.segments.valid | (segment.length != 0)),
+            Assume(~dut.segments.valid | (segment.kind != PacketKind.END)),
             Assume(~dut.segments.valid | (low + segment.length <= _P.interleave_atoms)),
             Assume(~returns | ghost.asked.bit_select(slot, 1)),
         ]
@@ -191,13 +195,14 @@ _AS_IN_SEGMENT = ("kind", "context", "generation", "slot", "op", "dtype")
 PROOFS = (
     Proof(
         name="dma-lane",
-        statement="Each atom of a segment is read once into a slot of its own and sent once, with "
-        "its data and the right packet fields, in the order of segments and atoms; there is no "
-        "read without a segment, and no packet before its data has returned; while atoms are to be "
-        "sent and no read is outstanding, a read or a packet leaves within 2 cycles",
+        statement="Each atom of a segment, but for END packets, is read once into a slot of its "
+        "own and sent once, with its data and the right packet fields, in the order of segments "
+        "and atoms; there is no read without a segment, and no packet before its data has "
+        "returned; while atoms are to be sent and no read is outstanding, a read or a packet "
+        "leaves within 2 cycles",
         blocks=(DmaLane,),
         harness=DmaLaneHarness,
-        geometry="4 egress slots, segments of up to 4 atoms, atoms of 8 bytes, addresses of 4 bits",
+        geometry="4 egress slots, segments of up to 4 atoms, atoms of 8 bytes, addresses of 6 bits",
         reason="slots and addresses are only incremented, so larger numbers have no other cases",
         depth=2,
         cover_depth=16,

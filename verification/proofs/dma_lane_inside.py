@@ -6,6 +6,7 @@ from types import SimpleNamespace
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 
 from rtl.dma.lane import DmaLane
+from rtl.interface.encodings import PacketKind
 from rtl.parameters import T3Parameters
 
 from .held import QueueContents
@@ -52,6 +53,7 @@ def _assert_counts(m: Module, p: T3Parameters, dut: DmaLane, queues: Queues, gho
                 ~segments.has(index)
                 | (
                     (segment.length != 0)
+                    & (segment.kind != PacketKind.END)
                     & (segment.atom[:low_bits] + segment.length <= p.interleave_atoms)
                 ),
                 f"segment {index}: invalid",

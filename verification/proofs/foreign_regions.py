@@ -11,7 +11,14 @@ from .streams import free
 __all__ = ["PROOFS"]
 
 _P = T3Parameters(
-    contexts=3, address_bits=9, context_bits=2, workgroup_bits=3, sets=1, credit_window=8
+    contexts=3,
+    tile_atom_bits=2,
+    share_bits=2,
+    address_bits=11,
+    context_bits=2,
+    workgroup_bits=3,
+    sets=1,
+    credit_window=8,
 )
 
 

@@ -10,7 +10,7 @@ from amaranth.hdl import Assert, Assume, Cat, Const, Cover, Elaboratable, Module
 from rtl.channel.channel import Channel
 from rtl.channel.issue_ack_buffer import IssueAckBuffer
 from rtl.interface.configuration import RegionEntry
-from rtl.interface.encodings import Access, Origin
+from rtl.interface.encodings import Access, Origin, PacketKind
 from rtl.parameters import T3Parameters
 from rtl.top import T3
 
@@ -24,7 +24,8 @@ __all__ = ["PROOFS"]
 _P = T3Parameters(
     system_channels=1,
     interleave_atoms=2,
-    address_bits=8,
+    share_bits=2,
+    address_bits=11,
     workgroup_bits=2,
     wavefronts=2,
     tile_atom_bits=2,
@@ -186,12 +187,13 @@ class IsolationHarness(Elaboratable):
             m.d.comb += comes[number].eq(Cat(valid for valid, *_ in sources).any())
             segment = unit.segments[0].p
             within = segment.atom[0] + segment.length <= _P.interleave_atoms
+            is_end = segment.kind == PacketKind.END
             m.d.comb += [
                 # Properties of segments that the proof dma-engine shows.
                 Assume(
                     ~unit.segments[0].valid
                     | (within & (segment.length != 0))
-                    & marks.holds(Const(number, 1), segment.atom, segment.length)
+                    & (is_end | marks.holds(Const(number, 1), segment.atom, segment.length))
                     & (segment.context == marks.remote[number])
                 ),
                 # A unit without any input is idle.

@@ -4,7 +4,7 @@ from amaranth.hdl import Const, Module, Value
 
 from rtl.channel.channel import Channel
 from rtl.dma.lane import DmaLane
-from rtl.interface.encodings import Access, Origin, Target
+from rtl.interface.encodings import Access, Origin, PacketKind, Target
 from rtl.tracker.tracker import Tracker
 
 from .held import held, held_in_memory, held_words
@@ -54,12 +54,14 @@ def _relate_ports(m: Module, channel: Channel, marks) -> None:
             location = entry.location
             owner, where = location.owner, f"{name} {index}"
             marked = _is_marked(marks, entry, owner) & (entry.generation[0] == owner)
+            # A packet's marker has no atom.
+            is_end = Value.cast(entry.kind)[1] if name == "inbound" else Const(0)
+            inside = is_end | marks.holds(owner, entry.atom)
             m.d.comb += [
                 invariant(~valid | ~location.valid | location.mapped, f"{where}: not mapped"),
                 invariant(~valid | ~location.counted | location.mapped, f"{where}: counted"),
                 invariant(
-                    ~valid | ~location.mapped | (marked & marks.holds(owner, entry.atom)),
-                    f"{where}: of another context",
+                    ~valid | ~location.mapped | (marked & inside), f"{where}: of another context"
                 ),
             ]
             if name == "inbound":
@@ -78,7 +80,7 @@ def _relate_ports(m: Module, channel: Channel, marks) -> None:
             invariant(~valid | (target != Target.UPDATE) | inside, f"{where}: outside"),
             invariant(~valid | (target != Target.REMOTE) | generation, f"{where}: generation"),
         ]
-    for index, (entry, valid) in enumerate(_entries(m, channel.queues.ends, "ends")):
+    for index, (entry, valid) in enumerate(_entries(m, channel.queues.ends.queue, "ends")):
         m.d.comb += invariant(
             ~valid | _is_marked(marks, entry, entry.owner), f"ends {index}: of another context"
         )
@@ -131,7 +133,9 @@ def _relate_lane(m: Module, lane: DmaLane, marks, number: int) -> None:
     reads = _entries(m, lane.reads_queue, f"reads_{number}")
     for index, (segment, valid) in enumerate(segments):
         within = segment.atom[0] + segment.length <= 2
-        mine = marks.holds(owner, segment.atom, segment.length) & within & segment.length.any()
+        is_end = segment.kind == PacketKind.END
+        mine = is_end | marks.holds(owner, segment.atom, segment.length)
+        mine &= within & segment.length.any()
         sent = (segment.generation[0] == number) & (segment.context == marks.remote[number])
         m.d.comb += invariant(~valid | (mine & sent), f"{number}: segment {index}")
     (first, has_first), *_ = segments

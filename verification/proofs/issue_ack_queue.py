@@ -132,7 +132,7 @@ PROOFS = (
         "z3",
     ),
     _proof(
-        T3Parameters(contexts=1, address_bits=8),
+        T3Parameters(contexts=1, tile_atom_bits=2, share_bits=2, address_bits=11),
         8,
         "depth 8, tiles of the reference, atoms of 3 bits",
         "atoms are only compared with each other; issue-ack-queue-4 has their full width",
@@ -140,7 +140,14 @@ PROOFS = (
     ),
     _proof(
         T3Parameters(
-            contexts=2, address_bits=8, workgroup_bits=2, wavefronts=2, credit_window=4, sets=2
+            contexts=2,
+            tile_atom_bits=2,
+            share_bits=2,
+            address_bits=11,
+            workgroup_bits=2,
+            wavefronts=2,
+            credit_window=4,
+            sets=2,
         ),
         4,
         "depth 4, 2 contexts, 4 dispatch indices, 2 wavefronts, atoms of 3 bits",

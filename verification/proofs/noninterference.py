@@ -26,7 +26,9 @@ __all__ = ["PROOFS"]
 
 _P = T3Parameters(
     contexts=2,
-    address_bits=9,
+    tile_atom_bits=2,
+    share_bits=2,
+    address_bits=11,
     workgroup_bits=3,
     wavefronts=2,
     context_bits=2,
@@ -36,7 +38,7 @@ _P = T3Parameters(
     commands=2,
 )
 _P_DATA = replace(_P, with_data=True)
-_GEOMETRY = "2 contexts, 2 regions, 2 ranges, 2 commands, addresses of 4 bits, 8 workgroups"
+_GEOMETRY = "2 contexts, 2 regions, 2 ranges, 2 commands, addresses of 6 bits, 8 workgroups"
 _REASON = "the proof depends on no width"
 
 
@@ -47,19 +49,27 @@ class CheckHarness(Elaboratable):
     ----------
     check : type
         Class of the check: stream ``i``, ``admissions``, and inputs that come from the location.
-    inputs, outputs : tuple of str
-        Ports besides the streams and the admissions.
+    inputs, outputs, streams : tuple of str
+        Ports besides ``i`` and the admissions; ``streams`` are outputs.
     """
 
-    def __init__(self, check: type, *, inputs: tuple[str, ...], outputs: tuple[str, ...]):
+    def __init__(
+        self,
+        check: type,
+        *,
+        inputs: tuple[str, ...],
+        outputs: tuple[str, ...],
+        streams: tuple[str, ...] = ("o",),
+    ):
         self._check, self._inputs, self._outputs = check, inputs, outputs
+        self._streams = streams
 
     def elaborate(self, platform):
         m = Module()
         m.submodules.one = one = self._check(_P)
         m.submodules.two = two = self._check(_P)
-        free(m, one.i.valid, one.i.p, one.o.ready)
-        m.d.comb += [two.i.valid.eq(one.i.valid), two.i.p.eq(one.i.p), two.o.ready.eq(one.o.ready)]
+        free(m, one.i.valid, one.i.p)
+        m.d.comb += [two.i.valid.eq(one.i.valid), two.i.p.eq(one.i.p)]
         for name in self._inputs:
             mine, same = getattr(one, name), getattr(two, name)
             free(m, mine)
@@ -67,7 +77,11 @@ class CheckHarness(Elaboratable):
         owner = one.i.p.location.owner
         differs = _vary(m, owner, one.admissions, two.admissions)
         ports = [(getattr(one, name), getattr(two, name), name) for name in self._outputs]
-        ports += [(one.o.p, two.o.p, "o"), (one.o.valid, two.o.valid, "valid")]
+        for name in self._streams:
+            mine, yours = getattr(one, name), getattr(two, name)
+            free(m, mine.ready)
+            m.d.comb += yours.ready.eq(mine.ready)
+            ports += [(mine.p, yours.p, name), (mine.valid, yours.valid, f"{name}: valid")]
         ports += [(one.i.ready, two.i.ready, "ready")]
         m.d.comb += Assert(one.report.owner == owner, "report: another context's error")
         m.d.comb += [
@@ -154,6 +168,8 @@ class RouterHarness(Elaboratable):
             Assert(one.writes.valid == two.writes.valid, "writes: depends on another context"),
             Assert(one.writes.p == two.writes.p, "writes: the access depends on another context"),
             Assert(one.ends.valid == two.ends.valid, "ends: depends on another context"),
+            Assert(one.ends.p == two.ends.p, "ends: the marker depends on another context"),
+            Cover(remote & one.i.p.end & moves(one.i) & differs, "the marker of a remote tile"),
             Cover(moves(one.i) & ~remote & differs, "another store"),
         ]
         return m
@@ -284,12 +300,12 @@ def _proof(name: str, noun: str, block: type, harness, *, depth: int = 1, cover:
 
 
 def _packet_check(check: type = PacketCheck) -> CheckHarness:
-    inputs = ("action", "op", "dtype")
-    return CheckHarness(check, inputs=inputs, outputs=("drop", "causes", "report"))
+    inputs, outputs = ("action", "shares", "op", "dtype", "beyond"), ("drop", "causes", "report")
+    return CheckHarness(check, inputs=inputs, outputs=outputs, streams=("o", "ends"))
 
 
 def _store_check(check: type = StoreCheck) -> CheckHarness:
-    inputs = ("action", "command", "op", "dtype")
+    inputs = ("action", "command", "shares", "op", "dtype", "beyond")
     return CheckHarness(check, inputs=inputs, outputs=("drop", "retires", "causes", "report"))
 
 

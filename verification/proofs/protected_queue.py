@@ -23,7 +23,16 @@ __all__ = ["PROOFS"]
 
 _DEPTH = 6  # the memory then holds an odd number of payloads, one less than its rows
 _MOST = _DEPTH + 2  # two more payloads may be in the checked queue
-_P = T3Parameters(contexts=2, workgroup_bits=3, wavefronts=2, sets=2, ways=2, address_bits=7)
+_P = T3Parameters(
+    contexts=2,
+    workgroup_bits=3,
+    wavefronts=2,
+    sets=2,
+    ways=2,
+    tile_atom_bits=2,
+    share_bits=2,
+    address_bits=11,
+)
 
 
 class ProtectedQueueHarness(Elaboratable):

@@ -1,4 +1,6 @@
-"""Proof of the tracker bank: every tile fires once, at its threshold, and no update is lost."""
+"""Proof of the tracker bank: every tile fires once, when its contributions are complete, and no
+update is lost.
+"""
 
 from functools import partial
 from itertools import combinations, pairwise
@@ -26,12 +28,13 @@ _P = {
         sets=2,
         ways=2,
         tile_atom_bits=2,
-        address_bits=7,
+        share_bits=2,
+        address_bits=11,
         regions=1,
     )
     for contexts in (1, 2)
 }
-_WRITES_NOTHING = (ErrorCode.SET_FULL, ErrorCode.ZERO_THRESHOLD, ErrorCode.DUPLICATE_END_OF_TILE)
+_WRITES_NOTHING = (ErrorCode.SET_FULL, ErrorCode.NO_SHARE)
 _FREES = (ErrorCode.OVERRUN, ErrorCode.COUNT_OVERFLOW)
 _AGES = 3  # cycles from the arrival of an event to its update
 
@@ -67,7 +70,7 @@ class TrackerBankHarness(Elaboratable):
         m = Module()
         p = self._p
         m.submodules.dut = dut = self._bank(p)
-        free(m, dut.i.valid, dut.i.p, dut.o.ready, *dut.updates_per_atom, dut.clear)
+        free(m, dut.i.valid, dut.i.p, dut.o.ready, dut.clear)
         m.d.comb += [ways.eq(AnyConst(p.ways)) for ways in dut.ways]
         m.d.comb += [
             Assume((one == other) | ((one & other) == 0))
@@ -102,7 +105,6 @@ class TrackerBankHarness(Elaboratable):
         """Record arrived events up to their update; a clear removes them."""
         comes = [Signal(name=f"comes_{age}") for age in range(_AGES)]
         came = [Signal(TrackerInput(self._p), name=f"came_{age}") for age in range(_AGES)]
-        threshold = Signal(self._p.count_bits, name="event_threshold")
         m.d.sync += [
             *(
                 comes[age + 1].eq(comes[age] & ~dut.clear.bit_select(came[age].owner, 1))
@@ -112,9 +114,6 @@ class TrackerBankHarness(Elaboratable):
             comes[0].eq(dut.i.valid & ~(dut.clearing | dut.clear).bit_select(dut.i.p.owner, 1)),
             came[0].eq(dut.i.p),
         ]
-        for owner, updates_per_atom in enumerate(dut.updates_per_atom):
-            with m.If(came[1].owner == owner):
-                m.d.sync += threshold.eq(came[1].tile_atoms * updates_per_atom)
         now = came[-1]
         in_set, of_tile = Signal(), Signal()
         tag = _tag_of(now)
@@ -127,7 +126,6 @@ class TrackerBankHarness(Elaboratable):
             came=came,
             now=now,
             tag=tag,
-            threshold=threshold,
             updates=comes[-1],
             in_set=in_set,
             of_tile=of_tile,
@@ -176,9 +174,10 @@ class TrackerBankHarness(Elaboratable):
         p, now = self._p, event.now
         entry = {
             "has": Signal(name="has"),
-            "ended": Signal(name="ended"),
-            "count": Signal(p.count_bits, name="count"),
-            "threshold": Signal(p.count_bits, name="threshold"),
+            "known": Signal(name="known"),
+            "missing": Signal(p.share_bits, name="missing"),
+            "count": Signal(p.count_bits + 2, name="count"),
+            "announced": Signal(p.count_bits, name="announced"),
             "start": Signal(p.atom_address_bits, name="start", init=-1),
             "edges": Signal(2, name="edges"),
         }
@@ -186,14 +185,18 @@ class TrackerBankHarness(Elaboratable):
             **entry, fires=Signal(name="fires"), completion=Signal.like(dut.o.p, name="completion")
         )
         after = {name: Signal.like(value, name=f"{name}_after") for name, value in entry.items()}
-        total = Signal(p.count_bits + 1)
+        missing, count, announced = Signal(p.share_bits), after["count"], after["announced"]
+        whole, too_many = Signal(name="whole"), Signal(name="too_many")
         code, keeps = Signal(ErrorCode), Signal()
         m.d.comb += [
-            total.eq(ghost.count + Mux(now.end, 0, now.count)),
+            missing.eq(Mux(now.end & ~ghost.known, now.total, ghost.missing)),
+            too_many.eq(now.end & (now.shares > missing)),
+            whole.eq(after["known"] & ~too_many & (after["missing"] == 0)),
             after["has"].eq(1),
-            after["ended"].eq(ghost.ended | now.end),
-            after["count"].eq(total),
-            after["threshold"].eq(Mux(now.end, event.threshold, ghost.threshold)),
+            after["known"].eq(ghost.known | now.end),
+            after["missing"].eq(missing - Mux(now.end, now.shares, 0)),
+            count.eq(ghost.count + Mux(now.end, 0, now.count)),
+            announced.eq(ghost.announced + Mux(now.end, now.tile_atoms, 0)),
             after["start"].eq(
                 Mux(~now.end & (now.atom < ghost.start), now.atom, ghost.start),
             ),
@@ -208,16 +211,14 @@ class TrackerBankHarness(Elaboratable):
         with m.If(event.of_tile):
             with m.If(~ghost.has & event.full):
                 m.d.comb += code.eq(ErrorCode.SET_FULL)
-            with m.Elif(now.end & (now.tile_atoms == 0)):
-                m.d.comb += code.eq(ErrorCode.ZERO_THRESHOLD)
-            with m.Elif(now.end & ghost.ended):
-                m.d.comb += code.eq(ErrorCode.DUPLICATE_END_OF_TILE)
-            with m.Elif(after["ended"] & (total == after["threshold"])):
-                m.d.comb += ghost.fires.eq(1)
-            with m.Elif(after["ended"] & (total > after["threshold"])):
-                m.d.comb += code.eq(ErrorCode.OVERRUN)
-            with m.Elif(total >= 1 << p.count_bits):
+            with m.Elif(now.end & (now.shares == 0)):
+                m.d.comb += code.eq(ErrorCode.NO_SHARE)
+            with m.Elif(count >= announced + (1 << p.count_bits)):
                 m.d.comb += code.eq(ErrorCode.COUNT_OVERFLOW)
+            with m.Elif(too_many | (whole & (count > announced))):
+                m.d.comb += code.eq(ErrorCode.OVERRUN)
+            with m.Elif(whole & (count == announced)):
+                m.d.comb += ghost.fires.eq(1)
             with m.Else():
                 m.d.comb += keeps.eq(1)
             report = dut.error.report
@@ -255,6 +256,8 @@ class TrackerBankHarness(Elaboratable):
             ),
             Cover(ghost.fires & ~event.now.end & (ghost.count == 2), "fires at an update"),
             Cover(ghost.fires & event.now.end & both_of_tile, "fires at the third event in a row"),
+            Cover(ghost.fires & event.now.end & ghost.known & ghost.count[0], "a second marker"),
+            Cover(ghost.fires & ~ghost.has, "a tile without atoms fires"),
         ]
 
     def _cover_others(self, m: Module, dut, ghost, tile) -> None:
@@ -307,16 +310,18 @@ class TrackerBankHarness(Elaboratable):
 def _proof(p: T3Parameters) -> Proof:
     return Proof(
         name="tracker-bank" + ("" if p.contexts == 1 else f"-contexts-{p.contexts}"),
-        statement="Each tile fires exactly once whenever its updates reach the threshold from its "
-        "end-of-tile marker, with the smallest of their atoms; no update is lost or counted twice, "
-        "in any order of events, and completions may wait arbitrarily long; a tile is refused with "
+        statement="Each tile fires exactly once, when and only when its end-of-tile markers have "
+        "all of its shares and all atoms that they announce are updated, with the smallest of "
+        "these; no update and no share is lost or counted twice, in any order of events, and "
+        "completions may wait arbitrarily long; a tile is refused with "
         "SET_FULL if and only if the ways of its context are full of other tiles of its set, and "
         "no entry is overwritten; every other error is reported if and only if it occurs; a clear "
         "removes the tiles of its contexts, and events and clears of other contexts have no effect",
         blocks=(TrackerBank,),
         harness=partial(TrackerBankHarness, p=p),
         geometry=f"2 sets of 2 entries, {8 * p.contexts} tiles for each set, counts to 15, "
-        f"atoms of 2 bits, contexts: {p.contexts}, with arbitrary ways, the same or none in common",
+        f"up to 3 shares, atoms of {p.atom_address_bits} bits, contexts: {p.contexts}, with "
+        "arbitrary ways, the same or none in common",
         reason="sets and tiles are only compared with each other, and every hazard concerns two "
         "events of a set; counts are only added",
         depth=1,

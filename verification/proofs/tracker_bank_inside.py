@@ -14,6 +14,8 @@ from .streams import moves
 
 __all__ = ["relate", "relate_walk"]
 
+_SELECTED = ("balance", "known", "missing", "edges")
+
 
 def relate(
     m: Module,
@@ -154,11 +156,24 @@ def _relate_clear(m: Module, dut, kept: list[Value], ghost, live, tile) -> None:
             invariant((row <= tile.set) | ~Cat(kept).any(), "a cleared set is not empty"),
             invariant(~(ghost.has | live.any()), "an entry in a cleared table"),
         ]
-    empty = ~(ghost.count.any() | ghost.ended | ghost.edges.any()) & ghost.start.all()
+    empty = ~Cat(ghost.count, ghost.known, ghost.edges).any() & ghost.start.all()
+    most_shares, most_atoms = ((1 << len(dut.i.p[name])) - 1 for name in ("shares", "tile_atoms"))
     m.d.comb += [
-        invariant(~ghost.ended | (ghost.count < ghost.threshold), "a complete tile has an entry"),
         invariant(
-            ghost.ended | (ghost.threshold == 0), "a threshold without an end-of-tile marker"
+            ~ghost.known | (ghost.missing != 0) | (ghost.count < ghost.announced),
+            "a complete tile has an entry",
+        ),
+        invariant(
+            ghost.known | ~Cat(ghost.missing, ghost.announced).any(),
+            "shares or announced atoms without a marker",
+        ),
+        # Each marker has at least one share, so the balance cannot be too low.
+        invariant(
+            ghost.announced + ghost.missing * most_atoms <= most_shares * most_atoms,
+            "more announced atoms than shares can announce",
+        ),
+        invariant(
+            ghost.count < ghost.announced + (1 << len(ghost.announced)), "a count that overflows"
         ),
         invariant(ghost.has | empty, "state without an entry"),
         invariant(~(tile.clearing & ghost.has), "an entry while its context is cleared"),
@@ -180,10 +195,11 @@ def _relate_ghost(m: Module, newest: list[data.View], ghost, tile) -> None:
     )
     for way, (entry, here) in enumerate(zip(newest, holds, strict=True)):
         with m.If(here & ~tile.clearing):
-            balance = ghost.count - ghost.threshold
+            balance = ghost.count - ghost.announced
             m.d.comb += [
                 invariant(entry.balance == balance, f"{way}: balance"),
-                invariant((entry.balance < 0) == ghost.ended, f"{way}: ended"),
+                invariant(entry.known == ghost.known, f"{way}: known"),
+                invariant(entry.missing == ghost.missing, f"{way}: missing shares"),
                 invariant(entry.start == ghost.start, f"{way}: start"),
                 invariant(entry.edges == ghost.edges, f"{way}: edges"),
             ]
@@ -230,12 +246,12 @@ def _relate_stages(m: Module, dut, event) -> None:
             ),
         ]
     with m.If(dut.updating):
-        threshold, update = Cat(event.threshold, 0), dut.update
+        update, now = dut.update, event.now
+        announced = Signal.like(update.change, name="announced_by_event")
         m.d.comb += [
-            invariant(
-                update.change == Mux(event.now.end, ~threshold, event.now.count), "update: change"
-            ),
-            invariant(update.no_atoms == (event.now.end & (event.now.tile_atoms == 0)), "no atoms"),
+            announced.eq(now.tile_atoms),
+            invariant(update.change == Mux(now.end, ~announced, now.count), "update: change"),
+            invariant(update.no_share == (now.end & (now.shares == 0)), "no share"),
         ]
 
 
@@ -299,7 +315,7 @@ def _relate_update(m: Module, dut, kept, event) -> None:
                 m.d.comb += invariant(update.allowed == ways, "update: allowed ways")
         for way, there in enumerate(kept):
             hits = there.valid & (there.tag == event.tag)
-            same = Cat(old[name] == there[name] for name in ("balance", "edges", "start")).all()
+            same = Cat(old[name] == there[name] for name in (*_SELECTED, "start")).all()
             m.d.comb += [
                 invariant(update.old_ways[way] == hits, f"update: hit in entry {way}"),
                 invariant(
@@ -310,7 +326,9 @@ def _relate_update(m: Module, dut, kept, event) -> None:
             ]
         with m.If(~update.old_hit):
             m.d.comb += [
-                invariant((old.balance == 0) & (old.edges == 0), "update: old entry not empty"),
+                invariant(
+                    ~Cat(old[name] for name in _SELECTED).any(), "update: old entry not empty"
+                ),
                 invariant(old.start.all(), "update: start of an empty entry"),
             ]
 

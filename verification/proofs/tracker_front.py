@@ -35,7 +35,8 @@ _P = T3Parameters(
     wavefronts=4,
     workgroup_bits=3,
     tile_atom_bits=2,
-    address_bits=8,
+    share_bits=2,
+    address_bits=11,
 )
 _MOST = 2  # most events of a channel inside the block
 _NUMBER_BITS = 2  # bits of the event numbers in the addresses

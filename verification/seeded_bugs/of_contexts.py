@@ -6,6 +6,16 @@ __all__ = ["BUGS_OF_CONTEXTS"]
 
 BUGS_OF_CONTEXTS: tuple[tuple[str, SeededBug], ...] = (
     (
+        "end-queue",
+        SeededBug(
+            module="rtl.channel.end_queue",
+            block="EndQueue",
+            fault="passes the markers that the check of packets drops to the tracker",
+            right="queue.drop.eq(merge.b.ready & self.drop)",
+            wrong="queue.drop.eq(0)",
+        ),
+    ),
+    (
         "abort-channel",
         SeededBug(
             module="rtl.channel.link_merge",

@@ -21,8 +21,8 @@ BUGS_OF_NEIGHBOURS: tuple[tuple[str, SeededBug], ...] = (
             module="rtl.channel.address_map",
             block="LocationLookup",
             fault="an abort of any context makes the requests of all uncounted",
-            right="location.counted.eq(hits.any() & ~aborting)",
-            wrong="location.counted.eq(hits.any() & ~Cat(v.aborting for v in contexts).any())",
+            right="location.counted.eq(mapped & ~aborting)",
+            wrong="location.counted.eq(mapped & ~Cat(v.aborting for v in contexts).any())",
         ),
     ),
     (
@@ -130,9 +130,9 @@ BUGS_OF_NEIGHBOURS: tuple[tuple[str, SeededBug], ...] = (
         SeededBug(
             module="rtl.tracker.bank",
             block="TrackerBank",
-            fault="tiles of every context need the first one's updates per atom",
-            right="select_at(self.compared.owner, self.updates_per_atom)",
-            wrong="self.updates_per_atom[0]",
+            fault="an event takes the entry of another context's event ahead of it",
+            right="compared.dispatch_index, compared.wavefront, compared.owner",
+            wrong="compared.dispatch_index, compared.wavefront, updated.owner",
         ),
     ),
     (

@@ -253,9 +253,9 @@ SEEDED_BUGS: tuple[SeededBug, ...] = (
     SeededBug(
         module="rtl.tracker.bank",
         block="TrackerBank",
-        fault="fires one update after its threshold",
-        right="update.change.eq(Mux(compared.end, ~compare.threshold, compared.count))",
-        wrong="update.change.eq(Mux(compared.end, ~compare.threshold - 1, compared.count))",
+        fault="fires one update after the last announced one",
+        right="announced.eq(compared.tile_atoms)",
+        wrong="announced.eq(compared.tile_atoms + compared.end)",
     ),
     SeededBug(
         module="rtl.tracker.front",
@@ -278,6 +278,20 @@ MORE_TRACKER_BANKS: tuple[SeededBug, ...] = (
     SeededBug(
         module="rtl.tracker.bank",
         block="TrackerBank",
+        fault="fires with its first marker",
+        right="whole.eq(Mux(event.end, missing == event.shares, ",
+        wrong="whole.eq(Mux(event.end, missing >= event.shares, ",
+    ),
+    SeededBug(
+        module="rtl.tracker.bank",
+        block="TrackerBank",
+        fault="counts the shares of the last marker only",
+        right="missing = Mux(outcome.known.known, outcome.known.missing, event.total)",
+        wrong="missing = Mux(outcome.known.known & ~event.end, outcome.known.missing, event.total)",
+    ),
+    SeededBug(
+        module="rtl.tracker.bank",
+        block="TrackerBank",
         fault="keeps the entry of a tile that fires, which may fire again",
         right="self.write_ways.eq(Mux(self.updating & ~outcome.keep, ways, 0))",
         wrong="self.write_ways.eq(Mux(self.updating & ~outcome.keep & ~outcome.complete, ways, 0))",
@@ -287,7 +301,7 @@ MORE_TRACKER_BANKS: tuple[SeededBug, ...] = (
         block="TrackerBank",
         fault="writes a new tile over an entry of a full set",
         right="self.write_ways.eq(Mux(self.updating & ~outcome.keep, ways, 0))",
-        wrong="self.write_ways.eq(Mux(self.updating & ~(update.no_atoms | outcome.second), "
+        wrong="self.write_ways.eq(Mux(self.updating & ~(update.no_share), "
         "Mux(outcome.full, 1, ways), 0))",
     ),
     SeededBug(

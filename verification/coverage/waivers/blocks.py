@@ -57,7 +57,7 @@ BLOCKS: Mapping[str, tuple[tuple[str, str], ...]] = {
     ),
     "tracker_bank": (
         (r"toggle tracker_bank\.code", CODES),
-        (r"toggle tracker_bank\.threshold", "the largest tile of this geometry has fewer atoms"),
+        (r"toggle tracker_bank\.announced", "a number of atoms in the width of a balance"),
         (
             r"toggle .*\b(known|old|stored)\b.*",
             "only the added and compared fields of an entry pass to the next stage",

@@ -8,16 +8,13 @@ _WITH_A_BENCH = (
     r"channel_\d|tracker\.front|tracker\.bank_\d|registers|"
     r"context_\d\.(trigger|engine|credit_window|criticality)"
 )
-_PROGRAMMED = (
-    "maps|launch_configuration|address_space|inbound|former|arbiter|updates_per_atom__\\d|"
-    "copies__payload"
-)
+_PROGRAMMED = "maps|launch_configuration|address_space|inbound|former|arbiter|copies__payload"
 _STREAMS = (
     "stores|link_in|link_out|dram|issue_acks|tile_issue_acks|end_of_tile_markers|ends|"
     "completions|ready|segments|i|o"
 )
 _NUMBERS = (
-    "dispatch_index|slot|wavefront|atom|tile_atoms|context|generation|source|offset|start|"
+    "dispatch_index|slot|wavefront|atom|tile_atoms|shares|total|context|generation|source|offset|start|"
     "command|dtype"
 )
 _PROGRESS = (
