@@ -16,7 +16,7 @@ int reduce_scatter(const struct t3_bus *bus, void (*run_kernel)(void))
     /* Six workgroups: two leave as they are stored, two when they are reduced, two stay. */
     struct t3_ring ring = {
         .workgroups = 6, .leaving = 2, .staying = 2, .credit_window = 4,
-        .command_window = 8, .updates_per_atom = 2, .generation = 5,
+        .command_window = 8, .shares = 2, .generation = 5,
     };
     int result = t3_assign(&context, 3, 3, T3_UNCHANGED); /* the address space of the kernel */
     if (!result) result = t3_reset_epochs(&context, 100000); /* the memory holds no epochs */

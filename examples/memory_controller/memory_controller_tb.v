@@ -307,6 +307,7 @@ module memory_controller_tb;
   task check_0;
     begin
       if (tenant_0.received != SENT * TILE_ATOMS) fail("not all of tenant 0 was sent on");
+      if (tenant_0.ended != SENT * WAVEFRONTS) fail("a marker of tenant 0 is missing");
       stop_l2;
       for (index = 0; index < (WORKGROUPS - SENT) * TILE_ATOMS; index = index + 1) begin
         packets = tenant_0.atom_of(SENT + index / TILE_ATOMS, index % TILE_ATOMS);
@@ -319,6 +320,7 @@ module memory_controller_tb;
   task check_1;
     begin
       if (tenant_1.received != SENT * TILE_ATOMS) fail("not all of tenant 1 was sent on");
+      if (tenant_1.ended != SENT * WAVEFRONTS) fail("a marker of tenant 1 is missing");
       stop_l2;
       for (index = 0; index < (WORKGROUPS - SENT) * TILE_ATOMS; index = index + 1) begin
         packets = tenant_1.atom_of(SENT + index / TILE_ATOMS, index % TILE_ATOMS);

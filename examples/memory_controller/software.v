@@ -108,6 +108,7 @@ module software (
       set(`T3_RANGE_DISPATCH_INDICES, word);
       word = 0;
       word[`T3_RANGE_ACTION_ACTION] = action;  // of region 0, by command 0
+      word[`T3_RANGE_ACTION_SHARES] = 2;  // of the kernel, and of the upstream GPU
       set(`T3_RANGE_ACTION, word);
       word = 0;
       word[`T3_RANGE_COMMIT_INDEX] = index;
@@ -120,6 +121,7 @@ module software (
     begin
       word = 0;
       word[`T3_COMMAND_TRANSFER_KIND] = `T3_PACKET_KIND_UPDATE;
+      word[`T3_COMMAND_TRANSFER_MARKS] = 1;
       word[`T3_COMMAND_TRANSFER_OP] = op;
       word[`T3_COMMAND_TRANSFER_DTYPE] = dtype;
       word[`T3_COMMAND_TRANSFER_GRANULARITY] = `T3_GRANULARITY_WORKGROUP;
@@ -181,7 +183,6 @@ module software (
     begin
       page = CONTEXT_PAGE * number;
       word = 0;
-      word[`T3_TRACKING_UPDATES_PER_ATOM] = 2;
       word[`T3_TRACKING_GENERATION] = generation;
       set(`T3_TRACKING, word);
       word = 0;

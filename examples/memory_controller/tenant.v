@@ -31,10 +31,13 @@ module tenant #(
   `include "tenants.vh"
   localparam LANE_BITS = DTYPE == `T3_DATATYPE_FP32 ? 32 : 16;
   localparam EXPONENT_BIAS = DTYPE == `T3_DATATYPE_FP16 ? 15 : 127;
+  // Marker of a wavefront's tile in an END packet: its atoms, no matrix edge, one share.
+  localparam [`T3_LINK_IN_ATOM_BITS-1:0] MARKER
+      = WAVE_ATOMS | 1 << (`T3_STORES_TILE_ATOMS_BITS + 2);
   localparam FRACTION_BITS = DTYPE == `T3_DATATYPE_FP32 ? 23 : DTYPE == `T3_DATATYPE_FP16 ? 10 : 7;
 
   reg running = 0, aborted = 0;  // an aborted kernel stores no more
-  integer received = 0;
+  integer received = 0, ended = 0;
   initial {store, store_valid, finished, generation, packet, packet_valid} = 0;
 
   // Stored data and their addresses.
@@ -120,13 +123,24 @@ module tenant #(
         store[`T3_STORES_KIND] = `T3_STORE_KIND_END_OF_TILE;
         store[`T3_STORES_WAVEFRONT] = index;
         store[`T3_STORES_TILE_ATOMS] = WAVE_ATOMS;
+        store[`T3_STORES_SHARES] = 1;
         push_store;
       end
       finished = finished + 1;
     end
   endtask
 
-  // Upstream GPU: its partial results for the tracked tiles, after their admission by this GPU.
+  // Upstream GPU: its partial results for the tracked tiles, after their admission by this GPU, and
+  // the end of each tile.
+
+  task push_packet;
+    begin
+      packet_valid = 1;
+      while (!packet_ready) @(negedge clk);
+      @(negedge clk);
+      packet_valid = 0;
+    end
+  endtask
 
   task send_tile(input integer slot);
     integer index;
@@ -144,10 +158,13 @@ module tenant #(
         packet[`T3_LINK_IN_OP] = OP;
         packet[`T3_LINK_IN_DTYPE] = DTYPE;
         packet[`T3_LINK_IN_DATA] = data_of(atom_of(slot, index), UPSTREAM);
-        packet_valid = 1;
-        while (!packet_ready) @(negedge clk);
-        @(negedge clk);
-        packet_valid = 0;
+        push_packet;
+      end
+      for (index = 0; index < WAVEFRONTS && !aborted; index = index + 1) begin
+        packet[`T3_LINK_IN_KIND] = `T3_PACKET_KIND_END;
+        packet[`T3_LINK_IN_ATOM] = MARKER;
+        packet[`T3_LINK_IN_WAVEFRONT] = index;
+        push_packet;
       end
     end
   endtask
@@ -159,7 +176,9 @@ module tenant #(
       generation = of_generation;
       finished = 0;
       received = 0;
+      ended = 0;
       packets = 0;
+      ends = 0;
       aborted = 0;
       running = 1;
       fork
@@ -175,11 +194,22 @@ module tenant #(
   // Downstream GPU.
 
   reg [REGION_ATOMS-1:0] packets = 0;  // atoms received
-  integer atom, index_in_row;
+  reg [SENT*WAVEFRONTS-1:0] ends = 0;  // wavefronts' tiles that have ended
+  integer atom, index_in_row, tile;
   reg [`T3_LINK_OUT_DATA_BITS-1:0] expected;
 
   always @(posedge clk)
-    if (sent_valid && sent[`T3_LINK_OUT_CONTEXT] == DOWNSTREAM_SPACE) begin
+    if (sent_valid && sent[`T3_LINK_OUT_CONTEXT] == DOWNSTREAM_SPACE
+        && sent[`T3_LINK_OUT_KIND] == `T3_PACKET_KIND_END) begin
+      tile = (sent[`T3_LINK_OUT_SLOT] - SHIFT) * WAVEFRONTS + sent[`T3_LINK_OUT_WAVEFRONT];
+      if (sent[`T3_LINK_OUT_GENERATION] != generation) fail("a marker of a wrong launch");
+      if (tile < 0 || tile >= SENT * WAVEFRONTS) fail("a marker of a tile that stays");
+      if (ends[tile]) fail("a tile has ended twice");
+      if (sent[`T3_LINK_OUT_ATOM] != MARKER) fail("a marker with wrong atoms, edges or shares");
+      ends[tile] = 1;
+      ended = ended + 1;
+    end
+    else if (sent_valid && sent[`T3_LINK_OUT_CONTEXT] == DOWNSTREAM_SPACE) begin
       atom = sent[`T3_LINK_OUT_ATOM] - OFFSET_ATOMS;
       if (atom < REGION_ATOM || atom >= REGION_ATOM + REGION_ATOMS)
         fail("a packet for an address outside the buffer");

@@ -102,7 +102,8 @@ def test_python_transfer(name):
         except ValueError:
             continue
         assert refused(Context.command, 0, wrong)
-        assert refused(Context.reduce_scatter, RING, wrong)
+        if name != "marks":  # a reduce-scatter sets them
+            assert refused(Context.reduce_scatter, RING, wrong)
         if name != "kind":  # a copy sends stores
             assert refused(Context.copy, 0, wrong)
             assert refused(Context.all_gather, [(0, TRANSFER), (0, wrong)], print)
@@ -123,6 +124,14 @@ def test_python_calls_with_a_transfer():
 def test_python_ring(name, negative):
     wrong = replace(RING, **{name: -1 if negative else OF_RING[name]})
     assert refused(Context.reduce_scatter, wrong, TRANSFER)
+
+
+@pytest.mark.parametrize("count", [0, 1])
+def test_python_tiles_without_shares(count):
+    """No tile of such a range would be complete."""
+    for call in (Context.dma_map, Context.own_map):
+        assert refused(call, 1, count, shares=0)
+    assert refused(Context.reduce_scatter, replace(RING, shares=0), TRANSFER)
 
 
 @pytest.mark.parametrize("number", [-1, MAX_CONTEXTS])

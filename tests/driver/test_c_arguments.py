@@ -14,6 +14,7 @@ from tests.support.driver_limits import (
     OF_TRANSFER,
     OF_WINDOW,
     RING,
+    SHARES,
     WINDOW,
     beyond,
 )
@@ -21,6 +22,7 @@ from tests.support.driver_limits import (
 # Statements of C, with valid arguments; each argument, the first value beyond its field. A value
 # that its C type cannot hold is left out: those of 32 and 64 bits.
 C_RANGE = dict(first=(1, DISPATCH), count=(1, DISPATCH), region=(0, INDEX), command=(0, INDEX))
+C_TRACKED = C_RANGE | {"shares": (1, SHARES)}
 C_WINDOW = {
     **{name: (WINDOW[name], value) for name, value in OF_WINDOW.items() if name != "tracked"},
     "tracked_first": (0, beyond("TRACKED_FIRST", "dispatch_index")),
@@ -29,7 +31,7 @@ C_WINDOW = {
 C_TRANSFER = {
     **{name: (1, OF_TRANSFER[name]) for name in ("rows", "rows_edge", "run_atoms", "wave_rows")},
     **{name: (1, OF_TRANSFER[name]) for name in ("run_edge_atoms", "stride_atoms")},
-    **{name: (0, OF_TRANSFER[name]) for name in ("kind", "op", "dtype", "granularity")},
+    **{name: (0, OF_TRANSFER[name]) for name in ("kind", "marks", "op", "dtype", "granularity")},
     "group_log2": (0, beyond("COMMAND_TRANSFER", "group_log2")),
     "wave_run_atoms_log2": (0, beyond("COMMAND_TRANSFER", "wave_inner_log2")),
     "waves_inner_log2": (0, beyond("COMMAND_TRANSFER", "waves_inner_log2")),
@@ -62,8 +64,9 @@ C_CALLS = {
     "t3_remove_region(&context, {index})": dict(index=(0, INDEX)),
     "t3_command(&context, {index}, &transfer, {region})": dict(index=(0, INDEX),
                                                               region=(0, INDEX)),
-    **{f"t3_{name}_map(&context, {{first}}, {{count}}, {{region}}, {{command}})": C_RANGE
-       for name in ("remote", "dma", "own")},
+    "t3_remote_map(&context, {first}, {count}, {region}, {command})": C_RANGE,
+    **{f"t3_{name}_map(&context, {{first}}, {{count}}, {{region}}, {{command}}, {{shares}})":
+       C_TRACKED for name in ("dma", "own")},
     "t3_window(&context, &window)": {},
     "t3_reduce_scatter(&context, &ring, &transfer, {region})": dict(region=(0, INDEX)),
     "t3_copy(&context, 0, &transfer, {region})": dict(region=(0, INDEX)),
@@ -144,10 +147,14 @@ def c_cases():
             yield c_case(call.format(**valid), number=MAX_CONTEXTS), True
         for name, (_, wrong) in arguments.items():
             yield c_case(call.format(**valid | {name: wrong})), True
+        if "shares" in arguments:  # no tile would be complete
+            yield c_case(call.format(**valid | {"shares": 0})), True
+            yield c_case(call.format(**valid | {"shares": 0, "count": 0})), True
         for struct, (members, calls) in C_STRUCTS.items():
             for member, (_, wrong) in members.items():
                 copies = call.startswith(("t3_copy", "t3_all_gather"))
-                if call.startswith(calls) and not (copies and member == "kind"):
+                sets = {"kind"} if copies else {"marks"} if "reduce" in call else set()
+                if call.startswith(calls) and member not in sets:
                     yield c_case(call.format(**valid), f"{struct}.{member} = {wrong};"), True
 
 

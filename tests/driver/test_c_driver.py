@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+from dataclasses import replace
 
 import pytest
 
@@ -49,7 +50,7 @@ int main(int count, char **words)
         .wave_run_atoms_log2 = 3, .waves_inner_log2 = 1, .waves = {4, 3, 2, 1},
         .offset_bytes = -64};
     struct t3_ring ring = {.workgroups = 40, .leaving = 10, .staying = 12,
-        .credit_window = 20, .command_window = 30, .updates_per_atom = 2, .generation = 9};
+        .credit_window = 20, .command_window = 30, .shares = 3, .generation = 9};
     struct t3_chunk chunks[2] = {{1 << 16, tile}, {1 << 17, tile}};
     struct t3_error error;
     int result = 0;
@@ -81,6 +82,7 @@ RING = Ring(
     staying=12,
     credit_window=20,
     command_window=30,
+    shares=3,
     generation=9,
 )
 
@@ -162,13 +164,17 @@ def only_writes(lines):
         ),
         ("result = t3_remove_region(&context, 2);", lambda c: c.remove_region(2)),
         ("result = t3_command(&context, 1, &tile, 2);", lambda c: c.command(1, TILE, region=2)),
-        ("result = t3_dma_map(&context, 4, 9, 1, 2);",
+        ("tile.marks = 1; result = t3_command(&context, 1, &tile, 2);",
+         lambda c: c.command(1, replace(TILE, marks=True), region=2)),
+        ("result = t3_dma_map(&context, 4, 9, 1, 2, 1);",
          lambda c: c.dma_map(4, 9, region=1, command=2)),
+        ("result = t3_dma_map(&context, 4, 9, 1, 2, 63);",
+         lambda c: c.dma_map(4, 9, region=1, command=2, shares=63)),
         ("result = t3_reduce_scatter(&context, &ring, &tile, 3);",
          lambda c: c.reduce_scatter(RING, TILE, region=3)),
-        (("t3_own_map(&context, 1, 2, 0, 0); t3_remote_map(&context, 3, 1, 0, 0);"
+        (("t3_own_map(&context, 1, 2, 0, 0, 5); t3_remote_map(&context, 3, 1, 0, 0);"
          "result = t3_unmap(&context);"),
-         lambda c: (c.own_map(1, 2), c.remote_map(3, 1), c.unmap())),
+         lambda c: (c.own_map(1, 2, shares=5), c.remote_map(3, 1), c.unmap())),
         ("result = t3_reset_epochs(&context, 3);", lambda c: c.reset_epochs(polls=3)),
         ("result = t3_launch(&context);", lambda c: c.launch()),
         ("result = t3_copy(&context, 4096, &tile, 1);", lambda c: c.copy(4096, TILE, region=1)),
@@ -387,7 +393,9 @@ def result_of(wait):
 def test_take_error(folder, page, body):
     values = {
         "ERROR_LOCATION": load()["ERROR_LOCATION"].pack(errors=1, channel=3, source=17),
-        "ERROR": load()["ERROR"].pack(code=19, wavefront=2, dispatch_index=777),
+        "ERROR": load()["ERROR"].pack(
+            code=ErrorCode.STORE_STALE.value, wavefront=2, dispatch_index=777
+        ),
         "ERROR_ADDRESS_LO": 0xFFFF_FFE0,
         "ERROR_ADDRESS_HI": 5,
     }
@@ -397,7 +405,7 @@ def test_take_error(folder, page, body):
         " error.channel, error.source, (unsigned long long)error.address);"
     )
     lines, result = run(folder, body, values.values())
-    assert result == 1 and lines[-1] == "19 777 2 3 17 5ffffffe0"
+    assert result == 1 and lines[-1] == f"{ErrorCode.STORE_STALE.value} 777 2 3 17 5ffffffe0"
     bus, context = attached([values["ERROR_LOCATION"], *values.values()])
     (error,) = (T3(bus) if page else context).take_errors()
     assert (error.code, error.dispatch_index, error.wavefront) == (ErrorCode.STORE_STALE, 777, 2)

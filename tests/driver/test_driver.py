@@ -1,5 +1,7 @@
 """The driver over the golden model's register port, with a kernel's traffic around it."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 
@@ -35,7 +37,7 @@ RING = Ring(
     staying=2,
     credit_window=4,
     command_window=8,
-    updates_per_atom=2,
+    shares=2,
     generation=5,
 )
 
@@ -90,9 +92,12 @@ def test_a_reduce_scatter(gpu, bus, number):
     context.wait_idle()
     assert {"done", "idle"} <= context.take_interrupts() and not context.take_interrupts()
     assert context.take_errors() == [] and gpu.take_errors() == []
-    # Tiles that leave immediately, and tiles that are sent on when they are complete.
+    # Tiles that leave immediately, and tiles that are sent on when they are complete; each has a
+    # marker.
     middle = RING.workgroups - RING.leaving - RING.staying
-    assert len(bus.sent) == (RING.leaving + middle) * 4
+    kinds = Counter(packet["kind"] for packet in bus.sent)
+    tiles = RING.leaving + middle
+    assert kinds == {PacketKind.UPDATE.value: 4 * tiles, PacketKind.END.value: tiles}
     assert {packet["generation"] for packet in bus.sent} == {5}
 
 

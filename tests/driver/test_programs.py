@@ -77,7 +77,8 @@ def test_ring_after_another_program(bus, ranges):
     context.wait()
     context.wait_idle()
     assert context.tiles == TWO.workgroups
-    assert len(bus.sent) == 4 * (TWO.workgroups - TWO.staying)
+    # Four atoms and a marker of each tile.
+    assert len(bus.sent) == 5 * (TWO.workgroups - TWO.staying)
     assert context.take_errors() == []
 
 

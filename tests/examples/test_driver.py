@@ -36,7 +36,8 @@ def bus(request):
 def check(bus, tiles):
     """All tracked tiles were complete, and all packets to the neighbour have left."""
     assert tiles == RING.workgroups - RING.leaving
-    assert len(bus.sent) == (RING.workgroups - RING.staying) * 4
+    # Four atoms and a marker of each tile.
+    assert len(bus.sent) == (RING.workgroups - RING.staying) * 5
     assert Context(bus).take_errors() == []
 
 
@@ -86,7 +87,7 @@ def test_runs_by_itself(language, tmp_path):
     root = EXAMPLE.parents[1]
     text = subprocess.run(command, check=True, capture_output=True, text=True, cwd=root).stdout
     assert f"complete tiles: {RING.workgroups - RING.leaving}" in text
-    assert f"sent packets: {(RING.workgroups - RING.staying) * 4}" in text
+    assert f"sent packets: {(RING.workgroups - RING.staying) * 5}" in text
     assert "idle: 1" in text and "errors: 0" in text
     assert ("returned 0" if language == "C" else "returned 4 tiles") in text
 

@@ -241,6 +241,7 @@ def test_criticality(rng):
 def random_command(rng):
     return {
         "kind": int(rng.integers(0, 2)),
+        "marks": int(rng.integers(0, 2)),
         "op": int(rng.integers(0, 3)),
         "dtype": int(rng.integers(0, 3)),
         "atom_offset": int(rng.integers(0, 1 << 23)),

@@ -211,6 +211,7 @@ def test_abort_of_half_a_workgroup():
             await offer(ctx, store=(channel.stores, kernel.store(atom, 1, 0)))
             await offer(ctx, mark=(channel.stores, mark))
             await offer(ctx, packet=(channel.link_in, kernel.packet(atom, 1, 0)))
+            await offer(ctx, end=(channel.link_in, kernel.end_packet(1, 0, 1)))
             await ctx.tick().repeat(100)
             assert ctx.get(port.tiles) == launched + 1
             assert (await status(ctx, dut, "OLDEST", kernel.number))["dispatch_index"] == 1
@@ -294,7 +295,7 @@ def test_errors_go_to_the_context_that_caused_them():
     first, second = KERNELS
     ahead = [kernel.store(kernel.region, 3, 1) for kernel in KERNELS]
     packets = [kernel.packet(kernel.region, 3, 1) for kernel in KERNELS]
-    no_atoms = second.store(second.region, 1, 1, end=True) | {"tile_atoms": 0}
+    no_share = second.store(second.region, 1, 1, end=True) | {"shares": 0}
     foreign = packets[0] | {"context": 12, "source": 9}
     store_ahead, packet_ahead = ErrorCode.STORE_AHEAD.value, ErrorCode.PACKET_AHEAD.value
     none = (0, 0)
@@ -320,8 +321,8 @@ def test_errors_go_to_the_context_that_caused_them():
         assert (await reported((ports[0].stores, ahead[0])))[0] == [(store_ahead, 1), none]
         assert (await reported((ports[0].stores, ahead[1])))[0] == [none, (store_ahead, 1)]
         assert (await reported((ports[1].link_in, packets[1])))[0] == [none, (packet_ahead, 1)]
-        seen, _ = await reported((ports[1].stores, no_atoms))
-        assert seen == [none, (ErrorCode.ZERO_THRESHOLD.value, 1)]
+        seen, _ = await reported((ports[1].stores, no_share))
+        assert seen == [none, (ErrorCode.NO_SHARE.value, 1)]
         # The error of an address space without an owner is the GPU's.
         assert not ctx.get(dut.irq)
         seen, _ = await reported((ports[1].link_in, foreign))

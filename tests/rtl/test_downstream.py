@@ -23,7 +23,7 @@ def show(ctx, port, *, generation, limit, aborted=0):
 async def relaunch(ctx, dut, generation):
     """Abort the launch, and begin the next one."""
     await abort(ctx, dut, CONTEXT)
-    tracking = ("TRACKING", {"updates_per_atom": 2, "generation": generation % GENERATIONS})
+    tracking = ("TRACKING", {"generation": generation % GENERATIONS})
     await program(ctx, dut, [tracking, ("CONTROL", {"launch": 1})], CONTEXT)
     await begun(ctx, dut, CONTEXT)
 

@@ -175,6 +175,8 @@ def test_waits_for_all_that_is_left():
         await stays()
         await give("link_in", [FIRST.packet(atom, 1, n) for n, atom in enumerate(atoms)])
         await stays()
+        await give("link_in", [FIRST.end_packet(1, n, 1) for n in range(len(atoms))])
+        await stays()
         assert ctx.get(port.tiles) == 2 and not ctx.get(port.idle)
         ctx.set(port.credit_limit_in, 100)
         await ctx.tick().repeat(60)

@@ -39,6 +39,7 @@ class Forger(Kernel):
             for wavefront in range(2, 8):
                 for atom, _ in self.tile(slot)[:2]:
                     yield self.packet(atom, slot, wavefront)
+                yield self.end_packet(slot, wavefront)
 
 
 def waves(**changes):
@@ -86,8 +87,8 @@ def test_a_kernel_with_more_wavefronts_than_its_command_is_reported(granularity)
         await ctx.tick().repeat(60)
         tile = ROWS * WAVE
         counts = ErrorCode.STORE_MISMATCH, ErrorCode.PACKET_MISMATCH, ErrorCode.SET_FULL
-        # Stores, marker and packets of the second wavefront, of three tracked workgroups.
-        assert await errors(ctx, dut, *counts) == [3 * (tile + 1), 3 * tile, 0]
+        # Stores, packets and markers of the second wavefront, of three tracked workgroups.
+        assert await errors(ctx, dut, *counts) == [3 * (tile + 1), 3 * (tile + 1), 0]
         wrong = {
             (Access.UPDATE, origin, atom)
             for origin in Origin
@@ -135,10 +136,76 @@ def test_a_neighbour_cannot_name_wavefronts_that_the_command_lacks():
     simulate(bench, TWO, background=traffic)
 
 
+@pytest.mark.parametrize(
+    ("forged", "code"),
+    [
+        ({"source": 9}, ErrorCode.PACKET_FORBIDDEN),
+        ({"generation": 7}, ErrorCode.PACKET_STALE),
+        ({"wavefront": 5}, ErrorCode.PACKET_MISMATCH),
+        ({"slot": 0}, ErrorCode.PACKET_UNMAPPED),
+    ],
+    ids=["stranger", "former launch", "wavefront", "slot"],
+)
+def test_a_forged_end_packet_takes_no_share(forged, code):
+    """Markers of a stranger, of another launch, or of tiles that are not tracked leave nothing
+    behind: the launch ends with all of its tiles, each with all of its atoms."""
+    traffic = Traffic(9)
+    trusted = [(f"INBOUND_{kind}", {"sources": 1}) for kind in ("STORES", "UPDATES")]
+
+    async def bench(ctx, dut):
+        await launch(ctx, dut, [*FIRST.registers, *trusted])
+        ctx.set(dut.context[0].credit_limit_in, 100)
+        for slot in range(1, WORKGROUPS):
+            for wavefront in range(2):
+                marker = FIRST.end_packet(slot, wavefront, 1) | forged
+                await offer(ctx, end=(dut.channel[slot % 2].link_in, marker))
+        traffic.add(FIRST)
+        await finish(ctx, dut, FIRST)
+        assert ctx.get(dut.context[0].tiles) == 6
+        assert await errors(ctx, dut, code) == [6]
+        assert (await status(ctx, dut, "ERRORS"))["count"] == 6
+        assert traffic.accesses(FIRST) == FIRST.accesses()
+        assert traffic.sends(FIRST) == FIRST.sends()
+
+    simulate(bench, TWO, background=traffic)
+
+
+def test_an_end_packet_of_another_address_space_is_of_no_context():
+    async def bench(ctx, dut):
+        await launch(ctx, dut, FIRST.registers)
+        ctx.set(dut.context[0].credit_limit_in, 100)
+        marker = FIRST.end_packet(1, 0) | {"context": SECOND.local, "source": 4}
+        await offer(ctx, end=(dut.channel[1].link_in, marker))
+        await ctx.tick().repeat(20)
+        assert (await status(ctx, dut, "ERRORS"))["count"] == 0
+        error = await status(ctx, dut, "GPU_ERROR")
+        assert ErrorCode(error["code"]) == ErrorCode.PACKET_UNMAPPED
+
+    simulate(bench, TWO)
+
+
+@pytest.mark.parametrize("action", [2, 3])
+def test_a_launch_without_shares_is_refused(action):
+    """Tiles of DMA and OWN ranges need a share to be complete."""
+    fields = {"region": 0, "action": action, "command": 0}
+    control = "CONTROL", {"launch": 1}
+
+    async def bench(ctx, dut):
+        await settle(ctx, dut)
+        await program(ctx, dut, [*PROGRAM, *FIRST.registers])
+        await program(ctx, dut, [("RANGE_DISPATCH_INDICES", {"first": 3, "last": 3})])
+        for shares, code in ((0, ConfigurationError.EMPTY), (1, ConfigurationError.NONE)):
+            own = [("RANGE_ACTION", fields | {"shares": shares})]
+            await program(ctx, dut, [*own, ("RANGE_COMMIT", {"index": 2, "enable": 1})])
+            assert await refused(ctx, dut, *control) == code
+
+    simulate(bench, TWO)
+
+
 @pytest.mark.parametrize("action", [2, 3])
 def test_a_launch_without_wavefronts_is_refused(action):
     """DMA and OWN ranges need wavefronts; with a wavefront at any edge the launch is accepted."""
-    ranges = [("RANGE_ACTION", {"region": 0, "action": action, "command": 1})]
+    ranges = [("RANGE_ACTION", {"region": 0, "action": action, "command": 1, "shares": 2})]
     ranges += [("RANGE_COMMIT", {"index": 2, "enable": 1})]
     none = [("COMMAND_WAVES", {}), ("COMMAND_COMMIT", {"index": 1})]
 
@@ -150,7 +217,7 @@ def test_a_launch_without_wavefronts_is_refused(action):
         control = "CONTROL", {"launch": 1}
         assert await refused(ctx, dut, *control) == ConfigurationError.EMPTY
         for edges in range(4):
-            generation = {"updates_per_atom": 2, "generation": edges}
+            generation = {"generation": edges}
             await program(ctx, dut, [("TRACKING", generation), *none])
             assert await refused(ctx, dut, *control) == ConfigurationError.EMPTY
             await program(ctx, dut, [("COMMAND_WAVES", {f"waves{edges}": 1}), none[1]])

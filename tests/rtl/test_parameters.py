@@ -37,7 +37,12 @@ SMALL = {
         ({"tile_atom_bits": 1}, "tile_atom_bits must be at least 2, not 1"),
         ({"command_depth": 1}, "command_depth must be at least 2, not 1"),
         ({"address_bits": 65}, "address_bits must be at most 64, not 65"),
-        ({"address_bits": 4}, "address_bits must be at least 5 for more than one atom .*, not 4"),
+        ({"share_bits": 1}, "share_bits must be at least 2, not 1"),
+        ({"share_bits": 9}, "share_bits must be at most 8, not 9"),
+        (
+            {"address_bits": 12, "tile_atom_bits": 4, "share_bits": 3},
+            "address_bits must be at least 13, so that .* as an end-of-tile marker, not 12",
+        ),
         ({"credit_window": 3}, "credit_window must be a power of two, not 3"),
         (
             {"channels": 5},
@@ -55,8 +60,9 @@ def test_refused(values, message):
 
 
 def test_top_reaches_every_channel():
-    with pytest.raises(ValueError, match="^address_bits must be at least 8 for every .*, not 7$"):
-        T3(T3Parameters(**SMALL | {"address_bits": 7}))
+    values = {"address_bits": 11, "interleave_atoms": 64, "tile_atom_bits": 2, "share_bits": 2}
+    with pytest.raises(ValueError, match="^address_bits must be at least 12 for every .*, not 11$"):
+        T3(T3Parameters(**SMALL | values))
 
 
 def test_types():
@@ -69,8 +75,15 @@ def test_types():
 @pytest.mark.parametrize(
     "values",
     [
-        {"address_bits": 8, "wavefronts": 1, "tile_atom_bits": 2, "credit_window": 1}
-        | {"regions": 1, "ranges": 1, "commands": 1, "dma_walkers": 1, "tag_bits": 1},
+        {"address_bits": 10, "wavefronts": 1, "tile_atom_bits": 2, "share_bits": 2}
+        | {
+            "credit_window": 1,
+            "regions": 1,
+            "ranges": 1,
+            "commands": 1,
+            "dma_walkers": 1,
+            "tag_bits": 1,
+        },
         pytest.param(
             {"system_channels": 1, "interleave_atoms": 1, "context_bits": 1, "workgroup_bits": 5}
             | {"wavefronts": 8, "command_depth": 2, "egress_slots": 1, "ways": 1, "banks": 16},

@@ -174,7 +174,7 @@ async def done_at_the_link(ctx, dut, traffic):
 
 
 async def launch_again(ctx, dut):
-    tracking = {"updates_per_atom": 2, "generation": MOVED.generation}
+    tracking = {"generation": MOVED.generation}
     await program(ctx, dut, [("TRACKING", tracking)])
     assert await refused(ctx, dut, "CONTROL", {"launch": 1}) == NONE
     await ctx.tick().repeat(100)

@@ -41,7 +41,7 @@ def settings(kernel, count, group_log2):
     space = {"local": kernel.local, "remote": kernel.remote, "enable": 1}
     return [
         ("ADDRESS_SPACE", space),
-        ("TRACKING", {"updates_per_atom": 1, "generation": 0}),
+        ("TRACKING", {"generation": 0}),
         ("WORKGROUPS", {"count": count}),
         ("TRACKED_END", {"dispatch_index": count}),
         ("CREDIT_WINDOW", {"workgroups": count}),
@@ -56,7 +56,7 @@ def settings(kernel, count, group_log2):
         ("COMMAND_WAVES", {"wave_outer_extent": 1, "waves0": 1}),
         ("COMMAND_COMMIT", {"index": 0}),
         ("RANGE_DISPATCH_INDICES", {"first": 0, "last": count - 1}),
-        ("RANGE_ACTION", {"region": 0, "action": 2, "command": 0}),
+        ("RANGE_ACTION", {"region": 0, "action": 2, "command": 0, "shares": 1}),
         ("RANGE_COMMIT", {"index": 0, "enable": 1}),
         ("CONTROL", {"launch": 1}),
     ]
@@ -81,7 +81,7 @@ def test_a_completion_waits_for_a_release_of_another_context():
             one["dispatch_index"] = dispatch_index
             for kind in (StoreKind.STORE, StoreKind.END_OF_TILE):
                 port = dut.channel[channel_number(atom)].stores
-                await offer(ctx, item=(port, one | {"kind": kind, "tile_atoms": 1}))
+                await offer(ctx, item=(port, one | {"kind": kind, "tile_atoms": 1, "shares": 1}))
 
         async def takes(dispatch_index):
             """Return the cycles until a tile of the second context is complete."""

@@ -27,6 +27,7 @@ from tests.support.top_bench import (
     P,
     atoms_of,
     channel_number,
+    end_packet,
     launch,
     packet,
     program,
@@ -211,7 +212,7 @@ def test_tile_over_the_end_of_its_region():
         port = dut.channel[port_number]
         mark = store(last, dispatch_index, 0, end=True) | {"tile_atoms": 1}
         stores, packets = deque([store(last, dispatch_index, 0), mark]), deque([])
-        packets.append(packet(last, dispatch_index, 0))
+        packets += [packet(last, dispatch_index, 0), end_packet(dispatch_index, 0, 1)]
         for cycle in range(120):
             for memory in memories:
                 memory.drive(ctx, cycle)

@@ -102,7 +102,7 @@ def test_timeout_before_an_error_of_a_channel():
             cycles, the code and the number of errors."""
             await abort(ctx, dut)
             generation = next(generations)
-            tracking = "TRACKING", {"updates_per_atom": 2, "generation": generation}
+            tracking = "TRACKING", {"generation": generation}
             await program(ctx, dut, [tracking, *timeout])
             cycles = 0
             while cycles < 70 and not (offered is None and ctx.get(dut.context[0].irq)):
@@ -173,13 +173,13 @@ def test_a_neighbour_that_takes_nothing_is_a_timeout():
 def test_tracker_error_and_timeout():
     async def bench(ctx, dut):
         await launch(ctx, dut)
-        end = store(REGION, 1, 1, end=True) | {"tile_atoms": 0}
+        end = store(REGION, 1, 1, end=True) | {"shares": 0}
         await offer(ctx, end=(dut.channel[0].stores, end))
         for _ in range(8):
             await ctx.tick()
         error = await status(ctx, dut, "ERROR")
         assert error == {
-            "code": ErrorCode.ZERO_THRESHOLD.value,
+            "code": ErrorCode.NO_SHARE.value,
             "wavefront": 1,
             "dispatch_index": 1,
         }
@@ -187,7 +187,7 @@ def test_tracker_error_and_timeout():
         await ctx.tick()
         assert not ctx.get(dut.context[0].irq)
         await abort(ctx, dut)
-        tracking = "TRACKING", {"updates_per_atom": 2, "generation": 1}
+        tracking = "TRACKING", {"generation": 1}
         again = [tracking, ("TIMEOUT", {"ticks": 100}), ("CONTROL", {"launch": 1})]
         await program(ctx, dut, again)
         for _ in range(110):

@@ -69,7 +69,7 @@ class Operations:
         empties = ("WORKGROUPS", "TRACKED_FIRST", "TRACKED_END")
         words = [
             *((name, {}) for name in empties if rng.random() < 0.1),
-            ("TRACKING", {"updates_per_atom": 1, "generation": self._generation}),
+            ("TRACKING", {"generation": self._generation}),
             ("CONTROL", {"launch": 1}),
         ]
         aborts = rng.random() < 0.1
@@ -227,7 +227,7 @@ class Attack(Traffic):
             if in_its_name:
                 values |= self._foreign()
         else:
-            values["tile_atoms"] = rng.integers(0, 8)
+            values |= {"tile_atoms": rng.integers(0, 8), "shares": rng.integers(0, 3)}
         for name, value in values.items():
             block[getattr(I, f"{port}_{name}")] = value
         return in_its_name

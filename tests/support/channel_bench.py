@@ -1,5 +1,7 @@
 """Bench of a channel beside the golden model, with its tables and payloads."""
 
+from amaranth.hdl import Value
+
 from rtl.channel.channel import Channel
 from rtl.interface.encodings import (
     Action,
@@ -23,6 +25,7 @@ __all__ = [
     "ALL",
     "CONTEXTS",
     "DATA",
+    "FOURTH_KIND",
     "INPUTS",
     "OUTPUTS",
     "SHIFT",
@@ -30,6 +33,7 @@ __all__ = [
     "WORKGROUPS",
     "Bench",
     "changed",
+    "end",
     "has",
     "packet",
     "simulate",
@@ -46,16 +50,18 @@ ALL = frozenset(OUTPUTS)
 
 
 def _ranges(*ranges):
-    names = ("enable", "first", "last", "action", "command")
+    names = ("enable", "first", "last", "action", "command", "shares")
     return [dict(zip(names, one, strict=True)) | {"region": 0} for one in ranges]
 
 
-def transfer(kind, op, dtype, atom_offset):
+def transfer(kind, op, dtype, atom_offset, marks=0):
     waves = [8, 8, 7, 7]
-    return {"kind": kind, "op": op, "dtype": dtype, "atom_offset": atom_offset, "waves": waves}
+    command = {"kind": kind.value, "marks": marks, "op": op, "dtype": dtype}
+    return command | {"atom_offset": atom_offset, "waves": waves}
 
 
 WORKGROUPS = 50
+FOURTH_KIND = 3  # of packets; it acts as END
 SHIFT = 0xFFFB  # slots of the first context wrap at its sixth dispatch index
 # Each context has a region, an address space of its own, and a destination.
 CONTEXTS = [
@@ -65,12 +71,12 @@ CONTEXTS = [
         "address_space": {"enable": 1, "local": 1, "remote": 5},
         "regions": [{"enable": 1, "base": 1000, "limit": 2000}],
         "ranges": _ranges(
-            (1, 0, 9, Action.REMOTE, 0),
-            (1, 10, 29, Action.DMA, 1),
-            (1, 30, 39, Action.OWN, 2),
+            (1, 0, 9, Action.REMOTE, 0, 0),
+            (1, 10, 29, Action.DMA, 1, 2),
+            (1, 30, 39, Action.OWN, 2, 63),
         ),
         "commands": [
-            transfer(PacketKind.UPDATE, Operation.MAX, Datatype.BF16, 10000),
+            transfer(PacketKind.UPDATE, Operation.MAX, Datatype.BF16, 10000, marks=1),
             transfer(PacketKind.UPDATE, Operation.MIN, Datatype.FP32, 20000),
             transfer(PacketKind.UPDATE, Operation.SUM, Datatype.BF16, 30000),
         ],
@@ -82,9 +88,9 @@ CONTEXTS = [
         "address_space": {"enable": 1, "local": 2, "remote": 8},
         "regions": [{"enable": 1, "base": 3000, "limit": 3500}],
         "ranges": _ranges(
-            (1, 20, 49, Action.DMA, 3),
-            (0, 0, 49, Action.REMOTE, 3),
-            (1, 0, 19, Action.REMOTE, 3),
+            (1, 20, 49, Action.DMA, 3, 1),
+            (0, 0, 49, Action.REMOTE, 3, 0),
+            (1, 0, 19, Action.REMOTE, 3, 0),
         ),
         "commands": [{}] * 3
         + [transfer(PacketKind.STORE, Operation.SUM, Datatype.FP16, 2**35 - 3000)],
@@ -122,6 +128,15 @@ def view(tables, base, limit):
         "oldest": base,
         "credit_limit": limit,
     }
+
+
+def _offer(ctx, port, payload):
+    """Offer a payload; a packet of the fourth kind, which has no name, too."""
+    if payload.get("kind") == FOURTH_KIND:
+        ctx.set(port, payload | {"kind": PacketKind.END})
+        ctx.set(Value.cast(port.kind), FOURTH_KIND)
+    else:
+        ctx.set(port, payload)
 
 
 class Bench:
@@ -167,7 +182,7 @@ class Bench:
         for name in INPUTS:
             ctx.set(getattr(dut, name).valid, name in offered)
             if name in offered:
-                ctx.set(getattr(dut, name).p, offered[name])
+                _offer(ctx, getattr(dut, name).p, offered[name])
         for name in OUTPUTS:
             ctx.set(getattr(dut, name).ready, name in taken)
 
@@ -232,6 +247,7 @@ def store(dispatch_index, atom=1500, context=1, **fields):
         "tile_atoms": 9,
         "outer_edge": 1,
         "inner_edge": 0,
+        "shares": 5,
     } | fields
 
 
@@ -246,6 +262,13 @@ def packet(slot, atom=1500, context=1, **fields):
         "op": Operation.MIN,
         "dtype": Datatype.FP32,
     } | fields
+
+
+def end(slot, tile_atoms=300, edges=(0, 1), shares=33, **fields):
+    """Return an END packet."""
+    p = TIMING
+    content = tile_atoms | (edges[0] | edges[1] << 1 | shares << 2) << p.tile_atom_bits
+    return packet(slot, **{"kind": PacketKind.END, "atom": content} | fields)
 
 
 def has(payload, fields):

@@ -17,6 +17,7 @@ from tests.support.top_bench import (
     P,
     atoms_of,
     channel_number,
+    end_packet,
     launch,
     packet,
     store,
@@ -69,7 +70,7 @@ class Kernel:
         return [
             ("ADDRESS_SPACE", {"local": self.local, "remote": self.remote, "enable": 1}),
             ("WAYS", {"mask": self.ways}),
-            ("TRACKING", {"updates_per_atom": 2, "generation": self.generation}),
+            ("TRACKING", {"generation": self.generation}),
             ("REGION_BASE_LO", {"bytes": self.region * 32}),
             ("REGION_LIMIT_LO", {"bytes": (self.region + 256) * 32}),
             ("REGION_COMMIT", {"index": 0, "enable": 1}),
@@ -85,6 +86,10 @@ class Kernel:
         mine = {"context": self.local, "generation": self.generation}
         return packet(*args) | mine | {"op": self.op, "dtype": self.dtype}
 
+    def end_packet(self, *args):
+        mine = {"context": self.local, "generation": self.generation}
+        return end_packet(*args) | mine
+
     def stores(self):
         """Yield the stores in dispatch order, each workgroup's markers behind its tile."""
         for dispatch_index in range(WORKGROUPS):
@@ -95,10 +100,13 @@ class Kernel:
                 yield self.store(tile[wavefront * WAVE][0], dispatch_index, wavefront, end=True)
 
     def packets(self):
-        """Yield the neighbour's packets for all workgroups but the first."""
+        """Yield the neighbour's packets for all workgroups but the first, with END packets behind
+        each tile."""
         for slot in range(1, WORKGROUPS):
             for atom, wavefront in self.tile(slot):
                 yield self.packet(atom, slot, wavefront)
+            for wavefront in range(RUN // WAVE):
+                yield self.end_packet(slot, wavefront)
 
     def accesses(self):
         """Return the accesses that the memories see.

@@ -11,7 +11,8 @@ from tests.support.simulation import simulate as simulate_device
 def command_entry(**fields):
     """Return a command of 4 x 16 atoms by workgroup, with ``fields`` changed."""
     return {
-        "kind": PacketKind.UPDATE,
+        "kind": PacketKind.UPDATE.value,
+        "marks": 0,
         "op": Operation.SUM,
         "dtype": Datatype.FP16,
         "atom_offset": 0,
@@ -55,12 +56,25 @@ class SentSegment:
     atoms: list
 
 
+@dataclass(frozen=True)
+class SentMarker:
+    """END segment that left: the marker of a wavefront's tile."""
+
+    lane: int
+    slot: int
+    wavefront: int
+    tile_atoms: int
+    outer_edge: int
+    inner_edge: int
+
+
 PREPARATION = 2
 """Cycles from the acceptance of a command to its first segments."""
 
 
 class Bench:
-    """Driver of an engine. It checks each segment's lane and the fields copied from the command.
+    """Driver of an engine. It checks each segment's lane and the fields copied from the command,
+    and each marker's lane and the fields that are the same for all markers.
 
     ``errors`` collects the dispatch index and wavefront of each report of a dropped segment.
     """
@@ -126,7 +140,10 @@ class Bench:
         p = self.p
         assert segment.context == self.remote_space
         assert segment.generation == self.generation
-        for name in ("kind", "op", "dtype", "atom_offset"):
+        if segment.kind == PacketKind.END:
+            return self._decode_marker(number, segment)
+        assert segment.kind.value == self.command["kind"]
+        for name in ("op", "dtype", "atom_offset"):
             assert getattr(segment, name) == self.command[name]
         atoms = []
         for index in range(segment.length):
@@ -135,6 +152,18 @@ class Bench:
             wave = segment.wavefront + (segment.offset + index >> segment.wave_inner_log2)
             atoms.append((atom, wave % p.wavefronts))
         return SentSegment(number, segment.slot, atoms)
+
+    def _decode_marker(self, number, segment):
+        assert (segment.length, segment.offset, segment.atom_offset) == (1, 0, 0)
+        assert segment.wave_inner_log2 == 15
+        spread = 1 << (self.p.channels.bit_length() - 1)
+        assert number == (segment.slot + segment.wavefront) % spread
+        above, tile_atoms = divmod(segment.atom, 1 << self.p.tile_atom_bits)
+        shares, edges = divmod(above, 4)
+        assert shares == 1
+        return SentMarker(
+            number, segment.slot, segment.wavefront, tile_atoms, edges & 1, edges >> 1
+        )
 
     async def prepare(self):
         """Run the cycles in which a command that was taken sends nothing yet."""

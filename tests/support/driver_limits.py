@@ -22,6 +22,7 @@ __all__ = [
     "OF_TRANSFER",
     "OF_WINDOW",
     "RING",
+    "SHARES",
     "TRANSFER",
     "WINDOW",
     "beyond",
@@ -30,7 +31,7 @@ __all__ = [
 TRANSFER = Transfer(rows=1, run_atoms=1, stride_atoms=1, wave_rows=1, waves=(1, 1, 1, 1))
 RING = Ring(workgroups=4, leaving=1, staying=1, credit_window=1, command_window=1)
 WINDOW = dict(workgroups=4, tracked=(0, 4), shift=0, credit_window=1)
-WINDOW |= dict(command_window=1, updates_per_atom=1, generation=0)
+WINDOW |= dict(command_window=1, generation=0)
 
 
 def beyond(register, field):
@@ -52,13 +53,15 @@ OF_RANGE = {
     "region": beyond("RANGE_ACTION", "region"),
     "command": beyond("RANGE_ACTION", "command"),
 }
+SHARES = beyond("RANGE_ACTION", "shares")
 OF_TRANSFER = {
     "rows": beyond("COMMAND_OUTER", "outer_extent"),
     "rows_edge": beyond("COMMAND_OUTER", "outer_extent_edge"),
     "run_atoms": beyond("COMMAND_INNER", "inner_extent"),
     "run_edge_atoms": beyond("COMMAND_INNER", "inner_extent_edge"),
     "stride_atoms": beyond("COMMAND_STRIDE", "stride"),
-    "kind": len(PacketKind),
+    "kind": PacketKind.END.value,  # of packets with data
+    "marks": 2,
     "op": len(Operation),
     "dtype": len(Datatype),
     "granularity": len(Granularity),
@@ -78,11 +81,11 @@ OF_WINDOW = {
     "shift": beyond("SHIFT", "dispatch_indices"),
     "credit_window": beyond("CREDIT_WINDOW", "workgroups"),
     "command_window": beyond("COMMAND_WINDOW", "workgroups"),
-    "updates_per_atom": beyond("TRACKING", "updates_per_atom"),
     "generation": beyond("TRACKING", "generation"),
 }  # fmt: skip
 OF_RING = {
     **{name: value for name, value in OF_WINDOW.items() if name not in ("tracked", "shift")},
+    "shares": SHARES,
     "leaving": RING.workgroups,  # no workgroup is left to stay
     "staying": RING.workgroups,
 }
@@ -101,8 +104,10 @@ OF_CONTEXT = {
                dict(index=INDEX, base_bytes=ADDRESS, limit_bytes=ADDRESS, share=2)),
     "remove_region": (dict(index=0), dict(index=INDEX)),
     "unmap": ({}, {}),
-    **dict.fromkeys(("remote_map", "dma_map", "own_map"),
-                    (dict(first=1, count=1, region=0, command=0), OF_RANGE)),
+    "remote_map": (dict(first=1, count=1, region=0, command=0), OF_RANGE),
+    **dict.fromkeys(("dma_map", "own_map"),
+                    (dict(first=1, count=1, region=0, command=0, shares=1),
+                     OF_RANGE | {"shares": SHARES})),
     "window": (WINDOW, OF_WINDOW),
     "timeout": (dict(cycles=1), dict(cycles=(beyond("TIMEOUT", "ticks") - 1) * 64)),
 }  # fmt: skip

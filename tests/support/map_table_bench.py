@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from rtl.interface.configuration import CommandEntry, RegionEntry
-from rtl.interface.encodings import Action, ConfigurationError, Granularity, PacketKind
+from rtl.interface.encodings import Action, ConfigurationError, Granularity
 from rtl.parameters import T3Parameters
 from rtl.registers import map as register_map
 from rtl.registers.port import Registers, Response
@@ -14,7 +14,14 @@ from tests.support.simulation import simulate as simulate_device
 __all__ = ["ATOM", "MAP", "TOP", "P", "random_command", "simulate"]
 
 P = T3Parameters(
-    contexts=1, address_bits=20, workgroup_bits=5, sets=16, regions=3, ranges=5, commands=3
+    contexts=1,
+    address_bits=20,
+    tile_atom_bits=7,
+    workgroup_bits=5,
+    sets=16,
+    regions=3,
+    ranges=5,
+    commands=3,
 )
 MAP = register_map.load()
 ATOM = P.atom_bytes
@@ -108,7 +115,8 @@ def entries(ctx, dut):
     }
     ranges = {
         index: {
-            name: getattr(entry, name) for name in ("region", "first", "last", "action", "command")
+            name: getattr(entry, name)
+            for name in ("region", "first", "last", "action", "command", "shares")
         }
         for index, entry in enumerate(maps.ranges)
         if entry.enable
@@ -173,11 +181,14 @@ class Programmer:
         expected = self.tables.region(index, enable, base, limit)
         return await self.commit("REGION_COMMIT", expected, index=index, enable=enable)
 
-    async def range(self, index, enable, first, last, action=Action.DMA, region=0, command=0):
+    async def range(
+        self, index, enable, first, last, action=Action.DMA, region=0, command=0, shares=1
+    ):
         await self.stage("RANGE_DISPATCH_INDICES", first=first, last=last)
-        await self.stage("RANGE_ACTION", region=region, action=action.value, command=command)
+        of_range = {"region": region, "command": command, "shares": shares}
+        await self.stage("RANGE_ACTION", action=action.value, **of_range)
         expected = self.tables.range(
-            index, enable, region=region, first=first, last=last, action=action, command=command
+            index, enable, first=first, last=last, action=action, **of_range
         )
         return await self.commit("RANGE_COMMIT", expected, index=index, enable=enable)
 
@@ -219,7 +230,8 @@ class Programmer:
 
 def random_command(rng):
     return {
-        "kind": rng.choice(list(PacketKind)),
+        "kind": rng.getrandbits(1),
+        "marks": rng.getrandbits(1),
         "op": rng.randrange(3),
         "dtype": rng.randrange(3),
         "granularity": rng.choice(list(Granularity)),

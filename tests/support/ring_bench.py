@@ -72,17 +72,19 @@ class Work:
         tables = []
         for index, (first, after, action) in enumerate(ranges):
             if first < after:
-                values = {"region": 0, "action": action.value, "command": 0}
+                shares = 0 if action == Action.REMOTE else 2
+                values = {"region": 0, "action": action.value, "command": 0, "shares": shares}
                 tables += [
                     ("RANGE_DISPATCH_INDICES", {"first": first, "last": after - 1}),
                     ("RANGE_ACTION", values),
                     ("RANGE_COMMIT", {"index": index, "enable": 1}),
                 ]
         transfer = _TRANSFER | {"COMMAND_OFFSET_LO": {"bytes": 0}}
+        transfer["COMMAND_TRANSFER"] = transfer["COMMAND_TRANSFER"] | {"marks": 1}
         return [
             ("ADDRESS_SPACE", {"local": 3 + self.number, "remote": 3 + self.number, "enable": 1}),
             ("WAYS", {"mask": 0b11 << 2 * self.number}),
-            ("TRACKING", {"updates_per_atom": 2, "generation": self.generation}),
+            ("TRACKING", {"generation": self.generation}),
             ("WORKGROUPS", {"count": end}),
             ("TRACKED_FIRST", {"dispatch_index": chunk}),
             ("TRACKED_END", {"dispatch_index": end}),

@@ -16,11 +16,18 @@ __all__ = ["in_ring", "join", "sent_slots"]
 
 
 def join(
-    state: State, *, rate: float = 32.0, latency: int = 1, buffer: int = 8, **options: Any
+    state: State,
+    *,
+    rate: float = 32.0,
+    latency: int = 1,
+    buffer: int = 8,
+    system_channels: int = 0,
+    **options: Any,
 ) -> State:
     """Join the GPUs of a state in a ring, or a single GPU to itself.
 
-    ``rate`` is the rate of a link for all channels of the state in bytes per cycle.
+    ``rate`` is the rate of a link for all channels of the state in bytes per cycle;
+    ``system_channels`` are all channels of a GPU, if the state does not have them all.
     """
     gpus, alone = max(2, len(state.gpu)), len(state.gpu) == 1
     channels = len(state.channel) // len(state.gpu)
@@ -29,7 +36,7 @@ def join(
         routes=Routes(fabric, channels, mirror=alone),
         rate_bytes=[rate] * gpus,
         latency_cycles=[latency] * gpus,
-        system_channels=channels,
+        system_channels=system_channels or channels,
         buffer_packets=buffer,
     )
     return set_up_network(state, capacity, **options)

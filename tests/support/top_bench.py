@@ -39,6 +39,7 @@ __all__ = [
     "atoms_of",
     "begun",
     "channel_number",
+    "end_packet",
     "launch",
     "offer",
     "packet",
@@ -86,10 +87,10 @@ PROGRAM = [
     ("RANGE_ACTION", {"region": 0, "action": Action.REMOTE.value, "command": 0}),
     ("RANGE_COMMIT", {"index": 0, "enable": 1}),
     ("RANGE_DISPATCH_INDICES", {"first": 1, "last": 2}),
-    ("RANGE_ACTION", {"region": 0, "action": Action.DMA.value, "command": 0}),
+    ("RANGE_ACTION", {"region": 0, "action": Action.DMA.value, "command": 0, "shares": 2}),
     ("RANGE_COMMIT", {"index": 1, "enable": 1}),
     ("RANGE_DISPATCH_INDICES", {"first": 3, "last": 3}),
-    ("RANGE_ACTION", {"region": 0, "action": Action.OWN.value, "command": 0}),
+    ("RANGE_ACTION", {"region": 0, "action": Action.OWN.value, "command": 0, "shares": 2}),
     ("RANGE_COMMIT", {"index": 2, "enable": 1}),
     (
         "COMMAND_TRANSFER",
@@ -239,6 +240,7 @@ def store(atom, dispatch_index, wavefront, *, end=False):
         "dispatch_index": dispatch_index,
         "wavefront": wavefront,
         "tile_atoms": ROWS * WAVE,
+        "shares": 1,
     }
 
 
@@ -254,6 +256,12 @@ def packet(atom, slot, wavefront):
     }
 
 
+def end_packet(slot, wavefront, tile_atoms=ROWS * WAVE, shares=1):
+    """Return the neighbour's END packet of a tile."""
+    marker = tile_atoms | shares << P.tile_atom_bits + 2
+    return packet(marker, slot, wavefront) | {"kind": PacketKind.END}
+
+
 def traffic():
     """Return stores and the neighbour's packets of each channel, in dispatch order."""
     stores = [deque() for _ in range(P.channels)]
@@ -267,6 +275,8 @@ def traffic():
         for wavefront in range(RUN // WAVE):
             atom = tile[wavefront * WAVE][0]
             stores[channel_number(atom)].append(store(atom, dispatch_index, wavefront, end=True))
+            if dispatch_index:
+                packets[channel_number(atom)].append(end_packet(dispatch_index, wavefront))
     return stores, packets
 
 

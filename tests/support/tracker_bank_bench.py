@@ -1,7 +1,7 @@
 """Bench of a tracker bank beside the golden model."""
 
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from rtl.interface.encodings import ErrorCode
 from rtl.interface.layouts import Completion, ErrorReport
@@ -15,12 +15,12 @@ from tests.support.simulation import simulate as simulate_device
 
 __all__ = ["GEOMETRIES", "SMALL", "BankTrace", "simulate"]
 
-SMALL = T3Parameters(contexts=1, sets=4, ways=2, tile_atom_bits=2)
+SMALL = T3Parameters(contexts=1, sets=4, ways=2, tile_atom_bits=2, share_bits=2)
 GEOMETRIES = {
-    "one-entry": T3Parameters(contexts=1, sets=1, ways=1, tile_atom_bits=2),
+    "one-entry": replace(SMALL, sets=1, ways=1),
     "banks-1": SMALL,
-    "banks-2": T3Parameters(contexts=1, sets=4, ways=2, tile_atom_bits=2, banks=2),
-    "banks-4": T3Parameters(contexts=1, sets=4, ways=3, tile_atom_bits=2, banks=4),
+    "banks-2": replace(SMALL, banks=2),
+    "banks-4": replace(SMALL, ways=3, banks=4),
     "reference": T3Parameters(contexts=1),
 }
 
@@ -33,7 +33,7 @@ class BankTrace:
     clearing: list = field(default_factory=list)  # cycles
 
 
-def simulate(p, events, *, updates_per_atom=1, offer=None, take=None, clear=(), cycles=None):
+def simulate(p, events, *, offer=None, take=None, clear=(), cycles=None):
     """Send events in order and check every port in every cycle against the golden model.
 
     An event follows one cycle after ``space``. ``offer(cycle)`` and ``take(cycle)`` are true in the
@@ -42,7 +42,6 @@ def simulate(p, events, *, updates_per_atom=1, offer=None, take=None, clear=(), 
     """
     dut, model, seen = device(TrackerBank, p), Model(p), BankTrace()
     completion, report = Fields(Completion(p)), Fields(ErrorReport(p))
-    model.state.contexts[0]["launch"]["updates_per_atom"] = updates_per_atom
 
     def goes_on(cycle):
         if cycles is not None:
@@ -72,7 +71,6 @@ def simulate(p, events, *, updates_per_atom=1, offer=None, take=None, clear=(), 
             seen.errors.append((cycle, ErrorCode(code), *tile))
 
     async def bench(ctx):
-        ctx.set(dut.updates_per_atom[0], updates_per_atom)
         ctx.set(dut.ways[0], (1 << p.ways) - 1)
         coming, cycle = None, 0
         while goes_on(cycle):

@@ -8,7 +8,7 @@ from amaranth.sim import Simulator
 
 from rtl.channel.address_map import LocationLookup, RangeLookup
 from rtl.interface.configuration import CommandEntry
-from rtl.interface.encodings import Action, Granularity, PacketKind
+from rtl.interface.encodings import Action, Granularity
 from rtl.parameters import T3Parameters
 
 # Small enough that random regions, dispatch indices and ranges often coincide.
@@ -21,6 +21,8 @@ SMALL = T3Parameters(
     commands=3,
     sets=8,
     contexts=3,
+    tile_atom_bits=2,
+    share_bits=2,
 )
 SINGLE = T3Parameters(
     contexts=1,
@@ -31,18 +33,20 @@ SINGLE = T3Parameters(
     ranges=1,
     commands=1,
     sets=8,
+    tile_atom_bits=2,
+    share_bits=2,
 )
 ATOMS = 1 << SMALL.atom_address_bits
 
 NO_REGION = {"enable": 0, "base": 0, "limit": 0}
-NO_RANGE = {"enable": 0, "region": 0, "first": 0, "last": 0, "action": 0, "command": 0}
+NO_RANGE = dict.fromkeys(("enable", "region", "first", "last", "action", "command", "shares"), 0)
 
 
 def region(base, limit):
     return {"enable": 1, "base": base, "limit": limit}
 
 
-def dispatch_indices(first, last, action, *, region=0, command=0):
+def dispatch_indices(first, last, action, *, region=0, command=0, shares=1):
     return {
         "enable": 1,
         "region": region,
@@ -50,6 +54,7 @@ def dispatch_indices(first, last, action, *, region=0, command=0):
         "last": last,
         "action": action,
         "command": command,
+        "shares": shares,
     }
 
 
@@ -60,8 +65,6 @@ def fill(entries, count, empty):
 def random_command(rng, p):
     def leaf(name, shape):
         match name:
-            case "kind":
-                return rng.choice(list(PacketKind))
             case "op" | "dtype":
                 return rng.randrange(3)
             case "region":
@@ -93,8 +96,18 @@ def owner_of(views, context):
     return hits[0] if hits else None
 
 
+def tracked_range(maps, workgroups, dispatch_index):
+    """Range of a packet's end-of-tile marker, or None."""
+    if dispatch_index < workgroups:
+        for entry in maps["ranges"]:
+            if entry["enable"] and entry["action"] in (Action.DMA, Action.OWN):
+                if dispatch_index in range(entry["first"], entry["last"] + 1):
+                    return entry
+    return None
+
+
 def reference(maps, workgroups, atom, dispatch_index):
-    """Region hit, action, and number of the command (None without a range)."""
+    """Region hit, and the range or None."""
     hits = [
         number
         for number, entry in enumerate(maps["regions"])
@@ -104,8 +117,8 @@ def reference(maps, workgroups, atom, dispatch_index):
         for entry in maps["ranges"]:
             if entry["enable"] and entry["region"] == hits[0]:
                 if dispatch_index in range(entry["first"], entry["last"] + 1):
-                    return True, Action(entry["action"]), entry["command"]
-    return bool(hits), Action.NONE, None
+                    return True, entry
+    return bool(hits), None
 
 
 class Lookup:
@@ -124,13 +137,14 @@ class Lookup:
         simulator.run()
 
 
-def check(ctx, dut, views, atom, context, dispatch_index):
+def check(ctx, dut, views, atom, context, dispatch_index, end=False):
     ctx.set(dut.location.atom, atom)
     ctx.set(dut.location.context, context)
     for lookup in (dut.location, dut.range):
         ctx.set(lookup.dispatch_index, dispatch_index)
+        ctx.set(lookup.end, end)
     owner = owner_of(views, context)
-    at = f"atom {atom}, context {context}, dispatch index {dispatch_index} of {views}"
+    at = f"atom {atom}, context {context}, dispatch index {dispatch_index}, end {end} of {views}"
     location = ctx.get(dut.location.location)
     if owner is None:
         assert not location.mapped and not location.counted and not location.valid, at
@@ -138,13 +152,18 @@ def check(ctx, dut, views, atom, context, dispatch_index):
         return Action.NONE
     maps = views[owner]["maps"]
     workgroups = views[owner]["launch_configuration"]["workgroups"]
-    mapped, action, command = reference(maps, workgroups, atom, dispatch_index)
+    mapped, entry = reference(maps, workgroups, atom, dispatch_index)
+    if end:
+        mapped, entry = True, tracked_range(maps, workgroups, dispatch_index)
+    action = Action(entry["action"]) if entry else Action.NONE
+    command = entry["command"] if entry else None
     assert location.owner == owner, at
     assert location.mapped == mapped, at
     assert location.counted == (mapped and not views[owner]["aborting"]), at
     assert location.valid == (mapped and dispatch_index < workgroups), at
     assert ctx.get(dut.range.action) == action, at
     assert ctx.get(dut.range.command) == (command or 0), at
+    assert ctx.get(dut.range.shares) == (entry["shares"] if entry else 0), at
     fields = {"op": 0, "dtype": 0} if command is None else maps["commands"][command]
     assert ctx.get(dut.range.op).value == fields["op"], at
     assert ctx.get(dut.range.dtype).value == fields["dtype"], at
@@ -300,6 +319,30 @@ def test_region_of_a_location():
     dut.simulate(bench)
 
 
+def test_an_end_packet_has_no_atom():
+    """It is mapped if it has an owner, and finds the lowest tracked range of any region."""
+    rng, dut = random.Random(7), Lookup(SMALL)
+    ranges = [
+        dispatch_indices(0, 15, Action.REMOTE, region=0),
+        dispatch_indices(4, 6, Action.OWN, region=1, shares=2),
+        dispatch_indices(5, 9, Action.DMA, region=2, shares=3),
+    ]
+    maps = directed(SMALL, [region(0, 8)], ranges, rng)
+
+    async def bench(ctx):
+        views = [view(maps, 9), view(directed(SMALL, [region(0, 9)], [], rng), 9, 2)]
+        program(ctx, dut, *views)
+        for atom in (3, 50):
+            for context in range(4):
+                for dispatch_index in range(16):
+                    action = check(ctx, dut, views, atom, context, dispatch_index, end=True)
+                    is_own = context == 1 and dispatch_index in range(4, 7)
+                    is_sent = context == 1 and dispatch_index in (7, 8)
+                    assert (action == Action.OWN, action == Action.DMA) == (is_own, is_sent)
+
+    dut.simulate(bench)
+
+
 @pytest.mark.parametrize(
     ("p", "maps"),
     [
@@ -327,6 +370,7 @@ def test_random(p, maps):
                 rng.choice([Action.REMOTE, Action.DMA, Action.OWN]),
                 region=rng.randrange(p.regions),
                 command=rng.randrange(p.commands),
+                shares=rng.randrange(4),
             )
             ranges.append(entry if rng.random() < 0.8 else entry | {"enable": 0})
         return directed(p, regions, ranges, rng)
@@ -344,7 +388,11 @@ def test_random(p, maps):
                 atom = (rng.choice(edges) + rng.choice([-1, 0, 0, 1])) % ATOMS
                 if rng.random() < 0.5:
                     atom = rng.randrange(ATOMS)
-                seen.add(check(ctx, dut, views, atom, rng.randrange(3), rng.randrange(16)))
+                at = atom, rng.randrange(3), rng.randrange(16)
+                for end in (False, True):
+                    seen.add((end, check(ctx, dut, views, *at, end)))
 
     dut.simulate(bench)
-    assert seen == set(Action)
+    assert seen == {(False, one) for one in Action} | {
+        (True, one) for one in Action if one != Action.REMOTE
+    }

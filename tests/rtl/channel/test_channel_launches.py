@@ -3,7 +3,16 @@
 import pytest
 
 from rtl.interface.encodings import ErrorCode, Operation, PacketKind, StoreKind
-from tests.support.channel_bench import ALL, CONTEXTS, TIMING, changed, packet, simulate, store
+from tests.support.channel_bench import (
+    ALL,
+    CONTEXTS,
+    TIMING,
+    changed,
+    end,
+    packet,
+    simulate,
+    store,
+)
 
 LATE, AHEAD = "late", "ahead"
 
@@ -81,6 +90,7 @@ def test_generation():
                 ("stores", store(0, **mine), updates, ErrorCode.STORE_STALE),
                 ("stores", store(0, atom=999, **mine), True, None),
                 ("link_in", packet(12, **mine), updates, ErrorCode.PACKET_STALE),
+                ("link_in", end(12, **mine), updates, ErrorCode.PACKET_STALE),
                 ("link_in", copy, writes, ErrorCode.PACKET_STALE),
             ):
                 await channel.cycle({port: request})
@@ -102,6 +112,8 @@ def test_generation():
         ("link_in", packet(60, kind=PacketKind.STORE)),
         *[("link_in", packet(slot)) for slot in (11, 0, 60)],
         ("link_in", packet(12, op=Operation.MAX)),
+        *[("link_in", end(slot)) for slot in (12, 11, 0, 60)],
+        ("stores", store(0, kind=StoreKind.END_OF_TILE)),
     ],
 )
 @pytest.mark.parametrize("aborting", [1, 5])
@@ -136,6 +148,9 @@ def test_what_comes_during_an_abort_is_dropped(port, request_, aborting):
         ("stores", store(11, atom=3000, context=2), "link_out"),
         ("link_in", packet(60, atom=3000, context=2, kind=PacketKind.STORE), "dram"),
         ("link_in", packet(0, atom=3000, context=2), ErrorCode.PACKET_UNMAPPED),
+        ("link_in", end(20, context=2), "end_of_tile_markers"),
+        ("link_in", end(0, context=2), ErrorCode.PACKET_UNMAPPED),
+        ("link_in", end(12, context=7), ErrorCode.PACKET_UNMAPPED),
     ],
 )
 def test_an_abort_is_of_one_context(port, request_, outcome):

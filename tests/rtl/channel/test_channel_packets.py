@@ -2,9 +2,30 @@
 
 import pytest
 
-from rtl.interface.encodings import Access, Datatype, ErrorCode, Operation, Origin, PacketKind
+from rtl.interface.encodings import (
+    Access,
+    Action,
+    Datatype,
+    ErrorCode,
+    Operation,
+    Origin,
+    PacketKind,
+    StoreKind,
+)
 from tb.golden import EVERY_PACKET
-from tests.support.channel_bench import ALL, TIMING, changed, has, packet, simulate, store
+from tests.support.channel_bench import (
+    ALL,
+    FOURTH_KIND,
+    TIMING,
+    changed,
+    end,
+    has,
+    packet,
+    simulate,
+    store,
+)
+
+MARKERS = "end_of_tile_markers"
 
 
 @pytest.mark.parametrize(
@@ -39,6 +60,166 @@ def test_packets(request_, outcome):
             ((port, item),) = left
             assert (port, errors) == ("dram", [])
             assert has(item, {"origin": Origin.COMMUNICATION} | outcome)
+
+    simulate(TIMING, bench)
+
+
+@pytest.mark.parametrize(
+    ("request_", "outcome"),
+    [
+        (end(12), {"owner": 0, "dispatch_index": 12, "wavefront": 6, "total": 2}),
+        (
+            end(12, 1023, (1, 0), 63),
+            {"tile_atoms": 1023, "outer_edge": 1, "inner_edge": 0, "shares": 63},
+        ),
+        (end(12, 0, (0, 0), 1), {"tile_atoms": 0, "inner_edge": 0, "outer_edge": 0, "shares": 1}),
+        (end(34), {"dispatch_index": 34, "tile_atoms": 300, "shares": 33, "total": 63}),
+        (end(20, context=2), {"owner": 1, "dispatch_index": 20, "total": 1}),
+        # Operation and type mean nothing, and neither do the address's bits above the marker.
+        (end(12, op=Operation.MAX, dtype=Datatype.FP16), {"dispatch_index": 12}),
+        (end(12, atom=1 << 34 | 7 << 12 | 5), {"tile_atoms": 5, "shares": 7}),
+        (end(12, kind=FOURTH_KIND), {"dispatch_index": 12, "tile_atoms": 300, "shares": 33}),
+        (end(12, shares=0), {"shares": 0}),  # which the tracker reports
+        (end(11), ErrorCode.PACKET_LATE),
+        (end(35), ErrorCode.PACKET_AHEAD),
+        (end(0), ErrorCode.PACKET_UNMAPPED),
+        (end(45), ErrorCode.PACKET_UNMAPPED),
+        (end(60), ErrorCode.PACKET_UNMAPPED),
+        (end(12, context=2), ErrorCode.PACKET_UNMAPPED),
+        (end(12, context=3), ErrorCode.PACKET_UNMAPPED),
+        (end(60, kind=FOURTH_KIND), ErrorCode.PACKET_UNMAPPED),
+    ],
+)
+def test_end_packets(request_, outcome):
+    async def bench(channel):
+        await channel.cycle({"link_in": request_})
+        left, errors = await channel.drain()
+        if isinstance(outcome, ErrorCode):
+            assert (left, errors) == ([], [outcome])
+        else:
+            ((port, item),) = left
+            assert (port, errors) == (MARKERS, [])
+            assert has(item, outcome)
+
+    simulate(TIMING, bench)
+
+
+@pytest.mark.parametrize(
+    ("tables", "request_", "outcome"),
+    [
+        # The range may be of any region, and of a disabled one.
+        ({"regions_0": {"enable": 0}}, end(12), 2),
+        ({"ranges_1": {"region": 3}}, end(12), 2),
+        ({"ranges_1": {"region": 3}}, packet(12), ErrorCode.PACKET_UNMAPPED),
+        # A range whose tiles are not tracked hides no other one.
+        ({"ranges_0": {"last": 20}}, end(12), 2),
+        ({"ranges_0": {"last": 20}}, packet(12), ErrorCode.PACKET_UNMAPPED),
+        ({"ranges_0": {"last": 20, "action": Action.OWN, "shares": 9}}, end(12), 9),
+        ({"ranges_1": {"action": Action.REMOTE}}, end(12), ErrorCode.PACKET_UNMAPPED),
+        ({"commands_1": {"waves": [7, 6, 0, 0]}}, end(12), 2),
+        ({"commands_1": {"waves": [6] * 4}}, end(12), ErrorCode.PACKET_MISMATCH),
+        ({"commands_1": {"waves": [6] * 4}}, end(11), ErrorCode.PACKET_MISMATCH),
+        ({"commands_1": {"waves": [6] * 4}}, end(60), ErrorCode.PACKET_UNMAPPED),
+        ({"address_space": {"enable": 0}}, end(12), ErrorCode.PACKET_UNMAPPED),
+        # An END packet has its owner's rights without a region, too.
+        ({"regions_0": {"enable": 0}, "aborting": 1}, end(12), None),
+        ({"aborting": 1}, end(60), None),
+        (
+            {"regions_0": {"enable": 0}, "launch": {"generation": 3}},
+            end(60),
+            ErrorCode.PACKET_STALE,
+        ),
+    ],
+)
+def test_the_range_of_an_end_packet(tables, request_, outcome):
+    """The outcome is the total of its range, or the error."""
+
+    async def bench(channel):
+        channel.program(changed(**tables))
+        await channel.cycle({"link_in": request_})
+        left, errors = await channel.drain()
+        if outcome is None:
+            assert (left, errors) == ([], [])
+        elif isinstance(outcome, ErrorCode):
+            assert (left, errors) == ([], [outcome])
+        else:
+            ((port, item),) = left
+            assert (port, item["total"], errors) == (MARKERS, outcome, [])
+
+    simulate(TIMING, bench)
+
+
+@pytest.mark.parametrize("kind", [PacketKind.END, FOURTH_KIND])
+@pytest.mark.parametrize("source", [0, 31])
+def test_inbound_table_of_an_end_packet(kind, source):
+    """A marker belongs to updates or to stores of its source, whatever their kinds."""
+    bit = 1 << source
+    nothing = dict.fromkeys(EVERY_PACKET, 0)
+
+    async def bench(channel):
+        for updates in (0, bit):
+            for stores in (0, bit):
+                table = nothing | {"updates": updates, "stores": stores}
+                channel.program(changed(inbound=table))
+                await channel.cycle({"link_in": end(12, kind=kind, source=source)})
+                left, errors = await channel.drain()
+                is_taken = bool(updates | stores)
+                assert errors == ([] if is_taken else [ErrorCode.PACKET_FORBIDDEN])
+                assert [port for port, _ in left] == [MARKERS] * is_taken
+        # Every other source.
+        others = {"updates": (1 << 32) - 1 - bit, "stores": (1 << 32) - 1 - bit}
+        channel.program(changed(inbound=nothing | others))
+        await channel.cycle({"link_in": end(60, kind=kind, source=source)})
+        assert await channel.drain() == ([], [ErrorCode.PACKET_FORBIDDEN])
+
+    simulate(TIMING, bench)
+
+
+@pytest.mark.parametrize("slot", [13, 11], ids=["taken", "dropped"])
+def test_markers_of_stores_and_packets_take_turns(slot):
+    """Neither side waits for more than one of the other's, even if the packets are dropped."""
+    stores, packets = store(12, kind=StoreKind.END_OF_TILE), end(slot)
+
+    async def bench(channel):
+        seen = []
+        offered = {"stores": stores, "link_in": packets}
+        for _ in range(40):
+            left, errors = await channel.cycle(offered)
+            seen += [item["dispatch_index"] for item in left.values()]
+            seen += [11] * errors.count(ErrorCode.PACKET_LATE)
+        both = seen[2:]  # until both ways are full
+        assert len(both) >= 33
+        assert {both[index] for index in range(0, len(both), 2)} in ({12}, {slot})
+        assert {both[index] for index in range(1, len(both), 2)} in ({12}, {slot})
+        assert set(both) == {12, slot}
+
+    simulate(TIMING, bench)
+
+
+@pytest.mark.parametrize("slot", [13, 11, 60])
+def test_an_end_packet_waits_for_the_tracker(slot):
+    """Also one that is dropped: with ``ends`` full it stays in ``inbound``, and is reported once
+    it leaves. Updates ahead of it pass."""
+    busy = ALL - {MARKERS}
+
+    async def bench(channel):
+        for _ in range(2):
+            await channel.cycle({"stores": store(12, kind=StoreKind.END_OF_TILE)}, busy)
+        for _ in range(6):
+            assert await channel.cycle(taken=busy) == ({}, [])
+        seen = []
+        for request in (packet(12), end(slot), packet(12)):
+            seen += (await channel.cycle({"link_in": request}, busy))[0]
+        for _ in range(10):
+            left, errors = await channel.cycle(taken=busy)
+            assert not errors
+            seen += left
+        assert seen == ["dram"]
+        left, errors = await channel.drain()
+        assert [port for port, _ in left].count("dram") == 1
+        markers = [item["dispatch_index"] for port, item in left if port == MARKERS]
+        assert markers == [12, 12] + [13] * (slot == 13)
+        assert len(errors) == (slot != 13)
 
     simulate(TIMING, bench)
 

@@ -15,6 +15,7 @@ from rtl.interface.encodings import (
 )
 from tests.support.channel_bench import (
     DATA,
+    FOURTH_KIND,
     INPUTS,
     OUTPUTS,
     TIMING,
@@ -46,12 +47,13 @@ def random_inputs(rng, p):
             "tile_atoms": rng.getrandbits(p.tile_atom_bits),
             "outer_edge": rng.getrandbits(1),
             "inner_edge": rng.getrandbits(1),
+            "shares": rng.getrandbits(p.share_bits),
             **payload,
         },
         "link_in": {
             **common,
             "slot": index,
-            "kind": rng.choice(list(PacketKind)),
+            "kind": rng.choice([*PacketKind, PacketKind.UPDATE, FOURTH_KIND]),
             **rng.choice(
                 [
                     {"op": Operation.MIN, "dtype": Datatype.FP32},

@@ -27,11 +27,33 @@ from tests.support.channel_bench import ALL, SHIFT, TIMING, changed, has, simula
         (
             store(12, kind=StoreKind.END_OF_TILE),
             "end_of_tile_markers",
-            {"dispatch_index": 12, "tile_atoms": 9},
+            {"dispatch_index": 12, "tile_atoms": 9, "shares": 5, "total": 2},
+        ),
+        (
+            store(33, kind=StoreKind.END_OF_TILE, tile_atoms=0, shares=0),
+            "end_of_tile_markers",
+            {"dispatch_index": 33, "tile_atoms": 0, "shares": 0, "total": 63},
         ),
         (store(11, kind=StoreKind.END_OF_TILE), None, ErrorCode.STORE_LATE),
         (store(35, kind=StoreKind.END_OF_TILE), None, ErrorCode.STORE_AHEAD),
-        (store(0, kind=StoreKind.END_OF_TILE), None, None),
+        # A marker of a tile that leaves: an END packet if the command marks its tiles.
+        (
+            store(0, kind=StoreKind.END_OF_TILE),
+            "link_out",
+            {
+                "kind": PacketKind.END,
+                "atom": 9 | 1 << 10 | 5 << 12,
+                "slot": SHIFT,
+                "context": 5,
+                "wavefront": 3,
+            },
+        ),
+        (
+            store(5, kind=StoreKind.END_OF_TILE, tile_atoms=1023, inner_edge=1, shares=63),
+            "link_out",
+            {"kind": PacketKind.END, "atom": (1 << 18) - 1, "slot": 0},
+        ),
+        (store(0, atom=3000, context=2, kind=StoreKind.END_OF_TILE), None, None),
         (store(0, kind=StoreKind.END_OF_TILE, atom=5), None, None),
     ],
 )
@@ -68,8 +90,8 @@ def test_stores(request_, port, fields):
         (changed(commands_0={"op": Operation.SUM}), 2, False),
         (changed(commands_0={"atom_offset": 7}), 2, True),
         (changed(commands_0={"atom_offset": 7}), 3, False),
-        (changed(commands_0={"kind": PacketKind.STORE}), 2, True),
-        (changed(commands_0={"kind": PacketKind.STORE}), 3, False),
+        (changed(commands_0={"kind": PacketKind.STORE.value}), 2, True),
+        (changed(commands_0={"kind": PacketKind.STORE.value}), 3, False),
         (changed(address_space={"remote": 9}), 2, True),
         (changed(address_space={"remote": 9}), 3, False),
         (changed(launch={"shift": SHIFT - 1}), 2, True),
@@ -90,6 +112,53 @@ def test_tables_change_under_a_store(tables, cycle, differs):
         plain = {"slot": 4, "wavefront": 3, "kind": PacketKind.UPDATE, "context": 5}
         plain |= {"atom": 11500, "op": Operation.MAX, "dtype": Datatype.BF16}
         assert (left != [("link_out", LinkPacket(TIMING).const(plain))]) == differs
+
+    simulate(TIMING, bench)
+
+
+@pytest.mark.parametrize("cycle", [1, 2, 3])
+@pytest.mark.parametrize("marks", [0, 1])
+def test_marks_change_under_a_marker(marks, cycle):
+    """A marker leaves as an END packet by the command of the cycle in which a packet is made."""
+
+    async def bench(channel):
+        left = []
+        for step in range(12):
+            offered = {"stores": store(9, kind=StoreKind.END_OF_TILE)} if step == 0 else {}
+            now = marks if step >= cycle else 1 - marks
+            # The command's kind and offset are those of packets with data.
+            own = {"marks": now, "kind": PacketKind.STORE.value, "atom_offset": 7}
+            channel.program(changed(commands_0=own))
+            ports, errors = await channel.cycle(offered)
+            assert not errors
+            left += ports.items()
+        assert len(left) == (marks if cycle <= 2 else 1 - marks)
+        for port, item in left:
+            assert port == "link_out"
+            assert has(item, {"kind": PacketKind.END, "atom": 9 | 1 << 10 | 5 << 12})
+
+    simulate(TIMING, bench)
+
+
+@pytest.mark.parametrize("marks", [0, 1])
+def test_a_marker_that_finds_its_queue_full(marks):
+    """It is refused like any store that leaves; one that is dropped anyway needs no space."""
+    taken = ALL - {"link_out"}
+
+    async def bench(channel):
+        channel.program(changed(commands_0={"marks": marks}))
+        channel.link_space = 2
+        for _ in range(TIMING.remote_depth):
+            for step in range(3):
+                await channel.cycle({"stores": store(0)} if step == 0 else {}, taken)
+        codes, seen = [], []
+        for request in (store(0, kind=StoreKind.END_OF_TILE), store(0, atom=999)):
+            for step in range(8):
+                left, errors = await channel.cycle({"stores": request} if step == 0 else {}, taken)
+                seen += left
+                codes += errors
+        assert seen == ["dram"]
+        assert codes == [ErrorCode.STORE_AHEAD] * marks
 
     simulate(TIMING, bench)
 

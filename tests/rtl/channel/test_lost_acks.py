@@ -20,7 +20,14 @@ OWN = 30  # first dispatch index of the range whose tiles stay
 TILES = ISSUE_ACK_EVENTS + 3
 AHEAD = 3  # words that leave the memory before the first acknowledgement is taken
 SMALL = T3Parameters(
-    contexts=4, address_bits=20, workgroup_bits=6, sets=8, ways=4, wavefronts=4, channels=1
+    contexts=4,
+    address_bits=20,
+    tile_atom_bits=7,
+    workgroup_bits=6,
+    sets=8,
+    ways=4,
+    wavefronts=4,
+    channels=1,
 )
 DEPTH = 64
 

@@ -15,7 +15,11 @@ FULL = T3Parameters(contexts=1)
 
 
 def random_segment(rng, p, length=None):
-    """Return a segment that ends at the latest at the end of the channel's granule."""
+    """Return a segment that ends at the latest at the end of the channel's granule. Without a
+    length it may be an END segment."""
+    kind = rng.choice([PacketKind.STORE, PacketKind.UPDATE])
+    if length is None and rng.random() < 0.2:
+        kind, length = PacketKind.END, 1
     length = length or rng.randint(1, p.interleave_atoms)
     granule = rng.randrange(2**p.atom_address_bits // p.interleave_atoms) * p.interleave_atoms
     return {
@@ -27,7 +31,7 @@ def random_segment(rng, p, length=None):
         "slot": rng.getrandbits(p.dispatch_index_bits),
         "context": rng.getrandbits(p.context_bits),
         "generation": rng.getrandbits(GENERATION_BITS),
-        "kind": rng.choice(list(PacketKind)),
+        "kind": kind,
         "op": rng.choice(list(Operation)),
         "dtype": rng.choice(list(Datatype)),
         "atom_offset": rng.getrandbits(p.atom_address_bits),
@@ -40,7 +44,7 @@ def word(address):
 
 
 def packets_of(segment, p):
-    """Return the packets of a segment, one for each atom, in order."""
+    """Return the packets of a segment, one for each atom, in order; an END packet without data."""
     return [Packet(p).const(fields) for fields in _packet_fields(segment, p)]
 
 
@@ -53,7 +57,7 @@ def _packet_fields(segment, p):
         yield {name: segment[name] for name in copied} | {
             "atom": (atom + segment["atom_offset"]) % atoms,
             "wavefront": (segment["wavefront"] + wave) % p.wavefronts,
-            "data": word(atom) if p.with_data else [],
+            "data": word(atom) if p.with_data and segment["kind"] != PacketKind.END else [],
         }
 
 
@@ -98,6 +102,9 @@ class Bench:
             self.outstanding.append((request.tag, request.atom))
         if ctx.get(dut.sends.valid) and sends_ready:
             packet = ctx.get(dut.sends.p)
+            if packet.kind == PacketKind.END:  # its data mean nothing
+                names = [name for name in Packet(self.p).members if name != "data"]
+                packet = Packet(self.p).const({name: packet[name] for name in names})
         await ctx.tick()
         return read, packet
 
@@ -131,6 +138,74 @@ def test_one_atom_latency():
         assert await lane.cycle() == (None, None)
         _, packet = await lane.cycle()
         assert [packet] == packets_of(segment, SMALL)
+
+    simulate(SMALL, run)
+
+
+def end_segment(rng, p):
+    """Return an END segment."""
+    return random_segment(rng, p, length=1) | {"kind": PacketKind.END}
+
+
+def test_an_end_packet_needs_no_read():
+    """It is ready as soon as it has its slot."""
+    segment = end_segment(random.Random(4), SMALL)
+
+    async def run(lane):
+        assert await lane.cycle(segment=segment, reads_ready=False) == (None, None)
+        for _ in range(2):
+            assert await lane.cycle(reads_ready=False) == (None, None)
+        _, packet = await lane.cycle(reads_ready=False)
+        assert [packet] == packets_of(segment, SMALL)
+        for _ in range(4):
+            assert await lane.cycle() == (None, None)
+        assert lane.idle
+
+    simulate(SMALL, run)
+
+
+def test_an_end_packet_keeps_its_place():
+    """It leaves behind the atoms of earlier segments and before those of later ones."""
+    rng = random.Random(5)
+    segments = [
+        random_segment(rng, SMALL, length=2),
+        end_segment(rng, SMALL),
+        random_segment(rng, SMALL, length=2),
+    ]
+
+    async def run(lane):
+        queue, got = deque(segments), []
+        for cycle in range(60):
+            # The last atom returns first.
+            returned = lane.outstanding[-1] if lane.outstanding and cycle > 20 else None
+            _, packet = await lane.cycle(segment=queue[0] if queue else None, returned=returned)
+            got += [] if packet is None else [packet]
+            if lane.accepted:
+                queue.popleft()
+            assert not got or cycle > 20
+        assert got == [packet for one in segments for packet in packets_of(one, SMALL)]
+        assert lane.idle
+
+    simulate(SMALL, run)
+
+
+def test_end_packets_fill_the_slots():
+    """With a blocked link the lane takes as many as it has slots, and loses none."""
+    rng = random.Random(6)
+    segments = [end_segment(rng, SMALL) for _ in range(3 * SMALL.egress_slots)]
+
+    async def run(lane):
+        queue, got = deque(segments), []
+        for cycle in range(200):
+            open_link = cycle >= 100
+            _, packet = await lane.cycle(segment=queue[0] if queue else None, sends_ready=open_link)
+            got += [] if packet is None else [packet]
+            if lane.accepted:
+                queue.popleft()
+            if cycle == 99:
+                # The slots, the packet that is read ahead, and two in the queue of segments.
+                assert len(segments) - len(queue) == SMALL.egress_slots + 3
+        assert got == [packet for one in segments for packet in packets_of(one, SMALL)]
 
     simulate(SMALL, run)
 
@@ -231,6 +306,7 @@ def test_abort(begun):
     """In any state, segments not yet read are dropped and reads return. Then new ones run."""
     rng = random.Random(begun)
     segments = [random_segment(rng, SMALL, length=5) for _ in range(4)]
+    segments.insert(1, end_segment(rng, SMALL))
     again = random_segment(rng, SMALL, length=7)
     expected = [packet for one in segments for packet in packets_of(one, SMALL)]
 

@@ -158,7 +158,7 @@ class Tenant:
     async def launch(self, *, privileged=False):
         """Return the reason for which the next launch is refused, or NONE."""
         self._generation = (self._generation + 1) % 16
-        await self._page.user("TRACKING", updates_per_atom=2, generation=self._generation)
+        await self._page.user("TRACKING", generation=self._generation)
         return await self._page.write("CONTROL", privileged=privileged, launch=1)
 
 

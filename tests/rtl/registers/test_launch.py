@@ -71,7 +71,7 @@ def test_an_abort_forgets_what_waits():
 
     async def bench(ctx):
         for number in range(2):
-            await write_launch(ctx, dut, TRACKING={"updates_per_atom": 2, "generation": number})
+            await write_launch(ctx, dut, TRACKING={"generation": number})
             assert await launch_error(ctx, dut) == ConfigurationError.NONE
         assert ctx.get(ports.launched) and not ctx.get(ports.former.valid)
         await write(ctx, dut, control.address, control.pack(abort=1))
@@ -177,7 +177,7 @@ def test_former_launch():
     async def bench(ctx):
         ctx.set(ports.done, 1)
         for number in range(3):
-            tracking = {"updates_per_atom": 2, "generation": 5 + number}
+            tracking = {"generation": 5 + number}
             await write_launch(ctx, dut, TRACKING=tracking)
             assert await launch_error(ctx, dut) == ConfigurationError.NONE
             await ctx.tick().repeat(4)

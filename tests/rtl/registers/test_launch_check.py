@@ -42,7 +42,6 @@ _RANGE, _WINDOW = ConfigurationError.LAUNCH_RANGE, ConfigurationError.WINDOW
         ({"WORKGROUPS": {"count": (1 << 17) - 1}}, _RANGE),
         ({"TRACKED_FIRST": {"dispatch_index": 1 << 16}}, _RANGE),
         ({"TRACKED_END": {"dispatch_index": 1 << 16}}, _RANGE),
-        ({"TRACKING": {"updates_per_atom": 0}}, _RANGE),
         # Beyond the bitmap, where dispatch indices share a bit.
         ({"CREDIT_WINDOW": {"workgroups": P.credit_window + 1}}, _WINDOW),
         ({"CREDIT_WINDOW": {"workgroups": 1 << 16}}, _WINDOW),
@@ -124,7 +123,7 @@ def test_windows_that_fit(granularity, group_log2, waves, action, most):
         "COMMAND_WAVES": {f"waves{edge}": count for edge, count in enumerate(waves)},
         "COMMAND_COMMIT": {"index": 2},
         "RANGE_DISPATCH_INDICES": {"first": 3, "last": 5},
-        "RANGE_ACTION": {"action": action.value, "command": 2},
+        "RANGE_ACTION": {"action": action.value, "command": 2, "shares": action != Action.REMOTE},
         "RANGE_COMMIT": {"index": 1, "enable": 1},
     }
 
@@ -176,7 +175,7 @@ def test_ways_hold_the_credit_window(waves, action, ways, credit_window):
         "COMMAND_WAVES": {f"waves{edge}": count for edge, count in enumerate(waves)},
         "COMMAND_COMMIT": {"index": 2},
         "RANGE_DISPATCH_INDICES": {"first": 3, "last": 5},
-        "RANGE_ACTION": {"action": action.value, "command": 2},
+        "RANGE_ACTION": {"action": action.value, "command": 2, "shares": action != Action.REMOTE},
         "RANGE_COMMIT": {"index": 1, "enable": 1},
         "WAYS": {"mask": ways},
     }
@@ -220,7 +219,7 @@ _GENERATION = ConfigurationError.GENERATION
 
 async def try_generation(ctx, dut, generation):
     """Return whether a launch of this generation is accepted; if so, it is done."""
-    await write_launch(ctx, dut, TRACKING={"updates_per_atom": 2, "generation": generation})
+    await write_launch(ctx, dut, TRACKING={"generation": generation})
     error = await launch_error(ctx, dut)
     assert error in (ConfigurationError.NONE, _GENERATION)
     for done in (1, 0) if error == ConfigurationError.NONE else ():

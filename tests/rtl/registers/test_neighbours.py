@@ -12,7 +12,7 @@ from tests.support.register_bus import outcome
 from tests.support.simulation import run_gated
 from verification.seeded_bugs.of_neighbours import BUGS_OF_NEIGHBOURS, BUGS_OF_REGISTERS
 
-P = T3Parameters(contexts=2, regions=2, ranges=2, commands=2, address_bits=16)
+P = T3Parameters(contexts=2, regions=2, ranges=2, commands=2, address_bits=16, tile_atom_bits=3)
 NONE, OVERLAP, IN_USE = (ConfigurationError[name] for name in ("NONE", "OVERLAP", "IN_USE"))
 
 

@@ -1,5 +1,7 @@
 import random
 from collections import Counter
+from dataclasses import replace
+from itertools import combinations
 
 import pytest
 
@@ -7,6 +9,8 @@ from rtl.interface.encodings import ErrorCode
 from rtl.parameters import T3Parameters
 from tb.tracker_bank.events import end, update
 from tests.support.tracker_bank_bench import GEOMETRIES, SMALL, simulate
+
+WIDER = replace(SMALL, tile_atom_bits=3)
 
 
 @pytest.mark.parametrize("name", GEOMETRIES)
@@ -18,14 +22,13 @@ def test_is_cleared_after_reset(name):
 
 
 def test_updates_that_come_together():
-    # Counts follow each other in one entry without a pause, to exactly the threshold.
+    # Counts follow each other in one entry without a pause, to exactly what the markers announce.
     counts = [5, 1, 7, 2]
     events = [update(atom=90 - count, count=count) for count in counts]
-    p = T3Parameters(contexts=1, sets=4, ways=2, tile_atom_bits=3)
-    seen = simulate(p, [*events, end(tile_atoms=5)], updates_per_atom=3)
+    seen = simulate(WIDER, [*events, *[end(tile_atoms=5, total=3)] * 3])
     first = seen.accepted[0]
-    assert seen.accepted == list(range(first, first + 5))
-    assert seen.completions == [(first + 4 + 4, (0, 0, 83, 0, 0))]
+    assert seen.accepted == list(range(first, first + 7))
+    assert seen.completions == [(first + 6 + 4, (0, 0, 83, 0, 0))]
     assert not seen.errors
 
 
@@ -39,13 +42,67 @@ def test_count_of_a_end_of_tile_does_not_matter():
 def test_completes_at_the_last_event(position):
     events = [update(atom=atom) for atom in (7, 3, 9, 5, 4, 8)]
     events.insert(
-        position, end(tile_atoms=3, outer_edge=position & 1, inner_edge=position >> 1 & 1)
+        position, end(tile_atoms=6, outer_edge=position & 1, inner_edge=position >> 1 & 1)
     )
-    seen = simulate(SMALL, events, updates_per_atom=2)
+    seen = simulate(WIDER, events)
     first = seen.accepted[0]
     assert seen.accepted == list(range(first, first + 7))
     completion = (0, 0, 3, position & 1, position >> 1 & 1)
     assert seen.completions == [(first + 6 + 4, completion)]
+
+
+@pytest.mark.parametrize("positions", list(combinations(range(6), 2)))
+@pytest.mark.parametrize("distance", [0, 3])
+def test_a_tile_of_two_contributions_waits_for_both(positions, distance):
+    """Each marker may come before the atoms that it announces and after them."""
+    events = [update(atom=atom) for atom in (7, 3, 9, 5)]
+    for position, tile_atoms in zip(positions, (3, 1), strict=True):
+        events.insert(position, end(tile_atoms=tile_atoms, total=2))
+    gap = [update(dispatch_index=1 + index, atom=1) for index in range(distance)]
+    seen = simulate(SMALL, [one for event in events for one in (event, *gap)])
+    last = seen.accepted[5 * (1 + distance)]
+    assert seen.completions == [(last + 4, (0, 0, 3, 0, 0))]
+    assert not seen.errors
+
+
+@pytest.mark.parametrize(
+    "shares",
+    [(1, 1, 1), (1, 2), (2, 1), (3,)],
+    ids=lambda shares: "+".join(map(str, shares)),
+)
+def test_shares_add_up(shares):
+    """A marker counts as often as it has shares; only the last one completes the tile."""
+    events = [end(tile_atoms=0, shares=count, total=3) for count in shares]
+    seen = simulate(SMALL, [update(atom=4), *events[:-1], events[-1] | {"tile_atoms": 1}])
+    assert seen.completions == [(seen.accepted[-1] + 4, (0, 0, 4, 0, 0))]
+    assert not seen.errors
+
+
+def test_the_total_of_the_first_marker_counts():
+    events = [end(tile_atoms=0, total=2), update(atom=4), end(total=1)]
+    seen = simulate(SMALL, events)
+    assert [completion for _, completion in seen.completions] == [(0, 0, 4, 0, 0)]
+    assert not seen.errors
+
+
+@pytest.mark.parametrize("total", [1, 2])
+def test_a_tile_without_atoms_has_no_start(total):
+    """It starts at all ones, with the edges of its last marker."""
+    marker = end(tile_atoms=0, outer_edge=1, total=total)
+    seen = simulate(SMALL, [marker] * (total - 1) + [marker | {"inner_edge": 1, "outer_edge": 0}])
+    top = (1 << SMALL.atom_address_bits) - 1
+    assert seen.completions == [(seen.accepted[-1] + 4, (0, 0, top, 0, 1))]
+    assert not seen.errors
+
+
+def test_a_contribution_without_atoms():
+    """It has a share like any other."""
+    for events in (
+        [end(tile_atoms=0, total=2), end(total=2), update(atom=5)],
+        [update(atom=5), end(total=2), end(tile_atoms=0, total=2)],
+    ):
+        seen = simulate(SMALL, events)
+        assert seen.completions == [(seen.accepted[-1] + 4, (0, 0, 5, 0, 0))]
 
 
 def test_one_event_per_cycle_in_one_set():
@@ -55,8 +112,8 @@ def test_one_event_per_cycle_in_one_set():
         update(dispatch_index=dispatch_index, atom=10 + index)
         for index, dispatch_index in enumerate(order)
     ]
-    events += [end(dispatch_index=4, tile_atoms=2), end(dispatch_index=0, tile_atoms=2)]
-    seen = simulate(SMALL, events, updates_per_atom=2)
+    events += [end(dispatch_index=4, tile_atoms=4), end(dispatch_index=0, tile_atoms=4)]
+    seen = simulate(WIDER, events)
     first = seen.accepted[0]
     assert seen.accepted == list(range(first, first + 10))
     assert seen.completions == [(first + 12, (4, 0, 11, 0, 0)), (first + 13, (0, 0, 10, 0, 0))]
@@ -149,10 +206,20 @@ def test_highest_address_as_start():
 @pytest.mark.parametrize(
     ("events", "codes"),
     [
-        ([end(tile_atoms=0)], [ErrorCode.ZERO_THRESHOLD]),
-        ([update(), end(tile_atoms=0), end()], [ErrorCode.ZERO_THRESHOLD]),
-        ([end(tile_atoms=2), end(tile_atoms=3)], [ErrorCode.DUPLICATE_END_OF_TILE]),
-        ([end(tile_atoms=2), end(tile_atoms=0)], [ErrorCode.ZERO_THRESHOLD]),
+        ([end(shares=0)], [ErrorCode.NO_SHARE]),
+        ([update(), end(shares=0), end()], [ErrorCode.NO_SHARE]),
+        ([end(tile_atoms=2), end(shares=0)], [ErrorCode.NO_SHARE]),
+        ([end(tile_atoms=2), end(tile_atoms=3)], [ErrorCode.OVERRUN]),
+        ([end(tile_atoms=2), end(tile_atoms=0)], [ErrorCode.OVERRUN]),
+        ([end(shares=2)], [ErrorCode.OVERRUN]),
+        ([end(shares=3, total=2)], [ErrorCode.OVERRUN]),
+        ([end(total=0)], [ErrorCode.OVERRUN]),
+        ([end(total=3), end(shares=3, total=3)], [ErrorCode.OVERRUN]),
+        ([update(), update(), end(tile_atoms=0, total=2), end(total=2)], [ErrorCode.OVERRUN]),
+        ([update(), end(tile_atoms=0)], [ErrorCode.OVERRUN]),
+        ([end(tile_atoms=0, total=2)] + [update()] * 16, [ErrorCode.COUNT_OVERFLOW]),
+        ([update()] * 15 + [end(total=2), update(count=2)], [ErrorCode.COUNT_OVERFLOW]),
+        ([end(total=2), update(count=15), update(count=2)], [ErrorCode.COUNT_OVERFLOW]),
         ([update(), update(), end()], [ErrorCode.OVERRUN]),
         ([update()] * 16, [ErrorCode.COUNT_OVERFLOW]),
         ([update()] * 15 + [end(tile_atoms=3)], [ErrorCode.OVERRUN]),
@@ -162,7 +229,7 @@ def test_highest_address_as_start():
         ([end(tile_atoms=3), update(count=15), update(count=3)], [ErrorCode.OVERRUN]),
         ([end(tile_atoms=3), update(count=2), update(count=2)], [ErrorCode.OVERRUN]),
         ([update(0), update(4), update(8)], [ErrorCode.SET_FULL]),
-        ([update(0), update(4), end(8, tile_atoms=0)], [ErrorCode.SET_FULL]),
+        ([update(0), update(4), end(8, shares=0)], [ErrorCode.SET_FULL]),
         ([update(0), update(4), update(1), update(0, wavefront=1)], [ErrorCode.SET_FULL]),
     ],
 )
@@ -174,8 +241,8 @@ def test_errors(events, codes):
 
 @pytest.mark.parametrize(
     "failing",
-    [[update()] * 16, [update(), update(), end()]],
-    ids=["overflow", "overrun"],
+    [[update()] * 16, [update(), update(), end()], [end(tile_atoms=2), end()]],
+    ids=["overflow", "overrun", "shares"],
 )
 def test_entry_is_freed_by_an_error(failing):
     seen = simulate(SMALL, [*failing, update(4), update(8, atom=5), end(8)])
@@ -183,10 +250,21 @@ def test_entry_is_freed_by_an_error(failing):
     assert [completion for _, completion in seen.completions] == [(8, 0, 5, 0, 0)]
 
 
-def test_second_end_of_tile_leaves_the_first():
-    events = [end(tile_atoms=2, outer_edge=1), end(tile_atoms=1), update(atom=9), update(atom=8)]
+def test_a_marker_without_a_share_leaves_the_entry():
+    events = [end(tile_atoms=2, outer_edge=1), end(shares=0), update(atom=9), update(atom=8)]
     seen = simulate(SMALL, events)
     assert [completion for _, completion in seen.completions] == [(0, 0, 8, 1, 0)]
+
+
+def test_as_many_updates_as_a_bank_counts():
+    """The updates of all contributions, each of the most atoms, may come before their markers."""
+    most, total = (1 << SMALL.tile_atom_bits) - 1, (1 << SMALL.share_bits) - 1
+    marker = end(tile_atoms=most, total=total)
+    updates = [update(atom=9)] * (most * total)
+    for events in ([*updates, *[marker] * total], [*[marker] * total, *updates]):
+        seen = simulate(SMALL, events)
+        assert [completion for _, completion in seen.completions] == [(0, 0, 9, 0, 0)]
+        assert not seen.errors
 
 
 def test_waits_while_completions_wait():
@@ -226,15 +304,16 @@ def test_clear_again_while_clearing():
 
 
 @pytest.mark.parametrize(
-    ("name", "updates_per_atom"),
+    ("name", "most"),
     [
-        *(("one-entry", 1), ("banks-4", 1), ("reference", 2)),
+        *(("one-entry", 1), ("banks-4", 2), ("reference", 3)),
         *(pytest.param(*run, marks=pytest.mark.verify) for run in (("banks-1", 2), ("banks-2", 3))),
     ],
 )
-def test_random(name, updates_per_atom):
+def test_random(name, most):
+    """Tiles of up to ``most`` contributions, with too many or too few updates and markers."""
     p = GEOMETRIES[name]
-    seed = 1000 * updates_per_atom + len(name)
+    seed = 1000 * most + len(name)
     print("seed", seed)
     rng = random.Random(seed)
     # Dispatch indices of this bank, in few sets, so that these overflow.
@@ -246,13 +325,19 @@ def test_random(name, updates_per_atom):
     while len(events) < 1500:
         if len(open_tiles) < min(p.ways + 1, 4):
             tile = rng.choice(dispatch_indices), rng.randrange(2)
-            tile_atoms = rng.randrange(4)
             edges = {"outer_edge": rng.randrange(2), "inner_edge": rng.randrange(2)}
-            ends = [end(*tile, tile_atoms=tile_atoms, **edges)] * rng.choice([1, 1, 1, 1, 2])
+            total = left = rng.randint(1, most)
+            ends = []
+            while left > 0:
+                # Seldom with no share, or with one that the tile does not have.
+                shares = rng.choice([0, min(left + 1, 3), *[*range(1, left + 1)] * 4])
+                fields = {"tile_atoms": rng.randrange(4), "shares": shares, "total": total}
+                ends.append(end(*tile, **fields, **edges))
+                left -= shares
+            missing = sum(one["tile_atoms"] for one in ends) + rng.choice([0, 0, 0, 0, 1])
             open_tiles.append(ends)
-            missing = tile_atoms * updates_per_atom + rng.choice([0, 0, 0, 0, 1])
             while missing:
-                count = rng.randint(1, missing)
+                count = rng.randint(1, min(missing, 15))
                 missing -= count
                 atom = rng.randrange(1 << p.atom_address_bits)
                 open_tiles[-1].append(update(*tile, atom=atom, count=count))
@@ -267,15 +352,13 @@ def test_random(name, updates_per_atom):
     seen = simulate(
         p,
         events,
-        updates_per_atom=updates_per_atom,
         offer=offers.__getitem__,
         take=takes.__getitem__,
     )
     assert len(seen.accepted) == len(events)
     assert len(seen.completions) > 20
     codes = Counter(code for _, code, _, _ in seen.errors)
-    assert codes[ErrorCode.ZERO_THRESHOLD]
-    assert codes[ErrorCode.DUPLICATE_END_OF_TILE]
+    assert codes[ErrorCode.NO_SHARE]
     assert codes[ErrorCode.OVERRUN]
     if name != "reference":
         assert codes[ErrorCode.SET_FULL]

@@ -9,18 +9,19 @@ from rtl.interface.encodings import ErrorCode
 from rtl.parameters import T3Parameters
 from rtl.tracker.bank import TrackerBank
 
-P = T3Parameters(sets=4, ways=5, tile_atom_bits=2, contexts=2)
-UPDATES_PER_ATOM = (1, 3)
+P = T3Parameters(sets=4, ways=5, tile_atom_bits=2, share_bits=2, contexts=2)
+TOTALS = (1, 3)  # shares that complete a tile of each context
 STAGES = 5  # cycles from the choice of an event until its entry is written
 
 
 class Tables:
-    """Balance of each tile: updates so far, less the threshold of the tile once it is known."""
+    """Balance of each tile: updates so far, less the announced atoms; and its missing shares."""
 
     def __init__(self, p, masks):
         self._p, self._space = p, [mask.bit_count() for mask in masks]
         self._balances = {}
         self._starts = {}
+        self._missing = {}
 
     def live(self, owner, row):
         """Tiles of a context in a set."""
@@ -33,6 +34,7 @@ class Tables:
     def _free(self, tile):
         del self._balances[tile]
         del self._starts[tile]
+        self._missing.pop(tile, None)
 
     def event(self, event):
         """The completion's tile and start, or the error's code and tile, or None."""
@@ -42,28 +44,26 @@ class Tables:
         if is_new and self.live(owner, dispatch_index % self._p.sets) == self._space[owner]:
             return ErrorCode.SET_FULL, *tile
         balance = self._balances.get(tile, 0)
-        if event["end"] and event["tile_atoms"] == 0:
-            return ErrorCode.ZERO_THRESHOLD, *tile
-        if event["end"] and balance < 0:
-            return ErrorCode.DUPLICATE_END_OF_TILE, *tile
-        has_ended = event["end"] or balance < 0
-        balance += event["count"]
+        if event["end"] and event["shares"] == 0:
+            return ErrorCode.NO_SHARE, *tile
+        balance += event["count"] - event["tile_atoms"]
         if event["end"]:
-            balance -= event["tile_atoms"] * UPDATES_PER_ATOM[owner]
+            self._missing[tile] = self._missing.get(tile, TOTALS[owner]) - event["shares"]
         start = self._starts.get(tile, (1 << self._p.atom_address_bits) - 1)
         self._balances[tile] = balance
         self._starts[tile] = start if event["end"] else min(start, event["atom"])
-        return self._judge(tile, has_ended)
+        return self._judge(tile)
 
-    def _judge(self, tile, has_ended):
+    def _judge(self, tile):
         balance, start = self._balances[tile], self._starts[tile]
-        if not has_ended and balance >= 1 << self._p.count_bits:
+        missing = self._missing.get(tile, 1)
+        if balance >= 1 << self._p.count_bits:
             self._free(tile)
             return ErrorCode.COUNT_OVERFLOW, *tile
-        if not has_ended or balance < 0:
+        if missing > 0 or (missing == 0 and balance < 0):
             return None
         self._free(tile)
-        return (*tile, start) if balance == 0 else (ErrorCode.OVERRUN, *tile)
+        return (*tile, start) if missing == balance == 0 else (ErrorCode.OVERRUN, *tile)
 
 
 class Bench:
@@ -74,7 +74,6 @@ class Bench:
         self.seen = []
         self._tag_bits = len(dut.entry.tag)
         for owner, mask in enumerate(masks):
-            ctx.set(dut.updates_per_atom[owner], UPDATES_PER_ATOM[owner])
             ctx.set(dut.ways[owner], mask)
         ctx.set(dut.o.ready, 1)
 
@@ -138,13 +137,17 @@ def update(owner, dispatch_index, wavefront=0, count=1, atom=7):
         "count": count,
         "atom": atom,
         "tile_atoms": 0,
+        "shares": 0,
     }
 
 
-def end(owner, dispatch_index, wavefront=0, tile_atoms=1):
+def end(owner, dispatch_index, wavefront=0, tile_atoms=1, shares=None):
+    """Marker of a tile; without ``shares``, of the whole tile."""
     return update(owner, dispatch_index, wavefront, count=0, atom=0) | {
         "end": 1,
         "tile_atoms": tile_atoms,
+        "shares": TOTALS[owner] if shares is None else shares,
+        "total": TOTALS[owner],
     }
 
 
@@ -152,7 +155,8 @@ def random_event(rng, owners=(0, 1)):
     owner, dispatch_index = rng.choice(owners), rng.randrange(10)
     wavefront = rng.randrange(2)
     if rng.random() < 0.4:
-        return end(owner, dispatch_index, wavefront, tile_atoms=rng.choice([0, 1, 1, 2, 3]))
+        tile_atoms, shares = rng.choice([0, 1, 1, 2, 3]), rng.choice([0, 1, 1, 1, 2, 3])
+        return end(owner, dispatch_index, wavefront, tile_atoms, shares)
     count, atom = rng.choice([1, 1, 2, 3]), rng.randrange(1 << 20)
     return update(owner, dispatch_index, wavefront, count, atom)
 
@@ -177,8 +181,6 @@ def test_a_set_is_full_where_the_ways_of_its_context_are(owner):
         assert len(bank.seen) == 1
         # A complete tile frees a way for its own context only.
         await bank.cycle(end(owner, tiles[0], tile_atoms=1))
-        if UPDATES_PER_ATOM[owner] == 3:
-            await bank.cycle(update(owner, tiles[0], count=2))
         await bank.cycle(update(1 - owner, P.sets * others))
         await bank.cycle(update(owner, tiles[-1]))
         await bank.drain()
@@ -202,12 +204,12 @@ def test_abort(aborted):
     async def bench(bank):
         await bank.has_space()
         for owner in (aborted, other):
-            await bank.cycle(update(owner, 0, count=UPDATES_PER_ATOM[owner], atom=owner))
+            await bank.cycle(update(owner, 0, atom=owner))
         for owner in (aborted, other):
-            for event in (end(owner, 0), update(owner, 4), end(owner, 1, tile_atoms=0)):
+            for event in (end(owner, 0), update(owner, 4), end(owner, 1, shares=0)):
                 await bank.cycle(event, aborting=1 << aborted)
         await bank.drain()
-        seen = [(other, 0, 0, other), (ErrorCode.ZERO_THRESHOLD, other, 1, 0)]
+        seen = [(other, 0, 0, other), (ErrorCode.NO_SHARE, other, 1, 0)]
         assert sorted(bank.seen, key=str) == sorted(seen, key=str)
         assert sorted(owner for _, owner in bank.stored()) == [0, 1]
         await bank.cycle(end(aborted, 0))
@@ -256,7 +258,7 @@ def test_random(masks, seed):
             ]
             assert outcomes[0] == outcomes[1]
         codes = {one[0] for one in expected if one and isinstance(one[0], ErrorCode)}
-        assert {ErrorCode.SET_FULL, ErrorCode.OVERRUN, ErrorCode.DUPLICATE_END_OF_TILE} <= codes
+        assert {ErrorCode.SET_FULL, ErrorCode.OVERRUN, ErrorCode.NO_SHARE} <= codes
         assert {one[0] for one in expected if one} >= {0, 1}
 
     simulate(masks, bench)

@@ -34,6 +34,8 @@ def end(dispatch_index, wavefront=0, tile_atoms=1):
         "tile_atoms": tile_atoms,
         "outer_edge": tile_atoms & 1,
         "inner_edge": tile_atoms >> 1 & 1,
+        "shares": tile_atoms >> 2 & 63,
+        "total": tile_atoms >> 3 & 63,
         "atom": tile_atoms * 7,
     }
 
@@ -104,6 +106,8 @@ def test_every_cycle(channels, banks):
                     "tile_atoms": 0,
                     "outer_edge": 0,
                     "inner_edge": 0,
+                    "shares": 0,
+                    "total": 0,
                     "count": 0,
                 } | event
                 out = ctx.get(dut.o[bank].p)

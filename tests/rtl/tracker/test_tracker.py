@@ -13,7 +13,7 @@ def updates(dispatch_index, wavefront, atom, count=1):
     return {"dispatch_index": dispatch_index, "wavefront": wavefront, "atom": atom, "count": count}
 
 
-def end(dispatch_index, wavefront, tile_atoms, outer_edge=0, inner_edge=0):
+def end(dispatch_index, wavefront, tile_atoms, outer_edge=0, inner_edge=0, shares=1, total=1):
     return {
         "end": 1,
         "dispatch_index": dispatch_index,
@@ -21,10 +21,12 @@ def end(dispatch_index, wavefront, tile_atoms, outer_edge=0, inner_edge=0):
         "tile_atoms": tile_atoms,
         "outer_edge": outer_edge,
         "inner_edge": inner_edge,
+        "shares": shares,
+        "total": total,
     }
 
 
-def drive(p, streams, *, updates_per_atom=2, stall=lambda: False):
+def drive(p, streams, *, stall=lambda: False):
     """Play events into ``streams``, keyed by ``("issue_acks" or "ends", channel)``.
 
     Returns
@@ -39,7 +41,6 @@ def drive(p, streams, *, updates_per_atom=2, stall=lambda: False):
     accepted, completions, errors = {}, [], []
 
     async def bench(ctx):
-        ctx.set(dut.updates_per_atom[0], updates_per_atom)
         ctx.set(dut.ways[0], (1 << p.ways) - 1)
         quiet = 0
         cycle = 0
@@ -99,8 +100,8 @@ def test_every_tile_completes_once(channels, banks, sets):
     wavefronts = rng.sample(range(8), 2)
     for dispatch_index in range(min(sets, 16)):
         for wavefront in wavefronts:
-            tile_atoms = rng.randint(1, 4)
-            missing, counts = 2 * tile_atoms, []
+            parts = rng.choices(range(1, 5), k=rng.randint(1, 3))  # of its contributions
+            missing, counts = sum(parts), []
             while missing:
                 counts.append(rng.randint(1, missing))
                 missing -= counts[-1]
@@ -110,9 +111,9 @@ def test_every_tile_completes_once(channels, banks, sets):
             for atom, count in zip(atoms, counts, strict=True):
                 event = updates(dispatch_index, wavefront, atom, count)
                 streams["issue_acks", rng.randrange(channels)].append(event)
-            streams["ends", rng.randrange(channels)].append(
-                end(dispatch_index, wavefront, tile_atoms, *edges)
-            )
+            for part in parts:
+                marker = end(dispatch_index, wavefront, part, *edges, total=len(parts))
+                streams["ends", rng.randrange(channels)].append(marker)
     for events in streams.values():
         rng.shuffle(events)
     accepted, completions, errors = drive(p, streams, stall=lambda: rng.random() < 0.5)
@@ -129,7 +130,7 @@ def test_latency_and_turns_of_the_banks(banks):
     # One tile per channel, all last events in the same cycle.
     p = T3Parameters(contexts=1, channels=banks, banks=banks)
     streams = {("issue_acks", bank): [updates(bank, 0, 9)] * 2 for bank in range(banks)}
-    streams |= {("ends", bank): [end(bank, 0, 1)] for bank in range(banks)}
+    streams |= {("ends", bank): [end(bank, 0, 2)] for bank in range(banks)}
     accepted, completions, _ = drive(p, streams)
     assert len(set(accepted.values())) == 1
     first = accepted[0, 0] + 6
@@ -161,7 +162,7 @@ def test_a_full_region_fits(sets, banks):
     accepted, completions, errors = drive(p, streams)
     assert not completions and not errors
     assert len(accepted) == p.sets * p.ways
-    streams |= {("ends", c): [end(*tile, 1) for tile in tiles[c::4]] for c in range(4)}
+    streams |= {("ends", c): [end(*tile, 2) for tile in tiles[c::4]] for c in range(4)}
     _, completions, errors = drive(p, streams)
     assert not errors
     assert sorted(tile[:2] for _, tile in completions) == tiles
@@ -173,18 +174,18 @@ def test_a_full_region_fits(sets, banks):
 
 def test_errors_of_each_bank():
     p = T3Parameters(contexts=1, channels=1, banks=2)
-    streams = {("ends", 0): [end(7, 3, 0), end(7, 2, 1), end(7, 2, 1)]}
+    streams = {("ends", 0): [end(7, 3, 1, shares=0), end(7, 2, 1), end(7, 2, 1)]}
     _, _, errors = drive(p, streams)
     # The first is chosen in the cycle after the clearing, the third when it has made place.
     chosen = p.sets // p.banks
     assert errors == [
-        (chosen + 4, 0, ErrorCode.ZERO_THRESHOLD, 7, 3),
-        (chosen + 2 + 4, 1, ErrorCode.DUPLICATE_END_OF_TILE, 7, 2),
+        (chosen + 4, 0, ErrorCode.NO_SHARE, 7, 3),
+        (chosen + 2 + 4, 1, ErrorCode.OVERRUN, 7, 2),
     ]
 
 
 def test_contexts():
-    """A tile of the same name in each, with its own number of updates and ways, in every bank."""
+    """A tile of the same name in each, with its own number of shares and ways, in every bank."""
     p = T3Parameters(sets=8, ways=3, banks=2, contexts=2)
     dut = device(Tracker, p)
     seen = []
@@ -207,7 +208,6 @@ def test_contexts():
 
     async def bench(ctx):
         for number in range(2):
-            ctx.set(dut.updates_per_atom[number], number + 1)
             ctx.set(dut.ways[number], (0b001, 0b110)[number])
         ctx.set(dut.o.ready, 1)
         await ctx.tick().repeat(6)
@@ -220,7 +220,8 @@ def test_contexts():
             for number in range(2):
                 await give(ctx, "issue_acks", updates(bank + 8, 0, 9, 2) | {"owner": number})
             for number in range(2):
-                await give(ctx, "ends", end(bank, 0, 1) | {"owner": number})
+                marker = end(bank, 0, 1, total=number + 1)
+                await give(ctx, "ends", marker | {"owner": number})
             assert seen == [(ErrorCode.SET_FULL, 0, bank + 8), (0, bank)]
             # Events of context 1 are dropped, then its entries are cleared.
             ctx.set(dut.aborting, 2)

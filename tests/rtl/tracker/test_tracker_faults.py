@@ -9,9 +9,9 @@ from rtl.interface.encodings import ErrorCode
 from rtl.parameters import T3Parameters
 from rtl.tracker.bank import TrackerBank
 
-P = T3Parameters(contexts=1, sets=4, ways=2, tile_atom_bits=3)
+P = T3Parameters(contexts=1, sets=4, ways=2, tile_atom_bits=3, share_bits=2)
 ROW = 1  # row of dispatch index 1
-CODE_BITS = 61 + 8  # width of an entry with its check bits, for one context
+CODE_BITS = 64 + 8  # width of an entry with its check bits, for one context
 TWO = replace(P, contexts=2)
 
 
@@ -36,7 +36,7 @@ class Bank:
             await ctx.tick()
 
     async def event(self, **fields):
-        self.ctx.set(self.dut.i.p, {"dispatch_index": 1, **fields})
+        self.ctx.set(self.dut.i.p, {"dispatch_index": 1, "shares": 1, "total": 1, **fields})
         self.ctx.set(self.dut.i.valid, 1)
         await self.tick()
         self.ctx.set(self.dut.i.valid, 0)
@@ -56,7 +56,6 @@ def simulate(bench, p=P, ways=(-1,)):
 
     async def run(ctx):
         for context, own in enumerate(ways):
-            ctx.set(dut.updates_per_atom[context], 1)
             ctx.set(dut.ways[context], own)
         ctx.set(dut.o.ready, 1)
         await ctx.tick().repeat(P.sets + 1)
@@ -83,7 +82,7 @@ def test_single_bit_error_is_corrected():
     simulate(bench)
 
 
-@pytest.mark.parametrize("bits", [(0, 1), (3, 40), (0, 60), (55, 61), (20, 21)])
+@pytest.mark.parametrize("bits", [(0, 1), (3, 40), (0, 60), (55, 64), (20, 21)])
 @pytest.mark.parametrize("ended", [False, True], ids=["counting", "ended"])
 def test_double_bit_error_is_reported_and_the_tile_never_completes(bits, ended):
     async def bench(bank):

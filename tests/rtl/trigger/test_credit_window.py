@@ -13,7 +13,6 @@ LAUNCH_CONFIGURATION = {
     "shift": 16,
     "credit_window": 6,
     "command_window": 100,
-    "updates_per_atom": 2,
     "timeout": 0,
 }
 OUTPUTS = ("oldest", "credit_limit", "dispatch_limit", "done")

@@ -7,7 +7,14 @@ from rtl.parameters import T3Parameters
 from rtl.trigger.trigger import Trigger
 
 P = T3Parameters(
-    contexts=1, workgroup_bits=6, sets=8, ways=2, wavefronts=4, credit_window=16, address_bits=20
+    contexts=1,
+    workgroup_bits=6,
+    sets=8,
+    ways=2,
+    wavefronts=4,
+    credit_window=16,
+    address_bits=20,
+    tile_atom_bits=7,
 )
 
 

@@ -179,10 +179,13 @@ def test_ring_of_chunks(gpus):
 
 def test_policies_and_limits():
     system = small_system()
-    program = programmed(small_kernel(), system=system, policy="mca", updates_per_atom=1)
+    program = programmed(small_kernel(), system=system, policy="mca")
     assert program["ARBITER.policy"] == Policy.MCA.value
     assert program["ARBITER.automatic"] == 1
-    assert program["TRACKING.updates_per_atom"] == 1
+    # The kernel's contribution, and that of the upstream GPU; the downstream GPU tracks, too.
+    tracked = [one for one in program.ranges.values() if Action(one["action"]) != Action.REMOTE]
+    assert tracked and {one["shares"] for one in tracked} == {2}
+    assert program.commands[0]["marks"] == 1
     # Within a stage of all resident workgroups, and more than half of it.
     flops_per_ns = system.peak_flops_per_ns * system.gpu.matrix_issue_rate
     tiling, resident = (

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from sysmodel.gpu.address_spaces import gemm_space
 from sysmodel.gpu.kernel import Kernel
 from sysmodel.machine.machine import Machine
-from sysmodel.machine.offers import gemm_space
 from sysmodel.machine.program import map_writes, stage_cycles
 from sysmodel.machine.queue import Queued
 from sysmodel.machine.tiling import apart, kernel_of

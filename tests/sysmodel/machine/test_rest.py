@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from sysmodel.config.system import load_system
+from sysmodel.gpu.address_spaces import gemm_space
 from sysmodel.machine.loop import advance
 from sysmodel.machine.machine import Machine
-from sysmodel.machine.offers import gemm_space
 from sysmodel.machine.program import map_writes
 from sysmodel.machine.tiling import kernel_of
 from sysmodel.machine.until import NEVER

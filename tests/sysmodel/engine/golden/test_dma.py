@@ -1,9 +1,11 @@
 """The golden DMA engine's walks against plain loops."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 
-from rtl.interface.encodings import ErrorCode, Granularity
+from rtl.interface.encodings import ErrorCode, Granularity, PacketKind
 from sysmodel.engine.golden.dma.copies import push_copy
 from sysmodel.engine.golden.dma.engine import step_engine
 from sysmodel.engine.golden.registers.errors import error
@@ -89,6 +91,58 @@ def test_walk_covers_the_tile(seed, walkers):
         for offset in range(inner_extent)
     ]
     assert found == expected if walkers == 1 else sorted(found) == sorted(expected)
+
+
+@pytest.mark.parametrize("edges", [(0, 0), (1, 0), (0, 1), (1, 1)])
+@pytest.mark.parametrize("granularity", Granularity)
+@pytest.mark.parametrize("atoms", [True, False])
+def test_markers_announce_the_atoms_of_a_tile(edges, granularity, atoms):
+    """An END segment for each wavefront counts the atoms that were sent as the wavefront's."""
+    state = _state(channels=4)
+    own, command = state.contexts[0], state.commands[0, 0]
+    for name, value in dict(
+        marks=1,
+        outer_extent=10,
+        outer_extent_edge=7,
+        inner_extent=16,
+        inner_extent_edge=11,
+        stride=100,
+        wave_outer_extent=4,
+        wave_inner_log2=3,
+        waves_inner_log2=1,
+        waves=[6, 4, 6, 4],
+        granularity=granularity.value,
+    ).items():
+        command[name] = value
+    start = 64 if atoms else int(state.config["atom_mask"])
+    push_ready(state, 0, 0, 7, 3, start, *edges, 1)
+    step_ready(state, 0, True, False)
+    step_ready(state, 0, False, False)
+    step_ready(state, 0, False, False)
+    assert step(state, 8)[0]
+    step_ready(state, 0, False, True)
+    found, markers = Counter(), []
+    while own["engine"]["mode"]:
+        step(state, 0)
+        for channel, lane in enumerate(state.channels["lanes"][:, 0]):
+            if lane["segments_pushed"]:
+                segment = lane["segments"][0]
+                if segment["kind"] == PacketKind.END.value:
+                    assert channel == (segment["slot"] + segment["wavefront"]) % 4
+                    markers.append((int(segment["wavefront"]), int(segment["atom"])))
+                else:
+                    waves = np.arange(segment["length"]) + segment["offset"]
+                    found.update((segment["wavefront"] + (waves >> 3)).tolist())
+            lane["segments_pushed"] = 0
+    if granularity == Granularity.WORKGROUP:
+        wavefronts = [*range(4 if edges[0] else 6)]
+    else:
+        wavefronts, found = [3], {3: sum(found.values())}
+    assert bool(sum(found.values())) == atoms
+    bits = int(state.config["tile_atom_bits"])
+    above = edges[0] | edges[1] << 1 | 1 << 2
+    expected = [(wave, found.get(wave, 0) | above << bits) for wave in wavefronts]
+    assert markers == expected
 
 
 @pytest.mark.parametrize("wavefront", range(8))

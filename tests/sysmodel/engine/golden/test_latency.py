@@ -58,10 +58,10 @@ class Gpu:
         launch = own["programmed"]
         launch["workgroups"] = launch["tracked_end"] = 24
         launch["credit_window"] = launch["command_window"] = 16
-        launch["updates_per_atom"] = 1
         region, range_ = self.state.programmed_regions[0, 0], self.state.programmed_ranges[0, 0]
         region["enable"], region["limit"] = 1, 1 << 20
         range_["enable"], range_["last"], range_["action"] = 1, 23, action.value
+        range_["shares"] = 1
         fields = dict(
             outer_extent=1,
             inner_extent=1,
@@ -125,8 +125,9 @@ class Gpu:
             **{f"stores_{name}": value for name, value in fields.items()},
         )
 
-    def end(self, dispatch_index, tile_atoms=1):
-        self.store(dispatch_index, kind=StoreKind.END_OF_TILE.value, tile_atoms=tile_atoms)
+    def end(self, dispatch_index, tile_atoms=1, shares=1):
+        marker = {"tile_atoms": tile_atoms, "shares": shares}
+        self.store(dispatch_index, kind=StoreKind.END_OF_TILE.value, **marker)
 
     def packet(self, dispatch_index, kind=PacketKind.UPDATE, atom=5):
         self.step(
@@ -236,9 +237,11 @@ def test_a_store_and_a_packet_through_the_map(gpu):
     [
         (lambda gpu: gpu.store(20), 1),  # ahead of the region: found at the head of `stores`
         (lambda gpu: gpu.packet(20), 1),
-        (lambda gpu: gpu.end(2, tile_atoms=0), 8),  # ends 3, candidates 4, update stage 8
+        (lambda gpu: gpu.end(2, shares=0), 8),  # ends 3, candidates 4, update stage 8
+        (lambda gpu: gpu.packet(20, kind=PacketKind.END), 1),
+        (lambda gpu: gpu.packet(2, kind=PacketKind.END), 7),  # ends 2: a marker without a share
     ],
-    ids=["store", "packet", "tracker"],
+    ids=["store", "packet", "tracker", "END packet", "tracker of an END packet"],
 )
 def test_an_error_is_logged_in_the_cycle_after_its_event_then_counted(gpu, provoke, cycle):
     provoke(gpu)
@@ -251,7 +254,7 @@ def test_an_error_is_logged_in_the_cycle_after_its_event_then_counted(gpu, provo
 
 def test_errors_of_one_cycle_count_as_one(gpu):
     """The tracker's error goes before the channel's in the log; each kind is counted."""
-    gpu.end(2, tile_atoms=0)
+    gpu.end(2, shares=0)
     for _ in range(6):
         gpu.step()
     gpu.store(20)
@@ -261,7 +264,7 @@ def test_errors_of_one_cycle_count_as_one(gpu):
     assert errors(gpu) == log["log_level"] == 1 and oldest_error(log) >> 24 == 2
     gpu.settle()
     assert errors(gpu) == log["log_level"] == 1
-    assert counts(gpu) == {ErrorCode.ZERO_THRESHOLD: 1, ErrorCode.STORE_AHEAD: 1}
+    assert counts(gpu) == {ErrorCode.NO_SHARE: 1, ErrorCode.STORE_AHEAD: 1}
 
 
 @pytest.mark.parametrize(("strobe", "left"), [(1, 1), (2, 1), (3, 0)])

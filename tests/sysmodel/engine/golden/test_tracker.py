@@ -27,16 +27,27 @@ from tests.support.golden_state import fresh_state
 
 @pytest.fixture
 def bank():
-    state = fresh_state(tile_atom_bits=4)
-    state.contexts[0]["launch"]["updates_per_atom"] = 2
+    state = fresh_state(tile_atom_bits=4, share_bits=2)
     for _ in range(state.config["rows"]):
         step_clearing(state, 0, 0, False)
     assert not state.banks[0]["clearing"]
     return state
 
 
-def event(*, end=0, dispatch_index=3, wavefront=1, atom=100, count=1, tile_atoms=0, edges=(0, 0)):
-    return np.array((end, 0, dispatch_index, wavefront, atom, count, tile_atoms, *edges), TILE)[()]
+def event(
+    *,
+    end=0,
+    dispatch_index=3,
+    wavefront=1,
+    atom=100,
+    count=1,
+    tile_atoms=0,
+    edges=(0, 0),
+    shares=1,
+    total=1,
+):
+    marker = tile_atoms, *edges, shares, total
+    return np.array((end, 0, dispatch_index, wavefront, atom, count, *marker), TILE)[()]
 
 
 def step(bank, chosen=None, clear=False):
@@ -74,12 +85,12 @@ def track(bank, **fields):
 
 
 @pytest.mark.parametrize("end_at", range(7))
-def test_tracker_completes_at_the_threshold_once(bank, end_at):
+def test_tracker_completes_at_the_last_event_once(bank, end_at):
     atoms = [90, 70, 80, 75, 60, 99]
     found = []
     for index in range(7):
         if index == end_at:
-            found.append(track(bank, end=1, tile_atoms=3, edges=(1, 0)))
+            found.append(track(bank, end=1, tile_atoms=6, edges=(1, 0)))
         else:
             found.append(track(bank, atom=atoms.pop()))
     assert [code for code, _ in found] == [0] * 7
@@ -89,20 +100,20 @@ def test_tracker_completes_at_the_threshold_once(bank, end_at):
 
 def test_tracker_frees_the_entry(bank):
     for _ in range(2):
-        track(bank, end=1, tile_atoms=1)
+        track(bank, end=1, tile_atoms=2)
         assert track(bank, atom=5) == (0, None)
         assert track(bank, atom=7) == (0, (3, 1, 5, 0, 0))
 
 
 def test_tracker_errors(bank):
     code = ErrorCode
-    assert track(bank, end=1, tile_atoms=0) == (code.ZERO_THRESHOLD.value, None)
+    assert track(bank, end=1, tile_atoms=2, shares=0) == (code.NO_SHARE.value, None)
     assert track(bank, end=1, tile_atoms=2) == (0, None)
-    assert track(bank, end=1, tile_atoms=2) == (code.DUPLICATE_END_OF_TILE.value, None)
+    assert track(bank, end=1, tile_atoms=2, shares=0) == (code.NO_SHARE.value, None)
     for dispatch_index in (3 + 8, 3 + 16):
         track(bank, dispatch_index=dispatch_index)
     assert track(bank, dispatch_index=3 + 24) == (code.SET_FULL.value, None)
-    assert track(bank, dispatch_index=3 + 24, end=1, tile_atoms=0) == (code.SET_FULL.value, None)
+    assert track(bank, dispatch_index=3 + 24, end=1, shares=0) == (code.SET_FULL.value, None)
 
 
 def test_tracker_overrun(bank):
@@ -110,6 +121,18 @@ def test_tracker_overrun(bank):
         assert track(bank)[0] == 0
     assert track(bank, end=1, tile_atoms=1) == (ErrorCode.OVERRUN.value, None)
     assert track(bank, end=1, tile_atoms=1) == (0, None)  # the entry was freed
+    assert track(bank, end=1, tile_atoms=1) == (ErrorCode.OVERRUN.value, None)
+    assert track(bank, end=1, shares=2) == (ErrorCode.OVERRUN.value, None)
+
+
+def test_tracker_adds_shares(bank):
+    marker = {"end": 1, "total": 3}
+    assert track(bank, **marker, tile_atoms=2) == (0, None)
+    assert track(bank, count=3, atom=8) == (0, None)  # more than announced so far
+    assert track(bank, **marker, tile_atoms=1, shares=2, edges=(0, 1)) == (0, (3, 1, 8, 0, 1))
+    assert track(bank, **marker, shares=2) == (0, None)
+    top = int(bank.config["atom_mask"])
+    assert track(bank, **marker) == (0, (3, 1, top, 0, 0))  # a tile without atoms
 
 
 def test_tracker_count_overflow(bank):
@@ -120,8 +143,9 @@ def test_tracker_count_overflow(bank):
 
 
 def test_tracker_counts_updates_together(bank):
-    assert track(bank, end=1, tile_atoms=9, count=5) == (0, None)
+    assert track(bank, end=1, tile_atoms=15, total=2, count=5) == (0, None)
     assert track(bank, atom=40, count=15) == (0, None)
+    assert track(bank, end=1, tile_atoms=3, total=2) == (0, None)
     assert track(bank, atom=30, count=3) == (0, (3, 1, 30, 0, 0))
     assert track(bank, end=1, tile_atoms=1) == (0, None)
     assert track(bank, count=3) == (ErrorCode.OVERRUN.value, None)
@@ -133,33 +157,20 @@ def test_tracker_count_overflow_by_more_than_one(bank):
     assert track(bank, count=4) == (ErrorCode.COUNT_OVERFLOW.value, None)
 
 
-def test_threshold_is_that_of_the_compare_cycle(bank):
-    for cycle in range(5):
-        bank.contexts[0]["launch"]["updates_per_atom"] = 1 if cycle == 3 else 3
-        assert step(bank, event(end=1, tile_atoms=2) if cycle == 0 else None) == 0
-    assert track(bank) == (0, None)
-    assert track(bank, atom=8) == (0, (3, 1, 8, 0, 0))
-
-
-def test_no_updates_per_atom(bank):
-    bank.contexts[0]["launch"]["updates_per_atom"] = 0
-    assert track(bank, end=1, tile_atoms=2) == (0, (3, 1, int(bank.config["atom_mask"]), 0, 0))
-
-
 def test_back_to_back(bank):
     """An entry is made, completed, and made anew by events in successive cycles."""
-    events = [event(end=1, tile_atoms=1), event(atom=9), event(atom=4), event(atom=50)]
+    events = [event(end=1, tile_atoms=2), event(atom=9), event(atom=4), event(atom=50)]
     events += [
-        event(end=1, tile_atoms=1),
+        event(end=1, tile_atoms=2),
         event(atom=60),
         event(count=2),
-        event(end=1, tile_atoms=1),
+        event(end=1, tile_atoms=2),
     ]
     seen = []
     for chosen in [*events, *[None] * 5]:
         found = completion(bank)  # the completion that the trigger unit sees in this cycle
         seen.append((found[2] if found else None, step(bank, chosen)))
-    # Events 2, 5 and 7 bring their tile to the threshold; they show five cycles after their choice.
+    # Events 2, 5 and 7 complete their tile; they show five cycles after their choice.
     expected = [(None, 0)] * 13
     for index, start in ((2, 4), (5, 50), (7, 100)):
         expected[index + 5] = (start, 0)
@@ -167,10 +178,10 @@ def test_back_to_back(bank):
 
 
 def test_clear_loses_the_events_on_their_way(bank):
-    codes = [step(bank, event(end=1, dispatch_index=dispatch_index)) for dispatch_index in range(4)]
+    codes = [step(bank, event(end=1, dispatch_index=tile, shares=0)) for tile in range(4)]
     # The event of dispatch index 0 is in the update stage now, and its error is still reported.
-    codes.append(step(bank, event(end=1, dispatch_index=4), clear=True))
-    assert codes == [0, 0, 0, 0, ErrorCode.ZERO_THRESHOLD.value]
+    codes.append(step(bank, event(end=1, dispatch_index=4, shares=0), clear=True))
+    assert codes == [0, 0, 0, 0, ErrorCode.NO_SHARE.value]
     # Until the stages are empty, the walk, and the cycles from a row's reading to its writing.
     cycles = 0
     while not has_bank_space(bank.banks[0]):
@@ -180,7 +191,7 @@ def test_clear_loses_the_events_on_their_way(bank):
 
 
 def test_clear_keeps_completions_and_empties_the_table(bank):
-    step(bank, event(end=1, tile_atoms=1, dispatch_index=3))
+    step(bank, event(end=1, tile_atoms=2, dispatch_index=3))
     step(bank, event(dispatch_index=3, atom=77, count=2))
     step(bank, event(dispatch_index=4))
     step(bank)
@@ -200,7 +211,6 @@ class Front:
         self.rng = np.random.default_rng(seed)
         self.state = fresh_state(channels=channels, banks=banks, sets=16, ways=16)
         self.channels, self.banks = channels, banks
-        self.state.contexts[0]["launch"]["updates_per_atom"] = 1
         for bank in range(banks):
             while self.state.banks[bank]["clearing"]:
                 step_clearing(self.state, bank, 0, False)
@@ -259,7 +269,8 @@ def test_back_pressure_loses_nothing(seed, channels, banks):
                 dispatch_index, wavefront, end = events.pop()
                 tile = {"dispatch_index": dispatch_index, "wavefront": wavefront}
                 if end:
-                    front.push(channel, "ends", **tile, end=1, tile_atoms=1)
+                    marker = {"end": 1, "tile_atoms": 1, "shares": 1, "total": 1}
+                    front.push(channel, "ends", **tile, **marker)
                 else:
                     front.push(channel, "issue_acks", **tile, count=1)
         assert front.step() == []

@@ -20,13 +20,12 @@ from sysmodel.engine.ports import (
 )
 from tests.support.random_stimulus import random_inputs, run_simulator, steps
 
-# Tiles of one atom that one update completes, so that random traffic completes some.
+# Tiles of at most one atom with one share, so that random traffic completes some.
 PROGRAM = [
     ("WORKGROUPS", {"count": 8}),
     ("TRACKED_END", {"dispatch_index": 8}),
     ("CREDIT_WINDOW", {"workgroups": 8}),
     ("COMMAND_WINDOW", {"workgroups": 16}),
-    ("TRACKING", {"updates_per_atom": 1}),
     ("ARBITER", {"policy": Policy.MCA.value, "threshold": 20}),
     ("STARVATION", {"cycles": 5}),
     ("ADDRESS_SPACE", {"enable": 1}),
@@ -34,7 +33,7 @@ PROGRAM = [
     ("REGION_COMMIT", {"index": 0, "enable": 1}),
     (
         "COMMAND_TRANSFER",
-        {"kind": PacketKind.UPDATE.value, "granularity": 0, "wave_inner_log2": 3},
+        {"kind": PacketKind.UPDATE.value, "marks": 1, "granularity": 0, "wave_inner_log2": 3},
     ),
     ("COMMAND_OUTER", {"outer_extent": 4, "outer_extent_edge": 4}),
     ("COMMAND_INNER", {"inner_extent": 8, "inner_extent_edge": 8}),
@@ -42,7 +41,7 @@ PROGRAM = [
     ("COMMAND_WAVES", {"wave_outer_extent": 4, "waves0": 1, "waves1": 1, "waves2": 1, "waves3": 1}),
     ("COMMAND_COMMIT", {"index": 0}),
     ("RANGE_DISPATCH_INDICES", {"first": 0, "last": 7}),
-    ("RANGE_ACTION", {"action": Action.DMA.value}),
+    ("RANGE_ACTION", {"action": Action.DMA.value, "shares": 1}),
     ("RANGE_COMMIT", {"index": 0, "enable": 1}),
     ("CONTROL", {"launch": 1}),
 ]
@@ -80,12 +79,13 @@ def traffic(p, cycles, seed):
             "stores_dispatch_index": 9,
             "stores_wavefront": 1,
             "stores_tile_atoms": 2,
+            "stores_shares": 2,
             "stores_generation": 1,
             "link_in_atom": 2100,
             "link_in_context": 1,
             "link_in_slot": 9,
             "link_in_wavefront": 1,
-            "link_in_kind": 2,
+            "link_in_kind": 4,
             "link_in_generation": 1,
             "issue_acks_dispatch_index": 8,
             "issue_acks_wavefront": 1,
