@@ -85,6 +85,9 @@ class RowWalker(wiring.Component):
         on it.
     next_row : Signal
         First atom of the next row. Before WALK an intermediate value.
+    skips : Signal
+        High in the cycle after ``loads``, so also with ``scales``, which arrives too late to select
+        the addends of ``next_row``.
     row : Signal
         Number of rows that have begun, modulo the greatest number of rows.
     wave_row : Signal
@@ -127,6 +130,7 @@ class RowWalker(wiring.Component):
         self.inner_left = Signal(16)
         self.row_ends = Signal(init=1)
         self.next_row = Signal(Halves(p.atom_address_bits))
+        self.skips = Signal()
         self.row = Signal(16 - self._step_log2)
         self.wave_row = Signal(16)
         self.wavefront = Signal(p.wavefront_bits)
@@ -189,8 +193,9 @@ class RowWalker(wiring.Component):
         ones, twos = value, before[0]
         for addend in before[1:]:
             ones, twos = carry_save(ones, twos, addend)
-        augend = Mux(self.scales, ones, value)
-        addend = Mux(self.scales, twos, stride << self._step_log2)[: len(value)]
+        augend = Mux(self.skips, ones, value)
+        addend = Mux(self.skips, twos, stride << self._step_log2)[: len(value)]
+        m.d.sync += self.skips.eq(self.loads)
         with m.If(self.loads):
             m.d.sync += [
                 row.low.eq(self.start[:half]),

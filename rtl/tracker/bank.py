@@ -365,8 +365,8 @@ class TrackerBank(wiring.Component):
             whole.eq(Mux(event.end, missing == event.shares, outcome.known.known & (missing == 0))),
             outcome.full.eq(~outcome.found & ~outcome.free.any()),
             outcome.keep.eq(outcome.full | update.no_share),
-            outcome.over.eq(event.end & (left < 0) | whole & ~outcome.negative & ~zero),
-            outcome.above.eq(outcome.over | (~event.end & turns)),
+            outcome.excess.eq(event.end & (left < 0) | whole & ~outcome.negative & ~zero),
+            outcome.above.eq(outcome.excess | (~event.end & turns)),
             outcome.freed.eq(outcome.above | (whole & zero)),
             outcome.complete.eq(~outcome.keep & whole & zero),
             self.entry.known.eq(outcome.known.known | event.end),
@@ -382,7 +382,7 @@ class TrackerBank(wiring.Component):
             update.lossy,
             outcome.full,
             update.no_share,
-            outcome.over,
+            outcome.excess,
         )
         # The last assignment takes effect; it belongs to the first cause.
         for cause, condition in reversed(list(zip(causes, conditions, strict=True))):

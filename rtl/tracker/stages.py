@@ -84,8 +84,8 @@ class UpdateResult:
     negative: Signal  # the new balance is negative
     full: Signal  # the tile has no entry, and its set has no space
     keep: Signal  # the entry is not written
-    over: Signal  # too many shares, or more updates than all markers announce
-    above: Signal  # the tile is over, or its count is too large
+    excess: Signal  # too many shares, or more updates than all markers announce
+    above: Signal  # the tile is in excess, or its count is too large
     freed: Signal  # the entry is freed
     complete: Signal
 
@@ -98,7 +98,7 @@ class UpdateResult:
             zero=Signal(name="zero"),
             negative=Signal(name="negative"),
             full=Signal(name="full"),
-            over=Signal(name="over"),
+            excess=Signal(name="excess"),
             keep=Signal(name="keep"),
             above=Signal(name="above"),
             freed=Signal(name="freed"),

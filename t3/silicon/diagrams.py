@@ -34,19 +34,26 @@ def _tracker() -> Diagram:
         "issue_acks.0.payload.dispatch_index": 6,
         "issue_acks.0.payload.count": 1,
     }
-    end = {"ends.0.valid": 1, "ends.0.payload.end": 1, "ends.0.payload.dispatch_index": 6}
+    end = {
+        f"ends.0.{name}": value
+        for name, value in {
+            "valid": 1,
+            "payload.end": 1,
+            "payload.dispatch_index": 6,
+            "payload.tile_atoms": 2,
+            "payload.shares": 1,
+            "payload.total": 1,
+        }.items()
+    }
     return Diagram(
         name="tracker",
-        title="Tracker: the last of two updates completes a tile of one atom",
+        title="Tracker: the last of two updates completes a tile of two atoms",
         component=Tracker(_P),
         skip=_CLEARED,
-        settings={"updates_per_atom.0": 2, "ways.0": (1 << _P.ways) - 1, "o.ready": 1},
+        settings={"ways.0": (1 << _P.ways) - 1, "o.ready": 1},
         stimulus={
-            0: end
-            | {"ends.0.payload.tile_atoms": 1}
-            | issue_ack
-            | {"issue_acks.0.payload.atom": 41},
-            1: end | {"ends.0.payload.tile_atoms": 1},
+            0: end | issue_ack | {"issue_acks.0.payload.atom": 41},
+            1: end,
             3: issue_ack | {"issue_acks.0.payload.atom": 40},
         },
         lanes=[
@@ -56,6 +63,7 @@ def _tracker() -> Diagram:
             Lane(signal="ends.0.valid"),
             Lane(signal="ends.0.ready"),
             Lane(signal="ends.0.payload.tile_atoms", when="ends.0.valid"),
+            Lane(signal="ends.0.payload.shares", when="ends.0.valid"),
             Lane(signal="o.valid"),
             Lane(signal="o.payload.dispatch_index", when="o.valid"),
             Lane(signal="o.payload.start", when="o.valid"),

@@ -213,7 +213,7 @@ class Attack(Traffic):
         is_own = rng.random() < 0.8 and not self._storm
         values = {
             "valid": 1,
-            "kind": rng.integers(0, 2),
+            "kind": rng.integers(0, 4 if is_packet else 2),
             "context": own if is_own else rng.choice(others),
             "slot" if is_packet else "dispatch_index": rng.integers(0, 1 << P.dispatch_index_bits),
             "wavefront": rng.integers(0, P.wavefronts),

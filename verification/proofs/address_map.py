@@ -61,7 +61,7 @@ class MapHarness(Elaboratable):
             none.eq(range_.action == Action.NONE),
             mapped.eq(expected.mapped | (dut.end & expected.owned)),
             Assert(mapped | none, "an action outside every region of the context"),
-            Assert(~dut.end | none | tracked, "a marker of a tile that nobody tracks"),
+            Assert(~dut.end | none | tracked, "a marker of a tile outside the tracked ranges"),
             Assert(known | none, "an action for a dispatch index that the launch does not have"),
             Assert(location.owner == expected.owner, "wrong owner"),
             Assert(location.mapped == mapped, "wrong mapped"),

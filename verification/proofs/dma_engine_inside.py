@@ -96,6 +96,8 @@ def assert_inside(m: Module, dut: DmaEngine, tile: SimpleNamespace) -> None:
     _assert_offers(m, dut, tile)
     for number, (walker, ghost) in enumerate(zip(dut.walkers, tile.walkers, strict=True)):
         width = len(tile.start)
+        later = shape | tile.walks | tile.marking
+        m.d.comb += invariant(Mux(walker.skips, ~later, ~scale), f"walker {number}: skips")
         with m.If(scale):
             m.d.comb += [
                 invariant(join(walker.next_row) == tile.start, f"walker {number}: first row"),
