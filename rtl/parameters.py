@@ -19,6 +19,7 @@ _MOST = {
     "share_bits": 8,
     "context_bits": 4,
     "contexts": 8,
+    "peers": 8,
     "ways": 32,
     "dma_walkers": 16,
 }
@@ -64,6 +65,8 @@ class T3Parameters:
     contexts : int
         Contexts, up to 8: launches that run at the same time and share nothing but the memory, the
         link and the tracker's ports.
+    peers : int
+        Other GPUs with which a context exchanges packets, up to 8.
     tag_bits : int
         Width of the tag of a compute read.
     regions : int
@@ -105,6 +108,7 @@ class T3Parameters:
     share_bits: int = 6
     context_bits: int = 4
     contexts: int = 2
+    peers: int = 8
     tag_bits: int = 16
     regions: int = 2
     ranges: int = 4

@@ -13,17 +13,19 @@ __all__ = [
     "ABORT_BITS",
     "EPOCH_BITS",
     "GENERATION_BITS",
-    "SOURCE_BITS",
     "WAVEFRONT_COUNT_BITS",
     "AddressSpace",
     "ArbiterConfiguration",
     "CommandEntry",
     "ContextView",
-    "Downstream",
+    "GPU_BITS",
     "Inbound",
     "Injection",
     "MapConfiguration",
     "LaunchConfiguration",
+    "PeerEntry",
+    "PeerLaunch",
+    "RANK_BITS",
     "RangeEntry",
     "RegionEntry",
 ]
@@ -31,7 +33,8 @@ __all__ = [
 GENERATION_BITS = 4  # width of the generation, which distinguishes launches, also on a link
 ABORT_BITS = 1 << (GENERATION_BITS - 1)  # launches whose aborts a context reports upstream
 EPOCH_BITS = 8
-SOURCE_BITS = 5  # width of a GPU number
+GPU_BITS = 7  # width of the number by which the network finds a GPU
+RANK_BITS = 7  # width of a GPU's rank among the GPUs of a context
 WAVEFRONT_COUNT_BITS = 4  # width of a command's number of wavefronts
 
 
@@ -56,7 +59,9 @@ def RangeEntry(p: T3Parameters):
     """Range of dispatch indices, ``first`` to ``last`` inclusive, of a region's workgroups.
 
     A tile of the range is complete when its end-of-tile markers have ``shares`` in total, and all
-    atoms that they announce are updated.
+    atoms that they announce are updated. A store or a tile of the range that leaves goes to each
+    GPU of ``peers``, a mask over the context's peers; the tile's slot there is the dispatch index
+    plus ``slot_offset``, a two's complement.
     """
     return data.StructLayout(
         {
@@ -67,6 +72,8 @@ def RangeEntry(p: T3Parameters):
             "action": Action,
             "command": range(p.commands) if p.commands > 1 else 1,
             "shares": p.share_bits,
+            "peers": p.peers,
+            "slot_offset": p.credit_limit_bits,
         }
     )
 
@@ -121,16 +128,16 @@ def MapConfiguration(p: T3Parameters):
 def LaunchConfiguration(p: T3Parameters):
     """Configuration of a launch: dispatch order and flow control.
 
-    A tile's slot at the downstream GPU is its dispatch index here plus ``shift``. Dispatch indices
-    from ``tracked_first`` to ``tracked_end - 1`` are updated here; lower ones leave by remote_map.
-    ``generation`` numbers the launch on all GPUs, ``epoch`` tags its data in this GPU's memory.
+    Dispatch indices from ``tracked_first`` to ``tracked_end - 1`` are updated here. ``to_send`` is
+    the number of workgroups whose tiles leave. ``generation`` numbers the launch on all GPUs,
+    ``epoch`` tags its data in this GPU's memory.
     """
     return data.StructLayout(
         {
             "workgroups": p.workgroup_bits + 1,
             "tracked_first": p.credit_limit_bits,
             "tracked_end": p.credit_limit_bits,
-            "shift": p.credit_limit_bits,
+            "to_send": p.credit_limit_bits,
             "credit_window": p.credit_limit_bits,
             "command_window": p.credit_limit_bits,
             "timeout": 32,
@@ -141,22 +148,41 @@ def LaunchConfiguration(p: T3Parameters):
 
 
 def AddressSpace(p: T3Parameters):
-    """Address spaces of a context: the ``local`` one, whose stores and packets belong to the
-    context if ``enable`` is set, and the ``remote`` one, to which it sends."""
-    return data.StructLayout({"enable": 1, "local": p.context_bits, "remote": p.context_bits})
+    """Address space ``local`` of a context: its stores and packets belong to the context if
+    ``enable`` is set."""
+    return data.StructLayout({"enable": 1, "local": p.context_bits})
 
 
-def Downstream():
-    """State of the downstream GPU for the launch check: the generation of its launch, and whether
-    it admits anything, without which the generation means nothing."""
+def PeerEntry(p: T3Parameters):
+    """Peer of a context: another GPU that runs the same launches.
+
+    Packets to the peer go to the GPU ``gpu`` of the network and to its address space ``space``;
+    packets of the peer carry ``rank``. The last four bits allow kinds of packets, to the peer and
+    from it. A context without an enabled peer neither sends nor accepts packets.
+    """
+    return data.StructLayout(
+        {
+            "enable": 1,
+            "gpu": GPU_BITS,
+            "rank": RANK_BITS,
+            "space": p.context_bits,
+            "sends_stores": 1,
+            "sends_updates": 1,
+            "takes_stores": 1,
+            "takes_updates": 1,
+        }
+    )
+
+
+def PeerLaunch():
+    """State of a peer for the launch check: the generation of its launch, and whether it admits
+    anything, without which the generation means nothing."""
     return data.StructLayout({"admits": 1, "generation": GENERATION_BITS})
 
 
 def Inbound():
-    """Inbound filter of a context: one bit for each GPU that may send stores, each GPU that may
-    send updates, each operation of an update and each data type of an update."""
-    sources = 1 << SOURCE_BITS
-    return data.StructLayout({"stores": sources, "updates": sources, "ops": 4, "dtypes": 4})
+    """Inbound filter of a context: one bit for each operation of an update, and each data type."""
+    return data.StructLayout({"ops": 4, "dtypes": 4})
 
 
 def ContextView(p: T3Parameters):
@@ -165,7 +191,8 @@ def ContextView(p: T3Parameters):
     Updates pass for dispatch indices from ``oldest`` to ``credit_limit - 1``. While the context is
     ``aborting``, all of its traffic is dropped. ``launched`` is set if a launch began since the
     last abort, and ``former`` describes the launch before it, whose copies may still arrive.
-    ``wavefronts`` is the largest number of wavefronts of each range's command.
+    ``wavefronts`` is the largest number of wavefronts of each range's command. ``rank`` is this
+    GPU's rank among the context's GPUs.
     """
     return data.StructLayout(
         {
@@ -173,6 +200,8 @@ def ContextView(p: T3Parameters):
             "launched": 1,
             "former": data.StructLayout({"valid": 1, "generation": GENERATION_BITS}),
             "address_space": AddressSpace(p),
+            "rank": RANK_BITS,
+            "peers": data.ArrayLayout(PeerEntry(p), p.peers),
             "inbound": Inbound(),
             "maps": MapConfiguration(p),
             "wavefronts": data.ArrayLayout(WAVEFRONT_COUNT_BITS, p.ranges),

@@ -117,7 +117,7 @@ class ErrorCode(enum.Enum, shape=5):
     PACKET_STALE = 17  # a packet of another launch than the current one
     STORE_STALE = 18
     PACKET_FORBIDDEN = 19  # the context's inbound filter rejects the packet
-    PEER_ABORTED = 20  # the downstream GPU aborted this launch
+    PEER_ABORTED = 20  # a peer aborted this launch
     STORE_MISMATCH = 21  # a store of a wavefront that the range's command does not have
 
 
@@ -145,7 +145,7 @@ class InjectTarget(enum.Enum, shape=3):
     ISSUE_ACKS = 5  # issue acknowledgements that wait in a channel
 
 
-class ConfigurationError(enum.Enum, shape=4):
+class ConfigurationError(enum.Enum, shape=5):
     """Reason for which a write to a register is refused."""
 
     NONE = 0
@@ -164,6 +164,7 @@ class ConfigurationError(enum.Enum, shape=4):
     LOCKED = 13  # the register, or what it commits, is for privileged software only
     GENERATION = 14  # requests of another launch may still carry the generation
     NOT_WRITABLE = 15  # no register that software can write, or not all of its bytes
+    NO_PEER = 16  # a peer that the context does not have, or that does not take this kind of packet
 
 
 CODES = (

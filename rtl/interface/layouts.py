@@ -9,7 +9,14 @@ from amaranth.lib import data
 
 from rtl.parameters import T3Parameters
 
-from .configuration import EPOCH_BITS, GENERATION_BITS, SOURCE_BITS, CommandEntry, RegionEntry
+from .configuration import (
+    EPOCH_BITS,
+    GENERATION_BITS,
+    GPU_BITS,
+    RANK_BITS,
+    CommandEntry,
+    RegionEntry,
+)
 from .encodings import Access, Datatype, ErrorCode, Operation, Origin, PacketKind, StoreKind, Target
 
 __all__ = [
@@ -111,7 +118,7 @@ def Classified(p: T3Parameters):
             "wavefront": p.wavefront_bits,
             **Marker(p).members,
             "total": p.share_bits,
-            "command": range(p.commands) if p.commands > 1 else 1,
+            "range": range(p.ranges) if p.ranges > 1 else 1,
             "op": Operation,
             "dtype": Datatype,
             "data": _data(p),
@@ -120,14 +127,15 @@ def Classified(p: T3Parameters):
 
 
 def Packet(p: T3Parameters):
-    """Packet of one atom for the link; ``atom`` and ``slot`` are the receiver's. In an END packet
-    ``atom`` holds the :func:`Marker` of a tile, and operation, type and data mean nothing.
+    """Packet of one atom for each GPU of ``peers``, a mask over the context's peers; ``atom`` and
+    ``slot`` are the receiver's. In an END packet ``atom`` holds the :func:`Marker` of a tile, and
+    operation, type and data mean nothing.
     """
     return data.StructLayout(
         {
             "kind": PacketKind,
             "atom": _atoms(p),
-            "context": p.context_bits,
+            "peers": p.peers,
             "generation": GENERATION_BITS,
             "slot": p.dispatch_index_bits,
             "wavefront": p.wavefront_bits,
@@ -139,8 +147,17 @@ def Packet(p: T3Parameters):
 
 
 def LinkPacket(p: T3Parameters):
-    """Packet on the link, with the number of the sending GPU."""
-    return data.StructLayout({"source": SOURCE_BITS, **Packet(p).members})
+    """Packet on the link, to the address space ``context`` of the GPU ``destination``, with the
+    sender's rank ``source``."""
+    of_packet = {name: shape for name, shape in Packet(p).members.items() if name != "peers"}
+    return data.StructLayout(
+        {
+            "destination": GPU_BITS,
+            "source": RANK_BITS,
+            "context": p.context_bits,
+            **of_packet,
+        }
+    )
 
 
 def DramRequest(p: T3Parameters):
@@ -254,13 +271,13 @@ def Completion(p: T3Parameters):
 
 
 def ReadyCommand(p: T3Parameters):
-    """DMA command whose trigger condition holds.
+    """DMA command of a range whose trigger condition holds.
 
     ``last`` marks the last command of its workgroup, which returns a credit of the command queue.
     """
     return data.StructLayout(
         {
-            "command": range(p.commands) if p.commands > 1 else 1,
+            "range": range(p.ranges) if p.ranges > 1 else 1,
             "dispatch_index": p.dispatch_index_bits,
             "wavefront": p.wavefront_bits,
             "start": _atoms(p),
@@ -272,10 +289,15 @@ def ReadyCommand(p: T3Parameters):
 
 
 def Copy(p: T3Parameters):
-    """Copy that software starts: its first atom, and the command and the region as they were when
-    the copy was started."""
+    """Copy that software starts: its first atom, the mask of the peers that get it, and the command
+    and the region as they were when the copy was started."""
     return data.StructLayout(
-        {"command": CommandEntry(p), "region": RegionEntry(p), "start": _atoms(p)}
+        {
+            "command": CommandEntry(p),
+            "region": RegionEntry(p),
+            "start": _atoms(p),
+            "peers": p.peers,
+        }
     )
 
 
@@ -294,7 +316,7 @@ def Segment(p: T3Parameters):
             "wave_inner_log2": 4,
             "wavefront": p.wavefront_bits,
             "slot": p.dispatch_index_bits,
-            "context": p.context_bits,
+            "peers": p.peers,
             "generation": GENERATION_BITS,
             "kind": PacketKind,
             "op": Operation,
@@ -308,7 +330,7 @@ def ErrorReport(p: T3Parameters):
     """Error report: the error code, its tile and its location.
 
     ``dispatch_index`` is the slot for errors of packets. ``atom`` is the address of the store, the
-    packet or the segment, ``source`` the GPU that sent the packet, ``channel`` the channel of the
+    packet or the segment, ``source`` the rank that the packet carries, ``channel`` the channel of the
     store, the packet or the acknowledgement; each is 0 where it does not apply. ``unowned`` is set
     if the error belongs to no context and is reported to the GPU.
     """
@@ -319,7 +341,7 @@ def ErrorReport(p: T3Parameters):
             "dispatch_index": p.dispatch_index_bits,
             "wavefront": p.wavefront_bits,
             "atom": _atoms(p),
-            "source": SOURCE_BITS,
+            "source": RANK_BITS,
             "channel": range(p.channels),
             "unowned": 1,
         }

@@ -1,6 +1,6 @@
 """Ports that several blocks share."""
 
-from amaranth.lib import stream, wiring
+from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from rtl.parameters import T3Parameters
@@ -63,11 +63,11 @@ class ChannelSignature(wiring.Signature):
     reads, stores : In(stream)
         Reads and stores of the compute units, from the L2.
     link_in, link_out : stream
-        Packets from the upstream GPU, and to the downstream GPU.
+        Packets from other GPUs, and to them.
     link_owner : Out
         Context of the packet at ``link_out``.
     link_space : In(contexts)
-        The receiver has space for four packets of the context. After the bit falls, at most four
+        The link has space for four packets of the context. After the bit falls, at most four
         more packets are sent.
     link_down, link_reset : In(1)
         An endpoint of the channel's link reports this error in this cycle. Repetitions before the
@@ -124,15 +124,20 @@ class ContextSignature(wiring.Signature):
 
     Members
     -------
-    credit_limit_in, credit_limit_out : credit_limit_bits
-        Credit limit of the downstream GPU, and credit limit for the upstream GPU.
-    generation_in : In
-        Generation of the launch to which ``credit_limit_in`` belongs.
+    credit_limit_in : In(array of credit_limit_bits)
+        Credit limit of each peer.
+    generation_in : In(array)
+        Generation of each peer's launch, to which its credit limit belongs.
+    aborted_in : In(array of 8 bits)
+        Bit *n* of a peer: the peer aborted its launch *n* generations before its current
+        generation, before that launch was done.
+    credit_limit_out : Out(credit_limit_bits)
+        Credit limit for all peers.
     generation : Out
         Generation of the current launch, to which the limits and packets of new tiles belong.
-    aborted_in, aborted : In(8), Out(8)
-        Bit *n*: the downstream GPU (``aborted_in``) or this GPU (``aborted``) aborted its launch
-        *n* generations before its current generation, before that launch was done.
+    aborted : Out(8)
+        Bit *n*: this GPU aborted its launch *n* generations before its current generation, before
+        that launch was done.
     dispatch_limit : Out(credit_limit_bits)
         Workgroups of smaller dispatch indices may be dispatched.
     dispatched, finished : In(credit_limit_bits)
@@ -153,11 +158,11 @@ class ContextSignature(wiring.Signature):
     def __init__(self, p: T3Parameters):
         super().__init__(
             {
-                "credit_limit_in": In(p.credit_limit_bits),
-                "generation_in": In(GENERATION_BITS),
+                "credit_limit_in": In(data.ArrayLayout(p.credit_limit_bits, p.peers)),
+                "generation_in": In(data.ArrayLayout(GENERATION_BITS, p.peers)),
+                "aborted_in": In(data.ArrayLayout(ABORT_BITS, p.peers)),
                 "generation": Out(GENERATION_BITS),
                 "credit_limit_out": Out(p.credit_limit_bits),
-                "aborted_in": In(ABORT_BITS),
                 "aborted": Out(ABORT_BITS),
                 "dispatch_limit": Out(p.credit_limit_bits),
                 "dispatched": In(p.credit_limit_bits),

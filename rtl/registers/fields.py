@@ -23,7 +23,7 @@ LAUNCH_CONFIGURATION = {
     "workgroups": ("WORKGROUPS", "count"),
     "tracked_first": ("TRACKED_FIRST", "dispatch_index"),
     "tracked_end": ("TRACKED_END", "dispatch_index"),
-    "shift": ("SHIFT", "dispatch_indices"),
+    "to_send": ("TO_SEND", "count"),
     "credit_window": ("CREDIT_WINDOW", "workgroups"),
     "command_window": ("COMMAND_WINDOW", "workgroups"),
     "timeout": ("TIMEOUT", "ticks"),
@@ -41,11 +41,8 @@ ARBITER = {
 ADDRESS_SPACE = {
     "enable": ("ADDRESS_SPACE", "enable"),
     "local": ("ADDRESS_SPACE", "local"),
-    "remote": ("ADDRESS_SPACE", "remote"),
 }
 INBOUND = {
-    "stores": ("INBOUND_STORES", "sources"),
-    "updates": ("INBOUND_UPDATES", "sources"),
     "ops": ("INBOUND_KINDS", "ops"),
     "dtypes": ("INBOUND_KINDS", "dtypes"),
 }
@@ -61,6 +58,8 @@ STAGING = {
         "action": ("RANGE_ACTION", "action"),
         "command": ("RANGE_ACTION", "command"),
         "shares": ("RANGE_ACTION", "shares"),
+        "peers": ("RANGE_PEERS", "peers"),
+        "slot_offset": ("RANGE_PEERS", "slot_offset"),
     },
     "command": {
         **{
@@ -86,11 +85,23 @@ STAGING = {
         "waves": [("COMMAND_WAVES", f"waves{index}") for index in range(4)],
         "offset": [("COMMAND_OFFSET_LO", "bytes"), ("COMMAND_OFFSET_HI", "bytes")],
     },
+    "peer": {
+        name: ("PEER", name)
+        for name in (
+            "gpu",
+            "rank",
+            "space",
+            "sends_stores",
+            "sends_updates",
+            "takes_stores",
+            "takes_updates",
+        )
+    },
     "copy": {"start": [("COPY_START_LO", "bytes"), ("COPY_START_HI", "bytes")]},
 }
 
 
-COMMITS = ("REGION_COMMIT", "RANGE_COMMIT", "COMMAND_COMMIT", "COPY")
+COMMITS = ("REGION_COMMIT", "RANGE_COMMIT", "COMMAND_COMMIT", "COPY", "PEER_COMMIT")
 """Registers whose writes commit an entry of a table, or start a copy."""
 _REPORTED = {*COMMITS, *(register for register, _ in LAUNCH_CONFIGURATION.values())}
 
