@@ -73,7 +73,7 @@ __all__ = [
 ]
 
 GPU = record(
-    "number privileged_refusal cycle quiescent tracker_busy channels_busy channels_undrained "
+    "privileged_refusal cycle quiescent tracker_busy channels_busy channels_undrained "
     "channels_unsent",
     [
         ("bus", BUS),

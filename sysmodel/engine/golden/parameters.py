@@ -10,8 +10,8 @@ __all__ = ["CONFIG", "load_parameters"]
 CONFIG = record(
     "channels first_channel system_channels offset_bits interleave atom_mask atom_shift "
     "dispatch_index_mask wavefront_mask credit_limit_mask tile_atom_bits share_mask count_mask "
-    "full_bank contexts regions ranges commands rows row_bits ways banks bank_bits slots slot_bits "
-    "walkers mark_lane_mask credit_window_slots depth remote_depth with_data",
+    "full_bank contexts peers regions ranges commands rows row_bits ways banks bank_bits slots "
+    "slot_bits walkers mark_lane_mask credit_window_slots depth remote_depth with_data",
     [("arbiter", ARBITER)],
 )
 """Sizes, masks and shifts that follow from the parameters; and the arbiter's configuration, which
@@ -37,6 +37,7 @@ def load_parameters(config: Record, p: T3Parameters) -> None:
         count_mask=(1 << p.count_bits) - 1,
         full_bank=(1 << (rows * p.ways + 1).bit_length()) - 1,
         contexts=p.contexts,
+        peers=p.peers,
         regions=p.regions,
         ranges=p.ranges,
         commands=p.commands,

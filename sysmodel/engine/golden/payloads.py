@@ -33,8 +33,10 @@ __all__ = [
     "LOCATED_PACKET",
     "LOCATED_STORE",
     "LOCATION",
+    "MOST_PEERS",
     "NMC_RESULT",
     "PACKET",
+    "PEER",
     "RANGE",
     "READ",
     "READY",
@@ -63,6 +65,7 @@ __all__ = [
     "make_marker",
     "make_marking_segment",
     "make_packet",
+    "make_peer",
     "make_range",
     "make_read",
     "make_read_request",
@@ -103,9 +106,12 @@ RANGE = _record(configuration.RangeEntry)
 COMMAND = _record(configuration.CommandEntry)
 LAUNCH = _record(configuration.LaunchConfiguration)
 ADDRESS_SPACE = _record(configuration.AddressSpace)
+PEER = _record(configuration.PeerEntry)
 INBOUND = _record(lambda p: configuration.Inbound())
 ARBITER = _record(configuration.ArbiterConfiguration)
 DATA_WORDS: int = PACKET["data"].shape[0]
+MOST_PEERS: int = T3Parameters(contexts=1).peers
+"""Entries of a context's table of peers in the state; an instance may use fewer."""
 
 LOCATED_STORE = record([("store", STORE), ("location", LOCATION)])
 """Store with the result of the first step of the address map."""
@@ -426,11 +432,12 @@ def make_candidate(to: Record, bank: int) -> None:
 
 
 @inlined
-def make_copy(to: Record, command: Record, region: Record, start: int) -> None:
-    """Make a copy of a command and its region as they are programmed now."""
+def make_copy(to: Record, command: Record, region: Record, start: int, peers: int) -> None:
+    """Make a copy to these peers, of a command and its region as they are programmed now."""
     copy_record(to.command, command)
     copy_record(to.region, region)
     to.start = start
+    to.peers = peers
 
 
 @inlined
@@ -501,6 +508,8 @@ def make_range(
     action: int,
     command: int,
     shares: int,
+    peers: int,
+    slot_offset: int,
 ) -> None:
     """Make an entry of the table of ranges."""
     to.enable = enable
@@ -510,6 +519,31 @@ def make_range(
     to.action = action
     to.command = command
     to.shares = shares
+    to.peers = peers
+    to.slot_offset = slot_offset
+
+
+@inlined
+def make_peer(
+    to: Record,
+    enable: int,
+    gpu: int,
+    rank: int,
+    space: int,
+    sends_stores: int,
+    sends_updates: int,
+    takes_stores: int,
+    takes_updates: int,
+) -> None:
+    """Make an entry of the table of peers."""
+    to.enable = enable
+    to.gpu = gpu
+    to.rank = rank
+    to.space = space
+    to.sends_stores = sends_stores
+    to.sends_updates = sends_updates
+    to.takes_stores = takes_stores
+    to.takes_updates = takes_updates
 
 
 @inlined
@@ -568,7 +602,7 @@ def make_launch(
     workgroups: int,
     tracked_first: int,
     tracked_end: int,
-    shift: int,
+    to_send: int,
     credit_window: int,
     command_window: int,
     timeout: int,
@@ -578,7 +612,7 @@ def make_launch(
     to.workgroups = workgroups
     to.tracked_first = tracked_first
     to.tracked_end = tracked_end
-    to.shift = shift
+    to.to_send = to_send
     to.credit_window = credit_window
     to.command_window = command_window
     to.timeout = timeout
@@ -592,8 +626,7 @@ def assign_epoch(to: Record, epoch: int) -> None:
 
 
 @inlined
-def make_address_space(to: Record, enable: int, local: int, remote: int) -> None:
+def make_address_space(to: Record, enable: int, local: int) -> None:
     """Make the configuration of an address space."""
     to.enable = enable
     to.local = local
-    to.remote = remote

@@ -26,10 +26,12 @@ def first_copy(queue: Record) -> Record:
 
 
 @inlined
-def push_copy(queue: Record, command: Record, region: Record, start: int) -> None:
-    """Push a copy with its command and the command's region, as they are programmed now."""
+def push_copy(queue: Record, command: Record, region: Record, start: int, peers: int) -> None:
+    """Push a copy to these peers, with its command and the command's region, as they are programmed
+    now.
+    """
     to = queue.copies[(queue.copies_head + queue.copies_level) & (MOST_COPIES - 1)]
-    make_copy(to, command, region, start)
+    make_copy(to, command, region, start, peers)
     queue.copies_level += 1
 
 
