@@ -78,7 +78,7 @@ __all__ = [
     "make_update_request",
     "make_updates",
     "make_write_request",
-    "note_sender",
+    "note_verdict",
     "packed_marker",
 ]
 
@@ -92,6 +92,7 @@ STORE = _record(layouts.StoreRequest)
 LOCATION = _record(layouts.Location)
 CLASSIFIED = _record(layouts.Classified)
 PACKET = _record(layouts.Packet)
+_ON_LINK = _record(layouts.LinkPacket)
 DRAM_REQUEST = _record(layouts.DramRequest)
 ISSUE_ACK = _record(layouts.IssueAck)
 UPDATES = _record(layouts.TileUpdates)
@@ -115,12 +116,12 @@ MOST_PEERS: int = T3Parameters(contexts=1).peers
 
 LOCATED_STORE = record([("store", STORE), ("location", LOCATION)])
 """Store with the result of the first step of the address map."""
-LOCATED_PACKET = record([("packet", PACKET), ("location", LOCATION)], "source forbidden unowned")
-"""Packet with the result of the first step of the address map, and the number of its sender."""
+LOCATED_PACKET = record([("packet", _ON_LINK), ("location", LOCATION)], "forbidden unowned")
+"""Packet from the link with the result of the first step of the address map."""
 CANDIDATE = record([("tile", TILE)], "bank")
 """Event of a tile with the number of its tracker bank."""
-LINK_PACKET = record([("packet", PACKET)], "owner source")
-"""Packet for the link, with its context and the number of this GPU."""
+LINK_PACKET = record([("packet", _ON_LINK)], "owner")
+"""Packet for the link, with its context."""
 
 _END = PacketKind.END.value
 _READ, _WRITE, _UPDATE = Access.READ.value, Access.WRITE.value, Access.UPDATE.value
@@ -193,11 +194,11 @@ def make_classified(
     target: int,
     owner: int,
     shares: int,
-    command: int,
-    entry: Record,
+    number: int,
+    command: Record,
 ) -> None:
-    """Make a classified store; ``shares`` are those of its range, ``command`` is the number of the
-    table's ``entry``.
+    """Make a classified store; ``shares`` and ``command`` are those of its range, which has this
+    ``number``.
     """
     to.target = target
     to.end = store.kind
@@ -208,16 +209,15 @@ def make_classified(
     to.wavefront = store.wavefront
     _copy_marker(to, store)
     to.total = shares
-    to.command = command
-    to.op = entry.op
-    to.dtype = entry.dtype
+    to.range = number
+    to.op = command.op
+    to.dtype = command.dtype
     _copy_data(config, to, store)
 
 
 @inlined
-def note_sender(arrival: Record, source: int, unowned: bool, forbidden: bool) -> None:
-    """Record the sender of a packet, and whether a context owns and accepts the packet."""
-    arrival.source = source
+def note_verdict(arrival: Record, unowned: bool, forbidden: bool) -> None:
+    """Record whether a context owns and accepts a packet."""
     arrival.unowned = unowned
     arrival.forbidden = forbidden
 
@@ -229,11 +229,11 @@ def make_packet(
     store: Record,
     command: Record,
     atom: int,
-    context: int,
+    peers: int,
     slot: int,
 ) -> None:
-    """Make the packet of a classified store, to an atom of the receiver's address space, of the
-    tile with its ``slot``; or the END packet of a marker.
+    """Make the packet of a classified store for each of these ``peers``, to an atom of the
+    receiver's address space, of the tile with its ``slot``; or the END packet of a marker.
     """
     to.kind = command.kind
     to.atom = atom
@@ -242,7 +242,7 @@ def make_packet(
         to.atom = packed_marker(
             config, store.tile_atoms, store.outer_edge, store.inner_edge, store.shares
         )
-    to.context = context
+    to.peers = peers
     to.generation = store.generation
     to.slot = slot
     to.wavefront = store.wavefront
@@ -256,7 +256,7 @@ def make_segment_packet(to: Record, segment: Record, atom: int, wavefront: int) 
     """Make the packet of an atom of a segment; its data follow later."""
     to.kind = segment.kind
     to.atom = atom
-    to.context = segment.context
+    to.peers = segment.peers
     to.generation = segment.generation
     to.slot = segment.slot
     to.wavefront = wavefront
@@ -265,11 +265,25 @@ def make_segment_packet(to: Record, segment: Record, atom: int, wavefront: int) 
 
 
 @inlined
-def address_link_packet(to: Record, packet: Record, owner: int, source: int) -> None:
-    """Make a packet for the link."""
-    copy_record(to.packet, packet)
+def address_link_packet(
+    config: Record, to: Record, packet: Record, owner: int, rank: int, peer: Record
+) -> None:
+    """Make the copy of a packet of the context ``owner`` for a peer; the context has this
+    ``rank``.
+    """
+    sent = to.packet
+    sent.destination = peer.gpu
+    sent.source = rank
+    sent.context = peer.space
+    sent.kind = packet.kind
+    sent.atom = packet.atom
+    sent.generation = packet.generation
+    sent.slot = packet.slot
+    sent.wavefront = packet.wavefront
+    sent.op = packet.op
+    sent.dtype = packet.dtype
+    _copy_data(config, sent, packet)
     to.owner = owner
-    to.source = source
 
 
 @inlined
@@ -407,7 +421,7 @@ def make_completion(to: Record, tile: Record, start: int, outer_edge: int, inner
 @inlined
 def make_ready(
     to: Record,
-    command: int,
+    number: int,
     dispatch_index: int,
     wavefront: int,
     start: int,
@@ -415,8 +429,8 @@ def make_ready(
     inner_edge: int,
     last: int,
 ) -> None:
-    """Make a ready command."""
-    to.command = command
+    """Make a ready command of the range with this ``number``."""
+    to.range = number
     to.dispatch_index = dispatch_index
     to.wavefront = wavefront
     to.start = start
@@ -442,12 +456,12 @@ def make_copy(to: Record, command: Record, region: Record, start: int, peers: in
 
 @inlined
 def make_segment_template(
-    to: Record, command: Record, context: int, generation: int, run_log2: int
+    to: Record, command: Record, peers: int, generation: int, run_log2: int
 ) -> None:
-    """Make the segment of a command, without its slot and its place."""
+    """Make the segment of a command for these peers, without its slot and its place."""
     to.wave_inner_log2 = run_log2
     to.slot = 0
-    to.context = context
+    to.peers = peers
     to.generation = generation
     to.kind = command.kind
     to.op = command.op
