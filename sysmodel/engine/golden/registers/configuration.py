@@ -20,7 +20,7 @@ def _decode_context(own: Record, registers: Records) -> None:
         get_field(registers, F.WORKGROUPS_count),
         get_field(registers, F.TRACKED_FIRST_dispatch_index),
         get_field(registers, F.TRACKED_END_dispatch_index),
-        get_field(registers, F.SHIFT_dispatch_indices),
+        get_field(registers, F.TO_SEND_count),
         get_field(registers, F.CREDIT_WINDOW_workgroups),
         get_field(registers, F.COMMAND_WINDOW_workgroups),
         get_field(registers, F.TIMEOUT_ticks),
@@ -30,12 +30,10 @@ def _decode_context(own: Record, registers: Records) -> None:
         own.address_space,
         get_field(registers, F.ADDRESS_SPACE_enable),
         get_field(registers, F.ADDRESS_SPACE_local),
-        get_field(registers, F.ADDRESS_SPACE_remote),
     )
+    own.rank = get_field(registers, F.RANK_rank)
     own.ways = get_field(registers, F.WAYS_mask)
     inbound = own.inbound
-    inbound.stores = get_field(registers, F.INBOUND_STORES_sources)
-    inbound.updates = get_field(registers, F.INBOUND_UPDATES_sources)
     inbound.ops = get_field(registers, F.INBOUND_KINDS_ops)
     inbound.dtypes = get_field(registers, F.INBOUND_KINDS_dtypes)
 
@@ -62,6 +60,5 @@ def decode(s: GoldenState) -> None:
     for context in range(s.config.contexts):
         _decode_context(s.contexts[context], s.registers[CONTEXT + context])
     registers = s.registers[GLOBAL]
-    s.gpu.number = get_field(registers, F.GPU_NUMBER_gpu)
     set_scrub_interval(s.gpu.scrubber, get_field(registers, F.SCRUB_INTERVAL_cycles))
     _decode_arbiter(s.config.arbiter, registers)

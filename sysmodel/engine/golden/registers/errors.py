@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from rtl.interface.configuration import RANK_BITS
 from rtl.interface.encodings import ErrorCode
 from rtl.registers.error_log import ERROR_LOG_DEPTH
 from rtl.registers.map import CONTEXT, GLOBAL
@@ -16,6 +17,7 @@ __all__ = [
     "OF_LINK",
     "PLACE_ATOM",
     "RANK",
+    "channel_of",
     "describe_error",
     "error",
     "keep_error",
@@ -26,6 +28,7 @@ __all__ = [
     "place_of",
     "report_error",
     "report_packet_error",
+    "source_of",
     "take_errors",
 ]
 
@@ -59,7 +62,8 @@ _PLACES_BY_RANK = np.full(RANK.packet + 1, ERROR_LOG_DEPTH)
 _PLACES_BY_RANK[[RANK.store, RANK.packet]] = 6  # the contract leaves two places to rarer errors
 
 _COUNT_MASK = 0xFFFF
-PLACE_ATOM = (1 << 48) - 1
+PLACE_ATOM = (1 << 47) - 1
+_SOURCE, _CHANNEL = 47, 54  # lowest bits of these fields of a place
 _UNOWNED = 1 << 62
 OF_LINK = 1 << ErrorCode.LINK_DOWN.value | 1 << ErrorCode.LINK_RESET.value
 """Kinds of the errors of links."""
@@ -84,7 +88,19 @@ def owner_of(failure: int) -> int:
 @inlined
 def place_of(atom: int, source: int, channel: int, unowned: bool) -> int:
     """Make an error's place of one word; 0 if the place is not known."""
-    return atom | source << 48 | channel << 53 | (_UNOWNED if unowned else 0)
+    return atom | source << _SOURCE | channel << _CHANNEL | (_UNOWNED if unowned else 0)
+
+
+@inlined
+def source_of(place: int) -> int:
+    """Return the rank of a packet's sender, of an error's place."""
+    return place >> _SOURCE & (1 << RANK_BITS) - 1
+
+
+@inlined
+def channel_of(place: int) -> int:
+    """Return the channel of an error's place."""
+    return place >> _CHANNEL & 255
 
 
 @inlined
@@ -95,8 +111,8 @@ def describe_error(failure: int, place: int) -> tuple[int, int, int, int, int, i
         failure >> 24 & 0xFFFFFF,
         failure >> 8 & 0xFFFF,
         place & PLACE_ATOM,
-        place >> 48 & 31,
-        place >> 53 & 255,
+        source_of(place),
+        channel_of(place),
         place >> 62,
     )
 

@@ -5,8 +5,10 @@ from rtl.interface.encodings import Action, ConfigurationError, Granularity
 from rtl.registers.map import CONTEXT
 from sysmodel.lib.compiled import compiled
 
+from ..records import Record
 from ..state import GoldenState
 from .launch import EPOCHS, next_epoch
+from .tables import takes_kind
 
 __all__ = ["check_launch", "held_workgroups", "launch_needs"]
 
@@ -15,7 +17,9 @@ _LAUNCH_RANGE = ConfigurationError.LAUNCH_RANGE.value
 _WINDOW = ConfigurationError.WINDOW.value
 _EPOCH = ConfigurationError.EPOCH.value
 _GENERATION = ConfigurationError.GENERATION.value
-_DMA, _OWN, _WAVEFRONT = Action.DMA.value, Action.OWN.value, Granularity.WAVEFRONT.value
+_NO_PEER = ConfigurationError.NO_PEER.value
+_REMOTE, _DMA, _OWN = Action.REMOTE.value, Action.DMA.value, Action.OWN.value
+_WAVEFRONT = Granularity.WAVEFRONT.value
 _GENERATIONS = 1 << GENERATION_BITS
 _NEAR = _GENERATIONS // 2 - 1  # furthest that a GPU may be behind a launch
 
@@ -54,26 +58,50 @@ def held_workgroups(s: GoldenState, context: int) -> int:
 
 
 @compiled
-def _repeats_generation(s: GoldenState, context: int) -> bool:
-    """Return whether something could carry the programmed generation and belong to another launch.
+def _leaves_peer(own: Record, peer: Record) -> bool:
+    """Return whether a peer would be so far behind the programmed launch that it looks ahead.
 
-    A launch follows the one before by 1 to ``_NEAR`` generations. The downstream GPU's lead over
-    the launch before, from -8 to 7, is taken as the true one; it must stay at least ``-_NEAR``.
+    The peer's lead over the launch before, from -8 to 7, is taken as the true one; it must stay at
+    least ``-_NEAR``.
     """
-    own = s.contexts[context]
-    external, generation = own.external, own.programmed.generation
-    behind = (generation - external.now_generation) % _GENERATIONS
-    if not own.control.launched_before:
-        return external.now_admits and behind > _NEAR
-    step = (generation - own.launch.generation) % _GENERATIONS
-    if step < 1 or step > _NEAR:
-        return True
-    if not external.now_admits:
+    if not peer.now_admits:
         return False
-    lead = (external.now_generation - own.launch.generation) % _GENERATIONS
+    behind = (own.programmed.generation - peer.now_generation) % _GENERATIONS
+    if not own.control.launched_before:
+        return behind > _NEAR
+    step = (own.programmed.generation - own.launch.generation) % _GENERATIONS
+    lead = (peer.now_generation - own.launch.generation) % _GENERATIONS
     if lead > _NEAR:
         lead -= _GENERATIONS
     return step - lead > _NEAR
+
+
+@compiled
+def _repeats_generation(s: GoldenState, context: int) -> bool:
+    """Return whether something could carry the programmed generation and belong to another launch.
+
+    A launch follows the one before by 1 to ``_NEAR`` generations.
+    """
+    own = s.contexts[context]
+    step = (own.programmed.generation - own.launch.generation) % _GENERATIONS
+    if own.control.launched_before and (step < 1 or step > _NEAR):
+        return True
+    for index in range(s.config.peers):
+        if _leaves_peer(own, own.peer_status[index]):
+            return True
+    return False
+
+
+@compiled
+def _lacks_peers(s: GoldenState, context: int) -> bool:
+    """Return whether a range sends packets to a peer that does not take them."""
+    for number in range(s.config.ranges):
+        entry = s.programmed_ranges[context, number]
+        kind = s.programmed_commands[context, entry.command].kind
+        if entry.enable and (entry.action == _REMOTE or entry.action == _DMA):
+            if not takes_kind(s, context, entry.peers, kind):
+                return True
+    return False
 
 
 @compiled
@@ -110,6 +138,8 @@ def check_launch(s: GoldenState, context: int, busy: bool) -> int:
         return _LAUNCH_RANGE
     if _lacks_wavefronts(s, context):
         return _EMPTY
+    if _lacks_peers(s, context):
+        return _NO_PEER
     commands, others = launch_needs(s, context)
     if launch.credit_window == 0 or launch.credit_window + others > config.credit_window_slots:
         return _WINDOW

@@ -5,7 +5,7 @@ from sysmodel.lib.compiled import compiled, inlined
 
 from ..records import Record
 from ..state import GoldenState
-from .errors import PLACE_ATOM, oldest_error, oldest_place
+from .errors import PLACE_ATOM, channel_of, oldest_error, oldest_place, source_of
 from .words import REGISTERS, F, R, put_field
 
 __all__ = ["NO_WORD", "OKAY", "REJECT", "page_of", "read_register", "word_of"]
@@ -44,8 +44,8 @@ def _read_error(config: Record, log: Record, word: int, is_context: bool) -> tup
         )
     if word == (R.ERROR_LOCATION if is_context else R.GPU_ERROR_LOCATION):
         return True, (
-            put_field(F.ERROR_LOCATION_channel, place >> 53)
-            | put_field(F.ERROR_LOCATION_source, place >> 48)
+            put_field(F.ERROR_LOCATION_channel, channel_of(place))
+            | put_field(F.ERROR_LOCATION_source, source_of(place))
             | put_field(F.ERROR_LOCATION_errors, log.log_level)
         )
     address = (place & PLACE_ATOM) << config.atom_shift

@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from rtl.interface.encodings import ConfigurationError
+from rtl.interface.encodings import Action, ConfigurationError, PacketKind
 from rtl.registers.map import CONTEXT
 from sysmodel.lib.compiled import compiled
 
 from ..dma.copies import MOST_COPIES, push_copy
-from ..payloads import disable_entry, make_command, make_range, make_region
+from ..payloads import disable_entry, make_command, make_peer, make_range, make_region
 from ..records import Record, Records
 from ..state import GoldenState
 from .launch import keep_region
@@ -16,11 +16,13 @@ from .words import F, Field, get_field
 __all__ = [
     "clear_tables",
     "commit_command",
+    "commit_peer",
     "commit_range",
     "commit_region",
     "is_fixed",
     "overlaps_others",
     "start_copy",
+    "takes_kind",
 ]
 
 _UNKNOWN_INDEX = ConfigurationError.UNKNOWN_INDEX.value
@@ -33,6 +35,9 @@ _REGION_IN_USE = ConfigurationError.REGION_IN_USE.value
 _QUEUE_FULL = ConfigurationError.QUEUE_FULL.value
 _IN_USE = ConfigurationError.IN_USE.value
 _LOCKED = ConfigurationError.LOCKED.value
+_NO_PEER = ConfigurationError.NO_PEER.value
+_NONE, _OWN = Action.NONE.value, Action.OWN.value
+_STORE = PacketKind.STORE.value
 
 
 @compiled
@@ -168,7 +173,10 @@ def commit_range(s: GoldenState, context: int, index: int, enable: int, locked: 
     config, registers = s.config, s.registers[CONTEXT + context]
     region = get_field(registers, F.RANGE_ACTION_region)
     command = get_field(registers, F.RANGE_ACTION_command)
+    peers = get_field(registers, F.RANGE_PEERS_peers)
     if index >= config.ranges or region >= config.regions or command >= config.commands:
+        return _UNKNOWN_INDEX
+    if peers >> config.peers:
         return _UNKNOWN_INDEX
     if locked:
         return _IN_USE
@@ -179,7 +187,8 @@ def commit_range(s: GoldenState, context: int, index: int, enable: int, locked: 
     first = get_field(registers, F.RANGE_DISPATCH_INDICES_first)
     last = get_field(registers, F.RANGE_DISPATCH_INDICES_last)
     action = get_field(registers, F.RANGE_ACTION_action)
-    if last < first or action == 0:
+    leaves = action != _NONE and action != _OWN
+    if last < first or action == _NONE or (leaves and peers == 0):
         return _EMPTY
     if not s.programmed_regions[context, region].enable:
         return _REGION_DISABLED
@@ -189,7 +198,8 @@ def commit_range(s: GoldenState, context: int, index: int, enable: int, locked: 
         if same and first <= one.last and one.first <= last:
             return _OVERLAP
     shares = get_field(registers, F.RANGE_ACTION_shares)
-    make_range(entry, 1, region, first, last, action, command, shares)
+    slot_offset = get_field(registers, F.RANGE_PEERS_slot_offset)
+    make_range(entry, 1, region, first, last, action, command, shares, peers, slot_offset)
     return 0
 
 
@@ -234,8 +244,38 @@ def commit_command(s: GoldenState, context: int, index: int, locked: bool) -> in
 
 
 @compiled
+def commit_peer(s: GoldenState, context: int, index: int, enable: int, in_use: bool) -> int:
+    """Write the staged peer; return the configuration error.
+
+    Parameters
+    ----------
+    in_use : bool
+        The context is not idle.
+    """
+    registers = s.registers[CONTEXT + context]
+    if index >= s.config.peers:
+        return _UNKNOWN_INDEX
+    if in_use:
+        return _IN_USE
+    make_peer(
+        s.contexts[context].peers[index],
+        enable,
+        get_field(registers, F.PEER_gpu),
+        get_field(registers, F.PEER_rank),
+        get_field(registers, F.PEER_space),
+        get_field(registers, F.PEER_sends_stores),
+        get_field(registers, F.PEER_sends_updates),
+        get_field(registers, F.PEER_takes_stores),
+        get_field(registers, F.PEER_takes_updates),
+    )
+    return 0
+
+
+@compiled
 def clear_tables(s: GoldenState, context: int) -> None:
-    """Remove all regions and ranges; commands stay, without a region that they could read."""
+    """Remove all regions, ranges and peers; commands stay, without a region that they could
+    read.
+    """
     for index in range(s.config.regions):
         region = s.programmed_regions[context, index]
         if region.enable:
@@ -243,23 +283,38 @@ def clear_tables(s: GoldenState, context: int) -> None:
         disable_entry(region)
     for index in range(s.config.ranges):
         disable_entry(s.programmed_ranges[context, index])
+    for index in range(s.config.peers):
+        disable_entry(s.contexts[context].peers[index])
 
 
 @compiled
-def start_copy(s: GoldenState, context: int, command: int, copies: int, aborted: bool) -> int:
+def takes_kind(s: GoldenState, context: int, peers: int, kind: int) -> bool:
+    """Return whether packets of a kind may leave to each of these peers."""
+    for index in range(s.config.peers):
+        peer = s.contexts[context].peers[index]
+        takes = peer.enable and (peer.sends_stores if kind == _STORE else peer.sends_updates)
+        if peers >> index & 1 and not takes:
+            return False
+    return True
+
+
+@compiled
+def start_copy(
+    s: GoldenState, context: int, command: int, peers: int, copies: int, aborted: bool
+) -> int:
     """Queue a copy; return the configuration error.
 
     Parameters
     ----------
-    command : int
-        Number of the command.
+    command, peers : int
+        Number of the command, and a bit for each peer that gets the copy.
     copies : int
         Copies that waited at the start of the cycle.
     aborted : bool
         The context is aborted.
     """
     config, registers = s.config, s.registers[CONTEXT + context]
-    if command >= config.commands:
+    if command >= config.commands or peers >> config.peers:
         return _UNKNOWN_INDEX
     start = _bytes(registers, F.COPY_START_LO_bytes, F.COPY_START_HI_bytes)
     if _misaligned(config, start):
@@ -268,11 +323,15 @@ def start_copy(s: GoldenState, context: int, command: int, copies: int, aborted:
         return _ADDRESS_OUT_OF_RANGE
     entry = s.programmed_commands[context, command]
     region = s.programmed_regions[context, entry.region]
+    if peers == 0:
+        return _EMPTY
     if not region.enable:
         return _REGION_DISABLED
+    if not takes_kind(s, context, peers, entry.kind):
+        return _NO_PEER
     if aborted:
         return _IN_USE
     if copies == MOST_COPIES:
         return _QUEUE_FULL
-    push_copy(s.contexts[context].copies, entry, region, _atoms(config, start))
+    push_copy(s.contexts[context].copies, entry, region, _atoms(config, start), peers)
     return 0

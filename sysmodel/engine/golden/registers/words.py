@@ -114,14 +114,15 @@ def describe_registers(p: T3Parameters, registers: Records) -> None:
         F.WORKGROUPS_count: p.workgroup_bits + 1,
         F.TRACKED_FIRST_dispatch_index: p.credit_limit_bits,
         F.TRACKED_END_dispatch_index: p.credit_limit_bits,
-        F.SHIFT_dispatch_indices: p.credit_limit_bits,
+        F.TO_SEND_count: p.credit_limit_bits,
         F.CREDIT_WINDOW_workgroups: p.credit_limit_bits,
         F.COMMAND_WINDOW_workgroups: p.credit_limit_bits,
         F.RANGE_DISPATCH_INDICES_first: p.dispatch_index_bits,
         F.RANGE_DISPATCH_INDICES_last: p.dispatch_index_bits,
         F.RANGE_ACTION_shares: p.share_bits,
+        F.RANGE_PEERS_slot_offset: p.credit_limit_bits,
+        F.PEER_space: p.context_bits,
         F.ADDRESS_SPACE_local: p.context_bits,
-        F.ADDRESS_SPACE_remote: p.context_bits,
         F.WAYS_mask: p.ways,
     }
     for register in _map.values():

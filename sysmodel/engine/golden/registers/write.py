@@ -22,6 +22,7 @@ from .read import NO_WORD, OKAY, REJECT, page_of, word_of
 from .tables import (
     clear_tables,
     commit_command,
+    commit_peer,
     commit_range,
     commit_region,
     is_fixed,
@@ -48,6 +49,7 @@ def _is_act(word: int) -> bool:
         or word == R.RANGE_COMMIT
         or word == R.COMMAND_COMMIT
         or word == R.COPY
+        or word == R.PEER_COMMIT
     )
 
 
@@ -58,7 +60,7 @@ def _is_of_launch(word: int) -> bool:
         word == R.WORKGROUPS
         or word == R.TRACKED_FIRST
         or word == R.TRACKED_END
-        or word == R.SHIFT
+        or word == R.TO_SEND
         or word == R.CREDIT_WINDOW
         or word == R.COMMAND_WINDOW
         or word == R.TRACKING
@@ -133,6 +135,7 @@ def commit(
     foreign: bool,
     fixed: bool,
     mixed: bool,
+    in_use: bool,
 ) -> int:
     """Commit an entry of a table, or start a copy; return the configuration error."""
     if word == R.REGION_COMMIT:
@@ -144,24 +147,23 @@ def commit(
         return commit_range(s, context, index, field_of(value, enable), locked)
     if word == R.COMMAND_COMMIT:
         return commit_command(s, context, field_of(value, F.COMMAND_COMMIT_index), locked)
-    return start_copy(s, context, field_of(value, F.COPY_command), copies, aborted)
+    if word == R.PEER_COMMIT:
+        index, enable = field_of(value, F.PEER_COMMIT_index), F.PEER_COMMIT_enable
+        return commit_peer(s, context, index, field_of(value, enable), in_use)
+    command, peers = field_of(value, F.COPY_command), field_of(value, F.COPY_peers)
+    return start_copy(s, context, command, peers, copies, aborted)
 
 
 @compiled
-def _takes_spaces(s: GoldenState, context: int, value: int, privileged: int) -> bool:
-    """Return whether a write of ADDRESS_SPACE names a space of another context: its local space
-    or, as unprivileged software, its remote space.
-    """
+def _takes_space(s: GoldenState, context: int, value: int) -> bool:
+    """Return whether a write of ADDRESS_SPACE names the space of another context."""
     written = value & s.registers[CONTEXT + context, R.ADDRESS_SPACE].writable
-    local = field_of(written, F.ADDRESS_SPACE_local)
-    remote = field_of(written, F.ADDRESS_SPACE_remote)
+    if not field_of(written, F.ADDRESS_SPACE_enable):
+        return False
     for other in range(s.config.contexts):
         space = s.contexts[other].address_space
-        if other == context:
-            continue
-        if field_of(written, F.ADDRESS_SPACE_enable) and space.enable and space.local == local:
-            return True
-        if not privileged and space.remote == remote and (space.enable or remote):
+        same = space.local == field_of(written, F.ADDRESS_SPACE_local)
+        if other != context and space.enable and same:
             return True
     return False
 
@@ -200,7 +202,7 @@ def _write_context(
         return 0
     if word == R.EPOCH_RESET:
         return _reset_epochs(s, context, value, busy)
-    if word == R.ADDRESS_SPACE and _takes_spaces(s, context, value, privileged):
+    if word == R.ADDRESS_SPACE and _takes_space(s, context, value):
         return _OVERLAP
     # The page has taken in the `idle` of this cycle.
     in_use = busy or not s.interrupts[page].was_idle
@@ -217,7 +219,9 @@ def _write_context(
     if _is_act(word):
         share = privileged and field_of(value, F.REGION_COMMIT_share) != 0
         mixed = share and s.contexts[context].control.untrusted != 0
-        return commit(s, context, word, value, copies, locked, aborted, foreign, fixed, mixed)
+        return commit(
+            s, context, word, value, copies, locked, aborted, foreign, fixed, mixed, in_use
+        )
     if locked and _is_of_launch(word):
         return _IN_USE
     if R.REGION_BASE_LO <= word <= R.REGION_LIMIT_HI:
