@@ -26,7 +26,8 @@ __all__ = ["ContextPage"]
 
 # Tables committed by writes to these registers. The fields `index` and `enable` have the same
 # position in all of them.
-_COMMITS = dict(zip(COMMITS, (Table.REGION, Table.RANGE, Table.COMMAND, Table.COPY), strict=True))
+_TABLES = (Table.REGION, Table.RANGE, Table.COMMAND, Table.COPY, Table.PEER)
+_COMMITS = dict(zip(COMMITS, _TABLES, strict=True))
 # Registers that stage a region.
 _STAGED_REGION = tuple(register for ends in STAGING["region"].values() for register, _ in ends)
 # Registers that cannot be written while a launch is pending.
@@ -59,9 +60,8 @@ class ContextPage(ReportingPage):
         An error of a link is reported to the GPU in this cycle.
     foreign : In(1)
         The staged region overlaps a region of another context.
-    local_taken, remote_taken, ways_taken : In(1)
-        Another context has the local address space, the remote one, or a way that the written word
-        names.
+    local_taken, ways_taken : In(1)
+        Another context has the address space, or a way, that the written word names.
     staged : Out(:func:`RegionEntry`)
         Staged region, without ``enable``.
     claims : Out(:func:`Claims`)
@@ -117,7 +117,6 @@ class ContextPage(ReportingPage):
                 "link": In(1),
                 "foreign": In(1),
                 "local_taken": In(1),
-                "remote_taken": In(1),
                 "ways_taken": In(1),
                 "staged": Out(RegionEntry(p)),
                 "claims": Out(Claims(p)),
@@ -149,6 +148,7 @@ class ContextPage(ReportingPage):
             **dict(leaves(ADDRESS_SPACE, context.address_space)),
             **dict(leaves(INBOUND, context.inbound)),
             **dict(leaves(STAGING, self._staging)),
+            ("RANK", "rank"): context.rank,
             ("WAYS", "mask"): self.ways,
         }
         self._status |= {
@@ -180,6 +180,7 @@ class ContextPage(ReportingPage):
         wiring.connect(m, table.copies, wiring.flipped(context.copies))
         commit, word = self._registers["REGION_COMMIT"], self.port.word
         index, enable = commit["index"], commit["enable"]
+        receivers = self._registers["COPY"]["peers"]
         # Only privileged software may let contexts share memory.
         share = self.port.privileged & word[commit["share"].low]
         m.d.comb += [
@@ -187,21 +188,25 @@ class ContextPage(ReportingPage):
             # Taken from the word directly, since the decoded fields arrive late.
             table.index.eq(word[index.low :][: index.width]),
             table.enable.eq(word[enable.low]),
+            table.receivers.eq(word[receivers.low :][: receivers.width]),
             table.locked.eq(self.pending),
+            table.in_use.eq(self._in_use),
             table.aborting.eq(context.aborting | context.abort),
             table.foreign.eq(self.foreign & ~share),
             table.mixed.eq(share & self.untrusted.any()),
             check.maps.eq(table.maps),
             check.launch_configuration.eq(self.programmed),
             check.ways.eq(self.ways),
+            check.peers.eq(table.peers),
             check.launched.eq(self.launched),
             check.generation.eq(context.launch_configuration.generation),
-            check.downstream.eq(context.downstream),
+            check.peer_launches.eq(context.peer_launches),
             check.busy.eq(self.pending | context.aborting | context.abort),
             check.exhausted.eq(self.next_epoch[-1]),
             self._busy.eq(self.running | self.pending | context.aborting | context.abort),
             self._in_use.eq(self._busy | ~context.idle),
             context.ways.eq(self.ways),
+            context.peers.eq(table.peers),
         ]
         ends = context.drained & ~context.clearing & self._waited
         m.d.sync += [
@@ -352,12 +357,12 @@ class ContextPage(ReportingPage):
             self.store(m, register, part)
 
     def _assign(self, m: Module, register: Register, part: dict[str, Value]) -> None:
-        """Write spaces or ways, unless another context has one, or tiles are in a lost way."""
-        user, loses = ~self.port.privileged, Const(0)
+        """Write a space or ways, unless another context has one, or tiles are in a lost way."""
         if register.name == "WAYS":
-            taken, loses = user & self.ways_taken, (self.ways & ~part["mask"]).any()
+            taken = ~self.port.privileged & self.ways_taken
+            loses = (self.ways & ~part["mask"]).any()
         else:
-            taken = (part["enable"] & self.local_taken) | (user & self.remote_taken)
+            taken, loses = part["enable"] & self.local_taken, Const(0)
         with m.If(taken):
             m.d.comb += self.refusal.eq(ConfigurationError.OVERLAP)
         with m.Elif(loses & self._in_use):

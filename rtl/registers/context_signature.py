@@ -1,15 +1,16 @@
 """Signature between the registers of a context and the hardware."""
 
-from amaranth.lib import stream, wiring
+from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from rtl.interface.configuration import (
     AddressSpace,
+    RANK_BITS,
     ContextView,
-    Downstream,
     Inbound,
     LaunchConfiguration,
     MapConfiguration,
+    PeerLaunch,
 )
 from rtl.interface.layouts import Copy
 from rtl.interface.signatures import OwnErrorsSignature
@@ -29,8 +30,10 @@ class ContextRegistersSignature(wiring.Signature):
     maps, launch_configuration : Out
         Configuration of the current launch. Software programs a copy, which these registers
         take over as a launch begins. A pending launch first closes regions that it changes.
-    address_space, inbound : Out
+    address_space, rank, inbound : Out
         Registers.
+    peers : Out(array of :func:`~rtl.interface.configuration.PeerEntry`)
+        Peers. Registers, which change only while the context is idle.
     ways : Out(ways)
         Ways of the tracker's sets that belong to the context.
     launch, abort, start : Out(1)
@@ -47,8 +50,8 @@ class ContextRegistersSignature(wiring.Signature):
         Largest number of wavefronts of each range's command, in the current launch. Register.
     launch_drained : In(1)
         No work is left that needs the configuration of the current launch.
-    downstream : In(:func:`Downstream`)
-        State of the downstream GPU. Register.
+    peer_launches : In(array of :func:`PeerLaunch`)
+        State of each peer; one that is not enabled admits nothing. Registers.
     aborting : Out(1)
         High from an abort, or from reset, until the context is ``drained``.
     drained : In(1)
@@ -73,6 +76,8 @@ class ContextRegistersSignature(wiring.Signature):
                 "maps": Out(MapConfiguration(p)),
                 "launch_configuration": Out(LaunchConfiguration(p)),
                 "address_space": Out(AddressSpace(p), init=resets(ADDRESS_SPACE, registers)),
+                "rank": Out(RANK_BITS),
+                "peers": Out(ContextView(p).members["peers"]),
                 "inbound": Out(Inbound(), init=resets(INBOUND, registers)),
                 "ways": Out(p.ways),
                 "launch": Out(1),
@@ -84,7 +89,7 @@ class ContextRegistersSignature(wiring.Signature):
                 "former": Out(ContextView(p).members["former"]),
                 "wavefronts": Out(ContextView(p).members["wavefronts"]),
                 "launch_drained": In(1),
-                "downstream": In(Downstream()),
+                "peer_launches": In(data.ArrayLayout(PeerLaunch(), p.peers)),
                 "start": Out(1),
                 "copies": Out(stream.Signature(Copy(p))),
                 "done": In(1),

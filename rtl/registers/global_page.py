@@ -3,11 +3,7 @@
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out
 
-from rtl.interface.configuration import (
-    SOURCE_BITS,
-    ArbiterConfiguration,
-    Injection,
-)
+from rtl.interface.configuration import ArbiterConfiguration, Injection
 from rtl.interface.encodings import ConfigurationError, InjectTarget
 from rtl.interface.signatures import OwnErrorsSignature
 from rtl.parameters import T3Parameters
@@ -30,8 +26,6 @@ class GlobalPage(ReportingPage):
     arbiter : Out(:func:`ArbiterConfiguration`)
     corrected : In(32)
         Count of cycles with a correction, sampled when the read takes effect.
-    number : Out(5)
-        Number of this GPU. Register.
     error : In(:class:`OwnErrorsSignature`)
         Errors of no context.
     irq : Out(1)
@@ -53,7 +47,6 @@ class GlobalPage(ReportingPage):
             {
                 "arbiter": Out(ArbiterConfiguration(p), init=resets(ARBITER, registers)),
                 "corrected": In(32),
-                "number": Out(SOURCE_BITS),
                 "error": In(OwnErrorsSignature(p)),
                 "irq": Out(1),
                 "inject": Out(Injection()),
@@ -77,7 +70,6 @@ class GlobalPage(ReportingPage):
         self._storage |= {
             **dict(leaves(ARBITER, self.arbiter)),
             ("GPU_LOCK", "gpu"): lock,
-            ("GPU_NUMBER", "gpu"): self.number,
             ("SCRUB_INTERVAL", "cycles"): self._interval,
             ("INJECT", "target"): Value.cast(self.inject.target),
             ("INJECT", "double"): self.inject.double,

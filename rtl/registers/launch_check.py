@@ -1,19 +1,22 @@
 """Check of a launch before it is accepted."""
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
-from amaranth.lib import wiring
+from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from rtl.interface.configuration import (
     GENERATION_BITS,
     ContextView,
-    Downstream,
     LaunchConfiguration,
     MapConfiguration,
+    PeerEntry,
+    PeerLaunch,
 )
 from rtl.interface.encodings import Action, ConfigurationError
 from rtl.lib.select import select_at
 from rtl.parameters import T3Parameters
+
+from .receivers import any_refuses
 
 __all__ = ["LaunchCheck"]
 
@@ -28,9 +31,9 @@ class LaunchCheck(wiring.Component):
     tiles if they hold the wavefronts of those workgroups that share a set.
 
     Generations are compared by half of their range. A generation must therefore follow the one of
-    the launch before by 1 to 7, and the downstream GPU must be at most 7 behind it. A GPU that is
-    far behind looks like one that is ahead; only the distance from the launch before distinguishes
-    them. For the first launch after a reset, a GPU that looks ahead counts as behind.
+    the launch before by 1 to 7, and each peer must be at most 7 behind it. A GPU that is far behind
+    looks like one that is ahead; only the distance from the launch before distinguishes them. For
+    the first launch after a reset, a GPU that looks ahead counts as behind.
 
     Members
     -------
@@ -39,11 +42,13 @@ class LaunchCheck(wiring.Component):
         Programmed tables, stable in this cycle and in the last cycle.
     ways : In(ways)
         Ways of the context, stable like ``maps``.
+    peers : In(array of :func:`PeerEntry`)
+        Peers of the context, stable like ``maps``.
     launched : In(1)
         A launch has begun since reset.
     generation : In(4)
         Generation of the launch that began last.
-    downstream : In(:func:`Downstream`)
+    peer_launches : In(array of :func:`PeerLaunch`)
     busy : In(1)
         A launch is pending, or an abort is in progress.
     exhausted : In(1)
@@ -51,8 +56,8 @@ class LaunchCheck(wiring.Component):
     wavefronts : Out
         Largest number of wavefronts of each range's command. Combinational.
     configuration_error : Out(:class:`ConfigurationError`)
-        First applicable error of IN_USE, LAUNCH_RANGE, EMPTY, WINDOW, GENERATION and EPOCH.
-        Combinational.
+        First applicable error of IN_USE, LAUNCH_RANGE, EMPTY, NO_PEER, WINDOW, GENERATION and
+        EPOCH. Combinational.
     """
 
     def __init__(self, p: T3Parameters):
@@ -62,9 +67,10 @@ class LaunchCheck(wiring.Component):
                 "launch_configuration": In(LaunchConfiguration(p)),
                 "maps": In(MapConfiguration(p)),
                 "ways": In(p.ways),
+                "peers": In(data.ArrayLayout(PeerEntry(p), p.peers)),
                 "launched": In(1),
                 "generation": In(GENERATION_BITS),
-                "downstream": In(Downstream()),
+                "peer_launches": In(data.ArrayLayout(PeerLaunch(), p.peers)),
                 "busy": In(1),
                 "exhausted": In(1),
                 "wavefronts": Out(ContextView(p).members["wavefronts"]),
@@ -88,13 +94,15 @@ class LaunchCheck(wiring.Component):
             | (launch.command_window * commands > p.command_depth)
             | (self._sharing() * wavefronts > ways)
         )
-        wrong_generation = self._wrong_generation(m)
+        wrong_generation, no_peer = self._wrong_generation(m), self._lacks_peer(m)
         with m.If(self.busy):
             m.d.comb += self.configuration_error.eq(ConfigurationError.IN_USE)
         with m.Elif(wrong_range):
             m.d.comb += self.configuration_error.eq(ConfigurationError.LAUNCH_RANGE)
         with m.Elif(empty):
             m.d.comb += self.configuration_error.eq(ConfigurationError.EMPTY)
+        with m.Elif(no_peer):
+            m.d.comb += self.configuration_error.eq(ConfigurationError.NO_PEER)
         with m.Elif(wrong_window):
             m.d.comb += self.configuration_error.eq(ConfigurationError.WINDOW)
         with m.Elif(wrong_generation):
@@ -113,15 +121,33 @@ class LaunchCheck(wiring.Component):
 
     def _wrong_generation(self, m: Module) -> Value:
         """Test whether the generation could be taken for that of another launch."""
-        generation, downstream = self.launch_configuration.generation, self.downstream
-        step, lead, lag = (Signal(GENERATION_BITS, name=name) for name in ("step", "lead", "lag"))
-        m.d.comb += [
-            step.eq(generation - self.generation),
-            lead.eq(generation - downstream.generation),
-            lag.eq(downstream.generation - self.generation),
-        ]
+        generation, step = self.launch_configuration.generation, Signal(GENERATION_BITS)
+        m.d.comb += step.eq(generation - self.generation)
         repeats = self.launched & ((step == 0) | step[-1])
-        return repeats | (downstream.admits & lead[-1] & (~self.launched | lag[-1]))
+        far = []
+        for index, peer in enumerate(self.peer_launches):
+            lead, lag = (
+                Signal(GENERATION_BITS, name=f"{name}_{index}") for name in ("lead", "lag")
+            )
+            m.d.comb += [
+                lead.eq(generation - peer.generation),
+                lag.eq(peer.generation - self.generation),
+            ]
+            far.append(peer.admits & lead[-1] & (~self.launched | lag[-1]))
+        return repeats | Cat(far).any()
+
+    def _lacks_peer(self, m: Module) -> Signal:
+        """Register whether a range sends packets to a peer that does not take them."""
+        kinds, lacks = [command.kind for command in self.maps.commands], Signal()
+        m.d.sync += lacks.eq(
+            Cat(
+                entry.enable
+                & ((entry.action == Action.REMOTE) | (entry.action == Action.DMA))
+                & any_refuses(entry.peers, select_at(entry.command, kinds), self.peers)
+                for entry in self.maps.ranges
+            ).any()
+        )
+        return lacks
 
     def _needs(self, m: Module) -> tuple[Value, Value, Value, Value, Value]:
         """Compute the most commands per workgroup and the most other members per group of all

@@ -1,15 +1,17 @@
-"""Tables of regions, ranges and commands, with checks of their entries."""
+"""Tables of regions, ranges, commands and peers, with checks of their entries."""
 
 from amaranth.hdl import Cat, Module, Value
 from amaranth.lib import data, enum, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from rtl.interface.configuration import CommandEntry, MapConfiguration
+from rtl.interface.configuration import CommandEntry, MapConfiguration, PeerEntry
 from rtl.interface.encodings import Action, ConfigurationError
 from rtl.interface.layouts import Copy
 from rtl.lib.queue import Queue
 from rtl.lib.select import one_hot_select
 from rtl.parameters import T3Parameters
+
+from .receivers import any_refuses
 
 __all__ = ["INDEX_BITS", "MapTable", "Staging", "Table"]
 
@@ -18,7 +20,7 @@ _ADDRESS = data.ArrayLayout(32, 2)  # a byte address as two registers, the low o
 
 
 class Table(enum.Enum, shape=3):
-    """Table that a commit writes; CLEAR removes all regions and ranges."""
+    """Table that a commit writes; CLEAR removes all regions, ranges and peers."""
 
     NONE = 0
     REGION = 1
@@ -26,11 +28,13 @@ class Table(enum.Enum, shape=3):
     COMMAND = 3
     COPY = 4
     CLEAR = 5
+    PEER = 6
 
 
 def Staging(p: T3Parameters):
-    """Staging registers of software. Addresses are full byte addresses, because a commit checks
-    them."""
+    """Staging registers of software. Addresses, indices and masks have all bits of the registers,
+    because a commit checks them."""
+    peer = {name: field.shape for name, field in PeerEntry(p) if name != "enable"}
     command = {name: field.shape for name, field in CommandEntry(p) if name != "atom_offset"}
     command |= {"region": INDEX_BITS, "offset": _ADDRESS}
     return data.StructLayout(
@@ -44,14 +48,19 @@ def Staging(p: T3Parameters):
                     "action": Action,
                     "command": INDEX_BITS,
                     "shares": p.share_bits,
+                    "peers": INDEX_BITS,
+                    "slot_offset": p.credit_limit_bits,
                 }
             ),
             "command": data.StructLayout(command),
+            "peer": data.StructLayout(peer),
             "copy": data.StructLayout({"start": _ADDRESS}),
         }
     )
 
 
+# Fields of a range that software stages.
+_RANGE = ("region", "first", "last", "action", "command", "shares", "peers", "slot_offset")
 # Reasons to refuse an entry, highest priority first.
 _Causes = list[tuple[ConfigurationError, Value]]
 
@@ -61,11 +70,11 @@ def _any_of(values) -> Value:
 
 
 class MapTable(wiring.Component):
-    """Address map of the next launch; refuses entries that are inconsistent or conflict.
+    """Address map of the next launch, and peers; refuses entries that are inconsistent or conflict.
 
     ``configuration_error`` is combinational in the cycle of ``table``. With
-    ``ConfigurationError.NONE`` the whole entry is in ``maps``, or the copy in ``copies``, in the
-    next cycle; otherwise the state is unchanged. One commit per cycle.
+    ``ConfigurationError.NONE`` the whole entry is in ``maps`` or ``peers``, or the copy in
+    ``copies``, in the next cycle; otherwise the state is unchanged. One commit per cycle.
 
     Members
     -------
@@ -74,10 +83,14 @@ class MapTable(wiring.Component):
     index : In
         Entry to write; for a copy, its command.
     enable : In(1)
-        0 removes a region or a range.
+        0 removes a region, a range or a peer.
+    receivers : In(8)
+        Peers that get the copy, a mask.
     staging : In(:func:`Staging`)
     locked : In(1)
         A launch is pending: all entries are locked.
+    in_use : In(1)
+        The context is not idle: its peers are locked.
     aborting : In(1)
         An abort is in progress: copies are refused.
     foreign : In(1)
@@ -90,6 +103,8 @@ class MapTable(wiring.Component):
         An enabled region is removed in this cycle. Combinational.
     configuration_error : Out(:class:`ConfigurationError`)
     maps : Out(:func:`MapConfiguration`)
+    peers : Out(array of :func:`PeerEntry`)
+        Peers, also of the current launch.
     copies : Out(stream)
         Two copies deep.
 
@@ -108,8 +123,10 @@ class MapTable(wiring.Component):
                 "table": In(Table),
                 "index": In(INDEX_BITS),
                 "enable": In(1),
+                "receivers": In(INDEX_BITS),
                 "staging": In(Staging(p)),
                 "locked": In(1),
+                "in_use": In(1),
                 "aborting": In(1),
                 "foreign": In(1),
                 "mixed": In(1),
@@ -117,6 +134,7 @@ class MapTable(wiring.Component):
                 "removes": Out(p.regions),
                 "configuration_error": Out(ConfigurationError),
                 "maps": Out(MapConfiguration(p)),
+                "peers": Out(data.ArrayLayout(PeerEntry(p), p.peers)),
                 "copies": Out(stream.Signature(Copy(p))),
             }
         )
@@ -131,6 +149,7 @@ class MapTable(wiring.Component):
             (Table.RANGE, self._refuses_range(), self._range),
             (Table.COMMAND, self._refuses_command(), self._command),
             (Table.COPY, self._refuses_copy(), self._copy),
+            (Table.PEER, self._refuses_peer(), self._peer),
         ):
             # Computed before the table is decoded; the first cause is selected later.
             refused = _any_of(condition for _, condition in causes)
@@ -139,7 +158,7 @@ class MapTable(wiring.Component):
                 write(m, ~refused)
         with m.If(self.table == Table.CLEAR):
             # A command without a region is not used.
-            entries = (*self.maps.regions, *self.maps.ranges)
+            entries = (*self.maps.regions, *self.maps.ranges, *self.peers)
             m.d.sync += [entry.enable.eq(0) for entry in entries]
             m.d.comb += self.removes.eq(Cat(entry.enable for entry in self.maps.regions))
         return m
@@ -217,17 +236,24 @@ class MapTable(wiring.Component):
     def _refuses_range(self) -> _Causes:
         staged, regions, ranges = self.staging.range, self.maps.regions, self.maps.ranges
         enabled = [entry.enable & (staged.region == index) for index, entry in enumerate(regions)]
+        leaves = (staged.action == Action.REMOTE) | (staged.action == Action.DMA)
         return [
             (
                 ConfigurationError.UNKNOWN_INDEX,
                 (self.index >= self._p.ranges)
                 | (staged.region >= self._p.regions)
-                | (staged.command >= self._p.commands),
+                | (staged.command >= self._p.commands)
+                | self._unknown_peers(staged.peers),
             ),
             (ConfigurationError.IN_USE, self.locked),
             (
                 ConfigurationError.EMPTY,
-                self.enable & ((staged.last < staged.first) | (staged.action == Action.NONE)),
+                self.enable
+                & (
+                    (staged.last < staged.first)
+                    | (staged.action == Action.NONE)
+                    | (leaves & ~staged.peers.any())
+                ),
             ),
             (ConfigurationError.REGION_DISABLED, self.enable & ~_any_of(enabled)),
             (
@@ -250,10 +276,7 @@ class MapTable(wiring.Component):
             with m.If(accept & (self.index == index)):
                 m.d.sync += entry.enable.eq(self.enable)
                 with m.If(self.enable):
-                    m.d.sync += [
-                        getattr(entry, name).eq(getattr(staged, name))
-                        for name in ("region", "first", "last", "action", "command", "shares")
-                    ]
+                    m.d.sync += [entry[name].eq(staged[name]) for name in _RANGE]
 
     def _refuses_command(self) -> _Causes:
         staged = self.staging.command
@@ -285,13 +308,19 @@ class MapTable(wiring.Component):
         return chosen, Cat(region == index for index in range(self._p.regions))
 
     def _refuses_copy(self) -> _Causes:
-        start, (_, region) = self.staging.copy.start, self._copied()
+        start, (command, region) = self.staging.copy.start, self._copied()
         enabled = Cat(entry.enable for entry in self.maps.regions) & region
+        kind = one_hot_select(command, [entry.kind for entry in self.maps.commands])
         return [
-            (ConfigurationError.UNKNOWN_INDEX, self.index >= self._p.commands),
+            (
+                ConfigurationError.UNKNOWN_INDEX,
+                (self.index >= self._p.commands) | self._unknown_peers(self.receivers),
+            ),
             (ConfigurationError.MISALIGNED, self._misaligned(start)),
             (ConfigurationError.ADDRESS_OUT_OF_RANGE, self._outside(start)),
+            (ConfigurationError.EMPTY, ~self.receivers.any()),
             (ConfigurationError.REGION_DISABLED, ~enabled.any()),
+            (ConfigurationError.NO_PEER, any_refuses(self.receivers, kind, self.peers)),
             (ConfigurationError.IN_USE, self.aborting),
             (ConfigurationError.QUEUE_FULL, ~self.queue.i.ready),
         ]
@@ -303,4 +332,22 @@ class MapTable(wiring.Component):
             copies.p.command.eq(one_hot_select(command, self.maps.commands)),
             copies.p.region.eq(one_hot_select(region, list(self.maps.regions))),
             copies.p.start.eq(self._atoms(self.staging.copy.start)),
+            copies.p.peers.eq(self.receivers),
         ]
+
+    def _unknown_peers(self, mask: Value) -> Value:
+        """Test whether a mask names a peer that does not exist."""
+        return mask[self._p.peers :].any()
+
+    def _refuses_peer(self) -> _Causes:
+        return [
+            (ConfigurationError.UNKNOWN_INDEX, self.index >= self._p.peers),
+            (ConfigurationError.IN_USE, self.in_use),
+        ]
+
+    def _peer(self, m: Module, accept: Value) -> None:
+        staged = self.staging.peer
+        for index, entry in enumerate(self.peers):
+            with m.If(accept & (self.index == index)):
+                m.d.sync += entry.enable.eq(self.enable)
+                m.d.sync += [entry[name].eq(staged[name]) for name, _ in staged.shape()]

@@ -5,7 +5,7 @@ from amaranth.lib import enum, wiring
 from amaranth.lib.wiring import In, Out
 
 from rtl.interface.axi_lite import AxiLiteSignature
-from rtl.interface.configuration import SOURCE_BITS, ArbiterConfiguration, Injection
+from rtl.interface.configuration import ArbiterConfiguration, Injection
 from rtl.interface.encodings import ErrorCode
 from rtl.interface.signatures import OwnErrorsSignature
 from rtl.lib.gating import clock_gated
@@ -50,8 +50,6 @@ class Registers(wiring.Component):
     context : Out(:class:`ContextRegistersSignature`).array(contexts)
     arbiter : Out(:func:`ArbiterConfiguration`)
         Arbitration policy. Register.
-    number : Out(5)
-        Number of this GPU. Register.
     corrected : In(32)
         Count of cycles with a correction, sampled when the read takes effect.
     error : In(:class:`OwnErrorsSignature`)
@@ -97,7 +95,6 @@ class Registers(wiring.Component):
                 "bus": In(AxiLiteSignature()),
                 "context": Out(ContextRegistersSignature(p)).array(p.contexts),
                 "arbiter": Out(ArbiterConfiguration(p), init=resets(ARBITER, registers)),
-                "number": Out(SOURCE_BITS),
                 "corrected": In(32),
                 "error": In(OwnErrorsSignature(p)),
                 "irq": Out(1),
@@ -121,7 +118,6 @@ class Registers(wiring.Component):
         m.submodules.gpu = clock_gated(self.gpu_page)
         m.d.comb += [
             self.arbiter.eq(self.gpu_page.arbiter),
-            self.number.eq(self.gpu_page.number),
             self.gpu_page.corrected.eq(self.corrected),
             self.gpu_page.error.valid.eq(self.error.valid),
             self.gpu_page.error.report.eq(self.error.report),
@@ -146,20 +142,15 @@ class Registers(wiring.Component):
 
     def _compare_contexts(self, m: Module) -> None:
         """Compare what a write gives to its context with what the other contexts have."""
-        spaces = register_map.load()["ADDRESS_SPACE"]
-        # Parts of the written word that a context has: its local space, its remote space, its ways.
+        field = register_map.load()["ADDRESS_SPACE"]["local"]
+        # Parts of the written word that a context has: its address space, its ways.
         has = []
         for page in self.pages:
             space, word = page.context.address_space, page.port.word
-            local, remote = (
-                space[name] == word[spaces[name].low :][: len(space[name])]
-                for name in ("local", "remote")
-            )
-            # Copies go to the remote space also without `enable`; after a reset it is 0.
-            sends = space.enable | space.remote.any()
-            has.append((space.enable & local, sends & remote, (page.context.ways & word).any()))
+            local = space.local == word[field.low :][: len(space.local)]
+            has.append((space.enable & local, (page.context.ways & word).any()))
         for number, page in enumerate(self.pages):
-            taken = (page.local_taken, page.remote_taken, page.ways_taken)
+            taken = (page.local_taken, page.ways_taken)
             others = has[:number] + has[number + 1 :]
             m.d.comb += [one.eq(Cat(o[n] for o in others).any()) for n, one in enumerate(taken)]
         if (regions := self.foreign_regions) is None:
