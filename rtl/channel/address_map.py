@@ -102,8 +102,8 @@ class RangeLookup(wiring.Component):
     contexts : In(array of :func:`ContextView`)
     action : Out(:class:`Action`)
         Action of the range; NONE without a range.
-    command : Out
-        Number of the range's command; 0 with action NONE.
+    number : Out
+        Number of the range; 0 with action NONE.
     shares : Out(share_bits)
         Shares with which a tile of the range is complete; 0 with action NONE.
     op : Out(:class:`Operation`)
@@ -125,7 +125,7 @@ class RangeLookup(wiring.Component):
                 "end": In(1),
                 "contexts": In(data.ArrayLayout(ContextView(p), p.contexts)),
                 "action": Out(Action),
-                "command": Out(range(p.commands) if p.commands > 1 else 1),
+                "number": Out(range(p.ranges) if p.ranges > 1 else 1),
                 "shares": Out(p.share_bits),
                 "op": Out(Operation),
                 "dtype": Out(Datatype),
@@ -159,7 +159,7 @@ class RangeLookup(wiring.Component):
         commands = [view.maps.commands for view in views]
         m.d.comb += [
             Value.cast(self.action).eq(one_hot_select(first, [e.action for e in entries])),
-            self.command.eq(one_hot_select(first, [e.command for e in entries])),
+            self.number.eq(one_hot_select(first, range(self._ranges))),
             self.shares.eq(one_hot_select(first, [e.shares for e in entries])),
             self.beyond.eq((first & beyond).any()),
         ]

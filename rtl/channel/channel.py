@@ -5,7 +5,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from rtl.dma.lane import DmaLane
-from rtl.interface.configuration import SOURCE_BITS, ArbiterConfiguration, ContextView
+from rtl.interface.configuration import ArbiterConfiguration, ContextView
 from rtl.interface.encodings import Access, ErrorCode, PacketKind, Target
 from rtl.interface.layouts import Packet, Segment, TileUpdates, TrackerInput
 from rtl.interface.signatures import ChannelSignature, ErrorSignature
@@ -25,7 +25,7 @@ from .error_register import ErrorRegister
 from .inbound_lookup import InboundLookup, inbound_table_of
 from .issue_ack_buffer import IssueAckBuffer
 from .issue_ack_queue import IssueAckQueue
-from .link_merge import LinkMerge
+from .link_merge import LinkMerge, send_table_of
 from .monitor import ChannelMonitor
 from .packet_check import PACKET_ERRORS, PacketCheck
 from .queues import ChannelQueues
@@ -94,8 +94,6 @@ class Channel(wiring.Component):
         A bit error of an issue acknowledgement was corrected in this cycle.
     inject : In(:class:`InjectSignature`)
         See :class:`IssueAckBuffer`.
-    number : In(5)
-        Number of this GPU.
     dma_idle, idle, drained, stores_drained : Out(contexts)
         See :class:`ChannelMonitor`.
 
@@ -125,7 +123,6 @@ class Channel(wiring.Component):
                 **{name: members[name] for name in members if name not in _PORTS_OF_TOP},
                 "contexts": In(data.ArrayLayout(ContextView(p), p.contexts)),
                 "arbiter": In(ArbiterConfiguration(p)),
-                "number": In(SOURCE_BITS),
                 "start": In(1),
                 "active": In(1),
                 "relaxed": In(1),
@@ -223,7 +220,7 @@ class Channel(wiring.Component):
         m.submodules.store_router = router = self._store_router
         self._locate(m, "stores", self.stores, "dispatch_index")
         lookup = self._check(m, queues.stores, check, "store_range", "dispatch_index")
-        m.d.comb += check.command.eq(lookup.command)
+        m.d.comb += check.range.eq(lookup.number)
         wiring.connect(m, check.o, queues.classified.i)
         wiring.connect(m, queues.classified.o, router.i)
         wiring.connect(m, router.writes, queues.writes.i)
@@ -356,15 +353,11 @@ class Channel(wiring.Component):
             wiring.connect(m, lane.sends, merge.sends[number])
         m.d.comb += [
             merge.space.eq(self.link_space),
-            merge.aborting.eq(Cat(view.aborting for view in self.contexts)),
-            merge.number.eq(self.number),
+            merge.tables.eq(Cat(map(send_table_of, self.contexts))),
             self.link_out.valid.eq(link.o.valid),
             link.o.ready.eq(self.link_out.ready),
-            self.link_out.p.source.eq(sent.source),
+            self.link_out.p.eq(sent.packet),
             self.link_owner.eq(sent.owner),
-        ]
-        m.d.comb += [
-            self.link_out.p[name].eq(sent.packet[name]) for name in sent.packet.shape().members
         ]
 
     def _access(self, m: Module) -> None:

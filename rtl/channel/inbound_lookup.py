@@ -1,10 +1,10 @@
-"""Inbound filter: decides whether a packet's context accepts packets of this kind from this GPU."""
+"""Inbound filter: decides whether a packet's context accepts such packets from its sender."""
 
 from amaranth.hdl import Cat, Module, Mux, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from rtl.interface.configuration import AddressSpace, Inbound
+from rtl.interface.configuration import AddressSpace, Inbound, PeerEntry
 from rtl.interface.encodings import PacketKind
 from rtl.interface.layouts import LinkPacket
 from rtl.lib.select import select_at
@@ -14,19 +14,31 @@ from .admission import is_end
 
 __all__ = ["InboundLookup", "InboundTable", "inbound_table_of"]
 
+_OF_PEER = ("enable", "rank", "takes_stores", "takes_updates")
+
 
 def InboundTable(p: T3Parameters):
-    """Inbound table of a context: its address spaces and its filter."""
-    return data.StructLayout({"address_space": AddressSpace(p), "inbound": Inbound()})
+    """Inbound table of a context: its address space, its filter, and what it takes from its
+    peers."""
+    members = PeerEntry(p).members
+    peer = data.StructLayout({name: members[name] for name in _OF_PEER})
+    return data.StructLayout(
+        {
+            "address_space": AddressSpace(p),
+            "inbound": Inbound(),
+            "peers": data.ArrayLayout(peer, p.peers),
+        }
+    )
 
 
 def inbound_table_of(view: data.View) -> Value:
     """Extract a context's :func:`InboundTable` from its view."""
-    return Cat(view.address_space, view.inbound)
+    peers = (peer[name] for peer in view.peers for name in _OF_PEER)
+    return Cat(view.address_space, view.inbound, *peers)
 
 
 class InboundLookup(wiring.Component):
-    """Filter of inbound packets by sending GPU, kind, operation and data type.
+    """Filter of inbound packets by sending peer, kind, operation and data type.
 
     Combinational.
 
@@ -58,18 +70,20 @@ class InboundLookup(wiring.Component):
         m = Module()
         spaces = [table.address_space for table in self.tables]
         known = Cat(space.enable & (space.local == self.packet.context) for space in spaces)
-        takes = [self._takes(table.inbound) for table in self.tables]
+        takes = [self._takes(table) for table in self.tables]
         m.d.comb += [
             self.forbidden.eq(~select_at(self.owner, takes)),
             self.unowned.eq(~known.any()),
         ]
         return m
 
-    def _takes(self, inbound: data.View) -> Value:
-        """Test whether a context's filter accepts the packet."""
-        packet = self.packet
+    def _takes(self, table: data.View) -> Value:
+        """Test whether a context accepts the packet."""
+        packet, inbound = self.packet, table.inbound
+        senders = [(peer, peer.enable & (peer.rank == packet.source)) for peer in table.peers]
         stores, updates = (
-            sources.bit_select(packet.source, 1) for sources in (inbound.stores, inbound.updates)
+            Cat(sends & peer[name] for peer, sends in senders).any()
+            for name in ("takes_stores", "takes_updates")
         )
         # A marker belongs to updates or to stores.
         return Mux(

@@ -1,23 +1,43 @@
-"""Merge of all contexts' packets for the link."""
+"""Merge of all contexts' packets for the link, with a copy for each peer."""
 
-from amaranth.hdl import Cat, Module
-from amaranth.lib import stream, wiring
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from rtl.interface.configuration import SOURCE_BITS
+from rtl.interface.configuration import RANK_BITS, PeerEntry
 from rtl.interface.layouts import Packet
 from rtl.lib.round_robin import Merge, Merge2
+from rtl.lib.select import one_hot_first, one_hot_select
 from rtl.parameters import T3Parameters
 
 from .payloads import OwnedPacket
 
-__all__ = ["LinkMerge"]
+__all__ = ["LinkMerge", "SendTable", "send_table_of"]
+
+_OF_PEER = ("gpu", "space")
+
+
+def SendTable(p: T3Parameters):
+    """Table of a context's receivers: GPU and address space of each peer, and the own rank."""
+    members = PeerEntry(p).members
+    peer = data.StructLayout({name: members[name] for name in _OF_PEER})
+    return data.StructLayout(
+        {"aborting": 1, "rank": RANK_BITS, "peers": data.ArrayLayout(peer, p.peers)}
+    )
+
+
+def send_table_of(view: data.View) -> Value:
+    """Extract a context's :func:`SendTable` from its view."""
+    peers = (peer[name] for peer in view.peers for name in _OF_PEER)
+    return Cat(view.aborting, view.rank, *peers)
 
 
 class LinkMerge(wiring.Component):
     """Merge of the contexts' packets for which the link has space.
 
-    Combinational. Packets of an aborting context are taken and dropped.
+    A packet leaves as one copy for each of its peers, the lowest first, before the next packet of
+    its context. Combinational except for the state of the merges and the peers that have their
+    copy. A packet without peers, and every packet of an aborting context, is taken and dropped.
 
     Members
     -------
@@ -25,20 +45,22 @@ class LinkMerge(wiring.Component):
         Remote stores and lane packets of each context.
     space : In(contexts)
         The link has space for a packet of the context.
-    aborting : In(contexts)
-    number : In(5)
-        Number of this GPU.
+    tables : In(array of :func:`SendTable`)
+        Receivers of each context.
     o : Out(stream)
-        Packets with their context and the GPU's number.
+        Packets with their context.
 
     Attributes
     ----------
     Proofs and benches read these attributes, but never drive them.
 
     own : list of Merge2
-        Merge of remote stores and lane packets, for each context.
+        Merge of remote stores and lane packets, for each context. Its output passes once for each
+        copy.
     merge : Merge
         Merge of the contexts.
+    served : list of Signal
+        Peers of each context's packet that have their copy; some have none yet.
     """
 
     def __init__(self, p: T3Parameters):
@@ -47,31 +69,59 @@ class LinkMerge(wiring.Component):
                 "remote": In(stream.Signature(Packet(p))).array(p.contexts),
                 "sends": In(stream.Signature(Packet(p))).array(p.contexts),
                 "space": In(p.contexts),
-                "aborting": In(p.contexts),
-                "number": In(SOURCE_BITS),
+                "tables": In(data.ArrayLayout(SendTable(p), p.contexts)),
                 "o": Out(stream.Signature(OwnedPacket(p))),
                 "clock_enable": Out(1),
             }
         )
         self.own = [Merge2(Packet(p)) for _ in range(p.contexts)]
         self.merge = Merge(OwnedPacket(p), p.contexts)
+        self.served = [Signal(p.peers, name=f"served_{number}") for number in range(p.contexts)]
 
     def elaborate(self, platform):
         m = Module()
         m.submodules.merge = merge = self.merge
         wiring.connect(m, merge.o, wiring.flipped(self.o))
-        for number, own in enumerate(self.own):
-            m.submodules[f"own_{number}"] = own
-            wiring.connect(m, wiring.flipped(self.remote[number]), own.a)
-            wiring.connect(m, wiring.flipped(self.sends[number]), own.b)
-            into, space, aborting = merge.i[number], self.space[number], self.aborting[number]
-            m.d.comb += [
-                into.valid.eq(own.o.valid & space & ~aborting),
-                into.p.packet.eq(own.o.p),
-                into.p.owner.eq(number),
-                into.p.source.eq(self.number),
-                own.o.ready.eq((into.ready & space) | aborting),
-            ]
+        for number in range(len(self.own)):
+            self._copy(m, number)
         taken = Cat(own.o.valid & own.o.ready for own in self.own)
         m.d.comb += self.clock_enable.eq(taken.any() | (merge.o.valid & merge.o.ready))
         return m
+
+    def _copy(self, m: Module, number: int) -> None:
+        """Offer the next copy of a context's packet to the merge of the contexts."""
+        own, into, table = self.own[number], self.merge.i[number], self.tables[number]
+        m.submodules[f"own_{number}"] = own
+        served, packet = self.served[number], own.o.p
+        waiting = Signal.like(served, name=f"waiting_{number}")
+        to = Signal.like(served, name=f"to_{number}")
+        drops, leaves = Signal(name=f"drops_{number}"), Signal(name=f"leaves_{number}")
+        m.d.comb += [
+            waiting.eq(packet.peers & ~served),
+            to.eq(one_hot_first(waiting)),
+            drops.eq(table.aborting | ~waiting.any()),
+            leaves.eq(drops | ~(waiting & ~to).any()),
+            into.valid.eq(own.o.valid & self.space[number] & ~drops),
+            own.o.ready.eq((into.ready & self.space[number]) | drops),
+        ]
+        with m.If(own.o.valid & own.o.ready):
+            m.d.sync += served.eq(Mux(leaves, 0, served | to))
+        # Between two copies, the source of the last one goes on.
+        for source, port, waits in (
+            (self.remote[number], own.a, own.last),
+            (self.sends[number], own.b, ~own.last),
+        ):
+            m.d.comb += [
+                port.valid.eq(source.valid & ~(served.any() & waits)),
+                port.p.eq(source.p),
+                source.ready.eq(port.ready & leaves),
+            ]
+        sent, peers = into.p.packet, table.peers
+        names = [name for name in packet.shape().members if name != "peers"]
+        m.d.comb += [sent[name].eq(packet[name]) for name in names]
+        m.d.comb += [
+            sent.destination.eq(one_hot_select(to, [peer.gpu for peer in peers])),
+            sent.source.eq(table.rank),
+            sent.context.eq(one_hot_select(to, [peer.space for peer in peers])),
+            into.p.owner.eq(number),
+        ]

@@ -2,12 +2,10 @@
 
 from amaranth.lib import data
 
-from rtl.interface.configuration import SOURCE_BITS
 from rtl.interface.layouts import (
     DramRequest,
     LinkPacket,
     Location,
-    Packet,
     StoreRequest,
     TrackerInput,
 )
@@ -22,11 +20,13 @@ def LocatedStore(p: T3Parameters):
 
 
 def LocatedPacket(p: T3Parameters):
-    """Packet with its location in place of its context.
+    """Packet of the link with its location in place of its context.
 
     ``forbidden`` is set if the inbound filter of its context rejects it, ``unowned`` if it belongs
     to no context."""
-    return _without(LinkPacket(p), "context", location=Location(p), forbidden=1, unowned=1)
+    return _without(
+        LinkPacket(p), "destination", "context", location=Location(p), forbidden=1, unowned=1
+    )
 
 
 def WriteRequest(p: T3Parameters):
@@ -40,8 +40,8 @@ def EndOfTileMarker(p: T3Parameters):
 
 
 def OwnedPacket(p: T3Parameters):
-    """Packet for the link, with its context and this GPU's number."""
-    return data.StructLayout({"packet": Packet(p), "owner": p.owner_bits, "source": SOURCE_BITS})
+    """Packet for the link, with its context."""
+    return data.StructLayout({"packet": LinkPacket(p), "owner": p.owner_bits})
 
 
 def _without(layout: data.StructLayout, *names: str, **more) -> data.StructLayout:

@@ -30,8 +30,8 @@ class StoreCheck(wiring.Component):
     -------
     i : In(stream)
         Stores with their locations.
-    action, command, shares, op, dtype, beyond : In
-        Result of :class:`RangeLookup` for the location.
+    action, range, shares, op, dtype, beyond : In
+        Result of :class:`RangeLookup` for the location; ``range`` is the number.
     admissions : In(array of :func:`Admission`)
     o : Out(stream)
         Stores with their targets.
@@ -52,7 +52,7 @@ class StoreCheck(wiring.Component):
             {
                 "i": In(stream.Signature(LocatedStore(p))),
                 "action": In(Action),
-                "command": In(Classified(p)["command"].shape),
+                "range": In(Classified(p)["range"].shape),
                 "shares": In(p.share_bits),
                 "op": In(Operation),
                 "dtype": In(Datatype),
@@ -114,7 +114,7 @@ class StoreCheck(wiring.Component):
             out.owner.eq(store.location.owner),
             out.end.eq(end),
             out.total.eq(self.shares),
-            out.command.eq(self.command),
+            out.range.eq(self.range),
             out.op.eq(self.op),
             out.dtype.eq(self.dtype),
         ]

@@ -4,7 +4,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from rtl.interface.configuration import AddressSpace, CommandEntry
+from rtl.interface.configuration import CommandEntry, RangeEntry
 from rtl.interface.encodings import Access, PacketKind, Target
 from rtl.interface.layouts import Classified, ErrorReport, Marker, Packet
 from rtl.lib.select import one_hot_select, select_at
@@ -18,26 +18,29 @@ _OF_COMMAND = ("kind", "marks", "atom_offset")
 
 
 def RemoteTable(p: T3Parameters):
-    """Routing table of a context's remote stores: address space, commands, and difference between
-    slots and dispatch indices."""
-    command, space = CommandEntry(p).members, AddressSpace(p).members
+    """Routing table of a context's remote stores: command, peers and slot offset of each range, and
+    the commands."""
+    entry, command = RangeEntry(p).members, CommandEntry(p).members
+    of_range = {"command": entry["command"], "peers": p.peers, "slot_offset": p.dispatch_index_bits}
+    of_command = {name: command[name] for name in _OF_COMMAND}
     return data.StructLayout(
         {
             "aborting": 1,
-            "space": space["remote"],
-            "shift": p.dispatch_index_bits,
-            "commands": data.ArrayLayout(
-                data.StructLayout({name: command[name] for name in _OF_COMMAND}), p.commands
-            ),
+            "ranges": data.ArrayLayout(data.StructLayout(of_range), p.ranges),
+            "commands": data.ArrayLayout(data.StructLayout(of_command), p.commands),
         }
     )
 
 
 def remote_table_of(view: data.View) -> Value:
     """Extract a context's :func:`RemoteTable` from its view."""
+    ranges = (
+        # A slot has one bit less than the offset.
+        Cat(entry.command, entry.peers, entry.slot_offset[:-1])
+        for entry in view.maps.ranges
+    )
     commands = (command[name] for command in view.maps.commands for name in _OF_COMMAND)
-    shift = view.launch_configuration.shift[:-1]  # a slot has one bit less than a limit
-    return Cat(view.aborting, view.address_space.remote, shift, *commands)
+    return Cat(view.aborting, *ranges, *commands)
 
 
 class StoreRouter(wiring.Component):
@@ -89,15 +92,47 @@ class StoreRouter(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        self._route(m)
+        ranges, commands = self._choose(m)
+        marks = one_hot_select(commands, self._of_commands("marks"))
+        self._route(m, marks)
         self._write(m)
-        self._send(m)
+        self._send(m, ranges, commands)
         m.d.comb += [self.ends.p[name].eq(self.i.p[name]) for name in self.ends.p.shape().members]
         names = ("owner", "dispatch_index", "wavefront", "atom")
         m.d.comb += [self.report[name].eq(self.i.p[name]) for name in names]
         return m
 
-    def _route(self, m: Module) -> None:
+    def _choose(self, m: Module) -> tuple[Signal, Signal]:
+        """Find the store's range and its command among those of all contexts; both are one-hot."""
+        store, tables = self.i.p, self.tables
+        ranges = Signal(sum(len(table.ranges) for table in tables))
+        commands = Signal(sum(len(table.commands) for table in tables))
+        hits = [
+            (store.owner == number) & (store.range == index)
+            for number, table in enumerate(tables)
+            for index in range(len(table.ranges))
+        ]
+        m.d.comb += ranges.eq(Cat(hits))
+        chosen, own = [], iter(ranges)
+        for table in tables:
+            of_table = [(next(own), entry.command) for entry in table.ranges]
+            # Each command is compared before the range is known.
+            chosen += [
+                Cat(hit & (command == index) for hit, command in of_table).any()
+                for index in range(len(table.commands))
+            ]
+        m.d.comb += commands.eq(Cat(chosen))
+        return ranges, commands
+
+    def _of_ranges(self, name: str) -> list[Value]:
+        """List a field of the ranges of all contexts."""
+        return [entry[name] for table in self.tables for entry in table.ranges]
+
+    def _of_commands(self, name: str) -> list[Value]:
+        """List a field of the commands of all contexts."""
+        return [command[name] for table in self.tables for command in table.commands]
+
+    def _route(self, m: Module, marks: Value) -> None:
         store = self.i.p
         with m.Switch(store.target):
             for targets, port in (
@@ -107,7 +142,6 @@ class StoreRouter(wiring.Component):
                 with m.Case(*targets):
                     m.d.comb += [port.valid.eq(self.i.valid), self.i.ready.eq(port.ready)]
             with m.Case(Target.REMOTE):
-                marks = self._of_command("marks")
                 dropped = [table.aborting | (store.end & ~marks) for table in self.tables]
                 # A dropped packet counts as ready.
                 ready = [
@@ -140,34 +174,23 @@ class StoreRouter(wiring.Component):
                 written.dtype.eq(store.dtype),
             ]
 
-    def _of_command(self, name: str) -> Value:
-        """Select a field of the store's command."""
-        store = self.i.p
-        commands = [
-            (command[name], (store.owner == number) & (store.command == index))
-            for number, table in enumerate(self.tables)
-            for index, command in enumerate(table.commands)
-        ]
-        values, chosen = zip(*commands, strict=True)
-        return one_hot_select(Cat(chosen), values)
-
-    def _send(self, m: Module) -> None:
-        """Make the packet from the command and the address space of this cycle."""
+    def _send(self, m: Module, ranges: Value, commands: Value) -> None:
+        """Make the packet from the range and the command of this cycle."""
         store, packet = self.i.p, Signal(Packet(self._p))
+        kind = one_hot_select(commands, self._of_commands("kind"))
         names = ("generation", "wavefront", "data", "op", "dtype")
         m.d.comb += [packet[name].eq(store[name]) for name in names]
         m.d.comb += [
-            Value.cast(packet.kind).eq(Mux(store.end, PacketKind.END, self._of_command("kind"))),
-            packet.context.eq(select_at(store.owner, [table.space for table in self.tables])),
+            Value.cast(packet.kind).eq(Mux(store.end, PacketKind.END, kind)),
+            packet.peers.eq(one_hot_select(ranges, self._of_ranges("peers"))),
             packet.slot.eq(
-                store.dispatch_index
-                + select_at(store.owner, [table.shift for table in self.tables])
+                store.dispatch_index + one_hot_select(ranges, self._of_ranges("slot_offset"))
             ),
             packet.atom.eq(
                 Mux(
                     store.end,
                     Cat(store[name] for name in Marker(self._p).members),
-                    store.atom + self._of_command("atom_offset"),
+                    store.atom + one_hot_select(commands, self._of_commands("atom_offset")),
                 )
             ),
         ]

@@ -165,7 +165,7 @@ class DmaLane(wiring.Component):
             packets.write_address.eq(self.tail),
             packets.i.kind.eq(segment.kind),
             packets.i.atom.eq(atom + segment.atom_offset),
-            packets.i.context.eq(segment.context),
+            packets.i.peers.eq(segment.peers),
             packets.i.generation.eq(segment.generation),
             packets.i.slot.eq(segment.slot),
             packets.i.wavefront.eq(segment.wavefront + wave),

@@ -63,7 +63,7 @@ class LinkPair(wiring.Component):
     Members
     -------
     packets : In(stream).array(channels)
-        Packets to the downstream GPU.
+        Packets to the downstream GPU, whatever their destination.
     o : Out(stream).array(channels)
         Packets from the upstream GPU.
     local_words : In(array of :func:`ControlWord`)

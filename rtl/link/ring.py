@@ -88,8 +88,9 @@ def links(p: T3Parameters, link: LinkParameters) -> int:
 class RingLinks(wiring.Component):
     """Links to both neighbours, each for some of the channels. Control words use link 0.
 
-    A control word applies to all channels, and stays valid until its launch has ended or is
-    aborted. So it may arrive over any link, with any delay.
+    Every packet leaves for the downstream GPU, whatever its destination, and the downstream GPU is
+    the first peer of every context. A control word applies to all channels, and stays valid until
+    its launch has ended or is aborted. So it may arrive over any link, with any delay.
 
     Members
     -------
@@ -145,5 +146,8 @@ class RingLinks(wiring.Component):
         for number, context in enumerate(self.context):
             local, peer = first.local_words[number], first.peer_words[number]
             m.d.comb += [local[word].eq(getattr(context, port)) for port, word in _TO_PEER.items()]
-            m.d.comb += [getattr(context, port).eq(peer[word]) for port, word in _FROM_PEER.items()]
+            # The other peers admit nothing.
+            m.d.comb += [
+                getattr(context, port)[0].eq(peer[word]) for port, word in _FROM_PEER.items()
+            ]
         return m
