@@ -95,8 +95,8 @@ def action_of(
     Returns
     -------
     action : int
-    command, shares : int
-        Number of the range's command, and the shares of its tiles, if there is an action.
+    number, shares : int
+        Number of the range, and the shares of its tiles, if there is an action.
     """
     if location.valid:
         owner = natural(location.owner)
@@ -104,7 +104,7 @@ def action_of(
         index = range_of(s.config.ranges, s.ranges, owner, region, dispatch_index, end)
         if index >= 0:
             entry = s.ranges[owner, index]
-            return entry.action, entry.command, entry.shares
+            return entry.action, index, entry.shares
     return _NONE, 0, 0
 
 

@@ -22,7 +22,7 @@ from .arbitration import ARBITER_STATE, MEASUREMENT, measure, reset_waits, waits
 from .end_queue import END_TURN, OF_PACKET, pick_marker
 from .inputs import STORED_COUNT, returned_context, take_issue_ack, take_requests, take_return
 from .issue_acks import ISSUE_ACK_BUFFER
-from .link_merge import LINK_MERGE, LINK_TURN, drop_packet, merge_packets
+from .link_merge import LINK_MERGE, LINK_TURN, drop_empty, drop_packet, merge_packets
 from .outstanding import (
     OUTSTANDING,
     OUTSTANDING_WORDS,
@@ -122,6 +122,7 @@ def _step_lanes(
     reader: int,
     sender: int,
     remote: bool,
+    leaves: bool,
     returned: int,
 ) -> tuple[int, int, bool, bool]:
     """Advance the lanes and the queues of remote stores by one cycle.
@@ -133,7 +134,7 @@ def _step_lanes(
     freed : bool
         A lane's full queue of segments has space again.
     dropped : bool
-        An aborted context's packet was dropped.
+        A packet of an aborted context, or one without peers, was dropped.
     """
     lanes = remotes = 0
     freed = dropped = False
@@ -143,10 +144,13 @@ def _step_lanes(
         is_back = returned == context
         if channel.live >> context & 1 or is_back:
             lane, queue = channel.lanes[context], channel.remote_queues[context]
-            aborted = s.contexts[context].aborted != 0
-            sends, of_remote = sender == context, remote
-            if aborted:
-                choice = drop_packet(channel.link_turns[context], lane, queue)
+            turn, aborted = channel.link_turns[context], s.contexts[context].aborted != 0
+            sends, of_remote = sender == context and leaves, remote
+            if sender != context:
+                if aborted:
+                    choice = drop_packet(turn, lane, queue)
+                else:
+                    choice = drop_empty(s, number, context, turn, lane, queue)
                 sends, of_remote = choice >= 0, choice == 0
                 dropped |= sends
             out = step_lane(
@@ -169,7 +173,7 @@ def _step_lanes(
 @inlined
 def _merge(
     s: GoldenState, number: int, channel: Record, link_space: int, queued: int, heads: int
-) -> tuple[int, int, bool, int, int, bool]:
+) -> tuple[int, int, bool, int, int, bool, bool]:
     """Choose a request for ``issue``, and a packet for ``link``.
 
     Returns
@@ -179,8 +183,8 @@ def _merge(
         A register of the access merge may change.
     reader, sender : int
         Context whose lane reads, and context whose packet is for the link, or -1.
-    remote : bool
-        The packet is a remote store.
+    remote, leaves : bool
+        The packet is a remote store; it leaves with this copy.
     """
     popped = pushed = 0
     reader = reading_lane(s.config.contexts, channel) if channel.live else -1
@@ -191,13 +195,13 @@ def _merge(
     elif waits(channel.arbiter):
         reset_waits(channel.arbiter)
         arbitrated = True
-    sender, remote = -1, False
+    sender, remote, leaves = -1, False, False
     if channel.live:
-        more, sender, remote = merge_packets(s, number, channel, queued, heads, link_space)
+        more, sender, remote, leaves = merge_packets(s, number, channel, queued, heads, link_space)
         pushed += more
         if sender >= 0:
             note_on_link(channel, natural(sender))
-    return popped, pushed, arbitrated, reader, sender, remote
+    return popped, pushed, arbitrated, reader, sender, remote, leaves
 
 
 @inlined
@@ -273,7 +277,7 @@ def step_channel(
         note_left_link(channel, owner)
         taken = 1 << owner
     link_space = inputs[i + I.link_space]
-    out_popped, out_pushed, arbitrated, reader, sender, remote = _merge(
+    out_popped, out_pushed, arbitrated, reader, sender, remote, leaves = _merge(
         s, number, channel, link_space, queued, heads
     )
     in_popped, in_pushed, store_failure, store_place, packet_failure, packet_place, ended = _check(
@@ -281,7 +285,7 @@ def step_channel(
     )
     returned = returned_context(s.config, channel, inputs, i)
     lanes, remotes, freed, dropped = _step_lanes(
-        s, number, channel, reader, sender, remote, returned
+        s, number, channel, reader, sender, remote, leaves, returned
     )
     if returned >= 0:
         take_return(s, number, inputs)

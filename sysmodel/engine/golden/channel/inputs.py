@@ -8,7 +8,7 @@ from sysmodel.lib.compiled import inlined
 
 from ..dma.lane import fill_slot
 from ..index import natural
-from ..payloads import load_data, note_sender
+from ..payloads import load_data, note_verdict
 from ..protected_queue import is_empty
 from ..records import Record, Words, load_record
 from ..state import GoldenState
@@ -94,13 +94,12 @@ def _take_packet(
     if inputs[i + I.link_in_valid] and has_space(queued, Q.inbound, D.inbound):
         arrival = channel.inbound[back(queued, heads, Q.inbound)]
         packet, location = arrival.packet, arrival.location
-        load_record(packet, inputs, i + I.link_in_kind)
+        load_record(packet, inputs, i + I.link_in_destination)
         end = packet.kind >= _END
         owned = locate(s, location, packet.atom, packet.context, packet.slot, end)
         owner, counted = natural(location.owner), location.counted
-        source = inputs[i + I.link_in_source]
-        accepted = is_accepted(s.contexts[owner].inbound, packet, source)
-        note_sender(arrival, source, not owned, not accepted)
+        accepted = is_accepted(s.config, s.contexts[owner], packet)
+        note_verdict(arrival, not owned, not accepted)
         if packet.kind == _STORE:
             note_write_begun(channel, owner, counted)
         else:

@@ -1,5 +1,5 @@
 """Link merge: merges the remote stores and the lanes' packets of all contexts into one queue, in
-turn.
+turn, with a copy for each peer.
 """
 
 from sysmodel.lib.compiled import inlined
@@ -10,25 +10,59 @@ from ..records import Record, record
 from ..state import GoldenState
 from .queues import D, Q, back, has_space, mark
 
-__all__ = ["LINK_MERGE", "LINK_TURN", "drop_packet", "merge_packets"]
+__all__ = ["LINK_MERGE", "LINK_TURN", "drop_empty", "drop_packet", "merge_packets"]
 
 LINK_MERGE = record("first_sender")
 """Context that sends first."""
-LINK_TURN = record("link_last")
-"""Last source of a context: 0 for remote stores, 1 for its lane."""
+LINK_TURN = record("link_last served")
+"""Last source of a context: 0 for remote stores, 1 for its lane; and the peers that have their copy
+of the packet, while some have none yet.
+"""
 
 
 @inlined
 def _next_packet(turn: Record, lane: Record, remote: Record) -> int:
     """Return the source of a context's next packet: 0 for remote stores, 1 for the lane, or -1."""
+    if turn.served:
+        return turn.link_last
     return pick(remote.remote_valid != 0, lane.has_ahead != 0, turn.link_last)
+
+
+@inlined
+def _peers(
+    s: GoldenState, number: int, context: int, lane: Record, remote: Record, choice: int
+) -> int:
+    """Return the peers of the first packet of a context's source in channel `number`."""
+    if choice == 0:
+        return s.remote[natural(number), context, natural(remote.remote_head)].peers
+    return lane.ahead.peers
+
+
+@inlined
+def _lowest(peers: int) -> int:
+    """Return the lowest peer of a mask that is not 0."""
+    peer = 0
+    while not peers >> peer & 1:
+        peer += 1
+    return peer
+
+
+@inlined
+def _serve(turn: Record, choice: int, peers: int, peer: int) -> bool:
+    """Record the copy for a peer; return whether it is the packet's last one."""
+    turn.link_last = choice
+    turn.served |= 1 << peer
+    if peers & ~turn.served:
+        return False
+    turn.served = 0
+    return True
 
 
 @inlined
 def merge_packets(
     s: GoldenState, number: int, channel: Record, queued: int, heads: int, link_space: int
-) -> tuple[int, int, bool]:
-    """Choose one packet for ``link``.
+) -> tuple[int, int, bool, bool]:
+    """Choose one packet for ``link``, and send a copy to the next of its peers.
 
     Parameters
     ----------
@@ -42,9 +76,11 @@ def merge_packets(
         Context that sends the packet, or -1.
     remote : bool
         The packet is a remote store, not the lane's.
+    leaves : bool
+        The copy is the packet's last one.
     """
     if not has_space(queued, Q.link, D.link):
-        return 0, -1, False
+        return 0, -1, False, False
     merge = channel.link_merge
     context = natural(merge.first_sender)
     for _ in range(s.config.contexts):
@@ -52,18 +88,22 @@ def merge_packets(
         turn = channel.link_turns[context]
         following = context + 1 if context + 1 < s.config.contexts else 0
         choice = _next_packet(turn, lane, remote)
-        if choice >= 0 and link_space >> context & 1 and not s.contexts[context].aborted:
-            turn.link_last = choice
-            merge.first_sender = following
-            to = channel.link[back(queued, heads, Q.link)]
-            if choice == 0:
-                packet = s.remote[natural(number), context, natural(remote.remote_head)]
-                address_link_packet(to, packet, context, s.gpu.number)
-            else:
-                address_link_packet(to, lane.ahead, context, s.gpu.number)
-            return mark(Q.link), context, choice == 0
+        own = s.contexts[context]
+        if choice >= 0 and link_space >> context & 1 and not own.aborted:
+            peers = _peers(s, number, context, lane, remote, choice)
+            waiting = peers & ~turn.served
+            if waiting:
+                merge.first_sender = following
+                peer = _lowest(waiting)
+                to, entry = channel.link[back(queued, heads, Q.link)], own.peers[peer]
+                if choice == 0:
+                    packet = s.remote[natural(number), context, natural(remote.remote_head)]
+                    address_link_packet(s.config, to, packet, context, own.rank, entry)
+                else:
+                    address_link_packet(s.config, to, lane.ahead, context, own.rank, entry)
+                return mark(Q.link), context, choice == 0, _serve(turn, choice, peers, peer)
         context = natural(following)
-    return 0, -1, False
+    return 0, -1, False, False
 
 
 @inlined
@@ -78,4 +118,18 @@ def drop_packet(turn: Record, lane: Record, remote: Record) -> int:
     choice = _next_packet(turn, lane, remote)
     if choice >= 0:
         turn.link_last = choice
+        turn.served = 0
     return choice
+
+
+@inlined
+def drop_empty(
+    s: GoldenState, number: int, context: int, turn: Record, lane: Record, remote: Record
+) -> int:
+    """Drop the next packet of a context if it has no peers; return the source as
+    :func:`drop_packet` does.
+    """
+    choice = _next_packet(turn, lane, remote)
+    if choice >= 0 and not _peers(s, number, context, lane, remote, choice):
+        return drop_packet(turn, lane, remote)
+    return -1

@@ -34,8 +34,7 @@ def _write_queues(channel: Record, outputs: Words, o: int) -> None:
     outputs[o + O.link_out_valid] = has(queued, Q.link)
     if has(queued, Q.link):
         first = channel.link[front(heads, Q.link)]
-        store_record(outputs, o + O.link_out_kind, first.packet)
-        outputs[o + O.link_out_source] = first.source
+        store_record(outputs, o + O.link_out_destination, first.packet)
         outputs[o + O.link_owner] = first.owner
     outputs[o + O.dram_valid] = has(queued, Q.issue)
     if has(queued, Q.issue):

@@ -25,13 +25,19 @@ _FORBIDDEN, _STALE = ErrorCode.PACKET_FORBIDDEN.value, ErrorCode.PACKET_STALE.va
 
 
 @inlined
-def is_accepted(inbound: Record, packet: Record, source: int) -> bool:
-    """Return whether a context accepts packets of this kind from this GPU."""
-    stores, updates = inbound.stores >> source & 1, inbound.updates >> source & 1
+def is_accepted(config: Record, own: Record, packet: Record) -> bool:
+    """Return whether a context accepts packets of this kind from one of its peers."""
+    stores = updates = 0
+    for index in range(config.peers):
+        peer = own.peers[index]
+        if peer.enable and peer.rank == packet.source:
+            stores |= peer.takes_stores
+            updates |= peer.takes_updates
     if packet.kind == _STORE:
         return stores != 0
     if packet.kind >= _END:
         return stores | updates != 0
+    inbound = own.inbound
     of_kind = inbound.ops >> packet.op & inbound.dtypes >> packet.dtype & 1
     return updates & of_kind != 0
 
@@ -50,9 +56,9 @@ def _is_stale(own: Record, packet: Record, store: bool) -> bool:
 
 @inlined
 def _code(
-    own: Record, entry: Record, arrival: Record, action: int, dispatch_index: int, store: bool
+    own: Record, command: Record, arrival: Record, action: int, dispatch_index: int, store: bool
 ) -> int:
-    """Return the code of a packet's error, or 0."""
+    """Return the code of a packet's error, or 0; ``command`` is that of the packet's range."""
     packet, mapped = arrival.packet, arrival.location.mapped
     if mapped and arrival.forbidden:
         return _FORBIDDEN
@@ -62,10 +68,10 @@ def _code(
         return 0 if mapped else _UNMAPPED
     if action == _NONE or action == _REMOTE:
         return _UNMAPPED
-    differs = packet.op != entry.op or packet.dtype != entry.dtype
+    differs = packet.op != command.op or packet.dtype != command.dtype
     if packet.kind < _END and differs:
         return _MISMATCH
-    if not has_wavefront(entry, packet.wavefront):
+    if not has_wavefront(command, packet.wavefront):
         return _MISMATCH
     if dispatch_index < own.window.oldest:
         return _LATE
@@ -105,16 +111,17 @@ def check_packet(
     dispatch_index = packet.slot
     owner = natural(location.owner)
     own = s.contexts[owner]
-    action, command, shares = action_of(s, location, dispatch_index, end)
+    action, number, shares = action_of(s, location, dispatch_index, end)
     store = packet.kind == _STORE
     if is_aborted(own, location):
         _end(channel, owner, store, location.counted)
         return mark(Q.inbound), 0, 0, 0
-    code = _code(own, s.commands[owner, command], head, action, dispatch_index, store)
+    command = s.commands[owner, s.ranges[owner, number].command]
+    code = _code(own, command, head, action, dispatch_index, store)
     if code:
         _end(channel, owner, store, location.counted)
         failure = error(code, owner, dispatch_index, packet.wavefront)
-        place = place_of(packet.atom, head.source, channel.number, head.unowned)
+        place = place_of(packet.atom, packet.source, channel.number, head.unowned)
         return mark(Q.inbound), 0, failure, place
     if end:
         to = channel.ends[back(queued, heads, Q.ends)]

@@ -32,10 +32,10 @@ def is_of_launch(control: Record, launch: Record, generation: int) -> bool:
 
 @inlined
 def _target(
-    own: Record, store: Record, location: Record, action: int, entry: Record
+    own: Record, store: Record, location: Record, action: int, command: Record
 ) -> tuple[int, int]:
     """Return the target of a store (negative if the store is dropped) and the code of its error (0
-    without an error). ``entry`` is the command of the store's range.
+    without an error). ``command`` is that of the store's range.
     """
     if action != _NONE and is_aborted(own, location):
         return _DROPPED, 0
@@ -46,7 +46,7 @@ def _target(
         return _TO_REMOTE, 0
     if action == _NONE:
         return (_DROPPED if ends else _TO_WRITE), 0
-    if not has_wavefront(entry, store.wavefront):
+    if not has_wavefront(command, store.wavefront):
         return _DROPPED, _STORE_MISMATCH
     if store.dispatch_index < own.window.oldest:
         return _DROPPED, _STORE_LATE
@@ -72,9 +72,9 @@ def classify_store(
     head = channel.stores[front(heads, Q.stores)]
     store, location = head.store, head.location
     owner = natural(location.owner)
-    action, command, shares = action_of(s, location, store.dispatch_index, False)
-    entry = s.commands[owner, command]
-    target, code = _target(s.contexts[owner], store, location, action, entry)
+    action, number, shares = action_of(s, location, store.dispatch_index, False)
+    command = s.commands[owner, s.ranges[owner, number].command]
+    target, code = _target(s.contexts[owner], store, location, action, command)
     if target == _DROPPED or target == _TO_WRITE:
         note_ended(channel, owner, location.counted)
     if target == _DROPPED:
@@ -90,7 +90,7 @@ def classify_store(
         target,
         owner,
         shares,
+        number,
         command,
-        entry,
     )
     return mark(Q.stores), mark(Q.classified), 0, 0

@@ -33,8 +33,9 @@ def _send_remote(
     -------
     popped, failure, place : int
     """
-    own, queue = s.contexts[owner], channel.remote_queues[owner]
-    if own.aborted or head.end and not s.commands[owner, head.command].marks:
+    entry, queue = s.ranges[owner, head.range], channel.remote_queues[owner]
+    command = s.commands[owner, entry.command]
+    if s.contexts[owner].aborted or head.end and not command.marks:
         note_ended(channel, owner, True)
         return mark(Q.classified), 0, 0
     behind = back_of_remote(s.config, queue)
@@ -44,7 +45,6 @@ def _send_remote(
         note_ended(channel, owner, True)
         failure = error(_STORE_AHEAD, owner, head.dispatch_index, head.wavefront)
         return mark(Q.classified), failure, place_of(head.atom, 0, channel.number, False)
-    command = s.commands[owner, head.command]
     push_remote(queue)
     note_ended(channel, owner, True)
     make_packet(
@@ -53,8 +53,8 @@ def _send_remote(
         head,
         command,
         (head.atom + command.atom_offset) & s.config.atom_mask,
-        own.address_space.remote,
-        (head.dispatch_index + own.launch.shift) & s.config.dispatch_index_mask,
+        entry.peers,
+        (head.dispatch_index + entry.slot_offset) & s.config.dispatch_index_mask,
     )
     return mark(Q.classified), 0, 0
 
