@@ -1,6 +1,6 @@
 """Unit of a context: trigger unit, flow control and DMA engine."""
 
-from amaranth.hdl import Module
+from amaranth.hdl import Cat, Module
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -11,13 +11,16 @@ from rtl.interface.layouts import Completion, Segment
 from rtl.interface.signatures import ContextSignature, ErrorSignature
 from rtl.lib.gating import clock_gated
 from rtl.lib.injection import InjectSignature
+from rtl.lib.select import one_hot_first, one_hot_select
 from rtl.parameters import T3Parameters
 from rtl.registers.context_signature import ContextRegistersSignature
 from rtl.trigger.credit_window import CreditWindow
 from rtl.trigger.criticality import Criticality
+from rtl.trigger.range_limits import RangeLimits
 from rtl.trigger.trigger import Trigger
 
 from .external_status import ExternalStatus
+from .peer_status import PeerStatus
 
 __all__ = ["UNIT_ERRORS", "ContextUnit"]
 
@@ -66,7 +69,7 @@ class ContextUnit(wiring.Component):
     stores_drained : In(1)
         No tile, store or update of the launch is left outside this unit.
     errors : Out(:class:`ErrorSignature`).array(4)
-        Errors of the credit window, the downstream GPU, the trigger unit and the DMA engine.
+        Errors of the credit window, the peers, the trigger unit and the DMA engine.
     corrected : Out(1)
         A bit error was corrected in this cycle.
     inject : In(:class:`InjectSignature`).array(3)
@@ -79,9 +82,11 @@ class ContextUnit(wiring.Component):
 
     trigger : Trigger
     credit_window : CreditWindow
+    range_limits : RangeLimits
     criticality : Criticality
     engine : DmaEngine
     external_status : ExternalStatus
+    peer_status : list of PeerStatus
     """
 
     def __init__(self, p: T3Parameters, number: int):
@@ -114,18 +119,22 @@ class ContextUnit(wiring.Component):
         )
         self.trigger = Trigger(p)
         self.credit_window = CreditWindow(p)
+        self.range_limits = RangeLimits(p)
         self.criticality = Criticality(p)
         self.engine = DmaEngine(p)
         self.external_status = ExternalStatus(p)
+        self.peer_status = [PeerStatus(p) for _ in range(p.peers)]
 
     def elaborate(self, platform):
         m = Module()
         blocks = {
             "trigger": self.trigger,
             "credit_window": self.credit_window,
+            "range_limits": self.range_limits,
             "criticality": self.criticality,
             "external_status": self.external_status,
             "engine": self.engine,
+            **{f"peer_status_{index}": peer for index, peer in enumerate(self.peer_status)},
         }
         for name, block in blocks.items():
             m.submodules[name] = clock_gated(block)
@@ -136,32 +145,45 @@ class ContextUnit(wiring.Component):
         self._show(m)
         self._report(m)
         self._look_outside(m)
+        self._look_at_peers(m)
         return m
 
     def _look_outside(self, m: Module) -> None:
-        """Connect the status from the downstream GPU and from the dispatcher."""
+        """Connect the status from the dispatcher."""
         registers, outside, view = self.registers, self.outside, self.external_status
         launch = registers.launch_configuration
         m.d.comb += [
             view.launch.eq(registers.launch),
-            view.launched.eq(registers.launched),
             view.launch_generation.eq(launch.generation),
-            view.credit_limit_in.eq(outside.credit_limit_in),
-            view.generation_in.eq(outside.generation_in),
-            view.aborted_in.eq(outside.aborted_in),
             view.cut_short.eq(registers.cut_short),
             view.dispatched.eq(outside.dispatched),
             view.finished.eq(outside.finished),
             view.kernel_generation.eq(outside.kernel_generation),
             outside.generation.eq(view.generation),
             outside.aborted.eq(view.aborted),
-            registers.downstream.eq(view.downstream),
         ]
         trigger, engine = self.trigger, self.engine
         ended = view.ended >= launch.workgroups
         m.d.comb += registers.launch_drained.eq(
             ~registers.launched | (self.stores_drained & trigger.idle & engine.tables_free & ended)
         )
+
+    def _look_at_peers(self, m: Module) -> None:
+        """Connect the status from the peers."""
+        registers, outside = self.registers, self.outside
+        for index, peer in enumerate(self.peer_status):
+            m.d.comb += [
+                peer.enable.eq(registers.peers[index].enable),
+                peer.launch.eq(registers.launch),
+                peer.launched.eq(registers.launched),
+                peer.launch_generation.eq(registers.launch_configuration.generation),
+                peer.generation.eq(self.external_status.generation),
+                peer.credit_limit_in.eq(outside.credit_limit_in[index]),
+                peer.generation_in.eq(outside.generation_in[index]),
+                peer.aborted_in.eq(outside.aborted_in[index]),
+                registers.peer_launches[index].eq(peer.peer_launch),
+                self.range_limits.admitted[index].eq(peer.admitted),
+            ]
 
     def _connect_streams(self, m: Module) -> None:
         engine = self.engine
@@ -190,8 +212,10 @@ class ContextUnit(wiring.Component):
             self.criticality.aborting.eq(registers.aborting),
             self.engine.maps.eq(registers.maps),
             self.engine.launch_configuration.eq(launch_configuration),
-            self.engine.remote_space.eq(registers.address_space.remote),
-            self.engine.credit_limit_in.eq(self.external_status.admitted),
+            self.engine.limits.eq(self.range_limits.limits),
+            self.range_limits.ranges.eq(registers.maps.ranges),
+            self.range_limits.launch.eq(registers.launch),
+            self.range_limits.aborting.eq(registers.aborting),
             self.credit_window.launch_configuration.eq(launch_configuration),
             self.credit_window.launch.eq(registers.launch),
             self.credit_window.tick.eq(self.tick),
@@ -201,14 +225,16 @@ class ContextUnit(wiring.Component):
         ]
 
     def _control_flow(self, m: Module) -> None:
-        """Connect the inputs of the credit window."""
-        trigger, credit_window = self.trigger, self.credit_window
+        """Connect the inputs of the credit window, and what changes the limits of the ranges."""
+        trigger, credit_window, limits = self.trigger, self.credit_window, self.range_limits
+        changes = Cat(credit_window.changes, *(peer.clock_enable for peer in self.peer_status))
         m.d.comb += [
             credit_window.complete.eq(trigger.complete),
             credit_window.complete_dispatch_index.eq(trigger.complete_dispatch_index),
             credit_window.own.eq(trigger.own),
             credit_window.issued.eq(self.engine.issued),
-            credit_window.credit_limit_in.eq(self.external_status.admitted),
+            limits.credit_limit.eq(credit_window.credit_limit),
+            limits.changes.eq(changes.any()),
             # A launch that waits counts as work, whose progress is the end of workgroups.
             credit_window.unfinished.eq(
                 (~self.idle | (self.registers.pending & ~self.external_status.progresses))
@@ -225,7 +251,7 @@ class ContextUnit(wiring.Component):
             criticality.issued.eq(self.engine.issued),
             criticality.busy.eq(~self.engine.idle),
             criticality.oldest.eq(credit_window.oldest),
-            criticality.dispatch_limit.eq(credit_window.dispatch_limit),
+            criticality.dispatch_limit.eq(self.range_limits.dispatch_limit),
             criticality.held_up.eq(self.held_up),
         ]
         m.d.comb += [
@@ -242,6 +268,8 @@ class ContextUnit(wiring.Component):
             view.launched.eq(registers.launched),
             view.former.eq(registers.former),
             view.address_space.eq(registers.address_space),
+            view.rank.eq(registers.rank),
+            view.peers.eq(registers.peers),
             view.inbound.eq(registers.inbound),
             view.maps.eq(registers.maps),
             view.wavefronts.eq(registers.wavefronts),
@@ -255,7 +283,7 @@ class ContextUnit(wiring.Component):
             trigger.scrub.eq(self.scrub),
             self.scrub_corrected.eq(trigger.scrub_corrected),
             outside.credit_limit_out.eq(credit_window.credit_limit),
-            outside.dispatch_limit.eq(credit_window.dispatch_limit),
+            outside.dispatch_limit.eq(self.range_limits.dispatch_limit),
         ]
         for reader in (registers, outside):
             m.d.comb += [reader.tiles.eq(trigger.tiles), reader.done.eq(credit_window.done)]
@@ -272,8 +300,11 @@ class ContextUnit(wiring.Component):
                 error.valid.eq(source.error.valid),
                 error.report.eq(source.error.report),
             ]
+        aborts = Cat(status.aborts for status in self.peer_status)
+        ranks = [entry.rank for entry in self.registers.peers]
         m.d.comb += [
-            peer.valid.eq(self.external_status.peer_aborted),
+            peer.valid.eq(aborts.any()),
             peer.report.code.eq(ErrorCode.PEER_ABORTED),
+            peer.report.source.eq(one_hot_select(one_hot_first(aborts), ranks)),
             *(error.report.owner.eq(self._number) for error in self.errors),
         ]

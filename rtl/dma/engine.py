@@ -15,7 +15,7 @@ from rtl.interface.configuration import (
 from rtl.interface.encodings import ErrorCode, Granularity, PacketKind
 from rtl.interface.layouts import Copy, ReadyCommand, Segment
 from rtl.interface.signatures import ErrorSignature
-from rtl.lib.compare import sum_less_than
+from rtl.lib.compare import less_than
 from rtl.lib.interleave import check_channels
 from rtl.lib.round_robin import Merge2
 from rtl.lib.select import one_hot_first, one_hot_select
@@ -53,8 +53,8 @@ class DmaEngine(wiring.Component):
     with the number of the wavefront's atoms; it takes four cycles. A tile whose start is all ones
     has no atoms.
 
-    A ready command waits until the downstream GPU has admitted its workgroup; copies do not wait.
-    Ready commands and copies alternate.
+    A ready command waits until the peers of its range have admitted its workgroup; copies do not
+    wait. Ready commands and copies alternate.
 
     Members
     -------
@@ -63,12 +63,11 @@ class DmaEngine(wiring.Component):
     segments : Out(stream).array(channels)
         To the lanes.
     maps, launch_configuration : In
-        Command templates, regions and dispatch order. The template of a command is sampled when the
-        command is taken, its region in the cycle after; a copy carries both.
-    remote_space : In(context_bits)
-        Address space at the receiver.
-    credit_limit_in : In(credit_limit_bits)
-        Credit limit of the downstream GPU.
+        Ranges, command templates, regions and generation. The range and the template of a command
+        are sampled when the command is taken, its region in the cycle after; a copy carries
+        template, region and peers.
+    limits : In(array of credit_limit_bits)
+        For each range: the peers admit smaller dispatch indices.
     aborting : In(1)
         Drop the current command, and all commands at the ports.
     issued : Out(1)
@@ -131,9 +130,8 @@ class DmaEngine(wiring.Component):
                 "segments": Out(stream.Signature(Segment(p))).array(p.channels),
                 "maps": In(MapConfiguration(p)),
                 "launch_configuration": In(LaunchConfiguration(p)),
-                "remote_space": In(p.context_bits),
+                "limits": In(data.ArrayLayout(p.credit_limit_bits, p.ranges)),
                 "aborting": In(1),
-                "credit_limit_in": In(p.credit_limit_bits),
                 "error": Out(ErrorSignature(p)),
                 "issued": Out(1),
                 "idle": Out(1),
@@ -166,8 +164,11 @@ class DmaEngine(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        copy, loads = self._choose(m)
-        of_command = self._template(m, copy)
+        # The number of the range arrives late, so it is decoded to one-hot first.
+        chosen = Signal(self._p.ranges, name="chosen_range")
+        m.d.comb += chosen.eq(Cat(self.ready.p.range == index for index in range(len(chosen))))
+        copy, loads = self._choose(m, chosen)
+        of_command = self._template(m, copy, chosen)
         outer_share, inner_share, any_of_wave = self._share(m)
         inner_extent = self._connect(m, copy, loads, inner_share)
         ended, moves, marked = self._offer(m)
@@ -177,6 +178,7 @@ class DmaEngine(wiring.Component):
             with m.Case(State.IDLE):
                 with m.If(loads):
                     self._load(m, copy, of_command)
+                    self._address(m, copy, chosen)
                 with m.If(self.choice.o.valid):
                     m.d.sync += self.state.eq(State.SCALE)
             with m.Case(State.SCALE):
@@ -194,16 +196,18 @@ class DmaEngine(wiring.Component):
             m.d.sync += self.state.eq(State.IDLE)
         return m
 
-    def _choose(self, m: Module) -> tuple[Signal, Signal]:
+    def _choose(self, m: Module, chosen: Signal) -> tuple[Signal, Signal]:
         """Select a command; return whether it is a copy, and whether registers load. Loading does
-        not wait for the acceptance, which arrives too late to enable registers.
+        not wait for the acceptance, which arrives too late to enable registers. ``chosen`` is the
+        range of the ready command.
         """
         copy = Signal()
         loads = Signal()
         m.submodules.choice = choice = self.choice
-        eligible = sum_less_than(
-            self.ready.p.dispatch_index, self.launch_configuration.shift, self.credit_limit_in
-        )
+        # All comparisons run at once, so that none waits for the range.
+        dispatch_index = self.ready.p.dispatch_index
+        admitted = Cat(less_than(dispatch_index, limit) for limit in self.limits)
+        eligible = (chosen & admitted).any()
         idle = self.state == State.IDLE
         m.d.comb += [
             choice.a.valid.eq(self.ready.valid & eligible & ~self.aborting),
@@ -220,16 +224,15 @@ class DmaEngine(wiring.Component):
         ]
         return copy, loads
 
-    def _template(self, m: Module, copy: Signal) -> Callable[[str], Value]:
-        """Select the template of the command, from the table or from the copy; return a function
-        from a field's name to its value.
+    def _template(self, m: Module, copy: Signal, chosen_range: Signal) -> Callable[[str], Value]:
+        """Select the template of the command, of its range or of the copy; return a function from a
+        field's name to its value.
         """
         commands = [*self.maps.commands, self.copies.p.command]
-        # The selection arrives late, so it is decoded to one-hot first.
         chosen = Signal(len(commands))
-        m.d.comb += [
-            chosen.eq(Cat(self.ready.p.command == index for index in range(len(commands) - 1)))
-        ]
+        for index in range(len(commands) - 1):
+            uses = Cat(entry.command == index for entry in self.maps.ranges)
+            m.d.comb += chosen[index].eq((chosen_range & uses).any())
         with m.If(copy):
             m.d.comb += chosen.eq(1 << len(commands) - 1)
         return lambda name: one_hot_select(chosen, [command[name] for command in commands])
@@ -403,20 +406,25 @@ class DmaEngine(wiring.Component):
             Value.cast(common[name]).eq(of_command(name))
             for name in ("wave_inner_log2", "kind", "op", "dtype", "atom_offset")
         ]
+        m.d.sync += common.generation.eq(self.launch_configuration.generation)
+
+    def _address(self, m: Module, copy: Signal, chosen: Signal) -> None:
+        """Load the receivers of the command, and the part of the slot that its range adds."""
+        ranges, common = self.maps.ranges, self.common
+        offset = one_hot_select(chosen, [entry.slot_offset for entry in ranges])
+        peers = one_hot_select(chosen, [entry.peers for entry in ranges])
         m.d.sync += [
-            common.context.eq(self.remote_space),
-            common.generation.eq(self.launch_configuration.generation),
+            common.slot.eq(Mux(copy, 0, offset)),
+            common.peers.eq(Mux(copy, self.copies.p.peers, peers)),
         ]
 
     def _scale(self, m: Module) -> None:
-        """Scale the wavefronts before the command's, and look up the slot and the region."""
+        """Scale the wavefronts before the command's, compute the slot and look up the region."""
         common, walk, regions = self.common, self.walk, self.maps.regions
         chosen = Cat(self.region_number == index for index in range(len(regions)))
         self._look_before(m)
         m.d.sync += [
-            common.slot.eq(
-                Mux(self.is_copy, 0, self.dispatch_index + self.launch_configuration.shift)
-            ),
+            common.slot.eq(common.slot + self.dispatch_index),  # both are 0 for a copy
             self.state.eq(State.SHAPE),
         ]
         with m.If(~self.is_copy):

@@ -1,4 +1,4 @@
-"""Credit window: dispatch indices that may be updated, and that may be dispatched."""
+"""Credit window: dispatch indices that may be updated."""
 
 from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
 from amaranth.lib import wiring
@@ -7,7 +7,6 @@ from amaranth.lib.wiring import In, Out
 from rtl.interface.configuration import LaunchConfiguration
 from rtl.interface.encodings import ErrorCode
 from rtl.interface.signatures import ErrorSignature
-from rtl.lib.compare import sum_at_most
 from rtl.lib.wide_counter import WideCounter
 from rtl.parameters import T3Parameters
 
@@ -19,8 +18,8 @@ class CreditWindow(wiring.Component):
     on.
 
     Dispatch indices may complete in any order; ``oldest`` advances over complete ones, one per
-    cycle, from the cycle after their completion on. ``credit_limit`` and ``dispatch_limit`` are
-    registers, one cycle behind the state each. Before the first ``launch`` no index is admitted.
+    cycle, from the cycle after their completion on. ``credit_limit`` is a register, one cycle
+    behind the state. Before the first ``launch`` no index is admitted.
 
     Parameters
     ----------
@@ -40,14 +39,12 @@ class CreditWindow(wiring.Component):
         A workgroup is complete.
     own, issued : In(1)
         A complete workgroup needs no DMA; the engine took a workgroup's last command.
-    credit_limit_in : In(credit_limit_bits)
-        Credit limit of the downstream GPU.
     unfinished : In(1)
         Work of the context is left, or a launch waits; and there is no progress in this cycle.
     oldest, credit_limit : Out(credit_limit_bits)
         Updates are accepted for ``oldest <= dispatch_index < credit_limit``.
-    dispatch_limit : Out(credit_limit_bits)
-        Workgroups of smaller dispatch indices may be dispatched.
+    changes : Out(1)
+        Strobe: ``credit_limit`` has another value in the next cycle. Means nothing with ``launch``.
     done : Out(1)
         Every tracked dispatch index is complete.
     error : Out(:class:`ErrorSignature`)
@@ -80,11 +77,10 @@ class CreditWindow(wiring.Component):
                 "complete_dispatch_index": In(p.dispatch_index_bits),
                 "own": In(1),
                 "issued": In(1),
-                "credit_limit_in": In(p.credit_limit_bits),
                 "unfinished": In(1),
                 "oldest": Out(p.credit_limit_bits),
                 "credit_limit": Out(p.credit_limit_bits),
-                "dispatch_limit": Out(p.credit_limit_bits),
+                "changes": Out(1),
                 "done": Out(1),
                 "error": Out(ErrorSignature(p)),
                 "clock_enable": Out(1),
@@ -112,20 +108,19 @@ class CreditWindow(wiring.Component):
         m = Module()
         self._remember(m)
         self._count_issued(m)
-        follows = self._admit(m)
+        ends = self._admit(m)
         counts = self._watch(m)
         events = (self.launch, self.complete, self.moves, self.own, self.issued)
         aborts = self.aborting & (self.launched | self.done)
-        m.d.comb += self.clock_enable.eq(Cat(*events, aborts, follows, counts).any())
+        m.d.comb += self.clock_enable.eq(Cat(*events, aborts, self.changes, ends, counts).any())
         with m.If(self.launch):
             m.d.sync += [
                 self.launched.eq(1),
                 self.oldest.eq(self.launch_configuration.tracked_first),
                 self.done.eq(0),
                 self.issued_count.eq(0),
-                # The limits admit no index until they follow the new launch.
+                # The limit admits no index until it follows the new launch.
                 self.credit_limit.eq(0),
-                self.dispatch_limit.eq(0),
             ]
             m.d.sync += [word.eq(0) for word in self.bitmap]
         with m.Elif(self.aborting):
@@ -161,49 +156,25 @@ class CreditWindow(wiring.Component):
             m.d.sync += count.eq(one_more)
 
     def _admit(self, m: Module) -> Value:
-        """Compute the limits and the end of the launch; return whether one of them changes."""
+        """Compute the limit and the end of the launch; return whether the end changes."""
         bits, configuration = self._p.credit_limit_bits, self.launch_configuration
         window_end = Signal(bits + 1)
         command_end = Signal(bits + 2)
-        downstream = Signal(bits)
         m.d.comb += [
             window_end.eq(self.oldest + configuration.credit_window),
             command_end.eq(
                 configuration.tracked_first + self.issued_count + configuration.command_window
             ),
-            downstream.eq(
-                Mux(
-                    self.credit_limit_in < configuration.shift,
-                    0,
-                    self.credit_limit_in - configuration.shift,
-                )
-            ),
         ]
-        # The same as downstream < tracked_first, without the difference in front of the comparison.
-        first, shift = configuration.tracked_first, configuration.shift
-        below = first.any() & ~sum_at_most(first, shift, self.credit_limit_in)
-        # The comparisons arrive last, so only a multiplexer is behind them.
-        limits = (
-            (
-                self.credit_limit,
-                window_end < command_end,
-                self._admitted(window_end),
-                self._admitted(command_end),
-            ),
-            (
-                self.dispatch_limit,
-                below,
-                downstream,
-                self.credit_limit,
-            ),
-        )
-        follows = []
-        for limit, is_first, first, second in limits:
-            m.d.sync += limit.eq(Mux(is_first, first, second))
-            follows.append(Mux(is_first, limit != first, limit != second))
+        # The comparison arrives last, so only a multiplexer is behind it.
+        is_first = window_end < command_end
+        first, second = self._admitted(window_end), self._admitted(command_end)
+        limit = self.credit_limit
+        m.d.sync += limit.eq(Mux(is_first, first, second))
+        m.d.comb += self.changes.eq(Mux(is_first, limit != first, limit != second))
         done = self.launched & (self.oldest >= configuration.tracked_end)
         m.d.sync += self.done.eq(done)
-        return Cat(*follows, done != self.done).any()
+        return done != self.done
 
     def _admitted(self, end: Value) -> Value:
         most = (1 << self._p.credit_limit_bits) - 1

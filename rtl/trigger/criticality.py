@@ -59,7 +59,7 @@ class Criticality(wiring.Component):
     busy : In(1)
         The DMA engine has a command, or takes one.
     oldest, dispatch_limit : In(credit_limit_bits)
-        Outputs of the credit window.
+        Outputs of the credit window and of the range limits.
     held_up : In(channels)
         Per channel: the DRAM queue is full, the channel has no packet to send, and no packet of
         another channel waits for the link.
@@ -294,8 +294,7 @@ class Criticality(wiring.Component):
             stored = self.finished < first
             m.d.sync += self.settled.eq(Mux(stored, self.finished, first + self.sent))
         with m.If(self.phase == _WHOLE):
-            whole = launch.tracked_end - launch.shift
-            m.d.sync += self.remaining.eq(Mux(whole[-1], 0, whole))
+            m.d.sync += self.remaining.eq(launch.to_send)
         with m.If(self.phase == _REMAINING):
             m.d.sync += self.remaining.eq(Mux(left[-1], 0, left))
 

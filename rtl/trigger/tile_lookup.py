@@ -1,6 +1,6 @@
 """Lookup of a complete tile in the address map."""
 
-from amaranth.hdl import Cat, Module, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -16,13 +16,14 @@ __all__ = ["TileEntry", "TileLookup"]
 def TileEntry(p: T3Parameters):
     """Fields of a tile's range and command that the trigger unit needs.
 
-    ``action`` is NONE outside every range. ``waves`` is the number of wavefronts for the tile's
-    edges.
+    ``range`` is the range's number. ``action`` is NONE outside every range. ``waves`` is the number
+    of wavefronts for the tile's edges.
     """
     of_range, of_command = RangeEntry(p).members, CommandEntry(p).members
-    names = ("action", "first", "last", "command")
+    names = ("action", "first", "last")
     return data.StructLayout(
-        {name: of_range[name] for name in names}
+        {"range": range(p.ranges) if p.ranges > 1 else 1}
+        | {name: of_range[name] for name in names}
         | {name: of_command[name] for name in ("granularity", "group_log2")}
         | {"waves": of_command["waves"].elem_shape}
     )
@@ -70,13 +71,17 @@ class TileLookup(wiring.Component):
 
         with m.If(self.look):
             for name in self.o.shape().members:
-                m.d.sync += Value.cast(self.o[name]).eq(
-                    one_hot_select(first, [self._of_range(name, entry, edges) for entry in ranges])
-                )
+                values = [
+                    self._of_range(name, number, entry, edges)
+                    for number, entry in enumerate(ranges)
+                ]
+                m.d.sync += Value.cast(self.o[name]).eq(one_hot_select(first, values))
         return m
 
-    def _of_range(self, name: str, entry: data.View, edges: Value):
+    def _of_range(self, name: str, number: int, entry: data.View, edges: Value) -> Value:
         """Compute a field of the result for a range; its command is selected before the hit."""
+        if name == "range":
+            return Const(number, len(Value.cast(self.o.range)))
         if name in entry.shape().members:
             return entry[name]
         values = [command[name] for command in self.maps.commands]

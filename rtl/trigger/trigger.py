@@ -205,7 +205,7 @@ class Trigger(wiring.Component):
                 "mask": GROUP_BITS,
                 "below": GROUP_BITS,
                 "rest": GROUP_BITS,  # saturated: no group is larger
-                "command": self.lookup.o.command.shape(),
+                "range": Value.cast(self.lookup.o.range).shape(),
             }
         )
         self.group = _Group(
@@ -367,7 +367,7 @@ class Trigger(wiring.Component):
             table.write.eq(mapped & ~row_lost),
             self.complete.eq(sums.full & mapped),
             self.own.eq(self.complete & ~dma),
-            push.command.eq(entry.command),
+            push.range.eq(entry.range),
             push.dispatch_index.eq(tile.dispatch_index),
             push.wavefront.eq(tile.wavefront),
             push.start.eq(tile.start),
@@ -386,7 +386,7 @@ class Trigger(wiring.Component):
             group.found.mask.eq(sums.mask),
             group.found.below.eq(sums.below),
             group.found.rest.eq(sums.rest[:GROUP_BITS] | beyond),
-            group.found.command.eq(entry.command),
+            group.found.range.eq(entry.range),
             self.state.eq(Mux(self.completions.valid, State.LOOKUP, State.IDLE)),
         ]
         with m.If(dma & (entry.granularity == Granularity.WORKGROUP) & sums.full):
@@ -415,7 +415,7 @@ class Trigger(wiring.Component):
         """Make the command of ``member`` from its row, and read the row of the next member."""
         table, group, push = self.table, self.group, self.queue.i.p
         m.d.comb += [
-            push.command.eq(group.found.command),
+            push.range.eq(group.found.range),
             push.dispatch_index.eq(group.member),
             push.start.eq(table.o.start),
             push.outer_edge.eq(table.o.outer_edge),
