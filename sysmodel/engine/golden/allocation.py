@@ -58,6 +58,7 @@ TYPES: dict[str, np.dtype[Any]] = dict(
     bank_activity=BANK_ACTIVITY,
     context_activity=CONTEXT_ACTIVITY,
     clocked=_WORD,
+    limits=_WORD,
 )
 """Type of the elements of each array of the state."""
 
@@ -100,6 +101,7 @@ def _shapes(p: T3Parameters) -> dict[str, int | tuple[int, ...]]:
         bank_activity=p.banks,
         context_activity=p.contexts,
         clocked=len(KINDS),
+        limits=(p.contexts, p.ranges),
     )
 
 

@@ -91,6 +91,7 @@ def _step(addresses: Any, inputs: Any, outputs: Any) -> Any:
         carray(_pointer(at[24]), banks, _OF_BANK),
         carray(_pointer(at[25]), contexts, _OF_CONTEXT),
         carray(_pointer(at[26]), len(KINDS), np.int64),
+        carray(_pointer(at[27]), (contexts, config.ranges), np.int64),
     )
     return step(
         state,

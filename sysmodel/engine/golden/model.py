@@ -397,10 +397,10 @@ def _end(
     gpu = s.gpu
     for context in range(s.config.contexts):
         criticality, window, failure = step_units(s, context, sends >> context & 1 != 0, tick)
-        external = step_external(s, context, inputs, k)
+        external, peers, limits = step_external(s, context, inputs, k)
         note_unit_error(s, failure)
         end_context(s, context, takes >> context & 1 != 0)
-        count_units(s, context, criticality, window, external)
+        count_units(s, context, criticality, window, external, peers, limits)
     _step_status(s, arms)
     look_at_global_page(s)
     step_global_page(s)

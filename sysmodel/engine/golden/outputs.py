@@ -34,7 +34,7 @@ def _write_context(s: GoldenState, context: int, outputs: Words, k: int) -> None
     outputs[k + K.credit_limit_out] = own.window.credit_limit
     outputs[k + K.generation] = own.external.own_generation
     outputs[k + K.aborted] = own.external.own_aborted
-    outputs[k + K.dispatch_limit] = own.window.dispatch_limit
+    outputs[k + K.dispatch_limit] = own.range_limits.dispatch_limit
     outputs[k + K.tiles] = own.trigger.tiles
     outputs[k + K.done] = own.window.done
     outputs[k + K.idle] = own.status.idle

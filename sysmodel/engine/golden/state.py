@@ -40,3 +40,4 @@ class GoldenState(NamedTuple):
     bank_activity: Records
     context_activity: Records
     clocked: Words  # [kind of clock-gated block]: cycles in which its clock was enabled
+    limits: Words  # [context, range]: the peers admit smaller dispatch indices

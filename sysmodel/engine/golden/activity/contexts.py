@@ -8,7 +8,7 @@ from ..registers.bus import writes_page
 from ..registers.errors import OF_LINK, needs_log
 from ..state import GoldenState
 from ..trigger.criticality import CriticalityOutputs
-from .counters import count_context
+from .counters import count_context, count_peers
 from .kinds import COUNTS, UNIT
 
 __all__ = [
@@ -53,15 +53,23 @@ def look_at_page(s: GoldenState, context: int, strobes: int, acts: bool) -> None
 
 @inlined
 def count_units(
-    s: GoldenState, context: int, criticality: CriticalityOutputs, window: bool, external: bool
+    s: GoldenState,
+    context: int,
+    criticality: CriticalityOutputs,
+    window: bool,
+    external: bool,
+    peers: int,
+    limits: bool,
 ) -> None:
     """Count the clock enables of the context, at the end of a cycle.
 
     Parameters
     ----------
     criticality : CriticalityOutputs
-    window, external : bool
-        A register of the credit window, or of the external status, may change.
+    window, external, limits : bool
+        A register of the credit window, of the external status, or of the range limits may change.
+    peers : int
+        Number of peers whose status changes.
     """
     own = s.context_activity[context]
     enables = own.enables
@@ -69,5 +77,7 @@ def count_units(
     enables |= COUNTS if criticality.counts else 0
     enables |= UNIT.credit_window if window else 0
     enables |= UNIT.external_status if external else 0
+    enables |= UNIT.range_limits if limits else 0
     own.enables = 0
     count_context(s, enables)
+    count_peers(s, peers)

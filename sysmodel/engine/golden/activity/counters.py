@@ -29,6 +29,7 @@ __all__ = [
     "count_comparison",
     "count_context",
     "count_marks",
+    "count_peers",
     "enable",
 ]
 
@@ -113,6 +114,14 @@ def count_context(s: GoldenState, enables: int) -> None:
             enables |= UNIT.criticality
         for field in range(_UNITS):
             s.clocked[FIRST_UNIT + field] += enables >> field & 1
+        s.activity.enabled |= _CHANGES
+
+
+@inlined
+def count_peers(s: GoldenState, enabled: int) -> None:
+    """Count the clock enables of the status of a context's peers."""
+    if enabled:
+        s.clocked[BLOCK.context_peer_status] += enabled
         s.activity.enabled |= _CHANGES
 
 

@@ -27,7 +27,9 @@ __all__ = [
 _QUEUES = [name for name in Q._fields if name != "candidates"]
 _BESIDE = ("access_merge", "link_merge", "monitor", "issue_ack_buffer", "stored_count")
 _MORE = ("lane", "remote", "store_error", "packet_error", "issue_ack_error", "nmc")
-_UNITS = ("trigger", "credit_window", "criticality", "external_status", "engine")
+_UNITS = (
+    "trigger", "credit_window", "range_limits", "criticality", "external_status", "engine",
+)  # fmt: skip
 _TRACKER = ("front", "merge", "bank")
 _TOP = (
     "registers",
@@ -43,6 +45,7 @@ KINDS = (
     *(f"channel.{name}" for name in (*_OF_QUEUES, *_OF_MORE)),
     *(f"context.{name}" for name in _UNITS),
     "registers.context",
+    "context.peer_status",
     *(f"tracker.{name}" for name in _TRACKER),
     "registers.gpu",
     *_TOP,

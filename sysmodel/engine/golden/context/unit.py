@@ -41,6 +41,7 @@ from ..trigger.criticality import (
     only_counts,
     step_criticality,
 )
+from ..trigger.range_limits import RANGE_LIMITS, continue_walk, step_range_limits
 from ..trigger.ready import first_ready, ready_valid, step_ready
 from ..trigger.trigger import (
     IDLE,
@@ -50,7 +51,8 @@ from ..trigger.trigger import (
     step_trigger,
     trigger_changes,
 )
-from .external_status import EXTERNAL_STATUS, peer_aborts, step_external_status
+from .external_status import EXTERNAL_STATUS, step_external_status
+from .peer_status import PEER_STATUS, step_peer_status
 from .status import STATUS
 
 __all__ = [
@@ -74,7 +76,7 @@ __all__ = [
 # Signals between the blocks of a context, in one cycle.
 _CYCLE = record(
     "strobes_on copies_before closes had_ready launch_ends was_sent works sends waits ready_pushed "
-    "complete_index own_complete command_issued corrupt outside_failure"
+    "complete_index own_complete command_issued limit_changes corrupt outside_failure"
 )
 CONTEXT = record(
     "aborted ways rank",
@@ -88,10 +90,12 @@ CONTEXT = record(
         ("inbound", INBOUND),
         ("status", STATUS),
         ("external", EXTERNAL_STATUS),
+        ("peer_status", PEER_STATUS, (MOST_PEERS,)),
         ("tracker", TRACKER_COUNTS),
         ("trigger", TRIGGER),
         ("ready", PROTECTED_QUEUE),
         ("window", WINDOW),
+        ("range_limits", RANGE_LIMITS),
         ("criticality", CRITICALITY),
         ("engine", ENGINE),
         ("copies", COPY_QUEUE),
@@ -267,7 +271,7 @@ def step_sender(s: GoldenState, context: int) -> tuple[bool, EngineOutputs]:
     if active:
         begin_clearing(own.trigger)
     valid, ready = ready_valid(own.ready), first_ready(s, context)
-    engine = step_engine(s, context, valid, ready, own.external.downstream)
+    engine = step_engine(s, context, valid, ready)
     cycle.command_issued, cycle.outside_failure = engine.issued, engine.failure
     active |= step_ready_queue(s, context, engine.popped)
     return active, engine
@@ -286,12 +290,15 @@ def step_page(s: GoldenState, context: int) -> None:
 def _report_unit(s: GoldenState, context: int, log: Record, expired: bool, oldest: int) -> bool:
     """Report the errors of the context's units; return whether there are any."""
     own = s.contexts[context]
-    cycle, aborted = own.cycle, peer_aborts(own.external)
+    cycle, aborted = own.cycle, False
     if expired:
         failure = error(_TIMEOUT, context, min(oldest, s.config.dispatch_index_mask), 0)
         report_error(log, RANK.timeout, failure, 0)
-    if aborted:
-        report_error(log, RANK.peer, error(_PEER_ABORTED, context, 0, 0), 0)
+    for index in range(s.config.peers):
+        if not aborted and own.peer_status[natural(index)].aborts:
+            aborted = True
+            place = place_of(0, own.peers[natural(index)].rank, 0, False)
+            report_error(log, RANK.peer, error(_PEER_ABORTED, context, 0, 0), place)
     report_error(log, RANK.trigger, cycle.corrupt, 0)
     place = place_of(own.engine.walk.outside_atom, 0, 0, False)
     report_error(log, RANK.dma, cycle.outside_failure, place)
@@ -302,7 +309,8 @@ def _report_unit(s: GoldenState, context: int, log: Record, expired: bool, oldes
 def step_units(
     s: GoldenState, context: int, sends: bool, tick: bool
 ) -> tuple[CriticalityOutputs, bool, bool]:
-    """Advance the criticality unit, the credit window and the error log by one cycle.
+    """Advance the criticality unit, the limits of the ranges, the credit window and the error log
+    by one cycle.
 
     Parameters
     ----------
@@ -333,6 +341,7 @@ def step_units(
         CriticalityInputs(
             external.dispatched,
             external.finished,
+            own.range_limits.dispatch_limit,
             issued,
             cycle.sends != 0,
             launch,
@@ -340,13 +349,21 @@ def step_units(
             aborted,
         ),
     )
+    step_range_limits(
+        s.config,
+        own.range_limits,
+        s.limits[context],
+        s.ranges[context],
+        own.peer_status,
+        own.window.credit_limit,
+        launch or aborted,
+    )
     window = step_credit_window(
         s.config,
         own.window,
         s.complete[context],
         own.launch,
         WindowInputs(
-            external.downstream,
             cycle.complete_index,
             cycle.own_complete != 0,
             issued,
@@ -356,6 +373,7 @@ def step_units(
             aborted,
         ),
     )
+    cycle.limit_changes = window.changes
     log = s.logs[CONTEXT_PAGE + context]
     any_failure = _report_unit(s, context, log, window.expired, oldest)
     step_page(s, context)
@@ -364,29 +382,56 @@ def step_units(
 
 
 @inlined
-def step_external(s: GoldenState, context: int, inputs: Words, k: int) -> bool:
-    """Take the context's inputs; return whether a register of the external status changes.
+def _step_peers(s: GoldenState, context: int, inputs: Words, at: int) -> int:
+    """Take the inputs from the peers; return how many peers' registers change."""
+    own, moving = s.contexts[context], 0
+    control = own.control
+    for number in range(s.config.peers):
+        index = natural(number)
+        moving += step_peer_status(
+            own.peer_status[index],
+            own.peers[index].enable,
+            own.launch.generation,
+            own.external.own_generation,
+            control.launches,
+            control.open,
+            s.config.credit_limit_mask,
+            inputs,
+            at + index,
+        )
+    return moving
+
+
+@inlined
+def step_external(s: GoldenState, context: int, inputs: Words, k: int) -> tuple[bool, int, bool]:
+    """Take the context's inputs, after the context's units.
 
     Parameters
     ----------
     k : int
         Index of the GPU's first input.
+
+    Returns
+    -------
+    external : bool
+        A register of the external status changes.
+    moving : int
+        Number of peers whose status changes.
+    walks : bool
+        A register of the range limits may change.
     """
     own, at = s.contexts[context], k + natural(context * CONTEXT_INPUTS)
     control = own.control
-    changes = step_external_status(
-        own.external,
-        own.launch.generation,
-        control.launches,
-        control.open,
-        control.cut_short,
-        s.config.credit_limit_mask,
-        inputs,
-        at,
+    moving = _step_peers(s, context, inputs, at)
+    external = step_external_status(
+        own.external, own.launch.generation, control.launches, control.cut_short, inputs, at
     )
+    changes = moving != 0 or own.cycle.limit_changes != 0
+    launch, aborted = control.launches != 0, own.aborted != 0
+    walks = continue_walk(s.config, own.range_limits, changes, launch, aborted)
     for word in range(CONTEXT_INPUTS):
         own.inputs_before[word] = inputs[at + J[0] + word]
-    return changes
+    return external, moving, walks
 
 
 @inlined

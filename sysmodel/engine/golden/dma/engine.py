@@ -88,7 +88,7 @@ def needs_tables(engine: Record) -> bool:
 
 
 @compiled
-def _begin(s: GoldenState, context: int, command: Record, start: int) -> None:
+def _begin(s: GoldenState, context: int, command: Record, peers: int, start: int) -> None:
     """Load the fields that a copy and a ready command have in common."""
     own = s.contexts[context]
     engine = own.engine
@@ -102,17 +102,18 @@ def _begin(s: GoldenState, context: int, command: Record, start: int) -> None:
     engine.ready_dispatch_index = -1
     engine.region_number = command.region
     engine.marks = 0
-    make_segment_template(
-        engine.template, command, own.address_space.remote, own.launch.generation, _WHOLE_RUN
-    )
+    make_segment_template(engine.template, command, peers, own.launch.generation, _WHOLE_RUN)
 
 
 @inlined
 def _begin_ready(s: GoldenState, context: int, ready: Record) -> None:
     """Take a ready command: the tile of a workgroup, or of one of its wavefronts."""
     engine = s.contexts[context].engine
-    command = s.commands[context, ready.command]
-    _begin(s, context, command, ready.start)
+    entry = s.ranges[context, ready.range]
+    command = s.commands[context, entry.command]
+    _begin(s, context, command, entry.peers, ready.start)
+    slot = ready.dispatch_index + entry.slot_offset
+    assign_slot(engine.template, slot & s.config.dispatch_index_mask)
     engine.ready_dispatch_index = ready.dispatch_index
     rows = command.outer_extent_edge if ready.outer_edge else command.outer_extent
     if ready.start == s.config.atom_mask:
@@ -180,22 +181,17 @@ def _mark(s: GoldenState, engine: Record, context: int) -> None:
 
 @inlined
 def _scale(s: GoldenState, context: int) -> None:
-    """State SCALE: compute the slot and look up the region, with the launch and the table of this
-    cycle.
-    """
-    own = s.contexts[context]
-    engine = own.engine
+    """State SCALE: look up the region in the table of this cycle."""
+    engine = s.contexts[context].engine
     if engine.ready_dispatch_index >= 0:
         copy_record(engine.region, s.regions[context, natural(engine.region_number)])
-        slot = engine.ready_dispatch_index + own.launch.shift
-        assign_slot(engine.template, slot & s.config.dispatch_index_mask)
 
 
 @inlined
 def _take_command(
-    s: GoldenState, context: int, ready_valid: bool, ready: Record, credit_limit_in: int
+    s: GoldenState, context: int, ready_valid: bool, ready: Record
 ) -> tuple[bool, bool]:
-    """State IDLE: take a ready command that the downstream GPU admits, or a copy, in turn.
+    """State IDLE: take a ready command that the peers of its range admit, or a copy, in turn.
 
     Returns
     -------
@@ -204,7 +200,7 @@ def _take_command(
     """
     own = s.contexts[context]
     engine = own.engine
-    eligible = ready_valid and ready.dispatch_index + own.launch.shift < credit_limit_in
+    eligible = ready_valid and ready.dispatch_index < s.limits[context, ready.range]
     choice = pick(eligible, copy_valid(own.copies), engine.last_source)
     if choice < 0:
         return False, False
@@ -214,7 +210,7 @@ def _take_command(
         _begin_ready(s, context, ready)
         return True, ready.last != 0
     copy = first_copy(own.copies)
-    _begin(s, context, copy.command, copy.start)
+    _begin(s, context, copy.command, copy.peers, copy.start)
     copy_record(engine.region, copy.region)
     pop_copy(own.copies)
     return False, False
@@ -236,17 +232,13 @@ def reset_engine(engine: Record) -> None:
 
 
 @inlined
-def step_engine(
-    s: GoldenState, context: int, ready_valid: bool, ready: Record, credit_limit_in: int
-) -> EngineOutputs:
+def step_engine(s: GoldenState, context: int, ready_valid: bool, ready: Record) -> EngineOutputs:
     """Advance the engine by one cycle.
 
     Parameters
     ----------
     ready_valid : bool
         The queue of ready commands offers ``ready``.
-    credit_limit_in : int
-        Credit limit of the downstream GPU.
     """
     own = s.contexts[context]
     engine, aborted = own.engine, own.aborted != 0
@@ -276,7 +268,7 @@ def step_engine(
         ends = MARK if engine.marks else _IDLE
         engine.mode = WALK if begin_walk(s.config, engine) else ends
     elif has_command:
-        popped, issued = _take_command(s, context, ready_valid, ready, credit_limit_in)
+        popped, issued = _take_command(s, context, ready_valid, ready)
     failure = 0
     if outside:
         dispatch_index = max(engine.ready_dispatch_index, 0)

@@ -1,4 +1,4 @@
-"""Credit window: the dispatch indices that are admitted and may be dispatched, and the timeout."""
+"""Credit window: the dispatch indices that are admitted, and the timeout."""
 
 from typing import NamedTuple
 
@@ -9,9 +9,10 @@ from ..records import Record, Words, record
 
 __all__ = ["WINDOW", "WindowInputs", "WindowOutputs", "step_credit_window"]
 
-WINDOW = record("window_open oldest issued credit_limit dispatch_limit done waited")
+WINDOW = record("window_open oldest issued credit_limit done waited")
 """Credit window: the flag that a launch is open; its oldest incomplete dispatch index; commands and
-own workgroups that were issued; both limits; all workgroups are complete; ticks without progress.
+own workgroups that were issued; the credit limit; all workgroups are complete; ticks without
+progress.
 """
 
 
@@ -20,8 +21,6 @@ class WindowInputs(NamedTuple):
 
     Attributes
     ----------
-    credit_limit_in : int
-        Credit limit of the downstream GPU.
     complete : int
         Dispatch index of a workgroup that is complete, or -1.
     own, issued, launch : bool
@@ -35,7 +34,6 @@ class WindowInputs(NamedTuple):
         The context is aborted.
     """
 
-    credit_limit_in: int
     complete: int
     own: bool
     issued: bool
@@ -52,22 +50,23 @@ class WindowOutputs(NamedTuple):
     ----------
     active : bool
         A register of the unit may change.
+    changes : bool
+        The credit limit changes, unless a launch begins.
     expired : bool
         The timeout is reported for the oldest dispatch index at the start of the cycle.
     """
 
     active: bool
+    changes: bool
     expired: bool
 
 
 @inlined
-def _follow(
-    config: Record, window: Record, launch: Record, credit_limit_in: int, aborted: bool
-) -> bool:
-    """Update the output registers; return whether a register changes, by its input or by an
-    abort.
+def _follow(config: Record, window: Record, launch: Record, aborted: bool) -> tuple[bool, bool]:
+    """Update the output registers; return whether the credit limit changes, and whether a register
+    changes, by its input or by an abort.
     """
-    credit_limit, dispatch_limit, done = window.credit_limit, window.dispatch_limit, window.done
+    credit_limit, done = window.credit_limit, window.done
     first, is_open = launch.tracked_first, window.window_open != 0
     window.credit_limit = 0
     if is_open:
@@ -76,11 +75,9 @@ def _follow(
             first + window.issued + launch.command_window,
             config.credit_limit_mask,
         )
-    admitted = max(credit_limit_in - launch.shift, 0)
-    window.dispatch_limit = admitted if admitted < first else credit_limit
     window.done = is_open and window.oldest >= launch.tracked_end
-    changes = window.credit_limit != credit_limit or window.dispatch_limit != dispatch_limit
-    return changes or window.done != done or (aborted and (is_open or done != 0))
+    changes = window.credit_limit != credit_limit
+    return changes, changes or window.done != done or (aborted and (is_open or done != 0))
 
 
 @inlined
@@ -88,7 +85,7 @@ def _open(config: Record, window: Record, complete: Words, first: int) -> None:
     """Begin a launch: no workgroup is complete."""
     window.window_open = 1
     window.oldest = first
-    window.credit_limit = window.dispatch_limit = 0
+    window.credit_limit = 0
     window.issued = 0
     window.done = 0
     window.waited = 0
@@ -125,7 +122,7 @@ def step_credit_window(
         Configuration of the launch.
     """
     oldest, is_open = window.oldest, window.window_open != 0
-    changes = _follow(config, window, launch, inputs.credit_limit_in, inputs.aborted)
+    limit_changes, changes = _follow(config, window, launch, inputs.aborted)
     expired = launch.timeout != 0 and window.waited == launch.timeout
     moves = complete[natural(oldest & (config.credit_window_slots - 1))] != 0
     ended = oldest >= launch.tracked_end and not inputs.unfinished
@@ -143,4 +140,4 @@ def step_credit_window(
             window.waited = 0
         elif inputs.tick:
             window.waited = (window.waited + 1) & 0xFFFFFFFF
-    return WindowOutputs(active, expired)
+    return WindowOutputs(active, limit_changes, expired)

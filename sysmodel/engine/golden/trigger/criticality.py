@@ -45,6 +45,8 @@ class CriticalityInputs(NamedTuple):
     ----------
     dispatched, finished : int
         Workgroups that were dispatched, and that ended.
+    dispatch_limit : int
+        Workgroups of smaller dispatch indices may be dispatched.
     issued : bool
         The DMA engine has taken a workgroup's last command.
     busy : bool
@@ -59,6 +61,7 @@ class CriticalityInputs(NamedTuple):
 
     dispatched: int
     finished: int
+    dispatch_limit: int
     issued: bool
     busy: bool
     launch: bool
@@ -88,7 +91,7 @@ def _judge(launch: Record, own: Record, finished: int) -> None:
         sent = launch.tracked_first + own.sent
         own.settled = finished if finished < launch.tracked_first else sent
     elif own.phase == 1:
-        own.remaining = launch.tracked_end - launch.shift
+        own.remaining = launch.to_send
     elif own.phase == 2:
         own.remaining = max(own.remaining - own.settled, 0)
     elif own.phase == _JUDGED:
@@ -175,7 +178,7 @@ def _set_outputs(own: Record, launch: Record, window: Record, inputs: Criticalit
     """Update the output registers; return whether one of them changes."""
     dispatched, finished = inputs.dispatched, inputs.finished
     runs = own.launched != 0 and dispatched != 0 and finished < launch.workgroups
-    waits = window.dispatch_limit <= dispatched < launch.workgroups
+    waits = inputs.dispatch_limit <= dispatched < launch.workgroups
     size = launch.credit_window
     leads = dispatched > window.oldest + ((size >> 1) | (size >> 2))
     lags = finished > window.oldest + (size >> 3)

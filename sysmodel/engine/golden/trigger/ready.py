@@ -58,7 +58,7 @@ def first_ready(s: GoldenState, context: int) -> Record:
 def push_ready(
     s: GoldenState,
     context: int,
-    command: int,
+    number: int,
     dispatch_index: int,
     wavefront: int,
     start: int,
@@ -66,7 +66,7 @@ def push_ready(
     inner_edge: int,
     last: int,
 ) -> bool:
-    """Append a ready command to the queue; return whether there was space."""
+    """Append a ready command of a range to the queue; return whether there was space."""
     queue, depth = s.contexts[context].ready, s.config.depth
     if not can_push(queue, depth):
         return False
@@ -74,7 +74,7 @@ def push_ready(
     bits = bit_errors(s.gpu.injection, COMMANDS, context)
     note_bit_errors(queue, s.ready_errors[context], at, bits)
     to = s.ready[context, at]
-    make_ready(to, command, dispatch_index, wavefront, start, outer_edge, inner_edge, last)
+    make_ready(to, number, dispatch_index, wavefront, start, outer_edge, inner_edge, last)
     return True
 
 
@@ -83,7 +83,7 @@ def _lose(s: GoldenState, context: int, at: int) -> int:
     """Drop the lost command that leaves the memory; return its error."""
     queue, lost = s.contexts[context].ready, s.ready[context, at]
     # The error names the dispatch index as read, which may itself have a bit error.
-    flipped = s.config.commands <= 2
+    flipped = s.config.ranges <= 2
     failure = error(_CORRUPT, context, lost.dispatch_index ^ flipped, lost.wavefront)
     if queue.checked:
         copy_record(lost, s.ready[context, oldest(queue)])

@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 TRIGGER = record(
-    "state tiles taken clear_row row_errors tile_action tile_command tile_granularity tile_waves "
+    "state tiles taken clear_row row_errors tile_action tile_range tile_granularity tile_waves "
     "group_first group_size group_index row_seen group_seen writes_row written",
     [
         ("completion", COMPLETION),
@@ -39,10 +39,10 @@ TRIGGER = record(
         ("group_scrub", SCRUB_WALK),
     ],
 )
-"""Unit: its state, the number of accepted completions, the current completion with the command of
-its range, the next completion, which waits for LOOKUP if ``taken``, and the bit errors of the rows
-that were read. ``writes_row``: state TILE or GROUP writes its row; ``written``: a memory was
-written in the last cycle.
+"""Unit: its state, the number of accepted completions, the current completion with its range and
+the range's command, the next completion, which waits for LOOKUP if ``taken``, and the bit errors of
+the rows that were read. ``writes_row``: state TILE or GROUP writes its row; ``written``: a memory
+was written in the last cycle.
 """
 ROW = record("tile_count first_atom row_outer row_inner group_count bit_errors group_bit_errors")
 """Row of both memories: complete tiles of a workgroup, the smallest atom of its tiles, its edges,
@@ -152,7 +152,7 @@ def _look_up(s: GoldenState, context: int) -> None:
     entry = s.ranges[context, index]
     command = s.commands[context, natural(entry.command)]
     trigger.tile_action = entry.action
-    trigger.tile_command = entry.command
+    trigger.tile_range = index
     trigger.tile_granularity = command.granularity
     edges = natural(completion.inner_edge * 2 + completion.outer_edge)
     trigger.tile_waves = command.waves[edges]
@@ -188,7 +188,7 @@ def _add_tile(s: GoldenState, context: int) -> tuple[bool, int, bool]:
         pushed = push_ready(
             s,
             context,
-            trigger.tile_command,
+            trigger.tile_range,
             dispatch_index,
             completion.wavefront,
             start,
@@ -268,7 +268,7 @@ def _release(s: GoldenState, context: int) -> tuple[bool, int, bool]:
         pushed = push_ready(
             s,
             context,
-            trigger.tile_command,
+            trigger.tile_range,
             dispatch_index,
             0,
             row.first_atom,
