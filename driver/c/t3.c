@@ -15,6 +15,8 @@
 /* Command templates that the driver uses. */
 enum { TILES = 0, COPIES = 1 };
 
+static const struct t3_receivers nobody = {0, 0};
+
 /* Ranges that a context may have; the hardware refuses the indices of those that it lacks. */
 enum { MOST_RANGES = 1 << T3__CONTEXT__RANGE_COMMIT__INDEX_bw };
 
@@ -139,13 +141,6 @@ int t3_identify(const struct t3_bus *bus)
 {
     if (get(bus, ADDRESS(ID)) != T3__ID__ID_reset) return T3_NOT_FOUND;
     return (int)GET(T3, CONTEXTS__COUNT, get(bus, ADDRESS(CONTEXTS)));
-}
-
-int t3_set_number(const struct t3_bus *bus, unsigned gpu)
-{
-    PLAN(plan);
-    GPU_COMMIT(GPU_NUMBER, GPU_FIELD(GPU_NUMBER__GPU, gpu));
-    return perform_of_gpu(bus, plan);
 }
 
 int t3_set_arbitration(const struct t3_bus *bus, const struct t3_arbitration *arbitration)
@@ -277,24 +272,46 @@ struct t3_context t3_context(const struct t3_bus *bus, unsigned number)
     return context;
 }
 
-int t3_assign(struct t3_context *context, unsigned local, unsigned remote, int64_t ways)
+int t3_assign(struct t3_context *context, unsigned local, int64_t ways)
 {
     PLAN(plan);
-    COMMIT(ADDRESS_SPACE, FIELD(ADDRESS_SPACE__LOCAL, local) |
-                              FIELD(ADDRESS_SPACE__REMOTE, remote) |
-                              FIELD(ADDRESS_SPACE__ENABLE, 1));
+    COMMIT(ADDRESS_SPACE, FIELD(ADDRESS_SPACE__LOCAL, local) | FIELD(ADDRESS_SPACE__ENABLE, 1));
     if (ways != T3_UNCHANGED) COMMIT(WAYS, FIELD(WAYS__MASK, ways));
     return perform_of(context, plan);
 }
 
-int t3_accept(struct t3_context *context, uint32_t stores, uint32_t updates, uint32_t ops,
-              uint32_t dtypes)
+int t3_set_rank(struct t3_context *context, unsigned rank)
+{
+    PLAN(plan);
+    COMMIT(RANK, FIELD(RANK__RANK, rank));
+    return perform_of(context, plan);
+}
+
+int t3_peer(struct t3_context *context, unsigned index, const struct t3_peer *peer)
+{
+    PLAN(plan);
+    COMMIT(PEER, FIELD(PEER__GPU, peer->gpu) | FIELD(PEER__RANK, peer->rank) |
+                     FIELD(PEER__SPACE, peer->space) |
+                     FIELD(PEER__SENDS_STORES, peer->sends_stores) |
+                     FIELD(PEER__SENDS_UPDATES, peer->sends_updates) |
+                     FIELD(PEER__TAKES_STORES, peer->takes_stores) |
+                     FIELD(PEER__TAKES_UPDATES, peer->takes_updates));
+    COMMIT(PEER_COMMIT, FIELD(PEER_COMMIT__INDEX, index) | FIELD(PEER_COMMIT__ENABLE, 1));
+    return perform_of(context, plan);
+}
+
+int t3_remove_peer(struct t3_context *context, unsigned index)
+{
+    PLAN(plan);
+    COMMIT(PEER_COMMIT, FIELD(PEER_COMMIT__INDEX, index));
+    return perform_of(context, plan);
+}
+
+int t3_accept(struct t3_context *context, uint32_t ops, uint32_t dtypes)
 {
     const uint32_t all = T3__CONTEXT__INBOUND_KINDS__OPS_reset;
     const uint32_t all_types = T3__CONTEXT__INBOUND_KINDS__DTYPES_reset;
     PLAN(plan);
-    COMMIT(INBOUND_STORES, FIELD(INBOUND_STORES__SOURCES, stores));
-    COMMIT(INBOUND_UPDATES, FIELD(INBOUND_UPDATES__SOURCES, updates));
     COMMIT(INBOUND_KINDS, FIELD(INBOUND_KINDS__OPS, ops == T3_ALL ? all : ops) |
                               FIELD(INBOUND_KINDS__DTYPES, dtypes == T3_ALL ? all_types : dtypes));
     return perform_of(context, plan);
@@ -408,8 +425,9 @@ int t3_unmap(struct t3_context *context)
 {
     PLAN(first);
     int result;
-    /* The staged region and command are also checked, and may be another program's. */
+    /* The staged region, command and peers are also checked, and may be another program's. */
     add(first, OF_CONTEXT(context, RANGE_ACTION), 0, 0);
+    add(first, OF_CONTEXT(context, RANGE_PEERS), 0, 0);
     TRY(perform_of(context, first));
     for (unsigned index = 0; index < MOST_RANGES; index++) {
         PLAN(plan);
@@ -422,10 +440,18 @@ int t3_unmap(struct t3_context *context)
     return T3_OKAY;
 }
 
+/* Two's complement of a slot offset. */
+static uint64_t slot_offset_word(struct plan *plan, int32_t offset)
+{
+    const int32_t end = 1 << (T3__CONTEXT__RANGE_PEERS__SLOT_OFFSET_bw - 1);
+    if (offset < -end || offset >= end) plan->invalid = 1;
+    return (uint32_t)offset & (2 * (uint32_t)end - 1);
+}
+
 /* With a count of 0, the writes are only to be checked. */
 static void plan_map(struct plan *plan, const struct t3_context *context, unsigned index,
                      uint32_t first, uint32_t count, enum t3_action action, unsigned region,
-                     unsigned command, unsigned shares)
+                     unsigned command, unsigned shares, struct t3_receivers to)
 {
     uint64_t last = (uint64_t)first + (count ? count : 1) - 1;
     WRITE(RANGE_DISPATCH_INDICES, FIELD(RANGE_DISPATCH_INDICES__FIRST, first) |
@@ -434,16 +460,20 @@ static void plan_map(struct plan *plan, const struct t3_context *context, unsign
                             FIELD(RANGE_ACTION__ACTION, action) |
                             FIELD(RANGE_ACTION__COMMAND, command) |
                             FIELD(RANGE_ACTION__SHARES, shares));
+    WRITE(RANGE_PEERS, FIELD(RANGE_PEERS__PEERS, to.peers) |
+                           FIELD(RANGE_PEERS__SLOT_OFFSET,
+                                 slot_offset_word(plan, to.slot_offset)));
     if (action != T3_ACTION_REMOTE && !shares) plan->invalid = 1;
+    if (action != T3_ACTION_OWN && !to.peers) plan->invalid = 1;
     COMMIT(RANGE_COMMIT, FIELD(RANGE_COMMIT__INDEX, index) | FIELD(RANGE_COMMIT__ENABLE, 1));
 }
 
 static int map(struct t3_context *context, uint32_t first, uint32_t count, enum t3_action action,
-               unsigned region, unsigned command, unsigned shares)
+               unsigned region, unsigned command, unsigned shares, struct t3_receivers to)
 {
     unsigned index = context->ranges == T3_UNKNOWN ? 0 : context->ranges;
     PLAN(plan);
-    plan_map(plan, context, index, first, count, action, region, command, shares);
+    plan_map(plan, context, index, first, count, action, region, command, shares, to);
     if (!exists(context) || plan->invalid) return T3_INVALID;
     if (!count) return T3_OKAY;
     if (context->ranges == T3_UNKNOWN) TRY(t3_unmap(context));
@@ -453,21 +483,21 @@ static int map(struct t3_context *context, uint32_t first, uint32_t count, enum 
 }
 
 int t3_remote_map(struct t3_context *context, uint32_t first, uint32_t count, unsigned region,
-                  unsigned command)
+                  unsigned command, struct t3_receivers to)
 {
-    return map(context, first, count, T3_ACTION_REMOTE, region, command, 0);
+    return map(context, first, count, T3_ACTION_REMOTE, region, command, 0, to);
 }
 
 int t3_dma_map(struct t3_context *context, uint32_t first, uint32_t count, unsigned region,
-               unsigned command, unsigned shares)
+               unsigned command, unsigned shares, struct t3_receivers to)
 {
-    return map(context, first, count, T3_ACTION_DMA, region, command, shares);
+    return map(context, first, count, T3_ACTION_DMA, region, command, shares, to);
 }
 
 int t3_own_map(struct t3_context *context, uint32_t first, uint32_t count, unsigned region,
                unsigned command, unsigned shares)
 {
-    return map(context, first, count, T3_ACTION_OWN, region, command, shares);
+    return map(context, first, count, T3_ACTION_OWN, region, command, shares, nobody);
 }
 
 static void plan_window(struct plan *plan, const struct t3_context *context,
@@ -476,7 +506,7 @@ static void plan_window(struct plan *plan, const struct t3_context *context,
     COMMIT(WORKGROUPS, FIELD(WORKGROUPS__COUNT, window->workgroups));
     COMMIT(TRACKED_FIRST, FIELD(TRACKED_FIRST__DISPATCH_INDEX, window->tracked_first));
     COMMIT(TRACKED_END, FIELD(TRACKED_END__DISPATCH_INDEX, window->tracked_end));
-    COMMIT(SHIFT, FIELD(SHIFT__DISPATCH_INDICES, window->shift));
+    COMMIT(TO_SEND, FIELD(TO_SEND__COUNT, window->to_send));
     COMMIT(CREDIT_WINDOW, FIELD(CREDIT_WINDOW__WORKGROUPS, window->credit_window));
     COMMIT(COMMAND_WINDOW, FIELD(COMMAND_WINDOW__WORKGROUPS, window->command_window));
     COMMIT(TRACKING, FIELD(TRACKING__GENERATION, window->generation));
@@ -497,27 +527,28 @@ int t3_reduce_scatter(struct t3_context *context, const struct t3_ring *ring,
         .workgroups = ring->workgroups,
         .tracked_first = ring->leaving,
         .tracked_end = ring->workgroups,
-        .shift = ring->staying,
+        .to_send = ring->leaving + middle,
         .credit_window = ring->credit_window,
         .command_window = ring->command_window,
         .generation = ring->generation,
     };
+    struct t3_receivers to = {.peers = 1u << T3_DOWNSTREAM, .slot_offset = (int32_t)ring->staying};
     struct t3_transfer marking = *transfer;
     unsigned shares = ring->shares;
     PLAN(plan);
     if ((uint64_t)ring->leaving + ring->staying > ring->workgroups) return T3_INVALID;
     marking.marks = 1;
     plan_command(plan, context, TILES, &marking, region);
-    plan_map(plan, context, 0, 0, ring->leaving, T3_ACTION_REMOTE, region, TILES, 0);
-    plan_map(plan, context, 1, ring->leaving, middle, T3_ACTION_DMA, region, TILES, shares);
+    plan_map(plan, context, 0, 0, ring->leaving, T3_ACTION_REMOTE, region, TILES, 0, to);
+    plan_map(plan, context, 1, ring->leaving, middle, T3_ACTION_DMA, region, TILES, shares, to);
     plan_map(plan, context, 2, ring->leaving + middle, ring->staying, T3_ACTION_OWN, region, TILES,
-             shares);
+             shares, nobody);
     plan_window(plan, context, &window);
     if (plan->invalid) return T3_INVALID;
     TRY(t3_unmap(context));
     TRY(t3_command(context, TILES, &marking, region));
-    TRY(t3_remote_map(context, 0, ring->leaving, region, TILES));
-    TRY(t3_dma_map(context, ring->leaving, middle, region, TILES, shares));
+    TRY(t3_remote_map(context, 0, ring->leaving, region, TILES, to));
+    TRY(t3_dma_map(context, ring->leaving, middle, region, TILES, shares, to));
     TRY(t3_own_map(context, ring->leaving + middle, ring->staying, region, TILES, shares));
     return t3_window(context, &window);
 }
@@ -597,34 +628,36 @@ int t3_measure(struct t3_context *context)
 }
 
 static void plan_copy(struct plan *plan, const struct t3_context *context, uint64_t start_bytes,
-                      const struct t3_transfer *transfer, unsigned region)
+                      const struct t3_transfer *transfer, unsigned region, unsigned peers)
 {
     struct t3_transfer stores = *transfer;
     stores.kind = T3_PACKET_KIND_STORE;
     plan_command(plan, context, COPIES, &stores, region);
     WIDE(WRITE, COPY_START, start_bytes);
-    COMMIT(COPY, FIELD(COPY__COMMAND, COPIES));
+    if (!peers) plan->invalid = 1;
+    COMMIT(COPY, FIELD(COPY__COMMAND, COPIES) | FIELD(COPY__PEERS, peers));
 }
 
 int t3_copy(struct t3_context *context, uint64_t start_bytes, const struct t3_transfer *transfer,
-            unsigned region)
+            unsigned region, unsigned peers)
 {
     PLAN(plan);
-    plan_copy(plan, context, start_bytes, transfer, region);
+    plan_copy(plan, context, start_bytes, transfer, region, peers);
     return perform_of(context, plan);
 }
 
 int t3_all_gather(struct t3_context *context, const struct t3_chunk *chunks, unsigned count,
-                  unsigned region, void (*arrived)(void *self, unsigned chunk), void *self)
+                  unsigned region, unsigned peers,
+                  void (*arrived)(void *self, unsigned chunk), void *self)
 {
     for (unsigned chunk = 0; chunk < count; chunk++) {
         PLAN(plan);
-        plan_copy(plan, context, chunks[chunk].start_bytes, &chunks[chunk].transfer, region);
+        plan_copy(plan, context, chunks[chunk].start_bytes, &chunks[chunk].transfer, region, peers);
         if (plan->invalid) return T3_INVALID;
     }
     for (unsigned chunk = 0; chunk < count; chunk++) {
         if (chunk) arrived(self, chunk);
-        TRY(t3_copy(context, chunks[chunk].start_bytes, &chunks[chunk].transfer, region));
+        TRY(t3_copy(context, chunks[chunk].start_bytes, &chunks[chunk].transfer, region, peers));
     }
     return T3_OKAY;
 }

@@ -84,12 +84,31 @@ struct t3_transfer {
 struct t3_window {
     uint32_t workgroups;
     uint32_t tracked_first, tracked_end;     /* dispatch indices that are updated here */
-    uint32_t shift;                          /* to the tile's slot at the receiver */
+    uint32_t to_send;                        /* whose tiles or stores leave, for the arbiters */
     uint32_t credit_window, command_window;  /* workgroups */
     uint32_t generation;                     /* 1 to 7 after the launch before, modulo 16 */
 };
 
-/* Part of a GPU in a ring reduce-scatter: the first chunk leaves, the last chunk stays. */
+/* Peer of a context: another GPU that runs its launches. */
+struct t3_peer {
+    unsigned gpu;                    /* number by which the network finds the GPU */
+    unsigned rank;                   /* that packets of the peer carry */
+    unsigned space;                  /* address space of the context's packets at the peer */
+    int sends_stores, sends_updates; /* they may leave to the peer */
+    int takes_stores, takes_updates; /* the context accepts those of the peer */
+};
+
+/* Peers of a GPU in a ring; with two GPUs, both are the same GPU. */
+enum { T3_DOWNSTREAM = 0, T3_UPSTREAM = 1 };
+
+/* Receivers of stores or tiles that leave. */
+struct t3_receivers {
+    unsigned peers;      /* one bit each */
+    int32_t slot_offset; /* from a tile's dispatch index here to its slot there */
+};
+
+/* Part of a GPU in a ring reduce-scatter: the first chunk leaves, the last chunk stays. What leaves
+ * goes to the peer T3_DOWNSTREAM. */
 struct t3_ring {
     uint32_t workgroups;
     uint32_t leaving, staying;
@@ -120,7 +139,7 @@ struct t3_chunk {
     struct t3_transfer transfer;
 };
 
-/* Packets of all GPUs, updates of all operations or types. */
+/* Updates of all operations or types. */
 #define T3_ALL UINT32_MAX
 
 /* Kinds of interrupts. */
@@ -128,7 +147,6 @@ enum { T3_DONE = 1, T3_IDLE = 2, T3_COPY = 4, T3_ERROR = 8, T3_LINK = 16 };
 
 /* Returns the number of contexts, or T3_NOT_FOUND if there is no T3 behind the bus. */
 int t3_identify(const struct t3_bus *bus);
-int t3_set_number(const struct t3_bus *bus, unsigned gpu);
 int t3_set_arbitration(const struct t3_bus *bus, const struct t3_arbitration *arbitration);
 /* Locks the registers of the whole GPU for unprivileged software. */
 int t3_gpu_lock(const struct t3_bus *bus);
@@ -158,15 +176,21 @@ int t3_gpu_take_interrupts(const struct t3_bus *bus);
 /* Makes a context. If the hardware has none of this number, each call with it is refused with
  * T3_INVALID, or returns 0. */
 struct t3_context t3_context(const struct t3_bus *bus, unsigned number);
-/* Assigns to the context the address space of its stores and packets, the address space of its
- * packets at the receiver, and ways of the tracker's sets, one bit each; 0: no way;
- * T3_UNCHANGED: the ways remain as they are. Refused if another context has the first one or, for
- * unprivileged software, any of them, and if the context loses a way while it is not idle. */
-int t3_assign(struct t3_context *context, unsigned local, unsigned remote, int64_t ways);
-/* Sets the packets that the context accepts: one bit for each GPU that may send stores, each GPU
- * that may send updates, and each operation and data type of updates; T3_ALL for all. */
-int t3_accept(struct t3_context *context, uint32_t stores, uint32_t updates, uint32_t ops,
-              uint32_t dtypes);
+/* Assigns to the context the address space of its stores and packets, and ways of the tracker's
+ * sets, one bit each; 0: no way; T3_UNCHANGED: the ways remain as they are. Refused if another
+ * context has the address space or, for unprivileged software, one of the ways, and if the context
+ * loses a way while it is not idle. */
+int t3_assign(struct t3_context *context, unsigned local, int64_t ways);
+/* Gives this GPU its rank among the GPUs of the context, which its packets carry; privileged. */
+int t3_set_rank(struct t3_context *context, unsigned rank);
+/* Defines a peer, to which packets may leave and of which packets are accepted; privileged. Refused
+ * if the hardware has no such entry, or the context is not idle. A launch begins only while its
+ * generation follows that of each peer by at most 7. */
+int t3_peer(struct t3_context *context, unsigned index, const struct t3_peer *peer);
+int t3_remove_peer(struct t3_context *context, unsigned index);
+/* Sets the updates that the context accepts of its peers: one bit for each operation and data type;
+ * T3_ALL for all. */
+int t3_accept(struct t3_context *context, uint32_t ops, uint32_t dtypes);
 /* Waits for the end of a reset or an abort, and restarts at epoch 1, once software has cleared the
  * epoch tags of the context's regions in memory: after each reset, and after 255 launches. */
 int t3_reset_epochs(struct t3_context *context, unsigned long polls);
@@ -178,10 +202,10 @@ int t3_lock(struct t3_context *context, int regions, int assignment);
 /* Locks everything, and stops launches: until t3_lock only privileged software launches, aborts and
  * copies, and no pending launch begins. An abort of a tenant has no effect. */
 int t3_hold(struct t3_context *context);
-/* Takes the context from its tenant: holds it, aborts it, and removes its regions, ranges and
- * errors; privileged. T3_TIMEOUT if the context does not become idle, for example since its link is
- * stopped. Then assign the context and its regions to the next tenant, clear the epoch tags of these
- * regions in memory, and call t3_reset_epochs and t3_lock. */
+/* Takes the context from its tenant: holds it, aborts it, and removes its regions, ranges, peers
+ * and errors; privileged. T3_TIMEOUT if the context does not become idle, for example since its link
+ * is stopped. Then assign the context, its peers and its regions to the next tenant, clear the epoch
+ * tags of these regions in memory, and call t3_reset_epochs and t3_lock. */
 int t3_hand_over(struct t3_context *context, unsigned long polls);
 /* Bytes from `base_bytes` to `limit_bytes` - 1. Refused if another context has a part of them. */
 int t3_region(struct t3_context *context, unsigned index, uint64_t base_bytes,
@@ -197,10 +221,10 @@ int t3_command(struct t3_context *context, unsigned index, const struct t3_trans
  * begins with it. */
 int t3_unmap(struct t3_context *context);
 int t3_remote_map(struct t3_context *context, uint32_t first, uint32_t count, unsigned region,
-                  unsigned command);
+                  unsigned command, struct t3_receivers to);
 /* A tile of these ranges is complete with end-of-tile markers of `shares` in total, at least 1. */
 int t3_dma_map(struct t3_context *context, uint32_t first, uint32_t count, unsigned region,
-               unsigned command, unsigned shares);
+               unsigned command, unsigned shares, struct t3_receivers to);
 int t3_own_map(struct t3_context *context, uint32_t first, uint32_t count, unsigned region,
                unsigned command, unsigned shares);
 int t3_window(struct t3_context *context, const struct t3_window *window);
@@ -211,10 +235,12 @@ int t3_timeout(struct t3_context *context, uint32_t cycles);
 int t3_launch(struct t3_context *context);
 /* Has the arbiters measure the memory's occupancy, from which MCA takes its threshold. */
 int t3_measure(struct t3_context *context);
+/* Sends a part of a region as plain stores to each of the peers, one bit each. */
 int t3_copy(struct t3_context *context, uint64_t start_bytes, const struct t3_transfer *transfer,
-            unsigned region);
+            unsigned region, unsigned peers);
 int t3_all_gather(struct t3_context *context, const struct t3_chunk *chunks, unsigned count,
-                  unsigned region, void (*arrived)(void *self, unsigned chunk), void *self);
+                  unsigned region, unsigned peers,
+                  void (*arrived)(void *self, unsigned chunk), void *self);
 
 /* T3_OKAY, T3_TIMEOUT after `polls` polls, or T3_REPORTED if errors may have lost data of the
  * launch: errors since the last wait or abort with this `context`, or its first launch; without

@@ -25,10 +25,13 @@ from .errors import (
     WaitTimeoutError,
 )
 from .gpu import T3
+from .peer import DOWNSTREAM, UPSTREAM, Peer
 from .transfer import Ring, Transfer
 
 __all__ = [
+    "DOWNSTREAM",
     "T3",
+    "UPSTREAM",
     "AbortedError",
     "Bus",
     "Context",
@@ -40,6 +43,7 @@ __all__ = [
     "MappedRegisters",
     "Operation",
     "PacketKind",
+    "Peer",
     "Policy",
     "Recorder",
     "RefusedError",

@@ -1,29 +1,28 @@
 """Context of the hardware: buffers, launches, status and errors."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from rtl.interface.encodings import (
     FOREIGN_PACKETS,
     Action,
     ConfigurationError,
-    Datatype,
     ErrorCode,
-    Operation,
 )
 from rtl.interface.timebase import TICK_CYCLES
 
+from .assignment import Assignment
 from .bus import Bus
 from .error_counts import ErrorCounts
 from .errors import AbortedError, HardwareError, RefusedError, ReportedError, WaitTimeoutError
-from .registers import Page, Write, wide
+from .peer import DOWNSTREAM
 from .transfer import Ring, Transfer
 from .writes import (
     TILES,
     command_writes,
     copy_writes,
-    inbound_writes,
     map_writes,
     most_ranges,
     window_writes,
@@ -32,7 +31,7 @@ from .writes import (
 __all__ = ["Context"]
 
 
-class Context:
+class Context(Assignment):
     """Context of the hardware.
 
     Addresses are in bytes, multiples of 32. Programmed values take effect with the next launch, so
@@ -56,56 +55,10 @@ class Context:
     """
 
     def __init__(self, bus: Bus, number: int = 0, *, ranges: int | None = None):
-        self.number = number
-        self._page = Page(bus, number)
+        super().__init__(bus, number)
         self._counts = ErrorCounts(self._page)
         self._alone = ranges is not None
         self._ranges = ranges  # number of programmed ranges; None if unknown
-
-    def assign(self, local: int, remote: int | None = None, *, ways: int | None = None) -> None:
-        """Assign an address space to the context; privileged, unless the assignment is unlocked.
-
-        Parameters
-        ----------
-        local : int
-            Stores and packets of this address space belong to the context.
-        remote : int or None
-            Address space at the receiver of the context's packets; None: the local one.
-        ways : int or None
-            One bit for each way of the tracker's sets that the context uses, 0 for no way; None:
-            unchanged.
-
-        Raises
-        ------
-        RefusedError
-            If another context has the address space, or the assignment is locked; for unprivileged
-            software also if another context has the remote address space, or one of the ways; if
-            the context loses a way while it is not idle.
-        """
-        spaces = {"local": local, "remote": local if remote is None else remote, "enable": 1}
-        writes: list[Write] = [("ADDRESS_SPACE", spaces)]
-        if ways is not None:
-            writes.append(("WAYS", {"mask": ways}))
-        self._page.write_all(writes)
-
-    def accept(
-        self,
-        *,
-        stores: Iterable[int] | None = None,
-        updates: Iterable[int] | None = None,
-        ops: Iterable[Operation] | None = None,
-        dtypes: Iterable[Datatype] | None = None,
-    ) -> None:
-        """Set the packets that the context accepts; others are dropped and reported.
-
-        Parameters
-        ----------
-        stores, updates : iterable of int or None
-            Numbers of the GPUs that may send stores, or updates; None: all.
-        ops, dtypes : iterable of Operation, of Datatype, or None
-            Operations and data types of accepted updates; None: all.
-        """
-        self._page.write_all(inbound_writes(stores, updates, ops, dtypes))
 
     def reset_epochs(self, *, polls: int = 1_000_000) -> None:
         """Wait for the end of a reset or an abort, and restart at epoch 1. Software has cleared
@@ -125,24 +78,12 @@ class Context:
         """Epoch of the next launch; at 256 launches are refused until :meth:`reset_epochs`."""
         return self._page.read("EPOCHS")["next"]
 
-    def lock(self, *, regions: bool = True, assignment: bool = True) -> None:
-        """Lock regions and the assignment of the context for unprivileged software, as after a
-        reset, or open them to it; end a :meth:`hold`.
-        """
-        self._page.write("LOCK", regions=regions, assignment=assignment)
-
-    def hold(self) -> None:
-        """Lock everything, and stop launches: until :meth:`lock` only privileged software launches,
-        aborts and copies, and no pending launch begins. An abort of a tenant has no effect.
-        """
-        self._page.write("LOCK", regions=True, assignment=True, hold=True)
-
     def hand_over(self, *, polls: int = 1_000_000) -> None:
-        """Take the context from its tenant: hold it, abort it, and remove its regions, ranges and
-        errors; privileged.
+        """Take the context from its tenant: hold it, abort it, and remove its regions, ranges,
+        peers and errors; privileged.
 
-        Then assign the context and its regions to the next tenant, clear the epoch tags of these
-        regions in memory, and call :meth:`reset_epochs` and :meth:`lock`.
+        Then assign the context, its peers and its regions to the next tenant, clear the epoch tags
+        of these regions in memory, and call :meth:`reset_epochs` and :meth:`lock`.
 
         Raises
         ------
@@ -156,36 +97,6 @@ class Context:
         self.clear_errors()
         self._ranges = 0
 
-    def region(self, index: int, base_bytes: int, limit_bytes: int, *, share: bool = False) -> None:
-        """Define a region: the bytes from ``base_bytes`` to ``limit_bytes - 1`` become a buffer of
-        the context; privileged, unless the regions are unlocked.
-
-        Parameters
-        ----------
-        share : bool
-            The region may overlap regions of other contexts; privileged. Refused with LOCKED if
-            unprivileged software wrote one of the bounds meanwhile.
-
-        Raises
-        ------
-        RefusedError
-            If the region overlaps another region of the context or, without ``share``, of another
-            context; or if it is empty or exceeds the address space. A region of another context
-            counts until that context's next launch has begun without it, its copies have been
-            sent, or an abort has ended. Also if it replaces a region that copies may still read.
-        """
-        self._page.write_all(
-            [
-                *wide("REGION_BASE", base_bytes),
-                *wide("REGION_LIMIT", limit_bytes),
-                ("REGION_COMMIT", {"index": index, "enable": 1, "share": share}),
-            ]
-        )
-
-    def remove_region(self, index: int) -> None:
-        """Remove a region."""
-        self._page.write("REGION_COMMIT", index=index, enable=0)
-
     def command(self, index: int, transfer: Transfer, *, region: int = 0) -> None:
         """Program a command template, which reads only atoms of one region."""
         self._page.write_all(command_writes(index, transfer, region))
@@ -198,8 +109,8 @@ class Context:
             for index in range(self._ranges or 0):
                 self._page.write("RANGE_COMMIT", index=index, enable=0)
         else:
-            # The staged region and command are also checked, and may be another program's.
-            self._page.write("RANGE_ACTION")
+            # The staged region, command and peers are also checked, and may be another program's.
+            self._page.write_all([("RANGE_ACTION", {}), ("RANGE_PEERS", {})])
             self._remove_every_range()
         self._ranges = 0
 
@@ -212,36 +123,62 @@ class Context:
                     raise
                 return  # the hardware has no more
 
-    def remote_map(self, first: int, count: int, *, region: int = 0, command: int = TILES) -> None:
-        """Send the stores of ``count`` workgroups, from dispatch index ``first`` on, over the
-        link."""
-        self._map(first, count, Action.REMOTE, region, command)
+    def remote_map(
+        self,
+        first: int,
+        count: int,
+        *,
+        region: int = 0,
+        command: int = TILES,
+        peers: Iterable[int] = (DOWNSTREAM,),
+        slot_offset: int = 0,
+    ) -> None:
+        """Send the stores of ``count`` workgroups, from dispatch index ``first`` on, to each of
+        these peers.
+
+        Parameters
+        ----------
+        slot_offset : int
+            Difference between a tile's slot at the peers and its dispatch index here.
+        """
+        receivers = {"peers": peers, "slot_offset": slot_offset}
+        self._map(first, count, Action.REMOTE, region, command, **receivers)
 
     def dma_map(
-        self, first: int, count: int, *, region: int = 0, command: int = TILES, shares: int = 1
+        self,
+        first: int,
+        count: int,
+        *,
+        region: int = 0,
+        command: int = TILES,
+        shares: int = 1,
+        peers: Iterable[int] = (DOWNSTREAM,),
+        slot_offset: int = 0,
     ) -> None:
         """Let stores of these workgroups update the memory here, and send each complete tile: one
-        with markers of ``shares`` in total."""
-        self._map(first, count, Action.DMA, region, command, shares)
+        with markers of ``shares`` in total; receivers as for :meth:`remote_map`."""
+        receivers = {"peers": peers, "slot_offset": slot_offset}
+        self._map(first, count, Action.DMA, region, command, shares=shares, **receivers)
 
     def own_map(
         self, first: int, count: int, *, region: int = 0, command: int = TILES, shares: int = 1
     ) -> None:
         """Let stores of these workgroups update the memory here, and keep the tiles here; a tile is
         complete with markers of ``shares`` in total."""
-        self._map(first, count, Action.OWN, region, command, shares)
+        self._map(first, count, Action.OWN, region, command, shares=shares)
 
-    def _map(
-        self, first: int, count: int, action: Action, region: int, command: int, shares: int = 0
-    ) -> None:
-        of_range = (first, count, action, region, command, shares)
-        self._page.check(map_writes(self._ranges or 0, *of_range))
+    def _map(self, *of_range: Any, **more: Any) -> None:
+        """Program the next range; the arguments are those of :func:`.writes.map_writes` behind the
+        index.
+        """
+        _, count, *_ = of_range
+        self._page.check(map_writes(self._ranges or 0, *of_range, **more))
         if not count:
             return
         if self._ranges is None:
             self.unmap()
         index = self._ranges or 0
-        self._page.write_all(map_writes(index, *of_range))
+        self._page.write_all(map_writes(index, *of_range, **more))
         self._ranges = index + 1
 
     def reduce_scatter(self, ring: Ring, transfer: Transfer, *, region: int = 0) -> None:
@@ -253,14 +190,16 @@ class Context:
         RefusedError
         """
         middle = ring.workgroups - ring.leaving - ring.staying
-        maps = (
-            (0, ring.leaving, Action.REMOTE, 0),
-            (ring.leaving, middle, Action.DMA, ring.shares),
-            (ring.leaving + middle, ring.staying, Action.OWN, ring.shares),
+        leaves = {"peers": (DOWNSTREAM,), "slot_offset": ring.staying}
+        shares = {"shares": ring.shares}
+        maps: tuple[tuple[int, int, Action, dict[str, Any]], ...] = (
+            (0, ring.leaving, Action.REMOTE, leaves),
+            (ring.leaving, middle, Action.DMA, leaves | shares),
+            (ring.leaving + middle, ring.staying, Action.OWN, shares),
         )
         window = {
             "workgroups": ring.workgroups,
-            "shift": ring.staying,
+            "to_send": ring.leaving + middle,
             "credit_window": ring.credit_window,
             "command_window": ring.command_window,
             "generation": ring.generation,
@@ -269,12 +208,12 @@ class Context:
         transfer = replace(transfer, marks=True)
         self._page.check(command_writes(TILES, transfer, region))
         self._page.check(window_writes(tracked=tracked, **window))
-        for first, count, action, shares in maps:
-            self._page.check(map_writes(0, first, count, action, region, TILES, shares))
+        for first, count, action, more in maps:
+            self._page.check(map_writes(0, first, count, action, region, TILES, **more))
         self.unmap()
         self.command(TILES, transfer, region=region)
-        for first, count, action, shares in maps:
-            self._map(first, count, action, region, TILES, shares)
+        for first, count, action, more in maps:
+            self._map(first, count, action, region, TILES, **more)
         self.window(tracked=tracked, **window)
 
     def window(
@@ -282,7 +221,7 @@ class Context:
         *,
         workgroups: int,
         tracked: tuple[int, int],
-        shift: int = 0,
+        to_send: int = 0,
         credit_window: int = 1,
         command_window: int = 1,
         generation: int = 0,
@@ -295,8 +234,8 @@ class Context:
             Number of workgroups of the kernel.
         tracked : (int, int)
             First dispatch index that is updated here, and end of these dispatch indices.
-        shift : int
-            Difference between a tile's slot at the receiver and its dispatch index here.
+        to_send : int
+            Number of workgroups whose tiles or stores leave, for the arbiters.
         credit_window, command_window, generation : int
             See :class:`Ring`.
         """
@@ -304,7 +243,7 @@ class Context:
             window_writes(
                 workgroups=workgroups,
                 tracked=tracked,
-                shift=shift,
+                to_send=to_send,
                 credit_window=credit_window,
                 command_window=command_window,
                 generation=generation,
@@ -328,7 +267,8 @@ class Context:
         ------
         RefusedError
             If a launch is already pending, an abort is in progress, or the launch is inconsistent,
-            for example if the command of a tracked range has no wavefront.
+            for example if the command of a tracked range has no wavefront, or a range sends to a
+            peer that the context lacks.
         """
         self._counts.begin()
         self._page.write("CONTROL", launch=1)
@@ -337,15 +277,22 @@ class Context:
         """Have the arbiters measure the memory's occupancy, from which MCA takes its threshold."""
         self._page.write("CONTROL", measure=1)
 
-    def copy(self, start_bytes: int, transfer: Transfer, *, region: int = 0) -> None:
-        """Send a part of a region as plain stores.
+    def copy(
+        self,
+        start_bytes: int,
+        transfer: Transfer,
+        *,
+        region: int = 0,
+        peers: Iterable[int] = (DOWNSTREAM,),
+    ) -> None:
+        """Send a part of a region as plain stores to each of these peers.
 
         Raises
         ------
         RefusedError
-            If two copies are already waiting.
+            If two copies are already waiting, or the context lacks a peer.
         """
-        self._page.write_all(copy_writes(start_bytes, transfer, region))
+        self._page.write_all(copy_writes(start_bytes, transfer, region, peers))
 
     def all_gather(
         self,
@@ -353,8 +300,10 @@ class Context:
         arrived: Callable[[int], None],
         *,
         region: int = 0,
+        peers: Collection[int] = (DOWNSTREAM,),
     ) -> None:
-        """Send chunks around the ring, each as soon as it has arrived.
+        """Send chunks to these peers, each as soon as it has arrived: in a ring, to the GPU
+        downstream.
 
         Parameters
         ----------
@@ -365,11 +314,11 @@ class Context:
             library's flags.
         """
         for start, transfer in chunks:
-            self._page.check(copy_writes(start, transfer, region))
+            self._page.check(copy_writes(start, transfer, region, peers))
         for number, (start, transfer) in enumerate(chunks):
             if number:
                 arrived(number)
-            self.copy(start, transfer, region=region)
+            self.copy(start, transfer, region=region, peers=peers)
 
     def wait(self, *, polls: int = 1_000_000) -> dict[ErrorCode, int]:
         """Wait until no launch is running or pending.

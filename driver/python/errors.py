@@ -26,7 +26,7 @@ class HardwareError:
     channel : int
         Channel of the store, the packet or the acknowledgement.
     source : int
-        Number of the GPU that sent the packet, as its neighbour wrote it.
+        Rank that the packet carries: that of the GPU that sent it, if the network is honest.
     address : int
         Byte address of the store, the packet or the rejected DMA read.
     """
@@ -46,7 +46,7 @@ class HardwareError:
     def __str__(self) -> str:
         return (
             f"{self.code.name} (dispatch index {self.dispatch_index}, wavefront {self.wavefront}, "
-            f"channel {self.channel}, address {self.address:#x}, from GPU {self.source})"
+            f"channel {self.channel}, address {self.address:#x}, from rank {self.source})"
         )
 
 

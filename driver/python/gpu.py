@@ -46,10 +46,6 @@ class T3:
         """
         return Context(self._bus, number)
 
-    def set_number(self, number: int) -> None:
-        """Give the GPU its number on the links: 0 to 31."""
-        self._page.write("GPU_NUMBER", gpu=number)
-
     def set_arbitration(
         self,
         policy: Policy,

@@ -100,7 +100,8 @@ class Ring:
     """Part of a GPU in a ring reduce-scatter, in workgroups in dispatch order.
 
     The chunk that is dispatched first leaves as it is stored. The chunks that follow are reduced
-    here and sent when they are complete. The last chunk is reduced here and stays.
+    here and sent when they are complete. The last chunk is reduced here and stays. What leaves goes
+    to the peer :data:`~driver.python.peer.DOWNSTREAM`.
 
     Parameters
     ----------

@@ -6,16 +6,19 @@ from dataclasses import replace
 from rtl.interface.encodings import Action, Datatype, Operation, PacketKind
 from rtl.registers.map import load
 
+from .peer import Peer
 from .registers import Write, wide
 from .transfer import Transfer
 
 __all__ = [
     "TILES",
+    "bits",
     "command_writes",
     "copy_writes",
     "inbound_writes",
     "map_writes",
     "most_ranges",
+    "peer_writes",
     "window_writes",
 ]
 
@@ -29,30 +32,42 @@ def most_ranges() -> int:
 
 
 def inbound_writes(
-    stores: Iterable[int] | None,
-    updates: Iterable[int] | None,
-    ops: Iterable[Operation] | None,
-    dtypes: Iterable[Datatype] | None,
+    ops: Iterable[Operation] | None, dtypes: Iterable[Datatype] | None
 ) -> list[Write]:
-    """Make the writes of the packets that a context accepts; None: all."""
+    """Make the writes of the updates that a context accepts; None: all."""
     kinds = {
-        name: _bits(code(one).value for one in codes)
+        name: bits(code(one).value for one in codes)
         for name, code, codes in (("ops", Operation, ops), ("dtypes", Datatype, dtypes))
         if codes is not None
     }
-    writes: list[Write] = [
-        (name, {} if sources is None else {"sources": _bits(sources)})
-        for name, sources in (("INBOUND_STORES", stores), ("INBOUND_UPDATES", updates))
+    return [("INBOUND_KINDS", kinds)]
+
+
+def peer_writes(index: int, peer: Peer) -> list[Write]:
+    """Make the writes of a peer."""
+    return [
+        ("PEER", {name: int(value) for name, value in vars(peer).items()}),
+        ("PEER_COMMIT", {"index": index, "enable": 1}),
     ]
-    return [*writes, ("INBOUND_KINDS", kinds)]
 
 
 def map_writes(
-    index: int, first: int, count: int, action: Action, region: int, command: int, shares: int
+    index: int,
+    first: int,
+    count: int,
+    action: Action,
+    region: int,
+    command: int,
+    shares: int = 0,
+    peers: Iterable[int] = (),
+    slot_offset: int = 0,
 ) -> list[Write]:
-    """Make the writes of a range of ``count`` dispatch indices, whose tiles have ``shares``; with a
-    count of 0 they are only to be checked.
+    """Make the writes of a range of ``count`` dispatch indices, whose tiles have ``shares`` and go
+    to ``peers``; with a count of 0 they are only to be checked.
     """
+    receivers = bits(peers)
+    if action is not Action.OWN and not receivers:
+        raise ValueError("stores or tiles that leave must have a peer")
     if action is not Action.REMOTE and shares < 1:
         raise ValueError(f"shares must be at least 1, not {shares!r}")
     if count < 0:
@@ -61,6 +76,7 @@ def map_writes(
     return [
         ("RANGE_DISPATCH_INDICES", {"first": first, "last": first + max(count, 1) - 1}),
         ("RANGE_ACTION", of_range),
+        ("RANGE_PEERS", {"peers": receivers, "slot_offset": _slot_offset(slot_offset)}),
         ("RANGE_COMMIT", {"index": index, "enable": 1}),
     ]
 
@@ -74,12 +90,17 @@ def command_writes(index: int, transfer: Transfer, region: int) -> list[Write]:
     ]
 
 
-def copy_writes(start_bytes: int, transfer: Transfer, region: int) -> list[Write]:
-    """Make the writes of a copy."""
+def copy_writes(
+    start_bytes: int, transfer: Transfer, region: int, peers: Iterable[int]
+) -> list[Write]:
+    """Make the writes of a copy to these peers."""
+    receivers = bits(peers)
+    if not receivers:
+        raise ValueError("a copy must have a peer")
     return [
         *command_writes(COPIES, replace(transfer, kind=PacketKind.STORE), region),
         *wide("COPY_START", start_bytes),
-        ("COPY", {"command": COPIES}),
+        ("COPY", {"command": COPIES, "peers": receivers}),
     ]
 
 
@@ -87,7 +108,7 @@ def window_writes(
     *,
     workgroups: int,
     tracked: tuple[int, int],
-    shift: int,
+    to_send: int,
     credit_window: int,
     command_window: int,
     generation: int,
@@ -98,12 +119,27 @@ def window_writes(
         ("WORKGROUPS", {"count": workgroups}),
         ("TRACKED_FIRST", {"dispatch_index": first}),
         ("TRACKED_END", {"dispatch_index": end}),
-        ("SHIFT", {"dispatch_indices": shift}),
+        ("TO_SEND", {"count": to_send}),
         ("CREDIT_WINDOW", {"workgroups": credit_window}),
         ("COMMAND_WINDOW", {"workgroups": command_window}),
         ("TRACKING", {"generation": generation}),
     ]
 
 
-def _bits(numbers: Iterable[int]) -> int:
+def bits(numbers: Iterable[int]) -> int:
+    """Make a mask with these bits."""
     return sum(1 << number for number in set(numbers))
+
+
+def _slot_offset(offset: int) -> int:
+    """Make the two's complement of an offset.
+
+    Raises
+    ------
+    ValueError
+        If the offset does not fit its field.
+    """
+    end = 1 << load()["RANGE_PEERS"]["slot_offset"].width - 1
+    if not -end <= offset < end:
+        raise ValueError(f"slot_offset must be at least {-end} and less than {end}, not {offset!r}")
+    return offset % (2 * end)

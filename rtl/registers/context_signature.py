@@ -4,8 +4,8 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from rtl.interface.configuration import (
-    AddressSpace,
     RANK_BITS,
+    AddressSpace,
     ContextView,
     Inbound,
     LaunchConfiguration,

@@ -7,14 +7,17 @@ from dataclasses import replace
 import pytest
 
 from rtl.registers.map import MAX_CONTEXTS
-from t3.driver import T3, Context, Recorder, Ring, Transfer
+from t3.driver import T3, Context, Peer, Recorder, Ring, Transfer
 from tests.support.driver_limits import (
     ADDRESS,
     INDEX,
     OF_CONTEXT,
     OF_GPU,
+    OF_PEER,
     OF_RING,
     OF_TRANSFER,
+    PEER,
+    PEERS,
     RING,
     TRANSFER,
 )
@@ -24,11 +27,11 @@ from tests.support.driver_limits import (
 WITHOUT = {"launch", "measure", "wait", "wait_idle", "abort", "take_errors", "error_count"}
 WITHOUT |= {"clear_errors", "take_interrupts", "identify", "context", "reset_epochs"}
 WITHOUT |= {"hold", "hand_over"}
-OF_STRUCTS = {"command", "copy", "all_gather", "reduce_scatter"}
+OF_STRUCTS = {"command", "copy", "all_gather", "reduce_scatter", "peer"}
 
 
 def calls_of(kind):
-    return {name for name, one in vars(kind).items() if inspect.isfunction(one) and name[0] != "_"}
+    return {name for name, _ in inspect.getmembers(kind, inspect.isfunction) if name[0] != "_"}
 
 
 def test_every_call_and_argument_is_tried():
@@ -41,12 +44,12 @@ def test_every_call_and_argument_is_tried():
             assert parameters == set(valid) == set(invalid), name
     assert {field.name for field in fields_of(Transfer)} == set(OF_TRANSFER)
     assert {field.name for field in fields_of(Ring)} == set(OF_RING)
+    assert {field.name for field in fields_of(Peer)} == set(OF_PEER)
 
 
 def variants(value):
-    """Return the values, of which a tuple of tuples has several."""
-    several = isinstance(value, tuple) and isinstance(value[0], tuple)
-    return value if several else (value,)
+    """Return the values, of which a tuple has several."""
+    return value if isinstance(value, tuple) else (value,)
 
 
 CASES = [
@@ -76,7 +79,7 @@ def refused(call, *arguments, **named):
     """Return whether a call is refused without an access."""
     bus = Accesses()
     kind = call.__qualname__.split(".")[0]
-    instance = Context(bus, 1) if kind == "Context" else T3(bus)
+    instance = T3(bus) if kind == "T3" else Context(bus, 1)
     bus.reads = 0
     try:
         call(instance, *arguments, **named)
@@ -115,6 +118,9 @@ def test_python_calls_with_a_transfer():
     for start, region in ((ADDRESS, 0), (-1, 0), (0, INDEX), (0, -1)):
         assert refused(Context.copy, start, TRANSFER, region=region)
         assert refused(Context.all_gather, [(0, TRANSFER), (start, TRANSFER)], print, region=region)
+    for peers in (PEERS, [-1]):
+        assert refused(Context.copy, 0, TRANSFER, peers=peers)
+        assert refused(Context.all_gather, [(0, TRANSFER)], print, peers=peers)
     assert refused(Context.reduce_scatter, RING, TRANSFER, region=INDEX)
     assert not refused(Context.reduce_scatter, RING, TRANSFER)
 
@@ -132,6 +138,28 @@ def test_python_tiles_without_shares(count):
     for call in (Context.dma_map, Context.own_map):
         assert refused(call, 1, count, shares=0)
     assert refused(Context.reduce_scatter, replace(RING, shares=0), TRANSFER)
+
+
+@pytest.mark.parametrize("name", OF_PEER)
+@pytest.mark.parametrize("negative", [False, True])
+def test_python_peer(name, negative):
+    wrong = replace(PEER, **{name: -1 if negative else OF_PEER[name]})
+    assert refused(Context.peer, 0, wrong)
+
+
+@pytest.mark.parametrize("index", [-1, INDEX])
+def test_python_peer_beyond_the_table(index):
+    assert not refused(Context.peer, 0, PEER)
+    assert refused(Context.peer, index, PEER)
+
+
+@pytest.mark.parametrize("count", [0, 1])
+def test_python_packets_without_receivers(count):
+    """Stores, tiles and copies without a peer would leave to nobody."""
+    for call in (Context.remote_map, Context.dma_map):
+        assert refused(call, 1, count, peers=[])
+    assert refused(Context.copy, 0, TRANSFER, peers=[])
+    assert refused(Context.all_gather, [(0, TRANSFER)], print, peers=[])
 
 
 @pytest.mark.parametrize("number", [-1, MAX_CONTEXTS])

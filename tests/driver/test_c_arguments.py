@@ -10,11 +10,14 @@ from tests.support.driver_limits import (
     DISPATCH,
     ENTRIES,
     INDEX,
+    OF_PEER,
     OF_RING,
     OF_TRANSFER,
     OF_WINDOW,
+    PEER,
     RING,
     SHARES,
+    SLOT_OFFSET,
     WINDOW,
     beyond,
 )
@@ -23,6 +26,9 @@ from tests.support.driver_limits import (
 # that its C type cannot hold is left out: those of 32 and 64 bits.
 C_RANGE = dict(first=(1, DISPATCH), count=(1, DISPATCH), region=(0, INDEX), command=(0, INDEX))
 C_TRACKED = C_RANGE | {"shares": (1, SHARES)}
+MASK = beyond("RANGE_PEERS", "peers")
+C_RECEIVERS = {"peers": (1, MASK), "slot_offset": (1, SLOT_OFFSET)}
+C_PEER = {name: (int(getattr(PEER, name)), value) for name, value in OF_PEER.items()}
 C_WINDOW = {
     **{name: (WINDOW[name], value) for name, value in OF_WINDOW.items() if name != "tracked"},
     "tracked_first": (0, beyond("TRACKED_FIRST", "dispatch_index")),
@@ -47,15 +53,16 @@ C_ARBITRATION = {
 }  # fmt: skip
 ALL_KINDS = 1 << len(load()["INTERRUPT_ENABLE"].fields)
 C_CALLS = {
-    "t3_set_number(&bus, {gpu})": dict(gpu=(1, beyond("GPU_NUMBER", "gpu"))),
     "t3_inject(&bus, {target}, {instance}, {two_bits})": dict(
         target=(0, len(InjectTarget)), instance=(0, beyond("INJECT", "instance")), two_bits=(0, 2)),
     "t3_scrub(&bus, {cycles})": dict(cycles=(1, beyond("SCRUB_INTERVAL", "cycles"))),
     "t3_gpu_enable_interrupts(&bus, {error})": dict(error=(1, 2)),
-    "t3_assign(&context, {local}, {remote}, {ways})": dict(
-        local=(1, beyond("ADDRESS_SPACE", "local")), remote=(1, beyond("ADDRESS_SPACE", "remote")),
-        ways=(1, "INT64_C(1) << 32")),
-    "t3_accept(&context, 1, 1, {ops}, {dtypes})": dict(
+    "t3_assign(&context, {local}, {ways})": dict(
+        local=(1, beyond("ADDRESS_SPACE", "local")), ways=(1, "INT64_C(1) << 32")),
+    "t3_set_rank(&context, {rank})": dict(rank=(1, beyond("RANK", "rank"))),
+    "t3_peer(&context, {index}, &peer)": dict(index=(0, INDEX)),
+    "t3_remove_peer(&context, {index})": dict(index=(0, INDEX)),
+    "t3_accept(&context, {ops}, {dtypes})": dict(
         ops=(1, beyond("INBOUND_KINDS", "ops")), dtypes=(1, beyond("INBOUND_KINDS", "dtypes"))),
     "t3_lock(&context, {regions}, {assignment})": dict(regions=(1, 2), assignment=(1, 2)),
     "t3_reset_epochs(&context, 1)": {},
@@ -64,19 +71,22 @@ C_CALLS = {
     "t3_remove_region(&context, {index})": dict(index=(0, INDEX)),
     "t3_command(&context, {index}, &transfer, {region})": dict(index=(0, INDEX),
                                                               region=(0, INDEX)),
-    "t3_remote_map(&context, {first}, {count}, {region}, {command})": C_RANGE,
-    **{f"t3_{name}_map(&context, {{first}}, {{count}}, {{region}}, {{command}}, {{shares}})":
-       C_TRACKED for name in ("dma", "own")},
+    "t3_remote_map(&context, {first}, {count}, {region}, {command}, to)": C_RANGE,
+    "t3_dma_map(&context, {first}, {count}, {region}, {command}, {shares}, to)": C_TRACKED,
+    "t3_own_map(&context, {first}, {count}, {region}, {command}, {shares})": C_TRACKED,
     "t3_window(&context, &window)": {},
     "t3_reduce_scatter(&context, &ring, &transfer, {region})": dict(region=(0, INDEX)),
-    "t3_copy(&context, 0, &transfer, {region})": dict(region=(0, INDEX)),
-    "t3_all_gather(&context, chunks, 2, {region}, arrived, 0)": dict(region=(0, INDEX)),
+    "t3_copy(&context, 0, &transfer, {region}, {peers})": dict(region=(0, INDEX), peers=(1, MASK)),
+    "t3_all_gather(&context, chunks, 2, {region}, {peers}, arrived, 0)": dict(
+        region=(0, INDEX), peers=(1, MASK)),
     "t3_enable_interrupts(&context, {kinds})": dict(kinds=(1, ALL_KINDS)),
     "t3_set_arbitration(&bus, &arbitration)": {},
 }  # fmt: skip
 C_STRUCTS = {
     "transfer": (C_TRANSFER, ("t3_command", "t3_copy", "t3_reduce_scatter", "t3_all_gather")),
     "window": (C_WINDOW, ("t3_window",)),
+    "peer": (C_PEER, ("t3_peer",)),
+    "to": (C_RECEIVERS, ("t3_remote_map", "t3_dma_map")),
     "ring": (C_RING, ("t3_reduce_scatter",)),
     "arbitration": (C_ARBITRATION, ("t3_set_arbitration",)),
 }
@@ -114,6 +124,8 @@ C_CASE = """    {
         struct t3_context context = t3_context(&bus, NUMBER);
         struct t3_transfer transfer = {TRANSFER};
         struct t3_window window = {WINDOW};
+        struct t3_peer peer = {PEER};
+        struct t3_receivers to = {TO};
         struct t3_ring ring = {RING};
         struct t3_arbitration arbitration = {ARBITRATION};
         struct t3_chunk chunks[2] = {{0, {TRANSFER}}, {0, {TRANSFER}}};
@@ -121,6 +133,7 @@ C_CASE = """    {
         CHANGE
         chunks[1].transfer = transfer;
         (void)context; (void)window; (void)ring; (void)arbitration; (void)chunks;
+        (void)peer; (void)to;
         accesses = 0;
         result = CALL;
         printf("%d %d\\n", result, accesses);
@@ -150,6 +163,13 @@ def c_cases():
         if "shares" in arguments:  # no tile would be complete
             yield c_case(call.format(**valid | {"shares": 0})), True
             yield c_case(call.format(**valid | {"shares": 0, "count": 0})), True
+        if "peers" in arguments:  # nobody would get the copy
+            yield c_case(call.format(**valid | {"peers": 0})), True
+        if call.startswith(C_STRUCTS["to"][1]):
+            for wrong in ("peers = 0", f"slot_offset = {-SLOT_OFFSET - 1}"):
+                yield c_case(call.format(**valid), f"to.{wrong};"), True
+            least = f"to.slot_offset = {-SLOT_OFFSET};"
+            yield c_case(call.format(**valid), least), False
         for struct, (members, calls) in C_STRUCTS.items():
             for member, (_, wrong) in members.items():
                 copies = call.startswith(("t3_copy", "t3_all_gather"))

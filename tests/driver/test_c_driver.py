@@ -18,6 +18,7 @@ from t3.driver import (
     Granularity,
     InjectTarget,
     Operation,
+    Peer,
     Policy,
     RefusedError,
     ReportedError,
@@ -51,10 +52,14 @@ int main(int count, char **words)
         .offset_bytes = -64};
     struct t3_ring ring = {.workgroups = 40, .leaving = 10, .staying = 12,
         .credit_window = 20, .command_window = 30, .shares = 3, .generation = 9};
+    struct t3_peer peer = {.gpu = 100, .rank = 3, .space = 9, .sends_updates = 1,
+        .takes_stores = 1};
+    struct t3_receivers to = {.peers = 0x82, .slot_offset = -5};
     struct t3_chunk chunks[2] = {{1 << 16, tile}, {1 << 17, tile}};
     struct t3_error error;
     int result = 0;
     (void)count; (void)arrived; (void)chunks; (void)ring; (void)tile; (void)error; (void)context;
+    (void)peer; (void)to;
     next = words + 1;
     BODY
     printf("= %d\\n", result);
@@ -85,6 +90,10 @@ RING = Ring(
     shares=3,
     generation=9,
 )
+
+
+PEER = Peer(gpu=100, rank=3, space=9, sends_updates=True, takes_stores=True)
+TO = {"peers": [7, 1], "slot_offset": -5}
 
 
 class Record:
@@ -140,14 +149,16 @@ def only_writes(lines):
 @pytest.mark.parametrize(
     "body, call",
     [
-        ("result = t3_assign(&context, 5, 6, T3_UNCHANGED);", lambda c: c.assign(5, 6)),
-        ("result = t3_assign(&context, 5, 5, 0);", lambda c: c.assign(5, ways=0)),
-        ("result = t3_assign(&context, 5, 5, 0xF0);", lambda c: c.assign(5, ways=0xF0)),
-        ("result = t3_accept(&context, T3_ALL, T3_ALL, T3_ALL, T3_ALL);", lambda c: c.accept()),
-        (("result = t3_accept(&context, 0, 1u << 31 | 2, 1u << T3_OPERATION_MAX,"
+        ("result = t3_assign(&context, 5, T3_UNCHANGED);", lambda c: c.assign(5)),
+        ("result = t3_assign(&context, 5, 0);", lambda c: c.assign(5, ways=0)),
+        ("result = t3_assign(&context, 5, 0xF0);", lambda c: c.assign(5, ways=0xF0)),
+        ("result = t3_set_rank(&context, 99);", lambda c: c.set_rank(99)),
+        ("result = t3_peer(&context, 5, &peer);", lambda c: c.peer(5, PEER)),
+        ("result = t3_remove_peer(&context, 7);", lambda c: c.remove_peer(7)),
+        ("result = t3_accept(&context, T3_ALL, T3_ALL);", lambda c: c.accept()),
+        (("result = t3_accept(&context, 1u << T3_OPERATION_MAX,"
           " 1u << T3_DATATYPE_BF16 | 1u << T3_DATATYPE_FP32);"),
-         lambda c: c.accept(stores=[], updates=[1, 31], ops=[Operation.MAX],
-                            dtypes=[Datatype.BF16, Datatype.FP32])),
+         lambda c: c.accept(ops=[Operation.MAX], dtypes=[Datatype.BF16, Datatype.FP32])),
         ("result = t3_lock(&context, 1, 0);", lambda c: c.lock(assignment=False)),
         ("result = t3_lock(&context, 0, 1);", lambda c: c.lock(regions=False)),
         ("result = t3_hold(&context);", lambda c: c.hold()),
@@ -166,18 +177,20 @@ def only_writes(lines):
         ("result = t3_command(&context, 1, &tile, 2);", lambda c: c.command(1, TILE, region=2)),
         ("tile.marks = 1; result = t3_command(&context, 1, &tile, 2);",
          lambda c: c.command(1, replace(TILE, marks=True), region=2)),
-        ("result = t3_dma_map(&context, 4, 9, 1, 2, 1);",
+        ("to.peers = 1; to.slot_offset = 0; result = t3_dma_map(&context, 4, 9, 1, 2, 1, to);",
          lambda c: c.dma_map(4, 9, region=1, command=2)),
-        ("result = t3_dma_map(&context, 4, 9, 1, 2, 63);",
-         lambda c: c.dma_map(4, 9, region=1, command=2, shares=63)),
+        ("result = t3_dma_map(&context, 4, 9, 1, 2, 63, to);",
+         lambda c: c.dma_map(4, 9, region=1, command=2, shares=63, **TO)),
         ("result = t3_reduce_scatter(&context, &ring, &tile, 3);",
          lambda c: c.reduce_scatter(RING, TILE, region=3)),
-        (("t3_own_map(&context, 1, 2, 0, 0, 5); t3_remote_map(&context, 3, 1, 0, 0);"
+        (("t3_own_map(&context, 1, 2, 0, 0, 5); t3_remote_map(&context, 3, 1, 0, 0, to);"
          "result = t3_unmap(&context);"),
-         lambda c: (c.own_map(1, 2, shares=5), c.remote_map(3, 1), c.unmap())),
+         lambda c: (c.own_map(1, 2, shares=5), c.remote_map(3, 1, **TO), c.unmap())),
         ("result = t3_reset_epochs(&context, 3);", lambda c: c.reset_epochs(polls=3)),
         ("result = t3_launch(&context);", lambda c: c.launch()),
-        ("result = t3_copy(&context, 4096, &tile, 1);", lambda c: c.copy(4096, TILE, region=1)),
+        ("result = t3_copy(&context, 4096, &tile, 1, 1);", lambda c: c.copy(4096, TILE, region=1)),
+        ("result = t3_copy(&context, 4096, &tile, 1, 0x82);",
+         lambda c: c.copy(4096, TILE, region=1, peers=[1, 7])),
         ("result = t3_abort(&context, 3);", lambda c: c.abort(polls=3)),
         ("result = t3_enable_interrupts(&context, T3_DONE | T3_COPY);",
          lambda c: c.enable_interrupts(done=True, copy=True)),
@@ -228,14 +241,14 @@ def test_hand_over(folder):
 
 
 def test_all_gather(folder):
-    body = "result = t3_all_gather(&context, chunks, 2, 1, arrived, 0);"
+    body = "result = t3_all_gather(&context, chunks, 2, 1, 0x82, arrived, 0);"
     lines, result = run(folder, body)
     bus, context = attached()
 
     def arrived(chunk):
         bus.lines.append(f"arrived {chunk}")
 
-    context.all_gather([(1 << 16, TILE), (1 << 17, TILE)], arrived, region=1)
+    context.all_gather([(1 << 16, TILE), (1 << 17, TILE)], arrived, region=1, peers=[1, 7])
     without_reads = [line for line in bus.lines if not line.startswith("r")]
     assert [line for line in lines if not line.startswith("r")] == without_reads
     assert "arrived 1" in lines and result == 0
@@ -253,7 +266,6 @@ def test_identify(folder):
 @pytest.mark.parametrize(
     "body, call",
     [
-        ("result = t3_set_number(&bus, 9);", lambda g: g.set_number(9)),
         ("result = t3_gpu_lock(&bus);", lambda g: g.lock()),
         ("result = t3_gpu_clear_errors(&bus);", lambda g: g.clear_errors()),
         ("result = t3_gpu_enable_interrupts(&bus, 1);", lambda g: g.enable_interrupts(error=True)),
@@ -308,7 +320,7 @@ def test_every_call_is_in_c(folder):
     the prefix ``gpu``, and C takes errors one at a time."""
     header = (folder / "t3.h").read_text()
     of_gpu, of_context = (
-        {name for name in vars(kind) if not name.startswith("_")} for kind in (T3, Context)
+        {name for name in dir(kind) if not name.startswith("_")} for kind in (T3, Context)
     )
     of_gpu = {f"gpu_{name}" if name in of_context else name for name in of_gpu}
     wanted = {f"t3_{name}".replace("take_errors", "take_error") for name in of_gpu | of_context}
@@ -436,9 +448,9 @@ def test_a_lock_keeps_errors_in_the_log(folder):
 
 
 def test_mapped_registers(folder):
-    address = load()["GPU_NUMBER"].address
+    address = load()["SCRUB_INTERVAL"].address
     body = (
         "static uint32_t memory[2048]; struct t3_bus mapped = t3_mapped(memory);"
-        f"t3_set_number(&mapped, 5); result = (int)memory[{address // 4}];"
+        f"t3_scrub(&mapped, 5); result = (int)memory[{address // 4}];"
     )
     assert run(folder, body) == ([], 5)

@@ -9,7 +9,7 @@ from rtl.interface.encodings import (
     Policy,
 )
 from rtl.registers.map import load
-from t3.driver import Ring, Transfer
+from t3.driver import Peer, Ring, Transfer
 
 __all__ = [
     "DISPATCH",
@@ -18,11 +18,15 @@ __all__ = [
     "ADDRESS",
     "OF_CONTEXT",
     "OF_GPU",
+    "OF_PEER",
     "OF_RING",
     "OF_TRANSFER",
     "OF_WINDOW",
+    "PEER",
+    "PEERS",
     "RING",
     "SHARES",
+    "SLOT_OFFSET",
     "TRANSFER",
     "WINDOW",
     "beyond",
@@ -30,7 +34,8 @@ __all__ = [
 
 TRANSFER = Transfer(rows=1, run_atoms=1, stride_atoms=1, wave_rows=1, waves=(1, 1, 1, 1))
 RING = Ring(workgroups=4, leaving=1, staying=1, credit_window=1, command_window=1)
-WINDOW = dict(workgroups=4, tracked=(0, 4), shift=0, credit_window=1)
+PEER = Peer(gpu=1, rank=1, space=1)
+WINDOW = dict(workgroups=4, tracked=(0, 4), to_send=0, credit_window=1)
 WINDOW |= dict(command_window=1, generation=0)
 
 
@@ -54,6 +59,13 @@ OF_RANGE = {
     "command": beyond("RANGE_ACTION", "command"),
 }
 SHARES = beyond("RANGE_ACTION", "shares")
+PEERS = [load()["RANGE_PEERS"]["peers"].width]  # the first peer that no mask names
+SLOT_OFFSET = beyond("RANGE_PEERS", "slot_offset") // 2
+OF_RECEIVERS = {"peers": PEERS, "slot_offset": (SLOT_OFFSET, -SLOT_OFFSET - 1)}
+OF_PEER = {
+    **{name: beyond("PEER", name) for name in ("gpu", "rank", "space")},
+    **dict.fromkeys(("sends_stores", "sends_updates", "takes_stores", "takes_updates"), 2),
+}
 OF_TRANSFER = {
     "rows": beyond("COMMAND_OUTER", "outer_extent"),
     "rows_edge": beyond("COMMAND_OUTER", "outer_extent_edge"),
@@ -78,13 +90,13 @@ OF_WINDOW = {
     "workgroups": beyond("WORKGROUPS", "count"),
     "tracked": ((beyond("TRACKED_FIRST", "dispatch_index"), 4),
                 (0, beyond("TRACKED_END", "dispatch_index"))),
-    "shift": beyond("SHIFT", "dispatch_indices"),
+    "to_send": beyond("TO_SEND", "count"),
     "credit_window": beyond("CREDIT_WINDOW", "workgroups"),
     "command_window": beyond("COMMAND_WINDOW", "workgroups"),
     "generation": beyond("TRACKING", "generation"),
 }  # fmt: skip
 OF_RING = {
-    **{name: value for name, value in OF_WINDOW.items() if name not in ("tracked", "shift")},
+    **{name: value for name, value in OF_WINDOW.items() if name not in ("tracked", "to_send")},
     "shares": SHARES,
     "leaving": RING.workgroups,  # no workgroup is left to stay
     "staying": RING.workgroups,
@@ -92,27 +104,27 @@ OF_RING = {
 ENTRIES = beyond("CUTS", "cut0")
 # Valid arguments, and the first value of each argument that is beyond its field, or such values.
 OF_CONTEXT = {
-    "assign": (dict(local=1, remote=1, ways=1),
-               dict(local=beyond("ADDRESS_SPACE", "local"),
-                    remote=beyond("ADDRESS_SPACE", "remote"), ways=beyond("WAYS", "mask"))),
-    "accept": (dict(stores=[1], updates=[1], ops=[Operation.SUM], dtypes=[Datatype.FP16]),
-               dict(stores=[load()["INBOUND_STORES"]["sources"].width],
-                    updates=[load()["INBOUND_UPDATES"]["sources"].width],
-                    ops=[len(Operation)], dtypes=[len(Datatype)])),
+    "assign": (dict(local=1, ways=1),
+               dict(local=beyond("ADDRESS_SPACE", "local"), ways=beyond("WAYS", "mask"))),
+    "set_rank": (dict(rank=1), dict(rank=beyond("RANK", "rank"))),
+    "remove_peer": (dict(index=0), dict(index=beyond("PEER_COMMIT", "index"))),
+    "accept": (dict(ops=[Operation.SUM], dtypes=[Datatype.FP16]),
+               dict(ops=[len(Operation)], dtypes=[len(Datatype)])),
     "lock": (dict(regions=1, assignment=1), dict(regions=2, assignment=2)),
     "region": (dict(index=0, base_bytes=0, limit_bytes=32, share=1),
                dict(index=INDEX, base_bytes=ADDRESS, limit_bytes=ADDRESS, share=2)),
     "remove_region": (dict(index=0), dict(index=INDEX)),
     "unmap": ({}, {}),
-    "remote_map": (dict(first=1, count=1, region=0, command=0), OF_RANGE),
-    **dict.fromkeys(("dma_map", "own_map"),
-                    (dict(first=1, count=1, region=0, command=0, shares=1),
-                     OF_RANGE | {"shares": SHARES})),
+    "remote_map": (dict(first=1, count=1, region=0, command=0, peers=[1], slot_offset=1),
+                   OF_RANGE | OF_RECEIVERS),
+    "dma_map": (dict(first=1, count=1, region=0, command=0, shares=1, peers=[1], slot_offset=-1),
+                OF_RANGE | OF_RECEIVERS | {"shares": SHARES}),
+    "own_map": (dict(first=1, count=1, region=0, command=0, shares=1),
+                OF_RANGE | {"shares": SHARES}),
     "window": (WINDOW, OF_WINDOW),
     "timeout": (dict(cycles=1), dict(cycles=(beyond("TIMEOUT", "ticks") - 1) * 64)),
 }  # fmt: skip
 OF_GPU = {
-    "set_number": (dict(number=1), dict(number=beyond("GPU_NUMBER", "gpu"))),
     "set_arbitration": (
         dict(policy=Policy.MCA, automatic=0, threshold=1, starvation_cycles=1, measure_log2=1,
              cuts=(0, 0, 0), levels=(0, 0, 0)),
