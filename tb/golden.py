@@ -17,7 +17,7 @@ from sysmodel.engine.ports import output_words
 from tb.payload import flatten
 
 __all__ = [
-    "EVERY_PACKET",
+    "EVERY_KIND",
     "SIGNALS",
     "arm_bit_errors",
     "bits",
@@ -31,6 +31,7 @@ __all__ = [
     "offered",
     "oldest",
     "payload",
+    "peer",
     "put",
     "set_arbiter",
     "set_arbiter_inputs",
@@ -145,8 +146,14 @@ def set_launch_configuration(
         state.contexts[context]["launch"][name] = value
 
 
-EVERY_PACKET = {"stores": (1 << 32) - 1, "updates": (1 << 32) - 1, "ops": 15, "dtypes": 15}
-"""Part of a view: the context accepts packets from any GPU."""
+EVERY_KIND = {"ops": 15, "dtypes": 15}
+"""Part of a view: the context accepts updates of every operation and every type."""
+_KINDS = ("sends_stores", "sends_updates", "takes_stores", "takes_updates")
+
+
+def peer(**fields: int) -> dict[str, int]:
+    """Return an enabled peer that sends and takes every kind of packet, with these fields."""
+    return {"enable": 1, **dict.fromkeys(_KINDS, 1), **fields}
 
 
 def set_view(state: GoldenState, view: Mapping[str, Any], context: int = 0) -> None:
@@ -157,6 +164,10 @@ def set_view(state: GoldenState, view: Mapping[str, Any], context: int = 0) -> N
     set_launch_configuration(state, view.get("launch_configuration", {}), context)
     put(own["address_space"], view.get("address_space", {}))
     put(own["inbound"], view.get("inbound", {}))
+    peers = view.get("peers", ())
+    for index, record in enumerate(own["peers"]):
+        put(record, peers[index] if index < len(peers) else {})
+    own["rank"] = view.get("rank", 0)
     window["oldest"], window["credit_limit"] = view.get("oldest", 0), view.get("credit_limit", 0)
     control["aborting"] = own["aborted"] = view.get("aborting", 0)
     control["open"] = view.get("launched", 0)

@@ -16,7 +16,7 @@ from rtl.interface.layouts import ErrorReport
 from rtl.parameters import T3Parameters
 from sysmodel.engine.ports import O
 from tb.channel.model import Model
-from tb.golden import EVERY_PACKET, error_report, set_arbiter, set_view, wavefronts_of
+from tb.golden import EVERY_KIND, error_report, peer, set_arbiter, set_view, wavefronts_of
 from tb.payload import Fields, flatten
 from tests.support.simulation import device
 from tests.support.simulation import simulate as simulate_device
@@ -27,8 +27,9 @@ __all__ = [
     "DATA",
     "FOURTH_KIND",
     "INPUTS",
+    "OFFSET",
     "OUTPUTS",
-    "SHIFT",
+    "SLOT",
     "TIMING",
     "WORKGROUPS",
     "Bench",
@@ -50,7 +51,7 @@ ALL = frozenset(OUTPUTS)
 
 
 def _ranges(*ranges):
-    names = ("enable", "first", "last", "action", "command", "shares")
+    names = ("enable", "first", "last", "action", "command", "shares", "peers", "slot_offset")
     return [dict(zip(names, one, strict=True)) | {"region": 0} for one in ranges]
 
 
@@ -62,39 +63,44 @@ def transfer(kind, op, dtype, atom_offset, marks=0):
 
 WORKGROUPS = 50
 FOURTH_KIND = 3  # of packets; it acts as END
-SHIFT = 0xFFFB  # slots of the first context wrap at its sixth dispatch index
-# Each context has a region, an address space of its own, and a destination.
+OFFSET = 0x1FFFB  # -5: slots of the first context wrap at its sixth dispatch index
+SLOT = 0xFFFB  # of its first dispatch index
+# Each context has a region, an address space of its own, and a receiver. Packets come from rank 0.
 CONTEXTS = [
     {
         "aborting": 0,
-        "inbound": EVERY_PACKET,
-        "address_space": {"enable": 1, "local": 1, "remote": 5},
+        "inbound": EVERY_KIND,
+        "address_space": {"enable": 1, "local": 1},
+        "rank": 3,
+        "peers": [peer(gpu=40, rank=0, space=5), peer(gpu=127, rank=127, space=15)],
         "regions": [{"enable": 1, "base": 1000, "limit": 2000}],
         "ranges": _ranges(
-            (1, 0, 9, Action.REMOTE, 0, 0),
-            (1, 10, 29, Action.DMA, 1, 2),
-            (1, 30, 39, Action.OWN, 2, 63),
+            (1, 0, 9, Action.REMOTE, 0, 0, 0b1, OFFSET),
+            (1, 10, 29, Action.DMA, 1, 2, 0b1, 0),
+            (1, 30, 39, Action.OWN, 2, 63, 0, 0),
         ),
         "commands": [
             transfer(PacketKind.UPDATE, Operation.MAX, Datatype.BF16, 10000, marks=1),
             transfer(PacketKind.UPDATE, Operation.MIN, Datatype.FP32, 20000),
             transfer(PacketKind.UPDATE, Operation.SUM, Datatype.BF16, 30000),
         ],
-        "launch": {"workgroups": WORKGROUPS, "shift": SHIFT},
+        "launch": {"workgroups": WORKGROUPS},
     },
     {
         "aborting": 0,
-        "inbound": EVERY_PACKET,
-        "address_space": {"enable": 1, "local": 2, "remote": 8},
+        "inbound": EVERY_KIND,
+        "address_space": {"enable": 1, "local": 2},
+        "rank": 100,
+        "peers": [{"enable": 0}, peer(gpu=2, rank=0, space=8)],
         "regions": [{"enable": 1, "base": 3000, "limit": 3500}],
         "ranges": _ranges(
-            (1, 20, 49, Action.DMA, 3, 1),
-            (0, 0, 49, Action.REMOTE, 3, 0),
-            (1, 0, 19, Action.REMOTE, 3, 0),
+            (1, 20, 49, Action.DMA, 3, 1, 0b10, 0),
+            (0, 0, 49, Action.REMOTE, 3, 0, 0b11, 30),
+            (1, 0, 19, Action.REMOTE, 3, 0, 0b10, 9),
         ),
         "commands": [{}] * 3
         + [transfer(PacketKind.STORE, Operation.SUM, Datatype.FP16, 2**35 - 3000)],
-        "launch": {"workgroups": WORKGROUPS, "shift": 9},
+        "launch": {"workgroups": WORKGROUPS},
     },
 ]
 
@@ -108,8 +114,10 @@ def changed(context=0, **fields):
             entries = list(contexts[context][table])
             entries[int(index)] = entries[int(index)] | value
             contexts[context][table] = entries
-        else:
+        elif isinstance(value, dict):
             contexts[context][name] = contexts[context].get(name, {}) | value
+        else:
+            contexts[context][name] = value
     return contexts
 
 
@@ -122,6 +130,8 @@ def view(tables, base, limit):
         "former": tables.get("former", {}),
         "address_space": tables["address_space"],
         "inbound": tables["inbound"],
+        "rank": tables["rank"],
+        "peers": tables["peers"],
         "maps": maps,
         "wavefronts": wavefronts_of(maps),
         "launch_configuration": tables["launch"],

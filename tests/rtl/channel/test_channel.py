@@ -6,7 +6,7 @@ import pytest
 
 from rtl.channel.channel import Channel
 from rtl.interface.encodings import Access, ErrorCode
-from tests.support.channel_bench import TIMING, packet, simulate, store
+from tests.support.channel_bench import TIMING, changed, packet, simulate, store
 
 
 def test_wrong_parameters():
@@ -34,14 +34,13 @@ def test_latency(port, item, latency):
     simulate(TIMING, bench)
 
 
-def test_packets_have_the_gpus_number():
+def test_packets_have_the_contexts_rank():
     async def bench(channel):
-        for number in (0, 7, 31):
-            channel.model.state.gpu["number"] = number
-            channel.ctx.set(channel.dut.number, number)
+        for rank in (0, 9, 127):
+            channel.program(changed(rank=rank))
             await channel.cycle({"stores": store(0)})
             ((port, sent),) = (await channel.drain())[0]
-            assert (port, sent["source"]) == ("link_out", number)
+            assert (port, sent["source"]) == ("link_out", rank)
 
     simulate(TIMING, bench)
 

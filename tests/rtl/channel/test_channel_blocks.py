@@ -90,7 +90,7 @@ def test_dma_atom_from_segment_to_link(number):
         "wave_inner_log2": 3,
         "wavefront": 2,
         "slot": 23,
-        "context": 6,
+        "peers": 0b10,
         "kind": PacketKind.UPDATE,
         "op": Operation.MAX,
         "dtype": Datatype.FP32,
@@ -99,6 +99,9 @@ def test_dma_atom_from_segment_to_link(number):
 
     async def bench(ctx):
         other = 2 >> number
+        view = {"rank": 100, "peers": [{}, {"gpu": 77, "space": 6}]}
+        views = [view if one == number else {} for one in range(2)]
+        ctx.set(dut.contexts, dut.contexts.shape().const(views))
         await ctx.tick()  # no context is idle in the first cycle after the reset
         assert ctx.get(dut.idle) == ctx.get(dut.dma_idle) == 3
         segments = dut.segments[number]
@@ -123,9 +126,10 @@ def test_dma_atom_from_segment_to_link(number):
         assert ctx.get(dut.link_out.valid) and ctx.get(dut.link_owner) == number
         ctx.set(dut.link_out.ready, 1)
         (sent,) = await ctx.tick().sample(dut.link_out.p).until(dut.link_out.valid)
-        fields = {name: segment[name] for name in ("kind", "slot", "context", "op", "dtype")}
+        fields = {name: segment[name] for name in ("kind", "slot", "op", "dtype")}
+        fields |= {"destination": 77, "source": 100, "context": 6}
         assert sent == LinkPacket(DATA).const(
-            fields | {"source": 0, "atom": 4050, "wavefront": 3, "data": words}
+            fields | {"atom": 4050, "wavefront": 3, "data": words}
         )
         assert ctx.get(dut.idle) == ctx.get(dut.dma_idle) == 3
 

@@ -12,7 +12,7 @@ from rtl.interface.encodings import (
     PacketKind,
     StoreKind,
 )
-from tb.golden import EVERY_PACKET
+from tb.golden import EVERY_KIND, peer
 from tests.support.channel_bench import (
     ALL,
     FOURTH_KIND,
@@ -26,6 +26,7 @@ from tests.support.channel_bench import (
 )
 
 MARKERS = "end_of_tile_markers"
+NO_KIND = {"ops": 0, "dtypes": 0}
 
 
 @pytest.mark.parametrize(
@@ -150,26 +151,25 @@ def test_the_range_of_an_end_packet(tables, request_, outcome):
 
 
 @pytest.mark.parametrize("kind", [PacketKind.END, FOURTH_KIND])
-@pytest.mark.parametrize("source", [0, 31])
-def test_inbound_table_of_an_end_packet(kind, source):
+@pytest.mark.parametrize("place", [0, 7])
+def test_peer_of_an_end_packet(kind, place):
     """A marker belongs to updates or to stores of its source, whatever their kinds."""
-    bit = 1 << source
-    nothing = dict.fromkeys(EVERY_PACKET, 0)
 
     async def bench(channel):
-        for updates in (0, bit):
-            for stores in (0, bit):
-                table = nothing | {"updates": updates, "stores": stores}
-                channel.program(changed(inbound=table))
-                await channel.cycle({"link_in": end(12, kind=kind, source=source)})
+        for updates in (0, 1):
+            for stores in (0, 1):
+                peers = [peer(rank=9)] * 8
+                peers[place] = peer(rank=77, takes_stores=stores, takes_updates=updates)
+                channel.program(changed(inbound=NO_KIND, peers=peers))
+                await channel.cycle({"link_in": end(12, kind=kind, source=77)})
                 left, errors = await channel.drain()
                 is_taken = bool(updates | stores)
                 assert errors == ([] if is_taken else [ErrorCode.PACKET_FORBIDDEN])
                 assert [port for port, _ in left] == [MARKERS] * is_taken
         # Every other source.
-        others = {"updates": (1 << 32) - 1 - bit, "stores": (1 << 32) - 1 - bit}
-        channel.program(changed(inbound=nothing | others))
-        await channel.cycle({"link_in": end(60, kind=kind, source=source)})
+        peers = [peer(rank=77 ^ 1 << bit) for bit in range(7)]
+        channel.program(changed(peers=peers))
+        await channel.cycle({"link_in": end(60, kind=kind, source=77)})
         assert await channel.drain() == ([], [ErrorCode.PACKET_FORBIDDEN])
 
     simulate(TIMING, bench)
@@ -227,10 +227,6 @@ def test_an_end_packet_waits_for_the_tracker(slot):
 @pytest.mark.parametrize(
     ("request_", "table", "entry"),
     [
-        (packet(12, source=5), "updates", 5),
-        (packet(12, source=31), "updates", 31),
-        (packet(60, kind=PacketKind.STORE, source=0), "stores", 0),
-        (packet(60, kind=PacketKind.STORE, source=31), "stores", 31),
         (packet(12), "ops", Operation.MIN.value),
         (packet(12), "dtypes", Datatype.FP32.value),
     ],
@@ -238,7 +234,7 @@ def test_an_end_packet_waits_for_the_tracker(slot):
 def test_inbound_table(request_, table, entry):
     """A packet is dropped if the table of its context lacks the entry for it, and needs no other
     entry."""
-    every, bit = EVERY_PACKET[table], 1 << entry
+    every, bit = EVERY_KIND[table], 1 << entry
 
     async def bench(channel):
         for allowed in (bit, every & ~bit, every):
@@ -252,14 +248,49 @@ def test_inbound_table(request_, table, entry):
     simulate(TIMING, bench)
 
 
+UPDATE, COPY = packet(12, source=77), packet(60, kind=PacketKind.STORE, source=77)
+
+
+@pytest.mark.parametrize(
+    ("request_", "peers", "is_taken"),
+    [
+        (UPDATE, [], False),
+        (UPDATE, [peer(rank=77)], True),
+        (UPDATE, [*[peer(rank=9)] * 7, peer(rank=77)], True),
+        (UPDATE, [peer(rank=77, enable=0)], False),
+        (UPDATE, [peer(rank=77 ^ 1 << bit) for bit in range(7)], False),
+        (UPDATE, [peer(rank=77, takes_updates=0)], False),
+        (UPDATE, [peer(rank=77, takes_stores=0)], True),
+        (COPY, [peer(rank=77, takes_updates=0)], True),
+        (COPY, [peer(rank=77, takes_stores=0)], False),
+        # What the context sends to the peer, and where, does not matter.
+        (UPDATE, [peer(rank=77, sends_updates=0, sends_stores=0, gpu=3, space=4)], True),
+        # Another peer's rights do not count; two entries of one GPU add up.
+        (UPDATE, [peer(rank=77, takes_updates=0), peer(rank=9)], False),
+        (UPDATE, [peer(rank=77, takes_updates=0), peer(rank=77, takes_stores=0)], True),
+        (UPDATE, [peer(rank=77, takes_updates=0), peer(rank=77, enable=0)], False),
+    ],
+)
+def test_peers_that_may_send(request_, peers, is_taken):
+    """A packet is accepted if an enabled peer has its source as rank and its kind is taken."""
+
+    async def bench(channel):
+        channel.program(changed(peers=peers))
+        await channel.cycle({"link_in": request_})
+        left, errors = await channel.drain()
+        assert errors == ([] if is_taken else [ErrorCode.PACKET_FORBIDDEN])
+        assert [port for port, _ in left] == ["dram"] * is_taken
+
+    simulate(TIMING, bench)
+
+
 def test_inbound_table_of_each_context():
     """A context's table affects neither packets of the other context nor packets of no context."""
-    nothing = dict.fromkeys(EVERY_PACKET, 0)
     other = packet(60, atom=3000, context=2, kind=PacketKind.STORE)
     stranger = packet(60, context=3, kind=PacketKind.STORE)
 
     async def bench(channel):
-        channel.program(changed(inbound=nothing))
+        channel.program(changed(inbound=NO_KIND, peers=[]))
         outcomes = []
         for request in (packet(12), other, stranger):
             await channel.cycle({"link_in": request})

@@ -53,6 +53,8 @@ def random_inputs(rng, p):
         "link_in": {
             **common,
             "slot": index,
+            "source": rng.randrange(2),
+            "destination": rng.getrandbits(7),
             "kind": rng.choice([*PacketKind, PacketKind.UPDATE, FOURTH_KIND]),
             **rng.choice(
                 [
@@ -73,6 +75,24 @@ def random_inputs(rng, p):
     }
 
 
+def random_peer(rng):
+    """A peer of a rank that packets often carry."""
+    rights = ("sends_stores", "sends_updates", "takes_stores", "takes_updates")
+    return {
+        "enable": int(rng.random() < 0.9),
+        "gpu": rng.getrandbits(7),
+        "rank": rng.choice([0, 1, rng.getrandbits(7)]),
+        "space": rng.getrandbits(4),
+        **{name: int(rng.random() < 0.8) for name in rights},
+    }
+
+
+def random_receivers(rng):
+    """Receivers of a range: one, several or none."""
+    peers = rng.choice([1 << rng.randrange(8), rng.getrandbits(8), 0])
+    return {"peers": peers, "slot_offset": rng.getrandbits(17)}
+
+
 @pytest.mark.parametrize(
     ("p", "seed"),
     [
@@ -91,9 +111,16 @@ def test_random(p, seed):
             if step % 40 == 39:
                 # Requests that are on their way see the change.
                 workgroups = rng.choice([WORKGROUPS, WORKGROUPS, 20, 1 << 16])
-                order = {"workgroups": workgroups, "shift": rng.getrandbits(17)}
-                aborting = int(rng.random() < 0.3)
-                channel.program(changed(rng.randrange(2), launch=order, aborting=aborting))
+                channel.program(
+                    changed(
+                        rng.randrange(2),
+                        launch={"workgroups": workgroups},
+                        aborting=int(rng.random() < 0.3),
+                        rank=rng.randrange(128),
+                        peers=[random_peer(rng) for _ in range(p.peers)],
+                        **{f"ranges_{number}": random_receivers(rng) for number in (0, 2)},
+                    )
+                )
             if step % 50 == 0:
                 rates = {name: rng.choice([0.2, 0.8, 1]) for name in [*INPUTS, *OUTPUTS]}
                 base = rng.randrange(5, 30)

@@ -4,7 +4,7 @@ import pytest
 
 from rtl.interface.encodings import Access, Datatype, ErrorCode, Operation, PacketKind, StoreKind
 from rtl.interface.layouts import LinkPacket
-from tests.support.channel_bench import ALL, SHIFT, TIMING, changed, has, simulate, store
+from tests.support.channel_bench import ALL, OFFSET, SLOT, TIMING, changed, has, simulate, store
 
 
 @pytest.mark.parametrize(
@@ -16,7 +16,9 @@ from tests.support.channel_bench import ALL, SHIFT, TIMING, changed, has, simula
         (store(0, context=2), "dram", {"access": Access.WRITE, "wavefront": 0}),
         (store(50), "dram", {"access": Access.WRITE}),
         (store(41), "dram", {"access": Access.WRITE}),
-        (store(0), "link_out", {"atom": 11500, "context": 5, "slot": SHIFT, "wavefront": 3}),
+        (store(0), "link_out", {"atom": 11500, "context": 5, "slot": SLOT, "wavefront": 3}),
+        (store(0), "link_out", {"destination": 40, "source": 3}),
+        (store(0, atom=3000, context=2), "link_out", {"destination": 2, "source": 100}),
         (store(5), "link_out", {"slot": 0}),
         (store(0, atom=3000, context=2), "link_out", {"atom": 0, "kind": PacketKind.STORE}),
         (store(19, atom=3499, context=2), "link_out", {"atom": 499, "context": 8, "slot": 28}),
@@ -43,7 +45,7 @@ from tests.support.channel_bench import ALL, SHIFT, TIMING, changed, has, simula
             {
                 "kind": PacketKind.END,
                 "atom": 9 | 1 << 10 | 5 << 12,
-                "slot": SHIFT,
+                "slot": SLOT,
                 "context": 5,
                 "wavefront": 3,
             },
@@ -77,7 +79,8 @@ def test_stores(request_, port, fields):
     ("tables", "cycle", "differs"),
     [
         # The channel reads the location in the cycle in which it takes the store, the range in the
-        # next cycle, and the packet's fields of the command and of the launch in the one after it.
+        # next cycle, and the packet's fields of the range and of the command in the one after it;
+        # then those of the peers.
         (changed(regions_0={"enable": 0}), 0, True),
         (changed(regions_0={"enable": 0}), 1, False),
         (changed(address_space={"local": 3}), 0, True),
@@ -92,13 +95,24 @@ def test_stores(request_, port, fields):
         (changed(commands_0={"atom_offset": 7}), 3, False),
         (changed(commands_0={"kind": PacketKind.STORE.value}), 2, True),
         (changed(commands_0={"kind": PacketKind.STORE.value}), 3, False),
-        (changed(address_space={"remote": 9}), 2, True),
-        (changed(address_space={"remote": 9}), 3, False),
-        (changed(launch={"shift": SHIFT - 1}), 2, True),
-        (changed(launch={"shift": SHIFT - 1}), 3, False),
+        (changed(ranges_0={"command": 1}), 2, True),
+        (changed(ranges_0={"command": 1}), 3, False),
+        (changed(ranges_0={"peers": 2}), 2, True),
+        (changed(ranges_0={"peers": 2}), 3, False),
+        (changed(ranges_0={"slot_offset": OFFSET - 1}), 2, True),
+        (changed(ranges_0={"slot_offset": OFFSET - 1}), 3, False),
+        (changed(peers_0={"gpu": 9}), 4, True),
+        (changed(peers_0={"gpu": 9}), 5, False),
+        (changed(peers_0={"space": 9}), 4, True),
+        (changed(peers_0={"space": 9}), 5, False),
+        (changed(rank=7), 4, True),
+        (changed(rank=7), 5, False),
+        # What the peer may get was checked at the launch; the other peers do not matter.
+        (changed(peers_0={"enable": 0, "sends_updates": 0, "rank": 9}), 0, False),
+        (changed(peers_1={"gpu": 9, "space": 9}), 0, False),
         # Tables of the other context never matter.
-        (changed(1, regions_0={"enable": 0}, launch={"workgroups": 9, "shift": 1}), 0, False),
-        (changed(1, address_space={"remote": 9}, commands_3={"atom_offset": 7}), 0, False),
+        (changed(1, regions_0={"enable": 0}, launch={"workgroups": 9}, rank=7), 0, False),
+        (changed(1, peers_0={"gpu": 9, "space": 9}, commands_3={"atom_offset": 7}), 0, False),
     ],
 )
 def test_tables_change_under_a_store(tables, cycle, differs):
@@ -111,6 +125,7 @@ def test_tables_change_under_a_store(tables, cycle, differs):
             left += (await channel.cycle(offered))[0].items()
         plain = {"slot": 4, "wavefront": 3, "kind": PacketKind.UPDATE, "context": 5}
         plain |= {"atom": 11500, "op": Operation.MAX, "dtype": Datatype.BF16}
+        plain |= {"destination": 40, "source": 3}
         assert (left != [("link_out", LinkPacket(TIMING).const(plain))]) == differs
 
     simulate(TIMING, bench)
