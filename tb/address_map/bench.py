@@ -148,13 +148,14 @@ class _Model:
         return location
 
     def result(self, location: np.void, dispatch_index: int, end: int, wavefront: int) -> list[int]:
-        """Return action, command, shares, op and dtype, and whether the command lacks the
-        wavefront.
+        """Return action, number and shares of the range, op and dtype, and whether the command
+        lacks the wavefront.
         """
         action, number, shares = action_of(self.state, location, dispatch_index, bool(end))
         if not action:
             return [0, 0, 0, 0, 0, 0]
-        command = self.state.commands[location["owner"], number]
+        owner = location["owner"]
+        command = self.state.commands[owner, self.state.ranges[owner, number]["command"]]
         found = action, number, shares, command["op"], command["dtype"]
         most = max(command["waves"])
         cover("first wavefront behind the last", wavefront == most)
@@ -268,7 +269,7 @@ async def random_lookups(dut):
                 assert found["owner"] == expected["owner"]
             _cover_location(lookup, views)
             if before is not None:
-                ports = (dut.action, dut.command, dut.shares, dut.op, dut.dtype, dut.beyond)
+                ports = (dut.action, dut.number, dut.shares, dut.op, dut.dtype, dut.beyond)
                 result = model.result(*before, wavefront)
                 assert [int(port.value) for port in ports] == result
                 _cover_range(views, *before, result[0])

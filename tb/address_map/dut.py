@@ -28,7 +28,7 @@ class AddressMap(wiring.Component):
         self._location, self._range = location(p), range_(p)
         members = self._range.signature.members
         self._results = {
-            name: members[name] for name in ("action", "command", "shares", "op", "dtype", "beyond")
+            name: members[name] for name in ("action", "number", "shares", "op", "dtype", "beyond")
         }
         members = {**self._location.signature.members, "wavefront": members["wavefront"]}
         super().__init__({**members, **self._results})

@@ -77,7 +77,7 @@ def _random_segment(rng: random.Random) -> dict[str, int]:
         "wave_inner_log2": rng.choice([0, 1, 3, 6, 15, rng.randrange(16)]),
         "wavefront": rng.randrange(p.wavefronts),
         "slot": rng.getrandbits(p.dispatch_index_bits),
-        "context": rng.getrandbits(p.context_bits),
+        "peers": rng.getrandbits(p.peers),
         "generation": rng.getrandbits(4),
         "kind": rng.getrandbits(1),
         "op": rng.randrange(3),

@@ -39,7 +39,8 @@ SINGLE = T3Parameters(
 ATOMS = 1 << SMALL.atom_address_bits
 
 NO_REGION = {"enable": 0, "base": 0, "limit": 0}
-NO_RANGE = dict.fromkeys(("enable", "region", "first", "last", "action", "command", "shares"), 0)
+_OF_RANGE = ("enable", "region", "first", "last", "action", "command", "shares")
+NO_RANGE = dict.fromkeys((*_OF_RANGE, "peers", "slot_offset"), 0)
 
 
 def region(base, limit):
@@ -55,6 +56,8 @@ def dispatch_indices(first, last, action, *, region=0, command=0, shares=1):
         "action": action,
         "command": command,
         "shares": shares,
+        "peers": 0,
+        "slot_offset": 0,
     }
 
 
@@ -97,27 +100,27 @@ def owner_of(views, context):
 
 
 def tracked_range(maps, workgroups, dispatch_index):
-    """Range of a packet's end-of-tile marker, or None."""
+    """Number of the range of a packet's end-of-tile marker, or None."""
     if dispatch_index < workgroups:
-        for entry in maps["ranges"]:
+        for number, entry in enumerate(maps["ranges"]):
             if entry["enable"] and entry["action"] in (Action.DMA, Action.OWN):
                 if dispatch_index in range(entry["first"], entry["last"] + 1):
-                    return entry
+                    return number
     return None
 
 
 def reference(maps, workgroups, atom, dispatch_index):
-    """Region hit, and the range or None."""
+    """Region hit, and the number of the range or None."""
     hits = [
         number
         for number, entry in enumerate(maps["regions"])
         if entry["enable"] and atom in range(entry["base"], entry["limit"])
     ]
     if hits and dispatch_index < workgroups:
-        for entry in maps["ranges"]:
+        for number, entry in enumerate(maps["ranges"]):
             if entry["enable"] and entry["region"] == hits[0]:
                 if dispatch_index in range(entry["first"], entry["last"] + 1):
-                    return True, entry
+                    return True, number
     return bool(hits), None
 
 
@@ -152,9 +155,10 @@ def check(ctx, dut, views, atom, context, dispatch_index, end=False):
         return Action.NONE
     maps = views[owner]["maps"]
     workgroups = views[owner]["launch_configuration"]["workgroups"]
-    mapped, entry = reference(maps, workgroups, atom, dispatch_index)
+    mapped, number = reference(maps, workgroups, atom, dispatch_index)
     if end:
-        mapped, entry = True, tracked_range(maps, workgroups, dispatch_index)
+        mapped, number = True, tracked_range(maps, workgroups, dispatch_index)
+    entry = None if number is None else maps["ranges"][number]
     action = Action(entry["action"]) if entry else Action.NONE
     command = entry["command"] if entry else None
     assert location.owner == owner, at
@@ -162,7 +166,7 @@ def check(ctx, dut, views, atom, context, dispatch_index, end=False):
     assert location.counted == (mapped and not views[owner]["aborting"]), at
     assert location.valid == (mapped and dispatch_index < workgroups), at
     assert ctx.get(dut.range.action) == action, at
-    assert ctx.get(dut.range.command) == (command or 0), at
+    assert ctx.get(dut.range.number) == (number or 0), at
     assert ctx.get(dut.range.shares) == (entry["shares"] if entry else 0), at
     fields = {"op": 0, "dtype": 0} if command is None else maps["commands"][command]
     assert ctx.get(dut.range.op).value == fields["op"], at

@@ -29,7 +29,7 @@ def random_segment(rng, p, length=None):
         "wave_inner_log2": rng.choice([0, 1, 3, 6, 15]),
         "wavefront": rng.randrange(p.wavefronts),
         "slot": rng.getrandbits(p.dispatch_index_bits),
-        "context": rng.getrandbits(p.context_bits),
+        "peers": rng.getrandbits(p.peers),
         "generation": rng.getrandbits(GENERATION_BITS),
         "kind": kind,
         "op": rng.choice(list(Operation)),
@@ -53,7 +53,7 @@ def _packet_fields(segment, p):
     for index in range(segment["length"]):
         atom = (segment["atom"] + index) % atoms
         wave = (segment["offset"] + index) // 2 ** segment["wave_inner_log2"]
-        copied = ("kind", "context", "slot", "generation", "op", "dtype")
+        copied = ("kind", "peers", "slot", "generation", "op", "dtype")
         yield {name: segment[name] for name in copied} | {
             "atom": (atom + segment["atom_offset"]) % atoms,
             "wavefront": (segment["wavefront"] + wave) % p.wavefronts,
