@@ -33,13 +33,13 @@ PARAMETERS = T3Parameters(
 _LAUNCH_CONFIGURATION = Fields(LaunchConfiguration(PARAMETERS))
 # Fields of a launch's configuration that the credit window reads.
 _READ = dict.fromkeys(
-    ("tracked_first", "tracked_end", "shift", "credit_window", "command_window", "timeout"), 0
+    ("tracked_first", "tracked_end", "credit_window", "command_window", "timeout"), 0
 )
 _REPORT = Fields(ErrorReport(PARAMETERS))
 _MOST = (1 << PARAMETERS.credit_limit_bits) - 1
 _CYCLES = 5000
 _WAITS = 40
-_OUTPUTS = ("oldest", "credit_limit", "dispatch_limit", "done")
+_OUTPUTS = ("oldest", "credit_limit", "done")
 
 expect(
     "nothing launched",
@@ -54,9 +54,6 @@ expect(
     "oldest moves in consecutive cycles",
     "bitmap wraps",
     "own and issued at once",
-    "dispatch bounded downstream",
-    "dispatch bounded here",
-    "downstream behind the shift",
     "timeout",
     "timeout just avoided",
     "oldest moves at a tick",
@@ -114,7 +111,6 @@ class _Bench:
         own: bool = False,
         issued: bool = False,
         launch: bool = False,
-        credit_limit_in: int = _MOST,
         unfinished: bool = False,
         aborting: bool = False,
         tick: bool = True,
@@ -126,23 +122,22 @@ class _Bench:
         nothing = dispatch_index is None
         port.value = self._rest.getrandbits(len(port)) if nothing else dispatch_index
         dut.own.value, dut.issued.value = int(own), int(issued)
-        dut.launch.value, dut.credit_limit_in.value = int(launch), credit_limit_in
+        dut.launch.value = int(launch)
         dut.unfinished.value, dut.aborting.value = int(unfinished), int(aborting)
         dut.tick.value = int(tick)
         await settled()
         for name in _OUTPUTS:
             assert int(getattr(dut, name).value) == self.value(name), name
         oldest = self.value("oldest")
-        self._cover(dispatch_index, launch, credit_limit_in)
+        self._cover(dispatch_index, launch)
         self._cover_abort(launch, aborting)
         cover("own and issued at once", own and issued)
         completes = -1 if dispatch_index is None else dispatch_index
-        inputs = WindowInputs(
-            credit_limit_in, completes, own, issued, launch, unfinished, tick, aborting
-        )
-        _, expired = step_credit_window(
+        inputs = WindowInputs(completes, own, issued, launch, unfinished, tick, aborting)
+        _, changes, expired = step_credit_window(
             state.config, self.window, state.complete[0], self.own["launch"], inputs
         )
+        assert launch or bool(dut.changes.value) == changes
         assert bool(dut.error__valid.value) == expired
         if expired:
             self.timeouts += 1
@@ -168,10 +163,10 @@ class _Bench:
         self._waited = self.value("waited")
         await next_cycle(dut)
 
-    def _cover(self, dispatch_index: int | None, launch: bool, credit_limit_in: int) -> None:
+    def _cover(self, dispatch_index: int | None, launch: bool) -> None:
         configuration, slots = self.own["launch"], PARAMETERS.credit_window
         oldest, launched = self.value("oldest"), self.value("window_open")
-        first, shift = int(configuration["tracked_first"]), int(configuration["shift"])
+        first = int(configuration["tracked_first"])
         ends = (
             oldest + int(configuration["credit_window"]),
             first + self.value("issued") + int(configuration["command_window"]),
@@ -194,10 +189,6 @@ class _Bench:
                 moves and (dispatch_index - oldest) % slots == 0,
             )
             cover("bitmap wraps", dispatch_index % slots < oldest % slots)
-        admitted = max(credit_limit_in - shift, 0)
-        cover("dispatch bounded downstream", admitted < first)
-        cover("dispatch bounded here", admitted >= first)
-        cover("downstream behind the shift", credit_limit_in < shift)
 
     def _cover_abort(self, launch: bool, aborting: bool) -> None:
         launched = aborting and self.value("window_open")
@@ -220,12 +211,11 @@ async def random_traffic(dut):
             bench.configure(
                 tracked_first=rng.choice([0, rng.randrange(40), _MOST - 20]),
                 tracked_end=rng.choice([20, 60, _MOST, rng.randrange(_MOST)]),
-                shift=rng.choice([rng.randrange(30), rng.randrange(_MOST)]),
                 credit_window=rng.choice([0, 8, PARAMETERS.credit_window]),
                 command_window=rng.choice([4, 30, 200, rng.randrange(_MOST)]),
                 timeout=rng.choice([0, 1, 5, 5, 20]),
             )
-            busy, credit_limit_in = rng.choice([0.05, 0.4, 0.9]), rng.randrange(80)
+            busy = rng.choice([0.05, 0.4, 0.9])
             still = rng.choice([0, 0.5, 0.95])
             ticks = rng.choice([1, 0.5, 1 / 8])
         dispatch_index = None
@@ -233,15 +223,12 @@ async def random_traffic(dut):
             # Near the oldest dispatch index; sometimes complete already, or far away.
             near = rng.choice([0, 0, 1, 2, 3, rng.randrange(PARAMETERS.credit_window)])
             dispatch_index = (bench.value("oldest") + near) % dispatch_indices
-        if rng.random() < 0.1:
-            credit_limit_in = rng.choice([0, _MOST, rng.randrange(80), rng.randrange(_MOST)])
         aborting = rng.random() < 0.004
         await bench.cycle(
             dispatch_index,
             own=rng.random() < 0.2,
             issued=rng.random() < 0.2,
             launch=rng.random() < (0.2 if aborting else 0.01),
-            credit_limit_in=credit_limit_in,
             unfinished=rng.random() < still,
             aborting=aborting,
             tick=rng.random() < ticks,

@@ -41,7 +41,7 @@ PARAMETERS = T3Parameters(
 )
 _LAUNCH_CONFIGURATION = Fields(LaunchConfiguration(PARAMETERS))
 # Fields of a launch's configuration that the unit reads.
-_READ = dict.fromkeys(("workgroups", "tracked_first", "tracked_end", "shift", "credit_window"), 0)
+_READ = dict.fromkeys(("workgroups", "tracked_first", "to_send", "credit_window"), 0)
 _OUTPUTS = ("active", "relaxed", "critical", "congested")
 _CYCLES = 12_000
 _VERDICTS = 150
@@ -275,7 +275,7 @@ async def every_verdict(dut):
         workgroups = int(rng.choice([most, most - 1, rng.integers(most // 2 + 1, most)]))
         finished = 1 << rng.integers(0, 9) if whole else int(rng.integers(1, workgroups))
         remaining = 1 << rng.integers(0, 10) if whole else int(rng.integers(1, 2048))
-        bench.configure(workgroups=workgroups, tracked_end=int(remaining), credit_window=64)
+        bench.configure(workgroups=workgroups, to_send=int(remaining), credit_window=64)
         bench.preset(sent=0, changed=1, timed_log2=int(rng.integers(0, 6)))
         values = {"dispatched": workgroups, "finished": int(finished), **inputs}
         for phase in range(LOAD):
@@ -299,7 +299,7 @@ async def congestion_comes_and_goes(dut):
     """All channels are sampled in turn, while the kernel waits, runs, or has ended."""
     bench, rng = await _start(dut), _rng(2)
     inputs = {"finished": 0, "oldest": 0, "issued": 0, "busy": 0}
-    bench.configure(workgroups=100, tracked_end=100, credit_window=64)
+    bench.configure(workgroups=100, to_send=100, credit_window=64)
     await bench.cycle(launch=True, dispatched=0, dispatch_limit=9, **inputs)
     everywhere = (1 << PARAMETERS.channels) - 1
     for share in (1, 0.3, 0.125, 0.125, 0):
@@ -331,7 +331,7 @@ async def an_abort(dut):
     bench = await _start(dut)
     inputs = {"oldest": 5, "dispatch_limit": 2047, "dispatched": 20, "finished": 9}
     inputs |= {"issued": 0, "busy": 1}
-    bench.configure(workgroups=100, tracked_end=100, credit_window=64)
+    bench.configure(workgroups=100, to_send=100, credit_window=64)
     await bench.cycle(launch=True, **inputs)
     for cycle in range(2000):
         await bench.cycle(tick=cycle % TICK_CYCLES == 0, **inputs)
@@ -354,7 +354,7 @@ async def times_saturate(dut):
     """
     bench = await _start(dut)
     inputs = {"oldest": 5, "dispatch_limit": 2047, "dispatched": 20, "finished": 9, "busy": 1}
-    bench.configure(workgroups=100, tracked_end=100, credit_window=64)
+    bench.configure(workgroups=100, to_send=100, credit_window=64)
     await bench.cycle(launch=True, issued=0, **inputs)
     await bench.cycle(issued=1, **inputs)
     bench.preset(elapsed=MOST_ELAPSED - 1, group_time=MOST_TICKS - 6)

@@ -10,15 +10,15 @@ __all__ = ["step_unit"]
 
 
 def step_unit(
-    state: GoldenState, *, oldest: int, dispatch_limit: int, held_up: int, aborting: bool, **inputs
+    state: GoldenState, *, oldest: int, held_up: int, aborting: bool, **inputs: int
 ) -> None:
     """Advance the first context's unit by one cycle. ``held_up`` has a bit for each channel whose
     DRAM queue is full and whose link has no packet; with these cuts, one entry fills a queue.
     """
     own, unit = state.contexts[0], state.contexts[0]["criticality"]
-    own["window"]["oldest"], own["window"]["dispatch_limit"] = oldest, dispatch_limit
+    own["window"]["oldest"] = oldest
     state.config["arbiter"]["cuts"][2] = 1
     state.channels["occupancy"] = held_up >> np.arange(len(state.channels)) & 1
     step_congestion(state.config, unit, state.channels, False, inputs["tick"])
-    inputs = CriticalityInputs(**inputs, aborted=aborting)
-    step_criticality(state.config, unit, own["launch"], own["window"], inputs)
+    now = CriticalityInputs(**inputs, aborted=aborting)
+    step_criticality(state.config, unit, own["launch"], own["window"], now)

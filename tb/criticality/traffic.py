@@ -35,8 +35,7 @@ def random_configuration(rng: np.random.Generator, p: T3Parameters) -> dict[str,
     values = {
         "workgroups": (0, 60, 1 << p.workgroup_bits, rng.integers(1, 200)),
         "tracked_first": (0, 10, rng.integers(0, most)),
-        "tracked_end": (60, 200, most - 1),
-        "shift": (0, 10, 10, rng.integers(0, most)),
+        "to_send": (0, 50, 190, most - 1, rng.integers(0, most)),
         "credit_window": (0, 8, 16, 30, rng.integers(0, most)),
     }
     return {name: int(rng.choice(choices)) for name, choices in values.items()}

@@ -97,31 +97,31 @@ BUGS_OF_ERRORS: tuple[tuple[str, SeededBug], ...] = (
         ),
     ),
     (
-        "external-status",
+        "peer-status",
         SeededBug(
-            module="rtl.context.external_status",
-            block="ExternalStatus",
+            module="rtl.context.peer_status",
+            block="PeerStatus",
             fault="reports an abort again whenever its signal rises",
             right="(self.seen, ~self.launch & (self.seen | reports))",
             wrong="(self.seen, shows & ~self.launch)",
         ),
     ),
     (
-        "external-status",
+        "peer-status",
         SeededBug(
-            module="rtl.context.external_status",
-            block="ExternalStatus",
+            module="rtl.context.peer_status",
+            block="PeerStatus",
             fault="reports no abort of the launch behind one that was aborted",
             right="(self.seen, ~self.launch & (self.seen | reports))",
             wrong="(self.seen, self.seen | reports)",
         ),
     ),
     (
-        "external-status-distance",
+        "peer-status-distance",
         SeededBug(
-            module="rtl.context.external_status",
-            block="ExternalStatus",
-            fault="takes a GPU far behind for one that is ahead",
+            module="rtl.context.peer_status",
+            block="PeerStatus",
+            fault="takes a peer far behind for one that is ahead",
             right="stays_near = self.is_near & ~(self.launch & before[-1])",
             wrong="stays_near = self.is_near",
         ),
@@ -141,9 +141,20 @@ BUGS_OF_ERRORS: tuple[tuple[str, SeededBug], ...] = (
         SeededBug(
             module="rtl.context.external_status",
             block="ExternalStatus",
+            fault="its clock stops through the fall of the strobe of progress",
+            right="Cat(register != following for register, following in registers)",
+            wrong="Cat(~register & following if register is self.progresses "
+            "else register != following for register, following in registers)",
+        ),
+    ),
+    (
+        "clock-gating-peer-status",
+        SeededBug(
+            module="rtl.context.peer_status",
+            block="PeerStatus",
             fault="its clock stops through the fall of an abort's strobe",
             right="Cat(register != following for register, following in registers)",
-            wrong="Cat(~register & following if register is self.peer_aborted "
+            wrong="Cat(~register & following if register is self.aborts "
             "else register != following for register, following in registers)",
         ),
     ),

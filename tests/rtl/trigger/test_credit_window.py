@@ -10,12 +10,11 @@ LAUNCH_CONFIGURATION = {
     "workgroups": 64,
     "tracked_first": 16,
     "tracked_end": 20,
-    "shift": 16,
     "credit_window": 6,
     "command_window": 100,
     "timeout": 0,
 }
-OUTPUTS = ("oldest", "credit_limit", "dispatch_limit", "done")
+OUTPUTS = ("oldest", "credit_limit", "changes", "done")
 
 
 def simulate(stimulus, *, p=SMALL, **launch_configuration):
@@ -36,7 +35,6 @@ def simulate(stimulus, *, p=SMALL, **launch_configuration):
             ctx.set(dut.complete_dispatch_index, dispatch_index or 0)
             for name in ("launch", "aborting", "own", "issued", "unfinished"):
                 ctx.set(getattr(dut, name), inputs.get(name, 0))
-            ctx.set(dut.credit_limit_in, inputs.get("credit_limit_in", 0))
             ctx.set(dut.tick, inputs.get("tick", 1))
             outputs = {name: ctx.get(getattr(dut, name)) for name in OUTPUTS}
             outputs["error"] = None
@@ -62,7 +60,7 @@ LAUNCH = {"launch": 1}
 
 
 def test_nothing_is_admitted_before_launch():
-    seen = simulate([{"credit_limit_in": 50}] * 4)
+    seen = simulate([{}] * 4)
     assert column(seen, "oldest") == column(seen, "credit_limit") == column(seen, "done") == [0] * 4
 
 
@@ -153,23 +151,13 @@ def test_commands_of_all_dispatch_indices():
     assert column(seen, "credit_limit") == [0, 0, 1, *range(1, count + 2)]
 
 
-@pytest.mark.parametrize(
-    ("credit_limit_in", "expected"),
-    [
-        (0, 0),
-        (15, 0),
-        (16, 0),
-        (17, 1),
-        (31, 15),  # one less than tracked_first: dispatch indices that leave by remote_map
-        (32, 22),  # the own credit_limit from here on
-        (1000, 22),
-        (1040, 22),  # 1024 downstream, and as many as the field holds
-        (2047, 22),
-    ],
-)
-def test_dispatch_limit(credit_limit_in, expected):
-    seen = simulate([LAUNCH, {}, {"credit_limit_in": credit_limit_in}, {}])
-    assert seen[3]["dispatch_limit"] == expected
+def test_changes_of_the_limit():
+    """The strobe precedes each other value; that of a launch, after which the limit is 0, means
+    nothing."""
+    stimulus = [LAUNCH, {}, {"complete": 16}, {}, {}, {"aborting": 1}, {}, {}, {}]
+    seen = simulate(stimulus)
+    assert column(seen, "credit_limit") == [0, 0, 22, 22, 22, 23, 23, 0, 0]
+    assert column(seen, "changes")[1:] == [1, 0, 0, 1, 0, 1, 0, 0]
 
 
 def test_timeout():
@@ -240,12 +228,11 @@ def test_timeout_of_what_cannot_be_sent():
 
 def test_abort():
     """Nothing is admitted, no end is reported, and no timeout occurs, until the next launch."""
-    aborting = {"aborting": 1, "unfinished": 1, "credit_limit_in": 50}
-    after = {"unfinished": 1, "credit_limit_in": 50}
-    stimulus = [LAUNCH, *[{"credit_limit_in": 50}] * 3, *[aborting] * 2, *[after] * 9]
+    aborting = {"aborting": 1, "unfinished": 1}
+    after = {"unfinished": 1}
+    stimulus = [LAUNCH, *[{}] * 3, *[aborting] * 2, *[after] * 9]
     seen = simulate([*stimulus, LAUNCH, *[{}] * 3], timeout=6)
     assert column(seen, "credit_limit") == [0, 0, *[22] * 4, *[0] * 11, 22, 22]
-    assert column(seen, "dispatch_limit")[4:15] == [22] * 3 + [0] * 8
     assert not any(column(seen, "error"))
     # A launch that has ended is aborted like any other.
     seen = simulate([LAUNCH, *[{}] * 3, {"aborting": 1}, *[after] * 9], timeout=6, tracked_end=16)

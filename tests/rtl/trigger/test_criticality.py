@@ -13,8 +13,7 @@ WORKGROUPS, FIRST, WINDOW = 200, 20, 512
 CONFIGURATION = {
     "workgroups": WORKGROUPS,
     "tracked_first": FIRST,
-    "tracked_end": WORKGROUPS,
-    "shift": 0,
+    "to_send": WORKGROUPS,
     "credit_window": WINDOW,
 }
 MOST = (1 << P.credit_limit_bits) - 1
@@ -214,7 +213,7 @@ def test_communication_has_time_once_a_group_was_sent(workgroups, group):
     a launch the first group counts again."""
 
     async def run(bench):
-        launch = CONFIGURATION | {"workgroups": workgroups, "tracked_end": workgroups}
+        launch = CONFIGURATION | {"workgroups": workgroups, "to_send": workgroups}
         bench.ctx.set(bench.dut.launch_configuration, launch)
         for _ in range(2):
             await bench.strobe("launch")
@@ -308,7 +307,7 @@ def test_ticks_at_any_distance(apart):
                 bench.drive(tick=cycle % apart == 0)
                 await bench.ctx.tick()
 
-        nothing_to_send = CONFIGURATION | {"tracked_end": FIRST}
+        nothing_to_send = CONFIGURATION | {"to_send": 0}
         bench.ctx.set(bench.dut.launch_configuration, nothing_to_send)
         await bench.send_group()
         await bench.progress(0)

@@ -17,7 +17,6 @@ def window(state):
 def step(
     state,
     *,
-    credit_limit_in=0,
     complete=-1,
     own=False,
     issued=False,
@@ -27,9 +26,7 @@ def step(
 ):
     """Run one cycle; return whether the timeout is reported."""
     context = state.contexts[0]
-    inputs = WindowInputs(
-        credit_limit_in, complete, own, issued, launch, bool(unfinished), tick, False
-    )
+    inputs = WindowInputs(complete, own, issued, launch, bool(unfinished), tick, False)
     return step_credit_window(
         state.config, window(state), state.complete[0], context["launch"], inputs
     ).expired
@@ -37,7 +34,7 @@ def step(
 
 def launched(**config):
     state = fresh_state()
-    defaults = dict(tracked_first=6, tracked_end=24, shift=6, credit_window=8, command_window=12)
+    defaults = dict(tracked_first=6, tracked_end=24, credit_window=8, command_window=12)
     for name, value in (defaults | config).items():
         state.contexts[0]["launch"][name] = value
     step(state, launch=True)
@@ -79,15 +76,6 @@ def test_region_out_of_order():
         assert not window(state)["done"]
     step(state)
     assert window(state)["done"]
-
-
-@pytest.mark.parametrize(
-    ("credit_limit_in", "expected"), [(0, 0), (5, 0), (9, 3), (11, 5), (12, 14), (30, 14)]
-)
-def test_dispatch_limit(credit_limit_in, expected):
-    state = launched()
-    step(state, credit_limit_in=credit_limit_in)
-    assert window(state)["dispatch_limit"] == expected
 
 
 def test_timeout():

@@ -9,8 +9,7 @@ MOST = {"elapsed": (1 << 20) - 1, "group_time": (1 << 14) - 1}
 LAUNCH = {
     "workgroups": 100,
     "tracked_first": 10,
-    "tracked_end": 100,
-    "shift": 10,
+    "to_send": 90,
     "credit_window": 64,
 }
 GROUP = 2  # workgroups whose sending is timed at once: 100 / 2 groups
@@ -32,12 +31,12 @@ class Unit:
         self.own = self.state.contexts[0]["criticality"]
         self.window = self.state.contexts[0]["window"]
         self.dispatched, self.finished = 20, 15
-        self.window["oldest"], self.window["dispatch_limit"] = 12, 1000
+        self.window["oldest"], self.dispatch_limit = 12, 1000
         self.step(launch=True)
 
     def step(self, cycles=1, *, issued=False, busy=True, launch=False, tick=True):
         for _ in range(cycles):
-            progress = self.dispatched, self.finished
+            progress = self.dispatched, self.finished, self.dispatch_limit
             inputs = CriticalityInputs(*progress, issued, busy, launch, tick, False)
             launch_configuration = self.state.contexts[0]["launch"]
             step_criticality(self.state.config, self.own, launch_configuration, self.window, inputs)
@@ -75,10 +74,10 @@ def test_time_counts_while_the_kernel_runs_and_may_dispatch():
         unit.step(5, tick=False)
         unit.step()
     assert (unit.own["elapsed"], unit.own["fraction"]) == (1, 0)
-    unit.window["dispatch_limit"] = 20
+    unit.dispatch_limit = 20
     unit.step(5000)
     assert (unit.own["elapsed"], unit.own["fraction"]) == (1, 0)
-    unit.window["dispatch_limit"] = 21
+    unit.dispatch_limit = 21
     unit.finished = 16
     unit.step(16)
     assert (unit.own["elapsed"], unit.own["finish_time"]) == (2, 1)
@@ -124,7 +123,7 @@ def test_a_group_takes_a_tick_at_least():
 @pytest.mark.parametrize("waits", [False, True])
 def test_communication_has_time_once_its_time_is_known(waits):
     unit = Unit()
-    unit.window["dispatch_limit"] = 20 if waits else 1000
+    unit.dispatch_limit = 20 if waits else 1000
     unit.step()
     assert not unit.own["relaxed"] and unit.own["critical"] == waits
     unit.step(1 + GROUP, issued=True)
@@ -169,7 +168,7 @@ def test_compares_only_what_has_changed():
 def test_late_begins_where_the_link_takes_over_three_quarters_of_the_kernel_s_time(extra, current):
     """64 workgroups to send, against 50 workgroups that take as long as those that have ended:
     48 units of 16 ticks."""
-    unit = Unit(workgroups=100, tracked_end=2047, shift=0, tracked_first=0)
+    unit = Unit(workgroups=100, to_send=2047, tracked_first=0)
     own = unit.own
     unit.finished = own["finished_seen"] = 50
     own["sent"] = 2047 - 64
