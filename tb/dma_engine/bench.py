@@ -18,6 +18,7 @@ from tb.dma_engine.tables import (
     long_command,
     random_commands,
     random_copy,
+    random_ranges,
     random_ready,
     random_regions,
     wide_commands,
@@ -43,27 +44,20 @@ async def random_traffic(dut):
     regions = [WHOLE_SPACE] * PARAMETERS.regions
     for cycle in range(scaled(_CYCLES)):
         if cycle % 50 == 0:
-            credit_limit_in = rng.choice([MOST, MOST, rng.randrange(40)])
+            limit = rng.choice([MOST, MOST, rng.randrange(30)])
         if rng.random() < 0.01:
-            launch_configuration = {
-                "shift": rng.choice([0, rng.randrange(12), rng.randrange(SLOTS)]),
-                "generation": rng.getrandbits(4),
-            }
-            regions = random_regions(rng)
-            bench.configure(random_commands(rng), launch_configuration, regions)
+            launch_configuration = {"generation": rng.getrandbits(4)}
+            regions, ranges = random_regions(rng), random_ranges(rng)
+            bench.configure(random_commands(rng), launch_configuration, regions, ranges)
         acts = pace.acts()
         if bench.ready is None and acts["ready"]:
             bench.ready = random_ready(rng, regions)
         if bench.copy is None and acts["copy"] and rng.random() < 0.3:
             bench.copy = random_copy(rng, regions)
         if rng.random() < 0.02 and bench.ready:
-            credit_limit_in = (
-                bench.ready["dispatch_index"]
-                + bench.launch_configuration["shift"]
-                + rng.randrange(2)
-            )
+            limit = bench.ready["dispatch_index"] + rng.randrange(2)
         aborting = rng.random() < 0.004
-        await bench.cycle([acts[lane] for lane in LANES], credit_limit_in, aborting=aborting)
+        await bench.cycle([acts[lane] for lane in LANES], limit, aborting=aborting)
 
 
 @cocotb.test()
@@ -72,18 +66,18 @@ async def beginnings_of_any_walk(dut):
     rng = random.Random(cocotb.RANDOM_SEED + 2)
     for _ in range(scaled(_BEGINNINGS)):
         bench = await start(dut, rng)
-        shift = rng.getrandbits(rng.randrange(PARAMETERS.credit_limit_bits + 1))
-        launch_configuration = {"shift": shift, "generation": rng.getrandbits(4)}
-        bench.configure(wide_commands(rng), launch_configuration, random_regions(rng))
+        launch_configuration = {"generation": rng.getrandbits(4)}
+        tables = random_regions(rng), random_ranges(rng)
+        bench.configure(wide_commands(rng), launch_configuration, *tables)
         dispatch_index = rng.randrange(SLOTS)
         for cycle in range(20):
             if cycle == 0 or rng.random() < 0.2:
                 bench.ready = bench.ready or random_ready(rng) | {"dispatch_index": dispatch_index}
-            near = dispatch_index + shift + rng.choice([0, 1, 1, 1, rng.randrange(-80, 80)])
-            credit_limit_in = min(max(near, 0), MOST)
+            near = dispatch_index + rng.choice([0, 1, 1, 1, rng.randrange(-80, 80)])
+            limit = min(max(near, 0), MOST)
             if bench.copy is None and rng.random() < 0.05:
                 bench.copy = random_copy(rng, commands=wide_commands)
-            await bench.cycle([rng.random() < 0.9 for _ in LANES], credit_limit_in)
+            await bench.cycle([rng.random() < 0.9 for _ in LANES], limit)
 
 
 async def _walk(bench: Bench) -> list[dict[str, int]]:
@@ -214,9 +208,10 @@ async def every_atom_once(dut):
             "waves": [PARAMETERS.wavefronts] * 4,
             "marks": 1,
         }
-        shift = rng.choice([0, 5, 44, 60])
+        offset = rng.choice([0, 5, 44, 60, (1 << PARAMETERS.credit_limit_bits) - 7])
         by = [{**shape, "granularity": granularity.value} for granularity in Granularity]
-        bench.configure(by, {"shift": shift})
+        ranges = [{"command": number, "slot_offset": offset} for number in range(len(by))]
+        bench.configure(by, {}, ranges=ranges)
         edges = {"outer_edge": rng.getrandbits(1), "inner_edge": rng.getrandbits(1)}
         outer_extent = cut_rows if edges["outer_edge"] else outer_extent
         inner_extent = cut_run if edges["inner_edge"] else inner_extent
@@ -237,20 +232,20 @@ async def every_atom_once(dut):
             for column in range(inner_extent)
         )
         counts = [of_waves[wave] for wave in range(PARAMETERS.wavefronts)]
-        markers = _expected_markers(counts, edges, (20 + shift) % SLOTS)
+        markers = _expected_markers(counts, edges, (20 + offset) % SLOTS)
         tile = {"start": origin, "dispatch_index": 20, "last": 1, **edges}
-        bench.ready = {**tile, "command": Granularity.WORKGROUP.value, "wavefront": 0}
+        bench.ready = {**tile, "range": Granularity.WORKGROUP.value, "wavefront": 0}
         segments = await _walk(bench)
         assert sorted(_atoms(segments)) == sorted(expected)
         assert _markers(segments) == markers
-        assert all(segment["slot"] == (20 + shift) % SLOTS for segment in segments)
+        assert all(segment["slot"] == (20 + offset) % SLOTS for segment in segments)
         found = []
         for wavefront in range(PARAMETERS.wavefronts):
             minor, major = wavefront % (1 << minor_log2), wavefront >> minor_log2
             first = origin + (minor << run_log2) + major * wave_outer_extent * shape["stride"]
             bench.ready = {
                 **tile,
-                "command": Granularity.WAVEFRONT.value,
+                "range": Granularity.WAVEFRONT.value,
                 "wavefront": wavefront,
                 "start": first,
             }

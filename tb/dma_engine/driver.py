@@ -28,7 +28,7 @@ __all__ = ["INPUTS", "LANES", "MOST", "SEGMENT", "SLOTS", "Bench", "make_dut", "
 _MAPS = Fields(MapConfiguration(PARAMETERS))
 _LAUNCH_CONFIGURATION = Fields(LaunchConfiguration(PARAMETERS))
 # Fields of a launch's configuration that the engine reads.
-_READ = dict.fromkeys(("shift", "generation"), 0)
+_READ = {"generation": 0}
 _READY, _COPY = Fields(ReadyCommand(PARAMETERS)), Fields(Copy(PARAMETERS))
 _REPORT = Fields(ErrorReport(PARAMETERS))
 SEGMENT = Fields(Segment(PARAMETERS))
@@ -36,7 +36,8 @@ _COLUMN = {name: column for column, name in enumerate(SEGMENT.names)}
 _COUNTS = 1 << PARAMETERS.tile_atom_bits
 LANES = tuple(f"segments__{index}" for index in range(PARAMETERS.channels))
 SLOTS = 1 << PARAMETERS.dispatch_index_bits
-MOST = (1 << PARAMETERS.credit_limit_bits) - 1
+_LIMIT_BITS = PARAMETERS.credit_limit_bits
+MOST = (1 << _LIMIT_BITS) - 1
 _END = PacketKind.END.value
 
 expect(
@@ -61,8 +62,8 @@ expect(
     "walker behind another one",
     "an offer stays before a lower walker",
     "more walkers than rows",
-    "blocked by credit_limit_in",
-    "blocked by credit_limit_in beside a copy",
+    "blocked by the limit",
+    "blocked by the limit beside a copy",
     "last admitted dispatch index",
     "command and copy at once",
     "copy taken first",
@@ -99,7 +100,6 @@ class Bench:
         self._rest = random.Random(cocotb.RANDOM_SEED)
         self.ready: dict[str, int] | None = None
         self.copy: dict[str, int] | None = None
-        self.remote_space = rng.getrandbits(PARAMETERS.context_bits)
         self._last: list[int] | None = None  # segment of the same command
         self._first_atom = 0
         self._was_busy = self._sent = False  # in the cycle before
@@ -111,25 +111,31 @@ class Bench:
         commands: list[dict],
         launch_configuration: dict[str, int],
         regions: list[dict[str, int]] | None = None,
+        ranges: list[dict[str, int]] | None = None,
     ) -> None:
-        """Set new tables; without given regions, every region covers the whole address space."""
+        """Set new tables; without given regions, every region covers the whole address space;
+        without given ranges, each has the command of its own number.
+        """
         launch_configuration = _READ | launch_configuration
         self.commands, self.launch_configuration = commands, launch_configuration
+        plain = [{"command": number, "peers": 1 << number} for number in range(PARAMETERS.ranges)]
+        self.ranges = ranges or plain
         maps = {"commands": commands, "regions": regions or [WHOLE_SPACE] * PARAMETERS.regions}
+        maps["ranges"] = self.ranges
         cover("region changes as a command begins", regions and self._began)
         self.dut.maps.value = _MAPS.pack(maps, rest=self._rest)
         self.dut.launch_configuration.value = _LAUNCH_CONFIGURATION.pack(
             launch_configuration, rest=self._rest
         )
-        self.dut.remote_space.value = self.remote_space
-        self.model.own["address_space"]["remote"] = self.remote_space
         set_maps(self.model.state, maps)
         set_launch_configuration(self.model.state, launch_configuration)
 
     async def cycle(
-        self, spaces: Sequence[bool], credit_limit_in: int, *, aborting: bool = False
+        self, spaces: Sequence[bool], limit: int, *, aborting: bool = False
     ) -> StepResult:
-        """Drive one cycle; commands are offered until they are accepted."""
+        """Drive one cycle, with this limit of the offered command's range; commands are offered
+        until they are accepted.
+        """
         dut, model = self.dut, self.model
         for name, payload, fields in (
             ("ready", self.ready, _READY),
@@ -139,7 +145,11 @@ class Bench:
             offer(dut, name, packed)
         for lane, space in zip(LANES, spaces, strict=True):
             getattr(dut, f"{lane}__ready").value = int(space)
-        dut.credit_limit_in.value, dut.aborting.value = credit_limit_in, int(aborting)
+        limits = [self._rest.randrange(MOST + 1) for _ in range(PARAMETERS.ranges)]
+        if self.ready:
+            limits[self.ready["range"]] = limit
+        packed = sum(one << _LIMIT_BITS * number for number, one in enumerate(limits))
+        dut.limits.value, dut.aborting.value = packed, int(aborting)
         await settled()
         if aborting:
             self.checker.forgive(LANES)
@@ -151,7 +161,7 @@ class Bench:
         cover("markers aborted", aborting and model.marking)
         self._marked, walked = model.marking, model.walking
         model.own["aborted"] = aborting
-        result = model.step(self.ready, self.copy, spaces, credit_limit_in)
+        result = model.step(self.ready, self.copy, spaces, limits)
         assert (bool(self.ready) and bool(dut.ready__ready.value)) == result.popped
         assert (bool(self.copy) and bool(dut.copies__ready.value)) == result.copied
         assert bool(dut.issued.value) == result.issued
@@ -164,7 +174,7 @@ class Bench:
         for index, segment in result.segments.items():
             assert SEGMENT.unpack(int(getattr(dut, f"{LANES[index]}__payload").value)) == segment
         if not aborting:
-            self._cover(result, credit_limit_in)
+            self._cover(result, limit)
             cover("markers behind a walk", walked and model.marking)
             cover("markers without a walk", model.marking and not (walked or self._marked))
         if result.popped:
@@ -177,23 +187,23 @@ class Bench:
     def _offers(self, lane: str) -> bool:
         return bool(getattr(self.dut, f"{lane}__valid").value)
 
-    def _cover(self, result: StepResult, credit_limit_in: int) -> None:
+    def _cover(self, result: StepResult, limit: int) -> None:
         ready, copy = self.ready, self.copy
         takes = result.popped or result.copied
         if ready and not self._was_busy:
-            beyond = ready["dispatch_index"] + self.launch_configuration["shift"] - credit_limit_in
-            cover("blocked by credit_limit_in", beyond >= 0)
-            cover("blocked by credit_limit_in beside a copy", beyond >= 0 and result.copied)
+            beyond = ready["dispatch_index"] - limit
+            cover("blocked by the limit", beyond >= 0)
+            cover("blocked by the limit beside a copy", beyond >= 0 and result.copied)
             cover("last admitted dispatch index", beyond == -1 and result.popped)
             cover("command and copy at once", copy and beyond < 0)
             cover("copy taken first", copy and beyond < 0 and result.copied)
         if result.popped:
-            slot = ready["dispatch_index"] + self.launch_configuration["shift"]
+            slot = ready["dispatch_index"] + self.ranges[ready["range"]].get("slot_offset", 0)
             cover("slot wraps", slot >= SLOTS)
             cover("workgroup's last command", result.issued)
             cover("edge tile", ready["outer_edge"] or ready["inner_edge"])
         if takes:
-            template = self.commands[ready["command"]] if result.popped else copy["command"]
+            template = copy["command"] if result.copied else self._command_of(ready)
             size = template["outer_extent"], template["inner_extent"]
             whole = result.copied or (
                 template["granularity"] == Granularity.WORKGROUP.value
@@ -224,6 +234,9 @@ class Bench:
             self._last = segment
         self._began = takes
         self._was_busy, self._sent = self.model.busy, bool(result.segments)
+
+    def _command_of(self, ready: dict[str, int]) -> dict:
+        return self.commands[self.ranges[ready["range"]]["command"]]
 
     def _cover_marker(self, segment: list[int]) -> None:
         engine, edges = self.model.engine, segment[_COLUMN["atom"]] >> PARAMETERS.tile_atom_bits

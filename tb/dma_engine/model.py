@@ -25,15 +25,18 @@ class Model:
     tables_free = property(lambda self: not needs_tables(self.engine))
 
     def step(
-        self, ready: Mapping | None, copy: Mapping | None, spaces: Sequence, credit_limit_in: int
+        self, ready: Mapping | None, copy: Mapping | None, spaces: Sequence, limits: Sequence[int]
     ) -> StepResult:
-        """Advance by one cycle with these payloads, and space in these lanes."""
+        """Advance by one cycle with these payloads, limits of the ranges, and space in these
+        lanes.
+        """
+        self.state.limits[0] = limits
         copies, lanes = self.own["copies"], self.state.channels["lanes"][:, 0]
         copies["copies_level"] = copy is not None
         put(copies["copies"][copies["copies_head"]], copy or {})
         lanes["segments_level"] = [0 if space else SEGMENTS for space in spaces]
         lanes["segments_pushed"] = lanes["segments_head"] = 0
         before, command = Walk(self.engine, len(lanes)), payload(READY, ready)
-        done = step_engine(self.state, 0, ready is not None, command, credit_limit_in)
+        done = step_engine(self.state, 0, ready is not None, command)
         copied = copy is not None and not copies["copies_level"]
         return step_result(before, self.engine, done, copied, lanes, self.own["aborted"])

@@ -14,6 +14,7 @@ __all__ = [
     "long_command",
     "random_commands",
     "random_copy",
+    "random_ranges",
     "random_ready",
     "random_regions",
     "wide_commands",
@@ -68,6 +69,19 @@ def random_commands(rng: random.Random) -> list[dict[str, Any]]:
             "waves": [rng.randrange(PARAMETERS.wavefronts + 1) for _ in range(4)],
         }
         for _ in range(PARAMETERS.commands)
+    ]
+
+
+def random_ranges(rng: random.Random) -> list[dict[str, int]]:
+    """Draw commands, peers and slot offsets of all ranges."""
+    bits = PARAMETERS.credit_limit_bits
+    return [
+        {
+            "command": rng.randrange(PARAMETERS.commands),
+            "peers": rng.getrandbits(PARAMETERS.peers),
+            "slot_offset": rng.choice([0, rng.randrange(12), rng.getrandbits(bits)]),
+        }
+        for _ in range(PARAMETERS.ranges)
     ]
 
 
@@ -160,7 +174,7 @@ def random_ready(rng: random.Random, regions: _Regions = (WHOLE_SPACE,)) -> dict
     """Draw a ready command."""
     p = PARAMETERS
     return {
-        "command": rng.randrange(p.commands),
+        "range": rng.randrange(p.ranges),
         "dispatch_index": rng.randrange(_WORKGROUPS),
         "wavefront": rng.randrange(p.wavefronts),
         "start": _start(rng, regions),
@@ -181,4 +195,5 @@ def random_copy(
         "command": commands(rng)[0] | not_read,
         "region": dict(rng.choice(regions)),
         "start": _start(rng, regions),
+        "peers": rng.getrandbits(PARAMETERS.peers),
     }

@@ -1,6 +1,6 @@
 """Bench of the DMA engine: drives its ports and decodes the segments that leave."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rtl.dma.engine import DmaEngine
 from rtl.interface.encodings import Datatype, ErrorCode, Granularity, Operation, PacketKind
@@ -70,46 +70,71 @@ class SentMarker:
 
 PREPARATION = 2
 """Cycles from the acceptance of a command to its first segments."""
+OF_COPIES = 0b01011010
+"""Peers of all copies."""
+
+
+def table_of_ranges(p, slot_offset):
+    """Return one range for each command, the last range for the first command, each with peers of
+    its own; the slot offset is that of the first command's range."""
+    offsets = [(slot_offset + command) % 2**p.credit_limit_bits for command in range(p.commands)]
+    ranges = [
+        {"command": command, "slot_offset": offset, "peers": 3 + 5 * command}
+        for command, offset in enumerate(offsets)
+    ]
+    return [{}] * (p.ranges - p.commands) + ranges[::-1]
 
 
 class Bench:
     """Driver of an engine. It checks each segment's lane and the fields copied from the command,
     and each marker's lane and the fields that are the same for all markers.
 
-    ``errors`` collects the dispatch index and wavefront of each report of a dropped segment.
+    A ready command is given by the number of its command, of whose range it is. ``errors`` collects
+    the dispatch index and wavefront of each report of a dropped segment.
     """
 
-    def __init__(self, ctx, dut, p, launch_configuration, commands, regions):
+    def __init__(self, ctx, dut, p, launch_configuration, commands, regions, ranges):
         self.ctx, self.dut, self.p = ctx, dut, p
         self.generation = launch_configuration["generation"]
-        self.commands, self.remote_space = commands, 3
-        self.command = None  # in hand
+        self.commands, self.ranges = commands, ranges
+        self.command = self.peers = None  # in hand
         self.errors = []
         self.idle = True  # in the last cycle
         self.set_regions(regions)
         ctx.set(dut.maps.commands, commands)
+        ctx.set(dut.maps.ranges, ranges)
         ctx.set(dut.launch_configuration, launch_configuration)
-        ctx.set(dut.remote_space, self.remote_space)
 
     def set_regions(self, regions):
         """Change the regions from this cycle on."""
         self.regions = regions
         self.ctx.set(self.dut.maps.regions, regions)
 
+    def _limits(self, number, limit):
+        """Return a limit of the range with a number, and others which differ much from it."""
+        other = 0 if limit else 2**self.p.credit_limit_bits - 1
+        return [limit if index == number else other for index in range(self.p.ranges)]
+
     async def cycle(
-        self, *, ready=None, copy=None, credit_limit_in=1 << 16, lanes_ready=None, aborting=False
+        self, *, ready=None, copy=None, limit=1 << 16, lanes_ready=None, aborting=False
     ):
-        """Run one cycle; return the sources whose command was taken, and the segments that left."""
+        """Run one cycle; return the sources whose command was taken, and the segments that left.
+
+        ``limit`` is the one of the ready command's range.
+        """
         ctx, dut = self.ctx, self.dut
         ctx.set(dut.ready.valid, ready is not None)
         ctx.set(dut.copies.valid, copy is not None)
         if ready is not None:
-            ctx.set(dut.ready.p, ready)
+            number = self.p.ranges - 1 - ready["command"]
+            fields = {name: value for name, value in ready.items() if name != "command"}
+            ctx.set(dut.ready.p, fields | {"range": number})
+            ctx.set(dut.limits, self._limits(number, limit))
         if copy is not None:
             command = self.commands[copy["command"]]
             region = self.regions[command["region"]]
-            ctx.set(dut.copies.p, copy | {"command": command, "region": region})
-        ctx.set(dut.credit_limit_in, credit_limit_in)
+            of_copy = {"command": command, "region": region, "peers": OF_COPIES}
+            ctx.set(dut.copies.p, copy | of_copy)
         ctx.set(dut.aborting, aborting)
         lanes_ready = lanes_ready or [1] * self.p.channels
         for lane, lane_ready in zip(dut.segments, lanes_ready, strict=True):
@@ -132,13 +157,15 @@ class Bench:
         self.idle = bool(ctx.get(dut.idle))
         if taken and not aborting:
             (source,) = taken
-            self.command = self.commands[(ready if source == "ready" else copy)["command"]]
+            number = (ready if source == "ready" else copy)["command"]
+            self.command = self.commands[number]
+            self.peers = self.ranges[-1 - number]["peers"] if source == "ready" else OF_COPIES
         await ctx.tick()
         return taken, offered
 
     def _decode(self, number, segment):
         p = self.p
-        assert segment.context == self.remote_space
+        assert segment.peers == self.peers
         assert segment.generation == self.generation
         if segment.kind == PacketKind.END:
             return self._decode_marker(number, segment)
@@ -188,18 +215,18 @@ class Bench:
         return await self.rest()
 
 
-def simulate(p, commands, bench, *, regions=None, **launch_configuration):
-    """Run ``bench(engine)`` on an engine with these tables."""
+def simulate(p, commands, bench, *, regions=None, slot_offset=0):
+    """Run ``bench(engine)`` on an engine with these tables; ``slot_offset`` is that of the range of
+    the first command.
+    """
+    p = replace(p, ranges=max(p.ranges, p.commands))
     dut = device(DmaEngine, p)
     regions = regions or [whole_space(p)] * p.regions
     commands = commands + [command_entry()] * (p.commands - len(commands))
-    launch_configuration = {
-        "workgroups": 100,
-        "shift": 0,
-        "generation": 9,
-    } | launch_configuration
+    launch_configuration = {"workgroups": 100, "generation": 9}
+    ranges = table_of_ranges(p, slot_offset)
 
     async def run(ctx):
-        await bench(Bench(ctx, dut, p, launch_configuration, commands, regions))
+        await bench(Bench(ctx, dut, p, launch_configuration, commands, regions, ranges))
 
     simulate_device(dut, run)

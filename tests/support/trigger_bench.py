@@ -51,7 +51,7 @@ class TriggerTrace:
 def simulate(p, ranges, commands, tiles, *, offer=None, take=None, clear=()):
     """Offer completions in order until nothing happens any more.
 
-    A ready command is ``(command, dispatch_index, wavefront, start, outer_edge, inner_edge,
+    A ready command is ``(range, dispatch_index, wavefront, start, outer_edge, inner_edge,
     last)``.
     """
     dut = device(Trigger, p)
@@ -93,7 +93,7 @@ def simulate(p, ranges, commands, tiles, *, offer=None, take=None, clear=()):
             if ctx.get(dut.ready.valid) and taken:
                 r = ctx.get(dut.ready.p)
                 fields = (
-                    r.command,
+                    r.range,
                     r.dispatch_index,
                     r.wavefront,
                     r.start,

@@ -18,8 +18,8 @@ REACH = 7  # how far GPUs may be apart
 class Pair:
     """Launches here and at the peer, which are counted without a bound.
 
-    Between two of its words the peer may begin and abort several launches. It may also stop for many
-    launches here while its limit is 0; it continues when it is less than 16 behind.
+    Between two of its words the peer may begin and abort several launches. It may also stop for
+    many launches here while its limit is 0; it continues when it is less than 16 behind.
 
     Attributes
     ----------

@@ -102,30 +102,31 @@ def test_copy():
     copy = command_entry(
         outer_extent=3, inner_extent=20, stride=7, granularity=Granularity.WAVEFRONT
     )
-    simulate(SMALL, [command_entry(), copy], bench, shift=50)
+    simulate(SMALL, [command_entry(), copy], bench, slot_offset=50)
 
 
 @pytest.mark.parametrize(
-    ("p", "dispatch_index", "shift", "slot"),
+    ("p", "dispatch_index", "slot_offset", "slot"),
     [
-        pytest.param(SMALL, 7, 0, 7, id="no shift"),
-        pytest.param(SMALL, 7, 30, 37, id="shift"),
+        pytest.param(SMALL, 7, 0, 7, id="no offset"),
+        pytest.param(SMALL, 7, 30, 37, id="offset"),
         pytest.param(SMALL, 0xFFFF, 1, 0, id="wrap"),
-        pytest.param(SMALL, 5, 1 << 16, 5, id="shift of all indices"),
+        pytest.param(SMALL, 37, (1 << 17) - 30, 7, id="negative"),
+        pytest.param(SMALL, 5, 1 << 16, 5, id="offset of all indices"),
         pytest.param(SMALL, 0xFFFF, 0xFFFF, 0xFFFE, id="largest"),
         pytest.param(NARROW, 15, 5, 4, id="wrap of four bits"),
     ],
 )
 @pytest.mark.parametrize("granularity", Granularity)
-def test_slot(p, dispatch_index, shift, slot, granularity):
-    """The tile's slot at the receiver is its dispatch index plus the shift."""
+def test_slot(p, dispatch_index, slot_offset, slot, granularity):
+    """The tile's slot at the receivers is its dispatch index plus the offset of its range."""
 
     async def bench(engine):
         ready = READY | {"dispatch_index": dispatch_index}
-        segments = await engine.walk(ready=ready, credit_limit_in=2**p.credit_limit_bits - 1)
+        segments = await engine.walk(ready=ready, limit=2**p.credit_limit_bits - 1)
         assert {segment.slot for segment in segments} == {slot}
 
-    simulate(p, [command_entry(granularity=granularity)], bench, shift=shift)
+    simulate(p, [command_entry(granularity=granularity)], bench, slot_offset=slot_offset)
 
 
 @pytest.mark.parametrize(
@@ -141,7 +142,7 @@ def test_a_report_has_the_dispatch_index(granularity, wavefront):
 
     regions = [{"enable": 1, "base": 0, "limit": 8}] * SMALL.regions
     command = command_entry(granularity=granularity)
-    simulate(SMALL, [command], bench, regions=regions, shift=30)
+    simulate(SMALL, [command], bench, regions=regions, slot_offset=30)
 
 
 BASE, LIMIT = 67, 300
@@ -179,7 +180,7 @@ def test_what_is_outside_the_region_stays(p, start, run, expected):
     shape = {"outer_extent": 1, "inner_extent": run}
     regions = [{"enable": enable, "base": BASE, "limit": LIMIT} for enable in (1, 0)]
     commands = [command_entry(**shape, region=number) for number in range(2)]
-    simulate(p, commands, bench, regions=regions, shift=30)
+    simulate(p, commands, bench, regions=regions, slot_offset=30)
 
 
 def test_rows_outside_the_region():
@@ -354,25 +355,21 @@ def test_empty_command_is_over_at_once():
     simulate(SMALL, empty, bench)
 
 
-@pytest.mark.parametrize(
-    ("dispatch_index", "shift"), [(0, 0), (10, 5), (65535, 65536), (65535, 131071)]
-)
-def test_ready_waits_for_the_downstream_limit(dispatch_index, shift):
+@pytest.mark.parametrize("dispatch_index", [0, 10, 255, 65535])
+def test_ready_waits_for_the_limit_of_its_range(dispatch_index):
     async def bench(engine):
-        ready = READY | {"dispatch_index": dispatch_index}
-        if dispatch_index + shift < 131071:
-            limit = dispatch_index + shift
-            assert (await engine.cycle(ready=ready, credit_limit_in=limit))[0] == []
-            assert (await engine.cycle(ready=ready, credit_limit_in=limit + 1))[0] == ["ready"]
+        ready = READY | {"dispatch_index": dispatch_index, "command": 2}
+        for limit in (0, dispatch_index):
+            assert (await engine.cycle(ready=ready, limit=limit))[0] == []
+        for limit in (dispatch_index + 1, 131071):
+            assert (await engine.cycle(ready=ready, limit=limit))[0] == ["ready"]
             await engine.prepare()
             await engine.rest()
-        else:
-            assert (await engine.cycle(ready=ready, credit_limit_in=131071))[0] == []
         # A copy does not wait.
-        taken, _ = await engine.cycle(copy={"command": 0, "start": 0}, credit_limit_in=0)
+        taken, _ = await engine.cycle(ready=ready, copy={"command": 0, "start": 0}, limit=0)
         assert taken == ["copy"]
 
-    simulate(SMALL, [command_entry()], bench, shift=shift)
+    simulate(SMALL, [command_entry()], bench)
 
 
 def test_turns():
@@ -385,7 +382,7 @@ def test_turns():
         both = {"ready": READY | {"command": 0}, "copy": {"command": 0, "start": 0}}
         got = [await taken(**both) for _ in range(5)]
         assert got == ["ready", "copy", "ready", "copy", "ready"]
-        got = [await taken(credit_limit_in=0, **both) for _ in range(3)]
+        got = [await taken(limit=0, **both) for _ in range(3)]
         assert got == ["copy"] * 3
         assert await taken(**both) == "ready"
 

@@ -71,7 +71,7 @@ def test_each_wavefront_of_a_workgroup_has_a_marker(fields, outer_edge, inner_ed
             assert (marker.outer_edge, marker.inner_edge) == (outer_edge, inner_edge)
             assert marker.slot == 31
 
-    simulate(p, [command], bench, shift=30)
+    simulate(p, [command], bench, slot_offset=30)
 
 
 @pytest.mark.parametrize("wavefront", [0, 1, 3, 5])

@@ -174,7 +174,7 @@ def test_ranges_of_wide_dispatch_indices():
     edges = [0, 1, 0x7FFE, 0x7FFF, 0x8000, 0x8001, 0xFFFE, 0xFFFF]
     for order in (ranges, ranges[::-1]):
         seen = simulate(SMALL, order, [command(WAVEFRONT, 1)] * 3, [tile(edge) for edge in edges])
-        found = [(index, dispatch_index) for index, dispatch_index, *_ in released(seen)]
+        found = [(order[number]["command"], index) for number, index, *_ in released(seen)]
         assert found == list(zip([0] * 4 + [1] * 3 + [2], edges, strict=True))
 
 
