@@ -158,7 +158,6 @@ class T3(wiring.Component):
             m.d.comb += [
                 channel.contexts.eq(Cat(unit.view for unit in contexts)),
                 channel.arbiter.eq(registers.arbiter),
-                channel.number.eq(registers.number),
                 channel.start.eq(Cat(context.start for context in registers.context).any()),
             ]
             m.d.comb += [getattr(channel, name).eq(signal) for name, signal in combined.items()]

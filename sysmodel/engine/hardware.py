@@ -9,6 +9,8 @@ from sysmodel.lib.errors import InputError
 
 __all__ = ["hardware_parameters", "link_parameters"]
 
+RING_PEERS = 2  # of a GPU in a ring; other peers of the reference would change nothing
+
 
 def hardware_parameters(
     system: System,
@@ -53,6 +55,7 @@ def hardware_parameters(
         dma_walkers=t3.dma_walkers,
         egress_slots=t3.egress_slots,
         contexts=contexts,
+        peers=RING_PEERS,
         with_data=with_data,
         address_bits=address_bits,
     )

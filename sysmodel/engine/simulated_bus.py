@@ -47,7 +47,7 @@ class _Engine(Protocol):
 
 
 class SimulatedBus:
-    """Bus of a GPU with one channel that takes everything at once, as its neighbour does.
+    """Bus of a GPU with one channel that takes everything at once, as its peers do.
 
     Parameters
     ----------
@@ -75,9 +75,11 @@ class SimulatedBus:
         self._bus_in, self._bus_out = self._inputs[CHANNEL_INPUTS:], self._outputs[CHANNEL_OUTPUTS:]
         for context in range(p.contexts):
             given = self._inputs[CHANNEL_INPUTS + context * CONTEXT_INPUTS :]
-            given[J.credit_limit_in] = given[J.dispatched] = given[J.finished] = 1 << 16
+            limits = J.credit_limit_in_0 + np.arange(p.peers)
+            given[limits] = given[J.dispatched] = given[J.finished] = 1 << 16
         self._inputs[[I.dram_ready, I.link_out_ready]] = 1
         self._contexts, self._tile_atom_bits = p.contexts, p.tile_atom_bits
+        self._generations_in = J.generation_in_0 + np.arange(p.peers)
         self.stop_link(())
         self._acks: list[dict[str, Any]] = []
         self._returns: list[dict[str, Any]] = []
@@ -144,7 +146,7 @@ class SimulatedBus:
         generation: int | None = None,
         workgroups: int | None = None,
     ) -> None:
-        """Offer the stores of a kernel in dispatch order, and the packets of its neighbour.
+        """Offer the stores of a kernel in dispatch order, and the packets of the peer of rank 0.
 
         Each workgroup has a tile of two rows of two atoms, eight atoms apart; the tiles begin 100
         atoms apart.
@@ -164,7 +166,7 @@ class SimulatedBus:
         """
         generation = ring.generation if generation is None else generation
         given = self._inputs[CHANNEL_INPUTS + number * CONTEXT_INPUTS :]
-        given[[J.generation_in, J.kernel_generation]] = generation
+        given[self._generations_in] = given[J.kernel_generation] = generation
         for index in range(ring.workgroups if workgroups is None else workgroups):
             of_tile = {"context": space, "generation": generation}
             for atom in range(_ATOMS):
@@ -189,7 +191,7 @@ class SimulatedBus:
         self._offer("issue_acks", self._acks)
         self._offer("returns", self._returns)
         if outputs[O.link_out_valid]:
-            names = ("kind", "atom", "generation", "slot")
+            names = ("destination", "kind", "atom", "generation", "slot")
             packet = {name: int(outputs[getattr(O, f"link_out_{name}")]) for name in names}
             self.sent.append(packet | {"owner": int(outputs[O.link_owner])})
         if outputs[O.dram_valid]:

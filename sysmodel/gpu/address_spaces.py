@@ -2,9 +2,17 @@
 
 from sysmodel.lib.compiled import inlined
 
-__all__ = ["CONTEXT_COLLECTIVE", "CONTEXT_GEMM", "CONTEXT_NONE", "context_of_space", "gemm_space"]
+__all__ = [
+    "COLLECTIVE_RANK",
+    "CONTEXT_COLLECTIVE",
+    "CONTEXT_GEMM",
+    "CONTEXT_NONE",
+    "context_of_space",
+    "gemm_space",
+]
 
 CONTEXT_NONE, CONTEXT_GEMM, CONTEXT_COLLECTIVE = 0, 1, 2
+COLLECTIVE_RANK = 0  # that stores of collectives carry, of any GPU
 
 
 @inlined

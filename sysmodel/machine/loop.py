@@ -236,7 +236,8 @@ def _sample(s, now):
 
 @inlined
 def _drive_context(s, g, n, receiver, now, inputs, outputs):
-    """Drive the inputs of context ``n`` from the dispatcher and the downstream GPU.
+    """Drive the inputs of context ``n`` from the dispatcher and from the downstream GPU, which is
+    its first peer.
 
     The contexts' ``inputs`` follow each other, and so do their ``outputs``.
     """
@@ -245,7 +246,7 @@ def _drive_context(s, g, n, receiver, now, inputs, outputs):
     limit = outputs[n * CONTEXT_OUTPUTS + K.credit_limit_out]
     send_admission(s, context, now, np.int64(limit))
     first = n * CONTEXT_INPUTS
-    inputs[first + J.credit_limit_in] = np.uint64(admitted(s, s.context[receiver, n], now))
+    inputs[first + J.credit_limit_in_0] = np.uint64(admitted(s, s.context[receiver, n], now))
     inputs[first + J.dispatched] = np.uint64(kernel.next_dispatch_index)
     # The launch of a collective is programmed when the previous kernel has ended.
     ended = kernel.workgroups if s.gpu[g].collective_launched else kernel.finished

@@ -334,7 +334,7 @@ class Machine:
         """Give stores and status of context 0 the generation of the launch that has begun."""
         inputs, of_gpu = self.state.inputs, self.channels * CHANNEL_INPUTS
         stores = CHANNEL_INPUTS * np.arange(self.channels) + I.stores_generation
-        for words in (stores, of_gpu + J.kernel_generation, of_gpu + J.generation_in):
+        for words in (stores, of_gpu + J.kernel_generation, of_gpu + J.generation_in_0):
             inputs[:, words] = self.next_generation
         self.next_generation = (self.next_generation + 1) % GENERATIONS
 

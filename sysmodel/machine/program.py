@@ -5,12 +5,22 @@ from enum import Enum
 from itertools import count, islice
 from typing import TypeVar
 
-from driver.python import T3, Context, Recorder, Ring, Transfer
+from driver.python import (
+    DOWNSTREAM,
+    T3,
+    UPSTREAM,
+    Context,
+    Peer,
+    Recorder,
+    Ring,
+    Transfer,
+)
 from rtl.interface.configuration import GENERATION_BITS
 from rtl.interface.encodings import Datatype, Granularity, Operation, PacketKind, Policy
 from rtl.registers.map import CONTEXT, PAGE_BITS, load
 from sysmodel.config.limits import MOST_OCCUPANCY, MOST_STARVATION_CYCLES
 from sysmodel.config.system import System
+from sysmodel.gpu.address_spaces import COLLECTIVE_RANK
 from sysmodel.gpu.atoms import ATOM_BYTES
 from sysmodel.gpu.geometry.chunks import Chunks
 from sysmodel.gpu.geometry.output_layout import OutputLayout
@@ -19,7 +29,7 @@ from sysmodel.gpu.geometry.tiling import Tiling
 from sysmodel.gpu.kernel import Kernel
 from sysmodel.lib.errors import InputError
 from sysmodel.lib.interleave import REGION_ATOM_BITS, channel_of_atom
-from sysmodel.lib.neighbours import scattered
+from sysmodel.lib.neighbours import downstream, scattered, upstream
 
 __all__ = [
     "GENERATIONS",
@@ -186,6 +196,7 @@ def map_writes(
     t3, bus = system.t3, Recorder()
     ours = Context(bus, context, ranges=0)  # after a reset
     ours.assign(address_space, ways=_ways(t3.tracker_ways, context, contexts))
+    _join_ring(ours, gpu, kernel.gpus, address_space)
     ours.region(_OUTPUT, _bytes(kernel.output_atom), _bytes(kernel.output_end))
     shared_run = layout.inner_waves > 1
     ours.reduce_scatter(
@@ -216,6 +227,15 @@ def map_writes(
     if context == 0:
         _arbitrate(T3(bus), kernel.tiling, system, policy)
     return bus.writes
+
+
+def _join_ring(ours: Context, gpu: int, gpus: int, space: int) -> None:
+    """Give a context its rank and its peers in the ring of all GPUs, which share an address
+    space."""
+    ours.set_rank(gpu)
+    to, of = downstream(gpu, gpus), upstream(gpu, gpus)
+    ours.peer(DOWNSTREAM, Peer(to, to, space, sends_stores=True, sends_updates=True))
+    ours.peer(UPSTREAM, Peer(of, of, space, takes_stores=True, takes_updates=True))
 
 
 def _ways(ways: int, context: int, contexts: int) -> int | None:
@@ -317,7 +337,8 @@ def collective_writes(
 
     ``staged`` holds the first and the last offset from the output to what is mapped beyond it:
     places of the collective, or other GPUs' memories. Stores of ``address_space`` to these
-    addresses leave the GPU; without such addresses, those to the output.
+    addresses leave the GPU; without such addresses, those to the output. The address says to which
+    GPU, not the peer.
     """
     bus = Recorder()
     ours = Context(bus, ranges=1)  # that of the launch before
@@ -327,6 +348,8 @@ def collective_writes(
     else:
         ours.remove_region(_OUTPUT)
     ours.assign(address_space)
+    ours.peer(DOWNSTREAM, Peer(gpu=0, rank=0, space=address_space, sends_stores=True))
+    ours.peer(UPSTREAM, Peer(gpu=0, rank=COLLECTIVE_RANK, space=0, takes_stores=True))
     first, end = _bytes(kernel.output_atom), _bytes(kernel.output_end)
     beyond = [] if staged is None else [(first + _bytes(staged[0]), end + _bytes(staged[1]))]
     for region, (low, high) in enumerate([(first, end), *beyond]):

@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 
 from sysmodel.engine.codes import PACKET_END
-from sysmodel.engine.ports import LINK_IN, LINK_OUT, I, O
+from sysmodel.engine.ports import LINK_IN, LINK_OUT, PACKET, I, O
+from sysmodel.gpu.address_spaces import COLLECTIVE_RANK, CONTEXT_COLLECTIVE
 from sysmodel.gpu.atoms import ATOM_BYTES
 from sysmodel.lib.activities import MOST_ACTIVITIES
 from sysmodel.lib.compiled import inlined
 from sysmodel.lib.cycles import NEVER
+from sysmodel.lib.neighbours import upstream
 
 from .queues import enter, has_place, offer_link
 from .records import HEADER_WORDS, NO_HOP, PACKET_WORDS, TAG
@@ -250,6 +252,22 @@ def next_packet(s, channel: np.record) -> int:
 
 
 @inlined
+def _source(s, packet: np.ndarray) -> int:
+    """Rank of the sender, as the receiver sees it.
+
+    A context accepts packets of its peers only, but compute units store to the memory of any GPU:
+    in the address space of their kernels, all GPUs have the same rank. One GPU that stands for all
+    is its own upstream GPU.
+    """
+    if packet[PACKET.context] == CONTEXT_COLLECTIVE:
+        return COLLECTIVE_RANK
+    if s.fixed[0].mirror:
+        return upstream(0, 2)
+    source: int = packet[PACKET.source]
+    return source
+
+
+@inlined
 def deliver(s, channel: np.record, now: int, inputs: np.ndarray, ready: bool) -> bool:
     """Offer an arrived packet to the hardware; return True if it is taken."""
     if next_packet(s, channel) > now:
@@ -261,6 +279,7 @@ def deliver(s, channel: np.record, now: int, inputs: np.ndarray, ready: bool) ->
     packet = s.wire_packet[place]
     for word in range(HEADER_WORDS):
         inputs[LINK_IN + word] = packet[word]
+    inputs[I.link_in_source] = np.uint64(_source(s, packet))
     if f.with_data:
         for word in range(HEADER_WORDS, PACKET_WORDS):
             inputs[LINK_IN + word] = packet[word]
