@@ -221,6 +221,7 @@ class RangeHarness(Elaboratable):
         holders = Signal(p.ranges, name=f"holders_{number}")
         action = Signal(Action, name=f"action_{number}")
         op, dtype = Signal(Operation, name=f"op_{number}"), Signal(Datatype, name=f"dtype_{number}")
+        lowest = Signal(range(p.ranges), name=f"range_{number}")
         command = Signal(range(p.commands), name=f"command_{number}")
         shares = Signal(p.share_bits, name=f"shares_{number}")
         wavefronts = Signal(WAVEFRONT_COUNT_BITS, name=f"wavefronts_{number}")
@@ -235,7 +236,7 @@ class RangeHarness(Elaboratable):
                 & (dut.dispatch_index <= entry.last)
             )
             with m.If(holders[index]):
-                m.d.comb += [action.eq(entry.action), command.eq(entry.command)]
+                m.d.comb += [action.eq(entry.action), command.eq(entry.command), lowest.eq(index)]
                 m.d.comb += shares.eq(entry.shares)
                 m.d.comb += wavefronts.eq(dut.contexts[number].wavefronts[index])
         with m.If(holders.any()), m.Switch(command):
@@ -248,7 +249,7 @@ class RangeHarness(Elaboratable):
                     holders.any() | (dut.action == Action.NONE), "an action outside every range"
                 ),
                 Assert(dut.action == action, "not the action of the lowest matching range"),
-                Assert(dut.command == command, "not the command of the lowest matching range"),
+                Assert(dut.number == lowest, "not the number of the lowest matching range"),
                 Assert(dut.shares == shares, "not the shares of the lowest matching range"),
                 Assert(dut.op == op, "not the op of the command"),
                 Assert(dut.dtype == dtype, "not the dtype of the command"),
@@ -261,7 +262,7 @@ class RangeHarness(Elaboratable):
                 Cover(dut.end & holders.all(), f"{number}: a marker in every range"),
                 Cover(location.valid & ~holders.any(), f"{number}: in no range"),
                 Cover(
-                    holders[-1] & ~holders[:-1].any() & (dut.command == p.commands - 1),
+                    holders[-1] & ~holders[:-1].any() & (command == p.commands - 1),
                     f"{number}: in the last range only",
                 ),
             ]
@@ -287,7 +288,7 @@ def _range_proof(p: T3Parameters) -> Proof:
     return Proof(
         name="range-lookup" + _suffix(p),
         statement="A dispatch index in no range of its location gets action NONE; any other one "
-        "gets the action, command, shares, op and dtype of the lowest range that holds it, and is "
+        "gets the action, number, shares, op and dtype of the lowest range that holds it, and is "
         "beyond if its wavefront is not below the range's number; that of a packet's marker is "
         "in the ranges of all regions whose tiles are tracked",
         blocks=(RangeLookup,),

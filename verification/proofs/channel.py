@@ -37,6 +37,7 @@ PARAMETERS = T3Parameters(
     workgroup_bits=2,
     wavefronts=2,
     context_bits=1,
+    peers=2,
     tag_bits=1,
     regions=2,
     ranges=2,
@@ -81,6 +82,7 @@ class StrangerHarness(Elaboratable):
         free(m, dut.dram.ready, dut.link_out.ready, dut.arbiter)
         (view,) = dut.contexts
         free(m, view.oldest, view.credit_limit, view.launched, view.former, view.inbound)
+        free(m, view.peers, view.rank)
         constant(m, view.address_space, view.maps, view.wavefronts, view.launch_configuration)
         m.d.comb += dut.segments[0].valid.eq(0)
 

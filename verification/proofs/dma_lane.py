@@ -190,7 +190,7 @@ class DmaLaneHarness(Elaboratable):
         ]
 
 
-_AS_IN_SEGMENT = ("kind", "context", "generation", "slot", "op", "dtype")
+_AS_IN_SEGMENT = ("kind", "peers", "generation", "slot", "op", "dtype")
 
 PROOFS = (
     Proof(

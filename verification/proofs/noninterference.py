@@ -32,6 +32,7 @@ _P = T3Parameters(
     workgroup_bits=3,
     wavefronts=2,
     context_bits=2,
+    peers=3,
     sets=1,
     regions=2,
     ranges=2,
@@ -176,8 +177,8 @@ class RouterHarness(Elaboratable):
 
 
 class LinkMergeHarness(Elaboratable):
-    """Harness with arbitrary packets: each one that is taken is sent, unless its own context
-    aborts."""
+    """Harness with arbitrary packets that wait until they are taken: each peer of a packet gets a
+    copy, unless its own context aborts."""
 
     def __init__(self, merge: type = LinkMerge):
         self._merge = merge
@@ -185,29 +186,96 @@ class LinkMergeHarness(Elaboratable):
     def elaborate(self, platform):
         m = Module()
         m.submodules.dut = dut = self._merge(_P)
-        free(m, dut.space, dut.aborting, dut.number, dut.o.ready)
+        free(m, dut.space, dut.tables, dut.o.ready)
         first = dut.merge.pick.first
         m.d.comb += invariant(first & (first - 1) == 0, "pick: two contexts are first")
         m.d.comb += invariant(first.any(), "pick: no context is first")
-        for number, (remote, sends) in enumerate(zip(dut.remote, dut.sends, strict=True)):
-            free(m, remote.valid, remote.p, sends.valid, sends.p)
-            taken, sent = Signal(name=f"taken_{number}"), Signal(name=f"sent_{number}")
-            packet = Mux(moves(remote), Value.cast(remote.p), Value.cast(sends.p))
-            other = dut.aborting[1 - number]
-            m.d.comb += [
-                taken.eq(moves(remote) | moves(sends)),
-                sent.eq(moves(dut.o) & (dut.o.p.owner == number)),
-                Assert(~(moves(remote) & moves(sends)), f"{number}: two packets at once"),
-                Assert(
-                    ~taken | (sent ^ dut.aborting[number]),
-                    f"{number}: a packet is lost, or sent in an abort",
-                ),
-                Assert(~sent | taken, f"{number}: a packet without its context's"),
-                Assert(~sent | (Value.cast(dut.o.p.packet) == packet), f"{number}: another packet"),
-                Cover(sent & other, f"{number}: sent while the other context aborts"),
-                Cover(taken & ~sent & ~other, f"{number}: dropped by an abort of its own"),
-            ]
+        for number in range(_P.contexts):
+            self._observe(m, dut, number)
         return m
+
+    def _observe(self, m: Module, dut: LinkMerge, number: int) -> None:
+        """Assert the copies of a context's packets."""
+        remote, sends, own = dut.remote[number], dut.sends[number], dut.own[number]
+        table, other = dut.tables[number], dut.tables[1 - number]
+        waiting = [
+            self._hold(m, one, f"{number}_{name}")
+            for one, name in ((remote, "remote"), (sends, "sends"))
+        ]
+        given, of_lane = Signal(_P.peers, name=f"given_{number}"), Signal(name=f"of_lane_{number}")
+        packet = Signal.like(remote.p, name=f"packet_{number}")
+        left, lowest = (Signal(_P.peers, name=f"{name}_{number}") for name in ("left", "lowest"))
+        sent, taken = Signal(name=f"sent_{number}"), Signal(name=f"taken_{number}")
+        last = Signal(name=f"last_{number}")
+        m.d.comb += [
+            packet.eq(Mux(moves(own.b), Value.cast(sends.p), Value.cast(remote.p))),
+            left.eq(packet.peers & ~given),
+            lowest.eq(left & -left),
+            sent.eq(moves(dut.o) & (dut.o.p.owner == number)),
+            taken.eq(moves(remote) | moves(sends)),
+            last.eq((left & ~lowest) == 0),
+        ]
+        with m.If(taken):
+            m.d.sync += given.eq(0)
+        with m.Elif(sent):
+            m.d.sync += [given.eq(given | lowest), of_lane.eq(moves(own.b))]
+        copy = dut.o.p.packet
+        same = Cat(
+            Value.cast(copy[name]) == Value.cast(packet[name])
+            for name in packet.shape().members
+            if name != "peers"
+        )
+        addressed = [
+            ~lowest[index] | ((copy.destination == peer.gpu) & (copy.context == peer.space))
+            for index, peer in enumerate(table.peers)
+        ]
+        m.d.comb += [
+            Assert(~(moves(remote) & moves(sends)), f"{number}: two packets at once"),
+            Assert(~moves(remote) | moves(own.a), f"{number}: a packet is taken, but not seen"),
+            Assert(~moves(sends) | moves(own.b), f"{number}: a packet is taken, but not seen"),
+            Assert(~sent | (moves(own.a) | moves(own.b)), f"{number}: a copy of no packet"),
+            Assert(~sent | left.any(), f"{number}: a copy for no peer"),
+            Assert(~sent | Cat(same, *addressed).all(), f"{number}: another packet"),
+            Assert(~sent | (copy.source == table.rank), f"{number}: another rank"),
+            Assert(
+                ~(sent & given.any()) | (of_lane == moves(own.b)),
+                f"{number}: a packet between the copies of another one",
+            ),
+            Assert(
+                ~taken | table.aborting | ~left.any() | (sent & last),
+                f"{number}: a peer gets no copy",
+            ),
+            Assert(~(sent & last) | taken, f"{number}: a packet stays after its last copy"),
+            Assert(~(sent & table.aborting), f"{number}: sent in an abort"),
+            Cover(sent & other.aborting, f"{number}: sent while the other context aborts"),
+            Cover(taken & ~sent & ~other.aborting & left.any(), f"{number}: dropped by an abort"),
+            Cover(taken & ~sent & ~table.aborting, f"{number}: no peers"),
+            Cover(taken & table.aborting & given.any(), f"{number}: aborted between two copies"),
+            Cover(
+                sent & taken & given.any() & remote.valid & sends.valid,
+                f"{number}: another packet waits for the copies",
+            ),
+        ]
+        held = Mux(of_lane, waiting[1], waiting[0])
+        m.d.comb += [
+            invariant(dut.served[number] == given, f"{number}: served"),
+            invariant(~given.any() | (own.last == of_lane), f"{number}: last"),
+            invariant(
+                ~given.any() | ((given & held == given) & (given != held)),
+                f"{number}: no packet with these copies",
+            ),
+        ]
+
+    def _hold(self, m: Module, port, name: str) -> Signal:
+        """Offer an arbitrary packet until it is taken; return the peers of the packet that was not
+        taken in the last cycle, or 0."""
+        free(m, port.valid, port.p)
+        offered, before = Signal(name=f"{name}_offered"), Signal.like(port.p, name=f"{name}_before")
+        m.d.sync += [offered.eq(port.valid & ~port.ready), before.eq(port.p)]
+        m.d.comb += Assume(~offered | (port.valid & (port.p == before)))
+        peers = Signal(_P.peers, name=f"{name}_peers")
+        m.d.comb += peers.eq(Mux(offered, before.peers, 0))
+        return peers
 
 
 class MonitorHarness(Elaboratable):
@@ -305,7 +373,7 @@ def _packet_check(check: type = PacketCheck) -> CheckHarness:
 
 
 def _store_check(check: type = StoreCheck) -> CheckHarness:
-    inputs = ("action", "command", "shares", "op", "dtype", "beyond")
+    inputs = ("action", "range", "shares", "op", "dtype", "beyond")
     return CheckHarness(check, inputs=inputs, outputs=("drop", "retires", "causes", "report"))
 
 
@@ -339,7 +407,8 @@ PROOFS = (
     ),
     _proof(
         "link-merge",
-        "A packet that is taken is sent unchanged, unless its own context aborts",
+        "Each peer of a packet that is taken has got one copy, the lowest first and without a "
+        "packet of the context in between, unless its own context aborts",
         LinkMerge,
         LinkMergeHarness,
         cover=3,
