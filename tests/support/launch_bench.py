@@ -5,7 +5,17 @@ from rtl.registers import map as register_map
 from rtl.registers.port import Response
 from tests.support.register_bus import outcome, read, write
 
-__all__ = ["LAUNCH", "MAP", "NO_EPOCH", "P", "launch_error", "launches", "restart", "write_launch"]
+__all__ = [
+    "LAUNCH",
+    "MAP",
+    "NO_EPOCH",
+    "P",
+    "TO_PEER",
+    "launch_error",
+    "launches",
+    "restart",
+    "write_launch",
+]
 
 P = T3Parameters(contexts=1)
 MAP = register_map.load()
@@ -18,6 +28,12 @@ LAUNCH = {
     "CREDIT_WINDOW": {"workgroups": 1},
     "COMMAND_WINDOW": {"workgroups": 1},
 }
+TO_PEER = {
+    "PEER": {"sends_stores": 1, "sends_updates": 1},
+    "PEER_COMMIT": {"index": 0, "enable": 1},
+    "RANGE_PEERS": {"peers": 1},
+}
+"""Registers of a peer, and of ranges that send to it."""
 
 
 async def restart(ctx, dut, context=0):
@@ -36,6 +52,7 @@ async def write_launch(ctx, dut, **registers):
     """
     ctx.set(dut.context[0].drained, 1)  # so that the reset, or an abort, ends
     ctx.set(dut.context[0].launch_drained, 1)
+    ctx.set(dut.context[0].idle, 1)  # so that peers may change, and ways be lost
     if (await read(ctx, dut, MAP["EPOCHS"].address))[0] == NO_EPOCH:
         await restart(ctx, dut)
     generation = (ctx.get(dut.context[0].launch_configuration.generation) + 1) % 16

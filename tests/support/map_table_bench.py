@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from rtl.interface.configuration import CommandEntry, RegionEntry
+from rtl.interface.configuration import CommandEntry, PeerEntry, RegionEntry
 from rtl.interface.encodings import Action, ConfigurationError, Granularity
 from rtl.parameters import T3Parameters
 from rtl.registers import map as register_map
@@ -11,7 +11,7 @@ from tests.support.register_bus import read, start_write, write
 from tests.support.simulation import device
 from tests.support.simulation import simulate as simulate_device
 
-__all__ = ["ATOM", "MAP", "TOP", "P", "random_command", "simulate"]
+__all__ = ["ATOM", "MAP", "SENDS", "TOP", "P", "random_command", "simulate"]
 
 P = T3Parameters(
     contexts=1,
@@ -22,6 +22,7 @@ P = T3Parameters(
     regions=3,
     ranges=5,
     commands=3,
+    peers=5,
 )
 MAP = register_map.load()
 ATOM = P.atom_bytes
@@ -36,6 +37,7 @@ class Tables:
     regions: dict = field(default_factory=dict)
     ranges: dict = field(default_factory=dict)
     commands: dict = field(default_factory=dict)
+    peers: dict = field(default_factory=dict)
     copies: list = field(default_factory=list)
     kept: set = field(default_factory=set)  # removed while copies waited
 
@@ -65,10 +67,14 @@ class Tables:
     def range(self, index, enable, **entry):
         if index >= P.ranges or entry["region"] >= P.regions or entry["command"] >= P.commands:
             return ConfigurationError.UNKNOWN_INDEX
+        if entry["peers"] >= 1 << P.peers:
+            return ConfigurationError.UNKNOWN_INDEX
         if not enable:
             self.ranges.pop(index, None)
             return ConfigurationError.NONE
         if entry["last"] < entry["first"] or entry["action"] == Action.NONE:
+            return ConfigurationError.EMPTY
+        if entry["action"] in (Action.REMOTE, Action.DMA) and not entry["peers"]:
             return ConfigurationError.EMPTY
         if entry["region"] not in self.regions:
             return ConfigurationError.REGION_DISABLED
@@ -87,41 +93,61 @@ class Tables:
         self.commands[index] = entry | {"atom_offset": offset // ATOM % SPACE}
         return ConfigurationError.NONE
 
-    def copy(self, command, start):
-        if command >= P.commands:
+    def peer(self, index, enable, in_use, **entry):
+        if index >= P.peers:
+            return ConfigurationError.UNKNOWN_INDEX
+        if in_use:
+            return ConfigurationError.IN_USE
+        self.peers[index] = entry | {"enable": enable}
+        return ConfigurationError.NONE
+
+    def send(self, peers, kind):
+        """Return whether packets of this kind may leave to all of these peers."""
+        allows = "sends_updates" if kind else "sends_stores"
+        named = [self.peers.get(index, {}) for index in range(P.peers) if peers >> index & 1]
+        return all(peer.get("enable") and peer.get(allows) for peer in named)
+
+    def copy(self, command, start, peers):
+        if command >= P.commands or peers >= 1 << P.peers:
             return ConfigurationError.UNKNOWN_INDEX
         if start % ATOM:
             return ConfigurationError.MISALIGNED
         if start > TOP:
             return ConfigurationError.ADDRESS_OUT_OF_RANGE
+        if not peers:
+            return ConfigurationError.EMPTY
         entry = self.commands.get(command, {"region": 0})
         if entry["region"] not in self.regions:
             return ConfigurationError.REGION_DISABLED
+        if not self.send(peers, entry.get("kind", 0)):
+            return ConfigurationError.NO_PEER
         if len(self.copies) == 2:
             return ConfigurationError.QUEUE_FULL
         base, limit = (end // ATOM for end in self.regions[entry["region"]])
         region = {"base": base, "limit": limit}
-        self.copies.append((entry, region, start // ATOM))
+        self.copies.append((entry, region, start // ATOM, peers))
         return ConfigurationError.NONE
 
 
+_OF_RANGE = ("region", "first", "last", "action", "command", "shares", "peers", "slot_offset")
+
+
 def entries(ctx, dut):
-    """Return the enabled entries of the hardware's tables."""
-    maps = ctx.get(dut.pages[0].table.maps)
+    """Return the enabled regions and ranges of the hardware, and all commands and peers."""
+    table = dut.pages[0].table
+    maps, peers = ctx.get(table.maps), ctx.get(table.peers)
     regions = {
         index: (entry.base * ATOM, entry.limit * ATOM)
         for index, entry in enumerate(maps.regions)
         if entry.enable
     }
     ranges = {
-        index: {
-            name: getattr(entry, name)
-            for name in ("region", "first", "last", "action", "command", "shares")
-        }
+        index: {name: getattr(entry, name) for name in _OF_RANGE}
         for index, entry in enumerate(maps.ranges)
         if entry.enable
     }
-    return regions, ranges, [entry.as_bits() for entry in maps.commands]
+    others = (maps.commands, (peers[index] for index in range(P.peers)))
+    return regions, ranges, *([entry.as_bits() for entry in table] for table in others)
 
 
 class Programmer:
@@ -159,10 +185,12 @@ class Programmer:
         assert ctx.get(dut.bus.bvalid)
         assert ctx.get(dut.bus.bresp) == Response.OKAY.value
         commands = [CommandEntry(P).const(tables.commands.get(i, {})) for i in range(P.commands)]
+        peers = [PeerEntry(P).const(tables.peers.get(i, {})) for i in range(P.peers)]
         assert entries(ctx, dut) == (
             tables.regions,
             tables.ranges,
             [command.as_bits() for command in commands],
+            [peer.as_bits() for peer in peers],
         )
         assert ctx.get(dut.context[0].copies.valid) == bool(tables.copies)
         after = ctx.get(dut.pages[0].table.maps)
@@ -182,15 +210,35 @@ class Programmer:
         return await self.commit("REGION_COMMIT", expected, index=index, enable=enable)
 
     async def range(
-        self, index, enable, first, last, action=Action.DMA, region=0, command=0, shares=1
+        self,
+        index,
+        enable,
+        first,
+        last,
+        action=Action.DMA,
+        region=0,
+        command=0,
+        *,
+        shares=1,
+        peers=1,
+        slot_offset=0,
     ):
         await self.stage("RANGE_DISPATCH_INDICES", first=first, last=last)
         of_range = {"region": region, "command": command, "shares": shares}
         await self.stage("RANGE_ACTION", action=action.value, **of_range)
+        receivers = {"peers": peers, "slot_offset": slot_offset}
+        await self.stage("RANGE_PEERS", **receivers)
+        of_range |= receivers
         expected = self.tables.range(
             index, enable, first=first, last=last, action=action, **of_range
         )
         return await self.commit("RANGE_COMMIT", expected, index=index, enable=enable)
+
+    async def peer(self, index, enable=1, *, in_use=False, **entry):
+        self.ctx.set(self.dut.context[0].idle, int(not in_use))
+        await self.stage("PEER", **entry)
+        expected = self.tables.peer(index, enable, in_use, **entry)
+        return await self.commit("PEER_COMMIT", expected, index=index, enable=enable)
 
     async def command(self, index, offset, **entry):
         values = {
@@ -208,24 +256,29 @@ class Programmer:
         expected = self.tables.command(index, offset, **entry)
         return await self.commit("COMMAND_COMMIT", expected, index=index)
 
-    async def copy(self, command, start):
+    async def copy(self, command, start, peers=1):
         await self.address("COPY_START", start)
-        expected = self.tables.copy(command, start)
-        return await self.commit("COPY", expected, command=command)
+        expected = self.tables.copy(command, start, peers)
+        return await self.commit("COPY", expected, command=command, peers=peers)
 
     async def take(self):
         """Take one copy from the queue."""
         ctx, dut = self.ctx, self.dut
         assert ctx.get(dut.context[0].copies.valid)
         payload = ctx.get(dut.context[0].copies.p)
-        command, region, start = self.tables.copies.pop(0)
+        command, region, start, peers = self.tables.copies.pop(0)
         if not self.tables.copies:
             self.tables.kept.clear()
         assert (payload.command, payload.start) == (CommandEntry(P).const(command), start)
+        assert payload.peers == peers
         assert payload.region == RegionEntry(P).const(region | {"enable": 1})
         ctx.set(dut.context[0].copies.ready, 1)
         await ctx.tick()
         ctx.set(dut.context[0].copies.ready, 0)
+
+
+SENDS = {"sends_stores": 1, "sends_updates": 1}
+"""Part of a peer to which packets of every kind may leave."""
 
 
 def random_command(rng):

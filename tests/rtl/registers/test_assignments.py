@@ -14,8 +14,20 @@ P = T3Parameters(contexts=2, ways=4)
 MAP = register_map.load()
 NONE, OVERLAP = ConfigurationError.NONE, ConfigurationError.OVERLAP
 IN_USE, LOCKED = ConfigurationError.IN_USE, ConfigurationError.LOCKED
-SPACES = [{"local": 3, "remote": 5, "enable": 1}, {"local": 9, "remote": 4, "enable": 1}]
+SPACES = [{"local": 3, "enable": 1}, {"local": 9, "enable": 1}]
 WAYS = [0b0101, 0b1010]
+PEERS = [
+    {
+        "gpu": 100 - index,
+        "rank": 71 + index,
+        "space": 4 + index,
+        "sends_stores": 1,
+        "sends_updates": index,
+        "takes_stores": 1 - index,
+        "takes_updates": 1,
+    }
+    for index in range(2)
+]
 EITHER = pytest.mark.parametrize("own", [0, 1])
 
 
@@ -40,9 +52,16 @@ class Page:
         return MAP[name].unpack(word)
 
     def entries(self):
-        """Return which regions and ranges are enabled."""
+        """Return which regions, ranges and peers are enabled."""
         maps = self._ctx.get(self._table.maps)
-        return [entry.enable for table in (maps.regions, maps.ranges) for entry in table]
+        entries = [entry.enable for table in (maps.regions, maps.ranges) for entry in table]
+        return entries + [entry["enable"] for entry in self.peers()]
+
+    def peers(self):
+        """Return the fields of each peer."""
+        peers = self._ctx.get(self.port.peers)
+        names = ("enable", *PEERS[0])
+        return [{name: peers[index][name] for name in names} for index in range(P.peers)]
 
     async def region(self, index, base, limit, **fields):
         """Commit a region of these bytes; return the reason for a refusal."""
@@ -78,41 +97,28 @@ async def assign(*pages):
 
 
 @EITHER
-@pytest.mark.parametrize("enable", [0, 1])
-def test_a_tenant_does_not_take_a_remote_space(own, enable):
-    """Packets of the tenant would reach the other tenant's buffers at the neighbour, also copies
-    without an enabled space."""
-    local, kept, foreign = SPACES[own]["local"], SPACES[own]["remote"], SPACES[1 - own]["remote"]
+def test_a_tenant_does_not_choose_its_peers(own):
+    """Packets of the tenant would reach the other tenant's buffers at a peer, or name another
+    sender."""
 
     async def bench(ctx, *pages):
         await assign(*pages)
-        page, other = pages[own], pages[1 - own]
-        taken = {"local": local, "remote": foreign, "enable": enable}
-        assert await page.user("ADDRESS_SPACE", **taken) == OVERLAP
-        assert await page.read("ADDRESS_SPACE") == SPACES[own]
-        # A free space, and the own spaces again.
-        for remote in (8, kept):
-            assert await page.user("ADDRESS_SPACE", **taken | {"remote": remote}) == NONE
-        # Once the other context has another space, its former one is free, even if not enabled.
-        moved = {"local": SPACES[1 - own]["local"], "remote": 12, "enable": 0}
-        assert await other.user("ADDRESS_SPACE", **moved) == NONE
-        assert await page.user("ADDRESS_SPACE", **taken) == NONE
-        assert await other.user("ADDRESS_SPACE", **moved | {"remote": foreign}) == OVERLAP
-        assert await page.user("ADDRESS_SPACE", **taken | {"remote": 12}) == OVERLAP
-        # Privileged software may let two contexts send to one space.
-        assert await other.write("ADDRESS_SPACE", **moved | {"remote": foreign}) == NONE
-
-    simulate(bench)
-
-
-@EITHER
-def test_the_remote_space_of_a_reset_belongs_to_no_context(own):
-    async def bench(ctx, *pages):
-        for page in pages:
-            assert await page.write("LOCK", assignment=0) == NONE
-        page, other = pages[own], pages[1 - own]
-        assert await page.user("ADDRESS_SPACE", local=1, remote=0, enable=1) == NONE
-        assert await other.user("ADDRESS_SPACE", local=2, remote=0, enable=1) == OVERLAP
+        page = pages[own]
+        assert await page.write("LOCK", regions=0, assignment=0) == NONE
+        assert await page.write("RANK", rank=70) == NONE
+        for index, entry in enumerate(PEERS):
+            assert await page.write("PEER", **entry) == NONE
+            assert await page.write("PEER_COMMIT", index=index, enable=1) == NONE
+        before = page.peers()
+        assert before[: len(PEERS)] == [entry | {"enable": 1} for entry in PEERS]
+        assert await page.user("PEER", **PEERS[0] | {"space": 7}) == LOCKED
+        assert await page.read("PEER") == PEERS[-1]
+        for enable in (0, 1):
+            assert await page.user("PEER_COMMIT", index=0, enable=enable) == LOCKED
+        assert await page.user("RANK", rank=3) == LOCKED
+        assert page.peers() == before and ctx.get(page.port.rank) == 70
+        assert not any(entry["enable"] for entry in pages[1 - own].peers())
+        assert ctx.get(pages[1 - own].port.rank) == 0
 
     simulate(bench)
 
@@ -286,8 +292,11 @@ def test_privileged_software_takes_a_context_from_a_tenant_that_launches(hold):
 
 
 async def program_tables(page, base):
-    """Program two regions, a range and a command of each region."""
+    """Program two peers, two regions, a range and a command of each region."""
     for index in range(2):
+        await page.write("PEER", **PEERS[index])
+        assert await page.write("PEER_COMMIT", index=index, enable=1) == NONE
+        await page.user("RANGE_PEERS", peers=1 << index)
         start = base + 256 * index
         assert await page.region(index, start, start + 256) == NONE
         await page.user("COMMAND_INNER", inner_extent=1)
@@ -300,7 +309,8 @@ async def program_tables(page, base):
 
 @EITHER
 def test_the_next_tenant_finds_no_table(own):
-    """After CLEAR a copy reads no buffer of the former tenant, whose memory is free."""
+    """After CLEAR a copy reads no buffer of the former tenant, whose memory is free, and reaches
+    none of its peers."""
     disabled = ConfigurationError.REGION_DISABLED
 
     async def bench(ctx, *pages):
@@ -308,21 +318,23 @@ def test_the_next_tenant_finds_no_table(own):
         await program_tables(page, 0)
         await program_tables(other, 1024)
         kept = other.entries()
-        assert sum(page.entries()) == sum(kept) == 4
+        assert sum(page.entries()) == sum(kept) == 6
         assert await page.user("CLEAR", tables=1) == LOCKED
         assert await page.write("CLEAR", tables=0) == NONE
-        assert sum(page.entries()) == 4
+        assert sum(page.entries()) == 6
         assert await page.write("CLEAR", tables=1) == NONE
         assert not any(page.entries()) and other.entries() == kept
         for index in range(2):
-            assert await page.user("COPY", command=index) == disabled
+            assert await page.user("COPY", command=index, peers=1) == disabled
             await page.user("RANGE_ACTION", region=index, action=1, command=index)
             assert await page.user("RANGE_COMMIT", index=index, enable=1) == disabled
         assert not ctx.get(page.port.copies.valid)
         assert await other.region(1, 0, 512) == NONE
+        assert await page.region(0, 4096, 4128) == NONE
+        assert await page.user("COPY", command=0, peers=1) == ConfigurationError.NO_PEER
         # The next tenant's tables are as good as the first ones.
         await program_tables(page, 2048)
-        assert await page.user("COPY", command=1) == NONE
+        assert await page.user("COPY", command=1, peers=2) == NONE
 
     simulate(bench)
 
@@ -342,7 +354,10 @@ def test_tables_in_use_are_not_cleared(left):
             page.set(drained=0, idle=1)
             await page.write("CONTROL", abort=1)
         assert await page.write("CLEAR", tables=1) == IN_USE
-        assert sum(page.entries()) == 4
+        before = page.peers()
+        for enable in (0, 1):  # packets that wait for the link go to the peer as it is then
+            assert await page.write("PEER_COMMIT", index=0, enable=enable) == IN_USE
+        assert sum(page.entries()) == 6 and page.peers() == before
         page.set(drained=1, launch_drained=1, idle=1)
         await page.write("CONTROL", abort=1)
         await ctx.tick().repeat(3)

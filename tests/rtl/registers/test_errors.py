@@ -321,7 +321,7 @@ async def provoke(ctx, dut, kind):
             ("REGION_LIMIT_LO", {"bytes": 1 << 12}),
             ("REGION_COMMIT", {"index": 0, "enable": 1}),
             ("COMMAND_COMMIT", {"index": 0}),
-            ("COPY", {"command": 0}),
+            ("COPY", {"command": 0, "peers": 1}),
         ):
             word = MAP[name].pack(**fields)
             assert await write(ctx, dut, MAP[name].address, word) == OKAY
@@ -365,7 +365,11 @@ def test_interrupts(kind, enabled):
         page, port = Page(ctx, dut), dut.context[0]
         ctx.set(port.drained, 1)  # the end of the reset, after which there can be a launch
         ctx.set(port.launch_drained, 1)
+        ctx.set(port.idle, 1)  # so that a peer for copies may be added
         await ctx.tick().repeat(5)
+        await page.write("PEER", sends_stores=1)
+        await page.write("PEER_COMMIT", index=0, enable=1)
+        ctx.set(port.idle, 0)
         await page.write("INTERRUPTS", **dict.fromkeys(EVENTS, 1))
         ctx.set(port.drained, 0)
         await page.write("INTERRUPT_ENABLE", **dict.fromkeys(EVENTS, 0) | {enabled: 1})

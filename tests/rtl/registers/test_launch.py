@@ -14,16 +14,16 @@ def test_a_launch_waits_for_the_one_before():
     ports = dut.context[0]
 
     async def bench(ctx):
-        await write_launch(ctx, dut, SHIFT={"dispatch_indices": 7})
+        await write_launch(ctx, dut, TO_SEND={"count": 7})
         assert await launch_error(ctx, dut) == ConfigurationError.NONE
         assert await launches(ctx, dut) == (1, 0, 0)
-        await write_launch(ctx, dut, SHIFT={"dispatch_indices": 8})
-        assert ctx.get(ports.launch_configuration.shift) == 7
+        await write_launch(ctx, dut, TO_SEND={"count": 8})
+        assert ctx.get(ports.launch_configuration.to_send) == 7
         assert await launch_error(ctx, dut) == ConfigurationError.NONE
         assert await launches(ctx, dut) == (1, 0, 1)
         # A waiting launch is kept unchanged.
         assert await launch_error(ctx, dut) == ConfigurationError.IN_USE
-        for name, fields in {"SHIFT": {}, "REGION_COMMIT": {"index": 1}}.items():
+        for name, fields in {"TO_SEND": {}, "REGION_COMMIT": {"index": 1}}.items():
             word = MAP[name].pack(**fields)
             found = await outcome(ctx, dut, MAP[name].address, word)
             assert found == ConfigurationError.IN_USE
@@ -31,10 +31,10 @@ def test_a_launch_waits_for_the_one_before():
         ctx.set(ports.launch_drained, 0)
         ctx.set(ports.done, 1)
         assert await launches(ctx, dut) == (1, 1, 1)
-        assert ctx.get(ports.launch_configuration.shift) == 7
+        assert ctx.get(ports.launch_configuration.to_send) == 7
         ctx.set(ports.launch_drained, 1)
         await ctx.tick()
-        assert ctx.get(ports.launch) and ctx.get(ports.launch_configuration.shift) == 8
+        assert ctx.get(ports.launch) and ctx.get(ports.launch_configuration.to_send) == 8
         ctx.set(ports.done, 0)
         assert await launches(ctx, dut) == (2, 1, 0)
 

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from rtl.interface.encodings import Action, ConfigurationError, Granularity
+from rtl.interface.encodings import Action, ConfigurationError, Granularity, PacketKind
 from rtl.registers.port import Registers
-from tests.support.launch_bench import MAP, P, launch_error, write_launch
+from tests.support.launch_bench import MAP, TO_PEER, P, launch_error, write_launch
 from tests.support.register_bus import read, start_write, write
 from tests.support.simulation import device, simulate
 
@@ -124,6 +124,7 @@ def test_windows_that_fit(granularity, group_log2, waves, action, most):
         "COMMAND_COMMIT": {"index": 2},
         "RANGE_DISPATCH_INDICES": {"first": 3, "last": 5},
         "RANGE_ACTION": {"action": action.value, "command": 2, "shares": action != Action.REMOTE},
+        **TO_PEER,
         "RANGE_COMMIT": {"index": 1, "enable": 1},
     }
 
@@ -176,12 +177,12 @@ def test_ways_hold_the_credit_window(waves, action, ways, credit_window):
         "COMMAND_COMMIT": {"index": 2},
         "RANGE_DISPATCH_INDICES": {"first": 3, "last": 5},
         "RANGE_ACTION": {"action": action.value, "command": 2, "shares": action != Action.REMOTE},
+        **TO_PEER,
         "RANGE_COMMIT": {"index": 1, "enable": 1},
         "WAYS": {"mask": ways},
     }
 
     async def bench(ctx):
-        ctx.set(dut.context[0].idle, 1)  # so that the context may lose ways
         for window in range(credit_window + 1, 34):
             registers["CREDIT_WINDOW"] = {"workgroups": window}
             await write_launch(ctx, dut, **registers)
@@ -214,6 +215,94 @@ def test_contexts_divide_the_ways(contexts, ways):
     simulate(dut, bench)
 
 
+_NO_PEER = ConfigurationError.NO_PEER
+
+
+@pytest.mark.parametrize("kind", [PacketKind.STORE, PacketKind.UPDATE])
+@pytest.mark.parametrize("action", [Action.REMOTE, Action.DMA, Action.OWN])
+def test_a_launch_needs_the_peers_of_its_ranges(action, kind):
+    """Each peer of an enabled range that sends is enabled, and takes packets of the kind of the
+    range's command; the other kinds, and those that the context takes of the peer, do not matter.
+    """
+    dut = device(Registers, P)
+    allows = ["sends_stores", "sends_updates"]
+    takes, others = allows[kind.value], [allows[1 - kind.value], "takes_stores", "takes_updates"]
+    ranges = {
+        "REGION_LIMIT_LO": {"bytes": 1 << 20},
+        "REGION_COMMIT": {"index": 0, "enable": 1},
+        "COMMAND_TRANSFER": {"kind": kind.value},
+        "COMMAND_WAVES": {"waves0": 1},
+        "COMMAND_COMMIT": {"index": 2},
+        "RANGE_DISPATCH_INDICES": {"first": 3, "last": 5},
+        "RANGE_ACTION": {"action": action.value, "command": 2, "shares": 1},
+    }
+
+    async def bench(ctx):
+        async def error(peers, *tables):
+            for index, enable, *allowed in tables:
+                entry = dict.fromkeys(allowed, 1)
+                table = {"PEER": entry, "PEER_COMMIT": {"index": index, "enable": enable}}
+                await write_launch(ctx, dut, **table)
+            receivers = {"RANGE_PEERS": {"peers": peers}}
+            await write_launch(ctx, dut, **ranges, **receivers, RANGE_COMMIT=range_commit)
+            found = await launch_error(ctx, dut)
+            for done in (1, 0):
+                await ctx.tick().repeat(3)
+                ctx.set(dut.context[0].done, done)
+            await ctx.tick().repeat(3)
+            return found
+
+        for number in (0, P.ranges - 1):
+            range_commit = {"index": number, "enable": 1}
+            sends = _NO_PEER if action != Action.OWN else ConfigurationError.NONE
+            last = P.peers - 1
+            none = [(index, 0, *allows) for index in range(P.peers)]
+            assert await error(1 << last, *none) == sends
+            assert await error(1 << last, (last, 1, *others), (0, 1, *allows)) == sends
+            assert await error(1 << last, (last, 1, takes)) == ConfigurationError.NONE
+            assert await error(1 << last | 2, (1, 0, *allows)) == sends
+            assert await error(1 << last | 2, (1, 1, *others)) == sends
+            assert await error(1 << last | 2, (1, 1, takes)) == ConfigurationError.NONE
+            await error(1 << last | 2, *none)
+            disabled = {"index": number, "enable": 0}
+            await write_launch(ctx, dut, RANGE_COMMIT=disabled)
+            assert await launch_error(ctx, dut) == ConfigurationError.NONE
+            ctx.set(dut.context[0].done, 1)
+            await ctx.tick().repeat(3)
+            ctx.set(dut.context[0].done, 0)
+
+    simulate(dut, bench)
+
+
+@pytest.mark.parametrize(
+    "registers, error",
+    [
+        ({"TRACKED_END": {"dispatch_index": 10}}, _RANGE),
+        ({"COMMAND_WAVES": {}, "COMMAND_COMMIT": {"index": 0}}, ConfigurationError.EMPTY),
+        ({"CREDIT_WINDOW": {"workgroups": 0}}, _NO_PEER),
+    ],
+    ids=str,
+)
+def test_priority_of_a_missing_peer(registers, error):
+    dut = device(Registers, P)
+    tables = {
+        "REGION_LIMIT_LO": {"bytes": 1 << 20},
+        "REGION_COMMIT": {"index": 0, "enable": 1},
+        "COMMAND_WAVES": {"waves0": 1},
+        "COMMAND_COMMIT": {"index": 0},
+        "RANGE_ACTION": {"action": Action.DMA.value, "shares": 1},
+        "RANGE_PEERS": {"peers": 1},
+        "RANGE_COMMIT": {"index": 0, "enable": 1},
+    }
+
+    async def bench(ctx):
+        await write_launch(ctx, dut, **tables)
+        await write_launch(ctx, dut, **registers)
+        assert await launch_error(ctx, dut) == error
+
+    simulate(dut, bench)
+
+
 _GENERATION = ConfigurationError.GENERATION
 
 
@@ -236,7 +325,8 @@ def test_a_generation_follows_the_one_before(aborts):
     dut, control = device(Registers, P), MAP["CONTROL"]
 
     async def bench(ctx):
-        ctx.set(dut.context[0].downstream.generation, 11)  # without a launch there
+        for peer in range(P.peers):
+            ctx.set(dut.context[0].peer_launches[peer].generation, 11)  # without a launch there
         before = 12
         assert await try_generation(ctx, dut, before)
         for step in (1, 7, 2, 6, 3, 5, 4):
@@ -251,16 +341,20 @@ def test_a_generation_follows_the_one_before(aborts):
     simulate(dut, bench)
 
 
-@pytest.mark.parametrize("hung", [0, 3, 15])
-def test_a_launch_is_not_far_ahead_of_the_downstream_gpu(hung):
-    """The downstream GPU hangs. Its generation would be taken for that of a later launch from nine
-    launches behind it on; no launch is that far ahead, whatever the steps are."""
+@pytest.mark.parametrize("peer, hung", [(0, 0), (3, 3), (P.peers - 1, 15)])
+def test_a_launch_is_not_far_ahead_of_a_peer(peer, hung):
+    """A peer hangs. Its generation would be taken for that of a later launch from nine launches
+    behind it on; no launch is that far ahead, whatever the steps are, and whatever the generations
+    of peers that admit nothing are."""
     dut = device(Registers, P)
 
     async def bench(ctx):
-        downstream = dut.context[0].downstream
-        ctx.set(downstream.generation, hung)
-        ctx.set(downstream.admits, 1)
+        others = [one for one in range(P.peers) if one != peer]
+        for one in others:
+            ctx.set(dut.context[0].peer_launches[one].generation, (hung + 3 * one) % 16)
+        hanging = dut.context[0].peer_launches[peer]
+        ctx.set(hanging.generation, hung)
+        ctx.set(hanging.admits, 1)
         ahead = 0
         assert await try_generation(ctx, dut, hung)
         for step in (3, 1, 2, 1):
@@ -270,9 +364,9 @@ def test_a_launch_is_not_far_ahead_of_the_downstream_gpu(hung):
             assert await try_generation(ctx, dut, (hung + ahead) % 16)
         for step in range(16):
             assert not await try_generation(ctx, dut, (hung + ahead + step) % 16)
-        # The downstream GPU goes on, and overtakes.
+        # The peer goes on, and overtakes.
         for at, step in ((hung + 7, 7), (hung + 16, 3), (hung + 18, 5)):
-            ctx.set(downstream.generation, at % 16)
+            ctx.set(hanging.generation, at % 16)
             ahead += step
             await ctx.tick()
             assert await try_generation(ctx, dut, (hung + ahead) % 16), at
@@ -282,15 +376,15 @@ def test_a_launch_is_not_far_ahead_of_the_downstream_gpu(hung):
 
 @pytest.mark.parametrize("admits", [0, 1])
 def test_first_generation_after_a_reset(admits):
-    """A downstream GPU that is at a launch is at most 7 behind; a GPU that seems ahead may be far
-    behind."""
+    """A peer that is at a launch is at most 7 behind; a peer that seems ahead may be far behind."""
 
     for lead in range(16):
         dut = device(Registers, P)
 
         async def bench(ctx, dut=dut, lead=lead):
-            ctx.set(dut.context[0].downstream.generation, 5)
-            ctx.set(dut.context[0].downstream.admits, admits)
+            peer = dut.context[0].peer_launches[lead % P.peers]
+            ctx.set(peer.generation, 5)
+            ctx.set(peer.admits, admits)
             assert await try_generation(ctx, dut, (5 + lead) % 16) == (not admits or lead < 8)
 
         simulate(dut, bench)

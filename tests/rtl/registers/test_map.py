@@ -17,6 +17,9 @@ def test_load():
         registers["ID"] = None
 
 
+_ENABLING = ("REGION_COMMIT", "RANGE_COMMIT", "PEER_COMMIT")
+
+
 def test_what_commits_has_the_number_of_its_entry_in_the_same_place():
     """The hardware takes the number of the entry before it knows which register is written."""
     registers = register_map.load()
@@ -25,8 +28,8 @@ def test_what_commits_has_the_number_of_its_entry_in_the_same_place():
         (registers[name][field].low, registers[name][field].width)
         for name, field in [*numbers, ("COPY", "command")]
     }
-    assert len(numbers) == 3 and len(places) == 1
-    enables = [registers[name]["enable"].low for name in ("REGION_COMMIT", "RANGE_COMMIT")]
+    assert len(numbers) == 4 and len(places) == 1
+    enables = [registers[name]["enable"].low for name in _ENABLING]
     assert len(set(enables)) == 1
 
 

@@ -7,7 +7,7 @@ import pytest
 from rtl.interface.encodings import Action, ConfigurationError
 from rtl.parameters import T3Parameters
 from rtl.registers.map import CONTEXT
-from tests.support.map_table_bench import ATOM, MAP, TOP, P, random_command, simulate
+from tests.support.map_table_bench import ATOM, MAP, SENDS, TOP, P, random_command, simulate
 from tests.support.register_bus import outcome, refusal, write
 
 
@@ -63,6 +63,9 @@ def test_range_configuration_errors():
         assert await range_(1, 1, 9, 9, Action.NONE) == ConfigurationError.EMPTY
         assert await range_(1, 1, 9, 8, region=1) == ConfigurationError.EMPTY
         assert await range_(1, 1, 9, 9, region=1) == ConfigurationError.REGION_DISABLED
+        for action in (Action.REMOTE, Action.DMA):
+            assert await range_(1, 1, 9, 9, action, peers=0) == ConfigurationError.EMPTY
+            assert await range_(1, 1, 8, 9, action, peers=0) == ConfigurationError.EMPTY
         for first, last in ((0, 4), (8, 31), (5, 6), (0, 31)):
             assert await range_(1, 1, first, last) == ConfigurationError.OVERLAP
         assert await range_(1, 1, 9, 31) == ConfigurationError.NONE
@@ -75,6 +78,77 @@ def test_range_configuration_errors():
         assert await region(2, 0, 0, 0) == ConfigurationError.NONE
         assert await region(0, 0, 0, 0) == ConfigurationError.REGION_IN_USE
         assert await region(1, 0, 0, 0) == ConfigurationError.NONE
+
+    simulate(bench)
+
+
+def test_receivers_of_a_range():
+    """A range names peers of its context, which need not be enabled before the launch."""
+
+    async def bench(driver):
+        range_, unknown = driver.range, ConfigurationError.UNKNOWN_INDEX
+        await driver.region(0, 1, 0x1000, 0x2000)
+        for action in (Action.REMOTE, Action.DMA, Action.OWN):
+            for index in range(P.peers, 8):
+                for enable in (0, 1):
+                    assert await range_(0, enable, 4, 7, action, peers=1 << index) == unknown
+            for peers in (*(1 << index for index in range(P.peers)), (1 << P.peers) - 1):
+                offset = 5 - peers if peers < 5 else (1 << P.credit_limit_bits) - peers
+                found = await range_(0, 1, 4, 7, action, peers=peers, slot_offset=offset)
+                assert found == ConfigurationError.NONE
+        # Tiles that stay need no receiver.
+        assert await range_(1, 1, 8, 9, Action.OWN, peers=0) == ConfigurationError.NONE
+        assert await range_(1, 0, 8, 9, Action.DMA, peers=0) == ConfigurationError.NONE
+
+    simulate(bench)
+
+
+def test_peer_configuration_errors():
+    """A peer changes only while the context is idle, since packets to it may wait."""
+
+    async def bench(driver):
+        ok, unknown = ConfigurationError.NONE, ConfigurationError.UNKNOWN_INDEX
+        for index in (P.peers, 7, 8, 0x80, 255):
+            for in_use in (False, True):
+                assert await driver.peer(index, in_use=in_use) == unknown
+        for index in range(P.peers):
+            entry = {"gpu": 127 - index, "rank": 64 + index, "space": index + 3, **SENDS}
+            for enable in (1, 0):
+                found = await driver.peer(index, enable, in_use=True, **entry)
+                assert found == ConfigurationError.IN_USE
+            assert await driver.peer(index, **entry) == ok
+        assert await driver.peer(2, takes_stores=1) == ok  # replaced
+        assert await driver.peer(2, 0) == ok
+        assert await driver.peer(4, 0, takes_updates=1) == ok
+
+    simulate(bench)
+
+
+def test_a_copy_needs_its_peers():
+    """Each peer of a copy must take packets of the kind of its command."""
+
+    async def bench(driver):
+        rng, error = random.Random(10), ConfigurationError
+        await driver.region(0, 1, 0, ATOM)
+        for kind in (0, 1):
+            await driver.command(kind, 0, **random_command(rng) | {"region": 0, "kind": kind})
+        assert await driver.copy(0, 0, 0) == error.EMPTY
+        assert await driver.copy(0, TOP + ATOM, 0) == error.ADDRESS_OUT_OF_RANGE
+        assert await driver.copy(0, 0, 2) == error.NO_PEER
+        for peers in (*(1 << index for index in range(P.peers, 8)), 0xFF):
+            assert await driver.copy(0, 8, peers) == error.UNKNOWN_INDEX
+        others = {"gpu": 5, "takes_stores": 1, "takes_updates": 1}
+        await driver.peer(1, sends_stores=1, **others)
+        await driver.peer(3, sends_updates=1, **others)
+        await driver.peer(4, **SENDS)
+        await driver.peer(2, 0, **SENDS)
+        takers = {0: (0b00010, 0b10000, 0b10010), 1: (0b01000, 0b10000, 0b11000)}
+        for kind, takes in takers.items():
+            for peers in range(1, 1 << P.peers):
+                expected = error.NONE if peers in takes else error.NO_PEER
+                assert await driver.copy(kind, 0, peers) == expected
+                if expected == error.NONE:
+                    await driver.take()
 
     simulate(bench)
 
@@ -110,6 +184,7 @@ def test_copies():
     """Two copies wait; a third is refused until one is taken. They leave in order."""
 
     async def bench(driver):
+        await driver.peer(0, **SENDS)
         assert await driver.copy(0, 0) == ConfigurationError.REGION_DISABLED
         await driver.region(0, 1, 0, ATOM)
         assert await driver.copy(P.commands, 1) == ConfigurationError.UNKNOWN_INDEX
@@ -130,14 +205,16 @@ def test_copies():
 def test_no_copy_begins_during_an_abort():
     async def bench(driver):
         ctx, dut, control = driver.ctx, driver.dut, MAP["CONTROL"]
+        await driver.peer(0, **SENDS)
         await driver.address("COPY_START", 3 * ATOM)
         ctx.set(dut.context[0].drained, 0)
         await write(ctx, dut, control.address, control.pack(abort=1))
-        await driver.commit("COPY", ConfigurationError.REGION_DISABLED, command=1)
+        await driver.commit("COPY", ConfigurationError.REGION_DISABLED, command=1, peers=1)
         # The tables may be written meanwhile.
         assert await driver.region(0, 1, 0, TOP) == ConfigurationError.NONE
-        await driver.commit("COPY", ConfigurationError.IN_USE, command=1)
-        await driver.commit("COPY", ConfigurationError.UNKNOWN_INDEX, command=P.commands)
+        await driver.commit("COPY", ConfigurationError.IN_USE, command=1, peers=1)
+        await driver.commit("COPY", ConfigurationError.NO_PEER, command=1, peers=3)
+        await driver.commit("COPY", ConfigurationError.UNKNOWN_INDEX, command=P.commands, peers=1)
         ctx.set(dut.context[0].drained, 1)
         await ctx.tick().repeat(3)
         assert await driver.copy(1, 3 * ATOM) == ConfigurationError.NONE
@@ -148,6 +225,7 @@ def test_no_copy_begins_during_an_abort():
 
 def test_a_copy_begins_in_the_address_space():
     async def bench(driver):
+        await driver.peer(0, **SENDS)
         for start in (TOP + ATOM, 1 << 40 | 0x80, 1 << 63):
             assert await driver.copy(0, start) == ConfigurationError.ADDRESS_OUT_OF_RANGE
         assert await driver.copy(0, TOP + ATOM + 1) == ConfigurationError.MISALIGNED
@@ -164,6 +242,7 @@ def test_a_copy_needs_its_commands_region():
     rng = random.Random(9)
 
     async def bench(driver):
+        await driver.peer(0, **SENDS)
         await driver.region(0, 1, 0, ATOM)
         for index in range(P.commands):
             await driver.command(index, 0, **random_command(rng) | {"region": index})
@@ -191,7 +270,7 @@ def test_what_touches_the_configuration_error():
             word = MAP["CONTROL"].pack(clear_error=1, measure=1) if name == "CONTROL" else 1
             await write(ctx, dut, MAP[name].address, word)
             assert await refusal(ctx, dut, CONTEXT) == ConfigurationError.EMPTY
-        await driver.stage("SHIFT", dispatch_indices=1)
+        await driver.stage("TO_SEND", count=1)
         assert await refusal(ctx, dut, CONTEXT) == ConfigurationError.NONE
         status = await outcome(ctx, dut, MAP["STATUS"].address, 0)
         assert status == ConfigurationError.NOT_WRITABLE
@@ -209,7 +288,8 @@ def test_random():
     seen = {}
 
     async def step(driver):
-        kind = rng.choices(("region", "range", "command", "copy", "take"), (4, 5, 1, 2, 1))[0]
+        kinds = {"region": 4, "range": 5, "command": 1, "peer": 1, "copy": 3, "take": 1}
+        kind = rng.choices([*kinds], kinds.values())[0]
         if kind == "region":
             base, limit = (rng.randrange(12) * (TOP // 10 // ATOM) * ATOM for _ in range(2))
             if rng.random() < 0.1:
@@ -225,20 +305,29 @@ def test_random():
                 rng.choice(list(Action)),
                 rng.choice([*range(P.regions), 100]),
                 rng.choice([*range(P.commands), 101]),
+                peers=rng.choice([rng.randrange(1 << P.peers)] * 9 + [rng.getrandbits(8)]),
+                slot_offset=rng.getrandbits(P.credit_limit_bits),
             )
+        if kind == "peer":
+            index = rng.choice([0, 0, *range(P.peers), P.peers])
+            fields = {name: rng.random() < 0.8 for name in ("sends_stores", "sends_updates")}
+            fields |= {"gpu": rng.getrandbits(7), "rank": rng.getrandbits(7)}
+            enable, in_use = rng.random() < 0.8, rng.random() < 0.2
+            return kind, await driver.peer(index, int(enable), in_use=in_use, **fields)
         if kind == "command":
             offset = rng.getrandbits(64) & ~(ATOM - 1) | rng.choice([0, 0, 4])
             return kind, await driver.command(rng.randrange(4), offset, **random_command(rng))
         if kind == "copy":
             start = rng.getrandbits(rng.choice([64, 20, 20, 20, 20])) & ~(ATOM - 1)
             start |= rng.choice([0, 0, 0, 1])
-            return kind, await driver.copy(rng.choice([0, 1, 2, 2, 3]), start)
+            peers = rng.choice([1, 1, 1, 3, 0, rng.getrandbits(P.peers), rng.getrandbits(8)])
+            return kind, await driver.copy(rng.choice([0, 1, 2, 2, 3]), start, peers)
         if driver.tables.copies:
             await driver.take()
         return kind, None
 
     async def bench(driver):
-        for _ in range(500):
+        for _ in range(700):
             kind, configuration_error = await step(driver)
             seen.setdefault(kind, set()).add(configuration_error)
 
@@ -265,8 +354,15 @@ def test_random():
         ConfigurationError.UNKNOWN_INDEX,
         ConfigurationError.MISALIGNED,
     }
+    assert seen["peer"] == {
+        ConfigurationError.NONE,
+        ConfigurationError.UNKNOWN_INDEX,
+        ConfigurationError.IN_USE,
+    }
     assert seen["copy"] == {
         ConfigurationError.NONE,
+        ConfigurationError.EMPTY,
+        ConfigurationError.NO_PEER,
         ConfigurationError.UNKNOWN_INDEX,
         ConfigurationError.MISALIGNED,
         ConfigurationError.ADDRESS_OUT_OF_RANGE,
@@ -278,7 +374,7 @@ def test_random():
 @pytest.mark.parametrize("count", [1, 2, pytest.param(5, marks=pytest.mark.verify)])
 def test_last_entry(count):
     """An index reaches the last entry, and no further, whatever the size of the tables."""
-    p = T3Parameters(contexts=1, regions=count, ranges=count, commands=count)
+    p = T3Parameters(contexts=1, regions=count, ranges=count, commands=count, peers=count)
 
     async def bench(driver):
         ctx, dut, last = driver.ctx, driver.dut, count - 1
@@ -292,8 +388,11 @@ def test_last_entry(count):
         await driver.address("REGION_LIMIT", ATOM)
         await driver.stage("RANGE_DISPATCH_INDICES", first=3, last=5)
         await driver.stage("RANGE_ACTION", action=1, region=last, command=last)
+        await driver.stage("RANGE_PEERS", peers=1 << last)
+        await driver.stage("PEER", gpu=9)
+        ctx.set(dut.context[0].idle, 1)
         await driver.stage("COMMAND_STRIDE", stride=9)
-        for name in ("REGION_COMMIT", "RANGE_COMMIT", "COMMAND_COMMIT"):
+        for name in ("REGION_COMMIT", "RANGE_COMMIT", "COMMAND_COMMIT", "PEER_COMMIT"):
             assert await commit(name, count) == ConfigurationError.UNKNOWN_INDEX
             assert await commit(name, last) == ConfigurationError.NONE
         maps = ctx.get(dut.pages[0].table.maps)
@@ -301,5 +400,8 @@ def test_last_entry(count):
         assert [entry.enable for entry in maps.ranges] == [0] * last + [1]
         assert [entry.stride for entry in maps.commands] == [0] * last + [9]
         assert (maps.ranges[last].region, maps.ranges[last].command) == (last, last)
+        peers = ctx.get(dut.pages[0].table.peers)
+        found = [(peers[index].enable, peers[index].gpu) for index in range(count)]
+        assert found == [(0, 0)] * last + [(1, 9)]
 
     simulate(bench, p)

@@ -50,7 +50,7 @@ def check():
         for context in range(2):
             await ctx.tick().until(~dut.context[context].aborting)
             assert await write(ctx, dut, context, "LOCK", regions=0) == NONE
-        spaces = [{"local": number, "remote": 3, "enable": 1} for number in range(2)]
+        spaces = [{"local": number, "enable": 1} for number in range(2)]
         for context, space in enumerate(spaces):
             assert await write(ctx, dut, context, "ADDRESS_SPACE", **space) == NONE
         for context, space in enumerate(reversed(spaces)):

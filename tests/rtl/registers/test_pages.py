@@ -8,7 +8,7 @@ import pytest
 from rtl.interface.encodings import ConfigurationError, ErrorCode
 from rtl.parameters import T3Parameters
 from rtl.registers import map as register_map
-from rtl.registers.map import ALWAYS, CONTEXT, GLOBAL, PAGE_BITS
+from rtl.registers.map import CONTEXT, GLOBAL, PAGE_BITS
 from rtl.registers.port import Registers, Response
 from tests.support.register_bus import is_storage, outcome, read, write
 from tests.support.simulation import device
@@ -22,8 +22,7 @@ STORAGE = [
     register
     for register in register_map.page(CONTEXT).values()
     if is_storage(register)
-    and register.lock != ALWAYS
-    and register.name not in {"WAYS", "INBOUND_KINDS"}
+    and register.name not in {"LOCK", "WAYS", "INBOUND_KINDS", "RANGE_ACTION"}
 ]
 # Registers that a launch needs, beside tables.
 LAUNCHABLE = [
@@ -89,10 +88,11 @@ def test_storage_is_of_one_context(contexts):
             address = register.address_in(context)
             assert await read(ctx, dut, address) == (expected[context, register.name], OKAY)
         for context, port in enumerate(dut.context):
-            shift = MAP["SHIFT"].unpack(expected[context, "SHIFT"])["dispatch_indices"]
-            assert ctx.get(dut.pages[context].programmed.shift) == shift
+            to_send = MAP["TO_SEND"].unpack(expected[context, "TO_SEND"])["count"]
+            assert ctx.get(dut.pages[context].programmed.to_send) == to_send
             spaces = MAP["ADDRESS_SPACE"].unpack(expected[context, "ADDRESS_SPACE"])
             assert ctx.get(port.address_space) == port.address_space.shape().const(spaces)
+            assert ctx.get(port.rank) == expected[context, "RANK"]
 
     simulate(T3Parameters(contexts=contexts), bench)
 
@@ -129,7 +129,7 @@ def test_no_register_beyond_the_last_context(contexts):
                 assert word == 0 or offset in known
         before = [ctx.get(page.programmed).as_bits() for page in dut.pages]
         for page in range(contexts + 1, PAGES):
-            address = page << PAGE_BITS | MAP["SHIFT"].offset
+            address = page << PAGE_BITS | MAP["TO_SEND"].offset
             assert await write(ctx, dut, address, 0xFFFF) == SLVERR
             address = page << PAGE_BITS | MAP["CONTROL"].offset
             assert await write(ctx, dut, address, MAP["CONTROL"].pack(abort=1)) == SLVERR
@@ -187,17 +187,20 @@ def test_strobes_and_copies_are_of_one_context(context):
             await ctx.tick()
 
     async def bench(ctx, dut):
+        ctx.set(dut.context[context].idle, 1)
+        await put(ctx, dut, context, "PEER", sends_stores=1)
+        assert await put(ctx, dut, context, "PEER_COMMIT", index=3, enable=1) == NONE
         await put(ctx, dut, context, "COPY_START_LO", bytes=64)
         await put(ctx, dut, context, "COMMAND_STRIDE", stride=77)
         await put(ctx, dut, context, "COMMAND_COMMIT", index=2)
         await put(ctx, dut, context, "REGION_LIMIT_LO", bytes=128)
         await put(ctx, dut, context, "REGION_COMMIT", index=0, enable=1)
-        assert await put(ctx, dut, context, "COPY", command=2) == NONE
+        assert await put(ctx, dut, context, "COPY", command=2, peers=8) == NONE
         await ctx.tick()
         copies = [port.copies for port in dut.context]
         assert [ctx.get(copy.valid) for copy in copies] == [context == 0, context == 1]
         copy = ctx.get(copies[context].p)
-        assert (copy.command.stride, copy.start) == (77, 2)
+        assert (copy.command.stride, copy.start, copy.peers) == (77, 2, 8)
         for name, field in LAUNCHABLE:
             assert await put(ctx, dut, context, name, **{field: 4}) == NONE
         for number in range(2):

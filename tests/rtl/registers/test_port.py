@@ -7,7 +7,7 @@ import pytest
 from rtl.interface.encodings import ConfigurationError, Policy
 from rtl.parameters import T3Parameters
 from rtl.registers import map as register_map
-from rtl.registers.map import ALWAYS, PAGE_BITS
+from rtl.registers.map import PAGE_BITS
 from rtl.registers.port import Registers, Response
 from tests.support.register_bus import is_storage, outcome, read, start_write, write
 from tests.support.simulation import device, simulate
@@ -17,7 +17,7 @@ NARROW = T3Parameters(contexts=1, workgroup_bits=10, context_bits=2, sets=64, ad
 MAP = register_map.load()
 FREE = max(register.address for register in MAP.values()) + 4
 STILL_RESETTING = MAP["STATUS"].pack(aborting=1)
-STORAGE = [r for r in MAP.values() if is_storage(r) and r.lock != ALWAYS]
+STORAGE = [r for r in MAP.values() if is_storage(r) and r.name not in ("LOCK", "GPU_LOCK")]
 
 
 @pytest.mark.parametrize("p", [None, 3])
@@ -76,13 +76,14 @@ CUT = {
     ("WORKGROUPS", "count"): NARROW.credit_limit_bits,
     ("TRACKED_FIRST", "dispatch_index"): NARROW.credit_limit_bits,
     ("TRACKED_END", "dispatch_index"): NARROW.credit_limit_bits,
-    ("SHIFT", "dispatch_indices"): NARROW.credit_limit_bits,
+    ("TO_SEND", "count"): NARROW.credit_limit_bits,
     ("CREDIT_WINDOW", "workgroups"): NARROW.credit_limit_bits,
     ("COMMAND_WINDOW", "workgroups"): NARROW.credit_limit_bits,
     ("RANGE_DISPATCH_INDICES", "first"): NARROW.dispatch_index_bits,
     ("RANGE_DISPATCH_INDICES", "last"): NARROW.dispatch_index_bits,
+    ("RANGE_PEERS", "slot_offset"): NARROW.credit_limit_bits,
     ("ADDRESS_SPACE", "local"): NARROW.context_bits,
-    ("ADDRESS_SPACE", "remote"): NARROW.context_bits,
+    ("PEER", "space"): NARROW.context_bits,
 }
 
 
@@ -92,7 +93,8 @@ def test_storage(p):
     seed = 5
     print("seed", seed)
     rng, dut = random.Random(seed), device(Registers, p)
-    cut = {("WAYS", "mask"): p.ways} | (CUT if p is NARROW else {})
+    cut = {("WAYS", "mask"): p.ways, ("RANGE_ACTION", "shares"): p.share_bits}
+    cut |= CUT if p is NARROW else {}
 
     def kept(register, word):
         value = 0
@@ -127,7 +129,7 @@ def test_configuration_comes_from_its_registers():
         "WORKGROUPS": {"count": 65536},
         "TRACKED_FIRST": {"dispatch_index": 13},
         "TRACKED_END": {"dispatch_index": 65535},
-        "SHIFT": {"dispatch_indices": 15},
+        "TO_SEND": {"count": 15},
         "CREDIT_WINDOW": {"workgroups": 16},
         "COMMAND_WINDOW": {"workgroups": 17},
         "TRACKING": {"generation": 11},
@@ -142,7 +144,7 @@ def test_configuration_comes_from_its_registers():
         "workgroups": 65536,
         "tracked_first": 13,
         "tracked_end": 65535,
-        "shift": 15,
+        "to_send": 15,
         "credit_window": 16,
         "command_window": 17,
         "timeout": 0xFEDCBA98,
