@@ -21,8 +21,8 @@ BUGS_OF_CONTEXTS: tuple[tuple[str, SeededBug], ...] = (
             module="rtl.channel.link_merge",
             block="LinkMerge",
             fault="remote stores and packets of an aborted context wait for the link",
-            right="own.o.ready.eq((into.ready & space) | aborting)",
-            wrong="own.o.ready.eq(into.ready & space)",
+            right="own.o.ready.eq((into.ready & self.space[number]) | drops)",
+            wrong="own.o.ready.eq(into.ready & self.space[number])",
         ),
     ),
     (
@@ -258,7 +258,8 @@ BUGS_OF_CONTEXTS: tuple[tuple[str, SeededBug], ...] = (
             block="StoreRouter",
             fault="an abort of any context drops the remote stores of all",
             right="port.valid.eq(self.i.valid & (store.owner == number) & ~drops)",
-            wrong="port.valid.eq(self.i.valid & (store.owner == number) & ~Cat(aborting).any())",
+            wrong="port.valid.eq(self.i.valid & (store.owner == number) & ~drops "
+            "& ~Cat(table.aborting for table in self.tables).any())",
         ),
     ),
     (
@@ -267,8 +268,8 @@ BUGS_OF_CONTEXTS: tuple[tuple[str, SeededBug], ...] = (
             module="rtl.channel.link_merge",
             block="LinkMerge",
             fault="an abort of any context drops the packets of all",
-            right="own.o.ready.eq((into.ready & space) | aborting)",
-            wrong="own.o.ready.eq((into.ready & space) | self.aborting.any())",
+            right="drops.eq(table.aborting | ~waiting.any())",
+            wrong="drops.eq(Cat(one.aborting for one in self.tables).any() | ~waiting.any())",
         ),
     ),
     (

@@ -61,8 +61,8 @@ BUGS_OF_NEIGHBOURS: tuple[tuple[str, SeededBug], ...] = (
             module="rtl.channel.store_router",
             block="StoreRouter",
             fault="the slots of all contexts are shifted like the first one's",
-            right="select_at(store.owner, [table.shift for table in self.tables])",
-            wrong="self.tables[0].shift",
+            right='one_hot_select(ranges, self._of_ranges("slot_offset"))',
+            wrong="one_hot_select(ranges, [one.slot_offset for one in self.tables[0].ranges] * 2)",
         ),
     ),
     (
@@ -83,6 +83,16 @@ BUGS_OF_NEIGHBOURS: tuple[tuple[str, SeededBug], ...] = (
             fault="every packet on its way to the link counts as one of the first context",
             right="into.p.owner.eq(number)",
             wrong="into.p.owner.eq(0)",
+        ),
+    ),
+    (
+        "noninterference-link-merge",
+        SeededBug(
+            module="rtl.channel.link_merge",
+            block="LinkMerge",
+            fault="the packets of all contexts go to the first one's peers",
+            right="[peer.gpu for peer in peers]",
+            wrong="[peer.gpu for peer in self.tables[0].peers]",
         ),
     ),
     (
