@@ -90,6 +90,7 @@ class ChannelHarness(Elaboratable):
             m.d.sync += since.eq(since + 1)
         m.d.sync += offered.eq(held_back & aborting)
         monitor, own = dut.monitor, dut.link_merge.own[number]
+        served = dut.link_merge.served[number]
         begins = monitor.outstanding[number].begin, monitor.copies_outstanding[number].begin
         m.d.comb += [
             Assume(~aborting | ~dut.segments[number].valid),
@@ -105,7 +106,9 @@ class ChannelHarness(Elaboratable):
                 f"{number}: a packet is sent without space",
             ),
             Assert(
-                ~(own.o.valid & dut.link_space[number] & ~aborting) | link.valid,
+                ~(own.o.valid & (own.o.p.peers & ~served).any() & dut.link_space[number])
+                | aborting
+                | link.valid,
                 f"{number}: a packet waits for another context's space",
             ),
             Cover(
@@ -113,8 +116,9 @@ class ChannelHarness(Elaboratable):
             ),
             Cover(aborting & moves(lane.sends) & offered, f"{number}: a packet is dropped"),
         ]
-        # Remote stores and packets of the lane take turns.
-        is_next = remote.o.valid & (own.last | ~lane.sends.valid)
+        # Remote stores and packets of the lane take turns, unless one has got some of its copies.
+        turns = own.last | ~lane.sends.valid
+        is_next = remote.o.valid & Mux(served.any(), ~own.last, turns)
         left = 2 * remote.level + Mux(remote.o.valid, 0, 2) - is_next
         m.d.comb += [
             invariant(remote.level == remote.stored + remote.o.valid, f"{number}: remote"),
@@ -124,6 +128,10 @@ class ChannelHarness(Elaboratable):
                 (remote.level == 0) | (left + since <= _REMOTE), f"{number}: remote: too slow"
             ),
             invariant((segments.level == 0) | (segments.level + since <= 4), f"{number}: segments"),
+            invariant(
+                ~served.any() | Mux(own.last, lane.sends.valid, remote.o.valid),
+                f"{number}: copies of no packet",
+            ),
         ]
 
 
