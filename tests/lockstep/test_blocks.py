@@ -141,7 +141,7 @@ def test_credit_window(rng, slots):
             if cycle % 300 == 0:
                 values = {
                     name: int(rng.integers(0, 30))
-                    for name in ("tracked_first", "shift", "credit_window", "command_window")
+                    for name in ("tracked_first", "credit_window", "command_window")
                 }
                 values |= {
                     "credit_window": int(rng.integers(0, 17)),
@@ -155,7 +155,6 @@ def test_credit_window(rng, slots):
             aborting = chance(rng, 0.004)
             own, issued = chance(rng, 0.2), chance(rng, 0.2)
             dispatch_index = int(window["oldest"] + rng.integers(0, 4)) % 1024
-            credit_limit_in = int(rng.choice([0, 2047, rng.integers(0, 80)]))
             unfinished, tick = chance(rng, 0.8), chance(rng, 0.7)
             for port, value in (
                 (dut.launch, launch),
@@ -164,26 +163,19 @@ def test_credit_window(rng, slots):
                 (dut.complete_dispatch_index, dispatch_index),
                 (dut.own, own),
                 (dut.issued, issued),
-                (dut.credit_limit_in, credit_limit_in),
                 (dut.unfinished, unfinished),
                 (dut.tick, tick),
             ):
                 ctx.set(port, value)
-            found = [
-                ctx.get(port)
-                for port in (dut.oldest, dut.credit_limit, dut.dispatch_limit, dut.done)
-            ]
-            assert found == [
-                window[name] for name in ("oldest", "credit_limit", "dispatch_limit", "done")
-            ], cycle
+            found = [ctx.get(port) for port in (dut.oldest, dut.credit_limit, dut.done)]
+            assert found == [window[name] for name in ("oldest", "credit_limit", "done")], cycle
             base = int(window["oldest"])
             completed = dispatch_index if complete else -1
-            inputs = WindowInputs(
-                credit_limit_in, completed, own, issued, launch, unfinished, tick, aborting
-            )
-            _, expired = step_credit_window(
+            inputs = WindowInputs(completed, own, issued, launch, unfinished, tick, aborting)
+            _, changes, expired = step_credit_window(
                 state.config, window, state.complete[0], launch_configuration, inputs
             )
+            assert launch or ctx.get(dut.changes) == changes, cycle
             assert ctx.get(dut.error.valid) == expired, cycle
             if expired:
                 timeouts += 1
@@ -348,20 +340,28 @@ def commands_of_many_rows(rng):
 
 
 def program_engine(ctx, dut, state, rng):
-    """Set new tables and a new shift; return commands and regions."""
+    """Set new tables; return commands and regions."""
     regions = [random_region(rng) for _ in range(2)]
     commands = commands_of_many_rows(rng)
-    launch_configuration = {
-        "workgroups": 24,
-        "shift": int(rng.choice([rng.integers(0, 12), rng.integers(0, 2048)])),
-    }
+    launch_configuration = {"workgroups": 24, "generation": int(rng.integers(0, 16))}
+    ranges = [
+        {
+            "command": int(rng.integers(0, 4)),
+            "peers": int(rng.integers(0, 256)),
+            "slot_offset": int(rng.choice([rng.integers(0, 12), rng.integers(0, 2048)])),
+        }
+        for _ in range(4)
+    ]
     ctx.set(dut.maps.commands, commands)
+    ctx.set(dut.maps.ranges, ranges)
     ctx.set(dut.maps.regions, regions)
     ctx.set(dut.launch_configuration, launch_configuration)
     set_commands(state, commands)
     for index, region in enumerate(regions):
         for name, value in region.items():
             state.regions[0, index][name] = value
+    for index, entry in enumerate(ranges):
+        put(state.ranges[0, index], entry)
     for name, value in launch_configuration.items():
         state.contexts[0]["launch"][name] = value
     return commands, regions
@@ -402,7 +402,7 @@ def test_engine(rng, channels, geometry, walkers):
             if cycle % 50 == 0:
                 commands, regions = program_engine(ctx, dut, state, rng)
             command = {
-                "command": int(rng.integers(0, 4)),
+                "range": int(rng.integers(0, 4)),
                 "dispatch_index": int(rng.integers(0, 24)),
                 "wavefront": int(rng.integers(0, 4)),
                 "start": int(rng.integers(0, 1 << 23)),
@@ -414,15 +414,17 @@ def test_engine(rng, channels, geometry, walkers):
                 "command": commands[int(rng.integers(0, 4))],
                 "region": regions[int(rng.integers(0, 2))],
                 "start": int(rng.integers(0, 1 << 23)),
+                "peers": int(rng.integers(0, 256)),
             }
             has_ready, has_copy = chance(rng, 0.7), chance(rng, 0.2)
-            credit_limit_in = int(rng.choice([rng.integers(0, 40), 2047]))
+            limits = rng.choice([*rng.integers(0, 40, 4), 2047], 4).tolist()
             spaces = [chance(rng, 0.7) for _ in range(channels)]
             ctx.set(dut.ready.valid, has_ready)
             ctx.set(dut.ready.p, command)
             ctx.set(dut.copies.valid, has_copy)
             ctx.set(dut.copies.p, copy)
-            ctx.set(dut.credit_limit_in, credit_limit_in)
+            ctx.set(dut.limits, limits)
+            state.limits[0] = limits
             put(ready, command)
             while own["copies"]["copies_level"]:
                 pop_copy(own["copies"])
@@ -430,9 +432,8 @@ def test_engine(rng, channels, geometry, walkers):
                 for part in ("command", "region"):
                     for name, value in copy[part].items():
                         copied_from[part][name] = value
-                push_copy(
-                    own["copies"], copied_from["command"], copied_from["region"], copy["start"]
-                )
+                tables = copied_from["command"], copied_from["region"]
+                push_copy(own["copies"], *tables, copy["start"], copy["peers"])
             for index, space in enumerate(spaces):
                 ctx.set(dut.segments[index].ready, space)
                 lanes[index]["segments_level"] = 0 if space else SEGMENTS
@@ -440,7 +441,7 @@ def test_engine(rng, channels, geometry, walkers):
 
             idle = engine_is_idle(own["engine"]) and not has_ready and not has_copy
             assert ctx.get(dut.idle) == idle, cycle
-            _, popped, issued, failure = step_engine(state, 0, has_ready, ready, credit_limit_in)
+            _, popped, issued, failure = step_engine(state, 0, has_ready, ready)
             assert (has_ready and ctx.get(dut.ready.ready)) == popped, cycle
             copied = has_copy and not own["copies"]["copies_level"]
             assert (has_copy and ctx.get(dut.copies.ready)) == copied, cycle

@@ -38,6 +38,7 @@ _P_OF_UNIT = T3Parameters(
     sets=1,
     credit_window=2,
     command_depth=2,
+    peers=1,
     dma_walkers=1,
     egress_slots=2,
 )

@@ -43,7 +43,7 @@ class CreditWindowHarness(Elaboratable):
         """Drive the inputs from neighbouring blocks; ``tracked_end`` is an arbitrary constant."""
         configuration = dut.launch_configuration
         free(m, dut.launch, dut.complete, dut.complete_dispatch_index)
-        free(m, dut.own, dut.issued, dut.credit_limit_in, dut.unfinished, dut.tick)
+        free(m, dut.own, dut.issued, dut.unfinished, dut.tick)
         free(m, *(configuration[name] for name in _CHANGING))
         m.d.comb += [
             configuration.tracked_end.eq(AnyConst(len(configuration.tracked_end))),
@@ -153,7 +153,7 @@ def _is_complete(dut, dispatch_index: Value) -> Value:
     return dut.bitmap[dut.word_of(dispatch_index)].bit_select(dut.bit_of(dispatch_index), 1)
 
 
-_CHANGING = ("tracked_first", "shift", "credit_window", "command_window", "timeout")
+_CHANGING = ("tracked_first", "credit_window", "command_window", "timeout")
 
 PROOFS = tuple(
     Proof(

@@ -136,7 +136,7 @@ class CriticalityHarness(Elaboratable):
             sent = launch.tracked_first + dut.sent
             m.d.sync += done.eq(Mux(dut.finished < launch.tracked_first, dut.finished, sent))
         with m.If(phase == 1):
-            m.d.sync += whole.eq(launch.tracked_end - launch.shift)
+            m.d.sync += whole.eq(launch.to_send)
         m.d.comb += [
             left.eq(whole - done),
             Assert(

@@ -90,16 +90,14 @@ class RestHarness(Elaboratable):
 
     @staticmethod
     def _left(m: Module, dut: Criticality, configuration) -> tuple[Value, Value, Value]:
-        """Numbers of workgroups: no longer to be sent, tracked, and remaining."""
-        done, whole = Signal(len(dut.settled)), Signal(signed(len(dut.settled)))
-        left = Signal(signed(len(dut.settled) + 2))
+        """Numbers of workgroups: no longer to be sent, to be sent in all, and remaining."""
+        done, left = Signal(len(dut.settled)), Signal(signed(len(dut.settled) + 2))
         first = configuration.tracked_first
         m.d.comb += [
             done.eq(Mux(dut.finished_seen < first, dut.finished_seen, first + dut.sent)),
-            whole.eq(configuration.tracked_end - configuration.shift),
-            left.eq(Mux(whole > 0, whole, 0) - done),
+            left.eq(configuration.to_send - done),
         ]
-        return done, Mux(whole > 0, whole, 0), Mux(left > 0, left, 0)
+        return done, configuration.to_send, Mux(left > 0, left, 0)
 
 
 PROOFS = (

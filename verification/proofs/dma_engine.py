@@ -31,7 +31,8 @@ _P = T3Parameters(
     sets=1,
     commands=2,
     regions=2,
-    ranges=1,
+    ranges=2,
+    peers=2,
 )
 _GRANULE = _P.interleave_atoms
 _WHOLE = 15  # encodes that no wavefront ends within a row
@@ -40,7 +41,7 @@ _WHOLE = 15  # encodes that no wavefront ends within a row
 class DmaEngineHarness(Elaboratable):
     """Harness that walks a command's tile row by row and compares the result with the segments.
 
-    Each walker handles every `dma_walkers`-th row. Tables, shift, admission and lanes are
+    Each walker handles every `dma_walkers`-th row. Tables, limits and lanes are
     arbitrary in every cycle.
     """
 
@@ -52,7 +53,7 @@ class DmaEngineHarness(Elaboratable):
         m = Module()
         m.submodules.dut = dut = self._engine(self._p)
         free(m, dut.ready.valid, dut.ready.p, dut.copies.valid, dut.copies.p)
-        free(m, dut.maps, dut.launch_configuration, dut.remote_space, dut.credit_limit_in)
+        free(m, dut.maps, dut.launch_configuration, dut.limits)
         for lane in dut.segments:
             free(m, lane.ready)
         takes_ready, takes_copy = Signal(), Signal()
@@ -75,7 +76,7 @@ class DmaEngineHarness(Elaboratable):
         tile = SimpleNamespace(
             template=template,
             command=command,
-            context=Signal.like(dut.remote_space, name="context"),
+            peers=Signal(self._p.peers, name="peers"),
             generation=Signal.like(dut.launch_configuration.generation, name="generation"),
             copy=Signal(name="copy"),
             start=Signal(self._p.atom_address_bits, name="start"),
@@ -86,24 +87,24 @@ class DmaEngineHarness(Elaboratable):
             marking=Signal(name="marking"),
         )
         tile.marks = template.marks & ~tile.copy
+        entry = dut.maps.ranges[dut.ready.p.range]
+        slot = dut.ready.p.dispatch_index + entry.slot_offset
         with m.If(takes_ready | takes_copy):
             m.d.sync += [
-                template.eq(dut.maps.commands[dut.ready.p.command]),
+                template.eq(dut.maps.commands[entry.command]),
                 command.eq(dut.ready.p),
                 tile.region.eq(dut.copies.p.region),
-                tile.context.eq(dut.remote_space),
+                tile.peers.eq(Mux(takes_copy, dut.copies.p.peers, entry.peers)),
+                tile.slot.eq(Mux(takes_copy, 0, slot % (1 << self._p.workgroup_bits))),
                 tile.generation.eq(dut.launch_configuration.generation),
                 tile.copy.eq(takes_copy),
                 tile.start.eq(Mux(takes_copy, dut.copies.p.start, dut.ready.p.start)),
             ]
         with m.If(takes_copy):
             m.d.sync += template.eq(dut.copies.p.command)
-        # The next cycle's shift and regions apply, except to a copy.
-        slot = command.dispatch_index + dut.launch_configuration.shift
-        with m.If(tile.busy & (tile.since == 1)):
-            m.d.sync += tile.slot.eq(Mux(tile.copy, 0, slot % (1 << self._p.workgroup_bits)))
-            with m.If(~tile.copy):
-                m.d.sync += tile.region.eq(dut.maps.regions[template.region])
+        # The next cycle's regions apply, except to a copy.
+        with m.If(tile.busy & (tile.since == 1) & ~tile.copy):
+            m.d.sync += tile.region.eq(dut.maps.regions[template.region])
         self._geometry(m, tile)
         return tile
 
@@ -277,14 +278,12 @@ class DmaEngineHarness(Elaboratable):
         picks = takes_ready & dut.ready.p.last
         waits = (dut.ready.valid & admitted) | dut.copies.valid
         m.d.comb += [
-            admitted.eq(
-                dut.ready.p.dispatch_index + dut.launch_configuration.shift < dut.credit_limit_in
-            ),
+            admitted.eq(dut.ready.p.dispatch_index < dut.limits[dut.ready.p.range]),
             Assert(~(takes_ready & takes_copy), "two commands are taken"),
             Assert(
                 ~(takes_ready | takes_copy) | ~tile.busy, "taken before the previous one has left"
             ),
-            Assert(~takes_ready | admitted, "taken before the downstream GPU admits the command"),
+            Assert(~takes_ready | admitted, "taken before the peers admit the command"),
             Assert(
                 ~(waits & ~tile.busy) | takes_ready | takes_copy,
                 "an admitted command is not taken",
@@ -307,7 +306,7 @@ class DmaEngineHarness(Elaboratable):
         template = tile.template
         expected = {name: template[name] for name in ("kind", "op", "dtype", "atom_offset")}
         return expected | {
-            "context": tile.context,
+            "peers": tile.peers,
             "generation": tile.generation,
             "atom": walker.atom,
             "length": walker.length,
@@ -399,7 +398,7 @@ def _proof(channels: int, walkers: int) -> Proof:
         "in row-major order; no other segment leaves; a segment outside the command's region is "
         "dropped and reported; behind a ready command that marks tiles, a marker with the number "
         "of its atoms leaves for each wavefront; an offer to a lane stays until it is taken; later "
-        "changes of template, shift or address space do not affect a command",
+        "changes of template or range do not affect a command",
         blocks=(DmaEngine,),
         harness=partial(DmaEngineHarness, channels=channels, walkers=walkers),
         geometry=f"{channels} of 2 channels, {walkers} walkers, granules of 4 atoms, addresses of "

@@ -31,7 +31,7 @@ def assert_inside(m: Module, dut: DmaEngine, tile: SimpleNamespace) -> None:
             for name in ("kind", "op", "dtype", "atom_offset")
         ]
         m.d.comb += [
-            invariant(common.context == tile.context, "common context"),
+            invariant(common.peers == tile.peers, "common peers"),
             invariant(common.generation == tile.generation, "common generation"),
             invariant(dut.is_copy == tile.copy, "is_copy"),
             invariant(
@@ -57,6 +57,10 @@ def assert_inside(m: Module, dut: DmaEngine, tile: SimpleNamespace) -> None:
             invariant(common.wave_inner_log2 == template.wave_inner_log2, "wave_inner_log2"),
         ]
     with m.If(scale):
+        slot = common.slot + dut.dispatch_index
+        m.d.comb += invariant(
+            slot[: len(tile.slot)] == tile.slot, "slot before its offset is added"
+        )
         waves = tile.template.waves[Cat(tile.command.outer_edge, tile.command.inner_edge)]
         m.d.comb += [
             invariant(tile.copy | (walk.wavefront == tile.command.wavefront), "wavefront"),

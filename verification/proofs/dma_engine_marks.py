@@ -66,7 +66,7 @@ def marker_of(tile: SimpleNamespace) -> dict[str, Value]:
         "op": tile.template.op,
         "dtype": tile.template.dtype,
         "atom_offset": Const(0),
-        "context": tile.context,
+        "peers": tile.peers,
         "generation": tile.generation,
         "atom": tile.marker,
         "length": Const(1),

@@ -1,113 +1,16 @@
-"""Proofs of the external status: aborts in both directions, and numbers that wrap."""
+"""Proof of the external status: the aborts that peers see."""
 
-from amaranth.hdl import Assert, Assume, Cover, Elaboratable, Module, Mux, Signal, signed
+from amaranth.hdl import Assert, Assume, Cover, Elaboratable, Module, Mux, Signal
 
 from rtl.context.external_status import ExternalStatus
 from rtl.parameters import T3Parameters
 
-from .invariant import invariant
 from .proof import Proof
 from .streams import free
 
 __all__ = ["PROOFS"]
 
 _P = T3Parameters(contexts=1, sets=1, ways=2, workgroup_bits=3, credit_window=2)
-_MOST = (1 << _P.credit_limit_bits) - 1
-
-
-def _free_inputs(m: Module, dut: ExternalStatus) -> None:
-    """Leave all inputs free."""
-    free(m, dut.launch, dut.launched, dut.cut_short, dut.launch_generation, dut.credit_limit_in)
-    free(m, dut.generation_in, dut.aborted_in, dut.dispatched, dut.finished)
-    free(m, dut.kernel_generation)
-
-
-class ReportHarness(Elaboratable):
-    """Harness of the report of an abort, with arbitrary inputs."""
-
-    def __init__(self, status: type = ExternalStatus):
-        self._status = status
-
-    def elaborate(self, platform):
-        m = Module()
-        m.submodules.dut = dut = self._status(_P)
-        _free_inputs(m, dut)
-        ahead = Signal(4)
-        m.d.comb += ahead.eq(dut.generation_in - dut.launch_generation)
-        shows = Signal()
-        with m.Switch(ahead):
-            for back in range(8):
-                with m.Case(back):
-                    m.d.comb += shows.eq(dut.launched & dut.aborted_in[back])
-        # Since the launch began: the last cycle showed an abort, none was shown before, one was
-        # reported.
-        showed, before, certain, reported = Signal(), Signal(), Signal(), Signal()
-        m.d.sync += [
-            showed.eq(shows & ~dut.launch),
-            before.eq(Mux(dut.launch, shows, before | shows)),
-            certain.eq(shows & ~dut.launch & ~before & ~dut.stale),
-            reported.eq(~dut.launch & (reported | dut.peer_aborted)),
-        ]
-        m.d.comb += [
-            Assert(~dut.peer_aborted | showed, "a report without an abort of the launch"),
-            Assert(~dut.peer_aborted | ~reported, "a launch's abort is reported twice"),
-            Assert(
-                ~certain | dut.peer_aborted | reported, "an abort is not reported when it is shown"
-            ),
-            invariant(dut.seen == (reported | dut.peer_aborted), "seen: differs"),
-            invariant(~dut.old | before, "old: without an abort"),
-            Cover(dut.peer_aborted & (dut.aborted_in == 0), "an abort goes away"),
-            Cover(dut.peer_aborted & dut.launch, "a report as the next launch begins"),
-        ]
-        return m
-
-
-class DistanceHarness(Elaboratable):
-    """Harness that counts the distance of the downstream GPU without wrapping.
-
-    The GPU's generation advances by any number between two words that show it. The distance is
-    counted from the first time on that the GPU admits something when it looks at most 8 behind,
-    and is counted anew when it does so after it was further behind.
-    """
-
-    def __init__(self, status: type = ExternalStatus):
-        self._status = status
-
-    def elaborate(self, platform):
-        m = Module()
-        m.submodules.dut = dut = self._status(_P)
-        _free_inputs(m, dut)
-        step, shows, admits = Signal(4), Signal(), Signal()
-        looks = Signal(signed(4))
-        advance, (lead, moved, now) = Signal(5), (Signal(signed(9), name=n) for n in "lmn")
-        counts, known = Signal(), Signal()
-        free(m, advance)
-        last = dut.downstream.generation
-        m.d.comb += [
-            admits.eq(dut.credit_limit_in != 0),
-            shows.eq(admits | (dut.aborted_in != 0)),
-            step.eq(Mux(dut.launch, dut.launch_generation - dut.generation, 0)),
-            looks.eq(Mux(shows, dut.generation_in, last) - dut.launch_generation),
-            known.eq(admits & dut.launched & (looks <= 0)),
-            moved.eq(lead - step + Mux(shows, advance, 0)),
-            now.eq(Mux(counts & ~(known & (moved < -8)), moved, looks)),
-            Assume(dut.launch | (dut.launch_generation == dut.generation)),
-            Assume(~dut.launch | ((step != 0) & (step < 8))),
-            Assume(~shows | ~counts | (dut.generation_in == (last + advance)[:4])),
-            Assume((lead > -200) & (lead < 200)),
-            Assume(dut.credit_limit_in != _MOST),  # stands for everything at the output
-        ]
-        m.d.sync += [lead.eq(now), counts.eq(counts | known)]
-        m.d.comb += [
-            Assert(~counts | (dut.admitted != _MOST) | (lead > 0), "a GPU behind admits all"),
-            Assert(counts | (dut.admitted != _MOST), "an unknown GPU admits all"),
-            invariant(~dut.is_near | counts, "is_near: without a distance"),
-            invariant(~dut.is_near | (lead >= -8), "is_near: far behind"),
-            invariant(~counts | ((dut.generation + lead)[:4] == last), "lead: differs"),
-            Cover(dut.is_near & (lead > 0) & (dut.admitted == _MOST), "ahead"),
-            Cover(counts & ~dut.is_near, "far behind"),
-        ]
-        return m
 
 
 class AbortsHarness(Elaboratable):
@@ -119,7 +22,8 @@ class AbortsHarness(Elaboratable):
     def elaborate(self, platform):
         m = Module()
         m.submodules.dut = dut = self._status(_P)
-        _free_inputs(m, dut)
+        free(m, dut.launch, dut.cut_short, dut.launch_generation)
+        free(m, dut.dispatched, dut.finished, dut.kernel_generation)
         choice, follows, cut = Signal(), Signal(), Signal()
         step, age = Signal(4), Signal(4)
         free(m, choice)
@@ -145,31 +49,8 @@ class AbortsHarness(Elaboratable):
 
 PROOFS = (
     Proof(
-        name="external-status",
-        statement="An abort of the downstream GPU in the current launch is reported in the cycle "
-        "after it is first shown, unless it may be older than the launch; at most once for each "
-        "launch, and only if it is shown",
-        blocks=(ExternalStatus,),
-        harness=ReportHarness,
-        geometry="workgroup numbers of 3 bits",
-        reason="the proof depends on no width",
-        depth=2,
-        cover_depth=8,
-    ),
-    Proof(
-        name="external-status-distance",
-        statement="The downstream GPU admits everything only if it has passed this launch, however "
-        "many launches begin here while it admits nothing",
-        blocks=(ExternalStatus,),
-        harness=DistanceHarness,
-        geometry="workgroup numbers of 3 bits; fewer than 200 launches apart",
-        reason="the proof depends on no width",
-        depth=2,
-        cover_depth=8,
-    ),
-    Proof(
         name="external-status-aborts",
-        statement="Each bit shown upstream reports whether the launch of its generation was cut "
+        statement="Each bit shown to peers reports whether the launch of its generation was cut "
         "short, however many launches have begun since",
         blocks=(ExternalStatus,),
         harness=AbortsHarness,

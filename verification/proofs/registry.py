@@ -36,9 +36,11 @@ from . import (
     memory_queue,
     merge,
     noninterference,
+    peer_status,
     protected_memory,
     protected_queue,
     queue,
+    range_limits,
     registers,
     ring,
     secded,
@@ -88,6 +90,7 @@ _MODULES = (
     tracker_table,
     trigger,
     credit_window,
+    range_limits,
     congestion,
     criticality,
     criticality_comparison,
@@ -96,6 +99,7 @@ _MODULES = (
     abort,
     error_path,
     external_status,
+    peer_status,
 )
 
 PROOFS: tuple[Proof, ...] = tuple(proof for module in _MODULES for proof in module.PROOFS)

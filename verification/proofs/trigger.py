@@ -80,9 +80,12 @@ class TriggerHarness(Elaboratable):
             last=Signal(_P.dispatch_index_bits, name=f"{name}_range_last"),
             command=Signal(1, name=f"{name}_command"),
         )
-        for one in maps.ranges:
+        number = Signal(1, name=f"{name}_range")
+        for index, one in enumerate(maps.ranges):
             with m.If(one.enable & (one.first <= dispatch_index) & (dispatch_index <= one.last)):
                 m.d.comb += [getattr(entry, key).eq(one[key]) for key in vars(entry)]
+                m.d.comb += number.eq(index)
+        entry.range = number
         template = maps.commands[entry.command]
         entry.template = template
         dma = entry.action == Action.DMA
@@ -225,7 +228,7 @@ class TriggerHarness(Elaboratable):
         with m.If(becomes_due):
             m.d.sync += [
                 due.eq(1),
-                command.command.eq(entry.command),
+                command.range.eq(entry.range),
                 command.dispatch_index.eq(dispatch_index),
                 command.wavefront.eq(Mux(entry.each, tile.wavefront, 0)),
                 command.start.eq(Mux(entry.each, tile.start, start)),

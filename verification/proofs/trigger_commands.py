@@ -85,7 +85,7 @@ def _assert_due(m: Module, ghost: SimpleNamespace) -> None:
     with m.If(ghost.due):
         m.d.comb += [
             invariant(due.dispatch_index == dispatch_index, "due: dispatch index"),
-            invariant(due.command == own.command, "due: command"),
+            invariant(due.range == own.range, "due: range"),
             invariant(own.each | own.grouped, "due: no command"),
             invariant(due.wavefront == Mux(own.each, ghost.wavefront, 0), "due: wavefront"),
             invariant(own.each | due.last, "due: last"),

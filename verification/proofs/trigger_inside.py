@@ -74,7 +74,7 @@ def _records(m: Module, dut, ghost: SimpleNamespace) -> tuple[dict, dict]:
         "group": entry.group,
         "size": entry.size,
         "commands": new.commands,
-        "command": entry.command,
+        "range": entry.range,
         "tiles": row.tiles,  # before the completion
         "start": row.start,
         "edges": row.edges,
@@ -219,7 +219,7 @@ def _record(m: Module, ghost, record, valid: Value, name: str) -> None:
     m.d.comb += [
         invariant(~valid | (record["group"] == own.group), "the group of a tile"),
         invariant(~valid | (record["size"] == own.size), "the size of a tile's group"),
-        invariant(~valid | (record["command"] == own.command), "the command of a tile"),
+        invariant(~valid | (record["range"] == own.range), "the range of a tile"),
         invariant(~valid | (record["each"] == own.each), "the granularity of a tile"),
         invariant(
             ~valid
@@ -244,7 +244,7 @@ def _looked_up(m: Module, dut, now, entry) -> None:
                 | (
                     (looked_up.first == entry.first)
                     & (looked_up.last == entry.last)
-                    & (looked_up.command == entry.command)
+                    & (looked_up.range == entry.range)
                     & (looked_up.granularity == entry.template.granularity)
                     & (looked_up.group_log2 == entry.template.group_log2)
                     & (looked_up.waves == entry.template.waves[edges])
@@ -260,7 +260,7 @@ def _in_group(m: Module, dut, now, grouped, own) -> None:
     with m.If(now.in_group):
         m.d.comb += [
             invariant(grouped["grouped"], "no group"),
-            invariant(found.command == own.command, "the group's command"),
+            invariant(found.range == own.range, "the group's range"),
             invariant(own.grouped, "not grouped"),
         ]
     with m.If(now.group):

@@ -23,18 +23,19 @@ def _state(**parameters):
     return state
 
 
-def step(state, credit_limit_in):
-    """Run one cycle of the engine; return whether a ready command was taken, whether it was the
-    last one, and the error."""
+def step(state, limit):
+    """Run one cycle of the engine, with the limit of all ranges; return whether a ready command was
+    taken, whether it was the last one, and the error."""
     valid, ready = ready_valid(state.contexts[0]["ready"]), first_ready(state, 0)
-    return step_engine(state, 0, valid, ready, credit_limit_in)[1:]
+    state.limits[0] = limit
+    return step_engine(state, 0, valid, ready)[1:]
 
 
 def copy(state, start):
     """Queue a copy of the first command."""
     command = state.programmed_commands[0, 0]
     region = state.programmed_regions[0, command["region"]]
-    push_copy(state.contexts[0]["copies"], command, region, start)
+    push_copy(state.contexts[0]["copies"], command, region, start, 2)
 
 
 @pytest.mark.parametrize("walkers", [1, 2, 4, 16])
@@ -59,14 +60,14 @@ def test_walk_covers_the_tile(seed, walkers):
         atom_offset=-300 & config["atom_mask"],
     ).items():
         command[name] = value
-    own["launch"]["shift"] = 3
+    state.ranges[0, 1]["slot_offset"], state.ranges[0, 1]["peers"] = 3, 6
     start = int(rng.integers(0, 1 << 20))
-    push_ready(state, 0, 0, 7, 0, start, 0, 0, 1)
+    push_ready(state, 0, 1, 7, 0, start, 0, 0, 1)
     step_ready(state, 0, True, False)
     step_ready(state, 0, False, False)
     step_ready(state, 0, False, False)
-    assert step(state, 10) == (False, False, 0)  # not admitted by the receiver
-    popped, issued, _ = step(state, 11)
+    assert step(state, 7) == (False, False, 0)  # not admitted by the receivers
+    popped, issued, _ = step(state, 8)
     assert popped and issued
     step_ready(state, 0, False, True)
 
@@ -77,7 +78,7 @@ def test_walk_covers_the_tile(seed, walkers):
             lane = state.channels[channel]["lanes"][0]
             if lane["segments_pushed"]:
                 segment = lane["segments"][0]
-                assert segment["slot"] == 10
+                assert (segment["slot"], segment["peers"]) == (10, 6)
                 assert segment["atom_offset"] == -300 & config["atom_mask"]
                 for index in range(segment["length"]):
                     atom = segment["atom"] + index
@@ -198,10 +199,11 @@ def test_gap_between_commands():
     assert state.contexts[0]["engine"]["mode"] == 0
 
 
-def test_the_engine_keeps_its_command_and_takes_the_launch_configuration_later():
+def test_the_engine_keeps_its_command_and_the_entry_of_its_range():
     state = _state(channels=4)
-    launch = state.contexts[0]["launch"]
+    launch, entry = state.contexts[0]["launch"], state.ranges[0, 0]
     command = state.commands[0, 0]
+    entry["slot_offset"], entry["peers"] = 1, 5
     command["outer_extent"], command["inner_extent"] = 1, 1
     command["granularity"] = Granularity.WORKGROUP.value
     launch["workgroups"] = 20
@@ -210,16 +212,16 @@ def test_the_engine_keeps_its_command_and_takes_the_launch_configuration_later()
     step_ready(state, 0, False, False)
     step_ready(state, 0, False, False)
     for cycle in range(4):
-        launch["shift"] = cycle
         if cycle == 1:
+            entry["slot_offset"] = entry["peers"] = 9
             for name in set(command.dtype.names) - {"waves"}:
                 command[name] = 9
         popped, _, _ = step(state, 8)
         assert popped == (cycle == 0)
         step_ready(state, 0, False, popped)
     segment = state.channels[0]["lanes"][0]["segments"][0]
-    found = {name: int(segment[name]) for name in ("length", "context", "slot")}
-    assert found == {"length": 1, "context": 0, "slot": 8}
+    found = {name: int(segment[name]) for name in ("length", "peers", "slot")}
+    assert found == {"length": 1, "peers": 5, "slot": 8}
 
 
 def test_walkers_share_a_lane():

@@ -61,15 +61,15 @@ def complete(state, dispatch_index, wavefront, start, cycles=20):
 
 def test_wavefront_commands():
     state = trigger(granularity=Granularity.WAVEFRONT)
-    assert complete(state, 5, 1, 900) == ([], [(1, 5, 1, 900, 0, 0, 0)])
-    assert complete(state, 5, 0, 300) == ([(5, False)], [(1, 5, 0, 300, 0, 0, 1)])
+    assert complete(state, 5, 1, 900) == ([], [(0, 5, 1, 900, 0, 0, 0)])
+    assert complete(state, 5, 0, 300) == ([(5, False)], [(0, 5, 0, 300, 0, 0, 1)])
 
 
 def test_workgroup_command_has_the_smallest_start():
     state = trigger(granularity=Granularity.WORKGROUP, waves=3)
     assert complete(state, 5, 1, 900) == ([], [])
     assert complete(state, 5, 0, 300) == ([], [])
-    assert complete(state, 5, 2, 700) == ([(5, False)], [(1, 5, 0, 300, 0, 0, 1)])
+    assert complete(state, 5, 2, 700) == ([(5, False)], [(0, 5, 0, 300, 0, 0, 1)])
 
 
 def test_group():
@@ -82,11 +82,11 @@ def test_group():
         )
     assert complete(state, 8, 0, 800) == (
         [(8, False)],
-        [(1, dispatch_index, 0, 100 * dispatch_index, 0, 0, 1) for dispatch_index in (7, 8, 9)],
+        [(0, dispatch_index, 0, 100 * dispatch_index, 0, 0, 1) for dispatch_index in (7, 8, 9)],
     )
     assert complete(state, 5, 0, 500) == (
         [(5, False)],
-        [(1, dispatch_index, 0, 100 * dispatch_index, 0, 0, 1) for dispatch_index in (3, 4, 5, 6)],
+        [(0, dispatch_index, 0, 100 * dispatch_index, 0, 0, 1) for dispatch_index in (3, 4, 5, 6)],
     )
 
 
