@@ -10,7 +10,7 @@ from rtl.trigger.range_limits import RangeLimits
 from rtl.trigger.trigger import Trigger
 
 from .clock_gating import ClockGatingHarness, clock_gating
-from .invariant import invariant
+from .range_limits import relate_rest
 from .registers import GEOMETRY
 
 __all__ = ["PROOFS"]
@@ -20,12 +20,11 @@ _SIZE = "4 admitted workgroups, space for 4 commands, 2 ranges, 2 commands, addr
 
 
 class _LimitsHarness(ClockGatingHarness):
-    """Harness of the range limits, which rest once no change is left to be walked over."""
+    """Harness of the range limits, which rest without a launch and without a change."""
 
     def elaborate(self, platform):
         m = super().elaborate(platform)
-        limits = self._block
-        m.d.comb += invariant(~limits.fresh | limits.turn.any(), "fresh: without a walk")
+        relate_rest(m, self._block)
         return m
 
 

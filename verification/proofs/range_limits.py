@@ -13,7 +13,7 @@ from .invariant import invariant
 from .proof import Proof
 from .streams import free
 
-__all__ = ["PROOFS"]
+__all__ = ["PROOFS", "relate_rest"]
 
 _P = T3Parameters(contexts=1, sets=1, ways=2, workgroup_bits=3, credit_window=2, ranges=3, peers=2)
 _BITS = _P.credit_limit_bits
@@ -104,13 +104,17 @@ class RangeLimitsHarness(Elaboratable):
                 ~first[1:].any() | (first == (second << 1)[: len(first)]),
                 f"{first.name}: not behind {second.name}",
             )
-        rests = Value.cast(dut.limits) == 0
-        m.d.comb += [
-            invariant(dut.launched | (rests & (dut.dispatch_limit == 0)), "admits unlaunched"),
-            invariant(dut.launched | ~dut.turn.any(), "walks unlaunched"),
-            invariant(dut.launched | ~dut.chosen.any(), "walks unlaunched"),
-            invariant(dut.launched | ~dut.merged.any(), "walks unlaunched"),
-        ]
+        relate_rest(m, dut)
+
+
+def relate_rest(m: Module, dut: RangeLimits) -> None:
+    """Relate the registers of a unit at rest: without a launch, and without a change."""
+    rests = (Value.cast(dut.limits) == 0) & (dut.dispatch_limit == 0)
+    m.d.comb += [
+        invariant(dut.launched | rests, "limits without a launch"),
+        invariant(dut.launched | ~(dut.turn | dut.chosen | dut.merged).any(), "walks unlaunched"),
+        invariant(~dut.fresh | dut.turn.any(), "fresh: without a walk"),
+    ]
 
 
 PROOFS = (
