@@ -7,31 +7,35 @@ from collections.abc import Iterator
 from itertools import permutations, product
 
 import cocotb
+from amaranth.lib import data
 
-from rtl.interface.configuration import MapConfiguration
+from rtl.interface.configuration import MapConfiguration, PeerEntry
 from rtl.interface.encodings import Action, ConfigurationError
 from rtl.interface.layouts import Copy
 from rtl.parameters import T3Parameters
 from rtl.registers.map_table import INDEX_BITS, MapTable, Staging, Table
 from tb.cover import cover, expect
 from tb.cycle import inputs_of, next_cycle, reset, scaled, settled
-from tb.golden import golden_state, maps, offered
+from tb.golden import golden_state, maps, offered, words
 from tb.map_table.model import stage, step_unit
 from tb.payload import Fields
 from tb.stream import StreamChecker
 
 # No size is a power of two, so that an index may be just beyond the last entry.
 PARAMETERS = T3Parameters(
-    contexts=1, address_bits=40, workgroup_bits=6, sets=8, ways=2, regions=3, ranges=5, commands=3
-)
+    contexts=1, address_bits=40, workgroup_bits=6, sets=8, ways=2, regions=3, ranges=5, commands=3,
+    peers=3,
+)  # fmt: skip
 _STAGING, _MAPS = Fields(Staging(PARAMETERS)), Fields(MapConfiguration(PARAMETERS))
 _COPY = Fields(Copy(PARAMETERS))
+_PEERS = Fields(data.ArrayLayout(PeerEntry(PARAMETERS), PARAMETERS.peers))
 _SPACE, _ATOM = 1 << PARAMETERS.address_bits, PARAMETERS.atom_bytes
 _ENTRIES = {
     Table.REGION: PARAMETERS.regions,
     Table.RANGE: PARAMETERS.ranges,
     Table.COMMAND: PARAMETERS.commands,
     Table.COPY: PARAMETERS.commands,
+    Table.PEER: PARAMETERS.peers,
 }
 _CONFIGURATION_ERRORS = {
     Table.REGION: ("UNKNOWN_INDEX", "MISALIGNED", "ADDRESS_OUT_OF_RANGE", "EMPTY", "OVERLAP")
@@ -42,10 +46,13 @@ _CONFIGURATION_ERRORS = {
         "UNKNOWN_INDEX",
         "MISALIGNED",
         "ADDRESS_OUT_OF_RANGE",
+        "EMPTY",
         "REGION_DISABLED",
+        "NO_PEER",
         "IN_USE",
         "QUEUE_FULL",
     ),
+    Table.PEER: ("UNKNOWN_INDEX", "IN_USE"),
     Table.CLEAR: (),
 }
 _CYCLES = 4000
@@ -68,6 +75,8 @@ expect(
     "consecutive commits of one table",
     "copy taken and put at once",
     "copy refused as one is taken",
+    "copy to several peers",
+    "range without a receiver",
 )
 
 
@@ -93,6 +102,12 @@ def _address(rng: random.Random) -> int:
     return value
 
 
+def _random_mask(rng: random.Random) -> int:
+    """Draw a mask of peers: mostly of one or of several, seldom of none or of a missing one."""
+    one, several = 1 << rng.randrange(PARAMETERS.peers), rng.randrange(1 << PARAMETERS.peers)
+    return rng.choice([one] * 6 + [several] * 4 + [0, 1 << rng.randrange(INDEX_BITS)])
+
+
 def _random_staging(rng: random.Random) -> dict[str, int]:
     p = PARAMETERS
     staged = _STAGING.named(rng.getrandbits(_STAGING.width))
@@ -103,6 +118,8 @@ def _random_staging(rng: random.Random) -> dict[str, int]:
     first = rng.choice([0, rng.randrange(8), rng.randrange(dispatch_indices)])
     beyond = rng.random() < 0.05
     return staged | {
+        "range_peers": _random_mask(rng),
+        **{f"peer_sends_{kind}": rng.random() < 0.8 for kind in ("stores", "updates")},
         "range_region": rng.randrange(p.regions) if not beyond else rng.choice([p.regions, 255]),
         "range_command": rng.randrange(p.commands if rng.random() < 0.95 else 256),
         "range_first": first,
@@ -132,11 +149,14 @@ class _Bench:
         enable: int = 1,
         foreign: bool = False,
         fixed: int = 0,
+        receivers: int = 1,
+        take: bool = False,
         **staged: int,
     ) -> None:
         """Commit the staged entry with these changes, and check the result."""
         self.staged |= staged
-        found = await self.cycle(table, index, enable=enable, foreign=foreign, fixed=fixed)
+        ports = {"enable": enable, "foreign": foreign, "fixed": fixed}
+        found = await self.cycle(table, index, **ports, receivers=receivers, take=take)
         assert found == expected.value
 
     async def cycle(
@@ -149,7 +169,9 @@ class _Bench:
         aborting: bool = False,
         foreign: bool = False,
         mixed: bool = False,
+        in_use: bool = False,
         fixed: int = 0,
+        receivers: int = 1,
         take: bool = False,
     ) -> int:
         """Drive a cycle with a commit of the staged entry. Return its configuration error."""
@@ -159,9 +181,12 @@ class _Bench:
         dut.copies__ready.value, dut.aborting.value = int(take), int(aborting)
         dut.locked.value, dut.foreign.value = int(locked), int(foreign)
         dut.fixed.value, dut.mixed.value = fixed, int(mixed)
+        dut.in_use.value, dut.receivers.value = int(in_use), receivers
         await settled()
         self.checker.sample()
         assert _MAPS.unpack(int(dut.maps.value)) == self._maps()
+        peers = state.contexts[0]["peers"][: PARAMETERS.peers]
+        assert _PEERS.unpack(int(dut.peers.value)) == words(peers)
         copy = offered(state.contexts[0]["copies"], "copies")
         assert bool(dut.copies__valid.value) == (copy is not None)
         if copy is not None:
@@ -170,8 +195,8 @@ class _Bench:
         stage(state, self.staged)
         taken = take and copy is not None
         ports = {"locked": locked, "aborting": aborting, "foreign": foreign, "popped": taken}
-        ports |= {"fixed": bool(fixed >> index & 1), "mixed": mixed}
-        fields = {"index": index, "command": index, "enable": enable}
+        ports |= {"fixed": bool(fixed >> index & 1), "mixed": mixed, "in_use": in_use}
+        fields = {"index": index, "command": index, "enable": enable, "peers": receivers}
         configuration_error = step_unit(state, table, **ports, **fields)
         assert int(dut.configuration_error.value) == configuration_error
         if table != Table.NONE:
@@ -183,6 +208,11 @@ class _Bench:
         if table == Table.CLEAR:
             removed = {one for one, was_enabled in enumerate(enabled) if was_enabled}
         assert int(dut.removes.value) == sum(1 << one for one in removed)
+        several = receivers.bit_count() > 1
+        cover("copy to several peers", table == Table.COPY and accepted and several)
+        is_empty = configuration_error == ConfigurationError.EMPTY.value
+        lacks = is_empty and table == Table.RANGE and not self.staged["range_peers"]
+        cover("range without a receiver", lacks)
         cover("copy taken and put at once", table == Table.COPY and taken and accepted)
         at = table == Table.REGION and fixed >> index & 1
         cover("region fixed", at and enable and not locked and not accepted)
@@ -266,8 +296,8 @@ async def random_commits(dut):
 
 
 async def _random_commits(bench: _Bench, rng: random.Random, cycles: int) -> None:
-    weights = {Table.NONE: 2, Table.REGION: 5, Table.RANGE: 6, Table.COMMAND: 2, Table.COPY: 3}
-    weights[Table.CLEAR] = 0.05
+    weights = {Table.NONE: 2, Table.REGION: 5, Table.RANGE: 6, Table.COMMAND: 2, Table.COPY: 5}
+    weights |= {Table.PEER: 2, Table.CLEAR: 0.05}
     for cycle in range(cycles):
         if cycle % 100 == 0:
             pace, keeps = rng.choice([0.1, 0.5, 0.9]), rng.choice([0.5, 0.8, 0.95])
@@ -277,7 +307,9 @@ async def _random_commits(bench: _Bench, rng: random.Random, cycles: int) -> Non
         if rng.random() < 0.08:
             index = rng.choice([_ENTRIES.get(table, 0), 7, (1 << INDEX_BITS) - 1])
         enable = int(rng.random() < keeps)
-        flags = {name: rng.random() < 0.1 for name in ("locked", "aborting", "foreign", "mixed")}
+        names = ("locked", "aborting", "foreign", "mixed", "in_use")
+        flags = {name: rng.random() < 0.1 for name in names}
+        flags["receivers"] = _random_mask(rng)
         fixed = rng.choice([0, 0, 0, rng.getrandbits(PARAMETERS.regions)])
         take = rng.random() < pace
         await bench.cycle(table, index, enable=enable, **flags, fixed=fixed, take=take)
@@ -321,6 +353,7 @@ async def bounds(dut):
     await bench.commit(ConfigurationError.UNKNOWN_INDEX, Table.COMMAND, 1, command_region=beyond)
     await bench.commit(ConfigurationError.REGION_DISABLED, Table.COPY, 1)
     await bench.commit(ok, Table.COMMAND, 1, command_region=1)
+    await bench.commit(ok, Table.PEER, 0, peer_sends_stores=1)
     top = last_atom * _ATOM
     await bench.commit(
         ConfigurationError.ADDRESS_OUT_OF_RANGE,
@@ -334,6 +367,36 @@ async def bounds(dut):
     await bench.commit(ConfigurationError.QUEUE_FULL, Table.COPY, 1)
     await bench.commit(ConfigurationError.MISALIGNED, Table.COPY, 1, copy_start_0=8)
     await bench.commit(ConfigurationError.UNKNOWN_INDEX, Table.COPY, PARAMETERS.commands)
+
+
+@cocotb.test()
+async def receivers(dut):
+    """A copy needs each of its peers, for the kind of its command; a peer of no range or copy does
+    not matter.
+    """
+    rng = random.Random(cocotb.RANDOM_SEED + 2)
+    await reset(dut, _INPUTS)
+    bench, p = _Bench(dut), PARAMETERS
+    ok, no_peer = ConfigurationError.NONE, ConfigurationError.NO_PEER
+    await bench.commit(ok, Table.REGION, 0, **_stage_region(1, 2))
+    for command in range(p.commands):
+        kind, allows = rng.randrange(2), {}
+        await bench.commit(ok, Table.COMMAND, command, command_kind=kind, command_region=0)
+        for _ in range(8 * scaled(1)):
+            for peer in range(p.peers):
+                allowed = [rng.randrange(2) for _ in range(5)]
+                enable, *fields = allowed
+                names = ("sends_stores", "sends_updates", "takes_stores", "takes_updates")
+                entry = {f"peer_{name}": on for name, on in zip(names, fields, strict=True)}
+                await bench.commit(ok, Table.PEER, peer, enable=enable, **entry)
+                allows[peer] = enable and fields[kind]
+            for mask in range(1, 1 << p.peers):
+                takes = all(allows[peer] for peer in range(p.peers) if mask >> peer & 1)
+                await bench.commit(ok if takes else no_peer, Table.COPY, command, receivers=mask)
+                await bench.cycle(Table.NONE, 0, take=True)
+    for action, mask in product((Action.REMOTE, Action.DMA), (0, 1, 1 << p.peers - 1)):
+        entry = _stage_range(0, 1, 2) | {"range_action": action.value, "range_peers": mask}
+        await bench.commit(ok if mask else ConfigurationError.EMPTY, Table.RANGE, 0, **entry)
 
 
 def _apart_in(bit: int, width: int, rng: random.Random) -> tuple[int, int]:
@@ -390,6 +453,10 @@ def _wrong_in_a_bit() -> Iterator[tuple[ConfigurationError, Table, int, dict[str
         for bit in range(INDEX_BITS):
             if 1 << bit >= entries:
                 yield ConfigurationError.UNKNOWN_INDEX, table, 1 << bit, {}
+    for bit in range(p.peers, INDEX_BITS):
+        unknown = ConfigurationError.UNKNOWN_INDEX
+        yield unknown, Table.RANGE, 0, {"range_peers": 1 << bit}
+        yield unknown, Table.COPY, 0, {"receivers": 1 << bit}
     for (table, name), entries in named.items():
         for bit in range(INDEX_BITS):
             if 1 << bit >= entries:
@@ -417,8 +484,8 @@ async def one_bit_makes_it_wrong(dut):
     bench = _Bench(dut)
     right = _stage_region(0, 1) | _stage_range(0, 1, 2)
     right |= {"command_region": 0, "command_offset_0": 0, "command_offset_1": 0}
-    right |= {"copy_start_0": 0, "copy_start_1": 0}
-    for table in (Table.REGION, Table.COMMAND, Table.RANGE, Table.COPY):
+    right |= {"copy_start_0": 0, "copy_start_1": 0, "peer_sends_stores": 1}
+    for table in (Table.REGION, Table.COMMAND, Table.RANGE, Table.PEER, Table.COPY):
         await bench.commit(ConfigurationError.NONE, table, 0, **right)
     for error, table, index, wrong in _wrong_in_a_bit():
         await bench.commit(error, table, index, **right | wrong)

@@ -30,6 +30,7 @@ def step_unit(
     foreign: bool,
     fixed: bool,
     mixed: bool,
+    in_use: bool,
     popped: bool,
     **fields: int,
 ) -> int:
@@ -47,4 +48,4 @@ def step_unit(
     register = load()["COPY" if table == Table.COPY else f"{table.name}_COMMIT"]
     named = {field.name: fields[field.name] for field in register.fields if field.name in fields}
     word, value = register.offset // 4, register.pack(**named)
-    return commit(state, 0, word, value, copies, locked, aborting, foreign, fixed, mixed)
+    return commit(state, 0, word, value, copies, locked, aborting, foreign, fixed, mixed, in_use)
