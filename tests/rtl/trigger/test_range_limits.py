@@ -8,6 +8,7 @@ from rtl.interface.encodings import Action
 from rtl.parameters import T3Parameters
 from rtl.trigger.range_limits import RangeLimits
 from tests.support.simulation import run_gated
+from verification.seeded_bugs.of_limits import BUGS_OF_LIMITS
 
 P = T3Parameters(contexts=1, workgroup_bits=5, sets=4, credit_window=8, ranges=3, peers=3)
 MOST = (1 << P.credit_limit_bits) - 1
@@ -241,6 +242,12 @@ def check(block=RangeLimits):
 
 def test_limits_are_never_too_high():
     check()
+
+
+@pytest.mark.parametrize("bug", [bug for _, bug in BUGS_OF_LIMITS], ids=lambda bug: bug.fault)
+def test_a_seeded_bug_is_noticed(bug):
+    with pytest.raises(AssertionError):
+        check(bug.seeded())
 
 
 def test_the_clock_stops():
