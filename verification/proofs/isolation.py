@@ -9,7 +9,7 @@ from amaranth.hdl import Assert, Assume, Cat, Const, Cover, Elaboratable, Module
 
 from rtl.channel.channel import Channel
 from rtl.channel.issue_ack_buffer import IssueAckBuffer
-from rtl.interface.configuration import RegionEntry
+from rtl.interface.configuration import PeerEntry, RegionEntry
 from rtl.interface.encodings import Access, Origin, PacketKind
 from rtl.parameters import T3Parameters
 from rtl.top import T3
@@ -31,6 +31,7 @@ _P = T3Parameters(
     tile_atom_bits=2,
     context_bits=2,
     contexts=2,
+    peers=2,
     tag_bits=1,
     regions=1,
     ranges=1,
@@ -54,8 +55,8 @@ class Marks:
     ----------
     came : list of Signal
         For each context: a store, a packet or a segment of it has arrived.
-    remote : list of Signal
-        Address space to which each context sends.
+    peers : list
+        Peers of each context.
     regions : list
         Regions of each context.
     since_reset : Signal
@@ -63,16 +64,19 @@ class Marks:
     """
 
     came: list
-    remote: list
+    peers: list
     regions: list
     since_reset: Signal
 
     def has_come(self, owner: Value) -> Value:
         return Cat(self.came).bit_select(owner, 1)
 
-    def is_sent_to(self, owner: Value, space: Value) -> Value:
+    def is_sent_to_peer(self, owner: Value, packet) -> Value:
+        """Signal that a packet goes to the address space of one of its owner's peers."""
         return Cat(
-            (owner == number) & (space == remote) for number, remote in enumerate(self.remote)
+            (owner == number) & (packet.destination == peer.gpu) & (packet.context == peer.space)
+            for number, peers in enumerate(self.peers)
+            for peer in peers
         ).any()
 
     def holds(self, owner: Value, atom: Value, length: Value | int = 1) -> Value:
@@ -95,9 +99,9 @@ class IsolationHarness(Elaboratable):
 
     Blocks with arbitrary outputs stand in for the registers and for the units of the contexts:
     launches, aborts, admissions and tables are arbitrary in both contexts at any time. The address
-    spaces and the regions, which software locks, are arbitrary constants. Links, memory and
-    neighbours are arbitrary, too. The memory is assumed to acknowledge only its accesses, and no
-    bit errors are injected.
+    spaces, the peers and the regions, which software locks, are arbitrary constants. Links, memory
+    and neighbours are arbitrary, too. The memory is assumed to acknowledge only its accesses, and
+    no bit errors are injected.
     """
 
     def __init__(self, top: type = T3, channel: type = Channel):
@@ -115,7 +119,10 @@ class IsolationHarness(Elaboratable):
         m.d.comb += [Assume(~registers.inject.set), Assume(~registers.scrub)]
         marks = Marks(
             came=[Signal(name=f"came_{number}") for number in range(_P.contexts)],
-            remote=[Signal(_P.context_bits, name=f"remote_{n}") for n in range(_P.contexts)],
+            peers=[
+                [Signal(PeerEntry(_P), name=f"peer_{n}_{i}") for i in range(_P.peers)]
+                for n in range(_P.contexts)
+            ],
             regions=[
                 [Signal(RegionEntry(_P), name=f"region_{n}_{i}") for i in range(_P.regions)]
                 for n in range(_P.contexts)
@@ -155,19 +162,19 @@ class IsolationHarness(Elaboratable):
         return dut
 
     def _fix(self, m: Module, dut, marks: Marks, number: int):
-        """Fix address space and regions of a context to arbitrary constants."""
+        """Fix address space, peers and regions of a context to arbitrary constants."""
         view = dut.contexts[number].view
         space = Signal.like(view.address_space, name=f"address_space_{number}")
         m.d.comb += [
             space.as_value().eq(AnyConst(len(space.as_value()))),
-            marks.remote[number].eq(space.remote),
             Assume(view.address_space == space),
         ]
-        for entry, region in zip(view.maps.regions, marks.regions[number], strict=True):
-            m.d.comb += [
-                region.as_value().eq(AnyConst(len(region.as_value()))),
-                Assume(entry == region),
-            ]
+        for entries, fixed in (
+            (view.maps.regions, marks.regions[number]),
+            (view.peers, marks.peers[number]),
+        ):
+            for entry, one in zip(entries, fixed, strict=True):
+                m.d.comb += [one.as_value().eq(AnyConst(len(one.as_value()))), Assume(entry == one)]
         return space
 
     def _mark(self, m: Module, dut, port, marks: Marks, spaces: list) -> None:
@@ -194,7 +201,6 @@ class IsolationHarness(Elaboratable):
                     ~unit.segments[0].valid
                     | (within & (segment.length != 0))
                     & (is_end | marks.holds(Const(number, 1), segment.atom, segment.length))
-                    & (segment.context == marks.remote[number])
                 ),
                 # A unit without any input is idle.
                 Assume(came | (unit.own_idle & unit.dma_idle)),
@@ -237,10 +243,7 @@ class IsolationHarness(Elaboratable):
         sent, owner = port.link_out, port.link_owner
         m.d.comb += [
             Assert(~sent.valid | (sent.p.generation[0] == owner), "a packet of another context"),
-            Assert(
-                ~sent.valid | marks.is_sent_to(owner, sent.p.context),
-                "a packet to another address space",
-            ),
+            Assert(~sent.valid | marks.is_sent_to_peer(owner, sent.p), "a packet to no peer"),
             Assert(~sent.valid | marks.has_come(owner), "a packet without an input"),
         ]
         for number in range(_P.contexts):
@@ -348,13 +351,14 @@ PROOFS = (
         statement="Every update, end-of-tile marker, read, packet, completed tile and reported "
         "error of a context results from stores, packets and segments of that context; its reads, "
         "updates and writes through T3 lie in its regions, its read data returns to it, and its "
-        "packets go to its remote address space; a context without any input is idle as soon as "
+        "packets go to its peers; a context without any input is idle as soon as "
         "the memory owes nothing from before the reset, and none of its tiles is cleared",
         blocks=(T3, Channel),
         harness=IsolationHarness,
         geometry="2 contexts, 1 channel, 1 bank of 2 sets of 2 entries, 4 workgroups, 2 "
-        "wavefronts, addresses of 3 bits, 1 region, 2 waiting issue acknowledgements; arbitrary "
-        "constant regions and address spaces; arbitrary outputs of registers and units",
+        "wavefronts, addresses of 3 bits, 1 region, 2 peers, 2 waiting issue acknowledgements; "
+        "arbitrary constant regions, peers and address spaces; arbitrary outputs of registers and "
+        "units",
         reason="payloads are only moved, and each context has registers and a unit of its own "
         "(registers, trigger, credit-window, dma-engine)",
         depth=1,

@@ -136,8 +136,8 @@ def _relate_lane(m: Module, lane: DmaLane, marks, number: int) -> None:
         is_end = segment.kind == PacketKind.END
         mine = is_end | marks.holds(owner, segment.atom, segment.length)
         mine &= within & segment.length.any()
-        sent = (segment.generation[0] == number) & (segment.context == marks.remote[number])
-        m.d.comb += invariant(~valid | (mine & sent), f"{number}: segment {index}")
+        mine &= segment.generation[0] == number
+        m.d.comb += invariant(~valid | mine, f"{number}: segment {index}")
     (first, has_first), *_ = segments
     m.d.comb += invariant(
         (lane.index == 0) | (has_first & (lane.index < first.length)), f"{number}: index"
@@ -151,10 +151,7 @@ def _relate_lane(m: Module, lane: DmaLane, marks, number: int) -> None:
         m.d.comb += port.addr.eq(slot)
         packets.append((port.data, behind < lane.used))
     m.d.comb += [
-        invariant(
-            ~valid | (packet.generation[0] == number) & (packet.context == marks.remote[number]),
-            f"{number}: packet {index}",
-        )
+        invariant(~valid | (packet.generation[0] == number), f"{number}: packet {index}")
         for index, (packet, valid) in enumerate(packets)
     ]
     m.d.comb += [
@@ -172,8 +169,7 @@ def _relate_link(m: Module, channel: Channel, marks, number: int) -> None:
     came = marks.came[number]
     m.d.comb += [
         invariant(
-            ~valid
-            | (packet.generation[0] == number) & (packet.context == marks.remote[number]) & came,
+            ~valid | (packet.generation[0] == number) & came,
             f"{number}: remote {index}",
         )
         for index, (packet, valid) in enumerate(remote)
@@ -187,7 +183,7 @@ def _relate_link(m: Module, channel: Channel, marks, number: int) -> None:
         owner, packet = entry.owner, entry.packet
         m.d.comb += [
             invariant(~valid | (packet.generation[0] == owner), f"link {index}: wrong owner"),
-            invariant(~valid | marks.is_sent_to(owner, packet.context), f"link {index}: space"),
+            invariant(~valid | marks.is_sent_to_peer(owner, packet), f"link {index}: no peer"),
             invariant(~valid | marks.has_come(owner), f"link {index}: no input"),
         ]
 
