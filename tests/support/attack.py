@@ -163,13 +163,10 @@ class Attack(Traffic):
     def begin(self, host: Host) -> None:
         super().begin(host)
         self.victim, self._attacker = self._kernels
-        tracked = [
-            tile
-            for tile in self._works[VICTIM].local
-            if tile["dispatch_index"] >= self.victim.remote
-        ]
-        self.tiles = sum("end" in tile for tile in tracked)
-        self.updates = 2 * sum("end" not in tile for tile in tracked)
+        work = self._works[VICTIM]
+        tracked = [one for one in work.local if one["dispatch_index"] >= self.victim.remote]
+        self.tiles = sum("end" in one for one in tracked)
+        self.updates = sum("end" not in one for one in (*tracked, *work.remote))
         self.lost = np.zeros((2, P.channels), int)
 
     def __call__(self, outputs: np.ndarray, inputs: np.ndarray) -> None:

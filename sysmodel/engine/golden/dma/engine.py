@@ -34,14 +34,14 @@ __all__ = [
 
 ENGINE = record(
     "mode last_source ready_dispatch_index tile_start rows row_atoms row_stride wave_rows "
-    "minor_log2 wavefront_base region_number marks mark_phase mark_wave last_wave mark_rows "
+    "minor_log2 wavefront_base region_number marks_tiles mark_phase mark_wave last_wave mark_rows "
     "mark_row_atoms mark_atoms tile_outer tile_inner",
     [("template", SEGMENT), ("region", REGION), ("walk", WALKERS)],
 )
 """Engine: its state, the last source, the current command with the geometry of its tile and its
-region, and the walkers. ``ready_dispatch_index`` is negative for a copy. ``marks``: END packets
-follow; the other fields of markers are the step, the wavefront and the last one, its rows, its
-atoms of a row and all of its atoms, and the edges of the tile.
+region, and the walkers. ``ready_dispatch_index`` is negative for a copy. ``marks_tiles``: END
+packets follow; the other fields of markers are the step, the wavefront and the last one, its rows,
+its atoms of a row and all of its atoms, and the edges of the tile.
 """
 
 _OUTSIDE = ErrorCode.DMA_OUT_OF_REGION.value
@@ -101,7 +101,7 @@ def _begin(s: GoldenState, context: int, command: Record, peers: int, start: int
     engine.wavefront_base = 0
     engine.ready_dispatch_index = -1
     engine.region_number = command.region
-    engine.marks = 0
+    engine.marks_tiles = 0
     make_segment_template(engine.template, command, peers, own.launch.generation, _WHOLE_RUN)
 
 
@@ -120,7 +120,7 @@ def _begin_ready(s: GoldenState, context: int, ready: Record) -> None:
         rows = 0  # the tile has no atom
     atoms = command.inner_extent_edge if ready.inner_edge else command.inner_extent
     run_log2, wave_rows = command.wave_inner_log2, command.wave_outer_extent
-    engine.marks, engine.mark_wave = command.marks, ready.wavefront
+    engine.marks_tiles, engine.mark_wave = command.marks, ready.wavefront
     engine.tile_outer, engine.tile_inner = ready.outer_edge, ready.inner_edge
     if command.granularity == _WORKGROUP:
         assign_run(engine.template, run_log2)
@@ -258,14 +258,14 @@ def step_engine(s: GoldenState, context: int, ready_valid: bool, ready: Record) 
         outside, changes, ends = walk_rows(s.config, s.channels, engine, context)
         active |= changes
         if ends:
-            engine.mode = MARK if engine.marks else _IDLE
+            engine.mode = MARK if engine.marks_tiles else _IDLE
     elif mode == MARK:
         _mark(s, engine, context)
     elif mode == _SCALE:
         _scale(s, context)
         engine.mode = _SHAPE
     elif mode == _SHAPE:
-        ends = MARK if engine.marks else _IDLE
+        ends = MARK if engine.marks_tiles else _IDLE
         engine.mode = WALK if begin_walk(s.config, engine) else ends
     elif has_command:
         popped, issued = _take_command(s, context, ready_valid, ready)

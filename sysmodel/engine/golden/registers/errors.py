@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 LOG = record(
-    "log_level log_head total failure failure_place failure_rank kinds kinds_before "
+    "log_level log_head log_total failure failure_place failure_rank kinds kinds_before "
     "next_failure next_place next_rank next_kinds",
     [
         ("errors", np.int64, (ERROR_LOG_DEPTH,)),
@@ -174,12 +174,12 @@ def keep_error(log: Record, registers: Records, page: int, clear: bool, drop: bo
     words = _COUNTS[min(page, CONTEXT)]
     level = 0 if clear else log.log_level
     if clear:
-        log.log_level = log.total = 0
+        log.log_level = log.log_total = 0
         for word in words:
             if word:
                 set_word(registers[word], 0)
     elif log.kinds_before:
-        log.total = (log.total + 1) & 0xFFFFFFFF
+        log.log_total = (log.log_total + 1) & 0xFFFFFFFF
         for code, word in enumerate(words):
             counts = log.kinds_before >> code & 1 != 0
             if word and counts and registers[word].contents != _COUNT_MASK:

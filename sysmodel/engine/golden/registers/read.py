@@ -54,7 +54,7 @@ def _read_error(config: Record, log: Record, word: int, is_context: bool) -> tup
     if word == (R.ERROR_ADDRESS_HI if is_context else R.GPU_ERROR_ADDRESS_HI):
         return True, address >> 32
     if word == (R.ERRORS if is_context else R.GPU_ERRORS):
-        return True, log.total
+        return True, log.log_total
     return False, 0
 
 
