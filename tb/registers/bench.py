@@ -28,13 +28,15 @@ _STORAGE = [
     _MAP[name]
     for name in (
         "WORKGROUPS",
-        "SHIFT",
+        "TO_SEND",
         "TIMEOUT",
         "TRACKING",
         "ARBITER",
         "LEVELS",
         "REGION_LIMIT_HI",
         "RANGE_DISPATCH_INDICES",
+        "RANGE_PEERS",
+        "PEER",
         "COMMAND_TRANSFER",
         "COMMAND_WAVES",
         "COPY_START_LO",

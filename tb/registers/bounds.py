@@ -30,13 +30,14 @@ class Bounds:
 
     def __init__(self, rng: random.Random, p: T3Parameters):
         self._rng, self._p, self._generation = rng, p, 0
+        self._peers = 1  # receivers of ranges
 
     def program(self, before: int) -> _Writes:
         """Return writes to a context's registers, for a master with all privileges; ``before`` is
         the generation of the context's last launch.
         """
-        self._generation = before
-        kinds = [self._regions, self._ranges, self._addresses, self._launches]
+        self._generation, self._peers = before, 1 << self._rng.randrange(self._p.peers)
+        kinds = [self._regions, self._ranges, self._addresses, self._launches, self._receivers]
         return self._rng.choice(kinds)()
 
     def _launch(self) -> _Writes:
@@ -81,8 +82,13 @@ class Bounds:
         return [
             _write("RANGE_DISPATCH_INDICES", first=first, last=last),
             _write("RANGE_ACTION", **action),
+            _write("RANGE_PEERS", peers=self._peers, slot_offset=self._rng.getrandbits(17)),
             _write("RANGE_COMMIT", index=index, enable=1),
         ]
+
+    def _peer(self, index: int, *, enable: int = 1, **fields: int) -> _Writes:
+        """Return the writes of a peer, which are refused unless the context is idle."""
+        return [_write("PEER", **fields), _write("PEER_COMMIT", index=index, enable=enable)]
 
     def _regions(self) -> _Writes:
         """Return the writes of a region that ends or begins near the only other region."""
@@ -135,9 +141,10 @@ class Bounds:
             _write("COMMAND_STRIDE", region=region),
             *self._atoms("COMMAND_OFFSET", 0),
             _write("COMMAND_COMMIT", index=command),
+            *self._peer(self._peers.bit_length() - 1, sends_stores=1, sends_updates=1),
         ]
         commits = {
-            "COPY_START": _write("COPY", command=command),
+            "COPY_START": _write("COPY", command=command, peers=self._peers),
             "REGION_BASE": _write("REGION_COMMIT", index=region, enable=1),
             "REGION_LIMIT": _write("REGION_COMMIT", index=region, enable=1),
             "COMMAND_OFFSET": _write("COMMAND_COMMIT", index=command),
@@ -154,6 +161,7 @@ class Bounds:
         rng, p = self._rng, self._p
         writes, spaces = [*self._empty(), *self._region(0, 0, 1)], {}
         writes += [("WAYS", (1 << p.ways) - 1)]
+        writes += self._peer(self._peers.bit_length() - 1, sends_stores=1, sends_updates=1)
         for index in range(p.commands):
             spaces[index], commit = self._command(index)
             writes += commit
@@ -173,6 +181,45 @@ class Bounds:
             other = rng.choice([*sent, rng.randrange(p.commands)])
             spaces[other], commit = self._command(other)
             writes += commit
+        return writes
+
+    def _receivers(self) -> _Writes:
+        """Return the writes of small launches and of copies, of which a single bit of a peer
+        decides whether they are accepted.
+        """
+        rng, p = self._rng, self._p
+        kinds = ("sends_stores", "sends_updates")
+        command, kind = rng.randrange(p.commands), rng.randrange(2)
+        writes = [*self._empty(), *self._region(0, 0, 1), ("WAYS", (1 << p.ways) - 1)]
+        writes += [
+            _write("COMMAND_TRANSFER", kind=kind),
+            _write("COMMAND_WAVES", waves0=1),
+            _write("COMMAND_STRIDE", region=0),
+            _write("COMMAND_COMMIT", index=command),
+            _write("WORKGROUPS", count=1),
+            _write("TRACKED_FIRST", dispatch_index=0),
+            _write("TRACKED_END", dispatch_index=1),
+            _write("CREDIT_WINDOW", workgroups=1),
+            _write("COMMAND_WINDOW", workgroups=1),
+            *self._bytes("COPY_START", 0),
+        ]
+        for peer in range(p.peers):
+            writes += self._peer(peer, **{kinds[kind]: 1})
+        for _ in range(_TRIES):
+            self._peers = rng.randrange(1, 1 << p.peers)
+            peer = rng.randrange(p.peers)
+            action = rng.choice([Action.REMOTE, Action.DMA, Action.OWN]).value
+            writes += self._range(0, 0, 0, region=0, action=action, command=command, shares=1)
+            others = {name: rng.randrange(2) for name in ("takes_stores", "takes_updates")}
+            wrong = rng.choice(
+                [
+                    self._peer(peer, enable=0, **others, **dict.fromkeys(kinds, 1)),
+                    self._peer(peer, **others, **{kinds[1 - kind]: 1}),
+                ]
+            )
+            right = self._peer(peer, **others, **{kinds[kind]: 1})
+            copy = _write("COPY", command=command, peers=self._peers)
+            writes += [*wrong, copy, *self._launch(), *right, *self._launch(), copy]
         return writes
 
     def _shares(self) -> int:

@@ -6,17 +6,18 @@ import random
 
 import cocotb
 import numpy as np
+from amaranth.lib import data
 
 from rtl.interface.configuration import (
-    SOURCE_BITS,
+    RANK_BITS,
     AddressSpace,
     ArbiterConfiguration,
     ContextView,
-    Downstream,
     Inbound,
     Injection,
     LaunchConfiguration,
     MapConfiguration,
+    PeerLaunch,
 )
 from rtl.interface.encodings import ConfigurationError, ErrorCode
 from rtl.interface.layouts import Copy, ErrorReport
@@ -39,7 +40,7 @@ from tb.stream import Pace, StreamChecker
 __all__ = ["PARAMETERS", "every_cycle"]
 
 # Ways that hold the largest credit window, whatever the wavefronts are, if one context has all.
-PARAMETERS = T3Parameters(contexts=2, ways=30)
+PARAMETERS = T3Parameters(contexts=2, ways=30, peers=5)
 # Outputs of the bus whose values count while their channel offers them.
 _RESPONSES = (*CHANNELS["b"], *CHANNELS["r"])
 _CONTEXTS = range(PARAMETERS.contexts)
@@ -50,24 +51,27 @@ _CONFIGURATIONS = {
     "address_space": Fields(AddressSpace(PARAMETERS)),
     "inbound": Fields(Inbound()),
 }
-_FORMER, _WAVEFRONTS = (
-    Fields(ContextView(PARAMETERS).members[name]) for name in ("former", "wavefronts")
+_FORMER, _WAVEFRONTS, _PEERS = (
+    Fields(ContextView(PARAMETERS).members[name]) for name in ("former", "wavefronts", "peers")
 )
+_PEER_LAUNCH = PeerLaunch().size
 _ARBITER = Fields(ArbiterConfiguration(PARAMETERS))
 _MAPS = Fields(MapConfiguration(PARAMETERS))
 _INJECTION = Fields(Injection())
 _FLAGS = ("done", "launch_drained", "idle", "drained", "clearing", "dma_idle")
 _STATUS = dict.fromkeys(_FLAGS, 1) | {
-    "downstream": Downstream().size,
+    "peer_launches": data.ArrayLayout(PeerLaunch(), PARAMETERS.peers).size,
     "tiles": 32,
     "oldest": PARAMETERS.credit_limit_bits,
     "credit_limit": PARAMETERS.credit_limit_bits,
 }
-_AT_REST = {"done": 1, "launch_drained": 1, "drained": 1, "clearing": 0, "downstream": 0}
+_AT_REST = {"done": 1, "launch_drained": 1, "idle": 1, "drained": 1, "clearing": 0}
+_AT_REST |= {"peer_launches": 0}
 _LAUNCH_ERRORS = (
     ConfigurationError.IN_USE,
     ConfigurationError.LAUNCH_RANGE,
     ConfigurationError.EMPTY,
+    ConfigurationError.NO_PEER,
     ConfigurationError.WINDOW,
     ConfigurationError.GENERATION,
     ConfigurationError.EPOCH,
@@ -80,6 +84,7 @@ _COUNTERS = [
     for prefix in ("", "GPU_")
 ]
 _EVENTS = {field.name: 1 for field in register_map.load()["INTERRUPTS"].fields}
+_PEER_COMMIT = register_map.load()["PEER_COMMIT"].offset
 _CYCLES = 9000
 _FREQUENT_PLACES = 6  # for errors of stores and packets
 _CLEARING = 300  # cycles at the end
@@ -101,6 +106,9 @@ expect(
     "launch begins as the one before is done",
     "launch without a kernel",
     "entry locked",
+    "peer written",
+    "peer removed",
+    "peer of a context in use not written",
     "epoch reset",
     "injection",
     "scrub strobe",
@@ -139,7 +147,7 @@ def _random_failure(rng: random.Random) -> dict[str, int]:
         "wavefront": rng.randrange(PARAMETERS.wavefronts),
         "dispatch_index": rng.getrandbits(PARAMETERS.dispatch_index_bits),
         "atom": rng.getrandbits(PARAMETERS.atom_address_bits),
-        "source": rng.getrandbits(SOURCE_BITS),
+        "source": rng.getrandbits(RANK_BITS),
         "channel": rng.randrange(PARAMETERS.channels),
         "owner": 0,
         "unowned": 0,
@@ -154,7 +162,7 @@ def _compare(dut, model: Model) -> None:
     """The outputs with those of the model."""
     for page, place in _LOGS.items():
         total = int(inside(dut, f"{place}.total").value)
-        assert total == int(model.state.logs[page]["total"]), f"{place}: errors"
+        assert total == int(model.state.logs[page]["log_total"]), f"{place}: errors"
     bus = model.bus()
     for name, value in bus.items():
         if name not in _RESPONSES or bus[f"{name[0]}valid"]:
@@ -198,6 +206,9 @@ def _compare_context(dut, model: Model, context: int) -> None:
         if name in _STROBES:
             cover(f"{name} strobe", on)
     assert int(_port(dut, context, "ways").value) == own["ways"]
+    assert int(_port(dut, context, "rank").value) == own["rank"]
+    peers = words(own["peers"][: PARAMETERS.peers])
+    assert _PEERS.unpack(int(_port(dut, context, "peers").value)) == peers
     former = [int(control[f"former_{name}"]) for name in _FORMER.names]
     assert _FORMER.unpack(int(_port(dut, context, "former").value)) == former
     assert _MAPS.unpack(int(_port(dut, context, "maps").value)) == maps(model.state, context)
@@ -238,6 +249,10 @@ class _Hardware:
             if rng.random() < 0.3:
                 name = rng.choice([*_STATUS])
                 status[name] = rng.getrandbits(_STATUS[name])
+            if rng.random() < 0.1:  # mostly at most one peer admits anything
+                at = rng.randrange(PARAMETERS.peers) * _PEER_LAUNCH
+                launch = rng.getrandbits(_PEER_LAUNCH)
+                status["peer_launches"] = rng.choice([0, launch << at, launch << at])
             if self.at_rest:
                 status |= _AT_REST
             # Without a launch, no work can be left.
@@ -263,13 +278,13 @@ def _preset_counts(dut, model: Model, rng: random.Random) -> None:
     for page, place in _LOGS.items():
         errors = rng.choice(
             [
-                int(model.state.logs[page]["total"]),
+                int(model.state.logs[page]["log_total"]),
                 (1 << rng.randrange(33)) - 1,
                 rng.getrandbits(32),
             ]
         )
         inside(dut, f"{place}.total").value = errors
-        model.state.logs[page]["total"] = errors
+        model.state.logs[page]["log_total"] = errors
         for number, register in enumerate(_COUNTERS[page == GLOBAL]):
             if rng.random() < 0.5:
                 # Saturated, or different from that in one bit.
@@ -383,7 +398,10 @@ def _cover(model: Model, owns: np.ndarray, before: dict[str, int], takes: list[b
     cover("read of nothing", read and after["rresp"])
     controls = model.state.contexts["control"]
     holds = model.state.registers["contents"][CONTEXT:, R.LOCK] & field_bits(F.LOCK_hold)
-    for own, now, takes_copy, held in zip(owns, controls, takes, holds, strict=True):
+    peers_after = model.state.contexts["peers"]
+    for own, now, after_peers, takes_copy, held in zip(
+        owns, controls, peers_after, takes, holds, strict=True
+    ):
         cover("copy waits", own["copies"]["copies_level"] and not takes_copy)
         cover("an abort ends", own["control"]["aborting"] and not now["aborting"])
         error = ConfigurationError(int(now["configuration_error"]))
@@ -394,10 +412,16 @@ def _cover(model: Model, owns: np.ndarray, before: dict[str, int], takes: list[b
             in_use = error is ConfigurationError.IN_USE
             cover("copy refused during an abort", in_use and own["control"]["aborting"])
             cover("entry locked", in_use and own["control"]["pending"])
+            wrote_peer = int(model.state.gpu["bus"]["awaddr"]) & 0xFFF == _PEER_COMMIT
+            cover("peer of a context in use not written", in_use and wrote_peer)
             calm = not (now["aborting"] or own["control"]["pending"] or now["running"])
             cover("region of a copy not moved", in_use and calm and own["control"]["reading"])
             cover("locked for the user", error is ConfigurationError.LOCKED)
             cover("overlap", error is ConfigurationError.OVERLAP)
+        peers = zip(own["peers"]["enable"], after_peers["enable"], strict=True)
+        changes = [int(enabled) - int(was) for was, enabled in peers]
+        cover("peer written", 1 in changes)
+        cover("peer removed", -1 in changes)
         cover("launch closes a region", now["closed"] and not own["control"]["closed"])
         cover("region of a copy removed", now["kept"] and not own["control"]["kept"])
         waits = now["pending"] and own["control"]["pending"]

@@ -3,8 +3,9 @@
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from amaranth.lib import data
 
-from rtl.interface.configuration import Downstream
+from rtl.interface.configuration import PeerLaunch
 from rtl.parameters import T3Parameters
 from sysmodel.engine.golden.context.unit import end_context, step_page
 from sysmodel.engine.golden.dma.copies import pop_copy
@@ -52,11 +53,13 @@ class Model:
         state, contexts = self.state, self.state.contexts
         for name, (block, field) in _STATUS.items():
             contexts[block][field] = [status[name] for status in statuses]
-        downstream = Downstream()
+        peers = int(state.config["peers"])
+        launches = data.ArrayLayout(PeerLaunch(), peers)
         for own, status in zip(contexts, statuses, strict=True):
-            seen = downstream.from_bits(status["downstream"])
-            own["external"]["now_admits"] = seen.admits
-            own["external"]["now_generation"] = seen.generation
+            seen = launches.from_bits(status["peer_launches"])
+            for index in range(peers):
+                own["peer_status"][index]["now_admits"] = seen[index].admits
+                own["peer_status"][index]["now_generation"] = seen[index].generation
         # Finished workgroups: more than any launch has if the last launch is drained, else -1.
         contexts["external"]["finished"] = [(one["launch_drained"] << 32) - 1 for one in statuses]
         state.banks["clear_pending"] = bits(status["clearing"] for status in statuses)

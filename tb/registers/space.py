@@ -65,13 +65,17 @@ async def space_of_each_command(dut):
     p, rng = PARAMETERS, random.Random(cocotb.RANDOM_SEED + 4)
     master = await start(dut, rng, pauses=False)
     for number in range(p.contexts):
-        for flag in ("drained", "launch_drained"):
+        for flag in ("drained", "launch_drained", "idle"):
             getattr(dut, f"context__{number}__{flag}").value = 1
     for number in range(p.contexts):
         context, before = _Context(master, number), 0
         await context.write("REGION_LIMIT_LO", bytes=p.atom_bytes)
         fields = {"index": 0, "enable": 1, "share": 1}
         assert await context.write("REGION_COMMIT", **fields) == ConfigurationError.NONE
+        await context.write("PEER", sends_stores=1, sends_updates=1)
+        fields = {"index": p.peers - 1, "enable": 1}
+        assert await context.write("PEER_COMMIT", **fields) == ConfigurationError.NONE
+        await context.write("RANGE_PEERS", peers=1 << p.peers - 1)
         await context.write("WORKGROUPS", count=1)
         await context.write("TRACKED_END", dispatch_index=1)
         await context.write("WAYS", mask=(1 << p.ways) - 1)

@@ -19,7 +19,8 @@ _ADDRESS_BITS = 16
 # The registers of an entry are written in sequence, so that some commits are accepted.
 _GROUPS = {
     "REGION_COMMIT": ("REGION_BASE_LO", "REGION_BASE_HI", "REGION_LIMIT_LO", "REGION_LIMIT_HI"),
-    "RANGE_COMMIT": ("RANGE_DISPATCH_INDICES", "RANGE_ACTION"),
+    "RANGE_COMMIT": ("RANGE_DISPATCH_INDICES", "RANGE_ACTION", "RANGE_PEERS"),
+    "PEER_COMMIT": ("PEER",),
     "COMMAND_COMMIT": ("COMMAND_TRANSFER", "COMMAND_OUTER", "COMMAND_INNER", "COMMAND_STRIDE")
     + ("COMMAND_WAVES", "COMMAND_OFFSET_LO", "COMMAND_OFFSET_HI"),
     "COPY": ("COPY_START_LO", "COPY_START_HI"),
@@ -32,7 +33,12 @@ _READ_OFTEN = [name for name in _OTHERS if name not in _WRITABLE] * 2 + ["STATUS
 # A write to these registers has an effect, once.
 _ACTS = {"CONTROL", "EPOCH_RESET", "CLEAR", "INTERRUPTS"}
 _ACTS |= {"GPU_CONTROL", "GPU_INTERRUPTS", "INJECT"}
-_LOCKABLE = ["REGION_COMMIT", *(name for name in _WRITABLE if name not in ("LOCK", "GPU_LOCK"))]
+_LOCKABLE = [
+    "REGION_COMMIT",
+    "PEER",
+    "PEER_COMMIT",
+    *(name for name in _WRITABLE if name not in ("LOCK", "GPU_LOCK")),
+]
 _OFTEN = [*["CONTROL"] * 4, *["GPU_CONTROL", "INJECT"] * 2]
 _STAGED = sorted(_IN_GROUPS - set(_GROUPS))
 _OF_A_LAUNCH = sorted({register for register, _ in LAUNCH_CONFIGURATION.values()})
@@ -138,6 +144,7 @@ class BusTraffic:
             abort = "CONTROL", _MAP["CONTROL"].pack(abort=1)
             writes = [
                 abort,
+                *self._peers(),
                 *self._tables(),
                 *self._copies(),
                 *self._settings(),
@@ -169,7 +176,8 @@ class BusTraffic:
             return [(self._address(name), word, 15) for name, word in writes]
         if commit:
             # Mostly the staged entry again, with one or two differences.
-            staged = rng.sample(names[:-1], rng.choice([0, 1, 1, 2, len(names) - 1]))
+            most = len(names) - 1
+            staged = rng.sample(names[:-1], min(most, rng.choice([0, 1, 1, 2, most])))
             names = [*staged, *[commit] * rng.randint(1, 3)]
         return [
             (
@@ -317,6 +325,7 @@ class BusTraffic:
                     _MAP["RANGE_DISPATCH_INDICES"].pack(first=first, last=last),
                 ),
                 ("RANGE_ACTION", self._word("RANGE_ACTION")),
+                ("RANGE_PEERS", self._word("RANGE_PEERS")),
                 ("RANGE_COMMIT", _MAP["RANGE_COMMIT"].pack(index=index, enable=1)),
             ]
         for index in range(p.commands):
@@ -325,13 +334,36 @@ class BusTraffic:
             writes += [("COMMAND_COMMIT", _MAP["COMMAND_COMMIT"].pack(index=index))]
         return writes
 
+    def _peers(self) -> list[tuple[str, int]]:
+        """Return writes of all peers, most of which take packets of every kind, once the abort
+        before them has ended.
+        """
+        rng, p, fields = self._rng, self._p, {field.name for field in _MAP["PEER"].fields}
+        writes: list[tuple[str, int]] = [("COPY_START_LO", 0)] * 3
+        for index in range(p.peers):
+            entry = {name: rng.random() < 0.95 for name in fields if name[:5] in ("sends", "takes")}
+            entry |= {"gpu": rng.getrandbits(7), "rank": rng.getrandbits(7)}
+            enable = int(rng.random() < 0.95)
+            commit = _MAP["PEER_COMMIT"].pack(index=index, enable=enable)
+            space = rng.randrange(1 << p.context_bits)
+            writes.append(("PEER", _MAP["PEER"].pack(**entry, space=space)))
+            writes.append(("PEER_COMMIT", commit))
+        return writes
+
+    def _mask(self) -> int:
+        """Draw a mask of peers: mostly of one or of several, seldom of none or of a missing one."""
+        rng, peers = self._rng, self._p.peers
+        several = rng.randrange(1 << peers)
+        return rng.choice([1 << rng.randrange(peers)] * 8 + [several] * 3 + [0, rng.getrandbits(8)])
+
     def _copies(self) -> list[tuple[str, int]]:
         """Return writes that start copies from any address, by any command."""
         rng, p = self._rng, self._p
         writes = []
         for _ in range(4):
             writes += self._address_words("COPY_START", rng.getrandbits(p.atom_address_bits))
-            writes += [("COPY", _MAP["COPY"].pack(command=rng.randrange(p.commands)))]
+            copy = _MAP["COPY"].pack(command=rng.randrange(p.commands), peers=self._mask())
+            writes += [("COPY", copy)]
         return writes
 
     def _between_ends(self, kind: str) -> list[tuple[str, int]]:
@@ -354,7 +386,8 @@ class BusTraffic:
             )
             return base + limit
         indices = _MAP["RANGE_DISPATCH_INDICES"].pack(first=first, last=last)
-        return [("RANGE_DISPATCH_INDICES", indices), ("RANGE_ACTION", self._word("RANGE_ACTION"))]
+        others = [(name, self._word(name)) for name in ("RANGE_ACTION", "RANGE_PEERS")]
+        return [("RANGE_DISPATCH_INDICES", indices), *others]
 
     def _address_words(self, name: str, atom: int) -> list[tuple[str, int]]:
         address = atom * self._p.atom_bytes
@@ -371,9 +404,14 @@ class BusTraffic:
         if name in _GROUPS:
             fields = {field.name: rng.randrange(2) for field in register.fields}
             index = next(field for field in fields if field != "enable")
-            most = {"REGION_COMMIT": p.regions, "RANGE_COMMIT": p.ranges}.get(name, p.commands)
+            tables = {"REGION_COMMIT": p.regions, "RANGE_COMMIT": p.ranges, "PEER_COMMIT": p.peers}
+            most = tables.get(name, p.commands)
             fields[index] = rng.randrange(most + (rng.random() < 0.1))
+            if "peers" in fields:
+                fields["peers"] = self._mask()
             return register.pack(**fields)
+        if name == "RANGE_PEERS":
+            return register.pack(peers=self._mask(), slot_offset=rng.getrandbits(17))
         if name == "RANGE_DISPATCH_INDICES":
             first = rng.choice([rng.randrange(16), rng.getrandbits(15)])
             return register.pack(first=first, last=first + rng.randrange(4))
