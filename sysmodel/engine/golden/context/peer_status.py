@@ -9,7 +9,7 @@ from ..records import Record, Words, record
 __all__ = ["PEER_STATUS", "step_peer_status"]
 
 PEER_STATUS = record(
-    "admitted aborts reported known stale old moved "
+    "admitted aborts reported peer_known peer_stale old moved "
     "seen_admits seen_generation now_admits now_generation"
 )
 """Slots that the peer admits. It has aborted the launch, which is reported in this cycle; the
@@ -49,7 +49,7 @@ def _admit(own: Record, launches: int, ahead: int, limit: int, most: int) -> int
     if ahead == 0:
         return limit
     # The peer has begun a later launch, and waits for no tile of this launch.
-    return most if own.known else 0
+    return most if own.peer_known else 0
 
 
 @inlined
@@ -63,15 +63,15 @@ def _look_for_abort(own: Record, launches: int, is_open: int, ahead: int, aborte
     aborted : int
         Its aborts.
     """
-    stale, old, reported, reports = own.stale, own.old, own.reported, own.aborts
+    stale, old, reported, reports = own.peer_stale, own.old, own.reported, own.aborts
     shows = is_open != 0 and ahead >= 0 and aborted >> max(ahead, 0) & 1 != 0
-    trusted = own.known != 0 or (stale == 0 and old == 0)
+    trusted = own.peer_known != 0 or (stale == 0 and old == 0)
     own.aborts = shows and launches == 0 and reported == 0 and trusted
     own.reported = launches == 0 and (reported != 0 or own.aborts != 0)
     stays = stale != 0 and own.seen_generation == own.now_generation
-    own.stale = stays or (launches != 0 and ahead < 0)
+    own.peer_stale = stays or (launches != 0 and ahead < 0)
     own.old = shows and (ahead > 0 if launches else old != 0)
-    changes = own.stale != stale or own.old != old
+    changes = own.peer_stale != stale or own.old != old
     return changes or own.reported != reported or own.aborts != reports
 
 
@@ -84,12 +84,12 @@ def _follow(own: Record, before: int, launches: int, is_open: int, ahead: int) -
     before : int
         Generation of the launch in the last cycle.
     """
-    known = own.known
+    known = own.peer_known
     if ahead <= 0:
-        own.known = known != 0 or (own.seen_admits != 0 and is_open != 0)
+        own.peer_known = known != 0 or (own.seen_admits != 0 and is_open != 0)
     elif launches and _distance(own.seen_generation, before) < 0:
-        own.known = 0  # it was behind, so it is not ahead now
-    return own.known != known
+        own.peer_known = 0  # it was behind, so it is not ahead now
+    return own.peer_known != known
 
 
 @inlined

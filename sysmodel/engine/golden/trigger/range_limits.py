@@ -10,7 +10,7 @@ from ..records import Record, Records, Words, record
 
 __all__ = ["RANGE_LIMITS", "continue_walk", "step_range_limits"]
 
-RANGE_LIMITS = record("limits_open fresh turn chosen merged least term lowest dispatch_limit")
+RANGE_LIMITS = record("limits_open fresh visited chosen merged least term lowest dispatch_limit")
 """Unit: the flag that a launch is open; an input has changed since the last walk began; the number
 of the range in each of the three steps, plus 1, or 0; the lowest bound of the peers of ``chosen``;
 the dispatch limit by ``merged`` alone, and the lowest one of the walk; and the dispatch limit.
@@ -59,7 +59,7 @@ def _limit(config: Record, own: Record, limits: Words, ranges: Records, credit_l
 def _find_least(config: Record, own: Record, ranges: Records, peer_status: Records) -> None:
     """First step: find the lowest bound of a range's peers."""
     own.least = config.credit_limit_mask
-    peers = ranges[natural(own.turn - 1)].peers
+    peers = ranges[natural(own.visited - 1)].peers
     for index in range(config.peers):
         if peers >> index & 1:
             own.least = min(own.least, peer_status[natural(index)].admitted)
@@ -97,7 +97,7 @@ def step_range_limits(
         _merge(config, own)
     if own.chosen:
         _limit(config, own, limits, ranges, credit_limit)
-    if own.turn:
+    if own.visited:
         _find_least(config, own, ranges, peer_status)
 
 
@@ -114,16 +114,16 @@ def continue_walk(config: Record, own: Record, changes: bool, launch: bool, abor
     """
     is_open = own.limits_open != 0
     if launch or aborted:
-        own.limits_open = own.turn = launch
+        own.limits_open = own.visited = launch
         own.fresh = own.chosen = own.merged = 0
         return launch or is_open
     if not is_open:
         return False
-    works = own.turn | own.chosen | own.merged != 0
-    own.fresh = changes or (own.fresh != 0 and own.turn != 1)
-    own.merged, own.chosen = own.chosen, own.turn
-    if 0 < own.turn < config.ranges:
-        own.turn += 1
+    works = own.visited | own.chosen | own.merged != 0
+    own.fresh = changes or (own.fresh != 0 and own.visited != 1)
+    own.merged, own.chosen = own.chosen, own.visited
+    if 0 < own.visited < config.ranges:
+        own.visited += 1
     else:
-        own.turn = own.fresh
+        own.visited = own.fresh
     return works or changes

@@ -55,13 +55,15 @@ class Gpu:
         reset(self.state, self.outputs)
         own = self.state.contexts[0]
         own["address_space"]["enable"], own["address_space"]["local"] = 1, CONTEXT
+        for name in ("enable", "sends_stores", "sends_updates", "takes_stores", "takes_updates"):
+            own["peers"][0][name] = 1
         launch = own["programmed"]
         launch["workgroups"] = launch["tracked_end"] = 24
         launch["credit_window"] = launch["command_window"] = 16
         region, range_ = self.state.programmed_regions[0, 0], self.state.programmed_ranges[0, 0]
         region["enable"], region["limit"] = 1, 1 << 20
         range_["enable"], range_["last"], range_["action"] = 1, 23, action.value
-        range_["shares"] = 1
+        range_["shares"] = range_["peers"] = 1
         fields = dict(
             outer_extent=1,
             inner_extent=1,
@@ -73,7 +75,7 @@ class Gpu:
             programmed[name] = value
         programmed["waves"][0] = 1
         self.cycle = 0
-        self.inputs[CHANNEL_INPUTS + J.credit_limit_in] = 100
+        self.inputs[CHANNEL_INPUTS + J.credit_limit_in_0] = 100
         self.inputs[[I.dram_ready, I.link_out_ready, I.link_space]] = 1
         # The values of the launch apply once it has begun.
         self.region = self.state.regions[0, 0]
