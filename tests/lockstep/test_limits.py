@@ -75,7 +75,9 @@ def test_peer_status(rng):
             names = ("admitted", "aborts", "seen_admits", "seen_generation")
             assert found == tuple(int(own[name]) for name in names), cycle
             flags = [ctx.get(flag) for flag in (dut.is_near, dut.seen, dut.stale, dut.old)]
-            assert flags == [own[name] for name in ("peer_known", "reported", "peer_stale", "old")], cycle
+            assert flags == [
+                own[name] for name in ("peer_known", "reported", "peer_stale", "old")
+            ], cycle
             seen.add((bool(own["aborts"]), bool(own["admitted"]), bool(values["enable"])))
         assert {(True, False, True), (False, True, True), (False, False, False)} <= seen
 
