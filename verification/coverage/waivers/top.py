@@ -19,7 +19,7 @@ _NUMBERS = (
 )
 _PROGRESS = (
     "oldest|credit_limit(_in|_out)?|dispatch_limit|complete_dispatch_index|tiles|generation|"
-    "(kernel|launch)_generation|dispatched|finished"
+    "(kernel|launch)_generation|dispatched|finished|admitted|limits|least|term|lowest"
 )
 _PLACE = r"toggle top\.(context_\d\.|tracker\.(merge\.)?)?"
 _SETTING = "a setting: this bench programs few values; the benches of the blocks program all"
@@ -40,8 +40,8 @@ TOP: tuple[tuple[str, str], ...] = (
     (rf"{_PLACE}(channel__\d__)?({_STREAMS})(__\d)?__payload(\$\d+)?(\.({_NUMBERS}))?", _SMALL),
     (
         (
-            rf"{_PLACE}((outside|registers|context__\d)__|external_status\.|(\w*view|contexts)\S*\.)?"
-            rf"({_PROGRESS})"
+            rf"{_PLACE}((outside|registers|context__\d)__|(external_status|peer_status_\d|range_limits)\.|"
+            rf"(\w*view|contexts)\S*\.)?({_PROGRESS})"
         ),
         _SMALL,
     ),
