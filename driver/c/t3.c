@@ -15,7 +15,7 @@
 /* Command templates that the driver uses. */
 enum { TILES = 0, COPIES = 1 };
 
-static const struct t3_receivers nobody = {0, 0};
+static const struct t3_receivers no_receiver = {0, 0};
 
 /* Ranges that a context may have; the hardware refuses the indices of those that it lacks. */
 enum { MOST_RANGES = 1 << T3__CONTEXT__RANGE_COMMIT__INDEX_bw };
@@ -497,7 +497,7 @@ int t3_dma_map(struct t3_context *context, uint32_t first, uint32_t count, unsig
 int t3_own_map(struct t3_context *context, uint32_t first, uint32_t count, unsigned region,
                unsigned command, unsigned shares)
 {
-    return map(context, first, count, T3_ACTION_OWN, region, command, shares, nobody);
+    return map(context, first, count, T3_ACTION_OWN, region, command, shares, no_receiver);
 }
 
 static void plan_window(struct plan *plan, const struct t3_context *context,
@@ -542,7 +542,7 @@ int t3_reduce_scatter(struct t3_context *context, const struct t3_ring *ring,
     plan_map(plan, context, 0, 0, ring->leaving, T3_ACTION_REMOTE, region, TILES, 0, to);
     plan_map(plan, context, 1, ring->leaving, middle, T3_ACTION_DMA, region, TILES, shares, to);
     plan_map(plan, context, 2, ring->leaving + middle, ring->staying, T3_ACTION_OWN, region, TILES,
-             shares, nobody);
+             shares, no_receiver);
     plan_window(plan, context, &window);
     if (plan->invalid) return T3_INVALID;
     TRY(t3_unmap(context));

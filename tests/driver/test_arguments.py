@@ -155,7 +155,7 @@ def test_python_peer_beyond_the_table(index):
 
 @pytest.mark.parametrize("count", [0, 1])
 def test_python_packets_without_receivers(count):
-    """Stores, tiles and copies without a peer would leave to nobody."""
+    """Stores, tiles and copies that leave need a receiver."""
     for call in (Context.remote_map, Context.dma_map):
         assert refused(call, 1, count, peers=[])
     assert refused(Context.copy, 0, TRANSFER, peers=[])

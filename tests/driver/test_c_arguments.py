@@ -163,7 +163,7 @@ def c_cases():
         if "shares" in arguments:  # no tile would be complete
             yield c_case(call.format(**valid | {"shares": 0})), True
             yield c_case(call.format(**valid | {"shares": 0, "count": 0})), True
-        if "peers" in arguments:  # nobody would get the copy
+        if "peers" in arguments:  # no peer would get the copy
             yield c_case(call.format(**valid | {"peers": 0})), True
         if call.startswith(C_STRUCTS["to"][1]):
             for wrong in ("peers = 0", f"slot_offset = {-SLOT_OFFSET - 1}"):

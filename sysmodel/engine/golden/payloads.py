@@ -48,6 +48,7 @@ __all__ = [
     "add_update",
     "address_link_packet",
     "assign_epoch",
+    "assign_rank",
     "assign_run",
     "assign_slot",
     "disable_entry",
@@ -637,6 +638,12 @@ def make_launch(
 def assign_epoch(to: Record, epoch: int) -> None:
     """Set the epoch of a launch, or of an NMC result."""
     to.epoch = epoch
+
+
+@inlined
+def assign_rank(to: Record, rank: int) -> None:
+    """Set the rank of a context's GPU."""
+    to.rank = rank
 
 
 @inlined

@@ -3,7 +3,7 @@
 from rtl.registers.map import CONTEXT, GLOBAL
 from sysmodel.lib.compiled import compiled
 
-from ..payloads import make_address_space, make_launch
+from ..payloads import assign_rank, make_address_space, make_launch
 from ..records import Record, Records
 from ..scrub import set_scrub_interval
 from ..state import GoldenState
@@ -31,7 +31,7 @@ def _decode_context(own: Record, registers: Records) -> None:
         get_field(registers, F.ADDRESS_SPACE_enable),
         get_field(registers, F.ADDRESS_SPACE_local),
     )
-    own.rank = get_field(registers, F.RANK_rank)
+    assign_rank(own, get_field(registers, F.RANK_rank))
     own.ways = get_field(registers, F.WAYS_mask)
     inbound = own.inbound
     inbound.ops = get_field(registers, F.INBOUND_KINDS_ops)
