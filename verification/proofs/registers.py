@@ -20,6 +20,7 @@ GEOMETRY = T3Parameters(
     regions=2,
     ranges=2,
     commands=2,
+    peers=2,
     tile_atom_bits=4,
     share_bits=2,
     address_bits=13,
@@ -29,13 +30,14 @@ GEOMETRY = T3Parameters(
     sets=1,
     ways=2,
 )
-_PROGRAMMED = ("address_space", "ways", "inbound")
+_PROGRAMMED = ("address_space", "rank", "peers", "ways", "inbound")
+_OF_ASSIGNMENT = ("address_space", "ways", "inbound")
 _LAUNCHED = ("ranges", "commands", "launch_configuration")
 _STROBES = ("abort", "start")
 _READ = (
     "done",
     "launch_drained",
-    "downstream",
+    "peer_launches",
     "idle",
     "drained",
     "clearing",
@@ -111,9 +113,7 @@ class RegistersHarness(Elaboratable):
             self._assert_reported(m, one, answered & (page == number), accepted, number)
         of_gpu = okay & (page == 0)
         self._assert_unchanged(m, dut.arbiter, of_gpu, "arbiter")
-        self._assert_unchanged(m, dut.number, of_gpu, "number")
-        of_gpu_page = [dut.arbiter, dut.number]
-        self._assert_locked(m, dut.gpu_page.locks["gpu"], of_gpu_page, by_privileged, "gpu")
+        self._assert_locked(m, dut.gpu_page.locks["gpu"], [dut.arbiter], by_privileged, "gpu")
         self._assert_interrupt(m, dut.irq, dut.error.valid, "gpu", of_gpu)
         for number, context in enumerate(dut.context):
             written = okay & (page == number + 1)
@@ -121,7 +121,7 @@ class RegistersHarness(Elaboratable):
             self._assert_launch(m, dut, number, written)
             self._assert_kept(m, dut, number)
             locked = {
-                "assignment": [getattr(context, name) for name in _PROGRAMMED],
+                "assignment": [getattr(context, name) for name in _OF_ASSIGNMENT],
                 "regions": list(dut.pages[number].table.maps.regions),
                 "hold": [],
             }
@@ -142,14 +142,13 @@ class RegistersHarness(Elaboratable):
         ]
 
     def _assert_assignment(self, m: Module, dut: Registers, number: int, by: Value) -> None:
-        """Assert that unprivileged writes name neither the remote address space nor a way of the
-        other context, and that a context loses no way in which it may have tiles.
+        """Assert that unprivileged writes name no way of the other context, that a context loses no
+        way in which it may have tiles, and that only privileged writes change its rank and, while
+        it is idle, its peers.
         """
         own, other = dut.context[number], dut.context[1 - number]
-        before, ways, begun = Signal.like(own.address_space), Signal.like(own.ways), Signal()
-        m.d.sync += [before.eq(own.address_space), ways.eq(own.ways), begun.eq(1)]
-        sends = other.address_space.enable | other.address_space.remote.any()
-        same_space = sends & (own.address_space.remote == other.address_space.remote)
+        ways, begun = Signal.like(own.ways), Signal()
+        m.d.sync += [ways.eq(own.ways), begun.eq(1)]
         same_way, loses = (own.ways & other.ways).any(), begun & (ways & ~own.ways).any()
         was_in_use = self._was_in_use(m, dut, number)
         self._assert_cleared(m, dut.pages[number], was_in_use, by, number)
@@ -157,15 +156,13 @@ class RegistersHarness(Elaboratable):
             Assert(~(loses & was_in_use), f"{number}: a way is lost while it is in use"),
             Cover(loses, f"{number}: a way is lost"),
         ]
-        for name, value, past, shares in (
-            ("remote space", own.address_space.as_value(), before.as_value(), same_space),
-            ("way", own.ways, ways, same_way),
-        ):
-            changes = begun & (value != past)
-            m.d.comb += [
-                Assert(~changes | by | ~shares, f"{number}: a {name} of another context"),
-                Cover(changes & shares, f"{number}: a {name} is shared"),
-            ]
+        changes = begun & (own.ways != ways)
+        m.d.comb += [
+            Assert(~changes | by | ~same_way, f"{number}: a way of another context"),
+            Cover(changes & same_way, f"{number}: a way is shared"),
+        ]
+        self._assert_unchanged(m, own.rank, by, f"{number}: rank by a tenant")
+        self._assert_unchanged(m, own.peers, by & ~was_in_use, f"{number}: peers in use")
 
     def _assert_hold(self, m: Module, dut: Registers, number: int, by: Value) -> None:
         """Assert that on hold no launch begins, and unprivileged software neither launches nor
@@ -198,7 +195,7 @@ class RegistersHarness(Elaboratable):
         """Assert that only privileged software clears the tables, of an idle context."""
         entries = Cat(
             entry.enable
-            for table in (page.table.maps.regions, page.table.maps.ranges)
+            for table in (page.table.maps.regions, page.table.maps.ranges, page.table.peers)
             for entry in table
         )
         before = Signal.like(entries, name=f"entries_{number}")
@@ -403,13 +400,13 @@ PROOFS = (
         "running nor aborting, and a generation 1 to 7 behind that of its launch before; a "
         "context interrupts only after an event of its own, an error of a link, or such a write; "
         "its errors, and those of links, are pending in the next cycle; no address space belongs "
-        "to two contexts, and only a privileged write lets two contexts have a remote address "
-        "space or a way, and a context loses a way, or several entries of its tables at once, "
-        "only while it is idle; on hold, no launch begins, and only privileged writes launch, "
-        "abort and copy",
+        "to two contexts, and only a privileged write lets two contexts have a way, or changes "
+        "the rank and the peers of a context; a context loses a way, or several entries of its "
+        "tables at once, and its peers change, only while it is idle; on hold, no launch begins, "
+        "and only privileged writes launch, abort and copy",
         blocks=(Registers,),
         harness=RegistersHarness,
-        geometry="2 contexts, 2 regions, 2 ranges, 2 commands, addresses of 8 bits",
+        geometry="2 contexts, 2 regions, 2 ranges, 2 commands, 2 peers, addresses of 8 bits",
         reason="the proof depends on no width",
         depth=2,
         cover_depth=22,
