@@ -125,7 +125,7 @@ def _engine() -> Diagram:
         component=DmaEngine(p),
         settings={
             "maps": maps,
-            "credit_limit_in": 8,
+            "limits": [8] * p.ranges,
             "segments.0.ready": 1,
             "launch_configuration.workgroups": 8,
         },
