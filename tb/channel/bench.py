@@ -6,7 +6,6 @@ import random
 
 import cocotb
 
-from rtl.interface.configuration import SOURCE_BITS
 from rtl.interface.encodings import Access, Action, ErrorCode, Operation, PacketKind, Policy
 from tb.channel.driver import CONTEXTS, IN, OUT, SEGMENTS, make_dut, plain, repeat, start
 from tb.channel.flips import double_bit_error, injected_bits, single_bit_error
@@ -37,7 +36,7 @@ __all__ = [
 _BLOCKED = (0, 0.1, 0.5, 0.9, 1, 1)
 _CYCLES = 1500
 _SUMS = 600
-_UPDATE = {"kind": PacketKind.UPDATE.value, "wavefront": 0, **REDUCTION}
+_UPDATE = {"kind": PacketKind.UPDATE.value, "wavefront": 0, "source": 0, **REDUCTION}
 _LONG_LIMITS = (520, 700)
 _MEASURE_LOG2 = 10  # enough samples for a carry into the upper half of count and sum
 
@@ -52,7 +51,6 @@ async def random_traffic(dut):
     for cycle in range(scaled(_CYCLES)):
         if cycle % 200 == 0:
             bench.traffic.change()
-            bench.number = rng.randrange(1 << SOURCE_BITS)
         if cycle % 40 == 0:
             for context in CONTEXTS:
                 bench.views[context] = bench.traffic.view(context)
@@ -335,7 +333,7 @@ async def packets_to_be_written_are_waited_for(dut):
     for owner, atom in enumerate((1500, 3200)):
         bench = await start(dut, random.Random(cocotb.RANDOM_SEED + 11))
         plain(bench)
-        written = {"kind": PacketKind.STORE.value, **REDUCTION}
+        written = {"kind": PacketKind.STORE.value, "source": 0, **REDUCTION}
         repeat(bench, "link_in", atom=atom, context=1 + owner, slot=3, **written)
         for _ in range(20):
             await bench.cycle(("link_in",), ("dram",))

@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Collection
+from typing import Any
 
 from rtl.channel.channel import Channel
 from rtl.interface.configuration import ArbiterConfiguration, ContextView
@@ -17,12 +18,13 @@ from tb.channel.tables import (
     UNUSED,
     WORKGROUPS,
     Traffic,
+    one_peer,
     random_arbiter,
 )
 from tb.cover import cover
 from tb.cycle import inputs_of, next_cycle, reset, settled
 from tb.golden import (
-    EVERY_PACKET,
+    EVERY_KIND,
     SIGNALS,
     error_report,
     set_arbiter,
@@ -64,6 +66,15 @@ def _without_data(fields: Fields, values: list[int]) -> list[int]:
     return [value for name, value in zip(fields.names, values, strict=True) if "data_" not in name]
 
 
+def _driven(view: dict[str, Any]) -> dict[str, Any]:
+    """Complete a view; the channel ignores the fields that are absent then."""
+    maps = view["maps"]
+    # A store on its way to the link may be of a range that is unused since then.
+    nowhere = {"command": 0, "peers": 0, "slot_offset": 0}
+    ranges = [nowhere | entry for entry in maps["ranges"]]
+    return view | {"wavefronts": wavefronts_of(maps), "maps": maps | {"ranges": ranges}}
+
+
 class Bench:
     """Channel, its model, and the payloads offered to both but not yet accepted."""
 
@@ -80,7 +91,6 @@ class Bench:
         self.views = [self.traffic.view(context) for context in CONTEXTS]
         self.arbiter = random_arbiter(rng)
         self.link_space = (1 << len(CONTEXTS)) - 1
-        self.number = rng.randrange(32)
         self.admit(12, 30)
         self.configure()
 
@@ -95,13 +105,11 @@ class Bench:
         """
         dut, state = self.dut, self.model.state
         dut.contexts.value = sum(
-            _VIEW.pack(view | {"wavefronts": wavefronts_of(view["maps"])}, rest=self.rng)
-            << context * _VIEW.width
+            _VIEW.pack(_driven(view), rest=self.rng) << context * _VIEW.width
             for context, view in enumerate(self.views)
         )
         dut.arbiter.value = _ARBITER.pack(self.arbiter)
         dut.link_space.value = self.link_space
-        dut.number.value = state.gpu["number"] = self.number
         for context, view in enumerate(self.views):
             set_view(state, view, context)
         set_arbiter(state, self.arbiter)
@@ -215,15 +223,21 @@ async def start(dut, rng: random.Random) -> Bench:
 
 
 def plain(bench: Bench) -> None:
-    """Set up the bench with all regions and ranges enabled, all dispatch indices admitted, no
-    preference in the arbiter, and in all commands the same reduction of every wavefront."""
+    """Set up the bench with all regions and ranges enabled, all dispatch indices admitted, one peer
+    of rank 0 that gets everything, no preference in the arbiter, and in all commands the same
+    reduction of every wavefront.
+    """
+    bench.traffic.single = True
     for view in bench.views:
         for command in view["maps"]["commands"]:
             command |= REDUCTION | {"waves": [PARAMETERS.wavefronts] * 4}
         for entry in (*view["maps"]["regions"], *view["maps"]["ranges"], view["address_space"]):
             if entry != UNUSED:
                 entry["enable"] = 1
-        view |= {"aborting": 0, "launched": 1, "inbound": EVERY_PACKET}
+        for entry in view["maps"]["ranges"]:
+            if entry != UNUSED:
+                entry["peers"] = 1
+        view |= {"aborting": 0, "launched": 1, "inbound": EVERY_KIND, "peers": one_peer()}
         view["launch_configuration"] |= {"workgroups": WORKGROUPS, "generation": GENERATION}
     bench.arbiter |= {"policy": Policy.ROUND_ROBIN.value}
     bench.admit(0, 64)

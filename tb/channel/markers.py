@@ -6,8 +6,7 @@ import cocotb
 
 from rtl.interface.encodings import Action, ErrorCode, PacketKind
 from tb.channel.driver import OUT, Bench, plain, repeat, start
-from tb.channel.tables import PARAMETERS, UNUSED
-from tb.golden import EVERY_PACKET
+from tb.channel.tables import PARAMETERS, UNUSED, one_peer
 
 __all__ = [
     "a_marker_of_a_packet",
@@ -29,7 +28,7 @@ def _content(tile_atoms: int, outer_edge: int, inner_edge: int, shares: int) -> 
 
 
 def _packet(**fields: int | range) -> dict[str, int | range]:
-    return {"kind": _END, "context": 1, "slot": _TRACKED, "wavefront": 0} | fields
+    return {"kind": _END, "context": 1, "source": 0, "slot": _TRACKED, "wavefront": 0} | fields
 
 
 def _set_shares(bench: Bench) -> None:
@@ -46,12 +45,12 @@ async def a_marker_of_a_packet(dut):
     context; one that the context accepts as a store or as an update passes.
     """
     rng = random.Random(cocotb.RANDOM_SEED + 20)
-    for stores, updates in ((0, 0), (15, 0), (0, 15), (15, 15)):
+    for stores, updates in ((0, 0), (1, 0), (0, 1), (1, 1)):
         bench = await start(dut, rng)
         plain(bench)
         _set_shares(bench)
         for view in bench.views:
-            view["inbound"] = EVERY_PACKET | {"stores": stores, "updates": updates}
+            view["peers"] = one_peer(rank=1, takes_stores=stores, takes_updates=updates)
         bench.configure()
         widths = PARAMETERS.tile_atom_bits, 1, 1, PARAMETERS.share_bits
         values = [rng.getrandbits(width) for width in widths]

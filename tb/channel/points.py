@@ -54,6 +54,10 @@ expect(
     "updates and DMA reads wait",
     "remote stores and sends wait",
     "both contexts read, and both send",
+    "copies of a packet wait for the link",
+    "another packet waits for the copies",
+    "packet without peers",
+    "three copies of a packet, and not all",
     "no space for remote stores",
     "remote stores fill their memory",
     "idle after an abort",
@@ -144,12 +148,29 @@ def _cover_lanes(model: Model) -> None:
     remote = model.own["remote_queues"][: PARAMETERS.contexts]
     cover("remote stores and sends wait", any(remote["remote_valid"].astype(bool) & sends))
     cover("both contexts read, and both send", all(lanes["reads_level"]) and all(sends))
+    _cover_copies(model, remote)
     full = PARAMETERS.remote_depth - 1
     cover("remote stores fill their memory", any(remote["remote_stored"] == full))
     cover(
         "no space for remote stores",
         int(model.outputs[O.store_space]).bit_count() < PARAMETERS.contexts,
     )
+
+
+def _cover_copies(model: Model, remote: np.ndarray) -> None:
+    """Record the cover points of packets with several copies, or with none."""
+    channel, turns = model.own, model.own["link_turns"]
+    full = not has_space(channel["queued"], Q.link, D.link)
+    for context, queue in enumerate(remote):
+        lane, served = channel["lanes"][context], turns[context]["served"]
+        cover("copies of a packet wait for the link", served and full)
+        both = queue["remote_valid"] and lane["has_ahead"]
+        cover("another packet waits for the copies", served and both)
+        cover("three copies of a packet, and not all", int(served).bit_count() == 3)
+        empty = queue["remote_valid"] and (
+            not model.state.remote[0, context, queue["remote_head"]]["peers"]
+        )
+        cover("packet without peers", empty)
 
 
 def _cover_store(model: Model) -> None:
@@ -175,7 +196,8 @@ def _cover_remote_marker(model: Model, store: np.void) -> None:
     if store["target"] != Target.REMOTE.value or not store["end"]:
         return
     owner = int(store["owner"])
-    marks = model.state.commands[owner, store["command"]]["marks"]
+    command = model.state.ranges[owner, store["range"]]["command"]
+    marks = model.state.commands[owner, command]["marks"]
     full = not int(model.outputs[O.store_space]) >> owner & 1
     aborted = model.state.contexts[owner]["aborted"]
     cover("marker leaves over the link", marks and not aborted and not full)

@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from rtl.interface.configuration import GENERATION_BITS
+from rtl.interface.configuration import GENERATION_BITS, GPU_BITS, RANK_BITS
 from rtl.interface.encodings import Action, Datatype, Operation, PacketKind, Policy
 from rtl.parameters import T3Parameters
-from tb.golden import EVERY_PACKET
+from tb.golden import EVERY_KIND, peer
 from tb.nmc_unit.operands import structured, to_word
 from tb.nmc_unit.reference import BITS
 
@@ -19,6 +19,7 @@ __all__ = [
     "WORKGROUPS",
     "UNUSED",
     "Traffic",
+    "one_peer",
     "random_arbiter",
 ]
 
@@ -67,13 +68,40 @@ def _reduction(rng: random.Random) -> dict[str, int]:
 
 
 def _random_inbound(rng: random.Random) -> dict[str, int]:
-    """Draw an inbound table that mostly accepts everything; otherwise it refuses one source,
-    operation or type."""
-    inbound = dict(EVERY_PACKET)
+    """Draw an inbound table that mostly accepts everything; otherwise it refuses one operation or
+    type."""
+    inbound = dict(EVERY_KIND)
     if rng.random() < 0.3:
         name = rng.choice([*inbound])
         inbound[name] &= ~(1 << rng.randrange(4))
     return inbound
+
+
+def _random_peer(rng: random.Random) -> dict[str, int]:
+    """Draw a peer of a rank that packets often carry, which mostly sends everything."""
+    return peer(
+        enable=int(rng.random() < 0.9),
+        gpu=rng.getrandbits(GPU_BITS),
+        rank=rng.choice([*range(4), rng.getrandbits(RANK_BITS)]),
+        space=rng.getrandbits(PARAMETERS.context_bits),
+        sends_stores=rng.getrandbits(1),
+        sends_updates=rng.getrandbits(1),
+        takes_stores=int(rng.random() < 0.7),
+        takes_updates=int(rng.random() < 0.7),
+    )
+
+
+def one_peer(**fields: int) -> list[dict[str, int]]:
+    """Return a table of peers with a first one that sends and takes everything, but for these
+    fields."""
+    first = {"gpu": 0, "rank": 0, "space": 0} | fields
+    return [peer(**first), *[dict(UNUSED) for _ in range(PARAMETERS.peers - 1)]]
+
+
+def _random_peers(rng: random.Random) -> int:
+    """Draw a mask of peers: mostly one, sometimes several or none."""
+    several = rng.getrandbits(PARAMETERS.peers)
+    return rng.choices([1 << rng.randrange(PARAMETERS.peers), several, 0], (12, 4, 1))[0]
 
 
 def _anywhere(rng: random.Random, entries: list[dict[str, int]], size: int) -> list[dict[str, int]]:
@@ -97,6 +125,8 @@ def _random_ranges(rng: random.Random, context: int, region: int) -> list[dict[s
             "action": (action or rng.choice(list(Action)[1:])).value,
             "command": rng.randrange(PARAMETERS.commands),
             "shares": rng.choice([1, 2, rng.getrandbits(PARAMETERS.share_bits)]),
+            "peers": _random_peers(rng),
+            "slot_offset": rng.choice([17, rng.getrandbits(PARAMETERS.credit_limit_bits)]),
         }
         for first, last, action in (_RANGES if context == 0 else halves)
     ]
@@ -109,7 +139,7 @@ def _random_command(rng: random.Random) -> dict[str, int]:
         "marks": rng.getrandbits(1),
         **_reduction(rng),
         "atom_offset": rng.choice([0, _ATOMS - 1000, rng.randrange(_ATOMS)]),
-        "waves": rng.choice([[4] * 4, [4] * 4, [rng.randrange(5) for _ in range(4)]]),
+        "waves": rng.choice([[4] * 4, [4] * 4, [rng.randrange(5) for _ in range(4)], [2, 0, 1, 2]]),
     }
 
 
@@ -132,11 +162,14 @@ class Traffic:
     ----------
     generation : int
         Generation of most payloads.
+    single : bool
+        All segments are for the first peer.
     """
 
     def __init__(self, rng: random.Random):
         self._rng = rng
         self.generation = GENERATION
+        self.single = False
         self._spaces = _SPACES
         self._atom = 0
         self._numbers = np.random.default_rng(rng.getrandbits(32))
@@ -156,14 +189,15 @@ class Traffic:
         region = {"enable": int(rng.random() < 0.95), "base": base, "limit": limit}
         regions = _anywhere(rng, [region], p.regions)
         return {
-            "aborting": int(rng.random() < 0.05),
+            "aborting": int(rng.random() < 0.1),
             "launched": int(rng.random() < 0.95),
             "former": {"valid": rng.getrandbits(1), "generation": _before(self.generation)},
             "address_space": {
                 "enable": int(rng.random() < 0.95),
                 "local": self._spaces[context],
-                "remote": rng.getrandbits(p.context_bits),
             },
+            "rank": rng.getrandbits(RANK_BITS),
+            "peers": [_random_peer(rng) for _ in range(p.peers)],
             "inbound": _random_inbound(rng),
             "maps": {
                 "regions": regions,
@@ -172,7 +206,6 @@ class Traffic:
             },
             "launch_configuration": {
                 "workgroups": rng.choice([WORKGROUPS, WORKGROUPS, _MOST, rng.randint(1, _MOST)]),
-                "shift": rng.choice([17, rng.getrandbits(p.credit_limit_bits)]),
                 "epoch": rng.choice([rng.randrange(3), rng.getrandbits(8)]),
                 "generation": _before(self.generation, -int(rng.random() < 0.1)),
             },
@@ -216,7 +249,8 @@ class Traffic:
         rng = self._rng
         kind = rng.choices([_STORE, _UPDATE, _END, _END + 1], (4, 12, 4, 1))[0]
         fields = self._store_like("slot") | {
-            "source": rng.choice([*range(4), 31]),
+            "destination": rng.getrandbits(GPU_BITS),
+            "source": rng.choices([*range(4), rng.getrandbits(RANK_BITS)], (8, 8, 8, 8, 1))[0],
             "kind": kind,
             **_reduction(rng),
         }
@@ -264,7 +298,7 @@ class Traffic:
         return {
             "wavefront": rng.randrange(p.wavefronts),
             "slot": rng.getrandbits(p.dispatch_index_bits),
-            "context": rng.getrandbits(p.context_bits),
+            "peers": 1 if self.single else _random_peers(rng),
             "generation": rng.getrandbits(4),
             "op": rng.randrange(3),
             "dtype": rng.randrange(3),
