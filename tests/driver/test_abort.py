@@ -8,6 +8,7 @@ from sysmodel.engine.golden.engine import GoldenEngine
 from sysmodel.engine.simulated_bus import SMALL, SimulatedBus
 from t3.driver import T3, AbortedError, Context, Ring, Transfer, WaitTimeoutError
 from tests.support.c_driver import CContext, load_driver
+from tests.support.two_gpus import join_ring
 
 BASE, SPACE = 1 << 17, 3
 TILE = Transfer(rows=2, run_atoms=2, stride_atoms=8, wave_rows=2, waves=(1, 1, 1, 1))
@@ -61,6 +62,7 @@ class Session:
         context = T3(bus).context(0)
         context.assign(SPACE)
         context.reset_epochs()
+        join_ring(context, SPACE)
         context.region(0, BASE, 1 << 21)
         self._program = context
 

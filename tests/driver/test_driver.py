@@ -18,6 +18,7 @@ from t3.driver import (
     MappedRegisters,
     Operation,
     PacketKind,
+    Peer,
     Policy,
     Recorder,
     RefusedError,
@@ -27,6 +28,7 @@ from t3.driver import (
     Transfer,
     WaitTimeoutError,
 )
+from tests.support.two_gpus import NEIGHBOUR, join_ring
 
 P = SMALL
 BASE, SIZE = 1 << 17, 1 << 20
@@ -65,6 +67,7 @@ def ready(gpu, number=0):
     context = gpu.context(number)
     context.assign(3 + number)
     context.reset_epochs()
+    join_ring(context, 3 + number)
     context.region(0, base_of(number), base_of(number) + SIZE)
     context.reduce_scatter(RING, TILE)
     return context
@@ -150,11 +153,11 @@ def test_errors_are_exceptions(gpu, bus):
 
 def test_packets_of_no_context_are_the_gpus(gpu, bus):
     ready(gpu)
-    bus.packet(context=9, source=17, atom=99, slot=3)
+    bus.packet(context=9, source=107, atom=99, slot=3)
     for _ in range(10):
         bus.cycle()
     (error,) = gpu.take_errors()
-    assert (error.code, error.source, error.address) == (ErrorCode.PACKET_UNMAPPED, 17, 99 * 32)
+    assert (error.code, error.source, error.address) == (ErrorCode.PACKET_UNMAPPED, 107, 99 * 32)
     assert gpu.take_errors() == []
     assert gpu.take_interrupts() == {"error"} and gpu.take_interrupts() == set()
     assert gpu.error_count(ErrorCode.PACKET_UNMAPPED) == 1
@@ -168,13 +171,49 @@ def test_errors_that_come_meanwhile_are_for_the_next_call(gpu, bus):
     read = bus.read
 
     def neighbour(address):
-        bus.packet(context=9, source=17, atom=99, slot=3)
+        bus.packet(context=9, source=107, atom=99, slot=3)
         return read(address)
 
     bus.read = neighbour
     assert len(gpu.take_errors()) <= 8
     bus.read = read
     assert gpu.take_errors()
+
+
+def test_whose_packets_a_context_takes(gpu, bus):
+    """Packets of a rank and a kind are taken if a peer of this rank may send this kind."""
+    context = ready(gpu)
+    store, update = PacketKind.STORE.value, PacketKind.UPDATE.value
+    context.wait_idle()
+    context.peer(1, Peer(gpu=9, rank=77, space=2, takes_stores=True))
+    context.peer(6, Peer(gpu=9, rank=100, space=2, takes_updates=True))
+    context.launch()
+    taken = {
+        (rank, kind)
+        for rank in (NEIGHBOUR, 5, 9, 36, 77, 100, 127)
+        for kind in (store, update)
+        if takes(gpu, bus, kind=kind, source=rank)
+    }
+    assert taken == {(77, store), (100, update)}
+
+
+def test_peers_of_a_launch(gpu, bus):
+    """A launch, or a copy, that lacks a peer is refused; peers change while the context is idle."""
+    context, chunk = ready(gpu), Transfer(rows=1, run_atoms=2, stride_atoms=2)
+    context.remove_peer(0)
+    for refused in (context.launch, lambda: context.copy(BASE, chunk)):
+        with pytest.raises(RefusedError, match="NO_PEER"):
+            refused()
+    context.peer(7, Peer(gpu=99, rank=4, space=2, sends_stores=True))
+    context.copy(BASE, chunk, peers=[7])
+    context.wait_idle()
+    assert [packet["destination"] for packet in bus.sent] == [99, 99]
+    join_ring(context, 3)
+    context.launch()
+    for change in (lambda: join_ring(context, 3), lambda: context.remove_peer(7)):
+        with pytest.raises(RefusedError, match=r"PEER_COMMIT of context 0: IN_USE"):
+            change()
+    context.abort()
 
 
 def test_what_a_context_takes(gpu, bus):
@@ -199,7 +238,7 @@ def takes(gpu, bus, **packet):
     """Return whether a packet is valid, apart from its time."""
     context = gpu.context(0)
     context.clear_errors()
-    bus.packet(context=3, source=1, atom=BASE // 32, slot=3, **packet)
+    bus.packet(**{"context": 3, "source": NEIGHBOUR, "atom": BASE // 32, "slot": 3} | packet)
     for _ in range(10):
         bus.cycle()
     return not context.error_count(ErrorCode.PACKET_FORBIDDEN)
@@ -279,24 +318,30 @@ def test_locks(gpu, bus):
         context.remove_region(0)
     with pytest.raises(RefusedError, match=r"ADDRESS_SPACE of context 0: LOCKED"):
         context.assign(1)
-    with pytest.raises(RefusedError, match=r"INBOUND_STORES of context 0: LOCKED"):
-        context.accept(stores=[1])
+    with pytest.raises(RefusedError, match=r"INBOUND_KINDS of context 0: LOCKED"):
+        context.accept(ops=[Operation.SUM])
+    for call, register in (
+        (lambda: context.peer(0, Peer(gpu=1, rank=1, space=1)), "PEER"),
+        (lambda: context.remove_peer(0), "PEER_COMMIT"),
+        (lambda: context.set_rank(1), "RANK"),
+    ):
+        with pytest.raises(RefusedError, match=rf"{register} of context 0: LOCKED"):
+            call()
     with pytest.raises(T3Error, match=r"refused ARBITER"):
         gpu.set_arbitration(Policy.MCA)
     with pytest.raises(T3Error, match=r"refused INJECT"):
         gpu.inject(InjectTarget.TRACKER)
     with pytest.raises(T3Error, match=r"refused GPU_INTERRUPT_ENABLE"):
         gpu.enable_interrupts(error=False)
-    bus.packet(context=9, source=17, atom=99, slot=3)
+    bus.packet(context=9, source=107, atom=99, slot=3)
     for _ in range(10):
         bus.cycle()
     with pytest.raises(T3Error, match=r"refused GPU_CONTROL"):
         gpu.take_errors()
     bus.privileged = True
     assert len(gpu.take_errors()) == 1
-    context.accept(stores=[1, 3], updates=[])
+    context.accept(ops=[Operation.SUM])
     gpu.set_arbitration(Policy.MCA, automatic=True)
-    gpu.set_number(7)
 
 
 def test_mapped_registers():

@@ -11,6 +11,7 @@ from sysmodel.engine.golden.engine import GoldenEngine
 from sysmodel.engine.simulated_bus import SMALL, SimulatedBus
 from t3.driver import Context, ReportedError, Ring, Transfer, WaitTimeoutError
 from tests.support.c_driver import CContext, load_driver
+from tests.support.two_gpus import NEIGHBOUR, join_ring
 
 BASE, END, SPACE = 1 << 17, 1 << 21, 3
 STRANGER, FORMER_GENERATION, GENERATION = 9, 3, 4
@@ -76,9 +77,11 @@ def bus():
 def program(bus, generation=GENERATION):
     context = Context(bus)
     context.assign(SPACE)
-    context.accept(stores=[0], updates=[0])
     if context.next_epoch == 256:
         context.reset_epochs()
+    if not context.status["running"]:
+        context.wait_idle()
+        join_ring(context, SPACE)
     context.region(0, BASE, END)
     context.reduce_scatter(Ring(**vars(RING) | {"generation": generation}), TILE)
 
@@ -86,7 +89,11 @@ def program(bus, generation=GENERATION):
 FOREIGN = {
     ErrorCode.PACKET_FORBIDDEN: {"source": STRANGER, "atom": BASE // 32},
     ErrorCode.PACKET_UNMAPPED: {"source": STRANGER, "atom": END // 32 + 5},
-    ErrorCode.PACKET_STALE: {"source": 0, "atom": BASE // 32, "generation": FORMER_GENERATION},
+    ErrorCode.PACKET_STALE: {
+        "source": NEIGHBOUR,
+        "atom": BASE // 32,
+        "generation": FORMER_GENERATION,
+    },
 }
 
 

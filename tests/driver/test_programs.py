@@ -9,7 +9,8 @@ from rtl.registers.map import MAX_CONTEXTS
 from sysmodel.engine.golden.engine import GoldenEngine
 from sysmodel.engine.simulated_bus import SMALL, SimulatedBus
 from t3.driver import T3, Context, RefusedError, Ring, Transfer
-from tests.support.c_driver import UNCHANGED, CContext, load_driver
+from tests.support.c_driver import UNCHANGED, CContext, Receivers, load_driver
+from tests.support.two_gpus import join_ring
 
 BASE, SPACE, INVALID = 1 << 17, 3, -6
 TILE = Transfer(rows=2, run_atoms=2, stride_atoms=8, wave_rows=2, waves=(1, 1, 1, 1))
@@ -59,6 +60,7 @@ def former_program(bus, ranges):
     context = Context(bus)
     context.assign(SPACE)
     context.reset_epochs()
+    join_ring(context, SPACE)
     context.region(0, BASE, 1 << 21)
     for index in range(ranges):
         context.own_map(index, 1)
@@ -104,8 +106,9 @@ def test_first_map_after_another_program(bus, library, language, ranges):
     else:
         in_c = CContext(library, bus)
         for index in range(SMALL.ranges):
-            assert in_c.remote_map(3 * index, 3, 0, 0) == 0
-        assert in_c.remote_map(1, 3, 0, 0) == ConfigurationError.UNKNOWN_INDEX.value
+            assert in_c.remote_map(3 * index, 3, 0, 0, Receivers(1, 0)) == 0
+        found = in_c.remote_map(1, 3, 0, 0, Receivers(1, 0))
+        assert found == ConfigurationError.UNKNOWN_INDEX.value
 
 
 def test_contexts_that_the_hardware_lacks(bus, library):
@@ -114,7 +117,7 @@ def test_contexts_that_the_hardware_lacks(bus, library):
     for number in [*range(MAX_CONTEXTS + 2), (1 << 32) - 1]:
         in_c = CContext(library, mapping, number)
         results = {
-            in_c.assign(number % 16, number % 16, UNCHANGED), in_c.reset_epochs(c_uint(9)),
+            in_c.assign(number % 16, UNCHANGED), in_c.reset_epochs(c_uint(9)),
             in_c.region(0, 4096 * number, 4096 * number + 64), in_c.unmap(), in_c.launch(),
             in_c.wait(9), in_c.wait_idle(9), in_c.abort(99), in_c.clear_errors(),
         }  # fmt: skip

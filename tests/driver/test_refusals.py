@@ -1,14 +1,16 @@
 """Both drivers report refusals over a bus whose writes are posted: nothing answers them."""
 
-from ctypes import c_int64
+from ctypes import c_int64, c_uint
+from dataclasses import replace
 
 import pytest
 
 from rtl.interface.encodings import ConfigurationError
 from sysmodel.engine.golden.engine import GoldenEngine
 from sysmodel.engine.simulated_bus import SMALL, SimulatedBus
-from t3.driver import T3, Context, InjectTarget, RefusedError, Transfer
+from t3.driver import T3, Context, InjectTarget, Peer, RefusedError, Transfer
 from tests.support.c_driver import UNCHANGED, CContext, load_driver
+from tests.support.two_gpus import join_ring
 
 ALL = 0xFFFF_FFFF
 POLLS = 1000
@@ -45,14 +47,13 @@ def library(tmp_path_factory):
 
 # Call in Python, and in C; it is refused while the pages are locked.
 LOCKABLE = {
-    "assign": (lambda g, c: c.assign(1), lambda c: c.assign(1, 1, UNCHANGED)),
-    "ways": (lambda g, c: c.assign(1, ways=3), lambda c: c.assign(1, 1, c_int64(3))),
-    "accept": (lambda g, c: c.accept(), lambda c: c.accept(ALL, ALL, ALL, ALL)),
+    "assign": (lambda g, c: c.assign(1), lambda c: c.assign(1, UNCHANGED)),
+    "ways": (lambda g, c: c.assign(1, ways=3), lambda c: c.assign(1, c_int64(3))),
+    "accept": (lambda g, c: c.accept(), lambda c: c.accept(ALL, ALL)),
     "lock": (lambda g, c: c.lock(), lambda c: c.lock(1, 1)),
     "hold": (lambda g, c: c.hold(), lambda c: c.hold()),
     "hand_over": (lambda g, c: c.hand_over(), lambda c: c.hand_over(POLLS)),
     "remove_region": (lambda g, c: c.remove_region(0), lambda c: c.remove_region(0)),
-    "number": (lambda g, c: g.set_number(3), lambda c: c.of_gpu("set_number", 3)),
     "epochs": (lambda g, c: c.reset_epochs(), lambda c: c.reset_epochs(POLLS)),
     "region": (lambda g, c: c.region(0, 32, 64), lambda c: c.region(0, 32, 64)),
     "share": (
@@ -70,6 +71,14 @@ LOCKABLE = {
         lambda g, c: g.enable_interrupts(error=True),
         lambda c: c.of_gpu("gpu_enable_interrupts", 1),
     ),
+}
+
+
+# Calls that are refused without privilege, also while the pages are not locked.
+PRIVILEGED = {
+    "rank": (lambda c: c.set_rank(3), lambda c: c.set_rank(3)),
+    "peer": (lambda c: c.peer(2, Peer(1, 1, 1)), lambda c: c.peer(2, (c_uint * 7)(1, 1, 1))),
+    "remove_peer": (lambda c: c.remove_peer(2), lambda c: c.remove_peer(2)),
 }
 
 
@@ -99,6 +108,19 @@ def test_locked(bus, library, name):
     assert posted.errors == 0
 
 
+@pytest.mark.parametrize("name", PRIVILEGED)
+def test_privileged(bus, library, name):
+    in_python, in_c = PRIVILEGED[name]
+    context = Context(bus)
+    context.lock(regions=False, assignment=False)
+    context.wait_idle()
+    for privileged in (True, False, True):
+        bus.privileged = privileged
+        expected = ConfigurationError.NONE if privileged else LOCKED
+        assert code(in_python, Context(bus)) is expected
+        assert in_c(CContext(library, bus)) == expected.value
+
+
 def test_in_use(bus, library):
     """The registers of a pending launch are kept; INJECT refuses memories that do not exist."""
     posted = Posted(bus)
@@ -126,6 +148,8 @@ def test_launch(bus, library):
     """A launch without an epoch, and one of a wrong generation, are refused."""
     posted = Posted(bus)
     context, in_c = Context(posted), CContext(library, posted)
+    context.wait_idle()
+    join_ring(context, 1)
     epoch, wrong = ConfigurationError.EPOCH, ConfigurationError.GENERATION
     context.window(workgroups=4, tracked=(0, 4), generation=1)
     assert context.next_epoch == in_c.next_epoch() == 256
@@ -134,7 +158,7 @@ def test_launch(bus, library):
     assert context.next_epoch == in_c.next_epoch() == 1
     context.launch()
     context.abort()
-    # Not behind the launch before, too far behind it, and too far behind the downstream GPU at 0.
+    # Not behind the launch before, too far behind it, and too far ahead of the peers at 0.
     for generation in (1, 9, 8):
         context.window(workgroups=4, tracked=(0, 4), generation=generation)
         assert code(context.launch) is wrong and in_c.launch() == wrong.value
@@ -169,6 +193,8 @@ def test_hand_over(bus, library):
     for number, driver in enumerate((Context(bus), CContext(library, bus))):
         tenant, privileged = Context(bus), driver
         tenant.reset_epochs()
+        tenant.wait_idle()
+        join_ring(tenant, 1)
         tenant.region(0, 0, 4096)
         tenant.region(1, 4096, 8192)
         tenant.remote_map(0, 1)
@@ -185,6 +211,7 @@ def test_hand_over(bus, library):
         status = tenant.status
         assert not status["running"] and not status["pending"] and status["idle"]
         tenant.region(0, 0, 64)
+        assert code(tenant.copy, 0, replace(copy, run_atoms=1)) is ConfigurationError.NO_PEER
         assert code(tenant.remove_region, 0) is ConfigurationError.NONE  # no range names it
         tenant.lock()
         bus.privileged = False

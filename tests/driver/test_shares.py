@@ -10,6 +10,7 @@ from sysmodel.engine.golden.engine import GoldenEngine
 from sysmodel.engine.native.engine import Engine
 from sysmodel.engine.simulated_bus import SimulatedBus
 from t3.driver import T3, RefusedError, Transfer
+from tests.support.two_gpus import join_ring
 
 P = T3Parameters(
     channels=1, system_channels=1, address_bits=28, sets=8, ways=4, credit_window=16,
@@ -71,6 +72,8 @@ def throughput(engine, work, active, *, stopped=()):
             pass  # the end of the reset
         for context in contexts:
             context.assign(3 + context.number)
+            context.wait_idle()
+            join_ring(context, 3 + context.number)
             context.region(0, BASE, LIMIT, share=True)
             if context.number in active:
                 work.begin(context)

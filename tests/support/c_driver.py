@@ -7,7 +7,7 @@ from driver.c import c_driver
 from rtl.export.register_documents import register_documents
 from rtl.interface.encodings import ErrorCode
 
-__all__ = ["UNCHANGED", "CContext", "build", "load_driver"]
+__all__ = ["UNCHANGED", "CContext", "Receivers", "build", "load_driver"]
 
 _WORD = ctypes.c_uint32
 _WRITE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, _WORD, _WORD)
@@ -28,6 +28,12 @@ class _Context(ctypes.Structure):
         ("counts", _WORD * len(ErrorCode)),
         ("compared", ctypes.c_int),
     ]
+
+
+class Receivers(ctypes.Structure):
+    """Receivers of stores or tiles that leave: a mask of peers, and the offset of the slots."""
+
+    _fields_ = [("peers", ctypes.c_uint), ("slot_offset", ctypes.c_int32)]
 
 
 UNCHANGED = ctypes.c_int64(-1)
