@@ -189,7 +189,7 @@ class OtherContextHarness(Elaboratable):
                 | (Value.cast(getattr(range_, name)) == Value.cast(getattr(changed_range, name))),
                 f"{number}: {name}",
             )
-            for name in ("action", "command", "shares", "op", "dtype", "beyond")
+            for name in ("action", "number", "shares", "op", "dtype", "beyond")
         ]
 
 
