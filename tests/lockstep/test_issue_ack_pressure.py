@@ -60,4 +60,4 @@ def test_all_channels_update_the_same_tiles(parameters, seed):
 def test_storm(parameters):
     recording = run(parameters, Kernel(), 2000, seed=7, traffic=Storm, pace=1.0)
     assert refusals(recording) and most_together(recording) > 1
-    assert recording.state.logs[CONTEXT]["total"] > 20
+    assert recording.state.logs[CONTEXT]["log_total"] > 20

@@ -164,7 +164,7 @@ def interrupts(gpu):
 
 
 def errors(gpu):
-    return int(gpu.state.logs[register_map.CONTEXT]["total"])
+    return int(gpu.state.logs[register_map.CONTEXT]["log_total"])
 
 
 def counts(gpu):
@@ -358,20 +358,23 @@ def test_a_packet_belongs_where_the_tables_put_it_when_it_was_taken(gpu):
 
 
 def test_a_remote_store_takes_its_destination_at_routing():
-    """A packet has the command's operation and type of cycle 1, and kind, address space and offset
-    of cycle 2."""
+    """A packet has the command's operation and type of cycle 1, and kind, slot offset and address
+    offset of cycle 2; GPU and address space of its peer as it is put into `link`."""
     gpu = Gpu(action=Action.REMOTE)
     names = "op dtype kind atom_offset".split()
-    space = gpu.state.contexts[0]["address_space"]
+    peer = gpu.state.contexts[0]["peers"][0]
     for cycle, values in enumerate([(0, 0, 0, 70, 7), (1, 2, 0, 80, 8), (2, 1, 1, 90, 9)]):
         for name, value in zip(names, values[:-1], strict=True):
             gpu.command[name] = value
-        space["remote"] = values[-1]
+        gpu.range["slot_offset"] = values[-1]
         gpu.store(2, atom=5) if cycle == 0 else gpu.step()
     for name in names:
         gpu.command[name] = 0
+    gpu.range["slot_offset"] = 0
     # Put into `remote` in 2, at its end in 4, in `link` in 5.
+    gpu.step()
+    peer["gpu"], peer["space"] = 77, 6
     assert gpu.first(out("link_out_valid")) == 5
-    of_packet = ("op", "dtype", "kind", "context")
+    of_packet = ("op", "dtype", "kind", "slot", "destination", "context")
     found = [int(gpu.outputs[getattr(O, f"link_out_{name}")]) for name in of_packet]
-    assert found == [1, 2, 1, 9] and gpu.outputs[O.link_out_atom] == 95
+    assert found == [1, 2, 1, 11, 77, 6] and gpu.outputs[O.link_out_atom] == 95
