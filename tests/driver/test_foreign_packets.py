@@ -79,8 +79,6 @@ def program(bus, generation=GENERATION):
     context.assign(SPACE)
     if context.next_epoch == 256:
         context.reset_epochs()
-    if not context.status["running"]:
-        context.wait_idle()
         join_ring(context, SPACE)
     context.region(0, BASE, END)
     context.reduce_scatter(Ring(**vars(RING) | {"generation": generation}), TILE)
