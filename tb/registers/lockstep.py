@@ -249,6 +249,8 @@ class _Hardware:
             if rng.random() < 0.3:
                 name = rng.choice([*_STATUS])
                 status[name] = rng.getrandbits(_STATUS[name])
+                if name == "idle":  # mostly, so that peers change
+                    status[name] = int(rng.random() < 0.8)
             if rng.random() < 0.1:  # mostly at most one peer admits anything
                 at = rng.randrange(PARAMETERS.peers) * _PEER_LAUNCH
                 launch = rng.getrandbits(_PEER_LAUNCH)
@@ -327,7 +329,7 @@ async def every_cycle(dut):
     for cycle in range(scaled(_CYCLES)):
         if cycle % 400 == 0:
             hardware.failing = rng.choice([0, 0.02, 0.5])
-            hardware.at_rest = rng.random() < 0.3
+            hardware.at_rest = rng.random() < 0.4
             _preset_counts(dut, model, rng)
         if cycle % 1600 == 1000:
             hardware.failing = 0

@@ -44,6 +44,14 @@ _STAGED = sorted(_IN_GROUPS - set(_GROUPS))
 _OF_A_LAUNCH = sorted({register for register, _ in LAUNCH_CONFIGURATION.values()})
 _SETTINGS = [name for name in _WRITABLE if name not in _ACTS | {"LOCK", "GPU_LOCK"}]
 
+# Registers of a launch of one workgroup.
+_SMALL = [
+    ("WORKGROUPS", _MAP["WORKGROUPS"].pack(count=1)),
+    ("TRACKED_FIRST", _MAP["TRACKED_FIRST"].pack(dispatch_index=0)),
+    ("TRACKED_END", _MAP["TRACKED_END"].pack(dispatch_index=1)),
+    ("CREDIT_WINDOW", _MAP["CREDIT_WINDOW"].pack(workgroups=1)),
+    ("COMMAND_WINDOW", _MAP["COMMAND_WINDOW"].pack(workgroups=1)),
+]
 _BETWEEN_ENDS = {"REGION_COMMIT": "region", "RANGE_COMMIT": "range"}
 _GROUP_SIZES = [1 << log2 for log2 in range(8)]  # workgroups that share a command
 
@@ -150,6 +158,15 @@ class BusTraffic:
                 *self._settings(),
                 *self._launch(fits=True),
             ]
+            return [(self._address(name), word, 15) for name, word in writes]
+        if rng.random() < 0.05:
+            self._privileged = 1
+            return [
+                (_MAP[name].address_in(self._context), word, 15) for name, word in self._moves()
+            ]
+        if rng.random() < 0.03:
+            self._privileged = 1
+            writes = [("CONTROL", _MAP["CONTROL"].pack(abort=1)), *self._peers(), *self._copies()]
             return [(self._address(name), word, 15) for name, word in writes]
         if rng.random() < 0.06:
             self._privileged = 1
@@ -276,22 +293,41 @@ class BusTraffic:
         commits between them are refused.
         """
         rng, before = self._rng, self._needs(self._context).before
-        fields = {
-            "WAYS": {"mask": (1 << self._p.ways) - 1},
-            "WORKGROUPS": {"count": 1},
-            "TRACKED_FIRST": {"dispatch_index": 0},
-            "TRACKED_END": {"dispatch_index": 1},
-            "CREDIT_WINDOW": {"workgroups": 1},
-            "COMMAND_WINDOW": {"workgroups": 1},
-        }
-        writes = [(name, _MAP[name].pack(**values)) for name, values in fields.items()]
+        hold = _MAP["LOCK"].pack(hold=1) if rng.random() < 0.2 else 0
+        writes = [("WAYS", (1 << self._p.ways) - 1), *_SMALL, ("LOCK", hold)]
         for step in range(1, 4):
             generation = (before + step) % (1 << GENERATION_BITS)
             tracking = _MAP["TRACKING"].pack(generation=generation)
             writes += [("TRACKING", tracking), ("CONTROL", _MAP["CONTROL"].pack(launch=1))]
             commit = rng.choice(["REGION_COMMIT", "RANGE_COMMIT", "COMMAND_COMMIT"])
             writes += [(commit, _MAP[commit].pack(index=0))]
-        return [*writes, ("CONTROL", _MAP["CONTROL"].pack(measure=1))]
+        return [*writes, ("LOCK", 0), ("CONTROL", _MAP["CONTROL"].pack(measure=1))]
+
+    def _moves(self) -> list[tuple[str, int]]:
+        """Return the writes of launches between which a region moves, and of copies that read it
+        when it is removed and replaced.
+        """
+        rng, before = self._rng, self._needs(self._context).before
+        ranges = [_MAP["RANGE_COMMIT"].pack(index=index) for index in range(self._p.ranges)]
+        writes = [("CONTROL", _MAP["CONTROL"].pack(abort=1)), *self._peers()]
+        writes += [*_SMALL, ("RANGE_ACTION", 0), ("RANGE_PEERS", 0)]
+        writes += [("RANGE_COMMIT", word) for word in ranges]
+        writes += [("COMMAND_STRIDE", 0), ("COMMAND_OFFSET_LO", 0), ("COMMAND_COMMIT", 0)]
+        commit, remove = (_MAP["REGION_COMMIT"].pack(enable=enable, share=1) for enable in (1, 0))
+        for step in range(1, 4):
+            base = rng.randrange(1 << 20) * self._p.atom_bytes
+            writes += [("REGION_BASE_LO", base), ("REGION_LIMIT_LO", base + self._p.atom_bytes)]
+            writes += [("REGION_BASE_HI", 0), ("REGION_LIMIT_HI", 0), ("REGION_COMMIT", commit)]
+            copy = _MAP["COPY"].pack(peers=1 << rng.randrange(self._p.peers))
+            generation = (before + step) % (1 << GENERATION_BITS)
+            launch = [
+                ("TRACKING", _MAP["TRACKING"].pack(generation=generation)),
+                ("CONTROL", _MAP["CONTROL"].pack(launch=1)),
+            ]
+            copies = [("COPY_START_LO", 0), ("COPY_START_HI", 0), ("COPY", copy)]
+            copies += [("REGION_COMMIT", remove), ("REGION_COMMIT", commit)]
+            writes += rng.choice([launch, launch, copies, [*launch, *copies]])
+        return writes
 
     def _scrub(self) -> list[tuple[int, int, int]]:
         """Abort the launch of a context, and restart its epochs until the abort has ended."""
