@@ -285,9 +285,9 @@ class Machine:
         fixed = self.state.fixed
         fixed["work"] = 0
         self.state.kernel["flow"][:, self._first_of_contexts] = 1
+        self.await_cleared()
         self.write(maps)
         self.run(UNTIL_PROGRAMMED)
-        self.await_cleared()
         contexts, begin = range(len(self._first_of_contexts)), self.now
         self.write([[w for context in contexts for w in epoch_writes(context)]] * self.gpus)
         self.run(UNTIL_PROGRAMMED)
@@ -303,7 +303,8 @@ class Machine:
         return self.now
 
     def await_cleared(self) -> None:
-        """Wait until the hardware has cleared its memories; until then it refuses a launch."""
+        """Wait until the hardware has cleared its memories; until then it refuses peers and
+        launches."""
         begin = self.now
         for g, context in product(range(self.gpus), range(len(self._first_of_contexts))):
             while self.read(g, "STATUS", context)["aborting"]:

@@ -15,7 +15,6 @@ from sysmodel.gpu.atoms import ATOM_BYTES
 from sysmodel.lib.activities import MOST_ACTIVITIES
 from sysmodel.lib.compiled import inlined
 from sysmodel.lib.cycles import NEVER
-from sysmodel.lib.neighbours import upstream
 
 from .queues import enter, has_place, offer_link
 from .records import HEADER_WORDS, NO_HOP, PACKET_WORDS, TAG
@@ -97,6 +96,7 @@ ADMISSION_TABLES: dict[str, Any] = {
 
 _TURN_FACTOR, _TURN_SHIFT = 2654435761, 16  # Knuth's multiplicative hash
 _PLACE_MASK = np.uint64((1 << PLACE_ATOM_BITS) - 1)
+_UPSTREAM_OF_MIRROR = 1  # rank of the GPU that sends to GPU 0
 
 
 @inlined
@@ -262,9 +262,8 @@ def _source(s, packet: np.ndarray) -> int:
     if packet[PACKET.context] == CONTEXT_COLLECTIVE:
         return COLLECTIVE_RANK
     if s.fixed[0].mirror:
-        return upstream(0, 2)
-    source: int = packet[PACKET.source]
-    return source
+        return _UPSTREAM_OF_MIRROR
+    return np.int64(packet[PACKET.source])
 
 
 @inlined
