@@ -293,7 +293,7 @@ class BusTraffic:
         commits between them are refused.
         """
         rng, before = self._rng, self._needs(self._context).before
-        hold = _MAP["LOCK"].pack(hold=1) if rng.random() < 0.2 else 0
+        hold = _MAP["LOCK"].pack(hold=1) if rng.random() < 0.4 else 0
         writes = [("WAYS", (1 << self._p.ways) - 1), *_SMALL, ("LOCK", hold)]
         for step in range(1, 4):
             generation = (before + step) % (1 << GENERATION_BITS)
