@@ -130,6 +130,7 @@ class Context(Assignment):
         *,
         region: int = 0,
         command: int = TILES,
+        shares: int = 0,
         peers: Iterable[int] = (DOWNSTREAM,),
         slot_offset: int = 0,
     ) -> None:
@@ -138,11 +139,14 @@ class Context(Assignment):
 
         Parameters
         ----------
+        shares : int
+            Shares with which a tile is complete that arrives here in a slot of the range; 0: no
+            tile arrives.
         slot_offset : int
             Difference between a tile's slot at the peers and its dispatch index here.
         """
         receivers = {"peers": peers, "slot_offset": slot_offset}
-        self._map(first, count, Action.REMOTE, region, command, **receivers)
+        self._map(first, count, Action.REMOTE, region, command, shares=shares, **receivers)
 
     def dma_map(
         self,

@@ -70,8 +70,7 @@ class LocationLookup(wiring.Component):
                 for name in ("enable", "base", "limit")
             )
             m.d.comb += hit.eq(enable & (base <= self.atom) & (self.atom < limit))
-        launches = [view.launch_configuration for view in contexts]
-        workgroups = of_owner([launch.workgroups for launch in launches], "workgroups")
+        slots = of_owner([view.slots for view in contexts], "slots")
         aborting = of_owner([view.aborting for view in contexts], "aborting")
         mapped = Signal()
         m.d.comb += [
@@ -80,7 +79,7 @@ class LocationLookup(wiring.Component):
             location.mapped.eq(mapped),
             location.counted.eq(mapped & ~aborting),
             location.region.eq(one_hot_select(one_hot_first(hits), range(len(hits)))),
-            location.valid.eq(mapped & (self.dispatch_index < workgroups)),
+            location.valid.eq(mapped & (self.dispatch_index < slots)),
         ]
         return m
 
@@ -151,7 +150,11 @@ class RangeLookup(wiring.Component):
             m.d.comb += hit.eq(
                 location.valid
                 & entry.enable
-                & Mux(self.end, is_tracked(entry.action), entry.region == location.region)
+                & Mux(
+                    self.end,
+                    is_tracked(entry.action, entry.shares),
+                    entry.region == location.region,
+                )
                 & (entry.first <= self.dispatch_index)
                 & (self.dispatch_index <= entry.last)
             )

@@ -21,6 +21,7 @@ __all__ = [
     "is_of_former",
     "is_of_launch",
     "is_tracked",
+    "is_updated",
 ]
 
 _NAMES = ("aborting", "launched", "former", "oldest", "credit_limit")
@@ -79,6 +80,12 @@ def is_end(packet: data.View) -> Value:
     return Value.cast(packet.kind)[1]
 
 
-def is_tracked(action: Value) -> Value:
-    """Test whether the tracker counts the updates of a range with this action."""
+def is_updated(action: Value) -> Value:
+    """Test whether stores into a range with this action update the memory here."""
     return (action == Action.DMA) | (action == Action.OWN)
+
+
+def is_tracked(action: Value, shares: Value) -> Value:
+    """Test whether the tracker counts the tiles of a range: those that are updated here, and those
+    whose stores leave while contributions of other GPUs arrive."""
+    return is_updated(action) | ((action == Action.REMOTE) & shares.any())

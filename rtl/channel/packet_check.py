@@ -85,7 +85,7 @@ class PacketCheck(wiring.Component):
         differs = (packet.op != self.op) | (packet.dtype != self.dtype)
         m.d.comb += [
             end.eq(is_end(packet)),
-            tracked.eq(is_tracked(self.action)),
+            tracked.eq(is_tracked(self.action, self.shares)),
             other.eq((differs & ~end) | self.beyond),
             late.eq(is_late(admissions, location, packet.slot)),
             ahead.eq(is_ahead(admissions, location, packet.slot)),

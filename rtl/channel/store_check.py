@@ -8,7 +8,7 @@ from rtl.interface.encodings import Action, Datatype, ErrorCode, Operation, Stor
 from rtl.interface.layouts import Classified, ErrorReport, Marker
 from rtl.parameters import T3Parameters
 
-from .admission import Admission, is_aborted, is_ahead, is_late, is_of_launch, is_tracked
+from .admission import Admission, is_aborted, is_ahead, is_late, is_of_launch, is_updated
 from .payloads import LocatedStore
 
 __all__ = ["STORE_ERRORS", "StoreCheck"]
@@ -76,7 +76,7 @@ class StoreCheck(wiring.Component):
             ahead.eq(is_ahead(admissions, location, store.dispatch_index)),
         ]
         end, keep = Signal(), Signal()
-        tracked, aborted = is_tracked(self.action), is_aborted(admissions, location)
+        tracked, aborted = is_updated(self.action), is_aborted(admissions, location)
         is_remote = self.action == Action.REMOTE
         is_t3s = tracked | is_remote
         m.d.comb += [

@@ -273,6 +273,7 @@ class ContextUnit(wiring.Component):
             view.inbound.eq(registers.inbound),
             view.maps.eq(registers.maps),
             view.wavefronts.eq(registers.wavefronts),
+            view.slots.eq(registers.slots),
             view.launch_configuration.eq(registers.launch_configuration),
             view.oldest.eq(credit_window.oldest),
             view.credit_limit.eq(credit_window.credit_limit),

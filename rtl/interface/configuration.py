@@ -128,7 +128,7 @@ def MapConfiguration(p: T3Parameters):
 def LaunchConfiguration(p: T3Parameters):
     """Configuration of a launch: dispatch order and flow control.
 
-    Dispatch indices from ``tracked_first`` to ``tracked_end - 1`` are updated here. ``to_send`` is
+    The slots from ``tracked_first`` to ``tracked_end - 1`` are tracked here. ``to_send`` is
     the number of workgroups whose tiles leave. ``generation`` numbers the launch on all GPUs,
     ``epoch`` tags its data in this GPU's memory.
     """
@@ -191,7 +191,8 @@ def ContextView(p: T3Parameters):
     Updates pass for dispatch indices from ``oldest`` to ``credit_limit - 1``. While the context is
     ``aborting``, all of its traffic is dropped. ``launched`` is set if a launch began since the
     last abort, and ``former`` describes the launch before it, whose copies may still arrive.
-    ``wavefronts`` is the largest number of wavefronts of each range's command. ``rank`` is this
+    ``wavefronts`` is the largest number of wavefronts of each range's command. Dispatch indices and
+    slots of the launch are below ``slots``. ``rank`` is this
     GPU's rank among the context's GPUs.
     """
     return data.StructLayout(
@@ -206,6 +207,7 @@ def ContextView(p: T3Parameters):
             "maps": MapConfiguration(p),
             "wavefronts": data.ArrayLayout(WAVEFRONT_COUNT_BITS, p.ranges),
             "launch_configuration": LaunchConfiguration(p),
+            "slots": p.credit_limit_bits,
             "oldest": p.credit_limit_bits,
             "credit_limit": p.credit_limit_bits,
         }

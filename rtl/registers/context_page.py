@@ -1,6 +1,6 @@
 """Register page of a context: tables, launches and errors."""
 
-from amaranth.hdl import Cat, Const, Module, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -306,6 +306,7 @@ class ContextPage(ReportingPage):
             m.d.sync += [
                 context.maps.eq(self.table.maps),
                 context.wavefronts.eq(self._check.wavefronts),
+                context.slots.eq(self._most_slots()),
                 context.launch_configuration.eq(self.programmed),
                 former.valid.eq(context.launched),
                 former.generation.eq(context.launch_configuration.generation),
@@ -319,6 +320,11 @@ class ContextPage(ReportingPage):
             context.pending.eq(self.pending),
         ]
         return ends
+
+    def _most_slots(self) -> Value:
+        """Compute the end of the next launch's dispatch indices and slots."""
+        workgroups, end = self.programmed.workgroups, self.programmed.tracked_end
+        return Mux(workgroups < end, end, workgroups)
 
     def _is_locked(self, register: Register) -> Value:
         """Test whether a register is locked; on hold, CONTROL is for launches and aborts."""

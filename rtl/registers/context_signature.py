@@ -48,6 +48,8 @@ class ContextRegistersSignature(wiring.Signature):
         Valid bit and generation of the launch before the current one.
     wavefronts : Out
         Largest number of wavefronts of each range's command, in the current launch. Register.
+    slots : Out(credit_limit_bits)
+        End of the dispatch indices and slots of the current launch. Register.
     launch_drained : In(1)
         No work is left that needs the configuration of the current launch.
     peer_launches : In(array of :func:`PeerLaunch`)
@@ -88,6 +90,7 @@ class ContextRegistersSignature(wiring.Signature):
                 "cut_short": Out(1),
                 "former": Out(ContextView(p).members["former"]),
                 "wavefronts": Out(ContextView(p).members["wavefronts"]),
+                "slots": Out(p.credit_limit_bits),
                 "launch_drained": In(1),
                 "peer_launches": In(data.ArrayLayout(PeerLaunch(), p.peers)),
                 "start": Out(1),

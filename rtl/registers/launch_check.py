@@ -85,7 +85,7 @@ class LaunchCheck(wiring.Component):
         wrong_range = (
             (launch.workgroups > 1 << p.workgroup_bits)
             | (launch.tracked_first > launch.tracked_end)
-            | (launch.tracked_end > launch.workgroups)
+            | (launch.tracked_end > 1 << p.workgroup_bits)
         )
         wrong_window = (
             (launch.credit_window == 0)
@@ -165,9 +165,10 @@ class LaunchCheck(wiring.Component):
             by_workgroup = select_at(entry.command, granularities)
             m.d.comb += most_waves.eq(select_at(entry.command, waves))
             of_ranges.append(Mux(sends & ~by_workgroup, most_waves, 0))
-            tracks = sends | (entry.enable & (entry.action == Action.OWN))
+            updates = sends | (entry.enable & (entry.action == Action.OWN))
+            tracks = updates | (entry.enable & entry.shares.any())
             of_tracked.append(Mux(tracks, most_waves, 0))
-            none.append(tracks & ((most_waves == 0) | (entry.shares == 0)))
+            none.append(tracks & (most_waves == 0) | updates & (entry.shares == 0))
             most_group |= Mux(sends & by_workgroup, select_at(entry.command, others), 0)
         for register, values in ((commands, of_ranges), (wavefronts, of_tracked)):
             most = self._largest(m, values)

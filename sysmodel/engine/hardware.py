@@ -9,7 +9,8 @@ from sysmodel.lib.errors import InputError
 
 __all__ = ["hardware_parameters", "link_parameters"]
 
-RING_PEERS = 2  # of a GPU in a ring; other peers of the reference would change nothing
+_RING_PEERS = 2  # of a GPU in a ring; other peers of the reference would change nothing
+_RING_RANGES = 4
 
 
 def hardware_parameters(
@@ -20,11 +21,13 @@ def hardware_parameters(
     contexts: int = 1,
     with_data: bool = False,
     address_bits: int = T3Parameters.address_bits,
+    direct_gpus: int = 0,
 ) -> T3Parameters:
     """Compute the parameters of the T3 hardware that serves ``channels`` of the memory's channels.
 
     The hardware gets only the active contexts, because idle contexts would change nothing.
-    With windows of other GPUs' memories, addresses are wider than usual.
+    With windows of other GPUs' memories, addresses are wider than usual. Of ``direct_gpus`` GPUs,
+    each one exchanges packets with all others; 0: each one exchanges packets with its neighbours.
 
     Raises
     ------
@@ -55,7 +58,8 @@ def hardware_parameters(
         dma_walkers=t3.dma_walkers,
         egress_slots=t3.egress_slots,
         contexts=contexts,
-        peers=RING_PEERS,
+        peers=max(_RING_PEERS, direct_gpus - 1),
+        ranges=max(_RING_RANGES, direct_gpus),
         with_data=with_data,
         address_bits=address_bits,
     )

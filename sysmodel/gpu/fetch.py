@@ -14,6 +14,7 @@ __all__ = [
     "fetch_output",
     "has_space",
     "workgroup_at",
+    "workgroup_of_slot",
 ]
 
 
@@ -41,6 +42,16 @@ def workgroup_at(kernel, dispatch_index):
     """Table row of the workgroup at a dispatch index of a kernel's dispatch order."""
     w = dispatch_index + kernel.first_workgroup
     return kernel.first_row + (w - kernel.workgroups if w >= kernel.workgroups else w)
+
+
+@inlined
+def workgroup_of_slot(s, kernel, slot):
+    """Table row of the kernel's workgroup that has the tile of a slot here. In a direct
+    reduce-scatter, the slots are tiles of the GPU's own chunk, over and over."""
+    if s.fixed[0].direct == 0:
+        return workgroup_at(kernel, slot)
+    own = kernel.own_workgroups
+    return workgroup_at(kernel, kernel.workgroups - own + (slot - kernel.first_slot) % own)
 
 
 @inlined

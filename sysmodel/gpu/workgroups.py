@@ -66,6 +66,9 @@ KERNEL_FIELDS = [
         "first_workgroup",
         "tracked_first",
         "slot_offset",  # from a tile's dispatch index to its slot at the downstream GPU
+        "index_base",  # first dispatch index
+        "own_workgroups",  # of the GPU's chunk
+        "first_slot",  # of a direct reduce-scatter
         "start",  # cycle from which on workgroups may be dispatched
         "flow",  # 1: the hardware of the context admits the workgroups
         "limit",  # only smaller dispatch indices may be dispatched

@@ -63,12 +63,14 @@ class Assembly:
     link_stall: float
     topology: Topology
     windows: bool
+    direct: bool
     seed: int
 
     def state(self) -> State:
         """Make the state at cycle 0."""
         state = self._empty()
         self._set_up_fixed(state)
+        state.fixed["direct"] = self.direct
         set_up_queue(
             state, self.system, self.queue, self._atoms_of, units=self._units, mode=self.mode
         )
@@ -197,7 +199,7 @@ class Assembly:
         fabric = self.fabric
         if self.mirror:
             require_invariance(fabric)
-        windows = self.windows and not self.mirror
+        windows = (self.windows or self.direct) and not self.mirror
         return Routes(fabric, self.channels, windows=windows, mirror=self.gpus < fabric.gpus)
 
     def _capacity(self) -> Capacity:
@@ -236,6 +238,7 @@ class Assembly:
             self._capacity(),
             mirror=self._symmetry(),
             stall_share=self.link_stall,
+            direct=self.direct,
             seed=self.seed,
             # Each atom of an output is on the wire once at a time, and so is each marker. A limit
             # changes as a workgroup completes, as its last command leaves, and with a launch.

@@ -20,6 +20,7 @@ from sysmodel.gpu.workgroups import (
 from sysmodel.lib.cycles import NEVER
 from sysmodel.lib.neighbours import scattered
 
+from .direct_program import direct_slots
 from .queue import Queued, first_of_contexts
 from .state import State
 
@@ -132,5 +133,8 @@ def set_up_queue(
             one["first_workgroup"] = kernel.chunks.start[chunk]
             one["tracked_first"] = kernel.chunks.sizes[chunk]
             one["slot_offset"] = kernel.chunks.sizes[g]
+            one["own_workgroups"] = kernel.chunks.sizes[g]
+            if state.fixed["direct"][0]:
+                one["index_base"], one["first_slot"] = direct_slots(kernel.chunks, g)
         row += kernel.workgroups
         stage += units.stages(kernel.workgroups)

@@ -20,7 +20,7 @@ def _set_limits(s, g, outputs):
     for k in range(s.fixed[0].kernels):
         kernel = s.kernel[g, k]
         limit = outputs[kernel.context * CONTEXT_OUTPUTS + K.dispatch_limit]
-        kernel.limit = np.int64(limit) if kernel.flow else _NO_LIMIT
+        kernel.limit = np.int64(limit) - kernel.index_base if kernel.flow else _NO_LIMIT
 
 
 @inlined

@@ -27,7 +27,7 @@ from sysmodel.gpu.collective import (
     collective_hits_back,
     collective_read_back,
 )
-from sysmodel.gpu.fetch import buffer_progress, workgroup_at
+from sysmodel.gpu.fetch import buffer_progress, workgroup_at, workgroup_of_slot
 from sysmodel.gpu.l2 import l2_fill
 from sysmodel.gpu.l2_write import l2_keep
 from sysmodel.lib.activities import MOST_ACTIVITIES
@@ -101,7 +101,8 @@ def _acknowledge(s, g, now, origin, inputs):
     """
     if inputs[I.issue_acks_access] == UPDATE:
         owner = s.context[g, np.int64(inputs[I.issue_acks_owner])]
-        w = workgroup_at(s.kernel[g, owner.kernel], np.int64(inputs[I.issue_acks_dispatch_index]))
+        slot = np.int64(inputs[I.issue_acks_dispatch_index])
+        w = workgroup_of_slot(s, s.kernel[g, owner.kernel], slot)
         v = np.int64(inputs[I.issue_acks_wavefront])
         if origin != COMMUNICATION:
             note(s, g, STORED, w, v, now)
@@ -130,9 +131,9 @@ def _memory(s, g, first, now, outputs):
 
 @inlined
 def _note_packet(s, g, n, event, now, packet):
-    """Record a packet of context ``n`` on the link in the tile trace, unless it belongs to a
-    copy."""
-    if packet[PACKET.kind] == PACKET_UPDATE:
+    """Record a packet of context ``n`` on the link in the tile trace of a ring, unless it belongs
+    to a copy."""
+    if packet[PACKET.kind] == PACKET_UPDATE and not s.fixed[0].direct:
         kernel = s.kernel[g, s.context[g, n].kernel]
         index = np.int64(packet[PACKET.slot])
         if event == SENT:
@@ -235,22 +236,26 @@ def _sample(s, now):
 
 
 @inlined
-def _drive_context(s, g, n, receiver, now, inputs, outputs):
-    """Drive the inputs of context ``n`` from the dispatcher and from the downstream GPU, which is
-    its first peer.
+def _drive_context(s, g, n, now, inputs, outputs):
+    """Drive the inputs of context ``n`` from the dispatcher and from its peers: the downstream GPU
+    is the first one or, if packets go to all GPUs, peer *k* is the GPU *k* + 1 further on.
 
     The contexts' ``inputs`` follow each other, and so do their ``outputs``.
     """
-    context = s.context[g, n]
+    f, context = s.fixed[0], s.context[g, n]
     kernel = s.kernel[g, context.kernel]
     limit = outputs[n * CONTEXT_OUTPUTS + K.credit_limit_out]
     send_admission(s, context, now, np.int64(limit))
     first = n * CONTEXT_INPUTS
-    inputs[first + J.credit_limit_in_0] = np.uint64(admitted(s, s.context[receiver, n], now))
-    inputs[first + J.dispatched] = np.uint64(kernel.next_dispatch_index)
+    for peer in range(f.gpus - 1 if f.direct else 1):
+        receiver = (g + 1 + peer) % f.gpus if f.direct else downstream(g, f.gpus)
+        receiver = 0 if f.mirror else receiver
+        limit_in = np.uint64(admitted(s, s.context[receiver, n], now))
+        inputs[first + J.credit_limit_in_0 + peer] = limit_in
+    inputs[first + J.dispatched] = np.uint64(kernel.index_base + kernel.next_dispatch_index)
     # The launch of a collective is programmed when the previous kernel has ended.
     ended = kernel.workgroups if s.gpu[g].collective_launched else kernel.finished
-    inputs[first + J.finished] = np.uint64(ended)
+    inputs[first + J.finished] = np.uint64(kernel.index_base + ended)
 
 
 @inlined
@@ -274,9 +279,8 @@ def _gpu(s, g, now):
     pass_wire(s, g, 1, unused_bytes)
     drive_bus(gpu, own_inputs, own_outputs)
     own_inputs[G.tick] = 1 if now % TICK_CYCLES == 0 else 0
-    receiver = 0 if f.mirror else downstream(g, f.gpus)
     for n in range(f.contexts):
-        _drive_context(s, g, n, receiver, now, own_inputs, own_outputs)
+        _drive_context(s, g, n, now, own_inputs, own_outputs)
 
 
 @inlined

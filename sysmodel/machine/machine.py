@@ -88,6 +88,9 @@ class Machine:
     windows : bool
         Addresses have windows, by which a GPU sends to all others; see
         :mod:`sysmodel.network.windows`. A GPU that stands for all sends only downstream.
+    direct : bool
+        T3's packets go to the GPU that they name; otherwise all of them go to the neighbour
+        downstream.
     activities : tuple of int
         Numbers of the activities as which the kernel's accesses count, and the hardware's own
         accesses and packets; see :mod:`sysmodel.lib.activities`.
@@ -120,6 +123,7 @@ class Machine:
         link_stall: float = 0.0,
         topology: Topology | str | None = None,
         windows: bool = False,
+        direct: bool = False,
         activities: tuple[int, int] = (0, 1),
         seed: int = 0,
         progress: Report = no_progress,
@@ -139,6 +143,7 @@ class Machine:
             channels=channels,
             contexts=len(self._first_of_contexts),
             with_data=partial is not None,
+            direct_gpus=kernel.gpus if direct else 0,
             **({"address_bits": window_address_bits(kernel.gpus, ATOM_BYTES)} if windows else {}),
         )
         assembly = Assembly(
@@ -157,6 +162,7 @@ class Machine:
             link_stall=link_stall,
             topology=system.topology if topology is None else load_topology(topology),
             windows=windows,
+            direct=direct,
             seed=seed,
         )
         self.state = assembly.state()
@@ -335,7 +341,8 @@ class Machine:
         """Give stores and status of context 0 the generation of the launch that has begun."""
         inputs, of_gpu = self.state.inputs, self.channels * CHANNEL_INPUTS
         stores = CHANNEL_INPUTS * np.arange(self.channels) + I.stores_generation
-        for words in (stores, of_gpu + J.kernel_generation, of_gpu + J.generation_in_0):
+        of_peers = of_gpu + J.generation_in_0 + np.arange(self.parameters.peers)
+        for words in (stores, of_gpu + J.kernel_generation, of_peers):
             inputs[:, words] = self.next_generation
         self.next_generation = (self.next_generation + 1) % GENERATIONS
 

@@ -104,7 +104,7 @@ def _gemm_store(s, g, channel, now, inputs, ready, space):
     inputs[I.stores_valid] = 1
     inputs[I.stores_context] = kernel.space
     index = dispatch_index_of(kernel, w)
-    inputs[I.stores_dispatch_index] = index
+    inputs[I.stores_dispatch_index] = kernel.index_base + index
     if entry >= 0:
         inputs[I.stores_kind] = STORE
         inputs[I.stores_atom] = s.output_atom[entry]

@@ -33,10 +33,12 @@ from sysmodel.lib.neighbours import downstream, scattered, upstream
 
 __all__ = [
     "GENERATIONS",
+    "OUTPUT",
     "PAGE_MASK",
     "REFUSAL_MASK",
     "STATUS_OFFSET",
     "abort_writes",
+    "arbitrate",
     "collective_writes",
     "copy_writes",
     "credit_windows",
@@ -50,6 +52,8 @@ __all__ = [
     "register_address",
     "register_at",
     "stage_cycles",
+    "transfer_of",
+    "ways_of",
 ]
 
 GENERATIONS = 1 << GENERATION_BITS
@@ -59,7 +63,7 @@ Writes = list[tuple[int, int]]
 _Code = TypeVar("_Code", bound=Enum)
 
 _TRANSFER = 0  # command template of transfers
-_OUTPUT, _STAGING = 0, 1  # regions of the output, which all transfers read, and beyond it
+OUTPUT, _STAGING = 0, 1  # regions of the output, which all transfers read, and beyond it
 _PAPER_QUEUE_DEPTH = 64  # depth of the queue that t3.mca_levels and t3.mca_cuts refer to
 # Share of the DRAM queue above which the queue counts as full. Communication that is not critical
 # leaves the rest of the queue to compute; critical communication with an idle link is then delayed
@@ -191,14 +195,13 @@ def map_writes(
     The program of context 0 also sets the GPU's policy.
     """
     credit_window, commands = credit_windows(kernel.chunks, system, contexts)
-    layout, chunks = kernel.layout, kernel.chunks
+    chunks = kernel.chunks
     leaving = scattered(gpu, 0, kernel.gpus)
     t3, bus = system.t3, Recorder()
     ours = Context(bus, context, ranges=0)  # after a reset
-    ours.assign(address_space, ways=_ways(t3.tracker_ways, context, contexts))
+    ours.assign(address_space, ways=ways_of(t3.tracker_ways, context, contexts))
     _join_ring(ours, gpu, kernel.gpus, address_space)
-    ours.region(_OUTPUT, _bytes(kernel.output_atom), _bytes(kernel.output_end))
-    shared_run = layout.inner_waves > 1
+    ours.region(OUTPUT, _bytes(kernel.output_atom), _bytes(kernel.output_end))
     ours.reduce_scatter(
         Ring(
             workgroups=kernel.workgroups,
@@ -207,26 +210,32 @@ def map_writes(
             credit_window=credit_window,
             command_window=commands,
         ),
-        Transfer(
-            rows=layout.outer_extent,
-            rows_edge=layout.outer_extent_edge,
-            run_atoms=layout.inner_extent,
-            run_edge_atoms=layout.inner_extent_edge,
-            stride_atoms=layout.stride,
-            op=_code(Operation, op),
-            dtype=_code(Datatype, dtype),
-            granularity=_code(Granularity, t3.granularity),
-            group=group_workgroups(chunks, system),
-            wave_rows=layout.wave_outer_extent,
-            wave_run_atoms=layout.wave_inner_extent if shared_run else None,
-            waves_inner=layout.inner_waves,
-            waves=_waves(layout),
-        ),
-        region=_OUTPUT,
+        transfer_of(kernel, system, op, dtype),
+        region=OUTPUT,
     )
     if context == 0:
-        _arbitrate(T3(bus), kernel.tiling, system, policy)
+        arbitrate(T3(bus), kernel.tiling, system, policy)
     return bus.writes
+
+
+def transfer_of(kernel: Kernel, system: System, op: str, dtype: str) -> Transfer:
+    """Describe the transfer of a tile of the kernel's output."""
+    layout = kernel.layout
+    return Transfer(
+        rows=layout.outer_extent,
+        rows_edge=layout.outer_extent_edge,
+        run_atoms=layout.inner_extent,
+        run_edge_atoms=layout.inner_extent_edge,
+        stride_atoms=layout.stride,
+        op=_code(Operation, op),
+        dtype=_code(Datatype, dtype),
+        granularity=_code(Granularity, system.t3.granularity),
+        group=group_workgroups(kernel.chunks, system),
+        wave_rows=layout.wave_outer_extent,
+        wave_run_atoms=layout.wave_inner_extent if layout.inner_waves > 1 else None,
+        waves_inner=layout.inner_waves,
+        waves=_waves(layout),
+    )
 
 
 def _join_ring(ours: Context, gpu: int, gpus: int, space: int) -> None:
@@ -238,7 +247,7 @@ def _join_ring(ours: Context, gpu: int, gpus: int, space: int) -> None:
     ours.peer(UPSTREAM, Peer(of, of, space, takes_stores=True, takes_updates=True))
 
 
-def _ways(ways: int, context: int, contexts: int) -> int | None:
+def ways_of(ways: int, context: int, contexts: int) -> int | None:
     """Mask of a context's part of the tracker's ways; None for the only context, which has all."""
     if contexts == 1:
         return None
@@ -255,7 +264,7 @@ def _waves(layout: OutputLayout) -> tuple[int, int, int, int]:
     return inner, rows, runs, both
 
 
-def _arbitrate(gpu: T3, tiling: Tiling, system: System, policy: str) -> None:
+def arbitrate(gpu: T3, tiling: Tiling, system: System, policy: str) -> None:
     """Program the policy.
 
     ``mca-paper`` uses the paper's numbers. For the other policies, occupancies are scaled to the
@@ -323,7 +332,7 @@ def copy_writes(kernel: Kernel, chunk: int) -> list[Writes]:
         bus = Recorder()
         for first, rows, run in rectangles[begin : begin + _MOST_COPIES]:
             transfer = Transfer(rows=rows, run_atoms=run, stride_atoms=kernel.layout.stride)
-            Context(bus).copy(_bytes(first), transfer, region=_OUTPUT)
+            Context(bus).copy(_bytes(first), transfer, region=OUTPUT)
         batches.append(bus.writes)
     return batches
 
@@ -346,18 +355,18 @@ def collective_writes(
     if generation == 0:
         ours.reset_epochs()
     else:
-        ours.remove_region(_OUTPUT)
+        ours.remove_region(OUTPUT)
     ours.assign(address_space)
     ours.peer(DOWNSTREAM, Peer(gpu=0, rank=0, space=address_space, sends_stores=True))
     ours.peer(UPSTREAM, Peer(gpu=0, rank=COLLECTIVE_RANK, space=0, takes_stores=True))
     first, end = _bytes(kernel.output_atom), _bytes(kernel.output_end)
     beyond = [] if staged is None else [(first + _bytes(staged[0]), end + _bytes(staged[1]))]
     for region, (low, high) in enumerate([(first, end), *beyond]):
-        if region != _OUTPUT:
+        if region != OUTPUT:
             ours.remove_region(region)
         ours.region(region, low, high)
-    ours.command(_TRANSFER, Transfer(kind=PacketKind.STORE), region=_OUTPUT)
-    leaving = _OUTPUT if staged is None else _STAGING
+    ours.command(_TRANSFER, Transfer(kind=PacketKind.STORE), region=OUTPUT)
+    leaving = OUTPUT if staged is None else _STAGING
     ours.remote_map(0, 1, region=leaving, command=_TRANSFER)
     ours.window(workgroups=1, tracked=(1, 1), generation=generation)
     ours.launch()

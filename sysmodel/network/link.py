@@ -57,6 +57,7 @@ FIXED_FIELDS = [
     ("tile_atom_bits", np.int64),  # of the atoms that an END packet announces
     ("announces", np.int64),  # 1: END packets announce atoms that the model knows
     ("end_bytes", np.float64),  # bytes of an END packet on a link, at the rate of the payload
+    ("direct", np.int64),  # 1: T3's packets go to the GPU that they name
     ("to_owners", np.int64),  # 1: a fused GEMM stores to owners, and the own chunk is ``copy_to``
 ]
 
@@ -200,6 +201,9 @@ def next_channel(f: np.record, plane: int, c: int) -> int:
 def _first_hop(s, g, channel, outputs):
     """Hop of the packet that the hardware offers, and its destination."""
     window = np.int64(outputs[O.link_out_atom] >> np.uint64(WINDOW_ATOM_BITS))
+    f = s.fixed[0]
+    if f.direct and outputs[O.link_out_context] != CONTEXT_COLLECTIVE:
+        window = (np.int64(outputs[O.link_out_destination]) - g) % f.gpus
     if window >= s.first_hop.shape[2]:
         return NO_HOP, 0
     return s.first_hop[channel.plane, g, window], s.window_destination[g, window]

@@ -28,13 +28,14 @@ def _system(options: CheckOptions) -> System:
     Raises
     ------
     InputError
-        The topology is not known, or has no way from some GPU to its neighbour.
+        The topology is not known, or has no way from some GPU to one to which it sends.
     """
     channels, granularity = options.channels, options.granularity
     full = system_on(load_system(), options.topology)
     fabric = expand(full.topology, options.gpus, full.link)
     for gpu in range(options.gpus):
-        fabric.routes(gpu, int(downstream(gpu, options.gpus)))
+        for other in _receivers(options, gpu):
+            fabric.routes(gpu, other)
     share = channels / full.dram.channels
     slices = full.l2.slices // full.dram.channels
     banks = max(1, full.t3.tracker_banks * channels // full.dram.channels)
@@ -57,6 +58,13 @@ def _system(options: CheckOptions) -> System:
             ),
         }
     )
+
+
+def _receivers(options: CheckOptions, gpu: int) -> list[int]:
+    """GPUs to which a GPU sends."""
+    if options.collective == "direct":
+        return [other for other in range(options.gpus) if other != gpu]
+    return [int(downstream(gpu, options.gpus))]
 
 
 def _products(problem: Problem, gpus: int, seed: int | list[int]) -> np.ndarray:
@@ -164,6 +172,7 @@ def _check_launch(
         works,
         engine=options.engine,
         channels=options.channels,
+        direct=options.collective == "direct",
         link_stall=options.back_pressure / 100,
         seed=options.seed,
         progress=progress,

@@ -2,7 +2,7 @@
 
 import os
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Literal, get_args
 
 from sysmodel.config.arguments import Checked
 from sysmodel.config.granularity import GRANULARITIES, GranularityName
@@ -12,7 +12,12 @@ from sysmodel.lib.errors import InputError
 
 from .engines import ENGINES, EngineName
 
-__all__ = ["CheckOptions", "CheckResult", "Mismatch", "Problem"]
+__all__ = ["COLLECTIVES", "CheckOptions", "CheckResult", "CollectiveName", "Mismatch", "Problem"]
+
+CollectiveName = Literal["ring", "direct"]
+COLLECTIVES: tuple[CollectiveName, ...] = get_args(CollectiveName)
+"""Ways of a reduce-scatter that the GEMM's stores drive: around a ring of neighbours, or from every
+GPU straight to each chunk's owner."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +39,8 @@ class CheckOptions(Checked):
 
     Parameters
     ----------
+    collective : str
+        Way of the reduce-scatter: ``ring`` or ``direct``.
     gpus : int
         Number of GPUs.
     m, n, k : int
@@ -64,6 +71,7 @@ class CheckOptions(Checked):
         A value is not allowed.
     """
 
+    collective: Annotated[CollectiveName, one_of(COLLECTIVES)] = "ring"
     gpus: Annotated[int, integer(2, 8)] = 4
     m: Annotated[int, integer(1, LARGEST["m"])] = 512
     n: Annotated[int, integer(1, LARGEST["n"])] = 384

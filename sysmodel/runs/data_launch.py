@@ -16,6 +16,7 @@ from sysmodel.gpu.geometry.chunks import Chunks
 from sysmodel.gpu.geometry.output_layout import OutputLayout
 from sysmodel.gpu.kernel import Kernel
 from sysmodel.lib.progress import Report, no_progress
+from sysmodel.machine.direct_program import direct_map_writes
 from sysmodel.machine.machine import Machine
 from sysmodel.machine.program import Writes, map_writes
 from sysmodel.machine.progress import share_done
@@ -65,6 +66,8 @@ class DataLaunch:
     ----------
     works : sequence of Work
         Work of each context, with buffers one after the other.
+    direct : bool
+        Each GPU sends straight to the owner of each chunk, instead of around the ring.
     engine, channels, link_stall, seed, progress
         See :class:`Machine`.
 
@@ -80,11 +83,13 @@ class DataLaunch:
         *,
         engine: str,
         channels: int,
+        direct: bool = False,
         link_stall: float = 0.0,
         seed: int = 0,
         progress: Report = no_progress,
     ):
         self.works = works
+        self._map_writes = direct_map_writes if direct else map_writes
         base, end = works[0].kernel.output_atom, works[-1].kernel.output_end
         self._buffers = [
             slice(work.kernel.output_atom - base, work.kernel.output_end - base) for work in works
@@ -102,6 +107,7 @@ class DataLaunch:
                     channels=channels,
                     mirror=False,
                     partial=partial,
+                    direct=direct,
                     link_stall=link_stall,
                     seed=seed,
                     progress=progress,
@@ -125,7 +131,7 @@ class DataLaunch:
 
     def _map(self, context: int, gpu: int) -> Writes:
         work = self.works[context]
-        return map_writes(
+        return self._map_writes(
             work.kernel,
             self.machine.system,
             gpu,

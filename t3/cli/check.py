@@ -6,7 +6,7 @@ import typer
 
 from sysmodel.config.granularity import GRANULARITIES, GranularityName
 from sysmodel.config.workload import DTYPES, DtypeName
-from sysmodel.runs.check_options import CheckOptions
+from sysmodel.runs.check_options import COLLECTIVES, CheckOptions, CollectiveName
 from t3.library.checking import check as compare
 
 from .completion import topologies
@@ -16,6 +16,10 @@ __all__ = ["check"]
 
 
 def check(
+    collective: Annotated[
+        CollectiveName,
+        choice("Way of the reduce-scatter: a ring, or straight to the owners.", COLLECTIVES),
+    ] = CheckOptions.collective,
     gpus: Annotated[int, integer_option("GPUs, 2 to 8.")] = CheckOptions.gpus,
     m: Annotated[int, integer_option("Rows of the output.")] = CheckOptions.m,
     n: Annotated[int, integer_option("Columns of the output.")] = CheckOptions.n,
@@ -62,6 +66,7 @@ def check(
     both are compared. The exit code is 0 only if all elements agree.
     """
     options = CheckOptions(
+        collective=collective,
         gpus=gpus,
         m=m,
         n=n,

@@ -12,11 +12,19 @@ __all__ = [
     "action_of",
     "has_wavefront",
     "is_aborted",
+    "is_tracked",
     "locate",
     "range_of",
 ]
 
-_NONE, _DMA, _OWN = Action.NONE.value, Action.DMA.value, Action.OWN.value
+_NONE, _REMOTE = Action.NONE.value, Action.REMOTE.value
+_DMA, _OWN = Action.DMA.value, Action.OWN.value
+
+
+@inlined
+def is_tracked(action: int, shares: int) -> bool:
+    """Return whether the tracker counts the tiles of a range."""
+    return action == _DMA or action == _OWN or (action == _REMOTE and shares != 0)
 
 
 @inlined
@@ -40,10 +48,17 @@ def range_of(
             entry.enable
             and entry.first <= dispatch_index <= entry.last
             and (region < 0 or entry.region == region)
-            and (not tracked or entry.action == _DMA or entry.action == _OWN)
+            and (not tracked or is_tracked(entry.action, entry.shares))
         ):
             return index
     return -1
+
+
+@inlined
+def _slots(own: Record) -> int:
+    """Return the end of the dispatch indices and slots of the launch."""
+    workgroups, end = own.launch.workgroups, own.launch.tracked_end
+    return end if workgroups < end else workgroups
 
 
 @inlined
@@ -70,7 +85,7 @@ def locate(
             break
     if owner >= 0 and end:
         own = s.contexts[owner]
-        valid = dispatch_index < own.launch.workgroups
+        valid = dispatch_index < _slots(own)
         make_location(location, owner, True, own.aborted == 0, 0, valid)
         return True
     if owner >= 0:
@@ -78,7 +93,7 @@ def locate(
             region = s.regions[owner, index]
             if region.base <= atom < region.limit and region.enable:
                 own = s.contexts[owner]
-                valid = dispatch_index < own.launch.workgroups
+                valid = dispatch_index < _slots(own)
                 make_location(location, owner, True, own.aborted == 0, index, valid)
                 return True
     make_location(location, natural(max(owner, 0)), False, False, 0, False)

@@ -1,6 +1,6 @@
 """Packet check: turns a packet into a DRAM request, or reports a packet that no launch accepts."""
 
-from rtl.interface.encodings import Action, ErrorCode, Origin, PacketKind
+from rtl.interface.encodings import ErrorCode, Origin, PacketKind
 from sysmodel.lib.compiled import inlined
 
 from ..index import natural
@@ -8,7 +8,7 @@ from ..payloads import make_arrived_marker, make_update_request, make_write_requ
 from ..records import Record
 from ..registers.errors import error, place_of
 from ..state import GoldenState
-from .address_map import action_of, has_wavefront, is_aborted
+from .address_map import action_of, has_wavefront, is_aborted, is_tracked
 from .end_queue import OF_PACKET
 from .outstanding import note_ended, note_write_ended
 from .queues import D, Q, back, front, has_space, mark
@@ -16,7 +16,6 @@ from .store_check import is_of_launch
 
 __all__ = ["check_packet", "is_accepted"]
 
-_NONE, _REMOTE = Action.NONE.value, Action.REMOTE.value
 _COMMUNICATION = Origin.COMMUNICATION.value
 _STORE, _END = PacketKind.STORE.value, PacketKind.END.value
 _LATE, _AHEAD = ErrorCode.PACKET_LATE.value, ErrorCode.PACKET_AHEAD.value
@@ -56,7 +55,7 @@ def _is_stale(own: Record, packet: Record, store: bool) -> bool:
 
 @inlined
 def _code(
-    own: Record, command: Record, arrival: Record, action: int, dispatch_index: int, store: bool
+    own: Record, command: Record, arrival: Record, tracked: bool, dispatch_index: int, store: bool
 ) -> int:
     """Return the code of a packet's error, or 0; ``command`` is that of the packet's range."""
     packet, mapped = arrival.packet, arrival.location.mapped
@@ -66,7 +65,7 @@ def _code(
         return _STALE
     if store:
         return 0 if mapped else _UNMAPPED
-    if action == _NONE or action == _REMOTE:
+    if not tracked:
         return _UNMAPPED
     differs = packet.op != command.op or packet.dtype != command.dtype
     if packet.kind < _END and differs:
@@ -117,7 +116,7 @@ def check_packet(
         _end(channel, owner, store, location.counted)
         return mark(Q.inbound), 0, 0, 0
     command = s.commands[owner, s.ranges[owner, number].command]
-    code = _code(own, command, head, action, dispatch_index, store)
+    code = _code(own, command, head, is_tracked(action, shares), dispatch_index, store)
     if code:
         _end(channel, owner, store, location.counted)
         failure = error(code, owner, dispatch_index, packet.wavefront)

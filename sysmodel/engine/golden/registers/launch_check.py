@@ -5,6 +5,7 @@ from rtl.interface.encodings import Action, ConfigurationError, Granularity
 from rtl.registers.map import CONTEXT
 from sysmodel.lib.compiled import compiled
 
+from ..channel.address_map import is_tracked
 from ..records import Record
 from ..state import GoldenState
 from .launch import EPOCHS, next_epoch
@@ -50,7 +51,7 @@ def held_workgroups(s: GoldenState, context: int) -> int:
         ways += s.contexts[context].ways >> way & 1
     for number in range(s.config.ranges):
         entry = s.programmed_ranges[context, number]
-        if entry.enable and (entry.action == _DMA or entry.action == _OWN):
+        if entry.enable and is_tracked(entry.action, entry.shares):
             for edge in range(4):
                 waves = s.programmed_commands[context, entry.command].waves[edge]
                 wavefronts = max(wavefronts, waves)
@@ -109,12 +110,14 @@ def _lacks_wavefronts(s: GoldenState, context: int) -> bool:
     """Return whether a tracked range has no share, or its command no wavefront in any workgroup."""
     for number in range(s.config.ranges):
         entry = s.programmed_ranges[context, number]
-        if entry.enable and (entry.action == _DMA or entry.action == _OWN):
-            waves = 0
-            for edge in range(4):
-                waves |= s.programmed_commands[context, entry.command].waves[edge]
-            if waves == 0 or entry.shares == 0:
-                return True
+        waves = 0
+        for edge in range(4):
+            waves |= s.programmed_commands[context, entry.command].waves[edge]
+        if entry.enable and is_tracked(entry.action, entry.shares) and waves == 0:
+            return True
+        updates = entry.action == _DMA or entry.action == _OWN
+        if entry.enable and updates and entry.shares == 0:
+            return True
     return False
 
 
@@ -133,7 +136,7 @@ def check_launch(s: GoldenState, context: int, busy: bool) -> int:
     if (
         launch.workgroups > config.dispatch_index_mask + 1
         or launch.tracked_first > launch.tracked_end
-        or launch.tracked_end > launch.workgroups
+        or launch.tracked_end > config.dispatch_index_mask + 1
     ):
         return _LAUNCH_RANGE
     if _lacks_wavefronts(s, context):
