@@ -59,7 +59,15 @@ def direct_map_writes(
         other = (gpu + 1 + index) % gpus
         ours.peer(
             index,
-            Peer(other, other, address_space, sends_updates=True, takes_updates=True),
+            Peer(
+                other,
+                other,
+                address_space,
+                sends_stores=True,
+                sends_updates=True,
+                takes_stores=True,
+                takes_updates=True,
+            ),
         )
     ours.region(OUTPUT, kernel.output_atom * ATOM_BYTES, kernel.output_end * ATOM_BYTES)
     transfer = replace(transfer_of(kernel, system, op, dtype), kind=PacketKind.UPDATE, marks=True)

@@ -323,16 +323,16 @@ def measure_writes() -> Writes:
     return bus.writes
 
 
-def copy_writes(kernel: Kernel, chunk: int) -> list[Writes]:
-    """Send a whole chunk as plain stores: copies of its rectangles, in batches that the hardware
-    takes at once."""
+def copy_writes(kernel: Kernel, chunk: int, peers: Sequence[int] = (DOWNSTREAM,)) -> list[Writes]:
+    """Send a whole chunk to these peers as plain stores: copies of its rectangles, in batches that
+    the hardware takes at once."""
     rectangles = kernel.chunk_rectangles(chunk)
     batches = []
     for begin in range(0, len(rectangles), _MOST_COPIES):
         bus = Recorder()
         for first, rows, run in rectangles[begin : begin + _MOST_COPIES]:
             transfer = Transfer(rows=rows, run_atoms=run, stride_atoms=kernel.layout.stride)
-            Context(bus).copy(_bytes(first), transfer, region=OUTPUT)
+            Context(bus).copy(_bytes(first), transfer, region=OUTPUT, peers=peers)
         batches.append(bus.writes)
     return batches
 

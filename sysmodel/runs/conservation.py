@@ -40,6 +40,8 @@ class Moves:
         Numbers of a reduce-scatter and of an all-gather by ring.
     tracked : bool
         The T3 hardware reduces; otherwise kernels on the CUs do.
+    direct : bool
+        The T3 hardware reduces, and each GPU sends straight to the owner of each chunk.
     stored : bool
         The GEMM's stores are the reduce-scatter's sends, and a kernel adds what has arrived.
     beside : bool
@@ -52,6 +54,7 @@ class Moves:
     scatter: int | None = 1
     gather: int | None = 2
     tracked: bool = False
+    direct: bool = False
     stored: bool = False
     beside: bool = False
     others: tuple[tuple[int, Expanded], ...] = ()
@@ -182,11 +185,14 @@ def _moved(size: np.ndarray, how: Moves) -> _Counts:
     moved = {}
     if how.gemm is not None:
         # A tracked GEMM stores the first chunk remotely.
-        # A fused one stores all chunks but its own remotely.
-        kept = whole - first if how.tracked else own if how.stored else whole
+        # A fused or direct one stores all chunks but its own remotely.
+        to_owners = how.stored or how.direct
+        kept = whole - first if how.tracked else own if to_owners else whole
         moved["writes", how.gemm] = kept
     if how.gather is not None:
-        moved["reads", how.gather] = moved["link_bytes", how.gather] = whole - last
+        sent = (len(size) - 1) * own if how.direct else whole - last
+        moved["reads", how.gather] = own if how.direct else sent
+        moved["link_bytes", how.gather] = sent
         moved["writes", how.gather] = whole - own
     if how.scatter is not None:
         moved["link_bytes", how.scatter] = whole - own
@@ -194,6 +200,10 @@ def _moved(size: np.ndarray, how: Moves) -> _Counts:
             # The own chunk's contributions of all other GPUs arrive; the sum reads all of them, and
             # is written.
             moved["reads", how.scatter] = moved["writes", how.scatter] = len(size) * own
+        elif how.direct:
+            # The contributions of all other GPUs arrive.
+            moved["reads", how.scatter] = 0
+            moved["writes", how.scatter] = (len(size) - 1) * own
         elif how.tracked:
             # Without the GEMM, the first chunk is read.
             moved["reads", how.scatter] = whole - own - (0 if how.gemm is None else first)

@@ -152,7 +152,8 @@ class Plan:
     def _check_ways(self) -> None:
         """Check that there are direct ways for the configurations that store to owners."""
         for name in self.options.configurations:
-            if any(CONFIGURATIONS[one].stores_to_owners for one in evaluation_order([name])):
+            evaluated = [CONFIGURATIONS[one] for one in evaluation_order([name])]
+            if any(one.stores_to_owners or one.direct for one in evaluated):
                 self.network.require_direct(name)
 
     def _choose(self, *, mirror: bool) -> None:
@@ -166,6 +167,8 @@ class Plan:
 
     def _why_every_gpu(self) -> str | None:
         """Find the reason for which one GPU cannot represent all; None if it can."""
+        if direct := [one.name for one in self._evaluated if one.direct]:
+            return f"packets of {direct[0]} go to all GPUs"
         schedules = [
             self.network.schedule(one.operation, one.algorithm)
             for part in self.parts

@@ -204,6 +204,7 @@ class Simulation:
         payload_share: float | None = None,
         topology: Topology | None = None,
         windows: bool = False,
+        direct: bool = False,
     ):
         self._context, self._name = context, name
         self._sends_stores = payload_share is not None
@@ -228,6 +229,7 @@ class Simulation:
             payload_share=payload_share,
             topology=topology,
             windows=windows,
+            direct=direct,
             mode=mode,
             activities=(self._gemm, self._reduction),
             cached_stores=cached_stores,

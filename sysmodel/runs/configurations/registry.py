@@ -44,6 +44,8 @@ class Configuration:
         A derived configuration's function takes the plan instead of the program.
     tracked : bool
         The T3 hardware does the reduction.
+    direct : bool
+        T3's packets go to all other GPUs, so that every GPU is simulated.
     cut : str
         Equal parts of a GEMM's rows, of which one is simulated: all rows, ``halves``, or a part for
         each of the ``owners`` of the output's chunks. ``consumers`` of a gathered output are cut,
@@ -73,6 +75,7 @@ class Configuration:
     of: tuple[str, ...] = ()
     of_plan: bool = False
     tracked: bool = False
+    direct: bool = False
     cut: Literal["whole", "halves", "owners"] = "whole"
     consumers: bool = False
     beside: bool = False
@@ -203,6 +206,14 @@ _LIST = (
     _t3("t3-critical", "critical"),
     _t3("t3-mca-paper", "mca-paper", default=False),
     _t3("t3-compute-first", "compute-first", default=False),
+    Configuration(
+        "t3-direct",
+        "direct.direct",
+        options={"policy": "critical"},
+        tracked=True,
+        direct=True,
+        default=False,
+    ),
     Configuration("ideal-overlap", "ideal.ideal", of=(BASE, BASE)),
     Configuration("ideal-rs-nmc", "ideal.ideal", of=(BASE, "rs-nmc")),
     Configuration("rs-nmc", "transparent.scatter", tracked=True, listed=False, default=False),
