@@ -39,6 +39,7 @@ __all__ = [
     "set_maps",
     "set_ports",
     "set_view",
+    "slots_of",
     "strobe_scrubber",
     "wavefronts_of",
     "words",
@@ -161,7 +162,8 @@ def set_view(state: GoldenState, view: Mapping[str, Any], context: int = 0) -> N
     own = state.contexts[context]
     control, window, former = own["control"], own["window"], view.get("former", {})
     set_maps(state, view.get("maps", {}), context)
-    set_launch_configuration(state, view.get("launch_configuration", {}), context)
+    bounds = {"workgroups": 0, "tracked_end": 0}
+    set_launch_configuration(state, bounds | view.get("launch_configuration", {}), context)
     put(own["address_space"], view.get("address_space", {}))
     put(own["inbound"], view.get("inbound", {}))
     peers = view.get("peers", ())
@@ -180,6 +182,12 @@ def wavefronts_of(maps: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[int]:
     commands = maps["commands"]
     numbers = (entry.get("command", 0) for entry in maps["ranges"])
     return [max(commands[number].get("waves", [0])) for number in numbers]
+
+
+def slots_of(launch_configuration: Mapping[str, int]) -> int:
+    """Return the field ``slots`` of a view with this launch; absent fields are 0."""
+    names = ("workgroups", "tracked_end")
+    return max(launch_configuration.get(name, 0) for name in names)
 
 
 def set_arbiter(state: GoldenState, arbiter: Mapping[str, Any]) -> None:

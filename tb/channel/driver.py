@@ -30,6 +30,7 @@ from tb.golden import (
     set_arbiter,
     set_arbiter_inputs,
     set_view,
+    slots_of,
     wavefronts_of,
 )
 from tb.payload import Fields
@@ -72,7 +73,11 @@ def _driven(view: dict[str, Any]) -> dict[str, Any]:
     # A store on its way to the link may be of a range that is unused since then.
     nowhere = {"command": 0, "peers": 0, "slot_offset": 0}
     ranges = [nowhere | entry for entry in maps["ranges"]]
-    return view | {"wavefronts": wavefronts_of(maps), "maps": maps | {"ranges": ranges}}
+    return view | {
+        "wavefronts": wavefronts_of(maps),
+        "maps": maps | {"ranges": ranges},
+        "slots": slots_of(view["launch_configuration"]),
+    }
 
 
 class Bench:
@@ -238,7 +243,8 @@ def plain(bench: Bench) -> None:
             if entry != UNUSED:
                 entry["peers"] = 1
         view |= {"aborting": 0, "launched": 1, "inbound": EVERY_KIND, "peers": one_peer()}
-        view["launch_configuration"] |= {"workgroups": WORKGROUPS, "generation": GENERATION}
+        launch = {"workgroups": WORKGROUPS, "tracked_end": 0, "generation": GENERATION}
+        view["launch_configuration"] |= launch
     bench.arbiter |= {"policy": Policy.ROUND_ROBIN.value}
     bench.admit(0, 64)
     bench.configure()

@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from rtl.interface.encodings import ErrorCode, PacketKind, Policy, Target
+from rtl.interface.encodings import Action, ErrorCode, PacketKind, Policy, Target
+from sysmodel.engine.golden.channel.address_map import action_of
 from sysmodel.engine.golden.channel.end_queue import OF_PACKET, OF_STORE
 from sysmodel.engine.golden.channel.queues import D, Q, has, has_space, position, waiting
 from sysmodel.engine.golden.dma.lane import READS, SEGMENTS
@@ -81,6 +82,9 @@ expect(
     "marker of a remote tile waits for the link",
     "packet's marker of an aborting context",
     "marker by the fourth code",
+    "update in a slot of a range that leaves",
+    "marker in a slot of a range that leaves",
+    "packet in a slot beyond the workgroups",
 )
 
 
@@ -214,7 +218,10 @@ def _cover_markers(model: Model, stores: list[np.void]) -> None:
     ]
     cover("markers of both contexts wait", len({int(one["owner"]) for one in waits}) == 2)
     packet = oldest(channel, "inbound")
-    if packet is None or packet["packet"]["kind"] < PacketKind.END.value:
+    if packet is None:
+        return
+    _cover_slot(model, packet)
+    if packet["packet"]["kind"] < PacketKind.END.value:
         return
     owner = int(packet["location"]["owner"])
     aborted = packet["location"]["mapped"] and model.state.contexts[owner]["aborted"]
@@ -225,3 +232,18 @@ def _cover_markers(model: Model, stores: list[np.void]) -> None:
         space = has_space(channel["queued"], Q.ends, D.ends)
         cover("a store's marker goes first", space and channel["ends_last"] == OF_PACKET)
         cover("a packet's marker goes first", space and channel["ends_last"] == OF_STORE)
+
+
+def _cover_slot(model: Model, arrival: np.void) -> None:
+    """Record the cover points of the slot of the oldest packet, if it is counted."""
+    packet, location = arrival["packet"], arrival["location"]
+    kind, slot = int(packet["kind"]), int(packet["slot"])
+    end = kind >= PacketKind.END.value
+    if kind == PacketKind.STORE.value or not location["counted"]:
+        return
+    action, _, shares = action_of(model.state, location, slot, end)
+    workgroups = int(model.state.contexts[int(location["owner"])]["launch"]["workgroups"])
+    leaves = action == Action.REMOTE.value and shares
+    cover("update in a slot of a range that leaves", leaves and not end)
+    cover("marker in a slot of a range that leaves", leaves and end)
+    cover("packet in a slot beyond the workgroups", action and slot >= workgroups)

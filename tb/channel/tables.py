@@ -124,7 +124,7 @@ def _random_ranges(rng: random.Random, context: int, region: int) -> list[dict[s
             "last": last,
             "action": (action or rng.choice(list(Action)[1:])).value,
             "command": rng.randrange(PARAMETERS.commands),
-            "shares": rng.choice([1, 2, rng.getrandbits(PARAMETERS.share_bits)]),
+            "shares": rng.choice([0, 1, 2, rng.getrandbits(PARAMETERS.share_bits)]),
             "peers": _random_peers(rng),
             "slot_offset": rng.choice([17, rng.getrandbits(PARAMETERS.credit_limit_bits)]),
         }
@@ -206,6 +206,7 @@ class Traffic:
             },
             "launch_configuration": {
                 "workgroups": rng.choice([WORKGROUPS, WORKGROUPS, _MOST, rng.randint(1, _MOST)]),
+                "tracked_end": rng.choice([0, 0, 0, rng.randint(0, _MOST)]),
                 "epoch": rng.choice([rng.randrange(3), rng.getrandbits(8)]),
                 "generation": _before(self.generation, -int(rng.random() < 0.1)),
             },

@@ -16,7 +16,7 @@ from rtl.interface.layouts import ErrorReport
 from rtl.parameters import T3Parameters
 from sysmodel.engine.ports import O
 from tb.channel.model import Model
-from tb.golden import EVERY_KIND, error_report, peer, set_arbiter, set_view, wavefronts_of
+from tb.golden import EVERY_KIND, error_report, peer, set_arbiter, set_view, slots_of, wavefronts_of
 from tb.payload import Fields, flatten
 from tests.support.simulation import device
 from tests.support.simulation import simulate as simulate_device
@@ -135,6 +135,7 @@ def view(tables, base, limit):
         "maps": maps,
         "wavefronts": wavefronts_of(maps),
         "launch_configuration": tables["launch"],
+        "slots": slots_of(tables["launch"]),
         "oldest": base,
         "credit_limit": limit,
     }

@@ -81,14 +81,15 @@ def random_command(rng, p):
     return {name: leaf(name, field.shape) for name, field in CommandEntry(p)}
 
 
-def view(maps, workgroups, space=1, aborting=0):
+def view(maps, workgroups, space=1, aborting=0, tracked_end=0):
     """A context of this address space, or of none."""
     return {
         "aborting": aborting,
         "address_space": {"enable": space is not None, "local": space or 0},
         "maps": maps,
         "wavefronts": [max(maps["commands"][one["command"]]["waves"]) for one in maps["ranges"]],
-        "launch_configuration": {"workgroups": workgroups},
+        "launch_configuration": {"workgroups": workgroups, "tracked_end": tracked_end},
+        "slots": max(workgroups, tracked_end),
     }
 
 
@@ -99,24 +100,30 @@ def owner_of(views, context):
     return hits[0] if hits else None
 
 
-def tracked_range(maps, workgroups, dispatch_index):
+def is_tracked(entry):
+    """Whether tiles arrive in the range's slots, or are updated here."""
+    leaves = entry["action"] == Action.REMOTE
+    return entry["enable"] and (entry["shares"] > 0 or not leaves)
+
+
+def tracked_range(maps, slots, dispatch_index):
     """Number of the range of a packet's end-of-tile marker, or None."""
-    if dispatch_index < workgroups:
+    if dispatch_index < slots:
         for number, entry in enumerate(maps["ranges"]):
-            if entry["enable"] and entry["action"] in (Action.DMA, Action.OWN):
+            if is_tracked(entry):
                 if dispatch_index in range(entry["first"], entry["last"] + 1):
                     return number
     return None
 
 
-def reference(maps, workgroups, atom, dispatch_index):
+def reference(maps, slots, atom, dispatch_index):
     """Region hit, and the number of the range or None."""
     hits = [
         number
         for number, entry in enumerate(maps["regions"])
         if entry["enable"] and atom in range(entry["base"], entry["limit"])
     ]
-    if hits and dispatch_index < workgroups:
+    if hits and dispatch_index < slots:
         for number, entry in enumerate(maps["ranges"]):
             if entry["enable"] and entry["region"] == hits[0]:
                 if dispatch_index in range(entry["first"], entry["last"] + 1):
@@ -154,17 +161,18 @@ def check(ctx, dut, views, atom, context, dispatch_index, end=False):
         assert ctx.get(dut.range.action) == Action.NONE, at
         return Action.NONE
     maps = views[owner]["maps"]
-    workgroups = views[owner]["launch_configuration"]["workgroups"]
-    mapped, number = reference(maps, workgroups, atom, dispatch_index)
+    launch = views[owner]["launch_configuration"]
+    slots = max(launch["workgroups"], launch["tracked_end"])
+    mapped, number = reference(maps, slots, atom, dispatch_index)
     if end:
-        mapped, number = True, tracked_range(maps, workgroups, dispatch_index)
+        mapped, number = True, tracked_range(maps, slots, dispatch_index)
     entry = None if number is None else maps["ranges"][number]
     action = Action(entry["action"]) if entry else Action.NONE
     command = entry["command"] if entry else None
     assert location.owner == owner, at
     assert location.mapped == mapped, at
     assert location.counted == (mapped and not views[owner]["aborting"]), at
-    assert location.valid == (mapped and dispatch_index < workgroups), at
+    assert location.valid == (mapped and dispatch_index < slots), at
     assert ctx.get(dut.range.action) == action, at
     assert ctx.get(dut.range.number) == (number or 0), at
     assert ctx.get(dut.range.shares) == (entry["shares"] if entry else 0), at
@@ -256,7 +264,8 @@ def test_lowest_number_wins():
 
 
 def test_dispatch_indices():
-    """Every dispatch index of four bits, in launches of every size, and beyond their end."""
+    """Every dispatch index or slot of four bits, in launches of every size, and beyond their
+    end."""
     rng, dut = random.Random(3), Lookup(SMALL)
     maps = directed(
         SMALL,
@@ -270,11 +279,13 @@ def test_dispatch_indices():
     )
 
     async def bench(ctx):
-        for workgroups in range(17):
-            views = [view(maps, workgroups)]
+        for slots in range(17):
+            # The launch has as many dispatch indices, or tracked slots.
+            bounds = rng.choice([(slots, 0), (slots, slots), (rng.randrange(slots + 1), slots)])
+            views = [view(maps, bounds[0], tracked_end=bounds[1])]
             program(ctx, dut, *views)
             actions = [check(ctx, dut, views, 5, 1, index) for index in range(16)]
-            ends = min(workgroups, 1), min(workgroups, 7), min(workgroups, 15)
+            ends = min(slots, 1), min(slots, 7), min(slots, 15)
             assert actions[: ends[0]] == [Action.REMOTE] * ends[0]
             assert actions[ends[0] : ends[1]] == [Action.DMA] * (ends[1] - ends[0])
             assert actions[ends[1] : ends[2]] == [Action.OWN] * (ends[2] - ends[1])
@@ -324,12 +335,14 @@ def test_region_of_a_location():
 
 
 def test_an_end_packet_has_no_atom():
-    """It is mapped if it has an owner, and finds the lowest tracked range of any region."""
+    """It is mapped if it has an owner, and finds the lowest tracked range of any region. A range
+    whose stores leave is tracked if it has shares."""
     rng, dut = random.Random(7), Lookup(SMALL)
     ranges = [
-        dispatch_indices(0, 15, Action.REMOTE, region=0),
+        dispatch_indices(0, 15, Action.REMOTE, region=0, shares=0),
         dispatch_indices(4, 6, Action.OWN, region=1, shares=2),
         dispatch_indices(5, 9, Action.DMA, region=2, shares=3),
+        dispatch_indices(0, 7, Action.REMOTE, region=1, shares=1),
     ]
     maps = directed(SMALL, [region(0, 8)], ranges, rng)
 
@@ -342,7 +355,9 @@ def test_an_end_packet_has_no_atom():
                     action = check(ctx, dut, views, atom, context, dispatch_index, end=True)
                     is_own = context == 1 and dispatch_index in range(4, 7)
                     is_sent = context == 1 and dispatch_index in (7, 8)
-                    assert (action == Action.OWN, action == Action.DMA) == (is_own, is_sent)
+                    leaves = context == 1 and dispatch_index in range(4)
+                    found = [action == one for one in (Action.OWN, Action.DMA, Action.REMOTE)]
+                    assert found == [is_own, is_sent, leaves]
 
     dut.simulate(bench)
 
@@ -383,7 +398,8 @@ def test_random(p, maps):
         for _ in range(maps):
             spaces = [rng.choice([0, 1, 2, None]) for _ in range(p.contexts)]
             views = [
-                view(random_maps(), rng.randrange(17), space, rng.randrange(2)) for space in spaces
+                view(random_maps(), rng.randrange(17), space, rng.randrange(2), rng.randrange(17))
+                for space in spaces
             ]
             program(ctx, dut, *views)
             entries = [entry for one in views for entry in one["maps"]["regions"]]
@@ -397,6 +413,4 @@ def test_random(p, maps):
                     seen.add((end, check(ctx, dut, views, *at, end)))
 
     dut.simulate(bench)
-    assert seen == {(False, one) for one in Action} | {
-        (True, one) for one in Action if one != Action.REMOTE
-    }
+    assert seen == {(end, one) for end in (False, True) for one in Action}

@@ -17,6 +17,7 @@ from tests.support.channel_bench import (
     ALL,
     FOURTH_KIND,
     TIMING,
+    WORKGROUPS,
     changed,
     end,
     has,
@@ -27,6 +28,7 @@ from tests.support.channel_bench import (
 
 MARKERS = "end_of_tile_markers"
 NO_KIND = {"ops": 0, "dtypes": 0}
+LEAVES = {"action": Action.REMOTE, "shares": 0}
 
 
 @pytest.mark.parametrize(
@@ -116,7 +118,12 @@ def test_end_packets(request_, outcome):
         ({"ranges_0": {"last": 20}}, end(12), 2),
         ({"ranges_0": {"last": 20}}, packet(12), ErrorCode.PACKET_UNMAPPED),
         ({"ranges_0": {"last": 20, "action": Action.OWN, "shares": 9}}, end(12), 9),
-        ({"ranges_1": {"action": Action.REMOTE}}, end(12), ErrorCode.PACKET_UNMAPPED),
+        ({"ranges_1": LEAVES}, end(12), ErrorCode.PACKET_UNMAPPED),
+        # Tiles arrive in the slots of a range whose stores leave if it has shares.
+        ({"ranges_1": LEAVES}, packet(12), ErrorCode.PACKET_UNMAPPED),
+        ({"ranges_1": {"action": Action.REMOTE}}, end(12), 2),
+        ({"ranges_1": {"action": Action.REMOTE, "shares": 63}}, end(12), 63),
+        ({"ranges_0": {"last": 20, "shares": 1}}, end(12), 1),
         ({"commands_1": {"waves": [7, 6, 0, 0]}}, end(12), 2),
         ({"commands_1": {"waves": [6] * 4}}, end(12), ErrorCode.PACKET_MISMATCH),
         ({"commands_1": {"waves": [6] * 4}}, end(11), ErrorCode.PACKET_MISMATCH),
@@ -146,6 +153,63 @@ def test_the_range_of_an_end_packet(tables, request_, outcome):
         else:
             ((port, item),) = left
             assert (port, item["total"], errors) == (MARKERS, outcome, [])
+
+    simulate(TIMING, bench)
+
+
+@pytest.mark.parametrize("shares", [0, 1, 63])
+def test_tiles_arrive_while_stores_leave(shares):
+    """A store of a range leaves. A packet's update and its marker in the slot of the same number
+    are taken and counted if the range has shares, and refused without."""
+    leaves = {"action": Action.REMOTE, "shares": shares}
+    unmapped = [ErrorCode.PACKET_UNMAPPED]
+
+    async def bench(channel):
+        channel.program(changed(ranges_1=leaves))
+        await channel.cycle({"stores": store(12)})
+        left, errors = await channel.drain()
+        assert [port for port, _ in left] == ["link_out"] and not errors
+        await channel.cycle({"link_in": packet(12)})
+        left, errors = await channel.drain()
+        if shares:
+            ((port, item),) = left
+            assert (port, errors) == ("dram", [])
+            assert has(item, {"access": Access.UPDATE, "dispatch_index": 12, "op": Operation.MIN})
+        else:
+            assert (left, errors) == ([], unmapped)
+        await channel.cycle({"link_in": end(12)})
+        left, errors = await channel.drain()
+        if shares:
+            ((port, item),) = left
+            assert (port, errors) == (MARKERS, [])
+            assert has(item, {"dispatch_index": 12, "total": shares, "tile_atoms": 300})
+        else:
+            assert (left, errors) == ([], unmapped)
+
+    simulate(TIMING, bench)
+
+
+@pytest.mark.parametrize("tracked_end", [WORKGROUPS, WORKGROUPS + 9, WORKGROUPS + 10, 1 << 16])
+def test_slots_beyond_the_workgroups(tracked_end):
+    """Packets arrive in tracked slots that are no dispatch index of the kernel."""
+    slot = WORKGROUPS + 9
+    beyond = {"first": WORKGROUPS, "last": 0xFFFF, "action": Action.REMOTE, "shares": 1}
+    tables = changed(ranges_1=beyond, launch={"tracked_end": tracked_end})
+
+    async def bench(channel):
+        channel.program(tables)
+        for request, port in ((packet(slot), "dram"), (end(slot), MARKERS)):
+            await channel.cycle({"link_in": request}, limit=1 << 16)
+            left, errors = [], []
+            for _ in range(20):
+                ports, codes = await channel.cycle(limit=1 << 16)
+                left += ports.items()
+                errors += codes
+            if tracked_end <= slot:
+                assert (left, errors) == ([], [ErrorCode.PACKET_UNMAPPED])
+            else:
+                assert [name for name, _ in left] == [port] and not errors
+                assert left[0][1]["dispatch_index"] == slot
 
     simulate(TIMING, bench)
 

@@ -88,9 +88,9 @@ def random_peer(rng):
 
 
 def random_receivers(rng):
-    """Receivers of a range: one, several or none."""
+    """Receivers of a range: one, several or none. Mostly, no tile arrives in its slots."""
     peers = rng.choice([1 << rng.randrange(8), rng.getrandbits(8), 0])
-    return {"peers": peers, "slot_offset": rng.getrandbits(17)}
+    return {"peers": peers, "slot_offset": rng.getrandbits(17), "shares": rng.choice([0, 0, 1, 5])}
 
 
 @pytest.mark.parametrize(
@@ -111,10 +111,11 @@ def test_random(p, seed):
             if step % 40 == 39:
                 # Requests that are on their way see the change.
                 workgroups = rng.choice([WORKGROUPS, WORKGROUPS, 20, 1 << 16])
+                tracked_end = rng.choice([0, workgroups, rng.randint(0, WORKGROUPS), 1 << 16])
                 channel.program(
                     changed(
                         rng.randrange(2),
-                        launch={"workgroups": workgroups},
+                        launch={"workgroups": workgroups, "tracked_end": tracked_end},
                         aborting=int(rng.random() < 0.3),
                         rank=rng.randrange(128),
                         peers=[random_peer(rng) for _ in range(p.peers)],
