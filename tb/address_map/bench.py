@@ -18,7 +18,7 @@ from sysmodel.engine.golden.payloads import LOCATION
 from tb.address_map.dut import AddressMap
 from tb.cover import cover, expect
 from tb.cycle import inputs_of, next_cycle, reset, scaled, settled
-from tb.golden import golden_state, set_view, wavefronts_of
+from tb.golden import golden_state, set_view, slots_of, wavefronts_of
 from tb.payload import Fields
 
 # Small, so that random values coincide often.
@@ -54,6 +54,7 @@ expect(
     "no such dispatch index",
     "first dispatch index",
     "last dispatch index",
+    "last slot, beyond the dispatch indices",
     "first of a range",
     "last of a range",
     "next to a range",
@@ -68,6 +69,7 @@ expect(
     "marker without a context",
     "marker in a range of another region",
     "marker in a range that is not tracked",
+    "marker in a slot of a range that leaves",
     "marker in two ranges",
 )
 
@@ -101,13 +103,15 @@ def _random_view(rng: random.Random) -> dict[str, Any]:
                 "last": last if rng.random() < 0.9 else first,
                 "action": rng.choice(list(Action)[1:]).value,
                 "command": rng.randrange(p.commands),
-                "shares": rng.getrandbits(p.share_bits),
+                "shares": rng.choice([0, rng.getrandbits(p.share_bits)]),
             }
         )
     for _ in range(p.commands):
         waves = [rng.randrange(10) for _ in range(4)]
         commands.append({"op": rng.randrange(3), "dtype": rng.randrange(3), "waves": waves})
     workgroups = rng.choice([1, _DISPATCH_INDICES, rng.randint(1, _DISPATCH_INDICES)])
+    ends = [0, workgroups, rng.randint(1, _DISPATCH_INDICES)]
+    launch = {"workgroups": workgroups, "tracked_end": rng.choice(ends)}
     local = rng.getrandbits(p.context_bits)
     maps = {"regions": regions, "ranges": ranges, "commands": commands}
     return {
@@ -115,7 +119,8 @@ def _random_view(rng: random.Random) -> dict[str, Any]:
         "address_space": {"enable": int(rng.random() < 0.9), "local": local},
         "maps": maps,
         "wavefronts": wavefronts_of(maps),
-        "launch_configuration": {"workgroups": workgroups},
+        "launch_configuration": launch,
+        "slots": slots_of(launch),
     }
 
 
@@ -123,13 +128,11 @@ def _random_lookup(rng: random.Random, view: dict[str, Any]) -> tuple[int, int, 
     """Draw atom, address space and dispatch index, mostly near an edge of a range or region of this
     context.
     """
-    maps, workgroups = view["maps"], view["launch_configuration"]["workgroups"]
+    maps, slots = view["maps"], view["slots"]
     region, entry = rng.choice(maps["regions"]), rng.choice(maps["ranges"])
     atom = rng.choice([region["base"], region["limit"], region["limit"] - 1, rng.randrange(_ATOMS)])
     near = rng.choice([entry["first"], entry["last"]]) + rng.choice([-1, 0, 0, 1])
-    dispatch_index = rng.choice(
-        [0, workgroups, workgroups - 1, near, near, rng.randrange(_DISPATCH_INDICES)]
-    )
+    dispatch_index = rng.choice([0, slots, slots - 1, near, near, rng.randrange(_DISPATCH_INDICES)])
     space = view["address_space"]["local"]
     if rng.random() < 0.15:
         space = rng.getrandbits(PARAMETERS.context_bits)
@@ -191,11 +194,12 @@ def _cover_location(lookup: tuple[int, int, int, int], views: list[dict[str, Any
     cover("marker without a context", end and owner is None)
     if hits:
         view = views[owner]
-        workgroups = view["launch_configuration"]["workgroups"]
+        slots, workgroups = view["slots"], view["launch_configuration"]["workgroups"]
         cover("aborting", view["aborting"])
-        cover("no such dispatch index", dispatch_index == workgroups)
+        cover("no such dispatch index", dispatch_index == slots)
         cover("first dispatch index", dispatch_index == 0)
-        cover("last dispatch index", dispatch_index == workgroups - 1)
+        cover("last dispatch index", dispatch_index == workgroups - 1 == slots - 1)
+        cover("last slot, beyond the dispatch indices", workgroups <= dispatch_index == slots - 1)
 
 
 def _cover_range(
@@ -228,11 +232,13 @@ def _cover_marker(maps: dict[str, Any], dispatch_index: int, action: int) -> Non
         for entry in maps["ranges"]
         if entry["enable"] and entry["first"] <= dispatch_index <= entry["last"]
     ]
-    tracked = [entry for entry in ranges if entry["action"] != Action.REMOTE.value]
+    leaves = Action.REMOTE.value
+    tracked = [entry for entry in ranges if entry["action"] != leaves or entry["shares"]]
     elsewhere = bool(tracked) and tracked[0]["region"] != 0
     cover("marker in a range of another region", elsewhere and action)
     cover("marker in a range that is not tracked", ranges and not tracked and not action)
     cover("marker in two ranges", len(tracked) > 1)
+    cover("marker in a slot of a range that leaves", action == leaves)
 
 
 @cocotb.test()
