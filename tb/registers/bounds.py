@@ -174,9 +174,12 @@ class Bounds:
             writes += self._tries(*map(max, zip(*(spaces[one] for one in sent), strict=True)))
             # Without a share, a tile of the range would never be complete.
             index, action = rng.choice([*zip(ranges, actions, strict=True)])
-            for shares in (0, self._shares()):
-                writes += self._range(index, index, index, **action, shares=shares)
-                writes += self._launch()
+            # Without a wavefront, neither would one be that arrives while the stores leave.
+            for kind in (Action.REMOTE, Action.DMA):
+                for shares in (0, self._shares()):
+                    chosen = action | {"action": kind.value, "shares": shares}
+                    writes += self._range(index, index, index, **chosen)
+                    writes += self._launch()
             writes += self._without_kernel()
             other = rng.choice([*sent, rng.randrange(p.commands)])
             spaces[other], commit = self._command(other)
@@ -251,10 +254,10 @@ class Bounds:
         command_window, credit_window = p.command_depth // commands, p.credit_window - others
         most = 1 << p.workgroup_bits
         workgroups = rng.choice([most, rng.randrange(2, most)])
-        end = rng.randrange(1, workgroups + 1)
+        end = rng.randrange(1, most + 1)
         fits = {
-            ("WORKGROUPS", "count"): (workgroups, [most, end]),
-            ("TRACKED_END", "dispatch_index"): (end, [workgroups]),
+            ("WORKGROUPS", "count"): (workgroups, [most]),
+            ("TRACKED_END", "dispatch_index"): (end, [most]),
             ("TRACKED_FIRST", "dispatch_index"): (rng.randrange(end + 1), [end]),
             ("CREDIT_WINDOW", "workgroups"): (credit_window, [0, credit_window]),
             ("COMMAND_WINDOW", "workgroups"): (command_window, [0, command_window]),
@@ -273,8 +276,8 @@ class Bounds:
         return writes
 
     def _without_kernel(self) -> _Writes:
-        """Return the writes of a launch for copies only, then of one that tracks workgroups without
-        a kernel.
+        """Return the writes of a launch for copies only, then of one that tracks slots without a
+        kernel.
         """
         names = {
             "WORKGROUPS": "count",

@@ -30,7 +30,7 @@ from sysmodel.engine.golden.registers.launch import ABORT, MEASURE, next_epoch
 from sysmodel.engine.golden.registers.words import F, R, field_bits, field_of
 from tb.cover import cover, expect
 from tb.cycle import next_cycle, reset, scaled, settled
-from tb.golden import maps, offered, words
+from tb.golden import maps, offered, slots_of, words
 from tb.inside import inside
 from tb.payload import Fields
 from tb.registers.bus import CHANNELS, Bus
@@ -105,6 +105,7 @@ expect(
     "launch waits on hold",
     "launch begins as the one before is done",
     "launch without a kernel",
+    "more slots than workgroups",
     "entry locked",
     "peer written",
     "peer removed",
@@ -215,6 +216,10 @@ def _compare_context(dut, model: Model, context: int) -> None:
     waves = model.state.commands[context]["waves"].max(axis=1)
     expected = waves[model.state.ranges[context]["command"].astype(int)].tolist()
     assert _WAVEFRONTS.unpack(int(_port(dut, context, "wavefronts").value)) == expected
+    launch = own["launch"]
+    slots = slots_of({name: int(launch[name]) for name in launch.dtype.names})
+    assert int(_port(dut, context, "slots").value) == slots
+    cover("more slots than workgroups", slots > launch["workgroups"])
     for name, fields in _CONFIGURATIONS.items():
         found = fields.unpack(int(_port(dut, context, name).value))
         assert found == words(own["launch" if name.startswith("launch") else name]), name

@@ -236,7 +236,7 @@ class BusTraffic:
         rng, p = self._rng, self._p
         most, needs = 1 << p.workgroup_bits, self._needs(self._context)
         workgroups = rng.choice([1, rng.randrange(1, most), most, most])
-        end = rng.choice([workgroups, rng.randrange(workgroups + 1)])
+        end = rng.choice([workgroups, rng.randrange(workgroups + 1), most, rng.randrange(most)])
         fields = {
             "WORKGROUPS.count": workgroups,
             "TRACKED_FIRST.dispatch_index": rng.choice([end, end, rng.randrange(end + 1)]),

@@ -34,14 +34,21 @@ _RANGE, _WINDOW = ConfigurationError.LAUNCH_RANGE, ConfigurationError.WINDOW
             {"WORKGROUPS": {"count": 0}, "TRACKED_END": {"dispatch_index": 0}},
             ConfigurationError.NONE,
         ),
-        ({"WORKGROUPS": {"count": 0}}, _RANGE),
+        # Slots may be tracked that are no dispatch index of the kernel.
+        ({"WORKGROUPS": {"count": 0}}, ConfigurationError.NONE),
+        ({"TRACKED_END": {"dispatch_index": 10}}, ConfigurationError.NONE),
+        ({"TRACKED_END": {"dispatch_index": 1 << 16}}, ConfigurationError.NONE),
+        (
+            {"TRACKED_FIRST": {"dispatch_index": 40}, "TRACKED_END": {"dispatch_index": 50}},
+            ConfigurationError.NONE,
+        ),
         ({"WORKGROUPS": {"count": (1 << 16) + 1}}, _RANGE),
         ({"TRACKED_FIRST": {"dispatch_index": 10}}, _RANGE),
-        ({"TRACKED_END": {"dispatch_index": 10}}, _RANGE),
         # Values with more bits than the workgroups.
         ({"WORKGROUPS": {"count": (1 << 17) - 1}}, _RANGE),
         ({"TRACKED_FIRST": {"dispatch_index": 1 << 16}}, _RANGE),
-        ({"TRACKED_END": {"dispatch_index": 1 << 16}}, _RANGE),
+        ({"TRACKED_END": {"dispatch_index": (1 << 16) + 1}}, _RANGE),
+        ({"TRACKED_END": {"dispatch_index": (1 << 17) - 1}}, _RANGE),
         # Beyond the bitmap, where dispatch indices share a bit.
         ({"CREDIT_WINDOW": {"workgroups": P.credit_window + 1}}, _WINDOW),
         ({"CREDIT_WINDOW": {"workgroups": 1 << 16}}, _WINDOW),
@@ -149,22 +156,24 @@ def test_windows_that_fit(granularity, group_log2, waves, action, most):
 
 
 @pytest.mark.parametrize(
-    "waves, action, ways, credit_window",
+    "waves, action, shares, ways, credit_window",
     [
-        ((3, 1, 2, 0), Action.DMA, 0b1111_1111, 16),
-        ((1, 1, 3, 1), Action.OWN, 0b0111_0110, 8),
-        ((0, 0, 0, 3), Action.DMA, 0b0010_1001, 8),
-        ((3, 3, 3, 3), Action.OWN, 0b0000_0011, 0),
-        # Stores that leave are not tracked.
-        ((3, 3, 3, 3), Action.REMOTE, 0b0000_0010, 8),
-        ((15, 15, 15, 15), Action.REMOTE, 0, 0),
-        ((4, 3, 2, 1), Action.DMA, 0b1111_0000, 8),
-        ((4, 3, 2, 1), Action.DMA, 0b1110_0000, 0),
+        ((3, 1, 2, 0), Action.DMA, 1, 0b1111_1111, 16),
+        ((1, 1, 3, 1), Action.OWN, 1, 0b0111_0110, 8),
+        ((0, 0, 0, 3), Action.DMA, 1, 0b0010_1001, 8),
+        ((3, 3, 3, 3), Action.OWN, 1, 0b0000_0011, 0),
+        # Stores that leave are not tracked, unless others arrive in the slots.
+        ((3, 3, 3, 3), Action.REMOTE, 1, 0b0000_0011, 0),
+        ((1, 1, 3, 1), Action.REMOTE, 2, 0b0111_0110, 8),
+        ((3, 3, 3, 3), Action.REMOTE, 0, 0b0000_0010, 8),
+        ((15, 15, 15, 15), Action.REMOTE, 0, 0, 0),
+        ((4, 3, 2, 1), Action.DMA, 1, 0b1111_0000, 8),
+        ((4, 3, 2, 1), Action.DMA, 1, 0b1110_0000, 0),
         # As many as the bitmap has, although the ways hold more.
-        ((1, 1, 1, 1), Action.DMA, 0b1111_1111, 32),
+        ((1, 1, 1, 1), Action.DMA, 1, 0b1111_1111, 32),
     ],
 )
-def test_ways_hold_the_credit_window(waves, action, ways, credit_window):
+def test_ways_hold_the_credit_window(waves, action, shares, ways, credit_window):
     """The capacity in workgroups is the number of sets times the workgroups that a set's ways
     hold."""
     p = replace(P, sets=8, banks=2, credit_window=32, command_depth=32)
@@ -176,7 +185,7 @@ def test_ways_hold_the_credit_window(waves, action, ways, credit_window):
         "COMMAND_WAVES": {f"waves{edge}": count for edge, count in enumerate(waves)},
         "COMMAND_COMMIT": {"index": 2},
         "RANGE_DISPATCH_INDICES": {"first": 3, "last": 5},
-        "RANGE_ACTION": {"action": action.value, "command": 2, "shares": action != Action.REMOTE},
+        "RANGE_ACTION": {"action": action.value, "command": 2, "shares": shares},
         **TO_PEER,
         "RANGE_COMMIT": {"index": 1, "enable": 1},
         "WAYS": {"mask": ways},
@@ -277,7 +286,7 @@ def test_a_launch_needs_the_peers_of_its_ranges(action, kind):
 @pytest.mark.parametrize(
     "registers, error",
     [
-        ({"TRACKED_END": {"dispatch_index": 10}}, _RANGE),
+        ({"TRACKED_FIRST": {"dispatch_index": 10}}, _RANGE),
         ({"COMMAND_WAVES": {}, "COMMAND_COMMIT": {"index": 0}}, ConfigurationError.EMPTY),
         ({"CREDIT_WINDOW": {"workgroups": 0}}, _NO_PEER),
     ],
