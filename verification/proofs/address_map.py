@@ -56,7 +56,9 @@ class MapHarness(Elaboratable):
         location = dut.location
         expected = self._expect(m, dut)
         mapped, known, none = Signal(), expected.known, Signal()
-        tracked = Cat(range_.action == action for action in (Action.DMA, Action.OWN)).any()
+        updated = Cat(range_.action == action for action in (Action.DMA, Action.OWN)).any()
+        arrives = (range_.action == Action.REMOTE) & (range_.shares != 0)
+        tracked = updated | arrives
         m.d.comb += [
             none.eq(range_.action == Action.NONE),
             mapped.eq(expected.mapped | (dut.end & expected.owned)),
@@ -70,6 +72,7 @@ class MapHarness(Elaboratable):
                 ~expected.mapped | (location.region == expected.region), "not the lowest region"
             ),
             Cover(dut.end & tracked & ~expected.mapped, "a marker outside every region"),
+            Cover(dut.end & arrives, "a marker in a slot of a range that leaves"),
             Cover(dut.end & ~expected.owned, "a marker without a context"),
             Cover(expected.within & ~mapped & none, "in a region, but in no context's space"),
             Cover(mapped & ~known, "mapped, but of an unknown dispatch index"),
@@ -95,13 +98,12 @@ class MapHarness(Elaboratable):
         )
         for number, view in reversed(list(enumerate(dut.contexts))):
             mine = view.address_space.enable & (view.address_space.local == dut.context)
-            workgroups = view.launch_configuration.workgroups
             with m.If(mine):
                 m.d.comb += [
                     expected.owned.eq(1),
                     expected.owner.eq(number),
                     expected.mapped.eq(0),
-                    expected.known.eq(dut.dispatch_index < workgroups),
+                    expected.known.eq(dut.dispatch_index < view.slots),
                 ]
             for index, entry in reversed(list(enumerate(view.maps.regions))):
                 with m.If(entry.enable & (entry.base <= dut.atom) & (dut.atom < entry.limit)):
@@ -227,7 +229,8 @@ class RangeHarness(Elaboratable):
         wavefronts = Signal(WAVEFRONT_COUNT_BITS, name=f"wavefronts_{number}")
         for index in reversed(range(p.ranges)):
             entry = maps.ranges[index]
-            tracked = (entry.action == Action.DMA) | (entry.action == Action.OWN)
+            arrives = (entry.action == Action.REMOTE) & (entry.shares != 0)
+            tracked = (entry.action == Action.DMA) | (entry.action == Action.OWN) | arrives
             m.d.comb += holders[index].eq(
                 location.valid
                 & entry.enable

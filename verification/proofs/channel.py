@@ -84,6 +84,7 @@ class StrangerHarness(Elaboratable):
         free(m, view.oldest, view.credit_limit, view.launched, view.former, view.inbound)
         free(m, view.peers, view.rank)
         constant(m, view.address_space, view.maps, view.wavefronts, view.launch_configuration)
+        constant(m, view.slots)
         m.d.comb += dut.segments[0].valid.eq(0)
 
         store, packet = dut.stores, dut.link_in
@@ -135,7 +136,7 @@ class StrangerHarness(Elaboratable):
         """Signal that a range of the access's region holds its dispatch index."""
         (view,) = dut.contexts
         maps, space = view.maps, view.address_space
-        dispatched = dispatch_index < view.launch_configuration.workgroups
+        dispatched = dispatch_index < view.slots
         mapped, region = Signal(), Signal(range(PARAMETERS.regions))
         for index in reversed(range(PARAMETERS.regions)):
             entry = maps.regions[index]
@@ -154,10 +155,10 @@ class StrangerHarness(Elaboratable):
         (view,), packet = dut.contexts, dut.link_in.p
         space = view.address_space
         owned = space.enable & (space.local == packet.context)
-        dispatched = packet.slot < view.launch_configuration.workgroups
+        dispatched = packet.slot < view.slots
         tracked = [
             entry.enable
-            & ((entry.action == Action.DMA) | (entry.action == Action.OWN))
+            & _tracks(entry)
             & (entry.first <= packet.slot)
             & (packet.slot <= entry.last)
             for entry in view.maps.ranges
@@ -201,7 +202,7 @@ class StrangerHarness(Elaboratable):
                     & one.enable
                     & Mux(
                         is_end,
-                        (one.action == Action.DMA) | (one.action == Action.OWN),
+                        _tracks(one),
                         one.region == location.region,
                     )
                     & (one.first <= dispatch_index)
@@ -244,6 +245,13 @@ class StrangerHarness(Elaboratable):
             invariant(lane.reads_queue.level == 0, "a read in the lane"),
             invariant(~lane.sends.valid, "a packet in the lane"),
         ]
+
+
+def _tracks(entry) -> Value:
+    """Signal that a range's tiles are tracked: they are updated here, or arrive while its stores
+    leave."""
+    arrives = (entry.action == Action.REMOTE) & (entry.shares != 0)
+    return (entry.action == Action.DMA) | (entry.action == Action.OWN) | arrives
 
 
 def _is_end(packet) -> Value:

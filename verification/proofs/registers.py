@@ -32,7 +32,7 @@ GEOMETRY = T3Parameters(
 )
 _PROGRAMMED = ("address_space", "rank", "peers", "ways", "inbound")
 _OF_ASSIGNMENT = ("address_space", "ways", "inbound")
-_LAUNCHED = ("ranges", "commands", "launch_configuration")
+_LAUNCHED = ("ranges", "commands", "launch_configuration", "slots")
 _STROBES = ("abort", "start")
 _READ = (
     "done",
@@ -304,7 +304,7 @@ class RegistersHarness(Elaboratable):
             closed = launched | (was_pending & ~entry.enable)
             self._assert_unchanged(m, entry.enable, closed, where)
             self._assert_unchanged(m, Cat(entry.base, entry.limit), launched, where)
-        active = (maps.ranges, maps.commands, context.launch_configuration)
+        active = (maps.ranges, maps.commands, context.launch_configuration, context.slots)
         for name, value in zip(_LAUNCHED, active, strict=True):
             self._assert_unchanged(m, value, launched, f"{number}: {name}")
         self._assert_numbers(m, page, context, number, written)

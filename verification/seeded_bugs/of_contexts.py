@@ -217,8 +217,8 @@ BUGS_OF_CONTEXTS: tuple[tuple[str, SeededBug], ...] = (
             module="rtl.channel.store_check",
             block="StoreCheck",
             fault="an abort of any context drops the stores of all",
-            right="is_tracked(self.action), is_aborted(admissions, location)",
-            wrong="is_tracked(self.action), Cat(one.aborting for one in admissions).any()",
+            right="is_updated(self.action), is_aborted(admissions, location)",
+            wrong="is_updated(self.action), Cat(one.aborting for one in admissions).any()",
         ),
     ),
     (
