@@ -1,4 +1,4 @@
-"""Program of a direct reduce-scatter: every GPU stores the tiles of a chunk straight to its owner."""
+"""Program of a direct reduce-scatter: every GPU stores tiles of a chunk straight to its owner."""
 
 from dataclasses import replace
 

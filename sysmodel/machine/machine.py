@@ -136,8 +136,7 @@ class Machine:
         self.gpus = 1 if mirror else kernel.gpus
         self.activity, self.communication = activities
         self._variation, self._progress = variation, progress
-        self._aborted: set[int] = set()
-        self.next_generation = 0
+        self._aborted, self.next_generation = set[int](), 0
         self.parameters = parameters = hardware_parameters(
             system,
             channels=channels,
@@ -171,8 +170,7 @@ class Machine:
         self.fabric = assembly.fabric
         self.payload_share = assembly.payload_share
         self.chunk_start, _ = assembly.chunks
-        self._exit = ExitStack()
-        self._engines: list[Any] = []
+        self._exit, self._engines = ExitStack(), list[Any]()
         hardware: list[int] = []
         for g in range(self.gpus):
             one = self._exit.enter_context(

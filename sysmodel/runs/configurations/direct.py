@@ -1,5 +1,5 @@
-"""T3 without a ring: the GEMM's stores go straight to the owners of their chunks, which the hardware
-tracks; then the DMA engine sends each GPU's chunk to all others.
+"""T3 without a ring: the GEMM's stores go straight to the owners of their chunks, where the
+hardware tracks them; then the DMA engine sends each GPU's chunk to all others.
 """
 
 from itertools import zip_longest
