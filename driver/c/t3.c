@@ -483,9 +483,9 @@ static int map(struct t3_context *context, uint32_t first, uint32_t count, enum 
 }
 
 int t3_remote_map(struct t3_context *context, uint32_t first, uint32_t count, unsigned region,
-                  unsigned command, struct t3_receivers to)
+                  unsigned command, unsigned shares, struct t3_receivers to)
 {
-    return map(context, first, count, T3_ACTION_REMOTE, region, command, 0, to);
+    return map(context, first, count, T3_ACTION_REMOTE, region, command, shares, to);
 }
 
 int t3_dma_map(struct t3_context *context, uint32_t first, uint32_t count, unsigned region,
@@ -547,7 +547,7 @@ int t3_reduce_scatter(struct t3_context *context, const struct t3_ring *ring,
     if (plan->invalid) return T3_INVALID;
     TRY(t3_unmap(context));
     TRY(t3_command(context, TILES, &marking, region));
-    TRY(t3_remote_map(context, 0, ring->leaving, region, TILES, to));
+    TRY(t3_remote_map(context, 0, ring->leaving, region, TILES, 0, to));
     TRY(t3_dma_map(context, ring->leaving, middle, region, TILES, shares, to));
     TRY(t3_own_map(context, ring->leaving + middle, ring->staying, region, TILES, shares));
     return t3_window(context, &window);

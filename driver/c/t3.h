@@ -220,8 +220,9 @@ int t3_command(struct t3_context *context, unsigned index, const struct t3_trans
 /* Removes all ranges of the context, also those of other programs. The first map after t3_context
  * begins with it. */
 int t3_unmap(struct t3_context *context);
+/* A tile that arrives in a slot of the range is complete with `shares` in total; 0: none arrives. */
 int t3_remote_map(struct t3_context *context, uint32_t first, uint32_t count, unsigned region,
-                  unsigned command, struct t3_receivers to);
+                  unsigned command, unsigned shares, struct t3_receivers to);
 /* A tile of these ranges is complete with end-of-tile markers of `shares` in total, at least 1. */
 int t3_dma_map(struct t3_context *context, uint32_t first, uint32_t count, unsigned region,
                unsigned command, unsigned shares, struct t3_receivers to);

@@ -71,7 +71,7 @@ C_CALLS = {
     "t3_remove_region(&context, {index})": dict(index=(0, INDEX)),
     "t3_command(&context, {index}, &transfer, {region})": dict(index=(0, INDEX),
                                                               region=(0, INDEX)),
-    "t3_remote_map(&context, {first}, {count}, {region}, {command}, to)": C_RANGE,
+    "t3_remote_map(&context, {first}, {count}, {region}, {command}, {shares}, to)": C_TRACKED,
     "t3_dma_map(&context, {first}, {count}, {region}, {command}, {shares}, to)": C_TRACKED,
     "t3_own_map(&context, {first}, {count}, {region}, {command}, {shares})": C_TRACKED,
     "t3_window(&context, &window)": {},

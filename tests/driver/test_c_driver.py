@@ -181,9 +181,11 @@ def only_writes(lines):
          lambda c: c.dma_map(4, 9, region=1, command=2)),
         ("result = t3_dma_map(&context, 4, 9, 1, 2, 63, to);",
          lambda c: c.dma_map(4, 9, region=1, command=2, shares=63, **TO)),
+        ("result = t3_remote_map(&context, 4, 9, 1, 2, 63, to);",
+         lambda c: c.remote_map(4, 9, region=1, command=2, shares=63, **TO)),
         ("result = t3_reduce_scatter(&context, &ring, &tile, 3);",
          lambda c: c.reduce_scatter(RING, TILE, region=3)),
-        (("t3_own_map(&context, 1, 2, 0, 0, 5); t3_remote_map(&context, 3, 1, 0, 0, to);"
+        (("t3_own_map(&context, 1, 2, 0, 0, 5); t3_remote_map(&context, 3, 1, 0, 0, 0, to);"
          "result = t3_unmap(&context);"),
          lambda c: (c.own_map(1, 2, shares=5), c.remote_map(3, 1, **TO), c.unmap())),
         ("result = t3_reset_epochs(&context, 3);", lambda c: c.reset_epochs(polls=3)),
