@@ -160,7 +160,9 @@ def c_cases():
             yield c_case(call.format(**valid), number=MAX_CONTEXTS), True
         for name, (_, wrong) in arguments.items():
             yield c_case(call.format(**valid | {name: wrong})), True
-        if "shares" in arguments:  # no tile would be complete
+        if call.startswith("t3_remote_map"):  # no tile arrives
+            yield c_case(call.format(**valid | {"shares": 0})), False
+        elif "shares" in arguments:  # no tile would be complete
             yield c_case(call.format(**valid | {"shares": 0})), True
             yield c_case(call.format(**valid | {"shares": 0, "count": 0})), True
         if "peers" in arguments:  # no peer would get the copy
