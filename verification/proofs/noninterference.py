@@ -170,6 +170,14 @@ class RouterHarness(Elaboratable):
                 ),
                 Cover(moves(mine) & differs, f"{number}: a remote store"),
             ]
+            for index, entry in enumerate(one.tables[number].ranges):
+                slot = (one.i.p.dispatch_index + entry.slot_offset)[: len(mine.p.slot)]
+                m.d.comb += Assert(
+                    ~mine.valid
+                    | (one.i.p.range != index)
+                    | ((mine.p.peers == entry.peers) & (mine.p.slot == slot)),
+                    f"remote {number}: peers or slot of another range",
+                )
         remote = one.i.p.target == Target.REMOTE
         m.d.comb += [
             Assert(one.i.ready == two.i.ready, "ready: depends on another context"),
@@ -427,7 +435,8 @@ PROOFS = (
     _proof(
         "store-router",
         "The target of a store, and the time that it waits there, do not depend on another "
-        "context's tables, abort or queue",
+        "context's tables, abort or queue; its packet has the peers and the slot offset of the "
+        "store's range",
         StoreRouter,
         RouterHarness,
     ),
