@@ -97,6 +97,10 @@ def _contexts(p: T3Parameters) -> int:
     return p.contexts
 
 
+def _peers(p: T3Parameters) -> int:
+    return p.contexts * p.peers
+
+
 def _lanes(p: T3Parameters) -> int:
     return p.channels * p.contexts
 
@@ -144,6 +148,8 @@ MEASURED = (
     ),
     MeasuredBlock(name="trigger", count=_contexts),
     MeasuredBlock(name="credit_window", count=_contexts),
+    MeasuredBlock(name="range_limits", count=_contexts),
+    MeasuredBlock(name="peer_status", count=_peers),
     MeasuredBlock(name="criticality", count=_contexts),
     MeasuredBlock(name="registers"),
     MeasuredBlock(name="map_table", count=_contexts, inside="registers"),
@@ -170,6 +176,8 @@ MEASURED = (
             "tracker",
             "trigger",
             "credit_window",
+            "range_limits",
+            "peer_status",
             "criticality",
             "dma_engine",
             "channel",
