@@ -452,6 +452,7 @@ PROOFS = (
         reason="the proof depends on no width",
         depth=2,
         cover_depth=22,
+        timeout_s=900,
         slow=True,
     ),
 )
