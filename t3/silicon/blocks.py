@@ -15,8 +15,11 @@ from .elaboration import rtlil_text
 
 __all__ = ["MEASURED", "REFERENCE", "MeasuredBlock"]
 
-REFERENCE = hardware_parameters(
-    load_system(), channels=32, contexts=T3Parameters().contexts, with_data=True
+REFERENCE = replace(
+    hardware_parameters(
+        load_system(), channels=32, contexts=T3Parameters().contexts, with_data=True
+    ),
+    peers=T3Parameters().peers,  # the system's ring needs fewer
 )
 """Parameters of the hardware of one GPU in the paper's system."""
 
