@@ -46,7 +46,8 @@ class Operations:
 
 def recovery(p, programs):
     """Return privileged writes that abort everything and restore the state after reset."""
-    writes = [(MAP["GPU_LOCK"].address, MAP["GPU_LOCK"].pack())]
+    # An armed injection would damage a word that the recovery clears.
+    writes = [(MAP[name].address, MAP[name].pack()) for name in ("GPU_LOCK", "INJECT")]
 
     def put(context, name, **fields):
         writes.append((MAP[name].address_in(context), MAP[name].pack(**fields)))
@@ -118,7 +119,7 @@ def run(seed, cycles):
     for context in range(P.contexts):
         shown = last[P.channels * CHANNEL_OUTPUTS + context * CONTEXT_OUTPUTS :]
         log = recording.state.logs[CONTEXT + context]
-        assert not log["log_level"], (context, int(log["errors"][0]) & 0xFF)
+        assert not log["log_level"], (context, int(log["errors"][log["log_head"]]) & 0xFF)
         assert shown[K.done] and not shown[K.irq], context
     bus_in = recording.inputs[:, P.channels * CHANNEL_INPUTS :]
     bus_out = recording.outputs[:-1, P.channels * CHANNEL_OUTPUTS :]
