@@ -12,6 +12,7 @@ from .channel.arbitration.arbiter import Arbiter
 from .channel.channel import ISSUE_ACK_BUFFER, ISSUE_ACK_EVENTS, Channel
 from .channel.issue_ack_buffer import IssueAckBuffer
 from .channel.issue_ack_queue import IssueAckQueue
+from .context.peer_status import PeerStatus
 from .dma.engine import DmaEngine
 from .dma.lane import DmaLane
 from .link.endpoint import LinkEndpoint
@@ -26,6 +27,7 @@ from .tracker.front import TrackerFront
 from .tracker.tracker import Tracker
 from .trigger.credit_window import CreditWindow
 from .trigger.criticality import Criticality
+from .trigger.range_limits import RangeLimits
 from .trigger.trigger import Trigger
 
 __all__ = ["BLOCKS", "TOP", "Block"]
@@ -82,6 +84,8 @@ BLOCKS: Mapping[str, Block] = MappingProxyType(
         "tracker_bank": Block(kind=TrackerBank),
         "trigger": Block(kind=Trigger),
         "credit_window": Block(kind=CreditWindow),
+        "range_limits": Block(kind=RangeLimits),
+        "peer_status": Block(kind=PeerStatus),
         "criticality": Block(kind=Criticality),
         "registers": Block(kind=Registers),
         "map_table": Block(kind=MapTable, is_exported=False),

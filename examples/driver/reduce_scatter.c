@@ -19,15 +19,12 @@ int reduce_scatter(const struct t3_bus *bus, void (*run_kernel)(void))
         .command_window = 8, .shares = 2, .generation = 5,
     };
     /* A ring of two GPUs: the other one is downstream and upstream. */
-    struct t3_peer downstream = {.gpu = 0, .rank = 0, .space = 3, .sends_stores = 1,
-                                 .sends_updates = 1};
-    struct t3_peer upstream = {.gpu = 0, .rank = 0, .space = 3, .takes_stores = 1,
-                               .takes_updates = 1};
+    struct t3_peer other = {
+        .gpu = 0, .rank = 0, .space = 3, .sends_updates = 1, .takes_updates = 1};
     int result = t3_assign(&context, 3, T3_UNCHANGED); /* the address space of the kernel */
     if (!result) result = t3_reset_epochs(&context, 100000); /* the memory holds no epochs */
     if (!result) result = t3_set_rank(&context, 1);
-    if (!result) result = t3_peer(&context, T3_DOWNSTREAM, &downstream);
-    if (!result) result = t3_peer(&context, T3_UPSTREAM, &upstream);
+    if (!result) result = t3_peer(&context, T3_DOWNSTREAM, &other);
     if (!result) result = t3_region(&context, 0, BASE, BASE + BYTES);
     if (!result) result = t3_reduce_scatter(&context, &ring, &tile, 0);
     if (!result) result = t3_launch(&context);

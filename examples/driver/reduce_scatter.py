@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from t3.driver import DOWNSTREAM, T3, UPSTREAM, Bus, Datatype, Operation, Peer, Ring, Transfer
+from t3.driver import DOWNSTREAM, T3, Bus, Datatype, Operation, Peer, Ring, Transfer
 
 BASE, BYTES = 1 << 17, 1 << 16  # the kernel's output
 
@@ -13,8 +13,7 @@ def reduce_scatter(bus: Bus, run_kernel: Callable[[], None]) -> int:
     context.assign(3)  # the address space of the kernel
     context.reset_epochs()  # after a reset: the memory holds no epochs
     context.set_rank(1)  # in a ring of two GPUs: the other one is downstream and upstream
-    context.peer(DOWNSTREAM, Peer(gpu=0, rank=0, space=3, sends_stores=True, sends_updates=True))
-    context.peer(UPSTREAM, Peer(gpu=0, rank=0, space=3, takes_stores=True, takes_updates=True))
+    context.peer(DOWNSTREAM, Peer(gpu=0, rank=0, space=3, sends_updates=True, takes_updates=True))
     context.region(0, BASE, BASE + BYTES)
     # Tiles of two rows of two atoms, by one wavefront each.
     tile = Transfer(

@@ -41,7 +41,7 @@ module memory_controller #(
   input  wire [`T3_STORES_BITS-1:0] stores__payload,
   input  wire stores__valid,
   output wire stores__ready,
-  // Links from the upstream GPU and to the downstream GPU, with their admission.
+  // Links from and to the peers, with the peers' admission.
   input  wire [`T3_LINK_IN_BITS-1:0] link_in__payload,
   input  wire link_in__valid,
   output wire link_in__ready,

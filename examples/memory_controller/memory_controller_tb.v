@@ -11,6 +11,8 @@ module memory_controller_tb;
   localparam TIMEOUT_CLOCKS = 40000;
   // Buffers in different rows of the same banks.
   localparam REGION_0 = 1024, REGION_1 = 2048, L2_ATOM = 3072;
+  // Peers of a context in the hardware's tables.
+  localparam PEERS = `T3_CONTEXT_GENERATION_IN_BITS / `T3_CONTEXT_GENERATION_BITS;
   localparam SPACE_0 = 3, SPACE_1 = 6, DOWNSTREAM_SPACE_0 = 5, DOWNSTREAM_SPACE_1 = 9;
 
   reg clk = 0, rst = 1;
@@ -93,8 +95,12 @@ module memory_controller_tb;
     .link_space({`T3_LINK_SPACE_BITS{1'b1}}),
     .link_down(1'b0),
     .link_reset(1'b0),
-    .credit_limit_in({2 * `T3_CONTEXT_CREDIT_LIMIT_IN_BITS{1'b1}}),  // the downstream GPU admits everything
-    .generation_in(generation),  // and has the same launches
+    // The peers admit everything, and have the same launches.
+    .credit_limit_in({2 * `T3_CONTEXT_CREDIT_LIMIT_IN_BITS{1'b1}}),
+    .generation_in({
+      {PEERS{generation[`T3_CONTEXT_GENERATION_BITS+:`T3_CONTEXT_GENERATION_BITS]}},
+      {PEERS{generation[0+:`T3_CONTEXT_GENERATION_BITS]}}
+    }),
     .credit_limit_out(credit_limit_out),
     .generation(generation),
     .aborted_in({2 * `T3_CONTEXT_ABORTED_IN_BITS{1'b0}}),

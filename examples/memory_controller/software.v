@@ -111,6 +111,10 @@ module software (
       word[`T3_RANGE_ACTION_SHARES] = 2;  // of the kernel, and of the upstream GPU
       set(`T3_RANGE_ACTION, word);
       word = 0;
+      word[`T3_RANGE_PEERS_PEERS] = action == `T3_ACTION_OWN ? 0 : 1 << DOWNSTREAM_PEER;
+      word[`T3_RANGE_PEERS_SLOT_OFFSET] = SLOT_OFFSET;
+      set(`T3_RANGE_PEERS, word);
+      word = 0;
       word[`T3_RANGE_COMMIT_INDEX] = index;
       word[`T3_RANGE_COMMIT_ENABLE] = 1;
       set(`T3_RANGE_COMMIT, word);
@@ -140,6 +144,22 @@ module software (
     end
   endtask
 
+  task add_peer(input integer index, input integer gpu, input [3:0] space);
+    begin
+      word = 0;
+      word[`T3_PEER_GPU] = gpu;
+      word[`T3_PEER_RANK] = gpu;  // in a ring of all GPUs
+      word[`T3_PEER_SPACE] = space;
+      word[`T3_PEER_SENDS_UPDATES] = index == DOWNSTREAM_PEER;
+      word[`T3_PEER_TAKES_UPDATES] = index == UPSTREAM_PEER;
+      set(`T3_PEER, word);
+      word = 0;
+      word[`T3_PEER_COMMIT_INDEX] = index;
+      word[`T3_PEER_COMMIT_ENABLE] = 1;
+      set(`T3_PEER_COMMIT, word);
+    end
+  endtask
+
   task program_context(input integer number, input [3:0] space, input [3:0] downstream_space,
                        input integer region_atom, input [1:0] op, input [1:0] dtype);
     begin
@@ -147,13 +167,15 @@ module software (
       word = 0;
       word[`T3_ADDRESS_SPACE_LOCAL] = space;
       word[`T3_ADDRESS_SPACE_ENABLE] = 1;
-      word[`T3_ADDRESS_SPACE_REMOTE] = downstream_space;
       set(`T3_ADDRESS_SPACE, word);
+      set(`T3_RANK, GPU);
+      add_peer(DOWNSTREAM_PEER, DOWNSTREAM_GPU, downstream_space);
+      add_peer(UPSTREAM_PEER, UPSTREAM_GPU, 0);
 
       set(`T3_WORKGROUPS, WORKGROUPS);
       set(`T3_TRACKED_FIRST, REMOTE);
       set(`T3_TRACKED_END, WORKGROUPS);
-      set(`T3_SHIFT, SHIFT);
+      set(`T3_TO_SEND, SENT);
       set(`T3_CREDIT_WINDOW, WORKGROUPS);
       set(`T3_COMMAND_WINDOW, 2 * WORKGROUPS);
 

@@ -152,6 +152,7 @@ module tenant #(
         packet[`T3_LINK_IN_KIND] = `T3_PACKET_KIND_UPDATE;
         packet[`T3_LINK_IN_ATOM] = atom_of(slot, index);
         packet[`T3_LINK_IN_CONTEXT] = SPACE;
+        packet[`T3_LINK_IN_SOURCE] = UPSTREAM_GPU;
         packet[`T3_LINK_IN_GENERATION] = generation;
         packet[`T3_LINK_IN_SLOT] = slot;
         packet[`T3_LINK_IN_WAVEFRONT] = wavefront_of(index);
@@ -201,7 +202,7 @@ module tenant #(
   always @(posedge clk)
     if (sent_valid && sent[`T3_LINK_OUT_CONTEXT] == DOWNSTREAM_SPACE
         && sent[`T3_LINK_OUT_KIND] == `T3_PACKET_KIND_END) begin
-      tile = (sent[`T3_LINK_OUT_SLOT] - SHIFT) * WAVEFRONTS + sent[`T3_LINK_OUT_WAVEFRONT];
+      tile = (sent[`T3_LINK_OUT_SLOT] - SLOT_OFFSET) * WAVEFRONTS + sent[`T3_LINK_OUT_WAVEFRONT];
       if (sent[`T3_LINK_OUT_GENERATION] != generation) fail("a marker of a wrong launch");
       if (tile < 0 || tile >= SENT * WAVEFRONTS) fail("a marker of a tile that stays");
       if (ends[tile]) fail("a tile has ended twice");
@@ -217,11 +218,13 @@ module tenant #(
       if (sent[`T3_LINK_OUT_KIND] != `T3_PACKET_KIND_UPDATE || sent[`T3_LINK_OUT_OP] != OP
           || sent[`T3_LINK_OUT_DTYPE] != DTYPE || sent[`T3_LINK_OUT_GENERATION] != generation)
         fail("a packet with a wrong kind or launch");
+      if (sent[`T3_LINK_OUT_DESTINATION] != DOWNSTREAM_GPU || sent[`T3_LINK_OUT_SOURCE] != GPU)
+        fail("a packet to or from a wrong GPU");
       // Dispatch index of the atom, from its place in a row of tiles.
       index_in_row = (atom - REGION_ATOM) % STRIDE / RUN;
       dispatch_index_of_atom = (index_in_row + WORKGROUPS - FIRST_TILE) % WORKGROUPS;
       if (dispatch_index_of_atom >= SENT) fail("an atom of the own chunk was sent");
-      if (sent[`T3_LINK_OUT_SLOT] != dispatch_index_of_atom + SHIFT) fail("a wrong slot");
+      if (sent[`T3_LINK_OUT_SLOT] != dispatch_index_of_atom + SLOT_OFFSET) fail("a wrong slot");
       expected = data_of(atom, dispatch_index_of_atom < REMOTE ? LOCAL : REDUCED);
       if (sent[`T3_LINK_OUT_DATA] != expected) fail("an atom was sent on with a wrong value");
       packets[atom - REGION_ATOM] = 1;

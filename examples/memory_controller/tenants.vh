@@ -7,6 +7,9 @@ localparam ROWS = 2, RUN = 8, STRIDE = 64, WAVE_INNER_LOG2 = 2, WAVEFRONTS = 2;
 localparam TILE_ATOMS = ROWS * RUN, WAVE_ATOMS = TILE_ATOMS / WAVEFRONTS;
 localparam REGION_ATOMS = ROWS * STRIDE;
 localparam FIRST_TILE = 3;  // of the output: the tile of dispatch index 0
-localparam SHIFT = 2;  // from a dispatch index to the slot at the downstream GPU: the own chunk
+// From a dispatch index to the slot at the downstream GPU: the own chunk.
+localparam SLOT_OFFSET = 2;
+// This GPU and its peers in the ring, and their places in the table of peers.
+localparam GPU = 1, DOWNSTREAM_GPU = 0, UPSTREAM_GPU = 2, DOWNSTREAM_PEER = 0, UPSTREAM_PEER = 1;
 localparam ATOM_BYTES = 32;
 localparam OFFSET_ATOMS = 4096;  // between the buffers of this GPU and those of the downstream GPU

@@ -5,6 +5,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from rtl.interface.configuration import RANK_BITS, PeerEntry
+from rtl.interface.encodings import PacketKind
 from rtl.interface.layouts import Packet
 from rtl.lib.round_robin import Merge, Merge2
 from rtl.lib.select import one_hot_first, one_hot_select
@@ -14,11 +15,11 @@ from .payloads import OwnedPacket
 
 __all__ = ["LinkMerge", "SendTable", "send_table_of"]
 
-_OF_PEER = ("gpu", "space")
+_OF_PEER = ("enable", "gpu", "space", "sends_stores", "sends_updates")
 
 
 def SendTable(p: T3Parameters):
-    """Table of a context's receivers: GPU and address space of each peer, and the own rank."""
+    """Table of a context's receivers: the peers with their permissions, and the own rank."""
     members = PeerEntry(p).members
     peer = data.StructLayout({name: members[name] for name in _OF_PEER})
     return data.StructLayout(
@@ -32,12 +33,26 @@ def send_table_of(view: data.View) -> Value:
     return Cat(view.aborting, view.rank, *peers)
 
 
+def _may_get(packet: data.View, peers: data.View) -> Value:
+    """Find the peers, one bit each, that may get a packet; a marker belongs to stores or to
+    updates."""
+    stores, updates = packet.kind != PacketKind.UPDATE, packet.kind != PacketKind.STORE
+    return Cat(
+        peer.enable & ((stores & peer.sends_stores) | (updates & peer.sends_updates))
+        for peer in peers
+    )
+
+
 class LinkMerge(wiring.Component):
     """Merge of the contexts' packets for which the link has space.
 
-    A packet leaves as one copy for each of its peers, the lowest first, before the next packet of
-    its context. Combinational except for the state of the merges and the peers that have their
-    copy. A packet without peers, and every packet of an aborting context, is taken and dropped.
+    A packet leaves as one copy for each of its peers that may get its kind, the lowest first,
+    before the next packet of its context. A packet without such peers, and every packet of an
+    aborting context, is taken and dropped. Combinational except for the state of the merges and the
+    peers that have their copy.
+
+    A launch names only peers that may get its packets, but its ranges stay active when it has
+    ended, and then the peers may change.
 
     Members
     -------
@@ -97,7 +112,7 @@ class LinkMerge(wiring.Component):
         to = Signal.like(served, name=f"to_{number}")
         drops, leaves = Signal(name=f"drops_{number}"), Signal(name=f"leaves_{number}")
         m.d.comb += [
-            waiting.eq(packet.peers & ~served),
+            waiting.eq(packet.peers & _may_get(packet, table.peers) & ~served),
             to.eq(one_hot_first(waiting)),
             drops.eq(table.aborting | ~waiting.any()),
             leaves.eq(drops | ~(waiting & ~to).any()),

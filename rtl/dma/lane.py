@@ -120,11 +120,12 @@ class DmaLane(wiring.Component):
 
     def _enable_clock(self, m: Module, send: Signal) -> None:
         """Enable the clock while something arrives or leaves; an expanded atom enters the queue of
-        reads."""
+        reads, an END packet its slot."""
         happens = [
             self.segments_queue.clock_enable,
             self.reads_queue.clock_enable,
             self.returns.valid,
+            self._marks,
             self.held,
             send,
             self.sends.valid & self.sends.ready,

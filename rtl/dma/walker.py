@@ -86,8 +86,8 @@ class RowWalker(wiring.Component):
     next_row : Signal
         First atom of the next row. Before WALK an intermediate value.
     skips : Signal
-        High in the cycle after ``loads``, so also with ``scales``, which arrives too late to select
-        the addends of ``next_row``.
+        High from ``loads`` to ``scales``, which arrives too late to select the addends of
+        ``next_row``.
     row : Signal
         Number of rows that have begun, modulo the greatest number of rows.
     wave_row : Signal
@@ -195,7 +195,9 @@ class RowWalker(wiring.Component):
             ones, twos = carry_save(ones, twos, addend)
         augend = Mux(self.skips, ones, value)
         addend = Mux(self.skips, twos, stride << self._step_log2)[: len(value)]
-        m.d.sync += self.skips.eq(self.loads)
+        # Without a load, the clock may stop.
+        with m.If(self.loads | self.scales):
+            m.d.sync += self.skips.eq(self.loads)
         with m.If(self.loads):
             m.d.sync += [
                 row.low.eq(self.start[:half]),

@@ -330,9 +330,9 @@ def ErrorReport(p: T3Parameters):
     """Error report: the error code, its tile and its location.
 
     ``dispatch_index`` is the slot for errors of packets. ``atom`` is the address of the store, the
-    packet or the segment, ``source`` the rank that the packet carries, ``channel`` the channel of the
-    store, the packet or the acknowledgement; each is 0 where it does not apply. ``unowned`` is set
-    if the error belongs to no context and is reported to the GPU.
+    packet or the segment, ``source`` the rank that the packet carries or of the peer that aborted,
+    ``channel`` the channel of the store, the packet or the acknowledgement; each is 0 where it does
+    not apply. ``unowned`` is set if the error belongs to no context and is reported to the GPU.
     """
     return data.StructLayout(
         {

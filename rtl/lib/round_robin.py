@@ -28,12 +28,14 @@ class Merge2(wiring.Component):
     shape : :class:`~amaranth.hdl.ShapeLike`
         Payload.
 
-    Attributes
-    ----------
-    Proofs and benches read these attributes, but never drive them.
-
-    last : Signal
-        ``b`` sent last.
+    Members
+    -------
+    a, b : In(stream)
+        Inputs.
+    o : Out(stream)
+        Output.
+    last : Out(1)
+        ``b`` sent last. Register.
     """
 
     def __init__(self, shape):
@@ -42,9 +44,9 @@ class Merge2(wiring.Component):
                 "a": In(stream.Signature(shape)),
                 "b": In(stream.Signature(shape)),
                 "o": Out(stream.Signature(shape)),
+                "last": Out(1, init=1),
             }
         )
-        self.last = Signal(init=1)
 
     def elaborate(self, platform):
         m = Module()

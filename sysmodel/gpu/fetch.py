@@ -1,5 +1,7 @@
 """Reads of the compute units: operand tiles of a step, or a tile of the output."""
 
+from typing import Any
+
 from sysmodel.lib.compiled import compiled, inlined
 from sysmodel.lib.interleave import channel_of_atom, local_of_atom
 
@@ -38,10 +40,11 @@ def has_space(s, g, kernel):
 
 
 @inlined
-def workgroup_at(kernel, dispatch_index):
+def workgroup_at(kernel: Any, dispatch_index: int) -> int:
     """Table row of the workgroup at a dispatch index of a kernel's dispatch order."""
     w = dispatch_index + kernel.first_workgroup
-    return kernel.first_row + (w - kernel.workgroups if w >= kernel.workgroups else w)
+    row: int = kernel.first_row + (w - kernel.workgroups if w >= kernel.workgroups else w)
+    return row
 
 
 @inlined

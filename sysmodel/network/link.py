@@ -267,7 +267,8 @@ def _source(s, packet: np.ndarray) -> int:
         return COLLECTIVE_RANK
     if s.fixed[0].mirror:
         return _UPSTREAM_OF_MIRROR
-    return np.int64(packet[PACKET.source])
+    rank: int = np.int64(packet[PACKET.source])
+    return rank
 
 
 @inlined

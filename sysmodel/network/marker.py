@@ -1,5 +1,7 @@
 """END packets of the link in a sampled or mirrored system."""
 
+from typing import Any
+
 import numpy as np
 
 from sysmodel.engine.codes import PACKET_END
@@ -12,13 +14,14 @@ __all__ = ["announce", "is_marker"]
 
 
 @inlined
-def is_marker(packet):
+def is_marker(packet: np.ndarray) -> bool:
     """Return True for an END packet."""
-    return packet[PACKET.kind] == PACKET_END
+    kind: int = packet[PACKET.kind]
+    return kind == PACKET_END
 
 
 @inlined
-def announce(s, g, packet):
+def announce(s: Any, g: int, packet: np.ndarray) -> None:
     """Announce in an END packet the simulated atoms of its tile at GPU ``g``.
 
     The hardware announces the tile's atoms in all channels, of which some may not be simulated. If

@@ -97,7 +97,8 @@ def export(
 
 
 def hardware_of(system: "System", given: Mapping[str, Any]) -> "T3Parameters":
-    """Parameters of a system's hardware: all channels, two contexts, data, and the given ones.
+    """Parameters of a system's hardware: all channels, two contexts with all their peers, data, and
+    the given ones.
 
     Raises
     ------
@@ -117,7 +118,7 @@ def hardware_of(system: "System", given: Mapping[str, Any]) -> "T3Parameters":
     # Further parameters of the system follow from these.
     basic: dict[str, Any] = {"channels": system.dram.channels, "contexts": 2, "with_data": True}
     basic |= {name: value for name, value in given.items() if name in basic}
-    return replace(hardware_parameters(system, **basic), **given)
+    return replace(hardware_parameters(system, **basic), **{"peers": T3Parameters().peers} | given)
 
 
 def _input_error(error: ValueError, otherwise: str) -> InputError:

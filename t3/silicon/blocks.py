@@ -15,8 +15,11 @@ from .elaboration import rtlil_text
 
 __all__ = ["MEASURED", "REFERENCE", "MeasuredBlock"]
 
-REFERENCE = hardware_parameters(
-    load_system(), channels=32, contexts=T3Parameters().contexts, with_data=True
+REFERENCE = replace(
+    hardware_parameters(
+        load_system(), channels=32, contexts=T3Parameters().contexts, with_data=True
+    ),
+    peers=T3Parameters().peers,  # the system's ring needs fewer
 )
 """Parameters of the hardware of one GPU in the paper's system."""
 
@@ -97,6 +100,10 @@ def _contexts(p: T3Parameters) -> int:
     return p.contexts
 
 
+def _peers(p: T3Parameters) -> int:
+    return p.contexts * p.peers
+
+
 def _lanes(p: T3Parameters) -> int:
     return p.channels * p.contexts
 
@@ -144,6 +151,8 @@ MEASURED = (
     ),
     MeasuredBlock(name="trigger", count=_contexts),
     MeasuredBlock(name="credit_window", count=_contexts),
+    MeasuredBlock(name="range_limits", count=_contexts),
+    MeasuredBlock(name="peer_status", count=_peers),
     MeasuredBlock(name="criticality", count=_contexts),
     MeasuredBlock(name="registers"),
     MeasuredBlock(name="map_table", count=_contexts, inside="registers"),
@@ -170,6 +179,8 @@ MEASURED = (
             "tracker",
             "trigger",
             "credit_window",
+            "range_limits",
+            "peer_status",
             "criticality",
             "dma_engine",
             "channel",

@@ -58,6 +58,7 @@ expect(
     "copies of a packet wait for the link",
     "another packet waits for the copies",
     "packet without peers",
+    "packet for a peer that may not get it",
     "three copies of a packet, and not all",
     "no space for remote stores",
     "remote stores fill their memory",
@@ -171,10 +172,20 @@ def _cover_copies(model: Model, remote: np.ndarray) -> None:
         both = queue["remote_valid"] and lane["has_ahead"]
         cover("another packet waits for the copies", served and both)
         cover("three copies of a packet, and not all", int(served).bit_count() == 3)
-        empty = queue["remote_valid"] and (
-            not model.state.remote[0, context, queue["remote_head"]]["peers"]
+        packet = model.state.remote[0, context, queue["remote_head"]]
+        cover("packet without peers", queue["remote_valid"] and not packet["peers"])
+        peers = model.state.contexts[context]["peers"]
+        sends = "sends_stores" if packet["kind"] == PacketKind.STORE.value else "sends_updates"
+        refused = sum(
+            1 << index
+            for index, entry in enumerate(peers)
+            if not (entry["enable"] and entry[sends])
         )
-        cover("packet without peers", empty)
+        is_end = packet["kind"] == PacketKind.END.value
+        cover(
+            "packet for a peer that may not get it",
+            queue["remote_valid"] and not is_end and int(packet["peers"]) & refused,
+        )
 
 
 def _cover_store(model: Model) -> None:

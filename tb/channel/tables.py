@@ -84,8 +84,8 @@ def _random_peer(rng: random.Random) -> dict[str, int]:
         gpu=rng.getrandbits(GPU_BITS),
         rank=rng.choice([*range(4), rng.getrandbits(RANK_BITS)]),
         space=rng.getrandbits(PARAMETERS.context_bits),
-        sends_stores=rng.getrandbits(1),
-        sends_updates=rng.getrandbits(1),
+        sends_stores=int(rng.random() < 0.9),
+        sends_updates=int(rng.random() < 0.9),
         takes_stores=int(rng.random() < 0.7),
         takes_updates=int(rng.random() < 0.7),
     )

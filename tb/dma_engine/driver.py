@@ -119,7 +119,7 @@ class Bench:
         launch_configuration = _READ | launch_configuration
         self.commands, self.launch_configuration = commands, launch_configuration
         plain = [{"command": number, "peers": 1 << number} for number in range(PARAMETERS.ranges)]
-        self.ranges = ranges or plain
+        self.ranges = [{"peers": 0, "slot_offset": 0} | entry for entry in ranges or plain]
         maps = {"commands": commands, "regions": regions or [WHOLE_SPACE] * PARAMETERS.regions}
         maps["ranges"] = self.ranges
         cover("region changes as a command begins", regions and self._began)

@@ -23,8 +23,9 @@ from sysmodel.engine.ports import CHANNEL_OUTPUTS, K, O
 from tb.cycle import scaled
 from tb.top.aborts import abort_of_a_triggered_tile, aborts, aborts_in_a_storm, one_of_two_aborted
 from tb.top.driver import Strobe, host_of, kernels_of, make_dut, rng_of, start
-from tb.top.host import Host, Injections, Kernel, Reprogramming
+from tb.top.host import Host, Injections, Kernel
 from tb.top.points import waiting_commands
+from tb.top.reprogramming import Reprogramming
 from tb.top.traffic import Gated, Storm, Traffic
 
 __all__ = [
@@ -53,7 +54,7 @@ async def launch_configuration(dut, kernel):
 
 
 @cocotb.test()
-async def downstream_admits_nothing(dut):
+async def peers_admit_nothing(dut):
     """Commands wait until the command window is used up; then the launch continues."""
     bench, rng = await start(dut), rng_of(10)
     kernel = Kernel(credit_window=6, command_window=8)
@@ -151,13 +152,12 @@ async def late_traffic(dut):
 
 @cocotb.test()
 async def copies_forbidden(dut):
-    """If the context accepts copies of no GPU, each copy is dropped and reported, and the launch
+    """If the context accepts copies of no peer, each copy is dropped and reported, and the launch
     ends.
     """
     bench, rng = await start(dut), rng_of(16)
-    kernel, refused = Kernel(credit_window=6), register_map.load()["INBOUND_STORES"]
-    writes = [(refused.address, refused.pack(sources=0)), *kernel.program(bench.p)]
-    traffic = Traffic(rng, bench.p, kernel, Host(rng, bench.p, writes))
+    kernel = Kernel(credit_window=6, copied=False)
+    traffic = Traffic(rng, bench.p, kernel, host_of(rng, bench, kernel))
     written = 0
 
     def record(outputs: np.ndarray, inputs: np.ndarray) -> None:
@@ -325,7 +325,9 @@ async def register_configuration_errors(dut):
     put("CONTROL", launch=1)
     put("COPY_START_LO", bytes=kernel.base * p.atom_bytes)
     for _ in range(12):
-        put("COPY", command=0)
+        put("COPY", command=0, peers=1)
+    for peers in (0, 1 << p.peers - 1, 1 << p.peers):  # none, one that is not enabled, unknown
+        put("COPY", command=0, peers=peers)
     for _ in range(2):
         put("TIMEOUT", ticks=0)  # until the last refused write has its response
     host = Host(rng, bench.p, writes)

@@ -38,6 +38,7 @@ _GEOMETRY = dict(
     command_depth=16,
     egress_slots=8,
     contexts=2,
+    peers=4,
 )
 
 

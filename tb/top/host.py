@@ -4,22 +4,32 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from driver.python import T3, Context, Recorder, Transfer
-from rtl.interface.encodings import Datatype, Granularity, InjectTarget, Operation, Policy
+from driver.python import DOWNSTREAM, T3, UPSTREAM, Context, Peer, Recorder, Transfer
+from rtl.interface.encodings import (
+    Datatype,
+    Granularity,
+    InjectTarget,
+    Operation,
+    PacketKind,
+    Policy,
+)
 from rtl.parameters import T3Parameters
 from rtl.registers import map as register_map
 from sysmodel.engine.ports import CHANNEL_INPUTS, CHANNEL_OUTPUTS, G, H
 
-__all__ = ["Host", "Injections", "Kernel", "Reprogramming"]
+__all__ = ["THIRD", "Host", "Injections", "Kernel"]
 
 _MAP = register_map.load()
+THIRD = 2
+"""Peer of a kernel besides those of a ring: tiles leave to it as well, and its updates come."""
 
 
 @dataclass(kw_only=True)
 class Kernel:
     """Small launch: three ranges of dispatch indices, tiles of a few atoms.
 
-    ``number`` is the number of the context, ``context`` its address space.
+    Stores leave to one peer, complete tiles to two of them. ``number`` is the number of the
+    context, ``context`` its address space; ``copied`` allows the upstream GPU to send copies.
     """
 
     workgroups: int = 24
@@ -32,6 +42,7 @@ class Kernel:
     command_window: int = 14
     number: int = 0
     context: int = 3
+    copied: bool = True
     base: int = 1 << 12
     limit: int = 1 << 16
     outer_extent: int = 4
@@ -49,15 +60,62 @@ class Kernel:
     timeout: int = 0
     generation: int = 5
 
+    @property
+    def rank(self) -> int:
+        """Rank of this GPU; the ranks of different contexts differ."""
+        return 4 * self.number
+
+    @property
+    def peers(self) -> dict[int, Peer]:
+        """Peers by index: those of a ring, and one whose updates come and to which tiles leave."""
+        kinds = {
+            DOWNSTREAM: {"sends_stores": True, "sends_updates": True},
+            UPSTREAM: {"takes_stores": self.copied, "takes_updates": True},
+        }
+        kinds[THIRD] = kinds[DOWNSTREAM] | {"takes_updates": True}
+        return {
+            index: Peer(
+                gpu=70 + 10 * self.number + index,
+                rank=self.rank + 1 + index,
+                space=(self.context + index) % 8,
+                **allowed,
+            )
+            for index, allowed in kinds.items()
+        }
+
+    def senders(self, kind: PacketKind) -> list[int]:
+        """Return the ranks of the peers whose packets of this kind the context accepts."""
+        return [
+            peer.rank
+            for peer in self.peers.values()
+            if (peer.takes_stores and kind is not PacketKind.UPDATE)
+            or (peer.takes_updates and kind is not PacketKind.STORE)
+        ]
+
     def slot(self, dispatch_index: int) -> int:
-        """Return a tile's dispatch index at the downstream GPU; all of them fit into a packet."""
+        """Return a tile's slot at the peers; all of them fit into a packet."""
         return dispatch_index + self.shift
 
     def program(self, p: T3Parameters) -> list[tuple[int, int]]:
         """Return the register writes that set the kernel up and launch it, made by the driver."""
+        return [*self.tables(p), *self.start()]
+
+    def start(self) -> list[tuple[int, int]]:
+        """Return the writes that set the peers and launch the kernel, for which the context must be
+        idle, also after a reset."""
+        recorder = Recorder()
+        context = Context(recorder, self.number, ranges=0)
+        context.set_rank(self.rank)
+        for index, peer in self.peers.items():
+            context.peer(index, peer)
+        context.reset_epochs()
+        context.launch()
+        return recorder.writes
+
+    def tables(self, p: T3Parameters) -> list[tuple[int, int]]:
+        """Return the writes in front of those of :meth:`start`."""
         recorder = Recorder()
         gpu = T3(recorder)
-        gpu.set_number(9)
         gpu.set_arbitration(
             self.policy,
             threshold=3,
@@ -73,23 +131,23 @@ class Kernel:
         context.region(1, self.base * p.atom_bytes, self.limit * p.atom_bytes)
         for index in range(3):
             context.command(index, self._transfer(index, p.atom_bytes), region=1)
-        context.remote_map(0, self.remote, region=1, command=0)
-        # Contributions of the kernel and of the neighbour.
-        context.dma_map(self.remote, self.own - self.remote, region=1, command=1, shares=2)
+        leaves = {"region": 1, "slot_offset": self.shift}
+        context.remote_map(0, self.remote, command=0, **leaves)
+        # Contributions of the kernel and of the neighbours.
+        leaves |= {"shares": 2, "peers": (DOWNSTREAM, THIRD)}
+        context.dma_map(self.remote, self.own - self.remote, command=1, **leaves)
         context.own_map(self.own, self.tracked_end - self.own, region=1, command=2, shares=2)
         each = self.wavefronts if self.granularity is Granularity.WAVEFRONT else 1
         context.window(
             workgroups=self.workgroups,
             tracked=(self.remote, self.tracked_end),
-            shift=self.shift,
+            to_send=self.own,
             credit_window=self.credit_window,
             command_window=self.command_window // each,
             generation=self.generation,
         )
         context.timeout(self.timeout)
         context.measure()
-        context.reset_epochs()
-        context.launch()
         return recorder.writes
 
     def _transfer(self, index: int, atom_bytes: int) -> Transfer:
@@ -233,184 +291,3 @@ class Injections:
         register = _MAP["INJECT"]
         word = register.pack(target=target, instance=instance, double=int(double))
         return register.address, word
-
-
-class Reprogramming:
-    """Random register writes to valid fields: most are refused, some change a running launch."""
-
-    def __init__(self, rng: np.random.Generator, p: T3Parameters, kernel: Kernel):
-        self._rng = rng
-        self._p = p
-        self._kernel = kernel
-        self._launches = 0
-        self._pending = []
-
-    def __call__(self) -> tuple[int, int] | None:
-        if not self._pending and self._rng.random() < 0.1:
-            kinds = (
-                self._region,
-                self._range,
-                self._command,
-                self._copy,
-                self._other,
-                self._launch,
-            )
-            self._pending = kinds[self._rng.integers(0, len(kinds))]()
-        return self._pending.pop(0) if self._pending else None
-
-    def _put(self, name: str, **values) -> tuple[int, int]:
-        values = {field: int(value) for field, value in values.items()}
-        register = _MAP[name]
-        return register.address_in(self._kernel.number), register.pack(**values)
-
-    def _interrupts(self, name: str) -> tuple[int, int]:
-        fields = (field.name for field in _MAP[name].fields)
-        return self._put(name, **{field: self._rng.integers(0, 2) for field in fields})
-
-    def _bytes(self) -> int:
-        rng, kernel = self._rng, self._kernel
-        value = int(rng.integers(0, 2 * kernel.limit)) * self._p.atom_bytes
-        if rng.random() < 0.1:
-            value += int(rng.integers(1, self._p.atom_bytes))
-        if rng.random() < 0.1:
-            value = (1 << self._p.address_bits) - int(rng.integers(0, 3)) * self._p.atom_bytes
-        if rng.random() < 0.05:
-            value = int(rng.integers(0, 1 << 64, dtype=np.uint64))
-        return value
-
-    def _wide(self, name: str, value: int) -> list[tuple[int, int]]:
-        low, high = value & 0xFFFFFFFF, value >> 32
-        return [self._put(f"{name}_LO", bytes=low), self._put(f"{name}_HI", bytes=high)]
-
-    def _region(self) -> list[tuple[int, int]]:
-        rng = self._rng
-        return [
-            *self._wide("REGION_BASE", self._bytes()),
-            *self._wide("REGION_LIMIT", self._bytes()),
-            self._put(
-                "REGION_COMMIT",
-                index=rng.integers(0, self._p.regions + 1),
-                enable=rng.random() < 0.8,
-            ),
-        ]
-
-    def _range(self) -> list[tuple[int, int]]:
-        rng, p = self._rng, self._p
-        first, last = rng.integers(0, self._kernel.workgroups, 2)
-        return [
-            self._put("RANGE_DISPATCH_INDICES", first=first, last=last),
-            self._put(
-                "RANGE_ACTION",
-                region=rng.integers(0, p.regions + (rng.random() < 0.1)),
-                action=rng.integers(0, 4),
-                command=rng.integers(0, p.commands + (rng.random() < 0.1)),
-                shares=rng.choice([0, 1, 2, 2]),
-            ),
-            self._put(
-                "RANGE_COMMIT", index=rng.integers(0, p.ranges + 1), enable=rng.random() < 0.8
-            ),
-        ]
-
-    def _command(self) -> list[tuple[int, int]]:
-        rng = self._rng
-        offset = self._bytes()
-        waves = {f"waves{edge}": rng.integers(1, 4) for edge in range(4)}
-        return [
-            self._put(
-                "COMMAND_TRANSFER",
-                kind=rng.integers(0, 2),
-                marks=rng.integers(0, 2),
-                op=rng.integers(0, 3),
-                dtype=rng.integers(0, 3),
-                granularity=rng.integers(0, 2),
-                group_log2=rng.integers(0, 3),
-                wave_inner_log2=rng.integers(0, 16),
-                waves_inner_log2=rng.integers(0, 4),
-            ),
-            self._put(
-                "COMMAND_OUTER",
-                outer_extent=rng.integers(0, 6),
-                outer_extent_edge=rng.integers(0, 6),
-            ),
-            self._put(
-                "COMMAND_INNER",
-                inner_extent=rng.integers(0, 12),
-                inner_extent_edge=rng.integers(0, 12),
-            ),
-            self._put(
-                "COMMAND_STRIDE",
-                stride=rng.integers(0, 1 << rng.choice([6, 24])),
-                region=rng.integers(0, self._p.regions + (rng.random() < 0.1)),
-            ),
-            self._put("COMMAND_WAVES", wave_outer_extent=rng.integers(0, 4), **waves),
-            *self._wide("COMMAND_OFFSET", offset),
-            self._put("COMMAND_COMMIT", index=rng.integers(0, self._p.commands + 1)),
-        ]
-
-    def _copy(self) -> list[tuple[int, int]]:
-        rng = self._rng
-        copies = [
-            self._put("COPY", command=rng.integers(0, self._p.commands + (rng.random() < 0.2)))
-        ]
-        return self._wide("COPY_START", self._bytes()) + copies * int(rng.integers(1, 6))
-
-    def _launch(self) -> list[tuple[int, int]]:
-        """Return the write of a launch or, half as often, of an abort, which may be necessary
-        before a launch.
-        """
-        aborts, writes = self._rng.random() < 1 / 3, []
-        if not aborts and self._rng.random() < 0.8:
-            self._launches += 1
-            generation = (self._kernel.generation + self._launches) % 16
-            writes = [self._put("TRACKING", generation=generation)]
-        return [*writes, self._put("CONTROL", launch=not aborts, abort=aborts)]
-
-    def _other(self) -> list[tuple[int, int]]:
-        rng, kernel = self._rng, self._kernel
-        choices = [
-            lambda: self._put("CONTROL", launch=1, abort=1),
-            lambda: self._put("CONTROL", measure=1),
-            lambda: self._put("CONTROL", clear_error=1),
-            lambda: self._put("CONTROL", drop_error=1),
-            lambda: self._put(
-                "GPU_CONTROL", clear_error=rng.integers(0, 2), drop_error=rng.integers(0, 2)
-            ),
-            lambda: self._interrupts("INTERRUPTS"),
-            lambda: self._interrupts("INTERRUPT_ENABLE"),
-            lambda: self._put("TRACKING", generation=(kernel.generation + rng.integers(0, 3)) % 16),
-            lambda: self._put("EPOCH_RESET", restart=1),
-            lambda: self._put("TIMEOUT", ticks=rng.integers(0, 5)),
-            lambda: self._put(
-                "ARBITER",
-                policy=rng.integers(0, 8),
-                automatic=rng.integers(0, 2),
-                threshold=rng.integers(0, 128),
-            ),
-            lambda: self._put("STARVATION", cycles=rng.integers(0, 40)),
-            lambda: self._put("MEASURE", log2=rng.integers(0, 8)),
-            lambda: self._put(
-                "CREDIT_WINDOW", workgroups=rng.integers(4, self._p.credit_window + 1)
-            ),
-            lambda: self._put("COMMAND_WINDOW", workgroups=rng.integers(8, 40)),
-            lambda: self._put("TRACKED_FIRST", dispatch_index=rng.integers(0, kernel.workgroups)),
-            lambda: self._put("TRACKED_END", dispatch_index=rng.integers(0, kernel.workgroups + 1)),
-            lambda: self._put("SHIFT", dispatch_indices=rng.integers(0, kernel.workgroups)),
-            lambda: self._put(
-                "ADDRESS_SPACE",
-                local=self._kernel.context,
-                remote=rng.integers(0, 16),
-                enable=rng.random() < 0.9,
-            ),
-            lambda: self._put(
-                ("INBOUND_STORES", "INBOUND_UPDATES")[rng.integers(0, 2)],
-                sources=rng.choice([15, rng.integers(0, 16)]),
-            ),
-            lambda: self._put(
-                "INBOUND_KINDS",
-                ops=rng.choice([15, rng.integers(0, 16)]),
-                dtypes=rng.choice([15, rng.integers(0, 16)]),
-            ),
-            lambda: self._put("WAYS", mask=rng.integers(0, 1 << 32)),
-            lambda: self._put("STATUS"),
-        ]
-        return [choices[rng.integers(0, len(choices))]()]

@@ -13,12 +13,10 @@ from sysmodel.engine.golden.trigger.trigger import IDLE
 from sysmodel.engine.ports import (
     CHANNEL_INPUTS,
     CHANNEL_OUTPUTS,
-    CONTEXT_INPUTS,
     CONTEXT_OUTPUTS,
     G,
     H,
     I,
-    J,
     K,
 )
 from tb.cover import cover, expect
@@ -67,7 +65,7 @@ expect(
     "credit window full",
     "bounded by the command window",
     "as many commands wait as the command window admits",
-    "blocked by credit_limit_in",
+    "blocked by the limit of a range",
     "copy waits",
     "egress blocked",
     "no space at the link for one context",
@@ -76,6 +74,7 @@ expect(
     "read and write of the bus act at once",
     "write response waits",
     "idle again",
+    "packet waits for its next peer",
     "END packet arrives",
     "END packet leaves",
     "abort while a tile is marked",
@@ -108,7 +107,7 @@ def cover_cycle(state: GoldenState, inputs: np.ndarray, outputs: np.ndarray) -> 
             answered=h[H.bus_bvalid],
             taken=g[G.bus_bready],
         )
-        _cover_flow(state, number, int(g[number * CONTEXT_INPUTS + J.credit_limit_in]))
+        _cover_flow(state, number)
 
 
 def _cover_bus(state: GoldenState, g: np.ndarray, h: np.ndarray) -> None:
@@ -137,6 +136,8 @@ def _cover_channel(state: GoldenState, number: int, given: np.ndarray) -> None:
     for lane in channel["lanes"][: int(config["contexts"])]:
         cover("segments full", lane["segments_level"] == SEGMENTS)
         cover("reads of a lane full", lane["reads_level"] == READS)
+    turns = channel["link_turns"][: int(config["contexts"])]
+    cover("packet waits for its next peer", turns["served"].any())
     cover("egress blocked", has(queued, Q.link) and not given[I.link_out_ready])
     spaces = int(given[I.link_space]).bit_count()
     cover("no space at the link for one context", 0 < spaces < config["contexts"])
@@ -174,7 +175,7 @@ def _cover_context(
         cover("abort while the other context sends", others["engine"]["mode"].any())
 
 
-def _cover_flow(state: GoldenState, number: int, credit_limit_in: int) -> None:
+def _cover_flow(state: GoldenState, number: int) -> None:
     own = state.contexts[number]
     launch, ready, window = own["launch"], own["ready"], own["window"]
     if window["window_open"]:
@@ -192,7 +193,7 @@ def _cover_flow(state: GoldenState, number: int, credit_limit_in: int) -> None:
         most = waiting_commands(state, number) == launch["command_window"]
         cover("as many commands wait as the command window admits", most)
     if ready["checked"] and not own["engine"]["mode"]:
-        dispatch_index = state.ready[number][ready["head"]]["dispatch_index"]
-        waits = dispatch_index + launch["shift"] >= credit_limit_in
-        cover("blocked by credit_limit_in", waits)
+        command = state.ready[number][ready["head"]]
+        waits = command["dispatch_index"] >= state.limits[number][command["range"]]
+        cover("blocked by the limit of a range", waits)
     cover("copy waits", own["copies"]["copies_level"] and own["engine"]["mode"])

@@ -1,4 +1,4 @@
-"""Seeded traffic for the top: stores of a kernel, packets of its neighbour, and a DRAM."""
+"""Seeded traffic for the top: stores of a kernel, packets of its neighbours, and a DRAM."""
 
 import numpy as np
 
@@ -18,9 +18,15 @@ from sysmodel.engine.ports import (
 )
 from tb.top.host import Host, Kernel
 
-__all__ = ["Gated", "Storm", "Traffic"]
+__all__ = ["Gated", "Storm", "Traffic", "of_peers"]
 
 _ACKNOWLEDGED = ("access", "atom", "owner", "dispatch_index", "wavefront")
+
+
+def of_peers(p: T3Parameters, name: str) -> slice:
+    """Return the columns of a context's input for each peer."""
+    first = getattr(J, f"{name}_0")
+    return slice(first, first + p.peers)
 
 
 class _Work:
@@ -51,7 +57,7 @@ class _Work:
 class Traffic:
     """Model of the top's environment, cycle by cycle.
 
-    Every tile gets its contributions, one of the kernel and one of the neighbour's packets, each
+    Every tile gets its contributions, one of the kernel and one of the neighbours' packets, each
     with an end-of-tile marker of one share, in any order that the admission allows.
 
     Parameters
@@ -162,7 +168,7 @@ class Traffic:
             return
         block[I.link_in_atom] = rng.integers(*work.starts)
         block[I.link_in_context] = kernel.context
-        block[I.link_in_source] = rng.integers(0, 4)
+        block[I.link_in_source] = self._sender(kernel, PacketKind.UPDATE)
         # Copies of the previous launch may still arrive.
         former = rng.random() < self._noise / 2
         block[I.link_in_generation] = (work.generation - int(former)) % 16
@@ -180,6 +186,7 @@ class Traffic:
                 block[I.link_in_atom] = rng.integers(0, kernel.limit * 2)
             else:
                 block[I.link_in_kind] = PacketKind.STORE.value
+                block[I.link_in_source] = self._sender(kernel, PacketKind.STORE)
             return
         index = self._pick(work.remote, limit)
         if index is None:
@@ -197,6 +204,11 @@ class Traffic:
             block[I.link_in_atom] = tile["tile_atoms"] | (edges | 1 << 2) << self._p.tile_atom_bits
         if ready:
             work.remote.pop(index)
+
+    def _sender(self, kernel: Kernel, kind: PacketKind) -> int:
+        """Return the rank of a peer that may send this kind of packet; as noise, any rank."""
+        rng, senders = self._rng, kernel.senders(kind)
+        return int(rng.integers(0, 8) if rng.random() < self._noise else rng.choice(senders))
 
     def _dram(self, number: int, block: np.ndarray, out: np.ndarray) -> None:
         """Accept requests, and issue them out of order; reads return immediately or much later."""
@@ -241,9 +253,7 @@ class Traffic:
         return work.dispatched, work.finished
 
     def _flow(self, work: _Work, outputs: np.ndarray, inputs: np.ndarray) -> None:
-        """Drive the downstream GPU's admission, which equals this GPU's at an earlier or later
-        time.
-        """
+        """Drive the peers' admission, which equals this GPU's at an earlier or later time."""
         p, number = self._p, work.kernel.number
         given = inputs[p.channels * CHANNEL_INPUTS + number * CONTEXT_INPUTS :]
         seen = outputs[p.channels * CHANNEL_OUTPUTS + number * CONTEXT_OUTPUTS :]
@@ -253,14 +263,17 @@ class Traffic:
         work.running |= bool(work.begun and not seen[K.done])
         work.limit = int(seen[K.credit_limit_out]) if work.running else 0
         work.generation = int(seen[K.generation])
-        ahead = int(self._rng.integers(0, 4)) + work.kernel.shift
-        given[J.credit_limit_in] = max(work.limit + ahead - self._cycle // 64 % 8, 0)
+        ahead = self._rng.integers(0, 4, p.peers) + work.kernel.shift
+        limits = np.maximum(work.limit + ahead - self._cycle // 64 % 8, 0)
+        given[of_peers(p, "credit_limit_in")] = limits
         progress = self._progress(work, int(seen[K.dispatch_limit]) if programmed else 0)
         given[[J.dispatched, J.finished]] = progress
-        # Sometimes the downstream GPU, or the dispatcher, is behind or ahead.
+        # Sometimes peers, or the dispatcher, are behind or ahead.
         other = self._cycle % 256 < 8
-        given[J.generation_in] = (work.generation + int(self._rng.integers(-1, 2)) * other) % 16
-        given[J.aborted_in] = int(self._links.random() < self._noise / 10) << self._cycle % 8
+        behind = self._rng.integers(-1, 2, p.peers) * other
+        given[of_peers(p, "generation_in")] = (work.generation + behind) % 16
+        aborted = self._links.random(p.peers) < self._noise / 10 / p.peers
+        given[of_peers(p, "aborted_in")] = aborted.astype(np.uint64) << self._cycle % 8
         given[J.kernel_generation] = (work.generation + other * (self._cycle & 1)) % 16
 
     def _reduce(self, block: np.ndarray) -> None:
@@ -340,7 +353,7 @@ class Storm(Traffic):
 
 
 class Gated(Traffic):
-    """Traffic in which the downstream GPU admits nothing, or its link accepts nothing, until
+    """Traffic in which the peers admit nothing, or the link accepts nothing, until
     ``closed`` is changed.
     """
 
@@ -350,8 +363,9 @@ class Gated(Traffic):
         super().__call__(outputs, inputs)
         if self.closed == "limit":
             first_in, first_out = (self._p.channels * n for n in (CHANNEL_INPUTS, CHANNEL_OUTPUTS))
-            inputs[first_in + J.credit_limit_in] = 0
-            inputs[first_in + J.generation_in] = outputs[first_out + K.generation]
+            given, p = inputs[first_in:], self._p
+            given[of_peers(p, "credit_limit_in")] = 0
+            given[of_peers(p, "generation_in")] = outputs[first_out + K.generation]
         if self.closed == "link":
             end = self._p.channels * CHANNEL_INPUTS
             inputs[I.link_out_ready : end : CHANNEL_INPUTS] = 0

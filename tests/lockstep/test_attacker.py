@@ -59,15 +59,24 @@ def of_t3(block):
     return (block[:, O.dram_valid] == 1) & (update | communication)
 
 
+def is_addressed(packets, program):
+    """Return the packets that go to a receiver of the owner, and carry the owner's rank."""
+    peers = program.peers.values()
+    receivers = {(peer.gpu, peer.space) for peer in peers if peer.sends_updates}
+    fields = packets[:, O.link_out_destination], packets[:, O.link_out_context]
+    reaches = np.array([one in receivers for one in zip(*fields, strict=True)], bool)
+    return reaches & (packets[:, O.link_out_source] == program.rank)
+
+
 def check_confinement(recording, programs):
-    """Require that T3 accesses memory in the regions of the owner, and sends to its space."""
+    """Require that T3 accesses memory in the regions of the owner, and sends to its receivers."""
     for _, block in channels_of(recording, slice(None)):
         atom, owner = block[:, O.dram_atom], block[:, O.dram_owner]
         for program in programs:
             own = of_t3(block) & (owner == program.number)
             assert ((atom >= program.base) & (atom < program.limit))[own].all(), program.number
             sent = (block[:, O.link_out_valid] == 1) & (block[:, O.link_owner] == program.number)
-            assert (block[:, O.link_out_context] == program.context)[sent].all(), program.number
+            assert is_addressed(block[sent], program).all(), program.number
             # The attacker may abort its launch before it sends anything.
             assert program.number == ATTACKER or (own.any() and sent.any())
 
@@ -78,7 +87,8 @@ def check_admission(recording, victim):
     shown = context_of(recording, VICTIM)
     for session in recording.sessions:
         admitted = shown[session, K.credit_limit_out]
-        dispatched = shown[1:][session, K.dispatch_limit]
+        # Beyond the last workgroup nothing is dispatched.
+        dispatched = np.minimum(shown[1:][session, K.dispatch_limit], victim.workgroups)
         assert (dispatched <= np.maximum(admitted, victim.remote))[:-1].all()
     assert dispatched.max() > victim.remote
 

@@ -5,12 +5,13 @@ logged, and interrupts within its bound.
 import numpy as np
 import pytest
 
+from driver.python import UPSTREAM
 from rtl.interface.encodings import ErrorCode, InjectTarget, PacketKind
 from rtl.registers import map as register_map
 from rtl.registers.map import CONTEXT, GLOBAL
 from sysmodel.engine.ports import CHANNEL_INPUTS, CHANNEL_OUTPUTS, I, J, K
 from tb.top.host import Host, Injections, Kernel
-from tb.top.traffic import Traffic
+from tb.top.traffic import Traffic, of_peers
 from tests.support.lockstep_geometries import BANKS, GEOMETRIES
 from tests.support.lockstep_recording import record, replay
 
@@ -32,7 +33,7 @@ class Flood(Traffic):
     down_at : int
         Cycle in which a link goes down.
     flaps : bool
-        From then on, the downstream GPU's abort comes and goes.
+        From then on, a peer's abort comes and goes.
     """
 
     def __init__(self, *arguments, unowned=False, down_at=-1, flaps=False, **options):
@@ -51,12 +52,13 @@ class Flood(Traffic):
                 block[I.link_in_valid] = 1
                 block[I.link_in_kind] = PacketKind.UPDATE.value
                 block[I.link_in_context] = kernel.context + self._unowned
+                block[I.link_in_source] = kernel.senders(PacketKind.UPDATE)[0]
                 block[I.link_in_generation] = kernel.generation
                 block[I.link_in_atom] = kernel.limit + 8  # outside the region
         of_context = inputs[P.channels * CHANNEL_INPUTS :]
         if self._flaps and cycle >= BEGIN:
-            of_context[J.generation_in] = kernel.generation
-            of_context[J.aborted_in] = cycle % 2
+            of_context[of_peers(P, "generation_in")] = kernel.generation
+            of_context[J.aborted_in_0 + UPSTREAM] = cycle % 2
 
 
 def run(*, seed, writes=(), extra=None, **options):
@@ -114,7 +116,7 @@ def test_errors_of_a_context_among_refused_packets(seed):
 
 
 def test_an_abort_that_comes_and_goes():
-    """The downstream GPU's abort is one error of the launch."""
+    """A peer's abort is one error of the launch."""
     recording = run(seed=3, flaps=True)
     assert count(recording, "COUNT_PEER_ABORTED") == 1
     assert logged(recording, CONTEXT).count(ErrorCode.PEER_ABORTED) == 1

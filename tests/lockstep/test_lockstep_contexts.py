@@ -7,7 +7,8 @@ import pytest
 
 from rtl.interface.encodings import Granularity, Policy
 from sysmodel.engine.ports import CHANNEL_OUTPUTS, CONTEXT_OUTPUTS, K
-from tb.top.host import Host, Reprogramming
+from tb.top.host import Host
+from tb.top.reprogramming import Reprogramming
 from tb.top.traffic import Storm, Traffic
 from tests.support.lockstep_contexts import P, kernels
 from tests.support.lockstep_recording import record, replay

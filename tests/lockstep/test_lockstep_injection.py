@@ -7,7 +7,8 @@ from rtl.interface.encodings import Granularity, InjectTarget
 from rtl.registers import map as register_map
 from rtl.registers.map import CONTEXT, GLOBAL
 from sysmodel.engine.ports import H, K
-from tb.top.host import Host, Injections, Kernel, Reprogramming
+from tb.top.host import Host, Injections, Kernel
+from tb.top.reprogramming import Reprogramming
 from tb.top.traffic import Storm, Traffic
 from tests.support.lockstep_geometries import BANKS, GEOMETRIES
 from tests.support.lockstep_recording import Recording, record, replay

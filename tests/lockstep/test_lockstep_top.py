@@ -5,7 +5,8 @@ import pytest
 
 from rtl.interface.encodings import Granularity, Policy
 from sysmodel.engine.ports import CHANNEL_INPUTS, G, H, I, J, K
-from tb.top.host import Host, Kernel, Reprogramming
+from tb.top.host import Host, Kernel
+from tb.top.reprogramming import Reprogramming
 from tb.top.traffic import Storm, Traffic
 from tests.support.lockstep_geometries import GEOMETRIES
 from tests.support.lockstep_recording import record, replay

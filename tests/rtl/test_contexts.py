@@ -9,6 +9,7 @@ from tests.support.top_bench import (
     SHIFT,
     STRIDE,
     abort,
+    admit,
     channel_number,
     launch,
     offer,
@@ -29,7 +30,7 @@ def check(ctx, dut, traffic, kernel):
     for channel in traffic.sent:
         for index in (1, 2):
             tile = kernel.number, index + SHIFT
-            atoms = [one[3] for one in channel if (one[0], one[4]) == tile]
+            atoms = [one[5] for one in channel if (one[0], one[6]) == tile]
             start = kernel.tile(index)[0][0] + kernel.offset
             for row in (start, start + STRIDE):
                 of_row = [atom for atom in atoms if atom in range(row, row + RUN)]
@@ -169,14 +170,14 @@ def test_aborts_again_and_again_hold_up_no_other_context(number):
 
 
 def test_abort_of_commands_that_wait():
-    """Complete tiles for which the downstream GPU has no credit: no packet of them is ever sent,
+    """Complete tiles for which the peers have no credit: no packet of them is ever sent,
     and the next launch is not disturbed."""
     kernel, traffic = KERNELS[1], Traffic(3)
 
     async def bench(ctx, dut):
         port = dut.context[kernel.number]
         await launch(ctx, dut, kernel.registers, kernel.number)
-        ctx.set(port.credit_limit_in, 0)
+        admit(ctx, port, 0)
         traffic.add(kernel)
         await ctx.tick().repeat(MOST_CYCLES // 2)
         assert ctx.get(port.tiles) == 6 and not ctx.get(port.idle)
@@ -204,7 +205,7 @@ def test_abort_of_half_a_workgroup():
 
     async def bench(ctx, dut):
         port, channel = dut.context[first.number], dut.channel[channel_number(atom)]
-        ctx.set(port.credit_limit_in, 100)
+        admit(ctx, port, 100)
         for launched, kernel in enumerate((first, first.again)):
             await launch(ctx, dut, kernel.registers, kernel.number)
             mark = kernel.store(atom, 1, 0, end=True) | {"tile_atoms": 1}

@@ -4,19 +4,25 @@ from dataclasses import replace
 
 import pytest
 
-from rtl.interface.encodings import Access, ErrorCode, Origin, PacketKind
+from driver.python import DOWNSTREAM, UPSTREAM
+from rtl.interface.encodings import Access, Action, ErrorCode, Origin, PacketKind
 from tests.support.context_traffic import KERNELS, MOST_CYCLES, TWO, Traffic
 from tests.support.register_bus import start_write
 from tests.support.top_bench import (
+    BOTH_WAYS,
+    LIMIT_CYCLES,
     MAP,
     PROGRAM,
     ROWS,
     RUN,
     WORKGROUPS,
     abort,
+    admit,
+    announce,
     channel_number,
     launch,
     offer,
+    peers_of,
     program,
     simulate,
     status,
@@ -26,6 +32,7 @@ CONTEXT = 1
 FIRST = replace(KERNELS[CONTEXT], generation=15)
 SECOND = replace(FIRST, region=6144, offset=512, first=3, generation=0)
 MOST_GAP_CYCLES = 100
+UNLIMITED = (1 << TWO.credit_limit_bits) - 1  # dispatch limit while all tiles are admitted
 
 
 class Timed(Traffic):
@@ -46,11 +53,11 @@ class Timed(Traffic):
 
 
 def show(ctx, port, kernel, *, finished):
-    """Drive the dispatcher and the downstream GPU for this kernel."""
+    """Drive the dispatcher and the peers for this kernel."""
     ctx.set(port.kernel_generation, kernel.generation)
     ctx.set(port.finished, finished)
-    ctx.set(port.generation_in, kernel.generation)
-    ctx.set(port.credit_limit_in, 100)
+    announce(ctx, port, kernel.generation)
+    admit(ctx, port, 100)
 
 
 async def errors(ctx, dut):
@@ -124,7 +131,7 @@ def test_limits_are_sent_with_their_generation():
         control = MAP["CONTROL"]
         start_write(ctx, dut, control.address_in(CONTEXT), control.pack(launch=1))
         seen = []
-        for _ in range(10):
+        for _ in range(LIMIT_CYCLES + 5):
             await ctx.tick()
             seen.append(
                 tuple(
@@ -135,7 +142,7 @@ def test_limits_are_sent_with_their_generation():
         begun = [limits for generation, *limits in seen if generation == SECOND.generation]
         before = [limits for generation, *limits in seen if generation == FIRST.generation]
         window = dict(PROGRAM)["CREDIT_WINDOW"]["workgroups"]
-        assert before[-1] == [WORKGROUPS + window] * 2
+        assert before[-1] == [WORKGROUPS + window, UNLIMITED]
         assert begun[0] == [0, 0]
         assert begun[-1][0] == dict(PROGRAM)["TRACKED_FIRST"]["dispatch_index"] + window
 
@@ -144,7 +151,7 @@ def test_limits_are_sent_with_their_generation():
 
 def test_waits_for_all_that_is_left():
     """A launch that is done may have a tile: an update on its way to the memory, an incomplete
-    tile, a command that waits for the downstream GPU, packets. The next one waits for each."""
+    tile, a command that waits for a peer, packets. The next one waits for each."""
     traffic = Traffic(0)
     atoms = [atom for atom, of in FIRST.tile(1) if of == 0][:1]
     atoms += [atom for atom, of in FIRST.tile(1) if of == 1][:1]
@@ -164,7 +171,7 @@ def test_waits_for_all_that_is_left():
 
         await launch(ctx, dut, [*FIRST.registers, ("TRACKED_END", {"dispatch_index": 1})], CONTEXT)
         show(ctx, port, FIRST, finished=WORKGROUPS)
-        ctx.set(port.credit_limit_in, 0)
+        admit(ctx, port, 0)
         await program(ctx, dut, [*PROGRAM, *SECOND.registers], CONTEXT)
         assert ctx.get(port.done) and ctx.get(port.idle)
         await give("stores", [FIRST.store(atom, 1, n) for n, atom in enumerate(atoms)])
@@ -178,10 +185,10 @@ def test_waits_for_all_that_is_left():
         await give("link_in", [FIRST.end_packet(1, n, 1) for n in range(len(atoms))])
         await stays()
         assert ctx.get(port.tiles) == 2 and not ctx.get(port.idle)
-        ctx.set(port.credit_limit_in, 100)
+        admit(ctx, port, 100)
         await ctx.tick().repeat(60)
         assert ctx.get(port.generation) == SECOND.generation
-        assert traffic.sends(FIRST).total() == ROWS * RUN
+        assert traffic.sends(FIRST).total() == ROWS * RUN * len(FIRST.receivers)
         # The packets are those of the launch that sent them.
         assert set(traffic.generations) == {FIRST.generation}
 
@@ -252,20 +259,27 @@ def test_what_is_left_of_the_launch_before(aborts):
     simulate(bench, TWO, background=traffic)
 
 
-@pytest.mark.parametrize("shift", [1, 1 << 16])
-def test_limit_of_another_launch(shift):
-    """The downstream GPU's limit counts for nothing if it is behind, and holds nothing up if it
-    is ahead, however far its dispatch indices are: with a limit of 1, which TRACKED_FIRST and SHIFT
-    take up, nothing is admitted."""
+@pytest.mark.parametrize("shift", [1, (1 << 16) - 1])
+@pytest.mark.parametrize("peer", [DOWNSTREAM, BOTH_WAYS])
+def test_limit_of_another_launch(peer, shift):
+    """The limit of one of two peers counts for nothing if it is behind, and holds nothing up if it
+    is ahead, however far its slots are: with a limit of 1, which the slot offset takes up, nothing
+    is admitted."""
+    stores_leave = [
+        ("RANGE_DISPATCH_INDICES", {"first": 0, "last": 0}),
+        ("RANGE_ACTION", {"region": 0, "action": Action.REMOTE.value, "command": 0}),
+        ("RANGE_PEERS", {"peers": 1 << DOWNSTREAM | 1 << BOTH_WAYS, "slot_offset": shift}),
+        ("RANGE_COMMIT", {"index": 0, "enable": 1}),
+    ]
 
     async def bench(ctx, dut):
         port = dut.context[CONTEXT]
-        registers = [*SECOND.registers, ("SHIFT", {"dispatch_indices": shift})]
-        await launch(ctx, dut, registers, CONTEXT)
-        ctx.set(port.credit_limit_in, 1)
-        for generation, admits in ((0, 0), (1, 5), (7, 5), (8, 0), (15, 0)):
-            ctx.set(port.generation_in, generation)
-            await ctx.tick().repeat(5)
+        await launch(ctx, dut, [*SECOND.registers, *stores_leave], CONTEXT)
+        admit(ctx, port, UNLIMITED)
+        ctx.set(port.credit_limit_in[peer], 1)
+        for generation, admits in ((0, 0), (1, UNLIMITED), (7, UNLIMITED), (8, 0), (15, 0)):
+            ctx.set(port.generation_in[peer], generation)
+            await ctx.tick().repeat(LIMIT_CYCLES)
             assert ctx.get(port.dispatch_limit) == admits, generation
 
     simulate(bench, TWO)
@@ -273,32 +287,32 @@ def test_limit_of_another_launch(shift):
 
 @pytest.mark.parametrize("generation", [0, 9, 15])
 def test_limit_of_a_gpu_without_a_launch(generation):
-    """After reset the downstream GPU shows generation 0 and limit 0: it admits nothing, whatever
-    the generation of the launch here is."""
+    """After reset a peer shows generation 0 and limit 0: it admits nothing, whatever the generation
+    of the launch here is."""
 
     async def bench(ctx, dut):
         port = dut.context[CONTEXT]
         first = replace(SECOND, generation=generation)
         await launch(ctx, dut, first.registers, CONTEXT)
-        ctx.set(port.credit_limit_in, 0)
-        ctx.set(port.generation_in, 0)
-        for _ in range(10):
+        admit(ctx, port, 0)
+        announce(ctx, port, 0)
+        for _ in range(2 * LIMIT_CYCLES):
             assert ctx.get(port.dispatch_limit) == 0
             await ctx.tick()
 
     simulate(bench, TWO)
 
 
-async def shown(ctx, port, *, generation, aborted):
-    """Drive the downstream GPU's state for some cycles."""
-    ctx.set(port.generation_in, generation)
-    ctx.set(port.aborted_in, aborted)
-    await ctx.tick().repeat(6)
+@pytest.mark.parametrize("peer", [DOWNSTREAM, UPSTREAM])
+def test_a_peer_aborts_the_launch(peer):
+    """The abort of the matching launch is reported here, once, with the peer's rank. The abort of
+    another launch of that GPU is no error, nor is an abort without a launch here."""
 
-
-def test_downstream_gpu_aborts_the_launch():
-    """The abort of the matching launch is reported here, once. The abort of another launch of that
-    GPU is no error, nor is an abort without a launch here."""
+    async def shown(ctx, port, *, generation, aborted):
+        """Drive the peer's state for some cycles."""
+        ctx.set(port.generation_in[peer], generation)
+        ctx.set(port.aborted_in[peer], aborted)
+        await ctx.tick().repeat(6)
 
     async def bench(ctx, dut):
         port = dut.context[CONTEXT]
@@ -312,6 +326,8 @@ def test_downstream_gpu_aborts_the_launch():
         assert await errors(ctx, dut) == (0, 0)
         await shown(ctx, port, generation=here, aborted=1)
         assert (await status(ctx, dut, "COUNT_PEER_ABORTED", CONTEXT))["count"] == 1
+        place = await status(ctx, dut, "ERROR_LOCATION", CONTEXT)
+        assert place["source"] == peers_of(CONTEXT)[peer].rank
         assert await errors(ctx, dut) == (ErrorCode.PEER_ABORTED.value, 1)
         assert await errors(ctx, dut) == (0, 0)
         assert not ctx.get(dut.context[1 - CONTEXT].irq)
@@ -319,7 +335,7 @@ def test_downstream_gpu_aborts_the_launch():
     simulate(bench, TWO)
 
 
-def test_an_aborted_launch_is_shown_upstream():
+def test_an_aborted_launch_is_shown_to_the_peers():
     """The bit of a launch that was aborted moves as launches begin; one that was done has none."""
     traffic = Traffic(0)
 

@@ -21,6 +21,7 @@ from tests.support.top_bench import (
     STRIDE,
     WAVE,
     WORKGROUPS,
+    admit,
     atoms_of,
     channel_number,
     launch,
@@ -90,7 +91,7 @@ class Run:
 
     def start(self, ctx, dut):
         self.memories = [Memory(port, self.issued, self._rng) for port in dut.channel]
-        ctx.set(dut.context[0].credit_limit_in, 100)
+        admit(ctx, dut.context[0], 100)
 
     def drive(self, ctx, dut):
         for memory, port, *queues in zip(

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from driver.python import DOWNSTREAM, UPSTREAM
 from rtl.interface.encodings import Access, ConfigurationError, ErrorCode, Origin, PacketKind
 from tests.support.context_traffic import KERNELS, TWO, Kernel, Traffic, begin, finish
 from tests.support.register_bus import outcome
@@ -14,10 +15,12 @@ from tests.support.top_bench import (
     WAVE,
     WORKGROUPS,
     abort,
+    admit,
     begun,
     channel_number,
     launch,
     offer,
+    peers_of,
     program,
     settle,
     simulate,
@@ -77,7 +80,7 @@ def test_a_kernel_with_more_wavefronts_than_its_command_is_reported(granularity)
 
     async def bench(ctx, dut):
         await launch(ctx, dut, [*FIRST.registers, *changes])
-        ctx.set(dut.context[0].credit_limit_in, 100)
+        admit(ctx, dut.context[0], 100)
         for item in FIRST.stores():
             port = dut.channel[channel_number(item["atom"])]
             await offer(ctx, store=(port.stores, item))
@@ -108,7 +111,7 @@ def test_a_kernel_with_fewer_wavefronts_than_its_command_times_out():
 
     async def bench(ctx, dut):
         await launch(ctx, dut, [*FIRST.registers, *changes])
-        ctx.set(dut.context[0].credit_limit_in, 100)
+        admit(ctx, dut.context[0], 100)
         traffic.add(FIRST)
         await ctx.tick().repeat(500)
         assert not ctx.get(dut.context[0].done)
@@ -140,21 +143,29 @@ def test_a_neighbour_cannot_name_wavefronts_that_the_command_lacks():
     ("forged", "code"),
     [
         ({"source": 9}, ErrorCode.PACKET_FORBIDDEN),
+        ({"source": peers_of(0)[DOWNSTREAM].rank}, ErrorCode.PACKET_FORBIDDEN),
+        ({"source": peers_of(1)[UPSTREAM].rank}, ErrorCode.PACKET_FORBIDDEN),
         ({"generation": 7}, ErrorCode.PACKET_STALE),
         ({"wavefront": 5}, ErrorCode.PACKET_MISMATCH),
         ({"slot": 0}, ErrorCode.PACKET_UNMAPPED),
     ],
-    ids=["stranger", "former launch", "wavefront", "slot"],
+    ids=[
+        "stranger",
+        "receiver",
+        "peer of the other context",
+        "former launch",
+        "wavefront",
+        "slot",
+    ],
 )
 def test_a_forged_end_packet_takes_no_share(forged, code):
-    """Markers of a stranger, of another launch, or of tiles that are not tracked leave nothing
-    behind: the launch ends with all of its tiles, each with all of its atoms."""
+    """Markers of a GPU that may not send them, of another launch, or of tiles that are not tracked
+    leave nothing behind: the launch ends with all of its tiles, each with all of its atoms."""
     traffic = Traffic(9)
-    trusted = [(f"INBOUND_{kind}", {"sources": 1}) for kind in ("STORES", "UPDATES")]
 
     async def bench(ctx, dut):
-        await launch(ctx, dut, [*FIRST.registers, *trusted])
-        ctx.set(dut.context[0].credit_limit_in, 100)
+        await launch(ctx, dut, FIRST.registers)
+        admit(ctx, dut.context[0], 100)
         for slot in range(1, WORKGROUPS):
             for wavefront in range(2):
                 marker = FIRST.end_packet(slot, wavefront, 1) | forged
@@ -173,8 +184,8 @@ def test_a_forged_end_packet_takes_no_share(forged, code):
 def test_an_end_packet_of_another_address_space_is_of_no_context():
     async def bench(ctx, dut):
         await launch(ctx, dut, FIRST.registers)
-        ctx.set(dut.context[0].credit_limit_in, 100)
-        marker = FIRST.end_packet(1, 0) | {"context": SECOND.local, "source": 4}
+        admit(ctx, dut.context[0], 100)
+        marker = FIRST.end_packet(1, 0) | {"context": SECOND.local}
         await offer(ctx, end=(dut.channel[1].link_in, marker))
         await ctx.tick().repeat(20)
         assert (await status(ctx, dut, "ERRORS"))["count"] == 0
@@ -229,7 +240,7 @@ def test_a_launch_without_wavefronts_is_refused(action):
 
 
 def test_an_address_space_belongs_to_one_context():
-    spaces = [{"local": kernel.local, "remote": 0, "enable": 1} for kernel in KERNELS]
+    spaces = [{"local": kernel.local, "enable": 1} for kernel in KERNELS]
 
     async def bench(ctx, dut):
         for context, space in enumerate(spaces):
@@ -318,7 +329,7 @@ def test_an_update_outside_the_region_of_its_range_is_refused():
 
     async def bench(ctx, dut):
         await launch(ctx, dut, [*FIRST.registers, *second])
-        ctx.set(dut.context[0].credit_limit_in, 100)
+        admit(ctx, dut.context[0], 100)
         port = dut.channel[channel_number(other)]
         await offer(ctx, packet=(port.link_in, FIRST.packet(other, 1, 0)))
         await ctx.tick().repeat(20)
@@ -338,7 +349,7 @@ def test_a_forged_update_stays_in_its_buffer(forged):
 
     async def bench(ctx, dut):
         await launch(ctx, dut, [*FIRST.registers, ("TIMEOUT", {"ticks": 200})])
-        ctx.set(dut.context[0].credit_limit_in, 100)
+        admit(ctx, dut.context[0], 100)
         port = dut.channel[channel_number(packet["atom"])]
         await offer(ctx, packet=(port.link_in, packet))
         await ctx.tick().repeat(10)
@@ -347,7 +358,7 @@ def test_a_forged_update_stays_in_its_buffer(forged):
         assert (await errors(ctx, dut, ErrorCode.TIMEOUT))[0]
         for memory, sent in zip(traffic.memories, traffic.sent, strict=True):
             assert all(atom in inside for _, _, atom in memory.seen)
-            assert all(one[3] - FIRST.offset in inside for one in sent)
+            assert all(one[5] - FIRST.offset in inside for one in sent)
         traffic.drop(FIRST)
         await abort(ctx, dut)
         before = ctx.get(dut.context[0].tiles)

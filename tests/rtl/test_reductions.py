@@ -12,6 +12,8 @@ from tests.support.top_bench import (
     WORKGROUPS,
     Memory,
     abort,
+    admit,
+    announce,
     launch,
     program,
     simulate,
@@ -54,11 +56,11 @@ def slow_traffic(delay):
 
 
 def show(ctx, port, kernel):
-    """Drive the dispatcher and the downstream GPU: the kernel has ended, and all is admitted."""
+    """Drive the dispatcher and the peers: the kernel has ended, and all is admitted."""
     ctx.set(port.kernel_generation, kernel.generation)
     ctx.set(port.finished, WORKGROUPS)
-    ctx.set(port.generation_in, kernel.generation)
-    ctx.set(port.credit_limit_in, 100)
+    announce(ctx, port, kernel.generation)
+    admit(ctx, port, 100)
 
 
 @pytest.mark.parametrize("delay", [0, 60])

@@ -77,7 +77,7 @@ async def taken(ctx, dut, *, code=NONE):
 async def copy(ctx, dut, number):
     start = {"bytes": (BASE + ROW * number) * 32}
     assert await refused(ctx, dut, "COPY_START_LO", start) == NONE
-    assert await refused(ctx, dut, "COPY", {"command": 0}) == NONE
+    assert await refused(ctx, dut, "COPY", {"command": 0, "peers": 1}) == NONE
     await ctx.tick().repeat(40)
 
 
@@ -87,7 +87,7 @@ async def set_up_copies(ctx, dut):
     await settle(ctx, dut, OTHER)
     rows = {"outer_extent": 1}, {"inner_extent": ROW}, {"stride": ROW, "region": 0}
     names = "COMMAND_OUTER", "COMMAND_INNER", "COMMAND_STRIDE"
-    await program(ctx, dut, [("ADDRESS_SPACE", {"local": 3, "remote": 5, "enable": 1})])
+    await program(ctx, dut, [("ADDRESS_SPACE", {"local": 3, "enable": 1})])
     assert await region(ctx, dut, OWN, BASE, LIMIT) == NONE
     transfer = "COMMAND_TRANSFER", {"kind": PacketKind.STORE.value}
     commit = "COMMAND_COMMIT", {"index": 0}
@@ -125,12 +125,12 @@ def test_a_copy_keeps_its_region(copies, how):
             await copy(ctx, dut, number)
         assert await move(ctx, dut) == IN_USE
         # Registers of the address space do not end a copy.
-        off = {"local": 3, "remote": 5, "enable": 0}
+        off = {"local": 3, "enable": 0}
         assert await refused(ctx, dut, "ADDRESS_SPACE", off) == NONE
         assert await remove(ctx, dut) == NONE
         assert await move(ctx, dut) == IN_USE
         await taken(ctx, dut, code=OVERLAP)
-        code = await refused(ctx, dut, "COPY", {"command": 0})
+        code = await refused(ctx, dut, "COPY", {"command": 0, "peers": 1})
         assert code == ConfigurationError.REGION_DISABLED
         await end(ctx, dut, traffic, how)
         await taken(ctx, dut)

@@ -8,7 +8,13 @@ from amaranth.hdl import Module, ResetInserter, Signal
 from rtl.top import T3
 from tests.support.context_traffic import KERNELS, MOST_CYCLES, TWO, Traffic
 from tests.support.simulation import simulate
-from tests.support.top_bench import Memory, launch, status
+from tests.support.top_bench import (
+    Memory,
+    admit,
+    announce,
+    launch,
+    status,
+)
 
 CONTEXT = 1
 FIRST = replace(KERNELS[CONTEXT], generation=3)
@@ -43,8 +49,8 @@ def test_reset_in_mid_run(cycles):
             ctx.set(port.link_space, 3)
         port = dut.context[CONTEXT]
         await launch(ctx, dut, FIRST.registers, CONTEXT)
-        ctx.set(port.credit_limit_in, 100)
-        ctx.set(port.generation_in, FIRST.generation)
+        admit(ctx, port, 100)
+        announce(ctx, port, FIRST.generation)
         traffic.add(FIRST)
         await ctx.tick().repeat(cycles)
         owed = sum(len(memory.waiting) for memory in traffic.memories)
@@ -54,11 +60,11 @@ def test_reset_in_mid_run(cycles):
         await ctx.tick()
         ctx.set(rst, 0)
         sent = traffic.sends(FIRST)
-        ctx.set(port.credit_limit_in, 0)
+        admit(ctx, port, 0)
         await launch(ctx, dut, SECOND.registers, CONTEXT)
         assert not any(memory.owes for memory in traffic.memories)
-        ctx.set(port.generation_in, SECOND.generation)
-        ctx.set(port.credit_limit_in, 100)
+        announce(ctx, port, SECOND.generation)
+        admit(ctx, port, 100)
         traffic.add(SECOND)
         for _ in range(4 * MOST_CYCLES):
             await ctx.tick()

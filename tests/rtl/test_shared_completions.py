@@ -3,10 +3,12 @@ context's."""
 
 from dataclasses import replace
 
+from driver.python import DOWNSTREAM
 from rtl.interface.encodings import Datatype, Granularity, Operation, PacketKind, StoreKind
 from tests.support.context_traffic import KERNELS, TWO
 from tests.support.top_bench import (
     Memory,
+    admit,
     begun,
     channel_number,
     offer,
@@ -38,9 +40,8 @@ def settings(kernel, count, group_log2):
     """Return the registers of a launch whose workgroups have one tile of one atom."""
     transfer = {"kind": PacketKind.UPDATE.value, "op": Operation.SUM.value}
     transfer |= {"dtype": Datatype.FP16.value, "granularity": Granularity.WORKGROUP.value}
-    space = {"local": kernel.local, "remote": kernel.remote, "enable": 1}
     return [
-        ("ADDRESS_SPACE", space),
+        ("ADDRESS_SPACE", {"local": kernel.local, "enable": 1}),
         ("TRACKING", {"generation": 0}),
         ("WORKGROUPS", {"count": count}),
         ("TRACKED_END", {"dispatch_index": count}),
@@ -57,6 +58,7 @@ def settings(kernel, count, group_log2):
         ("COMMAND_COMMIT", {"index": 0}),
         ("RANGE_DISPATCH_INDICES", {"first": 0, "last": count - 1}),
         ("RANGE_ACTION", {"region": 0, "action": 2, "command": 0, "shares": 1}),
+        ("RANGE_PEERS", {"peers": 1 << DOWNSTREAM}),
         ("RANGE_COMMIT", {"index": 0, "enable": 1}),
         ("CONTROL", {"launch": 1}),
     ]
@@ -72,8 +74,8 @@ def test_a_completion_waits_for_a_release_of_another_context():
             await program(ctx, dut, settings(kernel, count, group_log2), kernel.number)
             await begun(ctx, dut, kernel.number)
         # The first context's commands wait for the neighbour.
-        ctx.set(dut.context[first.number].credit_limit_in, 0)
-        ctx.set(dut.context[second.number].credit_limit_in, 100)
+        admit(ctx, dut.context[first.number], 0)
+        admit(ctx, dut.context[second.number], 100)
 
         async def tile(kernel, dispatch_index):
             atom = kernel.region + dispatch_index

@@ -6,6 +6,7 @@ import pytest
 from amaranth.hdl import Const, Value
 from amaranth.lib.wiring import In
 
+from driver.python import DOWNSTREAM
 from rtl.interface.encodings import (
     Access,
     Datatype,
@@ -25,12 +26,15 @@ from tests.support.top_bench import (
     STRIDE,
     Memory,
     P,
+    admit,
     atoms_of,
     channel_number,
     end_packet,
     launch,
     packet,
+    peers_of,
     program,
+    rank_of,
     simulate,
     status,
     store,
@@ -82,8 +86,10 @@ def check_sent(sent, channel):
             assert [a for a in got if a in row] == expected
         assert len(got) == len([a for a in tile if channel_number(a[0]) == channel])
     assert {p.slot for p in sent} == set(slots)
+    peer = peers_of(0)[DOWNSTREAM]
     for p in sent:
-        assert (p.kind, p.context) == (PacketKind.UPDATE, 5)
+        assert (p.kind, p.context) == (PacketKind.UPDATE, peer.space)
+        assert (p.destination, p.source) == (peer.gpu, rank_of(0))
         assert (p.op, p.dtype) == (Operation.MAX, Datatype.FP32)
 
 
@@ -115,7 +121,7 @@ def test_reduce_scatter_of_four_workgroups():
     async def bench(ctx, dut):
         assert (await status(ctx, dut, "STATUS"))["aborting"]
         await launch(ctx, dut)
-        ctx.set(dut.context[0].credit_limit_in, 100)
+        admit(ctx, dut.context[0], 100)
         await ctx.tick().repeat(2)
         assert ctx.get(dut.context[0].idle)
         assert not ctx.get(dut.context[0].done)
@@ -144,7 +150,10 @@ async def copy(ctx, dut, first):
     """Start a copy and run it for a while. Return the sent atoms. Idle and an interrupt signal its
     end, after its last packet has left a slow link."""
     await launch(ctx, dut, [("INTERRUPT_ENABLE", {"copy": 1, "error": 0})])
-    copies = [("COPY_START_LO", {"bytes": first * 32}), ("COPY", {"command": 0})]
+    copies = [
+        ("COPY_START_LO", {"bytes": first * 32}),
+        ("COPY", {"command": 0, "peers": 1 << DOWNSTREAM}),
+    ]
     await program(ctx, dut, copies)
     memories = [Memory(port) for port in dut.channel]
     sent, idle, interrupts, last = [], [], [], 0
@@ -207,7 +216,7 @@ def test_tile_over_the_end_of_its_region():
     async def bench(ctx, dut):
         waves = ("COMMAND_WAVES", {"wave_outer_extent": ROWS, "waves0": 1})
         await launch(ctx, dut, [waves, ("COMMAND_COMMIT", {"index": 0})])
-        ctx.set(dut.context[0].credit_limit_in, 100)
+        admit(ctx, dut.context[0], 100)
         memories, sent = [Memory(port) for port in dut.channel], []
         port = dut.channel[port_number]
         mark = store(last, dispatch_index, 0, end=True) | {"tile_atoms": 1}
@@ -283,7 +292,7 @@ def test_idle_from_the_first_store_to_the_last_packet():
 
     async def bench(ctx, dut):
         await launch(ctx, dut)
-        ctx.set(dut.context[0].credit_limit_in, 100)
+        admit(ctx, dut.context[0], 100)
         memories = [Memory(port) for port in dut.channel]
         idle, left = [], []
         for cycle in range(300):

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from rtl.interface.encodings import PacketKind
 from rtl.registers import map as register_map
 from sysmodel.engine.ports import (
     CHANNEL_INPUTS,
@@ -19,18 +20,17 @@ from sysmodel.engine.ports import (
     K,
     O,
 )
-from tb.top.host import Host, Kernel, Reprogramming
-from tb.top.traffic import Traffic
+from tb.top.host import Host, Kernel
+from tb.top.reprogramming import Reprogramming
+from tb.top.traffic import Traffic, of_peers
 from tests.support.lockstep_contexts import P, kernels
 
 __all__ = ["ATTACKER", "VICTIM", "Attack", "generation_of"]
 
 MAP = register_map.load()
 VICTIM, ATTACKER = 0, 1
-TRUSTED = 0b0011  # GPUs whose packets the victim accepts
 UNANSWERED_CYCLES = 60  # in front of a reset, so that the memory owes answers when the reset comes
 ABORT_CYCLES = 40
-LAUNCHES = 2  # last writes of a kernel's program: new epochs, launch
 
 
 def generation_of(session: int) -> int:
@@ -85,17 +85,15 @@ class Privileged(Host):
     """Host that programs both tenants after a reset, and launches them once they may be launched.
 
     Until then it launches them again and again, which has to be refused: first because the memory
-    owes answers, at last because no epoch is left.
+    owes answers, at last because no peer is enabled and no epoch is left.
     """
 
     def __init__(self, rng: np.random.Generator, programs: list[Kernel], operations: Operations):
-        self._launch_writes = [word for one in programs for word in one.program(P)[-LAUNCHES:]]
-        trusted = MAP["INBOUND_STORES"], MAP["INBOUND_UPDATES"]
-        writes = [(one.address_in(VICTIM), TRUSTED) for one in trusted]
-        writes += [word for one in programs for word in one.program(P)[:-LAUNCHES]]
+        self._launch_writes = [word for one in programs for word in one.start()]
+        writes = [word for one in programs for word in one.tables(P)]
         super().__init__(rng, P, writes, operations)
         self._programs = programs
-        self._early = [one.program(P)[-1] for one in programs]
+        self._early = [one.start()[-1] for one in programs]
 
     def __call__(self, outputs: np.ndarray, inputs: np.ndarray) -> None:
         if not self._writes and self._launch_writes and self.is_between:
@@ -119,7 +117,7 @@ class Attack(Traffic):
         Cycles in which T3 is reset, but not the memory. The caller resets it.
     storm : bool
         The attacker launches and aborts without a pause, and nothing delays its aborts: no traffic
-        of its own, and no downstream GPU.
+        of its own, and no peers.
     quiet : int
         Cycle from which no packet is forged in the victim's name.
 
@@ -185,17 +183,16 @@ class Attack(Traffic):
         for number in range(P.channels):
             block = inputs[number * CHANNEL_INPUTS : (number + 1) * CHANNEL_INPUTS]
             out = outputs[number * CHANNEL_OUTPUTS : (number + 1) * CHANNEL_OUTPUTS]
-            if block[I.link_in_context] == self.victim.context:
-                block[I.link_in_source] %= 2
             if programmed or self._session:
                 self._forge(block, "stores")
                 if self._forge(block, "link_in") and out[O.link_in_ready]:
                     self.lost[: 1 + programmed, number] += 1
-        first = P.channels * CHANNEL_INPUTS
+        of_contexts = inputs[P.channels * CHANNEL_INPUTS :]
         if programmed:
-            self._mislead(inputs[first + ATTACKER * CONTEXT_INPUTS :])
-        else:  # A downstream GPU admits nothing after an abort.
-            inputs[first + J.credit_limit_in :: CONTEXT_INPUTS] = 0
+            self._mislead(of_contexts[ATTACKER * CONTEXT_INPUTS :])
+        else:  # A peer admits nothing after an abort.
+            for number in range(P.contexts):
+                of_contexts[number * CONTEXT_INPUTS :][of_peers(P, "credit_limit_in")] = 0
 
     def _forge(self, block: np.ndarray, port: str) -> bool:
         """Take a port that the victim does not use; return whether a packet is in its name."""
@@ -219,30 +216,34 @@ class Attack(Traffic):
         }
         in_its_name = is_packet and self._cycle < self._quiet and rng.random() < 0.1
         if is_packet:
-            values |= {"source": rng.integers(0, 32), "op": rng.integers(0, 3)}
-            values |= {"dtype": rng.integers(0, 3)}
+            values |= {"source": rng.integers(0, rng.choice([8, 128])), "op": rng.integers(0, 3)}
+            values |= {"destination": rng.integers(0, 128), "dtype": rng.integers(0, 3)}
             if in_its_name:
-                values |= self._foreign()
+                values |= self._foreign(values["kind"])
         else:
             values |= {"tile_atoms": rng.integers(0, 8), "shares": rng.integers(0, 3)}
         for name, value in values.items():
             block[getattr(I, f"{port}_{name}")] = value
         return in_its_name
 
-    def _foreign(self) -> dict[str, int]:
-        """Return fields of a packet in the victim's name, by a GPU that it does not accept, or of
-        an older session."""
-        rng = self._rng
-        values = {"context": self.victim.context, "source": int(rng.integers(2, 32))}
+    def _foreign(self, kind: int) -> dict[str, int]:
+        """Return fields of a packet in the victim's name, by a GPU from which it does not accept
+        this kind, often a peer of either tenant, or of an older session."""
+        rng, values = self._rng, {"context": self.victim.context}
+        # T3 takes an unknown kind for END.
+        senders = self.victim.senders(PacketKind(min(kind, PacketKind.END.value)))
         if self._session and rng.random() < 0.5:
             former = generation_of(self._session - 1)
-            return values | {"source": int(rng.integers(0, 2)), "generation": former}
-        return values
+            return values | {"source": int(rng.choice(senders)), "generation": former}
+        strangers = [one for one in range(rng.choice([8, 128])) if one not in senders]
+        return values | {"source": int(rng.choice(strangers))}
 
     def _mislead(self, given: np.ndarray) -> None:
-        """Give the attacker's context any progress of its neighbour and of its kernel."""
-        rng = self._rng
-        given[J.credit_limit_in] = 0 if self._storm else rng.integers(0, 1 << P.credit_limit_bits)
-        given[[J.generation_in, J.kernel_generation]] = rng.integers(0, 16, 2)
-        given[[J.dispatched, J.finished]] = rng.integers(0, 1 << P.credit_limit_bits, 2)
-        given[J.aborted_in] = rng.integers(0, 256)
+        """Give the attacker's context any progress of its peers and of its kernel."""
+        rng, limits = self._rng, 1 << P.credit_limit_bits
+        admitted = 0 if self._storm else rng.integers(0, limits, P.peers)
+        given[of_peers(P, "credit_limit_in")] = admitted
+        given[of_peers(P, "generation_in")] = rng.integers(0, 16, P.peers)
+        given[of_peers(P, "aborted_in")] = rng.integers(0, 256, P.peers)
+        given[J.kernel_generation] = rng.integers(0, 16)
+        given[[J.dispatched, J.finished]] = rng.integers(0, limits, 2)

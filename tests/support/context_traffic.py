@@ -6,8 +6,10 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from rtl.interface.encodings import Access, Datatype, Operation, Origin, PacketKind
+from driver.python import DOWNSTREAM, UPSTREAM
+from rtl.interface.encodings import Access, Action, Datatype, Operation, Origin, PacketKind
 from tests.support.top_bench import (
+    BOTH_WAYS,
     PROGRAM,
     RUN,
     SHIFT,
@@ -15,11 +17,15 @@ from tests.support.top_bench import (
     WORKGROUPS,
     Memory,
     P,
+    admit,
+    announce,
     atoms_of,
     channel_number,
     end_packet,
     launch,
     packet,
+    peers_of,
+    rank_of,
     store,
 )
 
@@ -35,12 +41,12 @@ EITHER = [0, pytest.param(1, marks=pytest.mark.verify)]
 class Kernel:
     """Kernel of a context: the launch of ``top_bench``, with buffers and an order of its own.
 
-    Its dispatch indices begin at the tile ``first`` of the output.
+    Its dispatch indices begin at the tile ``first`` of the output. Its stores leave to the
+    downstream GPU, and its complete tiles to each of ``receivers``.
     """
 
     number: int
     local: int
-    remote: int
     region: int
     offset: int
     first: int
@@ -48,6 +54,7 @@ class Kernel:
     op: Operation
     dtype: Datatype
     generation: int = 0
+    receivers: tuple[int, ...] = (DOWNSTREAM, BOTH_WAYS)
 
     @property
     def again(self):
@@ -68,7 +75,7 @@ class Kernel:
         """Registers that differ from ``PROGRAM``."""
         transfer = dict(PROGRAM)["COMMAND_TRANSFER"]
         return [
-            ("ADDRESS_SPACE", {"local": self.local, "remote": self.remote, "enable": 1}),
+            ("ADDRESS_SPACE", {"local": self.local, "enable": 1}),
             ("WAYS", {"mask": self.ways}),
             ("TRACKING", {"generation": self.generation}),
             ("REGION_BASE_LO", {"bytes": self.region * 32}),
@@ -77,18 +84,33 @@ class Kernel:
             ("COMMAND_TRANSFER", transfer | {"op": self.op.value, "dtype": self.dtype.value}),
             ("COMMAND_OFFSET_LO", {"bytes": self.offset * 32}),
             ("COMMAND_COMMIT", {"index": 0}),
+            *self._tiles_leave(),
+        ]
+
+    def _tiles_leave(self):
+        """Return the registers of the range whose tiles leave when complete."""
+        action = {"region": 0, "action": Action.DMA.value, "command": 0, "shares": 2}
+        mask = sum(1 << peer for peer in self.receivers)
+        return [
+            ("RANGE_DISPATCH_INDICES", {"first": 1, "last": 2}),
+            ("RANGE_ACTION", action),
+            ("RANGE_PEERS", {"peers": mask, "slot_offset": SHIFT}),
+            ("RANGE_COMMIT", {"index": 1, "enable": 1}),
         ]
 
     def store(self, *args, **fields):
         return store(*args, **fields) | {"context": self.local, "generation": self.generation}
 
     def packet(self, *args):
-        mine = {"context": self.local, "generation": self.generation}
-        return packet(*args) | mine | {"op": self.op, "dtype": self.dtype}
+        return packet(*args) | self._mine() | {"op": self.op, "dtype": self.dtype}
 
     def end_packet(self, *args):
-        mine = {"context": self.local, "generation": self.generation}
-        return end_packet(*args) | mine
+        return end_packet(*args) | self._mine()
+
+    def _mine(self):
+        """Return fields of a packet from the upstream GPU."""
+        source = peers_of(self.number)[UPSTREAM].rank
+        return {"context": self.local, "source": source, "generation": self.generation}
 
     def stores(self):
         """Yield the stores in dispatch order, each workgroup's markers behind its tile."""
@@ -100,13 +122,15 @@ class Kernel:
                 yield self.store(tile[wavefront * WAVE][0], dispatch_index, wavefront, end=True)
 
     def packets(self):
-        """Yield the neighbour's packets for all workgroups but the first, with END packets behind
-        each tile."""
+        """Yield the packets of both neighbours for all workgroups but the first, with END packets
+        behind each tile."""
         for slot in range(1, WORKGROUPS):
+            sender = (UPSTREAM, BOTH_WAYS)[slot % 2]
+            source = {"source": peers_of(self.number)[sender].rank}
             for atom, wavefront in self.tile(slot):
-                yield self.packet(atom, slot, wavefront)
+                yield self.packet(atom, slot, wavefront) | source
             for wavefront in range(RUN // WAVE):
-                yield self.end_packet(slot, wavefront)
+                yield self.end_packet(slot, wavefront) | source
 
     def accesses(self):
         """Return the accesses that the memories see.
@@ -124,18 +148,25 @@ class Kernel:
         return expected
 
     def sends(self):
-        """Return the packets to the neighbour."""
+        """Return the packets to the peers."""
         kind, op, dtype = PacketKind.UPDATE, self.op, self.dtype
-        return Counter(
-            (self.number, kind, self.remote, atom + self.offset, index + SHIFT, wave, op, dtype)
-            for index in range(3)
-            for atom, wave in self.tile(index)
-        )
+        peers, rank = peers_of(self.number), rank_of(self.number)
+        expected = Counter()
+        for index in range(3):
+            for receiver in self.receivers if index else (DOWNSTREAM,):
+                peer = peers[receiver]
+                ends = peer.gpu, rank
+                expected.update(
+                    (self.number, *ends, kind, peer.space, atom + self.offset, index + SHIFT)
+                    + (wave, op, dtype)
+                    for atom, wave in self.tile(index)
+                )
+        return expected
 
 
 KERNELS = [
-    Kernel(0, 3, 5, 1024, 4096, 1, 0b0101, Operation.MAX, Datatype.FP32),
-    Kernel(1, 9, 3, 2048, 8192, 2, 0b1010, Operation.SUM, Datatype.BF16),
+    Kernel(0, 3, 1024, 4096, 1, 0b0101, Operation.MAX, Datatype.FP32),
+    Kernel(1, 9, 2048, 8192, 2, 0b1010, Operation.SUM, Datatype.BF16),
 ]
 
 
@@ -210,16 +241,16 @@ class Traffic:
         ctx.set(port.link_out.ready, self.link_takes)
         if self.link_takes and ctx.get(port.link_out.valid):
             p = ctx.get(port.link_out.p)
-            where = p.kind, p.context, p.atom, p.slot, p.wavefront, p.op, p.dtype
-            sent.append((ctx.get(port.link_owner), *where))
+            where = p.destination, p.source, p.kind, p.context, p.atom, p.slot
+            sent.append((ctx.get(port.link_owner), *where, p.wavefront, p.op, p.dtype))
             self.generations.append(p.generation)
 
 
 async def begin(ctx, dut, traffic, *kernels):
     for kernel in kernels:
         await launch(ctx, dut, kernel.registers, kernel.number)
-        ctx.set(dut.context[kernel.number].generation_in, kernel.generation)
-        ctx.set(dut.context[kernel.number].credit_limit_in, 100)
+        announce(ctx, dut.context[kernel.number], kernel.generation)
+        admit(ctx, dut.context[kernel.number], 100)
     for kernel in kernels:
         traffic.add(kernel)
 

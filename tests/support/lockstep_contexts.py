@@ -26,7 +26,7 @@ P = T3Parameters(
 
 
 def kernels(p: T3Parameters, **options) -> list[Kernel]:
-    """Return a kernel for each context, each with a buffer and a shift of its own."""
+    """Return a kernel for each context, each with a buffer, peers and slots of its own."""
     size = 1 << 12
     return [
         replace(

@@ -6,6 +6,7 @@ __all__ = ["BANKS", "GEOMETRIES", "SMALL"]
 
 SMALL = dict(
     contexts=1,
+    peers=4,
     system_channels=4,
     interleave_atoms=4,
     address_bits=28,
@@ -24,7 +25,15 @@ GEOMETRIES = {
     BANKS: T3Parameters(
         **SMALL
         | dict(
-            channels=2, first_channel=1, banks=4, sets=16, ways=2, regions=3, ranges=5, commands=3
+            channels=2,
+            first_channel=1,
+            banks=4,
+            sets=16,
+            ways=2,
+            peers=3,
+            regions=3,
+            ranges=5,
+            commands=3,
         )
     ),
     "all, payload": T3Parameters(**SMALL, channels=4, banks=2, with_data=True),

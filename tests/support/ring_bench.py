@@ -7,6 +7,7 @@ from functools import cache
 
 from amaranth.hdl import Module, ResetInserter, Signal
 
+from driver.python import DOWNSTREAM, Peer
 from rtl.interface.encodings import Access, Action, Origin
 from rtl.interface.layouts import LinkPacket
 from rtl.interface.timebase import TICK_CYCLES
@@ -31,7 +32,7 @@ from tests.support.top_bench import (
 __all__ = ["CHANNELS", "Ring", "Work", "simulate"]
 
 # As little as a launch needs, for the simulator's sake.
-RING = replace(TWO, regions=1, ranges=3, commands=1, dma_walkers=1, banks=1)
+RING = replace(TWO, peers=2, regions=1, ranges=3, commands=1, dma_walkers=1, banks=1)
 CHANNELS = RING.channels
 _TRANSFER = {
     name: fields for name, fields in PROGRAM if name.startswith("COMMAND_") and "WINDOW" not in name
@@ -63,13 +64,22 @@ class Work:
         first = -gpu * self.chunk
         return [(first + index) % self.workgroups for index in range(self.workgroups)]
 
+    def peers(self, gpu):
+        """Return the peers of a GPU: the one downstream, and the one upstream."""
+        down, up = (gpu + 1) % self.gpus, (gpu - 1) % self.gpus
+        space = 3 + self.number
+        return [
+            Peer(gpu=down, rank=down, space=space, sends_stores=True, sends_updates=True),
+            Peer(gpu=up, rank=up, space=space, takes_stores=True, takes_updates=True),
+        ]
+
     @property
     def registers(self):
         """Return the registers of the launch."""
         chunk, end = self.chunk, self.workgroups
         ranges = [(0, chunk, Action.REMOTE), (chunk, end - chunk, Action.DMA)]
         ranges.append((end - chunk, end, Action.OWN))
-        tables = []
+        tables = [("RANGE_PEERS", {"peers": 1 << DOWNSTREAM, "slot_offset": chunk})]
         for index, (first, after, action) in enumerate(ranges):
             if first < after:
                 shares = 0 if action == Action.REMOTE else 2
@@ -82,13 +92,13 @@ class Work:
         transfer = _TRANSFER | {"COMMAND_OFFSET_LO": {"bytes": 0}}
         transfer["COMMAND_TRANSFER"] = transfer["COMMAND_TRANSFER"] | {"marks": 1}
         return [
-            ("ADDRESS_SPACE", {"local": 3 + self.number, "remote": 3 + self.number, "enable": 1}),
+            ("ADDRESS_SPACE", {"local": 3 + self.number, "enable": 1}),
             ("WAYS", {"mask": 0b11 << 2 * self.number}),
             ("TRACKING", {"generation": self.generation}),
             ("WORKGROUPS", {"count": end}),
             ("TRACKED_FIRST", {"dispatch_index": chunk}),
             ("TRACKED_END", {"dispatch_index": end}),
-            ("SHIFT", {"dispatch_indices": chunk}),
+            ("TO_SEND", {"count": end - chunk}),
             ("CREDIT_WINDOW", {"workgroups": chunk}),
             ("COMMAND_WINDOW", {"workgroups": 8}),
             ("REGION_BASE_LO", {"bytes": self.region * 32}),
@@ -216,9 +226,9 @@ class Ring:
     async def launch(self, ctx, number, *works, changes=()):
         """Launch the works on a GPU; each kernel begins when its launch has begun."""
         gpu = self.gpus[number]
-        await program(ctx, gpu.dut, [("GPU_NUMBER", {"gpu": number})])
         for work in works:
-            await settle(ctx, gpu.dut, work.number)
+            peers = work.peers(number)
+            await settle(ctx, gpu.dut, work.number, rank=number, peers=peers)
             registers = [*work.registers, *changes, ("CONTROL", {"launch": 1})]
             await program(ctx, gpu.dut, registers, work.number)
             gpu.add(work)

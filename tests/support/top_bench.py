@@ -2,6 +2,7 @@
 
 from collections import Counter, deque
 
+from driver.python import DOWNSTREAM, UPSTREAM, Peer
 from rtl.interface.encodings import (
     Access,
     Action,
@@ -21,7 +22,9 @@ from tests.support.simulation import device
 from tests.support.simulation import simulate as simulate_device
 
 __all__ = [
+    "BOTH_WAYS",
     "LATENCY",
+    "LIMIT_CYCLES",
     "MAP",
     "Memory",
     "OFFSET",
@@ -36,6 +39,8 @@ __all__ = [
     "REGION",
     "WORKGROUPS",
     "abort",
+    "admit",
+    "announce",
     "atoms_of",
     "begun",
     "channel_number",
@@ -43,7 +48,9 @@ __all__ = [
     "launch",
     "offer",
     "packet",
+    "peers_of",
     "program",
+    "rank_of",
     "settle",
     "simulate",
     "status",
@@ -53,6 +60,7 @@ __all__ = [
 
 P = T3Parameters(
     contexts=1,
+    peers=3,
     channels=2,
     system_channels=2,
     interleave_atoms=2,
@@ -64,6 +72,10 @@ P = T3Parameters(
     egress_slots=8,
 )
 MAP = register_map.load()
+LIMIT_CYCLES = 2 * P.ranges + 4
+"""Cycles in which a change of a peer's limit or generation reaches the dispatch limit."""
+BOTH_WAYS = 2
+"""Peer to which packets of all kinds may leave, and from which they may come."""
 
 # A kernel of four workgroups. Each writes two rows of eight atoms, a wavefront four of each row.
 WORKGROUPS, SHIFT = 4, 1
@@ -73,16 +85,17 @@ REGION, OFFSET = 1024, 4096
 LATENCY = 9
 NO_EPOCH = 256
 PROGRAM = [
-    ("ADDRESS_SPACE", {"local": 3, "remote": 5, "enable": 1}),
+    ("ADDRESS_SPACE", {"local": 3, "enable": 1}),
     ("WORKGROUPS", {"count": WORKGROUPS}),
     ("TRACKED_FIRST", {"dispatch_index": 1}),
     ("TRACKED_END", {"dispatch_index": 4}),
-    ("SHIFT", {"dispatch_indices": SHIFT}),
+    ("TO_SEND", {"count": 3}),
     ("CREDIT_WINDOW", {"workgroups": 4}),
     ("COMMAND_WINDOW", {"workgroups": 8}),
     ("REGION_BASE_LO", {"bytes": REGION * 32}),
     ("REGION_LIMIT_LO", {"bytes": (REGION + 256) * 32}),
     ("REGION_COMMIT", {"index": 0, "enable": 1}),
+    ("RANGE_PEERS", {"peers": 1 << DOWNSTREAM, "slot_offset": SHIFT}),
     ("RANGE_DISPATCH_INDICES", {"first": 0, "last": 0}),
     ("RANGE_ACTION", {"region": 0, "action": Action.REMOTE.value, "command": 0}),
     ("RANGE_COMMIT", {"index": 0, "enable": 1}),
@@ -116,6 +129,34 @@ PROGRAM = [
 OWNED = ("ADDRESS_SPACE", "REGION_BASE_LO", "REGION_LIMIT_LO")
 
 
+def rank_of(context):
+    """Return the rank of this GPU among the GPUs of a context."""
+    return 4 * context
+
+
+def peers_of(context):
+    """Return the peers of a context: those of a ring, and one of all kinds. Their numbers, ranks
+    and address spaces differ."""
+    sends = {"sends_stores": True, "sends_updates": True}
+    takes = {"takes_stores": True, "takes_updates": True}
+    rank, gpu, space = rank_of(context), 90 - 20 * context, (5, 3)[context]
+    return [
+        Peer(gpu=gpu, rank=rank + 1, space=space, **sends),
+        Peer(gpu=gpu + 7, rank=rank + 2, space=space + 1, **takes),
+        Peer(gpu=gpu + 9, rank=rank + 3, space=space + 2, **sends, **takes),
+    ]
+
+
+def admit(ctx, port, limit):
+    """Let all peers of a context show this credit limit."""
+    ctx.set(port.credit_limit_in, [limit] * P.peers)
+
+
+def announce(ctx, port, generation):
+    """Let all peers of a context show this generation."""
+    ctx.set(port.generation_in, [generation] * P.peers)
+
+
 async def program(ctx, dut, registers, context=0):
     """Write registers; none of the writes may be refused."""
     for name, fields in registers:
@@ -126,12 +167,20 @@ async def program(ctx, dut, registers, context=0):
             assert await write(ctx, dut, address, word) == 0, name
 
 
-async def settle(ctx, dut, context=0):
-    """Wait until a reset or an abort is over; after a reset, restart the epochs."""
+async def settle(ctx, dut, context=0, *, rank=None, peers=None):
+    """Wait until a reset or an abort is over; after a reset, restart the epochs, and set the rank
+    and the peers."""
     while (await status(ctx, dut, "STATUS", context))["aborting"]:
         pass
     if (await status(ctx, dut, "EPOCHS", context))["next"] == NO_EPOCH:
-        await program(ctx, dut, [("EPOCH_RESET", {"restart": 1})], context)
+        registers = [
+            ("EPOCH_RESET", {"restart": 1}),
+            ("RANK", {"rank": rank_of(context) if rank is None else rank}),
+        ]
+        for index, peer in enumerate(peers_of(context) if peers is None else peers):
+            registers.append(("PEER", vars(peer)))
+            registers.append(("PEER_COMMIT", {"index": index, "enable": 1}))
+        await program(ctx, dut, registers, context)
 
 
 async def launch(ctx, dut, changes=(), context=0):
@@ -249,6 +298,7 @@ def packet(atom, slot, wavefront):
         "kind": PacketKind.UPDATE,
         "atom": atom,
         "context": 3,
+        "source": peers_of(0)[UPSTREAM].rank,
         "slot": slot,
         "wavefront": wavefront,
         "op": Operation.MAX,

@@ -15,7 +15,7 @@ class Toy(wiring.Component):
     """Component whose input streams leave on other streams through FIFOs; registers count and echo.
 
     Reads go to ``dram``, stores to ``link_out`` with their dispatch index as ``atom``; ``stored``
-    sums the returned slots, ``tiles`` counts cycles, ``credit_limit_out`` is ``credit_limit_in``
+    sums the returned slots, ``tiles`` counts cycles, ``credit_limit_out`` is the first peer's limit
     one cycle later, and ``rdata`` is the word that the bus wrote last. With data, ``nmc_out`` is
     the stored value of ``nmc_in``.
     """
@@ -29,7 +29,7 @@ class Toy(wiring.Component):
         for context in self.context:
             m.d.sync += [
                 context.tiles.eq(context.tiles + 1),
-                context.credit_limit_out.eq(context.credit_limit_in),
+                context.credit_limit_out.eq(context.credit_limit_in[0]),
             ]
         with m.If(self.bus.wvalid):
             m.d.sync += self.bus.rdata.eq(self.bus.wdata)

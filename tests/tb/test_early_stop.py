@@ -21,6 +21,7 @@ WITHOUT_CLOCK_GATE = {"address_map", "map_table"}
 EQUIVALENT = {
     "DmaLane: held": "a held packet leaves in the next cycle, unless data return then: both enable "
     "the clock",
+    "RangeLimits: chosen": "with several ranges, the range before is merged in the same cycle",
 }
 
 

@@ -15,6 +15,8 @@ _BENCHES = (
     "nmc_unit",
     "dma_engine",
     "credit_window",
+    "range_limits",
+    "peer_status",
     "criticality",
     "tracker_front",
     "dma_lane",

@@ -107,9 +107,7 @@ class ChannelHarness(Elaboratable):
                 f"{number}: a packet is sent without space",
             ),
             Assert(
-                ~(own.o.valid & (own.o.p.peers & ~served).any() & dut.link_space[number])
-                | aborting
-                | link.valid,
+                ~(own.o.valid & ~own.o.ready & dut.link_space[number]) | aborting | link.valid,
                 f"{number}: a packet waits for another context's space",
             ),
             Cover(

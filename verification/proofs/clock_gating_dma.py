@@ -2,7 +2,7 @@
 
 from amaranth.hdl import Cat, Module, Signal, Value
 
-from rtl.dma.engine import DmaEngine
+from rtl.dma.engine import DmaEngine, State
 from rtl.dma.lane import DmaLane
 from rtl.nmc.unit import NmcUnit
 from rtl.parameters import T3Parameters
@@ -33,6 +33,16 @@ _P = T3Parameters(
     egress_slots=4,
     with_data=True,
 )
+
+
+class EngineHarness(ClockGatingHarness):
+    """Harness of the DMA engine, whose state has a name."""
+
+    def elaborate(self, platform):
+        m = super().elaborate(platform)
+        state = self._block.state
+        m.d.comb += invariant(Cat(state == one for one in State).any(), "state: without a name")
+        return m
 
 
 class NmcHarness(ClockGatingHarness):
@@ -66,6 +76,7 @@ PROOFS = (
         DmaEngine,
         _P,
         geometry="2 channels, 2 walkers, granules of 4 atoms, addresses of 8 bits",
+        harness=EngineHarness,
     ),
     clock_gating(
         "dma-lane",

@@ -5,7 +5,7 @@ import warnings
 from dataclasses import dataclass
 
 from amaranth.asserts import AnyConst
-from amaranth.hdl import Assert, Assume, Cat, Const, Cover, Elaboratable, Module, Signal, Value
+from amaranth.hdl import Assert, Assume, Cat, Const, Cover, Elaboratable, Module, Mux, Signal, Value
 
 from rtl.channel.channel import Channel
 from rtl.channel.issue_ack_buffer import IssueAckBuffer
@@ -72,9 +72,24 @@ class Marks:
         return Cat(self.came).bit_select(owner, 1)
 
     def is_sent_to_peer(self, owner: Value, packet) -> Value:
-        """Signal that a packet goes to the address space of one of its owner's peers."""
+        """Signal that a packet goes to the GPU and the address space of an enabled peer of its
+        owner that may get its kind."""
         return Cat(
-            (owner == number) & (packet.destination == peer.gpu) & (packet.context == peer.space)
+            (owner == number)
+            & (packet.destination == peer.gpu)
+            & (packet.context == peer.space)
+            & _permits(packet, peer.enable, peer.sends_stores, peer.sends_updates)
+            for number, peers in enumerate(self.peers)
+            for peer in peers
+        ).any()
+
+    def comes_from_peer(self, owner: Value, packet) -> Value:
+        """Signal that a packet has the rank of an enabled peer of its owner that may send its
+        kind."""
+        return Cat(
+            (owner == number)
+            & (packet.source == peer.rank)
+            & _permits(packet, peer.enable, peer.takes_stores, peer.takes_updates)
             for number, peers in enumerate(self.peers)
             for peer in peers
         ).any()
@@ -89,6 +104,12 @@ class Marks:
             for number, regions in enumerate(self.regions)
             for region in regions
         ).any()
+
+
+def _permits(packet, enable: Value, stores: Value, updates: Value) -> Value:
+    """Signal that a peer's permissions allow a packet; a marker belongs to stores or to updates."""
+    is_store, is_update = packet.kind == PacketKind.STORE, packet.kind == PacketKind.UPDATE
+    return enable & Mux(is_store, stores, Mux(is_update, updates, stores | updates))
 
 
 class IsolationHarness(Elaboratable):
@@ -136,6 +157,7 @@ class IsolationHarness(Elaboratable):
         self._mark(m, dut, port, marks, spaces)
         self._assert_memory(m, port, marks)
         self._assert_link(m, port, marks)
+        self._assert_packets(m, dut.channels[0].queues, marks)
         for number in range(_P.contexts):
             self._assert_context(m, dut, marks, number)
             self._assert_delivery(m, dut, port, number)
@@ -243,13 +265,34 @@ class IsolationHarness(Elaboratable):
         sent, owner = port.link_out, port.link_owner
         m.d.comb += [
             Assert(~sent.valid | (sent.p.generation[0] == owner), "a packet of another context"),
-            Assert(~sent.valid | marks.is_sent_to_peer(owner, sent.p), "a packet to no peer"),
+            Assert(
+                ~sent.valid | marks.is_sent_to_peer(owner, sent.p),
+                "a packet to no peer that may get it",
+            ),
             Assert(~sent.valid | marks.has_come(owner), "a packet without an input"),
         ]
         for number in range(_P.contexts):
             m.d.comb += Cover(
                 moves(sent) & (owner == number) & marks.came[1 - number], f"{number}: a packet"
             )
+
+    def _assert_packets(self, m: Module, queues, marks: Marks) -> None:
+        """Assert that updates, writes and markers of packets come from peers only."""
+        packet = queues.inbound.o
+        owner, kind = packet.p.location.owner, packet.p.kind
+        accepted = moves(packet) & ~queues.updates.drop
+        m.d.comb += [
+            Assert(queues.updates.drop == queues.ends.drop, "a packet is partly dropped"),
+            Assert(
+                ~accepted | marks.comes_from_peer(owner, packet.p),
+                "a packet from no peer that may send it",
+            ),
+        ]
+        for number in range(_P.contexts):
+            m.d.comb += [
+                Cover(accepted & (owner == number) & (kind == one), f"{number}: {one.name} arrives")
+                for one in PacketKind
+            ]
 
     def _assert_context(self, m: Module, dut, marks: Marks, number: int) -> None:
         """Assert the inputs of a context's unit and registers."""
@@ -350,9 +393,12 @@ PROOFS = (
         name="isolation",
         statement="Every update, end-of-tile marker, read, packet, completed tile and reported "
         "error of a context results from stores, packets and segments of that context; its reads, "
-        "updates and writes through T3 lie in its regions, its read data returns to it, and its "
-        "packets go to its peers; a context without any input is idle as soon as "
-        "the memory owes nothing from before the reset, and none of its tiles is cleared",
+        "updates and writes through T3 lie in its regions, and its read data returns to it; its "
+        "packets go only to the GPU and the address space of an enabled peer of the context that "
+        "may get their kind, and its updates, writes and markers of packets come only from the "
+        "rank of an enabled peer of the context that may send their kind; a context without any "
+        "input is idle as soon as the memory owes nothing from before the reset, and none of its "
+        "tiles is cleared",
         blocks=(T3, Channel),
         harness=IsolationHarness,
         geometry="2 contexts, 1 channel, 1 bank of 2 sets of 2 entries, 4 workgroups, 2 "

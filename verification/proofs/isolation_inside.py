@@ -65,7 +65,9 @@ def _relate_ports(m: Module, channel: Channel, marks) -> None:
                 ),
             ]
             if name == "inbound":
+                from_peer = marks.comes_from_peer(owner, entry)
                 m.d.comb += [
+                    invariant(~valid | entry.forbidden | from_peer, f"{where}: from no peer"),
                     invariant(~valid | entry.unowned | marked, f"{where}: of another context"),
                     invariant(~valid | ~entry.unowned | ~location.mapped, f"{where}: unowned"),
                 ]
@@ -183,7 +185,7 @@ def _relate_link(m: Module, channel: Channel, marks, number: int) -> None:
         owner, packet = entry.owner, entry.packet
         m.d.comb += [
             invariant(~valid | (packet.generation[0] == owner), f"link {index}: wrong owner"),
-            invariant(~valid | marks.is_sent_to_peer(owner, packet), f"link {index}: no peer"),
+            invariant(~valid | marks.is_sent_to_peer(owner, packet), f"link {index}: to no peer"),
             invariant(~valid | marks.has_come(owner), f"link {index}: no input"),
         ]
 

@@ -15,7 +15,7 @@ from rtl.channel.monitor import ChannelMonitor
 from rtl.channel.packet_check import PacketCheck
 from rtl.channel.store_check import StoreCheck
 from rtl.channel.store_router import StoreRouter
-from rtl.interface.encodings import Target
+from rtl.interface.encodings import PacketKind, Target
 from rtl.parameters import T3Parameters
 
 from .invariant import invariant
@@ -97,7 +97,8 @@ class CheckHarness(Elaboratable):
 
 
 class InboundHarness(Elaboratable):
-    """Harness with two copies of the inbound filter that differ in the other context's table."""
+    """Harness with two copies of the inbound filter that differ in the other context's table, which
+    accept packets of peers only."""
 
     def __init__(self, lookup: type = InboundLookup):
         self._lookup = lookup
@@ -109,12 +110,21 @@ class InboundHarness(Elaboratable):
         free(m, one.packet, one.owner)
         m.d.comb += [two.packet.eq(one.packet), two.owner.eq(one.owner)]
         differs = _vary(m, one.owner, one.tables, two.tables)
-        owned = Signal()
+        owned, of_peer = Signal(), Signal()
         for number, table in enumerate(one.tables):
             space = table.address_space
+            takes = Cat(
+                (peer.rank == one.packet.source)
+                & _permits(one.packet, peer.enable, peer.takes_stores, peer.takes_updates)
+                for peer in table.peers
+            )
             with m.If(one.owner == number):
-                m.d.comb += owned.eq(space.enable & (space.local == one.packet.context))
+                m.d.comb += [
+                    owned.eq(space.enable & (space.local == one.packet.context)),
+                    of_peer.eq(takes.any()),
+                ]
         m.d.comb += [
+            Assert(one.forbidden | of_peer, "a packet of no peer is accepted"),
             Assert(one.forbidden == two.forbidden, "forbidden: depends on another context"),
             Assert(~owned | ~two.unowned, "unowned: depends on another context"),
             Cover(owned & differs & ~one.forbidden, "a packet passes"),
@@ -160,6 +170,14 @@ class RouterHarness(Elaboratable):
                 ),
                 Cover(moves(mine) & differs, f"{number}: a remote store"),
             ]
+            for index, entry in enumerate(one.tables[number].ranges):
+                slot = (one.i.p.dispatch_index + entry.slot_offset)[: len(mine.p.slot)]
+                m.d.comb += Assert(
+                    ~mine.valid
+                    | (one.i.p.range != index)
+                    | ((mine.p.peers == entry.peers) & (mine.p.slot == slot)),
+                    f"remote {number}: peers or slot of another range",
+                )
         remote = one.i.p.target == Target.REMOTE
         m.d.comb += [
             Assert(one.i.ready == two.i.ready, "ready: depends on another context"),
@@ -177,8 +195,8 @@ class RouterHarness(Elaboratable):
 
 
 class LinkMergeHarness(Elaboratable):
-    """Harness with arbitrary packets that wait until they are taken: each peer of a packet gets a
-    copy, unless its own context aborts."""
+    """Harness with arbitrary packets that wait until they are taken: each peer of a packet that may
+    get its kind gets a copy, unless its own context aborts. Tables change at any time."""
 
     def __init__(self, merge: type = LinkMerge):
         self._merge = merge
@@ -207,9 +225,13 @@ class LinkMergeHarness(Elaboratable):
         left, lowest = (Signal(_P.peers, name=f"{name}_{number}") for name in ("left", "lowest"))
         sent, taken = Signal(name=f"sent_{number}"), Signal(name=f"taken_{number}")
         last = Signal(name=f"last_{number}")
+        may_get = [
+            _permits(packet, peer.enable, peer.sends_stores, peer.sends_updates)
+            for peer in table.peers
+        ]
         m.d.comb += [
             packet.eq(Mux(moves(own.b), Value.cast(sends.p), Value.cast(remote.p))),
-            left.eq(packet.peers & ~given),
+            left.eq(packet.peers & Cat(may_get) & ~given),
             lowest.eq(left & -left),
             sent.eq(moves(dut.o) & (dut.o.p.owner == number)),
             taken.eq(moves(remote) | moves(sends)),
@@ -252,6 +274,10 @@ class LinkMergeHarness(Elaboratable):
             Cover(taken & ~sent & ~table.aborting, f"{number}: no peers"),
             Cover(taken & table.aborting & given.any(), f"{number}: aborted between two copies"),
             Cover(
+                sent & given.any() & (packet.peers & ~left & ~given).any(),
+                f"{number}: a peer that may not get the packet",
+            ),
+            Cover(
                 sent & taken & given.any() & remote.valid & sends.valid,
                 f"{number}: another packet waits for the copies",
             ),
@@ -276,6 +302,12 @@ class LinkMergeHarness(Elaboratable):
         peers = Signal(_P.peers, name=f"{name}_peers")
         m.d.comb += peers.eq(Mux(offered, before.peers, 0))
         return peers
+
+
+def _permits(packet, enable: Value, stores: Value, updates: Value) -> Value:
+    """Signal that a peer's permissions allow a packet; a marker belongs to stores or to updates."""
+    is_store, is_update = packet.kind == PacketKind.STORE, packet.kind == PacketKind.UPDATE
+    return enable & Mux(is_store, stores, Mux(is_update, updates, stores | updates))
 
 
 class MonitorHarness(Elaboratable):
@@ -394,21 +426,25 @@ PROOFS = (
     ),
     _proof(
         "inbound-lookup",
-        "The inbound filter's decision on a packet does not depend on another context's table",
+        "The inbound filter's decision on a packet does not depend on another context's table; "
+        "it accepts a packet only from the rank of an enabled peer of the packet's context from "
+        "which the context takes its kind",
         InboundLookup,
         InboundHarness,
     ),
     _proof(
         "store-router",
         "The target of a store, and the time that it waits there, do not depend on another "
-        "context's tables, abort or queue",
+        "context's tables, abort or queue; its packet has the peers and the slot offset of the "
+        "store's range",
         StoreRouter,
         RouterHarness,
     ),
     _proof(
         "link-merge",
-        "Each peer of a packet that is taken has got one copy, the lowest first and without a "
-        "packet of the context in between, unless its own context aborts",
+        "A packet goes only to enabled peers of its own context that it names and that may get "
+        "its kind; when it is taken, each of them has got one copy, the lowest first and without "
+        "a packet of the context in between, unless its own context aborts",
         LinkMerge,
         LinkMergeHarness,
         cover=3,

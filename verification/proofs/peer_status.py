@@ -44,7 +44,9 @@ class ReportHarness(Elaboratable):
         # Since the launch began: the last cycle showed an abort, none was shown before, one was
         # reported.
         showed, before, certain, reported = Signal(), Signal(), Signal(), Signal()
+        was_enabled = Signal()
         m.d.sync += [
+            was_enabled.eq(dut.enable),
             showed.eq(shows & ~dut.launch),
             before.eq(Mux(dut.launch, shows, before | shows)),
             certain.eq(shows & ~dut.launch & ~before & ~dut.stale),
@@ -52,6 +54,7 @@ class ReportHarness(Elaboratable):
         ]
         m.d.comb += [
             Assert(~dut.aborts | showed, "a report without an abort of the launch"),
+            Assert(was_enabled | (dut.admitted == 0), "a peer that is not enabled admits"),
             Assert(~dut.aborts | ~reported, "a launch's abort is reported twice"),
             Assert(~certain | dut.aborts | reported, "an abort is not reported when it is shown"),
             invariant(dut.seen == (reported | dut.aborts), "seen: differs"),
@@ -115,7 +118,7 @@ PROOFS = (
         name="peer-status",
         statement="An abort of a peer in the current launch is reported in the cycle "
         "after it is first shown, unless it may be older than the launch; at most once for each "
-        "launch, and only if it is shown",
+        "launch, and only if an enabled peer shows it; a peer that is not enabled admits nothing",
         blocks=(PeerStatus,),
         harness=ReportHarness,
         geometry="workgroup numbers of 3 bits",

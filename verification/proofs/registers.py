@@ -2,13 +2,15 @@
 
 from amaranth.asserts import AnyConst
 from amaranth.hdl import Assert, Assume, Cat, Cover, Elaboratable, Module, Mux, Signal, Value
+from amaranth.lib import data
 
-from rtl.interface.encodings import ConfigurationError, ErrorCode
+from rtl.interface.encodings import Action, ConfigurationError, ErrorCode
 from rtl.parameters import T3Parameters
 from rtl.registers import map as register_map
 from rtl.registers.map import PAGE_BITS
 from rtl.registers.port import Registers, Response
 
+from .held import held
 from .invariant import invariant
 from .proof import Proof
 from .streams import free, moves
@@ -308,6 +310,7 @@ class RegistersHarness(Elaboratable):
         for name, value in zip(_LAUNCHED, active, strict=True):
             self._assert_unchanged(m, value, launched, f"{number}: {name}")
         self._assert_numbers(m, page, context, number, written)
+        self._assert_receivers(m, page, context, number)
         m.d.comb += [
             Assert(
                 ~page.pending | was_pending | written, f"{number}: a pending launch without a write"
@@ -315,6 +318,36 @@ class RegistersHarness(Elaboratable):
             Assert(~context.launch | was_pending, f"{number}: a launch without a request"),
             Cover(context.launch, f"{number}: launch"),
         ]
+
+    def _assert_receivers(self, m: Module, page, context, number: int) -> None:
+        """Assert that launches and copies name only peers that may get their packets."""
+        queue, accepted = page.table.queue, Signal(name=f"accepted_{number}")
+        m.d.sync += accepted.eq(moves(queue.i))
+        first, second = held(m, queue, f"copies_{number}").entries
+        newest = Mux(queue.level == 2, second, first)
+        copy = data.View(context.copies.p.shape(), newest)
+        sends = self._names_peers(context.maps, context.peers)
+        m.d.comb += [
+            invariant(
+                ~page.pending | self._names_peers(page.table.maps, page.table.peers),
+                f"{number}: a pending launch names another peer",
+            ),
+            Assert(~context.launch | sends, f"{number}: a launch names another peer"),
+            Assert(
+                ~accepted | _may_get(copy.peers, copy.command, context.peers),
+                f"{number}: a copy names another peer",
+            ),
+        ]
+
+    def _names_peers(self, maps, peers) -> Value:
+        """Signal that all peers of ranges that leave may get the packets of their commands."""
+        leaves = (Action.REMOTE, Action.DMA)
+        commands = [Mux(entry.command, *reversed(list(maps.commands))) for entry in maps.ranges]
+        return Cat(
+            ~(entry.enable & Cat(entry.action == one for one in leaves).any())
+            | _may_get(entry.peers, data.View(maps.commands[0].shape(), command), peers)
+            for entry, command in zip(maps.ranges, commands, strict=True)
+        ).all()
 
     def _assert_kept(self, m: Module, dut: Registers, number: int) -> None:
         """Assert that an arbitrary atom stays the context's while its accesses may name it: until
@@ -383,6 +416,14 @@ class RegistersHarness(Elaboratable):
         ]
 
 
+def _may_get(mask: Value, command, peers) -> Value:
+    """Signal that all peers of a mask are enabled, and may get packets of the command's kind."""
+    return Cat(
+        ~bit | (peer.enable & Mux(command.kind, peer.sends_updates, peer.sends_stores))
+        for bit, peer in zip(mask, peers, strict=True)
+    ).all()
+
+
 def _accepts(page) -> Value:
     return page.port.write & (page.refusal == ConfigurationError.NONE)
 
@@ -402,14 +443,16 @@ PROOFS = (
         "its errors, and those of links, are pending in the next cycle; no address space belongs "
         "to two contexts, and only a privileged write lets two contexts have a way, or changes "
         "the rank and the peers of a context; a context loses a way, or several entries of its "
-        "tables at once, and its peers change, only while it is idle; on hold, no launch begins, "
-        "and only privileged writes launch, abort and copy",
+        "tables at once, and its peers change, only while it is idle; a launch begins, and a copy "
+        "is accepted, only if all peers that it names may get its packets; on hold, no launch "
+        "begins, and only privileged writes launch, abort and copy",
         blocks=(Registers,),
         harness=RegistersHarness,
         geometry="2 contexts, 2 regions, 2 ranges, 2 commands, 2 peers, addresses of 8 bits",
         reason="the proof depends on no width",
         depth=2,
         cover_depth=22,
+        timeout_s=900,
         slow=True,
     ),
 )

@@ -13,6 +13,7 @@ from rtl.interface.encodings import (
     Policy,
 )
 from rtl.interface.layouts import LinkPacket, NmcRequest, Segment
+from tb.golden import peer
 from tests.support.channel_bench import CONTEXTS, DATA, TIMING, packet, store, view
 
 
@@ -99,7 +100,7 @@ def test_dma_atom_from_segment_to_link(number):
 
     async def bench(ctx):
         other = 2 >> number
-        view = {"rank": 100, "peers": [{}, {"gpu": 77, "space": 6}]}
+        view = {"rank": 100, "peers": [{}, peer(gpu=77, space=6)]}
         views = [view if one == number else {} for one in range(2)]
         ctx.set(dut.contexts, dut.contexts.shape().const(views))
         await ctx.tick()  # no context is idle in the first cycle after the reset

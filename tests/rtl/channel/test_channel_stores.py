@@ -107,8 +107,12 @@ def test_stores(request_, port, fields):
         (changed(peers_0={"space": 9}), 5, False),
         (changed(rank=7), 4, True),
         (changed(rank=7), 5, False),
-        # What the peer may get was checked at the launch; the other peers do not matter.
-        (changed(peers_0={"enable": 0, "sends_updates": 0, "rank": 9}), 0, False),
+        (changed(peers_0={"enable": 0}), 4, True),
+        (changed(peers_0={"enable": 0}), 5, False),
+        (changed(peers_0={"sends_updates": 0}), 4, True),
+        (changed(peers_0={"sends_updates": 0}), 5, False),
+        # The permissions of other kinds, and the other peers, do not matter.
+        (changed(peers_0={"sends_stores": 0, "takes_updates": 0, "rank": 9}), 0, False),
         (changed(peers_1={"gpu": 9, "space": 9}), 0, False),
         # Tables of the other context never matter.
         (changed(1, regions_0={"enable": 0}, launch={"workgroups": 9}, rank=7), 0, False),

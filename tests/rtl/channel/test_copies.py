@@ -13,6 +13,7 @@ from tests.support.channel_bench import ALL, TIMING, changed, simulate, store
 
 P = T3Parameters(contexts=2)
 PEERS = [peer(gpu=16 * place + 5, space=15 - place, rank=place) for place in range(8)]
+PERMISSIONS = ("enable", "sends_stores", "sends_updates")
 SOURCES = ("remote", "sends")
 
 
@@ -44,6 +45,38 @@ def test_a_store_goes_to_each_peer(mask, kind):
             # The tables' offset is -5.
             assert (packet["source"], packet["slot"], packet["wavefront"]) == (3, 0xFFFE, 3)
             assert packet["atom"] == (9 | 1 << 10 | 5 << 12 if is_end else 11500)
+
+    simulate(TIMING, bench)
+
+
+def of_bits(place):
+    """Make a peer whose entry is enabled, and that may get stores and updates, by three bits."""
+    bits = {name: place >> bit & 1 for bit, name in enumerate(PERMISSIONS)}
+    return PEERS[place] | bits
+
+
+@pytest.mark.parametrize("of_command", [PacketKind.STORE, PacketKind.UPDATE])
+@pytest.mark.parametrize("kind", list(StoreKind))
+def test_a_store_goes_to_peers_that_may_get_it(kind, of_command):
+    """A launch whose peers change, or are removed, before its last store sends them nothing else
+    than their entries allow; a store without such a peer is dropped.
+    """
+    is_end = kind == StoreKind.END_OF_TILE
+    names = [f"sends_{one.name.lower()}s" for one in (PacketKind.STORE, PacketKind.UPDATE)]
+    counts = names if is_end else [names[of_command.value]]
+    peers = [of_bits(place) for place in range(8)]
+    may_get = [one["enable"] and any(one[name] for name in counts) for one in peers]
+
+    async def bench(channel):
+        command = {"kind": of_command.value}
+        for mask in (0xFF, 0b10101010, *(1 << place for place in range(8))):
+            channel.program(changed(peers=peers, ranges_0={"peers": mask}, commands_0=command))
+            await channel.cycle({"stores": store(3, kind=kind)})
+            left = [(await channel.cycle())[0].get("link_out") for _ in range(20)]
+            allowed = sum(
+                1 << place for place, may in enumerate(may_get) if may and mask >> place & 1
+            )
+            assert [to(one) for one in left if one is not None] == receivers(allowed)
 
     simulate(TIMING, bench)
 
@@ -100,7 +133,7 @@ class Merge:
 
     @staticmethod
     def _peers():
-        return [{"gpu": one["gpu"], "space": one["space"]} for one in PEERS]
+        return [{name: one[name] for name in ("gpu", "space", *PERMISSIONS)} for one in PEERS]
 
 
 def run(bench):

@@ -59,7 +59,7 @@ def test_the_downstream_gpu_is_the_first_peer():
                 port = getattr(context, name)
                 found = [ctx.get(port[peer]) for peer in range(P.peers)]
                 assert found == [value + number] + [0] * (P.peers - 1)
-        for context in there.context:  # the upstream GPU tells nothing
+        for context in there.context:  # the upstream GPU shows no word
             assert not any(ctx.get(getattr(context, name)).as_bits() for name in shown)
 
     simulate(bench)

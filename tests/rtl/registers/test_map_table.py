@@ -281,6 +281,48 @@ def test_what_touches_the_configuration_error():
     simulate(bench)
 
 
+# Results of commits and copies that random tables bring about.
+RESULTS = {
+    "region": {
+        ConfigurationError.NONE,
+        ConfigurationError.UNKNOWN_INDEX,
+        ConfigurationError.MISALIGNED,
+        ConfigurationError.ADDRESS_OUT_OF_RANGE,
+        ConfigurationError.EMPTY,
+        ConfigurationError.OVERLAP,
+        ConfigurationError.REGION_IN_USE,
+        ConfigurationError.IN_USE,  # a copy may read the region
+    },
+    "range": {
+        ConfigurationError.NONE,
+        ConfigurationError.UNKNOWN_INDEX,
+        ConfigurationError.EMPTY,
+        ConfigurationError.OVERLAP,
+        ConfigurationError.REGION_DISABLED,
+    },
+    "command": {
+        ConfigurationError.NONE,
+        ConfigurationError.UNKNOWN_INDEX,
+        ConfigurationError.MISALIGNED,
+    },
+    "peer": {
+        ConfigurationError.NONE,
+        ConfigurationError.UNKNOWN_INDEX,
+        ConfigurationError.IN_USE,
+    },
+    "copy": {
+        ConfigurationError.NONE,
+        ConfigurationError.EMPTY,
+        ConfigurationError.NO_PEER,
+        ConfigurationError.UNKNOWN_INDEX,
+        ConfigurationError.MISALIGNED,
+        ConfigurationError.ADDRESS_OUT_OF_RANGE,
+        ConfigurationError.REGION_DISABLED,
+        ConfigurationError.QUEUE_FULL,
+    },
+}
+
+
 def test_random():
     seed = 8
     print("seed", seed)
@@ -332,43 +374,7 @@ def test_random():
             seen.setdefault(kind, set()).add(configuration_error)
 
     simulate(bench)
-    assert seen["region"] == {
-        ConfigurationError.NONE,
-        ConfigurationError.UNKNOWN_INDEX,
-        ConfigurationError.MISALIGNED,
-        ConfigurationError.ADDRESS_OUT_OF_RANGE,
-        ConfigurationError.EMPTY,
-        ConfigurationError.OVERLAP,
-        ConfigurationError.REGION_IN_USE,
-        ConfigurationError.IN_USE,  # a copy may read the region
-    }
-    assert seen["range"] == {
-        ConfigurationError.NONE,
-        ConfigurationError.UNKNOWN_INDEX,
-        ConfigurationError.EMPTY,
-        ConfigurationError.OVERLAP,
-        ConfigurationError.REGION_DISABLED,
-    }
-    assert seen["command"] == {
-        ConfigurationError.NONE,
-        ConfigurationError.UNKNOWN_INDEX,
-        ConfigurationError.MISALIGNED,
-    }
-    assert seen["peer"] == {
-        ConfigurationError.NONE,
-        ConfigurationError.UNKNOWN_INDEX,
-        ConfigurationError.IN_USE,
-    }
-    assert seen["copy"] == {
-        ConfigurationError.NONE,
-        ConfigurationError.EMPTY,
-        ConfigurationError.NO_PEER,
-        ConfigurationError.UNKNOWN_INDEX,
-        ConfigurationError.MISALIGNED,
-        ConfigurationError.ADDRESS_OUT_OF_RANGE,
-        ConfigurationError.REGION_DISABLED,
-        ConfigurationError.QUEUE_FULL,
-    }
+    assert {kind: seen[kind] for kind in RESULTS} == RESULTS
 
 
 @pytest.mark.parametrize("count", [1, 2, pytest.param(5, marks=pytest.mark.verify)])

@@ -35,7 +35,7 @@ def test_columns_of_the_top():
     assert {"reads_ready", "dram_access", "stored", "nmc_out_value_0"} <= set(O._fields)
     assert {"bus_awaddr", "bus_wdata", "tick"} <= set(G._fields)
     assert {"bus_rdata", "bus_bresp"} <= set(H._fields)
-    assert {"credit_limit_in", "finished"} <= set(J._fields)
+    assert {"credit_limit_in_0", "finished"} <= set(J._fields)
     assert {"dispatch_limit", "irq"} <= set(K._fields)
 
 
@@ -77,7 +77,7 @@ def test_second_channel():
     words = {word.name: word for word in top_words(T3Parameters(contexts=1, channels=2))}
     assert words["c1_dram_atom"].index == ports.CHANNEL_OUTPUTS + O.dram_atom
     assert words["c1_dram_atom"].path == ("channel", 1, "dram", "payload")
-    assert words["x0_credit_limit_in"].index == 2 * ports.CHANNEL_INPUTS + J.credit_limit_in
+    assert words["x0_credit_limit_in_0"].index == 2 * ports.CHANNEL_INPUTS + J.credit_limit_in_0
 
 
 def test_second_context():

@@ -79,6 +79,8 @@ def test_sums():
         + size["tracker glue"]
         + SMALL.contexts * size["trigger"]
         + SMALL.contexts * size["credit_window"]
+        + SMALL.contexts * size["range_limits"]
+        + SMALL.contexts * SMALL.peers * size["peer_status"]
         + SMALL.contexts * size["criticality"]
         + size["registers"]
         + SMALL.contexts * size["dma_engine"]

@@ -1,4 +1,6 @@
-"""The proofs with two contexts fail for every way in which one context disturbs the other."""
+"""The proofs with two contexts fail for every way in which one context disturbs the other, and
+those of the peers for every way in which packets, limits or aborts of the wrong peers count.
+"""
 
 import pytest
 
@@ -6,8 +8,9 @@ from verification.proofs.registry import PROOFS
 from verification.proofs.run import prove
 from verification.seeded_bugs.of_contexts import BUGS_OF_CONTEXTS
 from verification.seeded_bugs.of_neighbours import BUGS_OF_NEIGHBOURS
+from verification.seeded_bugs.of_peers import BUGS_OF_PEERS
 
-BUGS = BUGS_OF_CONTEXTS + BUGS_OF_NEIGHBOURS
+BUGS = BUGS_OF_CONTEXTS + BUGS_OF_NEIGHBOURS + BUGS_OF_PEERS
 _BY_NAME = {proof.name: proof for proof in PROOFS}
 # Parts of a block that is proven, with the module in which each is replaced.
 _PARTS = {

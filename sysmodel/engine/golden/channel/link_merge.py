@@ -1,7 +1,8 @@
 """Link merge: merges the remote stores and the lanes' packets of all contexts into one queue, in
-turn, with a copy for each peer.
+turn, with a copy for each peer that may get it.
 """
 
+from rtl.interface.encodings import PacketKind
 from sysmodel.lib.compiled import inlined
 
 from ..index import natural, pick
@@ -19,6 +20,8 @@ LINK_TURN = record("link_last served")
 of the packet, while some have none yet.
 """
 
+_STORE, _UPDATE = PacketKind.STORE.value, PacketKind.UPDATE.value
+
 
 @inlined
 def _next_packet(turn: Record, lane: Record, remote: Record) -> int:
@@ -29,13 +32,31 @@ def _next_packet(turn: Record, lane: Record, remote: Record) -> int:
 
 
 @inlined
+def _permitted(own: Record, peers: int, kind: int) -> int:
+    """Return the peers of a mask that a context may send a packet of this kind."""
+    permitted = 0
+    index = 0
+    while peers >> index:
+        if peers >> index & 1:
+            peer = own.peers[index]
+            by_stores = peer.sends_stores if kind != _UPDATE else 0
+            by_updates = peer.sends_updates if kind != _STORE else 0
+            if peer.enable and by_stores | by_updates:
+                permitted |= 1 << index
+        index += 1
+    return permitted
+
+
+@inlined
 def _peers(
     s: GoldenState, number: int, context: int, lane: Record, remote: Record, choice: int
 ) -> int:
-    """Return the peers of the first packet of a context's source in channel `number`."""
+    """Return the peers that may get the first packet of a context's source in channel `number`."""
+    own = s.contexts[context]
     if choice == 0:
-        return s.remote[natural(number), context, natural(remote.remote_head)].peers
-    return lane.ahead.peers
+        packet = s.remote[natural(number), context, natural(remote.remote_head)]
+        return _permitted(own, packet.peers, packet.kind)
+    return _permitted(own, lane.ahead.peers, lane.ahead.kind)
 
 
 @inlined
@@ -126,10 +147,10 @@ def drop_packet(turn: Record, lane: Record, remote: Record) -> int:
 def drop_empty(
     s: GoldenState, number: int, context: int, turn: Record, lane: Record, remote: Record
 ) -> int:
-    """Drop the next packet of a context if it has no peers; return the source as
+    """Drop the next packet of a context if no peer is left that may get it; return the source as
     :func:`drop_packet` does.
     """
     choice = _next_packet(turn, lane, remote)
-    if choice >= 0 and not _peers(s, number, context, lane, remote, choice):
+    if choice >= 0 and not _peers(s, number, context, lane, remote, choice) & ~turn.served:
         return drop_packet(turn, lane, remote)
     return -1

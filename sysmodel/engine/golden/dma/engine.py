@@ -265,8 +265,8 @@ def step_engine(s: GoldenState, context: int, ready_valid: bool, ready: Record) 
         _scale(s, context)
         engine.mode = _SHAPE
     elif mode == _SHAPE:
-        ends = MARK if engine.marks_tiles else _IDLE
-        engine.mode = WALK if begin_walk(s.config, engine) else ends
+        behind = MARK if engine.marks_tiles else _IDLE
+        engine.mode = WALK if begin_walk(s.config, engine) else behind
     elif has_command:
         popped, issued = _take_command(s, context, ready_valid, ready)
     failure = 0

@@ -59,7 +59,7 @@ def test_outputs_follow_the_edge(toy):
     inputs[0, second + I.reads_valid] = 1
     inputs[0, second + I.reads_atom] = 0x123456789
     inputs[1, second + I.dram_ready] = 1
-    inputs[0, 2 * CHANNEL_INPUTS + J.credit_limit_in] = 77
+    inputs[0, 2 * CHANNEL_INPUTS + J.credit_limit_in_0] = 77
     outputs = run(toy, inputs)
     valid = CHANNEL_OUTPUTS + O.dram_valid
     assert outputs[:, valid].tolist() == [0, 1, 0, 0]
@@ -157,8 +157,8 @@ def test_waveform(library, toy, tmp_path):
         cycle = time // 1000
         assert drawn["clk"] == (time % 1000 == 0)
         assert drawn["x0_tiles"] == cycle
-        limit = int(inputs[cycle, 2 * CHANNEL_INPUTS + J.credit_limit_in])
-        assert drawn["x0_credit_limit_in"] == limit % (1 << PARAMETERS.credit_limit_bits)
+        limit = int(inputs[cycle, 2 * CHANNEL_INPUTS + J.credit_limit_in_0])
+        assert drawn["x0_credit_limit_in_0"] == limit % (1 << PARAMETERS.credit_limit_bits)
 
 
 def test_waveform_begins_anew_with_a_reset(tmp_path):

@@ -42,7 +42,13 @@ PROGRAM = [
     ("COMMAND_COMMIT", {"index": 0}),
     ("RANGE_DISPATCH_INDICES", {"first": 0, "last": 7}),
     ("RANGE_ACTION", {"action": Action.DMA.value, "shares": 1}),
+    ("RANGE_PEERS", {"peers": 0b11, "slot_offset": 1}),
     ("RANGE_COMMIT", {"index": 0, "enable": 1}),
+    # Behind the rest, when the reset is over.
+    ("PEER", {"gpu": 7, "sends_updates": 1, "takes_stores": 1, "takes_updates": 1}),
+    ("PEER_COMMIT", {"index": 0, "enable": 1}),
+    ("PEER", {"gpu": 9, "rank": 1, "sends_updates": 1}),
+    ("PEER_COMMIT", {"index": 1, "enable": 1}),
     ("CONTROL", {"launch": 1}),
 ]
 
@@ -58,8 +64,10 @@ def traffic(p, cycles, seed):
     gpu = inputs[:, p.channels * CHANNEL_INPUTS :]
     gpu[:, [G.bus_awvalid, G.bus_wvalid, G.bus_arvalid]] = 0
     gpu[:, G.bus_bready] = 1
-    gpu[:, J.credit_limit_in] = 1000
-    gpu[:, [J.generation_in, J.kernel_generation, J.aborted_in]] = 0
+    gpu[:, J.kernel_generation] = 0
+    for name, value in ("credit_limit", 1000), ("generation", 0), ("aborted", 0):
+        first = getattr(J, f"{name}_in_0")
+        gpu[:, first : first + p.peers] = value
     # A write in every fourth cycle, which is as fast as they are answered.
     for index, (name, fields) in enumerate(PROGRAM):
         row = gpu[4 * index]
@@ -83,6 +91,7 @@ def traffic(p, cycles, seed):
             "stores_generation": 1,
             "link_in_atom": 2100,
             "link_in_context": 1,
+            "link_in_source": 2,
             "link_in_slot": 9,
             "link_in_wavefront": 1,
             "link_in_kind": 4,
@@ -107,6 +116,7 @@ def traffic(p, cycles, seed):
 def test_as_amaranths_simulator(channels, with_data):
     p = T3Parameters(
         contexts=1,
+        peers=2,
         channels=channels,
         system_channels=2,
         sets=16,
