@@ -48,13 +48,14 @@ def workgroup_at(kernel: Any, dispatch_index: int) -> int:
 
 
 @inlined
-def workgroup_of_slot(s, kernel, slot):
+def workgroup_of_slot(s: Any, kernel: Any, slot: int) -> int:
     """Table row of the kernel's workgroup that has the tile of a slot here. In a direct
     reduce-scatter, the slots are tiles of the GPU's own chunk, over and over."""
-    if s.fixed[0].direct == 0:
-        return workgroup_at(kernel, slot)
-    own = kernel.own_workgroups
-    return workgroup_at(kernel, kernel.workgroups - own + (slot - kernel.first_slot) % own)
+    index = slot
+    if s.fixed[0].direct:
+        own = kernel.own_workgroups
+        index = kernel.workgroups - own + (slot - kernel.first_slot) % own
+    return workgroup_at(kernel, index)
 
 
 @inlined

@@ -6,13 +6,14 @@ from sysmodel.runs.options import CONFIGURATIONS
 __all__ = ["EVALUATED", "ON_A_RING"]
 
 
-def _stores_to_owners(name: str) -> bool:
+def _needs_direct_ways(name: str) -> bool:
     """Test whether a configuration, or one from which it is derived, needs direct ways."""
     order = registry.evaluation_order([name])
-    return any(registry.CONFIGURATIONS[one].stores_to_owners for one in order)
+    found = [registry.CONFIGURATIONS[one] for one in order]
+    return any(one.stores_to_owners or one.direct for one in found)
 
 
-ON_A_RING = tuple(name for name in CONFIGURATIONS if not _stores_to_owners(name))
+ON_A_RING = tuple(name for name in CONFIGURATIONS if not _needs_direct_ways(name))
 """Configurations that need no direct way between all GPUs."""
 
 EVALUATED = (

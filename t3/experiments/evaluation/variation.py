@@ -24,7 +24,11 @@ SUBLAYERS: tuple[tuple[str, str, int], ...] = (
 )
 """Model, layer and TP: bound by the GEMM, by the reduce-scatter, and in between."""
 
-COMPARED = tuple(name for name in CONFIGURATIONS if registry.CONFIGURATIONS[name].tracked)
+COMPARED = tuple(
+    name
+    for name in CONFIGURATIONS
+    if registry.CONFIGURATIONS[name].tracked and not registry.CONFIGURATIONS[name].direct
+)
 _REPETITIONS = 8
 OVER = "over_round_robin"
 """Columns of the time over the time of ``t3``, minus 1."""
