@@ -7,7 +7,10 @@ from rtl.parameters import T3Parameters
 from sysmodel.config.system import System
 from sysmodel.lib.errors import InputError
 
-__all__ = ["hardware_parameters", "link_parameters"]
+__all__ = ["MOST_PEERS", "hardware_parameters", "link_parameters"]
+
+MOST_PEERS = T3Parameters.peers
+"""Most GPUs with which a GPU exchanges packets."""
 
 _RING_PEERS = 2  # of a GPU in a ring; other peers of the reference would change nothing
 _RING_RANGES = 4

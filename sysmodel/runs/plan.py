@@ -9,9 +9,9 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from rtl.parameters import T3Parameters
 from sysmodel.config.system import System
 from sysmodel.config.workload import Workload
+from sysmodel.engine.hardware import MOST_PEERS
 from sysmodel.gpu.kernel import Kernel
 from sysmodel.lib.errors import InputError
 from sysmodel.machine.sampling import (
@@ -156,11 +156,11 @@ class Plan:
             evaluated = [CONFIGURATIONS[one] for one in evaluation_order([name])]
             if any(one.stores_to_owners or one.direct for one in evaluated):
                 self.network.require_direct(name)
-            if any(one.direct for one in evaluated) and self.workload.tp > 1 + T3Parameters.peers:
+            if any(one.direct for one in evaluated) and self.workload.tp > 1 + MOST_PEERS:
                 raise InputError(
                     "configurations",
                     f"{name} exchanges packets with {self.workload.tp - 1} GPUs; allowed: at most "
-                    f"the {T3Parameters.peers} peers of the hardware",
+                    f"the {MOST_PEERS} peers of the hardware",
                 )
 
     def _choose(self, *, mirror: bool) -> None:
