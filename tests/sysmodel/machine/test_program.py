@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from driver.python import DOWNSTREAM
 from rtl.interface.encodings import Action, Granularity, PacketKind, Policy
 from rtl.registers.map import load
 from sysmodel.gpu.atoms import ATOM_BYTES
@@ -67,7 +68,8 @@ class Programmed:
         return self._bytes("REGION_BASE"), self._bytes("REGION_LIMIT")
 
     def _range(self):
-        return self.values["RANGE_DISPATCH_INDICES"] | self.values["RANGE_ACTION"]
+        parts = ("RANGE_DISPATCH_INDICES", "RANGE_ACTION", "RANGE_PEERS")
+        return {name: value for part in parts for name, value in self.values.get(part, {}).items()}
 
     def action(self, dispatch_index):
         """Return the action of a dispatch index; at most one range has it."""
@@ -144,7 +146,7 @@ def test_region_is_the_output(kernel):
     base, limit = mapped.regions[0]
     assert base == OUTPUT_ATOM * ATOM_BYTES == atoms.min() * ATOM_BYTES
     assert limit == (atoms.max() + 1) * ATOM_BYTES
-    assert mapped.values["ADDRESS_SPACE"] == {"local": 1, "enable": 1, "remote": 1}
+    assert mapped.values["ADDRESS_SPACE"] == {"local": 1, "enable": 1}
 
 
 @pytest.mark.parametrize("gpus", [2, 3, 4, 7])
@@ -169,8 +171,14 @@ def test_ring_of_chunks(gpus):
                 < program["TRACKED_END.dispatch_index"]
             )
             assert tracked == (expected != Action.REMOTE)
-            slot = dispatch_index + program["SHIFT.dispatch_indices"]
             if expected != Action.OWN:
+                (own,) = (
+                    one
+                    for one in program.ranges.values()
+                    if one["first"] <= dispatch_index <= one["last"]
+                )
+                assert own["peers"] == 1 << DOWNSTREAM
+                slot = dispatch_index + own["slot_offset"]
                 assert slot < total and (firsts[g - 1] + slot) % total == workgroup
         assert program.action(total) == Action.NONE
         assert program["WORKGROUPS.count"] == total
@@ -381,7 +389,7 @@ def test_collective_maps_output_and_staging_copy():
         0: (OUTPUT_ATOM * ATOM_BYTES, end * ATOM_BYTES),
         1: ((OUTPUT_ATOM + offset) * ATOM_BYTES, (end + offset) * ATOM_BYTES),
     }
-    assert first.values["ADDRESS_SPACE"] == {"local": 2, "enable": 1, "remote": 2}
+    assert first.values["ADDRESS_SPACE"] == {"local": 2, "enable": 1}
     assert first.action(0) == Action.REMOTE
     command = first.commands[0]
     assert command["kind"] == PacketKind.STORE.value
