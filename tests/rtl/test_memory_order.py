@@ -345,7 +345,8 @@ def test_rule_7_a_copy_reads_what_was_issued_before(waits):
                 await ctx.tick()
 
         async def copy():
-            copies = [("COPY_START_LO", {"bytes": start * 32}), ("COPY", {"command": 0, "peers": 1})]
+            copy_of_atom = ("COPY", {"command": 0, "peers": 1})
+            copies = [("COPY_START_LO", {"bytes": start * 32}), copy_of_atom]
             await program(ctx, dut, copies)
             await run(80)
 

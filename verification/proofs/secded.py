@@ -12,11 +12,11 @@ from .streams import free
 
 __all__ = ["PROOFS", "WIDTHS", "WIDTHS_OF_ONE_CONTEXT"]
 
-WIDTHS = (8, 41, 57, 59, 63)
+WIDTHS = (8, 41, 57, 59, 74)
 """Word widths of the reference hardware: the trigger unit's counts and rows, acknowledgements,
 ready commands, and the tracker's entries."""
 
-WIDTHS_OF_ONE_CONTEXT = (8, 41, 56, 59, 62)
+WIDTHS_OF_ONE_CONTEXT = (8, 41, 56, 59, 73)
 """Word widths with one context, where acknowledgements and entries have no owner."""
 
 
