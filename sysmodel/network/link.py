@@ -66,6 +66,7 @@ GPU_FIELDS = [
     ("links", np.int64),
     ("link_rate_bytes", np.float64),  # of all its links, as in the records of links
     ("link_bytes", np.int64, (MOST_ACTIVITIES,)),  # sent bytes by activity
+    ("end_packets", np.int64, (MOST_ACTIVITIES,)),  # sent END packets by activity
     ("first_send", np.int64),  # cycle of the first packet, or -1
     ("copied", np.int64),  # sent atoms of the current step's copy
 ]
@@ -231,9 +232,11 @@ def send(s, g: int, c: int, now: int, outputs: np.ndarray) -> None:
     channel = s.channel[sender]
     if gpu.first_send < 0:
         gpu.first_send = now
-    size = f.end_bytes
-    if outputs[O.link_out_kind] != PACKET_END:
-        size = ATOM_BYTES
+    size = ATOM_BYTES
+    if outputs[O.link_out_kind] == PACKET_END:
+        size = f.end_bytes
+        gpu.end_packets[gpu.communication_activity] += 1
+    else:
         gpu.link_bytes[gpu.communication_activity] += ATOM_BYTES
     channel.outstanding += 1
     hop, destination = _first_hop(s, g, channel, outputs)

@@ -431,7 +431,8 @@ class Simulation:
         for (name, number), count in conserved(sizes, machine.state, how, machine.whole).items():
             whole[name][number] = count // machine.gpus
         on_line = whole["link_bytes"] / self._shares
-        whole["link_overhead_bytes"] = np.rint(on_line) - whole["link_bytes"]
+        ends = whole["end_packets"] * self._context.system.link.t3_overhead_bytes
+        whole["link_overhead_bytes"] = np.rint(on_line) - whole["link_bytes"] + ends
         # A tile completes once, however many channels hold its atoms.
         whole["tiles"][self._reduction] = machine.tiles // machine.gpus
         if self._context.counts_clocks:
