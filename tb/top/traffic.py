@@ -20,6 +20,9 @@ from tb.top.host import Host, Kernel
 
 __all__ = ["Gated", "Storm", "Traffic", "of_peers"]
 
+_PEER_MOVES = 0.2
+"""Probability that a peer's admission changes in a cycle; the model skips unchanged cycles."""
+
 _ACKNOWLEDGED = ("access", "atom", "owner", "dispatch_index", "wavefront")
 
 
@@ -94,6 +97,8 @@ class Traffic:
         self._pace = pace
         self._noise = noise
         self._kernels, self._tile_atoms = (kernel, *kernels), tile_atoms
+        # Slots that each peer of a context is ahead.
+        self._ahead = {one.number: rng.integers(0, 4, p.peers) for one in self._kernels}
         # A random generator of its own, so that the other traffic is the same with and without it.
         self._dispatcher, self._links, self._timebase = rng.spawn(3)
         self._issued = [[] for _ in range(p.channels)]
@@ -263,8 +268,11 @@ class Traffic:
         work.running |= bool(work.begun and not seen[K.done])
         work.limit = int(seen[K.credit_limit_out]) if work.running else 0
         work.generation = int(seen[K.generation])
-        ahead = self._rng.integers(0, 4, p.peers) + work.kernel.shift
-        limits = np.maximum(work.limit + ahead - self._cycle // 64 % 8, 0)
+        ahead = self._ahead[number]
+        if self._rng.random() < _PEER_MOVES:
+            ahead[self._rng.integers(0, p.peers)] = self._rng.integers(0, 4)
+        behind = self._cycle // 64 % 8
+        limits = np.maximum(work.limit + ahead + work.kernel.shift - behind, 0)
         given[of_peers(p, "credit_limit_in")] = limits
         progress = self._progress(work, int(seen[K.dispatch_limit]) if programmed else 0)
         given[[J.dispatched, J.finished]] = progress

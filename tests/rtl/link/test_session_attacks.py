@@ -133,7 +133,7 @@ def check(counts):
 
 
 def test_attack():
-    check(run("all", 181, 10))
+    check(run("all", 181, 20))
 
 
 @pytest.mark.verify
