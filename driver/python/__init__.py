@@ -15,6 +15,7 @@ from rtl.interface.encodings import (
 )
 
 from .bus import Bus, MappedRegisters, Recorder
+from .collective import Collective, Part, Ring
 from .context import Context
 from .errors import (
     AbortedError,
@@ -26,7 +27,7 @@ from .errors import (
 )
 from .gpu import T3
 from .peer import DOWNSTREAM, UPSTREAM, Peer
-from .transfer import Ring, Transfer
+from .transfer import Transfer
 
 __all__ = [
     "DOWNSTREAM",
@@ -34,6 +35,7 @@ __all__ = [
     "UPSTREAM",
     "AbortedError",
     "Bus",
+    "Collective",
     "Context",
     "Datatype",
     "ErrorCode",
@@ -43,6 +45,7 @@ __all__ = [
     "MappedRegisters",
     "Operation",
     "PacketKind",
+    "Part",
     "Peer",
     "Policy",
     "Recorder",

@@ -15,10 +15,11 @@ from rtl.interface.timebase import TICK_CYCLES
 
 from .assignment import Assignment
 from .bus import Bus
+from .collective import Collective, Ring
 from .error_counts import ErrorCounts
 from .errors import AbortedError, HardwareError, RefusedError, ReportedError, WaitTimeoutError
 from .peer import DOWNSTREAM
-from .transfer import Ring, Transfer
+from .transfer import Transfer
 from .writes import (
     TILES,
     command_writes,
@@ -185,40 +186,46 @@ class Context(Assignment):
         self._page.write_all(map_writes(index, *of_range, **more))
         self._ranges = index + 1
 
-    def reduce_scatter(self, ring: Ring, transfer: Transfer, *, region: int = 0) -> None:
-        """Program a ring reduce-scatter of a buffer that a kernel writes tile by tile; it begins
-        with :meth:`launch`.
+    def collective(self, collective: Collective, transfer: Transfer, *, region: int = 0) -> None:
+        """Program a collective on a buffer that a kernel writes tile by tile; it begins with
+        :meth:`launch`.
+
+        Parameters
+        ----------
+        transfer : Transfer
+            Shape of the tiles.
 
         Raises
         ------
         RefusedError
         """
-        middle = ring.workgroups - ring.leaving - ring.staying
-        leaves = {"peers": (DOWNSTREAM,), "slot_offset": ring.staying}
-        shares = {"shares": ring.shares}
-        maps: tuple[tuple[int, int, Action, dict[str, Any]], ...] = (
-            (0, ring.leaving, Action.REMOTE, leaves),
-            (ring.leaving, middle, Action.DMA, leaves | shares),
-            (ring.leaving + middle, ring.staying, Action.OWN, shares),
-        )
-        window = {
-            "workgroups": ring.workgroups,
-            "to_send": ring.leaving + middle,
-            "credit_window": ring.credit_window,
-            "command_window": ring.command_window,
-            "generation": ring.generation,
-        }
-        tracked = (ring.leaving, ring.workgroups)
         transfer = replace(transfer, marks=True)
+        window = {
+            "workgroups": collective.end,
+            "tracked": (collective.tracked_first, collective.end),
+            "to_send": collective.to_send,
+            "credit_window": collective.credit_window,
+            "command_window": collective.command_window,
+            "generation": collective.generation,
+        }
         self._page.check(command_writes(TILES, transfer, region))
-        self._page.check(window_writes(tracked=tracked, **window))
-        for first, count, action, more in maps:
-            self._page.check(map_writes(0, first, count, action, region, TILES, **more))
+        self._page.check(window_writes(**window))
+        maps, first = [], 0
+        for part in collective.parts:
+            where = {"shares": part.shares, "peers": part.peers, "slot_offset": part.slot_offset}
+            maps.append(((first, part.workgroups, part.action, region, TILES), where))
+            first += part.workgroups
+        for of_range, where in maps:
+            self._page.check(map_writes(0, *of_range, **where))
         self.unmap()
         self.command(TILES, transfer, region=region)
-        for first, count, action, more in maps:
-            self._map(first, count, action, region, TILES, **more)
-        self.window(tracked=tracked, **window)
+        for of_range, where in maps:
+            self._map(*of_range, **where)
+        self.window(**window)
+
+    def reduce_scatter(self, ring: Ring, transfer: Transfer, *, region: int = 0) -> None:
+        """Program a ring reduce-scatter; see :meth:`collective`."""
+        self.collective(ring.collective, transfer, region=region)
 
     def window(
         self,
@@ -241,7 +248,7 @@ class Context(Assignment):
         to_send : int
             Number of workgroups whose tiles or stores leave, for the arbiters.
         credit_window, command_window, generation : int
-            See :class:`Ring`.
+            See :class:`Collective`.
         """
         self._page.write_all(
             window_writes(

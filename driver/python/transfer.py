@@ -1,10 +1,10 @@
-"""Description of transfers and of ring reduce-scatters for the hardware."""
+"""Description of transfers for the hardware."""
 
 from dataclasses import dataclass
 
 from rtl.interface.encodings import Datatype, Granularity, Operation, PacketKind
 
-__all__ = ["Ring", "Transfer"]
+__all__ = ["Transfer"]
 
 _WHOLE_RUN = 15  # code for a run that lies in one wavefront
 
@@ -93,39 +93,3 @@ class Transfer:
                 **{f"waves{edges}": waves for edges, waves in enumerate(self.waves)},
             },
         }
-
-
-@dataclass(frozen=True)
-class Ring:
-    """Part of a GPU in a ring reduce-scatter, in workgroups in dispatch order.
-
-    The chunk that is dispatched first leaves as it is stored. The chunks that follow are reduced
-    here and sent when they are complete. The last chunk is reduced here and stays. What leaves goes
-    to the peer :data:`~driver.python.peer.DOWNSTREAM`.
-
-    Parameters
-    ----------
-    workgroups : int
-        Number of workgroups of the kernel.
-    leaving : int
-        Workgroups of the chunk that leaves.
-    staying : int
-        Workgroups of the chunk that stays.
-    credit_window : int
-        Workgroups that may be incomplete here at the same time.
-    command_window : int
-        Workgroups whose commands may wait.
-    shares : int
-        Contributions that make a tile complete: that of the kernel, and those that arrive.
-    generation : int
-        Generation of the launch, 0 to 15: the same on all GPUs, and 1 to 7 after the previous
-        launch's, modulo 16.
-    """
-
-    workgroups: int
-    leaving: int
-    staying: int
-    credit_window: int
-    command_window: int
-    shares: int = 2
-    generation: int = 0

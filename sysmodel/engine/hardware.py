@@ -24,13 +24,14 @@ def hardware_parameters(
     contexts: int = 1,
     with_data: bool = False,
     address_bits: int = T3Parameters.address_bits,
-    direct_gpus: int = 0,
+    peers: int = 0,
+    ranges: int = 0,
 ) -> T3Parameters:
     """Compute the parameters of the T3 hardware that serves ``channels`` of the memory's channels.
 
     The hardware gets only the active contexts, because idle contexts would change nothing.
-    With windows of other GPUs' memories, addresses are wider than usual. Of ``direct_gpus`` GPUs,
-    each one exchanges packets with all others; 0: each one exchanges packets with its neighbours.
+    With windows of other GPUs' memories, addresses are wider than usual. There are at least the
+    peers and the ranges of a ring.
 
     Raises
     ------
@@ -61,8 +62,8 @@ def hardware_parameters(
         dma_walkers=t3.dma_walkers,
         egress_slots=t3.egress_slots,
         contexts=contexts,
-        peers=max(_RING_PEERS, direct_gpus - 1),
-        ranges=max(_RING_RANGES, direct_gpus),
+        peers=max(_RING_PEERS, peers),
+        ranges=max(_RING_RANGES, ranges),
         with_data=with_data,
         address_bits=address_bits,
     )

@@ -49,12 +49,12 @@ def workgroup_at(kernel: Any, dispatch_index: int) -> int:
 
 @inlined
 def workgroup_of_slot(s: Any, kernel: Any, slot: int) -> int:
-    """Table row of the kernel's workgroup that has the tile of a slot here. In a direct
-    reduce-scatter, the slots are tiles of the GPU's own chunk, over and over."""
-    index = slot
-    if s.fixed[0].direct:
+    """Table row of the kernel's workgroup that has the tile of a slot here: of the workgroup at
+    this dispatch index or, of the slots in front of the GPU's own chunk, of its tiles in turn."""
+    index = slot - kernel.index_base
+    if slot < kernel.repeated_end:
         own = kernel.own_workgroups
-        index = kernel.workgroups - own + (slot - kernel.first_slot) % own
+        index = kernel.workgroups - own + (slot - kernel.repeated_end) % own
     return workgroup_at(kernel, index)
 
 

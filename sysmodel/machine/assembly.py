@@ -6,6 +6,7 @@ from functools import cached_property
 import numpy as np
 
 from rtl.parameters import T3Parameters
+from sysmodel.collectives.launch_map import TrackedSchedule
 from sysmodel.config import system as config
 from sysmodel.config.link import Link
 from sysmodel.config.topology import load_topology
@@ -17,6 +18,7 @@ from sysmodel.gpu.kernel import Kernel
 from sysmodel.gpu.l2 import L2Parameters, new_l2
 from sysmodel.gpu.tables import joined_tables, kernel_tables
 from sysmodel.gpu.workgroups import ComputeUnits
+from sysmodel.lib.neighbours import downstream
 from sysmodel.memory.accesses import set_up_memory
 from sysmodel.memory.dram import new_dram
 from sysmodel.network.capacity import Capacity
@@ -63,16 +65,21 @@ class Assembly:
     link_stall: float
     topology: Topology
     windows: bool
-    direct: bool
+    tracked: TrackedSchedule
     seed: int
 
     def state(self) -> State:
         """Make the state at cycle 0."""
         state = self._empty()
         self._set_up_fixed(state)
-        state.fixed["direct"] = self.direct
         set_up_queue(
-            state, self.system, self.queue, self._atoms_of, units=self._units, mode=self.mode
+            state,
+            self.system,
+            self.queue,
+            self._atoms_of,
+            units=self._units,
+            mode=self.mode,
+            tracked=self.tracked,
         )
         if self.variation is not None:
             first = slice(self.kernels[0].workgroups)
@@ -195,11 +202,24 @@ class Assembly:
         return expand(topology, max(2, gpus), self.system.link)
 
     @cached_property
+    def _receivers(self) -> list[tuple[int, ...]]:
+        """GPUs to which the hardware of each GPU sends."""
+        sizes = self.kernels[0].chunks.sizes
+        return [self.tracked.map(sizes, g).receivers for g in range(self.gpus)]
+
+    @property
+    def _by_neighbours(self) -> bool:
+        """True if every GPU sends to its neighbour downstream."""
+        gpus = self.kernels[0].gpus
+        neighbours = [(int(downstream(g, gpus)),) for g in range(self.gpus)]
+        return gpus == 1 or self._receivers == neighbours
+
+    @cached_property
     def _routes(self) -> Routes:
         fabric = self.fabric
         if self.mirror:
             require_invariance(fabric)
-        windows = (self.windows or self.direct) and not self.mirror
+        windows = (self.windows or not self._by_neighbours) and not self.mirror
         return Routes(fabric, self.channels, windows=windows, mirror=self.gpus < fabric.gpus)
 
     def _capacity(self) -> Capacity:
@@ -238,7 +258,7 @@ class Assembly:
             self._capacity(),
             mirror=self._symmetry(),
             stall_share=self.link_stall,
-            direct=self.direct,
+            receivers=None if self._by_neighbours else self._receivers,
             seed=self.seed,
             # Each atom of an output is on the wire once at a time, and so is each marker. A limit
             # changes as a workgroup completes, as its last command leaves, and with a launch.

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from sysmodel.collectives.launch_map import TrackedSchedule
 from sysmodel.config.limits import MOST_COLLECTIVE_WAVES
 from sysmodel.config.system import System
 from sysmodel.config.workload import ELEMENT_BYTES
@@ -20,7 +21,6 @@ from sysmodel.gpu.workgroups import (
 from sysmodel.lib.cycles import NEVER
 from sysmodel.lib.neighbours import scattered
 
-from .direct_program import direct_slots
 from .queue import Queued, first_of_contexts
 from .state import State
 
@@ -104,8 +104,10 @@ def set_up_queue(
     *,
     units: ComputeUnits,
     mode: int,
+    tracked: TrackedSchedule,
 ) -> None:
-    """Set up the compute units and the kernels of all GPUs' queues, which have output ``atoms_of``.
+    """Set up the compute units and the kernels of all GPUs' queues, which have output ``atoms_of``
+    and take part in a ``tracked`` reduce-scatter.
 
     Kernels behind the first one begin when they are started.
     """
@@ -134,7 +136,8 @@ def set_up_queue(
             one["tracked_first"] = kernel.chunks.sizes[chunk]
             one["slot_offset"] = kernel.chunks.sizes[g]
             one["own_workgroups"] = kernel.chunks.sizes[g]
-            if state.fixed["direct"][0]:
-                one["index_base"], one["first_slot"] = direct_slots(kernel.chunks, g)
+            if kernel.gpus > 1:
+                launch = tracked.map(kernel.chunks.sizes, g)
+                one["index_base"], one["repeated_end"] = launch.base, launch.repeated_end
         row += kernel.workgroups
         stage += units.stages(kernel.workgroups)

@@ -34,7 +34,6 @@ from sysmodel.lib.activities import MOST_ACTIVITIES
 from sysmodel.lib.compiled import compiled, inlined
 from sysmodel.lib.interleave import local_of_atom
 from sysmodel.lib.journal import ARRIVED, SENT, STORED, note
-from sysmodel.lib.neighbours import downstream
 from sysmodel.memory.accesses import (
     COLLECTIVE_TAG,
     accept,
@@ -131,9 +130,11 @@ def _memory(s, g, first, now, outputs):
 
 @inlined
 def _note_packet(s, g, n, event, now, packet):
-    """Record a packet of context ``n`` on the link in the tile trace of a ring, unless it belongs
-    to a copy."""
-    if packet[PACKET.kind] == PACKET_UPDATE and not s.fixed[0].direct:
+    """Record a packet of context ``n`` on the link in the tile trace, unless it belongs to a copy.
+
+    Tiles are traced where every GPU sends to one.
+    """
+    if packet[PACKET.kind] == PACKET_UPDATE and s.receiver.shape[1] == 1:
         kernel = s.kernel[g, s.context[g, n].kernel]
         index = np.int64(packet[PACKET.slot])
         if event == SENT:
@@ -237,20 +238,17 @@ def _sample(s, now):
 
 @inlined
 def _drive_context(s, g, n, now, inputs, outputs):
-    """Drive the inputs of context ``n`` from the dispatcher and from its peers: the downstream GPU
-    is the first one or, if packets go to all GPUs, peer *k* is the GPU *k* + 1 further on.
+    """Drive the inputs of context ``n`` from the dispatcher and from its peers that receive.
 
     The contexts' ``inputs`` follow each other, and so do their ``outputs``.
     """
-    f, context = s.fixed[0], s.context[g, n]
+    context = s.context[g, n]
     kernel = s.kernel[g, context.kernel]
     limit = outputs[n * CONTEXT_OUTPUTS + K.credit_limit_out]
     send_admission(s, context, now, np.int64(limit))
     first = n * CONTEXT_INPUTS
-    for peer in range(f.gpus - 1 if f.direct else 1):
-        receiver = (g + 1 + peer) % f.gpus if f.direct else downstream(g, f.gpus)
-        receiver = 0 if f.mirror else receiver
-        limit_in = np.uint64(admitted(s, s.context[receiver, n], now))
+    for peer in range(s.receiver.shape[1]):
+        limit_in = np.uint64(admitted(s, s.context[s.receiver[g, peer], n], now))
         inputs[first + J.credit_limit_in_0 + peer] = limit_in
     inputs[first + J.dispatched] = np.uint64(kernel.index_base + kernel.next_dispatch_index)
     # The launch of a collective is programmed when the previous kernel has ended.

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from sysmodel.collectives.launch_map import LaunchMap, TrackedSchedule, tracked_schedule
 from sysmodel.config import system as config
 from sysmodel.config.topology import load_topology
 from sysmodel.config.topology_shapes import Topology
@@ -33,6 +34,7 @@ from .program import (
     epoch_writes,
     fields_of,
     launch_writes,
+    map_writes,
     measure_writes,
     register_address,
     register_at,
@@ -88,9 +90,8 @@ class Machine:
     windows : bool
         Addresses have windows, by which a GPU sends to all others; see
         :mod:`sysmodel.network.windows`. A GPU that stands for all sends only downstream.
-    direct : bool
-        T3's packets go to the GPU that they name; otherwise all of them go to the neighbour
-        downstream.
+    tracked : TrackedSchedule or None
+        Reduce-scatter that the hardware runs; None for the ring's.
     activities : tuple of int
         Numbers of the activities as which the kernel's accesses count, and the hardware's own
         accesses and packets; see :mod:`sysmodel.lib.activities`.
@@ -123,7 +124,7 @@ class Machine:
         link_stall: float = 0.0,
         topology: Topology | str | None = None,
         windows: bool = False,
-        direct: bool = False,
+        tracked: TrackedSchedule | None = None,
         activities: tuple[int, int] = (0, 1),
         seed: int = 0,
         progress: Report = no_progress,
@@ -137,12 +138,15 @@ class Machine:
         self.activity, self.communication = activities
         self._variation, self._progress = variation, progress
         self._aborted, self.next_generation = set[int](), 0
+        self.tracked = tracked or tracked_schedule("ring", max(2, kernel.gpus))
+        launches = self._launch_maps()
         self.parameters = parameters = hardware_parameters(
             system,
             channels=channels,
             contexts=len(self._first_of_contexts),
             with_data=partial is not None,
-            direct_gpus=kernel.gpus if direct else 0,
+            peers=max((len(one.peers) for one in launches), default=0),
+            ranges=max((len(one.ranges) for one in launches), default=0),
             **({"address_bits": window_address_bits(kernel.gpus, ATOM_BYTES)} if windows else {}),
         )
         assembly = Assembly(
@@ -161,7 +165,7 @@ class Machine:
             link_stall=link_stall,
             topology=system.topology if topology is None else load_topology(topology),
             windows=windows,
-            direct=direct,
+            tracked=self.tracked,
             seed=seed,
         )
         self.state = assembly.state()
@@ -184,6 +188,20 @@ class Machine:
         self.hardware = np.array(hardware, np.uint64)
         progress("Compiling the cycle loop, once", 0.0)
         advance(self.state, self.hardware, NEVER, 0)
+
+    def _launch_maps(self) -> list[LaunchMap]:
+        """Launches of all kernels that the hardware tracks, on all simulated GPUs."""
+        tracked = [self.kernels[first] for first in self._first_of_contexts]
+        return [
+            self.tracked.map(one.chunks.sizes, g)
+            for one in tracked
+            if one.gpus > 1
+            for g in range(self.gpus)
+        ]
+
+    def map_writes(self, gpu: int, **options: Any) -> Writes:
+        """Program context 0 of a GPU for the machine's reduce-scatter; see :func:`.map_writes`."""
+        return map_writes(self.kernel, self.system, gpu, self.tracked, **options)
 
     def _engine(self, engine, parameters, trace, progress):
         if engine == "rtl":

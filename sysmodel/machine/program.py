@@ -1,6 +1,7 @@
 """Programs of the software on a simulated GPU, as lists of register writes by the driver."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from enum import Enum
 from itertools import count, islice
 from typing import TypeVar
@@ -9,15 +10,17 @@ from driver.python import (
     DOWNSTREAM,
     T3,
     UPSTREAM,
+    Collective,
     Context,
+    Part,
     Peer,
     Recorder,
-    Ring,
     Transfer,
 )
 from rtl.interface.configuration import GENERATION_BITS
 from rtl.interface.encodings import Datatype, Granularity, Operation, PacketKind, Policy
 from rtl.registers.map import CONTEXT, PAGE_BITS, load
+from sysmodel.collectives.launch_map import LaunchMap, TrackedSchedule
 from sysmodel.config.limits import MOST_OCCUPANCY, MOST_STARVATION_CYCLES
 from sysmodel.config.system import System
 from sysmodel.gpu.address_spaces import COLLECTIVE_RANK
@@ -29,7 +32,6 @@ from sysmodel.gpu.geometry.tiling import Tiling
 from sysmodel.gpu.kernel import Kernel
 from sysmodel.lib.errors import InputError
 from sysmodel.lib.interleave import REGION_ATOM_BITS, channel_of_atom
-from sysmodel.lib.neighbours import downstream, scattered, upstream
 
 __all__ = [
     "GENERATIONS",
@@ -180,6 +182,7 @@ def map_writes(
     kernel: Kernel,
     system: System,
     gpu: int,
+    tracked: TrackedSchedule,
     *,
     address_space: int,
     op: str = "sum",
@@ -188,34 +191,73 @@ def map_writes(
     context: int = 0,
     contexts: int = 1,
 ) -> Writes:
-    """Map the output for a reduce-scatter that the GEMM's stores drive.
+    """Map the output for a reduce-scatter that the GEMM's stores drive, as ``tracked`` says.
 
     Operation, data type and policy are names of codes in lower case, for example ``"mca"``.
     The GEMM of ``context`` stores in ``address_space``; the ``contexts`` share the tracker equally.
     The program of context 0 also sets the GPU's policy.
     """
-    credit_window, commands = credit_windows(kernel.chunks, system, contexts)
-    chunks = kernel.chunks
-    leaving = scattered(gpu, 0, kernel.gpus)
+    launch = tracked.map(kernel.chunks.sizes, gpu)
     t3, bus = system.t3, Recorder()
     ours = Context(bus, context, ranges=0)  # after a reset
     ours.assign(address_space, ways=ways_of(t3.tracker_ways, context, contexts))
-    _join_ring(ours, gpu, kernel.gpus, address_space)
+    ours.set_rank(gpu)
+    for index, peer in enumerate(launch.peers):
+        ours.peer(index, _peer_of(launch, peer, address_space))
     ours.region(OUTPUT, _bytes(kernel.output_atom), _bytes(kernel.output_end))
-    ours.reduce_scatter(
-        Ring(
-            workgroups=kernel.workgroups,
-            leaving=chunks.sizes[leaving],
-            staying=chunks.sizes[gpu],
-            credit_window=credit_window,
-            command_window=commands,
-        ),
-        transfer_of(kernel, system, op, dtype),
-        region=OUTPUT,
-    )
+    windows = _windows(kernel.chunks, system, launch, contexts)
+    transfer = transfer_of(kernel, system, op, dtype)
+    ours.collective(_collective(launch, *windows), transfer, region=OUTPUT)
     if context == 0:
         arbitrate(T3(bus), kernel.tiling, system, policy)
     return bus.writes
+
+
+def _peer_of(launch: LaunchMap, gpu: int, space: int) -> Peer:
+    """Describe a peer, with which a launch shares its address space."""
+    sends, takes = gpu in launch.receivers, gpu in launch.senders
+    return Peer(
+        gpu,
+        gpu,
+        space,
+        sends_stores=sends,
+        sends_updates=sends,
+        takes_stores=takes,
+        takes_updates=takes,
+    )
+
+
+def _windows(chunks: Chunks, system: System, launch: LaunchMap, contexts: int) -> tuple[int, int]:
+    """Compute a launch's credit window and command window, in workgroups."""
+    if not launch.ordered:
+        return credit_windows(chunks, system, contexts)
+    t3 = system.t3
+    held = t3.tracker_sets * (t3.tracker_ways // contexts // chunks.tiling.waves)
+    # Contributions to a tile that are admitted one after the other are added in this order.
+    return min(t3.credit_window_workgroups, held, launch.own), t3.command_depth
+
+
+def _collective(launch: LaunchMap, credit_window: int, command_window: int) -> Collective:
+    """Describe a launch to the driver."""
+    parts = [
+        Part(
+            one.workgroups,
+            stores_leave=not one.shares,
+            # Contributions arrive in slots of the numbers of dispatch indices whose stores leave.
+            shares=one.shares or int(launch.ordered),
+            peers=tuple(launch.peers.index(to) for to in one.to),
+            slot_offset=one.slot_offset,
+        )
+        for one in launch.ranges
+    ]
+    parts[0] = replace(parts[0], workgroups=parts[0].workgroups + launch.base)
+    return Collective(
+        parts=tuple(parts),
+        tracked_first=launch.first_slot,
+        credit_window=credit_window,
+        command_window=command_window,
+        unused=launch.base,
+    )
 
 
 def transfer_of(kernel: Kernel, system: System, op: str, dtype: str) -> Transfer:
@@ -236,15 +278,6 @@ def transfer_of(kernel: Kernel, system: System, op: str, dtype: str) -> Transfer
         waves_inner=layout.inner_waves,
         waves=_waves(layout),
     )
-
-
-def _join_ring(ours: Context, gpu: int, gpus: int, space: int) -> None:
-    """Give a context its rank and its peers in the ring of all GPUs, which share an address
-    space."""
-    ours.set_rank(gpu)
-    to, of = downstream(gpu, gpus), upstream(gpu, gpus)
-    ours.peer(DOWNSTREAM, Peer(to, to, space, sends_stores=True, sends_updates=True))
-    ours.peer(UPSTREAM, Peer(of, of, space, takes_stores=True, takes_updates=True))
 
 
 def ways_of(ways: int, context: int, contexts: int) -> int | None:

@@ -157,6 +157,7 @@ class State(NamedTuple):
     packet_place: np.ndarray
     packet_tag: np.ndarray
     wire_packet: np.ndarray
+    receiver: np.ndarray  # [g, peer]: see network/link.py
     admission: np.ndarray
     admission_time: np.ndarray
     request: np.ndarray  # [place]: see memory/accesses.py

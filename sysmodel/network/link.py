@@ -57,7 +57,6 @@ FIXED_FIELDS = [
     ("tile_atom_bits", np.int64),  # of the atoms that an END packet announces
     ("announces", np.int64),  # 1: END packets announce atoms that the model knows
     ("end_bytes", np.float64),  # bytes of an END packet on a link, at the rate of the payload
-    ("direct", np.int64),  # 1: T3's packets go to the GPU that they name
     ("to_owners", np.int64),  # 1: a fused GEMM stores to owners, and the own chunk is ``copy_to``
 ]
 
@@ -91,10 +90,12 @@ CHANNEL_FIELDS = [
 ]
 
 ADMISSION_TABLES: dict[str, Any] = {
+    "receiver": np.zeros((0, 0), np.int64),
     "admission": np.zeros(0, np.int64),
     "admission_time": np.zeros(0, np.int64),
 }
-"""Tables of the state: the circular buffers of all contexts' admissions."""
+"""Tables of the state: the GPUs to which each GPU's hardware sends, by the number of the peer, and
+the circular buffers of all contexts' admissions."""
 
 _TURN_FACTOR, _TURN_SHIFT = 2654435761, 16  # Knuth's multiplicative hash
 _PLACE_MASK = np.uint64((1 << PLACE_ATOM_BITS) - 1)
@@ -202,10 +203,10 @@ def next_channel(f: np.record, plane: int, c: int) -> int:
 def _first_hop(s, g, channel, outputs):
     """Hop of the packet that the hardware offers, and its destination."""
     window = np.int64(outputs[O.link_out_atom] >> np.uint64(WINDOW_ATOM_BITS))
-    f = s.fixed[0]
-    if f.direct and outputs[O.link_out_context] != CONTEXT_COLLECTIVE:
-        window = (np.int64(outputs[O.link_out_destination]) - g) % f.gpus
-    if window >= s.first_hop.shape[2]:
+    windows = s.first_hop.shape[2]
+    if windows > 1 and outputs[O.link_out_context] != CONTEXT_COLLECTIVE:
+        window = (np.int64(outputs[O.link_out_destination]) - g) % s.fixed[0].gpus
+    if window >= windows:
         return NO_HOP, 0
     return s.first_hop[channel.plane, g, window], s.window_destination[g, window]
 

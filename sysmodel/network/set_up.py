@@ -1,7 +1,7 @@
 """Set-up of the network in a machine's state: records of links, queues and hops, and tables."""
 
 import sys
-from itertools import permutations
+from collections.abc import Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -26,18 +26,18 @@ def set_up_network(
     tile_atom_bits: int = 0,
     end_bytes: float = 0.0,
     stall_share: float = 0.0,
-    direct: bool = False,
+    receivers: Sequence[Sequence[int]] | None = None,
     seed: int = 0,
     most_packets: int = sys.maxsize,
     most_admissions: int = sys.maxsize,
 ) -> _State:
     """Join the GPUs of ``state`` by a network.
 
-    END packets announce atoms in ``tile_atom_bits``, and take ``end_bytes`` of a link.
-    With ``direct``, T3's packets go to the GPU that they name. ``mirror`` is ``EVEN`` or ``UNEVEN``
-    if one GPU stands for all, otherwise 0. Without windows, a channel never has more than
-    ``most_packets`` packets on its way, and a context never more than ``most_admissions`` changes
-    of its admission in flight.
+    END packets announce atoms in ``tile_atom_bits``, and take ``end_bytes`` of a link. T3's packets
+    of each GPU go to ``receivers``, by default to its neighbour downstream. ``mirror`` is ``EVEN``
+    or ``UNEVEN`` if one GPU stands for all, otherwise 0. Without windows, a channel never has more
+    than ``most_packets`` packets on its way, and a context never more than ``most_admissions``
+    changes of its admission in flight.
 
     Returns the state with tables of the lengths that the network needs.
     """
@@ -50,7 +50,8 @@ def set_up_network(
     hops = _hop_numbers(routes)
     tables = _links(capacity) | _hops(capacity, hops) | _hop_tables(routes, hops) | _sums(routes)
     fixed["sum_places"] = len(tables["sum_entry"]) // routes.channels
-    _set_up_gpus(state, capacity, direct)
+    tables["receiver"] = np.array(receivers or [[to] for _, to in routes.neighbours()], np.int64)
+    _set_up_gpus(state, capacity, tables["receiver"])
     random = np.random.default_rng(seed)
     state.channel["stall_random"] = random.integers(1, 1 << 62, len(state.channel))
     state.channel["plane"] = np.arange(len(state.channel)) % routes.channels % routes.fabric.planes
@@ -161,7 +162,7 @@ def _sums(routes: Routes) -> dict[str, np.ndarray]:
     }
 
 
-def _set_up_gpus(state: Any, capacity: Capacity, direct: bool) -> None:
+def _set_up_gpus(state: Any, capacity: Capacity, receivers: np.ndarray) -> None:
     """Set up the fields of GPUs and of their ports. A GPU's admission takes as long to all senders
     as to the one farthest away."""
     routes = capacity.routes
@@ -173,9 +174,8 @@ def _set_up_gpus(state: Any, capacity: Capacity, direct: bool) -> None:
         row["first_link"], row["links"] = first, len(links)
         row["link_rate_bytes"] = sum(capacity.rate(link) for link in links)
         first += len(links)
-    pairs = permutations(routes.senders, 2) if direct else routes.neighbours()
-    for sender, gpu in pairs:
-        to = gpu if direct else routes.destination(sender, 0)
+    for sender, gpu in ((g, peer) for g in routes.senders for peer in receivers[g]):
+        to = routes.destination(sender, 0) if routes.mirror else gpu
         ways = [routes.way(sender, to, plane) for plane in routes.planes]
         latency = max(sum(capacity.latency_cycles[link] for link in way) for way in ways)
         known = state.context["admission_latency"][gpu]

@@ -8,7 +8,6 @@ import numpy as np
 from sysmodel.config.system import System, load_system, system_on
 from sysmodel.gpu.kernel import Kernel
 from sysmodel.lib.errors import InputError, SimulationError
-from sysmodel.lib.neighbours import downstream
 from sysmodel.lib.progress import Report
 from sysmodel.machine.tiling import apart, launches
 from sysmodel.network.expansion import expand
@@ -60,11 +59,9 @@ def _system(options: CheckOptions) -> System:
     )
 
 
-def _receivers(options: CheckOptions, gpu: int) -> list[int]:
+def _receivers(options: CheckOptions, gpu: int) -> tuple[int, ...]:
     """GPUs to which a GPU sends."""
-    if options.collective == "direct":
-        return [other for other in range(options.gpus) if other != gpu]
-    return [int(downstream(gpu, options.gpus))]
+    return options.tracked.map([1] * options.gpus, gpu).receivers
 
 
 def _products(problem: Problem, gpus: int, seed: int | list[int]) -> np.ndarray:
@@ -172,7 +169,7 @@ def _check_launch(
         works,
         engine=options.engine,
         channels=options.channels,
-        direct=options.collective == "direct",
+        tracked=options.tracked,
         link_stall=options.back_pressure / 100,
         seed=options.seed,
         progress=progress,
@@ -185,7 +182,9 @@ def _check_launch(
         except SimulationError as error:
             errors = (str(error),)
         wall_s = time.perf_counter() - begin
-        compared = [launch.compare(context) for context in range(len(works))]
+        compared = [
+            launch.compare(context, free_order=options.free_order) for context in range(len(works))
+        ]
         cycles = launch.machine.now
     mismatches = sum(count for count, _ in compared)
     return CheckResult(

@@ -2,8 +2,9 @@
 
 import os
 from dataclasses import dataclass
-from typing import Annotated, Literal, get_args
+from typing import Annotated
 
+from sysmodel.collectives.launch_map import TrackedSchedule, tracked_schedule
 from sysmodel.config.arguments import Checked
 from sysmodel.config.granularity import GRANULARITIES, GranularityName
 from sysmodel.config.schema import PowerOfTwo, integer, one_of, power_of_two, text
@@ -12,12 +13,7 @@ from sysmodel.lib.errors import InputError
 
 from .engines import ENGINES, EngineName
 
-__all__ = ["COLLECTIVES", "CheckOptions", "CheckResult", "CollectiveName", "Mismatch", "Problem"]
-
-CollectiveName = Literal["ring", "direct"]
-COLLECTIVES: tuple[CollectiveName, ...] = get_args(CollectiveName)
-"""Ways of a reduce-scatter that the GEMM's stores drive: around a ring of neighbours, or from every
-GPU straight to each chunk's owner."""
+__all__ = ["CheckOptions", "CheckResult", "Mismatch", "Problem"]
 
 
 @dataclass(frozen=True)
@@ -40,7 +36,11 @@ class CheckOptions(Checked):
     Parameters
     ----------
     collective : str
-        Way of the reduce-scatter: ``ring`` or ``direct``.
+        Algorithm of the reduce-scatter, of a single stage that does not cut chunks: ``ring`` or
+        ``direct``.
+    free_order : bool
+        Contributions are added as they arrive, so that sums are compared within a bound instead of
+        bit by bit.
     gpus : int
         Number of GPUs.
     m, n, k : int
@@ -71,7 +71,8 @@ class CheckOptions(Checked):
         A value is not allowed.
     """
 
-    collective: Annotated[CollectiveName, one_of(COLLECTIVES)] = "ring"
+    collective: Annotated[str, text()] = "ring"
+    free_order: bool = False
     gpus: Annotated[int, integer(2, 8)] = 4
     m: Annotated[int, integer(1, LARGEST["m"])] = 512
     n: Annotated[int, integer(1, LARGEST["n"])] = 384
@@ -88,6 +89,9 @@ class CheckOptions(Checked):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if not tracked_schedule(self.collective, self.gpus).ordered and self.free_order:
+            problem = f"True is not allowed with {self.collective}, whose order is fixed"
+            raise InputError("free_order", problem)
         if self.needed_bytes > _memory_bytes():
             raise InputError(
                 "m, n, k, gpus",
@@ -95,6 +99,11 @@ class CheckOptions(Checked):
                 f"{self.needed_bytes / 1e9:.1f} GB; allowed: the {_memory_bytes() / 1e9:.1f} GB of "
                 "this machine",
             )
+
+    @property
+    def tracked(self) -> TrackedSchedule:
+        """Reduce-scatter that the hardware runs."""
+        return tracked_schedule(self.collective, self.gpus, free=self.free_order)
 
     @property
     def problems(self) -> tuple[Problem, ...]:

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 import ml_dtypes
 import numpy as np
 
+from sysmodel.collectives.launch_map import TrackedSchedule
+from sysmodel.collectives.reference import reference_chunks
+from sysmodel.collectives.schedule import Chunk, Expanded
 from sysmodel.config.system import System
 from sysmodel.engine.ports import DATA_WORDS
 from sysmodel.gpu.address_spaces import gemm_space
@@ -16,7 +19,6 @@ from sysmodel.gpu.geometry.chunks import Chunks
 from sysmodel.gpu.geometry.output_layout import OutputLayout
 from sysmodel.gpu.kernel import Kernel
 from sysmodel.lib.progress import Report, no_progress
-from sysmodel.machine.direct_program import direct_map_writes
 from sysmodel.machine.machine import Machine
 from sysmodel.machine.program import Writes, map_writes
 from sysmodel.machine.progress import share_done
@@ -66,8 +68,8 @@ class DataLaunch:
     ----------
     works : sequence of Work
         Work of each context, with buffers one after the other.
-    direct : bool
-        Each GPU sends straight to the owner of each chunk, instead of around the ring.
+    tracked : TrackedSchedule or None
+        Reduce-scatter that the hardware runs; None for the ring's.
     engine, channels, link_stall, seed, progress
         See :class:`Machine`.
 
@@ -83,13 +85,12 @@ class DataLaunch:
         *,
         engine: str,
         channels: int,
-        direct: bool = False,
+        tracked: TrackedSchedule | None = None,
         link_stall: float = 0.0,
         seed: int = 0,
         progress: Report = no_progress,
     ):
         self.works = works
-        self._map_writes = direct_map_writes if direct else map_writes
         base, end = works[0].kernel.output_atom, works[-1].kernel.output_end
         self._buffers = [
             slice(work.kernel.output_atom - base, work.kernel.output_end - base) for work in works
@@ -107,7 +108,7 @@ class DataLaunch:
                     channels=channels,
                     mirror=False,
                     partial=partial,
-                    direct=direct,
+                    tracked=tracked,
                     link_stall=link_stall,
                     seed=seed,
                     progress=progress,
@@ -131,10 +132,11 @@ class DataLaunch:
 
     def _map(self, context: int, gpu: int) -> Writes:
         work = self.works[context]
-        return self._map_writes(
+        return map_writes(
             work.kernel,
             self.machine.system,
             gpu,
+            self.machine.tracked,
             address_space=gemm_space(context),
             op="sum",
             dtype=work.dtype,
@@ -154,18 +156,26 @@ class DataLaunch:
         self.machine.run(UNTIL_REDUCED, lambda now: progress(share_done(self.machine, activities)))
         self.machine.idle(_SETTLING_CYCLES)
 
-    def compare(self, context: int) -> tuple[int, tuple[Mismatch, ...]]:
-        """Count the bit patterns that differ in each GPU's own chunk, and list the first."""
+    def compare(
+        self, context: int, *, free_order: bool = False
+    ) -> tuple[int, tuple[Mismatch, ...]]:
+        """Count the wrong elements in each GPU's own chunk, and list the first: those whose bits
+        differ or, with ``free_order``, those beyond the bound of :func:`error_bound`."""
         work = self.works[context]
         dtype, nan = DTYPES[work.dtype]
-        expected = reference(work.products, nan)
+        expected = reference(work.products, nan, self.machine.tracked.schedule)
+        bound = error_bound(work.products) if free_order else None
         chunk = _chunk_of_element(work.kernel.chunks)
         mismatches = 0
         first: list[Mismatch] = []
         for g, words in enumerate(self.machine.state.stored[:, self._buffers[context]]):
             found = np.ascontiguousarray(_matrix(work.kernel.layout, words, dtype))
             wanted, got = expected[g].view(np.uint16), found.view(np.uint16)
-            wrong = (wanted != got) & (chunk == g)
+            wrong = wanted != got
+            if bound is not None:
+                error = np.abs(found.astype(np.float64) - _exact(work.products))
+                wrong = ~(error <= bound)
+            wrong &= chunk == g
             mismatches += int(wrong.sum())
             first += [
                 Mismatch(
@@ -181,22 +191,35 @@ class DataLaunch:
         return mismatches, tuple(first)
 
 
-def reference(products: np.ndarray, nan: int) -> np.ndarray:
-    """Expected sum of each GPU's own chunk: (gpus, m, n).
+def reference(products: np.ndarray, nan: int, schedule: Expanded) -> np.ndarray:
+    """Add up each GPU's own chunk as a reduce-scatter does: (gpus, m, n).
 
-    Chunk *x* starts at GPU *x − 1* and goes from GPU to GPU down to GPU *x*; every step rounds. A
-    NaN is the reduce unit's canonical NaN.
+    Every addition rounds. A NaN is the reduce unit's canonical NaN.
     """
-    gpus = len(products)
-    sums = np.empty_like(products)
+    chunks = [Chunk(owner) for owner in range(len(products))]
     with np.errstate(over="ignore", invalid="ignore"):
-        for x in range(gpus):
-            total = products[x - 1]
-            for hop in range(2, gpus + 1):
-                total = products[(x - hop) % gpus] + total
-            sums[x] = total
+        kept = reference_chunks(schedule, [dict.fromkeys(chunks, one) for one in products])
+    sums = np.stack([one[chunk] for one, chunk in zip(kept, chunks, strict=True)])
     sums.view(np.uint16)[np.isnan(sums)] = nan
     return sums
+
+
+def error_bound(products: np.ndarray) -> np.ndarray:
+    """Bound the error of a sum of all GPUs' products that are added in any order: (m, n).
+
+    Every one of the GPUs − 1 additions rounds a partial sum, which is at most the sum of the
+    absolute values, by at most half a unit in the last place (N. J. Higham, The accuracy of
+    floating point summation, 1993, eq. 2.6, whose terms of higher order are in the factor).
+    """
+    additions, unit = len(products) - 1, float(ml_dtypes.finfo(products.dtype).eps) / 2
+    growth = additions * unit / (1 - additions * unit)
+    return growth * np.abs(products.astype(np.float64)).sum(axis=0)
+
+
+def _exact(products: np.ndarray) -> np.ndarray:
+    """Add all GPUs' products without a rounding that matters."""
+    exact: np.ndarray = products.astype(np.float64).sum(axis=0)
+    return exact
 
 
 def _words(layout: OutputLayout, matrix: np.ndarray) -> np.ndarray:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sysmodel.collectives.launch_map import TrackedSchedule
 from sysmodel.config.library import Protocol
 from sysmodel.config.system import System
 from sysmodel.config.topology_shapes import Topology
@@ -204,7 +205,7 @@ class Simulation:
         payload_share: float | None = None,
         topology: Topology | None = None,
         windows: bool = False,
-        direct: bool = False,
+        tracked: TrackedSchedule | None = None,
     ):
         self._context, self._name = context, name
         self._sends_stores = payload_share is not None
@@ -229,7 +230,7 @@ class Simulation:
             payload_share=payload_share,
             topology=topology,
             windows=windows,
-            direct=direct,
+            tracked=tracked,
             mode=mode,
             activities=(self._gemm, self._reduction),
             cached_stores=cached_stores,

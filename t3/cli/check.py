@@ -6,7 +6,7 @@ import typer
 
 from sysmodel.config.granularity import GRANULARITIES, GranularityName
 from sysmodel.config.workload import DTYPES, DtypeName
-from sysmodel.runs.check_options import COLLECTIVES, CheckOptions, CollectiveName
+from sysmodel.runs.check_options import CheckOptions
 from t3.library.checking import check as compare
 
 from .completion import topologies
@@ -17,9 +17,15 @@ __all__ = ["check"]
 
 def check(
     collective: Annotated[
-        CollectiveName,
-        choice("Way of the reduce-scatter: a ring, or straight to the owners.", COLLECTIVES),
+        str,
+        option("Reduce-scatter: ring, or direct, straight to the owners.", "NAME"),
     ] = CheckOptions.collective,
+    free_order: Annotated[
+        bool,
+        typer.Option(
+            "--free-order", help="Add contributions as they arrive; compare within a bound."
+        ),
+    ] = CheckOptions.free_order,
     gpus: Annotated[int, integer_option("GPUs, 2 to 8.")] = CheckOptions.gpus,
     m: Annotated[int, integer_option("Rows of the output.")] = CheckOptions.m,
     n: Annotated[int, integer_option("Columns of the output.")] = CheckOptions.n,
@@ -67,6 +73,7 @@ def check(
     """
     options = CheckOptions(
         collective=collective,
+        free_order=free_order,
         gpus=gpus,
         m=m,
         n=n,

@@ -14,7 +14,6 @@ from sysmodel.engine.codes import READ
 from sysmodel.gpu.address_spaces import CONTEXT_GEMM
 from sysmodel.machine.loop import advance
 from sysmodel.machine.machine import Machine
-from sysmodel.machine.program import map_writes
 from sysmodel.machine.tiling import kernel_of
 from sysmodel.machine.until import NEVER
 from sysmodel.runs.engines import EngineName
@@ -35,7 +34,7 @@ def loop_cycles_per_s(engine: EngineName, cycles: int = _CYCLES) -> float:
     workload = workload_of("t-nlg", "fc2", 8)
     kernel = kernel_of(system, workload.m, workload.n, workload.k, workload.tp)
     with Machine(system, kernel, engine=engine, channels=1, mirror=True) as machine:
-        machine.launch([map_writes(kernel, system, 0, address_space=CONTEXT_GEMM)])
+        machine.launch([machine.map_writes(0, address_space=CONTEXT_GEMM)])
         machine.idle(_WARM_UP_CYCLES)
         begin = time.perf_counter()
         advance(machine.state, machine.hardware, NEVER, cycles)

@@ -4,8 +4,8 @@ hardware tracks them; then the DMA engine sends each GPU's chunk to all others.
 
 from itertools import zip_longest
 
+from sysmodel.collectives.launch_map import tracked_schedule
 from sysmodel.gpu.address_spaces import CONTEXT_GEMM
-from sysmodel.machine.direct_program import direct_map_writes
 from sysmodel.machine.program import copy_writes
 from sysmodel.machine.until import UNTIL_COPIED, UNTIL_QUIET, UNTIL_REDUCED, UNTIL_SENT
 from sysmodel.runs.conservation import Moves
@@ -24,17 +24,12 @@ def direct(context: RunContext, name: str, policy: str) -> CycleResult:
     chain = context.chain
     rs, gather = chain.reduction, chain.gather
     assert rs is not None  # the plan has checked the chain
-    with Simulation(context, name, direct=True) as simulation:
+    tracked = tracked_schedule("direct", context.kernel.gpus)
+    with Simulation(context, name, tracked=tracked) as simulation:
         machine = simulation.machine
         zero = simulation.zero = machine.launch(
             [
-                direct_map_writes(
-                    context.kernel,
-                    context.system,
-                    g,
-                    address_space=CONTEXT_GEMM,
-                    policy=policy,
-                )
+                machine.map_writes(g, address_space=CONTEXT_GEMM, policy=policy)
                 for g in range(machine.gpus)
             ]
         )

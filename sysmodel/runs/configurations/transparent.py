@@ -5,7 +5,7 @@ from itertools import zip_longest
 from sysmodel.gpu.address_spaces import CONTEXT_GEMM
 from sysmodel.gpu.workgroups import MODE_SCATTER
 from sysmodel.lib.neighbours import gathered
-from sysmodel.machine.program import copy_writes, map_writes
+from sysmodel.machine.program import copy_writes
 from sysmodel.machine.until import UNTIL_COPIED, UNTIL_QUIET, UNTIL_REDUCED, UNTIL_SENT
 from sysmodel.runs.conservation import Moves
 from sysmodel.runs.cycle_result import CycleResult
@@ -68,13 +68,7 @@ def _reduction(context: RunContext) -> Collective:
 def _launch(context: RunContext, simulation: Simulation, policy: str) -> int:
     return simulation.machine.launch(
         [
-            map_writes(
-                context.kernel,
-                context.system,
-                g,
-                address_space=CONTEXT_GEMM,
-                policy=policy,
-            )
+            simulation.machine.map_writes(g, address_space=CONTEXT_GEMM, policy=policy)
             for g in range(simulation.machine.gpus)
         ]
     )

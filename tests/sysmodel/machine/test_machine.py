@@ -9,7 +9,6 @@ from sysmodel.lib.errors import SimulationError
 from sysmodel.machine import machine as machine_module
 from sysmodel.machine import watchdog
 from sysmodel.machine.machine import Machine
-from sysmodel.machine.program import map_writes
 from sysmodel.machine.tiling import kernel_of
 from sysmodel.machine.until import UNTIL_GEMM, UNTIL_PROGRAMMED, UNTIL_REDUCED
 from tests.support.small_system import scaled, small_system
@@ -37,10 +36,7 @@ def machine():
 
 
 def maps(machine, *more):
-    return [
-        map_writes(machine.kernel, machine.system, g, address_space=1) + list(more)
-        for g in range(machine.gpus)
-    ]
+    return [machine.map_writes(g, address_space=1) + list(more) for g in range(machine.gpus)]
 
 
 def write_of(name, **values):

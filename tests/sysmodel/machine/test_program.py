@@ -4,6 +4,7 @@ import pytest
 from driver.python import DOWNSTREAM
 from rtl.interface.encodings import Action, Granularity, PacketKind, Policy
 from rtl.registers.map import load
+from sysmodel.collectives.launch_map import tracked_schedule
 from sysmodel.gpu.atoms import ATOM_BYTES
 from sysmodel.gpu.geometry.placement import MOST_OUTPUT_ATOMS, OUTPUT_ATOM
 from sysmodel.lib.errors import InputError
@@ -104,9 +105,13 @@ def kernel(request):
     return small_kernel(gpus=4, **KERNELS[request.param])
 
 
+def ring_of(kernel):
+    return tracked_schedule("ring", kernel.gpus)
+
+
 def programmed(kernel, gpu=0, system=None, **options):
     system = small_system() if system is None else system
-    return Programmed(map_writes(kernel, system, gpu, address_space=1, **options))
+    return Programmed(map_writes(kernel, system, gpu, ring_of(kernel), address_space=1, **options))
 
 
 def test_command_walks_every_tile(kernel):
@@ -262,7 +267,8 @@ def test_granularity(granularity, group, value, log2):
 
 def test_value_too_large_for_its_field_is_refused():
     with pytest.raises(ValueError, match=r"ADDRESS_SPACE\.local must be .* less than 16"):
-        map_writes(small_kernel(), small_system(), 0, address_space=16)
+        kernel = small_kernel()
+        map_writes(kernel, small_system(), 0, ring_of(kernel), address_space=16)
 
 
 def test_strobes():
@@ -375,7 +381,8 @@ def test_copy_walks_its_chunk(kernel, chunk):
 def test_copy_leaves_the_map_as_it_is(kernel):
     mapped = programmed(kernel)
     both = Programmed(
-        map_writes(kernel, small_system(), 0, address_space=1) + copy_writes(kernel, 0)[0]
+        map_writes(kernel, small_system(), 0, ring_of(kernel), address_space=1)
+        + copy_writes(kernel, 0)[0]
     )
     assert (both.regions, both.ranges) == (mapped.regions, mapped.ranges)
     assert both.commands[0] == mapped.commands[0]

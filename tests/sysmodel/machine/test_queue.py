@@ -6,7 +6,7 @@ import pytest
 from sysmodel.gpu.address_spaces import gemm_space
 from sysmodel.gpu.kernel import Kernel
 from sysmodel.machine.machine import Machine
-from sysmodel.machine.program import map_writes, stage_cycles
+from sysmodel.machine.program import stage_cycles
 from sysmodel.machine.queue import Queued
 from sysmodel.machine.tiling import apart, kernel_of
 from sysmodel.machine.until import UNTIL_GEMM, UNTIL_REDUCED
@@ -113,7 +113,7 @@ def test_a_kernel_behind_a_tracked_one_writes_its_own_result():
     partial = random.integers(0, 1 << 63, shape).astype(np.uint64)
     partial &= np.uint64(0x3FFF_3FFF_3FFF_3FFF)  # no infinities
     with machine_of(first, Queued(second), cached_stores=False, partial=partial) as machine:
-        writes = [map_writes(first, SYSTEM, g, address_space=gemm_space(0)) for g in range(2)]
+        writes = [machine.map_writes(g, address_space=gemm_space(0)) for g in range(2)]
         machine.launch(writes)
         machine.run(UNTIL_REDUCED)
         assert (machine.state.context["done_cycle"] >= 0).all()

@@ -7,7 +7,6 @@ from sysmodel.config.system import load_system
 from sysmodel.gpu.address_spaces import gemm_space
 from sysmodel.machine.loop import advance
 from sysmodel.machine.machine import Machine
-from sysmodel.machine.program import map_writes
 from sysmodel.machine.tiling import kernel_of
 from sysmodel.machine.until import NEVER
 from tests.support.small_system import small_system
@@ -19,12 +18,7 @@ SYSTEMS = {"one channel": (load_system(), 1), "four channels": (small_system(), 
 def machine_of(gpus, topology, policy, system, channels):
     kernel = kernel_of(system, 512, 192, 64, gpus)
     one = Machine(system, kernel, engine="rtl", channels=channels, mirror=False, topology=topology)
-    one.launch(
-        [
-            map_writes(kernel, system, g, address_space=gemm_space(0), policy=policy)
-            for g in range(gpus)
-        ]
-    )
+    one.launch([one.map_writes(g, address_space=gemm_space(0), policy=policy) for g in range(gpus)])
     return one
 
 

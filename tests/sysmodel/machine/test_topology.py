@@ -5,7 +5,6 @@ import pytest
 
 from sysmodel.config.topology_shapes import Switch
 from sysmodel.machine.machine import Machine
-from sysmodel.machine.program import map_writes
 from sysmodel.machine.sampling import require_invariance
 from sysmodel.machine.tiling import kernel_of
 from sysmodel.machine.until import UNTIL_REDUCED
@@ -28,12 +27,7 @@ def _machine(topology, gpus, **options):
 
 def _reduced(machine):
     """Run GEMM and reduce-scatter; return the cycles."""
-    machine.launch(
-        [
-            map_writes(machine.kernel, machine.system, g, address_space=1)
-            for g in range(machine.gpus)
-        ]
-    )
+    machine.launch([machine.map_writes(g, address_space=1) for g in range(machine.gpus)])
     return machine.run(UNTIL_REDUCED)
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from sysmodel.collectives.launch_map import tracked_schedule
 from sysmodel.config.granularity import GRANULARITIES
 from sysmodel.config.system import load_system
 from sysmodel.lib.errors import InputError
@@ -65,8 +66,8 @@ def test_output_beyond_the_window_is_reduced_slice_by_slice(
 
 
 def test_a_bit_error_in_a_later_slice_is_located(narrow_window, monkeypatch):
-    def one_off(products, nan):
-        sums = reference(products, nan)
+    def one_off(*arguments):
+        sums = reference(*arguments)
         sums[0].view(np.uint16)[5, 7] ^= 1
         return sums
 
@@ -111,7 +112,7 @@ def test_corners(options):
 def test_reference_rounds_in_ring_order():
     # 2048 + 1 rounds back to 2048 in fp16, so the order shows.
     products = np.array([2048, 1, 1], np.float16).reshape(3, 1, 1)
-    sums = reference(products, 0x7E00)
+    sums = reference(products, 0x7E00, tracked_schedule("ring", len(products)).schedule)
     # GPU 0's chunk: GPU 2, then GPU 1, then GPU 0; GPU 1's: GPU 0, 2, 1; GPU 2's: GPU 1, 0, 2.
     assert sums.ravel().tolist() == [2050, 2048, 2048]
 

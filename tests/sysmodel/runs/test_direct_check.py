@@ -2,14 +2,14 @@
 
 from dataclasses import replace
 from itertools import pairwise
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from sysmodel.collectives.launch_map import tracked_schedule
 from sysmodel.lib.errors import InputError
 from sysmodel.lib.progress import no_progress
-from sysmodel.machine.direct_program import direct_map_writes, direct_slots
+from sysmodel.machine.program import map_writes
 from sysmodel.runs.check import check
 from sysmodel.runs.check_options import CheckOptions
 from sysmodel.runs.data_launch import reference
@@ -21,6 +21,10 @@ from tests.support.small_system import small_system
 SEEDS = range(20)
 
 
+def mapped(sizes, gpu):
+    return tracked_schedule("direct", len(sizes)).map(sizes, gpu)
+
+
 def contributions(sizes):
     """Slots that each GPU gives its contribution to each owner's chunk, from the dispatch indices
     of its own chunk, which are the last ones.
@@ -29,7 +33,7 @@ def contributions(sizes):
     """
     gpus = len(sizes)
     for owner, size in enumerate(sizes):
-        _, first = direct_slots(SimpleNamespace(sizes=sizes), owner)
+        first = mapped(sizes, owner).first_slot
         senders = [(owner - distance) % gpus for distance in range(1, gpus + 1)]
         assert senders[-1] == owner
         yield (
@@ -48,11 +52,9 @@ def test_slots_of_unequal_chunks(seed):
     print("seed", seed)
     random = np.random.default_rng(seed)
     sizes = random.integers(1, 20, random.integers(2, 9)).tolist()
-    base, first = zip(
-        *(direct_slots(SimpleNamespace(sizes=sizes), gpu) for gpu in range(len(sizes))),
-        strict=True,
-    )
-    (base,) = set(base)  # all GPUs have the same dispatch indices
+    maps = [mapped(sizes, gpu) for gpu in range(len(sizes))]
+    first = [one.first_slot for one in maps]
+    (base,) = {one.base for one in maps}  # all GPUs have the same dispatch indices
     end = base + sum(sizes)
     assert base >= 0 and min(first) >= 0 and (base == 0 or min(first) == 0)
     for owner, slots in contributions(sizes):
@@ -66,10 +68,12 @@ def test_the_program_gives_these_slots(gpus):
     """Each dispatch index is in one range, which sends its tile to the owner's slot for it."""
     kernel = small_kernel(gpus=gpus, m=64 * 5, n=8 * 3)
     sizes, total = kernel.chunks.sizes, kernel.workgroups
-    base, _ = direct_slots(kernel.chunks, 0)
+    base = mapped(sizes, 0).base
     slots = dict(contributions(list(sizes)))
     for gpu in range(gpus):
-        writes = direct_map_writes(kernel, small_system(), gpu, address_space=1)
+        writes = map_writes(
+            kernel, small_system(), gpu, tracked_schedule("direct", gpus), address_space=1
+        )
         ranges, values = recorded_ranges(writes)
         index = base
         for owner in [(gpu + 1 + step) % gpus for step in range(gpus)]:
@@ -140,8 +144,8 @@ def test_random_problems_on_the_rtl(seed):
 
 
 def test_a_bit_error_is_found(monkeypatch):
-    def one_off(products, nan):
-        sums = reference(products, nan)
+    def one_off(*arguments):
+        sums = reference(*arguments)
         sums[0].view(np.uint16)[5, 7] ^= 1
         return sums
 
