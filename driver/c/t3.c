@@ -519,38 +519,71 @@ int t3_window(struct t3_context *context, const struct t3_window *window)
     return perform_of(context, plan);
 }
 
-int t3_reduce_scatter(struct t3_context *context, const struct t3_ring *ring,
-                      const struct t3_transfer *transfer, unsigned region)
+static enum t3_action action_of(const struct t3_part *part)
 {
-    uint32_t middle = ring->workgroups - ring->leaving - ring->staying;
+    if (part->stores_leave) return T3_ACTION_REMOTE;
+    return part->to.peers ? T3_ACTION_DMA : T3_ACTION_OWN;
+}
+
+int t3_collective(struct t3_context *context, const struct t3_collective *collective,
+                  const struct t3_transfer *transfer, unsigned region)
+{
     struct t3_window window = {
-        .workgroups = ring->workgroups,
-        .tracked_first = ring->leaving,
-        .tracked_end = ring->workgroups,
-        .to_send = ring->leaving + middle,
-        .credit_window = ring->credit_window,
-        .command_window = ring->command_window,
-        .generation = ring->generation,
+        .tracked_first = collective->tracked_first,
+        .credit_window = collective->credit_window,
+        .command_window = collective->command_window,
+        .generation = collective->generation,
     };
-    struct t3_receivers to = {.peers = 1u << T3_DOWNSTREAM, .slot_offset = (int32_t)ring->staying};
+    const struct t3_part *part, *end = collective->parts + collective->count;
     struct t3_transfer marking = *transfer;
-    unsigned shares = ring->shares;
+    uint64_t last = 0;
+    uint32_t first = 0;
     PLAN(plan);
-    if ((uint64_t)ring->leaving + ring->staying > ring->workgroups) return T3_INVALID;
     marking.marks = 1;
+    for (part = collective->parts; part < end; part++) {
+        PLAN(range);
+        plan_map(range, context, 0, (uint32_t)last, part->workgroups, action_of(part), region,
+                 TILES, part->shares, part->to);
+        last += part->workgroups;
+        if (range->invalid || last > UINT32_MAX) return T3_INVALID;
+        if (part->to.peers) window.to_send += part->workgroups;
+    }
+    part = collective->parts;
+    if (collective->unused > (collective->count ? part->workgroups : 0)) return T3_INVALID;
+    if (collective->count && part->to.peers) window.to_send -= collective->unused;
+    window.workgroups = window.tracked_end = (uint32_t)last;
     plan_command(plan, context, TILES, &marking, region);
-    plan_map(plan, context, 0, 0, ring->leaving, T3_ACTION_REMOTE, region, TILES, 0, to);
-    plan_map(plan, context, 1, ring->leaving, middle, T3_ACTION_DMA, region, TILES, shares, to);
-    plan_map(plan, context, 2, ring->leaving + middle, ring->staying, T3_ACTION_OWN, region, TILES,
-             shares, no_receiver);
     plan_window(plan, context, &window);
     if (plan->invalid) return T3_INVALID;
     TRY(t3_unmap(context));
     TRY(t3_command(context, TILES, &marking, region));
-    TRY(t3_remote_map(context, 0, ring->leaving, region, TILES, 0, to));
-    TRY(t3_dma_map(context, ring->leaving, middle, region, TILES, shares, to));
-    TRY(t3_own_map(context, ring->leaving + middle, ring->staying, region, TILES, shares));
+    for (part = collective->parts; part < end; part++) {
+        TRY(map(context, first, part->workgroups, action_of(part), region, TILES, part->shares,
+                part->to));
+        first += part->workgroups;
+    }
     return t3_window(context, &window);
+}
+
+int t3_reduce_scatter(struct t3_context *context, const struct t3_ring *ring,
+                      const struct t3_transfer *transfer, unsigned region)
+{
+    struct t3_receivers to = {.peers = 1u << T3_DOWNSTREAM, .slot_offset = (int32_t)ring->staying};
+    struct t3_part parts[] = {
+        {.workgroups = ring->leaving, .stores_leave = 1, .to = to},
+        {.workgroups = ring->workgroups - ring->leaving - ring->staying,
+         .shares = ring->shares, .to = to},
+        {.workgroups = ring->staying, .shares = ring->shares},
+    };
+    struct t3_collective collective = {
+        .parts = parts, .count = 3,
+        .tracked_first = ring->leaving,
+        .credit_window = ring->credit_window,
+        .command_window = ring->command_window,
+        .generation = ring->generation,
+    };
+    if ((uint64_t)ring->leaving + ring->staying > ring->workgroups) return T3_INVALID;
+    return t3_collective(context, &collective, transfer, region);
 }
 
 int t3_is_foreign(enum t3_error_code code)

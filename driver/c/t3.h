@@ -107,6 +107,25 @@ struct t3_receivers {
     int32_t slot_offset; /* from a tile's dispatch index here to its slot there */
 };
 
+/* Workgroups that follow each other in dispatch order, and whose tiles go the same way. Without
+ * peers, tiles stay. */
+struct t3_part {
+    uint32_t workgroups;
+    int stores_leave;       /* for the peers; otherwise they update the memory here */
+    unsigned shares;        /* contributions that make a tile complete which is updated here */
+    struct t3_receivers to; /* of the stores, or of the complete tiles */
+};
+
+/* Collective that the stores of a kernel drive, as one GPU takes part in it. */
+struct t3_collective {
+    const struct t3_part *parts; /* in dispatch order */
+    unsigned count;
+    uint32_t tracked_first;      /* first slot whose tile becomes complete here */
+    uint32_t unused;             /* dispatch indices of the first part without a workgroup */
+    uint32_t credit_window, command_window;
+    uint32_t generation;
+};
+
 /* Part of a GPU in a ring reduce-scatter: the first chunk leaves, the last chunk stays. What leaves
  * goes to the peer T3_DOWNSTREAM. */
 struct t3_ring {
@@ -229,6 +248,8 @@ int t3_dma_map(struct t3_context *context, uint32_t first, uint32_t count, unsig
 int t3_own_map(struct t3_context *context, uint32_t first, uint32_t count, unsigned region,
                unsigned command, unsigned shares);
 int t3_window(struct t3_context *context, const struct t3_window *window);
+int t3_collective(struct t3_context *context, const struct t3_collective *collective,
+                  const struct t3_transfer *transfer, unsigned region);
 int t3_reduce_scatter(struct t3_context *context, const struct t3_ring *ring,
                       const struct t3_transfer *transfer, unsigned region);
 /* Reports TIMEOUT after this number of cycles without a complete tile; 0: never. */

@@ -1,6 +1,6 @@
 """Collectives of a launch, as the ways of its tiles."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rtl.interface.encodings import Action
 
@@ -63,6 +63,11 @@ class Collective:
     generation : int
         Generation of the launch, 0 to 15: the same on all GPUs, and 1 to 7 after the previous
         launch's, modulo 16.
+
+    Raises
+    ------
+    ValueError
+        The first part does not have the unused dispatch indices.
     """
 
     parts: tuple[Part, ...]
@@ -71,6 +76,11 @@ class Collective:
     command_window: int
     unused: int = 0
     generation: int = 0
+
+    def __post_init__(self) -> None:
+        most = self.parts[0].workgroups if self.parts else 0
+        if not 0 <= self.unused <= most:
+            raise ValueError(f"unused must be at least 0 and at most {most}, not {self.unused!r}")
 
     @property
     def end(self) -> int:
@@ -81,7 +91,7 @@ class Collective:
     def to_send(self) -> int:
         """Number of workgroups whose stores or tiles leave."""
         leaving = sum(part.workgroups for part in self.parts if part.peers)
-        return leaving - (self.unused if leaving else 0)
+        return leaving - (self.unused if self.parts and self.parts[0].peers else 0)
 
 
 @dataclass(frozen=True)
@@ -118,11 +128,11 @@ class Ring:
     def collective(self) -> Collective:
         """Ways of the tiles of the three chunks."""
         middle = self.workgroups - self.leaving - self.staying
-        leaves = {"peers": (DOWNSTREAM,), "slot_offset": self.staying}
+        passed = Part(middle, shares=self.shares, peers=(DOWNSTREAM,), slot_offset=self.staying)
         return Collective(
             parts=(
-                Part(self.leaving, stores_leave=True, shares=0, **leaves),
-                Part(middle, shares=self.shares, **leaves),
+                replace(passed, workgroups=self.leaving, stores_leave=True, shares=0),
+                passed,
                 Part(self.staying, shares=self.shares),
             ),
             tracked_first=self.leaving,

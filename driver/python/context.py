@@ -200,7 +200,7 @@ class Context(Assignment):
         RefusedError
         """
         transfer = replace(transfer, marks=True)
-        window = {
+        window: dict[str, Any] = {
             "workgroups": collective.end,
             "tracked": (collective.tracked_first, collective.end),
             "to_send": collective.to_send,
@@ -210,17 +210,18 @@ class Context(Assignment):
         }
         self._page.check(command_writes(TILES, transfer, region))
         self._page.check(window_writes(**window))
-        maps, first = [], 0
+        maps, first = list[tuple[Any, dict[str, Any]]](), 0
         for part in collective.parts:
-            where = {"shares": part.shares, "peers": part.peers, "slot_offset": part.slot_offset}
-            maps.append(((first, part.workgroups, part.action, region, TILES), where))
+            way: dict[str, Any] = {"peers": part.peers, "slot_offset": part.slot_offset}
+            of_range = first, part.workgroups, part.action, region, TILES
+            maps.append((of_range, way | {"shares": part.shares}))
             first += part.workgroups
-        for of_range, where in maps:
-            self._page.check(map_writes(0, *of_range, **where))
+        for of_range, way in maps:
+            self._page.check(map_writes(0, *of_range, **way))
         self.unmap()
         self.command(TILES, transfer, region=region)
-        for of_range, where in maps:
-            self._map(*of_range, **where)
+        for of_range, way in maps:
+            self._map(*of_range, **way)
         self.window(**window)
 
     def reduce_scatter(self, ring: Ring, transfer: Transfer, *, region: int = 0) -> None:

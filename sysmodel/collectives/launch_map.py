@@ -12,6 +12,7 @@ from functools import cache
 from sysmodel.lib.errors import InputError
 from sysmodel.lib.neighbours import scattered
 
+from .check import check
 from .registry import algorithm
 from .schedule import Expanded, Flow, expanded
 
@@ -106,15 +107,23 @@ class TrackedSchedule:
     Raises
     ------
     InputError
-        The schedule has several stages or cuts chunks; its ranks make their chunks in another order
-        than the kernels do; or it sends arrivals on that are to be ``ordered``.
+        The schedule does not reduce and scatter; it has several stages or cuts chunks; its ranks
+        make their chunks in another order than the kernels do; or it sends arrivals on that are to
+        be ``ordered``.
     """
 
     schedule: Expanded
     ordered: bool = False
 
     def __post_init__(self) -> None:
+        check(self.schedule)
         _require(self.schedule, self.ordered)
+
+    @property
+    def has_fixed_sums(self) -> bool:
+        """True if the sums do not depend on the order in which contributions arrive."""
+        flows = (flow for one in self.schedule.flows[0] for flow in one)
+        return self.ordered or all(flow.contributions <= 2 for flow in flows)
 
     def map(self, sizes: Sequence[int], rank: int) -> LaunchMap:
         """Map the launch of a rank.
@@ -158,7 +167,8 @@ class TrackedSchedule:
 def tracked_schedule(name: str, ranks: int, *, free: bool = False) -> TrackedSchedule:
     """Return the reduce-scatter of an algorithm for hardware that tracks tiles.
 
-    Its contributions are ordered, unless a rank sends on what arrives, or the order is ``free``.
+    More than two contributions to a tile are ordered, unless a rank sends on what arrives, or the
+    order is ``free``.
 
     Raises
     ------
@@ -166,8 +176,10 @@ def tracked_schedule(name: str, ranks: int, *, free: bool = False) -> TrackedSch
         The algorithm is not known, or the hardware cannot run it; see :class:`TrackedSchedule`.
     """
     schedule = expanded(algorithm(name, "collective").schedule("reduce-scatter", ranks))
-    passes_on = any(flow.arrivals and flow.to for flows in schedule.flows[0] for flow in flows)
-    return TrackedSchedule(schedule, ordered=not (free or passes_on))
+    flows = [flow for one in schedule.flows[0] for flow in one]
+    passes_on = any(flow.arrivals and flow.to for flow in flows)
+    ordered = not free and not passes_on and any(flow.contributions > 2 for flow in flows)
+    return TrackedSchedule(schedule, ordered)
 
 
 def _starts(flows: Sequence[Flow], sizes: Sequence[int]) -> dict[int, int]:
@@ -193,5 +205,9 @@ def _require(schedule: Expanded, ordered: bool) -> None:
             raise InputError("collective", f"{name}: {problem}")
         if any(len(flow.to) > 1 for flow in flows):
             raise InputError("collective", f"{name} sends a chunk to several ranks")
+        tracked = [flow.arrivals > 0 for flow in flows]
+        if tracked != sorted(tracked):
+            problem = "a chunk leaves as it is stored behind one that gets contributions"
+            raise InputError("collective", f"{name}: {problem}")
         if ordered and any(flow.arrivals and flow.to for flow in flows):
             raise InputError("collective", f"{name} sends on what arrives, which has no order")

@@ -117,7 +117,7 @@ def set_up_queue(
     state.kernel["start"][:, 1:] = NEVER
     row = stage = 0
     for number, ((kernel, context), atoms) in enumerate(zip(queue, atoms_of, strict=True)):
-        tracked = number == firsts[context]
+        is_first = number == firsts[context]
         placed = PlacedKernel(
             tiling=kernel.tiling,
             output_atoms=atoms,
@@ -127,7 +127,7 @@ def set_up_queue(
             first_row=row,
             first_stage=stage,
             context=context,
-            space=gemm_space(context) if tracked else CONTEXT_NONE,
+            space=gemm_space(context) if is_first else CONTEXT_NONE,
         )
         set_up_kernel(state, placed, _times(system, kernel.tiling))
         for g, one in enumerate(state.kernel[:, number]):

@@ -39,8 +39,8 @@ class CheckOptions(Checked):
         Algorithm of the reduce-scatter, of a single stage that does not cut chunks: ``ring`` or
         ``direct``.
     free_order : bool
-        Contributions are added as they arrive, so that sums are compared within a bound instead of
-        bit by bit.
+        Contributions are added as they arrive. Sums that depend on the order are compared within a
+        bound instead of bit by bit.
     gpus : int
         Number of GPUs.
     m, n, k : int
@@ -89,8 +89,11 @@ class CheckOptions(Checked):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not tracked_schedule(self.collective, self.gpus).ordered and self.free_order:
-            problem = f"True is not allowed with {self.collective}, whose order is fixed"
+        if self.tracked.has_fixed_sums and self.free_order:
+            problem = (
+                f"True is not allowed with {self.collective} on {self.gpus} GPUs, whose sums do "
+                "not depend on an order"
+            )
             raise InputError("free_order", problem)
         if self.needed_bytes > _memory_bytes():
             raise InputError(

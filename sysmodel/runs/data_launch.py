@@ -35,6 +35,9 @@ DTYPES = {
 }
 """NumPy type of each format, and the only NaN that the reduce unit returns in it."""
 
+_UNITS = {DTYPES["fp16"][0]: 2.0**-11, DTYPES["bf16"][0]: 2.0**-8}
+"""Half of a unit in the last place, by the format's NumPy type, relative to the value."""
+
 SHOWN = 5
 """Number of mismatches that are reported one by one."""
 
@@ -157,14 +160,14 @@ class DataLaunch:
         self.machine.idle(_SETTLING_CYCLES)
 
     def compare(
-        self, context: int, *, free_order: bool = False
+        self, context: int, *, within_bound: bool = False
     ) -> tuple[int, tuple[Mismatch, ...]]:
         """Count the wrong elements in each GPU's own chunk, and list the first: those whose bits
-        differ or, with ``free_order``, those beyond the bound of :func:`error_bound`."""
+        differ or, ``within_bound``, those beyond the bound of :func:`error_bound`."""
         work = self.works[context]
         dtype, nan = DTYPES[work.dtype]
         expected = reference(work.products, nan, self.machine.tracked.schedule)
-        bound = error_bound(work.products) if free_order else None
+        bound = error_bound(work.products) if within_bound else None
         chunk = _chunk_of_element(work.kernel.chunks)
         mismatches = 0
         first: list[Mismatch] = []
@@ -211,9 +214,10 @@ def error_bound(products: np.ndarray) -> np.ndarray:
     absolute values, by at most half a unit in the last place (N. J. Higham, The accuracy of
     floating point summation, 1993, eq. 2.6, whose terms of higher order are in the factor).
     """
-    additions, unit = len(products) - 1, float(ml_dtypes.finfo(products.dtype).eps) / 2
+    additions, unit = len(products) - 1, _UNITS[products.dtype]
     growth = additions * unit / (1 - additions * unit)
-    return growth * np.abs(products.astype(np.float64)).sum(axis=0)
+    bound: np.ndarray = growth * np.abs(products.astype(np.float64)).sum(axis=0)
+    return bound
 
 
 def _exact(products: np.ndarray) -> np.ndarray:

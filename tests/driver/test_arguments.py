@@ -7,12 +7,15 @@ from dataclasses import replace
 import pytest
 
 from rtl.registers.map import MAX_CONTEXTS
-from t3.driver import T3, Context, Peer, Recorder, Ring, Transfer
+from t3.driver import T3, Collective, Context, Part, Peer, Recorder, Ring, Transfer
 from tests.support.driver_limits import (
     ADDRESS,
+    COLLECTIVE,
     INDEX,
+    OF_COLLECTIVE,
     OF_CONTEXT,
     OF_GPU,
+    OF_PART,
     OF_PEER,
     OF_RING,
     OF_TRANSFER,
@@ -27,7 +30,7 @@ from tests.support.driver_limits import (
 WITHOUT = {"launch", "measure", "wait", "wait_idle", "abort", "take_errors", "error_count"}
 WITHOUT |= {"clear_errors", "take_interrupts", "identify", "context", "reset_epochs"}
 WITHOUT |= {"hold", "hand_over"}
-OF_STRUCTS = {"command", "copy", "all_gather", "reduce_scatter", "peer"}
+OF_STRUCTS = {"command", "copy", "all_gather", "collective", "reduce_scatter", "peer"}
 
 
 def calls_of(kind):
@@ -45,6 +48,8 @@ def test_every_call_and_argument_is_tried():
     assert {field.name for field in fields_of(Transfer)} == set(OF_TRANSFER)
     assert {field.name for field in fields_of(Ring)} == set(OF_RING)
     assert {field.name for field in fields_of(Peer)} == set(OF_PEER)
+    assert {field.name for field in fields_of(Collective)} - {"parts"} == set(OF_COLLECTIVE)
+    assert {field.name for field in fields_of(Part)} - {"stores_leave"} == set(OF_PART)
 
 
 def variants(value):
@@ -130,6 +135,36 @@ def test_python_calls_with_a_transfer():
 def test_python_ring(name, negative):
     wrong = replace(RING, **{name: -1 if negative else OF_RING[name]})
     assert refused(Context.reduce_scatter, wrong, TRANSFER)
+
+
+def refused_collective(**changes):
+    """Return whether a collective is refused as it is made or as it is programmed."""
+    try:
+        wrong = replace(COLLECTIVE, **changes)
+    except ValueError:
+        return True
+    return refused(Context.collective, wrong, TRANSFER)
+
+
+@pytest.mark.parametrize("name", OF_COLLECTIVE)
+@pytest.mark.parametrize("negative", [False, True])
+def test_python_collective(name, negative):
+    assert not refused_collective()
+    assert refused_collective(**{name: -1 if negative else OF_COLLECTIVE[name]})
+
+
+@pytest.mark.parametrize("place", range(3))
+@pytest.mark.parametrize("name", OF_PART)
+def test_python_part(name, place):
+    for value in variants(OF_PART[name]):
+        parts = list(COLLECTIVE.parts)
+        parts[place] = replace(parts[place], **{name: value})
+        assert refused_collective(parts=tuple(parts))
+
+
+def test_python_collective_without_workgroups():
+    assert refused_collective(parts=(), unused=1)
+    assert refused_collective(parts=(Part(-1, peers=(1,)), *COLLECTIVE.parts))
 
 
 @pytest.mark.parametrize("count", [0, 1])

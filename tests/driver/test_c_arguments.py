@@ -7,9 +7,12 @@ from rtl.interface.encodings import InjectTarget, Policy
 from rtl.registers.map import MAX_CONTEXTS, load
 from tests.support.c_driver import build
 from tests.support.driver_limits import (
+    COLLECTIVE,
     DISPATCH,
     ENTRIES,
     INDEX,
+    OF_COLLECTIVE,
+    OF_PART,
     OF_PEER,
     OF_RING,
     OF_TRANSFER,
@@ -44,6 +47,15 @@ C_TRANSFER = {
     **{f"waves[{edge}]": (1, beyond("COMMAND_WAVES", f"waves{edge}")) for edge in range(4)},
 }
 C_RING = {name: (getattr(RING, name), value) for name, value in OF_RING.items()}
+C_COLLECTIVE = {name: (getattr(COLLECTIVE, name), value) for name, value in OF_COLLECTIVE.items()}
+C_PARTS = {
+    f"[{place}].{name}": (None, value)
+    for place in range(2)
+    for name, value in {
+        **{name: OF_PART[name] for name in ("workgroups", "shares")},
+        **{f"to.{name}": value for name, (_, value) in C_RECEIVERS.items()},
+    }.items()
+}
 C_ARBITRATION = {
     "policy": (0, len(Policy)), "automatic": (0, 2),
     "threshold": (0, beyond("ARBITER", "threshold")),
@@ -75,6 +87,7 @@ C_CALLS = {
     "t3_dma_map(&context, {first}, {count}, {region}, {command}, {shares}, to)": C_TRACKED,
     "t3_own_map(&context, {first}, {count}, {region}, {command}, {shares})": C_TRACKED,
     "t3_window(&context, &window)": {},
+    "t3_collective(&context, &collective, &transfer, {region})": dict(region=(0, INDEX)),
     "t3_reduce_scatter(&context, &ring, &transfer, {region})": dict(region=(0, INDEX)),
     "t3_copy(&context, 0, &transfer, {region}, {peers})": dict(region=(0, INDEX), peers=(1, MASK)),
     "t3_all_gather(&context, chunks, 2, {region}, {peers}, arrived, 0)": dict(
@@ -82,8 +95,10 @@ C_CALLS = {
     "t3_enable_interrupts(&context, {kinds})": dict(kinds=(1, ALL_KINDS)),
     "t3_set_arbitration(&bus, &arbitration)": {},
 }  # fmt: skip
+_OF_TILES = ("t3_collective", "t3_reduce_scatter")
 C_STRUCTS = {
-    "transfer": (C_TRANSFER, ("t3_command", "t3_copy", "t3_reduce_scatter", "t3_all_gather")),
+    "transfer": (C_TRANSFER, ("t3_command", "t3_copy", "t3_all_gather", *_OF_TILES)),
+    "collective": (C_COLLECTIVE, ("t3_collective",)),
     "window": (C_WINDOW, ("t3_window",)),
     "peer": (C_PEER, ("t3_peer",)),
     "to": (C_RECEIVERS, ("t3_remote_map", "t3_dma_map")),
@@ -127,13 +142,16 @@ C_CASE = """    {
         struct t3_peer peer = {PEER};
         struct t3_receivers to = {TO};
         struct t3_ring ring = {RING};
+        struct t3_part parts[] = {{.workgroups = 4, .shares = 1, .to = {.peers = 2}},
+                                  {.workgroups = 3, .stores_leave = 1, .to = {.peers = 2}}};
+        struct t3_collective collective = {.parts = parts, .count = 2, COLLECTIVE};
         struct t3_arbitration arbitration = {ARBITRATION};
         struct t3_chunk chunks[2] = {{0, {TRANSFER}}, {0, {TRANSFER}}};
         int result;
         CHANGE
         chunks[1].transfer = transfer;
         (void)context; (void)window; (void)ring; (void)arbitration; (void)chunks;
-        (void)peer; (void)to;
+        (void)peer; (void)to; (void)collective;
         accesses = 0;
         result = CALL;
         printf("%d %d\\n", result, accesses);
@@ -145,9 +163,9 @@ def c_case(call, change="", number=1):
     case = C_CASE.replace("CALL", call).replace("CHANGE", change).replace("NUMBER", str(number))
     for name, (members, _) in C_STRUCTS.items():
         values = {member: valid for member, (valid, _) in members.items() if "[" not in member}
-        case = case.replace(
-            f"{{{name.upper()}}}", "{" + ", ".join(f".{k} = {v}" for k, v in values.items()) + "}"
-        )
+        listed = ", ".join(f".{k} = {v}" for k, v in values.items())
+        case = case.replace(f"{{{name.upper()}}}", "{" + listed + "}")
+        case = case.replace(f", {name.upper()}}}", ", " + listed + "}")
     return case
 
 
@@ -172,10 +190,14 @@ def c_cases():
                 yield c_case(call.format(**valid), f"to.{wrong};"), True
             least = f"to.slot_offset = {-SLOT_OFFSET};"
             yield c_case(call.format(**valid), least), False
+        if call.startswith("t3_collective"):
+            wrong = [*((name, value) for name, (_, value) in C_PARTS.items()), ("[0].shares", 0)]
+            for member, value in [*wrong, ("[1].to.peers", 0)]:
+                yield c_case(call.format(**valid), f"parts{member} = {value};"), True
         for struct, (members, calls) in C_STRUCTS.items():
             for member, (_, wrong) in members.items():
                 copies = call.startswith(("t3_copy", "t3_all_gather"))
-                sets = {"kind"} if copies else {"marks"} if "reduce" in call else set()
+                sets = {"kind"} if copies else {"marks"} if call.startswith(_OF_TILES) else set()
                 if call.startswith(calls) and member not in sets:
                     yield c_case(call.format(**valid), f"{struct}.{member} = {wrong};"), True
 

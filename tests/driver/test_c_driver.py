@@ -13,11 +13,13 @@ from rtl.registers.map import CONTEXT, load, page
 from t3.driver import (
     T3,
     AbortedError,
+    Collective,
     Context,
     Datatype,
     Granularity,
     InjectTarget,
     Operation,
+    Part,
     Peer,
     Policy,
     RefusedError,
@@ -55,11 +57,15 @@ int main(int count, char **words)
     struct t3_peer peer = {.gpu = 100, .rank = 3, .space = 9, .sends_updates = 1,
         .takes_stores = 1};
     struct t3_receivers to = {.peers = 0x82, .slot_offset = -5};
+    struct t3_part parts[3] = {{.workgroups = 15, .stores_leave = 1, .shares = 1, .to = to},
+        {.workgroups = 0, .shares = 2, .to = to}, {.workgroups = 7, .shares = 4}};
+    struct t3_collective collective = {.parts = parts, .count = 3, .tracked_first = 3,
+        .unused = 5, .credit_window = 7, .command_window = 30, .generation = 9};
     struct t3_chunk chunks[2] = {{1 << 16, tile}, {1 << 17, tile}};
     struct t3_error error;
     int result = 0;
     (void)count; (void)arrived; (void)chunks; (void)ring; (void)tile; (void)error; (void)context;
-    (void)peer; (void)to;
+    (void)peer; (void)to; (void)collective;
     next = words + 1;
     BODY
     printf("= %d\\n", result);
@@ -94,6 +100,18 @@ RING = Ring(
 
 PEER = Peer(gpu=100, rank=3, space=9, sends_updates=True, takes_stores=True)
 TO = {"peers": [7, 1], "slot_offset": -5}
+COLLECTIVE = Collective(
+    parts=(
+        Part(15, stores_leave=True, peers=(7, 1), slot_offset=-5),
+        Part(0, shares=2, peers=(7, 1), slot_offset=-5),
+        Part(7, shares=4),
+    ),
+    tracked_first=3,
+    unused=5,
+    credit_window=7,
+    command_window=30,
+    generation=9,
+)
 
 
 class Record:
@@ -185,6 +203,8 @@ def only_writes(lines):
          lambda c: c.remote_map(4, 9, region=1, command=2, shares=63, **TO)),
         ("result = t3_reduce_scatter(&context, &ring, &tile, 3);",
          lambda c: c.reduce_scatter(RING, TILE, region=3)),
+        ("result = t3_collective(&context, &collective, &tile, 3);",
+         lambda c: c.collective(COLLECTIVE, TILE, region=3)),
         (("t3_own_map(&context, 1, 2, 0, 0, 5); t3_remote_map(&context, 3, 1, 0, 0, 0, to);"
          "result = t3_unmap(&context);"),
          lambda c: (c.own_map(1, 2, shares=5), c.remote_map(3, 1, **TO), c.unmap())),

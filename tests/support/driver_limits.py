@@ -9,7 +9,7 @@ from rtl.interface.encodings import (
     Policy,
 )
 from rtl.registers.map import load
-from t3.driver import Peer, Ring, Transfer
+from t3.driver import Collective, Part, Peer, Ring, Transfer
 
 __all__ = [
     "DISPATCH",
@@ -19,6 +19,9 @@ __all__ = [
     "OF_CONTEXT",
     "OF_GPU",
     "OF_PEER",
+    "COLLECTIVE",
+    "OF_COLLECTIVE",
+    "OF_PART",
     "OF_RING",
     "OF_TRANSFER",
     "OF_WINDOW",
@@ -33,6 +36,12 @@ __all__ = [
 ]
 
 TRANSFER = Transfer(rows=1, run_atoms=1, stride_atoms=1, wave_rows=1, waves=(1, 1, 1, 1))
+COLLECTIVE = Collective(
+    parts=(Part(4, peers=(1,)), Part(1, stores_leave=True, peers=(1,)), Part(2)),
+    tracked_first=1,
+    credit_window=1,
+    command_window=1,
+)
 RING = Ring(workgroups=4, leaving=1, staying=1, credit_window=1, command_window=1)
 PEER = Peer(gpu=1, rank=1, space=1)
 WINDOW = dict(workgroups=4, tracked=(0, 4), to_send=0, credit_window=1)
@@ -100,6 +109,16 @@ OF_RING = {
     "shares": SHARES,
     "leaving": RING.workgroups,  # no workgroup is left to stay
     "staying": RING.workgroups,
+}
+OF_PART = {
+    "workgroups": OF_WINDOW["workgroups"],
+    "shares": SHARES,
+    **OF_RECEIVERS,
+}
+OF_COLLECTIVE = {
+    "tracked_first": OF_WINDOW["tracked"][0][0],
+    "unused": COLLECTIVE.parts[0].workgroups + 1,
+    **{name: OF_WINDOW[name] for name in ("credit_window", "command_window", "generation")},
 }
 ENTRIES = beyond("CUTS", "cut0")
 # Valid arguments, and the first value of each argument that is beyond its field, or such values.

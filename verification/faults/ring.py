@@ -9,6 +9,7 @@ import numpy as np
 from driver.python import Context, Recorder
 from rtl.parameters import T3Parameters
 from rtl.registers.map import load
+from sysmodel.collectives.launch_map import tracked_schedule
 from sysmodel.config.system import System, load_system
 from sysmodel.engine.hardware import hardware_parameters
 from sysmodel.engine.ports import CHANNEL_OUTPUTS, CONTEXT_OUTPUTS, DATA_WORDS, K
@@ -40,6 +41,7 @@ __all__ = [
 
 GPUS = 3
 CHANNELS = 2
+_RING = tracked_schedule("ring", GPUS)
 _RANGE_ACTION = load()["RANGE_ACTION"]
 _SLICE_CYCLES = 128
 _DRAIN_CYCLES = 64
@@ -216,7 +218,7 @@ class Ring:
         for kernel in self.kernels:
             shape = GPUS, kernel.tiling.m, kernel.tiling.n
             products = random.standard_normal(shape).astype(np.float16)
-            self._expected.append(self._atoms(reference(products, nan=0x7E00)))
+            self._expected.append(self._atoms(reference(products, 0x7E00, _RING.schedule)))
             first = kernel.output_atom - base
             partial[:, first : kernel.output_end - base] = self._atoms(products)
             chunk = kernel.chunks.of_workgroup
@@ -312,6 +314,7 @@ class Ring:
             self.kernels[context],
             self._system,
             gpu,
+            _RING,
             address_space=gemm_space(context),
             dtype="fp16",
             context=context,

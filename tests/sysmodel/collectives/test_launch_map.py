@@ -17,7 +17,7 @@ def maps(name, free, seed):
     """Return the sizes of random chunks, and the map of every rank."""
     print("seed", seed)
     random = np.random.default_rng(seed)
-    sizes = random.integers(1, 9, random.integers(2, 9)).tolist()
+    sizes = random.integers(1, 9, random.integers(3, 9)).tolist()
     tracked = tracked_schedule(name, len(sizes), free=free)
     return sizes, [tracked.map(sizes, rank) for rank in range(len(sizes))]
 
