@@ -12,6 +12,7 @@ from sysmodel.config.link import Link
 from sysmodel.config.topology import load_topology
 from sysmodel.config.topology_shapes import Topology
 from sysmodel.engine.ports import CHANNEL_INPUTS, DATA_WORDS, I, input_words, output_words
+from sysmodel.gpu.atoms import ATOM_BYTES
 from sysmodel.gpu.collective import new_tables
 from sysmodel.gpu.geometry.output_atoms import OutputAtoms
 from sysmodel.gpu.kernel import Kernel
@@ -21,7 +22,7 @@ from sysmodel.gpu.workgroups import ComputeUnits
 from sysmodel.lib.neighbours import downstream
 from sysmodel.memory.accesses import set_up_memory
 from sysmodel.memory.dram import new_dram
-from sysmodel.network.capacity import Capacity
+from sysmodel.network.capacity import Capacity, PacketSizes
 from sysmodel.network.expansion import expand
 from sysmodel.network.fabric import Fabric
 from sysmodel.network.routes import Routes
@@ -234,11 +235,23 @@ class Assembly:
             latency_cycles=[max(1, system.cycles(link.latency_ns)) for link in fabric.links],
             system_channels=system.dram.channels,
             buffer_packets=_LINK_BUFFER,
+            packets=self._packets(),
+        )
+
+    def _packets(self) -> PacketSizes | None:
+        """Make the sizes of T3's packets; packets of stores are all alike."""
+        if self.sender_share is not None:
+            return None
+        values = [link.values for link in self.fabric.links]
+        return PacketSizes(
+            atom_bytes=[ATOM_BYTES * one.t3_payload_share for one in values],
+            header_bytes=[one.t3_overhead_bytes * one.t3_payload_share for one in values],
+            atoms=self.system.link.t3_payload_bytes // ATOM_BYTES,
         )
 
     @property
     def payload_share(self) -> float:
-        """Share of the line rate that is payload on the links of GPU 0."""
+        """Share of the line rate that is payload on the links of GPU 0, in the longest packets."""
         return self._payload_share(self.fabric.links[self._routes.links_of(0)[0]].values)
 
     def _payload_share(self, link: Link) -> float:
@@ -266,6 +279,5 @@ class Assembly:
                 int(np.bincount(one.channel).max()) + one.per_wave.size for one in self._atoms_of
             ),
             tile_atom_bits=self.parameters.tile_atom_bits,
-            end_bytes=self.system.link.t3_overhead_bytes * self.system.link.t3_payload_share,
             most_admissions=_ADMISSIONS_BESIDE + 2 * max(one.workgroups for one in self.kernels),
         )

@@ -8,7 +8,7 @@ from sysmodel.gpu.atoms import ATOM_BYTES
 
 from .routes import Hop, Routes
 
-__all__ = ["Capacity"]
+__all__ = ["Capacity", "PacketSizes"]
 
 # Packets of a channel in an output queue of its GPU. In a channel they leave in order, so a short
 # queue of a busy link holds up those for other links. Where the link also carries packets of other
@@ -17,6 +17,24 @@ _OWN_PACKETS = 256
 _OWN_PACKETS_AMONG_OTHERS = 16
 _FORWARDED_PACKETS = 64  # of a channel in the queue of a GPU that forwards, for each sender
 _LEAST_PACKETS = 4  # in the queue of a switch, for each sender
+
+
+@dataclass(frozen=True, kw_only=True)
+class PacketSizes:
+    """Sizes of packets at the rate of the payload: the longest packet takes as many bytes of the
+    rate as it has payload.
+
+    Parameters
+    ----------
+    atom_bytes, header_bytes : sequence of float
+        Bytes of an atom, and of a packet's header, on each link.
+    atoms : int
+        Most atoms of a packet, a power of two.
+    """
+
+    atom_bytes: Sequence[float]
+    header_bytes: Sequence[float]
+    atoms: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +51,8 @@ class Capacity:
         Channels of a GPU's memory, of which the first ones are simulated.
     buffer_packets : int
         Receiver's buffer of a channel for each link, beyond the packets on the wire.
+    packets : PacketSizes or None
+        None: every packet has one atom and no header.
     """
 
     routes: Routes
@@ -40,6 +60,7 @@ class Capacity:
     latency_cycles: Sequence[int]
     system_channels: int
     buffer_packets: int
+    packets: PacketSizes | None = None
 
     def channels(self, link: int) -> int:
         """Count the simulated channels that use a link."""
@@ -57,6 +78,19 @@ class Capacity:
     def rate(self, link: int) -> float:
         """Rate of a link for the simulated channels, in bytes per cycle."""
         return self.rate_bytes[link] * self.share(link)
+
+    @property
+    def packet_gap(self) -> int:
+        """Most cycles between two atoms of a packet: while a link is busy, an atom waits for its
+        turn as long as each channel sends a packet."""
+        busiest = self.routes.links_of(self.routes.senders[0])[0]
+        share = self.rate(busiest) / max(1, self.channels(busiest))
+        return int(self.packet_atoms * ATOM_BYTES / share) if self.packet_atoms > 1 else 0
+
+    @property
+    def packet_atoms(self) -> int:
+        """Most atoms of a packet."""
+        return self.packets.atoms if self.packets else 1
 
     def at_receiver(self, link: int) -> int:
         """Places of a channel behind a receiver's link, with those of packets on the wire."""

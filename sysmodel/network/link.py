@@ -16,7 +16,7 @@ from sysmodel.lib.activities import MOST_ACTIVITIES
 from sysmodel.lib.compiled import inlined
 from sysmodel.lib.cycles import NEVER
 
-from .queues import enter, has_place, offer_link
+from .queues import enter, has_place, offer_link, take
 from .records import HEADER_WORDS, NO_HOP, PACKET_WORDS, TAG
 from .windows import PLACE_ATOM_BITS, WINDOW_ATOM_BITS
 
@@ -56,7 +56,8 @@ FIXED_FIELDS = [
     ("copy_offset", np.int64),  # atoms from a copy's source to its destination
     ("tile_atom_bits", np.int64),  # of the atoms that an END packet announces
     ("announces", np.int64),  # 1: END packets announce atoms that the model knows
-    ("end_bytes", np.float64),  # bytes of an END packet on a link, at the rate of the payload
+    ("packet_atoms", np.int64),  # most atoms of a packet, a power of two
+    ("packet_gap", np.int64),  # most cycles between two atoms of a packet
     ("to_owners", np.int64),  # 1: a fused GEMM stores to owners, and the own chunk is ``copy_to``
 ]
 
@@ -65,6 +66,7 @@ GPU_FIELDS = [
     ("links", np.int64),
     ("link_rate_bytes", np.float64),  # of all its links, as in the records of links
     ("link_bytes", np.int64, (MOST_ACTIVITIES,)),  # sent bytes by activity
+    ("packets", np.int64, (MOST_ACTIVITIES,)),  # sent packets with payload by activity
     ("end_packets", np.int64, (MOST_ACTIVITIES,)),  # sent END packets by activity
     ("first_send", np.int64),  # cycle of the first packet, or -1
     ("copied", np.int64),  # sent atoms of the current step's copy
@@ -87,6 +89,9 @@ CHANNEL_FIELDS = [
     ("outstanding", np.int64),  # packets that the channel has sent and no receiver has taken
     ("plane", np.int64),
     ("stall_random", np.uint64),
+    ("sent_header", np.uint64),  # of the last packet, as one word
+    ("sent_atom", np.int64),  # its last atom
+    ("sent_at", np.int64),  # cycle in which this atom was sent
 ]
 
 ADMISSION_TABLES: dict[str, Any] = {
@@ -99,6 +104,10 @@ the circular buffers of all contexts' admissions."""
 
 _TURN_FACTOR, _TURN_SHIFT = 2654435761, 16  # Knuth's multiplicative hash
 _PLACE_MASK = np.uint64((1 << PLACE_ATOM_BITS) - 1)
+# Places of a header's fields in a word.
+_KIND_BITS, _CONTEXT_BITS, _GENERATION_BITS, _DESTINATION_BITS, _WAVEFRONT_BITS = (
+    np.uint64(bits) for bits in (2, 8, 8, 8, 8)
+)
 _UPSTREAM_OF_MIRROR = 1  # rank of the GPU that sends to GPU 0
 
 
@@ -226,29 +235,46 @@ def can_send(s, g: int, c: int, channel: np.record, outputs: np.ndarray) -> bool
 
 
 @inlined
+def _continues(f, channel, now, outputs):
+    """Return True if an atom goes behind the one before it in the same packet: it belongs to the
+    same tile, comes in time, and follows in the same block of the longest packet's size."""
+    header = outputs[O.link_out_slot] << _WAVEFRONT_BITS | outputs[O.link_out_wavefront]
+    header = header << _DESTINATION_BITS | outputs[O.link_out_destination]
+    header = header << _GENERATION_BITS | outputs[O.link_out_generation]
+    header = header << _CONTEXT_BITS | outputs[O.link_out_context]
+    header = header << _KIND_BITS | outputs[O.link_out_kind]
+    atom = np.int64(outputs[O.link_out_atom])
+    same = header == channel.sent_header and atom == channel.sent_atom + 1
+    in_time = now - channel.sent_at <= f.packet_gap
+    channel.sent_header, channel.sent_atom, channel.sent_at = header, atom, now
+    is_end = outputs[O.link_out_kind] == PACKET_END
+    return same and in_time and not is_end and atom & (f.packet_atoms - 1) != 0
+
+
+@inlined
 def send(s, g: int, c: int, now: int, outputs: np.ndarray) -> None:
-    """Take the packet that the hardware offers."""
+    """Take the atom, or the END packet, that the hardware offers."""
     f, gpu = s.fixed[0], s.gpu[g]
     sender = g * f.channels + c
     channel = s.channel[sender]
     if gpu.first_send < 0:
         gpu.first_send = now
-    size = ATOM_BYTES
-    if outputs[O.link_out_kind] == PACKET_END:
-        size = f.end_bytes
+    continues = _continues(f, channel, now, outputs)
+    is_end = outputs[O.link_out_kind] == PACKET_END
+    if is_end:
         gpu.end_packets[gpu.communication_activity] += 1
     else:
         gpu.link_bytes[gpu.communication_activity] += ATOM_BYTES
+        gpu.packets[gpu.communication_activity] += not continues
     channel.outstanding += 1
     hop, destination = _first_hop(s, g, channel, outputs)
     at, e = now, s.port_link[channel.plane, g]
     if e >= 0:
         link = s.link[e]
-        link.credit_bytes -= size
-        link.sent_bytes += size
+        take(link, continues, is_end)
         link.turn = next_channel(f, c % f.port_planes, c)
         at += link.latency
-    enter(s, hop, outputs[LINK_OUT:], destination, c, sender, at)
+    enter(s, hop, outputs[LINK_OUT:], destination, c, sender, at, continues)
 
 
 @inlined

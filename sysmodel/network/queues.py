@@ -26,6 +26,7 @@ __all__ = [
     "offer_link",
     "queues_rest_until",
     "serve_queues",
+    "take",
 ]
 
 # Functions that run for each packet are inlined, because a call passes all arrays of the state.
@@ -41,6 +42,16 @@ def offer_link(link: np.record) -> float:
     link.credit_bytes = credit if credit < most else most
     unused: float = credit - link.credit_bytes
     return unused
+
+
+@inlined
+def take(link: np.record, continues: bool, is_end: bool) -> None:
+    """Use a link for an atom, with a header unless it continues a packet, or for an END packet."""
+    size = 0.0 if is_end else link.atom_bytes
+    if not continues:
+        size += link.header_bytes
+    link.credit_bytes -= size
+    link.sent_bytes += size
 
 
 @inlined
@@ -165,7 +176,7 @@ def _place(s, base, mask, head, count, at):
 
 
 @inlined
-def _fill(s, place, words, destination, c, account, sender):
+def _fill(s, place, words, destination, c, account, sender, continues):
     packet, tag = s.wire_packet[place], s.packet_tag[place]
     for word in range(HEADER_WORDS):
         packet[word] = words[word]
@@ -177,6 +188,7 @@ def _fill(s, place, words, destination, c, account, sender):
     tag[TAG.channel] = c
     tag[TAG.hop] = account
     tag[TAG.sender] = sender
+    tag[TAG.continues] = continues
     s.hop[account].count += 1
 
 
@@ -197,7 +209,7 @@ def _at_receiver(s, q, at):
 
 
 @compiled
-def _enter_spread(s, hop, words, c, sender, at):
+def _enter_spread(s, hop, words, c, sender, at, continues):
     """Add the packets of uneven chunks that arrive for a packet."""
     ours = s.packet
     for word in range(HEADER_WORDS):
@@ -207,12 +219,12 @@ def _enter_spread(s, hop, words, c, sender, at):
     for number in range(first, first + count):
         other = arriving(s, ours, number)
         place = _at_receiver(s, other, at)
-        _fill(s, place, ours, 0, other, hop + other, other)
+        _fill(s, place, ours, 0, other, hop + other, other, continues)
         s.channel[other].outstanding += 1
 
 
 @inlined
-def _enter_one(s, hop, words, destination, c, sender, at):
+def _enter_one(s, hop, words, destination, c, sender, at, continues):
     f, record = s.fixed[0], s.hop[hop]
     account = hop + c if record.by_channel else hop
     if record.queue >= 0 and destination >= 2 * f.gpus:
@@ -227,25 +239,26 @@ def _enter_one(s, hop, words, destination, c, sender, at):
         queue.count += 1
         s.link[queue.link].waiting += 1
         f.queued += 1
-        _fill(s, place, words, destination, c, account, sender)
+        _fill(s, place, words, destination, c, account, sender, continues)
     elif is_marker(words) and f.announces:
         place = _at_receiver(s, record.gpu * f.channels + c, at)
-        _fill(s, place, words, destination, c, account, sender)
+        _fill(s, place, words, destination, c, account, sender, continues)
         announce(s, record.gpu, s.wire_packet[place])
     elif f.mirror == UNEVEN:
-        _enter_spread(s, hop, words, c, sender, at)
+        _enter_spread(s, hop, words, c, sender, at, continues)
     else:
         place = _at_receiver(s, record.gpu * f.channels + c, at)
-        _fill(s, place, words, destination, c, account, sender)
+        _fill(s, place, words, destination, c, account, sender, continues)
         if f.mirror == EVEN:
             mirrored(s, c, s.wire_packet[place])
 
 
 @inlined
-def enter(s, hop, words, destination, c, sender, at) -> None:
+def enter(s, hop, words, destination, c, sender, at, continues) -> None:
     """Let a packet take a hop, or its copies their hops; it arrives in a cycle.
 
-    ``words`` are the packet's, ``sender`` is the number of the sender's record of channel ``c``.
+    ``words`` are the packet's, ``sender`` is the number of the sender's record of channel ``c``. An
+    atom that ``continues`` a packet has no header of its own.
     """
     first, end = 0, 1
     if hop < 0:
@@ -253,7 +266,7 @@ def enter(s, hop, words, destination, c, sender, at) -> None:
         s.channel[sender].outstanding += end - first - 1
     for i in range(first, end):
         one = hop if hop >= 0 else s.copy_hop[i]
-        _enter_one(s, one, words, destination, c, sender, at)
+        _enter_one(s, one, words, destination, c, sender, at, continues)
 
 
 @inlined
@@ -279,10 +292,9 @@ def _serve_queue(s, link, number, now):
     link.waiting -= 1
     s.fixed[0].queued -= 1
     s.hop[s.packet_tag[place, TAG.hop]].count -= 1
-    size = s.fixed[0].end_bytes if is_marker(s.wire_packet[place]) else ATOM_BYTES
-    link.credit_bytes -= size
-    link.sent_bytes += size
-    enter(s, hop, s.wire_packet[place], destination, c, sender, now + link.latency)
+    continues = s.packet_tag[place, TAG.continues] != 0
+    take(link, continues, is_marker(s.wire_packet[place]))
+    enter(s, hop, s.wire_packet[place], destination, c, sender, now + link.latency, continues)
     return True
 
 

@@ -20,6 +20,8 @@ _LINK = np.dtype(
         ("rate_bytes", np.float64),  # bytes per cycle of the simulated channels
         ("most_bytes", np.float64),  # largest credit
         ("credit_bytes", np.float64),
+        ("atom_bytes", np.float64),  # of an atom, at the rate of the payload in the longest packets
+        ("header_bytes", np.float64),  # of a packet's header, in the same way
         ("latency", np.int64),  # cycles, with the switch in front
         ("turn", np.int64),  # channel, or queue, that goes first
         ("first_queue", np.int64),
@@ -27,7 +29,7 @@ _LINK = np.dtype(
         ("waiting", np.int64),  # packets in the queues, and on the way there
         ("at_port", np.int64),  # 1: credit comes with each cycle of the GPU; 0: when it is needed
         ("credited", np.int64),  # cycle up to which the link has its credit, if not at a port
-        ("sent_bytes", np.int64),
+        ("sent_bytes", np.float64),  # at this rate
     ],
     align=True,
 )
@@ -81,7 +83,7 @@ TABLES: dict[str, Any] = {
     "sum_packets": np.zeros((0, 0, 0), np.int64),  # [plane, queue, receiver]: packets of a sum
     "packet_time": np.zeros(0, np.int64),  # cycle of arrival
     "packet_place": np.zeros(0, np.int64),  # of the packet in the following tables
-    "packet_tag": np.zeros((0, 4), np.int64),
+    "packet_tag": np.zeros((0, 5), np.int64),
     "wire_packet": np.zeros((0, len(PACKET)), np.uint64),
 }
 """Tables of the state. A hop is the number of its record, ``NO_HOP``, or -2 - *i* for the copies
@@ -89,7 +91,7 @@ that begin at ``copy_start[i]``. Time and place are circular buffers of a queue,
 Sums are hashed by their atoms."""
 
 
-_Tag = namedtuple("_Tag", ("destination", "channel", "hop", "sender"))
-TAG = _Tag(*range(4))
-"""Columns of a packet's tag: where it goes, the hop that it has taken, its sender's record of the
-channel."""
+_Tag = namedtuple("_Tag", ("destination", "channel", "hop", "sender", "continues"))
+TAG = _Tag(*range(5))
+"""Columns of an atom's tag: where it goes, the hop that it has taken, its sender's record of the
+channel, and 1 if it has no header, since it continues the packet of the atom before it."""

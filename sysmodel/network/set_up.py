@@ -24,7 +24,6 @@ def set_up_network(
     *,
     mirror: int = 0,
     tile_atom_bits: int = 0,
-    end_bytes: float = 0.0,
     stall_share: float = 0.0,
     receivers: Sequence[Sequence[int]] | None = None,
     seed: int = 0,
@@ -33,11 +32,10 @@ def set_up_network(
 ) -> _State:
     """Join the GPUs of ``state`` by a network.
 
-    END packets announce atoms in ``tile_atom_bits``, and take ``end_bytes`` of a link. T3's packets
-    of each GPU go to ``receivers``, by default to its neighbour downstream. ``mirror`` is ``EVEN``
-    or ``UNEVEN`` if one GPU stands for all, otherwise 0. Without windows, a channel never has more
-    than ``most_packets`` packets on its way, and a context never more than ``most_admissions``
-    changes of its admission in flight.
+    END packets announce atoms in ``tile_atom_bits``. T3's packets of each GPU go to ``receivers``,
+    by default to its neighbour downstream. ``mirror`` is ``EVEN`` or ``UNEVEN`` if one GPU stands
+    for all, otherwise 0. Without windows, a channel never has more than ``most_packets`` packets on
+    its way, and a context never more than ``most_admissions`` changes of its admission in flight.
 
     Returns the state with tables of the lengths that the network needs.
     """
@@ -46,7 +44,8 @@ def set_up_network(
     fixed["link_stall"] = round(stall_share * 65536)
     fixed["mirror"] = mirror
     fixed["announces"] = mirror != 0 or routes.channels < capacity.system_channels
-    fixed["tile_atom_bits"], fixed["end_bytes"] = tile_atom_bits, end_bytes
+    fixed["tile_atom_bits"] = tile_atom_bits
+    fixed["packet_atoms"], fixed["packet_gap"] = capacity.packet_atoms, capacity.packet_gap
     hops = _hop_numbers(routes)
     tables = _links(capacity) | _hops(capacity, hops) | _hop_tables(routes, hops) | _sums(routes)
     fixed["sum_places"] = len(tables["sum_entry"]) // routes.channels
@@ -73,6 +72,10 @@ def _links(capacity: Capacity) -> dict[str, np.ndarray]:
     routes = capacity.routes
     link = np.zeros(len(routes.fabric.links), TABLES["link"].dtype)
     link["rate_bytes"] = [capacity.rate(e) for e in range(len(link))]
+    link["atom_bytes"] = ATOM_BYTES
+    if capacity.packets is not None:
+        link["atom_bytes"] = capacity.packets.atom_bytes
+        link["header_bytes"] = capacity.packets.header_bytes
     link["latency"] = capacity.latency_cycles
     at_port = [e for gpu in routes.senders for e in routes.links_of(gpu)]
     link["at_port"][at_port] = 1

@@ -420,6 +420,19 @@ class Simulation:
         counts["activates"] = self._activates
         return counts
 
+    def _overhead_bytes(self, counts: np.ndarray, whole: np.ndarray) -> np.ndarray:
+        """Headers and check bits of the packets of a GPU with all its channels, by activity."""
+        sent = whole["link_bytes"]
+        if self._sends_stores:
+            on_line = np.rint(sent / self._shares)
+            more: np.ndarray = on_line - sent
+            return more
+        # The packets of the simulated channels have as many atoms as those of all channels.
+        each = counts["packets"] / np.maximum(counts["link_bytes"], 1)
+        headers = np.rint(sent * each) + whole["end_packets"]
+        overhead: np.ndarray = headers * self._context.system.link.t3_overhead_bytes
+        return overhead
+
     def _of_whole_gpu(self, counts: np.ndarray, how: Moves) -> np.ndarray:
         """Counters of one GPU with all its channels: exact if they depend on the chunks alone,
         otherwise scaled.
@@ -431,9 +444,7 @@ class Simulation:
         sizes = self._context.kernel.chunk_atoms
         for (name, number), count in conserved(sizes, machine.state, how, machine.whole).items():
             whole[name][number] = count // machine.gpus
-        on_line = whole["link_bytes"] / self._shares
-        ends = whole["end_packets"] * self._context.system.link.t3_overhead_bytes
-        whole["link_overhead_bytes"] = np.rint(on_line) - whole["link_bytes"] + ends
+        whole["link_overhead_bytes"] = self._overhead_bytes(counts, whole)
         # A tile completes once, however many channels hold its atoms.
         whole["tiles"][self._reduction] = machine.tiles // machine.gpus
         if self._context.counts_clocks:

@@ -7,7 +7,7 @@ from sysmodel.config.system import load_system
 from sysmodel.config.topology import load_topology
 from sysmodel.gpu.kernel import Kernel
 from sysmodel.machine.state import State
-from sysmodel.network.capacity import Capacity
+from sysmodel.network.capacity import Capacity, PacketSizes
 from sysmodel.network.expansion import expand
 from sysmodel.network.routes import Routes
 from sysmodel.network.set_up import set_up_network
@@ -22,6 +22,7 @@ def join(
     latency: int = 1,
     buffer: int = 8,
     system_channels: int = 0,
+    packets: PacketSizes | None = None,
     **options: Any,
 ) -> State:
     """Join the GPUs of a state in a ring, or a single GPU to itself.
@@ -38,6 +39,7 @@ def join(
         latency_cycles=[latency] * gpus,
         system_channels=system_channels or channels,
         buffer_packets=buffer,
+        packets=packets,
     )
     return set_up_network(state, capacity, **options)
 
