@@ -65,6 +65,7 @@ class NetworkState(NamedTuple):
     packet_place: np.ndarray
     packet_tag: np.ndarray
     wire_packet: np.ndarray
+    receiver: np.ndarray
     admission: np.ndarray
     admission_time: np.ndarray
     inputs: np.ndarray  # [g, c, word]

@@ -8,12 +8,13 @@ from sysmodel.gpu.address_spaces import gemm_space
 from sysmodel.gpu.atoms import ATOM_BYTES
 from sysmodel.lib.compiled import cached_njit
 from sysmodel.machine.sampling import symmetry
+from sysmodel.network.capacity import PacketSizes
 from sysmodel.network.link import send
 from sysmodel.network.mirror import EVEN, UNEVEN
 from tests.support.small_kernel import OFFSET_BITS, bare_state, small_kernel
 from tests.support.small_network import join
 
-ATOM_BITS, END_BYTES, SENT = 10, 12.0, 77
+ATOM_BITS, HEADER_BYTES, SENT = 10, 12.0, 77
 END, UPDATE = PacketKind.END.value, PacketKind.UPDATE.value
 # Tiles with edges on both sides, in chunks of different sizes, and tiles without edges.
 UNEVEN_SHAPE = {"m": 64 * 8 + 48, "n": 44, "gpus": 3}
@@ -48,7 +49,11 @@ def marker_of(kernel, atoms, w, wave):
 
 
 def network(state, **options):
-    return join(state, buffer=4096, tile_atom_bits=ATOM_BITS, end_bytes=END_BYTES, **options)
+    links = max(2, len(state.gpu))
+    sizes = PacketSizes(
+        atom_bytes=[ATOM_BYTES - HEADER_BYTES] * links, header_bytes=[HEADER_BYTES] * links, atoms=1
+    )
+    return join(state, buffer=4096, tile_atom_bits=ATOM_BITS, packets=sizes, **options)
 
 
 @pytest.mark.parametrize("first", [0, 5])
@@ -114,5 +119,5 @@ def test_a_marker_takes_its_own_bytes_of_a_link(kind):
     state, _ = bare_state(kernel, gpus=2, channels=2, channel_bits=1)
     state = network(state)
     _send(state, 0, 0, kind, gemm_space(0), 4, 1, SENT)
-    assert state.link["sent_bytes"].sum() == (END_BYTES if kind == END else ATOM_BYTES)
+    assert state.link["sent_bytes"].sum() == (HEADER_BYTES if kind == END else ATOM_BYTES)
     assert state.gpu["link_bytes"].sum() == (0 if kind == END else ATOM_BYTES)

@@ -1,4 +1,4 @@
-"""A reduce-scatter that nobody built hardware for: one file describes it, and data mode runs it."""
+"""A reduce-scatter in a file of its own: the hardware runs it without a change, bit for bit."""
 
 import sys
 
@@ -96,7 +96,7 @@ def test_random_values_are_within_the_bound():
 @pytest.mark.parametrize("gpus", [3, 8])
 @pytest.mark.parametrize("dtype", ["fp16", "bf16"])
 def test_free_order_is_within_its_bound(gpus, dtype):
-    options = {"gpus": gpus, "m": 256, "n": 288, "k": 16, "dtype": dtype, "engine": "golden"}
+    options = {"gpus": gpus, "m": 400, "n": 576, "k": 16, "dtype": dtype, "engine": "golden"}
     free = CheckOptions(collective="direct", free_order=True, topology="switch", **options)
     assert check(free, no_progress).passed
 
@@ -114,7 +114,7 @@ def test_the_bound_finds_a_lost_contribution(monkeypatch):
     monkeypatch.setattr("sysmodel.runs.data_launch._exact", of_the_others)
     result = check(
         CheckOptions(
-            collective="direct", free_order=True, gpus=3, m=128, n=192, k=16, engine="golden"
+            collective="direct", free_order=True, gpus=3, m=256, n=288, k=16, engine="golden"
         ),
         no_progress,
     )

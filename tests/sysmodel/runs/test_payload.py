@@ -31,7 +31,6 @@ def slow():
     [
         ("sequential", {"stores_payload_share": 0.5}),
         ("t3", {"t3_payload_bytes": 32, "t3_overhead_bytes": 32}),
-        ("t3", {"t3_payload_bytes": 256, "t3_overhead_bytes": 256}),
     ],
 )
 def test_payload_that_is_half_of_the_line_takes_as_long_as_a_line_of_half_the_rate(
@@ -50,6 +49,16 @@ def test_payload_that_is_half_of_the_line_takes_as_long_as_a_line_of_half_the_ra
     assert found[other].total_ns == fast[other].total_ns
     assert sent.payload == slow[sender].link_bytes.payload
     assert found[other].link_bytes == fast[other].link_bytes
+
+
+def test_a_packet_has_a_row_of_a_wavefront():
+    """In the reduce-scatter, a wavefront's rows have two atoms, and packets of two sources rarely
+    part them. Copies of the all-gather belong to no wavefront, and fill every packet."""
+    sent = _configurations(t3_payload_bytes=256, t3_overhead_bytes=20)["t3"].link_bytes
+    packets = {name: sent.overhead[name] / 20 for name in sent.overhead}
+    atoms = {name: sent.payload[name] / 32 for name in sent.payload}
+    assert packets["ag"] == atoms["ag"] / 8
+    assert 1.8 < atoms["rs"] / (packets["rs"] - _END_PACKETS) <= 2
 
 
 def test_headers_cost_energy():
