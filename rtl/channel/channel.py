@@ -247,18 +247,19 @@ class Channel(wiring.Component):
         m.submodules.inbound_lookup = lookup = InboundLookup(self._p)
         m.submodules.packet_check = check = self._packet_check
         locations = self._locate(m, "inbound", self.link_in, "slot")
-        location = locations.location
+        launched = [view.launched for view in self.contexts]
         ranges = self._check(m, queues.inbound, check, "packet_range", "slot")
         wiring.connect(m, check.o, queues.updates.i)
         wiring.connect(m, check.ends, queues.ends.packets)
         m.d.comb += [
             locations.end.eq(is_end(self.link_in.p)),
             ranges.end.eq(is_end(queues.inbound.o.p)),
-            lookup.packet.eq(self.link_in.p),
-            lookup.owner.eq(location.owner),
+            queues.inbound.i.p.unowned.eq(locations.unowned),
+            # The tables of the first launch after an abort may be those of another tenant.
+            queues.inbound.i.p.early.eq(~select_at(locations.location.owner, launched)),
+            lookup.packet.eq(queues.inbound.o.p),
             lookup.tables.eq(Cat(map(inbound_table_of, self.contexts))),
-            queues.inbound.i.p.forbidden.eq(lookup.forbidden),
-            queues.inbound.i.p.unowned.eq(lookup.unowned),
+            check.forbidden.eq(lookup.forbidden),
             queues.updates.drop.eq(check.drop),
             queues.ends.drop.eq(check.drop),
         ]
@@ -400,13 +401,11 @@ class Channel(wiring.Component):
         classified, markers = queues.classified.o, self.end_of_tile_markers
         happens(monitor.routed, classified, classified.p, classified.p.target == Target.REMOTE)
         happens(monitor.marked, markers, markers.p)
-        came, left = queues.inbound.i, queues.inbound.o
-        is_copy, was_copy = (stream.p.kind == PacketKind.STORE for stream in (came, left))
-        drop = self._packet_check.drop
-        located(monitor.update, came, ~is_copy)
-        located(monitor.copy, came, is_copy)
-        located(monitor.update_retired, left, ~was_copy, drop)
-        located(monitor.copy_retired, left, was_copy, drop)
+        packets = queues.inbound.o
+        is_copy = packets.p.kind == PacketKind.STORE
+        accepted = ~self._packet_check.drop
+        happens(monitor.update, packets, packets.p.location, ~is_copy, accepted)
+        happens(monitor.copy, packets, packets.p.location, is_copy, accepted)
         updates, issue_acks = self.tile_issue_acks, self.issue_acks
         happens(monitor.counted, updates, updates.p)
         is_write = issue_acks.p.access == Access.WRITE
@@ -420,6 +419,9 @@ class Channel(wiring.Component):
         m.d.comb += [
             monitor.lost.eq(Cat(lost.valid, lost.report.owner)),
             monitor.count.eq(updates.p.count),
+            monitor.changes.eq(Cat(view.changes for view in self.contexts)),
+            monitor.inbound.eq(queues.inbound.level),
+            monitor.checked.eq(packets.valid & packets.ready),
             monitor.lane_idle.eq(Cat(lane.idle for lane in self.lanes)),
             monitor.memory_owes.eq(self.memory_owes),
             monitor.remote.eq(Cat(remote.level.any() for remote in self.remote)),

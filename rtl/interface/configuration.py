@@ -191,6 +191,8 @@ def ContextView(p: T3Parameters):
     Updates pass for dispatch indices from ``oldest`` to ``credit_limit - 1``. While the context is
     ``aborting``, all of its traffic is dropped. ``launched`` is set if a launch began since the
     last abort, and ``former`` describes the launch before it, whose copies may still arrive.
+    ``changes`` is set in the first cycle of an abort, of a launch, and with regions closed: packets
+    that channels located before must not meet a later launch.
     ``wavefronts`` is the largest number of wavefronts of each range's command. Dispatch indices and
     slots of the launch are below ``slots``. ``rank`` is this
     GPU's rank among the context's GPUs.
@@ -199,6 +201,7 @@ def ContextView(p: T3Parameters):
         {
             "aborting": 1,
             "launched": 1,
+            "changes": 1,
             "former": data.StructLayout({"valid": 1, "generation": GENERATION_BITS}),
             "address_space": AddressSpace(p),
             "rank": RANK_BITS,

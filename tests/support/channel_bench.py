@@ -127,6 +127,7 @@ def view(tables, base, limit):
     return {
         "aborting": tables["aborting"],
         "launched": tables.get("launched", 1),
+        "changes": tables.get("changes", 0),
         "former": tables.get("former", {}),
         "address_space": tables["address_space"],
         "inbound": tables["inbound"],

@@ -79,7 +79,7 @@ __all__ = [
     "make_update_request",
     "make_updates",
     "make_write_request",
-    "note_verdict",
+    "note_arrival",
     "packed_marker",
 ]
 
@@ -117,7 +117,7 @@ MOST_PEERS: int = T3Parameters(contexts=1).peers
 
 LOCATED_STORE = record([("store", STORE), ("location", LOCATION)])
 """Store with the result of the first step of the address map."""
-LOCATED_PACKET = record([("packet", _ON_LINK), ("location", LOCATION)], "forbidden unowned")
+LOCATED_PACKET = record([("packet", _ON_LINK), ("location", LOCATION)], "unowned early")
 """Packet from the link with the result of the first step of the address map."""
 CANDIDATE = record([("tile", TILE)], "bank")
 """Event of a tile with the number of its tracker bank."""
@@ -217,10 +217,10 @@ def make_classified(
 
 
 @inlined
-def note_verdict(arrival: Record, unowned: bool, forbidden: bool) -> None:
-    """Record whether a context owns and accepts a packet."""
+def note_arrival(arrival: Record, unowned: bool, early: bool) -> None:
+    """Record whether no context owns a packet, and whether its context has no launch."""
     arrival.unowned = unowned
-    arrival.forbidden = forbidden
+    arrival.early = early
 
 
 @inlined

@@ -8,7 +8,7 @@ from sysmodel.lib.compiled import inlined
 
 from ..dma.lane import fill_slot
 from ..index import natural
-from ..payloads import load_data, note_verdict
+from ..payloads import load_data, note_arrival
 from ..protected_queue import is_empty
 from ..records import Record, Words, load_record
 from ..state import GoldenState
@@ -18,10 +18,8 @@ from .outstanding import (
     note_begun,
     note_reduction_begun,
     note_reduction_ended,
-    note_write_begun,
     note_write_ended,
 )
-from .packet_check import is_accepted
 from .queues import D, Q, back, has_space, mark
 
 __all__ = [
@@ -37,7 +35,7 @@ STORED_COUNT = "stored"
 """Field of the channel's record: plain writes of packets that the DRAM has issued."""
 
 _WRITE, _UPDATE = Access.WRITE.value, Access.UPDATE.value
-_STORE, _END = PacketKind.STORE.value, PacketKind.END.value
+_END = PacketKind.END.value
 
 
 class AckOutputs(NamedTuple):
@@ -97,13 +95,8 @@ def _take_packet(
         load_record(packet, inputs, i + I.link_in_destination)
         end = packet.kind >= _END
         owned = locate(s, location, packet.atom, packet.context, packet.slot, end)
-        owner, counted = natural(location.owner), location.counted
-        accepted = is_accepted(s.config, s.contexts[owner], packet)
-        note_verdict(arrival, not owned, not accepted)
-        if packet.kind == _STORE:
-            note_write_begun(channel, owner, counted)
-        else:
-            note_begun(channel, owner, counted)
+        control = s.contexts[natural(location.owner)].control
+        note_arrival(arrival, not owned, control.open == 0)
         return mark(Q.inbound)
     return 0
 
@@ -131,7 +124,7 @@ def take_issue_ack(
         issued = access == _WRITE
         if issued:
             channel.stored = (channel.stored + 1) & 0xFFFFFFFF
-            note_write_ended(channel, natural(inputs[i + I.issue_acks_owner]), True)
+            note_write_ended(channel, natural(inputs[i + I.issue_acks_owner]))
         if update and s.config.with_data:
             note_reduction_begun(channel, natural(inputs[i + I.issue_acks_owner]))
     if s.config.with_data and inputs[i + I.nmc_in_valid]:

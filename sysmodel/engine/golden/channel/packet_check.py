@@ -10,11 +10,11 @@ from ..registers.errors import error, place_of
 from ..state import GoldenState
 from .address_map import action_of, has_wavefront, is_aborted, is_tracked
 from .end_queue import OF_PACKET
-from .outstanding import note_ended, note_write_ended
+from .outstanding import note_begun, note_write_begun
 from .queues import D, Q, back, front, has_space, mark
 from .store_check import is_of_launch
 
-__all__ = ["check_packet", "is_accepted"]
+__all__ = ["check_packet"]
 
 _COMMUNICATION = Origin.COMMUNICATION.value
 _STORE, _END = PacketKind.STORE.value, PacketKind.END.value
@@ -24,7 +24,7 @@ _FORBIDDEN, _STALE = ErrorCode.PACKET_FORBIDDEN.value, ErrorCode.PACKET_STALE.va
 
 
 @inlined
-def is_accepted(config: Record, own: Record, packet: Record) -> bool:
+def _is_permitted(config: Record, own: Record, packet: Record) -> bool:
     """Return whether a context accepts packets of this kind from one of its peers."""
     stores = updates = 0
     for index in range(config.peers):
@@ -55,13 +55,19 @@ def _is_stale(own: Record, packet: Record, store: bool) -> bool:
 
 @inlined
 def _code(
-    own: Record, command: Record, arrival: Record, tracked: bool, dispatch_index: int, store: bool
+    own: Record,
+    command: Record,
+    arrival: Record,
+    permitted: bool,
+    tracked: bool,
+    dispatch_index: int,
+    store: bool,
 ) -> int:
     """Return the code of a packet's error, or 0; ``command`` is that of the packet's range."""
     packet, mapped = arrival.packet, arrival.location.mapped
-    if mapped and arrival.forbidden:
+    if mapped and not permitted:
         return _FORBIDDEN
-    if mapped and _is_stale(own, packet, store):
+    if mapped and (arrival.early or _is_stale(own, packet, store)):
         return _STALE
     if store:
         return 0 if mapped else _UNMAPPED
@@ -75,15 +81,6 @@ def _code(
     if dispatch_index < own.window.oldest:
         return _LATE
     return _AHEAD if dispatch_index >= own.window.credit_limit else 0
-
-
-@inlined
-def _end(channel: Record, owner: int, store: bool, counted: bool) -> None:
-    """Record the end of a dropped packet."""
-    if store:
-        note_write_ended(channel, owner, counted)
-    else:
-        note_ended(channel, owner, counted)
 
 
 @inlined
@@ -113,15 +110,18 @@ def check_packet(
     action, number, shares = action_of(s, location, dispatch_index, end)
     store = packet.kind == _STORE
     if is_aborted(own, location):
-        _end(channel, owner, store, location.counted)
         return mark(Q.inbound), 0, 0, 0
     command = s.commands[owner, s.ranges[owner, number].command]
-    code = _code(own, command, head, is_tracked(action, shares), dispatch_index, store)
+    permitted, tracked = _is_permitted(s.config, own, packet), is_tracked(action, shares)
+    code = _code(own, command, head, permitted, tracked, dispatch_index, store)
     if code:
-        _end(channel, owner, store, location.counted)
         failure = error(code, owner, dispatch_index, packet.wavefront)
         place = place_of(packet.atom, packet.source, channel.number, head.unowned)
         return mark(Q.inbound), 0, failure, place
+    if store:
+        note_write_begun(channel, owner)
+    else:
+        note_begun(channel, owner, True)
     if end:
         to = channel.ends[back(queued, heads, Q.ends)]
         make_arrived_marker(s.config, to, owner, dispatch_index, packet, shares)
