@@ -305,8 +305,8 @@ class Channel(wiring.Component):
         return lookup
 
     def _take_issue_acks(self, m: Module) -> None:
-        """Route acknowledgements of updates to the tracker, and count acknowledgements of
-        writes.
+        """Route acknowledgements of updates and tracked writes to the tracker, and count
+        acknowledgements of writes.
         """
         buffer, issue_acks = self.issue_ack_buffer, self.issue_ack_queue
         wiring.connect(m, buffer.o, issue_acks.i)
@@ -317,7 +317,7 @@ class Channel(wiring.Component):
         counts = self.issue_acks.valid & ~self.monitor.stale
         m.d.comb += [
             buffer.i.p.eq(self.issue_acks.p),
-            buffer.i.valid.eq(counts & (access == Access.UPDATE)),
+            buffer.i.valid.eq(counts & ((access == Access.UPDATE) | (access == Access.PLACE))),
             self.issue_acks.ready.eq(buffer.i.ready),
             self.corrected.eq(buffer.corrected),
         ]

@@ -85,11 +85,12 @@ class PacketCheck(wiring.Component):
         end, tracked, stale, other, late, ahead = (
             Signal(name=name) for name in ("end", "tracked", "stale", "other", "late", "ahead")
         )
-        differs = (packet.op != self.op) | (packet.dtype != self.dtype)
+        is_update = packet.kind == PacketKind.UPDATE
+        differs = is_update & ((packet.op != self.op) | (packet.dtype != self.dtype))
         m.d.comb += [
             end.eq(is_end(packet)),
             tracked.eq(is_tracked(self.action, self.shares)),
-            other.eq((differs & ~end) | self.beyond),
+            other.eq(differs | self.beyond),
             late.eq(is_late(admissions, location, packet.slot)),
             ahead.eq(is_ahead(admissions, location, packet.slot)),
         ]
@@ -137,7 +138,8 @@ class PacketCheck(wiring.Component):
         ]
         with m.If(packet.kind != PacketKind.STORE):
             m.d.comb += [
-                out.access.eq(Access.UPDATE),
+                # A marker has no access.
+                out.access.eq(Mux(packet.kind == PacketKind.PLACE, Access.PLACE, Access.UPDATE)),
                 out.dispatch_index.eq(packet.slot),
                 out.wavefront.eq(packet.wavefront),
                 out.op.eq(packet.op),

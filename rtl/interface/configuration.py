@@ -88,8 +88,8 @@ def CommandEntry(p: T3Parameters):
     first. ``waves[inner_edge * 2 + outer_edge]`` is the number of wavefronts that write. Groups of
     ``2**group_log2`` workgroups trigger together. The receiver's address is the local address plus
     ``atom_offset``, modulo the address space. The command reads only atoms of ``region``. It sends
-    packets of ``kind``, STORE or UPDATE, and, if the receiver tracks its tiles (``marks``), an END
-    packet for each wavefront's tile.
+    packets of ``kind``, STORE or UPDATE, and, if the receiver tracks its tiles (``marks``), PLACE
+    instead of STORE and an END packet for each wavefront's tile. A copy marks nothing.
     """
     return data.StructLayout(
         {

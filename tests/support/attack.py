@@ -230,8 +230,7 @@ class Attack(Traffic):
         """Return fields of a packet in the victim's name, by a GPU from which it does not accept
         this kind, often a peer of either tenant, or of an older session."""
         rng, values = self._rng, {"context": self.victim.context}
-        # T3 takes an unknown kind for END.
-        senders = self.victim.senders(PacketKind(min(kind, PacketKind.END.value)))
+        senders = self.victim.senders(PacketKind(kind))
         if self._session and rng.random() < 0.5:
             former = generation_of(self._session - 1)
             return values | {"source": int(rng.choice(senders)), "generation": former}

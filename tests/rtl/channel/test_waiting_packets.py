@@ -5,7 +5,6 @@ import pytest
 from rtl.interface.encodings import Datatype, ErrorCode, PacketKind
 from tests.support.channel_bench import (
     ALL,
-    FOURTH_KIND,
     TIMING,
     changed,
     end,
@@ -13,7 +12,7 @@ from tests.support.channel_bench import (
     simulate,
 )
 
-UPDATE, STORE = PacketKind.UPDATE, PacketKind.STORE
+UPDATE, STORE, PLACE = PacketKind.UPDATE, PacketKind.STORE, PacketKind.PLACE
 BLOCKED = ALL - {"dram"}  # what leaves while the DRAM takes nothing
 BOTH, OTHER = 3, 2  # masks of contexts
 REFUSED = [
@@ -25,7 +24,8 @@ REFUSED = [
     packet(11),
     packet(35),
     end(12, source=99),
-    end(12, kind=FOURTH_KIND, generation=5),
+    packet(12, kind=PLACE, generation=5),
+    packet(11, kind=PLACE),
 ]
 
 
@@ -52,7 +52,9 @@ def test_refused_packets_leave_a_context_idle():
     simulate(TIMING, bench)
 
 
-@pytest.mark.parametrize("request_", [packet(12), packet(12, kind=STORE), end(12)])
+@pytest.mark.parametrize(
+    "request_", [packet(12), packet(12, kind=STORE), packet(12, kind=PLACE), end(12)]
+)
 def test_an_accepted_packet_makes_a_context_busy(request_):
     async def bench(channel):
         await channel.drain()
@@ -90,7 +92,7 @@ def test_packets_from_before_a_change():
     simulate(TIMING, bench)
 
 
-@pytest.mark.parametrize("kind", [STORE, UPDATE, PacketKind.END])
+@pytest.mark.parametrize("kind", [STORE, UPDATE, PLACE, PacketKind.END])
 @pytest.mark.parametrize("launched", [0, 1])
 def test_a_packet_that_came_without_a_launch(kind, launched):
     """A packet that came before a context's first launch is of no launch, although its generation

@@ -4,7 +4,12 @@ from rtl.interface.encodings import ErrorCode, Origin, PacketKind
 from sysmodel.lib.compiled import inlined
 
 from ..index import natural
-from ..payloads import make_arrived_marker, make_update_request, make_write_request
+from ..payloads import (
+    make_arrived_marker,
+    make_update_request,
+    make_write_request,
+    place_update,
+)
 from ..records import Record
 from ..registers.errors import error, place_of
 from ..state import GoldenState
@@ -17,7 +22,8 @@ from .store_check import is_of_launch
 __all__ = ["check_packet"]
 
 _COMMUNICATION = Origin.COMMUNICATION.value
-_STORE, _END = PacketKind.STORE.value, PacketKind.END.value
+_STORE, _UPDATE = PacketKind.STORE.value, PacketKind.UPDATE.value
+_END, _PLACE = PacketKind.END.value, PacketKind.PLACE.value
 _LATE, _AHEAD = ErrorCode.PACKET_LATE.value, ErrorCode.PACKET_AHEAD.value
 _UNMAPPED, _MISMATCH = ErrorCode.PACKET_UNMAPPED.value, ErrorCode.PACKET_MISMATCH.value
 _FORBIDDEN, _STALE = ErrorCode.PACKET_FORBIDDEN.value, ErrorCode.PACKET_STALE.value
@@ -32,9 +38,9 @@ def _is_permitted(config: Record, own: Record, packet: Record) -> bool:
         if peer.enable and peer.rank == packet.source:
             stores |= peer.takes_stores
             updates |= peer.takes_updates
-    if packet.kind == _STORE:
+    if packet.kind == _STORE or packet.kind == _PLACE:
         return stores != 0
-    if packet.kind >= _END:
+    if packet.kind == _END:
         return stores | updates != 0
     inbound = own.inbound
     of_kind = inbound.ops >> packet.op & inbound.dtypes >> packet.dtype & 1
@@ -74,7 +80,7 @@ def _code(
     if not tracked:
         return _UNMAPPED
     differs = packet.op != command.op or packet.dtype != command.dtype
-    if packet.kind < _END and differs:
+    if packet.kind == _UPDATE and differs:
         return _MISMATCH
     if not has_wavefront(command, packet.wavefront):
         return _MISMATCH
@@ -98,7 +104,7 @@ def check_packet(
     """
     head = channel.inbound[front(heads, Q.inbound)]
     packet, location = head.packet, head.location
-    end = packet.kind >= _END
+    end = packet.kind == _END
     if end:
         if marker != OF_PACKET:
             return 0, 0, 0, 0
@@ -131,4 +137,6 @@ def check_packet(
         make_write_request(s.config, to, _COMMUNICATION, owner, packet)
     else:
         make_update_request(s.config, to, _COMMUNICATION, owner, dispatch_index, packet)
+        if packet.kind == _PLACE:
+            place_update(to)
     return mark(Q.inbound), mark(Q.updates), 0, 0
