@@ -201,7 +201,7 @@ class Context(Assignment):
             (ring.leaving, middle, Action.DMA, leaves | shares),
             (ring.leaving + middle, ring.staying, Action.OWN, shares),
         )
-        window = {
+        window: dict[str, Any] = {
             "workgroups": ring.workgroups,
             "to_send": ring.leaving + middle,
             "credit_window": ring.credit_window,
@@ -229,6 +229,7 @@ class Context(Assignment):
         credit_window: int = 1,
         command_window: int = 1,
         generation: int = 0,
+        accumulate: bool = False,
     ) -> None:
         """Program a launch's workgroups.
 
@@ -242,6 +243,8 @@ class Context(Assignment):
             Number of workgroups whose tiles or stores leave, for the arbiters.
         credit_window, command_window, generation : int
             See :class:`Ring`.
+        accumulate : bool
+            The first update of an atom adds to what the memory holds, instead of replacing it.
         """
         self._page.write_all(
             window_writes(
@@ -251,6 +254,7 @@ class Context(Assignment):
                 credit_window=credit_window,
                 command_window=command_window,
                 generation=generation,
+                accumulate=accumulate,
             )
         )
 

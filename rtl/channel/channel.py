@@ -436,8 +436,9 @@ class Channel(wiring.Component):
         nmc = self._nmc
         wiring.connect(m, wiring.flipped(self.nmc_in), nmc.i)
         wiring.connect(m, nmc.o, wiring.flipped(self.nmc_out))
-        epochs = [view.launch_configuration.epoch for view in self.contexts]
+        owner, launches = self.nmc_in.p.owner, [view.launch_configuration for view in self.contexts]
         m.d.comb += [
-            nmc.epoch.eq(select_at(self.nmc_in.p.owner, epochs)),
-            self.monitor.reduced.eq(Cat(self.nmc_in.valid, self.nmc_in.p.owner)),
+            nmc.epoch.eq(select_at(owner, [launch.epoch for launch in launches])),
+            nmc.accumulates.eq(select_at(owner, [launch.accumulate for launch in launches])),
+            self.monitor.reduced.eq(Cat(self.nmc_in.valid, owner)),
         ]

@@ -130,7 +130,8 @@ def LaunchConfiguration(p: T3Parameters):
 
     The slots from ``tracked_first`` to ``tracked_end - 1`` are tracked here. ``to_send`` is
     the number of workgroups whose tiles leave. ``generation`` numbers the launch on all GPUs,
-    ``epoch`` tags its data in this GPU's memory.
+    ``epoch`` tags its data in this GPU's memory. With ``accumulate``, data of any epoch count as
+    data of this launch, so that the first update of an atom adds to what the memory holds.
     """
     return data.StructLayout(
         {
@@ -143,6 +144,7 @@ def LaunchConfiguration(p: T3Parameters):
             "timeout": 32,
             "generation": GENERATION_BITS,
             "epoch": EPOCH_BITS,
+            "accumulate": 1,
         }
     )
 

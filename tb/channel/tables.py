@@ -208,6 +208,7 @@ class Traffic:
                 "workgroups": rng.choice([WORKGROUPS, WORKGROUPS, _MOST, rng.randint(1, _MOST)]),
                 "tracked_end": rng.choice([0, 0, 0, rng.randint(0, _MOST)]),
                 "epoch": rng.choice([rng.randrange(3), rng.getrandbits(8)]),
+                "accumulate": rng.getrandbits(1),
                 "generation": _before(self.generation, -int(rng.random() < 0.1)),
             },
         }

@@ -36,7 +36,7 @@ TRANSFER = Transfer(rows=1, run_atoms=1, stride_atoms=1, wave_rows=1, waves=(1, 
 RING = Ring(workgroups=4, leaving=1, staying=1, credit_window=1, command_window=1)
 PEER = Peer(gpu=1, rank=1, space=1)
 WINDOW = dict(workgroups=4, tracked=(0, 4), to_send=0, credit_window=1)
-WINDOW |= dict(command_window=1, generation=0)
+WINDOW |= dict(command_window=1, generation=0, accumulate=0)
 
 
 def beyond(register, field):
@@ -94,9 +94,14 @@ OF_WINDOW = {
     "credit_window": beyond("CREDIT_WINDOW", "workgroups"),
     "command_window": beyond("COMMAND_WINDOW", "workgroups"),
     "generation": beyond("TRACKING", "generation"),
+    "accumulate": beyond("TRACKING", "accumulate"),
 }  # fmt: skip
 OF_RING = {
-    **{name: value for name, value in OF_WINDOW.items() if name not in ("tracked", "to_send")},
+    **{
+        name: value
+        for name, value in OF_WINDOW.items()
+        if name not in ("tracked", "to_send", "accumulate")
+    },
     "shares": SHARES,
     "leaving": RING.workgroups,  # no workgroup is left to stay
     "staying": RING.workgroups,

@@ -15,8 +15,8 @@ from .streams import free
 __all__ = ["PROOFS"]
 
 _DEPTH = 2  # of the inbound queue
-_EVENTS = ("store", "update", "copy", "store_retired", "routed", "marked", "lost", "counted")
-_EVENTS += ("written", "to_link", "from_link")
+_EVENTS: tuple[str, ...] = ("store", "update", "copy", "store_retired", "routed", "marked", "lost")
+_EVENTS += ("counted", "written", "to_link", "from_link")
 
 
 class WaitingHarness(Elaboratable):

@@ -641,6 +641,7 @@ def make_launch(
     command_window: int,
     timeout: int,
     generation: int,
+    accumulate: int,
 ) -> None:
     """Make the configuration of a launch, without its epoch."""
     to.workgroups = workgroups
@@ -651,6 +652,7 @@ def make_launch(
     to.command_window = command_window
     to.timeout = timeout
     to.generation = generation
+    to.accumulate = accumulate
 
 
 @inlined
