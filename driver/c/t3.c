@@ -509,7 +509,8 @@ static void plan_window(struct plan *plan, const struct t3_context *context,
     COMMIT(TO_SEND, FIELD(TO_SEND__COUNT, window->to_send));
     COMMIT(CREDIT_WINDOW, FIELD(CREDIT_WINDOW__WORKGROUPS, window->credit_window));
     COMMIT(COMMAND_WINDOW, FIELD(COMMAND_WINDOW__WORKGROUPS, window->command_window));
-    COMMIT(TRACKING, FIELD(TRACKING__GENERATION, window->generation));
+    COMMIT(TRACKING, FIELD(TRACKING__GENERATION, window->generation) |
+                     FIELD(TRACKING__ACCUMULATE, window->accumulate));
 }
 
 int t3_window(struct t3_context *context, const struct t3_window *window)
@@ -533,6 +534,7 @@ int t3_collective(struct t3_context *context, const struct t3_collective *collec
         .credit_window = collective->credit_window,
         .command_window = collective->command_window,
         .generation = collective->generation,
+        .accumulate = collective->accumulate,
     };
     const struct t3_part *part, *end = collective->parts + collective->count;
     struct t3_transfer marking = *transfer;

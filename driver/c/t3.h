@@ -87,6 +87,7 @@ struct t3_window {
     uint32_t to_send;                        /* whose tiles or stores leave, for the arbiters */
     uint32_t credit_window, command_window;  /* workgroups */
     uint32_t generation;                     /* 1 to 7 after the launch before, modulo 16 */
+    int accumulate;                          /* the first update of an atom adds to the memory */
 };
 
 /* Peer of a context: another GPU that runs its launches. */
@@ -124,6 +125,7 @@ struct t3_collective {
     uint32_t unused;             /* dispatch indices of the first part without a workgroup */
     uint32_t credit_window, command_window;
     uint32_t generation;
+    int accumulate;              /* the first update of an atom adds to the memory */
 };
 
 /* Part of a GPU in a ring reduce-scatter: the first chunk leaves, the last chunk stays. What leaves

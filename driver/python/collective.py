@@ -63,6 +63,8 @@ class Collective:
     generation : int
         Generation of the launch, 0 to 15: the same on all GPUs, and 1 to 7 after the previous
         launch's, modulo 16.
+    accumulate : bool
+        The first update of an atom adds to what the memory holds, instead of replacing it.
 
     Raises
     ------
@@ -76,6 +78,7 @@ class Collective:
     command_window: int
     unused: int = 0
     generation: int = 0
+    accumulate: bool = False
 
     def __post_init__(self) -> None:
         most = self.parts[0].workgroups if self.parts else 0

@@ -207,6 +207,7 @@ class Context(Assignment):
             "credit_window": collective.credit_window,
             "command_window": collective.command_window,
             "generation": collective.generation,
+            "accumulate": collective.accumulate,
         }
         self._page.check(command_writes(TILES, transfer, region))
         self._page.check(window_writes(**window))
@@ -237,6 +238,7 @@ class Context(Assignment):
         credit_window: int = 1,
         command_window: int = 1,
         generation: int = 0,
+        accumulate: bool = False,
     ) -> None:
         """Program a launch's workgroups.
 
@@ -250,6 +252,8 @@ class Context(Assignment):
             Number of workgroups whose tiles or stores leave, for the arbiters.
         credit_window, command_window, generation : int
             See :class:`Collective`.
+        accumulate : bool
+            The first update of an atom adds to what the memory holds, instead of replacing it.
         """
         self._page.write_all(
             window_writes(
@@ -259,6 +263,7 @@ class Context(Assignment):
                 credit_window=credit_window,
                 command_window=command_window,
                 generation=generation,
+                accumulate=accumulate,
             )
         )
 

@@ -112,6 +112,7 @@ def window_writes(
     credit_window: int,
     command_window: int,
     generation: int,
+    accumulate: bool = False,
 ) -> list[Write]:
     """Make the writes of a launch's workgroups."""
     first, end = tracked
@@ -122,7 +123,7 @@ def window_writes(
         ("TO_SEND", {"count": to_send}),
         ("CREDIT_WINDOW", {"workgroups": credit_window}),
         ("COMMAND_WINDOW", {"workgroups": command_window}),
-        ("TRACKING", {"generation": generation}),
+        ("TRACKING", {"generation": generation, "accumulate": int(accumulate)}),
     ]
 
 

@@ -33,6 +33,8 @@ class LocationLookup(wiring.Component):
     contexts : In(array of :func:`ContextView`)
     location : Out(:func:`Location`)
         The region is 0 outside every region, the owner is 0 without a context.
+    unowned : Out(1)
+        No context has the address space.
     """
 
     def __init__(self, p: T3Parameters):
@@ -46,6 +48,7 @@ class LocationLookup(wiring.Component):
                 "end": In(1),
                 "contexts": In(data.ArrayLayout(ContextView(p), p.contexts)),
                 "location": Out(Location(p)),
+                "unowned": Out(1),
             }
         )
 
@@ -75,6 +78,7 @@ class LocationLookup(wiring.Component):
         mapped = Signal()
         m.d.comb += [
             mapped.eq(hits.any() | (self.end & owner.any())),
+            self.unowned.eq(~owner.any()),
             location.owner.eq(one_hot_select(owner, range(len(spaces)))),
             location.mapped.eq(mapped),
             location.counted.eq(mapped & ~aborting),

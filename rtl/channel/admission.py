@@ -7,7 +7,7 @@ from amaranth.hdl import Cat, Value
 from amaranth.lib import data
 
 from rtl.interface.configuration import GENERATION_BITS, ContextView
-from rtl.interface.encodings import Action
+from rtl.interface.encodings import Action, PacketKind
 from rtl.lib.select import select_at
 from rtl.parameters import T3Parameters
 
@@ -76,8 +76,8 @@ def is_ahead(admissions: Admissions, location: data.View, dispatch_index: Value)
 
 
 def is_end(packet: data.View) -> Value:
-    """Test whether a packet is an end-of-tile marker; the fourth code of its kind acts as END."""
-    return Value.cast(packet.kind)[1]
+    """Test whether a packet is an end-of-tile marker."""
+    return packet.kind == PacketKind.END
 
 
 def is_updated(action: Value) -> Value:

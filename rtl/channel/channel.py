@@ -247,18 +247,19 @@ class Channel(wiring.Component):
         m.submodules.inbound_lookup = lookup = InboundLookup(self._p)
         m.submodules.packet_check = check = self._packet_check
         locations = self._locate(m, "inbound", self.link_in, "slot")
-        location = locations.location
+        launched = [view.launched for view in self.contexts]
         ranges = self._check(m, queues.inbound, check, "packet_range", "slot")
         wiring.connect(m, check.o, queues.updates.i)
         wiring.connect(m, check.ends, queues.ends.packets)
         m.d.comb += [
             locations.end.eq(is_end(self.link_in.p)),
             ranges.end.eq(is_end(queues.inbound.o.p)),
-            lookup.packet.eq(self.link_in.p),
-            lookup.owner.eq(location.owner),
+            queues.inbound.i.p.unowned.eq(locations.unowned),
+            # The tables of the first launch after an abort may be those of another tenant.
+            queues.inbound.i.p.early.eq(~select_at(locations.location.owner, launched)),
+            lookup.packet.eq(queues.inbound.o.p),
             lookup.tables.eq(Cat(map(inbound_table_of, self.contexts))),
-            queues.inbound.i.p.forbidden.eq(lookup.forbidden),
-            queues.inbound.i.p.unowned.eq(lookup.unowned),
+            check.forbidden.eq(lookup.forbidden),
             queues.updates.drop.eq(check.drop),
             queues.ends.drop.eq(check.drop),
         ]
@@ -304,8 +305,8 @@ class Channel(wiring.Component):
         return lookup
 
     def _take_issue_acks(self, m: Module) -> None:
-        """Route acknowledgements of updates to the tracker, and count acknowledgements of
-        writes.
+        """Route acknowledgements of updates and tracked writes to the tracker, and count
+        acknowledgements of writes.
         """
         buffer, issue_acks = self.issue_ack_buffer, self.issue_ack_queue
         wiring.connect(m, buffer.o, issue_acks.i)
@@ -316,7 +317,7 @@ class Channel(wiring.Component):
         counts = self.issue_acks.valid & ~self.monitor.stale
         m.d.comb += [
             buffer.i.p.eq(self.issue_acks.p),
-            buffer.i.valid.eq(counts & (access == Access.UPDATE)),
+            buffer.i.valid.eq(counts & ((access == Access.UPDATE) | (access == Access.PLACE))),
             self.issue_acks.ready.eq(buffer.i.ready),
             self.corrected.eq(buffer.corrected),
         ]
@@ -400,13 +401,11 @@ class Channel(wiring.Component):
         classified, markers = queues.classified.o, self.end_of_tile_markers
         happens(monitor.routed, classified, classified.p, classified.p.target == Target.REMOTE)
         happens(monitor.marked, markers, markers.p)
-        came, left = queues.inbound.i, queues.inbound.o
-        is_copy, was_copy = (stream.p.kind == PacketKind.STORE for stream in (came, left))
-        drop = self._packet_check.drop
-        located(monitor.update, came, ~is_copy)
-        located(monitor.copy, came, is_copy)
-        located(monitor.update_retired, left, ~was_copy, drop)
-        located(monitor.copy_retired, left, was_copy, drop)
+        packets = queues.inbound.o
+        is_copy = packets.p.kind == PacketKind.STORE
+        accepted = ~self._packet_check.drop
+        happens(monitor.update, packets, packets.p.location, ~is_copy, accepted)
+        happens(monitor.copy, packets, packets.p.location, is_copy, accepted)
         updates, issue_acks = self.tile_issue_acks, self.issue_acks
         happens(monitor.counted, updates, updates.p)
         is_write = issue_acks.p.access == Access.WRITE
@@ -420,6 +419,9 @@ class Channel(wiring.Component):
         m.d.comb += [
             monitor.lost.eq(Cat(lost.valid, lost.report.owner)),
             monitor.count.eq(updates.p.count),
+            monitor.changes.eq(Cat(view.changes for view in self.contexts)),
+            monitor.inbound.eq(queues.inbound.level),
+            monitor.checked.eq(packets.valid & packets.ready),
             monitor.lane_idle.eq(Cat(lane.idle for lane in self.lanes)),
             monitor.memory_owes.eq(self.memory_owes),
             monitor.remote.eq(Cat(remote.level.any() for remote in self.remote)),
@@ -434,8 +436,9 @@ class Channel(wiring.Component):
         nmc = self._nmc
         wiring.connect(m, wiring.flipped(self.nmc_in), nmc.i)
         wiring.connect(m, nmc.o, wiring.flipped(self.nmc_out))
-        epochs = [view.launch_configuration.epoch for view in self.contexts]
+        owner, launches = self.nmc_in.p.owner, [view.launch_configuration for view in self.contexts]
         m.d.comb += [
-            nmc.epoch.eq(select_at(self.nmc_in.p.owner, epochs)),
-            self.monitor.reduced.eq(Cat(self.nmc_in.valid, self.nmc_in.p.owner)),
+            nmc.epoch.eq(select_at(owner, [launch.epoch for launch in launches])),
+            nmc.accumulates.eq(select_at(owner, [launch.accumulate for launch in launches])),
+            self.monitor.reduced.eq(Cat(self.nmc_in.valid, owner)),
         ]

@@ -4,13 +4,13 @@ from amaranth.hdl import Cat, Module, Mux, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from rtl.interface.configuration import AddressSpace, Inbound, PeerEntry
+from rtl.interface.configuration import Inbound, PeerEntry
 from rtl.interface.encodings import PacketKind
-from rtl.interface.layouts import LinkPacket
 from rtl.lib.select import select_at
 from rtl.parameters import T3Parameters
 
 from .admission import is_end
+from .payloads import LocatedPacket
 
 __all__ = ["InboundLookup", "InboundTable", "inbound_table_of"]
 
@@ -18,13 +18,11 @@ _OF_PEER = ("enable", "rank", "takes_stores", "takes_updates")
 
 
 def InboundTable(p: T3Parameters):
-    """Inbound table of a context: its address space, its filter, and what it takes from its
-    peers."""
+    """Inbound table of a context: its filter, and what it takes from its peers."""
     members = PeerEntry(p).members
     peer = data.StructLayout({name: members[name] for name in _OF_PEER})
     return data.StructLayout(
         {
-            "address_space": AddressSpace(p),
             "inbound": Inbound(),
             "peers": data.ArrayLayout(peer, p.peers),
         }
@@ -34,7 +32,7 @@ def InboundTable(p: T3Parameters):
 def inbound_table_of(view: data.View) -> Value:
     """Extract a context's :func:`InboundTable` from its view."""
     peers = (peer[name] for peer in view.peers for name in _OF_PEER)
-    return Cat(view.address_space, view.inbound, *peers)
+    return Cat(view.inbound, *peers)
 
 
 class InboundLookup(wiring.Component):
@@ -44,37 +42,26 @@ class InboundLookup(wiring.Component):
 
     Members
     -------
-    packet : In(:func:`LinkPacket`)
-    owner : In(owner_bits)
-        Context of the packet, if it has one.
+    packet : In(:func:`LocatedPacket`)
     tables : In(array of :func:`InboundTable`)
         Inbound table of each context.
     forbidden : Out(1)
         The owner does not accept the packet.
-    unowned : Out(1)
-        The packet is in no context's address space.
     """
 
     def __init__(self, p: T3Parameters):
         super().__init__(
             {
-                "packet": In(LinkPacket(p)),
-                "owner": In(p.owner_bits),
+                "packet": In(LocatedPacket(p)),
                 "tables": In(data.ArrayLayout(InboundTable(p), p.contexts)),
                 "forbidden": Out(1),
-                "unowned": Out(1),
             }
         )
 
     def elaborate(self, platform):
         m = Module()
-        spaces = [table.address_space for table in self.tables]
-        known = Cat(space.enable & (space.local == self.packet.context) for space in spaces)
         takes = [self._takes(table) for table in self.tables]
-        m.d.comb += [
-            self.forbidden.eq(~select_at(self.owner, takes)),
-            self.unowned.eq(~known.any()),
-        ]
+        m.d.comb += self.forbidden.eq(~select_at(self.packet.location.owner, takes))
         return m
 
     def _takes(self, table: data.View) -> Value:

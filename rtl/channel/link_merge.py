@@ -36,7 +36,8 @@ def send_table_of(view: data.View) -> Value:
 def _may_get(packet: data.View, peers: data.View) -> Value:
     """Find the peers, one bit each, that may get a packet; a marker belongs to stores or to
     updates."""
-    stores, updates = packet.kind != PacketKind.UPDATE, packet.kind != PacketKind.STORE
+    stores = packet.kind != PacketKind.UPDATE
+    updates = (packet.kind == PacketKind.UPDATE) | (packet.kind == PacketKind.END)
     return Cat(
         peer.enable & ((stores & peer.sends_stores) | (updates & peer.sends_updates))
         for peer in peers

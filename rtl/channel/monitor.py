@@ -20,15 +20,23 @@ class ChannelMonitor(wiring.Component):
     """Monitor of a channel: counts the outstanding stores, updates, copies and packets of each
     context.
 
+    A packet counts from its check on, if it is accepted: a packet in the inbound queue is like one
+    on the link, so that packets which a context refuses keep it busy no more than packets that
+    never come. Only those that wait there while the context's tables change hold up what follows
+    upon the change: they were located by the tables before.
+
     Every output depends on registers, and so on the events up to the last cycle. ``idle``,
-    ``dma_idle`` and ``drained`` also depend on the inputs ``lane_idle`` and ``remote``.
+    ``dma_idle``, ``drained`` and ``stores_drained`` also depend on the inputs ``lane_idle``,
+    ``remote``, ``changes`` and ``inbound``.
 
     Members
     -------
-    store, update, copy : In(:func:`OwnedEvent`)
-        A store of a mapped buffer, an update packet or a copy packet (plain write) arrives.
-    store_retired, update_retired, copy_retired : In(:func:`OwnedEvent`)
-        A request leaves and no longer counts as outstanding: it was dropped or has no owner.
+    store : In(:func:`OwnedEvent`)
+        A store of a mapped buffer arrives.
+    update, copy : In(:func:`OwnedEvent`)
+        The check accepts an update or an end-of-tile marker, or a copy (plain write), of a packet.
+    store_retired : In(:func:`OwnedEvent`)
+        A store no longer counts as outstanding: it was dropped or has no owner.
     routed : In(:func:`OwnedEvent`)
         A store enters the queue of remote stores, or is dropped there.
     marked : In(:func:`OwnedEvent`)
@@ -45,6 +53,13 @@ class ChannelMonitor(wiring.Component):
     updated, reduced : In(:func:`OwnedEvent`)
         The DRAM has issued an update, which the reduce unit has to perform; the reduce unit takes
         the update. With data only.
+    changes : In(contexts)
+        Packets of the context that are in the inbound queue were located by tables that no longer
+        hold. See :func:`~rtl.interface.configuration.ContextView`.
+    inbound : In(2)
+        Packets of all contexts in the inbound queue.
+    checked : In(1)
+        A packet leaves the inbound queue.
     lane_idle : In(contexts)
         The context's DMA lane is idle.
     remote : In(contexts)
@@ -58,14 +73,16 @@ class ChannelMonitor(wiring.Component):
         The context has no DMA work in this channel, and no packet in the queue in front of the
         link.
     idle : Out(contexts)
-        The context has no DMA work and no packet for the link in this channel, and none of its
-        stores and packets is outstanding between its port and the issue acknowledgement or the
-        tracker.
+        The context has no DMA work and no packet for the link in this channel, none of its stores
+        is outstanding between the port and the issue acknowledgement or the tracker, and none of
+        its packets between the check and these; and no packet waits in the inbound queue since
+        before the last of the ``changes``.
     drained : Out(contexts)
         The context is idle except for packets in the queue in front of the link.
     stores_drained : Out(contexts)
         No store or update of the context is outstanding that arrived before the last cycle, or
-        waits for the reduce unit.
+        waits for the reduce unit, and no packet waits in the inbound queue since before the last of
+        the ``changes``.
 
     Attributes
     ----------
@@ -76,25 +93,23 @@ class ChannelMonitor(wiring.Component):
         the reduce unit. The last list is empty without data.
     on_link : list of Signal
         Packets of each context in the queue in front of the link.
+    older : list of Signal
+        Packets, of any context, that came before the last of a context's ``changes`` and are still
+        in the inbound queue.
     """
 
     def __init__(self, p: T3Parameters):
         event = In(OwnedEvent(p))
-        names = (
-            "store",
-            "update",
-            "copy",
-            "store_retired",
-            "update_retired",
-            "copy_retired",
-            "routed",
-        )
+        names = ("store", "update", "copy", "store_retired", "routed")
         names += ("marked", "lost", "counted", "written", "to_link", "from_link")
         names += ("updated", "reduced") if p.with_data else ()
         super().__init__(
             {
                 **dict.fromkeys(names, event),
                 "count": In(4),
+                "changes": In(p.contexts),
+                "inbound": In(2),
+                "checked": In(1),
                 "lane_idle": In(p.contexts),
                 "remote": In(p.contexts),
                 "memory_owes": In(1),
@@ -106,12 +121,15 @@ class ChannelMonitor(wiring.Component):
                 "clock_enable": Out(1),
             }
         )
-        self.outstanding = [OutstandingCounter(begins=2, ends=5) for _ in range(p.contexts)]
-        self.copies_outstanding = [OutstandingCounter(begins=1, ends=2) for _ in range(p.contexts)]
+        self.outstanding = [OutstandingCounter(begins=2, ends=4) for _ in range(p.contexts)]
+        self.copies_outstanding = [OutstandingCounter(begins=1, ends=1) for _ in range(p.contexts)]
         self.unreduced = [
             OutstandingCounter(begins=1, ends=1) for _ in range(p.contexts if p.with_data else 0)
         ]
-        self.on_link = [Signal(2, name=f"on_link_{number}") for number in range(p.contexts)]
+        self.on_link, self.older = (
+            [Signal(2, name=f"{name}_{number}") for number in range(p.contexts)]
+            for name in ("on_link", "older")
+        )
 
     def elaborate(self, platform):
         m = Module()
@@ -127,6 +145,8 @@ class ChannelMonitor(wiring.Component):
                 ends,
                 self.to_link.valid,
                 self.from_link.valid,
+                self.changes.any() & Cat(self.inbound, self.checked, *self.older).any(),
+                self.checked & Cat(self.older).any(),
                 *(count.clock_enable for count in counts),
             ).any()
         )
@@ -142,12 +162,10 @@ class ChannelMonitor(wiring.Component):
 
         m.d.comb += [
             outstanding.begin.eq(mine(self.store, self.update)),
-            outstanding.end.eq(
-                mine(self.store_retired, self.routed, self.marked, self.update_retired, self.lost)
-            ),
+            outstanding.end.eq(mine(self.store_retired, self.routed, self.marked, self.lost)),
             outstanding.end_count.eq(Mux(mine(self.counted), self.count, 0)),
             copies.begin.eq(mine(self.copy)),
-            copies.end.eq(mine(self.copy_retired, self.written)),
+            copies.end.eq(mine(self.written)),
         ]
         if self.unreduced:
             m.submodules[f"unreduced_{number}"] = unreduced = self.unreduced[number]
@@ -156,10 +174,16 @@ class ChannelMonitor(wiring.Component):
                 unreduced.end.eq(mine(self.reduced)),
             ]
         m.d.sync += on_link.eq(on_link + mine(self.to_link) - mine(self.from_link))
+        older = self.older[number]
+        with m.If(self.changes[number]):
+            m.d.sync += older.eq(self.inbound - self.checked)
+        with m.Elif(self.checked & older.any()):
+            m.d.sync += older.eq(older - 1)
 
     def _report(self, m: Module, number: int) -> None:
         outstanding, copies = self.outstanding[number], self.copies_outstanding[number]
-        leaves, none = self.on_link[number].any(), outstanding.none
+        former = self.older[number].any() | (self.changes[number] & self.inbound.any())
+        leaves, none = self.on_link[number].any(), outstanding.none & ~former
         if self.unreduced:
             none &= self.unreduced[number].none
         m.d.comb += [

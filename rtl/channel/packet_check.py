@@ -44,6 +44,8 @@ class PacketCheck(wiring.Component):
         Packets with their locations.
     action, shares, op, dtype, beyond : In
         Result of :class:`RangeLookup` for the location.
+    forbidden : In(1)
+        Result of :class:`InboundLookup`.
     admissions : In(array of :func:`Admission`)
     o : Out(stream)
         Accesses for the DRAM.
@@ -67,6 +69,7 @@ class PacketCheck(wiring.Component):
                 "op": In(Operation),
                 "dtype": In(Datatype),
                 "beyond": In(1),
+                "forbidden": In(1),
                 "admissions": In(data.ArrayLayout(Admission(p), p.contexts)),
                 "o": Out(stream.Signature(WriteRequest(p))),
                 "ends": Out(stream.Signature(EndOfTileMarker(p))),
@@ -82,26 +85,27 @@ class PacketCheck(wiring.Component):
         end, tracked, stale, other, late, ahead = (
             Signal(name=name) for name in ("end", "tracked", "stale", "other", "late", "ahead")
         )
-        differs = (packet.op != self.op) | (packet.dtype != self.dtype)
+        is_update = packet.kind == PacketKind.UPDATE
+        differs = is_update & ((packet.op != self.op) | (packet.dtype != self.dtype))
         m.d.comb += [
             end.eq(is_end(packet)),
             tracked.eq(is_tracked(self.action, self.shares)),
-            other.eq((differs & ~end) | self.beyond),
+            other.eq(differs | self.beyond),
             late.eq(is_late(admissions, location, packet.slot)),
             ahead.eq(is_ahead(admissions, location, packet.slot)),
         ]
         of_launch = is_of_launch(admissions, location, packet.generation)
         of_former = is_of_former(admissions, location, packet.generation)
-        aborted, keep = is_aborted(admissions, location), Signal()
+        aborted, keep, permitted = is_aborted(admissions, location), Signal(), ~self.forbidden
         with m.If(packet.kind == PacketKind.STORE):
             m.d.comb += [
-                stale.eq(~of_launch & ~of_former),
-                keep.eq(location.mapped & ~packet.forbidden & ~stale & ~aborted),
+                stale.eq(packet.early | ~of_launch & ~of_former),
+                keep.eq(location.mapped & permitted & ~stale & ~aborted),
             ]
         with m.Else():
             m.d.comb += [
-                stale.eq(~of_launch),
-                keep.eq(tracked & ~packet.forbidden & ~stale & ~other & ~late & ~ahead & ~aborted),
+                stale.eq(packet.early | ~of_launch),
+                keep.eq(tracked & permitted & ~stale & ~other & ~late & ~ahead & ~aborted),
             ]
         m.d.comb += [
             self.o.valid.eq(self.i.valid & ~end),
@@ -112,7 +116,7 @@ class PacketCheck(wiring.Component):
         ]
         is_counted, mapped = packet.kind != PacketKind.STORE, location.mapped
         causes = Cat(
-            mapped & packet.forbidden,
+            mapped & self.forbidden,
             mapped & stale,
             Mux(is_counted, ~tracked, ~mapped),
             is_counted & other,
@@ -134,7 +138,8 @@ class PacketCheck(wiring.Component):
         ]
         with m.If(packet.kind != PacketKind.STORE):
             m.d.comb += [
-                out.access.eq(Access.UPDATE),
+                # A marker has no access.
+                out.access.eq(Mux(packet.kind == PacketKind.PLACE, Access.PLACE, Access.UPDATE)),
                 out.dispatch_index.eq(packet.slot),
                 out.wavefront.eq(packet.wavefront),
                 out.op.eq(packet.op),

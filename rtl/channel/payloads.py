@@ -22,10 +22,10 @@ def LocatedStore(p: T3Parameters):
 def LocatedPacket(p: T3Parameters):
     """Packet of the link with its location in place of its context.
 
-    ``forbidden`` is set if the inbound filter of its context rejects it, ``unowned`` if it belongs
-    to no context."""
+    ``unowned`` is set if it belongs to no context, ``early`` if its context had no launch when it
+    arrived."""
     return _without(
-        LinkPacket(p), "destination", "context", location=Location(p), forbidden=1, unowned=1
+        LinkPacket(p), "destination", "context", location=Location(p), unowned=1, early=1
     )
 
 

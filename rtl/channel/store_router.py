@@ -5,7 +5,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from rtl.interface.configuration import CommandEntry, RangeEntry
-from rtl.interface.encodings import Access, PacketKind, Target
+from rtl.interface.encodings import Access, PacketKind, Target, sent_kind
 from rtl.interface.layouts import Classified, ErrorReport, Marker, Packet
 from rtl.lib.select import one_hot_select, select_at
 from rtl.parameters import T3Parameters
@@ -177,7 +177,12 @@ class StoreRouter(wiring.Component):
     def _send(self, m: Module, ranges: Value, commands: Value) -> None:
         """Make the packet from the range and the command of this cycle."""
         store, packet = self.i.p, Signal(Packet(self._p))
-        kind = one_hot_select(commands, self._of_commands("kind"))
+        kinds = [
+            sent_kind(command.kind, command.marks)
+            for table in self.tables
+            for command in table.commands
+        ]
+        kind = one_hot_select(commands, kinds)
         names = ("generation", "wavefront", "data", "op", "dtype")
         m.d.comb += [packet[name].eq(store[name]) for name in names]
         m.d.comb += [

@@ -267,6 +267,7 @@ class ContextUnit(wiring.Component):
             view.aborting.eq(registers.aborting),
             view.launched.eq(registers.launched),
             view.former.eq(registers.former),
+            view.changes.eq(registers.changes),
             view.address_space.eq(registers.address_space),
             view.rank.eq(registers.rank),
             view.peers.eq(registers.peers),

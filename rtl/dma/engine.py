@@ -12,7 +12,7 @@ from rtl.interface.configuration import (
     MapConfiguration,
     RegionEntry,
 )
-from rtl.interface.encodings import ErrorCode, Granularity, PacketKind
+from rtl.interface.encodings import ErrorCode, Granularity, PacketKind, sent_kind
 from rtl.interface.layouts import Copy, ReadyCommand, Segment
 from rtl.interface.signatures import ErrorSignature
 from rtl.lib.compare import less_than
@@ -404,8 +404,10 @@ class DmaEngine(wiring.Component):
         ]
         m.d.sync += [
             Value.cast(common[name]).eq(of_command(name))
-            for name in ("wave_inner_log2", "kind", "op", "dtype", "atom_offset")
+            for name in ("wave_inner_log2", "op", "dtype", "atom_offset")
         ]
+        marks = of_command("marks") & ~copy
+        m.d.sync += Value.cast(common.kind).eq(sent_kind(of_command("kind"), marks))
         m.d.sync += common.generation.eq(self.launch_configuration.generation)
 
     def _address(self, m: Module, copy: Signal, chosen: Signal) -> None:

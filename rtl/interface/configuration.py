@@ -88,8 +88,8 @@ def CommandEntry(p: T3Parameters):
     first. ``waves[inner_edge * 2 + outer_edge]`` is the number of wavefronts that write. Groups of
     ``2**group_log2`` workgroups trigger together. The receiver's address is the local address plus
     ``atom_offset``, modulo the address space. The command reads only atoms of ``region``. It sends
-    packets of ``kind``, STORE or UPDATE, and, if the receiver tracks its tiles (``marks``), an END
-    packet for each wavefront's tile.
+    packets of ``kind``, STORE or UPDATE, and, if the receiver tracks its tiles (``marks``), PLACE
+    instead of STORE and an END packet for each wavefront's tile. A copy marks nothing.
     """
     return data.StructLayout(
         {
@@ -130,7 +130,8 @@ def LaunchConfiguration(p: T3Parameters):
 
     The slots from ``tracked_first`` to ``tracked_end - 1`` are tracked here. ``to_send`` is
     the number of workgroups whose tiles leave. ``generation`` numbers the launch on all GPUs,
-    ``epoch`` tags its data in this GPU's memory.
+    ``epoch`` tags its data in this GPU's memory. With ``accumulate``, data of any epoch count as
+    data of this launch, so that the first update of an atom adds to what the memory holds.
     """
     return data.StructLayout(
         {
@@ -143,6 +144,7 @@ def LaunchConfiguration(p: T3Parameters):
             "timeout": 32,
             "generation": GENERATION_BITS,
             "epoch": EPOCH_BITS,
+            "accumulate": 1,
         }
     )
 
@@ -191,6 +193,8 @@ def ContextView(p: T3Parameters):
     Updates pass for dispatch indices from ``oldest`` to ``credit_limit - 1``. While the context is
     ``aborting``, all of its traffic is dropped. ``launched`` is set if a launch began since the
     last abort, and ``former`` describes the launch before it, whose copies may still arrive.
+    ``changes`` is set in the first cycle of an abort, of a launch, and with regions closed: packets
+    that channels located before must not meet a later launch.
     ``wavefronts`` is the largest number of wavefronts of each range's command. Dispatch indices and
     slots of the launch are below ``slots``. ``rank`` is this
     GPU's rank among the context's GPUs.
@@ -199,6 +203,7 @@ def ContextView(p: T3Parameters):
         {
             "aborting": 1,
             "launched": 1,
+            "changes": 1,
             "former": data.StructLayout({"valid": 1, "generation": GENERATION_BITS}),
             "address_space": AddressSpace(p),
             "rank": RANK_BITS,

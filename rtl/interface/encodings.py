@@ -1,5 +1,6 @@
 """Encodings of fields, each defined once and shared by all blocks."""
 
+from amaranth.hdl import Mux, Value
 from amaranth.lib import enum
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "ConfigurationError",
     "StoreKind",
     "Target",
+    "sent_kind",
 ]
 
 
@@ -27,6 +29,7 @@ class Access(enum.Enum, shape=2):
     READ = 0
     WRITE = 1
     UPDATE = 2  # op-and-store in memory
+    PLACE = 3  # a write that the tracker counts, like an update
 
 
 class Origin(enum.Enum, shape=1):
@@ -43,6 +46,12 @@ class PacketKind(enum.Enum, shape=2):
     STORE = 0
     UPDATE = 1
     END = 2  # end-of-tile marker of a tile's contribution
+    PLACE = 3  # a plain store that the receiver tracks, like an update
+
+
+def sent_kind(kind: Value, marks: Value) -> Value:
+    """Compute the kind of a command's packets: the receiver tracks stores with markers."""
+    return Mux(kind, PacketKind.UPDATE, Mux(marks, PacketKind.PLACE, PacketKind.STORE))
 
 
 class Action(enum.Enum, shape=2):

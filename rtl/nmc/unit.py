@@ -19,10 +19,11 @@ class NmcUnit(wiring.Component):
     """Reduce unit: performs the op-and-store of an atom.
 
     An atom whose stored epoch is not the current epoch holds older data: the operand replaces it,
-    bit for bit, so the memory need not be cleared before a reduction. Otherwise the result is
+    bit for bit, so the memory need not be cleared before a reduction, unless the launch
+    accumulates. Otherwise the result is
     ``op(stored, operand)`` lane by lane, as :class:`ReduceLane` computes it. Lane *i* processes the
     atom's *i*-th number, lowest bits first. The result carries the epoch of its request: a change
-    of ``epoch`` does not affect earlier requests.
+    of ``epoch`` or ``accumulates`` does not affect earlier requests.
 
     A result leaves ``LATENCY`` cycles after its request arrived, one per cycle; both streams are
     always ready. ``o`` comes from registers. An unassigned operation acts as MIN, an unassigned
@@ -34,6 +35,8 @@ class NmcUnit(wiring.Component):
     o : Out(stream of NmcResult)
     epoch : In(8)
         Current epoch.
+    accumulates : In(1)
+        Data of any epoch count as data of the current one.
 
     Attributes
     ----------
@@ -65,6 +68,7 @@ class NmcUnit(wiring.Component):
                 "i": In(stream.Signature(NmcRequest(parameters), always_ready=True)),
                 "o": Out(stream.Signature(NmcResult(parameters), always_ready=True)),
                 "epoch": In(8),
+                "accumulates": In(1),
                 "clock_enable": Out(1),
             }
         )
@@ -75,7 +79,7 @@ class NmcUnit(wiring.Component):
         m = Module()
         request = self.i.p
         replace = Signal()
-        m.d.comb += replace.eq(request.stored_epoch != self.epoch)
+        m.d.comb += replace.eq((request.stored_epoch != self.epoch) & ~self.accumulates)
 
         # A wide lane processes a word or its lower half, a narrow lane its upper half.
         wide = ~((request.dtype == Datatype.FP16) | (request.dtype == Datatype.BF16))

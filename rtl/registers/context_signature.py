@@ -40,6 +40,8 @@ class ContextRegistersSignature(wiring.Signature):
         Strobes of one cycle: a launch begins, the context is aborted, the arbiters measure.
     launched : Out(1)
         A launch began since the last abort.
+    changes : Out(1)
+        First cycle of an abort, of a launch, or with regions closed.
     pending : Out(1)
         A launch waits for the launch before to drain. Register.
     cut_short : Out(1)
@@ -86,6 +88,7 @@ class ContextRegistersSignature(wiring.Signature):
                 "abort": Out(1),
                 "aborting": Out(1, init=1),
                 "launched": Out(1),
+                "changes": Out(1),
                 "pending": Out(1),
                 "cut_short": Out(1),
                 "former": Out(ContextView(p).members["former"]),

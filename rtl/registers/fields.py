@@ -28,6 +28,7 @@ LAUNCH_CONFIGURATION = {
     "command_window": ("COMMAND_WINDOW", "workgroups"),
     "timeout": ("TIMEOUT", "ticks"),
     "generation": ("TRACKING", "generation"),
+    "accumulate": ("TRACKING", "accumulate"),
 }
 ARBITER = {
     "policy": ("ARBITER", "policy"),

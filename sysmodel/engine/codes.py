@@ -8,6 +8,7 @@ __all__ = [
     "END_OF_TILE",
     "PACKET_END",
     "PACKET_UPDATE",
+    "PLACE",
     "READ",
     "STORE",
     "TICK_CYCLES",
@@ -18,6 +19,7 @@ __all__ = [
 READ: int = Access.READ.value
 WRITE: int = Access.WRITE.value
 UPDATE: int = Access.UPDATE.value
+PLACE: int = Access.PLACE.value
 COMMUNICATION: int = Origin.COMMUNICATION.value
 STORE: int = StoreKind.STORE.value
 END_OF_TILE: int = StoreKind.END_OF_TILE.value

@@ -3,7 +3,14 @@
 import numpy as np
 
 from sysmodel.config.limits import MOST_OCCUPANCY
-from sysmodel.engine.codes import COMMUNICATION, PACKET_UPDATE, TICK_CYCLES, UPDATE, WRITE
+from sysmodel.engine.codes import (
+    COMMUNICATION,
+    PACKET_UPDATE,
+    PLACE,
+    TICK_CYCLES,
+    UPDATE,
+    WRITE,
+)
 from sysmodel.engine.native.call import call_step
 from sysmodel.engine.ports import (
     CHANNEL_INPUTS,
@@ -98,7 +105,8 @@ def _acknowledge(s, g, now, origin, inputs):
     The first atom of a tile may lie in a channel that is not simulated. The tile's first atom in
     the simulated channels stands for it, so that the tracker records the true start.
     """
-    if inputs[I.issue_acks_access] == UPDATE:
+    access = inputs[I.issue_acks_access]
+    if access == UPDATE or access == PLACE:
         owner = s.context[g, np.int64(inputs[I.issue_acks_owner])]
         slot = np.int64(inputs[I.issue_acks_dispatch_index])
         w = workgroup_of_slot(s, s.kernel[g, owner.kernel], slot)
@@ -194,7 +202,9 @@ def _channel(s, g, c, now, inputs, outputs):
             token = accept(s, gpu, channel, outputs)
             request = s.request[channel.token_base + token]
             local = local_of_atom(request[REQUEST.atom], f.offset_bits, f.system_channels)
-            arrives = request[REQUEST.origin] == COMMUNICATION and request[REQUEST.access] == WRITE
+            access = request[REQUEST.access]
+            writes = access == WRITE or access == PLACE
+            arrives = request[REQUEST.origin] == COMMUNICATION and writes
             if f.uses_l2 and arrives:
                 gpu.overwritten += l2_keep(s.l2, q, local, f.write_back_queue)
             if f.merges and arrives:

@@ -4,7 +4,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from sysmodel.engine.codes import COMMUNICATION, READ, UPDATE, WRITE
+from sysmodel.engine.codes import COMMUNICATION, READ, UPDATE
 from sysmodel.engine.ports import DATA_WORDS, DRAM, REQUEST, I, O
 from sysmodel.lib.activities import MOST_ACTIVITIES
 from sysmodel.lib.compiled import inlined
@@ -188,7 +188,7 @@ def _apply(s, g, channel, token, inputs):
     a = request[REQUEST.atom] - s.fixed[0].contents_base
     if not 0 <= a < s.stored.shape[1]:
         return
-    if request[REQUEST.access] == WRITE:
+    if request[REQUEST.access] != UPDATE:
         for word in range(DATA_WORDS):
             s.stored[g, a, word] = request[REQUEST.data_0 + word]
         s.epoch[g, a] = 0

@@ -39,7 +39,8 @@ class Model:
     @property
     def stores_drained(self) -> int:
         """A bit for each context without outstanding stores and updates."""
-        return bits(not has_outstanding(self.own, one) for one in range(len(self.state.contexts)))
+        contexts, changed = range(len(self.state.contexts)), self.state.gpu["changed"]
+        return bits(not has_outstanding(self.own, one, changed) for one in contexts)
 
     def ready(self, stream: str) -> bool:
         """Return whether an input is taken; ``segments__0`` is that of context 0."""

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from rtl.interface.encodings import Action, ErrorCode, PacketKind, Policy, Target
+from rtl.interface.encodings import Access, Action, ErrorCode, PacketKind, Policy, Target
 from sysmodel.engine.golden.channel.address_map import action_of
 from sysmodel.engine.golden.channel.end_queue import OF_PACKET, OF_STORE
 from sysmodel.engine.golden.channel.queues import D, Q, has, has_space, position, waiting
@@ -33,6 +33,7 @@ ERRORS = (
 _TARGETS = {target.value: target.name for target in Target}
 _FULL = ("reads", "stores", "classified", "writes", "ends", "link", "inbound", "updates")
 _FULL += ("issue", "issue_acks")
+_PLACE = Access.PLACE.value
 _FULL_LANE = {"segments": SEGMENTS, "reads": READS}
 
 expect(
@@ -82,7 +83,8 @@ expect(
     "marker of a remote tile is dropped",
     "marker of a remote tile waits for the link",
     "packet's marker of an aborting context",
-    "marker by the fourth code",
+    "tracked store is accepted",
+    "tracked store leaves",
     "update in a slot of a range that leaves",
     "marker in a slot of a range that leaves",
     "packet in a slot beyond the workgroups",
@@ -120,6 +122,8 @@ def cover_cycle(
     taken = [name in offered and model.ready(name) for name in ports]
     cover("read, store, packet and issue acknowledgement in one cycle", all(taken))
     _cover_store(model)
+    update = oldest(model.own, "updates")
+    cover("tracked store is accepted", update is not None and update["access"] == _PLACE)
     if arbiter["policy"] == Policy.CRITICAL.value and any(compute) and any(communication):
         channel = model.own
         patient = channel["arbiter"]["compute_starved"] < arbiter["starvation_limit"]
@@ -175,13 +179,15 @@ def _cover_copies(model: Model, remote: np.ndarray) -> None:
         packet = model.state.remote[0, context, queue["remote_head"]]
         cover("packet without peers", queue["remote_valid"] and not packet["peers"])
         peers = model.state.contexts[context]["peers"]
-        sends = "sends_stores" if packet["kind"] == PacketKind.STORE.value else "sends_updates"
+        sends = "sends_updates" if packet["kind"] == PacketKind.UPDATE.value else "sends_stores"
         refused = sum(
             1 << index
             for index, entry in enumerate(peers)
             if not (entry["enable"] and entry[sends])
         )
         is_end = packet["kind"] == PacketKind.END.value
+        leaves = packet["kind"] == PacketKind.PLACE.value
+        cover("tracked store leaves", queue["remote_valid"] and packet["peers"] and leaves)
         cover(
             "packet for a peer that may not get it",
             queue["remote_valid"] and not is_end and int(packet["peers"]) & refused,
@@ -232,12 +238,11 @@ def _cover_markers(model: Model, stores: list[np.void]) -> None:
     if packet is None:
         return
     _cover_slot(model, packet)
-    if packet["packet"]["kind"] < PacketKind.END.value:
+    if packet["packet"]["kind"] != PacketKind.END.value:
         return
     owner = int(packet["location"]["owner"])
     aborted = packet["location"]["mapped"] and model.state.contexts[owner]["aborted"]
     cover("packet's marker of an aborting context", aborted)
-    cover("marker by the fourth code", packet["packet"]["kind"] > PacketKind.END.value)
     if stores and stores[0]["target"] == Target.END_OF_TILE.value:
         cover("markers of a store and of a packet compete")
         space = has_space(channel["queued"], Q.ends, D.ends)
@@ -249,7 +254,7 @@ def _cover_slot(model: Model, arrival: np.void) -> None:
     """Record the cover points of the slot of the oldest packet, if it is counted."""
     packet, location = arrival["packet"], arrival["location"]
     kind, slot = int(packet["kind"]), int(packet["slot"])
-    end = kind >= PacketKind.END.value
+    end = kind == PacketKind.END.value
     if kind == PacketKind.STORE.value or not location["counted"]:
         return
     action, _, shares = action_of(model.state, location, slot, end)

@@ -51,7 +51,7 @@ _BUFFERS = ((1000, 2000), (3000, 3500))
 _SPACES = (1, 2)
 # Stores of the first context's dispatch indices leave, are reduced and sent on, or stay.
 _RANGES = ((0, 9, Action.REMOTE), (10, 29, Action.DMA), (30, 44, Action.OWN))
-_STORE, _UPDATE, _END = (kind.value for kind in PacketKind)
+_STORE, _UPDATE, _END, _PLACE = (kind.value for kind in PacketKind)
 _DATA = [f"data_{index}" for index in range(PARAMETERS.atom_bytes // 8)]
 
 
@@ -208,6 +208,7 @@ class Traffic:
                 "workgroups": rng.choice([WORKGROUPS, WORKGROUPS, _MOST, rng.randint(1, _MOST)]),
                 "tracked_end": rng.choice([0, 0, 0, rng.randint(0, _MOST)]),
                 "epoch": rng.choice([rng.randrange(3), rng.getrandbits(8)]),
+                "accumulate": rng.getrandbits(1),
                 "generation": _before(self.generation, -int(rng.random() < 0.1)),
             },
         }
@@ -248,7 +249,7 @@ class Traffic:
 
     def _link_in(self) -> dict[str, int]:
         rng = self._rng
-        kind = rng.choices([_STORE, _UPDATE, _END, _END + 1], (4, 12, 4, 1))[0]
+        kind = rng.choices([_STORE, _UPDATE, _END, _PLACE], (4, 10, 4, 4))[0]
         fields = self._store_like("slot") | {
             "destination": rng.getrandbits(GPU_BITS),
             "source": rng.choices([*range(4), rng.getrandbits(RANK_BITS)], (8, 8, 8, 8, 1))[0],
@@ -256,7 +257,7 @@ class Traffic:
             **_reduction(rng),
         }
         # A marker has no atom; one in a region must not matter.
-        if kind >= _END and rng.random() < 0.8:
+        if kind == _END and rng.random() < 0.8:
             fields["atom"] = rng.randrange(_ATOMS)
         return fields
 
@@ -266,7 +267,7 @@ class Traffic:
         near = self._atom ^ 1 << rng.randrange(PARAMETERS.atom_address_bits)
         self._atom = rng.choice([near, rng.randrange(_ATOMS)])
         return {
-            "access": rng.choices([0, 1, 2], (1, 4, 12))[0],
+            "access": rng.choices([0, 1, 2, 3], (1, 4, 10, 3))[0],
             "atom": self._atom,
             "owner": rng.choice([0, 0, 1]),
             "dispatch_index": rng.choice([3, 3, rng.randrange(WORKGROUPS)]),

@@ -29,6 +29,7 @@ expect(
     "later touch",
     "back to back",
     "idle cycle",
+    "atom of another epoch accumulates",
     "epoch changed while outstanding",
     *(f"{op.name} {dtype.name}" for op in Operation for dtype in Datatype),
 )
@@ -117,7 +118,8 @@ async def _check(dut, rng: np.random.Generator, cases, *, idle: float, first: fl
         if rng.random() < 0.05:
             epoch = int(rng.integers(0, 256))
             cover("epoch changed while outstanding", any(pending))
-        dut.epoch.value = epoch
+        accumulates = int(rng.random() < 0.3)
+        dut.epoch.value, dut.accumulates.value = epoch, accumulates
         valid = case is not None and rng.random() >= idle
         payload = None
         if valid:
@@ -131,6 +133,8 @@ async def _check(dut, rng: np.random.Generator, cases, *, idle: float, first: fl
                 op=case.op.value,
                 dtype=case.dtype.value,
             )
+            cover("atom of another epoch accumulates", accumulates and not touched)
+            touched |= bool(accumulates)
             cover("first touch", not touched)
             cover("later touch", touched)
             cover("back to back", pending[-1])

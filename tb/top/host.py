@@ -30,6 +30,8 @@ class Kernel:
 
     Stores leave to one peer, complete tiles to two of them. ``number`` is the number of the
     context, ``context`` its address space; ``copied`` allows the upstream GPU to send copies.
+    With ``placed`` tiles, stores leave as tracked stores, and so many tiles arrive as tracked
+    stores in slots behind the last workgroup, and are sent on.
     """
 
     workgroups: int = 24
@@ -48,6 +50,12 @@ class Kernel:
     outer_extent: int = 4
     inner_extent: int = 9
     stride: int = 37
+    placed: int = 0
+
+    @property
+    def slots_end(self) -> int:
+        """End of the tracked slots."""
+        return self.tracked_end + self.placed
 
     @property
     def last_start(self) -> int:
@@ -89,7 +97,7 @@ class Kernel:
             peer.rank
             for peer in self.peers.values()
             if (peer.takes_stores and kind is not PacketKind.UPDATE)
-            or (peer.takes_updates and kind is not PacketKind.STORE)
+            or (peer.takes_updates and kind in (PacketKind.UPDATE, PacketKind.END))
         ]
 
     def slot(self, dispatch_index: int) -> int:
@@ -137,11 +145,14 @@ class Kernel:
         leaves |= {"shares": 2, "peers": (DOWNSTREAM, THIRD)}
         context.dma_map(self.remote, self.own - self.remote, command=1, **leaves)
         context.own_map(self.own, self.tracked_end - self.own, region=1, command=2, shares=2)
+        if self.placed:
+            leaves |= {"shares": 1}
+            context.dma_map(self.tracked_end, self.placed, command=0, **leaves)
         each = self.wavefronts if self.granularity is Granularity.WAVEFRONT else 1
         context.window(
             workgroups=self.workgroups,
-            tracked=(self.remote, self.tracked_end),
-            to_send=self.own,
+            tracked=(self.remote, self.slots_end),
+            to_send=self.own + self.placed,
             credit_window=self.credit_window,
             command_window=self.command_window // each,
             generation=self.generation,
@@ -154,6 +165,7 @@ class Kernel:
         """Return the command of this number, with its own operation, type and offset."""
         waves = [max(1, self.wavefronts - (edge > 1)) for edge in range(4)]
         return Transfer(
+            kind=PacketKind.STORE if self.placed and index == 0 else PacketKind.UPDATE,
             rows=self.outer_extent,
             rows_edge=3,
             run_atoms=self.inner_extent,

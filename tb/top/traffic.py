@@ -39,7 +39,7 @@ class _Work:
         self.kernel = kernel
         self.starts = kernel.base, kernel.last_start + 1
         self.local, self.remote = [], []
-        for dispatch_index in range(kernel.tracked_end):
+        for dispatch_index in range(kernel.slots_end):
             outer_edge, inner_edge = (int(edge) for edge in rng.integers(0, 2, 2))
             for wavefront in range(max(1, kernel.wavefronts - inner_edge)):
                 count, arriving = (int(rng.integers(least, tile_atoms + 1)) for least in (1, 0))
@@ -49,7 +49,8 @@ class _Work:
                     "outer_edge": outer_edge,
                 }
                 tile |= {"inner_edge": inner_edge, "tile_atoms": count}
-                self.local += [tile] * count + [tile | {"end": True}]
+                if dispatch_index < kernel.tracked_end:
+                    self.local += [tile] * count + [tile | {"end": True}]
                 if dispatch_index >= kernel.remote:
                     marker = tile | {"tile_atoms": arriving, "end": True}
                     self.remote += [tile] * arriving + [marker]
@@ -61,7 +62,8 @@ class Traffic:
     """Model of the top's environment, cycle by cycle.
 
     Every tile gets its contributions, one of the kernel and one of the neighbours' packets, each
-    with an end-of-tile marker of one share, in any order that the admission allows.
+    with an end-of-tile marker of one share, in any order that the admission allows. Tiles behind
+    the kernel's get tracked stores of a neighbour alone.
 
     Parameters
     ----------
@@ -198,6 +200,9 @@ class Traffic:
             return
         tile = work.remote[index]
         block[I.link_in_valid] = 1
+        if tile["dispatch_index"] >= kernel.tracked_end:
+            block[I.link_in_kind] = PacketKind.PLACE.value
+            block[I.link_in_source] = self._sender(kernel, PacketKind.PLACE)
         if rng.random() >= self._noise:
             command = 2 if tile["dispatch_index"] >= kernel.own else 1
             block[[I.link_in_op, I.link_in_dtype]] = command

@@ -47,7 +47,9 @@ C_TRANSFER = {
     **{f"waves[{edge}]": (1, beyond("COMMAND_WAVES", f"waves{edge}")) for edge in range(4)},
 }
 C_RING = {name: (getattr(RING, name), value) for name, value in OF_RING.items()}
-C_COLLECTIVE = {name: (getattr(COLLECTIVE, name), value) for name, value in OF_COLLECTIVE.items()}
+C_COLLECTIVE = {
+    name: (int(getattr(COLLECTIVE, name)), value) for name, value in OF_COLLECTIVE.items()
+}
 C_PARTS = {
     f"[{place}].{name}": (None, value)
     for place in range(2)

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from rtl.interface.encodings import Granularity, Policy
-from sysmodel.engine.ports import CHANNEL_INPUTS, G, H, I, J, K
+from rtl.interface.encodings import Granularity, PacketKind, Policy
+from sysmodel.engine.ports import CHANNEL_INPUTS, CHANNEL_OUTPUTS, G, H, I, J, K, O
 from tb.top.host import Host, Kernel
 from tb.top.reprogramming import Reprogramming
 from tb.top.traffic import Storm, Traffic
@@ -51,6 +51,23 @@ def test_groups(parameters, group_log2):
     kernel = Kernel(group_log2=group_log2, own=17)
     recording = run(parameters, kernel, 3000, seed=group_log2)
     assert recording.outputs[-1, -len(K) - len(H) + K.done]
+
+
+@pytest.mark.parametrize("granularity", Granularity)
+def test_tiles_that_only_arrive(parameters, granularity):
+    """Stores leave as tracked stores, and others arrive in slots behind the last workgroup; they
+    complete their tiles, which are sent on in the same way."""
+    kernel = Kernel(placed=9, granularity=granularity, policy=Policy.CRITICAL)
+    recording = run(parameters, kernel, 5000, seed=9 + granularity.value, pace=0.3)
+    last = recording.outputs[-1, -len(K) - len(H) :]
+    assert last[K.done] and not last[K.irq]
+    channels, kinds = parameters.channels, set()
+    for outputs in recording.outputs[:, : channels * CHANNEL_OUTPUTS].T.reshape(
+        channels, CHANNEL_OUTPUTS, -1
+    ):
+        sent = outputs[O.link_out_kind][outputs[O.link_out_valid] == 1]
+        kinds |= {PacketKind(int(kind)) for kind in np.unique(sent)}
+    assert kinds >= {PacketKind.PLACE, PacketKind.UPDATE, PacketKind.END}
 
 
 @pytest.mark.parametrize("pace", [0.15, 1.0])
@@ -118,6 +135,7 @@ def test_long(parameters, seed):
         policy=Policy(seed % len(Policy)),
         group_log2=seed // 2 % 3 if seed & 1 else 0,
         wavefronts=1 + seed % 2,
+        placed=(0, 7)[seed // 4 % 2],
     )
     noise = (0, 0.02, 0.2)[seed // 3 % 3]
     traffic = Storm if seed % 5 == 0 else Traffic

@@ -10,7 +10,7 @@ from rtl.top import T3
 from tb.link_endpoint.dut import LINK
 from tb.link_endpoint.wire import CLEAN, DEAD, Faults
 from tests.support.context_traffic import TWO
-from tests.support.ring_bench import CHANNELS, Work, simulate
+from tests.support.ring_bench import CHANNELS, Gather, Work, simulate
 from tests.support.top_bench import abort, program, status
 
 # In generation 9 the downstream GPU, which shows 0 before its first launch, would be ahead.
@@ -26,6 +26,26 @@ def test_wrong_arguments():
         T3(TWO, LinkParameters())
     with pytest.raises(ValueError, match=r"channels of the link must divide .* \(2\), not 3"):
         T3(TWO, LinkParameters(contexts=2, channels=3))
+
+
+@pytest.mark.parametrize("chunk", [1, pytest.param(2, marks=pytest.mark.verify)])
+def test_all_gather_behind_a_reduce_scatter(chunk):
+    """Each GPU's own tiles are complete by updates, leave as tracked stores, arrive, are complete
+    by these alone, and are sent on until all GPUs have them. Then the launch is done.
+    """
+    gather = Gather(number=0, generation=3, gpus=3, chunk=chunk)
+
+    async def bench(ctx, ring):
+        for number in range(3):
+            await ring.launch(ctx, number, gather)
+        await ring.finish(ctx, gather)
+        ring.check(gather)
+        tiles = 2 * (gather.slots_end - gather.chunk)
+        for gpu in ring.gpus:
+            assert ctx.get(gpu.dut.context[0].tiles) == tiles
+            assert await errors(ctx, gpu) == NOTHING
+
+    simulate(bench, 5, gpus=3, link=SHARED, gathers=True)
 
 
 async def errors(ctx, gpu):

@@ -214,9 +214,7 @@ class Attack(Traffic):
             "generation": rng.integers(0, 16),
             "atom": rng.integers(self.victim.base, self._attacker.limit),
         }
-        # A packet in a context's name makes it busy for some cycles, so that a peer is refused.
-        may = self._host.programmed and self._cycle < self._quiet
-        in_its_name = is_packet and may and rng.random() < 0.1
+        in_its_name = is_packet and self._cycle < self._quiet and rng.random() < 0.1
         if is_packet:
             values |= {"source": rng.integers(0, rng.choice([8, 128])), "op": rng.integers(0, 3)}
             values |= {"destination": rng.integers(0, 128), "dtype": rng.integers(0, 3)}
@@ -232,8 +230,7 @@ class Attack(Traffic):
         """Return fields of a packet in the victim's name, by a GPU from which it does not accept
         this kind, often a peer of either tenant, or of an older session."""
         rng, values = self._rng, {"context": self.victim.context}
-        # T3 takes an unknown kind for END.
-        senders = self.victim.senders(PacketKind(min(kind, PacketKind.END.value)))
+        senders = self.victim.senders(PacketKind(kind))
         if self._session and rng.random() < 0.5:
             former = generation_of(self._session - 1)
             return values | {"source": int(rng.choice(senders)), "generation": former}

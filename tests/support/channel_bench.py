@@ -1,7 +1,5 @@
 """Bench of a channel beside the golden model, with its tables and payloads."""
 
-from amaranth.hdl import Value
-
 from rtl.channel.channel import Channel
 from rtl.interface.encodings import (
     Action,
@@ -25,7 +23,6 @@ __all__ = [
     "ALL",
     "CONTEXTS",
     "DATA",
-    "FOURTH_KIND",
     "INPUTS",
     "OFFSET",
     "OUTPUTS",
@@ -62,7 +59,6 @@ def transfer(kind, op, dtype, atom_offset, marks=0):
 
 
 WORKGROUPS = 50
-FOURTH_KIND = 3  # of packets; it acts as END
 OFFSET = 0x1FFFB  # -5: slots of the first context wrap at its sixth dispatch index
 SLOT = 0xFFFB  # of its first dispatch index
 # Each context has a region, an address space of its own, and a receiver. Packets come from rank 0.
@@ -127,6 +123,7 @@ def view(tables, base, limit):
     return {
         "aborting": tables["aborting"],
         "launched": tables.get("launched", 1),
+        "changes": tables.get("changes", 0),
         "former": tables.get("former", {}),
         "address_space": tables["address_space"],
         "inbound": tables["inbound"],
@@ -139,15 +136,6 @@ def view(tables, base, limit):
         "oldest": base,
         "credit_limit": limit,
     }
-
-
-def _offer(ctx, port, payload):
-    """Offer a payload; a packet of the fourth kind, which has no name, too."""
-    if payload.get("kind") == FOURTH_KIND:
-        ctx.set(port, payload | {"kind": PacketKind.END})
-        ctx.set(Value.cast(port.kind), FOURTH_KIND)
-    else:
-        ctx.set(port, payload)
 
 
 class Bench:
@@ -193,7 +181,7 @@ class Bench:
         for name in INPUTS:
             ctx.set(getattr(dut, name).valid, name in offered)
             if name in offered:
-                _offer(ctx, getattr(dut, name).p, offered[name])
+                ctx.set(getattr(dut, name).p, offered[name])
         for name in OUTPUTS:
             ctx.set(getattr(dut, name).ready, name in taken)
 

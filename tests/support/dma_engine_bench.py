@@ -160,6 +160,7 @@ class Bench:
             number = (ready if source == "ready" else copy)["command"]
             self.command = self.commands[number]
             self.peers = self.ranges[-1 - number]["peers"] if source == "ready" else OF_COPIES
+            self.marks = source == "ready" and self.command["marks"]
         await ctx.tick()
         return taken, offered
 
@@ -169,7 +170,7 @@ class Bench:
         assert segment.generation == self.generation
         if segment.kind == PacketKind.END:
             return self._decode_marker(number, segment)
-        assert segment.kind.value == self.command["kind"]
+        assert segment.kind == self._kind()
         for name in ("op", "dtype", "atom_offset"):
             assert getattr(segment, name) == self.command[name]
         atoms = []
@@ -179,6 +180,12 @@ class Bench:
             wave = segment.wavefront + (segment.offset + index >> segment.wave_inner_log2)
             atoms.append((atom, wave % p.wavefronts))
         return SentSegment(number, segment.slot, atoms)
+
+    def _kind(self):
+        """Return the kind of the command's packets: the receiver tracks stores with markers."""
+        if self.command["kind"]:
+            return PacketKind.UPDATE
+        return PacketKind.PLACE if self.marks else PacketKind.STORE
 
     def _decode_marker(self, number, segment):
         assert (segment.length, segment.offset, segment.atom_offset) == (1, 0, 0)

@@ -45,7 +45,7 @@ COLLECTIVE = Collective(
 RING = Ring(workgroups=4, leaving=1, staying=1, credit_window=1, command_window=1)
 PEER = Peer(gpu=1, rank=1, space=1)
 WINDOW = dict(workgroups=4, tracked=(0, 4), to_send=0, credit_window=1)
-WINDOW |= dict(command_window=1, generation=0)
+WINDOW |= dict(command_window=1, generation=0, accumulate=0)
 
 
 def beyond(register, field):
@@ -103,9 +103,14 @@ OF_WINDOW = {
     "credit_window": beyond("CREDIT_WINDOW", "workgroups"),
     "command_window": beyond("COMMAND_WINDOW", "workgroups"),
     "generation": beyond("TRACKING", "generation"),
+    "accumulate": beyond("TRACKING", "accumulate"),
 }  # fmt: skip
 OF_RING = {
-    **{name: value for name, value in OF_WINDOW.items() if name not in ("tracked", "to_send")},
+    **{
+        name: value
+        for name, value in OF_WINDOW.items()
+        if name not in ("tracked", "to_send", "accumulate")
+    },
     "shares": SHARES,
     "leaving": RING.workgroups,  # no workgroup is left to stay
     "staying": RING.workgroups,
@@ -118,7 +123,10 @@ OF_PART = {
 OF_COLLECTIVE = {
     "tracked_first": OF_WINDOW["tracked"][0][0],
     "unused": COLLECTIVE.parts[0].workgroups + 1,
-    **{name: OF_WINDOW[name] for name in ("credit_window", "command_window", "generation")},
+    **{
+        name: OF_WINDOW[name]
+        for name in ("credit_window", "command_window", "generation", "accumulate")
+    },
 }
 ENTRIES = beyond("CUTS", "cut0")
 # Valid arguments, and the first value of each argument that is beyond its field, or such values.

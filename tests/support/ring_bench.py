@@ -8,7 +8,7 @@ from functools import cache
 from amaranth.hdl import Module, ResetInserter, Signal
 
 from driver.python import DOWNSTREAM, Peer
-from rtl.interface.encodings import Access, Action, Origin
+from rtl.interface.encodings import Access, Action, Origin, PacketKind
 from rtl.interface.layouts import LinkPacket
 from rtl.interface.timebase import TICK_CYCLES
 from rtl.link.layouts import Flit
@@ -29,11 +29,13 @@ from tests.support.top_bench import (
     store,
 )
 
-__all__ = ["CHANNELS", "Ring", "Work", "simulate"]
+__all__ = ["CHANNELS", "Gather", "Ring", "Work", "simulate"]
 
 # As little as a launch needs, for the simulator's sake.
 RING = replace(TWO, peers=2, regions=1, ranges=3, commands=1, dma_walkers=1, banks=1)
 CHANNELS = RING.channels
+# With an all-gather behind it.
+GATHER = replace(RING, ranges=5, commands=2)
 _TRANSFER = {
     name: fields for name, fields in PROGRAM if name.startswith("COMMAND_") and "WINDOW" not in name
 }
@@ -74,37 +76,65 @@ class Work:
         ]
 
     @property
+    def slots_end(self):
+        """End of the tracked slots."""
+        return self.workgroups
+
+    @property
+    def to_send(self):
+        """Workgroups whose tiles leave."""
+        return self.workgroups - self.chunk
+
+    @property
+    def ranges(self):
+        """Return the ranges: first slot and end, action, shares and command."""
+        chunk, end = self.chunk, self.workgroups
+        return [
+            (0, chunk, Action.REMOTE, 0, 0),
+            (chunk, end - chunk, Action.DMA, 2, 0),
+            (end - chunk, end, Action.OWN, 2, 0),
+        ]
+
+    @property
+    def kinds(self):
+        """Return the kinds of packets of the commands."""
+        return [PacketKind.UPDATE]
+
+    @property
     def registers(self):
         """Return the registers of the launch."""
         chunk, end = self.chunk, self.workgroups
-        ranges = [(0, chunk, Action.REMOTE), (chunk, end - chunk, Action.DMA)]
-        ranges.append((end - chunk, end, Action.OWN))
         tables = [("RANGE_PEERS", {"peers": 1 << DOWNSTREAM, "slot_offset": chunk})]
-        for index, (first, after, action) in enumerate(ranges):
+        for index, (first, after, action, shares, command) in enumerate(self.ranges):
             if first < after:
-                shares = 0 if action == Action.REMOTE else 2
-                values = {"region": 0, "action": action.value, "command": 0, "shares": shares}
+                values = {"region": 0, "action": action.value, "command": command}
+                values |= {"shares": shares}
                 tables += [
                     ("RANGE_DISPATCH_INDICES", {"first": first, "last": after - 1}),
                     ("RANGE_ACTION", values),
                     ("RANGE_COMMIT", {"index": index, "enable": 1}),
                 ]
-        transfer = _TRANSFER | {"COMMAND_OFFSET_LO": {"bytes": 0}}
-        transfer["COMMAND_TRANSFER"] = transfer["COMMAND_TRANSFER"] | {"marks": 1}
+        transfers = []
+        for index, kind in enumerate(self.kinds):
+            transfer = _TRANSFER | {"COMMAND_OFFSET_LO": {"bytes": 0}}
+            marks = {"marks": 1, "kind": kind.value}
+            transfer["COMMAND_TRANSFER"] = transfer["COMMAND_TRANSFER"] | marks
+            transfer["COMMAND_COMMIT"] = {"index": index}
+            transfers += transfer.items()
         return [
             ("ADDRESS_SPACE", {"local": 3 + self.number, "enable": 1}),
             ("WAYS", {"mask": 0b11 << 2 * self.number}),
             ("TRACKING", {"generation": self.generation}),
             ("WORKGROUPS", {"count": end}),
             ("TRACKED_FIRST", {"dispatch_index": chunk}),
-            ("TRACKED_END", {"dispatch_index": end}),
-            ("TO_SEND", {"count": end - chunk}),
+            ("TRACKED_END", {"dispatch_index": self.slots_end}),
+            ("TO_SEND", {"count": self.to_send}),
             ("CREDIT_WINDOW", {"workgroups": chunk}),
             ("COMMAND_WINDOW", {"workgroups": 8}),
             ("REGION_BASE_LO", {"bytes": self.region * 32}),
             ("REGION_LIMIT_LO", {"bytes": (self.region + 256) * 32}),
             ("REGION_COMMIT", {"index": 0, "enable": 1}),
-            *transfer.items(),
+            *transfers,
             *tables,
         ]
 
@@ -131,6 +161,51 @@ class Work:
                     expected[Access.UPDATE, Origin.COMPUTE, atom] += 1
                     expected[Access.UPDATE, Origin.COMMUNICATION, atom] += 1
                 if self.chunk <= index < self.workgroups - self.chunk:
+                    expected[Access.READ, Origin.COMMUNICATION, atom] += 1
+        return expected
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gather(Work):
+    """Reduce-scatter, and an all-gather behind it in the same launch.
+
+    A complete tile of the own chunk leaves as tracked stores. So many slots behind the last
+    workgroup are those of the other GPUs' chunks, which arrive one after the other; all but the
+    last are sent on.
+    """
+
+    @property
+    def slots_end(self):
+        return self.workgroups + (self.gpus - 1) * self.chunk
+
+    @property
+    def to_send(self):
+        return self.slots_end - self.chunk
+
+    @property
+    def kinds(self):
+        return [PacketKind.UPDATE, PacketKind.STORE]
+
+    @property
+    def ranges(self):
+        chunk, end, last = self.chunk, self.workgroups, self.slots_end - self.chunk
+        return [
+            *super().ranges[:2],
+            (end - chunk, end, Action.DMA, 2, 1),
+            (end, last, Action.DMA, 1, 1),
+            (last, last + chunk, Action.OWN, 1, 1),
+        ]
+
+    def accesses(self, gpu):
+        """Return the accesses that a GPU's memories see: also those of the all-gather."""
+        expected = super().accesses(gpu)
+        own = self.order(gpu)[-self.chunk :]
+        last = self.order((gpu + 1) % self.gpus)[-self.chunk :]  # the GPU downstream sent it first
+        for tile in range(self.workgroups):
+            for atom, _ in atoms_of(tile, self.region):
+                if tile not in own:
+                    expected[Access.PLACE, Origin.COMMUNICATION, atom] += 1
+                if tile not in last:
                     expected[Access.READ, Origin.COMMUNICATION, atom] += 1
         return expected
 
@@ -277,9 +352,9 @@ class Ring:
 
 
 @cache
-def _design(gpus, link):
+def _design(gpus, link, p):
     """Return a design of ``gpus`` tops, the tops, and their resets."""
-    duts, resets = [T3(RING, link) for _ in range(gpus)], []
+    duts, resets = [T3(p, link) for _ in range(gpus)], []
     m = Module()
     for dut in duts:
         resets.append(Signal())
@@ -287,10 +362,11 @@ def _design(gpus, link):
     return m, duts, resets
 
 
-def simulate(bench, seed, *, gpus=2, faults=CLEAN, link=LINK):
+def simulate(bench, seed, *, gpus=2, faults=CLEAN, link=LINK, gathers=False):
     """Run ``bench(ctx, ring)`` with the ring's wires, memories and kernels beside it."""
-    design, duts, resets = _design(gpus, link)
-    ring = Ring(duts, resets, seed, faults, Flit(LinkPacket(RING), link).size)
+    p = GATHER if gathers else RING
+    design, duts, resets = _design(gpus, link, p)
+    ring = Ring(duts, resets, seed, faults, Flit(LinkPacket(p), link).size)
 
     async def run(ctx):
         await bench(ctx, ring)

@@ -125,8 +125,10 @@ class OtherContextHarness(Elaboratable):
         location, range_ = self._look_up(m, "as_it_is")
         free(m, location.atom, location.context, location.dispatch_index, location.contexts)
         free(m, location.end, range_.wavefront)
+        owned: list[Value] = []
         for number, view in enumerate(location.contexts):
             self._change(m, location, range_, number)
+            owned.append(_owns(view, location))
             regions = view.maps.regions
             strange = Signal(name=f"strange_{number}")
             m.d.comb += strange.eq(
@@ -152,6 +154,7 @@ class OtherContextHarness(Elaboratable):
                     f"{number}: only in a region of this context",
                 ),
             ]
+        m.d.comb += Assert(location.unowned == ~Cat(owned).any(), "wrong unowned")
         return m
 
     def _look_up(self, m: Module, name: str) -> tuple:
@@ -184,6 +187,7 @@ class OtherContextHarness(Elaboratable):
                 & ~_owns(changed.contexts[number], location)
             ),
             Assert(~applies | (location.location == changed.location), f"{number}: location"),
+            Assert(~applies | (location.unowned == changed.unowned), f"{number}: unowned"),
         ]
         m.d.comb += [
             Assert(

@@ -55,6 +55,9 @@ class Marks:
     ----------
     came : list of Signal
         For each context: a store, a packet or a segment of it has arrived.
+    changed : list of Signal
+        For each context: its tables have changed. Packets of any context that came before it may be
+        waited for.
     peers : list
         Peers of each context.
     regions : list
@@ -64,6 +67,7 @@ class Marks:
     """
 
     came: list
+    changed: list
     peers: list
     regions: list
     since_reset: Signal
@@ -140,6 +144,7 @@ class IsolationHarness(Elaboratable):
         m.d.comb += [Assume(~registers.inject.set), Assume(~registers.scrub)]
         marks = Marks(
             came=[Signal(name=f"came_{number}") for number in range(_P.contexts)],
+            changed=[Signal(name=f"changed_{number}") for number in range(_P.contexts)],
             peers=[
                 [Signal(PeerEntry(_P), name=f"peer_{n}_{i}") for i in range(_P.peers)]
                 for n in range(_P.contexts)
@@ -203,7 +208,8 @@ class IsolationHarness(Elaboratable):
         """Assume that all inputs of each context carry its mark."""
         comes = [Signal(name=f"comes_{number}") for number in range(_P.contexts)]
         for number, (came, unit) in enumerate(zip(marks.came, dut.contexts, strict=True)):
-            m.d.sync += came.eq(came | comes[number])
+            changed, changes = marks.changed[number], unit.view.changes
+            m.d.sync += [came.eq(came | comes[number]), changed.eq(changed | changes)]
             sources = [(unit.segments[0].valid, unit.segments[0].p, 0)]
             for one in (port.stores, port.link_in):
                 mine = spaces[number].enable & (spaces[number].local == one.p.context)
@@ -299,6 +305,7 @@ class IsolationHarness(Elaboratable):
         unit, registers = dut.contexts[number], dut.registers.context[number]
         complete, error, came = unit.completions, registers.error, marks.came[number]
         idle, clearing = dut.context[number].idle, dut.tracker.clearing[number]
+        works, waits = came | marks.changed[number], unit.view.changes
         failed, begun, owed = (
             Signal(name=f"{name}_{number}") for name in ("failed", "begun", "owed")
         )
@@ -325,9 +332,10 @@ class IsolationHarness(Elaboratable):
                 f"{number}: tiles are cleared without an abort",
             ),
             Assert(
-                came | clearing | unit.stores_drained, f"{number}: not drained without an input"
+                works | waits | clearing | unit.stores_drained,
+                f"{number}: not drained without an input",
             ),
-            Assert(came | ~begun | owed | idle, f"{number}: not idle without an input"),
+            Assert(works | ~begun | owed | idle, f"{number}: not idle without an input"),
             Assert(came | ~begun | registers.dma_idle, f"{number}: DMA busy without an input"),
             Assert(
                 came | dut.channel[0].store_space[number], f"{number}: no space without an input"

@@ -65,9 +65,7 @@ def _relate_ports(m: Module, channel: Channel, marks) -> None:
                 ),
             ]
             if name == "inbound":
-                from_peer = marks.comes_from_peer(owner, entry)
                 m.d.comb += [
-                    invariant(~valid | entry.forbidden | from_peer, f"{where}: from no peer"),
                     invariant(~valid | entry.unowned | marked, f"{where}: of another context"),
                     invariant(~valid | ~entry.unowned | ~location.mapped, f"{where}: unowned"),
                 ]
@@ -193,7 +191,8 @@ def _relate_link(m: Module, channel: Channel, marks, number: int) -> None:
 def _relate_counts(m: Module, dut, marks, number: int) -> None:
     """Assert that all counts of a context without an input are zero."""
     (channel,), came = dut.channels, marks.came[number]
-    monitor = channel.monitor
+    monitor, changed = channel.monitor, marks.changed[number]
+    m.d.comb += invariant(changed | ~monitor.older[number].any(), f"{number}: older packets")
     for one in (monitor.outstanding[number], monitor.copies_outstanding[number]):
         m.d.comb += invariant(came | ~(one.count.any() | one.begun.any()), f"{number}: outstanding")
     for bank in dut.tracker.banks:

@@ -49,6 +49,7 @@ from . import (
     tracker_front,
     tracker_table,
     trigger,
+    waiting_packets,
 )
 from .proof import Proof
 
@@ -100,6 +101,7 @@ _MODULES = (
     error_path,
     external_status,
     peer_status,
+    waiting_packets,
 )
 
 PROOFS: tuple[Proof, ...] = tuple(proof for module in _MODULES for proof in module.PROOFS)

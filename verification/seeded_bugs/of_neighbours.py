@@ -66,13 +66,13 @@ BUGS_OF_NEIGHBOURS: tuple[tuple[str, SeededBug], ...] = (
         ),
     ),
     (
-        "noninterference-inbound-lookup",
+        "address-map-strangers",
         SeededBug(
-            module="rtl.channel.inbound_lookup",
-            block="InboundLookup",
+            module="rtl.channel.address_map",
+            block="LocationLookup",
             fault="packets for the second context count as unowned",
-            right="self.unowned.eq(~known.any())",
-            wrong="self.unowned.eq(~known[0])",
+            right="self.unowned.eq(~owner.any())",
+            wrong="self.unowned.eq(~owner[0])",
         ),
     ),
     (

@@ -28,6 +28,7 @@ from .context.unit import (
     begin_context,
     end_context,
     inputs_are_calm,
+    is_changing,
     own_idle,
     own_sent,
     step_external,
@@ -74,7 +75,7 @@ __all__ = [
 
 GPU = record(
     "privileged_refusal cycle quiescent tracker_busy channels_busy channels_undrained "
-    "channels_unsent",
+    "channels_unsent changed",
     [
         ("bus", BUS),
         ("links", LINKS),
@@ -89,7 +90,8 @@ GPU = record(
 privileged write. ``quiescent``: no block outside the channels changes in the next cycle
 unless an input changes. ``tracker_busy``: the tracker's blocks may change in the next cycle. The
 last ones have a bit for each context that has anything left in the channels, anything but packets
-before the link, or DMA work.
+before the link, or DMA work, and that changes in this cycle:
+:func:`~.context.unit.is_changing`.
 """
 
 # Queues whose records wait for the tracker.
@@ -276,13 +278,16 @@ def begin_contexts(s: GoldenState, acts: bool) -> tuple[int, int, int, int, int,
     measure, disturbed : bool
         The arbiters begin to measure; signals to all channels may change.
     """
-    clearing, disturbed = 0, False
+    clearing, changed, disturbed = 0, 0, False
     for context in range(s.config.contexts):
         own = s.contexts[context]
+        changed |= is_changing(own.control) << context
         if own.control.aborting:
             clearing = _clearing(s)
             disturbed = True
         disturbed |= own.aborted != 0
+    s.gpu.changed = changed
+    disturbed |= changed != 0
     takes, busy, pending, aborted, clear, measure = 0, 0, 0, 0, 0, False
     for context in range(s.config.contexts):
         own = s.contexts[context]

@@ -79,8 +79,10 @@ __all__ = [
     "make_update_request",
     "make_updates",
     "make_write_request",
-    "note_verdict",
+    "note_arrival",
     "packed_marker",
+    "place_update",
+    "sent_kind",
 ]
 
 
@@ -117,15 +119,17 @@ MOST_PEERS: int = T3Parameters(contexts=1).peers
 
 LOCATED_STORE = record([("store", STORE), ("location", LOCATION)])
 """Store with the result of the first step of the address map."""
-LOCATED_PACKET = record([("packet", _ON_LINK), ("location", LOCATION)], "forbidden unowned")
+LOCATED_PACKET = record([("packet", _ON_LINK), ("location", LOCATION)], "unowned early")
 """Packet from the link with the result of the first step of the address map."""
 CANDIDATE = record([("tile", TILE)], "bank")
 """Event of a tile with the number of its tracker bank."""
 LINK_PACKET = record([("packet", _ON_LINK)], "owner")
 """Packet for the link, with its context."""
 
-_END = PacketKind.END.value
+_STORE, _END = PacketKind.STORE.value, PacketKind.END.value
+_OF_UPDATES, _OF_TRACKED = PacketKind.UPDATE.value, PacketKind.PLACE.value
 _READ, _WRITE, _UPDATE = Access.READ.value, Access.WRITE.value, Access.UPDATE.value
+_PLACE = Access.PLACE.value
 _SUM, _FP16 = Operation.SUM.value, Datatype.FP16.value
 
 
@@ -217,10 +221,10 @@ def make_classified(
 
 
 @inlined
-def note_verdict(arrival: Record, unowned: bool, forbidden: bool) -> None:
-    """Record whether a context owns and accepts a packet."""
+def note_arrival(arrival: Record, unowned: bool, early: bool) -> None:
+    """Record whether no context owns a packet, and whether its context has no launch."""
     arrival.unowned = unowned
-    arrival.forbidden = forbidden
+    arrival.early = early
 
 
 @inlined
@@ -236,7 +240,7 @@ def make_packet(
     """Make the packet of a classified store for each of these ``peers``, to an atom of the
     receiver's address space, of the tile with its ``slot``; or the END packet of a marker.
     """
-    to.kind = command.kind
+    to.kind = sent_kind(command, command.marks)
     to.atom = atom
     if store.end:
         to.kind = _END
@@ -333,6 +337,20 @@ def make_update_request(
     to.op = source.op
     to.dtype = source.dtype
     _copy_data(config, to, source)
+
+
+@inlined
+def place_update(to: Record) -> None:
+    """Turn the request of an update into that of a write that the tracker counts."""
+    to.access = _PLACE
+
+
+@inlined
+def sent_kind(command: Record, marks: int) -> int:
+    """Return the kind of a command's packets: the receiver tracks stores with markers."""
+    if command.kind != _STORE:
+        return _OF_UPDATES
+    return _OF_TRACKED if marks else _STORE
 
 
 @inlined
@@ -457,14 +475,15 @@ def make_copy(to: Record, command: Record, region: Record, start: int, peers: in
 
 @inlined
 def make_segment_template(
-    to: Record, command: Record, peers: int, generation: int, run_log2: int
+    to: Record, command: Record, marks: int, peers: int, generation: int, run_log2: int
 ) -> None:
-    """Make the segment of a command for these peers, without its slot and its place."""
+    """Make the segment of a command for these peers, without its slot and its place; ``marks``: it
+    marks tiles."""
     to.wave_inner_log2 = run_log2
     to.slot = 0
     to.peers = peers
     to.generation = generation
-    to.kind = command.kind
+    to.kind = sent_kind(command, marks)
     to.op = command.op
     to.dtype = command.dtype
     to.atom_offset = command.atom_offset
@@ -622,6 +641,7 @@ def make_launch(
     command_window: int,
     timeout: int,
     generation: int,
+    accumulate: int,
 ) -> None:
     """Make the configuration of a launch, without its epoch."""
     to.workgroups = workgroups
@@ -632,6 +652,7 @@ def make_launch(
     to.command_window = command_window
     to.timeout = timeout
     to.generation = generation
+    to.accumulate = accumulate
 
 
 @inlined

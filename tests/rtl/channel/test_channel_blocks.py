@@ -141,9 +141,12 @@ def test_dma_atom_from_segment_to_link(number):
     sim.run()
 
 
-def test_reduce_unit_is_there_with_payload():
+@pytest.mark.parametrize("accumulate", [0, 1])
+def test_reduce_unit_is_there_with_payload(accumulate):
+    own = {"epoch": 7, "accumulate": accumulate}
+
     async def bench(ctx):
-        views = [{"launch_configuration": {"epoch": epoch}} for epoch in (6, 7)]
+        views = [{"launch_configuration": one} for one in ({"epoch": 6}, own)]
         ctx.set(dut.contexts, dut.contexts.shape().const(views))
         request = {"stored": [1, 2, 3, 4], "stored_epoch": 6, "operand": [5, 6, 7, 8], "owner": 1}
         ctx.set(dut.nmc_in.p, NmcRequest(DATA).const(request))
@@ -151,8 +154,9 @@ def test_reduce_unit_is_there_with_payload():
         await ctx.tick()
         ctx.set(dut.nmc_in.valid, 0)
         (result,) = await ctx.tick().sample(dut.nmc_out.p).until(dut.nmc_out.valid)
-        # The value of another epoch is replaced.
-        assert (list(result.value), result.epoch) == ([5, 6, 7, 8], 7)
+        # The value of another epoch is replaced, unless the launch accumulates.
+        sums = [6, 8, 10, 12]  # of subnormal numbers
+        assert (list(result.value), result.epoch) == (sums if accumulate else [5, 6, 7, 8], 7)
 
     dut = Channel(DATA)
     sim = Simulator(dut)

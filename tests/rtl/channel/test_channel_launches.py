@@ -75,7 +75,7 @@ def test_generation():
         (1, before | {"valid": 0}, 8, False, False),
         (1, {}, 0, False, False),
         (0, before, 9, False, False),
-        (0, before, 8, False, True),
+        (0, before, 8, False, False),
     ]
 
     async def bench(channel):

@@ -15,7 +15,6 @@ from rtl.interface.encodings import (
 from tb.golden import EVERY_KIND, peer
 from tests.support.channel_bench import (
     ALL,
-    FOURTH_KIND,
     TIMING,
     WORKGROUPS,
     changed,
@@ -26,7 +25,7 @@ from tests.support.channel_bench import (
     store,
 )
 
-MARKERS = "end_of_tile_markers"
+MARKERS, PLACE = "end_of_tile_markers", PacketKind.PLACE
 NO_KIND = {"ops": 0, "dtypes": 0}
 LEAVES = {"action": Action.REMOTE, "shares": 0}
 
@@ -49,6 +48,20 @@ LEAVES = {"action": Action.REMOTE, "shares": 0}
         (packet(11), ErrorCode.PACKET_LATE),
         (packet(35, op=Operation.SUM, dtype=Datatype.BF16), ErrorCode.PACKET_AHEAD),
         (packet(0), ErrorCode.PACKET_UNMAPPED),
+        # A tracked store is checked like an update, but for operation and type.
+        (
+            packet(12, kind=PLACE),
+            {"access": Access.PLACE, "dispatch_index": 12, "wavefront": 6, "owner": 0},
+        ),
+        (packet(12, kind=PLACE, op=Operation.MAX), {"access": Access.PLACE}),
+        (packet(12, kind=PLACE, dtype=Datatype.BF16), {"access": Access.PLACE}),
+        (packet(20, kind=PLACE, atom=3100, context=2), {"access": Access.PLACE, "owner": 1}),
+        (packet(11, kind=PLACE), ErrorCode.PACKET_LATE),
+        (packet(35, kind=PLACE), ErrorCode.PACKET_AHEAD),
+        (packet(0, kind=PLACE), ErrorCode.PACKET_UNMAPPED),
+        (packet(60, kind=PLACE), ErrorCode.PACKET_UNMAPPED),
+        (packet(12, kind=PLACE, atom=2500), ErrorCode.PACKET_UNMAPPED),
+        (packet(12, kind=PLACE, generation=1), ErrorCode.PACKET_STALE),
         (packet(12, context=2), ErrorCode.PACKET_UNMAPPED),
         (packet(60), ErrorCode.PACKET_UNMAPPED),
     ],
@@ -81,7 +94,6 @@ def test_packets(request_, outcome):
         # Operation and type mean nothing, and neither do the address's bits above the marker.
         (end(12, op=Operation.MAX, dtype=Datatype.FP16), {"dispatch_index": 12}),
         (end(12, atom=1 << 34 | 7 << 12 | 5), {"tile_atoms": 5, "shares": 7}),
-        (end(12, kind=FOURTH_KIND), {"dispatch_index": 12, "tile_atoms": 300, "shares": 33}),
         (end(12, shares=0), {"shares": 0}),  # which the tracker reports
         (end(11), ErrorCode.PACKET_LATE),
         (end(35), ErrorCode.PACKET_AHEAD),
@@ -90,7 +102,6 @@ def test_packets(request_, outcome):
         (end(60), ErrorCode.PACKET_UNMAPPED),
         (end(12, context=2), ErrorCode.PACKET_UNMAPPED),
         (end(12, context=3), ErrorCode.PACKET_UNMAPPED),
-        (end(60, kind=FOURTH_KIND), ErrorCode.PACKET_UNMAPPED),
     ],
 )
 def test_end_packets(request_, outcome):
@@ -121,6 +132,8 @@ def test_end_packets(request_, outcome):
         ({"ranges_1": LEAVES}, end(12), ErrorCode.PACKET_UNMAPPED),
         # Tiles arrive in the slots of a range whose stores leave if it has shares.
         ({"ranges_1": LEAVES}, packet(12), ErrorCode.PACKET_UNMAPPED),
+        ({"ranges_1": LEAVES}, packet(12, kind=PLACE), ErrorCode.PACKET_UNMAPPED),
+        ({"commands_1": {"waves": [6] * 4}}, packet(12, kind=PLACE), ErrorCode.PACKET_MISMATCH),
         ({"ranges_1": {"action": Action.REMOTE}}, end(12), 2),
         ({"ranges_1": {"action": Action.REMOTE, "shares": 63}}, end(12), 63),
         ({"ranges_0": {"last": 20, "shares": 1}}, end(12), 1),
@@ -214,9 +227,8 @@ def test_slots_beyond_the_workgroups(tracked_end):
     simulate(TIMING, bench)
 
 
-@pytest.mark.parametrize("kind", [PacketKind.END, FOURTH_KIND])
 @pytest.mark.parametrize("place", [0, 7])
-def test_peer_of_an_end_packet(kind, place):
+def test_peer_of_an_end_packet(place):
     """A marker belongs to updates or to stores of its source, whatever their kinds."""
 
     async def bench(channel):
@@ -225,7 +237,7 @@ def test_peer_of_an_end_packet(kind, place):
                 peers = [peer(rank=9)] * 8
                 peers[place] = peer(rank=77, takes_stores=stores, takes_updates=updates)
                 channel.program(changed(inbound=NO_KIND, peers=peers))
-                await channel.cycle({"link_in": end(12, kind=kind, source=77)})
+                await channel.cycle({"link_in": end(12, source=77)})
                 left, errors = await channel.drain()
                 is_taken = bool(updates | stores)
                 assert errors == ([] if is_taken else [ErrorCode.PACKET_FORBIDDEN])
@@ -233,7 +245,7 @@ def test_peer_of_an_end_packet(kind, place):
         # Every other source.
         peers = [peer(rank=77 ^ 1 << bit) for bit in range(7)]
         channel.program(changed(peers=peers))
-        await channel.cycle({"link_in": end(60, kind=kind, source=77)})
+        await channel.cycle({"link_in": end(60, source=77)})
         assert await channel.drain() == ([], [ErrorCode.PACKET_FORBIDDEN])
 
     simulate(TIMING, bench)
@@ -313,6 +325,7 @@ def test_inbound_table(request_, table, entry):
 
 
 UPDATE, COPY = packet(12, source=77), packet(60, kind=PacketKind.STORE, source=77)
+TRACKED = packet(12, kind=PLACE, source=77)
 
 
 @pytest.mark.parametrize(
@@ -327,6 +340,8 @@ UPDATE, COPY = packet(12, source=77), packet(60, kind=PacketKind.STORE, source=7
         (UPDATE, [peer(rank=77, takes_stores=0)], True),
         (COPY, [peer(rank=77, takes_updates=0)], True),
         (COPY, [peer(rank=77, takes_stores=0)], False),
+        (TRACKED, [peer(rank=77, takes_updates=0)], True),
+        (TRACKED, [peer(rank=77, takes_stores=0)], False),
         # What the context sends to the peer, and where, does not matter.
         (UPDATE, [peer(rank=77, sends_updates=0, sends_stores=0, gpu=3, space=4)], True),
         # Another peer's rights do not count; two entries of one GPU add up.

@@ -15,7 +15,6 @@ from rtl.interface.encodings import (
 )
 from tests.support.channel_bench import (
     DATA,
-    FOURTH_KIND,
     INPUTS,
     OUTPUTS,
     TIMING,
@@ -55,7 +54,7 @@ def random_inputs(rng, p):
             "slot": index,
             "source": rng.randrange(2),
             "destination": rng.getrandbits(7),
-            "kind": rng.choice([*PacketKind, PacketKind.UPDATE, FOURTH_KIND]),
+            "kind": rng.choice([*PacketKind, PacketKind.UPDATE]),
             **rng.choice(
                 [
                     {"op": Operation.MIN, "dtype": Datatype.FP32},
@@ -66,7 +65,7 @@ def random_inputs(rng, p):
             **payload,
         },
         "issue_acks": {
-            "access": rng.choice([Access.WRITE, Access.UPDATE]),
+            "access": rng.choice([Access.WRITE, Access.UPDATE, Access.PLACE]),
             "atom": rng.getrandbits(35),
             "owner": rng.getrandbits(1),
             "dispatch_index": rng.choice([3, rng.getrandbits(16)]),

@@ -4,6 +4,7 @@ import pytest
 
 from rtl.interface.encodings import Access, Datatype, ErrorCode, Operation, PacketKind, StoreKind
 from rtl.interface.layouts import LinkPacket
+from tb.golden import peer
 from tests.support.channel_bench import ALL, OFFSET, SLOT, TIMING, changed, has, simulate, store
 
 
@@ -131,6 +132,26 @@ def test_tables_change_under_a_store(tables, cycle, differs):
         plain |= {"atom": 11500, "op": Operation.MAX, "dtype": Datatype.BF16}
         plain |= {"destination": 40, "source": 3}
         assert (left != [("link_out", LinkPacket(TIMING).const(plain))]) == differs
+
+    simulate(TIMING, bench)
+
+
+@pytest.mark.parametrize("marks", [0, 1])
+@pytest.mark.parametrize("kind", [PacketKind.STORE, PacketKind.UPDATE])
+def test_kind_of_the_packets_of_remote_stores(kind, marks):
+    """The receiver tracks the stores of a command that marks tiles; a peer gets them as stores."""
+    tracked = PacketKind.PLACE if marks and kind is PacketKind.STORE else kind
+
+    async def bench(channel):
+        for stores, updates in ((1, 0), (0, 1)):
+            peers = [peer(gpu=40, sends_stores=stores, sends_updates=updates)]
+            own = {"marks": marks, "kind": kind.value}
+            channel.program(changed(commands_0=own, peers=peers))
+            await channel.cycle({"stores": store(0)})
+            left, errors = await channel.drain()
+            sent = updates if kind is PacketKind.UPDATE else stores
+            assert [item["kind"] for _, item in left] == [tracked] * sent
+            assert not errors
 
     simulate(TIMING, bench)
 

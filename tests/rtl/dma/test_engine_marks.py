@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from rtl.interface.encodings import Granularity
+from rtl.interface.encodings import Granularity, PacketKind
 from rtl.parameters import T3Parameters
 from tests.support.dma_engine_bench import SentMarker, command_entry, simulate
 
@@ -105,14 +105,26 @@ def test_a_tile_without_atoms_has_only_markers(granularity, start, fields):
     simulate(SMALL, [marking(granularity=granularity, **fields)], bench)
 
 
-def test_the_highest_start_of_a_copy_is_an_address():
-    """A copy has no markers either, whatever its command."""
+@pytest.mark.parametrize("kind", [PacketKind.UPDATE, PacketKind.STORE])
+def test_the_highest_start_of_a_copy_is_an_address(kind):
+    """A copy has no markers either, whatever its command, and its stores are not tracked."""
 
     async def bench(engine):
         segments, markers = split(await engine.walk(copy={"command": 0, "start": TOP}))
         assert not markers and segments  # rows of a wrapped address
 
-    simulate(SMALL, [marking()], bench)
+    simulate(SMALL, [marking(kind=kind.value)], bench)
+
+
+@pytest.mark.parametrize("granularity", Granularity)
+def test_stores_with_markers_are_tracked(granularity):
+    """The bench compares the kind of each segment."""
+
+    async def bench(engine):
+        segments, markers = split(await engine.walk(ready=READY))
+        assert segments and markers
+
+    simulate(SMALL, [marking(kind=PacketKind.STORE.value, granularity=granularity)], bench)
 
 
 def test_commands_that_do_not_mark():

@@ -20,7 +20,7 @@ def words(atom: int, atom_bytes: int = ATOM_BYTES) -> list[int]:
 def simulate(requests: list[dict | None], *, atom_bytes: int = ATOM_BYTES) -> list[tuple | None]:
     """Return the output of each cycle, as ``(atom, epoch)``, for requests from cycle 0 on.
 
-    A request may set ``current``, the unit's epoch in its cycle.
+    A request may set ``current``, the unit's epoch in its cycle, and ``accumulates``.
     """
     unit = device(NmcUnit, T3Parameters(contexts=1, with_data=True, atom_bytes=atom_bytes))
     results = []
@@ -30,6 +30,7 @@ def simulate(requests: list[dict | None], *, atom_bytes: int = ATOM_BYTES) -> li
             ctx.set(unit.i.valid, request is not None)
             fields = dict(request or {})
             ctx.set(unit.epoch, fields.pop("current", EPOCH))
+            ctx.set(unit.accumulates, fields.pop("accumulates", 0))
             if fields:
                 fields["stored"] = words(fields["stored"], atom_bytes)
                 fields["operand"] = words(fields["operand"], atom_bytes)
@@ -149,6 +150,17 @@ def test_first_touch_keeps_every_bit_of_any_operand(dtype):
         [request(a, b, Operation(int(op)), dtype, stored_epoch=EPOCH ^ 1) for a, b, op in cases]
     )
     assert [result[0] for result in results if result] == operands
+
+
+@pytest.mark.parametrize("epoch", [0, EPOCH, EPOCH ^ 1, 0xFF])
+def test_a_launch_that_accumulates_adds_to_data_of_any_epoch(epoch):
+    """The bit counts in the cycle of the request, and the result has the current epoch."""
+    one, two, three = (numbers([bits] * 4, Datatype.FP16) for bits in (0x3C00, 0x4000, 0x4200))
+    touch = request(one, two, Operation.SUM, Datatype.FP16, stored_epoch=epoch)
+    results = simulate([touch | {"accumulates": bit} for bit in (1, 0, 1)], atom_bytes=8)
+    replaced = three if epoch == EPOCH else two
+    expected = [(value, EPOCH) for value in (three, replaced, three)]
+    assert results[NmcUnit.LATENCY : NmcUnit.LATENCY + 3] == expected
 
 
 def test_epoch_is_the_one_of_the_requests_cycle():

@@ -66,7 +66,7 @@ def count_channel(s: GoldenState, channel: Record, done: ChannelOutputs, nmc: bo
     marks = _marks(done)
     if done.arbitrated:
         marks |= MARK.access_merge
-    if lasts & _NOTED or (done.popped | done.pushed) & MARK.link or done.paid:
+    if lasts & _NOTED or (done.popped | done.pushed) & MARK.link or done.counted:
         marks |= MARK.monitor
     if done.buffered or s.gpu.injection.strobe:
         marks |= MARK.issue_ack_buffer

@@ -30,6 +30,7 @@ from .outstanding import (
     note_left_link,
     note_on_link,
     see_memory,
+    step_older,
     take_notes,
 )
 from .packet_check import check_packet
@@ -82,11 +83,12 @@ class ChannelOutputs(NamedTuple):
         Context whose packet the link accepts, as a one-hot bit.
     freed : bool
         A lane's full queue of segments has space again.
-    arbitrated, merged, joined, buffered, checked, noted, issued, paid : bool
+    arbitrated, merged, joined, buffered, checked, noted, issued, counted : bool
         A register of the access merge may change; a packet left for the link, or was dropped; an
         issue acknowledgement entered its queue; the buffer of issue acknowledgements changed; an
         acknowledgement left the buffer's memory; a request began or ended; the DRAM issued a plain
-        write; what the memory owed at a reset has come.
+        write; what the memory owed at a reset has come, or the packets from before a context's
+        change are counted.
     lanes, remotes : int
         Lanes, and queues of remote stores, that changed.
     """
@@ -109,7 +111,7 @@ class ChannelOutputs(NamedTuple):
     checked: bool
     noted: bool
     issued: bool
-    paid: bool
+    counted: bool
     lanes: int
     remotes: int
 
@@ -267,7 +269,7 @@ def step_channel(
     channel, i = s.channels[natural(number)], natural(number * CHANNEL_INPUTS)
     queued, heads = channel.queued, channel.heads
     popped, pushed = begin_queues(channel)
-    count_outstanding(s.config.contexts, channel)
+    count_outstanding(s.config.contexts, channel, s.gpu.changed)
     taken = 0
     if has(queued, Q.issue) and inputs[i + I.dram_ready]:
         popped += mark(Q.issue)
@@ -300,6 +302,7 @@ def step_channel(
     acks = take_issue_ack(s, number, inputs, queued, heads)
     popped += out_popped + in_popped
     pushed += acks.pushed
+    followed = step_older(s.config.contexts, channel, s.gpu.changed, queued, popped)
     end_queues(channel, popped, pushed)
     return ChannelOutputs(
         popped,
@@ -320,7 +323,7 @@ def step_channel(
         acks.checked,
         take_notes(channel),
         acks.issued,
-        see_memory(channel, inputs[i + I.memory_owes] != 0),
+        see_memory(channel, inputs[i + I.memory_owes] != 0) or followed,
         lanes,
         remotes,
     )

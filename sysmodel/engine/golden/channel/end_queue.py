@@ -26,7 +26,7 @@ def pick_marker(channel: Record, queued: int, heads: int) -> int:
         channel.classified[front(heads, Q.classified)].target == _TO_END_OF_TILE
     )
     of_packet = has(queued, Q.inbound) and (
-        channel.inbound[front(heads, Q.inbound)].packet.kind >= _END
+        channel.inbound[front(heads, Q.inbound)].packet.kind == _END
     )
     choice = pick(of_store, of_packet, channel.ends_last)
     if choice >= 0:

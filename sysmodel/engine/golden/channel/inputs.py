@@ -8,7 +8,7 @@ from sysmodel.lib.compiled import inlined
 
 from ..dma.lane import fill_slot
 from ..index import natural
-from ..payloads import load_data, note_verdict
+from ..payloads import load_data, note_arrival
 from ..protected_queue import is_empty
 from ..records import Record, Words, load_record
 from ..state import GoldenState
@@ -18,10 +18,8 @@ from .outstanding import (
     note_begun,
     note_reduction_begun,
     note_reduction_ended,
-    note_write_begun,
     note_write_ended,
 )
-from .packet_check import is_accepted
 from .queues import D, Q, back, has_space, mark
 
 __all__ = [
@@ -36,8 +34,8 @@ __all__ = [
 STORED_COUNT = "stored"
 """Field of the channel's record: plain writes of packets that the DRAM has issued."""
 
-_WRITE, _UPDATE = Access.WRITE.value, Access.UPDATE.value
-_STORE, _END = PacketKind.STORE.value, PacketKind.END.value
+_WRITE, _UPDATE, _PLACE = Access.WRITE.value, Access.UPDATE.value, Access.PLACE.value
+_END = PacketKind.END.value
 
 
 class AckOutputs(NamedTuple):
@@ -95,15 +93,10 @@ def _take_packet(
         arrival = channel.inbound[back(queued, heads, Q.inbound)]
         packet, location = arrival.packet, arrival.location
         load_record(packet, inputs, i + I.link_in_destination)
-        end = packet.kind >= _END
+        end = packet.kind == _END
         owned = locate(s, location, packet.atom, packet.context, packet.slot, end)
-        owner, counted = natural(location.owner), location.counted
-        accepted = is_accepted(s.config, s.contexts[owner], packet)
-        note_verdict(arrival, not owned, not accepted)
-        if packet.kind == _STORE:
-            note_write_begun(channel, owner, counted)
-        else:
-            note_begun(channel, owner, counted)
+        control = s.contexts[natural(location.owner)].control
+        note_arrival(arrival, not owned, control.open == 0)
         return mark(Q.inbound)
     return 0
 
@@ -123,27 +116,27 @@ def take_issue_ack(
 ) -> AckOutputs:
     """Take the issue acknowledgement that the port offers, and advance the buffer by one cycle."""
     channel, i = s.channels[natural(number)], natural(number * CHANNEL_INPUTS)
-    update = issued = False
+    tracked = issued = False
     # Acknowledgements of accesses from before a reset are dropped.
     if inputs[i + I.issue_acks_valid] and has_buffer_space(channel) and not channel.stale:
         access = inputs[i + I.issue_acks_access]
-        update = access == _UPDATE
+        tracked = access == _UPDATE or access == _PLACE
         issued = access == _WRITE
         if issued:
             channel.stored = (channel.stored + 1) & 0xFFFFFFFF
-            note_write_ended(channel, natural(inputs[i + I.issue_acks_owner]), True)
-        if update and s.config.with_data:
+            note_write_ended(channel, natural(inputs[i + I.issue_acks_owner]))
+        if access == _UPDATE and s.config.with_data:
             note_reduction_begun(channel, natural(inputs[i + I.issue_acks_owner]))
     if s.config.with_data and inputs[i + I.nmc_in_valid]:
         note_reduction_ended(channel, natural(inputs[i + I.nmc_in_owner]))
     pushed, joins, buffered, checked, corrected, failure = 0, False, False, False, False, 0
-    if update or not is_empty(channel.waiting):
+    if tracked or not is_empty(channel.waiting):
         pushed, joins, buffered, checked, corrected, failure = step_issue_acks(
             s.gpu.injection,
             channel,
             queued,
             heads,
-            update,
+            tracked,
             inputs[i + I.issue_acks_atom],
             inputs[i + I.issue_acks_owner],
             inputs[i + I.issue_acks_dispatch_index],

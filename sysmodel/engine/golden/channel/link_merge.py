@@ -20,7 +20,7 @@ LINK_TURN = record("link_last served")
 of the packet, while some have none yet.
 """
 
-_STORE, _UPDATE = PacketKind.STORE.value, PacketKind.UPDATE.value
+_UPDATE, _END = PacketKind.UPDATE.value, PacketKind.END.value
 
 
 @inlined
@@ -40,7 +40,7 @@ def _permitted(own: Record, peers: int, kind: int) -> int:
         if peers >> index & 1:
             peer = own.peers[index]
             by_stores = peer.sends_stores if kind != _UPDATE else 0
-            by_updates = peer.sends_updates if kind != _STORE else 0
+            by_updates = peer.sends_updates if kind == _UPDATE or kind == _END else 0
             if peer.enable and by_stores | by_updates:
                 permitted |= 1 << index
         index += 1

@@ -9,6 +9,7 @@ from sysmodel.lib.compiled import inlined
 
 from ..dma.lane import lane_is_idle
 from ..records import Record, record
+from .queues import Q, has, waiting
 
 __all__ = [
     "OUTSTANDING",
@@ -26,6 +27,7 @@ __all__ = [
     "note_write_begun",
     "note_write_ended",
     "see_memory",
+    "step_older",
     "take_notes",
 ]
 
@@ -36,9 +38,11 @@ OUTSTANDING = record(
 """Counters of a context: stores and updates, plain writes of packets, issued updates that wait for
 the reduce unit (with data only), packets in front of the link.
 """
-OUTSTANDING_WORDS = "live noted busy undrained unsent stale"
+OUTSTANDING_WORDS = "live noted busy undrained unsent stale older"
 """Fields of the channel's record, with a bit for each context: the context may have work in the
 channel; it has any work left; it has work other than packets in front of the link; it has DMA work.
+``older`` has four bits for each context: packets, of any context, in the inbound queue that came
+before the context's last change.
 ``noted`` has one bit for requests that began or ended in this cycle, and one bit for arrived
 segments. ``stale``: the memory has owed something since the reset, so that no context is drained.
 """
@@ -55,7 +59,7 @@ def _note(channel: Record, owner: int) -> None:
 
 @inlined
 def note_begun(channel: Record, owner: int, counted: bool) -> None:
-    """Record the arrival of a store or an update, if it is ``counted``."""
+    """Record the arrival of a store, or an accepted update, if it is ``counted``."""
     if counted:
         channel.outstanding[owner].updates_begun += 1
         _note(channel, owner)
@@ -77,19 +81,17 @@ def note_tracked(channel: Record, owner: int, count: int) -> None:
 
 
 @inlined
-def note_write_begun(channel: Record, owner: int, counted: bool) -> None:
-    """Record the arrival of a plain write as a packet, if it is ``counted``."""
-    if counted:
-        channel.outstanding[owner].writes_begun += 1
-        _note(channel, owner)
+def note_write_begun(channel: Record, owner: int) -> None:
+    """Record a plain write of a packet that the check accepts."""
+    channel.outstanding[owner].writes_begun += 1
+    _note(channel, owner)
 
 
 @inlined
-def note_write_ended(channel: Record, owner: int, counted: bool) -> None:
-    """Record the end of a plain write, if it is ``counted``."""
-    if counted:
-        channel.outstanding[owner].writes_ended += 1
-        _note(channel, owner)
+def note_write_ended(channel: Record, owner: int) -> None:
+    """Record the end of a plain write."""
+    channel.outstanding[owner].writes_ended += 1
+    _note(channel, owner)
 
 
 @inlined
@@ -134,10 +136,52 @@ def take_notes(channel: Record) -> bool:
 
 
 @inlined
-def has_outstanding(channel: Record, context: int) -> bool:
-    """Return whether stores or updates of the context are outstanding or not reduced."""
+def _older(channel: Record, context: int) -> int:
+    """Return the number of packets in the inbound queue from before the context's last change."""
+    return channel.older >> 4 * context & 15
+
+
+@inlined
+def _has_older(channel: Record, context: int, changed: int) -> bool:
+    """Return whether packets wait in the inbound queue from before the context's last change;
+    ``changed`` has a bit for each context that changes in this cycle."""
+    changes = changed >> context & 1 != 0 and has(channel.queued, Q.inbound)
+    return changes or _older(channel, context) != 0
+
+
+@inlined
+def has_outstanding(channel: Record, context: int, changed: int) -> bool:
+    """Return whether stores or updates of the context are outstanding or not reduced, or packets
+    wait in the inbound queue from before its last change; ``changed`` has a bit for each context
+    that changes in this cycle."""
     own = channel.outstanding[context]
-    return own.update_count | own.updates_begun | own.reduction_count | own.reductions_begun != 0
+    works = own.update_count | own.updates_begun | own.reduction_count | own.reductions_begun
+    return works != 0 or _has_older(channel, context, changed)
+
+
+@inlined
+def step_older(contexts: int, channel: Record, changed: int, queued: int, popped: int) -> bool:
+    """Follow the packets in the inbound queue from before the last changes of the contexts, at the
+    end of a cycle that began with these levels of the queues.
+
+    Returns
+    -------
+    bool
+        A count may change.
+    """
+    checked = int(waiting(popped, Q.inbound))
+    if not changed and not (checked and channel.older):
+        return False
+    count = int(waiting(queued, Q.inbound))
+    moves = (changed != 0 and count != 0) or (checked != 0 and channel.older != 0)
+    for context in range(contexts):
+        older = _older(channel, context)
+        if changed >> context & 1:
+            now = count - checked
+        else:
+            now = max(older - checked, 0)
+        channel.older += (now - older) << 4 * context
+    return moves
 
 
 @inlined
@@ -163,11 +207,14 @@ def _follow(own: Record) -> None:
 
 
 @inlined
-def count_outstanding(contexts: int, channel: Record) -> None:
+def count_outstanding(contexts: int, channel: Record, changed: int) -> None:
     """Count the outstanding requests, and find the contexts that have any; at the start of the
-    cycle.
+    cycle, in which the contexts of ``changed``, one bit each, change.
     """
     undrained = unsent = 0
+    if changed | channel.older:
+        for context in range(contexts):
+            undrained |= _has_older(channel, context, changed) << context
     if channel.live:
         for context in range(contexts):
             own, lane, bit = channel.outstanding[context], channel.lanes[context], 1 << context

@@ -61,6 +61,7 @@ __all__ = [
     "begin_cycle",
     "end_context",
     "inputs_are_calm",
+    "is_changing",
     "own_idle",
     "own_sent",
     "step_external",
@@ -108,6 +109,14 @@ _PEER_ABORTED, _TIMEOUT = ErrorCode.PEER_ABORTED.value, ErrorCode.TIMEOUT.value
 
 
 @inlined
+def is_changing(control: Record) -> bool:
+    """Return whether this is the first cycle of an abort, of a launch, or with regions closed."""
+    aborts = control.aborting != 0 and control.waited_abort == 0
+    closes = control.pending != 0 and control.closed != 0 and control.closed_before == 0
+    return aborts or closes or control.launches != 0
+
+
+@inlined
 def tables_are_free(s: GoldenState, context: int) -> bool:
     """Return whether no remaining work needs the tables of the last launch."""
     own = s.contexts[context]
@@ -116,7 +125,7 @@ def tables_are_free(s: GoldenState, context: int) -> bool:
     if needs_tables(own.engine) or own.external.finished < own.launch.workgroups:
         return False
     for number in range(s.config.channels):
-        if has_outstanding(s.channels[natural(number)], context):
+        if has_outstanding(s.channels[natural(number)], context, s.gpu.changed):
             return False
     return True
 

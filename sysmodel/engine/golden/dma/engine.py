@@ -88,8 +88,10 @@ def needs_tables(engine: Record) -> bool:
 
 
 @compiled
-def _begin(s: GoldenState, context: int, command: Record, peers: int, start: int) -> None:
-    """Load the fields that a copy and a ready command have in common."""
+def _begin(
+    s: GoldenState, context: int, command: Record, marks: int, peers: int, start: int
+) -> None:
+    """Load the fields that a copy, which marks no tiles, and a ready command have in common."""
     own = s.contexts[context]
     engine = own.engine
     engine.tile_start = start
@@ -101,8 +103,9 @@ def _begin(s: GoldenState, context: int, command: Record, peers: int, start: int
     engine.wavefront_base = 0
     engine.ready_dispatch_index = -1
     engine.region_number = command.region
-    engine.marks_tiles = 0
-    make_segment_template(engine.template, command, peers, own.launch.generation, _WHOLE_RUN)
+    engine.marks_tiles = marks
+    generation = own.launch.generation
+    make_segment_template(engine.template, command, marks, peers, generation, _WHOLE_RUN)
 
 
 @inlined
@@ -111,7 +114,7 @@ def _begin_ready(s: GoldenState, context: int, ready: Record) -> None:
     engine = s.contexts[context].engine
     entry = s.ranges[context, ready.range]
     command = s.commands[context, entry.command]
-    _begin(s, context, command, entry.peers, ready.start)
+    _begin(s, context, command, command.marks, entry.peers, ready.start)
     slot = ready.dispatch_index + entry.slot_offset
     assign_slot(engine.template, slot & s.config.dispatch_index_mask)
     engine.ready_dispatch_index = ready.dispatch_index
@@ -120,7 +123,7 @@ def _begin_ready(s: GoldenState, context: int, ready: Record) -> None:
         rows = 0  # the tile has no atom
     atoms = command.inner_extent_edge if ready.inner_edge else command.inner_extent
     run_log2, wave_rows = command.wave_inner_log2, command.wave_outer_extent
-    engine.marks_tiles, engine.mark_wave = command.marks, ready.wavefront
+    engine.mark_wave = ready.wavefront
     engine.tile_outer, engine.tile_inner = ready.outer_edge, ready.inner_edge
     if command.granularity == _WORKGROUP:
         assign_run(engine.template, run_log2)
@@ -210,7 +213,7 @@ def _take_command(
         _begin_ready(s, context, ready)
         return True, ready.last != 0
     copy = first_copy(own.copies)
-    _begin(s, context, copy.command, copy.peers, copy.start)
+    _begin(s, context, copy.command, 0, copy.peers, copy.start)
     copy_record(engine.region, copy.region)
     pop_copy(own.copies)
     return False, False

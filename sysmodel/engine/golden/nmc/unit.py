@@ -41,11 +41,13 @@ def step_nmc(
     own.nmc_valid[stage] = comes
     if comes:
         result = own.nmc_result[stage]
-        epoch = contexts[natural(inputs[i + I.nmc_in_owner])].launch.epoch
+        launch = contexts[natural(inputs[i + I.nmc_in_owner])].launch
+        epoch = launch.epoch
+        adds = launch.accumulate != 0 or inputs[i + I.nmc_in_stored_epoch] == epoch
         assign_epoch(result, epoch)
         for word in range(DATA_WORDS):
             value = inputs[i + I.nmc_in_operand_0 + word]
-            if inputs[i + I.nmc_in_stored_epoch] == epoch:
+            if adds:
                 value = reduce_word(
                     inputs[i + I.nmc_in_op],
                     inputs[i + I.nmc_in_dtype],

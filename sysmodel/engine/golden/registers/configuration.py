@@ -25,6 +25,7 @@ def _decode_context(own: Record, registers: Records) -> None:
         get_field(registers, F.COMMAND_WINDOW_workgroups),
         get_field(registers, F.TIMEOUT_ticks),
         get_field(registers, F.TRACKING_generation),
+        get_field(registers, F.TRACKING_accumulate),
     )
     make_address_space(
         own.address_space,
