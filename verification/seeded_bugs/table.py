@@ -100,8 +100,8 @@ SEEDED_BUGS: tuple[SeededBug, ...] = (
         module="rtl.link.receiver",
         block="LinkReceiver",
         fault="accepts corrupt flits",
-        right="intact.eq(self.i.valid & ~self.i.p.corrupt)",
-        wrong="intact.eq(self.i.valid)",
+        right="intact.eq(self.i.valid & self.i.p.last & ~self.i.p.corrupt)",
+        wrong="intact.eq(self.i.valid & self.i.p.last)",
     ),
     SeededBug(
         module="rtl.link.sender",
