@@ -59,6 +59,7 @@ async def _quiet(dut, *, number: int, latency: int = 1) -> Connection:
     link = Connection(dut, Faults(latency=latency), number=number)
     await link.start()
     for side in link.sides:
+        side.traffic.runs = 0
         side.most = len(side.sent)
     await link.run(2 * _GAP_CYCLES + link.rng.randrange(LINK.idle_cycles))
     return link
