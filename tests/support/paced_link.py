@@ -15,7 +15,7 @@ from tests.support.simulation import simulate
 
 __all__ = ["PACKET", "PacedLink"]
 
-# Widths of the packets of docs/link.md.
+# Widths of the packets of docs/frame.md.
 P = T3Parameters(
     contexts=2, address_bits=40, workgroup_bits=16, wavefronts=8, context_bits=4, with_data=True
 )

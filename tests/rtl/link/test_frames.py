@@ -22,11 +22,11 @@ from tests.support.shared_link import Shared
 VERIFY = pytest.mark.verify
 FIELDS = Fields(LinkPacket(P))
 FLIT = Flit(LinkPacket(P), LINK)
-DOCUMENT = Path(__file__).parents[3] / "docs/link.md"
+DOCUMENT = Path(__file__).parents[3] / "docs/frame.md"
 
 
 def test_bytes_of_a_frame():
-    """A header has 17 bytes, an atom 32 and the check 4, as docs/link.md has them."""
+    """A header has 17 bytes, an atom 32 and the check 4, as docs/frame.md has them."""
     sizes = [frame_bytes(LinkPacket(WIDE), PACED, atoms) for atoms in (0, 1, 2, 4, 8)]
     assert sizes == [21, 53, 85, 149, 277]
     for atoms, size in zip((1, 2, 4, 8), sizes[1:], strict=True):
@@ -63,7 +63,7 @@ RATES = (16, 32, 48)
 
 @pytest.mark.parametrize("name", TRAFFIC)
 def test_share_of_data(name):
-    """The share of data in the bytes on wires that are slower than the packets, as docs/link.md
+    """The share of data in the bytes on wires that are slower than the packets, as docs/frame.md
     has it."""
     shares = []
     for rate in RATES:
