@@ -178,7 +178,7 @@ async def dead_wire_is_reported_once_and_recovers(dut):
         bench = Connection(dut)
         await bench.start()
         for reports in (1, 2):
-            await bench.run(60)
+            await bench.run(LINK.timeout_cycles + 40)
             assert bench.values("down") == [0, 0]
             since = bench.cycle
             for index in dead:

@@ -111,19 +111,18 @@ class Wire:
         """Return the flit that arrives in this cycle. Of frames that collide, all but one are
         lost.
         """
-        begin = [frame for frame in self._waiting if frame.start <= cycle]
-        self._waiting = [frame for frame in self._waiting if frame.start > cycle]
-        if self._arrives is None and begin:
-            self._arrives = self._rng.choice(begin)
         frame = self._arrives
-        if frame is None:
+        if frame is not None and frame.ended and not frame.flits:
+            frame = None
+        begin = [one for one in self._waiting if one.start <= cycle]
+        self._waiting = [one for one in self._waiting if one.start > cycle]
+        if frame is None and begin:
+            frame = self._rng.choice(begin)
+        self._arrives = frame
+        if frame is None or not frame.flits or frame.flits[0][0] > cycle:
             return None
-        flit = None
-        if frame.flits and frame.flits[0][0] <= cycle:
-            _, flit, self.spoils = frame.flits.pop(0)
-            self.arrivals.append(cycle)
-        if frame.ended and not frame.flits:
-            self._arrives = None
+        _, flit, self.spoils = frame.flits.pop(0)
+        self.arrivals.append(cycle)
         return flit
 
     def _begin(self, cycle: int) -> None:
