@@ -104,6 +104,13 @@ SEEDED_BUGS: tuple[SeededBug, ...] = (
         wrong="intact.eq(self.i.valid & self.i.p.last)",
     ),
     SeededBug(
+        module="rtl.link.frame_queue",
+        block="FrameQueue",
+        fault="keeps the packets of a dropped frame",
+        right="row.eq(Mux(self.first, self.committed_row, self.row))",
+        wrong="row.eq(self.row)",
+    ),
+    SeededBug(
         module="rtl.link.sender",
         block="LinkSender",
         fault="sends more packets than it has credits for",
