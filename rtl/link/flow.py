@@ -125,7 +125,8 @@ class LinkFlow(wiring.Component):
         body, into = self.arrives.p.body, receiver.i.p.body
         packet = Value.cast(body.packet)
         m.d.comb += [
-            arrivals.i.valid.eq(receiver.o.valid),
+            arrivals.i.valid.eq(receiver.i.valid & into.data),
+            arrivals.drop.eq(~receiver.o.valid),
             arrivals.i.p.eq(receiver.o.p),
             receiver.o.ready.eq(arrivals.i.ready),
             arrivals.first.eq(self.arrives.valid & self.arrives.p.first),

@@ -28,6 +28,9 @@ class FrameQueue(wiring.Component):
     -------
     i : In(stream)
         ``ready`` depends on ``first``.
+    drop : In(1)
+        ``i.p`` is not kept: it is written, and the next payload overwrites it. May come late: no
+        read of the memory depends on it.
     first : In(1)
         ``i.p`` is the first payload of a frame, or would be.
     commit : In(1)
@@ -46,7 +49,7 @@ class FrameQueue(wiring.Component):
     capacity : int
         Payloads that fit into ``storage``.
     stored, held : Signal
-        Committed payloads in ``storage``; these and the written ones of the last frame.
+        Committed payloads in ``storage``; these and the kept ones of the last frame.
     row, committed_row : Signal
         Rows behind these.
     """
@@ -56,6 +59,7 @@ class FrameQueue(wiring.Component):
         super().__init__(
             {
                 "i": In(stream.Signature(shape)),
+                "drop": In(1),
                 "first": In(1),
                 "commit": In(1),
                 "o": Out(stream.Signature(shape)),
@@ -73,14 +77,15 @@ class FrameQueue(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         m.submodules.storage = storage = self.storage
-        put, reads = storage.write, storage.reads
+        put, reads = Signal(), storage.reads
         held, held_next, row = (Signal.like(one) for one in (self.held, self.held, self.row))
         read_row, row_next = Signal.like(self.row), Signal.like(self.row)
         m.d.comb += [
             held.eq(Mux(self.first, self.stored, self.held)),
             row.eq(Mux(self.first, self.committed_row, self.row)),
             self.i.ready.eq(held != self.capacity),
-            put.eq(self.i.valid & self.i.ready),
+            storage.write.eq(self.i.valid & self.i.ready),
+            put.eq(storage.write & ~self.drop),
             held_next.eq(held + put - reads),
             row_next.eq(Mux(put, self._next(row), row)),
             storage.write_row.eq(row),
@@ -90,7 +95,7 @@ class FrameQueue(wiring.Component):
             self.o.p.eq(storage.data),
             self.level.eq(self.stored + self.o.valid),
             self.clock_enable.eq(
-                put | self.first | self.commit | storage.read | (self.o.valid & self.o.ready)
+                storage.clock_enable | self.first | self.commit | (self.o.valid & self.o.ready)
             ),
         ]
         m.d.sync += [

@@ -26,15 +26,15 @@ class FrameQueueHarness(Elaboratable):
     def elaborate(self, platform):
         m = Module()
         m.submodules.dut = dut = self._queue(_WIDTH, depth=_DEPTH)
-        free(m, dut.i.valid, dut.i.p, dut.first, dut.commit, dut.o.ready)
-        put, take = moves(dut.i), moves(dut.o)
+        free(m, dut.i.valid, dut.i.p, dut.drop, dut.first, dut.commit, dut.o.ready)
+        put, take = moves(dut.i) & ~dut.drop, moves(dut.o)
         held, pending = Signal(range(_DEPTH + 2)), Signal(range(_DEPTH + 2))
         before, idle = Signal.like(pending), Signal()
         m.d.comb += before.eq(Mux(dut.first, 0, pending))
         m.d.sync += [
             held.eq(held - take + Mux(dut.commit, before + put, 0)),
             pending.eq(Mux(dut.commit, 0, before + put)),
-            idle.eq((held != 0) & ~dut.o.valid & ~put),
+            idle.eq((held != 0) & ~dut.o.valid & ~moves(dut.i)),
         ]
         m.d.comb += [
             Assert(dut.level == held, "level: differs from the committed payloads"),

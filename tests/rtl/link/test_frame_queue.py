@@ -22,13 +22,14 @@ def test_against_reference(depth):
     async def bench(ctx):
         queue, frame, waited = deque(), [], 0
         for cycle in range(8000):
-            first, valid = rng.random() < 0.3, rng.random() < 0.8
+            first, valid, drop = (rng.random() < share for share in (0.3, 0.8, 0.1))
             commit, take = rng.random() < 0.3, rng.random() < (0.2 if cycle // 500 % 2 else 0.9)
             payload = rng.getrandbits(16)
             if first:
                 counts["dropped"] += len(frame)
                 frame = []
             ctx.set(dut.first, first)
+            ctx.set(dut.drop, drop)
             ctx.set(dut.commit, commit)
             ctx.set(dut.i.valid, valid)
             ctx.set(dut.i.p, payload)
@@ -45,7 +46,7 @@ def test_against_reference(depth):
                 if take:
                     queue.popleft()
                     counts["left"] += 1
-            if valid and space > 0:
+            if valid and space > 0 and not drop:
                 frame.append(payload)
             if commit:
                 queue += frame
