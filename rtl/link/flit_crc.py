@@ -185,8 +185,9 @@ class FlitCheck(wiring.Component):
         m.d.sync += [valid.eq(Cat(self.i.valid, valid[0])), self.o.valid.eq(valid[1])]
         with m.If(self.i.valid):
             m.d.sync += flit.eq(self.i.p)
+        m.d.sync += late.eq(flit)
         with m.If(valid[0]):
-            m.d.sync += [late.eq(flit), computed.eq(crc.o)]
+            m.d.sync += computed.eq(crc.o)
         waits = self._judge(m, late, computed, valid[1])
         m.d.comb += self.clock_enable.eq(self.i.valid | valid.any() | self.o.valid | waits)
         return m
@@ -204,24 +205,23 @@ class FlitCheck(wiring.Component):
             self.o.p.eq(checked),
             is_bad.eq(~late.first & (bad | ~is_open | place.all())),
         ]
+        m.d.sync += [
+            atom.eq(late_atom),
+            checked.first.eq(late.first),
+            checked.last.eq(late.last),
+            checked.corrupt.eq((late.crc != computed) | is_bad),
+        ]
+        run = checked.body.packet.atom[:RUN_BITS]
+        with m.If(late.first):  # also in a pause, with the same header
+            m.d.sync += header.eq(late_header)
+        with m.Elif(valid):
+            m.d.sync += [checked.body.sequence.eq(checked.body.sequence + 1), run.eq(run + 1)]
         with m.If(valid):
             m.d.sync += [
                 is_open.eq(~late.last),
                 bad.eq(is_bad),
                 place.eq(Mux(late.first, 0, place + 1)),
-                atom.eq(late_atom),
-                checked.first.eq(late.first),
-                checked.last.eq(late.last),
-                checked.corrupt.eq((late.crc != computed) | is_bad),
             ]
-            with m.If(late.first):
-                m.d.sync += header.eq(late_header)
-            with m.Else():
-                run = checked.body.packet.atom[:RUN_BITS]
-                m.d.sync += [
-                    checked.body.sequence.eq(checked.body.sequence + 1),
-                    run.eq(run + 1),
-                ]
         # A cut frame ends in the cycle in which the next one begins, and perhaps ends. No frame
         # ended in the cycle before that, so at most one of them waits to be counted.
         ends = self.o.valid & checked.last & checked.corrupt
