@@ -122,14 +122,14 @@ class FlitStamp(wiring.Component):
             self.clock_enable.eq(self.i.ready & (self.i.valid | valid | self.o.valid)),
         ]
         with m.If(self.i.ready):
-            m.d.sync += [
-                valid.eq(self.i.valid),
-                self.o.valid.eq(valid),
-                stamped.body.eq(Cat(header, body[self._header :])),
-                stamped.crc.eq(crc.o),
-                stamped.first.eq(flit.first),
-                stamped.last.eq(~self.i.valid | self.i.p.first),
-            ]
+            m.d.sync += [valid.eq(self.i.valid), self.o.valid.eq(valid)]
+            with m.If(valid):
+                m.d.sync += [
+                    stamped.body.eq(Cat(header, body[self._header :])),
+                    stamped.crc.eq(crc.o),
+                    stamped.first.eq(flit.first),
+                    stamped.last.eq(~self.i.valid | self.i.p.first),
+                ]
             with m.If(self.i.valid):
                 m.d.sync += flit.eq(self.i.p)
         return m
