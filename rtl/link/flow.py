@@ -202,7 +202,7 @@ class LinkFlow(wiring.Component):
             into, packet = sender.packets, sender.packets.p.item
             if self._sends_words:
                 into, packet = control_sender.packets, control_sender.packets.p
-                m.d.comb += runs.is_word.eq(sender.packets.p.item.control)
+                m.d.comb += runs.is_word.eq(control_sender.o.p.control)
             m.d.comb += [
                 into.valid.eq(self.packets.valid & self.open),
                 packet.eq(self.packets.p),
