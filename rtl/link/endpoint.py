@@ -1,4 +1,4 @@
-"""Endpoint of a physical link that may lose, repeat, corrupt, delay and reorder flits."""
+"""Endpoint of a physical link that may lose, repeat, corrupt, delay and reorder frames."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
@@ -8,16 +8,24 @@ from rtl.interface.encodings import ErrorCode
 from rtl.interface.layouts import LinkPacket
 from rtl.interface.signatures import ErrorSignature
 from rtl.lib.gating import clock_gated
-from rtl.lib.round_robin import Merge
 from rtl.lib.wide_counter import WideCounter
 from rtl.parameters import T3Parameters
 
 from .flit_crc import FlitCheck, FlitStamp
 from .flow import LinkFlow
-from .layouts import Control, ControlWord, Flit, FlitBody, FlowFlit, SessionState
+from .layouts import (
+    Control,
+    ControlWord,
+    Flit,
+    FlowFlit,
+    SessionState,
+    UncheckedFlit,
+    atom_bits,
+)
 from .monitor import LinkMonitor
 from .parameters import LinkParameters
 from .session import LinkSession
+from .turns import FrameMerge
 
 __all__ = ["LinkEndpoint"]
 
@@ -27,11 +35,12 @@ _COUNTER_BITS = 32
 class LinkEndpoint(wiring.Component):
     """Link endpoint: delivers every packet once and in order over an unreliable physical link.
 
-    `docs/link.md` specifies the flit and the protocol. Either side may be reset at any time: both
+    `docs/link.md` specifies the frame and the protocol. Either side may be reset at any time: both
     sides then begin a new session, in which no packet of the former session is delivered. A packet
-    that is taken in cycle *t* is at ``send`` in *t + 4*; a packet at ``receive`` in *t* is at ``o``
-    in *t + 5*; one packet per cycle each way. Channels that share an endpoint take turns at the
-    link, and no channel waits for the receiver of another. Every output comes from a register, a
+    that is taken in cycle *t* is at ``send`` in *t + 4*; the packets of a frame whose last flit is
+    at ``receive`` in *t* are at ``o`` from *t + 5* on; one packet per cycle each way. Channels that
+    share an endpoint take turns at the link, frame by frame, and no channel waits for the receiver
+    of another. Every output comes from a register, a
     memory or logic behind registers; none depends combinationally on an input.
 
     Parameters
@@ -58,11 +67,11 @@ class LinkEndpoint(wiring.Component):
     peer_words : Out(array of :func:`ControlWord`)
         Latest control words of the other side in this session, in order with the packets at ``o``;
         0 before, and from the second cycle without a session on.
-    send : Out(stream of :class:`Flit`)
-        Flits to the other side. Without packets, a flit reports the local state when it changes,
-        and every ``idle_cycles``.
-    receive : In(stream of :class:`Flit`)
-        Flits from the other side, always accepted.
+    send : Out(stream of :func:`Flit`)
+        Flits to the other side; ``valid`` stays high from the first to the last flit of a frame.
+        Without packets, a flit reports the local state when it changes, and every ``idle_cycles``.
+    receive : In(stream of :func:`Flit`)
+        Flits from the other side, always accepted. Pauses inside a frame are allowed.
     restart : In(1)
         End the session and begin a new one; packets that are not delivered yet are lost. While
         ``restart`` is high, no session begins.
@@ -74,14 +83,14 @@ class LinkEndpoint(wiring.Component):
     down : Out(1)
         The link makes no progress. The link recovers by itself.
     replays, corrupt : Out(32)
-        Cycles in which a flow began a replay, and corrupt flits received, since reset.
+        Cycles in which a flow began a replay, and corrupt frames received, since reset.
     clock_enable : Out(1)
         Covers neither the monitor nor the idle timer, which have clock gates of their own.
 
     Raises
     ------
     ValueError
-        If control is larger than a packet.
+        If control is larger than a packet without its data.
     """
 
     def __init__(
@@ -101,10 +110,10 @@ class LinkEndpoint(wiring.Component):
             raise TypeError(f"Link must be LinkParameters, not {link!r}")
         self._shape, self._link = LinkPacket(p), link
         self._word = ControlWord(p)
-        control, packet = Control(self._word, link).size, self._shape.size
+        control, packet = Control(self._word, link).size, self._shape.size - atom_bits(self._shape)
         if control > packet:
             raise ValueError(
-                f"A control flit of {control} bits must fit into a packet of {packet} bits"
+                f"Control of {control} bits must fit into a packet's header of {packet} bits"
             )
         self._flows = [
             LinkFlow(
@@ -156,6 +165,7 @@ class LinkEndpoint(wiring.Component):
             m.d.comb += [
                 flow.open.eq(session.open),
                 flow.remind.eq(remind),
+                flow.advance.eq(stamp.i.ready),
                 flow.rest.eq(~Cat(each.has_item for each in flows).any()),
             ]
             enables.append(flow.clock_enable)
@@ -181,15 +191,17 @@ class LinkEndpoint(wiring.Component):
         the clock enable of this logic.
         """
         link, flows = self._link, self._flows
-        m.submodules.merge = merge = Merge(FlitBody(self._shape, link), len(flows))
+        m.submodules.merge = merge = FrameMerge(UncheckedFlit(self._shape, link), len(flows))
         for number, (flow, into) in enumerate(zip(flows, merge.i, strict=True)):
             m.d.comb += [
                 into.valid.eq(flow.flit.valid),
                 flow.flit.ready.eq(into.ready),
-                into.p.channel.eq(number),
+                into.p.first.eq(flow.flit.p.first),
+                into.p.body.channel.eq(number),
                 *(
-                    into.p[name].eq(flow.flit.p[name])
+                    into.p.body[name].eq(flow.flit.p[name])
                     for name in FlowFlit(self._shape, link).members
+                    if name != "first"
                 ),
             ]
         state = Signal(Control(self._word, link))
@@ -213,7 +225,8 @@ class LinkEndpoint(wiring.Component):
                 # In state READY every flit reports it: the other side must receive the state twice,
                 # and this side may be in READY for a single cycle.
                 stamp.i.valid.eq(due | is_ready),
-                stamp.i.p.packet.as_value()[: state.shape().size].eq(state),
+                stamp.i.p.first.eq(1),
+                stamp.i.p.body.packet.as_value()[: state.shape().size].eq(state),
             ]
         return is_new | due | is_ready | merge.clock_enable
 
@@ -224,7 +237,7 @@ class LinkEndpoint(wiring.Component):
         control = data.View(layout, flit.packet.as_value()[: layout.size])
         intact, is_of_session = Signal(), Signal()
         m.d.comb += [
-            intact.eq(check.o.valid & ~check.o.p.corrupt),
+            intact.eq(check.o.valid & check.o.p.last & ~check.o.p.corrupt),
             session.intact.eq(intact),
             session.peer_state.eq(Mux(flit.data, SessionState.OPEN, control.session)),
             session.restart.eq(self.restart),
@@ -251,7 +264,7 @@ class LinkEndpoint(wiring.Component):
             monitor.waiting.eq(Cat(flow.waiting for flow in self._flows).any() | ~session.open),
             monitor.progress.eq(Cat(flow.progress for flow in self._flows).any()),
             replays.step.eq(Cat(flow.replay for flow in self._flows).any()),
-            corrupt.step.eq(check.o.valid & check.o.p.corrupt),
+            corrupt.step.eq(check.drop),
             self.error.valid.eq(monitor.went_down | lost),
             self.error.report.code.eq(
                 Mux(monitor.went_down, ErrorCode.LINK_DOWN, ErrorCode.LINK_RESET)

@@ -6,12 +6,14 @@ from amaranth.hdl import Cat, Const, Module, ResetInserter, Signal, Value, unsig
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from rtl.lib.memory_queue import MemoryQueue
+from rtl.interface.encodings import PacketKind
 
 from .control import ControlReceiver, ControlSender
+from .frame_queue import FrameQueue
 from .layouts import CheckedFlit, Control, FlowFlit, Item, ReverseState, SessionState
 from .parameters import LinkParameters
 from .receiver import LinkReceiver
+from .runs import RunDetector
 from .sender import LinkSender
 
 __all__ = ["LinkFlow"]
@@ -22,11 +24,12 @@ _WORDS = 16  # depth of the memories of a direction that carries only control wo
 class LinkFlow(wiring.Component):
     """Flow of a channel: turns packets into flits, and flits into packets.
 
-    Flows share only the endpoint: neither waiting nor replay of a flow blocks another flow.
+    Flows share only the endpoint: neither waiting nor replay of a flow blocks another flow. The
+    data of an END packet does not travel, and is 0 at the other side.
 
     Parameters
     ----------
-    shape : :class:`~amaranth.hdl.ShapeLike`
+    shape : :class:`~amaranth.lib.data.StructLayout`
         Packet.
     word : :class:`~amaranth.hdl.ShapeLike`
         Control word of a context.
@@ -53,6 +56,8 @@ class LinkFlow(wiring.Component):
         Flits to send, in a session. The payload may change until it is taken.
     has_item : Out(1)
         ``flit`` carries an item.
+    advance : In(1)
+        Flits move on towards the wires; see :class:`LinkSender`.
     arrives : In(stream of :func:`CheckedFlit`)
         Received flits of this channel in a session, always accepted.
     empty : Out(1)
@@ -80,6 +85,7 @@ class LinkFlow(wiring.Component):
                 "rest": In(1),
                 "flit": Out(stream.Signature(FlowFlit(shape, link))),
                 "has_item": Out(1),
+                "advance": In(1),
                 "arrives": In(stream.Signature(CheckedFlit(shape, link), always_ready=True)),
                 "empty": Out(1),
                 "progress": Out(1),
@@ -114,15 +120,19 @@ class LinkFlow(wiring.Component):
         depth = self._link.receive_depth if self._receives else _WORDS
         receiver = LinkReceiver(item, replace(self._link, receive_depth=depth))
         m.submodules.receiver = anew(receiver)
-        # Credits guarantee space in this memory, so every arriving packet is accepted.
-        m.submodules.arrivals = arrivals = MemoryQueue(item, depth=depth + 1, split=True)
+        # Credits guarantee space in this memory for every packet of an intact frame.
+        m.submodules.arrivals = arrivals = FrameQueue(item, depth=depth + 1)
         body, into = self.arrives.p.body, receiver.i.p.body
         packet = Value.cast(body.packet)
         m.d.comb += [
-            arrivals.i.valid.eq(receiver.o.valid),
+            arrivals.i.valid.eq(receiver.i.valid & into.data),
+            arrivals.drop.eq(~receiver.o.valid),
             arrivals.i.p.eq(receiver.o.p),
+            receiver.o.ready.eq(arrivals.i.ready),
+            arrivals.first.eq(self.arrives.valid & self.arrives.p.first),
+            arrivals.commit.eq(receiver.commit),
             receiver.i.valid.eq(self.arrives.valid),
-            receiver.i.p.corrupt.eq(self.arrives.p.corrupt),
+            *(receiver.i.p[name].eq(self.arrives.p[name]) for name in ("first", "last", "corrupt")),
             into.sequence.eq(body.sequence),
             receiver.leave.eq(arrivals.o.valid & arrivals.o.ready),
             state.eq(receiver.state),
@@ -138,7 +148,8 @@ class LinkFlow(wiring.Component):
             ]
         else:
             m.d.comb += [into.data.eq(body.data), Value.cast(into.packet).eq(packet)]
-        return [receiver.changes, arrivals.clock_enable, *self._deliver(m, anew, shape, arrivals.o)]
+        enables = [receiver.clock_enable, arrivals.clock_enable]
+        return [*enables, *self._deliver(m, anew, shape, arrivals.o)]
 
     def _deliver(self, m: Module, anew: ResetInserter, shape, arrived) -> list[Value]:
         """Deliver packets. After the end of a session the packet that is already offered still
@@ -170,58 +181,90 @@ class LinkFlow(wiring.Component):
         depth = self._link.replay_depth if self._sends else _WORDS
         sender = LinkSender(item, replace(self._link, replay_depth=depth))
         m.submodules.sender = anew(sender)
-        packets, enables = sender.packets, [sender.clock_enable]
+        enables = [sender.clock_enable]
+        if self._sends:
+            m.submodules.runs = runs = anew(RunDetector(shape))
+            m.d.comb += [
+                runs.take.eq(sender.packets.valid & sender.packets.ready),
+                sender.packets.p.continues.eq(runs.continues),
+            ]
         if self._sends_words:
             control_sender = ControlSender(shape, self._word, self._link)
             m.submodules.control_sender = anew(control_sender)
-            wiring.connect(m, control_sender.o, packets)
-            m.d.comb += control_sender.words.eq(self.local_words)
-            packets = control_sender.packets
+            m.d.comb += [
+                sender.packets.valid.eq(control_sender.o.valid),
+                sender.packets.p.item.eq(control_sender.o.p),
+                control_sender.o.ready.eq(sender.packets.ready),
+                control_sender.words.eq(self.local_words),
+            ]
             enables.append(control_sender.clock_enable)
         if self._sends:
+            into, packet = sender.packets, sender.packets.p.item
+            if self._sends_words:
+                into, packet = control_sender.packets, control_sender.packets.p
+                m.d.comb += runs.is_word.eq(control_sender.o.p.control)
             m.d.comb += [
-                packets.valid.eq(self.packets.valid & self.open),
-                packets.p.eq(self.packets.p),
-                self.packets.ready.eq(packets.ready & self.open),
+                into.valid.eq(self.packets.valid & self.open),
+                packet.eq(self.packets.p),
+                self.packets.ready.eq(into.ready & self.open),
+                runs.packet.eq(self.packets.p),
             ]
-        body, reverse, flit = self.arrives.p.body, sender.reverse, self.flit.p
-        sent = sender.o.p.packet
+        body, reverse = self.arrives.p.body, sender.reverse
         m.d.comb += [
-            reverse.valid.eq(self.arrives.valid & ~self.arrives.p.corrupt),
+            reverse.valid.eq(self.arrives.valid & self.arrives.p.last & ~self.arrives.p.corrupt),
             *(reverse.p[name].eq(body[name]) for name in ReverseState(self._link).members),
             self.progress.eq(sender.progress),
             self.waiting.eq(sender.waiting),
             self.replay.eq(sender.replay),
             self.has_item.eq(sender.o.valid),
+        ]
+        self._make_flit(m, sender)
+        return enables
+
+    def _make_flit(self, m: Module, sender) -> None:
+        """Make a flit of the item at the sender's output."""
+        sent, flit = sender.o.p.item, self.flit.p
+        is_word = sent.control if self._sends_words else Const(0)
+        packet = Value.cast(sent.packet if self._sends_words else sent)
+        m.d.comb += [
             sender.o.ready.eq(self.flit.ready),
+            sender.advance.eq(self.advance),
             flit.sequence.eq(sender.o.p.sequence),
-            flit.data.eq(sender.o.valid & ~(sent.control if self._sends_words else Const(0))),
+            flit.first.eq(~sender.o.valid | sender.o.p.first),
+            flit.data.eq(sender.o.valid & ~is_word),
         ]
         with m.If(sender.o.valid):
-            m.d.comb += Value.cast(flit.packet).eq(
-                Value.cast(sent.packet if self._sends_words else sent)
-            )
-        return enables
+            m.d.comb += Value.cast(flit.packet).eq(packet)
+            if self._sends:
+                view = data.View(self._shape, packet)
+                with m.If(view.kind == PacketKind.END):
+                    m.d.comb += flit.packet.data.eq(0)
 
     def _offer(self, m: Module, state, changes) -> Value:
         """Offer a flit for an item or a change of state, and one more behind the last item, by
         which the receiver can detect a lost item. Return the clock enable of this logic.
         """
         news, behind = Signal(init=1), Signal()
-        taken = Signal()
+        taken, rested = Signal(), Signal()
         flit = self.flit.p
         session = data.View(self._control, Value.cast(flit.packet)[: self._control.size]).session
         m.d.comb += [
             taken.eq(self.flit.valid & self.flit.ready),
-            self.flit.valid.eq(self.has_item | news | (behind & self.rest)),
+            # A read of the replay memory may wait for a cycle, in which there is no item.
+            self.flit.valid.eq(self.has_item | news | (behind & self.rest & rested)),
             *(flit[name].eq(state[name]) for name in ReverseState(self._link).members),
         ]
+        if not (self._sends or self._sends_words):
+            m.d.comb += flit.first.eq(1)
         with m.If(~self.has_item):
             m.d.comb += session.eq(SessionState.OPEN)
+        m.d.sync += rested.eq(self.rest)
         with m.If(taken):
-            m.d.sync += [news.eq(0), behind.eq(self.has_item)]
+            m.d.sync += behind.eq(self.has_item)
+            with m.If(flit.first):  # which carries the state
+                m.d.sync += news.eq(0)
         with m.If(changes | self.remind | ~self.open):
             m.d.sync += news.eq(1)
         with m.If(~self.open):
             m.d.sync += behind.eq(0)
-        return taken | changes | self.remind
+        return taken | changes | self.remind | (rested != self.rest)

@@ -1,4 +1,4 @@
-"""Layouts of flits, and of the interfaces inside a link endpoint."""
+"""Layouts of frames and their flits, and of the interfaces inside a link endpoint."""
 
 from amaranth.hdl import Shape
 from amaranth.lib import data, enum
@@ -10,6 +10,8 @@ from .crc import CRC_BITS
 from .parameters import LinkParameters
 
 __all__ = [
+    "FRAME_ATOMS",
+    "RUN_BITS",
     "CheckedFlit",
     "Control",
     "ControlWord",
@@ -20,7 +22,16 @@ __all__ = [
     "Numbered",
     "ReverseState",
     "SessionState",
+    "Stored",
+    "UncheckedFlit",
+    "atom_bits",
+    "frame_bytes",
+    "header_bits",
 ]
+
+RUN_BITS = 3
+FRAME_ATOMS = 1 << RUN_BITS
+"""Most atoms in a frame. They lie in an aligned block of so many atoms."""
 
 
 class SessionState(enum.Enum, shape=2):
@@ -62,9 +73,16 @@ def Item(shape):
     return data.StructLayout({"control": 1, "packet": shape})
 
 
-def Numbered(shape, link: LinkParameters):
-    """Item with its sequence number."""
-    return data.StructLayout({"sequence": link.sequence_bits, "packet": shape})
+def Stored(item):
+    """Item in a replay memory; ``continues`` is set if its packet continues the run of the item
+    before it, see :class:`~rtl.link.runs.RunDetector`."""
+    return data.StructLayout({"continues": 1, "item": item})
+
+
+def Numbered(item, link: LinkParameters):
+    """Item with its sequence number; ``first`` is 0 if it goes behind the item that was taken last
+    in the same frame."""
+    return data.StructLayout({"sequence": link.sequence_bits, "first": 1, "item": item})
 
 
 def ReverseState(link: LinkParameters):
@@ -79,7 +97,7 @@ def FlowFlit(shape, link: LinkParameters):
     """Part of a flit that belongs to a channel's flow.
 
     Without ``data``, ``packet`` holds :func:`Control`; if that has no word, ``sequence`` is the
-    number of the next item.
+    number of the next item. ``first`` is 0 if the flit continues the frame of the flow's last one.
     """
     return data.StructLayout(
         {
@@ -87,24 +105,54 @@ def FlowFlit(shape, link: LinkParameters):
             "sequence": link.sequence_bits,
             **ReverseState(link).members,
             "packet": shape,
+            "first": 1,
         }
     )
 
 
+def atom_bits(shape) -> int:
+    """Compute the width of a packet's data, its last field; 0 if it has none."""
+    members = shape.members if isinstance(shape, data.StructLayout) else {}
+    return Shape.cast(members["data"]).width if "data" in members else 0
+
+
 def FlitBody(shape, link: LinkParameters):
-    """Flit without its CRC, padded to whole bytes by ``reserved``, which is 0."""
-    flow = FlowFlit(shape, link)
-    channel = Shape.cast(range(link.channels)).width
-    return data.StructLayout(
-        {"channel": channel, **flow.members, "reserved": -(channel + flow.size) % 8}
-    )
+    """Header of a frame, and the atom of a flit, which is the packet's data. ``reserved`` is 0, and
+    makes the header whole bytes."""
+    flow = {name: of for name, of in FlowFlit(shape, link).members.items() if name != "first"}
+    packet = flow.pop("packet")
+    members = {"channel": Shape.cast(range(link.channels)).width, **flow}
+    header = data.StructLayout({**members, "packet": packet}).size - atom_bits(shape)
+    return data.StructLayout({**members, "reserved": -header % 8, "packet": packet})
+
+
+def header_bits(shape, link: LinkParameters) -> int:
+    """Compute the width of a frame's header."""
+    return FlitBody(shape, link).size - atom_bits(shape)
+
+
+def frame_bytes(shape, link: LinkParameters, atoms: int) -> int:
+    """Compute the bytes that a frame takes on the wires: header, atoms and CRC."""
+    return (header_bits(shape, link) + atoms * atom_bits(shape) + CRC_BITS) // 8
+
+
+def UncheckedFlit(shape, link: LinkParameters):
+    """Flit without its CRC; the last one of its frame, unless a flit without ``first`` follows."""
+    return data.StructLayout({"body": FlitBody(shape, link), "first": 1})
 
 
 def Flit(shape, link: LinkParameters):
-    """Flit on the physical link, bit 0 first."""
-    return data.StructLayout({"body": FlitBody(shape, link), "crc": CRC_BITS})
+    """Flit on the physical link, bit 0 first: one beat of a frame.
+
+    Only a ``first`` flit has a header on the wires, and only a ``last`` one a CRC; in other flits
+    they mean nothing. A control flit and an END packet have no atom; ``data`` is 0 there.
+    """
+    return data.StructLayout(
+        {"body": FlitBody(shape, link), "crc": CRC_BITS, "first": 1, "last": 1}
+    )
 
 
 def CheckedFlit(shape, link: LinkParameters):
-    """Received flit; ``corrupt`` is set if its CRC does not match."""
-    return data.StructLayout({"body": FlitBody(shape, link), "corrupt": 1})
+    """Received flit with the header of its packet; ``corrupt`` is set in the last flit of a frame
+    that did not arrive as it was sent, and means nothing in the others."""
+    return data.StructLayout({"body": FlitBody(shape, link), "first": 1, "last": 1, "corrupt": 1})

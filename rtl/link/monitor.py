@@ -18,7 +18,7 @@ class LinkMonitor(wiring.Component):
     Members
     -------
     intact : In(1)
-        An intact flit arrived.
+        An intact frame arrived.
     waiting, progress : In(1)
         Packets wait for their acknowledgement or for a session; packets were acknowledged.
     down : Out(1)

@@ -24,8 +24,8 @@ class LinkParameters:
     receive_depth : int
         Received packets of a channel that have not left yet; even, at least 4.
     sequence_bits : int
-        Width of a sequence number. While a flit is in flight, its receiver may accept fewer packets
-        than half of the sequence numbers.
+        Width of a sequence number. While a frame is in flight, its receiver may accept fewer
+        packets than half of the sequence numbers.
     timeout_cycles : int
         Cycles without an acknowledgement after which all unacknowledged packets are sent again; a
         power of two, at least 4.
@@ -36,9 +36,9 @@ class LinkParameters:
         Cycles without progress after which the link is reported as down; a power of two, larger
         than ``timeout_cycles`` and at least four times ``lifetime_cycles``.
     lifetime_cycles : int
-        Bound on the age of a flit: it arrives at most ``lifetime_cycles - 8`` cycles after it was
-        offered, or never; a power of two, at least 4 and at most a quarter of the sequence numbers.
-        A session begins after twice this time.
+        Bound on the age of a frame: its last flit arrives at most ``lifetime_cycles - 8`` cycles
+        after its first one was offered, or never; a power of two, at least 4 and at most a quarter
+        of the sequence numbers. A session begins after twice this time.
     contexts : int
         Contexts with control words.
     control_interval : int

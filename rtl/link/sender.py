@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out
 from rtl.lib.split_memory import SplitMemory
 from rtl.lib.wide_counter import WideCounter
 
-from .layouts import Numbered, ReverseState
+from .layouts import Numbered, ReverseState, Stored
 from .parameters import LinkParameters
 
 __all__ = ["LinkSender"]
@@ -31,10 +31,15 @@ class LinkSender(wiring.Component):
 
     Members
     -------
-    packets : In(stream)
-    o : Out(stream of :class:`Numbered`)
-        Numbered packets. Without a packet to send, ``sequence`` is the number of the next packet
-        or, in the cycle after that number changes, its previous value.
+    packets : In(stream of :func:`Stored`)
+    o : Out(stream of :func:`Numbered`)
+        Numbered packets. A packet without ``first`` continues the run of the packet that was taken
+        last, and has the next number; the flits have not moved on since. Without a packet to send,
+        ``sequence`` is the number of the next packet or, in the cycle after that number changes,
+        its previous value.
+    advance : In(1)
+        The flits behind ``o`` move on in this cycle: the frame of the packet that was taken last
+        ends, unless a packet without ``first`` is taken. Set whenever a packet is taken.
     reverse : In(stream of :class:`ReverseState`)
         State of the other side, always accepted; states may be missing, late or repeated.
     progress : Out(1)
@@ -55,6 +60,9 @@ class LinkSender(wiring.Component):
         ``base <= upcoming <= head``.
     base_row, upcoming_row, head_row : Signal
         Rows of these packets.
+    straight, follows, joins : Signal
+        ``upcoming`` follows the packet that was read last; the packet at ``o`` follows the one that
+        was read before it; the frame of the packet that was taken last may go on.
     limit : Signal
         First number for which the other side has no space; ``upcoming <= limit``.
     kept : Signal
@@ -82,8 +90,9 @@ class LinkSender(wiring.Component):
         self._link = link
         super().__init__(
             {
-                "packets": In(stream.Signature(shape)),
+                "packets": In(stream.Signature(Stored(shape))),
                 "o": Out(stream.Signature(Numbered(shape, link))),
+                "advance": In(1),
                 "reverse": In(stream.Signature(ReverseState(link), always_ready=True)),
                 "progress": Out(1),
                 "waiting": Out(1),
@@ -92,10 +101,11 @@ class LinkSender(wiring.Component):
             }
         )
         number, depth = link.sequence_bits, link.replay_depth
-        self.replay_memory = SplitMemory(shape, depth=depth)
+        self.replay_memory = SplitMemory(Stored(shape), depth=depth)
         self.base, self.base_row = Signal(number), Signal(range(depth))
         self.upcoming, self.upcoming_row = Signal(number), Signal(range(depth))
         self.head, self.head_row = Signal(number), Signal(range(depth))
+        self.straight, self.follows, self.joins = Signal(), Signal(), Signal()
         self.limit = Signal(number)
         self.kept = Signal(range(depth + 1))
         self.last_reverse = Signal(ReverseState(link))
@@ -127,7 +137,7 @@ class LinkSender(wiring.Component):
             ),
             waiting.eq((self.kept != 0) & (self.base != self.limit)),
             self.clock_enable.eq(
-                put | moves | reports | timer.clock_enable | (waiting != self.waiting)
+                put | moves | reports | timer.clock_enable | (waiting != self.waiting) | self.joins
             ),
         ]
         m.d.sync += [self.kept.eq(kept), self.waiting.eq(waiting)]
@@ -161,13 +171,24 @@ class LinkSender(wiring.Component):
             memory.read.eq(free & (upcoming != self.head) & (upcoming != self.limit)),
             memory.read_row.eq(row),
             self.send.eq(memory.reads),
-            self.o.p.packet.eq(memory.data),
+            self.o.p.item.eq(memory.data.item),
+            self.o.p.first.eq(~(self.joins & self.follows & memory.data.continues)),
             moves.eq(free & (memory.read | self.o.valid | (self.o.p.sequence != upcoming))),
         ]
         with m.If(free):
-            m.d.sync += [self.o.valid.eq(self.send), self.o.p.sequence.eq(upcoming)]
+            m.d.sync += [
+                self.o.valid.eq(self.send),
+                self.o.p.sequence.eq(upcoming),
+                self.follows.eq(self.straight),
+            ]
+        with m.If(self.advance):
+            m.d.sync += self.joins.eq(self.o.valid & self.o.ready)
         with m.If(self.send):
-            m.d.sync += [upcoming.eq(upcoming + 1), row.eq(self._next(row))]
+            m.d.sync += [
+                upcoming.eq(upcoming + 1),
+                row.eq(self._next(row)),
+                self.straight.eq(1),
+            ]
         return moves
 
     def _time(self, m: Module, timer: WideCounter, expired) -> None:
@@ -242,4 +263,8 @@ class LinkSender(wiring.Component):
 
     def _go(self, m: Module, number, row) -> None:
         """Continue with this packet."""
-        m.d.sync += [self.upcoming.eq(number), self.upcoming_row.eq(row)]
+        m.d.sync += [
+            self.upcoming.eq(number),
+            self.upcoming_row.eq(row),
+            self.straight.eq(0),
+        ]

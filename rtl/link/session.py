@@ -13,19 +13,19 @@ __all__ = ["LinkSession"]
 
 
 class LinkSession(wiring.Component):
-    """State machine of a session, whose state every control flit reports.
+    """State machine of a session, whose state every control frame reports.
 
-    No state survives a reset, so the protocol relies on time: a flit that arrives
-    ``lifetime_cycles`` after this side became quiet was made after this time, and a flit that
-    arrives another ``lifetime_cycles`` later was made when no earlier flit of this side was left.
+    No state survives a reset, so the protocol relies on time: a frame that arrives
+    ``lifetime_cycles`` after this side became quiet was made after this time, and a frame that
+    arrives another ``lifetime_cycles`` later was made when no earlier frame of this side was left.
     `docs/link.md` has the argument.
 
     Members
     -------
     intact : In(1)
-        An intact flit arrives.
+        An intact frame ends.
     peer_state : In(:class:`SessionState`)
-        State of the other side when it made the flit; ``OPEN`` in a flit with a packet.
+        State of the other side when it made the frame; ``OPEN`` in a frame with packets.
     restart : In(1)
         End the session.
     empty : In(1)
@@ -72,7 +72,7 @@ class LinkSession(wiring.Component):
             timer.clear.eq(begins),
             self.clock_enable.eq(timer.clock_enable | begins),
             self.open.eq(self.state == SessionState.OPEN),
-            # Before the timer expires, a QUIET flit may be older than the session.
+            # Before the timer expires, a QUIET frame may be older than the session.
             self.lost.eq(self.open & self.intact & quiet & expired),
         ]
         with m.Switch(self.state):
@@ -81,7 +81,7 @@ class LinkSession(wiring.Component):
                     m.d.comb += begins.eq(1)
                     m.d.sync += self.state.eq(SessionState.READY)
             with m.Case(SessionState.READY):
-                # At first an OPEN flit may belong to the other side's former session.
+                # At first an OPEN frame may belong to the other side's former session.
                 with m.If(self.intact & (ready | (opened & expired))):
                     m.d.comb += begins.eq(1)
                     m.d.sync += self.state.eq(SessionState.OPEN)

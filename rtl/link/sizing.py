@@ -4,6 +4,7 @@ from math import ceil
 
 from rtl.parameters import T3Parameters
 
+from .layouts import FRAME_ATOMS
 from .parameters import LinkParameters
 
 __all__ = ["fit_link", "round_trip_cycles"]
@@ -16,9 +17,12 @@ _PIPELINES_CYCLES = 18
 def round_trip_cycles(channels: int, latency_cycles: int) -> int:
     """Compute the cycles after which a packet's row in the replay memory is free again.
 
-    The packet and its acknowledgement may each wait for a flit of every other channel on the link.
+    The packet may wait for a frame of every other channel on the link, and for the last flit of its
+    own frame; its acknowledgement for a control flit of every other channel. In the other direction
+    there are no packets, as in a ring; frames there would delay the acknowledgement, too.
     """
-    return _PIPELINES_CYCLES + 2 * latency_cycles + 2 * (channels - 1)
+    frames = (FRAME_ATOMS + 1) * (channels - 1) + FRAME_ATOMS - 1
+    return _PIPELINES_CYCLES + 2 * latency_cycles + frames
 
 
 def fit_link(p: T3Parameters, *, packets_per_cycle: float, latency_cycles: int) -> LinkParameters:
@@ -32,7 +36,9 @@ def fit_link(p: T3Parameters, *, packets_per_cycle: float, latency_cycles: int) 
     Parameters
     ----------
     packets_per_cycle : float
-        Rate of the whole link to a neighbour, for all channels of the memory.
+        Rate of the whole link to a neighbour, for all channels of the memory. On wires with a rate
+        in bytes it depends on the lengths of the frames: the endpoints must sustain the rate of the
+        longest ones, in which :func:`~rtl.link.layouts.frame_bytes` is shared by eight packets.
     latency_cycles : int
         Latency from ``send`` of one endpoint to ``receive`` of the other.
 

@@ -56,6 +56,7 @@ FIXED_FIELDS = [
     ("copy_offset", np.int64),  # atoms from a copy's source to its destination
     ("tile_atom_bits", np.int64),  # of the atoms that an END packet announces
     ("announces", np.int64),  # 1: END packets announce atoms that the model knows
+    ("by_destination", np.int64),  # 1: T3's packets go to the GPU that they name, not by address
     ("packet_atoms", np.int64),  # most atoms of a packet, a power of two
     ("packet_gap", np.int64),  # most cycles between two atoms of a packet
     ("to_owners", np.int64),  # 1: a fused GEMM stores to owners, and the own chunk is ``copy_to``
@@ -212,10 +213,10 @@ def next_channel(f: np.record, plane: int, c: int) -> int:
 def _first_hop(s, g, channel, outputs):
     """Hop of the packet that the hardware offers, and its destination."""
     window = np.int64(outputs[O.link_out_atom] >> np.uint64(WINDOW_ATOM_BITS))
-    windows = s.first_hop.shape[2]
-    if windows > 1 and outputs[O.link_out_context] != CONTEXT_COLLECTIVE:
-        window = (np.int64(outputs[O.link_out_destination]) - g) % s.fixed[0].gpus
-    if window >= windows:
+    f = s.fixed[0]
+    if f.by_destination and outputs[O.link_out_context] != CONTEXT_COLLECTIVE:
+        window = (np.int64(outputs[O.link_out_destination]) - g) % f.gpus
+    if window >= s.first_hop.shape[2]:
         return NO_HOP, 0
     return s.first_hop[channel.plane, g, window], s.window_destination[g, window]
 

@@ -33,9 +33,10 @@ def set_up_network(
     """Join the GPUs of ``state`` by a network.
 
     END packets announce atoms in ``tile_atom_bits``. T3's packets of each GPU go to ``receivers``,
-    by default to its neighbour downstream. ``mirror`` is ``EVEN`` or ``UNEVEN`` if one GPU stands
-    for all, otherwise 0. Without windows, a channel never has more than ``most_packets`` packets on
-    its way, and a context never more than ``most_admissions`` changes of its admission in flight.
+    which they name, by default to its neighbour downstream. ``mirror`` is ``EVEN`` or ``UNEVEN`` if
+    one GPU stands for all, otherwise 0. Without windows, a channel never has more than
+    ``most_packets`` packets on its way, and a context never more than ``most_admissions`` changes
+    of its admission in flight.
 
     Returns the state with tables of the lengths that the network needs.
     """
@@ -49,6 +50,7 @@ def set_up_network(
     hops = _hop_numbers(routes)
     tables = _links(capacity) | _hops(capacity, hops) | _hop_tables(routes, hops) | _sums(routes)
     fixed["sum_places"] = len(tables["sum_entry"]) // routes.channels
+    fixed["by_destination"] = receivers is not None
     tables["receiver"] = np.array(receivers or [[to] for _, to in routes.neighbours()], np.int64)
     _set_up_gpus(state, capacity, tables["receiver"])
     random = np.random.default_rng(seed)

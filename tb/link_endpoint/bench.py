@@ -1,5 +1,5 @@
 """Bench of the link endpoint: two endpoints, with wires between them that lose, corrupt and delay
-flits.
+frames.
 """
 
 import cocotb
@@ -48,10 +48,12 @@ expect(
 @cocotb.test()
 async def clean_wire_at_full_rate(dut):
     """One packet per cycle passes in each direction, and arrives nine cycles plus the wire's
-    latency later.
+    latency later, if each has a frame of its own.
     """
     latency = 3
     bench = Connection(dut, Faults(latency=latency))
+    for side in bench.sides:
+        side.traffic.runs = 0
     await bench.start()
     begin, cycles = bench.cycle, 2 << LINK.sequence_bits
     await bench.run(cycles)
@@ -156,7 +158,7 @@ async def back_pressure(dut):
 
 @cocotb.test()
 async def the_end_of_any_count(dut):
-    """Replays and corrupt flits are counted at any value of the counters: the bench starts them
+    """Replays and corrupt frames are counted at any value of the counters: the bench starts them
     from random numbers.
     """
     bench = Connection(dut, KINDS["corrupt"])
@@ -176,7 +178,7 @@ async def dead_wire_is_reported_once_and_recovers(dut):
         bench = Connection(dut)
         await bench.start()
         for reports in (1, 2):
-            await bench.run(60)
+            await bench.run(LINK.timeout_cycles + 40)
             assert bench.values("down") == [0, 0]
             since = bench.cycle
             for index in dead:

@@ -5,11 +5,12 @@ import random
 import cocotb
 
 from rtl.interface.encodings import ErrorCode
+from rtl.interface.layouts import LinkPacket
 from tb.cover import cover, expect
 from tb.cycle import inputs_of, next_cycle, reset, settled
 from tb.inside import BLOCK_BITS, fill, preset
-from tb.link_endpoint.dut import LINK, SIDES, Endpoints
-from tb.link_endpoint.side import FLIT, Side
+from tb.link_endpoint.dut import LINK, PARAMETERS, SIDES, Endpoints
+from tb.link_endpoint.side import Side
 from tb.link_endpoint.wire import CLEAN, Faults, Wire
 from tb.stream import StreamChecker
 
@@ -38,12 +39,11 @@ class Connection:
     def __init__(self, dut, faults: Faults = CLEAN, *, number: int = 0):
         self.dut, self.rng = dut, random.Random(cocotb.RANDOM_SEED + number)
         self.sides = [Side(dut, name, self.rng) for name in SIDES]
-        self.wires = [Wire(self.rng, faults, FLIT.width) for _ in SIDES]
+        self.wires = [Wire(self.rng, faults, LinkPacket(PARAMETERS), LINK) for _ in SIDES]
         self.cycle = 0
         # Values of each side's counters, and the number of counted events.
         self._counters = {(side, name): 0 for side in SIDES for name in _COUNTERS}
         self._counted = dict.fromkeys(self._counters, 0)
-        self._missed = dict.fromkeys(SIDES, 0)  # corrupt flits that came just before a reset
 
     async def start(self, *, opens: bool = True) -> None:
         """Reset both sides, and wait for their first session; no packet is offered until then."""
@@ -69,12 +69,16 @@ class Connection:
     async def restart(self, index: int, *, reset: bool) -> None:
         """Reset or restart one side alone."""
         side, name = self.sides[index], SIDES[index]
+        corrupt = side.arriving.framing.corrupt
         port = getattr(self.dut, f"{name}_reset" if reset else f"{name}__restart")
         port.value = 1
         await self.run(1)
         port.value = 0
-        self._missed[name] += side.restart(reset=reset)
+        side.restart(reset=reset)
         if reset:
+            # The last ones are not counted any more.
+            assert 0 <= corrupt - self._counted[name, "corrupt"] <= 2
+            self._counted[name, "corrupt"] = 0
             self.checker = StreamChecker(self.dut, _STREAMS)
             for counter in _COUNTERS:
                 self._counters[name, counter] = 0
@@ -93,11 +97,9 @@ class Connection:
         for _ in range(cycles):
             for index, (side, wire) in enumerate(zip(self.sides, self.wires, strict=True)):
                 incoming = self.wires[1 - index]
-                before = incoming.corrupted
                 flit = incoming.take(self.cycle)
-                corrupt = incoming.corrupted > before
                 busy = self.rng.random() < wire.faults.busy
-                side.drive(self.cycle, flit, corrupt=corrupt, busy=busy)
+                side.drive(self.cycle, flit, spoiled=incoming.spoils, busy=busy)
             await settled()
             self.checker.sample()
             self._check_counters()
@@ -119,8 +121,8 @@ class Connection:
         assert here.done(there) and there.done(here), "Not everything arrives"
         self.set_faults(CLEAN)
         await self.run(60)  # until late flits have arrived, without effect
-        corrupt = [self._counted[side, "corrupt"] + self._missed[side] for side in SIDES]
-        assert corrupt == [wire.corrupted for wire in self.wires[::-1]]
+        corrupt = [self._counted[side, "corrupt"] for side in SIDES]
+        assert corrupt == [side.arriving.framing.corrupt for side in self.sides]
         assert self.values("down") == [0, 0]
 
     def _check_counters(self) -> None:

@@ -5,22 +5,21 @@ from collections import deque
 
 from rtl.interface.encodings import ErrorCode
 from rtl.interface.layouts import ErrorReport, LinkPacket
-from rtl.link.layouts import Control, ControlWord, Flit, SessionState
+from rtl.link.layouts import ControlWord, SessionState
 from tb.cover import cover, expect
 from tb.link_endpoint.dut import LINK, PARAMETERS
+from tb.link_endpoint.frames import FLIT, PACKET, ArrivingFrames, LeavingFrames, control_of
+from tb.link_endpoint.traffic import Traffic
 from tb.payload import Fields
 from tb.stream import offer
 
-__all__ = ["FLIT", "WORD_BITS", "Side"]
+__all__ = ["WORD_BITS", "Side"]
 
-_PACKET = Fields(LinkPacket(PARAMETERS))
-FLIT = Fields(Flit(LinkPacket(PARAMETERS), LINK))
 _REPORT = Fields(ErrorReport(PARAMETERS))
-_CONTROL = Fields(Control(ControlWord(PARAMETERS), LINK))
 _WORD = Fields(ControlWord(PARAMETERS))
 WORD_BITS = _WORD.width
 """Fields of a context's control word."""
-_BODY_PACKET = [f"body_packet_{name}" for name in _PACKET.names]
+_BODY_PACKET = [f"body_packet_{name}" for name in PACKET.names]
 _NUMBERS = 1 << LINK.sequence_bits
 _LATE_CYCLES = 16  # from an acknowledgement to the flits that report it, if the wire is free
 _SILENT_CYCLES = LINK.idle_cycles + 4  # between two flits that leave, if the wire is free
@@ -34,6 +33,7 @@ expect(
     "corrupt packet dropped",
     "corrupt control flit dropped",
     "duplicate dropped",
+    "new packets behind repeated ones",
     "packet behind a gap dropped",
     "late acknowledgement",
     "acknowledged beyond what was sent again",
@@ -79,6 +79,9 @@ class Side:
         self.most: int | None = None
         self.errors: list[tuple[int, ErrorCode]] = []
         self.opened: int | None = None
+        self.traffic = Traffic(rng, LinkPacket(PARAMETERS))
+        self.arriving = ArrivingFrames()
+        self._leaving = LeavingFrames()
         self._offered: int | None = None
         # Each context's control word, and its history: the cycle of each change, and the word.
         self._words = list(_NOTHING)
@@ -89,9 +92,8 @@ class Side:
         self._offers = False  # a packet was offered in the last cycle and not taken
         self._restart_in: int | None = None  # cycle of its last restart
         self._replays = 0  # when the session began
-        # Flits that arrived in the last cycles, and whether they are corrupt.
+        # Flits that arrived in the last cycles, and whether they were changed.
         self._arrives: deque[tuple[dict[str, int], bool] | None] = deque([None] * _CHECK_CYCLES)
-        self._counts_corrupt = False  # the next count includes one further flit
         self._lost_in: int | None = None  # cycle of the peer's last restart
         self._begin()
 
@@ -153,12 +155,12 @@ class Side:
         self._words[context] = word
         self._word_history[context].append((cycle, word))
 
-    def drive(self, cycle: int, arrives: int | None, *, corrupt: bool, busy: bool) -> None:
+    def drive(self, cycle: int, arrives: int | None, *, spoiled: bool, busy: bool) -> None:
         """Set the inputs of a cycle."""
         rng = self._rng
         left = self.most is None or len(self.sent) < self.most
         if self._offered is None and left and rng.random() < self.offer:
-            self._offered = rng.getrandbits(_PACKET.width)
+            self._offered = self.traffic.next()
         if rng.random() < self.changes:
             context = rng.randrange(LINK.contexts)
             # A random word, or the current one with a bit inverted.
@@ -172,29 +174,32 @@ class Side:
         self._port("local_words").value = sum(
             word << _WORD.width * context for context, word in enumerate(self._words)
         )
-        self._arrives.append(None if arrives is None else (FLIT.named(arrives), corrupt))
+        self._arrives.append(None if arrives is None else (FLIT.named(arrives), spoiled))
 
-    def restart(self, *, reset: bool) -> int:
-        """Record a restart or a reset in the last cycle. Return the number of corrupt flits that it
-        leaves uncounted.
-        """
+    def restart(self, *, reset: bool) -> None:
+        """Record a restart or a reset in the last cycle."""
         self._restarted = True
         if not reset:
-            return 0
+            return
         self._cycles = self._silent = 0
         self._lost_in, self._offers = None, False
-        missed = sum(one is not None and one[1] for one in self._arrives) + self._counts_corrupt
+        self._leaving.cut()
+        self.arriving = ArrivingFrames()
         self._arrives = deque([None] * _CHECK_CYCLES)
-        return missed
 
     def check(self, cycle: int, other: "Side") -> int | None:
         """Compare the outputs of a cycle. Return the flit that leaves."""
         self._check_session(cycle, other)
         arrived = self._arrives.popleft()
-        self._counts_corrupt = arrived is not None and arrived[1]
         before = self._acknowledged
         if arrived is not None:
-            self._arrive(*arrived)
+            flit, spoiled = arrived
+            intact, flits = self.arriving.arrive(flit, spoiled=spoiled)
+            if intact:
+                self._arrive(flits)
+            elif intact is False:
+                cover("corrupt packet dropped", flits[0]["body_data"])
+                cover("corrupt control flit dropped", not flits[0]["body_data"])
         if self._acknowledged >= before:
             self._seen = max(self._seen, before)
         self._check_delivery(cycle, other)
@@ -284,12 +289,13 @@ class Side:
         sends = self.value("send__valid")
         cover("flit waits for the wire", sends and self._busy)
         self._check_silence(other, bool(sends))
+        assert sends or not self._leaving.goes_on, f"{self._name} pauses inside a frame"
         if not sends or self._busy:
             return None
         leaves = self.value("send__payload")
-        flit = FLIT.named(leaves)
+        flit = self._leaving.leave(FLIT.named(leaves))
         assert not flit["body_reserved"]
-        control = _control_of(flit)
+        control = control_of(flit)
         if flit["body_data"] or control["session"] == SessionState.OPEN.value:
             self._check_flit(flit, control, other)
             self._bases.append(self._seen)
@@ -318,6 +324,12 @@ class Side:
 
     def _check_flit(self, flit: dict[str, int], control: dict[str, int], other: "Side") -> None:
         """Check a flit's packet or word, sequence number, credit, acknowledgement and limit."""
+        if flit["first"]:
+            self._check_state(flit, other)
+        self._check_item(flit, control)
+
+    def _check_state(self, flit: dict[str, int], other: "Side") -> None:
+        """Check a header's acknowledgement and limit."""
         name = self._name
         self._sent_acknowledge += (flit["body_acknowledge"] - self._sent_acknowledge) % _NUMBERS
         assert self._sent_acknowledge <= self.awaited, f"{name} acknowledges too much"
@@ -330,7 +342,10 @@ class Side:
             f"{name} reports a loss without one"
         )
         cover("one is missing", missing)
-        upcoming = len(self._items)
+
+    def _check_item(self, flit: dict[str, int], control: dict[str, int]) -> None:
+        """Check a flit's packet or word, sequence number and credit."""
+        name, upcoming = self._name, len(self._items)
         if not (flit["body_data"] or control["has_word"]):
             cover("credits exhausted", upcoming == self._limit < self._taken)
             back = (upcoming - flit["body_sequence"]) % _NUMBERS
@@ -342,7 +357,7 @@ class Side:
         assert number < self._limit, f"{name} sends without a credit"
         if not back:
             self._number(flit, control)
-        item = _PACKET.pack([flit[field] for field in _BODY_PACKET])
+        item = PACKET.pack([flit[field] for field in _BODY_PACKET])
         assert item == self._items[number], f"{name} sends something else as {number}"
         is_packet = number in self._numbers[-2 * LINK.replay_depth :]
         assert is_packet == flit["body_data"], f"{name} sends a word for a packet as {number}"
@@ -378,24 +393,24 @@ class Side:
         early = sum(cycle <= first for cycle, _ in self.sent[packet:])
         assert not early, f"{name} sends {word:#x} before {early} packets"
         self._last_words[context] = (first, word)
-        self._items.append(_PACKET.pack([flit[field] for field in _BODY_PACKET]))
+        self._items.append(PACKET.pack([flit[field] for field in _BODY_PACKET]))
 
-    def _arrive(self, body: dict[str, int], corrupt: bool) -> None:
-        """Update the endpoint's expected state by an arrived flit."""
-        data, control = body["body_data"], _control_of(body)
-        if corrupt:
-            cover("corrupt packet dropped", data)
-            cover("corrupt control flit dropped", not data)
-            return
+    def _arrive(self, flits: list[dict[str, int]]) -> None:
+        """Update the endpoint's expected state by an intact frame."""
+        body, control = flits[0], control_of(flits[0])
+        data = body["body_data"]
         if not self.open or not (data or control["session"] == SessionState.OPEN.value):
             return
-        ahead = (body["body_sequence"] - self.awaited) % _NUMBERS
-        if 0 < ahead < _NUMBERS // 2:
-            self._missed.add(self.awaited)
         if data or control["has_word"]:
-            self.awaited += not ahead
-            cover("packet behind a gap dropped", 0 < ahead < _NUMBERS // 2)
-            cover("duplicate dropped", ahead >= _NUMBERS // 2)
+            numbers = [(flit["body_sequence"] - self.awaited) % _NUMBERS for flit in flits]
+            new = [ahead for ahead in numbers if ahead < _NUMBERS // 2]
+            cover("packet behind a gap dropped", new and new[0] > 0)
+            cover("duplicate dropped", not new)
+            cover("new packets behind repeated ones", 0 < len(new) < len(numbers))
+            self._miss(numbers[0] if new == numbers else 0)
+            self.awaited += len(new) if new[:1] == [0] else 0
+        else:
+            self._miss((body["body_sequence"] - self.awaited) % _NUMBERS)
         ahead = (body["body_acknowledge"] - self._base) % _NUMBERS
         if ahead <= self._taken - self._base:
             self._base += ahead
@@ -410,6 +425,11 @@ class Side:
         else:
             cover("late limit")
 
+    def _miss(self, ahead: int) -> None:
+        """Record that a packet with a number ahead of the awaited one was sent."""
+        if 0 < ahead < _NUMBERS // 2:
+            self._missed.add(self.awaited)
+
     def finish(self) -> None:
         """Offer no more packets, change no word, and take every packet."""
         self.most = len(self.sent) + (self._offered is not None)
@@ -421,9 +441,3 @@ class Side:
             len(self.sent) == self.most == len(other.received)
             and other.peer_words() == self.local_words()
         )
-
-
-def _control_of(flit: dict[str, int]) -> dict[str, int]:
-    """Return the control fields of a flit, which take a packet's place."""
-    packet = _PACKET.pack([flit[field] for field in _BODY_PACKET])
-    return _CONTROL.named(packet & (1 << _CONTROL.width) - 1)

@@ -35,9 +35,9 @@ _STANDSTILL_CYCLES, _SILENCE_CYCLES = LINK.down_cycles + 3, LINK.down_cycles + 5
 # The first latency includes the path through the replay memory. An arriving flit may make the
 # endpoint compare the time one cycle earlier.
 _FIRST_REPLAY_CYCLES, _REPLAY_CYCLES = LINK.timeout_cycles + 4, LINK.timeout_cycles + 3
-_ONE_WAY_CYCLES = 4 * LINK.timeout_cycles
+_ONE_WAY_CYCLES = 3 * LINK.timeout_cycles
 # In addition to three times the wire's latency: there, back, and there again.
-_REQUESTED_CYCLES = (25, 26)
+_REQUESTED_CYCLES = (26, 27)
 _SENT_CYCLES = 4  # from the acceptance of a packet to the departure of its flit
 _CLOCKED_CYCLES = 9  # in every ``idle_cycles + 1``: a flit leaves, and a flit arrives
 _LONG_CYCLES = 2 * LINK.down_cycles  # in which the monitor's counters would wrap
@@ -59,6 +59,7 @@ async def _quiet(dut, *, number: int, latency: int = 1) -> Connection:
     link = Connection(dut, Faults(latency=latency), number=number)
     await link.start()
     for side in link.sides:
+        side.traffic.runs = 0
         side.most = len(side.sent)
     await link.run(2 * _GAP_CYCLES + link.rng.randrange(LINK.idle_cycles))
     return link

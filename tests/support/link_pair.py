@@ -12,7 +12,8 @@ from rtl.link.endpoint import LinkEndpoint
 from rtl.link.layouts import Flit
 from tb.link_endpoint.dut import LINK
 from tb.link_endpoint.dut import PARAMETERS as P
-from tb.link_endpoint.wire import CLEAN, Wire
+from tb.link_endpoint.traffic import Traffic
+from tb.link_endpoint.wire import CLEAN, Framing, Wire
 from tests.support.simulation import simulate
 
 __all__ = ["LINK", "P", "Pair", "Side"]
@@ -26,7 +27,7 @@ class Side:
 
     ``sent`` and ``received`` hold pairs of cycle and packet, ``opened`` the cycles in which
     sessions begin, ``closed`` the first cycles without a session, and ``renewed`` the cycles in
-    which the side is reset or restarted.
+    which the side is reset or restarted. ``framing`` judges the frames that arrive.
     """
 
     def __init__(self, dut, reset, link, rng):
@@ -37,6 +38,7 @@ class Side:
         self.opened, self.closed, self.renewed = [], [], []
         self.open = 0
         self._rng = rng
+        self.traffic, self.framing = Traffic(rng, LinkPacket(P)), Framing()
         self._offered = self._waiting = self._stuck = None
         self._outputs = [
             (dut.packets[0].ready, 1),
@@ -58,7 +60,7 @@ class Side:
         self._busy = busy
         may_offer = self.most is None or len(self.sent) < self.most
         if self._offered is None and may_offer and rng.random() < self.offer:
-            self._offered = rng.getrandbits(PACKET_BITS)
+            self._offered = self.traffic.next()
         ctx.set(self.dut.packets[0].valid, self._offered is not None)
         ctx.set(self._packet, self._offered or 0)
         ctx.set(self.dut.o[0].ready, self._ready)
@@ -137,17 +139,22 @@ def _design(link):
 
 
 class Pair:
-    """Two sides; ``channels[i]`` leads from side ``i`` to the other."""
+    """Two sides; ``channels[i]`` leads from side ``i`` to the other.
 
-    def __init__(self, seed, faults=CLEAN, *, link=LINK):
+    ``runs`` is the share of packets that have the next atom.
+    """
+
+    def __init__(self, seed, faults=CLEAN, *, link=LINK, runs=0.7):
         print("seed", seed)
         self.rng = random.Random(seed)
         self._design, duts, resets = _design(link)
         self.sides = [
             Side(dut, reset, link, self.rng) for dut, reset in zip(duts, resets, strict=True)
         ]
-        bits = Flit(LinkPacket(P), link).size
-        self.channels = [Wire(self.rng, faults, bits) for _ in range(2)]
+        for side in self.sides:
+            side.traffic.runs = runs
+        self.channels = [Wire(self.rng, faults, LinkPacket(P), link) for _ in range(2)]
+        self._marks = Flit(LinkPacket(P), link).size - 2  # place of `first` and `last`
         self.cycle = 0
 
     def run(self, bench, *, opens=True):
@@ -203,7 +210,14 @@ class Pair:
         for _ in range(cycles):
             for index, side in enumerate(sides):
                 busy = self.rng.random() < channels[index].faults.busy
-                side.drive(ctx, channels[1 - index].take(self.cycle), busy)
+                arrives = channels[1 - index].take(self.cycle)
+                if arrives is not None:
+                    side.framing.arrive(
+                        first=bool(arrives >> self._marks & 1),
+                        last=bool(arrives >> self._marks + 1),
+                        spoiled=channels[1 - index].spoils,
+                    )
+                side.drive(ctx, arrives, busy)
             for side, channel in zip(sides, channels, strict=True):
                 flit = side.sample(ctx, self.cycle)
                 if flit is not None:

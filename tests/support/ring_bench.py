@@ -11,7 +11,6 @@ from driver.python import DOWNSTREAM, Peer
 from rtl.interface.encodings import Access, Action, Origin, PacketKind
 from rtl.interface.layouts import LinkPacket
 from rtl.interface.timebase import TICK_CYCLES
-from rtl.link.layouts import Flit
 from rtl.top import T3
 from tb.link_endpoint.dut import LINK
 from tb.link_endpoint.wire import CLEAN, Wire
@@ -279,12 +278,13 @@ class Ring:
     For each link, ``wires[gpu]`` has the wire to the downstream GPU, and the wire back.
     """
 
-    def __init__(self, duts, resets, seed, faults, bits):
+    def __init__(self, duts, resets, seed, faults, link, p):
         print("seed", seed)
         rng = random.Random(seed)
         self.gpus = [Gpu(dut, number, rng) for number, dut in enumerate(duts)]
         self.wires = [
-            [[Wire(rng, faults, bits) for _ in range(2)] for _ in duts[0].link] for _ in duts
+            [[Wire(rng, faults, LinkPacket(p), link) for _ in range(2)] for _ in duts[0].link]
+            for _ in duts
         ]
         self._resets, self._rng = resets, rng
 
@@ -366,7 +366,7 @@ def simulate(bench, seed, *, gpus=2, faults=CLEAN, link=LINK, gathers=False):
     """Run ``bench(ctx, ring)`` with the ring's wires, memories and kernels beside it."""
     p = GATHER if gathers else RING
     design, duts, resets = _design(gpus, link, p)
-    ring = Ring(duts, resets, seed, faults, Flit(LinkPacket(p), link).size)
+    ring = Ring(duts, resets, seed, faults, link, p)
 
     async def run(ctx):
         await bench(ctx, ring)

@@ -9,12 +9,11 @@ from rtl.interface.layouts import LinkPacket
 from rtl.link.endpoint import LinkEndpoint
 from rtl.link.layouts import Flit
 from tb.link_endpoint.dut import PARAMETERS as P
+from tb.link_endpoint.traffic import Traffic
 from tb.link_endpoint.wire import Wire
 from tests.support.simulation import simulate
 
 __all__ = ["Shared"]
-
-_PACKET_BITS = LinkPacket(P).size
 
 
 @cache
@@ -34,18 +33,20 @@ class Shared:
     """Link that several channels share.
 
     Each channel's packets are offered to side 0 at its rate ``offer`` and leave side 1 at its rate
-    ``take``. Side 1 offers nothing.
+    ``take``. Side 1 offers nothing. ``runs`` is the share of packets that have the next atom.
     """
 
-    def __init__(self, seed, faults, *, link, one_way):
+    def __init__(self, seed, faults, *, link, one_way, runs=0.0):
         print("seed", seed)
         self.rng = random.Random(seed)
         self._design, self._duts = _design(link, one_way)
-        bits = Flit(LinkPacket(P), link).size
         # A generator of its own, so that a loss changes nothing else.
         self._wire_rng = random.Random(seed + 1)
-        self._wires = [Wire(self._wire_rng, faults, bits) for _ in range(2)]
+        self._wires = [Wire(self._wire_rng, faults, LinkPacket(P), link) for _ in range(2)]
         self._layout = Flit(LinkPacket(P), link)
+        self._traffic = [Traffic(self.rng, LinkPacket(P)) for _ in range(link.channels)]
+        for traffic in self._traffic:
+            traffic.runs = runs
         self.take = [1.0] * link.channels
         self._offer = [1.0] * link.channels
         self._offered = [None] * link.channels
@@ -53,6 +54,7 @@ class Shared:
         self._received = [[] for _ in range(link.channels)]
         self._lost = (0, None)  # channel, and how many of its flits with packets go before
         self._flits = 0
+        self.frames = []  # of side 0: channel, and number of flits with packets
         self._cycle = 0
 
     def run(self, bench):
@@ -89,7 +91,7 @@ class Shared:
         ctx, (here, there), rng = self._ctx, self._duts, self.rng
         for number, port in enumerate(here.packets):
             if self._offered[number] is None and rng.random() < self._offer[number]:
-                self._offered[number] = rng.getrandbits(_PACKET_BITS)
+                self._offered[number] = self._traffic[number].next()
             ctx.set(port.valid, self._offered[number] is not None)
             ctx.set(port.p.as_value(), self._offered[number] or 0)
             ctx.set(there.o[number].ready, rng.random() < self.take[number])
@@ -110,7 +112,17 @@ class Shared:
                 self._received[number].append((self._cycle, ctx.get(port.p.as_value())))
         for dut, wire in zip(self._duts, self._wires, strict=True):
             if ctx.get(dut.send.valid & dut.send.ready) and not self._loses(dut):
-                wire.put(ctx.get(dut.send.p.as_value()), self._cycle)
+                flit = ctx.get(dut.send.p.as_value())
+                self._log(dut, self._layout.from_bits(flit))
+                wire.put(flit, self._cycle)
+
+    def _log(self, dut, flit):
+        """Record the channel of each frame of side 0, and its flits with packets."""
+        if dut is self._duts[0]:
+            if flit.first:
+                self.frames.append([flit.body.channel, flit.body.data])
+            else:
+                self.frames[-1][1] += 1
 
     def _loses(self, dut):
         channel, number = self._lost

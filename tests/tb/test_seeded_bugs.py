@@ -44,6 +44,7 @@ INSIDE = {
     "ControlReceiver": Inside(bench="link_endpoint", user="rtl.link.flow"),
     "ControlSender": Inside(bench="link_endpoint", user="rtl.link.flow"),
     "ForeignRegions": Inside(bench="registers", user="rtl.registers.port"),
+    "FrameQueue": Inside(bench="link_endpoint", user="rtl.link.flow"),
     "GlobalPage": Inside(bench="registers", user="rtl.registers.port"),
     "LaunchCheck": Inside(bench="registers", user="rtl.registers.context_page"),
     "LinkReceiver": Inside(bench="link_endpoint", user="rtl.link.flow"),

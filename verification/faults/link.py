@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rtl.interface.encodings import PacketKind
 from rtl.link.parameters import LinkParameters
 from rtl.parameters import T3Parameters
 from sysmodel.engine.native import Instance, build_component, call_step
@@ -51,6 +52,12 @@ def _payload(stream: str) -> list[PortWord]:
 FLIT_BITS = [(i, bit) for i, word in enumerate(_payload("send")) for bit in range(word.width)]
 """Place of each bit of a flit: word, and bit in it."""
 PACKET_WIDTHS = [word.width for word in _payload("packets")]
+_KIND, *_DATA = [
+    place
+    for name in ("packets_kind", "packets_data")
+    for place, word in enumerate(_payload("packets"))
+    if word.name.startswith(name)
+]
 
 
 class _Ports(NamedTuple):
@@ -393,6 +400,8 @@ class LinkPair:
             [random.integers(0, 1 << width, (2, PACKETS), np.uint64) for width in PACKET_WIDTHS],
             axis=-1,
         )
+        ends = packets[..., _KIND] == PacketKind.END.value
+        packets[..., _DATA] = np.where(ends[..., None], 0, packets[..., _DATA])  # have no data
         # Bursts at full rate with pauses between them.
         pauses = random.choice([0, 1, 20], (2, PACKETS + 1), p=[0.6, 0.3, 0.1])
         offer = _OPEN_CYCLES + np.cumsum(pauses, axis=1)

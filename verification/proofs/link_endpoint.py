@@ -5,6 +5,7 @@ from types import SimpleNamespace
 from amaranth.asserts import AnySeq
 from amaranth.hdl import Assert, Assume, Cover, Elaboratable, Module, Mux, Signal, Value
 
+from rtl.link.layouts import Stored
 from rtl.link.parameters import LinkParameters
 from rtl.link.receiver import LinkReceiver
 from rtl.link.sender import LinkSender
@@ -49,10 +50,11 @@ def _row(first: Signal, behind) -> Value:
 class LinkHarness(Elaboratable):
     """Harness of a sender, a receiver and the worst possible link: one direction of packets.
 
-    In every cycle, the link delivers any flit that was ever sent, a corrupt flit, or none; this
-    includes loss, repetition, delay and reordering. In the other direction it delivers any
-    acknowledgement and any limit that the receiver ever sent, or none. Excluded are flits that the
-    sequence numbers cannot distinguish: 16 packets behind the newest sent one; acknowledgements
+    In every cycle, the link delivers any flit or none. A frame is intact only if it begins with a
+    first flit, and each of its flits was ever sent; this includes loss, repetition, delay and
+    reordering, and frames that the sender made otherwise. In the other direction the link delivers
+    any acknowledgement and any limit that the receiver ever sent, or none. Excluded are flits that
+    the sequence numbers cannot distinguish: 16 packets behind the newest sent one; acknowledgements
     more than 9 packets old, and limits more than 8.
 
     Packets are numbered modulo 16, as in the blocks; compared numbers lie closer together. The
@@ -66,9 +68,11 @@ class LinkHarness(Elaboratable):
         m = Module()
         m.submodules.sender = sender = self._sender(_PACKET_BITS, _LINK)
         m.submodules.receiver = receiver = self._receiver(_PACKET_BITS, _LINK)
-        free(m, sender.packets.valid, sender.packets.p, sender.o.ready, receiver.leave)
+        free(m, sender.packets.valid, sender.packets.p, sender.o.ready, sender.advance)
+        free(m, receiver.leave, receiver.o.ready)
         ghost = self._ghosts(m, sender, receiver)
         self._link_forth(m, sender, receiver, ghost)
+        self._assert_frames(m, sender)
         self._link_back(m, sender, receiver, ghost)
         self._assert_delivery(m, sender, receiver, ghost)
         self._assert_order_of_numbers(m, sender, receiver, ghost)
@@ -89,14 +93,20 @@ class LinkHarness(Elaboratable):
             follows=Signal(name="follows"),
             followed=_number("followed"),
             row=Signal(range(_LINK.replay_depth), name="followed_row"),
-            payload=Signal(_PACKET_BITS, name="payload"),
+            payload=Signal(Stored(_PACKET_BITS), name="payload"),
             followed_is_sent=Signal(name="followed_is_sent"),
+            pending=_number("pending"),
+            before=_number("before"),
+            counts=_number("counts"),
+            takes=Signal(name="takes"),
+            has_followed=Signal(name="has_followed"),
+            followed_is_right=Signal(name="followed_is_right"),
         )
         new = sender.send & (sender.upcoming == ghost.sent)
         m.d.sync += [
             ghost.put.eq(ghost.put + moves(sender.packets)),
             ghost.sent.eq(ghost.sent + new),
-            ghost.delivered.eq(ghost.delivered + receiver.o.valid),
+            ghost.delivered.eq(ghost.delivered + Mux(receiver.commit, ghost.counts, 0)),
             ghost.left.eq(ghost.left + receiver.leave),
         ]
         with m.If(~ghost.follows):
@@ -107,9 +117,23 @@ class LinkHarness(Elaboratable):
                     ghost.row.eq(sender.head_row),
                     ghost.payload.eq(sender.packets.p),
                 ]
-        with m.Elif(receiver.o.valid & (ghost.delivered == ghost.followed)):
+        with m.Elif(receiver.commit & ghost.has_followed):
             m.d.sync += ghost.follows.eq(0)
+        with m.If(receiver.i.valid):
+            m.d.sync += ghost.pending.eq(Mux(receiver.commit, 0, ghost.counts))
         m.d.comb += [
+            # Packets of the frame that were taken before this cycle, and by its end.
+            ghost.before.eq(Mux(receiver.i.p.first, 0, ghost.pending)),
+            ghost.takes.eq(receiver.o.valid & receiver.o.ready),
+            ghost.counts.eq(ghost.before + ghost.takes),
+            ghost.has_followed.eq(
+                ghost.follows & (_from(ghost.delivered, ghost.followed) < ghost.counts)
+            ),
+            # There is space up to the limit.
+            Assume(
+                receiver.o.ready
+                | (_from(ghost.left, ghost.delivered) + ghost.before >= _LINK.receive_depth)
+            ),
             # Only delivered packets can leave.
             Assume(~receiver.leave | (ghost.left != ghost.delivered)),
             ghost.followed_is_sent.eq(
@@ -123,13 +147,25 @@ class LinkHarness(Elaboratable):
         """Assume flits of the sender on the link, and assert that the sender sends them."""
         flit, numbered = receiver.i.p, sender.o.p
         free(m, receiver.i.valid, flit)
-        arrives, of_followed = Signal(), Signal()
+        valid, of_followed = receiver.i.valid, Signal()
         leaves = Signal()
+        ghost.genuine, is_genuine = Signal(name="genuine"), Signal(name="is_genuine")
+        last_number, had_data = _number("last_number"), Signal(name="had_data")
+        ghost.right_now = Signal(name="right_now")
         m.d.comb += [
-            arrives.eq(receiver.i.valid & ~flit.corrupt & flit.body.data),
+            ghost.right_now.eq(AnySeq(1)),
+            is_genuine.eq(ghost.right_now & (flit.first | ghost.genuine)),
             of_followed.eq(ghost.followed_is_sent & (flit.body.sequence == ghost.followed)),
-            Assume(~arrives | (flit.body.sequence != ghost.sent)),
-            Assume(~(arrives & of_followed) | (flit.body.packet == ghost.payload)),
+            # Every flit of an intact frame was sent.
+            Assume(~(valid & flit.last & ~flit.corrupt) | is_genuine),
+            Assume(
+                ~(valid & ghost.right_now & flit.body.data)
+                | (flit.body.sequence != ghost.sent)
+                & (~of_followed | (flit.body.packet == ghost.payload.item))
+            ),
+            # A further flit has the next number, and the header of its frame.
+            Assume(~valid | flit.first | (flit.body.sequence == (last_number + 1)[:4])),
+            Assume(~valid | flit.first | (flit.body.data == had_data)),
             leaves.eq(sender.o.valid),
             Assert(
                 ~leaves | (_from(numbered.sequence, ghost.sent) - 1 < _LINK.replay_depth),
@@ -137,8 +173,63 @@ class LinkHarness(Elaboratable):
             ),
             Assert(
                 ~(leaves & ghost.followed_is_sent & (numbered.sequence == ghost.followed))
-                | (numbered.packet == ghost.payload),
-                "a packet leaves with the number of another one",
+                | (
+                    (numbered.item == ghost.payload.item)
+                    & (numbered.first | ghost.payload.continues)
+                ),
+                "a packet leaves with the number or the mark of another one",
+            ),
+        ]
+        with m.If(valid):
+            m.d.sync += [
+                ghost.genuine.eq(is_genuine & ~flit.last),
+                last_number.eq(flit.body.sequence),
+                had_data.eq(flit.body.data),
+            ]
+        with m.If(ghost.takes & (flit.body.sequence == ghost.followed)):
+            m.d.sync += ghost.followed_is_right.eq(receiver.o.p == ghost.payload.item)
+        m.d.comb += [
+            invariant(
+                ~ghost.genuine | (ghost.pending <= _from(ghost.delivered, ghost.sent)),
+                "a packet is taken that was not sent",
+            ),
+            invariant(
+                ~(ghost.genuine & ghost.follows)
+                | (_from(ghost.delivered, ghost.followed) >= ghost.pending)
+                | ghost.followed_is_right,
+                "a packet of the frame changes",
+            ),
+        ]
+
+    def _assert_frames(self, m: Module, sender) -> None:
+        """Assert that a packet without a header goes behind the one before it, in its frame."""
+        o = sender.o
+        last_read, last_taken, is_open = _number("last_read"), _number("last_taken"), Signal()
+        with m.If(sender.send):
+            m.d.sync += last_read.eq(sender.upcoming)
+        with m.If(moves(o)):
+            m.d.sync += last_taken.eq(o.p.sequence)
+        with m.If(sender.advance):
+            m.d.sync += is_open.eq(moves(o))
+        joins = o.valid & ~o.p.first
+        m.d.comb += [
+            Assume(~o.ready | sender.advance),
+            Assume(~(joins & sender.advance) | o.ready),  # a frame keeps its turn
+            Assert(
+                ~joins | (is_open & (o.p.sequence == (last_taken + 1)[:4])),
+                "a packet without a header has another number than the next one",
+            ),
+            Cover(joins & moves(o) & (sender.limit == (o.p.sequence + 1)[:4]), "ends at the limit"),
+            invariant(sender.joins == is_open, "open frame"),
+            invariant(
+                ~sender.straight | (sender.upcoming == (last_read + 1)[:4]),
+                "the upcoming packet does not follow the last one",
+            ),
+            invariant(~o.valid | (o.p.sequence == last_read), "the packet at the output"),
+            invariant(o.valid | ~is_open | (last_taken == last_read), "the last packet"),
+            invariant(
+                ~(o.valid & sender.follows & is_open) | (o.p.sequence == (last_taken + 1)[:4]),
+                "the packet that follows",
             ),
         ]
 
@@ -159,15 +250,34 @@ class LinkHarness(Elaboratable):
         ]
 
     def _assert_delivery(self, m: Module, sender, receiver, ghost) -> None:
-        o = receiver.o
+        o, commits = receiver.o, receiver.commit
         held = _from(ghost.left, ghost.delivered)
-        is_followed = o.valid & ghost.follows & (ghost.delivered == ghost.followed)
+        is_followed = commits & ghost.has_followed
+        is_right = Mux(
+            ghost.takes & (receiver.i.p.body.sequence == ghost.followed),
+            o.p == ghost.payload.item,
+            ghost.followed_is_right,
+        )
         replayed = Signal()
         m.d.sync += replayed.eq(replayed | (sender.replay & ghost.followed_is_sent))
         m.d.comb += [
-            Assert(~o.valid | (ghost.delivered != ghost.put), "a packet is delivered twice"),
-            Assert(~is_followed | (o.p == ghost.payload), "a packet changes or is out of order"),
-            Assert(~o.valid | (held < _LINK.receive_depth), "delivered without space"),
+            Assert(
+                ~commits | (ghost.counts <= _from(ghost.delivered, ghost.put)),
+                "a packet is delivered twice",
+            ),
+            Assert(~is_followed | is_right, "a packet changes or is out of order"),
+            Assert(
+                ~commits | (held + ghost.counts <= _LINK.receive_depth), "delivered without space"
+            ),
+            Cover(commits & (ghost.counts == 3), "three packets in a frame"),
+            Cover(
+                commits
+                & (ghost.counts == 2)
+                & (receiver.i.p.body.sequence == 4)
+                & (held == 2)
+                & ~receiver.i.p.first,
+                "the end of a frame is new",
+            ),
             Cover(is_followed & replayed, "delivered after a replay"),
             Cover(ghost.delivered == _LINK.replay_depth + 1, "a row is used again"),
             Cover(~sender.packets.ready, "the replay memory is full"),
@@ -190,6 +300,7 @@ class LinkHarness(Elaboratable):
             (_from(base, ghost.sent) <= sender.kept, "sent"),
             (_from(base, ghost.delivered) <= _from(base, ghost.sent), "delivered"),
             (receiver.state.acknowledge == ghost.delivered, "acknowledge"),
+            (receiver.upcoming == (ghost.delivered + ghost.pending)[:4], "upcoming of the frame"),
             (receiver.state.limit == (left + _LINK.receive_depth)[:4], "limit"),
             (_from(left, ghost.delivered) <= _from(left, ghost.sent), "left"),
             (_from(left, ghost.sent) <= _from(left, sender.limit), "sent beyond the limit"),
@@ -199,7 +310,10 @@ class LinkHarness(Elaboratable):
                 | (_from(ghost.delivered, ghost.followed) < _from(ghost.delivered, ghost.put)),
                 "the observed packet is not in flight",
             ),
-            (~ghost.follows | (kept == ghost.payload), "the observed packet is not stored"),
+            (
+                ~ghost.follows | (kept == ghost.payload.as_value()),
+                "the observed packet is not stored",
+            ),
             (sender.base_row < _LINK.replay_depth, "base row out of range"),
             (sender.head_row == _row(sender.base_row, sender.kept), "row of the head"),
             (
@@ -263,13 +377,13 @@ class LinkProgressHarness(LinkHarness):
         with m.If(works):
             m.d.comb += [
                 Assume(sender.o.ready),
-                Assume(receiver.i.valid & ~flit.corrupt),
+                Assume(receiver.i.valid & ~flit.corrupt & flit.first & flit.last),
                 Assume(flit.body.data == sender.o.valid),
                 Assume(flit.body.sequence == numbered.sequence),
                 Assume(reverse.valid & (reverse.p == receiver.state)),
                 Assume(receiver.leave == (ghost.left != ghost.delivered)),
             ]
-        with m.If(works & ~receiver.o.valid & (ghost.delivered != ghost.put)):
+        with m.If(works & ~receiver.commit & (ghost.delivered != ghost.put)):
             m.d.sync += waited.eq(waited + 1)
         with m.Else():
             m.d.sync += waited.eq(0)

@@ -100,8 +100,15 @@ SEEDED_BUGS: tuple[SeededBug, ...] = (
         module="rtl.link.receiver",
         block="LinkReceiver",
         fault="accepts corrupt flits",
-        right="intact.eq(self.i.valid & ~self.i.p.corrupt)",
-        wrong="intact.eq(self.i.valid)",
+        right="intact.eq(self.i.valid & self.i.p.last & ~self.i.p.corrupt)",
+        wrong="intact.eq(self.i.valid & self.i.p.last)",
+    ),
+    SeededBug(
+        module="rtl.link.frame_queue",
+        block="FrameQueue",
+        fault="keeps the packets of a dropped frame",
+        right="row.eq(Mux(self.first, self.committed_row, self.row))",
+        wrong="row.eq(self.row)",
     ),
     SeededBug(
         module="rtl.link.sender",

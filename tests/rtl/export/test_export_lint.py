@@ -85,7 +85,7 @@ def test_verilator_reads_a_top_with_its_links(tmp_path):
     )
     assert not any("__link_" in name or "credit" in name for name in ports)
     flit = ports["link__0__upstream__receive__payload"]
-    assert [field["name"] for field in flit["fields"]] == ["body", "crc"]
+    assert [field["name"] for field in flit["fields"]] == ["body", "crc", "first", "last"]
     width = re.search(
         r"^`define GPU_LINK_UPSTREAM_RECEIVE_BITS +(\d+)$", files["gpu_layouts.vh"], re.M
     )

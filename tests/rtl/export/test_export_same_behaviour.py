@@ -4,6 +4,7 @@ import json
 
 import pytest
 from amaranth.hdl import unsigned
+from amaranth.lib import data
 
 from rtl.blocks import BLOCKS, TOP
 from rtl.export.back_end import verilog_text
@@ -12,6 +13,7 @@ from rtl.export.hierarchy import Hierarchies
 from rtl.export.names import identifier
 from rtl.export.ports import documented_ports
 from rtl.export.verilog import readable_verilog
+from rtl.interface.encodings import PacketKind
 from rtl.lib.gating import has_clock_enable
 from rtl.link.flow import LinkFlow
 from rtl.link.parameters import LinkParameters
@@ -92,7 +94,8 @@ def link_flow():
         lifetime_cycles=8,
         sequence_bits=5,
     )
-    return LinkFlow(unsigned(16), unsigned(8), link, sends=True, receives=True, has_words=True)
+    packet = data.StructLayout({"kind": PacketKind, "atom": 4, "data": 10})
+    return LinkFlow(packet, unsigned(8), link, sends=True, receives=True, has_words=True)
 
 
 @pytest.mark.parametrize("simulator", SOME_SIMULATORS)

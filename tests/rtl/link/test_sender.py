@@ -21,6 +21,7 @@ class Sender:
     def __init__(self):
         self.dut = LinkSender(8, LINK)
         self.sent, self.progress, self.replays = [], [], []
+        self.firsts = []  # of each sent packet
         self._cycle = 0
 
     def run(self, bench):
@@ -30,25 +31,27 @@ class Sender:
         async def run(ctx):
             self._ctx = ctx
             ctx.set(self.dut.o.ready, 1)
+            ctx.set(self.dut.advance, 1)
             await bench(self)
 
         sim.add_testbench(run)
         sim.run()
         return self
 
-    async def step(self, cycles=1, *, packet=None, reverse=None):
-        """Offer a packet, and drive an acknowledgement, a limit and whether one is missing, in the
-        first of the cycles."""
+    async def step(self, cycles=1, *, packet=None, continues=False, reverse=None):
+        """Offer a packet, which may continue the one before it, and drive an acknowledgement, a
+        limit and whether one is missing, in the first of the cycles."""
         ctx, dut = self._ctx, self.dut
         for index in range(cycles):
             first = index == 0
             ctx.set(dut.packets.valid, first and packet is not None)
-            ctx.set(dut.packets.p, packet or 0)
+            ctx.set(dut.packets.p, {"continues": first and continues, "item": packet or 0})
             ctx.set(dut.reverse.valid, first and reverse is not None)
             fields = zip(("acknowledge", "limit", "missing"), reverse or (0, 0), strict=False)
             ctx.set(dut.reverse.p, {"missing": 0, **dict(fields)})
             if ctx.get(dut.o.valid):
-                self.sent.append((self._cycle, ctx.get(dut.o.p.sequence), ctx.get(dut.o.p.packet)))
+                self.sent.append((self._cycle, ctx.get(dut.o.p.sequence), ctx.get(dut.o.p.item)))
+                self.firsts.append(ctx.get(dut.o.p.first))
             if ctx.get(dut.progress):
                 self.progress.append(self._cycle)
             if ctx.get(dut.replay):
@@ -243,3 +246,91 @@ def test_impossible_acknowledgement(acknowledge):
     sender = Sender().run(bench)
     assert sender.numbers() == [0, 1, 2, 3, 4]
     assert not sender.progress
+
+
+def test_runs():
+    """A packet that continues the one before it has no header if it leaves right behind it."""
+
+    async def bench(sender):
+        await sender.step(4, reverse=(0, 30))
+        for number in range(6):
+            await sender.step(packet=number, continues=number not in (0, 4))
+
+    sender = Sender().run(bench)
+    assert sender.numbers() == [*range(4)]
+
+    async def to_the_end(sender):
+        await bench(sender)
+        await sender.step(4)
+
+    sender = Sender().run(to_the_end)
+    assert sender.firsts == [1, 0, 0, 0, 1, 0]
+
+
+@pytest.mark.parametrize("pause", range(1, 5))
+def test_no_run_waits_for_a_packet(pause):
+    """A packet that comes after a pause has a header, though it continues the one before it."""
+
+    async def bench(sender):
+        await sender.step(4, reverse=(0, 30))
+        for number in range(4):
+            await sender.step(1 + (number == 1) * pause, packet=number, continues=number > 0)
+        await sender.step(8)
+
+    sender = Sender().run(bench)
+    assert sender.numbers() == [*range(4)]
+    assert sender.firsts == [1, 0, 1, 0]
+
+
+@pytest.mark.parametrize("limit", range(1, 6))
+def test_runs_end_at_the_limit(limit):
+    async def bench(sender):
+        await sender.step(4, reverse=(0, limit))
+        for number in range(6):
+            await sender.step(packet=number, continues=number > 0)
+        await sender.step(6)
+        assert sender.numbers() == [*range(limit)]
+        await sender.step(10, reverse=(limit, 30))
+        assert sender.numbers() == [*range(6)]
+
+    sender = Sender().run(bench)
+    assert sender.firsts == [number in (0, limit) for number in range(6)]
+
+
+@pytest.mark.parametrize("oldest", range(6))
+def test_a_replay_begins_with_a_header(oldest):
+    """A replay may begin in the middle of a run."""
+
+    async def bench(sender):
+        await sender.step(4, reverse=(0, 30))
+        for number in range(6):
+            await sender.step(packet=number, continues=number > 0)
+        await sender.step(8)
+        await sender.step(8 + 6, reverse=(oldest, 30, 1))
+
+    sender = Sender().run(bench)
+    assert sender.numbers() == [*range(6), *range(oldest, 6)]
+    begins = [number == 0 for number in range(6)] + [n == oldest for n in range(oldest, 6)]
+    assert sender.firsts == begins
+
+
+@pytest.mark.parametrize("delay", range(12))
+def test_no_run_goes_across_a_jump(delay):
+    """Wherever the sender goes back while it sends a run, a packet without a header has the next
+    number of the packet before it, in the cycle after that."""
+
+    async def bench(sender):
+        await sender.step(4, reverse=(0, 30))
+        for number in range(8):
+            reverse = (2, 30, 1) if number == delay else None
+            await sender.step(packet=number, continues=number > 0, reverse=reverse)
+        for cycle in range(8, 16):
+            reverse = (2, 30, 1) if cycle == delay else None
+            await sender.step(reverse=reverse)
+        await sender.step(8)
+
+    sender = Sender().run(bench)
+    assert set(sender.numbers()) == set(range(8)) and sender.firsts[0]
+    pairs = zip(sender.sent, sender.sent[1:], sender.firsts[1:], strict=False)
+    for (before, number, _), (cycle, following, _), first in pairs:
+        assert first or (following, cycle) == (number + 1, before + 1)

@@ -1,5 +1,5 @@
 """Two endpoints with short numbers, whose sides are reset and restarted again and again, over links
-that lose, corrupt, repeat and delay flits up to their bound.
+that lose, corrupt, tear, repeat and delay frames up to their bound.
 
 The invariants need no model: nothing is delivered twice, out of order or from an older session, no
 control word is older than its session, and each side reports the end of each session that it did
@@ -11,33 +11,36 @@ from collections import Counter
 import pytest
 
 from rtl.interface.encodings import ErrorCode
+from rtl.link.layouts import FRAME_ATOMS
 from rtl.link.parameters import LinkParameters
 from tb.link_endpoint.wire import Faults
 from tests.support.link_pair import Pair
 
-# The shortest sequence numbers whose bound on the lifetime allows a flit any delay.
+# The shortest sequence numbers whose bound on the lifetime allows the longest frame any delay.
 SHORT = LinkParameters(
-    replay_depth=8,
-    receive_depth=8,
-    sequence_bits=6,
+    replay_depth=16,
+    receive_depth=16,
+    sequence_bits=7,
     timeout_cycles=16,
     idle_cycles=8,
-    down_cycles=64,
-    lifetime_cycles=16,
+    down_cycles=128,
+    lifetime_cycles=32,
     contexts=2,
     control_interval=2,
 )
 NUMBERS = 1 << SHORT.sequence_bits
 MOST_AGE = SHORT.lifetime_cycles - 8
 QUIET_CYCLES = 2 * SHORT.lifetime_cycles
-BEGIN_CYCLES = QUIET_CYCLES + SHORT.idle_cycles + 40
-LONG_CYCLES = 12 * BEGIN_CYCLES  # the numbers wrap in this time at full rate
-STRAGGLE = dict(latency=2, straggle=MOST_AGE - 2)
+BEGIN_CYCLES = QUIET_CYCLES + SHORT.idle_cycles + 5 * MOST_AGE
+LONG_CYCLES = 6 * BEGIN_CYCLES  # the numbers wrap in this time at full rate
+MOST_LATENCY = MOST_AGE - (FRAME_ATOMS - 1)  # the age ends when the last flit has arrived
+STRAGGLE = dict(latency=2, straggle=MOST_LATENCY - 2)
 LINKS = {
-    "clean": Faults(latency=MOST_AGE),
-    "lossy": Faults(lose=0.2, latency=MOST_AGE),
+    "clean": Faults(latency=MOST_LATENCY),
+    "lossy": Faults(lose=0.2, latency=MOST_LATENCY),
     "repeating": Faults(repeat=0.5, late=0.5, **STRAGGLE),
-    "all": Faults(lose=0.05, repeat=0.3, corrupt=0.05, late=0.3, **STRAGGLE),
+    "torn": Faults(torn=0.2, latency=MOST_LATENCY),
+    "all": Faults(lose=0.05, repeat=0.3, corrupt=0.05, torn=0.05, late=0.3, **STRAGGLE),
 }
 WORDS = 127  # numbers of control words, from 1 on
 GENERATIONS = 16
@@ -133,7 +136,7 @@ def check(counts):
 
 
 def test_attack():
-    check(run("all", 181, 20))
+    check(run("all", 181, 30))
 
 
 @pytest.mark.verify

@@ -36,10 +36,10 @@ def test_endpoints(channels, rate, links):
 def test_depths():
     """The depth covers the channel's share of a round trip, and a granule of the interleave."""
     link = fit_link(P, packets_per_cycle=4.6875, latency_cycles=500)
-    assert round_trip_cycles(4, 500) == 18 + 2 * 500 + 6
-    depth = ceil(4.6875 / 32 * 1024) + 8
-    assert link.replay_depth == link.receive_depth == depth == 158
-    assert link.timeout_cycles > 1024 + 2 * link.idle_cycles
+    assert round_trip_cycles(4, 500) == 18 + 2 * 500 + 3 * (8 + 1) + 7
+    depth = ceil(4.6875 / 32 * 1052) + 8
+    assert link.replay_depth == link.receive_depth == depth + 1 == 164
+    assert link.timeout_cycles > 1052 + 2 * link.idle_cycles
 
 
 @pytest.mark.parametrize("rate", [0, -1, 32.5])
@@ -48,9 +48,12 @@ def test_refused(rate):
         fit_link(P, packets_per_cycle=rate, latency_cycles=500)
 
 
-@pytest.mark.parametrize(("fewer", "is_full"), [(0, True), (20, False)])
-def test_rate(fewer, is_full):
-    """The rule's depths are enough for the link's rate, and little more than that."""
+@pytest.mark.parametrize(
+    ("fewer", "runs", "is_full"), [(0, 0, True), (0, 0.95, True), (24, 0, False)]
+)
+def test_rate(fewer, runs, is_full):
+    """The rule's depths are enough for the link's rate, with long frames and with short ones, and
+    little more than that."""
     latency, rate, channels = 40, 0.9, 3
     p = replace(P, channels=channels, system_channels=4, contexts=2)
     link = fit_link(p, packets_per_cycle=rate * 4 / 3, latency_cycles=latency)
@@ -68,4 +71,4 @@ def test_rate(fewer, is_full):
         assert full == is_full
 
     # The wire takes a flit in so many cycles.
-    Shared(7, Faults(latency=latency, busy=1 - rate), link=link, one_way=True).run(bench)
+    Shared(7, Faults(latency=latency, busy=1 - rate), link=link, one_way=True, runs=runs).run(bench)

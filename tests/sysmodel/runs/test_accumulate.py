@@ -4,10 +4,10 @@ every bit against NumPy.
 
 import numpy as np
 import pytest
+from sysmodel.machine.direct_program import direct_map_writes
 
 from rtl.registers import map as register_map
 from sysmodel.lib.progress import no_progress
-from sysmodel.machine.direct_program import direct_map_writes
 from sysmodel.runs import data_launch
 from sysmodel.runs.check import check
 from sysmodel.runs.check_options import CheckOptions

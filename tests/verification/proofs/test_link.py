@@ -19,6 +19,27 @@ NEVER_GOES_BACK = SeededBug(
     right="self.replay.eq(self.again | (self.decides & ~self.accept & expired))",
     wrong="self.replay.eq(0)",
 )
+KEEPS_A_DROPPED_FRAME = SeededBug(
+    module="rtl.link.receiver",
+    block="LinkReceiver",
+    fault="counts the packets of a frame that was dropped",
+    right="awaited.eq(Mux(self.i.p.first, state.acknowledge, self.upcoming))",
+    wrong="awaited.eq(self.upcoming)",
+)
+ACROSS_A_REPLAY = SeededBug(
+    module="rtl.link.sender",
+    block="LinkSender",
+    fault="continues a frame when it goes back",
+    right="            self.straight.eq(0),\n",
+    wrong="",
+)
+NO_CREDIT_IN_A_FRAME = SeededBug(
+    module="rtl.link.sender",
+    block="LinkSender",
+    fault="continues a frame beyond its credits",
+    right="& (upcoming != self.limit)",
+    wrong="& ((upcoming != self.limit) | (self.o.valid & self.straight))",
+)
 TOO_OFTEN = SeededBug(
     module="rtl.link.control",
     block="ControlSender",
@@ -34,6 +55,13 @@ TOO_OFTEN = SeededBug(
     [
         (DELIVERY, bug_of("LinkReceiver"), "a packet is delivered twice"),
         (DELIVERY, bug_of("LinkSender"), "delivered without space"),
+        (DELIVERY, KEEPS_A_DROPPED_FRAME, "a packet is delivered twice"),
+        (DELIVERY, NO_CREDIT_IN_A_FRAME, "delivered without space"),
+        (
+            DELIVERY,
+            ACROSS_A_REPLAY,
+            "a packet without a header has another number than the next one",
+        ),
         (
             replace(PROGRESS, cover_depth=18),
             NEVER_GOES_BACK,
