@@ -174,7 +174,7 @@ def set_view(state: GoldenState, view: Mapping[str, Any], context: int = 0) -> N
     control["aborting"] = own["aborted"] = view.get("aborting", 0)
     control["open"] = view.get("launched", 0)
     bit = 1 << context
-    state.gpu["changed"] = state.gpu["changed"] & ~bit | bool(view.get("changes")) << context
+    state.gpu["changing"] = state.gpu["changing"] & ~bit | bool(view.get("changes")) << context
     control["former_valid"] = former.get("valid", 0)
     control["former_generation"] = former.get("generation", 0)
 

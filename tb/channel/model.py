@@ -39,7 +39,7 @@ class Model:
     @property
     def stores_drained(self) -> int:
         """A bit for each context without outstanding stores and updates."""
-        contexts, changed = range(len(self.state.contexts)), self.state.gpu["changed"]
+        contexts, changed = range(len(self.state.contexts)), self.state.gpu["changing"]
         return bits(not has_outstanding(self.own, one, changed) for one in contexts)
 
     def ready(self, stream: str) -> bool:

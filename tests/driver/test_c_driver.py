@@ -59,7 +59,8 @@ int main(int count, char **words)
     struct t3_receivers to = {.peers = 0x82, .slot_offset = -5};
     struct t3_part parts[3] = {{.workgroups = 15, .stores_leave = 1, .shares = 1, .to = to},
         {.workgroups = 0, .shares = 2, .to = to}, {.workgroups = 7, .shares = 4}};
-    struct t3_collective collective = {.parts = parts, .count = 3, .tracked_first = 3, .accumulate = 1,
+    struct t3_collective collective = {.parts = parts, .count = 3, .tracked_first = 3,
+        .accumulate = 1,
         .unused = 5, .credit_window = 7, .command_window = 30, .generation = 9};
     struct t3_chunk chunks[2] = {{1 << 16, tile}, {1 << 17, tile}};
     struct t3_error error;

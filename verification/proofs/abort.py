@@ -75,6 +75,12 @@ class ChannelHarness(Elaboratable):
         free(m, dut.dram.ready, dut.link_out.ready, dut.arbiter, dut.contexts)
         for lane in dut.segments:
             free(m, lane.valid, lane.p)
+        inbound = held(m, dut.queues.inbound, "inbound")
+        for index, entry in enumerate(inbound.entries):
+            location = entry.location
+            m.d.comb += invariant(
+                ~inbound.has(index) | ~location.valid | location.mapped, f"{index}: not mapped"
+            )
         for number in range(_P.contexts):
             self._assert_context(m, dut, number)
         return m

@@ -82,7 +82,7 @@ class StrangerHarness(Elaboratable):
         free(m, dut.dram.ready, dut.link_out.ready, dut.arbiter)
         (view,) = dut.contexts
         free(m, view.oldest, view.credit_limit, view.launched, view.former, view.inbound)
-        free(m, view.peers, view.rank)
+        free(m, view.peers, view.rank, view.changes)
         constant(m, view.address_space, view.maps, view.wavefronts, view.launch_configuration)
         constant(m, view.slots)
         m.d.comb += dut.segments[0].valid.eq(0)
@@ -95,12 +95,12 @@ class StrangerHarness(Elaboratable):
             Assume(
                 ~packet.valid
                 | (packet.p.wavefront != _STRANGER)
-                | ((packet.p.kind == PacketKind.UPDATE) & ~known_packet)
+                | (_is_counted(packet.p) & ~known_packet)
                 | (_is_end(packet.p) & ~self._known_marker(m, dut))
             ),
         ]
         request, sent, end = dut.dram, dut.link_out, dut.end_of_tile_markers
-        updates = request.valid & (request.p.access == Access.UPDATE)
+        updates = request.valid & _is_tracked(request.p)
         local = updates & (request.p.origin == Origin.COMPUTE)
         strange = Signal()
         m.d.comb += [
@@ -119,6 +119,7 @@ class StrangerHarness(Elaboratable):
             ),
             Cover(local, "an update"),
             Cover(updates & ~local, "an update of a packet"),
+            Cover(request.valid & (request.p.access == Access.PLACE), "a tracked store"),
             Cover(sent.valid & (sent.p.kind == PacketKind.UPDATE), "a remote update"),
             Cover(end.valid, "an end-of-tile marker"),
             Cover(moves(packet) & (packet.p.wavefront == _STRANGER), "a stranger's packet"),
@@ -221,9 +222,9 @@ class StrangerHarness(Elaboratable):
                     )
         effects = {
             "classified": lambda entry: entry.target != Target.WRITE,
-            "writes": lambda entry: entry.access == Access.UPDATE,
-            "updates": lambda entry: entry.access == Access.UPDATE,
-            "issue": lambda entry: entry.access == Access.UPDATE,
+            "writes": _is_tracked,
+            "updates": _is_tracked,
+            "issue": _is_tracked,
             "ends": lambda entry: 1,
         }
         held_here = {
@@ -255,8 +256,18 @@ def _tracks(entry) -> Value:
 
 
 def _is_end(packet) -> Value:
-    """Signal that a packet is an end-of-tile marker, whose kind may be any of two codes."""
-    return Value.cast(packet.kind)[1]
+    """Signal that a packet is an end-of-tile marker."""
+    return packet.kind == PacketKind.END
+
+
+def _is_counted(packet) -> Value:
+    """Signal that a packet is an update or a tracked store."""
+    return (packet.kind == PacketKind.UPDATE) | (packet.kind == PacketKind.PLACE)
+
+
+def _is_tracked(request) -> Value:
+    """Signal that the tracker counts an access."""
+    return (request.access == Access.UPDATE) | (request.access == Access.PLACE)
 
 
 def _entries(m: Module, dut: Channel, name: str) -> list:

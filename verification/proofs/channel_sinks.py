@@ -5,7 +5,7 @@ from functools import partial
 from amaranth.hdl import Assert, Assume, Cat, Cover, Elaboratable, Module, Mux, Signal, Value
 
 from rtl.channel.channel import Channel
-from rtl.interface.encodings import Origin, Policy
+from rtl.interface.encodings import Origin, PacketKind, Policy
 from rtl.parameters import T3Parameters
 
 from .channel import PARAMETERS, PARAMETERS_OF_TWO, constant, free_ports
@@ -86,7 +86,7 @@ class SinkHarness(Elaboratable):
         with m.Else():
             m.d.sync += unserved.eq(0)
         full, stuck = updates.level == updates.depth, inbound.level == inbound.depth
-        ends, is_marker = queues.ends, Value.cast(inbound.o.p.kind)[1]
+        ends, is_marker = queues.ends, inbound.o.p.kind == PacketKind.END
         longest = 2 * limit + 1
         for queue, name in ((inbound, "inbound"), (updates, "updates"), (issue, "issue")):
             m.d.comb += invariant(queue.level <= queue.depth, f"{name}: level")

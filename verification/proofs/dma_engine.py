@@ -12,7 +12,7 @@ from rtl.lib.select import one_hot_first
 from rtl.parameters import T3Parameters
 
 from .dma_engine_inside import assert_inside
-from .dma_engine_marks import mark, marker_of, share
+from .dma_engine_marks import kind_of, mark, marker_of, share
 from .proof import Proof
 from .streams import assert_held, free, moves
 
@@ -304,8 +304,9 @@ class DmaEngineHarness(Elaboratable):
     def _segment(self, tile, walker) -> dict[str, Value]:
         """Compute the expected segment of a walker."""
         template = tile.template
-        expected = {name: template[name] for name in ("kind", "op", "dtype", "atom_offset")}
+        expected = {name: template[name] for name in ("op", "dtype", "atom_offset")}
         return expected | {
+            "kind": kind_of(tile),
             "peers": tile.peers,
             "generation": tile.generation,
             "atom": walker.atom,

@@ -7,6 +7,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Value
 from rtl.dma.engine import WHOLE_ROW, DmaEngine, State
 from rtl.lib.pending_carry import join
 
+from .dma_engine_marks import kind_of
 from .invariant import invariant
 
 __all__ = ["assert_inside"]
@@ -28,8 +29,9 @@ def assert_inside(m: Module, dut: DmaEngine, tile: SimpleNamespace) -> None:
     with m.If(tile.busy):
         m.d.comb += [
             invariant(Value.cast(common[name]) == Value.cast(template[name]), f"common {name}")
-            for name in ("kind", "op", "dtype", "atom_offset")
+            for name in ("op", "dtype", "atom_offset")
         ]
+        m.d.comb += invariant(Value.cast(common.kind) == kind_of(tile), "common kind")
         m.d.comb += [
             invariant(common.peers == tile.peers, "common peers"),
             invariant(common.generation == tile.generation, "common generation"),

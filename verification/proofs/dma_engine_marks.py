@@ -8,7 +8,7 @@ from rtl.dma.engine import WHOLE_ROW
 from rtl.interface.encodings import PacketKind
 from rtl.parameters import T3Parameters
 
-__all__ = ["mark", "marker_of", "share"]
+__all__ = ["kind_of", "mark", "marker_of", "share"]
 
 
 def mark(m: Module, dut, tile: SimpleNamespace, p: T3Parameters) -> None:
@@ -57,6 +57,14 @@ def mark(m: Module, dut, tile: SimpleNamespace, p: T3Parameters) -> None:
         Cover(tile.marked & tile.by_wavefront & (tile.wave_atoms != 0), "a wavefront's marker"),
         Cover(tile.marked & tile.start.all(), "a marker of a tile without atoms"),
     ]
+
+
+def kind_of(tile: SimpleNamespace) -> Value:
+    """Compute the kind of the packets of the tile: the receiver tracks stores with markers."""
+    store, update, tracked = (
+        Const(kind.value, 2) for kind in (PacketKind.STORE, PacketKind.UPDATE, PacketKind.PLACE)
+    )
+    return Mux(tile.template.kind, update, Mux(tile.marks, tracked, store))
 
 
 def marker_of(tile: SimpleNamespace) -> dict[str, Value]:

@@ -15,7 +15,7 @@ from rtl.parameters import T3Parameters
 from rtl.top import T3
 
 from .any_block import AnyBlock
-from .isolation_inside import relate
+from .isolation_inside import is_tracked, relate
 from .proof import Proof
 from .streams import free, moves
 
@@ -112,7 +112,8 @@ class Marks:
 
 def _permits(packet, enable: Value, stores: Value, updates: Value) -> Value:
     """Signal that a peer's permissions allow a packet; a marker belongs to stores or to updates."""
-    is_store, is_update = packet.kind == PacketKind.STORE, packet.kind == PacketKind.UPDATE
+    is_update = packet.kind == PacketKind.UPDATE
+    is_store = (packet.kind == PacketKind.STORE) | (packet.kind == PacketKind.PLACE)
     return enable & Mux(is_store, stores, Mux(is_update, updates, stores | updates))
 
 
@@ -241,13 +242,13 @@ class IsolationHarness(Elaboratable):
         ack = port.issue_acks
         m.d.comb += [
             Assume(~ack.valid | marks.has_come(ack.p.owner)),
-            Assume(~ack.valid | (ack.p.access != Access.UPDATE) | (ack.p.wavefront == ack.p.owner)),
+            Assume(~ack.valid | ~is_tracked(ack.p) | (ack.p.wavefront == ack.p.owner)),
         ]
 
     def _assert_memory(self, m: Module, port, marks: Marks) -> None:
         """Assert that a context reads, writes and updates through T3 only within its regions."""
         request = port.dram.p
-        updates = port.dram.valid & (request.access == Access.UPDATE)
+        updates = port.dram.valid & is_tracked(request)
         communicates = port.dram.valid & (request.origin == Origin.COMMUNICATION)
         reads = communicates & (request.access == Access.READ)
         owner, mine = request.owner, Signal()

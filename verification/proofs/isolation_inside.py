@@ -11,7 +11,12 @@ from .held import held, held_in_memory, held_words
 from .injection import no_injection, no_scrub_of
 from .invariant import invariant
 
-__all__ = ["relate"]
+__all__ = ["is_tracked", "relate"]
+
+
+def is_tracked(access) -> Value:
+    """Signal that the tracker counts an access or an acknowledgement."""
+    return (access.access == Access.UPDATE) | (access.access == Access.PLACE)
 
 
 def relate(m: Module, dut, marks) -> None:
@@ -55,7 +60,7 @@ def _relate_ports(m: Module, channel: Channel, marks) -> None:
             owner, where = location.owner, f"{name} {index}"
             marked = _is_marked(marks, entry, owner) & (entry.generation[0] == owner)
             # A packet's marker has no atom.
-            is_end = Value.cast(entry.kind)[1] if name == "inbound" else Const(0)
+            is_end = entry.kind == PacketKind.END if name == "inbound" else Const(0)
             inside = is_end | marks.holds(owner, entry.atom)
             m.d.comb += [
                 invariant(~valid | ~location.valid | location.mapped, f"{where}: not mapped"),
@@ -90,7 +95,7 @@ def _relate_accesses(m: Module, channel: Channel, marks) -> None:
     for name in ("writes", "updates", "issue"):
         for index, (entry, valid) in enumerate(_entries(m, getattr(channel.queues, name), name)):
             owner, where = entry.owner, f"{name} {index}"
-            updates = valid & (entry.access == Access.UPDATE)
+            updates = valid & is_tracked(entry)
             # An ordinary read or write has no owner.
             owned = {"writes": updates, "updates": valid}.get(name)
             if owned is None:

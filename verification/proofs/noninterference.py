@@ -301,7 +301,8 @@ class LinkMergeHarness(Elaboratable):
 
 def _permits(packet, enable: Value, stores: Value, updates: Value) -> Value:
     """Signal that a peer's permissions allow a packet; a marker belongs to stores or to updates."""
-    is_store, is_update = packet.kind == PacketKind.STORE, packet.kind == PacketKind.UPDATE
+    is_update = packet.kind == PacketKind.UPDATE
+    is_store = (packet.kind == PacketKind.STORE) | (packet.kind == PacketKind.PLACE)
     return enable & Mux(is_store, stores, Mux(is_update, updates, stores | updates))
 
 

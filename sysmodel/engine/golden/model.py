@@ -75,7 +75,7 @@ __all__ = [
 
 GPU = record(
     "privileged_refusal cycle quiescent tracker_busy channels_busy channels_undrained "
-    "channels_unsent changed",
+    "channels_unsent changing",
     [
         ("bus", BUS),
         ("links", LINKS),
@@ -286,7 +286,7 @@ def begin_contexts(s: GoldenState, acts: bool) -> tuple[int, int, int, int, int,
             clearing = _clearing(s)
             disturbed = True
         disturbed |= own.aborted != 0
-    s.gpu.changed = changed
+    s.gpu.changing = changed
     disturbed |= changed != 0
     takes, busy, pending, aborted, clear, measure = 0, 0, 0, 0, 0, False
     for context in range(s.config.contexts):

@@ -269,7 +269,7 @@ def step_channel(
     channel, i = s.channels[natural(number)], natural(number * CHANNEL_INPUTS)
     queued, heads = channel.queued, channel.heads
     popped, pushed = begin_queues(channel)
-    count_outstanding(s.config.contexts, channel, s.gpu.changed)
+    count_outstanding(s.config.contexts, channel, s.gpu.changing)
     taken = 0
     if has(queued, Q.issue) and inputs[i + I.dram_ready]:
         popped += mark(Q.issue)
@@ -302,7 +302,7 @@ def step_channel(
     acks = take_issue_ack(s, number, inputs, queued, heads)
     popped += out_popped + in_popped
     pushed += acks.pushed
-    followed = step_older(s.config.contexts, channel, s.gpu.changed, queued, popped)
+    followed = step_older(s.config.contexts, channel, s.gpu.changing, queued, popped)
     end_queues(channel, popped, pushed)
     return ChannelOutputs(
         popped,

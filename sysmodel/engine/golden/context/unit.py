@@ -125,7 +125,7 @@ def tables_are_free(s: GoldenState, context: int) -> bool:
     if needs_tables(own.engine) or own.external.finished < own.launch.workgroups:
         return False
     for number in range(s.config.channels):
-        if has_outstanding(s.channels[natural(number)], context, s.gpu.changed):
+        if has_outstanding(s.channels[natural(number)], context, s.gpu.changing):
             return False
     return True
 
