@@ -139,16 +139,7 @@ class Machine:
         self._variation, self._progress = variation, progress
         self._aborted, self.next_generation = set[int](), 0
         self.tracked = tracked or tracked_schedule("ring", max(2, kernel.gpus))
-        launches = self._launch_maps()
-        self.parameters = parameters = hardware_parameters(
-            system,
-            channels=channels,
-            contexts=len(self._first_of_contexts),
-            with_data=partial is not None,
-            peers=max((len(one.peers) for one in launches), default=0),
-            ranges=max((len(one.ranges) for one in launches), default=0),
-            **({"address_bits": window_address_bits(kernel.gpus, ATOM_BYTES)} if windows else {}),
-        )
+        self.parameters = parameters = self._hardware(partial is not None, windows)
         assembly = Assembly(
             system=system,
             queue=self.queue,
@@ -188,6 +179,20 @@ class Machine:
         self.hardware = np.array(hardware, np.uint64)
         progress("Compiling the cycle loop, once", 0.0)
         advance(self.state, self.hardware, NEVER, 0)
+
+    def _hardware(self, with_data: bool, windows: bool) -> Any:
+        """Compute the parameters of the T3 hardware."""
+        launches = self._launch_maps()
+        bits = window_address_bits(self.kernel.gpus, ATOM_BYTES)
+        return hardware_parameters(
+            self.system,
+            channels=self.channels,
+            contexts=len(self._first_of_contexts),
+            with_data=with_data,
+            peers=max((len(one.peers) for one in launches), default=0),
+            ranges=max((len(one.ranges) for one in launches), default=0),
+            **({"address_bits": bits} if windows else {}),
+        )
 
     def _launch_maps(self) -> list[LaunchMap]:
         """Launches of all kernels that the hardware tracks, on all simulated GPUs."""
