@@ -136,7 +136,7 @@ def check(counts):
 
 
 def test_attack():
-    check(run("all", 181, 30))
+    check(run("all", 184, 30))
 
 
 @pytest.mark.verify
