@@ -214,7 +214,7 @@ class ContextPage(ReportingPage):
             self._waited.eq(context.aborting & ~context.abort),
             context.aborting.eq(context.abort | (context.aborting & ~ends)),
         ]
-        closed = self.pending & self.hold.closed.any() & ~self.hold.settled
+        closed = self.pending & self.hold.closing
         m.d.comb += context.changes.eq(context.aborting & ~self._waited | context.launch | closed)
         self._hold(m)
         self._interrupt(m, self._take(m))

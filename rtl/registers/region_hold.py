@@ -43,6 +43,8 @@ class RegionHold(wiring.Component):
         Copies may still read the programmed region, or one that was removed there, and it is not
         active, so that it must not be replaced by another one.
     claims : Out(:func:`Claims`)
+    closing : Out(1)
+        Regions were closed so shortly before that ``drained`` does not cover all requests in them.
     was_reading : Out(1)
         Copies could still read the regions that they name, in the last cycle. Register.
 
@@ -79,6 +81,7 @@ class RegionHold(wiring.Component):
                 "waits": Out(1),
                 "fixed": Out(p.regions),
                 "claims": Out(Claims(p)),
+                "closing": Out(1),
                 "was_reading": Out(1),
             }
         )
@@ -110,6 +113,7 @@ class RegionHold(wiring.Component):
                 claim_in_use.eq(active),
                 claim_in_use.enable.eq((active.enable | closed[index]) & in_use),
             ]
+        m.d.comb += self.closing.eq(closed.any() & ~self.settled)
         waits = Cat(self.closes, closed.any() & ~(self.settled & self.drained)).any()
         m.d.comb += self.waits.eq(self.launched & waits)
         # A request that came in the cycle in which its region was closed counts two cycles later.
