@@ -96,7 +96,8 @@ class PacketCheck(wiring.Component):
         ]
         of_launch = is_of_launch(admissions, location, packet.generation)
         of_former = is_of_former(admissions, location, packet.generation)
-        aborted, keep, permitted = is_aborted(admissions, location), Signal(), ~self.forbidden
+        aborted, keep = is_aborted(admissions, location), Signal()
+        permitted = ~self.forbidden
         with m.If(packet.kind == PacketKind.STORE):
             m.d.comb += [
                 stale.eq(packet.early | ~of_launch & ~of_former),

@@ -2,9 +2,8 @@
 
 import os
 from dataclasses import dataclass
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-from sysmodel.collectives.launch_map import TrackedSchedule, tracked_schedule
 from sysmodel.config.arguments import Checked
 from sysmodel.config.granularity import GRANULARITIES, GranularityName
 from sysmodel.config.schema import PowerOfTwo, integer, one_of, power_of_two, text
@@ -12,6 +11,9 @@ from sysmodel.config.workload import DTYPES, LARGEST, DtypeName
 from sysmodel.lib.errors import InputError
 
 from .engines import ENGINES, EngineName
+
+if TYPE_CHECKING:
+    from sysmodel.collectives.launch_map import TrackedSchedule
 
 __all__ = ["CheckOptions", "CheckResult", "Mismatch", "Problem"]
 
@@ -104,8 +106,11 @@ class CheckOptions(Checked):
             )
 
     @property
-    def tracked(self) -> TrackedSchedule:
+    def tracked(self) -> "TrackedSchedule":
         """Reduce-scatter that the hardware runs."""
+        # On demand: the shell's completion imports the options, and must be quick.
+        from sysmodel.collectives.launch_map import tracked_schedule
+
         return tracked_schedule(self.collective, self.gpus, free=self.free_order)
 
     @property

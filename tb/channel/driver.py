@@ -242,7 +242,8 @@ def plain(bench: Bench) -> None:
         for entry in view["maps"]["ranges"]:
             if entry != UNUSED:
                 entry["peers"] = 1
-        view |= {"aborting": 0, "launched": 1, "inbound": EVERY_KIND, "peers": one_peer()}
+        view |= {"aborting": 0, "launched": 1, "changes": 0}
+        view |= {"inbound": EVERY_KIND, "peers": one_peer()}
         launch = {"workgroups": WORKGROUPS, "tracked_end": 0, "generation": GENERATION}
         view["launch_configuration"] |= launch
     bench.arbiter |= {"policy": Policy.ROUND_ROBIN.value}

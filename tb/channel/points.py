@@ -88,6 +88,7 @@ expect(
     "update in a slot of a range that leaves",
     "marker in a slot of a range that leaves",
     "packet in a slot beyond the workgroups",
+    "packets wait from before a change",
 )
 
 
@@ -122,6 +123,7 @@ def cover_cycle(
     taken = [name in offered and model.ready(name) for name in ports]
     cover("read, store, packet and issue acknowledgement in one cycle", all(taken))
     _cover_store(model)
+    cover("packets wait from before a change", model.own["older"])
     update = oldest(model.own, "updates")
     cover("tracked store is accepted", update is not None and update["access"] == _PLACE)
     if arbiter["policy"] == Policy.CRITICAL.value and any(compute) and any(communication):

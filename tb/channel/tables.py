@@ -191,6 +191,7 @@ class Traffic:
         return {
             "aborting": int(rng.random() < 0.1),
             "launched": int(rng.random() < 0.95),
+            "changes": int(rng.random() < 0.1),
             "former": {"valid": rng.getrandbits(1), "generation": _before(self.generation)},
             "address_space": {
                 "enable": int(rng.random() < 0.95),

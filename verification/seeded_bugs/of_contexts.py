@@ -36,6 +36,16 @@ BUGS_OF_CONTEXTS: tuple[tuple[str, SeededBug], ...] = (
         ),
     ),
     (
+        "waiting-packets",
+        SeededBug(
+            module="rtl.channel.monitor",
+            block="ChannelMonitor",
+            fault="a second packet from before a change is not waited for",
+            right="m.d.sync += older.eq(older - 1)",
+            wrong="m.d.sync += older.eq(0)",
+        ),
+    ),
+    (
         "abort-unit",
         SeededBug(
             module="rtl.context.unit",

@@ -4,10 +4,10 @@ every bit against NumPy.
 
 import numpy as np
 import pytest
-from sysmodel.machine.direct_program import direct_map_writes
 
 from rtl.registers import map as register_map
 from sysmodel.lib.progress import no_progress
+from sysmodel.machine.program import map_writes as original
 from sysmodel.runs import data_launch
 from sysmodel.runs.check import check
 from sysmodel.runs.check_options import CheckOptions
@@ -52,7 +52,7 @@ def accumulating(monkeypatch):
         seen["own"] += int((state.epoch == 1).sum())
         seen["others"] += int((state.epoch != 1).sum())
 
-        def reference(products, nan):
+        def reference(products, nan, _schedule):
             (before,) = [one for work, one in befores if work.products is products]
             return accumulated(before, products, nan)
 
@@ -60,14 +60,14 @@ def accumulating(monkeypatch):
         begin(launch, **options)
 
     def map_writes(*arguments, context=0, **options):
-        writes = direct_map_writes(*arguments, context=context, **options)
+        writes = original(*arguments, context=context, **options)
         address, bit = TRACKING.address_in(context), TRACKING.pack(accumulate=1)
         found = [word | bit if to == address else word for to, word in writes]
         assert sum(to == address for to, _ in writes) == 1
         return [(to, word) for (to, _), word in zip(writes, found, strict=True)]
 
     monkeypatch.setattr(DataLaunch, "begin", begin_upon_values)
-    monkeypatch.setattr(data_launch, "direct_map_writes", map_writes)
+    monkeypatch.setattr(data_launch, "map_writes", map_writes)
     return seen
 
 
@@ -83,7 +83,7 @@ def test_gradients_add_to_the_memory(accumulating, engine, dtype):
 
 
 def test_without_the_bit_the_memory_is_replaced(accumulating, monkeypatch):
-    monkeypatch.setattr(data_launch, "direct_map_writes", direct_map_writes)
+    monkeypatch.setattr(data_launch, "map_writes", original)
     options = CheckOptions(collective="direct", engine="golden", gpus=3, m=256, n=288, k=16)
     result = check(options, no_progress)
     assert not result.passed and result.mismatches > 1000
