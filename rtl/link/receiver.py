@@ -69,7 +69,7 @@ class LinkReceiver(wiring.Component):
         intact, takes, misses = Signal(), Signal(), Signal()
         awaited, ahead = Signal.like(body.sequence), Signal.like(body.sequence)
         m.d.comb += [
-            # What an earlier frame left counts only if that frame was intact.
+            # The numbers of an earlier frame count only if that frame was intact.
             awaited.eq(Mux(self.i.p.first, state.acknowledge, self.upcoming)),
             ahead.eq(body.sequence - awaited),
             self.o.valid.eq(self.i.valid & body.data & (body.sequence == awaited)),

@@ -147,9 +147,9 @@ def _summary(tables: list[_Rows]) -> Section:
             f"`{_IDEAL}` are those of `sequential`, so "
             "the share exceeds 100 % where these kernels are slower than the DMA engine. *Behind* "
             f"is the largest excess of `{_BEST}`'s time over the better of the other two policies; "
-            f"its bound is {_BEHIND_PERCENT:g} %. *Payload* is that of T3's packets: 32 bytes in "
-            "the present hardware, and 256 in packets that carry several atoms, which the hardware "
-            "does not have yet. The library's packets are those of the preset."
+            f"its bound is {_BEHIND_PERCENT:g} %. *Payload* is that of T3's packets: 32 bytes, one "
+            "atom, or 256, the largest packet of the hardware, which a wavefront's rows of 64 "
+            "bytes do not fill. The library's packets are those of the preset."
             + "".join(_unused(tables))
         ),
         table=Table(

@@ -112,8 +112,8 @@ def _summary(systems: list[_Rows]) -> Section:
         text=(
             f"Geometric means over the pairs; *rival* is the fastest one of each pair. *T3* is "
             f"`{BEST}`, by the payload of its packets: 32 "
-            "bytes in the present hardware, and 256 in packets that carry several atoms, which the "
-            "hardware does not have yet. *Of the bound* is the share of `ideal`'s speedup that T3 "
+            "bytes, one atom, or 256, the largest packet of the hardware, which a wavefront's rows "
+            "of 64 bytes do not fill. *Of the bound* is the share of `ideal`'s speedup that T3 "
             "reaches."
         ),
         table=Table(

@@ -81,7 +81,7 @@ def test_a_word_ends_a_run():
 
 
 def test_against_reference():
-    """What is not taken changes nothing."""
+    """A packet that is not taken changes nothing."""
     seed = 12
     print("seed", seed)
     rng = random.Random(seed)
