@@ -3,14 +3,14 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
-from math import exp, log
-from typing import Any
+from statistics import geometric_mean
 
 import pandas as pd
 
 from sysmodel.config.system import load_system
 from sysmodel.runs.rivals import rivals_among
 from sysmodel.runs.run_network import RunNetwork
+from t3.experiments.sweep.payload import payload_share
 from t3.report.document import Section, Table
 from t3.report.units import counted
 
@@ -28,14 +28,12 @@ INTRODUCTION = (
 _BEST, _OTHERS, _IDEAL, _LEAST = "t3-critical", ("t3", "t3-mca"), "ideal-overlap", "ideal"
 _SPEEDUPS = (*_OTHERS, _BEST, _IDEAL)
 _BEHIND_PERCENT = 1.0
-_PAYLOAD = "link.t3_payload_bytes"
 _GPUS = 8
 
 
 def sections(matrix: Matrix) -> list[Section]:
     """Make the sections of the full page, in order."""
-    pairs = dict.fromkeys(zip(matrix.table["system"], matrix.table[_PAYLOAD], strict=True))
-    tables = [_Rows(matrix.table, *pair) for pair in pairs]
+    tables = [_Rows(matrix.table, str(name)) for name in dict.fromkeys(matrix.table["system"])]
     return [
         _summary(tables),
         *map(_of_system, tables),
@@ -54,55 +52,46 @@ def summary(found: list[Section]) -> list[Section]:
 
 
 class _Rows:
-    """Rows of one system and one size of T3's packets, by sublayer."""
+    """Rows of one system, by sublayer."""
 
-    def __init__(self, table: pd.DataFrame, system: str, payload_bytes: int):
+    def __init__(self, table: pd.DataFrame, system: str):
         self.system = load_system(system)
-        self.payload_bytes = payload_bytes
-        rows = table[(table["system"] == system) & (table[_PAYLOAD] == payload_bytes)]
+        rows = table[table["system"] == system]
         keys = ["model", "layer", "tp", "m", "n", "k"]
         self.sublayers = [
             (key, rows_of.set_index("configuration"))
             for key, rows_of in rows.groupby(keys, sort=False)
         ]
-        rival = table["configuration"].isin(rivals_among(set(table["configuration"])))
-        rivals = table[(table["system"] == system) & rival].set_index("configuration")
-        self._rivals = {key: of["total_ns"] for key, of in rivals.groupby(keys, sort=False)}
+        self._rivals = rivals_among(set(table["configuration"]))
 
     @cached_property
     def network(self) -> RunNetwork:
         return RunNetwork(self.system, _GPUS)
 
-    @property
-    def title(self) -> str:
-        return f"{self.system.name}, {self.packet}"
-
-    @property
-    def packet(self) -> str:
-        """Payload of T3's packets, and their whole size."""
-        whole = self.payload_bytes + self.system.link.t3_overhead_bytes
-        return f"{self.payload_bytes} of {whole} bytes"
-
     def speedups(self, name: str) -> list[float]:
         return [rows.loc[name, "speedup"] for _, rows in self.sublayers]
 
-    def fastest_rival(self, key: tuple[Any, ...]) -> tuple[str, float]:
+    def fastest_rival(self, rows: pd.DataFrame) -> tuple[str, float]:
         """Fastest rival of a sublayer, and its time in ns."""
-        times = self._rivals[key]
+        times = rows.loc[rows.index.isin(self._rivals), "total_ns"]
         return str(times.idxmin()), float(times.min())
 
     def rival_speedups(self) -> list[float]:
         """Speedup of each sublayer's fastest rival over ``sequential``."""
         return [
-            rows.loc["sequential", "total_ns"] / self.fastest_rival(key)[1]
-            for key, rows in self.sublayers
+            rows.loc["sequential", "total_ns"] / self.fastest_rival(rows)[1]
+            for _, rows in self.sublayers
         ]
 
     def over_rival(self) -> list[float]:
         """Speedup of our best policy over each sublayer's fastest rival."""
         return [
-            self.fastest_rival(key)[1] / rows.loc[_BEST, "total_ns"] for key, rows in self.sublayers
+            self.fastest_rival(rows)[1] / rows.loc[_BEST, "total_ns"] for _, rows in self.sublayers
         ]
+
+    def payload_shares(self) -> list[float]:
+        """Share of the line that is payload in the packets of each sublayer's reduce-scatter."""
+        return [payload_share(rows.loc[_BEST]) for _, rows in self.sublayers]
 
     def behind_percent(self) -> list[float]:
         """Excess of our best policy's time over the best of the others, in percent."""
@@ -112,27 +101,22 @@ class _Rows:
         ]
 
 
-def _mean(values: list[float]) -> float:
-    """Geometric mean."""
-    return exp(sum(map(log, values)) / len(values))
-
-
 def _summary(tables: list[_Rows]) -> Section:
     rows = []
     for one in tables:
-        means = [_mean(one.speedups(configuration)) for configuration in _SPEEDUPS]
+        means = [geometric_mean(one.speedups(configuration)) for configuration in _SPEEDUPS]
         share = means[_SPEEDUPS.index(_BEST)] / means[-1]
         ratios = one.over_rival()
         rows.append(
             (
                 one.system.name,
-                one.packet,
                 str(len(one.sublayers)),
                 *(f"{mean:.3f}x" for mean in means),
-                f"{_mean(one.rival_speedups()):.3f}x",
-                f"{_mean(ratios):.3f}x",
+                f"{geometric_mean(one.rival_speedups()):.3f}x",
+                f"{geometric_mean(ratios):.3f}x",
                 f"{sum(ratio > 1 for ratio in ratios)} of {len(ratios)}",
                 f"{share:.1%}",
+                f"{geometric_mean(one.payload_shares()):.0%}",
                 f"{max(one.behind_percent()):+.2f} %",
             )
         )
@@ -147,27 +131,26 @@ def _summary(tables: list[_Rows]) -> Section:
             f"`{_IDEAL}` are those of `sequential`, so "
             "the share exceeds 100 % where these kernels are slower than the DMA engine. *Behind* "
             f"is the largest excess of `{_BEST}`'s time over the better of the other two policies; "
-            f"its bound is {_BEHIND_PERCENT:g} %. *Payload* is that of T3's packets: 32 bytes, one "
-            "atom, or 256, the largest packet of the hardware, which a wavefront's rows of 64 "
-            "bytes do not fill. The library's packets are those of the preset."
+            f"its bound is {_BEHIND_PERCENT:g} %. *Payload* is the share of the line that is "
+            f"payload in the packets of `{_BEST}`'s reduce-scatter; `asplos24` counts no headers."
             + "".join(_unused(tables))
         ),
         table=Table(
             (
-                *("system", "payload", "sublayers", *_SPEEDUPS),
-                *("rival", "over it", "wins", "of ideal", "behind"),
+                *("system", "sublayers", *_SPEEDUPS),
+                *("rival", "over it", "wins", "of ideal", "payload", "behind"),
             ),
             tuple(rows),
-            text_columns=2,
+            text_columns=1,
         ),
     )
 
 
 def _unused(tables: list[_Rows]) -> Iterator[str]:
     """Yield a sentence for each system of whose links T3 uses fewer than the library."""
-    for name, network in {one.system.name: one.network for one in tables}.items():
-        if network.unused:
-            yield f" On `{name}`, {network.unused}"
+    for one in tables:
+        if one.network.unused:
+            yield f" On `{one.system.name}`, {one.network.unused}"
 
 
 def _of_system(one: _Rows) -> Section:
@@ -178,7 +161,7 @@ def _of_system(one: _Rows) -> Section:
     for (key, of), late in zip(one.sublayers, behind, strict=True):
         model, layer, tp, m, n, k = key
         best = of.loc[_BEST]
-        rival, rival_ns = one.fastest_rival(key)
+        rival, rival_ns = one.fastest_rival(of)
         rows.append(
             (
                 f"{model} {layer}",
@@ -202,7 +185,7 @@ def _of_system(one: _Rows) -> Section:
         if late > _BEHIND_PERCENT:
             broken.append(f"{model} {layer}: {_BEST} is {late:.2f} % behind the best of the others")
     return Section(
-        title=one.title,
+        title=system.name,
         text=(
             f"{system.description}. {f'{unused} ' if unused else ''}Times of `sequential` in µs; "
             f"speedups; times of `{_BEST}` and of its fastest rival in µs, and the speedup over "

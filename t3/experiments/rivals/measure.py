@@ -12,25 +12,22 @@ from t3.experiments.sweep.run import sweep
 
 from .pairs import LAYERS, pair
 
-__all__ = ["BEST", "BOUND", "GPUS", "PAYLOAD", "RIVALS", "matrix", "measure"]
+__all__ = ["BEST", "BOUND", "GPUS", "RIVALS", "matrix", "measure"]
 
 GPUS = 8
 RIVALS = ("sequential", "library", "fused", "chunked", "two-batch")
 BEST, BOUND = "t3-critical", "ideal"
-PAYLOAD = "link.t3_payload_bytes"
 
-_MODELS = ("llama-3-70b", "llama-3-405b", "qwen2.5-72b")
+_MODELS = ("llama-3-8b", "llama-3-70b", "llama-3-405b")
 _TOKENS = 4096  # of a batch
-_ByPayload = dict[int, tuple[str, ...]]
 
-_ON_SWITCH: _ByPayload = {32: (*RIVALS, BEST, BOUND), 256: (BEST,)}
-# Configurations by system and payload of T3's packets: 32 bytes in the present hardware. The rivals
-# do not depend on the payload. On a full mesh RCCL runs what ``sequential`` runs; docs/fused.md
-# says why a fused GEMM is left out; and T3 uses one of seven links, for which no packets make up.
-_CONFIGURATIONS: dict[str, _ByPayload] = {
+_ON_SWITCH = (*RIVALS, BEST, BOUND)
+# Configurations by system. On a full mesh RCCL runs what ``sequential`` runs; docs/fused.md says
+# why a fused GEMM is left out.
+_CONFIGURATIONS = {
     "h200": _ON_SWITCH,
     "b200": _ON_SWITCH,
-    "mi300x": {32: ("sequential", "chunked", "two-batch", BEST, BOUND)},
+    "mi300x": ("sequential", "chunked", "two-batch", BEST, BOUND),
 }
 
 
@@ -39,7 +36,7 @@ def matrix() -> Grid:
     blocks = [
         {
             "workload": {"model": name, "layer": layer, "tp": GPUS, "tokens": _TOKENS},
-            "system": {"base": base, PAYLOAD: payload_bytes},
+            "system": {"base": base},
             "run": {
                 "engine": "golden",
                 "program": pair(_transformer(name), layer, GPUS),
@@ -48,8 +45,7 @@ def matrix() -> Grid:
         }
         for name in _MODELS
         for layer in LAYERS
-        for base, by_payload in _CONFIGURATIONS.items()
-        for payload_bytes, names in by_payload.items()
+        for base, names in _CONFIGURATIONS.items()
     ]
     content: dict[str, Any] = {"title": "T3 and its rivals on today's GPUs", "grid": blocks}
     return make_grid(content, where="rivals", folder=Path())

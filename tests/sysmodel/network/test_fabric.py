@@ -192,4 +192,4 @@ def test_a_number_of_gpus_that_does_not_fit():
 def test_senders_have_payloads_of_their_own():
     (link, *_) = fabric("ring", 2).links
     assert link.payload_bytes_per_ns("stores") == pytest.approx(450 * 0.81)
-    assert link.payload_bytes_per_ns("t3") == pytest.approx(450 * 32 / 52)
+    assert link.payload_bytes_per_ns("t3") == pytest.approx(450 * 256 / 277)

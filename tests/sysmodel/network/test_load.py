@@ -50,7 +50,7 @@ def test_direct_collectives_on_a_switch(gpus, operation):
 def test_planes_divide_the_bytes(gpus, operation):
     _, load = _load("nvswitch-8", direct, operation, gpus)
     assert load.link_bytes == ((gpus - 1) * _C / 4,) * (8 * gpus)
-    seconds = (gpus - 1) * _C / (450 * 32 / 52) + 250
+    seconds = (gpus - 1) * _C / (450 * 256 / 277) + 250
     assert load.bound_ns("t3") == pytest.approx(seconds)
 
 
@@ -147,7 +147,7 @@ def test_a_hierarchical_reduce_scatter(per_node, nodes):
     assert inside == {False: (per_node - 1) / per_node * whole / 4, True: 0}
     assert between == {False: 0, True: (nodes - 1) / gpus * whole}
     seconds = (
-        (per_node - 1) / per_node * whole / (450 * 32 / 52) + 250,
+        (per_node - 1) / per_node * whole / (450 * 256 / 277) + 250,
         (nodes - 1) / gpus * whole / (50 * 256 / 298) + 2700,
     )
     for stage, expected in zip(load.stages, seconds, strict=True):

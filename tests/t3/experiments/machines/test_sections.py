@@ -21,7 +21,7 @@ def row(system, layer, configuration, total_ns, **other):
         total_ns=total_ns, speedup=1000 / total_ns, gemm_ns=500.0, ag_ns=200.0, gemm_slowdown=1.25,
         gemm_efficiency=0.75, link_ag_bytes=200 * 0.6 * 450, link_ag_overhead_bytes=200 * 0.3 * 450,
         simulated_channels=16, launches=1,
-        extrapolated=0, channels="auto", **{"link.t3_payload_bytes": 32},
+        extrapolated=0, channels="auto", link_rs_bytes=300, link_rs_overhead_bytes=100,
     )  # fmt: skip
     return values | other
 
@@ -52,7 +52,7 @@ def cells(section, index=0):
 
 
 def test_a_sublayer_s_row_by_hand():
-    one = cells(of(sections(matrix()), "h200, 32 of 52 bytes"))
+    one = cells(of(sections(matrix()), "h200"))
     assert one["sublayer"] == "M op"
     assert one["t3-critical"] == f"{1000 / 780:.3f}"
     assert one["of ideal"] == f"{750 / 780:.1%}"
@@ -63,35 +63,22 @@ def test_a_sublayer_s_row_by_hand():
     assert one["simulated:"] == "16 channels"
 
 
-def test_rivals_are_those_of_the_system_whatever_t3_s_packets():
-    """Rows of small packets have rivals, with which rows of large ones are compared, too."""
-    small, large = matrix(), matrix(late=-100, **{"link.t3_payload_bytes": 256})
-    t3_only = large.table[~large.table["configuration"].isin(["fused", "two-batch"])]
-    found = sections(Matrix(pd.concat([small.table, t3_only]), small.sampled))
-    one = cells(of(found, "h200, 256 of 276 bytes"))
-    assert (one["t3-critical (µs)"], one["rival (µs)"]) == ("1", "1")
-    assert (one["rival:"], one["over it"]) == ("two-batch", f"{700 / 680:.3f}")
-    wins = [row[-3] for row in of(found, "Summary").table.rows]
-    assert wins == ["0 of 2", "0 of 2", "2 of 2", "2 of 2"]
-
-
 def test_what_the_link_bounds():
-    one = cells(of(sections(matrix(gemm_ns=100.0)), "h200, 32 of 52 bytes"))
+    one = cells(of(sections(matrix(gemm_ns=100.0)), "h200"))
     assert one["bound:"] == "link 90%"
 
 
 def test_launches_and_extrapolation_are_said():
-    one = cells(of(sections(matrix(launches=3, extrapolated=1)), "h200, 32 of 52 bytes"))
+    one = cells(of(sections(matrix(launches=3, extrapolated=1)), "h200"))
     assert one["simulated:"] == "16 channels, 3 launches, extrapolated"
 
 
 def test_a_policy_that_is_behind_breaks_the_bound():
     found = sections(matrix(late=30))
     assert (
-        of(found, "h200, 32 of 52 bytes").broken[0]
-        == "M op: t3-critical is 2.53 % behind the best of the others"
+        of(found, "h200").broken[0] == "M op: t3-critical is 2.53 % behind the best of the others"
     )
-    assert of(sections(matrix()), "h200, 32 of 52 bytes").broken == ()
+    assert of(sections(matrix()), "h200").broken == ()
 
 
 def test_a_time_below_the_bound_is_shown():
@@ -99,7 +86,7 @@ def test_a_time_below_the_bound_is_shown():
     bound = [row(system, "op", "ideal", 781) for system in ("h200", "asplos24")]
     found = sections(Matrix(pd.concat([whole.table, pd.DataFrame(bound)]), whole.sampled))
     broken = [f"M op: {name} is faster than ideal" for name in ("two-batch", "t3-critical")]
-    assert of(found, "h200, 32 of 52 bytes").broken == (
+    assert of(found, "h200").broken == (
         *broken,
         "M op: ideal-overlap is faster than ideal",
     )
@@ -109,7 +96,7 @@ def test_summary_and_sampling():
     found = sections(matrix())
     summary = cells(of(found, "Summary"))
     assert (summary["system"], summary["sublayers"]) == ("h200", "2")
-    assert summary["payload"] == "32 of 52 bytes"
+    assert summary["payload"] == "75%"
     assert summary["of ideal"] == f"{750 / 780:.1%}"
     assert (summary["rival"], summary["wins"]) == (f"{1000 / 700:.3f}x", "0 of 2")
     assert summary["over it"] == f"{700 / 780:.3f}x"
@@ -123,20 +110,7 @@ def test_the_committed_page_has_the_means_the_sample_and_every_broken_bound():
     means, sampled = summary(sections(matrix(late=30)))
     assert (means.title, sampled.title) == ("Summary", "Sampled channels against all")
     titles = [line.split(":")[0] for line in means.broken]
-    assert titles == ["h200, 32 of 52 bytes"] * 2 + ["asplos24, 32 of 32 bytes"] * 2
-
-
-def test_sizes_of_packets_have_tables_of_their_own():
-    small, large = matrix(), matrix(**{"link.t3_payload_bytes": 256, "gemm_ns": 100.0})
-    found = sections(Matrix(pd.concat([small.table, large.table]), small.sampled))
-    assert [row[:2] for row in of(found, "Summary").table.rows] == [
-        ("h200", "32 of 52 bytes"),
-        ("asplos24", "32 of 32 bytes"),
-        ("h200", "256 of 276 bytes"),
-        ("asplos24", "256 of 256 bytes"),
-    ]
-    assert cells(of(found, "h200, 32 of 52 bytes"))["GEMM (%)"] == "64"
-    assert cells(of(found, "h200, 256 of 276 bytes"))["GEMM (%)"] == "13"
+    assert titles == ["h200"] * 2 + ["asplos24"] * 2
 
 
 # All channels of mi300x, whose GPUs are all simulated, take most of an hour.

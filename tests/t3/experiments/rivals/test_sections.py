@@ -4,26 +4,24 @@ import pandas as pd
 import pytest
 
 from sysmodel.config.model import load_model
-from t3.experiments.rivals.measure import BEST, BOUND, PAYLOAD, RIVALS, matrix
+from t3.experiments.rivals.measure import BEST, BOUND, RIVALS, matrix
 from t3.experiments.rivals.pairs import CONSUMER, pair
 from t3.experiments.rivals.sections import sections
 
 TOTALS = dict(zip(RIVALS, (1000, 900, 950, 980, 850), strict=True)) | {BEST: 880, BOUND: 600}
 
 
-def row(layer, configuration, total_ns, payload=32):
+def row(layer, configuration, total_ns):
     return {
         **{"model": "M", "layer": layer, "program": f"{layer}-qkv", "m": 1, "n": 2, "k": 3},
         **{"system": "h200", "configuration": configuration, "total_ns": total_ns * 1e3},
-        PAYLOAD: payload,
+        **{"link_rs_bytes": 300, "link_rs_overhead_bytes": 100},
     }
 
 
-def table(wide_ns=800):
-    rows = [row(layer, *one) for layer in ("op", "fc2") for one in TOTALS.items()]
-    for layer in ("op", "fc2"):
-        rows += [row(layer, RIVALS[0], 1000, 256), row(layer, BEST, wide_ns, 256)]
-    return pd.DataFrame(rows)
+def table(t3_ns=880):
+    totals = TOTALS | {BEST: t3_ns}
+    return pd.DataFrame(row(layer, *one) for layer in ("op", "fc2") for one in totals.items())
 
 
 def cells(section, index=0):
@@ -35,7 +33,7 @@ def test_t3_is_compared_with_the_fastest_rival():
     one = cells(h200)
     assert (one["pair"], one["M x N x K"]) == ("M op to qkv", "1 x 2 x 3")
     assert one["fastest"] == "two-batch"
-    assert (one["two-batch"], one["T3, 32 B"], one["ideal"]) == ("850", "880", "600")
+    assert (one["two-batch"], one[BEST], one["ideal"]) == ("850", "880", "600")
     assert one["over it"] == f"{850 / 880:.3f}"
 
 
@@ -49,16 +47,15 @@ def test_a_time_below_the_bound_is_shown():
     assert broken.broken == ("M fc2 to qkv: fused is faster than ideal",)
 
 
-@pytest.mark.parametrize(("wide_ns", "wins"), [(800, "2 of 2"), (900, "0 of 2")])
-def test_the_summary_counts_wins_and_losses(wide_ns, wins):
-    summary, _ = sections(table(wide_ns))
-    small, wide = cells(summary), cells(summary, 1)
-    assert (small["T3 wins"], wide["T3 wins"]) == ("0 of 2", wins)
-    assert small["T3 over sequential"] == f"{1000 / 880:.3f}x"
-    assert small["rival over sequential"] == f"{1000 / 850:.3f}x"
-    assert wide["T3 over rival"] == f"{850 / wide_ns:.3f}x"
-    assert small["of the bound"] == f"{600 / 880:.0%}"
-    assert small["T3's packets"] == "32 of 52 bytes"
+@pytest.mark.parametrize(("t3_ns", "wins"), [(800, "2 of 2"), (900, "0 of 2")])
+def test_the_summary_counts_wins_and_losses(t3_ns, wins):
+    one = cells(sections(table(t3_ns))[0])
+    assert one["T3 wins"] == wins
+    assert one["T3 over sequential"] == f"{1000 / t3_ns:.3f}x"
+    assert one["rival over sequential"] == f"{1000 / 850:.3f}x"
+    assert one["T3 over rival"] == f"{850 / t3_ns:.3f}x"
+    assert one["of the bound"] == f"{600 / t3_ns:.0%}"
+    assert one["payload"] == "75%"
 
 
 def test_a_pair_ends_with_the_gemm_that_needs_the_output():
@@ -73,11 +70,10 @@ def test_a_pair_ends_with_the_gemm_that_needs_the_output():
     assert sizes == {"op": (8192, 7168, 8192), "fc2": (8192, 1280, 8192)}
 
 
-def test_the_grid_has_all_rivals_once_and_t3_with_both_packets():
-    points = matrix().points
-    assert {point.system.name for point in points} == {"h200", "b200", "mi300x"}
-    by_payload = {}
-    for point in points:
-        payload = point.system.link.t3_payload_bytes
-        by_payload.setdefault(payload, set()).update(point.options.configurations)
-    assert by_payload == {32: {*RIVALS, BEST, BOUND}, 256: {BEST}}
+def test_the_grid_has_t3_and_its_rivals_on_each_system():
+    by_system = {}
+    for point in matrix().points:
+        by_system.setdefault(point.system.name, set()).update(point.options.configurations)
+    everywhere = {"sequential", "chunked", "two-batch", BEST, BOUND}
+    on_switch = {*RIVALS, BEST, BOUND}
+    assert by_system == {"h200": on_switch, "b200": on_switch, "mi300x": everywhere}
