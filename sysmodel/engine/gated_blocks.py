@@ -4,16 +4,18 @@ The flip-flops of a block are clocked in the cycles in which its clock enable is
 (:mod:`rtl.lib.gating`), so counting these cycles counts clocked flip-flops.
 """
 
+import gc
 import json
 import os
 import re
 import tempfile
+import warnings
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
-from amaranth.hdl import Fragment, MemoryInstance, Shape
+from amaranth.hdl import Fragment, MemoryInstance, Module, Shape, UnusedElaboratable
 from amaranth.lib import wiring
 
 import rtl
@@ -23,7 +25,7 @@ from rtl.parameters import T3Parameters
 from sysmodel.lib.cache import cache_folder, digest
 from sysmodel.lib.progress import Report, no_progress
 
-__all__ = ["GatedBlock", "gated_blocks_of", "gated_blocks_within"]
+__all__ = ["GatedBlock", "flip_flops_of_kinds", "gated_blocks_within"]
 
 
 @dataclass(frozen=True)
@@ -68,20 +70,42 @@ def gated_blocks_within(fragment: Fragment) -> Iterator[tuple[wiring.Component, 
         if component is not None:
             yield component, GatedBlock(".".join(path), flip_flops(part))
         for inner, name, *_ in part.subfragments:
-            yield from visit(inner, (*path, re.sub(r"_\d+$", "", name or "")))
+            yield from visit(inner, (*path, _kind(name)))
 
     return visit(fragment, ())
 
 
-def _elaborated(parameters: T3Parameters) -> list[GatedBlock]:
+def _kind(name: str | None) -> str:
+    """Name of a submodule without its number."""
+    return re.sub(r"_\d+$", "", name or "")
+
+
+def _with_one_of_a_kind(module: Module) -> Module:
+    """Remove all submodules but the first one of each kind."""
+    kinds = set[str]()
+    for name in list(module._named_submodules):
+        if _kind(name) in kinds:
+            del module._named_submodules[name]
+        kinds.add(_kind(name))
+    return module
+
+
+def _elaborated(parameters: T3Parameters) -> dict[str, int]:
     from rtl.top import T3  # not before it is needed: elaboration brings all of the RTL
 
-    fragment = Fragment.get(T3(parameters), None)
-    return [block for _, block in gated_blocks_within(fragment)]
+    with warnings.catch_warnings():
+        # Channels are alike, and each of them takes a second: only the first one is elaborated.
+        warnings.simplefilter("ignore", UnusedElaboratable)
+        fragment = Fragment.get(_with_one_of_a_kind(T3(parameters).elaborate(None)), None)
+        found = {block.kind: block.flip_flops for _, block in gated_blocks_within(fragment)}
+        del fragment
+        gc.collect()
+    return found
 
 
-def gated_blocks_of(parameters: T3Parameters, progress: Report = no_progress) -> list[GatedBlock]:
-    """List the clock-gated blocks of the T3 hardware; the list is cached."""
+def flip_flops_of_kinds(parameters: T3Parameters, progress: Report = no_progress) -> dict[str, int]:
+    """Count the flip-flops of a clock-gated block of each kind, in the T3 hardware. The counts are
+    cached."""
     sources = [path for kind in ("*.py", "*.rdl") for path in Path(rtl.__file__).parent.rglob(kind)]
     key = digest([*sources, Path(__file__)], repr(parameters), version("amaranth"))
     folder = cache_folder() / "gated-blocks"
@@ -89,8 +113,9 @@ def gated_blocks_of(parameters: T3Parameters, progress: Report = no_progress) ->
     path = folder / f"{key}.json"
     if not path.exists():
         progress(f"Counting the flip-flops of {parameters.channels} channels, once", 0.0)
-        content = json.dumps([asdict(block) for block in _elaborated(parameters)])
+        content = json.dumps(_elaborated(parameters))
         with tempfile.NamedTemporaryFile("w", dir=folder, delete=False) as file:
             file.write(content)
         os.replace(file.name, path)
-    return [GatedBlock(**block) for block in json.loads(path.read_text())]
+    counts: dict[str, int] = json.loads(path.read_text())
+    return counts

@@ -13,7 +13,7 @@ from sysmodel.collectives.launch_map import LaunchMap, TrackedSchedule, tracked_
 from sysmodel.config import system as config
 from sysmodel.config.topology import load_topology
 from sysmodel.config.topology_shapes import Topology
-from sysmodel.engine.gated_blocks import gated_blocks_of
+from sysmodel.engine.gated_blocks import flip_flops_of_kinds
 from sysmodel.engine.hardware import hardware_parameters
 from sysmodel.engine.native.engine import Engine, Trace
 from sysmodel.engine.ports import CHANNEL_INPUTS, CHANNEL_OUTPUTS, CONTEXT_OUTPUTS, I, J, K
@@ -257,8 +257,7 @@ class Machine:
         that are not simulated. Work per tile is not scaled, because it does not depend on the
         number of channels.
         """
-        blocks = gated_blocks_of(self.parameters, self._progress)
-        flip_flops = {block.kind: block.flip_flops for block in blocks}
+        flip_flops = flip_flops_of_kinds(self.parameters, self._progress)
         count = Fraction(0)
         for engine in self._engines:
             for kind, cycles in engine.clocked.items():

@@ -3,8 +3,10 @@
 import dataclasses
 
 import pytest
+from amaranth.hdl import Fragment
 
-from sysmodel.engine.gated_blocks import gated_blocks_of
+from rtl.top import T3
+from sysmodel.engine.gated_blocks import gated_blocks_within
 from sysmodel.engine.hardware import hardware_parameters
 from sysmodel.runs.configurations.sequential import sequential
 from sysmodel.runs.options import RunOptions
@@ -133,8 +135,9 @@ def test_flip_flops_have_a_clock_where_something_happens(result):
     Most blocks are clock-gated at most times.
     """
     system = small_system(compute_units=16)
-    blocks = gated_blocks_of(hardware_parameters(system, channels=system.dram.channels, contexts=1))
-    all_of_them = sum(block.flip_flops for block in blocks)
+    hardware = T3(hardware_parameters(system, channels=system.dram.channels, contexts=1))
+    blocks = gated_blocks_within(Fragment.get(hardware, None))
+    all_of_them = sum(block.flip_flops for _, block in blocks)
     for name in ("sequential", "t3"):
         one = result.configurations[name]
         clocks, accesses = one.events.flip_flop_clocks, one.dram_bytes.total // 32
