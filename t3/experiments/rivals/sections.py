@@ -40,9 +40,9 @@ class _Row(NamedTuple):
         """Fastest rival."""
         return min((one for one in RIVALS if one in self.totals), key=self.totals.__getitem__)
 
-    def speedup(self, name: str, over: str) -> float:
-        """Time of the configuration ``over`` over that of ``name``."""
-        return self.totals[over] / self.totals[name]
+    def speedup(self, name: str, base: str) -> float:
+        """Speedup of a configuration over the configuration ``base``."""
+        return self.totals[base] / self.totals[name]
 
 
 class _Rows:
