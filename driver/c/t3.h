@@ -5,7 +5,9 @@
  * write (above 0, see enum t3_configuration_error), or one of the negative results below.
  * T3_INVALID: a value does not fit its field, or is no code; nothing was written. T3_ABORTED: an
  * abort, perhaps by another program, ended the launch that was waited for. T3_REFUSED: the bus
- * reports an error, or a lock keeps an error in the log.
+ * reports an error, or a lock keeps an error in the log. T3_OTHER_VERSION: the driver does not work
+ * with the hardware's version of the register interface; nothing was written, and t3_version has
+ * both versions. T3_NOT_FOUND: no T3 is behind the bus; nothing was written.
  */
 #ifndef T3_H
 #define T3_H
@@ -26,7 +28,8 @@ enum {
     T3_NOT_FOUND = -3,
     T3_REFUSED = -4,
     T3_ABORTED = -5,
-    T3_INVALID = -6
+    T3_INVALID = -6,
+    T3_OTHER_VERSION = -7
 };
 
 /* Access to the registers. Addresses count from the block's first register. `write` returns 0 if
@@ -42,10 +45,18 @@ struct t3_bus {
 /* Bus for registers that are mapped into memory, the first one at `registers`. */
 struct t3_bus t3_mapped(volatile void *registers);
 
+/* Versions of the register interface. The driver works with hardware of its own major version, and
+ * of its own minor version or a later one. */
+struct t3_versions {
+    unsigned driver_major, driver_minor;
+    unsigned hardware_major, hardware_minor;
+};
+
 /* Context of the hardware, made by t3_context. */
 struct t3_context {
     const struct t3_bus *bus;
-    unsigned number; /* T3_NO_CONTEXT if the hardware has no such context */
+    int opened;      /* T3_OKAY, or the result of each call with this context */
+    unsigned number; /* T3_NO_CONTEXT unless the context was opened */
     unsigned ranges; /* programmed ranges; T3_UNKNOWN before the first map */
     /* Cycles with refused packets that were not of the launch, during the last t3_wait or
      * t3_wait_idle, by code: warnings. The log has such packets, as far as it has space. */
@@ -166,7 +177,10 @@ struct t3_chunk {
 /* Kinds of interrupts. */
 enum { T3_DONE = 1, T3_IDLE = 2, T3_COPY = 4, T3_ERROR = 8, T3_LINK = 16 };
 
-/* Returns the number of contexts, or T3_NOT_FOUND if there is no T3 behind the bus. */
+/* Reads the hardware's version, and returns it beside the driver's. */
+struct t3_versions t3_version(const struct t3_bus *bus);
+/* Returns the number of contexts, T3_NOT_FOUND or T3_OTHER_VERSION. Each call that writes to the
+ * GPU's page makes the same check before. */
 int t3_identify(const struct t3_bus *bus);
 int t3_set_arbitration(const struct t3_bus *bus, const struct t3_arbitration *arbitration);
 /* Locks the registers of the whole GPU for unprivileged software. */
@@ -194,8 +208,8 @@ int t3_gpu_enable_interrupts(const struct t3_bus *bus, int error);
  * it. */
 int t3_gpu_take_interrupts(const struct t3_bus *bus);
 
-/* Makes a context. If the hardware has none of this number, each call with it is refused with
- * T3_INVALID, or returns 0. */
+/* Makes a context. Each call with it is refused, or returns 0, if the hardware has no context of this
+ * number (T3_INVALID), or t3_identify would fail (with its result). */
 struct t3_context t3_context(const struct t3_bus *bus, unsigned number);
 /* Assigns to the context the address space of its stores and packets, and ways of the tracker's
  * sets, one bit each; 0: no way; T3_UNCHANGED: the ways remain as they are. Refused if another

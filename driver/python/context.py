@@ -51,6 +51,10 @@ class Context(Assignment):
 
     Raises
     ------
+    VersionError
+        If the driver does not work with the hardware's version of the register interface.
+    T3Error
+        If no T3 is behind the bus.
     ValueError
         If the hardware has no context of this number.
     """
