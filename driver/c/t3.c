@@ -621,7 +621,7 @@ int t3_is_foreign(enum t3_error_code code)
 #undef FOREIGN
 }
 
-/* A counter ends there. */
+/* A counter saturates there. */
 enum { FULL = T3__CONTEXT__COUNT_TIMEOUT__COUNT_bm };
 
 /* Compare the error counters with those at the last comparison; 1 if errors may have lost data of
@@ -637,7 +637,7 @@ static int compare(struct t3_context *context)
     {                                                                                              \
         uint32_t *before = &context->counts[T3_ERROR_CODE_##name];                                 \
         uint32_t now = t3_error_count(context, T3_ERROR_CODE_##name);                              \
-        /* It is less if another program has cleared it. */                                        \
+        /* The counter is less than before if another program has cleared it. */                                        \
         uint32_t grown = now < *before ? now : now - *before;                                      \
         if (!grown) grown = now == FULL;                                                           \
         if (t3_is_foreign(T3_ERROR_CODE_##name)) context->refused[T3_ERROR_CODE_##name] += grown;  \
@@ -753,7 +753,7 @@ int t3_abort(struct t3_context *context, unsigned long polls)
     WRITE(CONTROL, FIELD(CONTROL__ABORT, 1));
     TRY(perform_of(context, plan));
     TRY(settle(context, polls, 0));
-    restart(context); /* the errors of its launch are no longer of interest */
+    restart(context); /* the errors of the aborted launch are no longer of interest */
     return T3_OKAY;
 }
 
