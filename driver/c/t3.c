@@ -48,15 +48,32 @@ static uint32_t get(const struct t3_bus *bus, uint32_t address)
     return bus->read(bus->self, address);
 }
 
-static int exists(const struct t3_context *context)
+struct t3_versions t3_version(const struct t3_bus *bus)
 {
-    t3_t *map = NULL;
-    return context->number < sizeof(map->context) / sizeof(map->context[0]);
+    const uint32_t found = get(bus, ADDRESS(VERSION));
+    struct t3_versions versions = {
+        .driver_major = T3__VERSION__MAJOR_reset,
+        .driver_minor = T3__VERSION__MINOR_reset,
+        .hardware_major = GET(T3, VERSION__MAJOR, found),
+        .hardware_minor = GET(T3, VERSION__MINOR, found),
+    };
+    return versions;
+}
+
+/* Check that T3 is behind the bus, and that the driver works with its version. */
+static int check_version(const struct t3_bus *bus)
+{
+    struct t3_versions versions;
+    if (get(bus, ADDRESS(ID)) != T3__ID__ID_reset) return T3_NOT_FOUND;
+    versions = t3_version(bus);
+    if (versions.hardware_major != versions.driver_major) return T3_OTHER_VERSION;
+    if (versions.hardware_minor < versions.driver_minor) return T3_OTHER_VERSION;
+    return T3_OKAY;
 }
 
 static uint32_t get_of(const struct t3_context *context, uint32_t address)
 {
-    return exists(context) ? get(context->bus, address) : 0;
+    return context->opened == T3_OKAY ? get(context->bus, address) : 0;
 }
 
 /* Writes of a call, which are all checked before the first of them is made. */
@@ -107,12 +124,14 @@ static int perform(const struct t3_bus *bus, uint32_t status, const struct plan 
 
 static int perform_of_gpu(const struct t3_bus *bus, const struct plan *plan)
 {
+    if (plan->invalid) return T3_INVALID;
+    TRY(check_version(bus));
     return perform(bus, ADDRESS(GPU_STATUS), plan);
 }
 
 static int perform_of(const struct t3_context *context, const struct plan *plan)
 {
-    if (!exists(context)) return T3_INVALID;
+    TRY(context->opened);
     return perform(context->bus, OF_CONTEXT(context, STATUS), plan);
 }
 
@@ -139,7 +158,7 @@ uint32_t t3_status(const struct t3_context *context)
 
 int t3_identify(const struct t3_bus *bus)
 {
-    if (get(bus, ADDRESS(ID)) != T3__ID__ID_reset) return T3_NOT_FOUND;
+    TRY(check_version(bus));
     return (int)GET(T3, CONTEXTS__COUNT, get(bus, ADDRESS(CONTEXTS)));
 }
 
@@ -265,10 +284,13 @@ int t3_gpu_take_interrupts(const struct t3_bus *bus)
 
 struct t3_context t3_context(const struct t3_bus *bus, unsigned number)
 {
+    int contexts = t3_identify(bus);
+    struct t3_context context = {
+        .bus = bus, .opened = contexts, .number = T3_NO_CONTEXT, .ranges = T3_UNKNOWN};
+    if (contexts < 0) return context;
     /* A mapping hides that a page does not exist: its writes seem to be accepted. */
-    int found = number < GET(T3, CONTEXTS__COUNT, get(bus, ADDRESS(CONTEXTS)));
-    struct t3_context context = {.bus = bus, .number = T3_NO_CONTEXT, .ranges = T3_UNKNOWN};
-    if (found) context.number = number;
+    context.opened = number < (unsigned)contexts ? T3_OKAY : T3_INVALID;
+    if (context.opened == T3_OKAY) context.number = number;
     return context;
 }
 
@@ -331,7 +353,7 @@ static int settle(const struct t3_context *context, unsigned long polls, int idl
 int t3_reset_epochs(struct t3_context *context, unsigned long polls)
 {
     PLAN(plan);
-    if (!exists(context)) return T3_INVALID;
+    TRY(context->opened);
     TRY(settle(context, polls, 0));
     COMMIT(EPOCH_RESET, FIELD(EPOCH_RESET__RESTART, 1));
     return perform_of(context, plan);
@@ -474,7 +496,8 @@ static int map(struct t3_context *context, uint32_t first, uint32_t count, enum 
     unsigned index = context->ranges == T3_UNKNOWN ? 0 : context->ranges;
     PLAN(plan);
     plan_map(plan, context, index, first, count, action, region, command, shares, to);
-    if (!exists(context) || plan->invalid) return T3_INVALID;
+    TRY(context->opened);
+    if (plan->invalid) return T3_INVALID;
     if (!count) return T3_OKAY;
     if (context->ranges == T3_UNKNOWN) TRY(t3_unmap(context));
     TRY(perform_of(context, plan));
@@ -598,7 +621,7 @@ int t3_is_foreign(enum t3_error_code code)
 #undef FOREIGN
 }
 
-/* A counter ends there. */
+/* A counter saturates there. */
 enum { FULL = T3__CONTEXT__COUNT_TIMEOUT__COUNT_bm };
 
 /* Compare the error counters with those at the last comparison; 1 if errors may have lost data of
@@ -614,7 +637,7 @@ static int compare(struct t3_context *context)
     {                                                                                              \
         uint32_t *before = &context->counts[T3_ERROR_CODE_##name];                                 \
         uint32_t now = t3_error_count(context, T3_ERROR_CODE_##name);                              \
-        /* It is less if another program has cleared it. */                                        \
+        /* The counter is less than before if another program has cleared it. */                                        \
         uint32_t grown = now < *before ? now : now - *before;                                      \
         if (!grown) grown = now == FULL;                                                           \
         if (t3_is_foreign(T3_ERROR_CODE_##name)) context->refused[T3_ERROR_CODE_##name] += grown;  \
@@ -649,7 +672,7 @@ int t3_timeout(struct t3_context *context, uint32_t cycles)
 int t3_launch(struct t3_context *context)
 {
     PLAN(plan);
-    if (!exists(context)) return T3_INVALID;
+    TRY(context->opened);
     if (!context->compared) restart(context);
     COMMIT(CONTROL, FIELD(CONTROL__LAUNCH, 1));
     return perform_of(context, plan);
@@ -699,7 +722,7 @@ int t3_all_gather(struct t3_context *context, const struct t3_chunk *chunks, uns
 
 int t3_wait(struct t3_context *context, unsigned long polls)
 {
-    if (!exists(context)) return T3_INVALID;
+    TRY(context->opened);
     memset(context->refused, 0, sizeof(context->refused));
     while (polls--) {
         /* Read at once, since a pending launch begins to run meanwhile, and before the counters,
@@ -714,7 +737,7 @@ int t3_wait(struct t3_context *context, unsigned long polls)
 
 int t3_wait_idle(struct t3_context *context, unsigned long polls)
 {
-    if (!exists(context)) return T3_INVALID;
+    TRY(context->opened);
     memset(context->refused, 0, sizeof(context->refused));
     while (polls--) {
         uint32_t seen = t3_status(context);
@@ -730,7 +753,7 @@ int t3_abort(struct t3_context *context, unsigned long polls)
     WRITE(CONTROL, FIELD(CONTROL__ABORT, 1));
     TRY(perform_of(context, plan));
     TRY(settle(context, polls, 0));
-    restart(context); /* the errors of its launch are no longer of interest */
+    restart(context); /* the errors of the aborted launch are no longer of interest */
     return T3_OKAY;
 }
 
@@ -761,7 +784,7 @@ int t3_take_error(struct t3_context *context, struct t3_error *error)
     struct log log = {OF_CONTEXT(context, ERROR), OF_CONTEXT(context, ERROR_LOCATION),
                       OF_CONTEXT(context, ERROR_ADDRESS_LO), OF_CONTEXT(context, ERROR_ADDRESS_HI)};
     PLAN(plan);
-    if (!exists(context)) return T3_INVALID;
+    TRY(context->opened);
     if (!oldest_error(context->bus, log, error)) return 0;
     WRITE(CONTROL, FIELD(CONTROL__DROP_ERROR, 1));
     return perform_of(context, plan) == T3_OKAY ? 1 : T3_REFUSED;

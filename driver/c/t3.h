@@ -5,7 +5,9 @@
  * write (above 0, see enum t3_configuration_error), or one of the negative results below.
  * T3_INVALID: a value does not fit its field, or is no code; nothing was written. T3_ABORTED: an
  * abort, perhaps by another program, ended the launch that was waited for. T3_REFUSED: the bus
- * reports an error, or a lock keeps an error in the log.
+ * reports an error, or a lock keeps an error in the log. T3_OTHER_VERSION: the driver does not work
+ * with the hardware's version of the register interface; nothing was written, and t3_version has
+ * both versions. T3_NOT_FOUND: no T3 is behind the bus; nothing was written.
  */
 #ifndef T3_H
 #define T3_H
@@ -26,7 +28,8 @@ enum {
     T3_NOT_FOUND = -3,
     T3_REFUSED = -4,
     T3_ABORTED = -5,
-    T3_INVALID = -6
+    T3_INVALID = -6,
+    T3_OTHER_VERSION = -7
 };
 
 /* Access to the registers. Addresses count from the block's first register. `write` returns 0 if
@@ -42,10 +45,18 @@ struct t3_bus {
 /* Bus for registers that are mapped into memory, the first one at `registers`. */
 struct t3_bus t3_mapped(volatile void *registers);
 
+/* Versions of the register interface. The driver works with hardware of its own major version, and
+ * of its own minor version or a later one. */
+struct t3_versions {
+    unsigned driver_major, driver_minor;
+    unsigned hardware_major, hardware_minor;
+};
+
 /* Context of the hardware, made by t3_context. */
 struct t3_context {
     const struct t3_bus *bus;
-    unsigned number; /* T3_NO_CONTEXT if the hardware has no such context */
+    int opened;      /* T3_OKAY, or the result of each call with this context */
+    unsigned number; /* T3_NO_CONTEXT unless the context was opened */
     unsigned ranges; /* programmed ranges; T3_UNKNOWN before the first map */
     /* Cycles with refused packets that were not of the launch, during the last t3_wait or
      * t3_wait_idle, by code: warnings. The log has such packets, as far as it has space. */
@@ -64,28 +75,29 @@ struct t3_context {
 /* Transfer of a complete tile, or of a copy. */
 struct t3_transfer {
     uint32_t rows, rows_edge;         /* runs of a tile, and of one at the matrix edge */
-    uint32_t run_atoms;               /* a run */
-    uint32_t run_edge_atoms;          /* a run at the matrix edge */
-    uint32_t stride_atoms;            /* from run to run */
-    enum t3_packet_kind kind; /* of its packets with data */
+    uint32_t run_atoms;               /* length of a run */
+    uint32_t run_edge_atoms;          /* length of a run at the matrix edge */
+    uint32_t stride_atoms;            /* distance from run to run */
+    enum t3_packet_kind kind;         /* kind of the packets with data */
     int marks; /* the receiver tracks the tiles: a marker follows each wavefront's tile */
     enum t3_operation op;
     enum t3_datatype dtype;
     enum t3_granularity granularity;
     unsigned group_log2;              /* workgroups that are sent together */
     uint32_t wave_rows;               /* rows of a wavefront */
-    unsigned wave_run_atoms_log2;     /* of a wavefront in a run; 15: the whole run */
+    unsigned wave_run_atoms_log2;     /* atoms of a wavefront in a run; 15: the whole run */
     unsigned waves_inner_log2;        /* wavefronts beside each other in a run */
-    unsigned waves[4];                /* wavefronts: inner, at the rows' edge, the runs', both */
-    int64_t offset_bytes;             /* from an atom's address here to the receiver's */
+    unsigned waves[4];                /* wavefronts: inner, at the edge of the rows, at the
+                                       * edge of the runs, at both edges */
+    int64_t offset_bytes;             /* an atom's address at the receiver minus its address here */
 };
 
 /* Workgroups of a launch, in dispatch order. */
 struct t3_window {
     uint32_t workgroups;
-    uint32_t tracked_first, tracked_end;     /* dispatch indices that are updated here */
-    uint32_t to_send;                        /* whose tiles or stores leave, for the arbiters */
-    uint32_t credit_window, command_window;  /* workgroups */
+    uint32_t tracked_first, tracked_end;     /* first slot tracked here, and end of these slots */
+    uint32_t to_send;                        /* workgroups whose tiles or stores leave */
+    uint32_t credit_window, command_window;  /* in workgroups */
     uint32_t generation;                     /* 1 to 7 after the launch before, modulo 16 */
     int accumulate;                          /* the first update of an atom adds to the memory */
 };
@@ -93,10 +105,10 @@ struct t3_window {
 /* Peer of a context: another GPU that runs its launches. */
 struct t3_peer {
     unsigned gpu;                    /* number by which the network finds the GPU */
-    unsigned rank;                   /* that packets of the peer carry */
+    unsigned rank;                   /* rank that packets of the peer carry */
     unsigned space;                  /* address space of the context's packets at the peer */
-    int sends_stores, sends_updates; /* they may leave to the peer */
-    int takes_stores, takes_updates; /* the context accepts those of the peer */
+    int sends_stores, sends_updates; /* stores, or updates, may leave to the peer */
+    int takes_stores, takes_updates; /* the context accepts stores, or updates, of the peer */
 };
 
 /* Peers of a GPU in a ring; with two GPUs, both are the same GPU. */
@@ -104,17 +116,17 @@ enum { T3_DOWNSTREAM = 0, T3_UPSTREAM = 1 };
 
 /* Receivers of stores or tiles that leave. */
 struct t3_receivers {
-    unsigned peers;      /* one bit each */
-    int32_t slot_offset; /* from a tile's dispatch index here to its slot there */
+    unsigned peers;      /* one bit for each receiver */
+    int32_t slot_offset; /* a tile's slot at the receivers minus its dispatch index here */
 };
 
 /* Workgroups that follow each other in dispatch order, and whose tiles go the same way. Without
  * peers, tiles stay. */
 struct t3_part {
     uint32_t workgroups;
-    int stores_leave;       /* for the peers; otherwise they update the memory here */
-    unsigned shares;        /* contributions that make a tile complete which is updated here */
-    struct t3_receivers to; /* of the stores, or of the complete tiles */
+    int stores_leave;       /* stores leave for the peers; otherwise they update the memory here */
+    unsigned shares;        /* contributions with which a tile that is updated here is complete */
+    struct t3_receivers to; /* receivers of the stores, or of the complete tiles */
 };
 
 /* Collective that the stores of a kernel drive, as one GPU takes part in it. */
@@ -128,13 +140,13 @@ struct t3_collective {
     int accumulate;              /* the first update of an atom adds to the memory */
 };
 
-/* Part of a GPU in a ring reduce-scatter: the first chunk leaves, the last chunk stays. What leaves
- * goes to the peer T3_DOWNSTREAM. */
+/* Part of a GPU in a ring reduce-scatter: the first chunk leaves, the last chunk stays. Stores and
+ * tiles that leave go to the peer T3_DOWNSTREAM. */
 struct t3_ring {
     uint32_t workgroups;
     uint32_t leaving, staying;
     uint32_t credit_window, command_window;
-    uint32_t shares; /* contributions that make a tile complete: the kernel's, and the arriving one */
+    uint32_t shares; /* contributions with which a tile is complete: the kernel's, the arriving */
     uint32_t generation;
 };
 
@@ -166,7 +178,10 @@ struct t3_chunk {
 /* Kinds of interrupts. */
 enum { T3_DONE = 1, T3_IDLE = 2, T3_COPY = 4, T3_ERROR = 8, T3_LINK = 16 };
 
-/* Returns the number of contexts, or T3_NOT_FOUND if there is no T3 behind the bus. */
+/* Reads the hardware's version, and returns it beside the driver's. */
+struct t3_versions t3_version(const struct t3_bus *bus);
+/* Returns the number of contexts, T3_NOT_FOUND or T3_OTHER_VERSION. Each call that writes to the
+ * GPU's page makes the same check before. */
 int t3_identify(const struct t3_bus *bus);
 int t3_set_arbitration(const struct t3_bus *bus, const struct t3_arbitration *arbitration);
 /* Locks the registers of the whole GPU for unprivileged software. */
@@ -176,7 +191,7 @@ int t3_gpu_lock(const struct t3_bus *bus);
  * memory does not exist. */
 int t3_inject(const struct t3_bus *bus, enum t3_inject_target target, unsigned instance,
               int two_bits);
-/* Whether an injection still waits for its word. */
+/* Returns 1 while an injection waits for its word. */
 int t3_armed(const struct t3_bus *bus);
 /* Cycles in which a bit error was corrected. */
 uint32_t t3_corrected(const struct t3_bus *bus);
@@ -194,8 +209,8 @@ int t3_gpu_enable_interrupts(const struct t3_bus *bus, int error);
  * it. */
 int t3_gpu_take_interrupts(const struct t3_bus *bus);
 
-/* Makes a context. If the hardware has none of this number, each call with it is refused with
- * T3_INVALID, or returns 0. */
+/* Makes a context. Each call with it is refused, or returns 0, if the hardware has no context of
+ * this number (T3_INVALID), or if t3_identify fails (with its result). */
 struct t3_context t3_context(const struct t3_bus *bus, unsigned number);
 /* Assigns to the context the address space of its stores and packets, and ways of the tracker's
  * sets, one bit each; 0: no way; T3_UNCHANGED: the ways remain as they are. Refused if another
@@ -287,7 +302,7 @@ uint32_t t3_oldest(const struct t3_context *context);
 int t3_take_error(struct t3_context *context, struct t3_error *error);
 /* Counter of an error, which saturates at 65,535; 0 also for errors without a counter. */
 uint32_t t3_error_count(const struct t3_context *context, enum t3_error_code code);
-/* Whether an error is a refused packet that is not of the launch, which has lost nothing. */
+/* Returns 1 for an error that is a refused packet, not of the launch: the launch lost nothing. */
 int t3_is_foreign(enum t3_error_code code);
 /* Clears the log and all counters. */
 int t3_clear_errors(struct t3_context *context);

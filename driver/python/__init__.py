@@ -28,6 +28,7 @@ from .errors import (
 from .gpu import T3
 from .peer import DOWNSTREAM, UPSTREAM, Peer
 from .transfer import Transfer
+from .version import Version, VersionError
 
 __all__ = [
     "DOWNSTREAM",
@@ -53,6 +54,8 @@ __all__ = [
     "ReportedError",
     "Ring",
     "T3Error",
-    "WaitTimeoutError",
     "Transfer",
+    "Version",
+    "VersionError",
+    "WaitTimeoutError",
 ]

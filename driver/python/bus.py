@@ -49,7 +49,8 @@ class MappedRegisters:
 
 
 class Recorder:
-    """Recorder of writes, to be replayed later, for hardware with all contexts of the map.
+    """Recorder of writes, to be replayed later, for hardware of the driver's version with all
+    contexts of the map.
 
     Attributes
     ----------
@@ -59,6 +60,9 @@ class Recorder:
 
     def __init__(self) -> None:
         self.writes: list[tuple[int, int]] = []
+        registers = load()
+        self._words = {registers[name].address: registers[name].reset for name in ("ID", "VERSION")}
+        self._words[registers["CONTEXTS"].address] = MAX_CONTEXTS
 
     def write(self, address: int, word: int) -> bool:
         """See :meth:`Bus.write`; always true."""
@@ -66,5 +70,7 @@ class Recorder:
         return True
 
     def read(self, address: int) -> int:
-        """See :meth:`Bus.read`; 0 but for CONTEXTS: no write was refused, no launch is running."""
-        return MAX_CONTEXTS if address == load()["CONTEXTS"].address else 0
+        """See :meth:`Bus.read`; all registers read as 0 except ID, VERSION and CONTEXTS: no write
+        was refused, no launch is running.
+        """
+        return self._words.get(address, 0)

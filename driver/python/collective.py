@@ -1,4 +1,4 @@
-"""Collectives of a launch, as the ways of its tiles."""
+"""Collectives of a launch: the parts of its workgroups, and the way of the tiles of each part."""
 
 from dataclasses import dataclass, replace
 
@@ -20,9 +20,9 @@ class Part:
     stores_leave : bool
         The kernel's stores leave for the peers; otherwise they update the memory here.
     shares : int
-        Contributions that make a tile complete which is updated here: that of the kernel, and those
-        that arrive. If the stores leave: contributions of the tiles that arrive in slots of the
-        same numbers as these dispatch indices; 0 if none arrives.
+        Contributions with which a tile that is updated here is complete: the kernel's contribution
+        and the arriving ones. If the stores leave: contributions of the tiles that arrive in slots
+        of the same numbers as these dispatch indices; 0 if no tile arrives.
     peers : tuple of int
         Peers to which the stores, or the complete tiles, go. Without peers, tiles stay.
     slot_offset : int
@@ -58,8 +58,9 @@ class Collective:
     command_window : int
         Workgroups whose commands may wait.
     unused : int
-        Dispatch indices of the first part that have no workgroup: its tiles need slots below their
-        dispatch indices, and slots are not negative.
+        Dispatch indices at the start of the first part that have no workgroup. They are needed
+        where tiles of this part go to slots below their dispatch indices, since slots are not
+        negative.
     generation : int
         Generation of the launch, 0 to 15: the same on all GPUs, and 1 to 7 after the previous
         launch's, modulo 16.
@@ -69,7 +70,7 @@ class Collective:
     Raises
     ------
     ValueError
-        The first part does not have the unused dispatch indices.
+        If the first part has fewer dispatch indices than ``unused``.
     """
 
     parts: tuple[Part, ...]
@@ -102,8 +103,8 @@ class Ring:
     """Part of a GPU in a ring reduce-scatter, in workgroups in dispatch order.
 
     The chunk that is dispatched first leaves as it is stored. The chunks that follow are reduced
-    here and sent when they are complete. The last chunk is reduced here and stays. What leaves goes
-    to the peer :data:`~driver.python.peer.DOWNSTREAM`.
+    here and sent when they are complete. The last chunk is reduced here and stays. Stores and
+    tiles that leave go to the peer :data:`~driver.python.peer.DOWNSTREAM`.
 
     Parameters
     ----------
@@ -116,7 +117,7 @@ class Ring:
     credit_window, command_window, generation : int
         See :class:`Collective`.
     shares : int
-        Contributions that make a tile complete: that of the kernel, and those that arrive.
+        Contributions with which a tile is complete: the kernel's and the arriving ones.
     """
 
     workgroups: int

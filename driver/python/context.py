@@ -51,6 +51,10 @@ class Context(Assignment):
 
     Raises
     ------
+    VersionError
+        If the driver does not work with the hardware's version of the register interface.
+    T3Error
+        If no T3 is behind the bus.
     ValueError
         If the hardware has no context of this number.
     """
@@ -160,8 +164,11 @@ class Context(Assignment):
         peers: Iterable[int] = (DOWNSTREAM,),
         slot_offset: int = 0,
     ) -> None:
-        """Let stores of these workgroups update the memory here, and send each complete tile: one
-        with markers of ``shares`` in total; receivers as for :meth:`remote_map`."""
+        """Let stores of these workgroups update the memory here, and send each complete tile.
+
+        A tile is complete with markers of ``shares`` in total. The receivers are those of
+        :meth:`remote_map`.
+        """
         receivers = {"peers": peers, "slot_offset": slot_offset}
         self._map(first, count, Action.DMA, region, command, shares=shares, **receivers)
 
@@ -378,7 +385,7 @@ class Context(Assignment):
         """
         self._page.write("CONTROL", abort=1)
         self._settle("the abort", polls)
-        self._counts.restart()  # its launch's errors are no longer of interest
+        self._counts.restart()  # the errors of the aborted launch are no longer of interest
 
     @property
     def status(self) -> dict[str, int]:

@@ -9,7 +9,7 @@ from .registers import Page
 
 __all__ = ["ErrorCounts"]
 
-_FULL = (1 << 16) - 1  # a counter ends there
+_FULL = (1 << 16) - 1  # a counter saturates there
 
 
 class ErrorCounts:

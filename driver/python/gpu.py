@@ -7,8 +7,9 @@ from rtl.registers.map import load
 
 from .bus import Bus
 from .context import Context
-from .errors import HardwareError, T3Error
+from .errors import HardwareError
 from .registers import Page, Write
+from .version import Version, check_version
 
 __all__ = ["T3"]
 
@@ -18,22 +19,34 @@ class T3:
 
     Every value is checked against its field before anything is written: ``ValueError``. A write
     that the hardware refuses raises :class:`RefusedError`, for example one to a locked register.
+
+    Raises
+    ------
+    VersionError
+        If the driver does not work with the hardware's version of the register interface.
+    T3Error
+        If the identification behind the bus is wrong.
     """
 
     def __init__(self, bus: Bus):
         self._bus, self._page = bus, Page(bus, prefix="GPU_")
 
+    @property
+    def version(self) -> Version:
+        """Version of the hardware's register interface."""
+        return Version.of_hardware(self._bus)
+
     def identify(self) -> int:
-        """Check the identification behind the bus; return the number of contexts.
+        """Check identification and version behind the bus; return the number of contexts.
 
         Raises
         ------
+        VersionError
+            If the driver does not work with the hardware's version of the register interface.
         T3Error
             If the identification is wrong.
         """
-        expected, found = load()["ID"].reset, self._page.read("ID")["id"]
-        if found != expected:
-            raise T3Error(f"the identification must be {expected:#010x}, not {found:#010x}")
+        check_version(self._bus)
         return self._page.read("CONTEXTS")["count"]
 
     def context(self, number: int) -> Context:

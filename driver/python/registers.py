@@ -9,6 +9,7 @@ from rtl.registers.map import MAX_CONTEXTS, Register, load
 
 from .bus import Bus
 from .errors import HardwareError, RefusedError, T3Error
+from .version import check_version
 
 __all__ = ["Page", "Write", "wide"]
 
@@ -48,6 +49,8 @@ class Page:
 
     Raises
     ------
+    T3Error
+        If no T3 is behind the bus, or the driver does not work with its version.
     ValueError
         If the map or the hardware has no context of this number.
     """
@@ -55,8 +58,10 @@ class Page:
     def __init__(self, bus: Bus, context: int = 0, prefix: str = ""):
         self._bus, self._context, self._prefix = bus, context, prefix
         if not prefix:
-            # A mapping hides that a page does not exist: its writes seem to be accepted.
             self._check_context(MAX_CONTEXTS)
+        check_version(bus)
+        if not prefix:
+            # A mapping hides that a page does not exist: its writes seem to be accepted.
             self._check_context(self.read("CONTEXTS")["count"])
 
     def _check_context(self, contexts: int) -> None:

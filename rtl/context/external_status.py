@@ -72,7 +72,7 @@ class ExternalStatus(wiring.Component):
         return m
 
     def _count_aborts(self) -> Value:
-        """Compute the next value of ``aborted``, whose bits keep to their launches."""
+        """Compute the next value of ``aborted``: a launch shifts the bits to older launches."""
         step = (self.launch_generation - self.generation)[: GENERATION_BITS - 1]
         return Mux(
             self.launch,

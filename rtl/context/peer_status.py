@@ -14,9 +14,9 @@ class PeerStatus(wiring.Component):
     """Status registers for a peer: what it admits, and whether it aborted the launch.
 
     Only status of the current launch is used. Generations are compared by half of their range, so
-    a peer that is 9 to 15 launches behind looks like one that is ahead. It counts as ahead only if
-    it was seen at this launch or behind it before. A peer that is not enabled counts as one that
-    has no limit and no abort.
+    a peer that is 9 to 15 launches behind looks like one that is ahead. A peer that looks ahead
+    counts as ahead only if it was seen at this launch or behind it before. A peer that is not
+    enabled counts as one that has no limit and no abort.
 
     Members
     -------
@@ -31,13 +31,13 @@ class PeerStatus(wiring.Component):
     generation : In
         ``launch_generation`` one cycle late.
     credit_limit_in, generation_in, aborted_in : In
-        The peer's. See :class:`~rtl.interface.signatures.ContextSignature`.
+        Words of the peer. See :class:`~rtl.interface.signatures.ContextSignature`.
     admitted : Out(credit_limit_bits)
         Slots that the peer admits: none before its first launch and while it is at a former launch,
         all while it is at a later launch. Register.
     peer_launch : Out(:func:`PeerLaunch`)
-        State of the peer. The generation is the latest that means something: with a limit or an
-        abort. Register.
+        State of the peer. The generation is that of the latest words with a limit or an abort.
+        Register.
     aborts : Out(1)
         Strobe: the peer aborted the launch. At most once for each launch, and not for an abort that
         may belong to a launch 16 generations before. Register.
@@ -48,7 +48,7 @@ class PeerStatus(wiring.Component):
 
     is_near : Signal
         The peer was seen at this launch, up to 8 behind it, or ahead when it was known to be ahead.
-        If it looks ahead now, it is.
+        If the peer looks ahead now, it is ahead.
     seen : Signal
         An abort of the launch has been reported.
     stale : Signal

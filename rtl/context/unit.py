@@ -64,8 +64,8 @@ class ContextUnit(wiring.Component):
     active, relaxed, critical, congested : Out(1)
         See :class:`Criticality`.
     dma_idle, own_idle, clearing : Out(1)
-        ``dma_idle``: no command is in the DMA engine. ``own_idle``: nor is a command or a complete
-        tile in this unit. ``clearing``: the counts are being cleared.
+        ``dma_idle``: no command is in the DMA engine. ``own_idle``: besides, no command and no
+        complete tile is in this unit. ``clearing``: the counts are being cleared.
     stores_drained : In(1)
         No tile, store or update of the launch is left outside this unit.
     errors : Out(:class:`ErrorSignature`).array(4)
@@ -225,7 +225,7 @@ class ContextUnit(wiring.Component):
         ]
 
     def _control_flow(self, m: Module) -> None:
-        """Connect the inputs of the credit window, and what changes the limits of the ranges."""
+        """Connect the inputs of the credit window and of the range limits."""
         trigger, credit_window, limits = self.trigger, self.credit_window, self.range_limits
         changes = Cat(credit_window.changes, *(peer.clock_enable for peer in self.peer_status))
         m.d.comb += [

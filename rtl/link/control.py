@@ -13,9 +13,9 @@ __all__ = ["ControlReceiver", "ControlSender"]
 class ControlSender(wiring.Component):
     """Control sender: inserts a context's control word between the packets when it has changed.
 
-    Contexts take turns; a context without a change takes a cycle while another context has one. A
-    word that changes in cycle *t* is at ``o`` in *t + 2* at the earliest, so it never overtakes a
-    packet that was taken in *t* or earlier.
+    Contexts take turns; a context without a change takes a cycle while another context has a
+    change. A word that changes in cycle *t* is at ``o`` in *t + 2* at the earliest, so it never
+    overtakes a packet that was taken in *t* or earlier.
 
     Parameters
     ----------

@@ -38,10 +38,10 @@ class LinkEndpoint(wiring.Component):
     `docs/link.md` specifies the frame and the protocol. Either side may be reset at any time: both
     sides then begin a new session, in which no packet of the former session is delivered. A packet
     that is taken in cycle *t* is at ``send`` in *t + 4*; the packets of a frame whose last flit is
-    at ``receive`` in *t* are at ``o`` from *t + 5* on; one packet per cycle each way. Channels that
-    share an endpoint take turns at the link, frame by frame, and no channel waits for the receiver
-    of another. Every output comes from a register, a
-    memory or logic behind registers; none depends combinationally on an input.
+    at ``receive`` in *t* are at ``o`` from *t + 5* on. Each direction carries up to one packet per
+    cycle. Channels that share an endpoint take turns at the link, frame by frame, and no channel
+    waits for the receiver of another. Every output comes from a register, a memory or logic behind
+    registers; none depends combinationally on an input.
 
     Parameters
     ----------
@@ -85,7 +85,8 @@ class LinkEndpoint(wiring.Component):
     replays, corrupt : Out(32)
         Cycles in which a flow began a replay, and corrupt frames received, since reset.
     clock_enable : Out(1)
-        Covers neither the monitor nor the idle timer, which have clock gates of their own.
+        Clock enable of all parts but the monitor and the idle timer, which have clock gates of
+        their own.
 
     Raises
     ------

@@ -23,9 +23,9 @@ class FrameCrc(wiring.Component):
     """CRC-32C of a frame up to one of its flits, from the CRC up to the flit before it.
 
     Combinational. The CRC covers the header and the atom of each flit. An atom that is not on the
-    wires counts as zeros, in hardware without data as 32 bits. A further flit is computed like a
-    first one with a header of zeros: the difference of the CRC before it to that of this header is
-    added to its first bits.
+    wires counts as zeros, in hardware without data as 32 bits. The CRC of a further flit is
+    computed like that of a first flit with a header of zeros: the difference between the CRC before
+    the flit and the CRC of this header is added to the flit's first bits.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ class FlitStamp(wiring.Component):
             self.i.ready.eq(self.o.ready | ~self.o.valid),
             crc.body.eq(flit.body),
             crc.first.eq(flit.first),
-            crc.before.eq(stamped.crc),  # the flit before a further one is there
+            crc.before.eq(stamped.crc),  # the last stage holds the flit before a further one
             self.o.p.eq(stamped),
             self.clock_enable.eq(self.i.ready & (self.i.valid | valid | self.o.valid)),
         ]
@@ -180,7 +180,7 @@ class FlitCheck(wiring.Component):
         m.d.comb += [
             crc.body.eq(flit.body),
             crc.first.eq(flit.first),
-            crc.before.eq(computed),  # of the flit that arrived before
+            crc.before.eq(computed),  # the CRC up to the flit that arrived before
         ]
         m.d.sync += [valid.eq(Cat(self.i.valid, valid[0])), self.o.valid.eq(valid[1])]
         with m.If(self.i.valid):
@@ -196,7 +196,7 @@ class FlitCheck(wiring.Component):
         """Give each flit its header, and the last flit of a frame the verdict. Return a signal that
         a frame waits to be counted."""
         checked = Signal.like(self.o.p, reset_less=True)
-        # A frame has begun and not ended; it is not as it was sent; place of its latest flit.
+        # A frame has begun and not ended; this frame is corrupt; place of its latest flit.
         is_open, bad, place = Signal(), Signal(), Signal(RUN_BITS)
         is_bad, was_cut, waits = Signal(), Signal(), Signal()
         header, late_header = (one.body.as_value()[: self._header] for one in (checked, late))
@@ -212,7 +212,7 @@ class FlitCheck(wiring.Component):
             checked.corrupt.eq((late.crc != computed) | is_bad),
         ]
         run = checked.body.packet.atom[:RUN_BITS]
-        with m.If(late.first):  # also in a pause, with the same header
+        with m.If(late.first):  # a pause repeats the flit before it, with the same header
             m.d.sync += header.eq(late_header)
         with m.Elif(valid):
             m.d.sync += [checked.body.sequence.eq(checked.body.sequence + 1), run.eq(run + 1)]

@@ -261,7 +261,7 @@ class LinkFlow(wiring.Component):
         m.d.sync += rested.eq(self.rest)
         with m.If(taken):
             m.d.sync += behind.eq(self.has_item)
-            with m.If(flit.first):  # which carries the state
+            with m.If(flit.first):  # only the first flit of a frame carries the state
                 m.d.sync += news.eq(0)
         with m.If(changes | self.remind | ~self.open):
             m.d.sync += news.eq(1)

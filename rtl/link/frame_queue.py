@@ -49,13 +49,13 @@ class FrameQueue(wiring.Component):
     capacity : int
         Payloads that fit into ``storage``.
     stored, held : Signal
-        Committed payloads in ``storage``; these and the kept ones of the last frame.
+        Committed payloads in ``storage``; committed payloads and the kept ones of the last frame.
     row, committed_row : Signal
-        Rows behind these.
+        Row behind the ``held`` payloads; row behind the committed ones.
     """
 
     def __init__(self, shape, *, depth: int):
-        self.capacity = depth - 1  # one is read ahead
+        self.capacity = depth - 1  # one payload is prefetched
         super().__init__(
             {
                 "i": In(stream.Signature(shape)),

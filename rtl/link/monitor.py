@@ -26,7 +26,7 @@ class LinkMonitor(wiring.Component):
     went_down : Out(1)
         First cycle of ``down``. Register.
     clock_enable : Out(1)
-        Does not cover the counter of silence, which has a clock gate of its own.
+        Clock enable of all parts but the counter of silence, which has a clock gate of its own.
     """
 
     def __init__(self, link: LinkParameters):

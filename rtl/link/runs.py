@@ -14,8 +14,8 @@ __all__ = ["RunDetector"]
 class RunDetector(wiring.Component):
     """Run detector: finds out whether a packet continues the run of the packet before it.
 
-    It does if both carry data, its atom is the next one in the same aligned block of
-    :data:`FRAME_ATOMS` atoms, and all other fields except the data are equal.
+    A packet continues a run if both packets carry data, its atom is the next one in the same
+    aligned block of :data:`FRAME_ATOMS` atoms, and all other fields except the data are equal.
 
     Parameters
     ----------

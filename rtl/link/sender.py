@@ -16,9 +16,9 @@ __all__ = ["LinkSender"]
 class LinkSender(wiring.Component):
     """Sending half of a channel's flow: go-back-N.
 
-    A packet that is taken in cycle *t* is at ``o`` in *t + 2* at the earliest; one per cycle. A
-    reverse state is processed in every second cycle only, since each one includes the information
-    of those before it.
+    A packet that is taken in cycle *t* is at ``o`` in *t + 2* at the earliest, and one packet
+    leaves per cycle. A reverse state is processed in every second cycle only, since each state
+    includes the information of the states before it.
 
     The sender goes back when the other side reports the oldest packet as missing, once for each
     oldest packet, because the report repeats until the packet arrives. A packet that is lost again

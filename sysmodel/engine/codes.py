@@ -7,6 +7,7 @@ __all__ = [
     "COMMUNICATION",
     "END_OF_TILE",
     "PACKET_END",
+    "PACKET_STORE",
     "PACKET_UPDATE",
     "PLACE",
     "READ",
@@ -23,5 +24,6 @@ PLACE: int = Access.PLACE.value
 COMMUNICATION: int = Origin.COMMUNICATION.value
 STORE: int = StoreKind.STORE.value
 END_OF_TILE: int = StoreKind.END_OF_TILE.value
+PACKET_STORE: int = PacketKind.STORE.value
 PACKET_END: int = PacketKind.END.value
 PACKET_UPDATE: int = PacketKind.UPDATE.value

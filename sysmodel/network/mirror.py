@@ -7,6 +7,9 @@ packet then arrives in the channel in which it left. Otherwise the atoms of a wa
 of a copied chunk, are spread in proportion: while this GPU sends the *n* atoms of one, the *m*
 atoms of the other arrive, first atom with first atom, in any channel.
 
+Updates and tracked stores belong to the tile of their slot; a plain store belongs to a copied
+chunk.
+
 A fused GEMM stores each tile at a place in the memory of its owner. The atoms that leave for the
 owner of a chunk arrive, by the same rule, as atoms of this GPU's own chunk: at the same place, from
 the GPU that is as far upstream as the owner is downstream.
@@ -14,7 +17,7 @@ the GPU that is as far upstream as the owner is downstream.
 
 import numpy as np
 
-from sysmodel.engine.codes import PACKET_UPDATE
+from sysmodel.engine.codes import PACKET_STORE
 from sysmodel.engine.ports import PACKET
 from sysmodel.gpu.fetch import workgroup_at
 from sysmodel.lib.compiled import compiled, inlined
@@ -135,7 +138,7 @@ def mirrored(s, c, packet):
         i = _find(s.chunk_atom[c], base, end, atom) - base
         packet[PACKET.atom] = _at_place(s, c, s.chunk_start[c, f.copy_to] + i, place)
         return
-    if packet[PACKET.kind] != PACKET_UPDATE:
+    if packet[PACKET.kind] == PACKET_STORE:
         base = s.chunk_start[c, f.copy_from]
         end = s.chunk_start[c, f.copy_from + 1]
         i = _find(s.chunk_atom[c], base, end, atom - f.copy_offset) - base
@@ -172,7 +175,7 @@ def spread(s, gpu, packet):
         sent, ours = _find(s.copied_atom, start, end, atom) - start, end - start
         theirs = s.copied_start[f.copy_to + 1] - s.copied_start[f.copy_to]
         base = s.copied_start[f.copy_to]
-    elif packet[PACKET.kind] != PACKET_UPDATE:
+    elif packet[PACKET.kind] == PACKET_STORE:
         ours = s.copied_start[f.copy_from + 1] - s.copied_start[f.copy_from]
         theirs = s.copied_start[f.copy_to + 1] - s.copied_start[f.copy_to]
         sent, base = gpu.copied, s.copied_start[f.copy_to]
@@ -197,7 +200,7 @@ def arriving(s, packet, number):
         index = _find(s.chunk_atom[c], start, end, s.copied_atom[number])
         packet[PACKET.atom] = _at_place(s, c, index, place)
         return c
-    if packet[PACKET.kind] != PACKET_UPDATE:
+    if packet[PACKET.kind] == PACKET_STORE:
         packet[PACKET.atom] = s.copied_atom[number] + f.copy_offset
         return s.copied_channel[number]
     entry = s.wave_entry[number]

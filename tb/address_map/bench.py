@@ -14,7 +14,7 @@ from rtl.interface.layouts import Location
 from rtl.parameters import T3Parameters
 from sysmodel.engine.golden import GoldenState
 from sysmodel.engine.golden.channel.address_map import action_of, has_wavefront, locate
-from sysmodel.engine.golden.payloads import LOCATION
+from sysmodel.engine.golden.payloads.layouts import LOCATION
 from tb.address_map.dut import AddressMap
 from tb.cover import cover, expect
 from tb.cycle import inputs_of, next_cycle, reset, scaled, settled

@@ -10,7 +10,7 @@ from sysmodel.engine.golden.channel.queues import Q
 from sysmodel.engine.golden.dma.lane import has_lane_space
 from sysmodel.engine.golden.dma.walker import take_segment
 from sysmodel.engine.golden.nmc.unit import step_nmc
-from sysmodel.engine.golden.payloads import SEGMENT
+from sysmodel.engine.golden.payloads.layouts import SEGMENT
 from sysmodel.engine.golden.tracker.front import take_event
 from sysmodel.engine.golden.trigger.congestion import is_held_up
 from sysmodel.engine.ports import I, O, input_words, output_words

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from rtl.parameters import T3Parameters
 from sysmodel.engine.golden.dma.engine import MARK, WALK, engine_is_idle, needs_tables, step_engine
 from sysmodel.engine.golden.dma.lane import SEGMENTS
-from sysmodel.engine.golden.payloads import READY
+from sysmodel.engine.golden.payloads.layouts import READY
 from tb.dma_engine.points import StepResult, Walk, step_result
 from tb.golden import golden_state, payload, put
 

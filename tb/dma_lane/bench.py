@@ -12,7 +12,7 @@ from rtl.interface.encodings import PacketKind
 from rtl.interface.layouts import DramRequest, Packet, ReadReturn, Segment
 from rtl.parameters import T3Parameters
 from sysmodel.engine.golden.dma.lane import READS, SEGMENTS, fill_slot, step_lane
-from sysmodel.engine.golden.payloads import DATA_WORDS
+from sysmodel.engine.golden.payloads.layouts import DATA_WORDS
 from tb.cover import cover, expect
 from tb.cycle import clock_stops, inputs_of, next_cycle, reset, scaled, settled
 from tb.golden import golden_state, put, words

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from rtl.parameters import T3Parameters
-from sysmodel.engine.golden.payloads import TILE
+from sysmodel.engine.golden.payloads.layouts import TILE
 from sysmodel.engine.golden.registers.injection import arm_banks
 from sysmodel.engine.golden.tracker.bank import accept, has_bank_space, step_bank
 from sysmodel.engine.golden.tracker.clearing import clearing_contexts

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from rtl.parameters import T3Parameters
 from sysmodel.engine.golden.context.unit import begin_cycle, step_ready_queue, step_trigger_block
-from sysmodel.engine.golden.payloads import COMPLETION
+from sysmodel.engine.golden.payloads.layouts import COMPLETION
 from sysmodel.engine.golden.protected_queue import is_empty
 from sysmodel.engine.golden.trigger.ready import first_ready, ready_valid
 from sysmodel.engine.golden.trigger.trigger import CLEARING, IDLE, begin_clearing

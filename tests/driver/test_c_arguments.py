@@ -6,6 +6,7 @@ import subprocess
 from rtl.interface.encodings import InjectTarget, Policy
 from rtl.registers.map import MAX_CONTEXTS, load
 from tests.support.c_driver import build
+from tests.support.driver_identity import IDENTITY
 from tests.support.driver_limits import (
     COLLECTIVE,
     DISPATCH,
@@ -108,7 +109,7 @@ C_STRUCTS = {
     "arbitration": (C_ARBITRATION, ("t3_set_arbitration",)),
 }
 # Calls of C whose arguments are not written, or are of 32 bits as their fields.
-C_WITHOUT = {"t3_identify", "t3_next_epoch", "t3_gpu_lock", "t3_armed"}
+C_WITHOUT = {"t3_identify", "t3_version", "t3_next_epoch", "t3_gpu_lock", "t3_armed"}
 C_WITHOUT |= {"t3_corrected", "t3_scrub_corrected", "t3_mapped", "t3_context", "t3_timeout"}
 C_WITHOUT |= {"t3_is_foreign"}
 C_WITHOUT |= {"t3_unmap", "t3_launch", "t3_measure", "t3_wait", "t3_wait_idle", "t3_abort"}
@@ -127,7 +128,7 @@ static int accesses;
 static int put(void *self, uint32_t address, uint32_t word)
 { (void)self; (void)address; (void)word; accesses++; return 1; }
 static uint32_t get(void *self, uint32_t address)
-{ (void)self; accesses++; return address == CONTEXTS ? 8 : 0; }
+{ (void)self; IDENTITY accesses++; return address == CONTEXTS ? 8 : 0; }
 static void arrived(void *self, unsigned chunk) { (void)self; (void)chunk; }
 int main(void)
 {
@@ -136,7 +137,10 @@ BODY
     return 0;
 }
 """
-PROGRAM = C_PROGRAM.replace("CONTEXTS", str(load()["CONTEXTS"].address))
+PROGRAM = C_PROGRAM.replace("CONTEXTS", str(load()["CONTEXTS"].address)).replace(
+    "IDENTITY",
+    " ".join(f"if (address == {address}) return {word}u;" for address, word in IDENTITY.items()),
+)
 C_CASE = """    {
         struct t3_context context = t3_context(&bus, NUMBER);
         struct t3_transfer transfer = {TRANSFER};

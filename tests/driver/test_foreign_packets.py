@@ -11,6 +11,7 @@ from sysmodel.engine.golden.engine import GoldenEngine
 from sysmodel.engine.simulated_bus import SMALL, SimulatedBus
 from t3.driver import Context, ReportedError, Ring, Transfer, WaitTimeoutError
 from tests.support.c_driver import CContext, load_driver
+from tests.support.driver_identity import IDENTITY
 from tests.support.two_gpus import NEIGHBOUR, join_ring
 
 BASE, END, SPACE = 1 << 17, 1 << 21, 3
@@ -149,7 +150,7 @@ class Registers:
     """Bus of hardware that is idle, with these words in its registers."""
 
     def __init__(self, **words):
-        self._words = {load()[name].address_in(0): word for name, word in words.items()}
+        self._words = IDENTITY | {load()[name].address_in(0): word for name, word in words.items()}
 
     def write(self, address, word):
         return True

@@ -20,7 +20,7 @@ from sysmodel.engine.golden.channel.arbitration import arbitrate, measure
 from sysmodel.engine.golden.dma.copies import pop_copy, push_copy
 from sysmodel.engine.golden.dma.engine import engine_is_idle, step_engine
 from sysmodel.engine.golden.dma.lane import SEGMENTS
-from sysmodel.engine.golden.payloads import COMPLETION, COPY, READY
+from sysmodel.engine.golden.payloads.layouts import COMPLETION, COPY, READY
 from sysmodel.engine.golden.trigger.credit_window import WindowInputs, step_credit_window
 from sysmodel.engine.golden.trigger.ready import step_ready
 from sysmodel.engine.golden.trigger.trigger import begin_clearing, step_trigger

@@ -9,7 +9,7 @@ import pytest
 
 GOLDEN = Path(__file__).parents[2] / "sysmodel/engine/golden"
 MODULES = sorted(GOLDEN.rglob("*.py"))
-ACTIVITY = GOLDEN / "activity"
+ACTIVITY, PAYLOADS = GOLDEN / "activity", GOLDEN / "payloads"
 
 
 def targets(tree: ast.AST) -> Iterator[ast.expr]:
@@ -65,10 +65,12 @@ def test_writes_are_found(source, names):
 
 
 def test_each_field_is_written_in_one_module():
+    """The package of the payloads counts as one module: many payloads have fields of one name."""
     modules = defaultdict(set)
     for path in MODULES:
+        module = PAYLOADS if PAYLOADS in path.parents else path
         for name in written(ast.parse(path.read_text())):
-            modules[name].add(path.relative_to(GOLDEN).as_posix())
+            modules[name].add(module.relative_to(GOLDEN).as_posix())
     assert len(modules) > 200
     assert {name: sorted(paths) for name, paths in modules.items() if len(paths) > 1} == {}
 

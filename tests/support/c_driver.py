@@ -1,6 +1,7 @@
 """C driver as a library whose bus is an object of Python."""
 
 import ctypes
+import re
 import subprocess
 
 from driver.c import c_driver
@@ -21,6 +22,7 @@ class _Bus(ctypes.Structure):
 class _Context(ctypes.Structure):
     _fields_ = [
         ("bus", ctypes.c_void_p),
+        ("opened", ctypes.c_int),
         ("number", ctypes.c_uint),
         ("ranges", ctypes.c_uint),
         ("refused", _WORD * len(ErrorCode)),
@@ -28,6 +30,11 @@ class _Context(ctypes.Structure):
         ("counts", _WORD * len(ErrorCode)),
         ("compared", ctypes.c_int),
     ]
+
+
+class _Versions(ctypes.Structure):
+    _names = ("driver_major", "driver_minor", "hardware_major", "hardware_minor")
+    _fields_ = [(name, ctypes.c_uint) for name in _names]
 
 
 class Receivers(ctypes.Structure):
@@ -40,20 +47,38 @@ UNCHANGED = ctypes.c_int64(-1)
 """Ways that ``assign`` leaves as they are."""
 
 
-def build(folder, source="t3.c", *options):
-    """Compile a source beside the driver's files, as a library or as a program; return its path."""
+def build(folder, source="t3.c", *options, version=None):
+    """Compile a source beside the driver's files, as a library or as a program; return its path.
+
+    Parameters
+    ----------
+    version : (int, int) or None
+        Version of the register interface for which the driver is made; None for the map's.
+    """
     for name, content in (register_documents() | c_driver()).items():
         if name.endswith((".c", ".h")):
             (folder / name).write_bytes(content)
+    if version:
+        _set_version(folder / "t3_registers.h", *version)
     built = folder / "built"
     flags = ["-std=c99", "-Wall", "-Wextra", "-Werror"]
     subprocess.run(["cc", *flags, *options, "-o", built, folder / source], check=True)
     return built
 
 
-def load_driver(folder):
-    """Compile the driver, and load it."""
-    return ctypes.CDLL(str(build(folder, "t3.c", "-shared", "-fPIC")))
+def _set_version(header, major, minor):
+    text, count = re.subn(
+        r"(#define T3__VERSION__(MAJOR|MINOR)_reset) \w+",
+        lambda found: f"{found[1]} {dict(MAJOR=major, MINOR=minor)[found[2]]}",
+        header.read_text(),
+    )
+    assert count == 2
+    header.write_text(text)
+
+
+def load_driver(folder, version=None):
+    """Compile the driver, and load it; ``version`` as in :func:`build`."""
+    return ctypes.CDLL(str(build(folder, "t3.c", "-shared", "-fPIC", version=version)))
 
 
 class CContext:
@@ -71,6 +96,7 @@ class CContext:
             _READ(lambda _, address: bus.read(address)),
         )
         library.t3_context.restype = _Context
+        library.t3_version.restype = _Versions
         self._context = library.t3_context(ctypes.byref(self._bus), ctypes.c_uint(number))
 
     def __getattr__(self, name):

@@ -17,7 +17,7 @@ from .context.unit import CONTEXT
 from .dma.lane import SLOT
 from .model import GPU
 from .parameters import CONFIG, load_parameters
-from .payloads import COMMAND, PACKET, RANGE, READY, REGION
+from .payloads.layouts import COMMAND, PACKET, RANGE, READY, REGION
 from .protected_queue import RING
 from .registers.errors import LOG
 from .registers.interrupts import INTERRUPTS

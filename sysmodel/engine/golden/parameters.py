@@ -2,7 +2,7 @@
 
 from rtl.parameters import T3Parameters
 
-from .payloads import ARBITER
+from .payloads.layouts import ARBITER
 from .records import Record, record
 
 __all__ = ["CONFIG", "load_parameters"]

@@ -23,10 +23,10 @@ def _send(s, c, kind, slot, wave, atom, now):
     send(s, 0, c, now, outputs)
 
 
-def _ring(channels, channel_bits, **shape):
+def _ring(channels, channel_bits, mirror=UNEVEN, **shape):
     kernel = small_kernel(**shape)
     state, atoms = bare_state(kernel, channels=channels, channel_bits=channel_bits)
-    state = in_ring(join(state, buffer=4096, mirror=UNEVEN), kernel)
+    state = in_ring(join(state, buffer=4096, mirror=mirror), kernel)
     return kernel, state, atoms
 
 
@@ -47,8 +47,32 @@ RINGS = [
 ]
 
 
+# Packets with an atom of the tile of their slot: updates, and stores that the receiver tracks.
+OF_TILES = [PacketKind.UPDATE.value, PacketKind.PLACE.value]
+
+
+@pytest.mark.parametrize("kind", OF_TILES)
+@pytest.mark.parametrize("channels,bits", [(1, 2), (4, 2)])
+def test_even_tiles_arrive_as_the_tiles_of_their_slots(channels, bits, kind):
+    """Each atom of the other tile arrives once, in the channel in which an atom left."""
+    shape = {"m": 64 * 16, "n": 16, "gpus": 2}
+    kernel, state, atoms = _ring(channels, bits, EVEN, **shape)
+    assert symmetry(kernel, atoms, channels) == EVEN
+    for slot, w, other in sent_slots(kernel):
+        assert w != other
+        state.channel["packet_count"] = 0
+        here = slice(atoms.start[w], atoms.start[w + 1])
+        there = slice(atoms.start[other], atoms.start[other + 1])
+        for atom, c, v in zip(atoms.atom[here], atoms.channel[here], atoms.wave[here], strict=True):
+            _send(state, c, kind, slot, v, atom, 0)
+        arrived = sorted((c, at_slot, atom) for c, at_slot, _, atom in _arrived(state))
+        wanted = zip(atoms.channel[there].tolist(), atoms.atom[there].tolist(), strict=True)
+        assert arrived == sorted((c, slot, atom) for c, atom in wanted) and arrived
+
+
+@pytest.mark.parametrize("kind", OF_TILES)
 @pytest.mark.parametrize("channels,bits,shape", RINGS)
-def test_every_atom_of_the_other_tile_arrives_once_and_in_its_channel(channels, bits, shape):
+def test_every_atom_of_the_other_tile_arrives_once_and_in_its_channel(channels, bits, shape, kind):
     kernel, state, atoms = _ring(channels, bits, **shape)
     if (atoms.per_wave > 0).any(axis=1).all():
         for slot, w, other in sent_slots(kernel):
@@ -57,7 +81,7 @@ def test_every_atom_of_the_other_tile_arrives_once_and_in_its_channel(channels, 
                 here = slice(atoms.start[w], atoms.start[w + 1])
                 mine = atoms.wave[here] == v
                 for atom, c in zip(atoms.atom[here][mine], atoms.channel[here][mine], strict=True):
-                    _send(state, c, PacketKind.UPDATE.value, slot, v, atom, 0)
+                    _send(state, c, kind, slot, v, atom, 0)
             there = slice(atoms.start[other], atoms.start[other + 1])
             live = [v for v in range(kernel.waves) if atoms.per_wave[w, v]]
             wanted = [

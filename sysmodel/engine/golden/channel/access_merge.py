@@ -4,7 +4,7 @@ from rtl.interface.encodings import Origin
 from sysmodel.lib.compiled import inlined
 
 from ..index import natural, pick
-from ..payloads import make_read_request
+from ..payloads.accesses import make_read_request
 from ..records import Record, copy_record, record
 from .arbitration import arbitrate
 from .queues import D, Q, back, front, has, has_space, mark

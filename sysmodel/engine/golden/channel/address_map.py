@@ -4,7 +4,7 @@ from rtl.interface.encodings import Action
 from sysmodel.lib.compiled import inlined
 
 from ..index import natural
-from ..payloads import make_location
+from ..payloads.accesses import make_location
 from ..records import Record, Records
 from ..state import GoldenState
 

@@ -11,7 +11,7 @@ from sysmodel.lib.compiled import inlined
 from ..dma.lane import LANE, step_lane
 from ..index import natural
 from ..nmc.unit import NMC
-from ..payloads import ISSUE_ACK
+from ..payloads.layouts import ISSUE_ACK
 from ..protected_queue import PROTECTED_QUEUE, RING
 from ..records import Record, Words, record
 from ..registers.link_errors import LINK_WORDS

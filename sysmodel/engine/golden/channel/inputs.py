@@ -8,7 +8,8 @@ from sysmodel.lib.compiled import inlined
 
 from ..dma.lane import fill_slot
 from ..index import natural
-from ..payloads import load_data, note_arrival
+from ..payloads.data import load_data
+from ..payloads.packets import note_arrival
 from ..protected_queue import is_empty
 from ..records import Record, Words, load_record
 from ..state import GoldenState

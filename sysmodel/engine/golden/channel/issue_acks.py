@@ -6,7 +6,7 @@ from rtl.interface.encodings import ErrorCode
 from sysmodel.lib.compiled import inlined
 
 from ..index import natural
-from ..payloads import add_update, make_issue_ack, make_updates
+from ..payloads.tiles import add_update, make_issue_ack, make_updates
 from ..protected_queue import (
     can_push,
     check_leaving,

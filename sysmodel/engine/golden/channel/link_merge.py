@@ -6,7 +6,7 @@ from rtl.interface.encodings import PacketKind
 from sysmodel.lib.compiled import inlined
 
 from ..index import natural, pick
-from ..payloads import address_link_packet
+from ..payloads.packets import address_link_packet
 from ..records import Record, record
 from ..state import GoldenState
 from .queues import D, Q, back, has_space, mark

@@ -4,12 +4,8 @@ from rtl.interface.encodings import ErrorCode, Origin, PacketKind
 from sysmodel.lib.compiled import inlined
 
 from ..index import natural
-from ..payloads import (
-    make_arrived_marker,
-    make_update_request,
-    make_write_request,
-    place_update,
-)
+from ..payloads.accesses import make_update_request, make_write_request, place_update
+from ..payloads.tiles import make_arrived_marker
 from ..records import Record
 from ..registers.errors import error, place_of
 from ..state import GoldenState

@@ -8,7 +8,7 @@ therefore does not matter.
 from sysmodel.lib.compiled import inlined
 
 from ..constants import constants
-from ..payloads import (
+from ..payloads.layouts import (
     CANDIDATE,
     CLASSIFIED,
     DRAM_REQUEST,

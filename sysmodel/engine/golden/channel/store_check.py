@@ -4,7 +4,7 @@ from rtl.interface.encodings import Action, ErrorCode, StoreKind, Target
 from sysmodel.lib.compiled import inlined
 
 from ..index import natural
-from ..payloads import make_classified
+from ..payloads.accesses import make_classified
 from ..records import Record
 from ..registers.errors import error, place_of
 from ..state import GoldenState

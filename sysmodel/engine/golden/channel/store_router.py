@@ -4,7 +4,9 @@ from rtl.interface.encodings import ErrorCode, Origin, Target
 from sysmodel.lib.compiled import inlined
 
 from ..index import natural
-from ..payloads import make_marker, make_packet, make_update_request, make_write_request
+from ..payloads.accesses import make_update_request, make_write_request
+from ..payloads.packets import make_packet
+from ..payloads.tiles import make_marker
 from ..records import Record
 from ..registers.errors import error, place_of
 from ..state import GoldenState

@@ -11,7 +11,7 @@ from ..channel.outstanding import has_outstanding
 from ..dma.copies import COPY_QUEUE, copy_valid
 from ..dma.engine import ENGINE, EngineOutputs, engine_is_idle, needs_tables, step_engine
 from ..index import natural
-from ..payloads import ADDRESS_SPACE, INBOUND, LAUNCH, MOST_PEERS, PEER
+from ..payloads.layouts import ADDRESS_SPACE, INBOUND, LAUNCH, MOST_PEERS, PEER
 from ..protected_queue import PROTECTED_QUEUE, is_empty
 from ..records import Record, Words, record
 from ..registers.corrections import note_corrected, note_corrected_next

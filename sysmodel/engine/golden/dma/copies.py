@@ -3,7 +3,8 @@
 from sysmodel.lib.compiled import inlined
 
 from ..index import natural
-from ..payloads import COPY, make_copy
+from ..payloads.commands import make_copy
+from ..payloads.layouts import COPY
 from ..records import Record, record
 
 __all__ = ["COPY_QUEUE", "MOST_COPIES", "copy_valid", "first_copy", "pop_copy", "push_copy"]

@@ -7,14 +7,9 @@ from sysmodel.lib.compiled import compiled, inlined
 
 from ..channel.outstanding import note_segment
 from ..index import natural, pick
-from ..payloads import (
-    REGION,
-    SEGMENT,
-    assign_run,
-    assign_slot,
-    make_segment_template,
-    packed_marker,
-)
+from ..payloads.commands import assign_run, assign_slot, make_segment_template
+from ..payloads.layouts import REGION, SEGMENT
+from ..payloads.markers import packed_marker
 from ..records import Record, copy_record, record
 from ..registers.errors import error
 from ..state import GoldenState

@@ -6,15 +6,10 @@ from rtl.interface.encodings import PacketKind
 from sysmodel.lib.compiled import inlined
 
 from ..index import natural
-from ..payloads import (
-    PACKET,
-    READ,
-    SEGMENT,
-    make_marking_segment,
-    make_read,
-    make_segment,
-    make_segment_packet,
-)
+from ..payloads.accesses import make_read
+from ..payloads.commands import make_marking_segment, make_segment
+from ..payloads.layouts import PACKET, READ, SEGMENT
+from ..payloads.packets import make_segment_packet
 from ..records import Record, Records, copy_record, record
 
 __all__ = [

@@ -7,7 +7,8 @@ from sysmodel.engine.ports import CHANNEL_INPUTS, CHANNEL_OUTPUTS, I, O
 from sysmodel.lib.compiled import compiled
 
 from ..index import natural
-from ..payloads import DATA_WORDS, NMC_RESULT, assign_epoch
+from ..payloads.layouts import DATA_WORDS, NMC_RESULT
+from ..payloads.tables import assign_epoch
 from ..records import Record, Records, Words, record, store_record
 from .arithmetic import reduce_word
 

@@ -3,7 +3,7 @@
 from rtl.registers.map import CONTEXT, GLOBAL
 from sysmodel.lib.compiled import compiled
 
-from ..payloads import assign_rank, make_address_space, make_launch
+from ..payloads.tables import assign_rank, make_address_space, make_launch
 from ..records import Record, Records
 from ..scrub import set_scrub_interval
 from ..state import GoldenState

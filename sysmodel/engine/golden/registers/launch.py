@@ -2,7 +2,7 @@
 
 from sysmodel.lib.compiled import compiled, inlined
 
-from ..payloads import assign_epoch, disable_entry
+from ..payloads.tables import assign_epoch, disable_entry
 from ..records import Record, Records, copy_record, record
 from ..state import GoldenState
 from .words import EPOCHS, F, R, count_up, field_bits, get_field, set_word

@@ -7,7 +7,7 @@ from rtl.registers.map import CONTEXT
 from sysmodel.lib.compiled import compiled
 
 from ..dma.copies import MOST_COPIES, push_copy
-from ..payloads import disable_entry, make_command, make_peer, make_range, make_region
+from ..payloads.tables import disable_entry, make_command, make_peer, make_range, make_region
 from ..records import Record, Records
 from ..state import GoldenState
 from .launch import keep_region

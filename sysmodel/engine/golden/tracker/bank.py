@@ -9,7 +9,7 @@ from rtl.registers.map import MAX_CONTEXTS
 from sysmodel.lib.compiled import compiled, inlined
 
 from ..index import natural
-from ..payloads import COMPLETION, TILE
+from ..payloads.layouts import COMPLETION, TILE
 from ..records import Record, copy_record, record
 from ..registers.corrections import note_corrected_next
 from ..registers.errors import error

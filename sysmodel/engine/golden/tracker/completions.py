@@ -3,7 +3,7 @@
 from sysmodel.lib.compiled import inlined
 
 from ..index import natural
-from ..payloads import make_completion
+from ..payloads.tiles import make_completion
 from ..records import Record, record
 from ..state import GoldenState
 from .counts import note_completion, note_taken

@@ -7,7 +7,7 @@ from sysmodel.lib.compiled import inlined
 from ..channel.outstanding import note_tracked
 from ..channel.queues import D, Q, back, front, has, has_space, pop_at_front, push_at_front
 from ..index import natural, pick
-from ..payloads import make_candidate, make_tile
+from ..payloads.tiles import make_candidate, make_tile
 from ..records import Record, copy_record
 from ..state import GoldenState
 from .bank import accept, has_bank_space

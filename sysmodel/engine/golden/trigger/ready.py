@@ -5,7 +5,7 @@ from typing import NamedTuple
 from rtl.interface.encodings import ErrorCode
 from sysmodel.lib.compiled import compiled, inlined
 
-from ..payloads import make_ready
+from ..payloads.commands import make_ready
 from ..protected_queue import (
     can_push,
     check_leaving,

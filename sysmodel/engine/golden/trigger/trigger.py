@@ -7,7 +7,7 @@ from sysmodel.lib.compiled import compiled, inlined
 
 from ..channel.address_map import range_of
 from ..index import natural
-from ..payloads import COMPLETION
+from ..payloads.layouts import COMPLETION
 from ..records import Record, clear_record, copy_record, record
 from ..registers.errors import error
 from ..registers.injection import CORRECTED, GROUPS, LOST, TILES, bit_errors

@@ -12,7 +12,7 @@ from sysmodel.engine.golden.channel.queues import (
     push_at_front,
     waiting,
 )
-from sysmodel.engine.golden.payloads import TILE
+from sysmodel.engine.golden.payloads.layouts import TILE
 from sysmodel.engine.golden.tracker.bank import accept, has_bank_space, step_bank
 from sysmodel.engine.golden.tracker.clearing import step_clearing
 from sysmodel.engine.golden.tracker.completions import (

@@ -72,7 +72,7 @@ def arbitrate(
     Parameters
     ----------
     configuration : record
-        Record :data:`~sysmodel.engine.golden.payloads.ARBITER`.
+        Record :data:`~sysmodel.engine.golden.payloads.layouts.ARBITER`.
     inputs : record
         Record :data:`~sysmodel.engine.golden.channel.arbitration.ARBITER_INPUTS`.
     arbiter : record

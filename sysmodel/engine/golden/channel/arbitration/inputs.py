@@ -34,7 +34,7 @@ class ArbiterInputs(NamedTuple):
     occupancy : int
         Entries of the DRAM queue.
     configuration : record
-        Record :data:`~sysmodel.engine.golden.payloads.ARBITER`.
+        Record :data:`~sysmodel.engine.golden.payloads.layouts.ARBITER`.
     measured : int
         Threshold that the last measurement chose, :data:`NO_LIMIT` for none.
     signals : record

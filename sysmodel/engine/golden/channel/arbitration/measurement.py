@@ -22,7 +22,7 @@ def measure(configuration: Record, own: Record, occupancy: int, start: bool) -> 
     Parameters
     ----------
     configuration : record
-        Record :data:`~sysmodel.engine.golden.payloads.ARBITER`.
+        Record :data:`~sysmodel.engine.golden.payloads.layouts.ARBITER`.
     own : record
         Record :data:`MEASUREMENT`.
     occupancy : int
