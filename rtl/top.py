@@ -40,7 +40,7 @@ class T3(wiring.Component):
 
     Members
     -------
-    channel, context, bus, tick, irq
+    channel, context, bus, tick, irq, link_off
         See :class:`T3Signature`.
 
     Attributes
@@ -109,9 +109,13 @@ class T3(wiring.Component):
         for name, block in blocks.items():
             m.submodules[name] = clock_gated(block)
         wiring.connect(m, wiring.flipped(self.bus), self.registers.bus)
-        m.d.comb += self.irq.eq(self.registers.irq)
+        m.d.comb += [
+            self.irq.eq(self.registers.irq),
+            self.link_off.eq(self.registers.link_off),
+        ]
         if self._links is not None:
             m.submodules.links = self._links
+            m.d.comb += self._links.off.eq(self.registers.link_off)
             self._connect_wires(m)
         m.d.comb += self._status_register.i.eq(self._status_next)
         self._connect_channels(m)

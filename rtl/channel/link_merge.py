@@ -6,12 +6,10 @@ from amaranth.lib.wiring import In, Out
 
 from rtl.interface.configuration import RANK_BITS, PeerEntry
 from rtl.interface.encodings import PacketKind
-from rtl.interface.layouts import Packet
+from rtl.interface.layouts import OwnedPacket, Packet
 from rtl.lib.round_robin import Merge, Merge2
 from rtl.lib.select import one_hot_first, one_hot_select
 from rtl.parameters import T3Parameters
-
-from .payloads import OwnedPacket
 
 __all__ = ["LinkMerge", "SendTable", "send_table_of"]
 

@@ -11,7 +11,7 @@ from rtl.interface.layouts import (
 )
 from rtl.parameters import T3Parameters
 
-__all__ = ["EndOfTileMarker", "LocatedPacket", "LocatedStore", "OwnedPacket", "WriteRequest"]
+__all__ = ["EndOfTileMarker", "LocatedPacket", "LocatedStore", "WriteRequest"]
 
 
 def LocatedStore(p: T3Parameters):
@@ -37,11 +37,6 @@ def WriteRequest(p: T3Parameters):
 def EndOfTileMarker(p: T3Parameters):
     """Fields of an end-of-tile marker that the tracker uses."""
     return _without(TrackerInput(p), "end", "atom", "count")
-
-
-def OwnedPacket(p: T3Parameters):
-    """Packet for the link, with its context."""
-    return data.StructLayout({"packet": LinkPacket(p), "owner": p.owner_bits})
 
 
 def _without(layout: data.StructLayout, *names: str, **more) -> data.StructLayout:

@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 
-from rtl.interface.layouts import Classified, DramRequest, ReadRequest
+from rtl.interface.layouts import Classified, DramRequest, OwnedPacket, ReadRequest
 from rtl.lib.queue import Queue
 from rtl.parameters import T3Parameters
 
 from .end_queue import EndQueue
-from .payloads import LocatedPacket, LocatedStore, OwnedPacket, WriteRequest
+from .payloads import LocatedPacket, LocatedStore, WriteRequest
 
 __all__ = ["ChannelQueues"]
 

@@ -27,6 +27,7 @@ __all__ = ["UNIT_ERRORS", "ContextUnit"]
 UNIT_ERRORS = (
     (ErrorCode.TIMEOUT,),
     (ErrorCode.PEER_ABORTED,),
+    (ErrorCode.PORT_DOWN,),
     (ErrorCode.TRIGGER_CORRUPT,),
     (ErrorCode.DMA_OUT_OF_REGION,),
 )
@@ -68,8 +69,8 @@ class ContextUnit(wiring.Component):
         complete tile is in this unit. ``clearing``: the counts are being cleared.
     stores_drained : In(1)
         No tile, store or update of the launch is left outside this unit.
-    errors : Out(:class:`ErrorSignature`).array(4)
-        Errors of the credit window, the peers, the trigger unit and the DMA engine.
+    errors : Out(:class:`ErrorSignature`).array(5)
+        Errors of the credit window, the peers, the ports, the trigger unit and the DMA engine.
     corrected : Out(1)
         A bit error was corrected in this cycle.
     inject : In(:class:`InjectSignature`).array(3)
@@ -149,13 +150,15 @@ class ContextUnit(wiring.Component):
         return m
 
     def _look_outside(self, m: Module) -> None:
-        """Connect the status from the dispatcher."""
+        """Connect the status from the dispatcher and the ports."""
         registers, outside, view = self.registers, self.outside, self.external_status
         launch = registers.launch_configuration
         m.d.comb += [
             view.launch.eq(registers.launch),
             view.launch_generation.eq(launch.generation),
             view.cut_short.eq(registers.cut_short),
+            view.copies.eq(registers.copies.valid & registers.copies.ready),
+            view.lost.eq(outside.lost),
             view.dispatched.eq(outside.dispatched),
             view.finished.eq(outside.finished),
             view.kernel_generation.eq(outside.kernel_generation),
@@ -295,7 +298,7 @@ class ContextUnit(wiring.Component):
         ]
 
     def _report(self, m: Module) -> None:
-        timeout, peer, corrupt, outside = self.errors
+        timeout, peer, port, corrupt, outside = self.errors
         sources = ((timeout, self.credit_window), (corrupt, self.trigger), (outside, self.engine))
         for error, source in sources:
             m.d.comb += [
@@ -308,5 +311,9 @@ class ContextUnit(wiring.Component):
             peer.valid.eq(aborts.any()),
             peer.report.code.eq(ErrorCode.PEER_ABORTED),
             peer.report.source.eq(one_hot_select(one_hot_first(aborts), ranks)),
+            port.valid.eq(self.external_status.reports_loss),
+            port.report.code.eq(ErrorCode.PORT_DOWN),
+            port.report.source.eq(self.outside.lost_gpu),
+            port.report.channel.eq(self.outside.lost_port),
             *(error.report.owner.eq(self._number) for error in self.errors),
         ]

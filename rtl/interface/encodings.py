@@ -128,6 +128,7 @@ class ErrorCode(enum.Enum, shape=5):
     PACKET_FORBIDDEN = 19  # the context's inbound filter rejects the packet
     PEER_ABORTED = 20  # a peer aborted this launch
     STORE_MISMATCH = 21  # a store of a wavefront that the range's command does not have
+    PORT_DOWN = 22  # packets to a GPU were lost: its port is down, was reset, or does not exist
 
 
 FREQUENT_ERRORS = frozenset(

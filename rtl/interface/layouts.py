@@ -28,6 +28,7 @@ __all__ = [
     "Location",
     "NmcRequest",
     "NmcResult",
+    "OwnedPacket",
     "IssueAck",
     "LinkPacket",
     "Marker",
@@ -158,6 +159,11 @@ def LinkPacket(p: T3Parameters):
             **of_packet,
         }
     )
+
+
+def OwnedPacket(p: T3Parameters):
+    """Packet for the link, with its context."""
+    return data.StructLayout({"packet": LinkPacket(p), "owner": p.owner_bits})
 
 
 def DramRequest(p: T3Parameters):

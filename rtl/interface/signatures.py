@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 from rtl.parameters import T3Parameters
 
 from .axi_lite import AxiLiteSignature
-from .configuration import ABORT_BITS, GENERATION_BITS
+from .configuration import ABORT_BITS, GENERATION_BITS, GPU_BITS
 from .encodings import ErrorCode
 from .layouts import (
     DramRequest,
@@ -21,12 +21,17 @@ from .layouts import (
 )
 
 __all__ = [
+    "MOST_LINKS",
     "ChannelSignature",
     "ContextSignature",
     "ErrorSignature",
     "OwnErrorsSignature",
     "T3Signature",
 ]
+
+
+MOST_LINKS = 32
+"""Most links that privileged software takes down: the bits of a register."""
 
 
 class ErrorSignature(wiring.Signature):
@@ -146,6 +151,11 @@ class ContextSignature(wiring.Signature):
         the launch before have finished.
     kernel_generation : In
         Generation of the kernel's launch.
+    lost : In(1)
+        A packet of the context to another GPU is lost in this cycle: its port is down or was reset,
+        or there is no port to this GPU.
+    lost_gpu, lost_port : In
+        Numbers of this GPU and of the port, 0 without a port. Meaningful with ``lost``.
     tiles : Out(32)
         Complete tiles since reset.
     done, idle : Out(1)
@@ -168,6 +178,9 @@ class ContextSignature(wiring.Signature):
                 "dispatched": In(p.credit_limit_bits),
                 "finished": In(p.credit_limit_bits),
                 "kernel_generation": In(GENERATION_BITS),
+                "lost": In(1),
+                "lost_gpu": In(GPU_BITS),
+                "lost_port": In(range(p.channels)),
                 "tiles": Out(32),
                 "done": Out(1),
                 "idle": Out(1),
@@ -189,6 +202,9 @@ class T3Signature(wiring.Signature):
         The GPU's timebase: high in one cycle of every 64 (``TICK_CYCLES``).
     irq : Out(1)
         An enabled interrupt of no context is pending; see ``GPU_INTERRUPTS``.
+    link_off : Out
+        One bit for each channel, at most 32: privileged software takes the link, or the port, of
+        this number down. Register.
     """
 
     def __init__(self, p: T3Parameters):
@@ -199,5 +215,6 @@ class T3Signature(wiring.Signature):
                 "bus": In(AxiLiteSignature()),
                 "tick": In(1),
                 "irq": Out(1),
+                "link_off": Out(min(p.channels, MOST_LINKS)),
             }
         )

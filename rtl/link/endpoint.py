@@ -82,6 +82,8 @@ class LinkEndpoint(wiring.Component):
         ends a session; the tile is meaningless.
     down : Out(1)
         The link makes no progress. The link recovers by itself.
+    holds : Out(1)
+        Packets or words are not acknowledged: they are lost if the session ends.
     replays, corrupt : Out(32)
         Cycles in which a flow began a replay, and corrupt frames received, since reset.
     clock_enable : Out(1)
@@ -141,6 +143,7 @@ class LinkEndpoint(wiring.Component):
                 "open": Out(1),
                 "error": Out(ErrorSignature(p)),
                 "down": Out(1),
+                "holds": Out(1),
                 "replays": Out(_COUNTER_BITS),
                 "corrupt": Out(_COUNTER_BITS),
                 "clock_enable": Out(1),
@@ -271,6 +274,7 @@ class LinkEndpoint(wiring.Component):
                 Mux(monitor.went_down, ErrorCode.LINK_DOWN, ErrorCode.LINK_RESET)
             ),
             self.down.eq(monitor.down),
+            self.holds.eq(Cat(flow.holds for flow in self._flows).any()),
             self.replays.eq(replays.o),
             self.corrupt.eq(corrupt.o),
         ]

@@ -62,7 +62,7 @@ class LinkFlow(wiring.Component):
         Received flits of this channel in a session, always accepted.
     empty : Out(1)
         No packet waits for ``o``.
-    progress, waiting, replay : Out(1)
+    progress, waiting, replay, holds : Out(1)
         See :class:`LinkSender`.
     """
 
@@ -91,6 +91,7 @@ class LinkFlow(wiring.Component):
                 "progress": Out(1),
                 "waiting": Out(1),
                 "replay": Out(1),
+                "holds": Out(1),
                 "clock_enable": Out(1),
             }
         )
@@ -216,6 +217,7 @@ class LinkFlow(wiring.Component):
             self.progress.eq(sender.progress),
             self.waiting.eq(sender.waiting),
             self.replay.eq(sender.replay),
+            self.holds.eq(sender.holds),
             self.has_item.eq(sender.o.valid),
         ]
         self._make_flit(m, sender)

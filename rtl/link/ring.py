@@ -4,30 +4,46 @@ from amaranth.hdl import Cat, Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from rtl.interface.signatures import ChannelSignature, ContextSignature, T3Signature
+from rtl.interface.signatures import (
+    MOST_LINKS,
+    ChannelSignature,
+    ContextSignature,
+    T3Signature,
+)
 from rtl.parameters import T3Parameters
 
 from .pair import LinkPair, NeighboursSignature
 from .parameters import LinkParameters
+from .port import connect_losses
 
-__all__ = ["RingLinks", "WiredT3Signature"]
+__all__ = [
+    "FROM_PEER",
+    "OF_CHANNEL",
+    "OF_CONTEXT",
+    "TO_PEER",
+    "RingLinks",
+    "WiredT3Signature",
+    "connect_packets",
+    "only",
+]
 
 # Ports of a channel, and of a context, that belong to the links.
-_OF_CHANNEL = ("link_in", "link_out", "link_owner", "link_space", "link_down", "link_reset")
-_FROM_PEER = {
+OF_CHANNEL = ("link_in", "link_out", "link_owner", "link_space", "link_down", "link_reset")
+FROM_PEER = {
     "generation_in": "generation",
     "credit_limit_in": "credit_limit",
     "aborted_in": "aborted",
 }
-_TO_PEER = {"generation": "generation", "credit_limit_out": "credit_limit", "aborted": "aborted"}
-_OF_CONTEXT = (*_FROM_PEER, *_TO_PEER)
+TO_PEER = {"generation": "generation", "credit_limit_out": "credit_limit", "aborted": "aborted"}
+OF_CONTEXT = (*FROM_PEER, *TO_PEER, "lost", "lost_gpu", "lost_port")
 
 
 def _without(signature: wiring.Signature, names: tuple[str, ...]) -> dict[str, wiring.Member]:
     return {name: member for name, member in signature.members.items() if name not in names}
 
 
-def _only(signature: wiring.Signature, names: tuple[str, ...]) -> wiring.Signature:
+def only(signature: wiring.Signature, names: tuple[str, ...]) -> wiring.Signature:
+    """Make the signature of these members alone."""
     return wiring.Signature({name: signature.members[name] for name in names})
 
 
@@ -35,14 +51,14 @@ class WiredChannelSignature(ChannelSignature):
     """Ports of one memory channel without those that begin with ``link``."""
 
     def __init__(self, p: T3Parameters):
-        wiring.Signature.__init__(self, _without(ChannelSignature(p), _OF_CHANNEL))
+        wiring.Signature.__init__(self, _without(ChannelSignature(p), OF_CHANNEL))
 
 
 class WiredContextSignature(ContextSignature):
     """Ports of one context without those for its neighbours."""
 
     def __init__(self, p: T3Parameters):
-        wiring.Signature.__init__(self, _without(ContextSignature(p), _OF_CONTEXT))
+        wiring.Signature.__init__(self, _without(ContextSignature(p), OF_CONTEXT))
 
 
 class WiredT3Signature(T3Signature):
@@ -85,6 +101,17 @@ def links(p: T3Parameters, link: LinkParameters) -> int:
     return count
 
 
+def connect_packets(m: Module, channel, packets) -> None:
+    """Connect a channel's packets for the link, with their contexts, to a stream."""
+    source = channel.link_out
+    m.d.comb += [
+        packets.valid.eq(source.valid),
+        packets.p.packet.eq(source.p),
+        packets.p.owner.eq(channel.link_owner),
+        source.ready.eq(packets.ready),
+    ]
+
+
 class RingLinks(wiring.Component):
     """Links to both neighbours, each for some of the channels. Control words use link 0.
 
@@ -98,6 +125,8 @@ class RingLinks(wiring.Component):
         Ports of the channels and contexts for their neighbours; see :class:`ChannelSignature` and
         :class:`ContextSignature`. A link reports errors as its lowest channel.
     wires : Out(:class:`NeighboursSignature`).array(links)
+    off : In
+        Links that privileged software takes down, one bit for each channel, at most 32.
 
     Raises
     ------
@@ -120,9 +149,10 @@ class RingLinks(wiring.Component):
         self._pairs = [LinkPair(p, link, has_words=number == 0) for number in range(count)]
         super().__init__(
             {
-                "channel": In(_only(ChannelSignature(p), _OF_CHANNEL)).array(p.channels),
-                "context": In(_only(ContextSignature(p), _OF_CONTEXT)).array(p.contexts),
+                "channel": In(only(ChannelSignature(p), OF_CHANNEL)).array(p.channels),
+                "context": In(only(ContextSignature(p), OF_CONTEXT)).array(p.contexts),
                 "wires": Out(NeighboursSignature(p, link)).array(count),
+                "off": In(min(p.channels, MOST_LINKS)),
             }
         )
 
@@ -136,18 +166,24 @@ class RingLinks(wiring.Component):
             # Neighbouring channels, which a transfer uses in turn, are on different links.
             channels = [self.channel[c] for c in range(number, len(self.channel), len(self._pairs))]
             for place, channel in enumerate(channels):
-                wiring.connect(m, wiring.flipped(channel.link_out), pair.packets[place])
+                connect_packets(m, channel, pair.packets[place])
                 wiring.connect(m, pair.o[place], wiring.flipped(channel.link_in))
                 # Arriving packets are always accepted, so no context blocks a working link.
                 m.d.comb += channel.link_space.eq(Cat(True for _ in self.context))
             reports = self.channel[number]
-            m.d.comb += [reports.link_down.eq(pair.down), reports.link_reset.eq(pair.reset)]
+            m.d.comb += [
+                reports.link_down.eq(pair.down),
+                reports.link_reset.eq(pair.reset),
+                pair.off.eq(self.off[number] if number < len(self.off) else 0),
+            ]
+        losses = [(pair.lost, pair.gpu, number) for number, pair in enumerate(self._pairs)]
+        connect_losses(m, losses, self.context)
         first = self._pairs[0]
         for number, context in enumerate(self.context):
             local, peer = first.local_words[number], first.peer_words[number]
-            m.d.comb += [local[word].eq(getattr(context, port)) for port, word in _TO_PEER.items()]
+            m.d.comb += [local[word].eq(getattr(context, port)) for port, word in TO_PEER.items()]
             # The other peers admit nothing.
             m.d.comb += [
-                getattr(context, port)[0].eq(peer[word]) for port, word in _FROM_PEER.items()
+                getattr(context, port)[0].eq(peer[word]) for port, word in FROM_PEER.items()
             ]
         return m

@@ -48,6 +48,8 @@ class LinkSender(wiring.Component):
         Packets for which the other side has space are not acknowledged.
     replay : Out(1)
         The sender goes back to the oldest unacknowledged packet in this cycle.
+    holds : Out(1)
+        Packets are not acknowledged.
 
     Attributes
     ----------
@@ -97,6 +99,7 @@ class LinkSender(wiring.Component):
                 "progress": Out(1),
                 "waiting": Out(1),
                 "replay": Out(1),
+                "holds": Out(1),
                 "clock_enable": Out(1),
             }
         )
@@ -135,7 +138,8 @@ class LinkSender(wiring.Component):
             kept.eq(
                 Mux(self.accept, self.kept - self.distance[: len(kept)] + put, self.kept + put)
             ),
-            waiting.eq((self.kept != 0) & (self.base != self.limit)),
+            self.holds.eq(self.kept != 0),
+            waiting.eq(self.holds & (self.base != self.limit)),
             self.clock_enable.eq(
                 put | moves | reports | timer.clock_enable | (waiting != self.waiting) | self.joins
             ),

@@ -1,11 +1,11 @@
-"""Register page of the whole GPU: arbitration policy, injection, scrubbing and errors."""
+"""Register page of the whole GPU: arbitration policy, injection, scrubbing, links and errors."""
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out
 
 from rtl.interface.configuration import ArbiterConfiguration, Injection
 from rtl.interface.encodings import ConfigurationError, InjectTarget
-from rtl.interface.signatures import OwnErrorsSignature
+from rtl.interface.signatures import MOST_LINKS, OwnErrorsSignature
 from rtl.parameters import T3Parameters
 
 from . import map as register_map
@@ -38,6 +38,8 @@ class GlobalPage(ReportingPage):
         Strobe, every SCRUB_INTERVAL cycles. Register.
     scrub_corrected : In(32)
         Count of cycles with a correction by a scrubber, sampled like ``corrected``.
+    link_off : Out
+        See :class:`~rtl.interface.signatures.T3Signature`. Register.
     """
 
     def __init__(self, p: T3Parameters):
@@ -53,6 +55,7 @@ class GlobalPage(ReportingPage):
                 "armed": In(1),
                 "scrub": Out(1),
                 "scrub_corrected": In(32),
+                "link_off": Out(min(p.channels, MOST_LINKS)),
             },
             registers,
             prefix="GPU_",
@@ -71,6 +74,7 @@ class GlobalPage(ReportingPage):
             **dict(leaves(ARBITER, self.arbiter)),
             ("GPU_LOCK", "gpu"): lock,
             ("SCRUB_INTERVAL", "cycles"): self._interval,
+            ("LINK_OFF", "links"): self.link_off,
             ("INJECT", "target"): Value.cast(self.inject.target),
             ("INJECT", "double"): self.inject.double,
             ("INJECT", "instance"): self.inject.instance,

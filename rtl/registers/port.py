@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out
 from rtl.interface.axi_lite import AxiLiteSignature
 from rtl.interface.configuration import ArbiterConfiguration, Injection
 from rtl.interface.encodings import ErrorCode
-from rtl.interface.signatures import OwnErrorsSignature
+from rtl.interface.signatures import MOST_LINKS, OwnErrorsSignature
 from rtl.lib.gating import clock_gated
 from rtl.lib.select import one_hot_select
 from rtl.parameters import T3Parameters
@@ -60,7 +60,7 @@ class Registers(wiring.Component):
         Injection request. Register.
     armed : In(1)
         An injection waits for its word.
-    scrub, scrub_corrected
+    scrub, scrub_corrected, link_off
         See :class:`GlobalPage`.
     clock_enable : Out(1)
         Covers the port itself; each page has a clock gate of its own.
@@ -102,6 +102,7 @@ class Registers(wiring.Component):
                 "armed": In(1),
                 "scrub": Out(1),
                 "scrub_corrected": In(32),
+                "link_off": Out(min(p.channels, MOST_LINKS)),
                 "clock_enable": Out(1),
             }
         )
@@ -127,6 +128,7 @@ class Registers(wiring.Component):
             self.gpu_page.armed.eq(self.armed),
             self.scrub.eq(self.gpu_page.scrub),
             self.gpu_page.scrub_corrected.eq(self.scrub_corrected),
+            self.link_off.eq(self.gpu_page.link_off),
         ]
         kinds = self.error.kinds
         of_link = kinds[ErrorCode.LINK_DOWN.value] | kinds[ErrorCode.LINK_RESET.value]

@@ -34,6 +34,7 @@ _ALSO = (
     ErrorCode.STORE_STALE,
     ErrorCode.STORE_MISMATCH,
     ErrorCode.PEER_ABORTED,
+    ErrorCode.PORT_DOWN,
 )
 ERRORS = [
     code.name for code in ErrorCode if 0 < code.value <= ErrorCode.TIMEOUT.value or code in _ALSO

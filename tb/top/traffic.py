@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from rtl.interface.configuration import GPU_BITS
 from rtl.interface.encodings import Access, Origin, PacketKind, StoreKind
 from rtl.interface.timebase import TICK_CYCLES
 from rtl.parameters import T3Parameters
@@ -288,6 +289,11 @@ class Traffic:
         aborted = self._links.random(p.peers) < self._noise / 10 / p.peers
         given[of_peers(p, "aborted_in")] = aborted.astype(np.uint64) << self._cycle % 8
         given[J.kernel_generation] = (work.generation + other * (self._cycle & 1)) % 16
+        if self._noise:
+            # A port is down for some cycles, and loses packets in some of them.
+            given[J.lost] = self._cycle % 512 < 32 and self._links.random() < 0.5
+            given[J.lost_gpu] = self._links.integers(0, 1 << GPU_BITS)
+            given[J.lost_port] = self._links.integers(0, p.channels)
 
     def _reduce(self, block: np.ndarray) -> None:
         rng = self._rng

@@ -28,11 +28,12 @@ from tests.support.top_bench import (
     store,
 )
 
-__all__ = ["CHANNELS", "Gather", "Ring", "Work", "simulate"]
+__all__ = ["CHANNELS", "RING", "Gather", "Gpu", "Ring", "Work", "simulate"]
 
 # As little as a launch needs, for the simulator's sake.
 RING = replace(TWO, peers=2, regions=1, ranges=3, commands=1, dma_walkers=1, banks=1)
 CHANNELS = RING.channels
+MOST = 1 << RING.credit_limit_bits  # above every dispatch index
 # With an all-gather behind it.
 GATHER = replace(RING, ranges=5, commands=2)
 _TRANSFER = {
@@ -94,6 +95,15 @@ class Work:
             (end - chunk, end, Action.OWN, 2, 0),
         ]
 
+    def receivers(self, index):
+        """Return who gets what leaves of a range, and the difference of the slots."""
+        return {"peers": 1 << DOWNSTREAM, "slot_offset": self.chunk}
+
+    @property
+    def tracked_first(self):
+        """First tracked slot."""
+        return self.chunk
+
     @property
     def kinds(self):
         """Return the kinds of packets of the commands."""
@@ -103,12 +113,13 @@ class Work:
     def registers(self):
         """Return the registers of the launch."""
         chunk, end = self.chunk, self.workgroups
-        tables = [("RANGE_PEERS", {"peers": 1 << DOWNSTREAM, "slot_offset": chunk})]
+        tables = []
         for index, (first, after, action, shares, command) in enumerate(self.ranges):
             if first < after:
                 values = {"region": 0, "action": action.value, "command": command}
                 values |= {"shares": shares}
                 tables += [
+                    ("RANGE_PEERS", self.receivers(index)),
                     ("RANGE_DISPATCH_INDICES", {"first": first, "last": after - 1}),
                     ("RANGE_ACTION", values),
                     ("RANGE_COMMIT", {"index": index, "enable": 1}),
@@ -125,7 +136,7 @@ class Work:
             ("WAYS", {"mask": 0b11 << 2 * self.number}),
             ("TRACKING", {"generation": self.generation}),
             ("WORKGROUPS", {"count": end}),
-            ("TRACKED_FIRST", {"dispatch_index": chunk}),
+            ("TRACKED_FIRST", {"dispatch_index": self.tracked_first}),
             ("TRACKED_END", {"dispatch_index": self.slots_end}),
             ("TO_SEND", {"count": self.to_send}),
             ("CREDIT_WINDOW", {"workgroups": chunk}),
@@ -210,9 +221,11 @@ class Gather(Work):
 
 
 class Gpu:
-    """Top with its memories, and the stores of its kernels, which heed the dispatch limit."""
+    """Top with its memories, and the stores of its kernels, which heed the dispatch limit, except
+    for those of contexts in ``careless``."""
 
     def __init__(self, dut, number, rng):
+        self.careless = set()
         self.dut, self.number = dut, number
         self.memories = [Memory(port) for port in dut.channel]
         self._rng = rng
@@ -247,7 +260,10 @@ class Gpu:
         ctx.set(self.dut.tick, cycle % TICK_CYCLES == 0)
         for memory in self.memories:
             memory.drive(ctx, cycle)
-        limits = [ctx.get(port.dispatch_limit) for port in self.dut.context]
+        limits = [
+            MOST if context in self.careless else ctx.get(port.dispatch_limit)
+            for context, port in enumerate(self.dut.context)
+        ]
         for number in range(CHANNELS):
             self._store(ctx, number, limits)
         for number, (port, work) in enumerate(zip(self.dut.context, self._works, strict=True)):

@@ -1,10 +1,11 @@
-"""Proof of the external status: the aborts that peers see."""
+"""Proofs of the external status: the aborts that peers see, and the reports of lost packets."""
 
 from amaranth.hdl import Assert, Assume, Cover, Elaboratable, Module, Mux, Signal
 
 from rtl.context.external_status import ExternalStatus
 from rtl.parameters import T3Parameters
 
+from .invariant import invariant
 from .proof import Proof
 from .streams import free
 
@@ -23,7 +24,7 @@ class AbortsHarness(Elaboratable):
         m = Module()
         m.submodules.dut = dut = self._status(_P)
         free(m, dut.launch, dut.cut_short, dut.launch_generation)
-        free(m, dut.dispatched, dut.finished, dut.kernel_generation)
+        free(m, dut.dispatched, dut.finished, dut.kernel_generation, dut.copies, dut.lost)
         choice, follows, cut = Signal(), Signal(), Signal()
         step, age = Signal(4), Signal(4)
         free(m, choice)
@@ -47,7 +48,46 @@ class AbortsHarness(Elaboratable):
         return m
 
 
+class LossesHarness(Elaboratable):
+    """Harness that follows the reports since the last launch or copy."""
+
+    def __init__(self, status: type = ExternalStatus):
+        self._status = status
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.dut = dut = self._status(_P)
+        free(m, dut.launch, dut.cut_short, dut.launch_generation, dut.copies, dut.lost)
+        free(m, dut.dispatched, dut.finished, dut.kernel_generation)
+        begins, reported = Signal(), Signal()
+        m.d.comb += begins.eq(dut.launch | dut.copies)
+        with m.If(begins):
+            m.d.sync += reported.eq(0)
+        with m.Elif(dut.reports_loss):
+            m.d.sync += reported.eq(1)
+        m.d.comb += [
+            Assert(~dut.reports_loss | dut.lost, "a report without a loss"),
+            Assert(~(reported & dut.reports_loss), "a second report"),
+            Assert(~dut.lost | reported | dut.reports_loss, "no report"),
+            invariant(dut.seen == reported, "seen: differs from the reports"),
+            Cover(reported & dut.lost & ~begins, "a later loss"),
+            Cover(dut.reports_loss & begins, "a loss as a launch or a copy begins"),
+        ]
+        return m
+
+
 PROOFS = (
+    Proof(
+        name="external-status-losses",
+        statement="The first loss behind each launch and each copy is reported in its cycle, and "
+        "no other one",
+        blocks=(ExternalStatus,),
+        harness=LossesHarness,
+        geometry="workgroup numbers of 3 bits",
+        reason="the proof depends on no width",
+        depth=2,
+        cover_depth=4,
+    ),
     Proof(
         name="external-status-aborts",
         statement="Each bit shown to peers reports whether the launch of its generation was cut "

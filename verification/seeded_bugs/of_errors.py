@@ -137,6 +137,36 @@ BUGS_OF_ERRORS: tuple[tuple[str, SeededBug], ...] = (
         ),
     ),
     (
+        "external-status-losses",
+        SeededBug(
+            module="rtl.context.external_status",
+            block="ExternalStatus",
+            fault="reports no loss behind a copy after one before it",
+            right="(self.seen, ~(self.launch | self.copies) & (self.seen | self.lost))",
+            wrong="(self.seen, ~self.launch & (self.seen | self.lost))",
+        ),
+    ),
+    (
+        "external-status-losses",
+        SeededBug(
+            module="rtl.context.external_status",
+            block="ExternalStatus",
+            fault="reports every lost packet",
+            right="self.reports_loss.eq(self.lost & ~self.seen)",
+            wrong="self.reports_loss.eq(self.lost)",
+        ),
+    ),
+    (
+        "external-status-losses",
+        SeededBug(
+            module="rtl.context.external_status",
+            block="ExternalStatus",
+            fault="a loss counts for a launch that begins in its cycle",
+            right="(self.seen, ~(self.launch | self.copies) & (self.seen | self.lost))",
+            wrong="(self.seen, (~(self.launch | self.copies) & self.seen) | self.lost)",
+        ),
+    ),
+    (
         "clock-gating-outside-view",
         SeededBug(
             module="rtl.context.external_status",

@@ -401,7 +401,9 @@ def _end(
     """
     gpu = s.gpu
     for context in range(s.config.contexts):
-        criticality, window, failure = step_units(s, context, sends >> context & 1 != 0, tick)
+        criticality, window, failure = step_units(
+            s, context, sends >> context & 1 != 0, tick, inputs, k
+        )
         external, peers, limits = step_external(s, context, inputs, k)
         note_unit_error(s, failure)
         end_context(s, context, takes >> context & 1 != 0)

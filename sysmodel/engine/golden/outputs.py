@@ -7,6 +7,7 @@ from sysmodel.lib.compiled import inlined
 from .index import natural
 from .records import Words
 from .registers.interrupts import interrupts
+from .registers.words import F, get_field
 from .state import GoldenState
 
 __all__ = ["write_units"]
@@ -25,6 +26,7 @@ def _write_gpu(s: GoldenState, outputs: Words, h: int) -> None:
     outputs[h + H.bus_rresp] = bus.r_resp
     outputs[h + H.bus_rvalid] = bus.r_valid
     outputs[h + H.irq] = interrupts(s.registers, GLOBAL)
+    outputs[h + H.link_off] = get_field(s.registers[GLOBAL], F.LINK_OFF_links)
 
 
 @inlined

@@ -1,4 +1,5 @@
-"""External status: the dispatcher for the current launch, and the aborts that peers see."""
+"""External status: the dispatcher for the current launch, the aborts that peers see, and lost
+packets."""
 
 import random
 
@@ -15,15 +16,18 @@ REACH = 7  # generations by which a launch follows the one before, at most
 
 
 def check(block=ExternalStatus):
-    """Launches that are counted without a bound, some cut short, and a kernel near the launch."""
+    """Launches that are counted without a bound, some cut short, and a kernel near the launch.
+    Packets are lost in some times: the first one behind each launch and each copy is reported."""
     seed = 6
     print("seed", seed)
     rng = random.Random(seed)
     dut = block(P)
-    seen = dict.fromkeys(("aborts", "old aborts", "kernel", "other kernel"), 0)
+    names = ("aborts", "old aborts", "kernel", "other kernel", "losses", "known losses")
+    seen = dict.fromkeys(names, 0)
 
     async def bench(ctx):
         here, aborted, runs, ended = 0, set(), False, 0
+        since, loses = [], False  # losses since the last launch or copy
         counts = {"dispatched": 0, "finished": 0, "kernel_generation": 0}
         for _ in range(5000):
             launches = rng.random() < 0.05
@@ -34,10 +38,19 @@ def check(block=ExternalStatus):
                 counts["kernel_generation"] = (here + rng.choice([-1, 0, 0, 0, 1])) % GENERATIONS
                 for name in ("dispatched", "finished"):
                     counts[name] = rng.choice([0, rng.getrandbits(P.credit_limit_bits)])
-            inputs = {"launch": launches, "cut_short": cuts, **counts}
+            loses = rng.random() < (0.9 if loses else 0.02)
+            copies, lost = rng.random() < 0.01, loses and rng.random() < 0.5
+            inputs = {"launch": launches, "cut_short": cuts, "copies": copies, "lost": lost}
+            inputs |= counts
             inputs["launch_generation"] = here % GENERATIONS
             for name, value in inputs.items():
                 ctx.set(getattr(dut, name), int(value))
+            assert ctx.get(dut.reports_loss) == (lost and not since)
+            seen["losses"] += lost and not since
+            seen["known losses"] += lost and bool(since)
+            since += [lost] * lost
+            if launches or copies:
+                since = []
             if cuts:
                 aborted.add(here)
                 runs = False

@@ -94,6 +94,7 @@ def test_storage(p):
     print("seed", seed)
     rng, dut = random.Random(seed), device(Registers, p)
     cut = {("WAYS", "mask"): p.ways, ("RANGE_ACTION", "shares"): p.share_bits}
+    cut[("LINK_OFF", "links")] = p.channels
     cut |= CUT if p is NARROW else {}
 
     def kept(register, word):

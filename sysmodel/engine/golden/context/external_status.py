@@ -1,5 +1,5 @@
-"""External status: signals of the dispatcher for the running launch, and the aborts that peers
-see.
+"""External status: signals of the dispatcher for the running launch, the aborts that peers see, and
+lost packets.
 """
 
 from rtl.interface.configuration import GENERATION_BITS
@@ -10,9 +10,10 @@ from ..records import Record, Words, record
 
 __all__ = ["EXTERNAL_STATUS", "step_external_status"]
 
-EXTERNAL_STATUS = record("own_generation own_aborted dispatched finished progresses")
+EXTERNAL_STATUS = record("own_generation own_aborted dispatched finished progresses loss_seen")
 """Generation that the ports show, and the aborts of its launch and of those before it; workgroups
-that were dispatched, and that ended; the latter has changed.
+that were dispatched, and that ended; the latter has changed. A packet was lost since a launch or a
+copy began.
 """
 
 _HALF = 1 << GENERATION_BITS - 1
@@ -33,7 +34,13 @@ def _show_aborts(own: Record, generation: int, launches: int, cut_short: int) ->
 
 @inlined
 def step_external_status(
-    own: Record, generation: int, launches: int, cut_short: int, inputs: Words, at: int
+    own: Record,
+    generation: int,
+    launches: int,
+    cut_short: int,
+    copies: bool,
+    inputs: Words,
+    at: int,
 ) -> bool:
     """Take the inputs of the next cycle.
 
@@ -43,6 +50,8 @@ def step_external_status(
         Generation of the launch.
     launches, cut_short : int
         A launch begins in this cycle; a launch is aborted before it is done.
+    copies : bool
+        A copy begins in this cycle, or is dropped.
     at : int
         Distance of the context's inputs from those of the first context.
 
@@ -57,5 +66,7 @@ def step_external_status(
     own.dispatched = inputs[at + J.dispatched] if is_kernel else 0
     own.finished = inputs[at + J.finished] if is_kernel else 0
     own.progresses = own.finished != finished
-    changes = changes or own.dispatched != dispatched
+    seen = own.loss_seen
+    own.loss_seen = launches == 0 and not copies and (seen != 0 or inputs[at + J.lost] != 0)
+    changes = changes or own.dispatched != dispatched or own.loss_seen != seen
     return changes or own.finished != finished or own.progresses != progressed

@@ -106,6 +106,7 @@ CONTEXT = record(
 """Context: its configuration, the records of its blocks, and its inputs in the last cycle."""
 
 _PEER_ABORTED, _TIMEOUT = ErrorCode.PEER_ABORTED.value, ErrorCode.TIMEOUT.value
+_PORT_DOWN = ErrorCode.PORT_DOWN.value
 
 
 @inlined
@@ -296,6 +297,16 @@ def step_page(s: GoldenState, context: int) -> None:
 
 
 @inlined
+def _report_loss(own: Record, context: int, log: Record, inputs: Words, at: int) -> bool:
+    """Report the first loss of a packet; return whether there is one."""
+    loses = inputs[at + J.lost] != 0 and own.external.loss_seen == 0
+    if loses:
+        place = place_of(0, inputs[at + J.lost_gpu], inputs[at + J.lost_port], False)
+        report_error(log, RANK.port, error(_PORT_DOWN, context, 0, 0), place)
+    return loses
+
+
+@inlined
 def _report_unit(s: GoldenState, context: int, log: Record, expired: bool, oldest: int) -> bool:
     """Report the errors of the context's units; return whether there are any."""
     own = s.contexts[context]
@@ -316,7 +327,7 @@ def _report_unit(s: GoldenState, context: int, log: Record, expired: bool, oldes
 
 @inlined
 def step_units(
-    s: GoldenState, context: int, sends: bool, tick: bool
+    s: GoldenState, context: int, sends: bool, tick: bool, inputs: Words, k: int
 ) -> tuple[CriticalityOutputs, bool, bool]:
     """Advance the criticality unit, the limits of the ranges, the credit window and the error log
     by one cycle.
@@ -327,6 +338,8 @@ def step_units(
         The link accepts a packet of the context.
     tick : bool
         Pulse of the timebase.
+    k : int
+        Index of the GPU's first input.
 
     Returns
     -------
@@ -385,6 +398,8 @@ def step_units(
     cycle.limit_changes = window.changes
     log = s.logs[CONTEXT_PAGE + context]
     any_failure = _report_unit(s, context, log, window.expired, oldest)
+    at = k + natural(context * CONTEXT_INPUTS)
+    any_failure = _report_loss(own, context, log, inputs, at) or any_failure
     step_page(s, context)
     take_errors(log)
     return criticality, window.active, any_failure
@@ -432,8 +447,9 @@ def step_external(s: GoldenState, context: int, inputs: Words, k: int) -> tuple[
     own, at = s.contexts[context], k + natural(context * CONTEXT_INPUTS)
     control = own.control
     moving = _step_peers(s, context, inputs, at)
+    copies = own.copies.copies_level != own.cycle.copies_before  # a push comes later in the cycle
     external = step_external_status(
-        own.external, own.launch.generation, control.launches, control.cut_short, inputs, at
+        own.external, own.launch.generation, control.launches, control.cut_short, copies, inputs, at
     )
     changes = moving != 0 or own.cycle.limit_changes != 0
     launch, aborted = control.launches != 0, own.aborted != 0

@@ -51,7 +51,18 @@ RANK = constants(
     {
         name: rank
         for rank, name in enumerate(
-            ("link", "timeout", "peer", "trigger", "dma", "issue_ack", "bank", "store", "packet")
+            (
+                "link",
+                "timeout",
+                "peer",
+                "port",
+                "trigger",
+                "dma",
+                "issue_ack",
+                "bank",
+                "store",
+                "packet",
+            )
         )
     },
 )

@@ -1,6 +1,7 @@
 """Words of the register port: their addresses, their fields, and their contents."""
 
 from rtl.interface.configuration import EPOCH_BITS
+from rtl.interface.signatures import MOST_LINKS
 from rtl.parameters import T3Parameters
 from rtl.registers import map as register_map
 from rtl.registers.map import ALWAYS, CONTEXT, GLOBAL
@@ -125,6 +126,7 @@ def describe_registers(p: T3Parameters, registers: Records) -> None:
         F.ADDRESS_SPACE_local: p.context_bits,
         F.WAYS_mask: p.ways,
     }
+    of_gpu = {F.LINK_OFF_links: min(p.channels, MOST_LINKS)}
     for register in _map.values():
         word = register.offset // 4
         row = registers[register.page][word]
@@ -134,8 +136,8 @@ def describe_registers(p: T3Parameters, registers: Records) -> None:
             row["lock"] = -1 if always else _LOCKS[register.page][register.lock].mask
         for field in register.fields:
             mask = (1 << field.width) - 1
-            if register.page == CONTEXT:  # words of the pages have the same numbers
-                mask &= (1 << widths.get((word, field.low, mask), field.width)) - 1
+            kept = widths if register.page == CONTEXT else of_gpu  # words have the same numbers
+            mask &= (1 << kept.get((word, field.low, mask), field.width)) - 1
             row["reset"] |= ((field.reset or 0) & mask) << field.low
             row["writable"] |= mask << field.low if field.writable else 0
             row["readable"] |= mask << field.low if field.readable else 0
