@@ -60,6 +60,7 @@ __all__ = [
     "make_command",
     "make_completion",
     "make_copy",
+    "make_gate",
     "make_issue_ack",
     "make_launch",
     "make_location",
@@ -545,7 +546,7 @@ def make_range(
     peers: int,
     slot_offset: int,
 ) -> None:
-    """Make an entry of the table of ranges."""
+    """Make an entry of the table of ranges, apart from its gate."""
     to.enable = enable
     to.region = region
     to.first = first
@@ -555,6 +556,25 @@ def make_range(
     to.shares = shares
     to.peers = peers
     to.slot_offset = slot_offset
+
+
+@inlined
+def make_gate(
+    to: Record,
+    enable: int,
+    context: int,
+    generation: int,
+    slot: int,
+    workgroups: int,
+    slots: int,
+) -> None:
+    """Make the gate of a range."""
+    to.enable = enable
+    to.context = context
+    to.generation = generation
+    to.slot = slot
+    to.workgroups = workgroups
+    to.slots = slots
 
 
 @inlined
