@@ -202,6 +202,11 @@ class T3Parameters:
         return (self.contexts - 1).bit_length()
 
     @property
+    def await_bits(self) -> int:
+        """Width of a mask over the contexts that a context may await: 0 if there is no other."""
+        return self.contexts if self.contexts > 1 else 0
+
+    @property
     def wavefront_bits(self) -> int:
         return (self.wavefronts - 1).bit_length()
 

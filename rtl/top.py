@@ -205,6 +205,8 @@ class T3(wiring.Component):
         )
         m.d.comb += [
             unit.tick.eq(self.tick),
+            unit.awaited.eq(Cat(one.progress for one in self.contexts)),
+            unit.aborts.eq(Cat(one.abort for one in self.registers.context)),
             unit.idle.eq(idle),
             unit.sends.eq(sends.any()),
             unit.held_up.eq(self._held_up),

@@ -329,6 +329,13 @@ int t3_remove_peer(struct t3_context *context, unsigned index)
     return perform_of(context, plan);
 }
 
+int t3_may_await(struct t3_context *context, unsigned contexts)
+{
+    PLAN(plan);
+    COMMIT(MAY_AWAIT, FIELD(MAY_AWAIT__CONTEXTS, contexts));
+    return perform_of(context, plan);
+}
+
 int t3_accept(struct t3_context *context, uint32_t ops, uint32_t dtypes)
 {
     const uint32_t all = T3__CONTEXT__INBOUND_KINDS__OPS_reset;
@@ -473,7 +480,8 @@ static uint64_t slot_offset_word(struct plan *plan, int32_t offset)
 /* With a count of 0, the writes are only to be checked. */
 static void plan_map(struct plan *plan, const struct t3_context *context, unsigned index,
                      uint32_t first, uint32_t count, enum t3_action action, unsigned region,
-                     unsigned command, unsigned shares, struct t3_receivers to)
+                     unsigned command, unsigned shares, struct t3_receivers to,
+                     const struct t3_gate *gate)
 {
     uint64_t last = (uint64_t)first + (count ? count : 1) - 1;
     WRITE(RANGE_DISPATCH_INDICES, FIELD(RANGE_DISPATCH_INDICES__FIRST, first) |
@@ -485,17 +493,27 @@ static void plan_map(struct plan *plan, const struct t3_context *context, unsign
     WRITE(RANGE_PEERS, FIELD(RANGE_PEERS__PEERS, to.peers) |
                            FIELD(RANGE_PEERS__SLOT_OFFSET,
                                  slot_offset_word(plan, to.slot_offset)));
-    if (action != T3_ACTION_REMOTE && !shares) plan->invalid = 1;
-    if (action != T3_ACTION_OWN && !to.peers) plan->invalid = 1;
+    WRITE(RANGE_GATE, gate ? FIELD(RANGE_GATE__CONTEXT, gate->context) |
+                                 FIELD(RANGE_GATE__GENERATION, gate->generation) |
+                                 FIELD(RANGE_GATE__SLOT, gate->slot) | FIELD(RANGE_GATE__ENABLE, 1)
+                           : 0);
+    if (gate)
+        WRITE(RANGE_BAND, FIELD(RANGE_BAND__WORKGROUPS, gate->workgroups) |
+                              FIELD(RANGE_BAND__SLOTS, gate->slots));
+    if ((action == T3_ACTION_DMA || action == T3_ACTION_OWN) && !shares) plan->invalid = 1;
+    if ((action == T3_ACTION_DMA || action == T3_ACTION_REMOTE) && !to.peers) plan->invalid = 1;
+    if (action == T3_ACTION_NONE && !gate) plan->invalid = 1;
     COMMIT(RANGE_COMMIT, FIELD(RANGE_COMMIT__INDEX, index) | FIELD(RANGE_COMMIT__ENABLE, 1));
 }
 
 static int map(struct t3_context *context, uint32_t first, uint32_t count, enum t3_action action,
-               unsigned region, unsigned command, unsigned shares, struct t3_receivers to)
+               unsigned region, unsigned command, unsigned shares, struct t3_receivers to,
+               const struct t3_gate *gate)
 {
     unsigned index = context->ranges == T3_UNKNOWN ? 0 : context->ranges;
     PLAN(plan);
-    plan_map(plan, context, index, first, count, action, region, command, shares, to);
+    plan_map(plan, context, index, first, count, action, region, command, shares, to,
+              gate);
     TRY(context->opened);
     if (plan->invalid) return T3_INVALID;
     if (!count) return T3_OKAY;
@@ -506,21 +524,29 @@ static int map(struct t3_context *context, uint32_t first, uint32_t count, enum 
 }
 
 int t3_remote_map(struct t3_context *context, uint32_t first, uint32_t count, unsigned region,
-                  unsigned command, unsigned shares, struct t3_receivers to)
+                  unsigned command, unsigned shares, struct t3_receivers to,
+                  const struct t3_gate *gate)
 {
-    return map(context, first, count, T3_ACTION_REMOTE, region, command, shares, to);
+    return map(context, first, count, T3_ACTION_REMOTE, region, command, shares, to, gate);
 }
 
 int t3_dma_map(struct t3_context *context, uint32_t first, uint32_t count, unsigned region,
-               unsigned command, unsigned shares, struct t3_receivers to)
+               unsigned command, unsigned shares, struct t3_receivers to,
+               const struct t3_gate *gate)
 {
-    return map(context, first, count, T3_ACTION_DMA, region, command, shares, to);
+    return map(context, first, count, T3_ACTION_DMA, region, command, shares, to, gate);
 }
 
 int t3_own_map(struct t3_context *context, uint32_t first, uint32_t count, unsigned region,
-               unsigned command, unsigned shares)
+               unsigned command, unsigned shares, const struct t3_gate *gate)
 {
-    return map(context, first, count, T3_ACTION_OWN, region, command, shares, no_receiver);
+    return map(context, first, count, T3_ACTION_OWN, region, command, shares, no_receiver, gate);
+}
+
+int t3_await_map(struct t3_context *context, uint32_t first, uint32_t count, unsigned region,
+                 const struct t3_gate *gate)
+{
+    return map(context, first, count, T3_ACTION_NONE, region, TILES, 0, no_receiver, gate);
 }
 
 static void plan_window(struct plan *plan, const struct t3_context *context,
@@ -568,7 +594,7 @@ int t3_collective(struct t3_context *context, const struct t3_collective *collec
     for (part = collective->parts; part < end; part++) {
         PLAN(range);
         plan_map(range, context, 0, (uint32_t)last, part->workgroups, action_of(part), region,
-                 TILES, part->shares, part->to);
+                 TILES, part->shares, part->to, part->gate);
         last += part->workgroups;
         if (range->invalid || last > UINT32_MAX) return T3_INVALID;
         if (part->to.peers) window.to_send += part->workgroups;
@@ -584,7 +610,7 @@ int t3_collective(struct t3_context *context, const struct t3_collective *collec
     TRY(t3_command(context, TILES, &marking, region));
     for (part = collective->parts; part < end; part++) {
         TRY(map(context, first, part->workgroups, action_of(part), region, TILES, part->shares,
-                part->to));
+                part->to, part->gate));
         first += part->workgroups;
     }
     return t3_window(context, &window);

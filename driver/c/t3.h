@@ -114,6 +114,17 @@ struct t3_peer {
 /* Peers of a GPU in a ring; with two GPUs, both are the same GPU. */
 enum { T3_DOWNSTREAM = 0, T3_UPSTREAM = 1 };
 
+/* Gate of workgroups that wait for a launch of another context of the same GPU, which t3_may_await
+ * must name. A launch of up to seven generations before the context's current one counts, too,
+ * unless the context was aborted since. */
+struct t3_gate {
+    unsigned context;    /* that is awaited */
+    uint32_t generation; /* of the awaited launch */
+    uint32_t slot;       /* the first workgroups start once all slots below it are complete */
+    uint32_t workgroups; /* that start together; 0: the whole range */
+    uint32_t slots;      /* that must be complete in addition for each further workgroups */
+};
+
 /* Receivers of stores or tiles that leave. */
 struct t3_receivers {
     unsigned peers;      /* one bit for each receiver */
@@ -127,6 +138,7 @@ struct t3_part {
     int stores_leave;       /* stores leave for the peers; otherwise they update the memory here */
     unsigned shares;        /* contributions with which a tile that is updated here is complete */
     struct t3_receivers to; /* receivers of the stores, or of the complete tiles */
+    const struct t3_gate *gate; /* gate for which the workgroups wait, or NULL */
 };
 
 /* Collective that the stores of a kernel drive, as one GPU takes part in it. */
@@ -224,6 +236,9 @@ int t3_set_rank(struct t3_context *context, unsigned rank);
  * generation follows that of each peer by at most 7. */
 int t3_peer(struct t3_context *context, unsigned index, const struct t3_peer *peer);
 int t3_remove_peer(struct t3_context *context, unsigned index);
+/* Sets the other contexts that the context may await in gates of its ranges, one bit each;
+ * privileged. Before one of them gets another tenant, remove it. */
+int t3_may_await(struct t3_context *context, unsigned contexts);
 /* Sets the updates that the context accepts of its peers: one bit for each operation and data type;
  * T3_ALL for all. */
 int t3_accept(struct t3_context *context, uint32_t ops, uint32_t dtypes);
@@ -256,14 +271,20 @@ int t3_command(struct t3_context *context, unsigned index, const struct t3_trans
 /* Removes all ranges of the context, also those of other programs. The first map after t3_context
  * begins with it. */
 int t3_unmap(struct t3_context *context);
-/* A tile that arrives in a slot of the range is complete with `shares` in total; 0: none arrives. */
+/* Workgroups of a range wait for the slots of `gate`, unless it is NULL.
+ * A tile that arrives in a slot of the range is complete with `shares` in total; 0: none arrives. */
 int t3_remote_map(struct t3_context *context, uint32_t first, uint32_t count, unsigned region,
-                  unsigned command, unsigned shares, struct t3_receivers to);
+                  unsigned command, unsigned shares, struct t3_receivers to,
+                  const struct t3_gate *gate);
 /* A tile of these ranges is complete with end-of-tile markers of `shares` in total, at least 1. */
 int t3_dma_map(struct t3_context *context, uint32_t first, uint32_t count, unsigned region,
-               unsigned command, unsigned shares, struct t3_receivers to);
+               unsigned command, unsigned shares, struct t3_receivers to,
+               const struct t3_gate *gate);
 int t3_own_map(struct t3_context *context, uint32_t first, uint32_t count, unsigned region,
-               unsigned command, unsigned shares);
+               unsigned command, unsigned shares, const struct t3_gate *gate);
+/* These workgroups only wait; their stores into the region are ordinary writes. */
+int t3_await_map(struct t3_context *context, uint32_t first, uint32_t count, unsigned region,
+                 const struct t3_gate *gate);
 int t3_window(struct t3_context *context, const struct t3_window *window);
 int t3_collective(struct t3_context *context, const struct t3_collective *collective,
                   const struct t3_transfer *transfer, unsigned region);

@@ -25,6 +25,7 @@ from .errors import (
     T3Error,
     WaitTimeoutError,
 )
+from .gate import Gate
 from .gpu import T3
 from .peer import DOWNSTREAM, UPSTREAM, Peer
 from .transfer import Transfer
@@ -40,6 +41,7 @@ __all__ = [
     "Context",
     "Datatype",
     "ErrorCode",
+    "Gate",
     "Granularity",
     "HardwareError",
     "InjectTarget",

@@ -7,7 +7,7 @@ from rtl.interface.encodings import Datatype, Operation
 from .bus import Bus
 from .peer import Peer
 from .registers import Page, Write, wide
-from .writes import inbound_writes, peer_writes
+from .writes import bits, inbound_writes, peer_writes
 
 __all__ = ["Assignment"]
 
@@ -75,6 +75,13 @@ class Assignment:
     def remove_peer(self, index: int) -> None:
         """Remove a peer; privileged."""
         self._page.write("PEER_COMMIT", index=index, enable=0)
+
+    def may_await(self, contexts: Iterable[int]) -> None:
+        """Set the other contexts that the context may await in gates of its ranges; privileged.
+
+        Before one of them gets another tenant, remove it.
+        """
+        self._page.write("MAY_AWAIT", contexts=bits(contexts))
 
     def accept(
         self,

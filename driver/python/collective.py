@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 from rtl.interface.encodings import Action
 
+from .gate import Gate
 from .peer import DOWNSTREAM
 
 __all__ = ["Collective", "Part", "Ring"]
@@ -27,6 +28,8 @@ class Part:
         Peers to which the stores, or the complete tiles, go. Without peers, tiles stay.
     slot_offset : int
         Difference between a tile's slot at the peers and its dispatch index here.
+    gate : Gate or None
+        The workgroups wait for slots of another context.
     """
 
     workgroups: int
@@ -34,6 +37,7 @@ class Part:
     shares: int = 1
     peers: tuple[int, ...] = ()
     slot_offset: int = 0
+    gate: Gate | None = None
 
     @property
     def action(self) -> Action:

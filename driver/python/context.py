@@ -18,6 +18,7 @@ from .bus import Bus
 from .collective import Collective, Ring
 from .error_counts import ErrorCounts
 from .errors import AbortedError, HardwareError, RefusedError, ReportedError, WaitTimeoutError
+from .gate import Gate
 from .peer import DOWNSTREAM
 from .transfer import Transfer
 from .writes import (
@@ -138,6 +139,7 @@ class Context(Assignment):
         shares: int = 0,
         peers: Iterable[int] = (DOWNSTREAM,),
         slot_offset: int = 0,
+        gate: Gate | None = None,
     ) -> None:
         """Send the stores of ``count`` workgroups, from dispatch index ``first`` on, to each of
         these peers.
@@ -149,9 +151,11 @@ class Context(Assignment):
             tile arrives.
         slot_offset : int
             Difference between a tile's slot at the peers and its dispatch index here.
+        gate : Gate or None
+            The workgroups wait for slots of another context.
         """
-        receivers = {"peers": peers, "slot_offset": slot_offset}
-        self._map(first, count, Action.REMOTE, region, command, shares=shares, **receivers)
+        way = {"peers": peers, "slot_offset": slot_offset, "gate": gate}
+        self._map(first, count, Action.REMOTE, region, command, shares=shares, **way)
 
     def dma_map(
         self,
@@ -163,21 +167,34 @@ class Context(Assignment):
         shares: int = 1,
         peers: Iterable[int] = (DOWNSTREAM,),
         slot_offset: int = 0,
+        gate: Gate | None = None,
     ) -> None:
         """Let stores of these workgroups update the memory here, and send each complete tile.
 
-        A tile is complete with markers of ``shares`` in total. The receivers are those of
+        A tile is complete with markers of ``shares`` in total. Receivers and gate are those of
         :meth:`remote_map`.
         """
-        receivers = {"peers": peers, "slot_offset": slot_offset}
-        self._map(first, count, Action.DMA, region, command, shares=shares, **receivers)
+        way = {"peers": peers, "slot_offset": slot_offset, "gate": gate}
+        self._map(first, count, Action.DMA, region, command, shares=shares, **way)
 
     def own_map(
-        self, first: int, count: int, *, region: int = 0, command: int = TILES, shares: int = 1
+        self,
+        first: int,
+        count: int,
+        *,
+        region: int = 0,
+        command: int = TILES,
+        shares: int = 1,
+        gate: Gate | None = None,
     ) -> None:
         """Let stores of these workgroups update the memory here, and keep the tiles here; a tile is
-        complete with markers of ``shares`` in total."""
-        self._map(first, count, Action.OWN, region, command, shares=shares)
+        complete with markers of ``shares`` in total; gate as for :meth:`remote_map`."""
+        self._map(first, count, Action.OWN, region, command, shares=shares, gate=gate)
+
+    def await_map(self, first: int, count: int, gate: Gate, *, region: int = 0) -> None:
+        """Let these workgroups wait for slots of another context; their stores into the region are
+        ordinary writes."""
+        self._map(first, count, Action.NONE, region, TILES, gate=gate)
 
     def _map(self, *of_range: Any, **more: Any) -> None:
         """Program the next range; the arguments are those of :func:`.writes.map_writes` behind the
@@ -221,6 +238,7 @@ class Context(Assignment):
         maps, first = list[tuple[Any, dict[str, Any]]](), 0
         for part in collective.parts:
             way: dict[str, Any] = {"peers": part.peers, "slot_offset": part.slot_offset}
+            way["gate"] = part.gate
             of_range = first, part.workgroups, part.action, region, TILES
             maps.append((of_range, way | {"shares": part.shares}))
             first += part.workgroups
@@ -292,7 +310,7 @@ class Context(Assignment):
         RefusedError
             If a launch is already pending, an abort is in progress, or the launch is inconsistent,
             for example if the command of a tracked range has no wavefront, or a range sends to a
-            peer that the context lacks.
+            peer that the context lacks, or awaits a context that it may not await.
         """
         self._counts.begin()
         self._page.write("CONTROL", launch=1)

@@ -6,6 +6,7 @@ from dataclasses import replace
 from rtl.interface.encodings import Action, Datatype, Operation, PacketKind
 from rtl.registers.map import load
 
+from .gate import Gate, gate_writes
 from .peer import Peer
 from .registers import Write, wide
 from .transfer import Transfer
@@ -61,15 +62,18 @@ def map_writes(
     shares: int = 0,
     peers: Iterable[int] = (),
     slot_offset: int = 0,
+    gate: Gate | None = None,
 ) -> list[Write]:
     """Make the writes of a range of ``count`` dispatch indices, whose tiles have ``shares`` and go
     to ``peers``; with a count of 0 they are only to be checked.
     """
     receivers = bits(peers)
-    if action is not Action.OWN and not receivers:
+    if action in (Action.REMOTE, Action.DMA) and not receivers:
         raise ValueError("stores or tiles that leave must have a peer")
-    if action is not Action.REMOTE and shares < 1:
+    if action in (Action.DMA, Action.OWN) and shares < 1:
         raise ValueError(f"shares must be at least 1, not {shares!r}")
+    if action is Action.NONE and gate is None:
+        raise ValueError("workgroups that only wait must have a gate")
     if count < 0:
         raise ValueError(f"the number of workgroups must be at least 0, not {count!r}")
     of_range = {"region": region, "action": action.value, "command": command, "shares": shares}
@@ -77,6 +81,7 @@ def map_writes(
         ("RANGE_DISPATCH_INDICES", {"first": first, "last": first + max(count, 1) - 1}),
         ("RANGE_ACTION", of_range),
         ("RANGE_PEERS", {"peers": receivers, "slot_offset": _slot_offset(slot_offset)}),
+        *gate_writes(gate),
         ("RANGE_COMMIT", {"index": index, "enable": 1}),
     ]
 

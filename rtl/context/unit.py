@@ -1,11 +1,11 @@
 """Unit of a context: trigger unit, flow control and DMA engine."""
 
 from amaranth.hdl import Cat, Module
-from amaranth.lib import stream, wiring
+from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from rtl.dma.engine import DmaEngine
-from rtl.interface.configuration import ContextView
+from rtl.interface.configuration import ContextView, LaunchProgress
 from rtl.interface.encodings import ErrorCode
 from rtl.interface.layouts import Completion, Segment
 from rtl.interface.signatures import ContextSignature, ErrorSignature
@@ -69,6 +69,12 @@ class ContextUnit(wiring.Component):
         complete tile is in this unit. ``clearing``: the counts are being cleared.
     stores_drained : In(1)
         No tile, store or update of the launch is left outside this unit.
+    progress : Out(:func:`LaunchProgress`)
+        Progress of the launch, for the contexts that await it.
+    awaited : In(array of :func:`LaunchProgress`)
+        Progress of each context.
+    aborts : In(await_bits)
+        Strobe for each context: it is aborted.
     errors : Out(:class:`ErrorSignature`).array(5)
         Errors of the credit window, the peers, the ports, the trigger unit and the DMA engine.
     corrected : Out(1)
@@ -111,6 +117,9 @@ class ContextUnit(wiring.Component):
                 "own_idle": Out(1),
                 "stores_drained": In(1),
                 "clearing": Out(1),
+                "progress": Out(LaunchProgress(p)),
+                "awaited": In(data.ArrayLayout(LaunchProgress(p), p.contexts)),
+                "aborts": In(p.await_bits),
                 "errors": Out(ErrorSignature(p)).array(len(UNIT_ERRORS)),
                 "corrected": Out(1),
                 "inject": In(InjectSignature()).array(3),
@@ -159,6 +168,11 @@ class ContextUnit(wiring.Component):
             view.cut_short.eq(registers.cut_short),
             view.copies.eq(registers.copies.valid & registers.copies.ready),
             view.lost.eq(outside.lost),
+            view.launched.eq(registers.launched),
+            view.aborting.eq(registers.aborting),
+            view.oldest.eq(self.credit_window.oldest),
+            view.done.eq(self.credit_window.done),
+            self.progress.eq(view.progress),
             view.dispatched.eq(outside.dispatched),
             view.finished.eq(outside.finished),
             view.kernel_generation.eq(outside.kernel_generation),
@@ -219,6 +233,10 @@ class ContextUnit(wiring.Component):
             self.range_limits.ranges.eq(registers.maps.ranges),
             self.range_limits.launch.eq(registers.launch),
             self.range_limits.aborting.eq(registers.aborting),
+            self.range_limits.progress.eq(self.awaited),
+            self.range_limits.may_await.eq(registers.may_await),
+            self.range_limits.aborts.eq(self.aborts),
+            self.range_limits.pending.eq(registers.pending),
             self.credit_window.launch_configuration.eq(launch_configuration),
             self.credit_window.launch.eq(registers.launch),
             self.credit_window.tick.eq(self.tick),
@@ -238,9 +256,15 @@ class ContextUnit(wiring.Component):
             credit_window.issued.eq(self.engine.issued),
             limits.credit_limit.eq(credit_window.credit_limit),
             limits.changes.eq(changes.any()),
-            # A launch that waits counts as work, whose progress is the end of workgroups.
+            credit_window.released.eq(limits.releases),
+            # A launch that waits counts as work, whose progress is the end of workgroups; so does a
+            # closed gate, for which a kernel waits that may have no tiles.
             credit_window.unfinished.eq(
-                (~self.idle | (self.registers.pending & ~self.external_status.progresses))
+                (
+                    ~self.idle
+                    | (self.registers.pending & ~self.external_status.progresses)
+                    | limits.waits.any()
+                )
                 & ~self.sends
             ),
         ]
@@ -305,8 +329,10 @@ class ContextUnit(wiring.Component):
                 error.valid.eq(source.error.valid),
                 error.report.eq(source.error.report),
             ]
-        aborts = Cat(status.aborts for status in self.peer_status)
+        # An awaited context has this GPU's own rank.
+        aborts = Cat(*(status.aborts for status in self.peer_status), self.range_limits.fails)
         ranks = [entry.rank for entry in self.registers.peers]
+        ranks += [self.registers.rank] * len(self.range_limits.fails)
         m.d.comb += [
             peer.valid.eq(aborts.any()),
             peer.report.code.eq(ErrorCode.PEER_ABORTED),

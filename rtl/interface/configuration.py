@@ -18,11 +18,14 @@ __all__ = [
     "ArbiterConfiguration",
     "CommandEntry",
     "ContextView",
+    "GATE_CONTEXT_BITS",
     "GPU_BITS",
+    "Gate",
     "Inbound",
     "Injection",
     "MapConfiguration",
     "LaunchConfiguration",
+    "LaunchProgress",
     "PeerEntry",
     "PeerLaunch",
     "RANK_BITS",
@@ -35,6 +38,7 @@ ABORT_BITS = 1 << (GENERATION_BITS - 1)  # launches whose aborts a context repor
 EPOCH_BITS = 8
 GPU_BITS = 7  # width of the number by which the network finds a GPU
 RANK_BITS = 7  # width of a GPU's rank among the GPUs of a context
+GATE_CONTEXT_BITS = 3  # width of the number of an awaited context
 WAVEFRONT_COUNT_BITS = 4  # width of a command's number of wavefronts
 
 
@@ -55,13 +59,34 @@ def RegionEntry(p: T3Parameters):
     )
 
 
+def Gate(p: T3Parameters):
+    """Dispatch gate of a range, without bits if no other context exists.
+
+    With ``enable`` the workgroups of the range wait for the launch ``generation`` of ``context``:
+    the first ``workgroups`` of them until that launch has completed all slots below ``slot``, and
+    each ``workgroups`` more until it has completed ``slots`` more; with ``workgroups`` 0 all wait
+    for ``slot``.
+    """
+    there = int(p.contexts > 1)
+    return data.StructLayout(
+        {
+            "enable": there,
+            "context": GATE_CONTEXT_BITS * there,
+            "generation": GENERATION_BITS * there,
+            "slot": p.credit_limit_bits * there,
+            "workgroups": p.dispatch_index_bits * there,
+            "slots": p.dispatch_index_bits * there,
+        }
+    )
+
+
 def RangeEntry(p: T3Parameters):
     """Range of dispatch indices, ``first`` to ``last`` inclusive, of a region's workgroups.
 
     A tile of the range is complete when its end-of-tile markers have ``shares`` in total, and all
     atoms that they announce are updated. A store or a tile of the range that leaves goes to each
     GPU of ``peers``, a mask over the context's peers; the tile's slot there is the dispatch index
-    plus ``slot_offset``, a two's complement.
+    plus ``slot_offset``, a two's complement. The range's workgroups start behind its ``gate``.
     """
     return data.StructLayout(
         {
@@ -74,6 +99,7 @@ def RangeEntry(p: T3Parameters):
             "shares": p.share_bits,
             "peers": p.peers,
             "slot_offset": p.credit_limit_bits,
+            "gate": Gate(p),
         }
     )
 
@@ -180,6 +206,25 @@ def PeerLaunch():
     """State of a peer for the launch check: the generation of its launch, and whether it admits
     anything, without which the generation means nothing."""
     return data.StructLayout({"admits": 1, "generation": GENERATION_BITS})
+
+
+def LaunchProgress(p: T3Parameters):
+    """Progress of a context for the contexts that await it, without bits if there is none.
+
+    While ``valid``, the launch ``generation`` has completed all slots below ``oldest``. Bit *n* of
+    ``complete``: the launch *n* generations before ``generation`` completed all of its slots, and
+    the context was not aborted since. ``changes`` is set in the first cycle with another value.
+    """
+    there = int(p.contexts > 1)
+    return data.StructLayout(
+        {
+            "valid": there,
+            "generation": GENERATION_BITS * there,
+            "oldest": p.credit_limit_bits * there,
+            "complete": ABORT_BITS * there,
+            "changes": there,
+        }
+    )
 
 
 def Inbound():

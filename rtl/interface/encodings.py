@@ -126,7 +126,7 @@ class ErrorCode(enum.Enum, shape=5):
     PACKET_STALE = 17  # a packet of another launch than the current one
     STORE_STALE = 18
     PACKET_FORBIDDEN = 19  # the context's inbound filter rejects the packet
-    PEER_ABORTED = 20  # a peer aborted this launch
+    PEER_ABORTED = 20  # a peer aborted this launch, or a context that the launch awaits was aborted
     STORE_MISMATCH = 21  # a store of a wavefront that the range's command does not have
     PORT_DOWN = 22  # packets to a GPU were lost: its port is down, was reset, or does not exist
 
@@ -175,6 +175,7 @@ class ConfigurationError(enum.Enum, shape=5):
     GENERATION = 14  # requests of another launch may still carry the generation
     NOT_WRITABLE = 15  # no register that software can write, or not all of its bytes
     NO_PEER = 16  # a peer that the context does not have, or that does not take this kind of packet
+    NO_CONTEXT = 17  # a range awaits a context that the context may not await
 
 
 CODES = (

@@ -86,6 +86,8 @@ class ContextPage(ReportingPage):
         of launches before the reset.
     ways : Signal
         Ways of the context.
+    awaitable : Signal
+        Contexts that software lets the context await; the context itself has no effect.
     programmed : Signal
         Configuration that software programs for the next launch.
     table : MapTable
@@ -101,7 +103,7 @@ class ContextPage(ReportingPage):
     """
 
     def __init__(self, p: T3Parameters, number: int = 0):
-        self._p = p
+        self._p, self._number = p, number
         registers = register_map.page(register_map.CONTEXT)
         for name, register, field in _INDICES:
             most = 1 << registers[register][field].width
@@ -132,6 +134,7 @@ class ContextPage(ReportingPage):
         self.launched = Signal()
         self.next_epoch = Signal(EPOCH_BITS + 1, init=1 << EPOCH_BITS)
         self.ways = Signal(p.ways, init=p.way_share(number))
+        self.awaitable = Signal(p.await_bits)
         self.programmed = Signal(
             LaunchConfiguration(p), init=resets(LAUNCH_CONFIGURATION, registers)
         )
@@ -149,6 +152,7 @@ class ContextPage(ReportingPage):
             **dict(leaves(INBOUND, context.inbound)),
             **dict(leaves(STAGING, self._staging)),
             ("RANK", "rank"): context.rank,
+            ("MAY_AWAIT", "contexts"): self.awaitable,
             ("WAYS", "mask"): self.ways,
         }
         self._status |= {
@@ -198,6 +202,8 @@ class ContextPage(ReportingPage):
             check.launch_configuration.eq(self.programmed),
             check.ways.eq(self.ways),
             check.peers.eq(table.peers),
+            context.may_await.eq(self.awaitable & ~(1 << self._number)),
+            check.may_await.eq(context.may_await),
             check.launched.eq(self.launched),
             check.generation.eq(context.launch_configuration.generation),
             check.peer_launches.eq(context.peer_launches),
@@ -345,6 +351,7 @@ class ContextPage(ReportingPage):
         elif register.name == "CLEAR":
             with m.If(self._accepts(m, part["tables"], self._in_use)):
                 m.d.comb += self.table.table.eq(Table.CLEAR)
+                m.d.sync += self.awaitable.eq(0)
         elif register.name in _COMMITS:
             self._commit(m, register)
         elif register.name in ("ADDRESS_SPACE", "WAYS"):

@@ -34,6 +34,8 @@ class ContextRegistersSignature(wiring.Signature):
         Registers.
     peers : Out(array of :func:`~rtl.interface.configuration.PeerEntry`)
         Peers. Registers, which change only while the context is idle.
+    may_await : Out(await_bits)
+        Other contexts that the context may await. Register.
     ways : Out(ways)
         Ways of the tracker's sets that belong to the context.
     launch, abort, start : Out(1)
@@ -83,6 +85,7 @@ class ContextRegistersSignature(wiring.Signature):
                 "rank": Out(RANK_BITS),
                 "peers": Out(ContextView(p).members["peers"]),
                 "inbound": Out(Inbound(), init=resets(INBOUND, registers)),
+                "may_await": Out(p.await_bits),
                 "ways": Out(p.ways),
                 "launch": Out(1),
                 "abort": Out(1),

@@ -61,6 +61,14 @@ STAGING = {
         "shares": ("RANGE_ACTION", "shares"),
         "peers": ("RANGE_PEERS", "peers"),
         "slot_offset": ("RANGE_PEERS", "slot_offset"),
+        "gate": {
+            "enable": ("RANGE_GATE", "enable"),
+            "context": ("RANGE_GATE", "context"),
+            "generation": ("RANGE_GATE", "generation"),
+            "slot": ("RANGE_GATE", "slot"),
+            "workgroups": ("RANGE_BAND", "workgroups"),
+            "slots": ("RANGE_BAND", "slots"),
+        },
     },
     "command": {
         **{

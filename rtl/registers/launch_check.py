@@ -44,6 +44,8 @@ class LaunchCheck(wiring.Component):
         Ways of the context, stable like ``maps``.
     peers : In(array of :func:`PeerEntry`)
         Peers of the context, stable like ``maps``.
+    may_await : In(await_bits)
+        Other contexts that the context may await, stable like ``maps``.
     launched : In(1)
         A launch has begun since reset.
     generation : In(4)
@@ -56,8 +58,8 @@ class LaunchCheck(wiring.Component):
     wavefronts : Out
         Largest number of wavefronts of each range's command. Combinational.
     configuration_error : Out(:class:`ConfigurationError`)
-        First applicable error of IN_USE, LAUNCH_RANGE, EMPTY, NO_PEER, WINDOW, GENERATION and
-        EPOCH. Combinational.
+        First applicable error of IN_USE, LAUNCH_RANGE, EMPTY, NO_PEER, NO_CONTEXT, WINDOW,
+        GENERATION and EPOCH. Combinational.
     """
 
     def __init__(self, p: T3Parameters):
@@ -68,6 +70,7 @@ class LaunchCheck(wiring.Component):
                 "maps": In(MapConfiguration(p)),
                 "ways": In(p.ways),
                 "peers": In(data.ArrayLayout(PeerEntry(p), p.peers)),
+                "may_await": In(p.await_bits),
                 "launched": In(1),
                 "generation": In(GENERATION_BITS),
                 "peer_launches": In(data.ArrayLayout(PeerLaunch(), p.peers)),
@@ -95,6 +98,7 @@ class LaunchCheck(wiring.Component):
             | (self._sharing() * wavefronts > ways)
         )
         wrong_generation, no_peer = self._wrong_generation(m), self._lacks_peer(m)
+        no_context = self._lacks_context(m)
         with m.If(self.busy):
             m.d.comb += self.configuration_error.eq(ConfigurationError.IN_USE)
         with m.Elif(wrong_range):
@@ -103,6 +107,8 @@ class LaunchCheck(wiring.Component):
             m.d.comb += self.configuration_error.eq(ConfigurationError.EMPTY)
         with m.Elif(no_peer):
             m.d.comb += self.configuration_error.eq(ConfigurationError.NO_PEER)
+        with m.Elif(no_context):
+            m.d.comb += self.configuration_error.eq(ConfigurationError.NO_CONTEXT)
         with m.Elif(wrong_window):
             m.d.comb += self.configuration_error.eq(ConfigurationError.WINDOW)
         with m.Elif(wrong_generation):
@@ -149,6 +155,20 @@ class LaunchCheck(wiring.Component):
         )
         return lacks
 
+    def _lacks_context(self, m: Module) -> Signal:
+        """Register whether a range awaits a context that the context may not await."""
+        lacks = Signal()
+        if self._p.await_bits:
+            m.d.sync += lacks.eq(
+                Cat(
+                    entry.enable
+                    & entry.gate.enable
+                    & ~select_at(entry.gate.context, list(self.may_await))
+                    for entry in self.maps.ranges
+                ).any()
+            )
+        return lacks
+
     def _needs(self, m: Module) -> tuple[Value, Value, Value, Value, Value]:
         """Compute the most commands per workgroup and the most other members per group of all
         ranges that are sent by DMA, the most wavefronts per workgroup of all ranges that are
@@ -166,7 +186,8 @@ class LaunchCheck(wiring.Component):
             m.d.comb += most_waves.eq(select_at(entry.command, waves))
             of_ranges.append(Mux(sends & ~by_workgroup, most_waves, 0))
             updates = sends | (entry.enable & (entry.action == Action.OWN))
-            tracks = updates | (entry.enable & entry.shares.any())
+            leaves = entry.enable & (entry.action == Action.REMOTE)
+            tracks = updates | (leaves & entry.shares.any())
             of_tracked.append(Mux(tracks, most_waves, 0))
             none.append(tracks & (most_waves == 0) | updates & (entry.shares == 0))
             most_group |= Mux(sends & by_workgroup, select_at(entry.command, others), 0)

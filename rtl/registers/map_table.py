@@ -4,7 +4,7 @@ from amaranth.hdl import Cat, Module, Value
 from amaranth.lib import data, enum, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from rtl.interface.configuration import CommandEntry, MapConfiguration, PeerEntry
+from rtl.interface.configuration import CommandEntry, Gate, MapConfiguration, PeerEntry
 from rtl.interface.encodings import Action, ConfigurationError
 from rtl.interface.layouts import Copy
 from rtl.lib.queue import Queue
@@ -50,6 +50,7 @@ def Staging(p: T3Parameters):
                     "shares": p.share_bits,
                     "peers": INDEX_BITS,
                     "slot_offset": p.credit_limit_bits,
+                    "gate": Gate(p),
                 }
             ),
             "command": data.StructLayout(command),
@@ -60,7 +61,7 @@ def Staging(p: T3Parameters):
 
 
 # Fields of a range that software stages.
-_RANGE = ("region", "first", "last", "action", "command", "shares", "peers", "slot_offset")
+_RANGE = ("region", "first", "last", "action", "command", "shares", "peers", "slot_offset", "gate")
 # Reasons to refuse an entry, highest priority first.
 _Causes = list[tuple[ConfigurationError, Value]]
 
@@ -251,7 +252,7 @@ class MapTable(wiring.Component):
                 self.enable
                 & (
                     (staged.last < staged.first)
-                    | (staged.action == Action.NONE)
+                    | ((staged.action == Action.NONE) & ~staged.gate.enable.any())
                     | (leaves & ~staged.peers.any())
                 ),
             ),

@@ -40,7 +40,11 @@ class CreditWindow(wiring.Component):
     own, issued : In(1)
         A complete workgroup needs no DMA; the engine took a workgroup's last command.
     unfinished : In(1)
-        Work of the context is left, or a launch waits; and there is no progress in this cycle.
+        Work of the context is left, a launch waits, or a gate is closed; and there is no progress
+        in this cycle.
+    released : In(1)
+        A gate releases workgroups, which counts as progress; without bits if no other context
+        exists.
     oldest, credit_limit : Out(credit_limit_bits)
         Updates are accepted for ``oldest <= dispatch_index < credit_limit``.
     changes : Out(1)
@@ -49,7 +53,7 @@ class CreditWindow(wiring.Component):
         Every tracked dispatch index is complete.
     error : Out(:class:`ErrorSignature`)
         TIMEOUT: for ``timeout`` ticks ``oldest`` has not advanced or, from ``tracked_end`` on, work
-        was ``unfinished``.
+        was ``unfinished``, and no gate released workgroups.
 
     Attributes
     ----------
@@ -78,6 +82,7 @@ class CreditWindow(wiring.Component):
                 "own": In(1),
                 "issued": In(1),
                 "unfinished": In(1),
+                "released": In(int(p.contexts > 1)),
                 "oldest": Out(p.credit_limit_bits),
                 "credit_limit": Out(p.credit_limit_bits),
                 "changes": Out(1),
@@ -183,14 +188,14 @@ class CreditWindow(wiring.Component):
     def _watch(self, m: Module) -> Value:
         """Report a launch without progress; return the clock enable of the timer."""
         configuration = self.launch_configuration
-        timeout, waits = Signal(), Signal()
+        timeout, waits, moves = Signal(), Signal(), Cat(self.moves, self.released).any()
         most = (1 << self._p.dispatch_index_bits) - 1
         m.submodules.idle = idle = WideCounter(len(configuration.timeout))
         m.d.comb += [
             timeout.eq((idle.o == configuration.timeout) & (configuration.timeout != 0)),
             idle.step.eq(self.tick),
             waits.eq(self.launched & ((self.oldest < configuration.tracked_end) | self.unfinished)),
-            idle.clear.eq(self.launch | self.moves | timeout | ~waits),
+            idle.clear.eq(self.launch | moves | timeout | ~waits),
             self.error.valid.eq(timeout),
             self.error.report.code.eq(ErrorCode.TIMEOUT),
             # The end of a launch of all ids is not a dispatch index; the last index represents it.

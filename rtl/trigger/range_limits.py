@@ -5,11 +5,13 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from rtl.interface.configuration import RangeEntry
+from rtl.interface.configuration import LaunchProgress, RangeEntry
 from rtl.interface.encodings import Action
 from rtl.lib.compare import less_than
 from rtl.lib.select import one_hot_select
 from rtl.parameters import T3Parameters
+
+from .dispatch_gate import DispatchGate
 
 __all__ = ["RangeLimits"]
 
@@ -19,8 +21,8 @@ class RangeLimits(wiring.Component):
 
     The limit of a range that sends is the lowest bound that its peers admit, minus the range's slot
     offset. The dispatch limit is the first dispatch index of a range that neither the range's
-    limit, where its stores leave, nor the context's own credit limit admits yet. An index outside
-    all ranges needs no credit.
+    limit, where its stores leave, nor the context's own credit limit admits yet, or whose gate is
+    closed. An index outside all ranges needs no credit.
 
     Within a launch a bound only grows, so an old one is safe. A launch and an abort set all limits
     to 0, and a walk begins in the cycle after a launch. A walk follows another one if an input
@@ -40,11 +42,18 @@ class RangeLimits(wiring.Component):
         Strobe: a launch begins.
     aborting : In(1)
         The launch is aborted.
+    progress, may_await, aborts, pending
+        See :class:`~rtl.trigger.dispatch_gate.DispatchGate`; without bits if no other context
+        exists, like ``waits``, ``releases`` and ``fails``.
     limits : Out(array of credit_limit_bits)
         For each range: the peers admit the tiles of smaller dispatch indices. All ones if the range
         sends nothing. Registers.
     dispatch_limit : Out(credit_limit_bits)
         Workgroups of smaller dispatch indices may be dispatched. Register.
+    waits : Out(1)
+        A gate of the running launch is not known to be open. Combinational.
+    releases, fails : Out(1)
+        See :class:`~rtl.trigger.dispatch_gate.DispatchGate`.
 
     Attributes
     ----------
@@ -62,15 +71,21 @@ class RangeLimits(wiring.Component):
         Dispatch limit by the range ``merged`` alone.
     lowest : Signal
         Lowest term of the walk so far.
+    gate : DispatchGate or None
+        Gate of the ranges; None if no other context exists.
     """
 
     def __init__(self, p: T3Parameters):
         if not isinstance(p, T3Parameters):
             raise TypeError(f"Parameters must be T3Parameters, not {p!r}")
-        bits = p.credit_limit_bits
+        bits, there = p.credit_limit_bits, int(p.contexts > 1)
         super().__init__(
             {
                 "ranges": In(data.ArrayLayout(RangeEntry(p), p.ranges)),
+                "progress": In(data.ArrayLayout(LaunchProgress(p), p.contexts)),
+                "may_await": In(p.await_bits),
+                "aborts": In(p.await_bits),
+                "pending": In(there),
                 "admitted": In(data.ArrayLayout(bits, p.peers)),
                 "credit_limit": In(bits),
                 "changes": In(1),
@@ -78,9 +93,14 @@ class RangeLimits(wiring.Component):
                 "aborting": In(1),
                 "limits": Out(data.ArrayLayout(bits, p.ranges)),
                 "dispatch_limit": Out(bits),
+                "waits": Out(there),
+                "releases": Out(there),
+                "fails": Out(there),
                 "clock_enable": Out(1),
             }
         )
+        self.gate = DispatchGate(p) if there else None
+        self._changes = Signal()
         self.launched, self.fresh = Signal(), Signal()
         self.turn, self.chosen, self.merged = (
             Signal(p.ranges, name=name) for name in ("turn", "chosen", "merged")
@@ -93,8 +113,13 @@ class RangeLimits(wiring.Component):
         m = Module()
         turns = (self.turn, self.chosen, self.merged)
         ends = self.launch | (self.aborting & self.launched)
-        works = self.launched & Cat(self.changes, *turns).any()
+        works = self.launched & Cat(self._changes, *turns).any()
+        m.d.comb += self._changes.eq(self.changes)
         m.d.comb += self.clock_enable.eq(ends | works)
+        if self.gate is not None:
+            self._connect_gate(m, self.gate)
+            m.d.comb += self._changes.eq(self.changes | self.gate.changes)
+            m.d.comb += self.clock_enable.eq(ends | works | self.gate.clock_enable)
         with m.If(self.launch | self.aborting):
             m.d.sync += [
                 self.launched.eq(self.launch),
@@ -112,9 +137,22 @@ class RangeLimits(wiring.Component):
             self._merge(m)
         return m
 
+    def _connect_gate(self, m: Module, gate: DispatchGate) -> None:
+        m.submodules.gate = gate
+        shared = ("ranges", "progress", "may_await", "aborts", "pending", "launch", "aborting")
+        m.d.comb += [getattr(gate, name).eq(getattr(self, name)) for name in shared]
+        m.d.comb += [
+            gate.launched.eq(self.launched),
+            gate.turn.eq(self.turn),
+            gate.chosen.eq(self.chosen),
+            self.waits.eq(self.launched & gate.waits),
+            self.releases.eq(gate.releases),
+            self.fails.eq(gate.fails),
+        ]
+
     def _walk(self, m: Module) -> None:
         """Advance to the next range, or begin another walk if an input has changed."""
-        fresh = self.changes | (self.fresh & ~self.turn[0])
+        fresh = self._changes | (self.fresh & ~self.turn[0])
         earlier = self.turn[:-1]
         goes_on = earlier.any() if len(earlier) else Const(0, 1)
         m.d.sync += [
@@ -185,9 +223,15 @@ class RangeLimits(wiring.Component):
 
     def _merge(self, m: Module) -> None:
         """Take the minimum of the ranges' dispatch limits; the last range completes it."""
-        lowest = Signal.like(self.lowest, name="lowest_now")
-        lower = self.merged[0] | less_than(self.term, self.lowest)
+        lowest, first = Signal.like(self.lowest, name="lowest_now"), self.merged[0]
+        lower = first | less_than(self.term, self.lowest)
         m.d.comb += lowest.eq(Mux(lower, self.term, self.lowest))
+        if self.gate is not None:
+            gate = self.gate.term
+            # All three comparisons are side by side.
+            lower = first | less_than(gate, self.lowest)
+            with m.If(lower & less_than(gate, self.term)):
+                m.d.comb += lowest.eq(gate)
         with m.If(self.merged.any()):
             m.d.sync += self.lowest.eq(lowest)
         with m.If(self.merged[-1]):

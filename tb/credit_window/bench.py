@@ -56,6 +56,7 @@ expect(
     "own and issued at once",
     "timeout",
     "timeout just avoided",
+    "a release just avoids the timeout",
     "oldest moves at a tick",
     "waits between ticks",
     "timeout of what cannot be sent",
@@ -112,6 +113,7 @@ class _Bench:
         issued: bool = False,
         launch: bool = False,
         unfinished: bool = False,
+        released: bool = False,
         aborting: bool = False,
         tick: bool = True,
     ) -> None:
@@ -124,7 +126,7 @@ class _Bench:
         dut.own.value, dut.issued.value = int(own), int(issued)
         dut.launch.value = int(launch)
         dut.unfinished.value, dut.aborting.value = int(unfinished), int(aborting)
-        dut.tick.value = int(tick)
+        dut.tick.value, dut.released.value = int(tick), int(released)
         await settled()
         for name in _OUTPUTS:
             assert int(getattr(dut, name).value) == self.value(name), name
@@ -133,7 +135,7 @@ class _Bench:
         self._cover_abort(launch, aborting)
         cover("own and issued at once", own and issued)
         completes = -1 if dispatch_index is None else dispatch_index
-        inputs = WindowInputs(completes, own, issued, launch, unfinished, tick, aborting)
+        inputs = WindowInputs(completes, own, issued, launch, unfinished, released, tick, aborting)
         _, changes, expired = step_credit_window(
             state.config, self.window, state.complete[0], self.own["launch"], inputs
         )
@@ -156,6 +158,7 @@ class _Bench:
         cover("oldest moves in consecutive cycles", moved and self._moved)
         late = self._waited == self.own["launch"]["timeout"] - 1 > 1
         cover("timeout just avoided", moved and late)
+        cover("a release just avoids the timeout", released and late and not moved and not launch)
         cover("oldest moves at a tick", moved and tick and self._waited)
         cover("waits between ticks", not tick and 0 < self._waited == self.value("waited"))
         cover("not done any more", self._done and not self.value("done"))
@@ -230,6 +233,7 @@ async def random_traffic(dut):
             issued=rng.random() < 0.2,
             launch=rng.random() < (0.2 if aborting else 0.01),
             unfinished=rng.random() < still,
+            released=rng.random() < 0.02,
             aborting=aborting,
             tick=rng.random() < ticks,
         )

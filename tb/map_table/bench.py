@@ -23,7 +23,7 @@ from tb.stream import StreamChecker
 
 # No size is a power of two, so that an index may be just beyond the last entry.
 PARAMETERS = T3Parameters(
-    contexts=1, address_bits=40, workgroup_bits=6, sets=8, ways=2, regions=3, ranges=5, commands=3,
+    contexts=2, address_bits=40, workgroup_bits=6, sets=8, ways=2, regions=3, ranges=5, commands=3,
     peers=3,
 )  # fmt: skip
 _STAGING, _MAPS = Fields(Staging(PARAMETERS)), Fields(MapConfiguration(PARAMETERS))
@@ -77,6 +77,7 @@ expect(
     "copy refused as one is taken",
     "copy to several peers",
     "range without a receiver",
+    "range that only waits",
 )
 
 
@@ -213,6 +214,9 @@ class _Bench:
         is_empty = configuration_error == ConfigurationError.EMPTY.value
         lacks = is_empty and table == Table.RANGE and not self.staged["range_peers"]
         cover("range without a receiver", lacks)
+        no_action = self.staged["range_action"] == Action.NONE.value
+        waits = accepted and enable and table == Table.RANGE and no_action
+        cover("range that only waits", waits)
         cover("copy taken and put at once", table == Table.COPY and taken and accepted)
         at = table == Table.REGION and fixed >> index & 1
         cover("region fixed", at and enable and not locked and not accepted)

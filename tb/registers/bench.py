@@ -36,6 +36,8 @@ _STORAGE = [
         "REGION_LIMIT_HI",
         "RANGE_DISPATCH_INDICES",
         "RANGE_PEERS",
+        "RANGE_GATE",
+        "RANGE_BAND",
         "PEER",
         "COMMAND_TRANSFER",
         "COMMAND_WAVES",

@@ -38,6 +38,7 @@ class Bounds:
         """
         self._generation, self._peers = before, 1 << self._rng.randrange(self._p.peers)
         kinds = [self._regions, self._ranges, self._addresses, self._launches, self._receivers]
+        kinds += [self._gates] if self._p.await_bits else []
         return self._rng.choice(kinds)()
 
     def _launch(self) -> _Writes:
@@ -224,6 +225,35 @@ class Bounds:
             copy = _write("COPY", command=command, peers=self._peers)
             writes += [*wrong, copy, *self._launch(), *right, *self._launch(), copy]
         return writes
+
+    def _gates(self) -> _Writes:
+        """Return the writes of small launches, of which a bit of a mask decides whether they are
+        accepted, and of ranges that only wait.
+        """
+        rng, p = self._rng, self._p
+        writes = [*self._empty(), *self._region(0, 0, 1)]
+        writes += [
+            _write("COMMAND_WAVES", waves0=1),
+            _write("COMMAND_STRIDE", region=0),
+            _write("COMMAND_COMMIT", index=0),
+            _write("WORKGROUPS", count=1),
+            _write("TRACKED_FIRST", dispatch_index=0),
+            _write("TRACKED_END", dispatch_index=1),
+            _write("CREDIT_WINDOW", workgroups=1),
+            _write("COMMAND_WINDOW", workgroups=1),
+        ]
+        for _ in range(_TRIES):
+            index, context = rng.randrange(p.ranges), rng.choice([*range(p.contexts), 7])
+            action = rng.choice([Action.NONE, Action.OWN]).value
+            gate = {"context": context, "generation": rng.randrange(16)}
+            writes += [
+                _write("RANGE_GATE", enable=rng.random() < 0.9, **gate),
+                _write("MAY_AWAIT", contexts=rng.choice([1 << context, 0, rng.randrange(256)])),
+                *self._range(index, 0, 0, region=0, action=action, command=0, shares=1),
+                *self._launch(),
+                _write("RANGE_COMMIT", index=index, enable=0),
+            ]
+        return [*writes, _write("RANGE_GATE")]
 
     def _shares(self) -> int:
         """Draw a number of shares, mostly with a single bit."""

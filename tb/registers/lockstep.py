@@ -72,6 +72,7 @@ _LAUNCH_ERRORS = (
     ConfigurationError.LAUNCH_RANGE,
     ConfigurationError.EMPTY,
     ConfigurationError.NO_PEER,
+    ConfigurationError.NO_CONTEXT,
     ConfigurationError.WINDOW,
     ConfigurationError.GENERATION,
     ConfigurationError.EPOCH,
@@ -208,6 +209,7 @@ def _compare_context(dut, model: Model, context: int) -> None:
             cover(f"{name} strobe", on)
     assert int(_port(dut, context, "ways").value) == own["ways"]
     assert int(_port(dut, context, "rank").value) == own["rank"]
+    assert int(_port(dut, context, "may_await").value) == own["may_await"]
     peers = words(own["peers"][: PARAMETERS.peers])
     assert _PEERS.unpack(int(_port(dut, context, "peers").value)) == peers
     former = [int(control[f"former_{name}"]) for name in _FORMER.names]

@@ -19,7 +19,8 @@ _ADDRESS_BITS = 16
 # The registers of an entry are written in sequence, so that some commits are accepted.
 _GROUPS = {
     "REGION_COMMIT": ("REGION_BASE_LO", "REGION_BASE_HI", "REGION_LIMIT_LO", "REGION_LIMIT_HI"),
-    "RANGE_COMMIT": ("RANGE_DISPATCH_INDICES", "RANGE_ACTION", "RANGE_PEERS"),
+    "RANGE_COMMIT": ("RANGE_DISPATCH_INDICES", "RANGE_ACTION", "RANGE_PEERS")
+    + ("RANGE_GATE", "RANGE_BAND"),
     "PEER_COMMIT": ("PEER",),
     "COMMAND_COMMIT": ("COMMAND_TRANSFER", "COMMAND_OUTER", "COMMAND_INNER", "COMMAND_STRIDE")
     + ("COMMAND_WAVES", "COMMAND_OFFSET_LO", "COMMAND_OFFSET_HI"),
@@ -153,6 +154,7 @@ class BusTraffic:
             writes = [
                 abort,
                 *self._peers(),
+                ("MAY_AWAIT", self._word("MAY_AWAIT")),
                 *self._tables(),
                 *self._copies(),
                 *self._settings(),
@@ -362,6 +364,8 @@ class BusTraffic:
                 ),
                 ("RANGE_ACTION", self._word("RANGE_ACTION")),
                 ("RANGE_PEERS", self._word("RANGE_PEERS")),
+                ("RANGE_GATE", self._word("RANGE_GATE")),
+                ("RANGE_BAND", self._word("RANGE_BAND")),
                 ("RANGE_COMMIT", _MAP["RANGE_COMMIT"].pack(index=index, enable=1)),
             ]
         for index in range(p.commands):
@@ -422,7 +426,8 @@ class BusTraffic:
             )
             return base + limit
         indices = _MAP["RANGE_DISPATCH_INDICES"].pack(first=first, last=last)
-        others = [(name, self._word(name)) for name in ("RANGE_ACTION", "RANGE_PEERS")]
+        names = ("RANGE_ACTION", "RANGE_PEERS", "RANGE_GATE")
+        others = [(name, self._word(name)) for name in names]
         return [("RANGE_DISPATCH_INDICES", indices), *others]
 
     def _address_words(self, name: str, atom: int) -> list[tuple[str, int]]:
@@ -448,6 +453,11 @@ class BusTraffic:
             return register.pack(**fields)
         if name == "RANGE_PEERS":
             return register.pack(peers=self._mask(), slot_offset=rng.getrandbits(17))
+        if name == "RANGE_GATE":
+            enable, context = rng.random() < 0.3, rng.choice([0, 1, rng.randrange(8)])
+            return register.pack(enable=enable, context=context, slot=rng.getrandbits(17))
+        if name == "MAY_AWAIT":
+            return rng.choice([0, 3, 3, 3, rng.getrandbits(8)])
         if name == "RANGE_DISPATCH_INDICES":
             first = rng.choice([rng.randrange(16), rng.getrandbits(15)])
             return register.pack(first=first, last=first + rng.randrange(4))

@@ -1,10 +1,11 @@
 """Host that programs the top, and then reads and writes its registers at random."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from driver.python import DOWNSTREAM, T3, UPSTREAM, Context, Peer, Recorder, Transfer
+from driver.python import DOWNSTREAM, T3, UPSTREAM, Context, Gate, Peer, Recorder, Transfer
 from rtl.interface.encodings import (
     Datatype,
     Granularity,
@@ -31,7 +32,8 @@ class Kernel:
     Stores leave to one peer, complete tiles to two of them. ``number`` is the number of the
     context, ``context`` its address space; ``copied`` allows the upstream GPU to send copies.
     With ``placed`` tiles, stores leave as tracked stores, and so many tiles arrive as tracked
-    stores in slots behind the last workgroup, and are sent on.
+    stores in slots behind the last workgroup, and are sent on. With a ``gate`` the workgroups of
+    each range wait for another context.
     """
 
     workgroups: int = 24
@@ -51,6 +53,7 @@ class Kernel:
     inner_extent: int = 9
     stride: int = 37
     placed: int = 0
+    gate: Gate | None = None
 
     @property
     def slots_end(self) -> int:
@@ -139,14 +142,17 @@ class Kernel:
         context.region(1, self.base * p.atom_bytes, self.limit * p.atom_bytes)
         for index in range(3):
             context.command(index, self._transfer(index, p.atom_bytes), region=1)
-        leaves = {"region": 1, "slot_offset": self.shift}
+        leaves: dict[str, Any] = {"region": 1, "slot_offset": self.shift}
+        context.may_await([self.gate.context] if self.gate else [])
+        leaves |= {"gate": self.gate}
         context.remote_map(0, self.remote, command=0, **leaves)
         # Contributions of the kernel and of the neighbours.
         leaves |= {"shares": 2, "peers": (DOWNSTREAM, THIRD)}
         context.dma_map(self.remote, self.own - self.remote, command=1, **leaves)
-        context.own_map(self.own, self.tracked_end - self.own, region=1, command=2, shares=2)
+        stays = {"region": 1, "command": 2, "shares": 2, "gate": self.gate}
+        context.own_map(self.own, self.tracked_end - self.own, **stays)
         if self.placed:
-            leaves |= {"shares": 1}
+            leaves |= {"shares": 1, "gate": None}
             context.dma_map(self.tracked_end, self.placed, command=0, **leaves)
         each = self.wavefronts if self.granularity is Granularity.WAVEFRONT else 1
         context.window(

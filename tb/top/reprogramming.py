@@ -90,6 +90,14 @@ class Reprogramming:
                 slot_offset=rng.choice([self._kernel.shift, rng.integers(-20, 20)]) % (1 << 17),
             ),
             self._put(
+                "RANGE_GATE",
+                enable=rng.random() < 0.3,
+                context=rng.integers(0, p.contexts + (rng.random() < 0.1)),
+                generation=(self._kernel.generation + rng.integers(-2, 6)) % 16,
+                slot=rng.integers(0, self._kernel.workgroups),
+            ),
+            self._put("RANGE_BAND", workgroups=rng.integers(0, 6), slots=rng.integers(0, 6)),
+            self._put(
                 "RANGE_COMMIT", index=rng.integers(0, p.ranges + 1), enable=rng.random() < 0.8
             ),
         ]
@@ -207,6 +215,7 @@ class Reprogramming:
                 ops=rng.choice([15, rng.integers(0, 16)]),
                 dtypes=rng.choice([15, rng.integers(0, 16)]),
             ),
+            lambda: self._put("MAY_AWAIT", contexts=rng.choice([255, 255, rng.integers(0, 256)])),
             lambda: self._put("WAYS", mask=rng.integers(0, 1 << 32)),
             lambda: self._put("STATUS"),
         ]

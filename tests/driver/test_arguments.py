@@ -7,13 +7,15 @@ from dataclasses import replace
 import pytest
 
 from rtl.registers.map import MAX_CONTEXTS
-from t3.driver import T3, Collective, Context, Part, Peer, Recorder, Ring, Transfer
+from t3.driver import T3, Collective, Context, Gate, Part, Peer, Recorder, Ring, Transfer
 from tests.support.driver_limits import (
     ADDRESS,
     COLLECTIVE,
+    GATE,
     INDEX,
     OF_COLLECTIVE,
     OF_CONTEXT,
+    OF_GATE,
     OF_GPU,
     OF_PART,
     OF_PEER,
@@ -49,7 +51,8 @@ def test_every_call_and_argument_is_tried():
     assert {field.name for field in fields_of(Ring)} == set(OF_RING)
     assert {field.name for field in fields_of(Peer)} == set(OF_PEER)
     assert {field.name for field in fields_of(Collective)} - {"parts"} == set(OF_COLLECTIVE)
-    assert {field.name for field in fields_of(Part)} - {"stores_leave"} == set(OF_PART)
+    assert {field.name for field in fields_of(Part)} - {"stores_leave", "gate"} == set(OF_PART)
+    assert {field.name for field in fields_of(Gate)} == set(OF_GATE)
 
 
 def variants(value):
@@ -63,8 +66,8 @@ CASES = [
     for name, (valid, invalid) in table.items()
     for argument, values in invalid.items()
     for number, value in enumerate([*variants(values), -1])
-    # A tuple or a list has no negative value.
-    if not (value == -1 and isinstance(values, tuple | list))
+    # A tuple, a list or a gate has no negative value.
+    if not (value == -1 and isinstance(values, tuple | list | Gate))
 ]
 
 
@@ -173,6 +176,23 @@ def test_python_tiles_without_shares(count):
     for call in (Context.dma_map, Context.own_map):
         assert refused(call, 1, count, shares=0)
     assert refused(Context.reduce_scatter, replace(RING, shares=0), TRANSFER)
+
+
+@pytest.mark.parametrize("name", OF_GATE)
+@pytest.mark.parametrize("negative", [False, True])
+def test_python_gate(name, negative):
+    wrong = replace(GATE, **{name: -1 if negative else OF_GATE[name]})
+    for call in (Context.remote_map, Context.dma_map, Context.own_map, Context.await_map):
+        assert not refused(call, 1, 1, gate=GATE)
+        assert refused(call, 1, 1, gate=wrong)
+        assert refused(call, 1, 0, gate=wrong)
+    parts = (*COLLECTIVE.parts, Part(1, gate=wrong))
+    assert refused_collective(parts=parts)
+
+
+def test_python_wait_without_a_gate():
+    assert refused(Context.await_map, 1, 1, gate=None)
+    assert refused(Context.may_await, contexts=[-1])
 
 
 @pytest.mark.parametrize("name", OF_PEER)

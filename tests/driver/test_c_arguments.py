@@ -11,8 +11,10 @@ from tests.support.driver_limits import (
     COLLECTIVE,
     DISPATCH,
     ENTRIES,
+    GATE,
     INDEX,
     OF_COLLECTIVE,
+    OF_GATE,
     OF_PART,
     OF_PEER,
     OF_RING,
@@ -32,6 +34,7 @@ C_RANGE = dict(first=(1, DISPATCH), count=(1, DISPATCH), region=(0, INDEX), comm
 C_TRACKED = C_RANGE | {"shares": (1, SHARES)}
 MASK = beyond("RANGE_PEERS", "peers")
 C_RECEIVERS = {"peers": (1, MASK), "slot_offset": (1, SLOT_OFFSET)}
+C_GATE = {name: (getattr(GATE, name), value) for name, value in OF_GATE.items()}
 C_PEER = {name: (int(getattr(PEER, name)), value) for name, value in OF_PEER.items()}
 C_WINDOW = {
     **{name: (WINDOW[name], value) for name, value in OF_WINDOW.items() if name != "tracked"},
@@ -86,9 +89,13 @@ C_CALLS = {
     "t3_remove_region(&context, {index})": dict(index=(0, INDEX)),
     "t3_command(&context, {index}, &transfer, {region})": dict(index=(0, INDEX),
                                                               region=(0, INDEX)),
-    "t3_remote_map(&context, {first}, {count}, {region}, {command}, {shares}, to)": C_TRACKED,
-    "t3_dma_map(&context, {first}, {count}, {region}, {command}, {shares}, to)": C_TRACKED,
-    "t3_own_map(&context, {first}, {count}, {region}, {command}, {shares})": C_TRACKED,
+    "t3_remote_map(&context, {first}, {count}, {region}, {command}, {shares}, to, &gate)":
+        C_TRACKED,
+    "t3_dma_map(&context, {first}, {count}, {region}, {command}, {shares}, to, &gate)": C_TRACKED,
+    "t3_own_map(&context, {first}, {count}, {region}, {command}, {shares}, &gate)": C_TRACKED,
+    "t3_await_map(&context, {first}, {count}, {region}, &gate)": {
+        name: C_RANGE[name] for name in ("first", "count", "region")},
+    "t3_may_await(&context, {contexts})": dict(contexts=(1, beyond("MAY_AWAIT", "contexts"))),
     "t3_window(&context, &window)": {},
     "t3_collective(&context, &collective, &transfer, {region})": dict(region=(0, INDEX)),
     "t3_reduce_scatter(&context, &ring, &transfer, {region})": dict(region=(0, INDEX)),
@@ -105,6 +112,7 @@ C_STRUCTS = {
     "window": (C_WINDOW, ("t3_window",)),
     "peer": (C_PEER, ("t3_peer",)),
     "to": (C_RECEIVERS, ("t3_remote_map", "t3_dma_map")),
+    "gate": (C_GATE, ("t3_remote_map", "t3_dma_map", "t3_own_map", "t3_await_map")),
     "ring": (C_RING, ("t3_reduce_scatter",)),
     "arbitration": (C_ARBITRATION, ("t3_set_arbitration",)),
 }
@@ -147,6 +155,7 @@ C_CASE = """    {
         struct t3_window window = {WINDOW};
         struct t3_peer peer = {PEER};
         struct t3_receivers to = {TO};
+        struct t3_gate gate = {GATE};
         struct t3_ring ring = {RING};
         struct t3_part parts[] = {{.workgroups = 4, .shares = 1, .to = {.peers = 2}},
                                   {.workgroups = 3, .stores_leave = 1, .to = {.peers = 2}}};
@@ -157,7 +166,7 @@ C_CASE = """    {
         CHANGE
         chunks[1].transfer = transfer;
         (void)context; (void)window; (void)ring; (void)arbitration; (void)chunks;
-        (void)peer; (void)to; (void)collective;
+        (void)peer; (void)to; (void)collective; (void)gate;
         accesses = 0;
         result = CALL;
         printf("%d %d\\n", result, accesses);
@@ -184,6 +193,8 @@ def c_cases():
             yield c_case(call.format(**valid), number=MAX_CONTEXTS), True
         for name, (_, wrong) in arguments.items():
             yield c_case(call.format(**valid | {name: wrong})), True
+        if call.startswith("t3_await_map"):  # nothing would be awaited
+            yield c_case(call.format(**valid).replace("&gate", "0")), True
         if call.startswith("t3_remote_map"):  # no tile arrives
             yield c_case(call.format(**valid | {"shares": 0})), False
         elif "shares" in arguments:  # no tile would be complete

@@ -16,6 +16,7 @@ from t3.driver import (
     Collective,
     Context,
     Datatype,
+    Gate,
     Granularity,
     InjectTarget,
     Operation,
@@ -60,8 +61,11 @@ int main(int count, char **words)
     struct t3_peer peer = {.gpu = 100, .rank = 3, .space = 9, .sends_updates = 1,
         .takes_stores = 1};
     struct t3_receivers to = {.peers = 0x82, .slot_offset = -5};
+    struct t3_gate gate = {.context = 6, .generation = 11, .slot = 1 << 16, .workgroups = 48,
+        .slots = 16};
     struct t3_part parts[3] = {{.workgroups = 15, .stores_leave = 1, .shares = 1, .to = to},
-        {.workgroups = 0, .shares = 2, .to = to}, {.workgroups = 7, .shares = 4}};
+        {.workgroups = 0, .shares = 2, .to = to},
+        {.workgroups = 7, .shares = 4, .gate = &gate}};
     struct t3_collective collective = {.parts = parts, .count = 3, .tracked_first = 3,
         .accumulate = 1,
         .unused = 5, .credit_window = 7, .command_window = 30, .generation = 9};
@@ -69,7 +73,7 @@ int main(int count, char **words)
     struct t3_error error;
     int result = 0;
     (void)count; (void)arrived; (void)chunks; (void)ring; (void)tile; (void)error; (void)context;
-    (void)peer; (void)to; (void)collective;
+    (void)peer; (void)to; (void)collective; (void)gate;
     next = words + 1;
     BODY
     printf("= %d\\n", result);
@@ -106,12 +110,13 @@ RING = Ring(
 
 
 PEER = Peer(gpu=100, rank=3, space=9, sends_updates=True, takes_stores=True)
+GATE = Gate(context=6, generation=11, slot=1 << 16, workgroups=48, slots=16)
 TO = {"peers": [7, 1], "slot_offset": -5}
 COLLECTIVE = Collective(
     parts=(
         Part(15, stores_leave=True, peers=(7, 1), slot_offset=-5),
         Part(0, shares=2, peers=(7, 1), slot_offset=-5),
-        Part(7, shares=4),
+        Part(7, shares=4, gate=GATE),
     ),
     tracked_first=3,
     unused=5,
@@ -207,17 +212,22 @@ def only_writes(lines):
         ("result = t3_command(&context, 1, &tile, 2);", lambda c: c.command(1, TILE, region=2)),
         ("tile.marks = 1; result = t3_command(&context, 1, &tile, 2);",
          lambda c: c.command(1, replace(TILE, marks=True), region=2)),
-        ("to.peers = 1; to.slot_offset = 0; result = t3_dma_map(&context, 4, 9, 1, 2, 1, to);",
+        ("to.peers = 1; to.slot_offset = 0; result = t3_dma_map(&context, 4, 9, 1, 2, 1, to, 0);",
          lambda c: c.dma_map(4, 9, region=1, command=2)),
-        ("result = t3_dma_map(&context, 4, 9, 1, 2, 63, to);",
-         lambda c: c.dma_map(4, 9, region=1, command=2, shares=63, **TO)),
-        ("result = t3_remote_map(&context, 4, 9, 1, 2, 63, to);",
-         lambda c: c.remote_map(4, 9, region=1, command=2, shares=63, **TO)),
+        ("result = t3_dma_map(&context, 4, 9, 1, 2, 63, to, &gate);",
+         lambda c: c.dma_map(4, 9, region=1, command=2, shares=63, gate=GATE, **TO)),
+        ("result = t3_remote_map(&context, 4, 9, 1, 2, 63, to, &gate);",
+         lambda c: c.remote_map(4, 9, region=1, command=2, shares=63, gate=GATE, **TO)),
+        ("result = t3_own_map(&context, 4, 9, 1, 2, 63, &gate);",
+         lambda c: c.own_map(4, 9, region=1, command=2, shares=63, gate=GATE)),
+        ("result = t3_await_map(&context, 4, 9, 1, &gate);",
+         lambda c: c.await_map(4, 9, GATE, region=1)),
+        ("result = t3_may_await(&context, 0xA0);", lambda c: c.may_await([7, 5])),
         ("result = t3_reduce_scatter(&context, &ring, &tile, 3);",
          lambda c: c.reduce_scatter(RING, TILE, region=3)),
         ("result = t3_collective(&context, &collective, &tile, 3);",
          lambda c: c.collective(COLLECTIVE, TILE, region=3)),
-        (("t3_own_map(&context, 1, 2, 0, 0, 5); t3_remote_map(&context, 3, 1, 0, 0, 0, to);"
+        (("t3_own_map(&context, 1, 2, 0, 0, 5, 0); t3_remote_map(&context, 3, 1, 0, 0, 0, to, 0);"
          "result = t3_unmap(&context);"),
          lambda c: (c.own_map(1, 2, shares=5), c.remote_map(3, 1, **TO), c.unmap())),
         ("result = t3_reset_epochs(&context, 3);", lambda c: c.reset_epochs(polls=3)),

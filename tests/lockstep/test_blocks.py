@@ -130,7 +130,7 @@ def test_arbiter(rng):
 
 @pytest.mark.parametrize("slots", [1, 16, 512])
 def test_credit_window(rng, slots):
-    parameters = SMALL | dict(credit_window=slots)
+    parameters = SMALL | dict(credit_window=slots, contexts=2)
     dut = device(CreditWindow, T3Parameters(**parameters))
     state = fresh_state(**parameters)
     launch_configuration, window = state.contexts[0]["launch"], state.contexts[0]["window"]
@@ -156,6 +156,7 @@ def test_credit_window(rng, slots):
             own, issued = chance(rng, 0.2), chance(rng, 0.2)
             dispatch_index = int(window["oldest"] + rng.integers(0, 4)) % 1024
             unfinished, tick = chance(rng, 0.8), chance(rng, 0.7)
+            released = chance(rng, 0.02)
             for port, value in (
                 (dut.launch, launch),
                 (dut.aborting, aborting),
@@ -164,6 +165,7 @@ def test_credit_window(rng, slots):
                 (dut.own, own),
                 (dut.issued, issued),
                 (dut.unfinished, unfinished),
+                (dut.released, released),
                 (dut.tick, tick),
             ):
                 ctx.set(port, value)
@@ -171,7 +173,9 @@ def test_credit_window(rng, slots):
             assert found == [window[name] for name in ("oldest", "credit_limit", "done")], cycle
             base = int(window["oldest"])
             completed = dispatch_index if complete else -1
-            inputs = WindowInputs(completed, own, issued, launch, unfinished, tick, aborting)
+            inputs = WindowInputs(
+                completed, own, issued, launch, unfinished, released, tick, aborting
+            )
             _, changes, expired = step_credit_window(
                 state.config, window, state.complete[0], launch_configuration, inputs
             )

@@ -60,9 +60,25 @@ def test_both_launches_end(granularity):
         assert last[K.tiles]
 
 
+def test_a_launch_that_awaits_another():
+    """Its workgroups start only after slots of the other launch, and both launches end."""
+    recording = run(P, kernels(P, gated=True), 9000, seed=1, pace=0.5)
+    first = P.channels * CHANNEL_OUTPUTS
+    tiles, limits = (
+        recording.outputs[:, first + name :: CONTEXT_OUTPUTS][:, : P.contexts]
+        for name in (K.tiles, K.dispatch_limit)
+    )
+    starts = limits[:, 1].nonzero()[0][0]
+    assert 0 < tiles[starts, 0] < tiles[-1, 0]
+    assert len(set(limits[:, 1].tolist())) > 4
+    for context in range(P.contexts):
+        last = outputs_of(recording, context)
+        assert last[K.done] and not last[K.irq], context
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_reprogramming_on_the_run(seed):
-    programs = kernels(P, granularity=Granularity(seed & 1))
+    programs = kernels(P, granularity=Granularity(seed & 1), gated=seed > 0)
     recording = run(P, programs, 4000, seed=seed, reprogram=True, noise=0.05)
     assert interrupted(recording).all()
 
@@ -85,6 +101,7 @@ def test_long(seed, contexts):
         granularity=Granularity(seed & 1),
         policy=Policy(seed % len(Policy)),
         group_log2=seed // 2 % 3 if seed & 1 else 0,
+        gated=seed % 3 == 0,
     )
     run(
         p,

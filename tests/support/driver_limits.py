@@ -1,5 +1,7 @@
 """Arguments of the driver's calls: valid values, and the first value beyond each field."""
 
+from dataclasses import replace
+
 from rtl.interface.encodings import (
     Datatype,
     Granularity,
@@ -9,14 +11,16 @@ from rtl.interface.encodings import (
     Policy,
 )
 from rtl.registers.map import load
-from t3.driver import Collective, Part, Peer, Ring, Transfer
+from t3.driver import Collective, Gate, Part, Peer, Ring, Transfer
 
 __all__ = [
     "DISPATCH",
     "ENTRIES",
+    "GATE",
     "INDEX",
     "ADDRESS",
     "OF_CONTEXT",
+    "OF_GATE",
     "OF_GPU",
     "OF_PEER",
     "COLLECTIVE",
@@ -44,6 +48,7 @@ COLLECTIVE = Collective(
 )
 RING = Ring(workgroups=4, leaving=1, staying=1, credit_window=1, command_window=1)
 PEER = Peer(gpu=1, rank=1, space=1)
+GATE = Gate(context=1, generation=1, slot=1, workgroups=1, slots=1)
 WINDOW = dict(workgroups=4, tracked=(0, 4), to_send=0, credit_window=1)
 WINDOW |= dict(command_window=1, generation=0, accumulate=0)
 
@@ -75,6 +80,12 @@ OF_PEER = {
     **{name: beyond("PEER", name) for name in ("gpu", "rank", "space")},
     **dict.fromkeys(("sends_stores", "sends_updates", "takes_stores", "takes_updates"), 2),
 }
+OF_GATE = {
+    **{name: beyond("RANGE_GATE", name) for name in ("context", "generation", "slot")},
+    **{name: beyond("RANGE_BAND", name) for name in ("workgroups", "slots")},
+}
+TRACKED = dict(first=1, count=1, region=0, command=0, shares=1, gate=GATE)
+OF_TRACKED = OF_RANGE | {"shares": SHARES, "gate": replace(GATE, slot=OF_GATE["slot"])}
 OF_TRANSFER = {
     "rows": beyond("COMMAND_OUTER", "outer_extent"),
     "rows_edge": beyond("COMMAND_OUTER", "outer_extent_edge"),
@@ -142,12 +153,13 @@ OF_CONTEXT = {
                dict(index=INDEX, base_bytes=ADDRESS, limit_bytes=ADDRESS, share=2)),
     "remove_region": (dict(index=0), dict(index=INDEX)),
     "unmap": ({}, {}),
-    "remote_map": (dict(first=1, count=1, region=0, command=0, shares=1, peers=[1], slot_offset=1),
-                   OF_RANGE | OF_RECEIVERS | {"shares": SHARES}),
-    "dma_map": (dict(first=1, count=1, region=0, command=0, shares=1, peers=[1], slot_offset=-1),
-                OF_RANGE | OF_RECEIVERS | {"shares": SHARES}),
-    "own_map": (dict(first=1, count=1, region=0, command=0, shares=1),
-                OF_RANGE | {"shares": SHARES}),
+    "remote_map": (TRACKED | dict(peers=[1], slot_offset=1), OF_TRACKED | OF_RECEIVERS),
+    "dma_map": (TRACKED | dict(peers=[1], slot_offset=-1), OF_TRACKED | OF_RECEIVERS),
+    "own_map": (TRACKED, OF_TRACKED),
+    "await_map": ({name: TRACKED[name] for name in ("first", "count", "gate", "region")},
+                  {name: OF_TRACKED[name] for name in ("first", "count", "gate", "region")}),
+    "may_await": (dict(contexts=[1]),
+                  dict(contexts=[load()["MAY_AWAIT"]["contexts"].width])),
     "window": (WINDOW, OF_WINDOW),
     "timeout": (dict(cycles=1), dict(cycles=(beyond("TIMEOUT", "ticks") - 1) * 64)),
 }  # fmt: skip

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from driver.python import Gate
 from rtl.parameters import T3Parameters
 from tb.top.host import Kernel
 from tests.support.lockstep_geometries import SMALL
@@ -25,9 +26,18 @@ P = T3Parameters(
 )
 
 
-def kernels(p: T3Parameters, **options) -> list[Kernel]:
-    """Return a kernel for each context, each with a buffer, peers and slots of its own."""
+def kernels(p: T3Parameters, *, gated: bool = False, **options) -> list[Kernel]:
+    """Return a kernel for each context, each with a buffer, peers and slots of its own.
+
+    If they are ``gated``, each but the first one waits for the one before, band by band.
+    """
     size = 1 << 12
+    gates = [
+        Gate(number - 1, Kernel.generation, slot=9, workgroups=2, slots=5)
+        if gated and number
+        else None
+        for number in range(p.contexts)
+    ]
     return [
         replace(
             Kernel(wavefronts=2, **options),
@@ -36,6 +46,7 @@ def kernels(p: T3Parameters, **options) -> list[Kernel]:
             base=size * (1 + number),
             limit=size * (2 + number),
             shift=6 + 7 * number,  # slots of the third context wrap
+            gate=gates[number],
         )
         for number in range(p.contexts)
     ]

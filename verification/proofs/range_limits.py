@@ -13,7 +13,7 @@ from .invariant import invariant
 from .proof import Proof
 from .streams import free
 
-__all__ = ["PROOFS", "relate_rest"]
+__all__ = ["PROOFS", "relate_rest", "relate_steps"]
 
 _P = T3Parameters(contexts=1, sets=1, ways=2, workgroup_bits=3, credit_window=2, ranges=3, peers=2)
 _BITS = _P.credit_limit_bits
@@ -40,7 +40,8 @@ class RangeLimitsHarness(Elaboratable):
         seen = self._observe(m, dut, number, peer)
         with m.If((number < _P.ranges) & seen.is_peer):
             self._assert(m, dut, number, seen)
-        self._order(m, dut)
+        relate_steps(m, dut)
+        relate_rest(m, dut)
         return m
 
     def _observe(self, m: Module, dut, number: Signal, peer: Signal) -> SimpleNamespace:
@@ -95,16 +96,20 @@ class RangeLimitsHarness(Elaboratable):
             Cover((dut.dispatch_limit == 2) & (seen.dispatch == 2), "a dispatch limit"),
         ]
 
-    def _order(self, m: Module, dut) -> None:
-        """Relate the steps: each follows the one before by a range."""
-        for turn in (dut.turn, dut.chosen, dut.merged):
-            m.d.comb += invariant((turn & (turn - 1)[: len(turn)]) == 0, f"{turn.name}: one-hot")
-        for first, second in ((dut.turn, dut.chosen), (dut.chosen, dut.merged)):
-            m.d.comb += invariant(
-                ~first[1:].any() | (first == (second << 1)[: len(first)]),
-                f"{first.name}: not behind {second.name}",
-            )
-        relate_rest(m, dut)
+
+def relate_steps(m: Module, dut: RangeLimits) -> None:
+    """Relate the steps: each follows the one before by a range."""
+    for turn in (dut.turn, dut.chosen, dut.merged):
+        m.d.comb += invariant((turn & (turn - 1)[: len(turn)]) == 0, f"{turn.name}: one-hot")
+    for first, second in ((dut.turn, dut.chosen), (dut.chosen, dut.merged)):
+        m.d.comb += invariant(
+            ~first[1:].any() | (first == (second << 1)[: len(first)]),
+            f"{first.name}: not behind {second.name}",
+        )
+        m.d.comb += invariant(
+            ~second[:-1].any() | (first == (second << 1)[: len(first)]),
+            f"{first.name}: does not follow {second.name}",
+        )
 
 
 def relate_rest(m: Module, dut: RangeLimits) -> None:

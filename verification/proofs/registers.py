@@ -32,7 +32,7 @@ GEOMETRY = T3Parameters(
     sets=1,
     ways=2,
 )
-_PROGRAMMED = ("address_space", "rank", "peers", "ways", "inbound")
+_PROGRAMMED = ("address_space", "rank", "peers", "may_await", "ways", "inbound")
 _OF_ASSIGNMENT = ("address_space", "ways", "inbound")
 _LAUNCHED = ("ranges", "commands", "launch_configuration", "slots")
 _STROBES = ("abort", "start")
@@ -164,6 +164,8 @@ class RegistersHarness(Elaboratable):
             Cover(changes & same_way, f"{number}: a way is shared"),
         ]
         self._assert_unchanged(m, own.rank, by, f"{number}: rank by a tenant")
+        self._assert_unchanged(m, own.may_await, by, f"{number}: awaited contexts by a tenant")
+        m.d.comb += Assert(~own.may_await[number], f"{number}: awaits itself")
         self._assert_unchanged(m, own.peers, by & ~was_in_use, f"{number}: peers in use")
 
     def _assert_hold(self, m: Module, dut: Registers, number: int, by: Value) -> None:

@@ -132,7 +132,7 @@ BUGS_OF_ERRORS: tuple[tuple[str, SeededBug], ...] = (
             module="rtl.context.external_status",
             block="ExternalStatus",
             fault="forgets an abort as the next launch begins",
-            right="(self.aborted << step)[:ABORT_BITS]",
+            right="(self.aborted << self._step())[:ABORT_BITS]",
             wrong="0",
         ),
     ),

@@ -36,8 +36,8 @@ BUGS_OF_LIMITS: tuple[tuple[str, SeededBug], ...] = (
         "range-limits",
         _bug(
             "the last range alone decides on dispatch",
-            "self.merged[0] | less_than(self.term, self.lowest)",
-            "self.merged[-1] | less_than(self.term, self.lowest)",
+            'name="lowest_now"), self.merged[0]',
+            'name="lowest_now"), self.merged[-1]',
         ),
     ),
     (
@@ -52,7 +52,7 @@ BUGS_OF_LIMITS: tuple[tuple[str, SeededBug], ...] = (
         "clock-gating-range-limits",
         _bug(
             "its clock stops through a change",
-            "Cat(self.changes, *turns).any()",
+            "Cat(self._changes, *turns).any()",
             "Cat(*turns).any()",
         ),
     ),

@@ -25,6 +25,7 @@ from .registers.words import REGISTER, REGISTERS, describe_registers
 from .state import GoldenState
 from .tracker.bank import BANK
 from .tracker.table import ENTRY
+from .trigger.dispatch_gate import GATE
 from .trigger.trigger import ROW
 
 __all__ = ["TYPES", "new_state"]
@@ -59,6 +60,7 @@ TYPES: dict[str, np.dtype[Any]] = dict(
     context_activity=CONTEXT_ACTIVITY,
     clocked=_WORD,
     limits=_WORD,
+    gates=GATE,
 )
 """Type of the elements of each array of the state."""
 
@@ -102,6 +104,7 @@ def _shapes(p: T3Parameters) -> dict[str, int | tuple[int, ...]]:
         context_activity=p.contexts,
         clocked=len(KINDS),
         limits=(p.contexts, p.ranges),
+        gates=(p.contexts, p.ranges),
     )
 
 

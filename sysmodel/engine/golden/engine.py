@@ -43,6 +43,7 @@ def _pointer(typing_context: Any, address: Any) -> Any:
 _CONFIG, _GPU, _CONTEXT, _REGION = (TYPES[n] for n in ("config", "gpu", "contexts", "regions"))
 _RANGE, _COMMAND, _CHANNEL, _SLOT = (TYPES[n] for n in ("ranges", "commands", "channels", "slots"))
 _PACKET, _BANK, _ENTRY, _ROW = (TYPES[n] for n in ("remote", "banks", "entries", "table"))
+_GATE = TYPES["gates"]
 _READY, _REGISTER, _INTERRUPTS, _LOG = (
     TYPES[n] for n in ("ready", "registers", "interrupts", "logs")
 )
@@ -92,6 +93,7 @@ def _step(addresses: Any, inputs: Any, outputs: Any) -> Any:
         carray(_pointer(at[25]), contexts, _OF_CONTEXT),
         carray(_pointer(at[26]), len(KINDS), np.int64),
         carray(_pointer(at[27]), (contexts, config.ranges), np.int64),
+        carray(_pointer(at[28]), (contexts, config.ranges), _GATE),
     )
     return step(
         state,

@@ -60,6 +60,7 @@ from .tracker.front import step_front
 from .tracker.tracker import begin_entries, begin_tracker, clears_context, end_tracker
 from .trigger.congestion import packet_waits, step_congestion
 from .trigger.criticality import continue_comparison, is_comparing
+from .trigger.dispatch_gate import step_gates
 from .trigger.trigger import CLEARING, begin_clearing, scrubs_rows
 
 __all__ = [
@@ -400,6 +401,9 @@ def _end(
         The register that shows armed bit errors changes.
     """
     gpu = s.gpu
+    if s.config.contexts > 1:
+        for context in range(s.config.contexts):
+            step_gates(s, context)
     for context in range(s.config.contexts):
         criticality, window, failure = step_units(
             s, context, sends >> context & 1 != 0, tick, inputs, k

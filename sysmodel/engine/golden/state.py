@@ -41,3 +41,4 @@ class GoldenState(NamedTuple):
     context_activity: Records
     clocked: Words  # [kind of clock-gated block]: cycles in which its clock was enabled
     limits: Words  # [context, range]: the peers admit smaller dispatch indices
+    gates: Records  # [context, range]

@@ -50,7 +50,8 @@ def valid(name):
 def test_what_is_covered():
     covered = {name: register.lock for name, register in MAP.items() if register.lock}
     expected = {name: lock for lock, names in COVERED.items() for name in names}
-    always = dict.fromkeys(("GPU_LOCK", "LOCK", "CLEAR", "PEER", "PEER_COMMIT", "RANK"), ALWAYS)
+    names = ("GPU_LOCK", "LOCK", "CLEAR", "PEER", "PEER_COMMIT", "RANK", "MAY_AWAIT")
+    always = dict.fromkeys(names, ALWAYS)
     assert covered == expected | always | {"COPY": "hold"}
 
 

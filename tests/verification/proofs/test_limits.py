@@ -1,16 +1,18 @@
-"""The proofs of the range limits fail for every seeded bug of the block."""
+"""The proofs of the range limits and of their gates fail for every seeded bug of the blocks."""
 
 import pytest
 
 from verification.proofs.registry import PROOFS
 from verification.proofs.run import prove
+from verification.seeded_bugs.of_gates import BUGS_OF_GATES
 from verification.seeded_bugs.of_limits import BUGS_OF_LIMITS
 
+BUGS = BUGS_OF_LIMITS + BUGS_OF_GATES
 _BY_NAME = {proof.name: proof for proof in PROOFS}
 
 
 @pytest.mark.verify
-@pytest.mark.parametrize(("name", "bug"), BUGS_OF_LIMITS, ids=[b.fault for _, b in BUGS_OF_LIMITS])
+@pytest.mark.parametrize(("name", "bug"), BUGS, ids=[bug.fault for _, bug in BUGS])
 def test_seeded_bug(name, bug, tmp_path):
     proof = _BY_NAME[name].with_copy(bug.original, bug.seeded())
     result = prove(proof, tmp_path)

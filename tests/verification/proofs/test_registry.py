@@ -7,6 +7,7 @@ from rtl.lib.queue import Queue
 from verification.proofs.registry import PROOFS, UNPROVEN
 from verification.seeded_bugs.of_contexts import BUGS_OF_CONTEXTS
 from verification.seeded_bugs.of_errors import BUGS_OF_ERRORS
+from verification.seeded_bugs.of_gates import BUGS_OF_GATES
 from verification.seeded_bugs.of_limits import BUGS_OF_LIMITS
 from verification.seeded_bugs.table import SEEDED_BUGS, bug_of
 
@@ -25,7 +26,8 @@ def test_every_proven_block_has_a_seeded_bug():
     """Except blocks with clock-gating proofs only; test_clock_gating.py covers those proofs."""
     proofs = [proof for proof in PROOFS if not proof.name.startswith("clock-gating-")]
     proven = {block.__name__ for proof in proofs for block in proof.blocks}
-    named = (bug for _, bug in (*BUGS_OF_CONTEXTS, *BUGS_OF_ERRORS, *BUGS_OF_LIMITS))
+    tables = (BUGS_OF_CONTEXTS, BUGS_OF_ERRORS, BUGS_OF_LIMITS, BUGS_OF_GATES)
+    named = (bug for table in tables for _, bug in table)
     assert proven <= {bug.block for bug in (*SEEDED_BUGS, *named)}
 
 

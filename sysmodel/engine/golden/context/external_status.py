@@ -1,5 +1,5 @@
 """External status: signals of the dispatcher for the running launch, the aborts that peers see, and
-lost packets.
+lost packets, and the progress that other contexts see.
 """
 
 from rtl.interface.configuration import GENERATION_BITS
@@ -8,12 +8,16 @@ from sysmodel.lib.compiled import inlined
 
 from ..records import Record, Words, record
 
-__all__ = ["EXTERNAL_STATUS", "step_external_status"]
+__all__ = ["EXTERNAL_STATUS", "step_external_status", "step_progress"]
 
-EXTERNAL_STATUS = record("own_generation own_aborted dispatched finished progresses loss_seen")
+EXTERNAL_STATUS = record(
+    "own_generation own_aborted dispatched finished progresses loss_seen "
+    "progress_valid progress_oldest progress_complete progress_changes"
+)
 """Generation that the ports show, and the aborts of its launch and of those before it; workgroups
 that were dispatched, and that ended; the latter has changed. A packet was lost since a launch or a
-copy began.
+copy began. Progress for other contexts: the flag that the launch has one, its oldest slot, the
+launches that completed all of their slots, and the flag that the progress has changed.
 """
 
 _HALF = 1 << GENERATION_BITS - 1
@@ -30,6 +34,44 @@ def _show_aborts(own: Record, generation: int, launches: int, cut_short: int) ->
     elif cut_short:
         own.own_aborted = aborted | 1
     return shown != generation or aborted != own.own_aborted
+
+
+@inlined
+def step_progress(
+    own: Record,
+    generation: int,
+    launches: int,
+    launched: int,
+    aborted: int,
+    oldest: int,
+    done: int,
+) -> bool:
+    """Take the progress of the launch for other contexts, before the external status; return
+    whether a register changes.
+
+    Parameters
+    ----------
+    launches, launched, aborted : int
+        A launch begins in this cycle; one has begun since the last abort; the context is aborted.
+    oldest, done : int
+        Those of the credit window in this cycle.
+    """
+    valid, complete = own.progress_valid, own.progress_complete
+    before, changed = own.progress_oldest, own.progress_changes
+    own.progress_valid = launched != 0 and launches == 0 and aborted == 0
+    if own.progress_valid:
+        own.progress_oldest = oldest
+    ended = complete | (launched != 0 and done != 0)
+    if launches:
+        ended = ended << (generation - own.own_generation) % _HALF & (1 << _HALF) - 1
+    own.progress_complete = 0 if aborted else ended
+    own.progress_changes = (
+        own.progress_valid != valid
+        or own.progress_oldest != before
+        or own.progress_complete != complete
+        or own.own_generation != generation
+    )
+    return own.progress_changes != 0 or changed != 0
 
 
 @inlined

@@ -41,6 +41,7 @@ from ..trigger.criticality import (
     only_counts,
     step_criticality,
 )
+from ..trigger.dispatch_gate import GATES
 from ..trigger.range_limits import RANGE_LIMITS, continue_walk, step_range_limits
 from ..trigger.ready import first_ready, ready_valid, step_ready
 from ..trigger.trigger import (
@@ -51,7 +52,7 @@ from ..trigger.trigger import (
     step_trigger,
     trigger_changes,
 )
-from .external_status import EXTERNAL_STATUS, step_external_status
+from .external_status import EXTERNAL_STATUS, step_external_status, step_progress
 from .peer_status import PEER_STATUS, step_peer_status
 from .status import STATUS
 
@@ -77,10 +78,11 @@ __all__ = [
 # Signals between the blocks of a context, in one cycle.
 _CYCLE = record(
     "strobes_on copies_before closes had_ready launch_ends was_sent works sends waits ready_pushed "
-    "complete_index own_complete command_issued limit_changes corrupt outside_failure"
+    "complete_index own_complete command_issued limit_changes corrupt outside_failure "
+    "oldest_before done_before"
 )
 CONTEXT = record(
-    "aborted ways rank",
+    "aborted ways rank may_await",
     [
         ("inputs_before", np.int64, (CONTEXT_INPUTS,)),
         ("control", CONTROL),
@@ -97,6 +99,7 @@ CONTEXT = record(
         ("ready", PROTECTED_QUEUE),
         ("window", WINDOW),
         ("range_limits", RANGE_LIMITS),
+        ("gates", GATES),
         ("criticality", CRITICALITY),
         ("engine", ENGINE),
         ("copies", COPY_QUEUE),
@@ -319,6 +322,10 @@ def _report_unit(s: GoldenState, context: int, log: Record, expired: bool, oldes
             aborted = True
             place = place_of(0, own.peers[natural(index)].rank, 0, False)
             report_error(log, RANK.peer, error(_PEER_ABORTED, context, 0, 0), place)
+    if own.gates.fails and not aborted:
+        aborted = True
+        place = place_of(0, own.rank, 0, False)
+        report_error(log, RANK.peer, error(_PEER_ABORTED, context, 0, 0), place)
     report_error(log, RANK.trigger, cycle.corrupt, 0)
     place = place_of(own.engine.walk.outside_atom, 0, 0, False)
     report_error(log, RANK.dma, cycle.outside_failure, place)
@@ -353,8 +360,10 @@ def step_units(
     cycle, external = own.cycle, own.external
     launch, issued, aborted = own.control.launches != 0, cycle.command_issued != 0, own.aborted != 0
     oldest = own.window.oldest
+    cycle.oldest_before, cycle.done_before = oldest, own.window.done
     # A launch that waits counts as work, whose progress is the end of workgroups.
     works = own.status.idle == 0 or (cycle.waits != 0 and external.progresses == 0)
+    works = works or own.gates.waits != 0
     criticality = step_criticality(
         s.config,
         own.criticality,
@@ -378,6 +387,7 @@ def step_units(
         s.ranges[context],
         own.peer_status,
         own.window.credit_limit,
+        own.gates.gate_merged,
         launch or aborted,
     )
     window = step_credit_window(
@@ -391,6 +401,7 @@ def step_units(
             issued,
             launch,
             works and not sends,
+            own.gates.releases != 0,
             tick,
             aborted,
         ),
@@ -448,15 +459,26 @@ def step_external(s: GoldenState, context: int, inputs: Words, k: int) -> tuple[
     control = own.control
     moving = _step_peers(s, context, inputs, at)
     copies = own.copies.copies_level != own.cycle.copies_before  # a push comes later in the cycle
+    generation, progress = own.launch.generation, False
+    if s.config.contexts > 1:
+        progress = step_progress(
+            own.external,
+            generation,
+            control.launches,
+            control.open,
+            own.aborted,
+            own.cycle.oldest_before,
+            own.cycle.done_before,
+        )
     external = step_external_status(
-        own.external, own.launch.generation, control.launches, control.cut_short, copies, inputs, at
+        own.external, generation, control.launches, control.cut_short, copies, inputs, at
     )
-    changes = moving != 0 or own.cycle.limit_changes != 0
+    changes = moving != 0 or own.cycle.limit_changes != 0 or own.gates.gate_changes != 0
     launch, aborted = control.launches != 0, own.aborted != 0
     walks = continue_walk(s.config, own.range_limits, changes, launch, aborted)
     for word in range(CONTEXT_INPUTS):
         own.inputs_before[word] = inputs[at + J[0] + word]
-    return external, moving, walks
+    return external or progress, moving, walks or own.gates.gate_works != 0
 
 
 @inlined

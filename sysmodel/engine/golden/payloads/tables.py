@@ -10,6 +10,7 @@ __all__ = [
     "disable_entry",
     "make_address_space",
     "make_command",
+    "make_gate",
     "make_launch",
     "make_peer",
     "make_range",
@@ -38,7 +39,7 @@ def make_range(
     peers: int,
     slot_offset: int,
 ) -> None:
-    """Make an entry of the table of ranges."""
+    """Make an entry of the table of ranges, apart from its gate."""
     to.enable = enable
     to.region = region
     to.first = first
@@ -48,6 +49,25 @@ def make_range(
     to.shares = shares
     to.peers = peers
     to.slot_offset = slot_offset
+
+
+@inlined
+def make_gate(
+    to: Record,
+    enable: int,
+    context: int,
+    generation: int,
+    slot: int,
+    workgroups: int,
+    slots: int,
+) -> None:
+    """Make the gate of a range."""
+    to.enable = enable
+    to.context = context
+    to.generation = generation
+    to.slot = slot
+    to.workgroups = workgroups
+    to.slots = slots
 
 
 @inlined

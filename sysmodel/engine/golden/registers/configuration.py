@@ -13,7 +13,7 @@ __all__ = ["decode"]
 
 
 @compiled
-def _decode_context(own: Record, registers: Records) -> None:
+def _decode_context(own: Record, context: int, registers: Records) -> None:
     """Decode the plain registers of a context."""
     make_launch(
         own.programmed,
@@ -33,6 +33,7 @@ def _decode_context(own: Record, registers: Records) -> None:
         get_field(registers, F.ADDRESS_SPACE_local),
     )
     assign_rank(own, get_field(registers, F.RANK_rank))
+    own.may_await = get_field(registers, F.MAY_AWAIT_contexts) & ~(1 << context)
     own.ways = get_field(registers, F.WAYS_mask)
     inbound = own.inbound
     inbound.ops = get_field(registers, F.INBOUND_KINDS_ops)
@@ -59,7 +60,7 @@ def _decode_arbiter(arbiter: Record, registers: Records) -> None:
 def decode(s: GoldenState) -> None:
     """Decode all plain registers."""
     for context in range(s.config.contexts):
-        _decode_context(s.contexts[context], s.registers[CONTEXT + context])
+        _decode_context(s.contexts[context], context, s.registers[CONTEXT + context])
     registers = s.registers[GLOBAL]
     set_scrub_interval(s.gpu.scrubber, get_field(registers, F.SCRUB_INTERVAL_cycles))
     _decode_arbiter(s.config.arbiter, registers)

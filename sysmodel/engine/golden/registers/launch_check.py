@@ -19,6 +19,7 @@ _WINDOW = ConfigurationError.WINDOW.value
 _EPOCH = ConfigurationError.EPOCH.value
 _GENERATION = ConfigurationError.GENERATION.value
 _NO_PEER = ConfigurationError.NO_PEER.value
+_NO_CONTEXT = ConfigurationError.NO_CONTEXT.value
 _REMOTE, _DMA, _OWN = Action.REMOTE.value, Action.DMA.value, Action.OWN.value
 _WAVEFRONT = Granularity.WAVEFRONT.value
 _GENERATIONS = 1 << GENERATION_BITS
@@ -106,6 +107,17 @@ def _lacks_peers(s: GoldenState, context: int) -> bool:
 
 
 @compiled
+def _lacks_contexts(s: GoldenState, context: int) -> bool:
+    """Return whether a range awaits a context that the context may not await."""
+    for number in range(s.config.ranges):
+        entry = s.programmed_ranges[context, number]
+        allowed = s.contexts[context].may_await >> entry.gate.context & 1
+        if entry.enable and entry.gate.enable and not allowed:
+            return True
+    return False
+
+
+@compiled
 def _lacks_wavefronts(s: GoldenState, context: int) -> bool:
     """Return whether a tracked range has no share, or its command no wavefront in any workgroup."""
     for number in range(s.config.ranges):
@@ -143,6 +155,8 @@ def check_launch(s: GoldenState, context: int, busy: bool) -> int:
         return _EMPTY
     if _lacks_peers(s, context):
         return _NO_PEER
+    if _lacks_contexts(s, context):
+        return _NO_CONTEXT
     commands, others = launch_needs(s, context)
     if launch.credit_window == 0 or launch.credit_window + others > config.credit_window_slots:
         return _WINDOW

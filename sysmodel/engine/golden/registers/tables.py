@@ -7,7 +7,14 @@ from rtl.registers.map import CONTEXT
 from sysmodel.lib.compiled import compiled
 
 from ..dma.copies import MOST_COPIES, push_copy
-from ..payloads.tables import disable_entry, make_command, make_peer, make_range, make_region
+from ..payloads.tables import (
+    disable_entry,
+    make_command,
+    make_gate,
+    make_peer,
+    make_range,
+    make_region,
+)
 from ..records import Record, Records
 from ..state import GoldenState
 from .launch import keep_region
@@ -188,7 +195,8 @@ def commit_range(s: GoldenState, context: int, index: int, enable: int, locked: 
     last = get_field(registers, F.RANGE_DISPATCH_INDICES_last)
     action = get_field(registers, F.RANGE_ACTION_action)
     leaves = action != _NONE and action != _OWN
-    if last < first or action == _NONE or (leaves and peers == 0):
+    gated = get_field(registers, F.RANGE_GATE_enable)
+    if last < first or (action == _NONE and not gated) or (leaves and peers == 0):
         return _EMPTY
     if not s.programmed_regions[context, region].enable:
         return _REGION_DISABLED
@@ -200,6 +208,15 @@ def commit_range(s: GoldenState, context: int, index: int, enable: int, locked: 
     shares = get_field(registers, F.RANGE_ACTION_shares)
     slot_offset = get_field(registers, F.RANGE_PEERS_slot_offset)
     make_range(entry, 1, region, first, last, action, command, shares, peers, slot_offset)
+    make_gate(
+        entry.gate,
+        gated,
+        get_field(registers, F.RANGE_GATE_context),
+        get_field(registers, F.RANGE_GATE_generation),
+        get_field(registers, F.RANGE_GATE_slot),
+        get_field(registers, F.RANGE_BAND_workgroups),
+        get_field(registers, F.RANGE_BAND_slots),
+    )
     return 0
 
 

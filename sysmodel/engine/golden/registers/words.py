@@ -1,6 +1,6 @@
 """Words of the register port: their addresses, their fields, and their contents."""
 
-from rtl.interface.configuration import EPOCH_BITS
+from rtl.interface.configuration import EPOCH_BITS, GATE_CONTEXT_BITS, GENERATION_BITS
 from rtl.interface.signatures import MOST_LINKS
 from rtl.parameters import T3Parameters
 from rtl.registers import map as register_map
@@ -111,6 +111,7 @@ def clear_bits(register: Record, cleared: int, events: int) -> None:
 
 def describe_registers(p: T3Parameters, registers: Records) -> None:
     """Describe all words of an instance; a field keeps the bits that its destination has."""
+    there = int(p.contexts > 1)
     widths = {
         F.WORKGROUPS_count: p.workgroup_bits + 1,
         F.TRACKED_FIRST_dispatch_index: p.credit_limit_bits,
@@ -125,6 +126,13 @@ def describe_registers(p: T3Parameters, registers: Records) -> None:
         F.PEER_space: p.context_bits,
         F.ADDRESS_SPACE_local: p.context_bits,
         F.WAYS_mask: p.ways,
+        F.MAY_AWAIT_contexts: p.await_bits,
+        F.RANGE_GATE_enable: there,
+        F.RANGE_GATE_context: GATE_CONTEXT_BITS * there,
+        F.RANGE_GATE_generation: GENERATION_BITS * there,
+        F.RANGE_GATE_slot: p.credit_limit_bits * there,
+        F.RANGE_BAND_workgroups: p.dispatch_index_bits * there,
+        F.RANGE_BAND_slots: p.dispatch_index_bits * there,
     }
     of_gpu = {F.LINK_OFF_links: min(p.channels, MOST_LINKS)}
     for register in _map.values():

@@ -211,6 +211,8 @@ def _write_context(
             return _IN_USE
         if field_of(value, F.CLEAR_tables):
             clear_tables(s, context)
+            set_word(s.registers[page, R.MAY_AWAIT], 0)
+            decode(s)
         return 0
     if word == R.WAYS:
         code = _check_ways(s, context, value, privileged, in_use)

@@ -27,7 +27,9 @@ class WindowInputs(NamedTuple):
         Strobes: the complete workgroup needs no DMA command; the DMA engine has taken a workgroup's
         last command; a launch begins.
     unfinished : bool
-        Work is left, or a launch waits; and there is no progress.
+        Work is left, a launch waits, or a gate is closed; and there is no progress.
+    released : bool
+        A gate releases workgroups.
     tick : bool
         Pulse of the GPU's timebase.
     aborted : bool
@@ -39,6 +41,7 @@ class WindowInputs(NamedTuple):
     issued: bool
     launch: bool
     unfinished: bool
+    released: bool
     tick: bool
     aborted: bool
 
@@ -126,7 +129,7 @@ def step_credit_window(
     expired = launch.timeout != 0 and window.waited == launch.timeout
     moves = complete[natural(oldest & (config.credit_window_slots - 1))] != 0
     ended = oldest >= launch.tracked_end and not inputs.unfinished
-    restarts = inputs.launch or moves or expired or not is_open or ended
+    restarts = inputs.launch or moves or inputs.released or expired or not is_open or ended
     active = inputs.tick or inputs.launch or moves or changes or inputs.complete >= 0
     active = active or inputs.own or inputs.issued or (restarts and window.waited != 0)
     if inputs.launch:

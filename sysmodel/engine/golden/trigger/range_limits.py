@@ -35,9 +35,10 @@ def _limit_of(least: int, offset: int, mask: int) -> int:
 
 
 @compiled
-def _merge(config: Record, own: Record) -> None:
-    """Third step: take the minimum of the ranges' dispatch limits."""
-    own.lowest = own.term if own.merged == 1 else min(own.lowest, own.term)
+def _merge(config: Record, own: Record, gate: int) -> None:
+    """Third step: take the minimum of the ranges' dispatch limits, and of those by their gates."""
+    term = min(own.term, gate) if config.contexts > 1 else own.term
+    own.lowest = term if own.merged == 1 else min(own.lowest, term)
     if own.merged == config.ranges:
         own.dispatch_limit = own.lowest
 
@@ -73,6 +74,7 @@ def step_range_limits(
     ranges: Records,
     peer_status: Records,
     credit_limit: int,
+    gate: int,
     stops: bool,
 ) -> None:
     """Advance the steps of the ranges by one cycle, before the peers' status and the credit window.
@@ -85,6 +87,8 @@ def step_range_limits(
         Record :data:`~..context.peer_status.PEER_STATUS` of each peer.
     credit_limit : int
         Credit limit of the context.
+    gate : int
+        Dispatch limit by the gate of the range in the third step.
     stops : bool
         A launch begins, or the context is aborted.
     """
@@ -94,7 +98,7 @@ def step_range_limits(
             limits[natural(number)] = 0
         return
     if own.merged:
-        _merge(config, own)
+        _merge(config, own, gate)
     if own.chosen:
         _limit(config, own, limits, ranges, credit_limit)
     if own.visited:
@@ -108,7 +112,8 @@ def continue_walk(config: Record, own: Record, changes: bool, launch: bool, abor
     Parameters
     ----------
     changes : bool
-        What a peer admits, or the context's credit limit, has another value in the next cycle.
+        What a peer admits, or the context's credit limit, has another value in the next cycle; or
+        a gate needs another walk.
     launch, aborted : bool
         A launch begins; the context is aborted.
     """

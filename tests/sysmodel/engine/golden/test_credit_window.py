@@ -26,7 +26,7 @@ def step(
 ):
     """Run one cycle; return whether the timeout is reported."""
     context = state.contexts[0]
-    inputs = WindowInputs(complete, own, issued, launch, bool(unfinished), tick, False)
+    inputs = WindowInputs(complete, own, issued, launch, bool(unfinished), False, tick, False)
     return step_credit_window(
         state.config, window(state), state.complete[0], context["launch"], inputs
     ).expired
