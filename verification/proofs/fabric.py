@@ -145,7 +145,7 @@ class DeparturesHarness(Elaboratable):
         m.d.comb += [
             row.eq(Mux(at >= memory.depth, at - memory.depth, at)),
             invariant(
-                ~here | (Mux(queue.o.valid & (ahead == 0), queue.o.p, word) == payload),
+                ~here | (Mux(queue.o.valid & (ahead == 0), queue.o.p, word) == Value.cast(payload)),
                 "the observed packet changes",
             ),
         ]

@@ -14,7 +14,7 @@ from .streams import free, moves
 __all__ = ["PROOFS"]
 
 _P = T3Parameters(
-    contexts=2, address_bits=16, tile_atom_bits=7, workgroup_bits=2, wavefronts=2, sets=2
+    contexts=2, address_bits=20, tile_atom_bits=7, workgroup_bits=2, wavefronts=2, sets=2
 )
 _CHANNELS = 2
 _SIZE = "2 channels, 2 contexts"
