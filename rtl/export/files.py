@@ -5,8 +5,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import fields
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 from rtl.blocks import BLOCKS, TOP
+from rtl.link.mesh import MeshLinks
 from rtl.link.parameters import LinkParameters
 from rtl.parameters import T3Parameters
 
@@ -36,6 +38,7 @@ def export_files(
     report: Callable[[str, float], None] = lambda task, share: None,
     *,
     link: LinkParameters | None = None,
+    mesh: Mapping[str, Any] | None = None,
     reset: ResetStyle = "synchronous",
     software: Mapping[str, bytes] = MappingProxyType({}),
 ) -> dict[str, str]:
@@ -53,6 +56,8 @@ def export_files(
         Receives the current task and its completed share.
     link : LinkParameters or None
         If given, the top contains its link endpoints.
+    mesh : mapping or None
+        If given, arguments of :class:`~rtl.link.mesh.MeshLinks`, which is exported beside the top.
     reset : ResetStyle
         Reset style of all registers.
     software : mapping
@@ -89,6 +94,11 @@ def export_files(
         if block_name == TOP:
             cells = cell_instances(parts)
         files[f"{module}.v"] = readable_verilog(parts, about, reset, holds_inputs=block_name == TOP)
+        modules[f"{module}.v"] = (module, summary(component), documented_ports(component))
+    if mesh is not None:
+        component, module = MeshLinks(p, **mesh), f"{name}_mesh"
+        about = f"{about} Ports: {mesh['ports']}, with {_values(mesh['link'])}."
+        files[f"{module}.v"] = readable_verilog(hierarchies.parts(component, module), about, reset)
         modules[f"{module}.v"] = (module, summary(component), documented_ports(component))
     verilog = list(files)
     files |= {f"{cell}.v": cell_text(cell) for cell in CELLS}

@@ -132,7 +132,9 @@ class Fabric(wiring.Component):
         }
         for name, blocks in parts.items():
             for number, block in enumerate(blocks):
-                m.submodules[f"{name}_{number}"] = clock_gated(block)
+                # A merge of one stream has no clock.
+                has_clock = not isinstance(block, Merge) or block.pick is not None
+                m.submodules[f"{name}_{number}"] = clock_gated(block) if has_clock else block
         self._send(m)
         self._receive(m)
         return m

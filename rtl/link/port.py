@@ -101,8 +101,8 @@ class LinkPort(wiring.Component):
                 source.ready.eq(sink.ready | self.down),
             ]
         drops = self.down & offers.any()
-        gone = self._owners(taken)
-        lost = Mux(self.down, gone, 0) | Mux(ended, self.unsure, 0)
+        senders = self._owners(taken)
+        lost = Mux(self.down, senders, 0) | Mux(ended, self.unsure, 0)
         targets = [source.p.packet.destination for source in self.packets]
         gpu = one_hot_select(one_hot_first(taken), targets)
         m.d.comb += [
@@ -121,7 +121,7 @@ class LinkPort(wiring.Component):
             (self.gpu, Mux(taken.any(), gpu, self.gpu)),
             (
                 self.unsure,
-                Mux(self.open & self.holds, self.unsure, 0) | Mux(self.down, 0, gone),
+                Mux(self.open & self.holds, self.unsure, 0) | Mux(self.down, 0, senders),
             ),
         )
         m.d.sync += [register.eq(following) for register, following in registers]

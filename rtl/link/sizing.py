@@ -7,7 +7,7 @@ from rtl.parameters import T3Parameters
 from .layouts import FRAME_ATOMS
 from .parameters import LinkParameters
 
-__all__ = ["fit_link", "round_trip_cycles"]
+__all__ = ["fit_link", "fit_ports", "round_trip_cycles"]
 
 # Cycles from the write of a packet into the replay memory until its row is free again, over a link
 # without latency.
@@ -56,7 +56,40 @@ def fit_link(p: T3Parameters, *, packets_per_cycle: float, latency_cycles: int) 
     channels = max(
         count for count in range(1, p.channels + 1) if not p.channels % count and count * share <= 1
     )
-    round_trip = round_trip_cycles(channels, latency_cycles)
+    return _fit(p, channels, share, round_trip_cycles(channels, latency_cycles))
+
+
+def fit_ports(
+    p: T3Parameters, *, packets_per_cycle: float, latency_cycles: int, ports: int
+) -> tuple[LinkParameters, int]:
+    """Derive the smallest endpoint of a port, and the fewest lanes of the fabric, that sustain the
+    rate of all ports together.
+
+    In the other direction there are packets, too: an acknowledgement may wait for a frame of them.
+
+    Parameters
+    ----------
+    packets_per_cycle, latency_cycles
+        See :func:`fit_link`; the ports divide the rate.
+
+    Raises
+    ------
+    ValueError
+        If the rate of a port is 0, or more than one packet per cycle, or the lanes cannot have it.
+    """
+    share = packets_per_cycle / ports
+    if not 0 < share <= 1 or packets_per_cycle > p.channels:
+        raise ValueError(
+            f"packets_per_cycle must be more than 0 and at most {min(ports, p.channels)}, "
+            f"not {packets_per_cycle!r}"
+        )
+    fits = (n for n in range(1, p.channels + 1) if not p.channels % n and n >= packets_per_cycle)
+    round_trip = round_trip_cycles(1, latency_cycles) + FRAME_ATOMS + 1
+    return _fit(p, 1, share, round_trip), min(fits)
+
+
+def _fit(p: T3Parameters, channels: int, share: float, round_trip: int) -> LinkParameters:
+    """Derive an endpoint whose channels have this share of packets per cycle each."""
     depth = ceil(share * round_trip) + p.interleave_atoms
     depth += depth % 2
     given = LinkParameters(contexts=p.contexts)

@@ -1,13 +1,15 @@
 """Parameters of the hardware that a system describes."""
 
+from typing import Any
+
 from rtl.link.parameters import LinkParameters
-from rtl.link.sizing import fit_link
+from rtl.link.sizing import fit_link, fit_ports
 from rtl.nmc.unit import NmcUnit
 from rtl.parameters import T3Parameters
 from sysmodel.config.system import System
 from sysmodel.lib.errors import InputError
 
-__all__ = ["MOST_PEERS", "hardware_parameters", "link_parameters"]
+__all__ = ["MOST_PEERS", "hardware_parameters", "link_parameters", "port_parameters"]
 
 MOST_PEERS = T3Parameters.peers
 """Most GPUs with which a GPU exchanges packets."""
@@ -80,6 +82,18 @@ def link_parameters(system: System, p: T3Parameters) -> LinkParameters:
         packets_per_cycle=packets_per_cycle / system.dram.channels * p.system_channels,
         latency_cycles=system.cycles(system.link.latency_ns),
     )
+
+
+def port_parameters(system: System, p: T3Parameters, ports: int) -> dict[str, Any]:
+    """Compute the arguments of the links to fully connected GPUs, whose ports divide the rate of
+    the system's link."""
+    link, lanes = fit_ports(
+        p,
+        packets_per_cycle=system.link.t3_gb_per_s * system.cycle_ns / p.atom_bytes,
+        latency_cycles=system.cycles(system.link.latency_ns),
+        ports=ports,
+    )
+    return {"link": link, "ports": ports, "lanes": lanes}
 
 
 def _power_of_two(most: int) -> int:

@@ -58,6 +58,12 @@ def export(
     with_links: Annotated[
         bool, option("Put the link endpoints into the top, for the system's links.")
     ] = False,
+    ports: Annotated[
+        int,
+        integer_option(
+            "Also write the links to fully connected GPUs, with this number of ports.", least=0
+        ),
+    ] = 0,
     reset: Annotated[
         ResetStyle, choice("Reset style of all registers.", RESET_STYLES)
     ] = "synchronous",
@@ -70,7 +76,9 @@ def export(
     files are identical in every run.
     """
     given = {key: value for key, value in parameters.items() if value is not None}
-    files = write(out, system=system, name=name, with_links=with_links, reset=reset, **given)
+    files = write(
+        out, system=system, name=name, with_links=with_links, ports=ports, reset=reset, **given
+    )
     typer.echo(f"{len(files)} files in {out}: {', '.join(file.name for file in files)}")
 
 

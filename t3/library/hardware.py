@@ -27,6 +27,7 @@ def export(
     *,
     system: "System | Mapping[str, Any] | Path | str" = "asplos24",
     with_links: bool = False,
+    ports: int = 0,
     reset: ResetStyle = "synchronous",
     name: str = "t3",
     **parameters: Any,
@@ -41,6 +42,9 @@ def export(
         See :func:`t3.system`.
     with_links : bool
         The top has its link endpoints inside.
+    ports : int
+        With at least 1, also write the links of fully connected GPUs with this number of ports, as
+        a module of its own.
     reset : str
         Reset style of all registers: ``synchronous``, ``asynchronous`` or ``none``.
     name : str
@@ -71,12 +75,13 @@ def export(
 
     from driver.c import c_driver
     from rtl.export.files import export_files
-    from sysmodel.engine.hardware import link_parameters
+    from sysmodel.engine.hardware import link_parameters, port_parameters
 
     folder_path = checked_path("out", out)
     reset = checked("reset", reset, Annotated[ResetStyle, one_of(RESET_STYLES)])
     name = checked("name", name, Annotated[str, text()])
     with_links = checked("with_links", with_links, bool)
+    ports = checked("ports", ports, int)
     loaded = load_system(system)
     # A value that no register can hold is detected while a component is built, which stays unused.
     with (
@@ -87,8 +92,11 @@ def export(
         try:
             p = hardware_of(loaded, parameters)
             link = link_parameters(loaded, p) if with_links else None
+            beside = {"mesh": port_parameters(loaded, p, ports)} if ports else {}
             with shown_progress() as progress, collects_rarely():
-                files = export_files(p, name, progress, link=link, reset=reset, software=c_driver())
+                files = export_files(
+                    p, name, progress, link=link, reset=reset, software=c_driver(), **beside
+                )
         except InputError:
             raise
         except ValueError as error:

@@ -11,7 +11,7 @@ from tests.support.top_bench import abort, program, status
 VERIFY = pytest.mark.verify
 WORKS = [Direct(number=number, generation=3 + 6 * number) for number in range(2)]
 FAULTY = Faults(lose=0.03, repeat=0.1, corrupt=0.03, late=0.1, straggle=20, busy=0.1)
-NOBODY = 100  # a GPU that no port has
+ABSENT = 100  # a GPU that no port has
 SESSION = 6 * LINK.lifetime_cycles  # most cycles until a session is open
 
 
@@ -99,18 +99,18 @@ def test_flood_to_a_down_port():
 def test_forged_destination():
     """Attack: a table of peers names a GPU that no port has. The packets are dropped, and reported
     once for each launch, with the number of this GPU; the other tenant goes on."""
-    forged = Direct(number=1, generation=3, members=(0, 1), forged=((1, NOBODY),))
+    forged = Direct(number=1, generation=3, members=(0, 1), forged=((1, ABSENT),))
 
     async def bench(ctx, mesh):
         gpu = mesh.gpus[0]
         for launch in range(2):
             for number in forged.members:
                 again = Direct(
-                    number=1, generation=3 + launch, members=(0, 1), forged=((1, NOBODY),)
+                    number=1, generation=3 + launch, members=(0, 1), forged=((1, ABSENT),)
                 )
                 await mesh.launch(ctx, number, again)
             await ctx.tick().repeat(800)
-            assert await take_errors(ctx, gpu, 1) == [(ErrorCode.PORT_DOWN, NOBODY, 0)]
+            assert await take_errors(ctx, gpu, 1) == [(ErrorCode.PORT_DOWN, ABSENT, 0)]
             assert not ctx.get(gpu.dut.context[1].done) or launch
             await abort_all(ctx, mesh, forged)
         for number in range(GPUS):
@@ -133,7 +133,7 @@ async def next_frame(ctx, send):
 @pytest.mark.parametrize("dark_cycles", [1, 3 * LINK.down_cycles])
 def test_port_down_inside_a_frame(dark_cycles):
     """Attack: the wires of a port fail inside a frame, for one cycle or for long. Each GPU counts
-    what it needs and sees no wrong access; contexts that lost packets are told; both sides
+    what it needs and sees no wrong access; contexts that lost packets report it; both sides
     begin a new session; after an abort on all GPUs the next launch is right."""
 
     async def bench(ctx, mesh):
@@ -146,10 +146,10 @@ def test_port_down_inside_a_frame(dark_cycles):
         await ctx.tick().repeat(dark_cycles)
         ctx.set(wires.down, 0)
         await ctx.tick().repeat(2 * SESSION)
-        told = [await take_errors(ctx, mesh.gpus[0], context) for context in range(2)]
-        assert any(told) and all(
-            errors in ([], [(ErrorCode.PORT_DOWN, 1, 0)]) for errors in told
-        ), told
+        found = [await take_errors(ctx, mesh.gpus[0], context) for context in range(2)]
+        assert any(found) and all(
+            errors in ([], [(ErrorCode.PORT_DOWN, 1, 0)]) for errors in found
+        ), found
         logged = (await status(ctx, mesh.gpus[0].dut, "GPU_COUNT_LINK_DOWN"))["count"]
         assert logged == 1
         for gpu in mesh.gpus:

@@ -145,19 +145,19 @@ class DeparturesHarness(Elaboratable):
         m.d.comb += [
             row.eq(Mux(at >= memory.depth, at - memory.depth, at)),
             invariant(
-                ~here | (Mux(queue.o.valid & (ahead == 0), queue.o.p, word) == payload),
+                ~here | (Mux(queue.o.valid & (ahead == 0), queue.o.p, word) == Value.cast(payload)),
                 "the observed packet changes",
             ),
         ]
 
     def _drop(self, m: Module, dut: Fabric, ports) -> None:
-        """Assert that exactly the packets without a port are dropped, and their contexts told."""
+        """Assert that exactly the packets without a port are dropped and reported."""
         lost, expected = Signal(len(dut.lost)), Signal(len(dut.lost))
-        gone = [
+        leaving = [
             moves(source) & (to == _PORTS) for source, to in zip(dut.packets, ports, strict=True)
         ]
         owners = [
-            Cat(one & (s.p.owner == n) for one, s in zip(gone, dut.packets, strict=True)).any()
+            Cat(one & (s.p.owner == n) for one, s in zip(leaving, dut.packets, strict=True)).any()
             for n in range(len(dut.lost))
         ]
         m.d.comb += lost.eq(Cat(owners))
@@ -236,8 +236,8 @@ class ArrivalsHarness(Elaboratable):
                 moves(source) & (Mux(channel, lane_of[1], lane_of[0]) == lane)
                 for source, channel in zip(dut.from_ports, channels, strict=True)
             )
-            gone = sum(take for number, take in enumerate(takes) if lane_of[number] == lane)
-            m.d.sync += count.eq(count + puts - gone)
+            leaving = sum(take for number, take in enumerate(takes) if lane_of[number] == lane)
+            m.d.sync += count.eq(count + puts - leaving)
             m.d.comb += [
                 Assert(puts <= 1, "a lane takes two packets in a cycle"),
                 Assert(queue.level == count, "packets are lost or invented"),
@@ -301,8 +301,8 @@ PROOFS = (
         Proof(
             name=f"fabric-departures-{lanes}",
             statement="Every packet of a channel leaves once, unchanged, through the first port of "
-            "its GPU, in order of acceptance; without such a port it is dropped, and its context "
-            "is told in the next cycle",
+            "its GPU, in order of acceptance; without such a port it is dropped, and reported to "
+            "its context in the next cycle",
             blocks=(Fabric,),
             harness=partial(DeparturesHarness, lanes=lanes),
             geometry=f"2 channels, lanes: {lanes}; {_SIZE}",

@@ -14,7 +14,7 @@ from .streams import free, moves
 __all__ = ["PROOFS"]
 
 _P = T3Parameters(
-    contexts=2, address_bits=16, tile_atom_bits=7, workgroup_bits=2, wavefronts=2, sets=2
+    contexts=2, address_bits=20, tile_atom_bits=7, workgroup_bits=2, wavefronts=2, sets=2
 )
 _CHANNELS = 2
 _SIZE = "2 channels, 2 contexts"
@@ -51,7 +51,7 @@ class PortHarness(Elaboratable):
         with m.Elif(~dut.holds | ~dut.open):
             m.d.sync += pending.eq(0)
         m.d.sync += ended.eq(was_open & ~dut.open & pending)
-        told = dut.lost.bit_select(who, 1)
+        reported = dut.lost.bit_select(who, 1)
         for source, sink in zip(dut.packets, dut.o, strict=True):
             m.d.comb += [
                 Assert(
@@ -63,8 +63,8 @@ class PortHarness(Elaboratable):
             ]
         m.d.comb += [
             Assert(dut.restart == (dut.off | dut.fails), "the session goes on"),
-            Assert(~drops | told, "a dropped packet is not reported"),
-            Assert(~ended | told, "a packet that was not acknowledged is not reported"),
+            Assert(~drops | reported, "a dropped packet is not reported"),
+            Assert(~ended | reported, "a packet that was not acknowledged is not reported"),
             invariant(dut.down == is_down, "down: another state"),
             invariant(~pending | dut.unsure.bit_select(who, 1), "unsure: a context is missing"),
             Cover(drops & (dut.lost == 3), "both contexts lose a packet"),
@@ -78,8 +78,8 @@ PROOFS = (
     Proof(
         name="link-port",
         statement="While the link is up, each packet that is taken passes unchanged in its cycle; "
-        "while it is down, each packet is dropped at once, and its context is told. When a session "
-        "ends with a packet that was not acknowledged, its context is told",
+        "while it is down, each packet is dropped at once and reported to its context, as is the "
+        "end of a session with a packet that was not acknowledged",
         blocks=(LinkPort,),
         harness=PortHarness,
         geometry=_SIZE,

@@ -5,7 +5,7 @@ from math import ceil
 
 import pytest
 
-from rtl.link.sizing import fit_link, round_trip_cycles
+from rtl.link.sizing import fit_link, fit_ports, round_trip_cycles
 from rtl.parameters import T3Parameters
 from tb.link_endpoint.wire import Faults
 from tests.support.shared_link import Shared
@@ -72,3 +72,21 @@ def test_rate(fewer, runs, is_full):
 
     # The wire takes a flit in so many cycles.
     Shared(7, Faults(latency=latency, busy=1 - rate), link=link, one_way=True, runs=runs).run(bench)
+
+
+@pytest.mark.parametrize(
+    ("channels", "rate", "ports", "lanes"),
+    [(32, 4.6875, 7, 8), (32, 7, 7, 8), (32, 1, 3, 1), (30, 4.6875, 5, 5), (4, 3.5, 4, 4)],
+)
+def test_ports(channels, rate, ports, lanes):
+    """A port has its share of the rate, and the lanes carry the rate of all ports."""
+    p = replace(P, channels=channels, system_channels=channels)
+    link, found = fit_ports(p, packets_per_cycle=rate, latency_cycles=500, ports=ports)
+    assert found == lanes and link.channels == 1 and link.contexts == p.contexts
+    depth = ceil(rate / ports * (round_trip_cycles(1, 500) + 9)) + p.interleave_atoms
+    assert link.replay_depth == link.receive_depth == depth + depth % 2
+
+
+def test_ports_that_are_too_slow():
+    with pytest.raises(ValueError, match=r"packets_per_cycle must be .* at most 4, not 4.6875"):
+        fit_ports(P, packets_per_cycle=4.6875, latency_cycles=500, ports=4)
