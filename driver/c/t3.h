@@ -88,6 +88,8 @@ struct t3_window {
     uint32_t credit_window, command_window;  /* workgroups */
     uint32_t generation;                     /* 1 to 7 after the launch before, modulo 16 */
     int accumulate;                          /* the first update of an atom adds to the memory */
+    uint32_t progress;                       /* slots, a power of two, after each of which the
+                                              * interrupt T3_PROGRESS comes; 0: never */
 };
 
 /* Peer of a context: another GPU that runs its launches. */
@@ -138,6 +140,7 @@ struct t3_collective {
     uint32_t credit_window, command_window;
     uint32_t generation;
     int accumulate;              /* the first update of an atom adds to the memory */
+    uint32_t progress;           /* as that of t3_window */
 };
 
 /* Part of a GPU in a ring reduce-scatter: the first chunk leaves, the last chunk stays. What leaves
@@ -176,7 +179,7 @@ struct t3_chunk {
 #define T3_ALL UINT32_MAX
 
 /* Kinds of interrupts. */
-enum { T3_DONE = 1, T3_IDLE = 2, T3_COPY = 4, T3_ERROR = 8, T3_LINK = 16 };
+enum { T3_DONE = 1, T3_IDLE = 2, T3_COPY = 4, T3_ERROR = 8, T3_LINK = 16, T3_PROGRESS = 32 };
 
 /* Returns the number of contexts, or T3_NOT_FOUND if there is no T3 behind the bus. */
 int t3_identify(const struct t3_bus *bus);
