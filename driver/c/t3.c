@@ -549,6 +549,15 @@ int t3_await_map(struct t3_context *context, uint32_t first, uint32_t count, uns
     return map(context, first, count, T3_ACTION_NONE, region, TILES, 0, no_receiver, gate);
 }
 
+/* Logarithm of a power of two, or 0 of 0. */
+static unsigned log2_of(struct plan *plan, uint32_t power)
+{
+    unsigned log2 = 0;
+    if (power & (power - 1)) plan->invalid = 1;
+    while (power >>= 1) log2++;
+    return log2;
+}
+
 static void plan_window(struct plan *plan, const struct t3_context *context,
                         const struct t3_window *window)
 {
@@ -560,6 +569,8 @@ static void plan_window(struct plan *plan, const struct t3_context *context,
     COMMIT(COMMAND_WINDOW, FIELD(COMMAND_WINDOW__WORKGROUPS, window->command_window));
     COMMIT(TRACKING, FIELD(TRACKING__GENERATION, window->generation) |
                      FIELD(TRACKING__ACCUMULATE, window->accumulate));
+    COMMIT(PROGRESS, FIELD(PROGRESS__ENABLE, window->progress > 0) |
+                         FIELD(PROGRESS__LOG2, log2_of(plan, window->progress)));
 }
 
 int t3_window(struct t3_context *context, const struct t3_window *window)
@@ -584,6 +595,7 @@ int t3_collective(struct t3_context *context, const struct t3_collective *collec
         .command_window = collective->command_window,
         .generation = collective->generation,
         .accumulate = collective->accumulate,
+        .progress = collective->progress,
     };
     const struct t3_part *part, *end = collective->parts + collective->count;
     struct t3_transfer marking = *transfer;
@@ -840,7 +852,7 @@ int t3_clear_errors(struct t3_context *context)
 int t3_enable_interrupts(struct t3_context *context, unsigned kinds)
 {
     PLAN(plan);
-    if (kinds >= T3_LINK << 1) plan->invalid = 1;
+    if (kinds >= T3_PROGRESS << 1) plan->invalid = 1;
     WRITE(INTERRUPT_ENABLE, kinds);
     return perform_of(context, plan);
 }

@@ -100,6 +100,8 @@ struct t3_window {
     uint32_t credit_window, command_window;  /* in workgroups */
     uint32_t generation;                     /* 1 to 7 after the launch before, modulo 16 */
     int accumulate;                          /* the first update of an atom adds to the memory */
+    uint32_t progress;                       /* slots, a power of two, after each of which the
+                                              * interrupt T3_PROGRESS comes; 0: never */
 };
 
 /* Peer of a context: another GPU that runs its launches. */
@@ -150,6 +152,7 @@ struct t3_collective {
     uint32_t credit_window, command_window;
     uint32_t generation;
     int accumulate;              /* the first update of an atom adds to the memory */
+    uint32_t progress;           /* as that of t3_window */
 };
 
 /* Part of a GPU in a ring reduce-scatter: the first chunk leaves, the last chunk stays. Stores and
@@ -188,7 +191,7 @@ struct t3_chunk {
 #define T3_ALL UINT32_MAX
 
 /* Kinds of interrupts. */
-enum { T3_DONE = 1, T3_IDLE = 2, T3_COPY = 4, T3_ERROR = 8, T3_LINK = 16 };
+enum { T3_DONE = 1, T3_IDLE = 2, T3_COPY = 4, T3_ERROR = 8, T3_LINK = 16, T3_PROGRESS = 32 };
 
 /* Reads the hardware's version, and returns it beside the driver's. */
 struct t3_versions t3_version(const struct t3_bus *bus);

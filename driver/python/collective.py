@@ -70,6 +70,8 @@ class Collective:
         launch's, modulo 16.
     accumulate : bool
         The first update of an atom adds to what the memory holds, instead of replacing it.
+    progress : int
+        Slots, a power of two, after each of which INTERRUPTS.progress is set; 0: never.
 
     Raises
     ------
@@ -84,6 +86,7 @@ class Collective:
     unused: int = 0
     generation: int = 0
     accumulate: bool = False
+    progress: int = 0
 
     def __post_init__(self) -> None:
         most = self.parts[0].workgroups if self.parts else 0

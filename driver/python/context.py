@@ -232,6 +232,7 @@ class Context(Assignment):
             "command_window": collective.command_window,
             "generation": collective.generation,
             "accumulate": collective.accumulate,
+            "progress": collective.progress,
         }
         self._page.check(command_writes(TILES, transfer, region))
         self._page.check(window_writes(**window))
@@ -264,6 +265,7 @@ class Context(Assignment):
         command_window: int = 1,
         generation: int = 0,
         accumulate: bool = False,
+        progress: int = 0,
     ) -> None:
         """Program a launch's workgroups.
 
@@ -279,6 +281,8 @@ class Context(Assignment):
             See :class:`Collective`.
         accumulate : bool
             The first update of an atom adds to what the memory holds, instead of replacing it.
+        progress : int
+            Slots, a power of two, after each of which INTERRUPTS.progress is set; 0: never.
         """
         self._page.write_all(
             window_writes(
@@ -289,6 +293,7 @@ class Context(Assignment):
                 command_window=command_window,
                 generation=generation,
                 accumulate=accumulate,
+                progress=progress,
             )
         )
 
@@ -434,7 +439,8 @@ class Context(Assignment):
         self._counts.forget()
 
     def enable_interrupts(self, **kinds: bool) -> None:
-        """Enable interrupts: ``done``, ``idle``, ``copy``, ``error``, ``link``; disable others."""
+        """Enable interrupts: ``done``, ``idle``, ``copy``, ``error``, ``link``, ``progress``;
+        disable others."""
         self._page.enable_interrupts(**kinds)
 
     def take_interrupts(self) -> set[str]:

@@ -118,8 +118,11 @@ def window_writes(
     command_window: int,
     generation: int,
     accumulate: bool = False,
+    progress: int = 0,
 ) -> list[Write]:
     """Make the writes of a launch's workgroups."""
+    if progress < 0 or progress & (progress - 1):
+        raise ValueError(f"progress must be a power of two, or 0, not {progress!r}")
     first, end = tracked
     return [
         ("WORKGROUPS", {"count": workgroups}),
@@ -129,6 +132,7 @@ def window_writes(
         ("CREDIT_WINDOW", {"workgroups": credit_window}),
         ("COMMAND_WINDOW", {"workgroups": command_window}),
         ("TRACKING", {"generation": generation, "accumulate": int(accumulate)}),
+        ("PROGRESS", {"enable": int(progress > 0), "log2": max(progress.bit_length() - 1, 0)}),
     ]
 
 

@@ -319,6 +319,7 @@ class ContextUnit(wiring.Component):
         m.d.comb += [
             registers.oldest.eq(credit_window.oldest),
             registers.credit_limit.eq(credit_window.credit_limit),
+            registers.reports.eq(credit_window.reports),
         ]
 
     def _report(self, m: Module) -> None:

@@ -249,7 +249,8 @@ class ContextPage(ReportingPage):
         ]
 
     def _interrupt(self, m: Module, done: Signal) -> None:
-        """Raise interrupts for the end of a launch, for idle, for sent copies and for links."""
+        """Raise interrupts for the progress and the end of a launch, for idle, for sent copies and
+        for links."""
         context, copies = self.context, self.context.copies
         sent = Signal()
         m.d.comb += sent.eq(self._copying & ~copies.valid & context.dma_idle)
@@ -258,7 +259,7 @@ class ContextPage(ReportingPage):
             self._copying.eq(copies.valid | (self._copying & ~sent)),
         ]
         events = {"done": done, "idle": context.idle & ~self._was_idle, "copy": sent}
-        events["link"] = self.link
+        events |= {"link": self.link, "progress": context.reports}
         m.d.comb += context.irq.eq(self.report(m, context.error, events))
 
     def _enable_clock(self, m: Module) -> None:

@@ -67,6 +67,8 @@ class ContextRegistersSignature(wiring.Signature):
     done, idle, clearing, tiles, oldest, credit_limit : In
         Status that software reads, sampled when the read takes effect. ``clearing`` is high while
         the tracker or the trigger unit clears tiles.
+    reports : In(1)
+        Strobe: the launch has come to a step of its progress.
     dma_idle : In(1)
         The context has no DMA work except the copies that wait here.
     error : In(:class:`OwnErrorsSignature`)
@@ -105,6 +107,7 @@ class ContextRegistersSignature(wiring.Signature):
                 "idle": In(1),
                 "drained": In(1),
                 "clearing": In(1),
+                "reports": In(1),
                 "dma_idle": In(1),
                 "tiles": In(32),
                 "oldest": In(p.credit_limit_bits),

@@ -29,6 +29,8 @@ LAUNCH_CONFIGURATION = {
     "timeout": ("TIMEOUT", "ticks"),
     "generation": ("TRACKING", "generation"),
     "accumulate": ("TRACKING", "accumulate"),
+    "reports": ("PROGRESS", "enable"),
+    "report_log2": ("PROGRESS", "log2"),
 }
 ARBITER = {
     "policy": ("ARBITER", "policy"),

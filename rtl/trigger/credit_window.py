@@ -51,6 +51,9 @@ class CreditWindow(wiring.Component):
         Strobe: ``credit_limit`` has another value in the next cycle. Means nothing with ``launch``.
     done : Out(1)
         Every tracked dispatch index is complete.
+    reports : Out(1)
+        Strobe: ``oldest`` has come to a multiple of ``2**report_log2``, or to ``tracked_end``, and
+        the launch ``reports``. Register.
     error : Out(:class:`ErrorSignature`)
         TIMEOUT: for ``timeout`` ticks ``oldest`` has not advanced or, from ``tracked_end`` on, work
         was ``unfinished``, and no gate released workgroups.
@@ -87,6 +90,7 @@ class CreditWindow(wiring.Component):
                 "credit_limit": Out(p.credit_limit_bits),
                 "changes": Out(1),
                 "done": Out(1),
+                "reports": Out(1),
                 "error": Out(ErrorSignature(p)),
                 "clock_enable": Out(1),
             }
@@ -115,7 +119,7 @@ class CreditWindow(wiring.Component):
         self._count_issued(m)
         ends = self._admit(m)
         counts = self._watch(m)
-        events = (self.launch, self.complete, self.moves, self.own, self.issued)
+        events = (self.launch, self.complete, self.moves, self.own, self.issued, self.reports)
         aborts = self.aborting & (self.launched | self.done)
         m.d.comb += self.clock_enable.eq(Cat(*events, aborts, self.changes, ends, counts).any())
         with m.If(self.launch):
@@ -148,8 +152,15 @@ class CreditWindow(wiring.Component):
                 (word & ~Mux(self.word_of(oldest) == index, oldest_bit, 0))
                 | Mux(self.word_of(complete) == index, complete_bit, 0)
             )
+        following, configuration = (oldest + 1)[: len(oldest)], self.launch_configuration
+        steps = Signal()
+        # Comparing with the end of the step is cheaper than with its beginning.
+        low = Cat((configuration.report_log2 > bit) & ~oldest[bit] for bit in range(len(oldest)))
+        m.d.comb += steps.eq(~low.any() | (following == configuration.tracked_end))
         with m.If(self.moves):
-            m.d.sync += self.oldest.eq(self.oldest + 1)
+            m.d.sync += self.oldest.eq(following)
+        rings = self.moves & self.launched & ~self.launch & configuration.reports
+        m.d.sync += self.reports.eq(rings & steps)
 
     def _count_issued(self, m: Module) -> None:
         """Count issued dispatch indices; ``issued`` arrives late in a cycle."""

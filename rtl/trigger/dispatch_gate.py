@@ -51,8 +51,8 @@ class DispatchGate(wiring.Component):
         Strobe: a gate releases workgroups. Combinational.
     fails : Out(1)
         Strobe: a gate waits for a context that was aborted; once for each launch. Combinational.
-    clock_enable : Out(1)
-        A register changes without a walk.
+    notes : Out(1)
+        A register changes without a walk. Combinational.
 
     Attributes
     ----------
@@ -91,7 +91,7 @@ class DispatchGate(wiring.Component):
                 "waits": Out(1),
                 "releases": Out(1),
                 "fails": Out(1),
-                "clock_enable": Out(1),
+                "notes": Out(1),
             }
         )
         self._gate = Signal(Gate(p))
@@ -124,11 +124,9 @@ class DispatchGate(wiring.Component):
         """Note aborts of contexts for a launch that is pending or begins; return those of contexts
         that the launch awaits.
         """
-        strobes, moves = (
-            Signal.like(self.lost, name="strobes"),
-            Signal.like(self.lost, name="moves"),
+        strobes, moves, named = (
+            Signal.like(self.lost, name=name) for name in ("strobes", "moves", "named")
         )
-        named = Signal.like(self.lost, name="named")
         of_ranges = [
             Cat(
                 entry.enable & entry.gate.enable & (entry.gate.context == context)
@@ -141,7 +139,7 @@ class DispatchGate(wiring.Component):
             strobes.eq(self.aborts & self.may_await),
             moves.eq(self.may_await & Cat(progress.changes for progress in self.progress)),
             self.changes.eq(((strobes | moves) & named).any() | self.releases),
-            self.clock_enable.eq(Mux(self.pending, strobes.any(), self.lost_next.any())),
+            self.notes.eq(Mux(self.pending, strobes.any(), self.lost_next.any())),
         ]
         m.d.sync += self.lost_next.eq(Mux(self.pending, self.lost_next | strobes, 0))
         with m.If(self.launch):

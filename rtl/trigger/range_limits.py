@@ -119,7 +119,7 @@ class RangeLimits(wiring.Component):
         if self.gate is not None:
             self._connect_gate(m, self.gate)
             m.d.comb += self._changes.eq(self.changes | self.gate.changes)
-            m.d.comb += self.clock_enable.eq(ends | works | self.gate.clock_enable)
+            m.d.comb += self.clock_enable.eq(ends | works | self.gate.notes)
         with m.If(self.launch | self.aborting):
             m.d.sync += [
                 self.launched.eq(self.launch),

@@ -33,13 +33,15 @@ PARAMETERS = T3Parameters(
 _LAUNCH_CONFIGURATION = Fields(LaunchConfiguration(PARAMETERS))
 # Fields of a launch's configuration that the credit window reads.
 _READ = dict.fromkeys(
-    ("tracked_first", "tracked_end", "credit_window", "command_window", "timeout"), 0
+    ("tracked_first", "tracked_end", "credit_window", "command_window", "timeout")
+    + ("reports", "report_log2"),
+    0,
 )
 _REPORT = Fields(ErrorReport(PARAMETERS))
 _MOST = (1 << PARAMETERS.credit_limit_bits) - 1
 _CYCLES = 5000
 _WAITS = 40
-_OUTPUTS = ("oldest", "credit_limit", "done")
+_OUTPUTS = ("oldest", "credit_limit", "done", "reports")
 
 expect(
     "nothing launched",
@@ -57,6 +59,9 @@ expect(
     "timeout",
     "timeout just avoided",
     "a release just avoids the timeout",
+    "progress is reported",
+    "progress is reported at the end",
+    "progress between two steps",
     "oldest moves at a tick",
     "waits between ticks",
     "timeout of what cannot be sent",
@@ -161,6 +166,12 @@ class _Bench:
         cover("a release just avoids the timeout", released and late and not moved and not launch)
         cover("oldest moves at a tick", moved and tick and self._waited)
         cover("waits between ticks", not tick and 0 < self._waited == self.value("waited"))
+        reports, end = self.value("reports"), self.own["launch"]["tracked_end"]
+        step = 1 << int(self.own["launch"]["report_log2"])
+        cover("progress is reported", reports and not self.value("oldest") % step)
+        cover("progress is reported at the end", reports and self.value("oldest") == end)
+        silent = self.own["launch"]["reports"] and not reports
+        cover("progress between two steps", moved and silent)
         cover("not done any more", self._done and not self.value("done"))
         self._moved, self._done = moved, bool(self.value("done"))
         self._waited = self.value("waited")
@@ -217,6 +228,8 @@ async def random_traffic(dut):
                 credit_window=rng.choice([0, 8, PARAMETERS.credit_window]),
                 command_window=rng.choice([4, 30, 200, rng.randrange(_MOST)]),
                 timeout=rng.choice([0, 1, 5, 5, 20]),
+                reports=rng.getrandbits(1),
+                report_log2=rng.choice([0, 1, 2, 3, 4, 5, rng.randrange(32)]),
             )
             busy = rng.choice([0.05, 0.4, 0.9])
             still = rng.choice([0, 0.5, 0.95])

@@ -31,6 +31,7 @@ _STORAGE = [
         "TO_SEND",
         "TIMEOUT",
         "TRACKING",
+        "PROGRESS",
         "ARBITER",
         "LEVELS",
         "REGION_LIMIT_HI",

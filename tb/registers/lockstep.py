@@ -58,7 +58,7 @@ _PEER_LAUNCH = PeerLaunch().size
 _ARBITER = Fields(ArbiterConfiguration(PARAMETERS))
 _MAPS = Fields(MapConfiguration(PARAMETERS))
 _INJECTION = Fields(Injection())
-_FLAGS = ("done", "launch_drained", "idle", "drained", "clearing", "dma_idle")
+_FLAGS = ("done", "launch_drained", "idle", "drained", "clearing", "dma_idle", "reports")
 _STATUS = dict.fromkeys(_FLAGS, 1) | {
     "peer_launches": data.ArrayLayout(PeerLaunch(), PARAMETERS.peers).size,
     "tiles": 32,

@@ -189,6 +189,7 @@ class Reprogramming:
             lambda: self._put("TRACKING", generation=(kernel.generation + rng.integers(0, 3)) % 16),
             lambda: self._put("EPOCH_RESET", restart=1),
             lambda: self._put("TIMEOUT", ticks=rng.integers(0, 5)),
+            lambda: self._put("PROGRESS", enable=rng.integers(0, 2), log2=rng.integers(0, 4)),
             lambda: self._put(
                 "ARBITER",
                 policy=rng.integers(0, 8),

@@ -89,10 +89,9 @@ C_CALLS = {
     "t3_remove_region(&context, {index})": dict(index=(0, INDEX)),
     "t3_command(&context, {index}, &transfer, {region})": dict(index=(0, INDEX),
                                                               region=(0, INDEX)),
-    "t3_remote_map(&context, {first}, {count}, {region}, {command}, {shares}, to, &gate)":
-        C_TRACKED,
-    "t3_dma_map(&context, {first}, {count}, {region}, {command}, {shares}, to, &gate)": C_TRACKED,
-    "t3_own_map(&context, {first}, {count}, {region}, {command}, {shares}, &gate)": C_TRACKED,
+    **{f"t3_{name}(&context, {{first}}, {{count}}, {{region}}, {{command}}, {{shares}}, {rest})":
+       C_TRACKED for name, rest in (
+           ("remote_map", "to, &gate"), ("dma_map", "to, &gate"), ("own_map", "&gate"))},
     "t3_await_map(&context, {first}, {count}, {region}, &gate)": {
         name: C_RANGE[name] for name in ("first", "count", "region")},
     "t3_may_await(&context, {contexts})": dict(contexts=(1, beyond("MAY_AWAIT", "contexts"))),

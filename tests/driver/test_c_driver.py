@@ -67,7 +67,7 @@ int main(int count, char **words)
         {.workgroups = 0, .shares = 2, .to = to},
         {.workgroups = 7, .shares = 4, .gate = &gate}};
     struct t3_collective collective = {.parts = parts, .count = 3, .tracked_first = 3,
-        .accumulate = 1,
+        .accumulate = 1, .progress = 16,
         .unused = 5, .credit_window = 7, .command_window = 30, .generation = 9};
     struct t3_chunk chunks[2] = {{1 << 16, tile}, {1 << 17, tile}};
     struct t3_error error;
@@ -124,6 +124,7 @@ COLLECTIVE = Collective(
     command_window=30,
     generation=9,
     accumulate=True,
+    progress=16,
 )
 
 
@@ -238,6 +239,8 @@ def only_writes(lines):
         ("result = t3_abort(&context, 3);", lambda c: c.abort(polls=3)),
         ("result = t3_enable_interrupts(&context, T3_DONE | T3_COPY);",
          lambda c: c.enable_interrupts(done=True, copy=True)),
+        ("result = t3_enable_interrupts(&context, T3_PROGRESS);",
+         lambda c: c.enable_interrupts(progress=True)),
     ],
 )  # fmt: skip
 def test_same_writes(folder, body, call):

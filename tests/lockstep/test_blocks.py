@@ -147,6 +147,8 @@ def test_credit_window(rng, slots):
                     "credit_window": int(rng.integers(0, 17)),
                     "tracked_end": int(rng.choice([20, 60, 2047])),
                     "timeout": int(rng.choice([0, 1, 5, 20])),
+                    "reports": int(rng.integers(0, 2)),
+                    "report_log2": int(rng.choice([0, 1, 2, 5, 31])),
                 }
                 ctx.set(dut.launch_configuration, values)
                 for name, value in values.items():
@@ -169,8 +171,9 @@ def test_credit_window(rng, slots):
                 (dut.tick, tick),
             ):
                 ctx.set(port, value)
-            found = [ctx.get(port) for port in (dut.oldest, dut.credit_limit, dut.done)]
-            assert found == [window[name] for name in ("oldest", "credit_limit", "done")], cycle
+            names = ("oldest", "credit_limit", "done", "reports")
+            found = [ctx.get(getattr(dut, name)) for name in names]
+            assert found == [window[name] for name in names], cycle
             base = int(window["oldest"])
             completed = dispatch_index if complete else -1
             inputs = WindowInputs(

@@ -50,7 +50,7 @@ RING = Ring(workgroups=4, leaving=1, staying=1, credit_window=1, command_window=
 PEER = Peer(gpu=1, rank=1, space=1)
 GATE = Gate(context=1, generation=1, slot=1, workgroups=1, slots=1)
 WINDOW = dict(workgroups=4, tracked=(0, 4), to_send=0, credit_window=1)
-WINDOW |= dict(command_window=1, generation=0, accumulate=0)
+WINDOW |= dict(command_window=1, generation=0, accumulate=0, progress=1)
 
 
 def beyond(register, field):
@@ -115,12 +115,13 @@ OF_WINDOW = {
     "command_window": beyond("COMMAND_WINDOW", "workgroups"),
     "generation": beyond("TRACKING", "generation"),
     "accumulate": beyond("TRACKING", "accumulate"),
+    "progress": 3,  # no power of two
 }  # fmt: skip
 OF_RING = {
     **{
         name: value
         for name, value in OF_WINDOW.items()
-        if name not in ("tracked", "to_send", "accumulate")
+        if name not in ("tracked", "to_send", "accumulate", "progress")
     },
     "shares": SHARES,
     "leaving": RING.workgroups,  # no workgroup is left to stay
@@ -136,7 +137,7 @@ OF_COLLECTIVE = {
     "unused": COLLECTIVE.parts[0].workgroups + 1,
     **{
         name: OF_WINDOW[name]
-        for name in ("credit_window", "command_window", "generation", "accumulate")
+        for name in ("credit_window", "command_window", "generation", "accumulate", "progress")
     },
 }
 ENTRIES = beyond("CUTS", "cut0")

@@ -153,6 +153,48 @@ def _is_complete(dut, dispatch_index: Value) -> Value:
     return dut.bitmap[dut.word_of(dispatch_index)].bit_select(dut.bit_of(dispatch_index), 1)
 
 
+class ReportsHarness(Elaboratable):
+    """Harness of the reports of progress, with arbitrary inputs."""
+
+    def __init__(self, credit_window: type = CreditWindow):
+        self._credit_window = credit_window
+
+    def elaborate(self, platform):
+        m = Module()
+        p = T3Parameters(
+            contexts=1, sets=1, ways=2, workgroup_bits=3, credit_window=2, command_depth=2
+        )
+        m.submodules.dut = dut = self._credit_window(p)
+        launch = dut.launch_configuration
+        inputs = ("launch", "aborting", "complete", "complete_dispatch_index", "own", "issued")
+        free(m, launch, *(getattr(dut, name) for name in inputs))
+        runs, asked, begun = Signal(), Signal(), Signal()
+        before, end = Signal.like(dut.oldest), Signal.like(dut.oldest)
+        step, within = Signal(32), Signal(32)
+        with m.If(dut.launch):
+            m.d.sync += runs.eq(1)
+        with m.Elif(dut.aborting):
+            m.d.sync += runs.eq(0)
+        m.d.sync += [
+            begun.eq(1),
+            asked.eq(runs & ~dut.launch & launch.reports),
+            before.eq(dut.oldest),
+            end.eq(launch.tracked_end),
+            step.eq(1 << launch.report_log2),
+        ]
+        m.d.comb += within.eq(dut.oldest & (step - 1))
+        due = asked & (dut.oldest != before) & ((within == 0) | (dut.oldest == end))
+        m.d.comb += [
+            Assert(~begun | (dut.reports == due), "reports: not of a step"),
+            invariant(dut.launched == runs, "launched: differs"),
+            invariant(begun | ~dut.reports, "reports at first"),
+            Cover(dut.reports & (step == 4) & (dut.oldest == 4), "a multiple"),
+            Cover(dut.reports & (step == 4) & (dut.oldest == 3), "the end"),
+            Cover(asked & ~dut.reports & (dut.oldest != before), "between two steps"),
+        ]
+        return m
+
+
 _CHANGING = ("tracked_first", "credit_window", "command_window", "timeout")
 
 PROOFS = tuple(
@@ -169,4 +211,16 @@ PROOFS = tuple(
         slow=True,
     )
     for workgroups in (64, 512)  # two words of the bitmap; the reference
+) + (
+    Proof(
+        name="credit-window-reports",
+        statement="Progress is reported in each cycle in which the oldest dispatch index of a "
+        "launch has come to a multiple of its step, or to the end of its slots, and in no other",
+        blocks=(CreditWindow,),
+        harness=ReportsHarness,
+        geometry="dispatch indices of 3 bits, 2 admitted workgroups",
+        reason="the proof depends on no width",
+        depth=1,
+        cover_depth=14,
+    ),
 )

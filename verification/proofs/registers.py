@@ -44,12 +44,13 @@ _READ = (
     "drained",
     "clearing",
     "dma_idle",
+    "reports",
     "tiles",
     "oldest",
     "credit_limit",
 )
 # Events that can interrupt a context's owner.
-_EVENTS = ("done", "idle", "dma_idle")
+_EVENTS = ("done", "idle", "dma_idle", "reports")
 _OF_LINKS = (ErrorCode.LINK_DOWN, ErrorCode.LINK_RESET)
 
 

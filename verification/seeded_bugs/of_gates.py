@@ -28,6 +28,17 @@ def _of_progress(fault: str, right: str, wrong: str) -> tuple[str, SeededBug]:
     return "external-status-progress", bug
 
 
+def _of_reports(fault: str, right: str, wrong: str) -> tuple[str, SeededBug]:
+    bug = SeededBug(
+        module="rtl.trigger.credit_window",
+        block="CreditWindow",
+        fault=fault,
+        right=right,
+        wrong=wrong,
+    )
+    return "credit-window-reports", bug
+
+
 BUGS_OF_GATES: tuple[tuple[str, SeededBug], ...] = (
     (
         _EARLY,
@@ -84,7 +95,27 @@ BUGS_OF_GATES: tuple[tuple[str, SeededBug], ...] = (
         "(ended << self._step())",
         "(ended << 1)",
     ),
+    _of_reports(
+        "progress is reported a slot after each step",
+        "(configuration.report_log2 > bit) & ~oldest[bit]",
+        "(configuration.report_log2 > bit) & oldest[bit]",
+    ),
+    _of_reports(
+        "the end of a launch is not reported",
+        "~low.any() | (following == configuration.tracked_end)",
+        "~low.any()",
+    ),
+    _of_reports(
+        "progress is reported although nobody asked",
+        "self.moves & self.launched & ~self.launch & configuration.reports",
+        "self.moves & self.launched & ~self.launch",
+    ),
+    _of_reports(
+        "progress is reported after an abort",
+        "self.moves & self.launched & ~self.launch & configuration.reports",
+        "self.moves & ~self.launch & configuration.reports",
+    ),
 )
-"""Seeded bugs of the gates and of the progress that they await, each with the proof that must find
-it; the block's own tests find them, too.
+"""Seeded bugs of the gates, of the progress that they await and of its reports, each with the proof
+that must find it; the block's own tests find them, too.
 """

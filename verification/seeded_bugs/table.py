@@ -156,8 +156,8 @@ SEEDED_BUGS: tuple[SeededBug, ...] = (
         module="rtl.trigger.credit_window",
         block="CreditWindow",
         fault="the oldest dispatch index advances by two instead of one",
-        right="m.d.sync += self.oldest.eq(self.oldest + 1)",
-        wrong="m.d.sync += self.oldest.eq(self.oldest + 2)",
+        right="following, configuration = (oldest + 1)",
+        wrong="following, configuration = (oldest + 2)",
     ),
     SeededBug(
         module="rtl.trigger.criticality",

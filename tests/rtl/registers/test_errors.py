@@ -305,7 +305,7 @@ def test_an_error_interrupts_until_it_is_seen(page):
     simulate(dut, bench)
 
 
-EVENTS = ["done", "idle", "copy", "error", "link"]
+EVENTS = ["done", "idle", "copy", "error", "link", "progress"]
 
 
 async def provoke(ctx, dut, kind):
@@ -313,6 +313,10 @@ async def provoke(ctx, dut, kind):
     port = dut.context[0]
     if kind == "error":
         await Page(ctx, dut).report(code=ErrorCode.TIMEOUT)
+    elif kind == "progress":
+        ctx.set(port.reports, 1)
+        await ctx.tick()
+        ctx.set(port.reports, 0)
     elif kind == "idle":
         ctx.set(port.idle, 1)
         await ctx.tick()

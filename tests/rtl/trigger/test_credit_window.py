@@ -1,9 +1,12 @@
+from dataclasses import replace
+
 import pytest
 from amaranth.sim import Simulator
 
 from rtl.interface.encodings import ErrorCode
 from rtl.parameters import T3Parameters
 from rtl.trigger.credit_window import CreditWindow
+from verification.seeded_bugs.of_gates import BUGS_OF_GATES
 
 SMALL = T3Parameters(contexts=1, workgroup_bits=10, sets=4, credit_window=8)
 LAUNCH_CONFIGURATION = {
@@ -14,17 +17,17 @@ LAUNCH_CONFIGURATION = {
     "command_window": 100,
     "timeout": 0,
 }
-OUTPUTS = ("oldest", "credit_limit", "changes", "done")
+OUTPUTS = ("oldest", "credit_limit", "changes", "done", "reports")
 
 
-def simulate(stimulus, *, p=SMALL, **launch_configuration):
+def simulate(stimulus, *, p=SMALL, block=CreditWindow, **launch_configuration):
     """The outputs in each cycle, as dictionaries with ``error`` for the timeout's dispatch index
     or None.
 
     The stimulus of a cycle is a dictionary of inputs; ``complete`` holds a dispatch index or None.
     Without ``tick`` the cycle is one.
     """
-    dut = CreditWindow(p)
+    dut = block(p)
     seen = []
 
     async def bench(ctx):
@@ -35,6 +38,8 @@ def simulate(stimulus, *, p=SMALL, **launch_configuration):
             ctx.set(dut.complete_dispatch_index, dispatch_index or 0)
             for name in ("launch", "aborting", "own", "issued", "unfinished"):
                 ctx.set(getattr(dut, name), inputs.get(name, 0))
+            if p.contexts > 1:
+                ctx.set(dut.released, inputs.get("released", 0))
             ctx.set(dut.tick, inputs.get("tick", 1))
             outputs = {name: ctx.get(getattr(dut, name)) for name in OUTPUTS}
             outputs["error"] = None
@@ -243,3 +248,45 @@ def test_abort():
 def test_launch_wins_over_an_abort():
     seen = simulate([{"launch": 1, "aborting": 1}, *[{}] * 3])
     assert column(seen, "credit_limit") == [0, 0, 22, 22]
+
+
+def test_a_release_counts_as_progress():
+    """Before the end of the slots, and behind it while a gate is closed."""
+    p = replace(SMALL, contexts=2)
+    for tracked_end in (16, 24):
+        stimulus = [LAUNCH, *({"unfinished": 1, "released": n % 4 == 3} for n in range(30))]
+        seen = simulate(stimulus, p=p, timeout=5, tracked_first=16, tracked_end=tracked_end)
+        assert not any(column(seen, "error"))
+        seen = simulate(stimulus[:5] + [{"unfinished": 1}] * 9, p=p, timeout=5, tracked_end=24)
+        assert len([error for error in column(seen, "error") if error is not None]) == 1
+
+
+STEPS = [(0, 30, [17, 18, 19, 20]), (1, 30, [18, 20]), (2, 30, [20]), (3, 30, []), (31, 19, [19])]
+
+
+def check_reports(block=CreditWindow):
+    """Reports come in the first cycle of a slot that is a multiple of the step, or the end of the
+    launch; software that asked for nothing hears nothing, and nobody after an abort."""
+    stimulus = [LAUNCH, *[{}] * 2, *({"complete": index} for index in (18, 17, 16, 19)), *[{}] * 6]
+    for log2, end, steps in STEPS:
+        launch = {"tracked_first": 16, "tracked_end": end, "report_log2": log2, "block": block}
+        seen = simulate(stimulus, reports=1, **launch)
+        assert [one["oldest"] for one in seen if one["reports"]] == steps
+        assert not any(column(simulate(stimulus, reports=0, **launch), "reports"))
+    completes = [{"complete": index} for index in (16, 17)]
+    stimulus = [LAUNCH, {}, *[{"aborting": 1}] * 3, *completes, *[{}] * 3]
+    seen = simulate(stimulus, reports=1, tracked_first=16, block=block)
+    assert column(seen, "oldest")[-1] == 18 and not any(column(seen, "reports"))
+
+
+def test_progress_is_reported():
+    check_reports()
+
+
+BUGS = [bug for _, bug in BUGS_OF_GATES if bug.block == CreditWindow.__name__]
+
+
+@pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.fault)
+def test_a_seeded_bug_is_noticed(bug):
+    with pytest.raises(AssertionError):
+        check_reports(bug.seeded())

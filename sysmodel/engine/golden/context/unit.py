@@ -79,7 +79,7 @@ __all__ = [
 _CYCLE = record(
     "strobes_on copies_before closes had_ready launch_ends was_sent works sends waits ready_pushed "
     "complete_index own_complete command_issued limit_changes corrupt outside_failure "
-    "oldest_before done_before"
+    "oldest_before done_before reports_before"
 )
 CONTEXT = record(
     "aborted ways rank may_await",
@@ -141,6 +141,7 @@ def begin_cycle(own: Record) -> None:
     cycle.copies_before = own.copies.copies_level
     cycle.had_ready = not is_empty(own.ready)
     cycle.was_sent = own.status.dma_done
+    cycle.reports_before = own.window.reports
     cycle.complete_index = -1
     cycle.own_complete = cycle.ready_pushed = cycle.corrupt = 0
 
@@ -296,7 +297,8 @@ def step_page(s: GoldenState, context: int) -> None:
     own = s.contexts[context]
     cycle, idle = own.cycle, own.status.idle != 0
     sent, ends, copies = cycle.was_sent != 0, cycle.launch_ends != 0, cycle.copies_before
-    step_context_page(s, context, cycle.strobes_on, idle, sent, ends, copies)
+    reports = cycle.reports_before != 0
+    step_context_page(s, context, cycle.strobes_on, idle, sent, ends, reports, copies)
 
 
 @inlined

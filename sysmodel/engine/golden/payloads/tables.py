@@ -155,6 +155,8 @@ def make_launch(
     timeout: int,
     generation: int,
     accumulate: int,
+    reports: int,
+    report_log2: int,
 ) -> None:
     """Make the configuration of a launch, without its epoch."""
     to.workgroups = workgroups
@@ -166,6 +168,8 @@ def make_launch(
     to.timeout = timeout
     to.generation = generation
     to.accumulate = accumulate
+    to.reports = reports
+    to.report_log2 = report_log2
 
 
 @inlined

@@ -26,6 +26,8 @@ def _decode_context(own: Record, context: int, registers: Records) -> None:
         get_field(registers, F.TIMEOUT_ticks),
         get_field(registers, F.TRACKING_generation),
         get_field(registers, F.TRACKING_accumulate),
+        get_field(registers, F.PROGRESS_enable),
+        get_field(registers, F.PROGRESS_log2),
     )
     make_address_space(
         own.address_space,

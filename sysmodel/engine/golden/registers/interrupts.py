@@ -26,6 +26,7 @@ _CLEAR, _DROP = field_bits(F.CONTROL_clear_error), field_bits(F.CONTROL_drop_err
 _GPU_CLEAR, _GPU_DROP = field_bits(F.GPU_CONTROL_clear_error), field_bits(F.GPU_CONTROL_drop_error)
 _DONE, _IDLE = field_bits(F.INTERRUPTS_done), field_bits(F.INTERRUPTS_idle)
 _COPY, _LINK = field_bits(F.INTERRUPTS_copy), field_bits(F.INTERRUPTS_link)
+_PROGRESS = field_bits(F.INTERRUPTS_progress)
 _ERROR_EVENTS = field_bits(F.GPU_INTERRUPTS_error), field_bits(F.INTERRUPTS_error)
 _PENDING = (R.GPU_INTERRUPTS, R.INTERRUPTS)
 _ENABLE = (R.GPU_INTERRUPT_ENABLE, R.INTERRUPT_ENABLE)
@@ -68,7 +69,14 @@ def set_global_strobes(own: Record, value: int) -> None:
 
 @inlined
 def step_context_page(
-    s: GoldenState, context: int, strobes: int, idle: bool, sent: bool, ended: bool, copies: int
+    s: GoldenState,
+    context: int,
+    strobes: int,
+    idle: bool,
+    sent: bool,
+    ended: bool,
+    reports: bool,
+    copies: int,
 ) -> None:
     """Log the context's error of this cycle, and make its events pending.
 
@@ -82,6 +90,8 @@ def step_context_page(
         The context's DMA work was done in the last cycle.
     ended : bool
         A launch ends.
+    reports : bool
+        A launch comes to a step of its progress.
     copies : int
         Copies that waited at the start of the cycle.
     """
@@ -93,6 +103,7 @@ def step_context_page(
     own.was_idle = idle
     events = _DONE if ended else 0
     events |= _IDLE if becomes_idle else 0
+    events |= _PROGRESS if reports else 0
     events |= _LINK if s.logs[GLOBAL].kinds & OF_LINK else 0
     clear = strobes & _CLEAR != 0
     _interrupt(s, page, events | (_COPY if copied else 0), clear)

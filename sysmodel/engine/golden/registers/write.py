@@ -65,6 +65,7 @@ def _is_of_launch(word: int) -> bool:
         or word == R.COMMAND_WINDOW
         or word == R.TRACKING
         or word == R.TIMEOUT
+        or word == R.PROGRESS
     )
 
 

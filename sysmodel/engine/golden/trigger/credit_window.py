@@ -9,10 +9,10 @@ from ..records import Record, Words, record
 
 __all__ = ["WINDOW", "WindowInputs", "WindowOutputs", "step_credit_window"]
 
-WINDOW = record("window_open oldest issued credit_limit done waited")
+WINDOW = record("window_open oldest issued credit_limit done waited reports")
 """Credit window: the flag that a launch is open; its oldest incomplete dispatch index; commands and
 own workgroups that were issued; the credit limit; all workgroups are complete; ticks without
-progress.
+progress; the oldest one has come to a step of the launch.
 """
 
 
@@ -110,6 +110,14 @@ def _advance(config: Record, window: Record, complete: Words, inputs: WindowInpu
 
 
 @inlined
+def _is_step(launch: Record, oldest: int) -> bool:
+    """Return whether software wants to hear that a launch has come to this slot."""
+    if launch.reports == 0:
+        return False
+    return oldest % (1 << launch.report_log2) == 0 or oldest == launch.tracked_end
+
+
+@inlined
 def step_credit_window(
     config: Record, window: Record, complete: Words, launch: Record, inputs: WindowInputs
 ) -> WindowOutputs:
@@ -132,6 +140,10 @@ def step_credit_window(
     restarts = inputs.launch or moves or inputs.released or expired or not is_open or ended
     active = inputs.tick or inputs.launch or moves or changes or inputs.complete >= 0
     active = active or inputs.own or inputs.issued or (restarts and window.waited != 0)
+    active = active or window.reports != 0
+    window.reports = moves and is_open and not inputs.launch
+    if window.reports:
+        window.reports = _is_step(launch, (oldest + 1) & config.credit_limit_mask)
     if inputs.launch:
         _open(config, window, complete, launch.tracked_first)
     else:
