@@ -6,6 +6,7 @@ from amaranth.asserts import AnyConst, AnySeq
 from amaranth.hdl import Assert, Assume, Cat, Cover, Elaboratable, Module, Mux, Signal, Value
 
 from rtl.interface.encodings import PacketKind
+from rtl.lib.interleave import channel_of
 from rtl.link.fabric import Fabric
 from rtl.parameters import T3Parameters
 
@@ -191,8 +192,14 @@ class WaitHarness(Elaboratable):
                 invariant(queue.stored <= 1, "a port's queue fills"),
                 invariant(queue.storage.read_row < queue.capacity, "read row"),
             ]
-        for queue in dut.lane_queues:
+        for lane, queue in enumerate(dut.lane_queues):
+            inside = held(m, queue, f"lane_{lane}")
             m.d.comb += invariant(queue.level <= 1, "a lane's queue fills")
+            for index, entry in enumerate(inside.entries):
+                slot = entry.slot[: (self._channels - 1).bit_length()]
+                channel = Mux(entry.kind == PacketKind.END, slot, channel_of(p, entry.atom))
+                here = Cat(channel == n for n in range(lane, self._channels, self._lanes)).any()
+                m.d.comb += invariant(~inside.has(index) | here, "a packet of another lane")
         _assert_turns(m, [*dut.lane_merges, *dut.port_merges, *dut.arrival_merges])
         return m
 
@@ -272,6 +279,8 @@ class ArrivalsHarness(Elaboratable):
         with m.Elif(leaves):
             m.d.sync += [ahead.eq(ahead - 1), follows.eq(ahead != 0)]
         last = follows & (ahead == 0)
+        of_payload = self._channel_of(payload)
+        m.d.comb += invariant(~follows | (channel == of_payload), "channel: another one")
         m.d.comb += Cover(last & leaves, "the observed packet arrives")
         for number, (sink, queue) in enumerate(zip(dut.o, lanes, strict=True)):
             here = follows & (channel == number)
