@@ -15,7 +15,7 @@ from rtl.interface.encodings import (
 )
 
 from .bus import Bus, MappedRegisters, Recorder
-from .collective import Collective, Part, Ring
+from .collective import Collective, Part
 from .context import Context
 from .errors import (
     AbortedError,
@@ -26,6 +26,7 @@ from .errors import (
     WaitTimeoutError,
 )
 from .gpu import T3
+from .patterns import Exchange, Gather, Overlap, Ring, Send
 from .peer import DOWNSTREAM, UPSTREAM, Peer
 from .transfer import Transfer
 
@@ -39,11 +40,14 @@ __all__ = [
     "Context",
     "Datatype",
     "ErrorCode",
+    "Exchange",
+    "Gather",
     "Granularity",
     "HardwareError",
     "InjectTarget",
     "MappedRegisters",
     "Operation",
+    "Overlap",
     "PacketKind",
     "Part",
     "Peer",
@@ -52,6 +56,7 @@ __all__ = [
     "RefusedError",
     "ReportedError",
     "Ring",
+    "Send",
     "T3Error",
     "WaitTimeoutError",
     "Transfer",

@@ -1,22 +1,23 @@
 """Collectives of a launch, as the ways of its tiles."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from rtl.interface.encodings import Action
 
-from .peer import DOWNSTREAM
+from .transfer import Transfer
 
-__all__ = ["Collective", "Part", "Ring"]
+__all__ = ["Collective", "Part"]
 
 
 @dataclass(frozen=True)
 class Part:
-    """Workgroups that follow each other in dispatch order, and whose tiles go the same way.
+    """Slots that follow each other, and whose tiles go the same way: of workgroups in dispatch
+    order, or of tiles that only arrive.
 
     Parameters
     ----------
     workgroups : int
-        Number of the workgroups.
+        Number of the slots.
     stores_leave : bool
         The kernel's stores leave for the peers; otherwise they update the memory here.
     shares : int
@@ -26,7 +27,10 @@ class Part:
     peers : tuple of int
         Peers to which the stores, or the complete tiles, go. Without peers, tiles stay.
     slot_offset : int
-        Difference between a tile's slot at the peers and its dispatch index here.
+        Difference between a tile's slot at the peers and its slot here.
+    transfer : Transfer or None
+        Transfer of its tiles; None: that of the collective. Parts with the same object share a
+        command template.
     """
 
     workgroups: int
@@ -34,6 +38,7 @@ class Part:
     shares: int = 1
     peers: tuple[int, ...] = ()
     slot_offset: int = 0
+    transfer: Transfer | None = None
 
     @property
     def action(self) -> Action:
@@ -50,16 +55,18 @@ class Collective:
     Parameters
     ----------
     parts : tuple of Part
-        Ways of the tiles, in dispatch order.
+        Ways of the tiles, in the order of their slots.
     tracked_first : int
-        First slot whose tile becomes complete here; the last one is that of the last workgroup.
+        First slot whose tile becomes complete here; the last one is that of the last part.
     credit_window : int
         Tiles that may be incomplete here at the same time.
     command_window : int
         Workgroups whose commands may wait.
     unused : int
-        Dispatch indices of the first part that have no workgroup: its tiles need slots below their
-        dispatch indices, and slots are not negative.
+        Slots at the beginning of the first part that have no workgroup: its tiles need slots below
+        their dispatch indices, and slots are not negative; or tiles only arrive in them.
+    arriving : int
+        Slots at the end that have no workgroup: tiles only arrive in them.
     generation : int
         Generation of the launch, 0 to 15: the same on all GPUs, and 1 to 7 after the previous
         launch's, modulo 16.
@@ -69,7 +76,7 @@ class Collective:
     Raises
     ------
     ValueError
-        The first part does not have the unused dispatch indices.
+        The first part does not have the unused slots, or the parts not the arriving ones.
     """
 
     parts: tuple[Part, ...]
@@ -77,6 +84,7 @@ class Collective:
     credit_window: int
     command_window: int
     unused: int = 0
+    arriving: int = 0
     generation: int = 0
     accumulate: bool = False
 
@@ -84,62 +92,23 @@ class Collective:
         most = self.parts[0].workgroups if self.parts else 0
         if not 0 <= self.unused <= most:
             raise ValueError(f"unused must be at least 0 and at most {most}, not {self.unused!r}")
+        if not 0 <= self.arriving <= self.end:
+            raise ValueError(
+                f"arriving must be at least 0 and at most {self.end}, not {self.arriving!r}"
+            )
 
     @property
     def end(self) -> int:
-        """End of the dispatch indices."""
+        """End of the slots."""
         return sum(part.workgroups for part in self.parts)
 
     @property
-    def to_send(self) -> int:
-        """Number of workgroups whose stores or tiles leave."""
-        leaving = sum(part.workgroups for part in self.parts if part.peers)
-        return leaving - (self.unused if self.parts and self.parts[0].peers else 0)
-
-
-@dataclass(frozen=True)
-class Ring:
-    """Part of a GPU in a ring reduce-scatter, in workgroups in dispatch order.
-
-    The chunk that is dispatched first leaves as it is stored. The chunks that follow are reduced
-    here and sent when they are complete. The last chunk is reduced here and stays. What leaves goes
-    to the peer :data:`~driver.python.peer.DOWNSTREAM`.
-
-    Parameters
-    ----------
-    workgroups : int
-        Number of workgroups of the kernel.
-    leaving : int
-        Workgroups of the chunk that leaves.
-    staying : int
-        Workgroups of the chunk that stays.
-    credit_window, command_window, generation : int
-        See :class:`Collective`.
-    shares : int
-        Contributions that make a tile complete: that of the kernel, and those that arrive.
-    """
-
-    workgroups: int
-    leaving: int
-    staying: int
-    credit_window: int
-    command_window: int
-    shares: int = 2
-    generation: int = 0
+    def workgroups(self) -> int:
+        """End of the dispatch indices."""
+        return self.end - self.arriving
 
     @property
-    def collective(self) -> Collective:
-        """Ways of the tiles of the three chunks."""
-        middle = self.workgroups - self.leaving - self.staying
-        passed = Part(middle, shares=self.shares, peers=(DOWNSTREAM,), slot_offset=self.staying)
-        return Collective(
-            parts=(
-                replace(passed, workgroups=self.leaving, stores_leave=True, shares=0),
-                passed,
-                Part(self.staying, shares=self.shares),
-            ),
-            tracked_first=self.leaving,
-            credit_window=self.credit_window,
-            command_window=self.command_window,
-            generation=self.generation,
-        )
+    def to_send(self) -> int:
+        """Number of slots whose stores or tiles leave."""
+        leaving = sum(part.workgroups for part in self.parts if part.peers)
+        return leaving - (self.unused if self.parts and self.parts[0].peers else 0)
