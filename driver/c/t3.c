@@ -14,6 +14,9 @@
 
 /* Command templates that the driver uses. */
 enum { TILES = 0, COPIES = 1 };
+/* Command templates for the tiles of a collective. */
+static const unsigned TILE_COMMANDS[] = {TILES, 2, 3};
+enum { MOST_TRANSFERS = sizeof(TILE_COMMANDS) / sizeof(*TILE_COMMANDS) };
 
 static const struct t3_receivers no_receiver = {0, 0};
 
@@ -586,66 +589,214 @@ static enum t3_action action_of(const struct t3_part *part)
     return part->to.peers ? T3_ACTION_DMA : T3_ACTION_OWN;
 }
 
-int t3_collective(struct t3_context *context, const struct t3_collective *collective,
-                  const struct t3_transfer *transfer, unsigned region)
+/* Transfers of a collective, each object once: that of the collective first. */
+struct transfers {
+    const struct t3_transfer *of[MOST_TRANSFERS];
+    unsigned count;
+};
+
+/* Place of a transfer; MOST_TRANSFERS if there is no more place for it. */
+static unsigned place_of(struct transfers *found, const struct t3_transfer *transfer)
+{
+    unsigned place = 0;
+    while (place < found->count && found->of[place] != transfer) place++;
+    if (place == found->count && place < MOST_TRANSFERS) found->of[found->count++] = transfer;
+    return place;
+}
+
+static unsigned command_of(struct transfers *found, const struct t3_part *part)
+{
+    return TILE_COMMANDS[part->transfer ? place_of(found, part->transfer) : 0];
+}
+
+static struct t3_transfer marking(const struct t3_transfer *transfer)
+{
+    struct t3_transfer with_marks = *transfer;
+    with_marks.marks = 1;
+    return with_marks;
+}
+
+static struct t3_window window_of(const struct t3_collective *collective, uint32_t end)
 {
     struct t3_window window = {
+        .workgroups = end - collective->arriving,
         .tracked_first = collective->tracked_first,
+        .tracked_end = end,
         .credit_window = collective->credit_window,
         .command_window = collective->command_window,
         .generation = collective->generation,
         .accumulate = collective->accumulate,
         .progress = collective->progress,
     };
+    const struct t3_part *part = collective->parts;
+    for (unsigned left = collective->count; left--; part++)
+        if (part->to.peers) window.to_send += part->workgroups;
+    if (collective->count && collective->parts->to.peers) window.to_send -= collective->unused;
+    return window;
+}
+
+int t3_collective(struct t3_context *context, const struct t3_collective *collective,
+                  const struct t3_transfer *transfer, unsigned region)
+{
     const struct t3_part *part, *end = collective->parts + collective->count;
-    struct t3_transfer marking = *transfer;
+    struct transfers found = {.of = {transfer}, .count = 1};
+    struct t3_window window;
     uint64_t last = 0;
     uint32_t first = 0;
-    PLAN(plan);
-    marking.marks = 1;
     for (part = collective->parts; part < end; part++) {
         PLAN(range);
+        if (part->transfer && place_of(&found, part->transfer) == MOST_TRANSFERS)
+            return T3_INVALID;
         plan_map(range, context, 0, (uint32_t)last, part->workgroups, action_of(part), region,
-                 TILES, part->shares, part->to, part->gate);
+                 command_of(&found, part), part->shares, part->to, part->gate);
         last += part->workgroups;
         if (range->invalid || last > UINT32_MAX) return T3_INVALID;
-        if (part->to.peers) window.to_send += part->workgroups;
     }
-    part = collective->parts;
-    if (collective->unused > (collective->count ? part->workgroups : 0)) return T3_INVALID;
-    if (collective->count && part->to.peers) window.to_send -= collective->unused;
-    window.workgroups = window.tracked_end = (uint32_t)last;
-    plan_command(plan, context, TILES, &marking, region);
+    if (collective->unused > (collective->count ? collective->parts->workgroups : 0) ||
+        collective->arriving > last)
+        return T3_INVALID;
+    window = window_of(collective, (uint32_t)last);
+    PLAN(plan);
     plan_window(plan, context, &window);
     if (plan->invalid) return T3_INVALID;
+    for (unsigned place = 0; place < found.count; place++) {
+        struct t3_transfer with_marks = marking(found.of[place]);
+        PLAN(command);
+        plan_command(command, context, TILE_COMMANDS[place], &with_marks, region);
+        if (command->invalid) return T3_INVALID;
+    }
     TRY(t3_unmap(context));
-    TRY(t3_command(context, TILES, &marking, region));
+    for (unsigned place = 0; place < found.count; place++) {
+        struct t3_transfer with_marks = marking(found.of[place]);
+        TRY(t3_command(context, TILE_COMMANDS[place], &with_marks, region));
+    }
     for (part = collective->parts; part < end; part++) {
-        TRY(map(context, first, part->workgroups, action_of(part), region, TILES, part->shares,
-                part->to, part->gate));
+        TRY(map(context, first, part->workgroups, action_of(part), region,
+                command_of(&found, part), part->shares, part->to, part->gate));
         first += part->workgroups;
     }
     return t3_window(context, &window);
 }
 
-int t3_reduce_scatter(struct t3_context *context, const struct t3_ring *ring,
-                      const struct t3_transfer *transfer, unsigned region)
+static int ring_fits(const struct t3_ring *ring)
+{
+    return (uint64_t)ring->leaving + ring->staying <= ring->workgroups;
+}
+
+/* Collective of a ring reduce-scatter, whose three parts are made first. */
+static struct t3_collective ring_collective(const struct t3_ring *ring, struct t3_part *parts,
+                                            unsigned count)
 {
     struct t3_receivers to = {.peers = 1u << T3_DOWNSTREAM, .slot_offset = (int32_t)ring->staying};
-    struct t3_part parts[] = {
-        {.workgroups = ring->leaving, .stores_leave = 1, .to = to},
-        {.workgroups = ring->workgroups - ring->leaving - ring->staying,
-         .shares = ring->shares, .to = to},
-        {.workgroups = ring->staying, .shares = ring->shares},
-    };
-    struct t3_collective collective = {
-        .parts = parts, .count = 3,
+    parts[0] = (struct t3_part){.workgroups = ring->leaving, .stores_leave = 1, .to = to};
+    parts[1] = (struct t3_part){
+        .workgroups = ring->workgroups - ring->leaving - ring->staying,
+        .shares = ring->shares, .to = to};
+    parts[2] = (struct t3_part){.workgroups = ring->staying, .shares = ring->shares};
+    return (struct t3_collective){
+        .parts = parts, .count = count,
         .tracked_first = ring->leaving,
         .credit_window = ring->credit_window,
         .command_window = ring->command_window,
         .generation = ring->generation,
     };
-    if ((uint64_t)ring->leaving + ring->staying > ring->workgroups) return T3_INVALID;
+}
+
+int t3_reduce_scatter(struct t3_context *context, const struct t3_ring *ring,
+                      const struct t3_transfer *transfer, unsigned region)
+{
+    struct t3_part parts[3];
+    struct t3_collective collective = ring_collective(ring, parts, 3);
+    if (!ring_fits(ring)) return T3_INVALID;
+    return t3_collective(context, &collective, transfer, region);
+}
+
+static struct t3_transfer stored(const struct t3_transfer *transfer)
+{
+    struct t3_transfer stores = *transfer;
+    stores.kind = T3_PACKET_KIND_STORE;
+    return stores;
+}
+
+int t3_all_gather(struct t3_context *context, const struct t3_gather *gather,
+                  const struct t3_transfer *transfer, unsigned region)
+{
+    struct t3_transfer stores = stored(transfer);
+    struct t3_part parts[] = {
+        {.workgroups = gather->before, .shares = 1},
+        {.workgroups = gather->own + gather->passed, .shares = 1, .to = gather->to},
+        {.workgroups = gather->arriving, .shares = 1},
+    };
+    struct t3_collective collective = {
+        .parts = parts, .count = 3,
+        .credit_window = gather->credit_window,
+        .command_window = gather->command_window,
+        .unused = gather->before,
+        .arriving = gather->passed + gather->arriving,
+        .generation = gather->generation,
+    };
+    if (parts[1].workgroups < gather->own || collective.arriving < gather->passed)
+        return T3_INVALID;
+    return t3_collective(context, &collective, &stores, region);
+}
+
+int t3_all_to_all(struct t3_context *context, const struct t3_exchange *exchange,
+                  const struct t3_transfer *transfer, unsigned region)
+{
+    enum { MOST_SENT = T3__CONTEXT__RANGE_PEERS__PEERS_bw };
+    struct t3_transfer stores = stored(transfer);
+    struct t3_part parts[MOST_SENT + 2];
+    struct t3_collective collective = {
+        .parts = parts, .count = exchange->count + 2,
+        .credit_window = exchange->credit_window,
+        .command_window = exchange->command_window,
+        .arriving = exchange->arriving,
+        .generation = exchange->generation,
+    };
+    struct t3_part *own = parts + exchange->count;
+    if (exchange->count > MOST_SENT) return T3_INVALID;
+    for (unsigned place = 0; place < exchange->count; place++) {
+        parts[place] = exchange->sent[place];
+        parts[place].stores_leave = 1;
+        parts[place].shares = 0;
+        collective.tracked_first += parts[place].workgroups;
+        if (collective.tracked_first < parts[place].workgroups) return T3_INVALID;
+    }
+    own[0] = (struct t3_part){.workgroups = exchange->own, .shares = 1};
+    own[1] = (struct t3_part){.workgroups = exchange->arriving, .shares = 1};
+    return t3_collective(context, &collective, &stores, region);
+}
+
+int t3_send(struct t3_context *context, const struct t3_send *send,
+            const struct t3_transfer *transfer, unsigned region)
+{
+    struct t3_part leaving = {.workgroups = send->leaving, .to = send->to};
+    struct t3_exchange exchange = {
+        .sent = &leaving, .count = 1,
+        .arriving = send->arriving,
+        .credit_window = send->credit_window,
+        .command_window = send->command_window,
+        .generation = send->generation,
+    };
+    return t3_all_to_all(context, &exchange, transfer, region);
+}
+
+int t3_gemm_overlap(struct t3_context *context, const struct t3_overlap *overlap,
+                    const struct t3_transfer *transfer, unsigned region)
+{
+    struct t3_transfer stores = stored(transfer);
+    struct t3_part parts[5];
+    struct t3_collective collective = ring_collective(&overlap->ring, parts, 5);
+    if (!ring_fits(&overlap->ring)) return T3_INVALID;
+    parts[2].to = (struct t3_receivers){.peers = 1u << T3_DOWNSTREAM,
+                                        .slot_offset = (int32_t)overlap->ring.staying};
+    parts[2].transfer = &stores;
+    parts[3] = parts[2];
+    parts[3].workgroups = overlap->passed;
+    parts[3].shares = 1;
+    parts[4] = (struct t3_part){.workgroups = overlap->arriving, .shares = 1};
+    collective.arriving = overlap->passed + overlap->arriving;
+    if (collective.arriving < overlap->passed) return T3_INVALID;
     return t3_collective(context, &collective, transfer, region);
 }
 
@@ -742,9 +893,9 @@ int t3_copy(struct t3_context *context, uint64_t start_bytes, const struct t3_tr
     return perform_of(context, plan);
 }
 
-int t3_all_gather(struct t3_context *context, const struct t3_chunk *chunks, unsigned count,
-                  unsigned region, unsigned peers,
-                  void (*arrived)(void *self, unsigned chunk), void *self)
+int t3_copy_chunks(struct t3_context *context, const struct t3_chunk *chunks, unsigned count,
+                   unsigned region, unsigned peers,
+                   void (*arrived)(void *self, unsigned chunk), void *self)
 {
     for (unsigned chunk = 0; chunk < count; chunk++) {
         PLAN(plan);

@@ -133,22 +133,26 @@ struct t3_receivers {
     int32_t slot_offset; /* a tile's slot at the receivers minus its dispatch index here */
 };
 
-/* Workgroups that follow each other in dispatch order, and whose tiles go the same way. Without
- * peers, tiles stay. */
+/* Slots that follow each other, and whose tiles go the same way: of workgroups in dispatch order, or
+ * of tiles that only arrive. Without peers, tiles stay. */
 struct t3_part {
     uint32_t workgroups;
     int stores_leave;       /* stores leave for the peers; otherwise they update the memory here */
     unsigned shares;        /* contributions with which a tile that is updated here is complete */
     struct t3_receivers to; /* receivers of the stores, or of the complete tiles */
     const struct t3_gate *gate; /* gate for which the workgroups wait, or NULL */
+    /* Transfer of its tiles; NULL: that of the collective. Parts with the same object share a command
+     * template; there are three for tiles. */
+    const struct t3_transfer *transfer;
 };
 
 /* Collective that the stores of a kernel drive, as one GPU takes part in it. */
 struct t3_collective {
-    const struct t3_part *parts; /* in dispatch order */
+    const struct t3_part *parts; /* in the order of their slots */
     unsigned count;
     uint32_t tracked_first;      /* first slot whose tile becomes complete here */
-    uint32_t unused;             /* dispatch indices of the first part without a workgroup */
+    uint32_t unused;             /* slots at the beginning of the first part without a workgroup */
+    uint32_t arriving;           /* slots at the end without a workgroup: tiles only arrive */
     uint32_t credit_window, command_window;
     uint32_t generation;
     int accumulate;              /* the first update of an atom adds to the memory */
@@ -163,6 +167,46 @@ struct t3_ring {
     uint32_t credit_window, command_window;
     uint32_t shares; /* contributions with which a tile is complete: the kernel's, the arriving */
     uint32_t generation;
+};
+
+/* Part of a GPU in an all-gather: the kernel makes the GPU's own chunk, whose complete tiles are
+ * sent. Tiles that arrive are sent on, or stay. */
+struct t3_gather {
+    uint32_t own;
+    uint32_t passed;        /* slots behind it whose arriving tiles are sent on, as in a ring */
+    uint32_t arriving;      /* slots behind these whose arriving tiles stay */
+    uint32_t before;        /* slots in front of the own chunk whose arriving tiles stay */
+    struct t3_receivers to; /* of the tiles that are sent */
+    uint32_t credit_window, command_window;
+    uint32_t generation;
+};
+
+/* Part of a GPU in an all-to-all: the kernel's stores leave for the GPUs that need them. */
+struct t3_exchange {
+    const struct t3_part *sent; /* workgroups for each other GPU, and where their stores go */
+    unsigned count;             /* at most one for each peer of a mask */
+    uint32_t own;               /* workgroups behind these whose tiles stay */
+    uint32_t arriving;          /* slots behind these, of the tiles that arrive */
+    uint32_t credit_window, command_window;
+    uint32_t generation;
+};
+
+/* Part of a GPU in a pipeline: its kernel's stores leave for the next stage, and tiles of the stage
+ * before arrive. */
+struct t3_send {
+    uint32_t leaving;
+    uint32_t arriving;      /* slots behind these; 0 at the first stage */
+    struct t3_receivers to;
+    uint32_t credit_window, command_window;
+    uint32_t generation;
+};
+
+/* Part of a GPU in a ring reduce-scatter that an all-gather follows in the same launch: the complete
+ * tiles of the chunk that stays are sent as stores. */
+struct t3_overlap {
+    struct t3_ring ring;
+    uint32_t passed;   /* slots behind the workgroups whose arriving tiles are sent on */
+    uint32_t arriving; /* slots behind these whose arriving tiles stay */
 };
 
 /* Configuration of the arbiters; see ARBITER to LEVELS of the register map. */
@@ -293,6 +337,15 @@ int t3_collective(struct t3_context *context, const struct t3_collective *collec
                   const struct t3_transfer *transfer, unsigned region);
 int t3_reduce_scatter(struct t3_context *context, const struct t3_ring *ring,
                       const struct t3_transfer *transfer, unsigned region);
+/* The packets of the transfer are stores in these calls, and behind the reduce-scatter of the last. */
+int t3_all_gather(struct t3_context *context, const struct t3_gather *gather,
+                  const struct t3_transfer *transfer, unsigned region);
+int t3_all_to_all(struct t3_context *context, const struct t3_exchange *exchange,
+                  const struct t3_transfer *transfer, unsigned region);
+int t3_send(struct t3_context *context, const struct t3_send *send,
+            const struct t3_transfer *transfer, unsigned region);
+int t3_gemm_overlap(struct t3_context *context, const struct t3_overlap *overlap,
+                    const struct t3_transfer *transfer, unsigned region);
 /* Reports TIMEOUT after this number of cycles without a complete tile; 0: never. */
 int t3_timeout(struct t3_context *context, uint32_t cycles);
 int t3_launch(struct t3_context *context);
@@ -301,9 +354,10 @@ int t3_measure(struct t3_context *context);
 /* Sends a part of a region as plain stores to each of the peers, one bit each. */
 int t3_copy(struct t3_context *context, uint64_t start_bytes, const struct t3_transfer *transfer,
             unsigned region, unsigned peers);
-int t3_all_gather(struct t3_context *context, const struct t3_chunk *chunks, unsigned count,
-                  unsigned region, unsigned peers,
-                  void (*arrived)(void *self, unsigned chunk), void *self);
+/* Sends chunks by copies, each as soon as it has arrived. */
+int t3_copy_chunks(struct t3_context *context, const struct t3_chunk *chunks, unsigned count,
+                   unsigned region, unsigned peers,
+                   void (*arrived)(void *self, unsigned chunk), void *self);
 
 /* T3_OKAY, T3_TIMEOUT after `polls` polls, or T3_REPORTED if errors may have lost data of the
  * launch: errors since the last wait or abort with this `context`, or its first launch; without

@@ -15,7 +15,7 @@ from rtl.interface.encodings import (
 )
 
 from .bus import Bus, MappedRegisters, Recorder
-from .collective import Collective, Part, Ring
+from .collective import Collective, Part
 from .context import Context
 from .errors import (
     AbortedError,
@@ -27,6 +27,7 @@ from .errors import (
 )
 from .gate import Gate
 from .gpu import T3
+from .patterns import Exchange, Gather, Overlap, Ring, Send
 from .peer import DOWNSTREAM, UPSTREAM, Peer
 from .transfer import Transfer
 from .version import Version, VersionError
@@ -41,12 +42,15 @@ __all__ = [
     "Context",
     "Datatype",
     "ErrorCode",
+    "Exchange",
     "Gate",
+    "Gather",
     "Granularity",
     "HardwareError",
     "InjectTarget",
     "MappedRegisters",
     "Operation",
+    "Overlap",
     "PacketKind",
     "Part",
     "Peer",
@@ -55,6 +59,7 @@ __all__ = [
     "RefusedError",
     "ReportedError",
     "Ring",
+    "Send",
     "T3Error",
     "Transfer",
     "Version",

@@ -1,23 +1,24 @@
 """Collectives of a launch: the parts of its workgroups, and the way of the tiles of each part."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from rtl.interface.encodings import Action
 
 from .gate import Gate
-from .peer import DOWNSTREAM
+from .transfer import Transfer
 
-__all__ = ["Collective", "Part", "Ring"]
+__all__ = ["Collective", "Part"]
 
 
 @dataclass(frozen=True)
 class Part:
-    """Workgroups that follow each other in dispatch order, and whose tiles go the same way.
+    """Slots that follow each other, and whose tiles go the same way: of workgroups in dispatch
+    order, or of tiles that only arrive.
 
     Parameters
     ----------
     workgroups : int
-        Number of the workgroups.
+        Number of the slots.
     stores_leave : bool
         The kernel's stores leave for the peers; otherwise they update the memory here.
     shares : int
@@ -27,9 +28,12 @@ class Part:
     peers : tuple of int
         Peers to which the stores, or the complete tiles, go. Without peers, tiles stay.
     slot_offset : int
-        Difference between a tile's slot at the peers and its dispatch index here.
+        Difference between a tile's slot at the peers and its slot here.
     gate : Gate or None
         The workgroups wait for slots of another context.
+    transfer : Transfer or None
+        Transfer of its tiles; None: that of the collective. Parts with the same object share a
+        command template.
     """
 
     workgroups: int
@@ -38,6 +42,7 @@ class Part:
     peers: tuple[int, ...] = ()
     slot_offset: int = 0
     gate: Gate | None = None
+    transfer: Transfer | None = None
 
     @property
     def action(self) -> Action:
@@ -54,17 +59,19 @@ class Collective:
     Parameters
     ----------
     parts : tuple of Part
-        Ways of the tiles, in dispatch order.
+        Ways of the tiles, in the order of their slots.
     tracked_first : int
-        First slot whose tile becomes complete here; the last one is that of the last workgroup.
+        First slot whose tile becomes complete here; the last one is that of the last part.
     credit_window : int
         Tiles that may be incomplete here at the same time.
     command_window : int
         Workgroups whose commands may wait.
     unused : int
-        Dispatch indices at the start of the first part that have no workgroup. They are needed
-        where tiles of this part go to slots below their dispatch indices, since slots are not
-        negative.
+        Slots at the start of the first part that have no workgroup. They are needed where tiles of
+        this part go to slots below their dispatch indices, since slots are not negative, or where
+        tiles only arrive.
+    arriving : int
+        Slots at the end that have no workgroup: tiles only arrive in them.
     generation : int
         Generation of the launch, 0 to 15: the same on all GPUs, and 1 to 7 after the previous
         launch's, modulo 16.
@@ -76,7 +83,7 @@ class Collective:
     Raises
     ------
     ValueError
-        If the first part has fewer dispatch indices than ``unused``.
+        If the first part has fewer slots than ``unused``, or all parts fewer than ``arriving``.
     """
 
     parts: tuple[Part, ...]
@@ -84,6 +91,7 @@ class Collective:
     credit_window: int
     command_window: int
     unused: int = 0
+    arriving: int = 0
     generation: int = 0
     accumulate: bool = False
     progress: int = 0
@@ -92,62 +100,23 @@ class Collective:
         most = self.parts[0].workgroups if self.parts else 0
         if not 0 <= self.unused <= most:
             raise ValueError(f"unused must be at least 0 and at most {most}, not {self.unused!r}")
+        if not 0 <= self.arriving <= self.end:
+            raise ValueError(
+                f"arriving must be at least 0 and at most {self.end}, not {self.arriving!r}"
+            )
 
     @property
     def end(self) -> int:
-        """End of the dispatch indices."""
+        """End of the slots."""
         return sum(part.workgroups for part in self.parts)
 
     @property
-    def to_send(self) -> int:
-        """Number of workgroups whose stores or tiles leave."""
-        leaving = sum(part.workgroups for part in self.parts if part.peers)
-        return leaving - (self.unused if self.parts and self.parts[0].peers else 0)
-
-
-@dataclass(frozen=True)
-class Ring:
-    """Part of a GPU in a ring reduce-scatter, in workgroups in dispatch order.
-
-    The chunk that is dispatched first leaves as it is stored. The chunks that follow are reduced
-    here and sent when they are complete. The last chunk is reduced here and stays. Stores and
-    tiles that leave go to the peer :data:`~driver.python.peer.DOWNSTREAM`.
-
-    Parameters
-    ----------
-    workgroups : int
-        Number of workgroups of the kernel.
-    leaving : int
-        Workgroups of the chunk that leaves.
-    staying : int
-        Workgroups of the chunk that stays.
-    credit_window, command_window, generation : int
-        See :class:`Collective`.
-    shares : int
-        Contributions with which a tile is complete: the kernel's and the arriving ones.
-    """
-
-    workgroups: int
-    leaving: int
-    staying: int
-    credit_window: int
-    command_window: int
-    shares: int = 2
-    generation: int = 0
+    def workgroups(self) -> int:
+        """End of the dispatch indices."""
+        return self.end - self.arriving
 
     @property
-    def collective(self) -> Collective:
-        """Ways of the tiles of the three chunks."""
-        middle = self.workgroups - self.leaving - self.staying
-        passed = Part(middle, shares=self.shares, peers=(DOWNSTREAM,), slot_offset=self.staying)
-        return Collective(
-            parts=(
-                replace(passed, workgroups=self.leaving, stores_leave=True, shares=0),
-                passed,
-                Part(self.staying, shares=self.shares),
-            ),
-            tracked_first=self.leaving,
-            credit_window=self.credit_window,
-            command_window=self.command_window,
-            generation=self.generation,
-        )
+    def to_send(self) -> int:
+        """Number of slots whose stores or tiles leave."""
+        leaving = sum(part.workgroups for part in self.parts if part.peers)
+        return leaving - (self.unused if self.parts and self.parts[0].peers else 0)

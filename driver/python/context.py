@@ -2,38 +2,22 @@
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
-from typing import Any
 
-from rtl.interface.encodings import (
-    FOREIGN_PACKETS,
-    Action,
-    ConfigurationError,
-    ErrorCode,
-)
+from rtl.interface.encodings import FOREIGN_PACKETS, ErrorCode
 from rtl.interface.timebase import TICK_CYCLES
 
-from .assignment import Assignment
 from .bus import Bus
-from .collective import Collective, Ring
 from .error_counts import ErrorCounts
-from .errors import AbortedError, HardwareError, RefusedError, ReportedError, WaitTimeoutError
-from .gate import Gate
+from .errors import AbortedError, HardwareError, ReportedError, WaitTimeoutError
 from .peer import DOWNSTREAM
+from .programming import Programming
 from .transfer import Transfer
-from .writes import (
-    TILES,
-    command_writes,
-    copy_writes,
-    map_writes,
-    most_ranges,
-    window_writes,
-)
+from .writes import copy_writes
 
 __all__ = ["Context"]
 
 
-class Context(Assignment):
+class Context(Programming):
     """Context of the hardware.
 
     Addresses are in bytes, multiples of 32. Programmed values take effect with the next launch, so
@@ -61,10 +45,8 @@ class Context(Assignment):
     """
 
     def __init__(self, bus: Bus, number: int = 0, *, ranges: int | None = None):
-        super().__init__(bus, number)
+        super().__init__(bus, number, ranges=ranges)
         self._counts = ErrorCounts(self._page)
-        self._alone = ranges is not None
-        self._ranges = ranges  # number of programmed ranges; None if unknown
 
     def reset_epochs(self, *, polls: int = 1_000_000) -> None:
         """Wait for the end of a reset or an abort, and restart at epoch 1. Software has cleared
@@ -102,200 +84,6 @@ class Context(Assignment):
         self._page.write("CLEAR", tables=1)
         self.clear_errors()
         self._ranges = 0
-
-    def command(self, index: int, transfer: Transfer, *, region: int = 0) -> None:
-        """Program a command template, which reads only atoms of one region."""
-        self._page.write_all(command_writes(index, transfer, region))
-
-    def unmap(self) -> None:
-        """Remove all ranges of the context, also those of other objects and programs, so that
-        stores are plain writes. The first map of an object begins with it.
-        """
-        if self._alone:
-            for index in range(self._ranges or 0):
-                self._page.write("RANGE_COMMIT", index=index, enable=0)
-        else:
-            # The staged region, command and peers are also checked, and may be another program's.
-            self._page.write_all([("RANGE_ACTION", {}), ("RANGE_PEERS", {})])
-            self._remove_every_range()
-        self._ranges = 0
-
-    def _remove_every_range(self) -> None:
-        for index in range(most_ranges()):
-            try:
-                self._page.write("RANGE_COMMIT", index=index, enable=0)
-            except RefusedError as refused:
-                if refused.code is not ConfigurationError.UNKNOWN_INDEX:
-                    raise
-                return  # the hardware has no more
-
-    def remote_map(
-        self,
-        first: int,
-        count: int,
-        *,
-        region: int = 0,
-        command: int = TILES,
-        shares: int = 0,
-        peers: Iterable[int] = (DOWNSTREAM,),
-        slot_offset: int = 0,
-        gate: Gate | None = None,
-    ) -> None:
-        """Send the stores of ``count`` workgroups, from dispatch index ``first`` on, to each of
-        these peers.
-
-        Parameters
-        ----------
-        shares : int
-            Shares with which a tile is complete that arrives here in a slot of the range; 0: no
-            tile arrives.
-        slot_offset : int
-            Difference between a tile's slot at the peers and its dispatch index here.
-        gate : Gate or None
-            The workgroups wait for slots of another context.
-        """
-        way = {"peers": peers, "slot_offset": slot_offset, "gate": gate}
-        self._map(first, count, Action.REMOTE, region, command, shares=shares, **way)
-
-    def dma_map(
-        self,
-        first: int,
-        count: int,
-        *,
-        region: int = 0,
-        command: int = TILES,
-        shares: int = 1,
-        peers: Iterable[int] = (DOWNSTREAM,),
-        slot_offset: int = 0,
-        gate: Gate | None = None,
-    ) -> None:
-        """Let stores of these workgroups update the memory here, and send each complete tile.
-
-        A tile is complete with markers of ``shares`` in total. Receivers and gate are those of
-        :meth:`remote_map`.
-        """
-        way = {"peers": peers, "slot_offset": slot_offset, "gate": gate}
-        self._map(first, count, Action.DMA, region, command, shares=shares, **way)
-
-    def own_map(
-        self,
-        first: int,
-        count: int,
-        *,
-        region: int = 0,
-        command: int = TILES,
-        shares: int = 1,
-        gate: Gate | None = None,
-    ) -> None:
-        """Let stores of these workgroups update the memory here, and keep the tiles here; a tile is
-        complete with markers of ``shares`` in total; gate as for :meth:`remote_map`."""
-        self._map(first, count, Action.OWN, region, command, shares=shares, gate=gate)
-
-    def await_map(self, first: int, count: int, gate: Gate, *, region: int = 0) -> None:
-        """Let these workgroups wait for slots of another context; their stores into the region are
-        ordinary writes."""
-        self._map(first, count, Action.NONE, region, TILES, gate=gate)
-
-    def _map(self, *of_range: Any, **more: Any) -> None:
-        """Program the next range; the arguments are those of :func:`.writes.map_writes` behind the
-        index.
-        """
-        _, count, *_ = of_range
-        self._page.check(map_writes(self._ranges or 0, *of_range, **more))
-        if not count:
-            return
-        if self._ranges is None:
-            self.unmap()
-        index = self._ranges or 0
-        self._page.write_all(map_writes(index, *of_range, **more))
-        self._ranges = index + 1
-
-    def collective(self, collective: Collective, transfer: Transfer, *, region: int = 0) -> None:
-        """Program a collective on a buffer that a kernel writes tile by tile; it begins with
-        :meth:`launch`.
-
-        Parameters
-        ----------
-        transfer : Transfer
-            Shape of the tiles.
-
-        Raises
-        ------
-        RefusedError
-        """
-        transfer = replace(transfer, marks=True)
-        window: dict[str, Any] = {
-            "workgroups": collective.end,
-            "tracked": (collective.tracked_first, collective.end),
-            "to_send": collective.to_send,
-            "credit_window": collective.credit_window,
-            "command_window": collective.command_window,
-            "generation": collective.generation,
-            "accumulate": collective.accumulate,
-            "progress": collective.progress,
-        }
-        self._page.check(command_writes(TILES, transfer, region))
-        self._page.check(window_writes(**window))
-        maps, first = list[tuple[Any, dict[str, Any]]](), 0
-        for part in collective.parts:
-            way: dict[str, Any] = {"peers": part.peers, "slot_offset": part.slot_offset}
-            way["gate"] = part.gate
-            of_range = first, part.workgroups, part.action, region, TILES
-            maps.append((of_range, way | {"shares": part.shares}))
-            first += part.workgroups
-        for of_range, way in maps:
-            self._page.check(map_writes(0, *of_range, **way))
-        self.unmap()
-        self.command(TILES, transfer, region=region)
-        for of_range, way in maps:
-            self._map(*of_range, **way)
-        self.window(**window)
-
-    def reduce_scatter(self, ring: Ring, transfer: Transfer, *, region: int = 0) -> None:
-        """Program a ring reduce-scatter; see :meth:`collective`."""
-        self.collective(ring.collective, transfer, region=region)
-
-    def window(
-        self,
-        *,
-        workgroups: int,
-        tracked: tuple[int, int],
-        to_send: int = 0,
-        credit_window: int = 1,
-        command_window: int = 1,
-        generation: int = 0,
-        accumulate: bool = False,
-        progress: int = 0,
-    ) -> None:
-        """Program a launch's workgroups.
-
-        Parameters
-        ----------
-        workgroups : int
-            Number of workgroups of the kernel.
-        tracked : (int, int)
-            First dispatch index that is updated here, and end of these dispatch indices.
-        to_send : int
-            Number of workgroups whose tiles or stores leave, for the arbiters.
-        credit_window, command_window, generation : int
-            See :class:`Collective`.
-        accumulate : bool
-            The first update of an atom adds to what the memory holds, instead of replacing it.
-        progress : int
-            Slots, a power of two, after each of which INTERRUPTS.progress is set; 0: never.
-        """
-        self._page.write_all(
-            window_writes(
-                workgroups=workgroups,
-                tracked=tracked,
-                to_send=to_send,
-                credit_window=credit_window,
-                command_window=command_window,
-                generation=generation,
-                accumulate=accumulate,
-                progress=progress,
-            )
-        )
 
     def timeout(self, cycles: int) -> None:
         """Report TIMEOUT after this number of cycles without a complete tile; 0: never.
@@ -341,7 +129,7 @@ class Context(Assignment):
         """
         self._page.write_all(copy_writes(start_bytes, transfer, region, peers))
 
-    def all_gather(
+    def copy_chunks(
         self,
         chunks: Sequence[tuple[int, Transfer]],
         arrived: Callable[[int], None],

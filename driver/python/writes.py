@@ -12,6 +12,7 @@ from .registers import Write, wide
 from .transfer import Transfer
 
 __all__ = [
+    "COMMANDS",
     "TILES",
     "bits",
     "command_writes",
@@ -25,6 +26,8 @@ __all__ = [
 
 # Command templates of the driver: for tiles, and for copies.
 TILES, COPIES = 0, 1
+COMMANDS = (TILES, 2, 3)
+"""Command templates for the tiles of a collective."""
 
 
 def most_ranges() -> int:

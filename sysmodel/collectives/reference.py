@@ -10,7 +10,7 @@ from sysmodel.lib.errors import InputError
 from .execution import completions
 from .schedule import Chunk, Expanded
 
-__all__ = ["reference", "reference_chunks"]
+__all__ = ["given_chunks", "reference", "reference_chunks"]
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Held = dict[Chunk, Array]
@@ -43,7 +43,7 @@ def reference(expanded: Expanded, inputs: Array) -> list[Array]:
     data = []
     for rank in range(expanded.ranks):
         blocks = inputs[rank].reshape(pieces, size)
-        data.append({chunk: blocks[at] for at, chunk in enumerate(_given(expanded, rank))})
+        data.append({chunk: blocks[at] for at, chunk in enumerate(given_chunks(expanded, rank))})
     results = reference_chunks(expanded, data)
     return [
         np.concatenate([results[rank][chunk] for chunk in _result(expanded, rank)])
@@ -51,8 +51,19 @@ def reference(expanded: Expanded, inputs: Array) -> list[Array]:
     ]
 
 
-def reference_chunks(expanded: Expanded, data: Sequence[Mapping[Chunk, Array]]) -> list[Held]:
-    """Chunks that each rank keeps in the end, from the chunks of each rank's own data."""
+def reference_chunks(
+    expanded: Expanded,
+    data: Sequence[Mapping[Chunk, Array]],
+    memory: Sequence[Mapping[Chunk, Array]] | None = None,
+) -> list[Held]:
+    """Chunks that each rank keeps in the end, from the chunks of each rank's own data.
+
+    Parameters
+    ----------
+    memory : sequence or None
+        What the memory of each rank holds for each chunk, to which the first contribution to a
+        chunk with arrivals is added, in the first stage; None: nothing.
+    """
     held: Sequence[Mapping[Chunk, Array]] = data
     kept: list[Held] = []
     for stage in range(len(expanded.flows)):
@@ -63,6 +74,8 @@ def reference_chunks(expanded: Expanded, data: Sequence[Mapping[Chunk, Array]]) 
             terms = [sent[sender, chunk] for sender in one.senders]
             if one.flow.own:
                 terms.insert(one.own_at, held[one.rank][chunk])
+            if memory is not None and stage == 0 and one.flow.arrivals:
+                terms.insert(0, memory[one.rank][chunk])
             total = terms[0]
             for term in terms[1:]:
                 total = term + total
@@ -79,8 +92,8 @@ def _pieces(expanded: Expanded) -> int:
     return shares * expanded.parts
 
 
-def _given(expanded: Expanded, rank: int) -> list[Chunk]:
-    """Chunks of a rank's input, in order."""
+def given_chunks(expanded: Expanded, rank: int) -> list[Chunk]:
+    """List the chunks of a rank's input, in order."""
     ranks, parts = range(expanded.ranks), range(expanded.parts)
     if expanded.operation == "all-gather":
         return [Chunk(rank, part=part) for part in parts]

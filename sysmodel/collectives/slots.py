@@ -26,10 +26,19 @@ class Contributions(NamedTuple):
     sends : sequence
         For each receiver the entries that it sends, by the complete slot that triggers them. They
         pass one queue, whose head blocks all others.
+    together : sequence of mapping
+        For each receiver the further slots that must be complete before a slot triggers: those of
+        its group. Without one, each slot triggers alone.
     """
 
     stores: Sequence[Sequence[Entry]]
     sends: Sequence[Mapping[int, Entry]]
+    together: Sequence[Mapping[int, Sequence[int]]] = ()
+
+    def triggers(self, receiver: int, slot: int) -> tuple[int, ...]:
+        """Slots that must be complete before a slot's entry is sent."""
+        others = self.together[receiver].get(slot, ()) if self.together else ()
+        return (slot, *others)
 
     def slots(self) -> list[int]:
         """Slots of each receiver."""

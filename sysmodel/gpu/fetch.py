@@ -50,12 +50,18 @@ def workgroup_at(kernel: Any, dispatch_index: int) -> int:
 @inlined
 def workgroup_of_slot(s: Any, kernel: Any, slot: int) -> int:
     """Table row of the kernel's workgroup that has the tile of a slot here: of the workgroup at
-    this dispatch index or, of the slots in front of the GPU's own chunk, of its tiles in turn."""
+    this dispatch index or, of the slots in front of the GPU's own chunk, of its tiles in turn.
+
+    The slots behind those of all workgroups go on with the first workgroup. The tiles that arrive
+    in them of an all-to-all are others, with addresses of their own.
+    """
     index = slot - kernel.index_base
     if slot < kernel.repeated_end:
         own = kernel.own_workgroups
         index = kernel.workgroups - own + (slot - kernel.repeated_end) % own
-    return workgroup_at(kernel, index)
+    w = index + kernel.first_workgroup
+    row: int = kernel.first_row + w % kernel.workgroups
+    return row
 
 
 @inlined

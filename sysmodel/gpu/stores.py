@@ -26,7 +26,7 @@ def begin_stores(s, g, slot, now):
     gpu.emit_from[slot] = now
     gpu.emission_held[slot] = 0
     gpu.emitted[slot] = 0
-    output_atoms = s.output_start[w + 1] - s.output_start[w]
+    output_atoms = s.stored_atoms[g, w]
     if kernel.mode == MODE_SCATTER and gpu.dispatch_index[slot] >= kernel.tracked_first:
         gpu.emitted[slot] = output_atoms
         output_atoms = 0
@@ -76,7 +76,7 @@ def emit(s, g, slot, now):
     kernel = s.kernel[g, gpu.slot_kernel[slot]]
     w = workgroup_at(kernel, gpu.dispatch_index[slot])
     first = s.output_start[w]
-    output_atoms = s.output_start[w + 1] - first
+    output_atoms = s.stored_atoms[g, w]
     i = gpu.emitted[slot]
     while i < output_atoms:
         due = gpu.emit_from[slot] + i * kernel.store_cycles // output_atoms

@@ -61,6 +61,8 @@ class Assembly:
     collective_cus: int
     cached_stores: bool
     partial: np.ndarray | None
+    contents_atoms: int
+    stored_atoms: np.ndarray | None
     variation: Variation | None
     sender_share: float | None
     link_stall: float
@@ -72,6 +74,8 @@ class Assembly:
     def state(self) -> State:
         """Make the state at cycle 0."""
         state = self._empty()
+        if self.stored_atoms is not None:
+            self._leave_out_stores(state, self.stored_atoms)
         self._set_up_fixed(state)
         set_up_queue(
             state,
@@ -140,7 +144,7 @@ class Assembly:
         system, gpus, channels = self.system, self.gpus, self.channels
         chunk_start, chunk_atom = self.chunks
         partial = self.partial
-        values = 0 if partial is None else partial.shape[1]
+        values = 0 if partial is None else max(partial.shape[1], self.contents_atoms)
         l2 = L2Parameters(
             slices=slices_per_channel(self.system),
             sets=system.l2_sets_per_slice,
@@ -173,6 +177,17 @@ class Assembly:
             inputs=np.zeros((gpus, input_words(self.parameters)), np.uint64),
             outputs=np.zeros((gpus, output_words(self.parameters)), np.uint64),
         )
+
+    def _leave_out_stores(self, state: State, stored: np.ndarray) -> None:
+        """Let the workgroups of the first kernel store only their first ``stored`` atoms."""
+        atoms, rows = self._atoms_of[0], self.kernels[0].workgroups
+        state.stored_atoms[:, :rows] = stored
+        place = np.arange(len(atoms.atom)) - np.repeat(atoms.start[:-1], np.diff(atoms.start))
+        workgroup = np.repeat(np.arange(rows), np.diff(atoms.start))
+        for g, of_gpu in enumerate(stored):
+            here = place < of_gpu[workgroup]
+            state.stored_per_wave[g, :rows] = 0
+            np.add.at(state.stored_per_wave[g], (workgroup[here], atoms.wave[here]), 1)
 
     def _set_up_fixed(self, state: State) -> None:
         system, kernel, fixed = self.system, self.kernels[0], state.fixed

@@ -9,7 +9,7 @@ import numpy as np
 from sysmodel.engine.ports import G, H
 from sysmodel.lib.compiled import compiled, inlined
 
-from .program import PAGE_MASK, REFUSAL_MASK, STATUS_OFFSET
+from .register_words import PAGE_MASK, REFUSAL_MASK, STATUS_OFFSET
 
 __all__ = ["GPU_FIELDS", "bus_idle", "bus_rests", "drive_bus", "load_writes"]
 

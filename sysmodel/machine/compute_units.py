@@ -19,7 +19,6 @@ from sysmodel.gpu.workgroups import (
     set_up_units,
 )
 from sysmodel.lib.cycles import NEVER
-from sysmodel.lib.neighbours import scattered
 
 from .queue import Queued, first_of_contexts
 from .state import State
@@ -107,9 +106,10 @@ def set_up_queue(
     tracked: TrackedSchedule,
 ) -> None:
     """Set up the compute units and the kernels of all GPUs' queues, which have output ``atoms_of``
-    and take part in a ``tracked`` reduce-scatter.
+    and take part in a ``tracked`` collective.
 
-    Kernels behind the first one begin when they are started.
+    The kernel of a context that the hardware tracks makes its part of the output. Kernels behind
+    the first one begin when they are started.
     """
     set_up_units(state, units)
     firsts = first_of_contexts(queue)
@@ -131,13 +131,16 @@ def set_up_queue(
         )
         set_up_kernel(state, placed, _times(system, kernel.tiling))
         for g, one in enumerate(state.kernel[:, number]):
-            chunk = scattered(g, 0, kernel.gpus)
-            one["first_workgroup"] = kernel.chunks.start[chunk]
-            one["tracked_first"] = kernel.chunks.sizes[chunk]
-            one["slot_offset"] = kernel.chunks.sizes[g]
-            one["own_workgroups"] = kernel.chunks.sizes[g]
+            sizes = kernel.chunks.sizes
+            one["slot_offset"] = one["own_workgroups"] = sizes[g]
             if kernel.gpus > 1:
-                launch = tracked.map(kernel.chunks.sizes, g)
+                launch = tracked.map(sizes, g)
+                one["first_workgroup"] = kernel.chunks.start[launch.first_chunk]
+                one["tracked_first"] = sizes[launch.first_chunk]
                 one["index_base"], one["repeated_end"] = launch.base, launch.repeated_end
+                if is_first:
+                    one["end"] = launch.workgroups
+            else:
+                one["tracked_first"] = sizes[0]
         row += kernel.workgroups
         stage += units.stages(kernel.workgroups)

@@ -77,6 +77,11 @@ class Machine:
     partial : array or None
         Words of the GEMMs' results in data mode, (gpus, atoms, 4), from the first output atom of
         the first kernel on.
+    contents_atoms : int
+        Atoms of each GPU's memory in data mode, from the same atom on, if there are more.
+    stored_atoms : array or None
+        Atoms of each GPU's workgroups that the first kernel stores, (gpus, workgroups): of the
+        tile in memory the first ones; None for all. All channels must be simulated.
     variation : Variation or None
         Variation of this repetition of a run.
     trace : Trace or None
@@ -91,7 +96,7 @@ class Machine:
         Addresses have windows, by which a GPU sends to all others; see
         :mod:`sysmodel.network.windows`. A GPU that stands for all sends only downstream.
     tracked : TrackedSchedule or None
-        Reduce-scatter that the hardware runs; None for the ring's.
+        Collective that the hardware runs; None for the ring's reduce-scatter.
     activities : tuple of int
         Numbers of the activities as which the kernel's accesses count, and the hardware's own
         accesses and packets; see :mod:`sysmodel.lib.activities`.
@@ -118,6 +123,8 @@ class Machine:
         mode: int = MODE_GEMM,
         cached_stores: bool = False,
         partial: np.ndarray | None = None,
+        contents_atoms: int = 0,
+        stored_atoms: np.ndarray | None = None,
         variation: Variation | None = None,
         trace: Trace | None = None,
         payload_share: float | None = None,
@@ -151,6 +158,8 @@ class Machine:
             collective_cus=collective_cus,
             cached_stores=cached_stores,
             partial=partial,
+            contents_atoms=contents_atoms,
+            stored_atoms=stored_atoms,
             variation=variation,
             sender_share=payload_share,
             link_stall=link_stall,
@@ -205,7 +214,7 @@ class Machine:
         ]
 
     def map_writes(self, gpu: int, **options: Any) -> Writes:
-        """Program context 0 of a GPU for the machine's reduce-scatter; see :func:`.map_writes`."""
+        """Program context 0 of a GPU for the machine's collective; see :func:`.map_writes`."""
         return map_writes(self.kernel, self.system, gpu, self.tracked, **options)
 
     def _engine(self, engine, parameters, trace, progress):

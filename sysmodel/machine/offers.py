@@ -112,7 +112,7 @@ def _gemm_store(s, g, channel, now, inputs, ready, space):
         if s.owner_atom.shape[1] > 0:
             _address_for_owner(s, g, entry, inputs)
         if f.with_data:
-            value_of(s, g, s.output_atom[entry], inputs)
+            value_of(s, g, w, s.output_atom[entry], inputs)
     else:
         wave = -1 - entry
         inputs[I.stores_kind] = END_OF_TILE
@@ -120,7 +120,7 @@ def _gemm_store(s, g, channel, now, inputs, ready, space):
         inputs[I.stores_wavefront] = wave
         # Without a GEMM the contribution to a tracked tile is in memory.
         stored = kernel.mode == MODE_GEMM or index < kernel.tracked_first
-        inputs[I.stores_tile_atoms] = s.per_wave[w, wave] if stored else 0
+        inputs[I.stores_tile_atoms] = s.stored_per_wave[g, w, wave] if stored else 0
         inputs[I.stores_shares] = 1
         inputs[I.stores_outer_edge] = s.outer_edge[w]
         inputs[I.stores_inner_edge] = s.inner_edge[w]

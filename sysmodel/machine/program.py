@@ -20,33 +20,28 @@ from driver.python import (
 from rtl.interface.configuration import GENERATION_BITS
 from rtl.interface.encodings import Datatype, Granularity, Operation, PacketKind, Policy
 from rtl.registers.map import CONTEXT, PAGE_BITS, load
-from sysmodel.collectives.launch_map import LaunchMap, TrackedSchedule
+from sysmodel.collectives.launch_map import LaunchMap, MappedRange, TrackedSchedule
 from sysmodel.config.limits import MOST_OCCUPANCY, MOST_STARVATION_CYCLES
 from sysmodel.config.system import System
 from sysmodel.gpu.address_spaces import COLLECTIVE_RANK
 from sysmodel.gpu.atoms import ATOM_BYTES
-from sysmodel.gpu.geometry.chunks import Chunks
 from sysmodel.gpu.geometry.output_layout import OutputLayout
 from sysmodel.gpu.geometry.placement import END_OF_REGIONS_ATOM, OUTPUT_ATOM
 from sysmodel.gpu.geometry.tiling import Tiling
 from sysmodel.gpu.kernel import Kernel
-from sysmodel.lib.errors import InputError
 from sysmodel.lib.interleave import REGION_ATOM_BITS, channel_of_atom
+
+from .credits import group_workgroups, launch_windows
 
 __all__ = [
     "GENERATIONS",
     "OUTPUT",
-    "PAGE_MASK",
-    "REFUSAL_MASK",
-    "STATUS_OFFSET",
     "abort_writes",
     "arbitrate",
     "collective_writes",
     "copy_writes",
-    "credit_windows",
     "epoch_writes",
     "fields_of",
-    "group_workgroups",
     "launch_writes",
     "map_writes",
     "measure_writes",
@@ -74,12 +69,6 @@ _FULL = 7 / 8
 # Copies that an idle engine takes without refusing one: it walks one, and two wait.
 _MOST_COPIES = 3
 _STAGING_ATOMS = 1 << REGION_ATOM_BITS
-
-
-PAGE_MASK = (1 << PAGE_BITS) - 1
-STATUS_OFFSET = load()["STATUS"].offset
-REFUSAL_MASK = load()["STATUS"]["configuration_error"].mask
-"""Place of the reason for which a page refused a write, in the page of the register."""
 
 
 def register_address(name: str, context: int = 0) -> int:
@@ -124,50 +113,6 @@ def place_offsets(system_channels: int, places: int) -> list[int]:
     return [0, *(_STAGING_ATOMS * multiple for multiple in islice(multiples, places - 1))]
 
 
-def group_workgroups(chunks: Chunks, system: System) -> int:
-    """Workgroups that trigger together: the largest power of two up to ``t3.group_workgroups`` and
-    up to the smallest chunk.
-
-    The workgroups of a larger group would wait for each other in a circle: a GPU completes a
-    workgroup of a chunk when its neighbour has sent the same workgroup of the chunk before.
-    """
-    return min(system.t3.group_workgroups, 1 << (min(chunks.sizes).bit_length() - 1))
-
-
-def credit_windows(chunks: Chunks, system: System, contexts: int = 1) -> tuple[int, int]:
-    """Compute credit window and command window of a context, in workgroups.
-
-    Raises
-    ------
-    InputError
-        If a chunk exceeds a window, so that the GPUs could not make progress.
-    """
-    t3 = system.t3
-    ways, waves = t3.tracker_ways // contexts, chunks.tiling.waves
-    credit_window = min(t3.credit_window_workgroups, t3.tracker_sets * (ways // waves))
-    if (group := group_workgroups(chunks, system)) > 1:
-        credit_window = min(credit_window, t3.credit_window_workgroups - group)
-    per_workgroup = waves if t3.granularity == "wavefront" else 1
-    commands = t3.command_depth // per_workgroup
-    chunk = max(chunks.sizes)
-    if credit_window < chunk:
-        raise InputError(
-            "t3.credit_window_workgroups",
-            f"a chunk of {chunk} workgroups exceeds the {credit_window} that the tracker's "
-            f"{t3.tracker_sets} sets of {ways} ways and a credit window of "
-            f"{t3.credit_window_workgroups} hold; allowed: at least the chunk",
-        )
-    if commands < chunk + credit_window:
-        credit_window = commands - chunk
-        if credit_window < chunk:
-            raise InputError(
-                "t3.command_depth",
-                f"{t3.command_depth} commands hold {commands} workgroups; allowed: at least twice "
-                f"a chunk, {2 * chunk * per_workgroup}",
-            )
-    return credit_window, commands
-
-
 def stage_cycles(tiling: Tiling, system: System) -> int:
     """Length of a stage of the GEMM at the rate of the matrix pipes.
 
@@ -190,12 +135,19 @@ def map_writes(
     policy: str = "round-robin",
     context: int = 0,
     contexts: int = 1,
+    places: Sequence[int] = (0,),
 ) -> Writes:
-    """Map the output for a reduce-scatter that the GEMM's stores drive, as ``tracked`` says.
+    """Map the output for a collective that the GEMM's stores drive, as ``tracked`` says.
 
     Operation, data type and policy are names of codes in lower case, for example ``"mca"``.
     The GEMM of ``context`` stores in ``address_space``; the ``contexts`` share the tracker equally.
-    The program of context 0 also sets the GPU's policy.
+    The program of context 0 also sets the GPU's policy. The ``places`` of the schedule are offsets
+    from the output, in atoms.
+
+    Raises
+    ------
+    InputError
+        The windows that the hardware holds could deadlock.
     """
     launch = tracked.map(kernel.chunks.sizes, gpu)
     t3, bus = system.t3, Recorder()
@@ -204,10 +156,11 @@ def map_writes(
     ours.set_rank(gpu)
     for index, peer in enumerate(launch.peers):
         ours.peer(index, _peer_of(launch, peer, address_space))
-    ours.region(OUTPUT, _bytes(kernel.output_atom), _bytes(kernel.output_end))
-    windows = _windows(kernel.chunks, system, launch, contexts)
-    transfer = transfer_of(kernel, system, op, dtype)
-    ours.collective(_collective(launch, *windows), transfer, region=OUTPUT)
+    ours.region(OUTPUT, _bytes(kernel.output_atom), _bytes(kernel.output_end + max(places)))
+    windows = launch_windows(kernel.chunks, system, tracked, gpu, contexts)
+    transfers = _Transfers(transfer_of(kernel, system, op, dtype), launch, places)
+    collective = _collective(launch, windows, transfers, tracked.accumulate)
+    ours.collective(collective, transfers.first, region=OUTPUT)
     if context == 0:
         arbitrate(T3(bus), kernel.tiling, system, policy)
     return bus.writes
@@ -227,37 +180,53 @@ def _peer_of(launch: LaunchMap, gpu: int, space: int) -> Peer:
     )
 
 
-def _windows(chunks: Chunks, system: System, launch: LaunchMap, contexts: int) -> tuple[int, int]:
-    """Compute a launch's credit window and command window, in workgroups."""
-    if not launch.ordered:
-        return credit_windows(chunks, system, contexts)
-    t3 = system.t3
-    held = t3.tracker_sets * (t3.tracker_ways // contexts // chunks.tiling.waves)
-    # Contributions to a tile that are admitted one after the other are added in this order.
-    return min(t3.credit_window_workgroups, held, launch.own), t3.command_depth
-
-
-def _collective(launch: LaunchMap, credit_window: int, command_window: int) -> Collective:
+def _collective(
+    launch: LaunchMap, windows: tuple[int, int], transfers: "_Transfers", accumulate: bool
+) -> Collective:
     """Describe a launch to the driver."""
-    parts = [
-        Part(
-            one.workgroups,
-            stores_leave=not one.shares,
-            # Contributions arrive in slots of the numbers of dispatch indices whose stores leave.
-            shares=one.shares or int(launch.ordered),
-            peers=tuple(launch.peers.index(to) for to in one.to),
-            slot_offset=one.slot_offset,
-        )
-        for one in launch.ranges
-    ]
-    parts[0] = replace(parts[0], workgroups=parts[0].workgroups + launch.base)
+    credit_window, command_window = windows
     return Collective(
-        parts=tuple(parts),
+        parts=tuple(
+            Part(
+                one.workgroups,
+                stores_leave=not one.shares,
+                # In an ordered launch, contributions arrive in slots of dispatch indices whose
+                # stores leave.
+                shares=one.shares or int(launch.ordered),
+                peers=tuple(launch.peers.index(to) for to in one.to),
+                slot_offset=one.slot_offset,
+                transfer=transfers.of(one) if one.to else None,
+            )
+            for one in launch.ranges
+        ),
         tracked_first=launch.first_slot,
         credit_window=credit_window,
         command_window=command_window,
         unused=launch.base,
+        arriving=launch.end - launch.dispatch_end,
+        accumulate=accumulate,
     )
+
+
+class _Transfers:
+    """Transfers of a launch's ranges: one for each kind of packets, and place at the receivers."""
+
+    def __init__(self, transfer: Transfer, launch: LaunchMap, places: Sequence[int]):
+        self._base, self._places = transfer, places
+        self._known: dict[tuple[bool, int], Transfer] = {}
+        leaving = [one for one in launch.ranges if one.to]
+        self.first = self.of(leaving[0]) if leaving else transfer
+
+    def of(self, one: MappedRange) -> Transfer:
+        """Return the transfer of a range; ranges that are alike have the same one."""
+        key = one.replaces, one.place
+        if key not in self._known:
+            self._known[key] = replace(
+                self._base,
+                kind=PacketKind.STORE if one.replaces else PacketKind.UPDATE,
+                offset_bytes=_bytes(self._places[one.place]),
+            )
+        return self._known[key]
 
 
 def transfer_of(kernel: Kernel, system: System, op: str, dtype: str) -> Transfer:

@@ -117,6 +117,9 @@ class State(NamedTuple):
     output_channel: np.ndarray
     owner_atom: np.ndarray  # [g, entry]: where a fused GEMM stores; empty without such a GEMM
     per_wave: np.ndarray
+    stored_atoms: np.ndarray  # [g, workgroup]: atoms of its tile that it stores, from the first on
+    stored_per_wave: np.ndarray  # [g, workgroup, wavefront]
+    values_from: np.ndarray  # [workgroup]: where its values begin in ``partial``
     wave_first: np.ndarray
     wave_start: np.ndarray
     line_request_start: np.ndarray  # [tile, step]: see tables.py
@@ -173,7 +176,7 @@ class State(NamedTuple):
     hold_stores: np.ndarray  # [g, place]: cycles by which the stores must begin later
     stored: np.ndarray  # [g, atom, 4]: the output buffer, in data mode
     epoch: np.ndarray  # [g, atom]
-    partial: np.ndarray  # [g, atom, 4]: the GEMM's result, carried by its stores
+    partial: np.ndarray  # [g, value, 4]: the GEMM's results, carried by its stores
     followed: np.ndarray  # see lib/journal.py
     journal: np.ndarray
     samples: np.ndarray  # records, one after the other
@@ -204,6 +207,10 @@ def new_state(
         tables["chunk_start"],
         tables["chunk_atom"],
     )
+    whole = np.diff(tables["output_start"])
+    tables["stored_atoms"] = np.tile(whole, (gpus, 1))
+    tables["values_from"] = np.zeros(len(whole), np.int64)
+    tables["stored_per_wave"] = np.tile(tables["per_wave"], (gpus, 1, 1))
     tables |= new_journal(gpus, len(tables["tile_row"]))
     return State(
         fixed=fixed,

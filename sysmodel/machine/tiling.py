@@ -16,7 +16,7 @@ from sysmodel.gpu.geometry.tiling import Tiling
 from sysmodel.gpu.kernel import Kernel
 from sysmodel.lib.errors import InputError
 
-from .program import credit_windows
+from .credits import credit_windows
 from .tile_choice import gemm_estimate_ns
 
 __all__ = ["apart", "kernel_of", "launches"]

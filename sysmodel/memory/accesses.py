@@ -218,7 +218,8 @@ def reduce_results(s, g, channel, outputs):
 
 
 @inlined
-def value_of(s, g, atom, inputs):
-    """Put the GEMM's result for an atom on the store port."""
+def value_of(s, g, w, atom, inputs):
+    """Put the result of a workgroup for an atom on the store port."""
+    at = s.values_from[w] + atom - s.fixed[0].contents_base
     for word in range(DATA_WORDS):
-        inputs[I.stores_data_0 + word] = s.partial[g, atom - s.fixed[0].contents_base, word]
+        inputs[I.stores_data_0 + word] = s.partial[g, at, word]

@@ -1,11 +1,13 @@
-"""Check with real values: a GEMM through the hardware against a reduction in the same order."""
+"""Check with real values: a GEMM and its collective through the hardware, against NumPy."""
 
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 
 import numpy as np
 
 from sysmodel.config.system import System, load_system, system_on
+from sysmodel.gpu.geometry.split_k import split_kernel
 from sysmodel.gpu.kernel import Kernel
 from sysmodel.lib.errors import InputError, SimulationError
 from sysmodel.lib.progress import Report
@@ -18,6 +20,7 @@ from .data_launch import DTYPES, SHOWN, DataLaunch, Work
 __all__ = ["check", "launches_of"]
 
 _COMPUTE_UNITS = 4
+_OF_MEMORY = 1  # sequence of random numbers that is not that of the products
 
 
 def _system(options: CheckOptions) -> System:
@@ -64,15 +67,19 @@ def _receivers(options: CheckOptions, gpu: int) -> tuple[int, ...]:
     return options.tracked.map([1] * options.gpus, gpu).receivers
 
 
-def _products(problem: Problem, gpus: int, seed: int | list[int]) -> np.ndarray:
-    """Each GPU's product of random operands, accumulated in fp32: (gpus, m, n)."""
+def _products(problem: Problem, gpus: int, seed: int | list[int], splits: int = 1) -> np.ndarray:
+    """Each GPU's product of random operands in each split of their depth, accumulated in fp32:
+    (splits, gpus, m, n)."""
     random = np.random.default_rng(seed)
     dtype, _ = DTYPES[problem.dtype]
-    products = np.empty((gpus, problem.m, problem.n), dtype)
+    products = np.empty((splits, gpus, problem.m, problem.n), dtype)
+    parts = np.array_split(np.arange(problem.k), splits)
     for g in range(gpus):
         a = random.standard_normal((problem.m, problem.k), np.float32).astype(dtype)
         b = random.standard_normal((problem.k, problem.n), np.float32).astype(dtype)
-        products[g] = (a.astype(np.float32) @ b.astype(np.float32)).astype(dtype)
+        for split, part in enumerate(parts):
+            product = a[:, part].astype(np.float32) @ b[part].astype(np.float32)
+            products[split, g] = product.astype(dtype)
     return products
 
 
@@ -125,12 +132,12 @@ def _in_slices(system: System, options: CheckOptions) -> Iterator[tuple[Work]]:
     """Launches of one context, each with a slice of the output."""
     (problem,) = options.problems
     slices = _kernels(system, problem, options)
-    products = _products(problem, options.gpus, options.seed)
+    products = _products(problem, options.gpus, options.seed, options.split_k)
     row = column = 0
     for kernel in slices:
         tiling = kernel.tiling
-        part = products[:, row : row + tiling.m, column : column + tiling.n]
-        yield (Work(kernel, problem.dtype, part, (row, column)),)
+        part = products[..., row : row + tiling.m, column : column + tiling.n]
+        yield (_work(options, kernel, problem, part, (row, column)),)
         if kernel.layout.column_major:
             column += tiling.n
         else:
@@ -150,11 +157,54 @@ def _together(system: System, options: CheckOptions) -> Iterator[tuple[Work, ...
             )
         kernels += slices
     yield tuple(
-        Work(kernel, problem.dtype, _products(problem, options.gpus, [options.seed, context]))
+        _work(options, kernel, problem, _products(problem, options.gpus, [options.seed, context]))
         for context, (kernel, problem) in enumerate(
             zip(apart(kernels), options.problems, strict=True)
         )
     )
+
+
+def _work(
+    options: CheckOptions,
+    kernel: Kernel,
+    problem: Problem,
+    made: np.ndarray,
+    corner: tuple[int, int] = (0, 0),
+) -> Work:
+    """Work of a context, whose splits make these products, with what the memory holds before, and
+    what is stored of uneven parts."""
+    products = _added(made)
+    splits = None
+    if options.split_k > 1:
+        kernel, splits = split_kernel(kernel, options.split_k), made
+    random = np.random.default_rng([options.seed, *corner, _OF_MEMORY])
+    memory = None
+    if options.accumulate:
+        memory = (problem.k**0.5 * random.standard_normal(products.shape)).astype(products.dtype)
+    stored = _uneven(kernel, random) if options.uneven else None
+    return Work(kernel, problem.dtype, products, corner, memory, stored, splits)
+
+
+def _added(made: np.ndarray) -> np.ndarray:
+    """Add up the products of splits, one after the other: every addition rounds."""
+    total: np.ndarray = made[0]
+    for one in made[1:]:
+        total = one + total
+    return total
+
+
+def _uneven(kernel: Kernel, random: np.random.Generator) -> np.ndarray:
+    """Draw how many atoms each GPU stores of each chunk: none, all or some. Return those of its
+    workgroups, the first ones of the chunk: (gpus, workgroups)."""
+    sizes = kernel.walk.outer * kernel.walk.inner
+    stored = np.zeros((kernel.gpus, kernel.workgroups), np.int64)
+    for of_gpu in stored:
+        for first, end in pairwise(kernel.chunks.start):
+            tiles = sizes[first:end]
+            before = np.cumsum(tiles) - tiles
+            atoms = random.choice([0, tiles.sum(), random.integers(0, tiles.sum() + 1)])
+            of_gpu[first:end] = np.clip(atoms - before, 0, tiles)
+    return stored
 
 
 def _check_launch(
@@ -178,7 +228,8 @@ def _check_launch(
         errors: tuple[str, ...] = ()
         try:
             launch.begin(skew_cycles=options.skew)
-            launch.finish(lambda done: progress("Checking, GEMM and RS", done))
+            operation = options.tracked.schedule.operation
+            launch.finish(lambda done: progress(f"Checking, GEMM and {operation}", done))
         except SimulationError as error:
             errors = (str(error),)
         wall_s = time.perf_counter() - begin
@@ -186,11 +237,12 @@ def _check_launch(
             launch.compare(context, within_bound=not options.tracked.has_fixed_sums)
             for context in range(len(works))
         ]
+        elements = sum(map(launch.elements, range(len(works))))
         cycles = launch.machine.now
     mismatches = sum(count for count, _ in compared)
     return CheckResult(
         passed=not mismatches and not errors,
-        elements=sum(work.kernel.tiling.m * work.kernel.tiling.n for work in works),
+        elements=elements,
         mismatches=mismatches,
         cycles=cycles,
         wall_s=wall_s,

@@ -4,6 +4,7 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
+from sysmodel.collectives.schedule import OPERATIONS, Operation
 from sysmodel.config.arguments import Checked
 from sysmodel.config.granularity import GRANULARITIES, GranularityName
 from sysmodel.config.schema import PowerOfTwo, integer, one_of, power_of_two, text
@@ -20,7 +21,7 @@ __all__ = ["CheckOptions", "CheckResult", "Mismatch", "Problem"]
 
 @dataclass(frozen=True)
 class Problem:
-    """GEMM of m × n × k on each GPU, whose results the GPUs add up."""
+    """GEMM of m × n × k on each GPU, whose results the GPUs exchange."""
 
     m: int
     n: int
@@ -38,8 +39,15 @@ class CheckOptions(Checked):
     Parameters
     ----------
     collective : str
-        Algorithm of the reduce-scatter, of a single stage that does not cut chunks: ``ring`` or
-        ``direct``.
+        Algorithm, of a single stage that does not cut chunks: ``ring``, ``direct``, ``send``.
+    operation : str or None
+        Operation; None for the algorithm's first one, mostly ``reduce-scatter``.
+    accumulate : bool
+        A reduce-scatter adds to what the memory of the owners holds, as for gradients.
+    uneven : bool
+        In an all-to-all, the GPUs send random numbers of atoms to each other, also none.
+    split_k : int
+        Workgroups that share the depth of a tile, and add to it in memory.
     free_order : bool
         Contributions are added as they arrive. Sums that depend on the order are compared within a
         bound instead of bit by bit.
@@ -74,6 +82,10 @@ class CheckOptions(Checked):
     """
 
     collective: Annotated[str, text()] = "ring"
+    operation: Annotated[Operation | None, one_of(OPERATIONS)] = None
+    accumulate: bool = False
+    uneven: bool = False
+    split_k: Annotated[int, integer(1, 8)] = 1
     free_order: bool = False
     gpus: Annotated[int, integer(2, 8)] = 4
     m: Annotated[int, integer(1, LARGEST["m"])] = 512
@@ -97,6 +109,15 @@ class CheckOptions(Checked):
                 "not depend on an order"
             )
             raise InputError("free_order", problem)
+        exchanges = self.tracked.schedule.operation == "all-to-all"
+        if self.uneven and not exchanges:
+            raise InputError("uneven", "True is not allowed; allowed: with an all-to-all")
+        if (exchanges or self.split_k > 1) and self.contexts > 1:
+            problem = f"{self.contexts} is not allowed with an all-to-all or splits; allowed: 1"
+            raise InputError("contexts", problem)
+        if self.split_k > self.k or self.uneven and self.split_k > 1:
+            most = 1 if self.uneven else self.k
+            raise InputError("split_k", f"{self.split_k} is not allowed; allowed: up to {most}")
         if self.needed_bytes > _memory_bytes():
             raise InputError(
                 "m, n, k, gpus",
@@ -107,11 +128,20 @@ class CheckOptions(Checked):
 
     @property
     def tracked(self) -> "TrackedSchedule":
-        """Reduce-scatter that the hardware runs."""
+        """Collective that the hardware runs."""
         # On demand: the shell's completion imports the options, and must be quick.
         from sysmodel.collectives.launch_map import tracked_schedule
+        from sysmodel.collectives.registry import algorithm
 
-        return tracked_schedule(self.collective, self.gpus, free=self.free_order)
+        operation = self.operation or algorithm(self.collective, "collective").operations[0]
+        return tracked_schedule(
+            self.collective,
+            self.gpus,
+            operation,
+            free=self.free_order,
+            accumulate=self.accumulate,
+            splits=self.split_k,
+        )
 
     @property
     def problems(self) -> tuple[Problem, ...]:
@@ -123,10 +153,14 @@ class CheckOptions(Checked):
     @property
     def needed_bytes(self) -> int:
         """Memory that the check takes, for each context: operands and product in fp32, and for each
-        GPU its product, the result of the hardware with its epochs, and the expected result."""
+        GPU its product, the result of the hardware with its epochs, and the expected result. A
+        result with several places is as much larger as their addresses are apart."""
         output = self.m * self.n
         operands = (self.m + self.n) * self.k
-        return self.contexts * (self.gpus * output * 16 + (output + 2 * operands) * 4)
+        places = self.tracked.places
+        apart = 2 * self.channels if places > 1 else 1
+        of_gpu = output * (16 + 4 * (places * apart - 1) + 4 * (self.split_k - 1))
+        return self.contexts * (self.gpus * of_gpu + (output + 2 * operands) * 4)
 
 
 def _memory_bytes() -> int:
@@ -135,7 +169,8 @@ def _memory_bytes() -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class Mismatch:
-    """Element whose bits differ: its place, and both bit patterns."""
+    """Element whose bits differ: its place, and both bit patterns; in an all-to-all or a send also
+    the GPU whose element it is, otherwise -1."""
 
     gpu: int
     row: int
@@ -143,6 +178,7 @@ class Mismatch:
     expected: int
     found: int
     context: int = 0
+    source: int = -1
 
 
 @dataclass(frozen=True, kw_only=True)

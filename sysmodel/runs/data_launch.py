@@ -1,23 +1,24 @@
 """Launches with real values: the product of each context goes through the hardware, and the result
 is compared with the expected one."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from itertools import islice
 
-import ml_dtypes
 import numpy as np
 
 from sysmodel.collectives.launch_map import TrackedSchedule
-from sysmodel.collectives.reference import reference_chunks
-from sysmodel.collectives.schedule import Chunk, Expanded
+from sysmodel.collectives.schedule import Chunk
 from sysmodel.config.system import System
 from sysmodel.engine.ports import DATA_WORDS
 from sysmodel.gpu.address_spaces import gemm_space
 from sysmodel.gpu.atoms import ELEMENTS
 from sysmodel.gpu.geometry.chunks import Chunks
 from sysmodel.gpu.geometry.output_layout import OutputLayout
+from sysmodel.gpu.geometry.split_k import SplitChunks
 from sysmodel.gpu.kernel import Kernel
+from sysmodel.lib.interleave import channel_of_atom
 from sysmodel.lib.progress import Report, no_progress
 from sysmodel.machine.machine import Machine
 from sysmodel.machine.program import Writes, map_writes
@@ -26,17 +27,9 @@ from sysmodel.machine.queue import Queued
 from sysmodel.machine.until import UNTIL_REDUCED
 
 from .check_options import Mismatch
+from .data_reference import DTYPES, error_bound, exact_sum, reference
 
-__all__ = ["DTYPES", "SHOWN", "DataLaunch", "Work", "reference"]
-
-DTYPES = {
-    "fp16": (np.dtype(np.float16), 0x7E00),
-    "bf16": (np.dtype(ml_dtypes.bfloat16), 0x7FC0),
-}
-"""NumPy type of each format, and the only NaN that the reduce unit returns in it."""
-
-_UNITS = {DTYPES["fp16"][0]: 2.0**-11, DTYPES["bf16"][0]: 2.0**-8}
-"""Half of a unit in the last place, by the format's NumPy type, relative to the value."""
+__all__ = ["DTYPES", "SHOWN", "DataLaunch", "Work", "data_places"]
 
 SHOWN = 5
 """Number of mismatches that are reported one by one."""
@@ -56,12 +49,29 @@ class Work:
         Each GPU's product: (gpus, m, n).
     corner : (int, int)
         Row and column of a larger output at which this output begins.
+    memory : array or None
+        What each GPU's memory holds before the launch where it keeps sums: (gpus, m, n). It holds
+        zeros elsewhere. None: random contents.
+    stored_atoms : array or None
+        Atoms that the workgroups of each GPU store, the first ones of their tiles: (gpus,
+        workgroups); None: all.
+    splits : array or None
+        Products of each split of a split-K kernel, which add up to ``products``: (splits, gpus, m,
+        n); None: the kernel has one.
     """
 
     kernel: Kernel
     dtype: str
     products: np.ndarray
     corner: tuple[int, int] = (0, 0)
+    memory: np.ndarray | None = None
+    stored_atoms: np.ndarray | None = None
+    splits: np.ndarray | None = None
+
+    @property
+    def made(self) -> np.ndarray:
+        """Products of each split: (splits, gpus, m, n)."""
+        return self.products[np.newaxis] if self.splits is None else self.splits
 
 
 class DataLaunch:
@@ -71,8 +81,8 @@ class DataLaunch:
     ----------
     works : sequence of Work
         Work of each context, with buffers one after the other.
-    tracked : TrackedSchedule or None
-        Reduce-scatter that the hardware runs; None for the ring's.
+    tracked : TrackedSchedule
+        Collective that the hardware runs.
     engine, channels, link_stall, seed, progress
         See :class:`Machine`.
 
@@ -88,19 +98,23 @@ class DataLaunch:
         *,
         engine: str,
         channels: int,
-        tracked: TrackedSchedule | None = None,
+        tracked: TrackedSchedule,
         link_stall: float = 0.0,
         seed: int = 0,
         progress: Report = no_progress,
     ):
         self.works = works
+        self._places = data_places(system, works, tracked.places)
         base, end = works[0].kernel.output_atom, works[-1].kernel.output_end
         self._buffers = [
             slice(work.kernel.output_atom - base, work.kernel.output_end - base) for work in works
         ]
-        partial = np.zeros((works[0].kernel.gpus, end - base, DATA_WORDS), np.uint64)
+        splits = max(len(work.made) for work in works)
+        partial = np.zeros((works[0].kernel.gpus, splits, end - base, DATA_WORDS), np.uint64)
         for work, buffer in zip(works, self._buffers, strict=True):
-            partial[:, buffer] = [_words(work.kernel.layout, one) for one in work.products]
+            for split, products in enumerate(work.made):
+                partial[:, split, buffer] = [_words(work.kernel.layout, one) for one in products]
+        partial = partial.reshape(len(partial), -1, DATA_WORDS)
         with ExitStack() as opened:
             self.machine = opened.enter_context(
                 Machine(
@@ -111,6 +125,8 @@ class DataLaunch:
                     channels=channels,
                     mirror=False,
                     partial=partial,
+                    contents_atoms=end - base + max(self._places),
+                    stored_atoms=works[0].stored_atoms,
                     tracked=tracked,
                     link_stall=link_stall,
                     seed=seed,
@@ -118,6 +134,12 @@ class DataLaunch:
                 )
             )
             self._exit = opened.pop_all()
+        for work, buffer in zip(works, self._buffers, strict=True):
+            if work.memory is not None:
+                self.machine.state.stored[:, buffer] = _memory_words(work)
+        if isinstance(chunks := works[0].kernel.chunks, SplitChunks):
+            values_from = self.machine.state.values_from[: works[0].kernel.workgroups]
+            values_from[:] = chunks.split_of_workgroup * (end - base)
 
     def __enter__(self) -> "DataLaunch":
         return self
@@ -145,10 +167,11 @@ class DataLaunch:
             dtype=work.dtype,
             context=context,
             contexts=len(self.works),
+            places=self._places,
         )
 
     def finish(self, progress: Callable[[float], None] = lambda done: None) -> None:
-        """Let GEMMs and reduce-scatters run to their end.
+        """Let GEMMs and collectives run to their end.
 
         Raises
         ------
@@ -162,24 +185,25 @@ class DataLaunch:
     def compare(
         self, context: int, *, within_bound: bool = False
     ) -> tuple[int, tuple[Mismatch, ...]]:
-        """Count the wrong elements in each GPU's own chunk, and list the first: those whose bits
-        differ or, ``within_bound``, those beyond the bound of :func:`error_bound`."""
-        work = self.works[context]
+        """Count the wrong elements in the chunks that each GPU keeps, and list the first: those
+        whose bits differ or, ``within_bound``, those beyond the bound of :func:`error_bound`."""
+        work, tracked = self.works[context], self.machine.tracked
         dtype, nan = DTYPES[work.dtype]
-        expected = reference(work.products, nan, self.machine.tracked.schedule)
-        bound = error_bound(work.products) if within_bound else None
-        chunk = _chunk_of_element(work.kernel.chunks)
         mismatches = 0
         first: list[Mismatch] = []
-        for g, words in enumerate(self.machine.state.stored[:, self._buffers[context]]):
-            found = np.ascontiguousarray(_matrix(work.kernel.layout, words, dtype))
-            wanted, got = expected[g].view(np.uint16), found.view(np.uint16)
+        expected = reference(work.products, nan, tracked.schedule, work.memory)
+        for g, chunk in self._kept(context):
+            found = self._found(context, g, tracked.place_of(chunk, g), dtype)
+            wanted, got = expected[g][chunk].view(np.uint16), found.view(np.uint16)
             wrong = wanted != got
-            if bound is not None:
+            if within_bound:
+                terms = np.concatenate(work.made)
+                if work.memory is not None:
+                    terms = np.concatenate([terms, work.memory[g : g + 1]])
                 with np.errstate(invalid="ignore"):  # outside the chunk, any bits
-                    error = np.abs(found.astype(np.float64) - _exact(work.products))
-                wrong = ~(error <= bound)
-            wrong &= chunk == g
+                    error = np.abs(found.astype(np.float64) - exact_sum(terms))
+                wrong = ~(error <= error_bound(terms))
+            wrong &= self._compared(context, chunk)
             mismatches += int(wrong.sum())
             first += [
                 Mismatch(
@@ -189,42 +213,76 @@ class DataLaunch:
                     expected=int(wanted[row, column]),
                     found=int(got[row, column]),
                     context=context,
+                    source=chunk.source,
                 )
                 for row, column in np.argwhere(wrong)[: SHOWN - len(first)]
             ]
         return mismatches, tuple(first)
 
+    def elements(self, context: int) -> int:
+        """Count the elements that are compared."""
+        return sum(int(self._compared(context, chunk).sum()) for _, chunk in self._kept(context))
 
-def reference(products: np.ndarray, nan: int, schedule: Expanded) -> np.ndarray:
-    """Add up each GPU's own chunk as a reduce-scatter does: (gpus, m, n).
+    def _kept(self, context: int) -> Iterator[tuple[int, Chunk]]:
+        """Yield each GPU and each chunk that it keeps."""
+        for g, flows in enumerate(self.machine.tracked.schedule.flows[-1]):
+            yield from ((g, flow.chunk) for flow in flows if flow.keeps)
 
-    Every addition rounds. A NaN is the reduce unit's canonical NaN.
+    def _found(self, context: int, gpu: int, place: int, dtype: np.dtype) -> np.ndarray:
+        """Output that a GPU's memory holds at a place: (m, n)."""
+        buffer, offset = self._buffers[context], self._places[place]
+        words = self.machine.state.stored[gpu, buffer.start + offset : buffer.stop + offset]
+        return np.ascontiguousarray(_matrix(self.works[context].kernel.layout, words, dtype))
+
+    def _compared(self, context: int, chunk: Chunk) -> np.ndarray:
+        """Elements of a chunk that its source stores: (m, n)."""
+        work = self.works[context]
+        tiling = work.kernel.tiling
+        elements = np.ones((tiling.m, tiling.n), bool)
+        if self.machine.tracked.is_cut:
+            elements = _chunk_of_element(work.kernel.chunks) == chunk.owner
+        if work.stored_atoms is not None:
+            elements &= _stored_elements(work.kernel, work.stored_atoms[chunk.source])
+        return elements
+
+
+def data_places(system: System, works: Sequence[Work], count: int) -> list[int]:
+    """Offsets in atoms from the outputs to places behind each other, with each atom in its channel.
+
+    The number of channels is a power of two. The outputs' addresses have no bits in common with the
+    offsets, which consist of blocks whose channel is 0.
     """
-    chunks = [Chunk(owner) for owner in range(len(products))]
-    with np.errstate(over="ignore", invalid="ignore"):
-        kept = reference_chunks(schedule, [dict.fromkeys(chunks, one) for one in products])
-    sums = np.stack([one[chunk] for one, chunk in zip(kept, chunks, strict=True)])
-    sums.view(np.uint16)[np.isnan(sums)] = nan
-    return sums
+    base, end = works[0].kernel.output_atom, works[-1].kernel.output_end
+    size = max(end - base, system.dram.channels << system.offset_bits)
+    step = 1 << (size - 1).bit_length()
+    if count > 1 and base % step:
+        raise ValueError(f"an output of {size} atoms at {base} has no places beyond it")
+    offsets = (
+        offset
+        for offset in range(0, step * system.dram.channels * 2 * count, step)
+        if channel_of_atom(offset, system.offset_bits, system.dram.channels) == 0
+    )
+    return list(islice(offsets, count))
 
 
-def error_bound(products: np.ndarray) -> np.ndarray:
-    """Bound the error of a sum of all GPUs' products that are added in any order: (m, n).
-
-    Every one of the GPUs − 1 additions rounds a partial sum, which is at most the sum of the
-    absolute values, by at most half a unit in the last place (N. J. Higham, The accuracy of
-    floating point summation, 1993, eq. 2.6, whose terms of higher order are in the factor).
-    """
-    additions, unit = len(products) - 1, _UNITS[products.dtype]
-    growth = additions * unit / (1 - additions * unit)
-    bound: np.ndarray = growth * np.abs(products.astype(np.float64)).sum(axis=0)
-    return bound
+def _memory_words(work: Work) -> np.ndarray:
+    """Words of the memory of all GPUs before the launch: (gpus, atoms, 4)."""
+    assert work.memory is not None
+    chunk = _chunk_of_element(work.kernel.chunks)
+    held = [np.where(chunk == g, one, 0).astype(one.dtype) for g, one in enumerate(work.memory)]
+    return np.stack([_words(work.kernel.layout, one) for one in held])
 
 
-def _exact(products: np.ndarray) -> np.ndarray:
-    """Add all GPUs' products without a rounding that matters."""
-    exact: np.ndarray = products.astype(np.float64).sum(axis=0)
-    return exact
+def _stored_elements(kernel: Kernel, stored_atoms: np.ndarray) -> np.ndarray:
+    """Elements of the atoms that a GPU's workgroups store: (m, n)."""
+    atoms = kernel.output_atoms(1, 0, 1)
+    counts = np.diff(atoms.start)
+    place = np.arange(len(atoms.atom)) - np.repeat(atoms.start[:-1], counts)
+    here = atoms.atom[place < np.repeat(stored_atoms, counts)] - kernel.output_atom
+    words = np.zeros((kernel.layout.atoms, DATA_WORDS), np.uint64)
+    words[here] = ~np.uint64(0)
+    elements: np.ndarray = _matrix(kernel.layout, words, np.dtype(np.uint16)) != 0
+    return elements
 
 
 def _words(layout: OutputLayout, matrix: np.ndarray) -> np.ndarray:

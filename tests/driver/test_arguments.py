@@ -18,12 +18,15 @@ from tests.support.driver_limits import (
     OF_GATE,
     OF_GPU,
     OF_PART,
+    OF_PATTERNS,
     OF_PEER,
     OF_RING,
     OF_TRANSFER,
+    PATTERNS,
     PEER,
     PEERS,
     RING,
+    SLOT_OFFSET,
     TRANSFER,
 )
 
@@ -32,7 +35,7 @@ from tests.support.driver_limits import (
 WITHOUT = {"launch", "measure", "wait", "wait_idle", "abort", "take_errors", "error_count"}
 WITHOUT |= {"clear_errors", "take_interrupts", "identify", "context", "reset_epochs"}
 WITHOUT |= {"hold", "hand_over"}
-OF_STRUCTS = {"command", "copy", "all_gather", "collective", "reduce_scatter", "peer"}
+OF_STRUCTS = {"command", "copy", "copy_chunks", "collective", "reduce_scatter", "peer", *PATTERNS}
 
 
 def calls_of(kind):
@@ -51,8 +54,12 @@ def test_every_call_and_argument_is_tried():
     assert {field.name for field in fields_of(Ring)} == set(OF_RING)
     assert {field.name for field in fields_of(Peer)} == set(OF_PEER)
     assert {field.name for field in fields_of(Collective)} - {"parts"} == set(OF_COLLECTIVE)
-    assert {field.name for field in fields_of(Part)} - {"stores_leave", "gate"} == set(OF_PART)
     assert {field.name for field in fields_of(Gate)} == set(OF_GATE)
+    of_part = {field.name for field in fields_of(Part)} - {"stores_leave", "gate", "transfer"}
+    assert of_part == set(OF_PART)
+    for name, pattern in PATTERNS.items():
+        of_pattern = {field.name for field in fields_of(pattern)} - {"sent", "ring"}
+        assert of_pattern == set(OF_PATTERNS[name])
 
 
 def variants(value):
@@ -117,7 +124,7 @@ def test_python_transfer(name):
             assert refused(Context.reduce_scatter, RING, wrong)
         if name != "kind":  # a copy sends stores
             assert refused(Context.copy, 0, wrong)
-            assert refused(Context.all_gather, [(0, TRANSFER), (0, wrong)], print)
+            assert refused(Context.copy_chunks, [(0, TRANSFER), (0, wrong)], print)
 
 
 def test_python_calls_with_a_transfer():
@@ -125,10 +132,12 @@ def test_python_calls_with_a_transfer():
         assert refused(Context.command, index, TRANSFER, region=region)
     for start, region in ((ADDRESS, 0), (-1, 0), (0, INDEX), (0, -1)):
         assert refused(Context.copy, start, TRANSFER, region=region)
-        assert refused(Context.all_gather, [(0, TRANSFER), (start, TRANSFER)], print, region=region)
+        assert refused(
+            Context.copy_chunks, [(0, TRANSFER), (start, TRANSFER)], print, region=region
+        )
     for peers in (PEERS, [-1]):
         assert refused(Context.copy, 0, TRANSFER, peers=peers)
-        assert refused(Context.all_gather, [(0, TRANSFER)], print, peers=peers)
+        assert refused(Context.copy_chunks, [(0, TRANSFER)], print, peers=peers)
     assert refused(Context.reduce_scatter, RING, TRANSFER, region=INDEX)
     assert not refused(Context.reduce_scatter, RING, TRANSFER)
 
@@ -138,6 +147,27 @@ def test_python_calls_with_a_transfer():
 def test_python_ring(name, negative):
     wrong = replace(RING, **{name: -1 if negative else OF_RING[name]})
     assert refused(Context.reduce_scatter, wrong, TRANSFER)
+
+
+@pytest.mark.parametrize(
+    ("call", "name"), [(call, name) for call, names in OF_PATTERNS.items() for name in names]
+)
+def test_python_pattern(call, name):
+    pattern, value = PATTERNS[call], OF_PATTERNS[call][name]
+    assert not refused(getattr(Context, call), pattern, TRANSFER)
+    negative = (-1,) if name == "peers" else -SLOT_OFFSET - 1 if name == "slot_offset" else -1
+    for wrong in (value, negative):
+        assert refused(getattr(Context, call), replace(pattern, **{name: wrong}), TRANSFER)
+
+
+def test_python_too_many_transfers():
+    """There are three command templates for the tiles of a collective."""
+    others = [replace(TRANSFER, offset_bytes=32 * at) for at in range(3)]
+    parts = [Part(1, transfer=other) for other in others]
+    assert not refused_collective(parts=(Part(4), *parts[:2], *parts[:2]))
+    assert refused_collective(parts=(Part(4), *parts))
+    # Equal objects are not the same one.
+    assert refused_collective(parts=(Part(4), *parts[:2], Part(1, transfer=replace(others[0]))))
 
 
 def refused_collective(**changes):
@@ -214,7 +244,7 @@ def test_python_packets_without_receivers(count):
     for call in (Context.remote_map, Context.dma_map):
         assert refused(call, 1, count, peers=[])
     assert refused(Context.copy, 0, TRANSFER, peers=[])
-    assert refused(Context.all_gather, [(0, TRANSFER)], print, peers=[])
+    assert refused(Context.copy_chunks, [(0, TRANSFER)], print, peers=[])
 
 
 @pytest.mark.parametrize("number", [-1, MAX_CONTEXTS])

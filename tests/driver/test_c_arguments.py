@@ -16,10 +16,12 @@ from tests.support.driver_limits import (
     OF_COLLECTIVE,
     OF_GATE,
     OF_PART,
+    OF_PATTERNS,
     OF_PEER,
     OF_RING,
     OF_TRANSFER,
     OF_WINDOW,
+    PATTERNS,
     PEER,
     RING,
     SHARES,
@@ -53,6 +55,19 @@ C_TRANSFER = {
 C_RING = {name: (getattr(RING, name), value) for name, value in OF_RING.items()}
 C_COLLECTIVE = {
     name: (int(getattr(COLLECTIVE, name)), value) for name, value in OF_COLLECTIVE.items()
+}
+C_PATTERNS = {
+    call: {
+        name: (int(getattr(PATTERNS[call], name)), value)
+        for name, value in names.items()
+        if name not in ("peer", "peers", "slot_offset")
+    }
+    | (
+        {f"to.{name}": value for name, value in C_RECEIVERS.items()}
+        if "slot_offset" in names
+        else {}
+    )
+    for call, names in OF_PATTERNS.items()
 }
 C_PARTS = {
     f"[{place}].{name}": (None, value)
@@ -98,21 +113,25 @@ C_CALLS = {
     "t3_window(&context, &window)": {},
     "t3_collective(&context, &collective, &transfer, {region})": dict(region=(0, INDEX)),
     "t3_reduce_scatter(&context, &ring, &transfer, {region})": dict(region=(0, INDEX)),
+    **{f"t3_{name}(&context, &{name}, &transfer, {{region}})": dict(region=(0, INDEX))
+       for name in PATTERNS},
     "t3_copy(&context, 0, &transfer, {region}, {peers})": dict(region=(0, INDEX), peers=(1, MASK)),
-    "t3_all_gather(&context, chunks, 2, {region}, {peers}, arrived, 0)": dict(
+    "t3_copy_chunks(&context, chunks, 2, {region}, {peers}, arrived, 0)": dict(
         region=(0, INDEX), peers=(1, MASK)),
     "t3_enable_interrupts(&context, {kinds})": dict(kinds=(1, ALL_KINDS)),
     "t3_set_arbitration(&bus, &arbitration)": {},
 }  # fmt: skip
-_OF_TILES = ("t3_collective", "t3_reduce_scatter")
+_OF_STORES = ("t3_all_gather", "t3_all_to_all", "t3_send")
+_OF_TILES = ("t3_collective", "t3_reduce_scatter", "t3_gemm_overlap", *_OF_STORES)
 C_STRUCTS = {
-    "transfer": (C_TRANSFER, ("t3_command", "t3_copy", "t3_all_gather", *_OF_TILES)),
+    "transfer": (C_TRANSFER, ("t3_command", "t3_copy", *_OF_TILES)),
     "collective": (C_COLLECTIVE, ("t3_collective",)),
     "window": (C_WINDOW, ("t3_window",)),
     "peer": (C_PEER, ("t3_peer",)),
     "to": (C_RECEIVERS, ("t3_remote_map", "t3_dma_map")),
     "gate": (C_GATE, ("t3_remote_map", "t3_dma_map", "t3_own_map", "t3_await_map")),
     "ring": (C_RING, ("t3_reduce_scatter",)),
+    **{name: (C_PATTERNS[name], (f"t3_{name}",)) for name in PATTERNS},
     "arbitration": (C_ARBITRATION, ("t3_set_arbitration",)),
 }
 # Calls of C whose arguments are not written, or are of 32 bits as their fields.
@@ -159,6 +178,11 @@ C_CASE = """    {
         struct t3_part parts[] = {{.workgroups = 4, .shares = 1, .to = {.peers = 2}},
                                   {.workgroups = 3, .stores_leave = 1, .to = {.peers = 2}}};
         struct t3_collective collective = {.parts = parts, .count = 2, COLLECTIVE};
+        struct t3_gather all_gather = {ALL_GATHER};
+        struct t3_part sent[] = {{.workgroups = 1, .to = {.peers = 2}}};
+        struct t3_exchange all_to_all = {.sent = sent, .count = 1, ALL_TO_ALL};
+        struct t3_send send = {SEND};
+        struct t3_overlap gemm_overlap = {.ring = ring, GEMM_OVERLAP};
         struct t3_arbitration arbitration = {ARBITRATION};
         struct t3_chunk chunks[2] = {{0, {TRANSFER}}, {0, {TRANSFER}}};
         int result;
@@ -166,6 +190,7 @@ C_CASE = """    {
         chunks[1].transfer = transfer;
         (void)context; (void)window; (void)ring; (void)arbitration; (void)chunks;
         (void)peer; (void)to; (void)collective; (void)gate;
+        (void)all_gather; (void)all_to_all; (void)send; (void)gemm_overlap;
         accesses = 0;
         result = CALL;
         printf("%d %d\\n", result, accesses);
@@ -212,8 +237,8 @@ def c_cases():
                 yield c_case(call.format(**valid), f"parts{member} = {value};"), True
         for struct, (members, calls) in C_STRUCTS.items():
             for member, (_, wrong) in members.items():
-                copies = call.startswith(("t3_copy", "t3_all_gather"))
-                sets = {"kind"} if copies else {"marks"} if call.startswith(_OF_TILES) else set()
+                sets = {"kind"} if call.startswith(("t3_copy", *_OF_STORES)) else set()
+                sets |= {"marks"} if call.startswith(_OF_TILES) else set()
                 if call.startswith(calls) and member not in sets:
                     yield c_case(call.format(**valid), f"{struct}.{member} = {wrong};"), True
 

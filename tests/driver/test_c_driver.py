@@ -16,16 +16,21 @@ from t3.driver import (
     Collective,
     Context,
     Datatype,
+    Exchange,
     Gate,
+    Gather,
     Granularity,
     InjectTarget,
     Operation,
+    Overlap,
+    PacketKind,
     Part,
     Peer,
     Policy,
     RefusedError,
     ReportedError,
     Ring,
+    Send,
     Transfer,
     WaitTimeoutError,
 )
@@ -67,13 +72,24 @@ int main(int count, char **words)
         {.workgroups = 0, .shares = 2, .to = to},
         {.workgroups = 7, .shares = 4, .gate = &gate}};
     struct t3_collective collective = {.parts = parts, .count = 3, .tracked_first = 3,
-        .accumulate = 1, .progress = 16,
+        .accumulate = 1, .progress = 16, .arriving = 6,
         .unused = 5, .credit_window = 7, .command_window = 30, .generation = 9};
+    struct t3_transfer stores = tile, far = tile;
+    struct t3_gather gather = {.own = 10, .passed = 20, .arriving = 7, .before = 3, .to = to,
+        .credit_window = 20, .command_window = 30, .generation = 9};
+    struct t3_part sent[2] = {{.workgroups = 4, .to = {.peers = 2, .slot_offset = 8}},
+        {.workgroups = 5, .to = {.peers = 128, .slot_offset = -3}}};
+    struct t3_exchange exchange = {.sent = sent, .count = 2, .own = 6, .arriving = 11,
+        .credit_window = 20, .command_window = 30, .generation = 9};
+    struct t3_send send = {.leaving = 12, .arriving = 13, .to = {.peers = 4, .slot_offset = 12},
+        .credit_window = 20, .command_window = 30, .generation = 9};
+    struct t3_overlap overlap = {.ring = ring, .passed = 21, .arriving = 9};
     struct t3_chunk chunks[2] = {{1 << 16, tile}, {1 << 17, tile}};
     struct t3_error error;
     int result = 0;
     (void)count; (void)arrived; (void)chunks; (void)ring; (void)tile; (void)error; (void)context;
     (void)peer; (void)to; (void)collective; (void)gate;
+    (void)stores; (void)far; (void)gather; (void)exchange; (void)send; (void)overlap;
     next = words + 1;
     BODY
     printf("= %d\\n", result);
@@ -120,11 +136,29 @@ COLLECTIVE = Collective(
     ),
     tracked_first=3,
     unused=5,
+    arriving=6,
     credit_window=7,
     command_window=30,
     generation=9,
     accumulate=True,
     progress=16,
+)
+WINDOWS = {"credit_window": 20, "command_window": 30, "generation": 9}
+GATHER = Gather(own=10, passed=20, arriving=7, before=3, peers=(7, 1), slot_offset=-5, **WINDOWS)
+EXCHANGE = Exchange(
+    sent=(Part(4, peers=(1,), slot_offset=8), Part(5, peers=(7,), slot_offset=-3)),
+    own=6,
+    arriving=11,
+    **WINDOWS,
+)
+SEND = Send(leaving=12, arriving=13, peer=2, slot_offset=12, **WINDOWS)
+STORES, FAR = replace(TILE, kind=PacketKind.STORE), replace(TILE, offset_bytes=1 << 20)
+OF_THREE = replace(
+    COLLECTIVE,
+    parts=tuple(
+        replace(part, transfer=one)
+        for part, one in zip(COLLECTIVE.parts, (FAR, None, STORES), strict=True)
+    ),
 )
 
 
@@ -228,6 +262,17 @@ def only_writes(lines):
          lambda c: c.reduce_scatter(RING, TILE, region=3)),
         ("result = t3_collective(&context, &collective, &tile, 3);",
          lambda c: c.collective(COLLECTIVE, TILE, region=3)),
+        (("stores.kind = T3_PACKET_KIND_STORE; far.offset_bytes = 1 << 20;"
+          "parts[0].transfer = &far; parts[2].transfer = &stores;"
+          "result = t3_collective(&context, &collective, &tile, 3);"),
+         lambda c: c.collective(OF_THREE, TILE, region=3)),
+        ("result = t3_all_gather(&context, &gather, &tile, 3);",
+         lambda c: c.all_gather(GATHER, TILE, region=3)),
+        ("result = t3_all_to_all(&context, &exchange, &tile, 3);",
+         lambda c: c.all_to_all(EXCHANGE, TILE, region=3)),
+        ("result = t3_send(&context, &send, &tile, 3);", lambda c: c.send(SEND, TILE, region=3)),
+        ("result = t3_gemm_overlap(&context, &overlap, &tile, 3);",
+         lambda c: c.gemm_overlap(Overlap(RING, passed=21, arriving=9), TILE, region=3)),
         (("t3_own_map(&context, 1, 2, 0, 0, 5, 0); t3_remote_map(&context, 3, 1, 0, 0, 0, to, 0);"
          "result = t3_unmap(&context);"),
          lambda c: (c.own_map(1, 2, shares=5), c.remote_map(3, 1, **TO), c.unmap())),
@@ -287,15 +332,15 @@ def test_hand_over(folder):
     assert len(only_writes(lines)) == 2 and result == -1
 
 
-def test_all_gather(folder):
-    body = "result = t3_all_gather(&context, chunks, 2, 1, 0x82, arrived, 0);"
+def test_copy_chunks(folder):
+    body = "result = t3_copy_chunks(&context, chunks, 2, 1, 0x82, arrived, 0);"
     lines, result = run(folder, body)
     bus, context = attached()
 
     def arrived(chunk):
         bus.lines.append(f"arrived {chunk}")
 
-    context.all_gather([(1 << 16, TILE), (1 << 17, TILE)], arrived, region=1, peers=[1, 7])
+    context.copy_chunks([(1 << 16, TILE), (1 << 17, TILE)], arrived, region=1, peers=[1, 7])
     without_reads = [line for line in bus.lines if not line.startswith("r")]
     assert [line for line in lines if not line.startswith("r")] == without_reads
     assert "arrived 1" in lines and result == 0

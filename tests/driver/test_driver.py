@@ -242,8 +242,8 @@ def takes(gpu, bus, **packet):
     return not context.error_count(ErrorCode.PACKET_FORBIDDEN)
 
 
-def test_all_gather(gpu, bus):
-    """The all-gather copies each chunk as soon as it has arrived, as plain stores."""
+def test_chunks_are_copied(gpu, bus):
+    """Each chunk is copied as soon as it has arrived, as plain stores."""
     context = ready(gpu)
     context.launch()
     bus.play(RING, 0, 3, BASE)
@@ -253,7 +253,7 @@ def test_all_gather(gpu, bus):
     order = []
     chunk = Transfer(rows=2, run_atoms=3, stride_atoms=10)
     starts = [BASE, BASE + 100 * 32]
-    context.all_gather([(start, chunk) for start in starts], order.append)
+    context.copy_chunks([(start, chunk) for start in starts], order.append)
     context.wait_idle()
     assert order == [1]
     atoms = [

@@ -13,10 +13,15 @@ class State(NamedTuple):
 
 
 class Search:
-    """Schedule with the number of contributions of each slot."""
+    """Schedule with the number of contributions of each slot.
 
-    def __init__(self, stores, sends, windows):
+    Slots of ``together`` trigger together. A receiver admits ``commands`` slots beyond the number
+    of those that were sent or stay; None: any number.
+    """
+
+    def __init__(self, stores, sends, windows, together=(), commands=None):
         self.stores, self.sends, self.windows = stores, sends, windows
+        self.commands = commands
         entries = [entry for program in stores for entry in program]
         entries += [entry for sending in sends for entry in sending.values()]
         self.needed = {}
@@ -25,24 +30,52 @@ class Search:
                 self.needed[place] = self.needed.get(place, 0) + 1
         count = len(stores)
         self.slots = [sorted(s for r, s in self.needed if r == x) for x in range(count)]
+        self.triggers = [
+            {slot: {slot, *(together[at].get(slot, ()) if together else ())} for slot in sending}
+            for at, sending in enumerate(sends)
+        ]
 
     def oldest(self, done, receiver):
         left = (slot for slot in self.slots[receiver] if (receiver, slot) not in done)
         return next(left, float("inf"))
 
-    def admits(self, done, entry):
-        return all(slot < self.oldest(done, to) + self.windows[to] for to, slot in entry)
+    def admits(self, done, queues, entry):
+        return all(
+            slot < self.oldest(done, to) + self.windows[to]
+            and (self.commands is None or slot < self.sent(done, queues, to) + self.commands)
+            for to, slot in entry
+        )
+
+    def sent(self, done, queues, receiver):
+        """Number of complete slots of a receiver that were sent or stay."""
+        here = {slot for to, slot in done if to == receiver}
+        return sum(
+            slot not in self.triggers[receiver]
+            or self.triggers[receiver][slot] <= here
+            and slot not in queues[receiver]
+            for slot in here
+        )
+
+    def triggered(self, done, place):
+        """Slots of a receiver that trigger when a further one is complete."""
+        receiver, slot = place
+        here = {slot for to, slot in done if to == receiver} | {slot}
+        return [
+            one
+            for one, needed in sorted(self.triggers[receiver].items())
+            if slot in needed and needed <= here
+        ]
 
     def start(self):
         return State((0,) * len(self.stores), (), frozenset(), ((),) * len(self.stores))
 
 
-def ends(stores, sends, windows):
+def ends(stores, sends, windows, together=(), commands=None):
     """Test whether all orders end in which slots that send can become complete.
 
     Credits only grow, so every other event is taken as soon as it can happen.
     """
-    search = Search(stores, sends, windows)
+    search = Search(stores, sends, windows, together, commands)
     left, seen = [search.start()], set()
     while left:
         state = settled(search, left.pop())
@@ -73,12 +106,12 @@ def settled(search, state):
     while moved:
         moved = False
         for at, program in enumerate(search.stores):
-            if issued[at] < len(program) and search.admits(done, program[issued[at]]):
+            if issued[at] < len(program) and search.admits(done, queues, program[issued[at]]):
                 issue(program[issued[at]])
                 issued[at] += 1
                 moved = True
         for at, queue in enumerate(queues):
-            if queue and search.admits(done, search.sends[at][queue[0]]):
+            if queue and search.admits(done, queues, search.sends[at][queue[0]]):
                 issue(search.sends[at][queue.pop(0)])
                 moved = True
     return State(
@@ -87,17 +120,16 @@ def settled(search, state):
 
 
 def complete(search, state, place):
-    receiver, slot = place
     queues = tuple(
-        (*queue, slot) if at == receiver and slot in search.sends[receiver] else queue
+        (*queue, *search.triggered(state.done, place)) if at == place[0] else queue
         for at, queue in enumerate(state.queues)
     )
     return state._replace(done=state.done | {place}, queues=queues)
 
 
-def ends_in_any_order(stores, sends, windows):
+def ends_in_any_order(stores, sends, windows, together=(), commands=None):
     """Test the same by single events: a sender issues, a queue's head leaves, a slot completes."""
-    search = Search(stores, sends, windows)
+    search = Search(stores, sends, windows, together, commands)
     left, seen = [search.start()], set()
     while left:
         state = left.pop()
@@ -114,11 +146,11 @@ def ends_in_any_order(stores, sends, windows):
 def events(search, state):
     for at, program in enumerate(search.stores):
         here = state.issued[at]
-        if here < len(program) and search.admits(state.done, program[here]):
+        if here < len(program) and search.admits(state.done, state.queues, program[here]):
             issued = (*state.issued[:at], here + 1, *state.issued[at + 1 :])
             yield arrive(state._replace(issued=issued), program[here])
     for at, queue in enumerate(state.queues):
-        if queue and search.admits(state.done, search.sends[at][queue[0]]):
+        if queue and search.admits(state.done, state.queues, search.sends[at][queue[0]]):
             queues = (*state.queues[:at], queue[1:], *state.queues[at + 1 :])
             yield arrive(state._replace(queues=queues), search.sends[at][queue[0]])
     for place, count in state.arrived:

@@ -11,7 +11,18 @@ from rtl.interface.encodings import (
     Policy,
 )
 from rtl.registers.map import load
-from t3.driver import Collective, Gate, Part, Peer, Ring, Transfer
+from t3.driver import (
+    Collective,
+    Exchange,
+    Gate,
+    Gather,
+    Overlap,
+    Part,
+    Peer,
+    Ring,
+    Send,
+    Transfer,
+)
 
 __all__ = [
     "DISPATCH",
@@ -26,9 +37,11 @@ __all__ = [
     "COLLECTIVE",
     "OF_COLLECTIVE",
     "OF_PART",
+    "OF_PATTERNS",
     "OF_RING",
     "OF_TRANSFER",
     "OF_WINDOW",
+    "PATTERNS",
     "PEER",
     "PEERS",
     "RING",
@@ -47,6 +60,14 @@ COLLECTIVE = Collective(
     command_window=1,
 )
 RING = Ring(workgroups=4, leaving=1, staying=1, credit_window=1, command_window=1)
+WINDOWS = dict(credit_window=1, command_window=1)
+PATTERNS = {
+    "all_gather": Gather(own=2, arriving=1, passed=1, before=1, peers=(1,), **WINDOWS),
+    "all_to_all": Exchange(sent=(Part(1, peers=(1,)),), own=1, arriving=1, **WINDOWS),
+    "send": Send(leaving=1, arriving=1, peer=1, **WINDOWS),
+    "gemm_overlap": Overlap(RING, passed=1, arriving=1),
+}
+"""Patterns by their call: all but the ring's, whose fields have tables of their own."""
 PEER = Peer(gpu=1, rank=1, space=1)
 GATE = Gate(context=1, generation=1, slot=1, workgroups=1, slots=1)
 WINDOW = dict(workgroups=4, tracked=(0, 4), to_send=0, credit_window=1)
@@ -135,10 +156,29 @@ OF_PART = {
 OF_COLLECTIVE = {
     "tracked_first": OF_WINDOW["tracked"][0][0],
     "unused": COLLECTIVE.parts[0].workgroups + 1,
+    "arriving": COLLECTIVE.end + 1,
     **{
         name: OF_WINDOW[name]
         for name in ("credit_window", "command_window", "generation", "accumulate", "progress")
     },
+}
+OF_WINDOWS = {name: OF_WINDOW[name] for name in ("credit_window", "command_window", "generation")}
+_SLOTS = OF_WINDOW["workgroups"]
+OF_PATTERNS = {
+    "all_gather": {
+        **dict.fromkeys(("own", "arriving", "passed", "before"), _SLOTS),
+        "peers": tuple(PEERS),
+        "slot_offset": SLOT_OFFSET,
+        **OF_WINDOWS,
+    },
+    "all_to_all": {**dict.fromkeys(("own", "arriving"), _SLOTS), **OF_WINDOWS},
+    "send": {
+        **dict.fromkeys(("leaving", "arriving"), _SLOTS),
+        "peer": PEERS[0],
+        "slot_offset": SLOT_OFFSET,
+        **OF_WINDOWS,
+    },
+    "gemm_overlap": dict.fromkeys(("passed", "arriving"), _SLOTS),
 }
 ENTRIES = beyond("CUTS", "cut0")
 # Valid arguments, and the first value of each argument that is beyond its field, or such values.

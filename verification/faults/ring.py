@@ -10,6 +10,7 @@ from driver.python import Context, Recorder
 from rtl.parameters import T3Parameters
 from rtl.registers.map import load
 from sysmodel.collectives.launch_map import tracked_schedule
+from sysmodel.collectives.schedule import Chunk
 from sysmodel.config.system import System, load_system
 from sysmodel.engine.hardware import hardware_parameters
 from sysmodel.engine.ports import CHANNEL_OUTPUTS, CONTEXT_OUTPUTS, DATA_WORDS, K
@@ -25,7 +26,7 @@ from sysmodel.machine.program import Writes, map_writes
 from sysmodel.machine.queue import Queued
 from sysmodel.machine.tiling import apart
 from sysmodel.machine.until import UNTIL_PROGRAMMED, UNTIL_REDUCED
-from sysmodel.runs.data_launch import reference
+from sysmodel.runs.data_reference import reference
 
 from .hook import FAULT, FaultyInstance, Hooked
 
@@ -218,7 +219,9 @@ class Ring:
         for kernel in self.kernels:
             shape = GPUS, kernel.tiling.m, kernel.tiling.n
             products = random.standard_normal(shape).astype(np.float16)
-            self._expected.append(self._atoms(reference(products, 0x7E00, _RING.schedule)))
+            kept = reference(products, 0x7E00, _RING.schedule)
+            sums = np.stack([one[Chunk(g)] for g, one in enumerate(kept)])
+            self._expected.append(self._atoms(sums))
             first = kernel.output_atom - base
             partial[:, first : kernel.output_end - base] = self._atoms(products)
             chunk = kernel.chunks.of_workgroup

@@ -4,7 +4,7 @@ import pytest
 
 from sysmodel.engine.ports import CHANNEL_INPUTS, CHANNEL_OUTPUTS, G, H
 from sysmodel.machine.bus import WRITES, bus_idle, bus_rests, drive_bus, load_writes
-from sysmodel.machine.program import PAGE_MASK, REFUSAL_MASK, STATUS_OFFSET
+from sysmodel.machine.register_words import PAGE_MASK, REFUSAL_MASK, STATUS_OFFSET
 from tests.support.small_kernel import bare_state, small_kernel
 
 

@@ -9,11 +9,10 @@ from sysmodel.gpu.atoms import ATOM_BYTES
 from sysmodel.gpu.geometry.placement import MOST_OUTPUT_ATOMS, OUTPUT_ATOM
 from sysmodel.lib.errors import InputError
 from sysmodel.lib.interleave import channel_of_atom
+from sysmodel.machine.credits import credit_windows, group_workgroups
 from sysmodel.machine.program import (
     collective_writes,
     copy_writes,
-    credit_windows,
-    group_workgroups,
     launch_writes,
     map_writes,
     measure_writes,

@@ -5,7 +5,7 @@ import pytest
 from sysmodel.config.model import load_model
 from sysmodel.config.system import load_system
 from sysmodel.lib.errors import InputError
-from sysmodel.machine.program import credit_windows
+from sysmodel.machine.credits import credit_windows
 from sysmodel.machine.tiling import kernel_of, launches
 from tests.support.small_system import scaled, small_system
 

@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 
 from sysmodel.collectives.launch_map import tracked_schedule
+from sysmodel.collectives.schedule import Chunk
 from sysmodel.config.granularity import GRANULARITIES
 from sysmodel.config.system import load_system
 from sysmodel.lib.errors import InputError
 from sysmodel.lib.progress import no_progress
 from sysmodel.runs.check import check
 from sysmodel.runs.check_options import CheckOptions
-from sysmodel.runs.data_launch import reference
+from sysmodel.runs.data_reference import reference
 from tests.support.random_problem import random_check
 from tests.support.small_system import scaled
 
@@ -68,7 +69,7 @@ def test_output_beyond_the_window_is_reduced_slice_by_slice(
 def test_a_bit_error_in_a_later_slice_is_located(narrow_window, monkeypatch):
     def one_off(*arguments):
         sums = reference(*arguments)
-        sums[0].view(np.uint16)[5, 7] ^= 1
+        sums[0][Chunk(0)].view(np.uint16)[5, 7] ^= 1
         return sums
 
     monkeypatch.setattr("sysmodel.runs.data_launch.reference", one_off)
@@ -114,7 +115,7 @@ def test_reference_rounds_in_ring_order():
     products = np.array([2048, 1, 1], np.float16).reshape(3, 1, 1)
     sums = reference(products, 0x7E00, tracked_schedule("ring", len(products)).schedule)
     # GPU 0's chunk: GPU 2, then GPU 1, then GPU 0; GPU 1's: GPU 0, 2, 1; GPU 2's: GPU 1, 0, 2.
-    assert sums.ravel().tolist() == [2050, 2048, 2048]
+    assert [one[Chunk(g)].item() for g, one in enumerate(sums)] == [2050, 2048, 2048]
 
 
 def test_a_bit_error_is_found(monkeypatch):

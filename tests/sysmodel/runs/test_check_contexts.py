@@ -5,12 +5,14 @@ import pytest
 
 from driver.python import T3, Recorder
 from rtl.interface.encodings import ErrorCode, InjectTarget
+from sysmodel.collectives.schedule import Chunk
 from sysmodel.lib.errors import InputError, SimulationError
 from sysmodel.lib.progress import no_progress
 from sysmodel.machine.until import UNTIL_PROGRAMMED
 from sysmodel.runs.check import check, launches_of
 from sysmodel.runs.check_options import CheckOptions
-from sysmodel.runs.data_launch import DataLaunch, reference
+from sysmodel.runs.data_launch import DataLaunch
+from sysmodel.runs.data_reference import reference
 from tests.support.random_problem import random_check
 
 BOTH = 0, 1
@@ -47,7 +49,8 @@ def test_a_bit_error_is_found_in_its_context(monkeypatch, wrong):
     def one_off(products, *others):
         sums = reference(products, *others)
         if products.shape[1:] == ((256, 192), (192, 256))[wrong]:
-            sums[:].view(np.uint16)[:, 7, 9] ^= 1
+            for g, kept in enumerate(sums):
+                kept[Chunk(g)].view(np.uint16)[7, 9] ^= 1
         return sums
 
     monkeypatch.setattr("sysmodel.runs.data_launch.reference", one_off)
@@ -70,7 +73,13 @@ def launch_of_both(engine, seed):
     options = CheckOptions(contexts=2, gpus=3, m=256, n=288, k=8, engine=engine, seed=seed)
     (works,), system = launches_of(options)
     return DataLaunch(
-        system, works, engine=engine, channels=options.channels, seed=seed, link_stall=0.3
+        system,
+        works,
+        engine=engine,
+        channels=options.channels,
+        tracked=options.tracked,
+        seed=seed,
+        link_stall=0.3,
     )
 
 

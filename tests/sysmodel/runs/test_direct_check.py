@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 
 from sysmodel.collectives.launch_map import tracked_schedule
+from sysmodel.collectives.schedule import Chunk
 from sysmodel.lib.errors import InputError
 from sysmodel.lib.progress import no_progress
 from sysmodel.machine.program import map_writes
 from sysmodel.runs.check import check
 from sysmodel.runs.check_options import CheckOptions
-from sysmodel.runs.data_launch import reference
+from sysmodel.runs.data_reference import reference
 from tests.support.random_problem import random_check
 from tests.support.recorded_ranges import recorded_ranges
 from tests.support.small_kernel import small_kernel
@@ -146,7 +147,7 @@ def test_random_problems_on_the_rtl(seed):
 def test_a_bit_error_is_found(monkeypatch):
     def one_off(*arguments):
         sums = reference(*arguments)
-        sums[0].view(np.uint16)[5, 7] ^= 1
+        sums[0][Chunk(0)].view(np.uint16)[5, 7] ^= 1
         return sums
 
     monkeypatch.setattr("sysmodel.runs.data_launch.reference", one_off)

@@ -9,7 +9,8 @@ from sysmodel.lib.errors import InputError
 from sysmodel.lib.progress import no_progress
 from sysmodel.runs.check import check, launches_of
 from sysmodel.runs.check_options import CheckOptions
-from sysmodel.runs.data_launch import DataLaunch, error_bound
+from sysmodel.runs.data_launch import DataLaunch
+from sysmodel.runs.data_reference import error_bound
 
 # The first half of the ranks sends to the second half, which sends the sums to the owner.
 SOURCE = '''"""Halves: half of the ranks send to the other half, and those to the chunk's owner."""
@@ -111,7 +112,7 @@ def test_the_bound_finds_a_lost_contribution(monkeypatch):
         return products[1:].astype(np.float64).sum(axis=0)
 
     monkeypatch.setattr("sysmodel.runs.data_launch.error_bound", without_one)
-    monkeypatch.setattr("sysmodel.runs.data_launch._exact", of_the_others)
+    monkeypatch.setattr("sysmodel.runs.data_launch.exact_sum", of_the_others)
     result = check(
         CheckOptions(
             collective="direct", free_order=True, gpus=3, m=256, n=288, k=16, engine="golden"
