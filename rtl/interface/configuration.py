@@ -158,7 +158,7 @@ def LaunchConfiguration(p: T3Parameters):
     the number of workgroups whose tiles leave. ``generation`` numbers the launch on all GPUs,
     ``epoch`` tags its data in this GPU's memory. With ``accumulate``, data of any epoch count as
     data of this launch, so that the first update of an atom adds to what the memory holds. With
-    ``reports``, software hears of each ``2**report_log2`` slots.
+    ``reports_steps``, software hears of each ``2**report_log2`` slots.
     """
     return data.StructLayout(
         {
@@ -172,7 +172,7 @@ def LaunchConfiguration(p: T3Parameters):
             "generation": GENERATION_BITS,
             "epoch": EPOCH_BITS,
             "accumulate": 1,
-            "reports": 1,
+            "reports_steps": 1,
             "report_log2": 5,
         }
     )

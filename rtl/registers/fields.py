@@ -29,7 +29,7 @@ LAUNCH_CONFIGURATION = {
     "timeout": ("TIMEOUT", "ticks"),
     "generation": ("TRACKING", "generation"),
     "accumulate": ("TRACKING", "accumulate"),
-    "reports": ("PROGRESS", "enable"),
+    "reports_steps": ("PROGRESS", "enable"),
     "report_log2": ("PROGRESS", "log2"),
 }
 ARBITER = {

@@ -53,7 +53,7 @@ class CreditWindow(wiring.Component):
         Every tracked dispatch index is complete.
     reports : Out(1)
         Strobe: ``oldest`` has come to a multiple of ``2**report_log2``, or to ``tracked_end``, and
-        the launch ``reports``. Register.
+        the launch ``reports_steps``. Register.
     error : Out(:class:`ErrorSignature`)
         TIMEOUT: for ``timeout`` ticks ``oldest`` has not advanced or, from ``tracked_end`` on, work
         was ``unfinished``, and no gate released workgroups.
@@ -159,7 +159,7 @@ class CreditWindow(wiring.Component):
         m.d.comb += steps.eq(~low.any() | (following == configuration.tracked_end))
         with m.If(self.moves):
             m.d.sync += self.oldest.eq(following)
-        rings = self.moves & self.launched & ~self.launch & configuration.reports
+        rings = self.moves & self.launched & ~self.launch & configuration.reports_steps
         m.d.sync += self.reports.eq(rings & steps)
 
     def _count_issued(self, m: Module) -> None:

@@ -34,7 +34,7 @@ _LAUNCH_CONFIGURATION = Fields(LaunchConfiguration(PARAMETERS))
 # Fields of a launch's configuration that the credit window reads.
 _READ = dict.fromkeys(
     ("tracked_first", "tracked_end", "credit_window", "command_window", "timeout")
-    + ("reports", "report_log2"),
+    + ("reports_steps", "report_log2"),
     0,
 )
 _REPORT = Fields(ErrorReport(PARAMETERS))
@@ -170,7 +170,7 @@ class _Bench:
         step = 1 << int(self.own["launch"]["report_log2"])
         cover("progress is reported", reports and not self.value("oldest") % step)
         cover("progress is reported at the end", reports and self.value("oldest") == end)
-        silent = self.own["launch"]["reports"] and not reports
+        silent = self.own["launch"]["reports_steps"] and not reports
         cover("progress between two steps", moved and silent)
         cover("not done any more", self._done and not self.value("done"))
         self._moved, self._done = moved, bool(self.value("done"))
@@ -228,7 +228,7 @@ async def random_traffic(dut):
                 credit_window=rng.choice([0, 8, PARAMETERS.credit_window]),
                 command_window=rng.choice([4, 30, 200, rng.randrange(_MOST)]),
                 timeout=rng.choice([0, 1, 5, 5, 20]),
-                reports=rng.getrandbits(1),
+                reports_steps=rng.getrandbits(1),
                 report_log2=rng.choice([0, 1, 2, 3, 4, 5, rng.randrange(32)]),
             )
             busy = rng.choice([0.05, 0.4, 0.9])

@@ -147,7 +147,7 @@ def test_credit_window(rng, slots):
                     "credit_window": int(rng.integers(0, 17)),
                     "tracked_end": int(rng.choice([20, 60, 2047])),
                     "timeout": int(rng.choice([0, 1, 5, 20])),
-                    "reports": int(rng.integers(0, 2)),
+                    "reports_steps": int(rng.integers(0, 2)),
                     "report_log2": int(rng.choice([0, 1, 2, 5, 31])),
                 }
                 ctx.set(dut.launch_configuration, values)

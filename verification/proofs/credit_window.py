@@ -177,7 +177,7 @@ class ReportsHarness(Elaboratable):
             m.d.sync += runs.eq(0)
         m.d.sync += [
             begun.eq(1),
-            asked.eq(runs & ~dut.launch & launch.reports),
+            asked.eq(runs & ~dut.launch & launch.reports_steps),
             before.eq(dut.oldest),
             end.eq(launch.tracked_end),
             step.eq(1 << launch.report_log2),

@@ -106,14 +106,14 @@ BUGS_OF_GATES: tuple[tuple[str, SeededBug], ...] = (
         "~low.any()",
     ),
     _of_reports(
-        "progress is reported although nobody asked",
-        "self.moves & self.launched & ~self.launch & configuration.reports",
+        "progress is reported although software did not ask",
+        "self.moves & self.launched & ~self.launch & configuration.reports_steps",
         "self.moves & self.launched & ~self.launch",
     ),
     _of_reports(
         "progress is reported after an abort",
-        "self.moves & self.launched & ~self.launch & configuration.reports",
-        "self.moves & ~self.launch & configuration.reports",
+        "self.moves & self.launched & ~self.launch & configuration.reports_steps",
+        "self.moves & ~self.launch & configuration.reports_steps",
     ),
 )
 """Seeded bugs of the gates, of the progress that they await and of its reports, each with the proof

@@ -266,16 +266,16 @@ STEPS = [(0, 30, [17, 18, 19, 20]), (1, 30, [18, 20]), (2, 30, [20]), (3, 30, []
 
 def check_reports(block=CreditWindow):
     """Reports come in the first cycle of a slot that is a multiple of the step, or the end of the
-    launch; software that asked for nothing hears nothing, and nobody after an abort."""
+    launch. Software that did not ask hears nothing, and no software hears anything after an abort."""
     stimulus = [LAUNCH, *[{}] * 2, *({"complete": index} for index in (18, 17, 16, 19)), *[{}] * 6]
     for log2, end, steps in STEPS:
         launch = {"tracked_first": 16, "tracked_end": end, "report_log2": log2, "block": block}
-        seen = simulate(stimulus, reports=1, **launch)
+        seen = simulate(stimulus, reports_steps=1, **launch)
         assert [one["oldest"] for one in seen if one["reports"]] == steps
         assert not any(column(simulate(stimulus, reports=0, **launch), "reports"))
     completes = [{"complete": index} for index in (16, 17)]
     stimulus = [LAUNCH, {}, *[{"aborting": 1}] * 3, *completes, *[{}] * 3]
-    seen = simulate(stimulus, reports=1, tracked_first=16, block=block)
+    seen = simulate(stimulus, reports_steps=1, tracked_first=16, block=block)
     assert column(seen, "oldest")[-1] == 18 and not any(column(seen, "reports"))
 
 

@@ -365,7 +365,7 @@ def step_units(
     cycle.oldest_before, cycle.done_before = oldest, own.window.done
     # A launch that waits counts as work, whose progress is the end of workgroups.
     works = own.status.idle == 0 or (cycle.waits != 0 and external.progresses == 0)
-    works = works or own.gates.waits != 0
+    works = works or own.gates.gate_waits != 0
     criticality = step_criticality(
         s.config,
         own.criticality,

@@ -155,7 +155,7 @@ def make_launch(
     timeout: int,
     generation: int,
     accumulate: int,
-    reports: int,
+    reports_steps: int,
     report_log2: int,
 ) -> None:
     """Make the configuration of a launch, without its epoch."""
@@ -168,7 +168,7 @@ def make_launch(
     to.timeout = timeout
     to.generation = generation
     to.accumulate = accumulate
-    to.reports = reports
+    to.reports_steps = reports_steps
     to.report_log2 = report_log2
 
 

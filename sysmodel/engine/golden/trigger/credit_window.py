@@ -112,7 +112,7 @@ def _advance(config: Record, window: Record, complete: Words, inputs: WindowInpu
 @inlined
 def _is_step(launch: Record, oldest: int) -> bool:
     """Return whether software wants to hear that a launch has come to this slot."""
-    if launch.reports == 0:
+    if launch.reports_steps == 0:
         return False
     return oldest % (1 << launch.report_log2) == 0 or oldest == launch.tracked_end
 
