@@ -184,7 +184,7 @@ def test_every_error_acts_as_the_page_says(connect, count):
     assert {name: result == REPORTED for name, result in seen.items()} == {
         name: expected[name] for name in seen
     }
-    assert len(seen) == 19
+    assert len(seen) == 20
 
 
 def test_message_names_what_the_log_lacks():

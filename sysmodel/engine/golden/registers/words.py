@@ -28,9 +28,10 @@ __all__ = [
     "store_word",
 ]
 
-REGISTER = record("contents reset writable readable known lock")
+REGISTER = record("contents reset writable readable known accepts lock")
 """Word: its contents, its contents after reset, masks of the bits that software can write and read,
-the flag that a register exists, and the bits of the lock that protect it (-1: always).
+the flags that a register exists and that software can write to it, even if this instance keeps no
+bit of it, and the bits of the lock that protect it (-1: always).
 """
 
 Field = tuple[int, int, int]
@@ -139,6 +140,7 @@ def describe_registers(p: T3Parameters, registers: Records) -> None:
         word = register.offset // 4
         row = registers[register.page][word]
         row["known"] = 1
+        row["accepts"] = register.writable
         if register.lock:
             always = register.lock == ALWAYS
             row["lock"] = -1 if always else _LOCKS[register.page][register.lock].mask

@@ -317,7 +317,7 @@ def write_register(
     page, word = page_of(s.config, address), word_of(address)
     if page < 0:
         return REJECT
-    if strobes != 15 or word == NO_WORD or not s.registers[page, word].writable:
+    if strobes != 15 or word == NO_WORD or not s.registers[page, word].accepts:
         _report(s, page, _NOT_WRITABLE, privileged)
     elif _is_locked(s, page, word, value, privileged):
         _report(s, page, _LOCKED, privileged)
