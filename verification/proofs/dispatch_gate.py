@@ -97,20 +97,20 @@ class EarlyHarness(Elaboratable):
         ]
         slot = _saturated(m, gate.slot, gate.slots, band, "slot")
         self._assert_lost(m, dut, number, gate.context)
-        shown, bands, over = Signal(), Signal(4), Signal()
+        shown, bands, whole = Signal(), Signal(4), Signal()
         arrived, passed = _shows(dut, number, slot)
         releases = dut.gate.releases & dut.chosen.bit_select(number, 1)
         with m.If(dut.launch | dut.aborting):
-            m.d.sync += [shown.eq(0), bands.eq(0), over.eq(0)]
+            m.d.sync += [shown.eq(0), bands.eq(0), whole.eq(0)]
         with m.Else():
             m.d.sync += shown.eq(shown | arrived | passed)
             with m.If(releases):
                 m.d.sync += [
                     bands.eq(bands + 1),
-                    over.eq(over | dut.gate.passes | (gate.workgroups == 0)),
+                    whole.eq(whole | dut.gate.passes | (gate.workgroups == 0)),
                 ]
         return SimpleNamespace(
-            shown=shown, bands=bands, over=over, entry=entry, band=band, slot=slot
+            shown=shown, bands=bands, whole=whole, entry=entry, band=band, slot=slot
         )
 
     def _assert_lost(self, m: Module, dut, number: Value, context: Value) -> None:
@@ -159,22 +159,24 @@ class EarlyHarness(Elaboratable):
         m.d.comb += [
             Assert((dut.dispatch_limit <= index) | shown, "dispatched before its slot is complete"),
             invariant(~launched | (released <= index) | shown, "released: too early"),
-            invariant(~launched | Mux(seen.over, released == _MOST, released == after), "released"),
-            invariant(~launched | seen.over | (slot == slot_after), "slot of the next band"),
+            invariant(
+                ~launched | Mux(seen.whole, released == _MOST, released == after), "released"
+            ),
+            invariant(~launched | seen.whole | (slot == slot_after), "slot of the next band"),
             invariant(~launched | (seen.bands <= 8), "too many bands"),
             invariant(
-                seen.over | (entry.gate.workgroups != 0) | (seen.bands == 0), "more than all"
+                seen.whole | (entry.gate.workgroups != 0) | (seen.bands == 0), "more than all"
             ),
-            invariant(~launched | ~seen.over | (seen.bands > 0), "over: without a band"),
+            invariant(~launched | ~seen.whole | (seen.bands > 0), "whole: without a band"),
             invariant(~at(dut.chosen) | ~gate.passes | shown, "passes: the launch is not complete"),
             invariant(
-                ~at(dut.chosen) | ~gate.arrives | seen.over | (seen.bands != seen.band) | shown,
+                ~at(dut.chosen) | ~gate.arrives | seen.whole | (seen.bands != seen.band) | shown,
                 "arrives: the slot is not complete",
             ),
             invariant(~at(dut.merged) | (gate.term <= index) | shown, "term: too high"),
             invariant(~beyond | (dut.lowest <= index) | shown, "lowest: too high"),
             Cover((dut.dispatch_limit > index) & (seen.band == 1) & (index == 3), "second band"),
-            Cover((dut.dispatch_limit > index) & seen.over & (seen.bands == 1), "a whole range"),
+            Cover((dut.dispatch_limit > index) & seen.whole & (seen.bands == 1), "a whole range"),
             Cover((dut.dispatch_limit == index) & (seen.bands == 1), "closed behind a band"),
         ]
 

@@ -106,7 +106,7 @@ BUGS_OF_GATES: tuple[tuple[str, SeededBug], ...] = (
         "~low.any()",
     ),
     _of_reports(
-        "progress is reported although nobody asked",
+        "progress is reported although no software asked",
         "self.moves & self.launched & ~self.launch & configuration.reports",
         "self.moves & self.launched & ~self.launch",
     ),

@@ -140,7 +140,7 @@ def begin_cycle(own: Record) -> None:
     cycle.copies_before = own.copies.copies_level
     cycle.had_ready = not is_empty(own.ready)
     cycle.was_sent = own.status.dma_done
-    cycle.reports_before = own.window.reports
+    cycle.reports_before = own.window.report_due
     cycle.complete_index = -1
     cycle.own_complete = cycle.ready_pushed = cycle.corrupt = 0
 
@@ -352,7 +352,7 @@ def step_units(
     cycle.oldest_before, cycle.done_before = oldest, own.window.done
     # A launch that waits counts as work, whose progress is the end of workgroups.
     works = own.status.idle == 0 or (cycle.waits != 0 and external.progresses == 0)
-    works = works or own.gates.waits != 0
+    works = works or own.gates.gate_waits != 0
     criticality = step_criticality(
         s.config,
         own.criticality,
