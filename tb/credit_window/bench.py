@@ -99,7 +99,7 @@ class _Bench:
         set_launch_configuration(self.state, launch_configuration)
 
     def value(self, name: str) -> int:
-        return int(self.window[name])
+        return int(self.window["report_due" if name == "reports" else name])
 
     def preset_waiting(self, cycles: int) -> None:
         """Preset the number of cycles since the oldest dispatch index last moved."""

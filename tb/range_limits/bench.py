@@ -30,6 +30,8 @@ _BOUNDS = Fields(data.ArrayLayout(_BITS, _PEERS))
 _LIMITS = Fields(data.ArrayLayout(_BITS, _RANGES))
 _CONTEXTS, _GENERATIONS = PARAMETERS.contexts, 1 << GENERATION_BITS
 _PROGRESS = Fields(data.ArrayLayout(LaunchProgress(PARAMETERS), _CONTEXTS))
+# Outputs of the gates, with their fields in the model.
+_STROBES = {"waits": "gate_waits", "releases": "releases", "fails": "fails"}
 _CYCLES = 6000
 
 expect(
@@ -129,8 +131,8 @@ class _Bench:
         self._cover(changes, launch, aborting)
         await settled()
         self._step_gates(others, launch, aborting)
-        for name in ("waits", "releases", "fails"):
-            assert bool(getattr(dut, name).value) == bool(self.gates[name]), name
+        for name, of_model in _STROBES.items():
+            assert bool(getattr(dut, name).value) == bool(self.gates[of_model]), name
         peers = self.state.contexts[0]["peer_status"]
         peers["admitted"][:_PEERS] = admitted
         stops = launch or aborting
@@ -168,12 +170,12 @@ class _Bench:
         step_gates(self.state, 0)
         entries = self.state.gates[0][:_RANGES]
         allowed = [others.may_await >> one["gate"]["context"] & 1 for one in self.ranges]
-        cover("gate closed", gates["waits"])
+        cover("gate closed", gates["gate_waits"])
         cover("a gate releases a band", gates["releases"] and max(entries["released"]) < _MOST)
         cover("a gate releases its range", gates["releases"] and max(entries["released"]) == _MOST)
         cover("a gate releases a range whose launch is over", gates["releases"] and passes)
         cover("a gate fails", gates["fails"])
-        cover("a gate without permission", gates["waits"] and not all(allowed))
+        cover("a gate without permission", gates["gate_waits"] and not all(allowed))
         cover("launch with a lost context", launch and gates["lost"])
 
     def _cover(self, changes: bool, launch: bool, aborting: bool) -> None:

@@ -25,7 +25,8 @@ from tb.golden import bits, end_cycle, error_words, get_ports, golden_state, set
 __all__ = ["Model"]
 
 # Record and field of each status, as the blocks behind the registers have it.
-_STATUS = {name: ("window", name) for name in ("done", "oldest", "credit_limit", "reports")}
+_STATUS = {name: ("window", name) for name in ("done", "oldest", "credit_limit")}
+_STATUS |= {"reports": ("window", "report_due")}
 _STATUS |= {name: ("status", name) for name in ("idle", "drained")}
 _STATUS |= {"dma_idle": ("status", "dma_done"), "tiles": ("trigger", "tiles")}
 _Ports = Sequence[Mapping[str, int]]

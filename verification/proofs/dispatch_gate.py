@@ -97,20 +97,20 @@ class EarlyHarness(Elaboratable):
         ]
         slot = _saturated(m, gate.slot, gate.slots, band, "slot")
         self._assert_lost(m, dut, number, gate.context)
-        shown, bands, opened = Signal(), Signal(4), Signal()
+        shown, bands, whole = Signal(), Signal(4), Signal()
         arrived, passed = _shows(dut, number, slot)
         releases = dut.gate.releases & dut.chosen.bit_select(number, 1)
         with m.If(dut.launch | dut.aborting):
-            m.d.sync += [shown.eq(0), bands.eq(0), opened.eq(0)]
+            m.d.sync += [shown.eq(0), bands.eq(0), whole.eq(0)]
         with m.Else():
             m.d.sync += shown.eq(shown | arrived | passed)
             with m.If(releases):
                 m.d.sync += [
                     bands.eq(bands + 1),
-                    opened.eq(opened | dut.gate.passes | (gate.workgroups == 0)),
+                    whole.eq(whole | dut.gate.passes | (gate.workgroups == 0)),
                 ]
         return SimpleNamespace(
-            shown=shown, bands=bands, opened=opened, entry=entry, band=band, slot=slot
+            shown=shown, bands=bands, whole=whole, entry=entry, band=band, slot=slot
         )
 
     def _assert_lost(self, m: Module, dut, number: Value, context: Value) -> None:
@@ -160,23 +160,23 @@ class EarlyHarness(Elaboratable):
             Assert((dut.dispatch_limit <= index) | shown, "dispatched before its slot is complete"),
             invariant(~launched | (released <= index) | shown, "released: too early"),
             invariant(
-                ~launched | Mux(seen.opened, released == _MOST, released == after), "released"
+                ~launched | Mux(seen.whole, released == _MOST, released == after), "released"
             ),
-            invariant(~launched | seen.opened | (slot == slot_after), "slot of the next band"),
+            invariant(~launched | seen.whole | (slot == slot_after), "slot of the next band"),
             invariant(~launched | (seen.bands <= 8), "too many bands"),
             invariant(
-                seen.opened | (entry.gate.workgroups != 0) | (seen.bands == 0), "more than all"
+                seen.whole | (entry.gate.workgroups != 0) | (seen.bands == 0), "more than all"
             ),
-            invariant(~launched | ~seen.opened | (seen.bands > 0), "opened: without a band"),
+            invariant(~launched | ~seen.whole | (seen.bands > 0), "whole: without a band"),
             invariant(~at(dut.chosen) | ~gate.passes | shown, "passes: the launch is not complete"),
             invariant(
-                ~at(dut.chosen) | ~gate.arrives | seen.opened | (seen.bands != seen.band) | shown,
+                ~at(dut.chosen) | ~gate.arrives | seen.whole | (seen.bands != seen.band) | shown,
                 "arrives: the slot is not complete",
             ),
             invariant(~at(dut.merged) | (gate.term <= index) | shown, "term: too high"),
             invariant(~beyond | (dut.lowest <= index) | shown, "lowest: too high"),
             Cover((dut.dispatch_limit > index) & (seen.band == 1) & (index == 3), "second band"),
-            Cover((dut.dispatch_limit > index) & seen.opened & (seen.bands == 1), "a whole range"),
+            Cover((dut.dispatch_limit > index) & seen.whole & (seen.bands == 1), "a whole range"),
             Cover((dut.dispatch_limit == index) & (seen.bands == 1), "closed behind a band"),
         ]
 

@@ -106,7 +106,7 @@ BUGS_OF_GATES: tuple[tuple[str, SeededBug], ...] = (
         "~low.any()",
     ),
     _of_reports(
-        "progress is reported although software did not ask",
+        "progress is reported although no software asked",
         "self.moves & self.launched & ~self.launch & configuration.reports_steps",
         "self.moves & self.launched & ~self.launch",
     ),

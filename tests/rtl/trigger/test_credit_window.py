@@ -266,7 +266,7 @@ STEPS = [(0, 30, [17, 18, 19, 20]), (1, 30, [18, 20]), (2, 30, [20]), (3, 30, []
 
 def check_reports(block=CreditWindow):
     """Reports come in the first cycle of a slot that is a multiple of the step, or the end of the
-    launch. Software that did not ask hears nothing, and after an abort no software hears more."""
+    launch; software that asked for nothing hears nothing, and none comes after an abort."""
     stimulus = [LAUNCH, *[{}] * 2, *({"complete": index} for index in (18, 17, 16, 19)), *[{}] * 6]
     for log2, end, steps in STEPS:
         launch = {"tracked_first": 16, "tracked_end": end, "report_log2": log2, "block": block}

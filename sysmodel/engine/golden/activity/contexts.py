@@ -43,7 +43,7 @@ def look_at_page(s: GoldenState, context: int, strobes: int, acts: bool) -> None
     own, page = s.contexts[context], CONTEXT + context
     control, interrupts = own.control, s.interrupts[page]
     works = strobes | control.aborting | control.waited_abort | control.pending | control.launches
-    works |= own.copies.copies_level | interrupts.copying | own.window.reports
+    works |= own.copies.copies_level | interrupts.copying | own.window.report_due
     works |= own.status.idle ^ interrupts.was_idle
     works |= s.activity.pages_written >> page & 1
     log = needs_log(s.logs[page]) or s.logs[GLOBAL].kinds & OF_LINK != 0

@@ -141,7 +141,7 @@ def begin_cycle(own: Record) -> None:
     cycle.copies_before = own.copies.copies_level
     cycle.had_ready = not is_empty(own.ready)
     cycle.was_sent = own.status.dma_done
-    cycle.reports_before = own.window.reports
+    cycle.reports_before = own.window.report_due
     cycle.complete_index = -1
     cycle.own_complete = cycle.ready_pushed = cycle.corrupt = 0
 

@@ -9,7 +9,7 @@ from ..records import Record, Words, record
 
 __all__ = ["WINDOW", "WindowInputs", "WindowOutputs", "step_credit_window"]
 
-WINDOW = record("window_open oldest issued credit_limit done waited reports")
+WINDOW = record("window_open oldest issued credit_limit done waited report_due")
 """Credit window: the flag that a launch is open; its oldest incomplete dispatch index; commands and
 own workgroups that were issued; the credit limit; all workgroups are complete; ticks without
 progress; the oldest one has come to a step of the launch.
@@ -140,10 +140,10 @@ def step_credit_window(
     restarts = inputs.launch or moves or inputs.released or expired or not is_open or ended
     active = inputs.tick or inputs.launch or moves or changes or inputs.complete >= 0
     active = active or inputs.own or inputs.issued or (restarts and window.waited != 0)
-    active = active or window.reports != 0
-    window.reports = moves and is_open and not inputs.launch
-    if window.reports:
-        window.reports = _is_step(launch, (oldest + 1) & config.credit_limit_mask)
+    active = active or window.report_due != 0
+    window.report_due = moves and is_open and not inputs.launch
+    if window.report_due:
+        window.report_due = _is_step(launch, (oldest + 1) & config.credit_limit_mask)
     if inputs.launch:
         _open(config, window, complete, launch.tracked_first)
     else:

@@ -10,7 +10,7 @@ from ..state import GoldenState
 
 __all__ = ["GATE", "GATES", "step_gates"]
 
-GATE = record("released needed_slot opened")
+GATE = record("released gate_slot gate_open")
 """Gate of a range: the first dispatch index that is not released, the slot that releases more, and
 the flag that all workgroups were released.
 """
@@ -44,7 +44,7 @@ def _closed(config: Record, ranges: Records, gates: Records) -> bool:
     """Return whether a gate of the launch is not known to be open."""
     for number in range(config.ranges):
         entry, gate = ranges[natural(number)], gates[natural(number)]
-        if entry.enable and entry.gate.enable and not gate.opened:
+        if entry.enable and entry.gate.enable and not gate.gate_open:
             return True
     return False
 
@@ -55,7 +55,7 @@ def _release(config: Record, own: Record, entry: Record, gate: Record) -> None:
     mask = config.credit_limit_mask
     inside = gate.released > entry.last
     closed = entry.enable != 0 and entry.gate.enable != 0 and not inside
-    gate.opened = inside
+    gate.gate_open = inside
     own.gate_term = gate.released if closed else mask
     if closed and own.cut and not own.failed:
         own.fails = own.failed = 1
@@ -64,7 +64,7 @@ def _release(config: Record, own: Record, entry: Record, gate: Record) -> None:
         released = gate.released + entry.gate.workgroups
         everything = own.passes or entry.gate.workgroups == 0
         gate.released = mask if everything else min(released, mask)
-        gate.needed_slot = min(gate.needed_slot + entry.gate.slots, mask)
+        gate.gate_slot = min(gate.gate_slot + entry.gate.slots, mask)
 
 
 @compiled
@@ -79,7 +79,7 @@ def _look(
     own.cut = lost >> awaited & 1
     progress = s.contexts[natural(awaited)].external
     ahead = (progress.own_generation - entry.gate.generation) % _GENERATIONS
-    reached = progress.progress_oldest >= gate.needed_slot
+    reached = progress.progress_oldest >= gate.gate_slot
     own.arrives = progress.progress_valid != 0 and ahead == 0 and reached
     own.passes = ahead < ABORT_BITS and progress.progress_complete >> ahead & 1 != 0
 
@@ -89,7 +89,7 @@ def _begin(config: Record, ranges: Records, gates: Records) -> None:
     """Begin a launch with closed gates."""
     for number in range(config.ranges):
         entry, gate = ranges[natural(number)], gates[natural(number)]
-        gate.released, gate.needed_slot, gate.opened = entry.first, entry.gate.slot, 0
+        gate.released, gate.gate_slot, gate.gate_open = entry.first, entry.gate.slot, 0
 
 
 @inlined
