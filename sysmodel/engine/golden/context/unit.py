@@ -361,8 +361,7 @@ def step_units(
     own = s.contexts[context]
     cycle, external = own.cycle, own.external
     launch, issued, aborted = own.control.launches != 0, cycle.command_issued != 0, own.aborted != 0
-    oldest = own.window.oldest
-    cycle.oldest_before, cycle.done_before = oldest, own.window.done
+    cycle.oldest_before, cycle.done_before = own.window.oldest, own.window.done
     # A launch that waits counts as work, whose progress is the end of workgroups.
     works = own.status.idle == 0 or (cycle.waits != 0 and external.progresses == 0)
     works = works or own.gates.gate_waits != 0
@@ -410,7 +409,7 @@ def step_units(
     )
     cycle.limit_changes = window.changes
     log = s.logs[CONTEXT_PAGE + context]
-    any_failure = _report_unit(s, context, log, window.expired, oldest)
+    any_failure = _report_unit(s, context, log, window.expired, cycle.oldest_before)
     at = k + natural(context * CONTEXT_INPUTS)
     any_failure = _report_loss(own, context, log, inputs, at) or any_failure
     step_page(s, context)
