@@ -9,7 +9,7 @@ class State(NamedTuple):
     issued: tuple  # entries issued by each sender
     arrived: tuple  # (receiver, slot) with a count, as a sorted tuple of pairs
     done: frozenset  # complete slots
-    queues: tuple  # of each receiver: slots whose sends wait
+    queues: tuple  # slots whose sends wait, by receiver
 
 
 class Search:

@@ -116,7 +116,7 @@ def attach(m, top, links):
             port, other = getattr(outside, name), getattr(inside, name)
             if not member.is_port:
                 wiring.connect(m, wiring.flipped(port), wiring.flipped(other))
-            elif member.flow is wiring.Out:  # of the channel
+            elif member.flow is wiring.Out:  # the channel drives it
                 m.d.comb += other.eq(port)
             else:
                 m.d.comb += port.eq(other)

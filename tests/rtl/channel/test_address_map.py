@@ -101,7 +101,7 @@ def owner_of(views, context):
 
 
 def is_tracked(entry):
-    """Whether tiles arrive in the range's slots, or are updated here."""
+    """Test whether tiles arrive in the range's slots, or are updated here."""
     leaves = entry["action"] == Action.REMOTE
     return entry["enable"] and (entry["shares"] > 0 or not leaves)
 
@@ -335,7 +335,7 @@ def test_region_of_a_location():
 
 
 def test_an_end_packet_has_no_atom():
-    """It is mapped if it has an owner, and finds the lowest tracked range of any region. A range
+    """An END packet is mapped if it has an owner, and finds the lowest tracked range of any region. A range
     whose stores leave is tracked if it has shares."""
     rng, dut = random.Random(7), Lookup(SMALL)
     ranges = [

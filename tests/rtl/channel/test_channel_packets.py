@@ -342,7 +342,7 @@ TRACKED = packet(12, kind=PLACE, source=77)
         (COPY, [peer(rank=77, takes_stores=0)], False),
         (TRACKED, [peer(rank=77, takes_updates=0)], True),
         (TRACKED, [peer(rank=77, takes_stores=0)], False),
-        # What the context sends to the peer, and where, does not matter.
+        # The kinds of packets that leave to the peer, and its address, do not matter.
         (UPDATE, [peer(rank=77, sends_updates=0, sends_stores=0, gpu=3, space=4)], True),
         # Another peer's rights do not count; two entries of one GPU add up.
         (UPDATE, [peer(rank=77, takes_updates=0), peer(rank=9)], False),

@@ -220,7 +220,7 @@ def test_a_packet_that_comes_between_two_copies(source):
 @pytest.mark.parametrize("source", SOURCES)
 @pytest.mark.parametrize("copies", [0, 1, 2, 3])
 def test_an_abort_between_two_copies(source, copies):
-    """It drops the rest of the packet; the next packet gets all of its copies."""
+    """The abort drops the rest of the packet; the next packet gets all of its copies."""
     (other,) = set(SOURCES) - {source}
 
     async def bench(merge):
@@ -245,7 +245,7 @@ def test_an_abort_between_two_copies(source, copies):
 
 
 def test_a_packet_without_peers():
-    """It is dropped, even while the link takes nothing."""
+    """The packet is dropped, even while the link takes nothing."""
 
     async def bench(merge):
         for number in range(2):

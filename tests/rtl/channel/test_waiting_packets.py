@@ -13,7 +13,7 @@ from tests.support.channel_bench import (
 )
 
 UPDATE, STORE, PLACE = PacketKind.UPDATE, PacketKind.STORE, PacketKind.PLACE
-BLOCKED = ALL - {"dram"}  # what leaves while the DRAM takes nothing
+BLOCKED = ALL - {"dram"}  # ports that are ready while the DRAM takes nothing
 BOTH, OTHER = 3, 2  # masks of contexts
 REFUSED = [
     packet(12, source=99),

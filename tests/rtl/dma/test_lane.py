@@ -148,7 +148,7 @@ def end_segment(rng, p):
 
 
 def test_an_end_packet_needs_no_read():
-    """It is ready as soon as it has its slot."""
+    """The packet is ready as soon as it has its slot."""
     segment = end_segment(random.Random(4), SMALL)
 
     async def run(lane):
@@ -165,7 +165,7 @@ def test_an_end_packet_needs_no_read():
 
 
 def test_an_end_packet_keeps_its_place():
-    """It leaves behind the atoms of earlier segments and before those of later ones."""
+    """The packet leaves behind the atoms of earlier segments and before those of later ones."""
     rng = random.Random(5)
     segments = [
         random_segment(rng, SMALL, length=2),

@@ -21,7 +21,7 @@ class Sender:
     def __init__(self):
         self.dut = LinkSender(8, LINK)
         self.sent, self.progress, self.replays = [], [], []
-        self.firsts = []  # of each sent packet
+        self.firsts = []  # flag of each sent packet
         self._cycle = 0
 
     def run(self, bench):

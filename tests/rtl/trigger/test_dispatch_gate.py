@@ -28,7 +28,7 @@ class Other:
     """Context that runs launches one after the other, and shows its progress."""
 
     rng: random.Random
-    number: int = 0  # of its launch
+    number: int = 0  # generation of its launch
     oldest: int = 0
     end: int = 0
     runs: bool = False
@@ -193,7 +193,7 @@ def check(gate=DispatchGate):
                 assert ctx.get(dut.waits) == bool(run.waits_for)
                 assert not run.fails
                 seen["settled"] += 1
-            # What was lost after it was released stays released.
+            # A range that was released before the loss stays released.
             assert run.fails <= 1 and (run.fails or not lost)
             seen["closed"] += limit < MOST
             seen["lost"] += bool(run.lost)

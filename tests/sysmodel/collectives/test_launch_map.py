@@ -50,7 +50,7 @@ def test_the_maps_do_the_operation(name, operation, seed):
     [one for one in OPERATIONS if one not in (("direct", "all-gather"), ("send", "send"))],
 )
 def test_splits_of_a_gemm_add_up(name, operation, splits):
-    """What a kernel makes in several splits has all of them, at every rank."""
+    """Every rank gets all splits of what a kernel makes in several splits."""
     sizes = random_sizes(splits)
     tracked = tracked_schedule(name, len(sizes), operation, splits=splits)
     made = [splits * size for size in sizes]

@@ -64,7 +64,7 @@ def test_steps_do_the_operation(schedule):
     memory = _first_data(schedule)
     for step in steps_of(schedule):
         arrived = [Counter() for _ in range(schedule.ranks)]
-        for awaits in (False, True):  # what awaits arrivals of the step comes behind these
+        for awaits in (False, True):  # sends that await arrivals come behind these
             _run(step, awaits, memory, arrived)
         assert arrived == [Counter(one) for one in step.arriving]
     for rank in range(schedule.ranks):

@@ -88,7 +88,7 @@ def test_atoms_that_are_not_sent_do_not_change():
         launch.finish()
         changed = (launch.machine.state.stored != before).any(axis=2)
         assert launch.compare(0) == (0, ())
-    # What a GPU sends changes as many atoms of others; its own chunk changes its own.
+    # Sent atoms change as many atoms of other GPUs; the own chunk changes its own.
     assert changed.sum() == works[0].stored_atoms.sum()
 
 
