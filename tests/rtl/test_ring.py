@@ -128,8 +128,9 @@ def test_reduce_scatter_of_three_gpus():
 
 @pytest.mark.verify
 def test_link_that_goes_down():
-    """Both GPUs log the link error and interrupt both contexts; another channel's links work on,
-    and nothing is lost when the link works again."""
+    """Both GPUs log the link error and interrupt both contexts; another channel's links work on.
+    The contexts of the GPU whose packets are lost report it, each once, and no link output blocks.
+    After an abort, and when the link works again, the next launch is right."""
 
     async def bench(ctx, ring):
         for gpu in ring.gpus:
@@ -151,7 +152,11 @@ def test_link_that_goes_down():
                 # The other GPU misses nothing.
                 assert ctx.get(port.done) == (gpu is ring.gpus[0])
                 seen = await status(ctx, gpu.dut, "INTERRUPTS", context)
-                assert seen["link"] and not seen["error"]
+                assert seen["link"] and seen["error"] == (gpu is ring.gpus[0])
+                lost = (await status(ctx, gpu.dut, "COUNT_PORT_DOWN", context))["count"]
+                assert lost == (gpu is ring.gpus[0])
+            for channel in gpu.dut.channel:
+                assert not ctx.get(channel.stores.valid & ~channel.stores.ready)
         # All that goes over channel 0 has arrived.
         for gpu in ring.gpus:
             for work in WORKS:
@@ -162,10 +167,21 @@ def test_link_that_goes_down():
                     for access, count in expected.items()
                     if access in gpu.memories[0].seen
                 )
+        for gpu in ring.gpus:
+            for work in WORKS:
+                gpu.drop(work.number)
+                await abort(ctx, gpu.dut, work.number)
+                assert (await status(ctx, gpu.dut, "STATUS", work.number))["idle"]
+            for memory in gpu.memories:
+                memory.seen.clear()
         for wire in broken:
             wire.faults = CLEAN
-        await ring.finish(ctx, *WORKS)
-        ring.check(*WORKS)
+        await ctx.tick().repeat(6 * LINK.lifetime_cycles)
+        again = [replace(work, generation=(work.generation + 1) % 16) for work in WORKS]
+        for number in range(2):
+            await ring.launch(ctx, number, *again)
+        await ring.finish(ctx, *again)
+        ring.check(*again)
 
     simulate(bench, 4)
 

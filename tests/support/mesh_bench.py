@@ -11,7 +11,9 @@ from amaranth.lib import wiring
 from driver.python import Peer
 from rtl.interface.encodings import Access, Action, Origin
 from rtl.interface.layouts import LinkPacket
+from rtl.interface.signatures import ChannelSignature, ContextSignature
 from rtl.link.mesh import MeshLinks
+from rtl.link.ring import OF_CHANNEL, OF_CONTEXT
 from rtl.top import T3
 from tb.link_endpoint.dut import LINK
 from tb.link_endpoint.wire import CLEAN, Wire
@@ -111,6 +113,7 @@ class Direct(Work):
 
 def attach(m, top, links):
     """Connect the ports of a top for other GPUs with its links."""
+<<<<<<< HEAD
     for outside, inside in zip(top.channel, links.channel, strict=True):
         for name, member in inside.signature.members.items():
             port, other = getattr(outside, name), getattr(inside, name)
@@ -124,6 +127,23 @@ def attach(m, top, links):
         for name, member in inside.signature.members.items():
             port, other = getattr(outside, name), getattr(inside, name)
             m.d.comb += other.eq(port) if member.flow is wiring.Out else port.eq(other)
+=======
+    sides = (
+        (top.channel, links.channel, ChannelSignature(RING), OF_CHANNEL),
+        (top.context, links.context, ContextSignature(RING), OF_CONTEXT),
+    )
+    for tops, others, signature, names in sides:
+        for port, other in zip(tops, others, strict=True):
+            for name in names:
+                member = signature.members[name]
+                here, there = getattr(port, name), getattr(other, name)
+                if not member.is_port:
+                    wiring.connect(m, here, there)
+                elif member.flow is wiring.Out:
+                    m.d.comb += there.eq(here)
+                else:
+                    m.d.comb += here.eq(there)
+>>>>>>> wt-port
     m.d.comb += links.off.eq(top.link_off)
 
 

@@ -335,8 +335,8 @@ def test_region_of_a_location():
 
 
 def test_an_end_packet_has_no_atom():
-    """An END packet is mapped if it has an owner, and finds the lowest tracked range of any region. A range
-    whose stores leave is tracked if it has shares."""
+    """An END packet is mapped if it has an owner, and finds the lowest tracked range of any region.
+    A range whose stores leave is tracked if it has shares."""
     rng, dut = random.Random(7), Lookup(SMALL)
     ranges = [
         dispatch_indices(0, 15, Action.REMOTE, region=0, shares=0),

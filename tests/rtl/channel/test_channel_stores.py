@@ -182,7 +182,7 @@ def test_marks_change_under_a_marker(marks, cycle):
 
 @pytest.mark.parametrize("marks", [0, 1])
 def test_a_marker_that_finds_its_queue_full(marks):
-    """The marker is refused like any store that leaves; one that is dropped anyway needs no space."""
+    """The marker is refused like any store that leaves; one that is dropped needs no space."""
     taken = ALL - {"link_out"}
 
     async def bench(channel):
