@@ -113,21 +113,6 @@ class Direct(Work):
 
 def attach(m, top, links):
     """Connect the ports of a top for other GPUs with its links."""
-<<<<<<< HEAD
-    for outside, inside in zip(top.channel, links.channel, strict=True):
-        for name, member in inside.signature.members.items():
-            port, other = getattr(outside, name), getattr(inside, name)
-            if not member.is_port:
-                wiring.connect(m, wiring.flipped(port), wiring.flipped(other))
-            elif member.flow is wiring.Out:  # the channel drives it
-                m.d.comb += other.eq(port)
-            else:
-                m.d.comb += port.eq(other)
-    for outside, inside in zip(top.context, links.context, strict=True):
-        for name, member in inside.signature.members.items():
-            port, other = getattr(outside, name), getattr(inside, name)
-            m.d.comb += other.eq(port) if member.flow is wiring.Out else port.eq(other)
-=======
     sides = (
         (top.channel, links.channel, ChannelSignature(RING), OF_CHANNEL),
         (top.context, links.context, ContextSignature(RING), OF_CONTEXT),
@@ -143,7 +128,6 @@ def attach(m, top, links):
                     m.d.comb += there.eq(here)
                 else:
                     m.d.comb += here.eq(there)
->>>>>>> wt-port
     m.d.comb += links.off.eq(top.link_off)
 
 
