@@ -21,7 +21,7 @@ from rtl.interface.configuration import GENERATION_BITS
 from rtl.interface.encodings import Datatype, Granularity, Operation, PacketKind, Policy
 from rtl.registers.map import CONTEXT, PAGE_BITS, load
 from sysmodel.collectives.launch_map import LaunchMap, MappedRange, TrackedSchedule
-from sysmodel.config.limits import MOST_OCCUPANCY, MOST_STARVATION_CYCLES
+from sysmodel.config.limits import MOST_OCCUPANCY, MOST_STARVATION_CYCLES, MOST_WORKGROUPS
 from sysmodel.config.system import System
 from sysmodel.gpu.address_spaces import COLLECTIVE_RANK
 from sysmodel.gpu.atoms import ATOM_BYTES
@@ -29,6 +29,7 @@ from sysmodel.gpu.geometry.output_layout import OutputLayout
 from sysmodel.gpu.geometry.placement import END_OF_REGIONS_ATOM, OUTPUT_ATOM
 from sysmodel.gpu.geometry.tiling import Tiling
 from sysmodel.gpu.kernel import Kernel
+from sysmodel.lib.errors import InputError
 from sysmodel.lib.interleave import REGION_ATOM_BITS, channel_of_atom
 
 from .credits import group_workgroups, launch_windows
@@ -147,9 +148,16 @@ def map_writes(
     Raises
     ------
     InputError
-        The windows that the hardware holds could deadlock.
+        The launch has more slots than dispatch indices name, or the windows that the hardware
+        holds could deadlock.
     """
     launch = tracked.map(kernel.chunks.sizes, gpu)
+    if launch.end > MOST_WORKGROUPS:
+        raise InputError(
+            "kernel.tile_m",
+            f"{kernel.tiling.m} x {kernel.tiling.n} outputs make {launch.end} slots in a launch "
+            f"with {tracked.schedule.operation}; allowed: up to {MOST_WORKGROUPS}",
+        )
     t3, bus = system.t3, Recorder()
     ours = Context(bus, context, ranges=0)  # after a reset
     ours.assign(address_space, ways=ways_of(t3.tracker_ways, context, contexts))

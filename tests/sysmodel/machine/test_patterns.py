@@ -15,6 +15,7 @@ from driver.python import (
 )
 from rtl.interface.encodings import PacketKind
 from sysmodel.collectives.launch_map import tracked_schedule
+from sysmodel.lib.errors import InputError
 from sysmodel.machine.credits import launch_windows
 from sysmodel.machine.program import map_writes
 from tests.support.recorded_ranges import recorded_ranges
@@ -112,6 +113,18 @@ def test_same_launch(name, operation, program, gpu):
     (ranges, values), (wanted_ranges, wanted_values) = map(recorded_ranges, (bus.writes, wanted))
     assert values == wanted_values
     assert merged(ranges) == merged(wanted_ranges)
+
+
+def test_slots_beyond_the_dispatch_indices_are_refused(monkeypatch):
+    """A send has twice as many slots as workgroups."""
+    kernel, tracked = small_kernel(gpus=GPUS), tracked_schedule("send", GPUS, "send")
+    for most, is_refused in ((32, False), (31, True)):
+        monkeypatch.setattr("sysmodel.machine.program.MOST_WORKGROUPS", most)
+        if not is_refused:
+            map_writes(kernel, small_system(), 0, tracked, address_space=1)
+            continue
+        with pytest.raises(InputError, match="make 32 slots in a launch with send; allowed: up to"):
+            map_writes(kernel, small_system(), 0, tracked, address_space=1)
 
 
 def test_stores_of_a_gather_are_tracked():
