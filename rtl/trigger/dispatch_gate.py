@@ -26,8 +26,12 @@ class DispatchGate(wiring.Component):
 
     Members
     -------
-    ranges, launch, aborting
-        See :class:`RangeLimits`.
+    ranges : In(array of :func:`RangeEntry`)
+        Active ranges.
+    launch : In(1)
+        Strobe: a launch begins.
+    aborting : In(1)
+        The context is aborted.
     progress : In(array of :func:`LaunchProgress`)
         Progress of each context.
     may_await : In(await_bits)
