@@ -167,6 +167,8 @@ module memory_controller #(
     .context__0__dispatched(dispatched[0+:`T3_CONTEXT_DISPATCHED_BITS]),
     .context__0__finished(finished[0+:`T3_CONTEXT_FINISHED_BITS]),
     .context__0__kernel_generation(kernel_generation[0+:`T3_CONTEXT_KERNEL_GENERATION_BITS]),
+    .context__0__lost(1'b0),  // these links drop no packet
+    .context__0__lost_gpu({`T3_CONTEXT_LOST_GPU_BITS{1'b0}}),
     .context__0__tiles(tiles[0+:`T3_CONTEXT_TILES_BITS]),
     .context__0__done(done[0]),
     .context__0__idle(idle[0]),
@@ -181,12 +183,15 @@ module memory_controller #(
     .context__1__dispatched(dispatched[`T3_CONTEXT_DISPATCHED_BITS+:`T3_CONTEXT_DISPATCHED_BITS]),
     .context__1__finished(finished[`T3_CONTEXT_FINISHED_BITS+:`T3_CONTEXT_FINISHED_BITS]),
     .context__1__kernel_generation(kernel_generation[`T3_CONTEXT_KERNEL_GENERATION_BITS+:`T3_CONTEXT_KERNEL_GENERATION_BITS]),
+    .context__1__lost(1'b0),  // these links drop no packet
+    .context__1__lost_gpu({`T3_CONTEXT_LOST_GPU_BITS{1'b0}}),
     .context__1__tiles(tiles[`T3_CONTEXT_TILES_BITS+:`T3_CONTEXT_TILES_BITS]),
     .context__1__done(done[1]),
     .context__1__idle(idle[1]),
     .context__1__irq(irq[1]),
     .tick(tick),
-    .irq(irq[2])
+    .irq(irq[2]),
+    .link_off()
   );
 
   dram_controller #(
