@@ -106,8 +106,8 @@ def test_first_map_after_another_program(bus, library, language, ranges):
     else:
         in_c = CContext(library, bus)
         for index in range(SMALL.ranges):
-            assert in_c.remote_map(3 * index, 3, 0, 0, 0, Receivers(1, 0)) == 0
-        found = in_c.remote_map(1, 3, 0, 0, 0, Receivers(1, 0))
+            assert in_c.remote_map(3 * index, 3, 0, 0, 0, Receivers(1, 0), None) == 0
+        found = in_c.remote_map(1, 3, 0, 0, 0, Receivers(1, 0), None)
         assert found == ConfigurationError.UNKNOWN_INDEX.value
 
 
