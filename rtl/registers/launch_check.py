@@ -107,8 +107,9 @@ class LaunchCheck(wiring.Component):
             m.d.comb += self.configuration_error.eq(ConfigurationError.EMPTY)
         with m.Elif(no_peer):
             m.d.comb += self.configuration_error.eq(ConfigurationError.NO_PEER)
-        with m.Elif(no_context):
-            m.d.comb += self.configuration_error.eq(ConfigurationError.NO_CONTEXT)
+        if p.await_bits:
+            with m.Elif(no_context):
+                m.d.comb += self.configuration_error.eq(ConfigurationError.NO_CONTEXT)
         with m.Elif(wrong_window):
             m.d.comb += self.configuration_error.eq(ConfigurationError.WINDOW)
         with m.Elif(wrong_generation):
