@@ -254,14 +254,14 @@ class Assembly:
         )
 
     def _packets(self) -> PacketSizes | None:
-        """Make the sizes of T3's packets; packets of stores are all alike."""
+        """Make the sizes of T3's packets, which fit all links; packets of stores are all alike."""
         if self.sender_share is not None:
             return None
         values = [link.values for link in self.fabric.links]
         return PacketSizes(
             atom_bytes=[ATOM_BYTES * one.t3_payload_share for one in values],
             header_bytes=[one.t3_overhead_bytes * one.t3_payload_share for one in values],
-            atoms=self.system.link.t3_payload_bytes // ATOM_BYTES,
+            atoms=min(one.t3_payload_bytes for one in values) // ATOM_BYTES,
         )
 
     @property

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from sysmodel.config.topology_shapes import Switch
+from sysmodel.gpu.atoms import ATOM_BYTES
 from sysmodel.machine.machine import Machine
 from sysmodel.machine.sampling import require_invariance
 from sysmodel.machine.tiling import kernel_of
@@ -52,10 +53,13 @@ def test_every_link_carries_what_the_routes_say(topology, gpus, windows):
             state.gpu["link_bytes"][:, machine.communication].tolist()
             == [(gpus - 1) * chunk] * gpus
         )
-        expected, ends = np.zeros(len(state.link)), state.gpu["end_packets"].sum(axis=1)
+        expected, packets = np.zeros(len(state.link)), state.gpu["packets"].sum(axis=1)
+        packets = packets + state.gpu["end_packets"].sum(axis=1)
+        atoms = (gpus - 1) * chunk // ATOM_BYTES
         for g in range(gpus):
             for route in machine.fabric.routes(g, (g - 1) % gpus):
-                sent = (gpus - 1) * chunk + ends[g] * state.link["header_bytes"][list(route)]
+                link = state.link[list(route)]
+                sent = atoms * link["atom_bytes"] + packets[g] * link["header_bytes"]
                 expected[list(route)] += sent / machine.fabric.planes
         assert state.link["sent_bytes"] == pytest.approx(expected, rel=0.03)
         assert state.link["sent_bytes"].sum() == pytest.approx(expected.sum(), rel=1e-9)

@@ -33,8 +33,8 @@ def test_show_prints_count_rates_latency_and_ends(capsys):
     assert main(["topology", "show", "switch", "--gpus", "12", "--system", "h100"]) == 0
     printed = capsys.readouterr().out
     assert _rows(printed) == [
-        [*"GPU to switch 12 450 364.5 276.92 125 GPU 0 to switch 0".split()],
-        [*"switch to GPU 12 450 364.5 276.92 125 switch 0 to GPU 0".split()],
+        [*"GPU to switch 12 450 364.5 415.88 125 GPU 0 to switch 0".split()],
+        [*"switch to GPU 12 450 364.5 415.88 125 switch 0 to GPU 0".split()],
     ]
     assert "Longest way: 2 links, 250 ns." in printed
     assert "1 switch with queues of 65,536 bytes" in printed
