@@ -84,7 +84,6 @@ def test_flood_to_a_down_port():
         await ctx.tick().repeat(400)
         assert await take_errors(ctx, attacker, 1) == [(ErrorCode.PORT_DOWN, 1, 0)]
         assert (await status(ctx, attacker.dut, "COUNT_PORT_DOWN", 1))["count"] == 1
-        assert not mesh.gpus[1].seen(flood).keys() & flood.accesses(1).keys() or True
         await abort_all(ctx, mesh, flood)
         # Nothing of before is sent when the port comes up.
         await set_links(ctx, attacker, 0)
@@ -122,11 +121,12 @@ def test_forged_destination():
 
 
 async def next_frame(ctx, send):
-    """Wait until a frame with a packet has begun that goes on."""
-    while True:
+    """Wait until a frame of several flits has begun."""
+    for _ in range(2000):
         await ctx.tick()
         if ctx.get(send.valid & send.p.first & ~send.p.last):
             return
+    raise AssertionError("No frame of several flits")
 
 
 @VERIFY
@@ -201,13 +201,18 @@ def test_all_ports_down_and_abort():
     """Attack: all ports of a GPU go down while both tenants send. The kernels store everything, no
     link output is blocked, the launches are aborted, and privileged software takes the contexts
     over. When the ports are up again, the next launch is right."""
+    works = [Direct(number=number, generation=3 + 6 * number, chunk=4) for number in range(2)]
 
     async def bench(ctx, mesh):
         gpu = mesh.gpus[0]
         gpu.careless |= {0, 1}
         for number in range(GPUS):
-            for work in WORKS:
+            for work in works:
                 await mesh.launch(ctx, number, work)
+                gpu.drop(work.number)
+        for work in works:  # whose stores come now
+            gpu.add(work)
+        await ctx.tick().repeat(10)
         await set_links(ctx, gpu, 0b11)
         await ctx.tick().repeat(300)
         for channel in gpu.dut.channel:
@@ -215,7 +220,7 @@ def test_all_ports_down_and_abort():
         for context in range(2):
             errors = await take_errors(ctx, gpu, context)
             assert [code for code, *_ in errors] == [ErrorCode.PORT_DOWN]
-        await abort_all(ctx, mesh, *WORKS)
+        await abort_all(ctx, mesh, *works)
         for context in range(2):
             await program(ctx, gpu.dut, [("CLEAR", {"tables": 1})], context)
         gpu.careless.clear()
