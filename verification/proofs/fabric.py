@@ -65,6 +65,7 @@ def _assert_turns(m: Module, merges: list) -> None:
                 m.d.comb += [
                     invariant(~merge.last.any() | (first == behind), "last: another turn"),
                     invariant(merge.last.any() | ~merge.goes_on, "a turn without an input"),
+                    invariant(~merge.goes_on | ~merge.count.all(), "a turn without an end"),
                 ]
 
 
@@ -97,6 +98,7 @@ class RunMergeHarness(Elaboratable):
             Assert(others <= most, "an input waits for more than a turn of another one"),
             Cover(others == most, "an input waits for a turn of each other one"),
         ]
+        self._relate(m, dut, which, others, most)
         for source in dut.i:
             held_up = Signal.like(source.p)
             offered = Signal()
@@ -107,6 +109,24 @@ class RunMergeHarness(Elaboratable):
             ]
         _assert_turns(m, [dut])
         return m
+
+    def _relate(self, m: Module, dut: RunMerge, which: Signal, others: Signal, most: int) -> None:
+        """Relate the wait to the rest of the turn, and to the turns up to that of the input."""
+        inputs, distance = self._inputs, Signal(range(self._inputs))
+        with m.Switch(dut.pick.first):
+            for index in range(inputs):
+                with m.Case(1 << index):
+                    m.d.comb += distance.eq(
+                        Mux(which >= index, which - index, which + inputs - index)
+                    )
+        offers, has_turn = (
+            each.bit_select(which, 1) for each in (Cat(i.valid for i in dut.i), dut.last)
+        )
+        rest = Mux(dut.goes_on & ~has_turn, FRAME_ATOMS - 1 - dut.count, 0)
+        m.d.comb += invariant(
+            ~offers | (others + rest + FRAME_ATOMS * distance <= most),
+            "the turn does not come nearer",
+        )
 
 
 class DeparturesHarness(Elaboratable):
@@ -364,7 +384,7 @@ PROOFS = (
         harness=partial(RunMergeHarness, inputs=3),
         geometry="3 inputs, payloads of 6 bits",
         reason=_REASON,
-        depth=2 * FRAME_ATOMS + 3,
+        depth=2,
         cover_depth=2 * FRAME_ATOMS + 4,
         slow=True,
     ),
