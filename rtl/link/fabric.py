@@ -16,6 +16,8 @@ from rtl.lib.select import one_hot_first, one_hot_select
 from rtl.lib.wide_counter import WideCounter
 from rtl.parameters import T3Parameters
 
+from .turns import RunMerge
+
 __all__ = ["Fabric", "PortEntry"]
 
 _COUNTER_BITS = 32
@@ -33,8 +35,9 @@ class Fabric(wiring.Component):
 
     Channels share *lanes* in both directions: channel *c* uses lane *c* modulo their number. In
     each direction a lane moves one packet per cycle, and so does a port. Streams take turns at each
-    lane and at each port, round robin. A channel's packets to a GPU stay in order, and so do
-    packets from a port to a channel.
+    lane and at each port, round robin; packets that leave have turns of a run, so that they still
+    share frames. A channel's packets to a GPU stay in order, and so do packets from a port to a
+    channel.
 
     A packet waits only for its own port, except behind a packet that is before it in its channel or
     has the turn in its lane. A port's queue takes ``port_depth`` packets before any other waits.
@@ -73,8 +76,10 @@ class Fabric(wiring.Component):
     ----------
     Proofs read these attributes, but never drive them.
 
-    lane_merges, port_merges, arrival_merges : list of Merge
-        Merge of each lane's channels, of each port's lanes, and of each lane's ports.
+    lane_merges, port_merges : list of RunMerge
+        Merge of each lane's channels, and of each port's lanes.
+    arrival_merges : list of Merge
+        Merge of each lane's ports.
     port_queues : list of MemoryQueue
     lane_queues : list of Queue
 
@@ -115,8 +120,12 @@ class Fabric(wiring.Component):
                 "clock_enable": Out(1),
             }
         )
-        self.lane_merges = [Merge(owned, p.channels // lanes) for _ in range(lanes)]
-        self.port_merges = [Merge(owned, lanes) for _ in range(ports)]
+
+        def merge(inputs: int) -> RunMerge:
+            return RunMerge(owned, inputs, lambda packet: packet.packet.atom)
+
+        self.lane_merges = [merge(p.channels // lanes) for _ in range(lanes)]
+        self.port_merges = [merge(lanes) for _ in range(ports)]
         self.port_queues = [MemoryQueue(owned, depth=port_depth) for _ in range(ports)]
         self.arrival_merges = [Merge(arriving, ports) for _ in range(lanes)]
         self.lane_queues = [Queue(arriving, depth=_LANE_DEPTH) for _ in range(lanes)]
@@ -133,7 +142,7 @@ class Fabric(wiring.Component):
         for name, blocks in parts.items():
             for number, block in enumerate(blocks):
                 # A merge of one stream has no clock.
-                has_clock = not isinstance(block, Merge) or block.pick is not None
+                has_clock = not isinstance(block, (Merge, RunMerge)) or block.pick is not None
                 m.submodules[f"{name}_{number}"] = clock_gated(block) if has_clock else block
         self._send(m)
         self._receive(m)

@@ -37,7 +37,11 @@ def channel_of(packet, channels):
 
 
 class _Side:
-    """Sources that offer packets, each until it is taken, and sinks that take some of them."""
+    """Sources that offer packets, each until it is taken, and sinks that take some of them.
+
+    ``fields`` returns, for each new packet of a source, the fields that are not random. ``note`` is
+    called with sink and bits of each packet that leaves.
+    """
 
     def __init__(self, rng, p, sources, sinks):
         self._rng, self._p = rng, p
@@ -46,6 +50,8 @@ class _Side:
         self.waits = [0] * len(sources)  # cycles
         self.offer, self.take = [0.5] * len(sources), [0.7] * len(sinks)
         self.left = [[] for _ in sinks]
+        self.fields = lambda number: {}
+        self.note = lambda number, bits: None
         self._count = 0
 
     def _packet(self):
@@ -68,7 +74,7 @@ class _Side:
         rng = self._rng
         for number, port in enumerate(self._sources):
             if self.offers[number] is None and rng.random() < self.offer[number]:
-                self.offers[number] = self._wrap(self._packet())
+                self.offers[number] = self._wrap(self._packet() | self.fields(number))
                 self.waits[number] = 0
             ctx.set(port.valid, self.offers[number] is not None)
             ctx.set(port.p, self.offers[number] or self._wrap(self._packet()))
@@ -85,7 +91,9 @@ class _Side:
                 self.waits[number] += 1
         for number, port in enumerate(self._sinks):
             if ctx.get(port.valid & port.ready):
-                self.left[number].append(ctx.get(port.p.as_value()))
+                bits = ctx.get(port.p.as_value())
+                self.left[number].append(bits)
+                self.note(number, bits)
         return taken
 
 
@@ -101,7 +109,7 @@ class Departures(_Side):
     def __init__(self, rng, p, dut, gpus):
         super().__init__(rng, p, dut.packets, dut.to_ports)
         self._dut, self._gpus = dut, gpus
-        self._shape = dut.to_ports[0].p.shape()
+        self.shape = dut.to_ports[0].p.shape()
         self.expected = [[deque() for _ in dut.packets] for _ in gpus]
         self.dropped, self.lost, self.gpu = 0, set(), 0
 
@@ -125,7 +133,7 @@ class Departures(_Side):
                 self.lost.add(packet["owner"])
                 self.gpu.add(packet["packet"]["destination"])
             else:
-                self.expected[port][channel].append(self._shape.const(packet).as_bits())
+                self.expected[port][channel].append(self.shape.const(packet).as_bits())
         self.dropped += bool(self.lost)
         self._check()
         return taken
@@ -149,14 +157,14 @@ class Arrivals(_Side):
 
     def __init__(self, rng, p, dut):
         super().__init__(rng, p, dut.from_ports, dut.o)
-        self._shape = dut.o[0].p.shape()
+        self.shape = dut.o[0].p.shape()
         self.expected = [[deque() for _ in dut.from_ports] for _ in dut.o]
 
     def sample(self, ctx):
         taken = super().sample(ctx)
         for port, packet in taken.items():
             channel = channel_of(packet, len(self.expected))
-            self.expected[channel][port].append(self._shape.const(packet).as_bits())
+            self.expected[channel][port].append(self.shape.const(packet).as_bits())
         for channel, left in enumerate(self.left):
             for bits in left:
                 queues = [queue for queue in self.expected[channel] if queue and queue[0] == bits]

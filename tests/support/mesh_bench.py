@@ -150,14 +150,15 @@ class Mesh:
         await ctx.tick()
         ctx.set(self._resets[number], 0)
 
-    async def launch(self, ctx, number, work, changes=()):
-        """Launch the work on a GPU; its kernel begins at once."""
+    async def launch(self, ctx, number, work, changes=(), *, runs=True):
+        """Launch the work on a GPU; its kernel begins at once, unless ``runs`` is false."""
         gpu = self.gpus[number]
         rank = work.members.index(number)
         await settle(ctx, gpu.dut, work.number, rank=rank, peers=work.peers(number))
         registers = [*work.registers_of(number), *changes, ("CONTROL", {"launch": 1})]
         await program(ctx, gpu.dut, registers, work.number)
-        gpu.add(work)
+        if runs:
+            gpu.add(work)
 
     async def finish(self, ctx, *works, most_cycles=4000):
         """Run until the launches are over on their members."""

@@ -4,10 +4,13 @@ from functools import partial
 
 from amaranth.asserts import AnyConst, AnySeq
 from amaranth.hdl import Assert, Assume, Cat, Cover, Elaboratable, Module, Mux, Signal, Value
+from amaranth.lib import data
 
 from rtl.interface.encodings import PacketKind
 from rtl.lib.interleave import channel_of
 from rtl.link.fabric import Fabric
+from rtl.link.layouts import FRAME_ATOMS
+from rtl.link.turns import RunMerge
 from rtl.parameters import T3Parameters
 
 from .clock_gating import clock_gating
@@ -57,6 +60,73 @@ def _assert_turns(m: Module, merges: list) -> None:
                 invariant(first.any(), "no turn"),
                 invariant((first & (first - 1)) == 0, "two turns"),
             ]
+            if isinstance(merge, RunMerge):
+                behind = merge.last.rotate_left(1)
+                m.d.comb += [
+                    invariant(~merge.last.any() | (first == behind), "last: another turn"),
+                    invariant(merge.last.any() | ~merge.goes_on, "a turn without an input"),
+                    invariant(~merge.goes_on | ~merge.count.all(), "a turn without an end"),
+                ]
+
+
+class RunMergeHarness(Elaboratable):
+    """Harness with arbitrary streams and an arbitrary sink: a payload passes unchanged, and an
+    input waits for at most one turn of each other input.
+
+    An offer stays until it is taken.
+    """
+
+    def __init__(self, merge: type = RunMerge, *, inputs: int):
+        self._merge, self._inputs = merge, inputs
+
+    def elaborate(self, platform):
+        m = Module()
+        shape = data.StructLayout({"atom": 4, "number": 2})
+        m.submodules.dut = dut = self._merge(shape, self._inputs, lambda packet: packet.atom)
+        free(m, dut.o.ready, *(one for i in dut.i for one in (i.valid, i.p)))
+        valid = Cat(i.valid for i in dut.i)
+        taken = Cat(moves(i) for i in dut.i)
+        most = FRAME_ATOMS * (self._inputs - 1)
+        which, others = Signal(range(self._inputs)), Signal(range(most + 2))
+        m.d.comb += [which.eq(AnyConst(len(which))), Assume(which < self._inputs)]
+        waits = (valid & ~taken).bit_select(which, 1)
+        m.d.sync += others.eq(Mux(waits, others + (moves(dut.o) & (others <= most)), 0))
+        m.d.comb += [
+            Assert(dut.o.valid == valid.any(), "valid: differs from the inputs"),
+            Assert((taken & (taken - 1)) == 0, "two inputs go at once"),
+            Assert(taken.any() == moves(dut.o), "a payload is lost or invented"),
+            Assert(others <= most, "an input waits for more than a turn of another one"),
+            Cover(others == most, "an input waits for a turn of each other one"),
+        ]
+        self._relate(m, dut, which, others, most)
+        for source in dut.i:
+            held_up = Signal.like(source.p)
+            offered = Signal()
+            m.d.sync += [offered.eq(source.valid & ~source.ready), held_up.eq(source.p)]
+            m.d.comb += [
+                Assume(~offered | (source.valid & (source.p == held_up))),
+                Assert(~moves(source) | (dut.o.p == source.p), "a payload changes"),
+            ]
+        _assert_turns(m, [dut])
+        return m
+
+    def _relate(self, m: Module, dut: RunMerge, which: Signal, others: Signal, most: int) -> None:
+        """Relate the wait to the rest of the turn, and to the turns up to that of the input."""
+        inputs, distance = self._inputs, Signal(range(self._inputs))
+        with m.Switch(dut.pick.first):
+            for index in range(inputs):
+                with m.Case(1 << index):
+                    m.d.comb += distance.eq(
+                        Mux(which >= index, which - index, which + inputs - index)
+                    )
+        offers, has_turn = (
+            each.bit_select(which, 1) for each in (Cat(i.valid for i in dut.i), dut.last)
+        )
+        rest = Mux(dut.goes_on & ~has_turn, FRAME_ATOMS - 1 - dut.count, 0)
+        m.d.comb += invariant(
+            ~offers | (others + rest + FRAME_ATOMS * distance <= most),
+            "the turn does not come nearer",
+        )
 
 
 class DeparturesHarness(Elaboratable):
@@ -306,6 +376,18 @@ _SIZE = "2 ports, queues of 3 packets, packets of 33 bits"
 _REASON = "the proof depends on no width"
 
 PROOFS = (
+    Proof(
+        name="run-merge-3",
+        statement="Whenever a payload is offered, a transfer passes one offered payload unchanged; "
+        "a waiting input lets each other one pass for at most eight payloads",
+        blocks=(RunMerge,),
+        harness=partial(RunMergeHarness, inputs=3),
+        geometry="3 inputs, payloads of 6 bits",
+        reason=_REASON,
+        depth=2,
+        cover_depth=2 * FRAME_ATOMS + 4,
+        slow=True,
+    ),
     *(
         Proof(
             name=f"fabric-departures-{lanes}",
@@ -341,7 +423,7 @@ PROOFS = (
         Proof(
             name=f"fabric-waits-{channels}-{lanes}",
             statement="While all ports take packets, a channel's packet waits for at most one "
-            "packet of each other channel; while all channels take packets, a port's packet waits "
+            "run of each other channel; while all channels take packets, a port's packet waits "
             "for at most one packet of each other port",
             blocks=(Fabric,),
             harness=partial(WaitHarness, channels=channels, lanes=lanes, most=most),
@@ -351,7 +433,7 @@ PROOFS = (
             cover_depth=most + 6,
             slow=True,
         )
-        for channels, lanes, most in ((2, 1, 1), (2, 2, 1), (4, 4, 3))
+        for channels, lanes, most in ((2, 1, FRAME_ATOMS), (2, 2, FRAME_ATOMS))
     ),
     clock_gating(
         "fabric",

@@ -1,8 +1,8 @@
-"""Seeded bugs of ports and of the fabric, which the blocks' own tests find."""
+"""Seeded bugs of ports and of the fabric, which the blocks' own tests and proofs find."""
 
 from .bug import SeededBug
 
-__all__ = ["BUGS_OF_FABRIC", "BUGS_OF_PORTS"]
+__all__ = ["BUGS_OF_FABRIC", "BUGS_OF_PORTS", "BUGS_OF_TURNS"]
 
 
 def _of_port(fault: str, right: str, wrong: str) -> SeededBug:
@@ -14,6 +14,12 @@ def _of_port(fault: str, right: str, wrong: str) -> SeededBug:
 def _of_fabric(fault: str, right: str, wrong: str) -> SeededBug:
     return SeededBug(
         module="rtl.link.fabric", block="Fabric", fault=fault, right=right, wrong=wrong
+    )
+
+
+def _of_turns(fault: str, right: str, wrong: str) -> SeededBug:
+    return SeededBug(
+        module="rtl.link.turns", block="RunMerge", fault=fault, right=right, wrong=wrong
     )
 
 
@@ -60,5 +66,23 @@ BUGS_OF_FABRIC = (
         "an END packet goes to the channel that its marker looks like",
         "Mux(packet.kind == PacketKind.END, of_slot, channel_of(self._p, packet.atom))",
         "channel_of(self._p, packet.atom)",
+    ),
+)
+
+BUGS_OF_TURNS = (
+    _of_turns(
+        "a turn ends with a block only",
+        "ends = count.all() | self._atom_of(self.o.p)[:RUN_BITS].all()",
+        "ends = self._atom_of(self.o.p)[:RUN_BITS].all()",
+    ),
+    _of_turns(
+        "the next turn begins at the input that had the last one",
+        "pick.take.eq(self.o.ready & ~keeps)",
+        "pick.take.eq(self.o.ready & keeps)",
+    ),
+    _of_turns(
+        "an input with a turn and the next one go at once",
+        "grant.eq(Mux(keeps, self.last, pick.grant))",
+        "grant.eq(Mux(keeps, self.last | pick.grant, pick.grant))",
     ),
 )

@@ -6,6 +6,7 @@ from functools import partial
 import pytest
 
 from rtl.link.fabric import Fabric
+from rtl.link.layouts import FRAME_ATOMS
 from rtl.parameters import T3Parameters
 from tests.support.fabric_bench import Arrivals, Departures, parameters
 from tests.support.simulation import run_gated
@@ -80,15 +81,15 @@ def test_against_a_model(channels, ports, lanes, gpus):
 
 @pytest.mark.parametrize("lanes", [1, 2, 4])
 def test_no_stream_waits_for_more_than_a_round(lanes):
-    """While all ports and channels take packets, a channel waits for at most one packet of each
-    other one, and so does a port."""
+    """While all ports and channels take packets, a channel waits for at most one run of each other
+    one, and a port for one packet of each other one."""
 
     async def bench(rng, out, into, step):
         for side in (out, into):
             side.offer, side.take = [1] * len(side.offer), [1] * len(side.take)
         for _ in range(400):
             await step(1)
-            assert max(out.waits) <= len(out.offers) - 1
+            assert max(out.waits) <= FRAME_ATOMS * (len(out.offers) - 1)
             # A lane takes one packet per cycle; each channel has its turn in it.
             assert max(into.waits) <= len(into.offers) - 1 + 2
 
@@ -96,13 +97,12 @@ def test_no_stream_waits_for_more_than_a_round(lanes):
 
 
 def test_a_lane_is_shared_evenly():
-    """All channels send to one port at full rate: each gets an equal share."""
+    """All channels send packets without runs to one port at full rate: each gets an equal share."""
     taken = [0] * 4
 
     async def bench(rng, out, into, step):
         out.offer, out.take = [1] * 4, [1] * 3
-        pack = out._packet
-        out._packet = lambda: pack() | {"destination": 2}
+        out.fields = lambda channel: {"destination": 2, "atom": FRAME_ATOMS - 1}
         sample = out.sample
 
         def count(ctx):
@@ -150,18 +150,13 @@ def test_head_of_line_blocking():
     async def bench(rng, out, into, step):
         into.offer = [0] * len(into.offer)
         out.offer, out.take = [1] * len(out.offer), [0.1, 1, 1]
-        pack = out._packet
-        targets = [5, 2, 2, 9]
-        out._packet = lambda: pack() | {"destination": rng.choice(targets)}
+        out.fields = lambda channel: {"destination": rng.choice([5, 2, 2, 9])}
         await step(100)
-        check = out._check
 
-        def count():
-            for port, left in enumerate(out.left):
-                moved[port] += len(left)
-            check()
+        def count(port, bits):
+            moved[port] += 1
 
-        out._check = count
+        out.note = count
         await step(1000)
 
     simulate(bench, lanes=None, seed=70)
@@ -169,6 +164,30 @@ def test_head_of_line_blocking():
     # Every channel sends its packets in order, so all ports move at the pace of the slow one.
     assert moved[1] == pytest.approx(2 * moved[0], rel=0.3)
     assert moved[0] == pytest.approx(100, rel=0.25)
+
+
+@pytest.mark.parametrize("lanes", [2, 4])
+def test_runs_stay_together(lanes):
+    """All channels send rows of eight atoms to one port: the packets of a row leave one behind the
+    other, so that a frame can carry them."""
+    at, left = [0] * 4, []
+
+    async def bench(rng, out, into, step):
+        def fields(channel):
+            at[channel] += 1
+            return {"destination": 2, "atom": 64 * channel + at[channel] % FRAME_ATOMS}
+
+        into.offer = [0] * len(into.offer)
+        out.offer, out.take, out.fields = [1] * len(out.offer), [0.7] * 3, fields
+        shape = out.shape
+        out.note = lambda port, bits: left.append(shape.from_bits(bits).packet.atom)
+        await step(400)
+
+    simulate(bench, lanes=lanes, seed=90 + lanes)
+    assert len(left) > 200
+    together = sum(after == before + 1 for before, after in zip(left, left[1:], strict=False))
+    # Only the first rows are not whole.
+    assert together >= len(left) * (FRAME_ATOMS - 1) // FRAME_ATOMS - 2 * len(at)
 
 
 @pytest.mark.parametrize(
