@@ -73,6 +73,7 @@ class Assembly:
 
     def state(self) -> State:
         """Make the state at cycle 0."""
+        self._require_slots()
         state = self._empty()
         if self.stored_atoms is not None:
             self._leave_out_stores(state, self.stored_atoms)
@@ -216,6 +217,14 @@ class Assembly:
         gpus = self.kernels[0].gpus
         topology = self.topology if gpus > 1 else load_topology("ring")
         return expand(topology, max(2, gpus), self.system.link)
+
+    def _require_slots(self) -> None:
+        """Require that tiles which only arrive are simulated whole: a sample of channels knows the
+        rows of a reduce-scatter's slots only."""
+        operation = self.tracked.schedule.operation
+        sampled = self.mirror or self.channels < self.system.dram.channels
+        if operation != "reduce-scatter" and sampled:
+            raise ValueError(f"{operation}: allowed: all GPUs and all memory channels")
 
     @cached_property
     def _receivers(self) -> list[tuple[int, ...]]:

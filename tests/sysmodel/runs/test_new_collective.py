@@ -1,10 +1,11 @@
-"""A reduce-scatter in a file of its own: the hardware runs it without a change, bit for bit."""
+"""Collectives in files of their own: the hardware runs them without a change, bit for bit."""
 
 import sys
 
 import numpy as np
 import pytest
 
+from sysmodel.collectives.launch_map import tracked_schedule
 from sysmodel.lib.errors import InputError
 from sysmodel.lib.progress import no_progress
 from sysmodel.runs.check import check, launches_of
@@ -43,10 +44,13 @@ ALGORITHM = Algorithm(
 @pytest.fixture(autouse=True)
 def one_file(tmp_path, monkeypatch):
     (tmp_path / "halves.py").write_text(SOURCE)
+    (tmp_path / "others.py").write_text(OTHERS)
     package = sys.modules["sysmodel.collectives"]
     monkeypatch.setattr(package, "__path__", [*package.__path__, str(tmp_path)])
     yield
-    sys.modules.pop("sysmodel.collectives.halves", None)
+    for name in ("halves", "others"):
+        sys.modules.pop(f"sysmodel.collectives.{name}", None)
+    tracked_schedule.cache_clear()
 
 
 def exact(options):
@@ -67,6 +71,54 @@ def exact(options):
         return launch.compare(0)
 
 
+# A ring the other way round, and an exchange in which all send to the rank before them first.
+OTHERS = '''"""Others: an all-gather upwards, and an all-to-all that begins with the rank behind."""
+
+from sysmodel.collectives.algorithm import Algorithm
+from sysmodel.collectives.costs import Costs
+from sysmodel.collectives.schedule import Chunk, Flow, Stage
+
+
+def _all_gather(group):
+    ranks = group.ranks
+    flows = (
+        Flow(
+            Chunk(-passed % ranks),
+            own=not passed,
+            arrivals=int(passed > 0),
+            to=(1,) if passed < ranks - 1 else (),
+            keeps=True,
+        )
+        for passed in range(ranks)
+    )
+    return (Stage(reduces=False, flows=tuple(flows)),)
+
+
+def _all_to_all(group):
+    ranks = group.ranks
+    sent = (Flow(Chunk(owner, source=0), to=(owner,)) for owner in range(1, ranks))
+    own = Flow(Chunk(0, source=0), keeps=True)
+    received = (
+        Flow(Chunk(0, source=source), own=False, arrivals=1, keeps=True)
+        for source in range(1, ranks)
+    )
+    return (Stage(reduces=False, flows=(*sent, own, *received)),)
+
+
+def _costs(group):
+    n = group.ranks - 1
+    return Costs(sent=n, received=n, read=n, written=n, messages=n, steps=n)
+
+
+ALGORITHM = Algorithm(
+    name="others",
+    summary="an all-gather upwards, and an all-to-all",
+    stages={"all-gather": _all_gather, "all-to-all": _all_to_all},
+    costs={"all-gather": _costs, "all-to-all": _costs},
+)
+'''
+
+
 CASES = [
     {"gpus": 2, "m": 128, "n": 192, "granularity": "wavefront"},
     {"gpus": 3, "m": 256, "n": 288, "topology": "switch", "skew": 20_000},
@@ -78,6 +130,14 @@ CASES = [
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_every_bit_on_the_golden_engine(case):
     assert exact(CheckOptions(collective="halves", k=16, engine="golden", **case)) == (0, ())
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize("operation", ["all-gather", "all-to-all"])
+def test_other_operations_on_the_golden_engine(operation, case):
+    options = CheckOptions(collective="others", operation=operation, k=16, engine="golden", **case)
+    result = check(options, no_progress)
+    assert result.passed, (result.errors, result.first_mismatches)
 
 
 @pytest.mark.verify
