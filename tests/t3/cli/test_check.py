@@ -60,6 +60,35 @@ def test_check(capsys, monkeypatch, passed):
     assert options.contexts == 1
 
 
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--operation", "all-gather"], "bit for bit\nring all-gather; 5 memory cycles"),
+        (["--collective", "send"], "bit for bit\nsend send; 5 memory cycles"),
+        (
+            ["--collective", "direct", "--free-order"],
+            "within the bound\ndirect reduce-scatter; 5 memory",
+        ),
+    ],
+)
+def test_the_collective_is_shown(capsys, monkeypatch, arguments, words):
+    passed = CheckResult(passed=True, elements=8, mismatches=0, cycles=5, wall_s=0.5)
+    monkeypatch.setattr(command, "compare", lambda **_: passed)
+    assert main(["check", "--m", "256", *arguments]) == 0
+    assert words in capsys.readouterr().out
+
+
+def test_the_source_of_an_element_is_shown(capsys, monkeypatch):
+    wrong = Mismatch(gpu=1, row=2, column=3, expected=1, found=2, source=3)
+    failed = CheckResult(
+        passed=False, elements=8, mismatches=1, cycles=5, wall_s=0.5, first_mismatches=(wrong,)
+    )
+    monkeypatch.setattr(command, "compare", lambda **_: failed)
+    options = ["--collective", "direct", "--operation", "all-to-all", "--uneven"]
+    assert main(["check", *options]) == 1
+    assert "GPU 1, from GPU 3, row 2, column 3: expected 0x0001" in capsys.readouterr().out
+
+
 def test_check_of_two_contexts(capsys, monkeypatch):
     wrong = Mismatch(gpu=1, row=2, column=3, expected=1, found=2, context=1)
     failed = CheckResult(
