@@ -91,10 +91,11 @@ module memory_controller #(
   wire memory_owes;
   wire [`T3_NMC_IN_BITS-1:0] nmc_in__payload;
   wire nmc_in__valid;
-  // Unused outputs: software reads the tiles in a register.
+  // Unused outputs: software reads the tiles in a register, and no link can be taken down.
   wire [`T3_STORED_BITS-1:0] stored;
   wire [`T3_LINK_OWNER_BITS-1:0] link_owner;
   wire [2*`T3_CONTEXT_TILES_BITS-1:0] tiles;
+  wire link_off;
 
   // Timebase of T3: one tick in 64 clocks.
   reg [5:0] clocks;
@@ -191,7 +192,7 @@ module memory_controller #(
     .context__1__irq(irq[1]),
     .tick(tick),
     .irq(irq[2]),
-    .link_off()
+    .link_off(link_off)
   );
 
   dram_controller #(
