@@ -33,8 +33,10 @@ def verilated(folder: Path, top: str, files: list[Path], *options) -> subprocess
     # The wheel's makefile knows no compiler; GCC has coroutines with this standard.
     compiler = ["-CFLAGS", "-std=c++20", "-CFLAGS", "-O0"]
     compiler += ["-MAKEFLAGS", "CFG_CXXFLAGS_PCH_I=-include"]
+    # Some versions split a fork into functions that do not compile.
+    whole = ["--output-split", "0"]
     built = ["--binary", "--timing", "-j", "1", "--Mdir", folder / "obj", "-o", top]
-    arguments = [*built, *waived, *compiler, *options, "--top-module", top, *files]
+    arguments = [*built, *whole, *waived, *compiler, *options, "--top-module", top, *files]
     done = verilate(*arguments, **verilator_environment(folder))
     assert done.returncode == 0, done.stderr
     return run(folder / "obj" / top, cwd=folder)
