@@ -36,8 +36,8 @@ BUGS_OF_PORTS = (
     ),
     _of_port(
         "reports no packet that was not acknowledged as the session ended",
-        "Mux(self.down, gone, 0) | Mux(ended, self.unsure, 0)",
-        "Mux(self.down, gone, 0)",
+        "Mux(self.down, senders, 0) | Mux(ended, self.unsure, 0)",
+        "Mux(self.down, senders, 0)",
     ),
     _of_port(
         "reports a loss to the other context",

@@ -73,12 +73,16 @@ def test_storage_is_of_one_context(contexts):
     print(f"seed {seed}")
     rng = random.Random(seed)
     expected = {}
+    # Gates exist if there is another context, and may name any context that exists.
+    narrow = {"RANGE_GATE": 31, "RANGE_BAND": 31, "MAY_AWAIT": contexts}
+    if contexts == 1:
+        narrow = dict.fromkeys(narrow, 0)
 
     async def bench(ctx, dut):
         places = [(context, register) for context in range(contexts) for register in STORAGE]
         for context, register in rng.sample(places, len(places)):
             fields = {
-                field.name: rng.getrandbits(field.width)
+                field.name: rng.getrandbits(min(field.width, narrow.get(register.name, 32)))
                 for field in register.fields
                 if field.writable
             }

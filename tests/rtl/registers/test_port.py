@@ -95,6 +95,12 @@ def test_storage(p):
     rng, dut = random.Random(seed), device(Registers, p)
     cut = {("WAYS", "mask"): p.ways, ("RANGE_ACTION", "shares"): p.share_bits}
     cut[("LINK_OFF", "links")] = p.channels
+    # A context without others has no gates.
+    cut |= {
+        (name, field.name): 0
+        for name in ("RANGE_GATE", "RANGE_BAND", "MAY_AWAIT")
+        for field in MAP[name].fields
+    }
     cut |= CUT if p is NARROW else {}
 
     def kept(register, word):

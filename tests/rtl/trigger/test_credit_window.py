@@ -272,7 +272,7 @@ def check_reports(block=CreditWindow):
         launch = {"tracked_first": 16, "tracked_end": end, "report_log2": log2, "block": block}
         seen = simulate(stimulus, reports_steps=1, **launch)
         assert [one["oldest"] for one in seen if one["reports"]] == steps
-        assert not any(column(simulate(stimulus, reports=0, **launch), "reports"))
+        assert not any(column(simulate(stimulus, reports_steps=0, **launch), "reports"))
     completes = [{"complete": index} for index in (16, 17)]
     stimulus = [LAUNCH, {}, *[{"aborting": 1}] * 3, *completes, *[{}] * 3]
     seen = simulate(stimulus, reports_steps=1, tracked_first=16, block=block)

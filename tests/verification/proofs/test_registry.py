@@ -9,6 +9,7 @@ from verification.seeded_bugs.of_contexts import BUGS_OF_CONTEXTS
 from verification.seeded_bugs.of_errors import BUGS_OF_ERRORS
 from verification.seeded_bugs.of_gates import BUGS_OF_GATES
 from verification.seeded_bugs.of_limits import BUGS_OF_LIMITS
+from verification.seeded_bugs.of_ports import BUGS_OF_FABRIC, BUGS_OF_PORTS, BUGS_OF_TURNS
 from verification.seeded_bugs.table import SEEDED_BUGS, bug_of
 
 
@@ -28,7 +29,8 @@ def test_every_proven_block_has_a_seeded_bug():
     proven = {block.__name__ for proof in proofs for block in proof.blocks}
     tables = (BUGS_OF_CONTEXTS, BUGS_OF_ERRORS, BUGS_OF_LIMITS, BUGS_OF_GATES)
     named = (bug for table in tables for _, bug in table)
-    assert proven <= {bug.block for bug in (*SEEDED_BUGS, *named)}
+    of_ports = (*BUGS_OF_FABRIC, *BUGS_OF_PORTS, *BUGS_OF_TURNS)
+    assert proven <= {bug.block for bug in (*SEEDED_BUGS, *named, *of_ports)}
 
 
 @pytest.mark.parametrize("bug", SEEDED_BUGS, ids=lambda bug: bug.block)
