@@ -75,6 +75,10 @@ class LaunchMap:
         Workgroups of the chunk that stays in a reduce-scatter, the last ones.
     ordered : bool
         Each arriving contribution has a slot of its own, with one share.
+    chunks : tuple of (int, int)
+        Owners of the chunks whose tiles the slots name, in the order of the slots, and their
+        numbers of slots: the last one names the chunk's last tile, and a chunk with more slots
+        than tiles is named over and over.
     receivers, senders : tuple of int
         Ranks to which this one sends, in the order of slots, and those that send to it.
     """
@@ -86,6 +90,7 @@ class LaunchMap:
     first_slot: int
     own: int
     ordered: bool
+    chunks: tuple[tuple[int, int], ...]
     receivers: tuple[int, ...]
     senders: tuple[int, ...]
 
@@ -103,12 +108,6 @@ class LaunchMap:
     def end(self) -> int:
         """End of the slots."""
         return sum(one.workgroups for one in self.ranges)
-
-    @property
-    def repeated_end(self) -> int:
-        """End of the slots that are tiles of the own chunk over and over, one for each contribution
-        to them; 0 if there are none."""
-        return self.dispatch_end - self.own if self.ordered else 0
 
 
 _Starts = Mapping[tuple[int, Chunk], int]
@@ -251,9 +250,20 @@ class TrackedSchedule:
             first_slot=shift + starts[rank][tracked.key] - tracked.earlier - before,
             own=sizes[rank],
             ordered=self.ordered,
+            chunks=self._chunks(rank, of_rank, sum(one.workgroups for one in ranges), sizes),
             receivers=receivers,
             senders=self._senders(rank),
         )
+
+    def _chunks(
+        self, rank: int, tiles: Sequence[_Tiles], end: int, sizes: Sequence[int]
+    ) -> tuple[tuple[int, int], ...]:
+        """Owners of the chunks whose tiles a rank's slots name, and their numbers of slots."""
+        if self.ordered:
+            return ((rank, end),)
+        if not self.is_cut:
+            return tuple(enumerate(sizes)) * len(tiles)
+        return tuple((one.key[1].owner, one.earlier + one.size) for one in tiles)
 
     def _senders(self, rank: int) -> tuple[int, ...]:
         """Ranks that send to a rank."""

@@ -16,7 +16,6 @@ __all__ = [
     "fetch_output",
     "has_space",
     "workgroup_at",
-    "workgroup_of_slot",
 ]
 
 
@@ -44,23 +43,6 @@ def workgroup_at(kernel: Any, dispatch_index: int) -> int:
     """Table row of the workgroup at a dispatch index of a kernel's dispatch order."""
     w = dispatch_index + kernel.first_workgroup
     row: int = kernel.first_row + (w - kernel.workgroups if w >= kernel.workgroups else w)
-    return row
-
-
-@inlined
-def workgroup_of_slot(s: Any, kernel: Any, slot: int) -> int:
-    """Table row of the kernel's workgroup that has the tile of a slot here: of the workgroup at
-    this dispatch index or, of the slots in front of the GPU's own chunk, of its tiles in turn.
-
-    The slots behind those of all workgroups go on with the first workgroup. The tiles that arrive
-    in them of an all-to-all are others, with addresses of their own.
-    """
-    index = slot - kernel.index_base
-    if slot < kernel.repeated_end:
-        own = kernel.own_workgroups
-        index = kernel.workgroups - own + (slot - kernel.repeated_end) % own
-    w = index + kernel.first_workgroup
-    row: int = kernel.first_row + w % kernel.workgroups
     return row
 
 

@@ -67,8 +67,6 @@ KERNEL_FIELDS = [
         "tracked_first",
         "slot_offset",  # from a tile's dispatch index to its slot at the downstream GPU
         "index_base",  # first dispatch index
-        "own_workgroups",  # of the GPU's chunk
-        "repeated_end",  # end of the slots that are tiles of its own chunk over and over
         "start",  # cycle from which on workgroups may be dispatched
         "flow",  # 1: the hardware of the context admits the workgroups
         "limit",  # only smaller dispatch indices may be dispatched

@@ -31,6 +31,7 @@ from sysmodel.network.set_up import set_up_network
 from .compute_units import set_up_collective_units, set_up_queue, slices_per_channel, units_of
 from .queue import Queued, first_of_contexts
 from .sampling import output_atoms, require_invariance, require_output_atoms, symmetry
+from .slot_rows import sender_rows, slot_rows
 from .state import State, new_state
 from .variation import Variation
 
@@ -73,7 +74,6 @@ class Assembly:
 
     def state(self) -> State:
         """Make the state at cycle 0."""
-        self._require_slots()
         state = self._empty()
         if self.stored_atoms is not None:
             self._leave_out_stores(state, self.stored_atoms)
@@ -153,6 +153,7 @@ class Assembly:
             mshrs=system.l2.mshrs_per_slice,
         )
         # The previous contents are random and have another epoch.
+        rows = slot_rows(self.kernels, gpus, self.tracked)
         before = np.random.default_rng(self.seed).integers(0, 1 << 63, (gpus, values, DATA_WORDS))
         return new_state(
             gpus,
@@ -170,6 +171,8 @@ class Assembly:
             chunk_atom=chunk_atom,
             chunk_size=self.kernels[0].chunk_atoms,
             **new_tables(gpus, channels, tasks=1, operands=2, targets=1),
+            slot_row=rows,
+            sender_row=self._sender_rows(rows[0, 0]),
             stored=before.astype(np.uint64),
             epoch=np.zeros((gpus, values), np.uint64),
             partial=np.zeros((gpus, 0, DATA_WORDS), np.uint64) if partial is None else partial,
@@ -178,6 +181,14 @@ class Assembly:
             inputs=np.zeros((gpus, input_words(self.parameters)), np.uint64),
             outputs=np.zeros((gpus, output_words(self.parameters)), np.uint64),
         )
+
+    def _sender_rows(self, rows: np.ndarray) -> np.ndarray:
+        """Row of the tile that arrives for each slot, at the GPU that sends it, if one GPU stands
+        for all."""
+        kernel = self.kernels[0]
+        if not self.mirror or kernel.gpus == 1:
+            return np.zeros(0, np.int64)
+        return sender_rows(self.tracked.map(kernel.chunks.sizes, 0), rows)
 
     def _leave_out_stores(self, state: State, stored: np.ndarray) -> None:
         """Let the workgroups of the first kernel store only their first ``stored`` atoms."""
@@ -217,14 +228,6 @@ class Assembly:
         gpus = self.kernels[0].gpus
         topology = self.topology if gpus > 1 else load_topology("ring")
         return expand(topology, max(2, gpus), self.system.link)
-
-    def _require_slots(self) -> None:
-        """Require that tiles which only arrive are simulated whole: a sample of channels knows the
-        rows of a reduce-scatter's slots only."""
-        operation = self.tracked.schedule.operation
-        sampled = self.mirror or self.channels < self.system.dram.channels
-        if operation != "reduce-scatter" and sampled:
-            raise ValueError(f"{operation}: allowed: all GPUs and all memory channels")
 
     @cached_property
     def _receivers(self) -> list[tuple[int, ...]]:

@@ -132,12 +132,12 @@ def set_up_queue(
         set_up_kernel(state, placed, _times(system, kernel.tiling))
         for g, one in enumerate(state.kernel[:, number]):
             sizes = kernel.chunks.sizes
-            one["slot_offset"] = one["own_workgroups"] = sizes[g]
+            one["slot_offset"] = sizes[g]
             if kernel.gpus > 1:
                 launch = tracked.map(sizes, g)
                 one["first_workgroup"] = kernel.chunks.start[launch.first_chunk]
                 one["tracked_first"] = sizes[launch.first_chunk]
-                one["index_base"], one["repeated_end"] = launch.base, launch.repeated_end
+                one["index_base"] = launch.base
                 if is_first:
                     one["end"] = launch.workgroups
             else:

@@ -34,7 +34,7 @@ from sysmodel.gpu.collective import (
     collective_hits_back,
     collective_read_back,
 )
-from sysmodel.gpu.fetch import buffer_progress, workgroup_at, workgroup_of_slot
+from sysmodel.gpu.fetch import buffer_progress, workgroup_at
 from sysmodel.gpu.l2 import l2_fill
 from sysmodel.gpu.l2_write import l2_keep
 from sysmodel.lib.activities import MOST_ACTIVITIES
@@ -109,7 +109,7 @@ def _acknowledge(s, g, now, origin, inputs):
     if access == UPDATE or access == PLACE:
         owner = s.context[g, np.int64(inputs[I.issue_acks_owner])]
         slot = np.int64(inputs[I.issue_acks_dispatch_index])
-        w = workgroup_of_slot(s, s.kernel[g, owner.kernel], slot)
+        w = s.slot_row[g, owner.kernel, slot]
         v = np.int64(inputs[I.issue_acks_wavefront])
         if origin != COMMUNICATION:
             note(s, g, STORED, w, v, now)

@@ -119,6 +119,7 @@ class State(NamedTuple):
     per_wave: np.ndarray
     stored_atoms: np.ndarray  # [g, workgroup]: atoms of its tile that it stores, from the first on
     stored_per_wave: np.ndarray  # [g, workgroup, wavefront]
+    slot_row: np.ndarray  # [g, kernel, slot]: workgroup whose tile a slot names
     values_from: np.ndarray  # [workgroup]: where its values begin in ``partial``
     wave_first: np.ndarray
     wave_start: np.ndarray
@@ -135,7 +136,8 @@ class State(NamedTuple):
     task_part: np.ndarray
     arrived: np.ndarray
     sums_arrived: np.ndarray
-    wave_entries: np.ndarray  # see network/mirror.py
+    sender_row: np.ndarray  # [slot]: see network/mirror.py
+    wave_entries: np.ndarray
     wave_entry: np.ndarray
     wave_sent: np.ndarray
     copied_start: np.ndarray

@@ -40,6 +40,8 @@ class NetworkState(NamedTuple):
     outer_edge: np.ndarray
     inner_edge: np.ndarray
     per_wave: np.ndarray
+    slot_row: np.ndarray
+    sender_row: np.ndarray
     wave_entries: np.ndarray
     wave_entry: np.ndarray
     wave_sent: np.ndarray
@@ -90,6 +92,8 @@ def network_alone(capacity: Capacity, *, most_admissions: int = 1) -> NetworkSta
         outer_edge=none,
         inner_edge=none,
         per_wave=table,
+        slot_row=np.zeros((0, 0, 0), np.int64),
+        sender_row=none,
         wave_entries=table,
         wave_entry=none,
         wave_sent=table,

@@ -7,7 +7,6 @@ import numpy as np
 from sysmodel.engine.codes import PACKET_END
 from sysmodel.engine.ports import PACKET
 from sysmodel.gpu.address_spaces import context_of_space
-from sysmodel.gpu.fetch import workgroup_of_slot
 from sysmodel.lib.compiled import inlined
 
 __all__ = ["announce", "is_marker"]
@@ -28,7 +27,7 @@ def announce(s: Any, g: int, packet: np.ndarray) -> None:
     one GPU stands for all, the packet arrives for another tile than it was sent for.
     """
     n = context_of_space(np.int64(packet[PACKET.context]))
-    w = workgroup_of_slot(s, s.kernel[g, s.context[g, n].kernel], np.int64(packet[PACKET.slot]))
+    w = s.slot_row[g, s.context[g, n].kernel, np.int64(packet[PACKET.slot])]
     atoms = s.per_wave[w, np.int64(packet[PACKET.wavefront])]
     above = s.outer_edge[w] | s.inner_edge[w] << 1 | 1 << 2
     packet[PACKET.atom] = np.uint64(atoms | above << s.fixed[0].tile_atom_bits)

@@ -19,7 +19,6 @@ import numpy as np
 
 from sysmodel.engine.codes import PACKET_STORE
 from sysmodel.engine.ports import PACKET
-from sysmodel.gpu.fetch import workgroup_at
 from sysmodel.lib.compiled import compiled, inlined
 
 __all__ = [
@@ -105,8 +104,8 @@ def _nth_of_channel(s, start, c, atom):
 def _sent_and_arriving(s, packet):
     """Table rows of the workgroups whose tiles a packet has, and that it has as it arrives: its
     slot belongs to another tile at the upstream GPU."""
-    kernel, slot = s.kernel[0, 0], np.int64(packet[PACKET.slot])
-    return workgroup_at(kernel, slot - kernel.slot_offset), workgroup_at(kernel, slot)
+    slot = np.int64(packet[PACKET.slot])
+    return s.sender_row[slot], s.slot_row[0, 0, slot]
 
 
 @inlined
@@ -184,7 +183,8 @@ def spread(s, gpu, packet):
         (workgroup, other), wave = _sent_and_arriving(s, packet), np.int64(packet[PACKET.wavefront])
         ours, theirs = s.per_wave[workgroup, wave], s.per_wave[other, wave]
         sent, base = s.wave_sent[workgroup, wave], s.wave_entries[other, wave]
-        s.wave_sent[workgroup, wave] += 1
+        # A tile may leave again, once it is complete: from its first atom on.
+        s.wave_sent[workgroup, wave] = (sent + 1) % ours
     first = sent * theirs // ours
     return base + first, (sent + 1) * theirs // ours - first
 

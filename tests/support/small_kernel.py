@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from sysmodel.collectives.launch_map import tracked_schedule
 from sysmodel.engine.ports import CHANNEL_INPUTS, CHANNEL_OUTPUTS, GPU_INPUTS, GPU_OUTPUTS
 from sysmodel.gpu.collective import new_tables
 from sysmodel.gpu.geometry.chunks import Chunks
@@ -13,6 +14,7 @@ from sysmodel.gpu.geometry.tiling import Tiling
 from sysmodel.gpu.kernel import Kernel
 from sysmodel.gpu.l2 import L2Parameters, new_l2
 from sysmodel.gpu.tables import joined_tables, kernel_tables
+from sysmodel.machine.slot_rows import sender_rows, slot_rows
 from sysmodel.machine.state import State, new_state
 from sysmodel.memory.dram import new_dram
 from tests.support.dram_harness import BARE
@@ -60,7 +62,7 @@ def bare_state(
     """Return a state with the kernel's tables in which nothing is set up, and its output atoms.
 
     It has ``channels`` channels out of ``1 << channel_bits``, and the tables of the kernels
-    ``behind`` follow.
+    ``behind`` follow. The slots of all GPUs are those of the first one in a ring.
     """
     queue = [kernel, *behind]
     system_channels = 1 << channel_bits
@@ -76,6 +78,10 @@ def bare_state(
             atoms += sorted(output_atoms.atom[first:end][here])
             chunk_start[c, chunk + 1] = len(atoms)
         chunk_atom[c, : len(atoms)] = atoms
+    ring = tracked_schedule("ring", max(2, kernel.gpus))
+    rows, sent = np.tile(slot_rows(queue, 1, ring), (gpus, 1, 1)), np.zeros(0, np.int64)
+    if kernel.gpus > 1:
+        sent = sender_rows(ring.map(kernel.chunks.sizes, 0), rows[0, 0])
     state = new_state(
         gpus,
         channels,
@@ -90,6 +96,8 @@ def bare_state(
         chunk_start=chunk_start,
         chunk_atom=chunk_atom,
         chunk_size=kernel.chunk_atoms,
+        slot_row=rows,
+        sender_row=sent,
         **new_tables(gpus, channels, tasks=4, operands=4, targets=4),
         stored=np.zeros((gpus, 0, 4), np.uint64),
         epoch=np.zeros((gpus, 0), np.uint64),

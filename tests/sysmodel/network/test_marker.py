@@ -1,5 +1,6 @@
 """END packets on the links of a whole, a sampled and a mirrored system."""
 
+import numpy as np
 import pytest
 
 from rtl.interface.encodings import PacketKind
@@ -62,7 +63,7 @@ def test_a_sampled_system_announces_the_simulated_atoms(first):
     kernel = small_kernel(**UNEVEN_SHAPE)
     state, atoms = bare_state(kernel, gpus=3, channels=2, channel_bits=2)
     state = network(state, system_channels=4)
-    state.kernel["first_workgroup"] = first
+    state.slot_row[:] = (np.arange(kernel.workgroups) + first) % kernel.workgroups
     seen = set()
     for slot in range(kernel.workgroups):
         w = (slot + first) % kernel.workgroups
