@@ -40,6 +40,9 @@ class Moves:
         Numbers of a reduce-scatter and of an all-gather by ring.
     tracked : bool
         The T3 hardware reduces; otherwise kernels on the CUs do.
+    together : bool
+        One launch of the T3 hardware does both collectives, and all their traffic counts as the
+        reduce-scatter's.
     direct : bool
         The T3 hardware reduces, and each GPU sends straight to the owner of each chunk.
     stored : bool
@@ -54,6 +57,7 @@ class Moves:
     scatter: int | None = 1
     gather: int | None = 2
     tracked: bool = False
+    together: bool = False
     direct: bool = False
     stored: bool = False
     beside: bool = False
@@ -96,6 +100,10 @@ def check_conservation(
     gpus = len(state.gpu)
     sizes = (state.chunk_start[:, 1:] - state.chunk_start[:, :-1]).sum(axis=0)
     wanted = conserved(sizes, state, how, whole=Fraction(1))
+    if how.together and how.scatter is not None and how.gather is not None:
+        for counter in _COUNTERS:
+            wanted[counter, how.scatter] += wanted[counter, how.gather]
+            wanted[counter, how.gather] = 0
     for (counter, activity), count in wanted.items():
         found, size = int(counts[counter][activity]), _COUNTERS[counter]
         if count != found:

@@ -420,7 +420,7 @@ class Simulation:
         counts["activates"] = self._activates
         return counts
 
-    def _overhead_bytes(self, counts: np.ndarray, whole: np.ndarray) -> np.ndarray:
+    def _overhead_bytes(self, counts: np.ndarray, whole: np.ndarray, how: Moves) -> np.ndarray:
         """Headers and check bits of the packets of a GPU with all its channels, by activity."""
         sent = whole["link_bytes"]
         if self._sends_stores:
@@ -429,6 +429,8 @@ class Simulation:
             return more
         # The packets of the simulated channels have as many atoms as those of all channels.
         each = counts["packets"] / np.maximum(counts["link_bytes"], 1)
+        if how.together:
+            each[how.gather] = each[how.scatter]
         headers = np.rint(sent * each) + whole["end_packets"]
         overhead: np.ndarray = headers * self._context.system.link.t3_overhead_bytes
         return overhead
@@ -444,7 +446,7 @@ class Simulation:
         sizes = self._context.kernel.chunk_atoms
         for (name, number), count in conserved(sizes, machine.state, how, machine.whole).items():
             whole[name][number] = count // machine.gpus
-        whole["link_overhead_bytes"] = self._overhead_bytes(counts, whole)
+        whole["link_overhead_bytes"] = self._overhead_bytes(counts, whole, how)
         # A tile completes once, however many channels hold its atoms.
         whole["tiles"][self._reduction] = machine.tiles // machine.gpus
         if self._context.counts_clocks:

@@ -2,8 +2,6 @@
 
 from dataclasses import replace
 
-import numpy as np
-
 from sysmodel.network.load import load_of
 from sysmodel.runs.collective_buffer import buffer_of, message_limits
 from sysmodel.runs.collective_channels import simulated_channels
@@ -11,6 +9,7 @@ from sysmodel.runs.collective_kernels import CollectiveKernel, CollectivePlan
 from sysmodel.runs.conservation import Moves
 from sysmodel.runs.counters import new_counters
 from sysmodel.runs.cycle_result import CycleResult
+from sysmodel.runs.equal_shares import equal_share
 from sysmodel.runs.library_choice import library_protocol, running
 from sysmodel.runs.simulation import RunContext, Simulation
 
@@ -61,9 +60,9 @@ def _behind_gemm(context: RunContext, base: CycleResult, found: CycleResult) -> 
     counts[number] = base.counts[number]
     whole = found.counts[context.number(collectives[0])]
     for place, one in enumerate(collectives):
-        cycles[one.name] = _part(found.total_cycles, place, len(collectives))
+        cycles[one.name] = equal_share(found.total_cycles, place, len(collectives))
         for name in counts.dtype.names or ():
-            counts[name][context.number(one)] = _part(whole[name], place, len(collectives))
+            counts[name][context.number(one)] = equal_share(whole[name], place, len(collectives))
     return replace(
         found,
         cycles=cycles,
@@ -72,8 +71,3 @@ def _behind_gemm(context: RunContext, base: CycleResult, found: CycleResult) -> 
         counts=counts,
         timeline=None,
     )
-
-
-def _part(whole: int | np.integer, place: int, parts: int) -> int:
-    """Part of a number: as equal as whole numbers allow."""
-    return int(whole) * (place + 1) // parts - int(whole) * place // parts

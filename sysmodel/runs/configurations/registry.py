@@ -207,6 +207,13 @@ _LIST = (
     _t3("t3-mca-paper", "mca-paper", default=False),
     _t3("t3-compute-first", "compute-first", default=False),
     Configuration(
+        "t3-one-launch",
+        "one_launch.one_launch",
+        options={"policy": "critical"},
+        tracked=True,
+        default=False,
+    ),
+    Configuration(
         "t3-direct",
         "direct.direct",
         options={"policy": "critical"},
