@@ -7,8 +7,9 @@ from amaranth.lib.wiring import In, Out
 from rtl.interface.configuration import RANK_BITS, PeerEntry
 from rtl.interface.encodings import PacketKind
 from rtl.interface.layouts import OwnedPacket, Packet
-from rtl.lib.round_robin import Merge, Merge2
+from rtl.lib.round_robin import Merge2
 from rtl.lib.select import one_hot_first, one_hot_select
+from rtl.link.turns import RunMerge
 from rtl.parameters import T3Parameters
 
 __all__ = ["LinkMerge", "SendTable", "send_table_of"]
@@ -50,6 +51,9 @@ class LinkMerge(wiring.Component):
     aborting context, is taken and dropped. Combinational except for the state of the merges and the
     peers that have their copy.
 
+    The contexts take turns of a run, so that a context's packets share frames of the link also
+    while others send. A context waits for at most eight packets of each other one.
+
     A launch names only peers that may get its packets, but its ranges stay active when it has
     ended, and then the peers may change.
 
@@ -71,7 +75,7 @@ class LinkMerge(wiring.Component):
     own : list of Merge2
         Merge of remote stores and lane packets, for each context. Its output passes once for each
         copy.
-    merge : Merge
+    merge : RunMerge
         Merge of the contexts.
     served : list of Signal
         Peers of each context's packet that have their copy; some have none yet.
@@ -89,7 +93,7 @@ class LinkMerge(wiring.Component):
             }
         )
         self.own = [Merge2(Packet(p)) for _ in range(p.contexts)]
-        self.merge = Merge(OwnedPacket(p), p.contexts)
+        self.merge = RunMerge(OwnedPacket(p), p.contexts, lambda packet: packet.packet.atom)
         self.served = [Signal(p.peers, name=f"served_{number}") for number in range(p.contexts)]
 
     def elaborate(self, platform):

@@ -39,6 +39,7 @@ def relate(m: Module, dut, marks) -> None:
     for merge, name in ((channel.access_merge.lanes, "reads"), (channel.link_merge.merge, "link")):
         first = merge.pick.first
         m.d.comb += invariant(first[0] ^ first[1], f"{name}: pointer")
+    m.d.comb += invariant(~channel.link_merge.merge.last.all(), "link: turns")
     _relate_tracker(m, dut.tracker, marks)
     _relate_clearing(m, dut.tracker, marks)
 

@@ -200,7 +200,8 @@ class LinkMergeHarness(Elaboratable):
         m = Module()
         m.submodules.dut = dut = self._merge(_P)
         free(m, dut.space, dut.tables, dut.o.ready)
-        first = dut.merge.pick.first
+        first, last = dut.merge.pick.first, dut.merge.last
+        m.d.comb += invariant(last & (last - 1) == 0, "merge: two contexts sent last")
         m.d.comb += invariant(first & (first - 1) == 0, "pick: two contexts are first")
         m.d.comb += invariant(first.any(), "pick: no context is first")
         for number in range(_P.contexts):

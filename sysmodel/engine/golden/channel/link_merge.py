@@ -3,6 +3,7 @@ turn, with a copy for each peer that may get it.
 """
 
 from rtl.interface.encodings import PacketKind
+from rtl.link.layouts import RUN_BITS
 from sysmodel.lib.compiled import inlined
 
 from ..index import natural, pick
@@ -13,14 +14,17 @@ from .queues import D, Q, back, has_space, mark
 
 __all__ = ["LINK_MERGE", "LINK_TURN", "drop_empty", "drop_packet", "merge_packets"]
 
-LINK_MERGE = record("first_sender")
-"""Context that sends first."""
+LINK_MERGE = record("first_sender last_sender goes_on in_turn")
+"""Context that sends first; context that sent last, its turn goes on, and packets of the turn
+behind its first one.
+"""
 LINK_TURN = record("link_last served")
 """Last source of a context: 0 for remote stores, 1 for its lane; and the peers that have their copy
 of the packet, while some have none yet.
 """
 
 _UPDATE, _END = PacketKind.UPDATE.value, PacketKind.END.value
+_RUN = (1 << RUN_BITS) - 1
 
 
 @inlined
@@ -80,6 +84,16 @@ def _serve(turn: Record, choice: int, peers: int, peer: int) -> bool:
 
 
 @inlined
+def _take_turn(merge: Record, context: int, following: int, goes_on: bool, atom: int) -> None:
+    """Record a packet of a context's turn, whose run ends with a block of atoms."""
+    merge.in_turn = merge.in_turn + 1 if goes_on else 0
+    if not goes_on:
+        merge.first_sender = following
+    merge.last_sender = context
+    merge.goes_on = 1 if merge.in_turn != _RUN and atom & _RUN != _RUN else 0
+
+
+@inlined
 def merge_packets(
     s: GoldenState, number: int, channel: Record, queued: int, heads: int, link_space: int
 ) -> tuple[int, int, bool, bool]:
@@ -103,8 +117,9 @@ def merge_packets(
     if not has_space(queued, Q.link, D.link):
         return 0, -1, False, False
     merge = channel.link_merge
-    context = natural(merge.first_sender)
-    for _ in range(s.config.contexts):
+    goes_on = merge.goes_on != 0
+    context = natural(merge.last_sender if goes_on else merge.first_sender)
+    for _ in range(s.config.contexts + goes_on):
         lane, remote = channel.lanes[context], channel.remote_queues[context]
         turn = channel.link_turns[context]
         following = context + 1 if context + 1 < s.config.contexts else 0
@@ -114,7 +129,6 @@ def merge_packets(
             peers = _peers(s, number, context, lane, remote, choice)
             waiting = peers & ~turn.served
             if waiting:
-                merge.first_sender = following
                 peer = _lowest(waiting)
                 to, entry = channel.link[back(queued, heads, Q.link)], own.peers[peer]
                 if choice == 0:
@@ -122,8 +136,10 @@ def merge_packets(
                     address_link_packet(s.config, to, packet, context, own.rank, entry)
                 else:
                     address_link_packet(s.config, to, lane.ahead, context, own.rank, entry)
+                _take_turn(merge, context, following, goes_on, to.packet.atom)
                 return mark(Q.link), context, choice == 0, _serve(turn, choice, peers, peer)
-        context = natural(following)
+        context = natural(merge.first_sender if goes_on else following)
+        goes_on = False
     return 0, -1, False, False
 
 
