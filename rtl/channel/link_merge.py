@@ -52,7 +52,7 @@ class LinkMerge(wiring.Component):
     peers that have their copy.
 
     The contexts take turns of a run, so that a context's packets share frames of the link also
-    while others send. A context waits for at most eight packets of each other one.
+    while others send. A context waits for at most fifteen packets of each other one.
 
     A launch names only peers that may get its packets, but its ranges stay active when it has
     ended, and then the peers may change.

@@ -9,9 +9,12 @@ from amaranth.lib.wiring import In, Out
 from rtl.lib.round_robin import RoundRobinPick
 from rtl.lib.select import one_hot_select
 
-from .layouts import RUN_BITS
+from .layouts import FRAME_ATOMS, RUN_BITS
 
-__all__ = ["FrameMerge", "RunMerge"]
+__all__ = ["MOST_IN_TURN", "FrameMerge", "RunMerge"]
+
+MOST_IN_TURN = 2 * FRAME_ATOMS - 1
+"""Most packets in a turn: a frame's, and the rest of the block in which the last one lies."""
 
 
 class FrameMerge(wiring.Component):
@@ -72,10 +75,11 @@ class RunMerge(wiring.Component):
     """Round-robin merge of streams of packets, whose turns are runs.
 
     ``o`` follows the inputs in the same cycle, one packet per cycle. An input keeps its turn while
-    it offers packets, up to the last atom of a block in which a frame lies, or for eight packets.
-    So the packets of a run stay together, and a frame of the link can carry them; a waiting input
-    lets each other one pass for one turn. ``ready`` of an input depends combinationally on every
-    ``valid`` and on ``o.ready``.
+    it offers packets: for eight packets, and then up to the last atom of a block in which a frame
+    lies, but for at most :data:`MOST_IN_TURN` packets. So the packets of a run stay together, and a
+    frame of the link can carry them. Inputs that always offer packets get at least eight packets
+    each, whatever their atoms are; a waiting input lets each other one pass for one turn. ``ready``
+    of an input depends combinationally on every ``valid`` and on ``o.ready``.
 
     Parameters
     ----------
@@ -116,7 +120,7 @@ class RunMerge(wiring.Component):
         )
         self.pick = RoundRobinPick(inputs) if inputs > 1 else None
         self.last, self.goes_on = Signal(inputs), Signal()
-        self.count = Signal(RUN_BITS)
+        self.count = Signal(range(MOST_IN_TURN))
 
     def elaborate(self, platform):
         m = Module()
@@ -136,7 +140,8 @@ class RunMerge(wiring.Component):
             self.o.p.eq(one_hot_select(grant, (source.p for source in self.i))),
             self.clock_enable.eq(self.o.valid & self.o.ready),
         ]
-        ends = count.all() | self._atom_of(self.o.p)[:RUN_BITS].all()
+        of_block = self._atom_of(self.o.p)[:RUN_BITS].all()
+        ends = (count == MOST_IN_TURN - 1) | ((count >= FRAME_ATOMS - 1) & of_block)
         with m.If(self.clock_enable):
             m.d.sync += [self.last.eq(grant), self.count.eq(count), self.goes_on.eq(~ends)]
         for source, one in zip(self.i, grant, strict=True):

@@ -9,8 +9,7 @@ from amaranth.lib import data
 from rtl.interface.encodings import PacketKind
 from rtl.lib.interleave import channel_of
 from rtl.link.fabric import Fabric
-from rtl.link.layouts import FRAME_ATOMS
-from rtl.link.turns import RunMerge
+from rtl.link.turns import MOST_IN_TURN, RunMerge
 from rtl.parameters import T3Parameters
 
 from .clock_gating import clock_gating
@@ -65,7 +64,9 @@ def _assert_turns(m: Module, merges: list) -> None:
                 m.d.comb += [
                     invariant(~merge.last.any() | (first == behind), "last: another turn"),
                     invariant(merge.last.any() | ~merge.goes_on, "a turn without an input"),
-                    invariant(~merge.goes_on | ~merge.count.all(), "a turn without an end"),
+                    invariant(
+                        ~merge.goes_on | (merge.count < MOST_IN_TURN - 1), "a turn without an end"
+                    ),
                 ]
 
 
@@ -86,7 +87,7 @@ class RunMergeHarness(Elaboratable):
         free(m, dut.o.ready, *(one for i in dut.i for one in (i.valid, i.p)))
         valid = Cat(i.valid for i in dut.i)
         taken = Cat(moves(i) for i in dut.i)
-        most = FRAME_ATOMS * (self._inputs - 1)
+        most = MOST_IN_TURN * (self._inputs - 1)
         which, others = Signal(range(self._inputs)), Signal(range(most + 2))
         m.d.comb += [which.eq(AnyConst(len(which))), Assume(which < self._inputs)]
         waits = (valid & ~taken).bit_select(which, 1)
@@ -122,9 +123,9 @@ class RunMergeHarness(Elaboratable):
         offers, has_turn = (
             each.bit_select(which, 1) for each in (Cat(i.valid for i in dut.i), dut.last)
         )
-        rest = Mux(dut.goes_on & ~has_turn, FRAME_ATOMS - 1 - dut.count, 0)
+        rest = Mux(dut.goes_on & ~has_turn, MOST_IN_TURN - 1 - dut.count, 0)
         m.d.comb += invariant(
-            ~offers | (others + rest + FRAME_ATOMS * distance <= most),
+            ~offers | (others + rest + MOST_IN_TURN * distance <= most),
             "the turn does not come nearer",
         )
 
@@ -379,13 +380,13 @@ PROOFS = (
     Proof(
         name="run-merge-3",
         statement="Whenever a payload is offered, a transfer passes one offered payload unchanged; "
-        "a waiting input lets each other one pass for at most eight payloads",
+        "a waiting input lets each other one pass for at most fifteen payloads",
         blocks=(RunMerge,),
         harness=partial(RunMergeHarness, inputs=3),
         geometry="3 inputs, payloads of 6 bits",
         reason=_REASON,
         depth=2,
-        cover_depth=2 * FRAME_ATOMS + 4,
+        cover_depth=2 * MOST_IN_TURN + 4,
         slow=True,
     ),
     *(
@@ -423,7 +424,7 @@ PROOFS = (
         Proof(
             name=f"fabric-waits-{channels}-{lanes}",
             statement="While all ports take packets, a channel's packet waits for at most one "
-            "run of each other channel; while all channels take packets, a port's packet waits "
+            "turn of each other channel; while all channels take packets, a port's packet waits "
             "for at most one packet of each other port",
             blocks=(Fabric,),
             harness=partial(WaitHarness, channels=channels, lanes=lanes, most=most),
@@ -433,7 +434,7 @@ PROOFS = (
             cover_depth=most + 6,
             slow=True,
         )
-        for channels, lanes, most in ((2, 1, FRAME_ATOMS), (2, 2, FRAME_ATOMS))
+        for channels, lanes, most in ((2, 1, MOST_IN_TURN), (2, 2, MOST_IN_TURN))
     ),
     clock_gating(
         "fabric",

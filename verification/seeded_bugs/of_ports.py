@@ -72,8 +72,8 @@ BUGS_OF_FABRIC = (
 BUGS_OF_TURNS = (
     _of_turns(
         "a turn ends with a block only",
-        "ends = count.all() | self._atom_of(self.o.p)[:RUN_BITS].all()",
-        "ends = self._atom_of(self.o.p)[:RUN_BITS].all()",
+        "ends = (count == MOST_IN_TURN - 1) | ((count >= FRAME_ATOMS - 1) & of_block)",
+        "ends = (count >= FRAME_ATOMS - 1) & of_block",
     ),
     _of_turns(
         "the next turn begins at the input that had the last one",

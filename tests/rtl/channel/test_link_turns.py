@@ -15,11 +15,13 @@ RUN = 8
 @pytest.mark.parametrize("contexts", [2, 3])
 @pytest.mark.parametrize("first", [0, 3])
 def test_packets_of_a_context_leave_in_runs(contexts, first):
-    """Each context sends atoms that follow each other: a turn ends with a block of eight atoms, so
-    that a frame of the link can carry it, and every other context then has its turn."""
+    """Each context sends atoms that follow each other: a turn of at least eight atoms ends with a
+    block, so that a frame of the link can carry it, and every other context then has its turn."""
     left = send(contexts, cycles=40 * contexts, first=first)
     owners = [(owner, len(list(run))) for owner, run in groupby(owner for owner, _ in left)]
-    assert owners[:contexts] == [(owner, RUN - first) for owner in range(contexts)]
+    assert owners[:contexts] == [
+        (owner, 2 * RUN - first if first else RUN) for owner in range(contexts)
+    ]
     assert owners[contexts:-1] == [
         (number % contexts, RUN) for number in range(len(owners) - contexts - 1)
     ]
@@ -28,10 +30,11 @@ def test_packets_of_a_context_leave_in_runs(contexts, first):
         assert atoms == list(range(first, first + len(atoms)))
 
 
-def test_a_turn_ends_after_eight_packets():
-    """So the atoms of no context keep the others from the link."""
-    left = send(2, cycles=80, step=16)
-    assert [len(list(run)) for _, run in groupby(owner for owner, _ in left)][:-1] == [RUN] * 9
+@pytest.mark.parametrize(("first", "turn"), [(0, 2 * RUN - 1), (RUN - 1, RUN)])
+def test_a_turn_ends_whatever_the_atoms_are(first, turn):
+    """No context keeps the others from the link, nor loses its turn, by the places of its atoms."""
+    left = send(2, cycles=10 * turn, first=first, step=2 * RUN)
+    assert [len(list(run)) for _, run in groupby(owner for owner, _ in left)] == [turn] * 10
 
 
 def test_a_context_without_packets_gives_its_turn_away():

@@ -7,6 +7,7 @@ import pytest
 
 from rtl.link.fabric import Fabric
 from rtl.link.layouts import FRAME_ATOMS
+from rtl.link.turns import MOST_IN_TURN
 from rtl.parameters import T3Parameters
 from tests.support.fabric_bench import Arrivals, Departures, parameters
 from tests.support.simulation import run_gated
@@ -81,7 +82,7 @@ def test_against_a_model(channels, ports, lanes, gpus):
 
 @pytest.mark.parametrize("lanes", [1, 2, 4])
 def test_no_stream_waits_for_more_than_a_round(lanes):
-    """While all ports and channels take packets, a channel waits for at most one run of each other
+    """While all ports and channels take packets, a channel waits for at most one turn of each other
     one, and a port for one packet of each other one."""
 
     async def bench(rng, out, into, step):
@@ -89,7 +90,7 @@ def test_no_stream_waits_for_more_than_a_round(lanes):
             side.offer, side.take = [1] * len(side.offer), [1] * len(side.take)
         for _ in range(400):
             await step(1)
-            assert max(out.waits) <= FRAME_ATOMS * (len(out.offers) - 1)
+            assert max(out.waits) <= MOST_IN_TURN * (len(out.offers) - 1)
             # A lane takes one packet per cycle; each channel has its turn in it.
             assert max(into.waits) <= len(into.offers) - 1 + 2
 
@@ -115,7 +116,7 @@ def test_a_lane_is_shared_evenly():
         await step(400)
 
     simulate(bench, lanes=2, seed=50)
-    assert max(taken) - min(taken) <= 2 and sum(taken) >= 400
+    assert max(taken) - min(taken) <= FRAME_ATOMS and sum(taken) >= 400  # a turn
 
 
 @pytest.mark.parametrize(("lanes", "most"), [(4, DEPTH + 4), (2, DEPTH + 2)])

@@ -3,7 +3,8 @@ turn, with a copy for each peer that may get it.
 """
 
 from rtl.interface.encodings import PacketKind
-from rtl.link.layouts import RUN_BITS
+from rtl.link.layouts import FRAME_ATOMS
+from rtl.link.turns import MOST_IN_TURN
 from sysmodel.lib.compiled import inlined
 
 from ..index import natural, pick
@@ -24,7 +25,7 @@ of the packet, while some have none yet.
 """
 
 _UPDATE, _END = PacketKind.UPDATE.value, PacketKind.END.value
-_RUN = (1 << RUN_BITS) - 1
+_LAST = FRAME_ATOMS - 1
 
 
 @inlined
@@ -85,12 +86,13 @@ def _serve(turn: Record, choice: int, peers: int, peer: int) -> bool:
 
 @inlined
 def _take_turn(merge: Record, context: int, following: int, goes_on: bool, atom: int) -> None:
-    """Record a packet of a context's turn, whose run ends with a block of atoms."""
+    """Record a packet of a context's turn."""
     merge.in_turn = merge.in_turn + 1 if goes_on else 0
     if not goes_on:
         merge.first_sender = following
     merge.last_sender = context
-    merge.goes_on = 1 if merge.in_turn != _RUN and atom & _RUN != _RUN else 0
+    ends = merge.in_turn >= _LAST and atom & _LAST == _LAST
+    merge.goes_on = 0 if ends or merge.in_turn == MOST_IN_TURN - 1 else 1
 
 
 @inlined
