@@ -89,7 +89,7 @@ def _stacked(arrays: list[np.ndarray]) -> np.ndarray:
 def _line_requests(
     tiling: Tiling, placement: Placement, channels: int, offset_bits: int, system_channels: int
 ):
-    stride = -(-tiling.k * ELEMENT_BYTES // ATOM_BYTES)
+    stride = tiling.operand_stride
     depth = max(1, -(-tiling.depth_u * ELEMENT_BYTES // ATOM_BYTES))
     geometry = np.array(
         [

@@ -115,21 +115,38 @@ class Assembly:
         return found
 
     def _symmetry(self) -> int:
-        return symmetry(self.kernels[0], self._atoms_of[0], self.channels) if self.mirror else 0
+        """Symmetry by which one GPU represents all; see :func:`.sampling.symmetry`."""
+        if not self.mirror:
+            return 0
+        return max(symmetry(*one, self.channels) for one in self._tracked)
+
+    @property
+    def _tracked(self) -> list[tuple[Kernel, OutputAtoms]]:
+        """First kernel of each context, with its output atoms."""
+        return [(self.kernels[n], self._atoms_of[n]) for n in first_of_contexts(self.queue)]
 
     @cached_property
     def chunks(self) -> tuple[np.ndarray, np.ndarray]:
-        """Atoms of each chunk, channel by channel: start indices, and rows of atoms."""
-        kernel, output_atoms = self.kernels[0], self._atoms_of[0]
-        owner = np.repeat(np.arange(kernel.workgroups), np.diff(output_atoms.start))
-        chunk = kernel.chunks.of_workgroup[owner]
-        starts = np.zeros((self.channels, kernel.gpus + 1), np.int64)
-        rows = []
+        """Atoms of each chunk, of the first kernels of all contexts together, channel by channel:
+        start indices, and rows of atoms."""
+        tracked = self._tracked
+        chunk = np.concatenate(
+            [
+                one.chunks.of_workgroup[np.repeat(np.arange(one.workgroups), np.diff(atoms.start))]
+                for one, atoms in tracked
+            ]
+        )
+        channel, atom = (
+            np.concatenate([getattr(atoms, name) for _, atoms in tracked])
+            for name in ("channel", "atom")
+        )
+        gpus, rows = self.kernels[0].gpus, []
+        starts = np.zeros((self.channels, gpus + 1), np.int64)
         for c in range(self.channels):
-            here = output_atoms.channel == c
-            order = np.lexsort((output_atoms.atom[here], chunk[here]))
-            rows.append(output_atoms.atom[here][order])
-            starts[c, 1:] = np.cumsum(np.bincount(chunk[here], minlength=kernel.gpus))
+            here = channel == c
+            order = np.lexsort((atom[here], chunk[here]))
+            rows.append(atom[here][order])
+            starts[c, 1:] = np.cumsum(np.bincount(chunk[here], minlength=gpus))
         atoms = np.zeros((self.channels, max(map(len, rows))), np.int64)
         for c, row in enumerate(rows):
             atoms[c, : len(row)] = row
@@ -169,10 +186,10 @@ class Assembly:
             ),
             chunk_start=chunk_start,
             chunk_atom=chunk_atom,
-            chunk_size=self.kernels[0].chunk_atoms,
+            chunk_size=sum(one.chunk_atoms for one, _ in self._tracked),
             **new_tables(gpus, channels, tasks=1, operands=2, targets=1),
             slot_row=rows,
-            sender_row=self._sender_rows(rows[0, 0]),
+            sender_row=self._sender_rows(rows[0]),
             stored=before.astype(np.uint64),
             epoch=np.zeros((gpus, values), np.uint64),
             partial=np.zeros((gpus, 0, DATA_WORDS), np.uint64) if partial is None else partial,
@@ -184,11 +201,14 @@ class Assembly:
 
     def _sender_rows(self, rows: np.ndarray) -> np.ndarray:
         """Row of the tile that arrives for each slot, at the GPU that sends it, if one GPU stands
-        for all."""
-        kernel = self.kernels[0]
-        if not self.mirror or kernel.gpus == 1:
-            return np.zeros(0, np.int64)
-        return sender_rows(self.tracked.map(kernel.chunks.sizes, 0), rows)
+        for all: (kernels, slots)."""
+        if not self.mirror or self.kernels[0].gpus == 1:
+            return np.zeros((0, 0), np.int64)
+        found = np.full_like(rows, -1)
+        for n in first_of_contexts(self.queue):
+            launch = self.tracked.map(self.kernels[n].chunks.sizes, 0)
+            found[n] = sender_rows(launch, rows[n])
+        return found
 
     def _leave_out_stores(self, state: State, stored: np.ndarray) -> None:
         """Let the workgroups of the first kernel store only their first ``stored`` atoms."""

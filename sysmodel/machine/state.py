@@ -136,7 +136,7 @@ class State(NamedTuple):
     task_part: np.ndarray
     arrived: np.ndarray
     sums_arrived: np.ndarray
-    sender_row: np.ndarray  # [slot]: see network/mirror.py
+    sender_row: np.ndarray  # [kernel, slot]: see network/mirror.py
     wave_entries: np.ndarray
     wave_entry: np.ndarray
     wave_sent: np.ndarray

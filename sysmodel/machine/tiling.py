@@ -11,7 +11,7 @@ from sysmodel.config.limits import MOST_WORKGROUPS
 from sysmodel.config.system import System, Tile
 from sysmodel.gpu.geometry.chunks import Chunks
 from sysmodel.gpu.geometry.output_layout import OutputLayout
-from sysmodel.gpu.geometry.placement import placed_apart
+from sysmodel.gpu.geometry.placement import Placement, placed_apart
 from sysmodel.gpu.geometry.tiling import Tiling
 from sysmodel.gpu.kernel import Kernel
 from sysmodel.lib.errors import InputError
@@ -19,7 +19,7 @@ from sysmodel.lib.errors import InputError
 from .credits import credit_windows
 from .tile_choice import gemm_estimate_ns
 
-__all__ = ["apart", "kernel_of", "launches"]
+__all__ = ["apart", "equal_slices", "kernel_of", "launches"]
 
 
 def apart(kernels: Sequence[Kernel]) -> tuple[Kernel, ...]:
@@ -27,6 +27,35 @@ def apart(kernels: Sequence[Kernel]) -> tuple[Kernel, ...]:
     places = placed_apart(kernel.layout.atoms for kernel in kernels)
     return tuple(
         replace(kernel, placement=place) for kernel, place in zip(kernels, places, strict=True)
+    )
+
+
+def equal_slices(kernel: Kernel, count: int) -> tuple[Kernel, ...]:
+    """Cut a kernel's output into equal slices, each of which is contiguous, with an operand in
+    common.
+
+    Raises
+    ------
+    ValueError
+        The rows of contiguous elements do not divide.
+    """
+    layout, place, total = kernel.layout, kernel.placement, kernel.layout.outer_total
+    if total % count:
+        axis = "columns" if layout.column_major else "rows"
+        raise ValueError(f"{total} {axis} cannot be cut into {count} equal parts")
+    one = kernel.slice(total // count)
+    operand = total // count * kernel.tiling.operand_stride
+    a_atoms, b_atoms = (0, operand) if layout.column_major else (operand, 0)
+    return tuple(
+        replace(
+            one,
+            placement=Placement(
+                output_atom=place.output_atom + number * (total // count) * layout.stride,
+                a_atom=place.a_atom + number * a_atoms,
+                b_atom=place.b_atom + number * b_atoms,
+            ),
+        )
+        for number in range(count)
     )
 
 

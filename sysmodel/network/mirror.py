@@ -19,6 +19,7 @@ import numpy as np
 
 from sysmodel.engine.codes import PACKET_STORE
 from sysmodel.engine.ports import PACKET
+from sysmodel.gpu.address_spaces import context_of_space
 from sysmodel.lib.compiled import compiled, inlined
 
 __all__ = [
@@ -105,7 +106,8 @@ def _sent_and_arriving(s, packet):
     """Table rows of the workgroups whose tiles a packet has, and that it has as it arrives: its
     slot belongs to another tile at the upstream GPU."""
     slot = np.int64(packet[PACKET.slot])
-    return s.sender_row[slot], s.slot_row[0, 0, slot]
+    number = s.context[0, context_of_space(np.int64(packet[PACKET.context]))].kernel
+    return s.sender_row[number, slot], s.slot_row[0, number, slot]
 
 
 @inlined

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import product
 
 from sysmodel.config.system import System
 from sysmodel.config.workload import Workload
@@ -21,7 +22,7 @@ from sysmodel.machine.sampling import (
     stands_for_all,
     symmetry,
 )
-from sysmodel.machine.tiling import kernel_of, launches
+from sysmodel.machine.tiling import equal_slices, kernel_of, launches
 
 from .configurations.registry import (
     BASE,
@@ -183,7 +184,31 @@ class Plan:
         ]
         if reason := self.network.every_gpu_because(schedules):
             return reason
-        return None if all(map(self._is_symmetric, self.kernels)) else "their chunks differ"
+        alike = all(map(self._is_symmetric, (*self.kernels, *self._slices())))
+        return None if alike else "their chunks differ"
+
+    def _slices(self) -> Iterable[Kernel]:
+        """Yield the parts of kernels that configurations simulate as launches of their own.
+
+        Raises
+        ------
+        InputError
+            An output has no equal parts.
+        """
+        for one, part in product(self._evaluated, self.parts):
+            if one.launches == 1 or not part.is_simulated(one):
+                continue
+            for kernel in kernels_of(part.launches_of(one)):
+                total = kernel.layout.outer_total
+                if total % one.launches:
+                    axis = "columns" if kernel.layout.column_major else "rows"
+                    raise InputError(
+                        "configurations",
+                        f"{one.title} cuts the {total} {axis} of an output into {one.launches} "
+                        f"equal parts; allowed: a multiple of {one.launches} {axis}, or other "
+                        "configurations",
+                    )
+                yield from equal_slices(kernel, one.launches)
 
     @property
     def library(self) -> dict[str, str]:
@@ -237,7 +262,8 @@ class Plan:
                 part.whole = self._extrapolated({part.kernel: 1})
                 part.launches = self._extrapolated(part.tracked)
                 part.cut = {way: self._extrapolated(one) for way, one in part.equal.items()}
-            if all(stands_for_all(system, one, self.channels) for one in self.kernels):
+            simulated = *self.kernels, *self._slices()
+            if all(stands_for_all(system, one, self.channels) for one in simulated):
                 break
         options.buildable(self.channels)
         self.sampling_band = _SAMPLING_BAND if self.channels < system.dram.channels else 0.0
@@ -330,7 +356,7 @@ class Plan:
     def _check_channels(self) -> None:
         """Check that the simulated channels stand for all."""
         workload, system = self.workload, self.system
-        for kernel in self.kernels:
+        for kernel in (*self.kernels, *self._slices()):
             atoms = output_atoms(system, kernel, self.channels)
             try:
                 require_output_atoms(kernel, atoms, self.channels, system.dram.channels)

@@ -182,6 +182,8 @@ class Simulation:
 
     Parameters
     ----------
+    kernel : Kernel or None
+        First kernel of each GPU's queue; None for the context's.
     behind : sequence of Queued
         Further kernels of each GPU's queue; see :class:`~sysmodel.machine.machine.Machine`.
 
@@ -198,6 +200,7 @@ class Simulation:
         context: RunContext,
         name: str,
         *,
+        kernel: Kernel | None = None,
         behind: Sequence[Queued] = (),
         mode: int = MODE_GEMM,
         cached_stores: bool = False,
@@ -221,7 +224,7 @@ class Simulation:
         self.zero = 0
         self.machine = Machine(
             context.system,
-            context.kernel,
+            kernel or context.kernel,
             engine=context.options.engine,
             channels=context.channels,
             mirror=context.mirror,
@@ -443,7 +446,7 @@ class Simulation:
         share = machine.whole / machine.gpus
         for name in counts.dtype.names or ():
             whole[name] = counts[name] * share.numerator // share.denominator
-        sizes = self._context.kernel.chunk_atoms
+        sizes = machine.state.chunk_size
         for (name, number), count in conserved(sizes, machine.state, how, machine.whole).items():
             whole[name][number] = count // machine.gpus
         whole["link_overhead_bytes"] = self._overhead_bytes(counts, whole, how)

@@ -79,9 +79,9 @@ def bare_state(
             chunk_start[c, chunk + 1] = len(atoms)
         chunk_atom[c, : len(atoms)] = atoms
     ring = tracked_schedule("ring", max(2, kernel.gpus))
-    rows, sent = np.tile(slot_rows(queue, 1, ring), (gpus, 1, 1)), np.zeros(0, np.int64)
+    rows, sent = np.tile(slot_rows(queue, 1, ring), (gpus, 1, 1)), np.zeros((0, 0), np.int64)
     if kernel.gpus > 1:
-        sent = sender_rows(ring.map(kernel.chunks.sizes, 0), rows[0, 0])
+        sent = np.tile(sender_rows(ring.map(kernel.chunks.sizes, 0), rows[0, 0]), (len(queue), 1))
     state = new_state(
         gpus,
         channels,

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from sysmodel.config.workload import ELEMENT_BYTES
+from sysmodel.gpu.atoms import ATOM_BYTES
 
 __all__ = ["Tiling"]
 
@@ -52,6 +53,11 @@ class Tiling:
     def steps(self) -> int:
         """Depth-U steps of the K loop."""
         return -(-self.k // self.depth_u)
+
+    @property
+    def operand_stride(self) -> int:
+        """Atoms from a row of A or B to the next one."""
+        return -(-self.k * ELEMENT_BYTES // ATOM_BYTES)
 
     @property
     def step_flops(self) -> int:

@@ -97,6 +97,11 @@ class Configuration:
         all_options = (self.options | one for one in self.candidates(system))
         return min(int(one.get("collective_cus", 0)) for one in all_options)
 
+    @property
+    def launches(self) -> int:
+        """Launches, in contexts of their own, into which each launch of T3 is cut."""
+        return int(self.options.get("launches", 1))
+
     def parts(self, gpus: int) -> int:
         """Equal parts into which a GEMM's rows are cut."""
         return {"whole": 1, "halves": 2, "owners": gpus}[self.cut]
@@ -188,6 +193,17 @@ def _t3(name: str, policy: str, default: bool = True) -> Configuration:
     )
 
 
+def _t3_all_reduce(name: str, launches: int) -> Configuration:
+    options = {"policy": "critical", "launches": launches}
+    return Configuration(
+        name,
+        "all_reduce.all_reduce",
+        options=options,
+        tracked=True,
+        default=False,
+    )
+
+
 def _cu_split(cus: int) -> Configuration:
     return Configuration(
         f"cu-split-{cus}",
@@ -206,13 +222,8 @@ _LIST = (
     _t3("t3-critical", "critical"),
     _t3("t3-mca-paper", "mca-paper", default=False),
     _t3("t3-compute-first", "compute-first", default=False),
-    Configuration(
-        "t3-one-launch",
-        "one_launch.one_launch",
-        options={"policy": "critical"},
-        tracked=True,
-        default=False,
-    ),
+    _t3_all_reduce("t3-one-launch", launches=1),
+    _t3_all_reduce("t3-halves", launches=2),
     Configuration(
         "t3-direct",
         "direct.direct",

@@ -15,7 +15,7 @@ from t3.experiments.validation.sampling import CHANNELS, GPUS, compare_sampling
 from tests.support.example_run import example_result
 from tests.support.small_system import small_system, workload
 
-CONFIGURATIONS = ("sequential", "t3", "t3-mca", "t3-one-launch")
+CONFIGURATIONS = ("sequential", "t3", "t3-mca", "t3-one-launch", "t3-halves")
 
 
 def totals(system, work, **options):
