@@ -88,8 +88,9 @@ class Assembly:
             tracked=self.tracked,
         )
         if self.variation is not None:
-            first = slice(self.kernels[0].workgroups)
-            state.launch_late[:, first] = self.variation.workgroup[: self.gpus]
+            # The parts of a kernel that are launches of their own have its workgroups in turn.
+            late = self.variation.workgroup[: self.gpus]
+            state.launch_late[:, : late.shape[1]] = late
         cus = self.collective_cus or self.system.collective_cus
         set_up_collective_units(state, self.system, cus)
         return set_up_memory(
