@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from sysmodel.config.model import load_model
-from t3.experiments.rivals.measure import BEST, BOUND, RIVALS, matrix
+from t3.experiments.rivals.measure import BEST, BOUND, RIVALS, TRACKED, matrix
 from t3.experiments.rivals.pairs import CONSUMER, pair
 from t3.experiments.rivals.sections import sections
 
@@ -74,6 +74,6 @@ def test_the_grid_has_t3_and_its_rivals_on_each_system():
     by_system = {}
     for point in matrix().points:
         by_system.setdefault(point.system.name, set()).update(point.options.configurations)
-    everywhere = {"sequential", "chunked", "two-batch", BEST, BOUND}
-    on_switch = {*RIVALS, BEST, BOUND}
+    everywhere = {"sequential", "chunked", "two-batch", *TRACKED, BOUND}
+    on_switch = {*RIVALS, *TRACKED, BOUND}
     assert by_system == {"h200": on_switch, "b200": on_switch, "mi300x": everywhere}
