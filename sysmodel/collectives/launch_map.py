@@ -71,8 +71,6 @@ class LaunchMap:
         Owner of the chunk that the kernel makes first; the others follow in turn.
     first_slot : int
         First slot whose tile becomes complete here.
-    own : int
-        Workgroups of the chunk that stays in a reduce-scatter, the last ones.
     ordered : bool
         Each arriving contribution has a slot of its own, with one share.
     chunks : tuple of (int, int)
@@ -88,7 +86,6 @@ class LaunchMap:
     workgroups: int
     first_chunk: int
     first_slot: int
-    own: int
     ordered: bool
     chunks: tuple[tuple[int, int], ...]
     receivers: tuple[int, ...]
@@ -248,7 +245,6 @@ class TrackedSchedule:
             workgroups=sum(one.earlier + one.size for one in of_rank if one.made),
             first_chunk=first.key[1].owner if self.is_cut else 0,
             first_slot=shift + starts[rank][tracked.key] - tracked.earlier - before,
-            own=sizes[rank],
             ordered=self.ordered,
             chunks=self._chunks(rank, of_rank, sum(one.workgroups for one in ranges), sizes),
             receivers=receivers,
