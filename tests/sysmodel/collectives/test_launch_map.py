@@ -11,18 +11,9 @@ from sysmodel.collectives.registry import algorithms
 from sysmodel.collectives.schedule import expanded
 from sysmodel.lib.errors import InputError
 from tests.support.symbolic_launch import require_results
+from tests.support.tracked_operations import OPERATIONS
 
 CASES = [("ring", False), ("direct", False), ("direct", True)]
-OPERATIONS = [
-    ("ring", "reduce-scatter"),
-    ("direct", "reduce-scatter"),
-    ("ring", "all-gather"),
-    ("direct", "all-gather"),
-    ("ring", "all-reduce"),
-    ("ring", "all-to-all"),
-    ("direct", "all-to-all"),
-    ("send", "send"),
-]
 
 
 def random_sizes(seed):

@@ -13,18 +13,9 @@ from sysmodel.machine.credits import launch_windows
 from tests.support.credit_search import ends
 from tests.support.small_kernel import small_kernel
 from tests.support.small_system import scaled, small_system
+from tests.support.tracked_operations import OPERATIONS
 
 SEED = 69
-OPERATIONS = [
-    ("ring", "reduce-scatter"),
-    ("direct", "reduce-scatter"),
-    ("ring", "all-gather"),
-    ("direct", "all-gather"),
-    ("ring", "all-reduce"),
-    ("ring", "all-to-all"),
-    ("direct", "all-to-all"),
-    ("send", "send"),
-]
 
 
 @pytest.mark.parametrize("sizes", [[1, 2], [2, 2], [1, 1, 1], [2, 1, 1]], ids=str)
