@@ -25,6 +25,7 @@ from sysmodel.memory.dram import new_dram
 from sysmodel.network.capacity import Capacity, PacketSizes
 from sysmodel.network.expansion import expand
 from sysmodel.network.fabric import Fabric
+from sysmodel.network.mirror import EVEN
 from sysmodel.network.routes import Routes
 from sysmodel.network.set_up import set_up_network
 
@@ -48,8 +49,8 @@ class Assembly:
     Raises
     ------
     ValueError
-        From the methods, if one GPU cannot represent all, a wavefront has no atom in the simulated
-        channels, or the GPU exceeds the limits of the model.
+        From the methods, if one GPU or the simulated channels cannot represent all, or the GPU
+        exceeds the limits of the model.
     """
 
     system: config.System
@@ -58,6 +59,7 @@ class Assembly:
     gpus: int
     channels: int
     mirror: bool
+    alone: bool
     mode: int
     collective_cus: int
     cached_stores: bool
@@ -111,7 +113,8 @@ class Assembly:
         found = []
         for kernel in self.kernels:
             atoms = output_atoms(self.system, kernel, self.channels)
-            require_output_atoms(kernel, atoms, self.channels, self.system.dram.channels)
+            of = self.system.dram.channels
+            require_output_atoms(kernel, atoms, self.channels, of, alone=self.alone)
             found.append(atoms)
         return found
 
@@ -119,6 +122,8 @@ class Assembly:
         """Symmetry by which one GPU represents all; see :func:`.sampling.symmetry`."""
         if not self.mirror:
             return 0
+        if self.alone:
+            return EVEN
         return max(symmetry(*one, self.channels) for one in self._tracked)
 
     @property

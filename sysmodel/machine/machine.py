@@ -67,6 +67,9 @@ class Machine:
         of each context.
     mirror : bool
         One GPU represents all.
+    alone : bool
+        No collective moves the outputs. The GPUs are then alike whatever their chunks are, and the
+        simulated channels need an atom of every workgroup only.
     collective_cus : int
         CUs reserved for collectives; 0 if kernel and collectives use all CUs, one after the other.
     mode : int
@@ -106,8 +109,8 @@ class Machine:
     Raises
     ------
     ValueError
-        If one GPU cannot represent all, a wavefront has no atom in the simulated
-        channels, or the outputs are too large or overlap.
+        If one GPU or the simulated channels cannot represent all, or the outputs are too large
+        or overlap.
     """
 
     def __init__(
@@ -118,6 +121,7 @@ class Machine:
         engine: str,
         channels: int,
         mirror: bool,
+        alone: bool = False,
         behind: Sequence[Queued] = (),
         collective_cus: int = 0,
         mode: int = MODE_GEMM,
@@ -154,6 +158,7 @@ class Machine:
             gpus=self.gpus,
             channels=channels,
             mirror=mirror,
+            alone=alone,
             mode=mode,
             collective_cus=collective_cus,
             cached_stores=cached_stores,

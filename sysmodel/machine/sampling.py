@@ -25,15 +25,26 @@ __all__ = [
 ]
 
 
-def require_output_atoms(kernel: Kernel, atoms: OutputAtoms, channels: int, of: int) -> None:
+def require_output_atoms(
+    kernel: Kernel, atoms: OutputAtoms, channels: int, of: int, *, alone: bool = False
+) -> None:
     """Check that every wavefront that writes has an atom in ``channels`` of the ``of`` channels.
+
+    ``alone``: no collective moves the output, so that an atom of every workgroup is enough.
 
     Raises
     ------
     ValueError
-        If a wavefront has no such atom.
+        If a wavefront, or a workgroup, has no such atom.
     """
     if channels == of:
+        return
+    if alone:
+        if not atoms.per_wave.any(axis=1).all():
+            raise ValueError(
+                f"{channels} of {of} channels do not hold an atom of every workgroup's tile; "
+                "allowed: more channels, or all"
+            )
         return
     layout, walk = kernel.layout, kernel.walk
     of_edges = np.array([[layout.live_waves(r, e) for e in (False, True)] for r in (False, True)])
@@ -110,10 +121,10 @@ def samples(system: System) -> Iterator[int]:
     yield system.dram.channels
 
 
-def stands_for_all(system: System, kernel: Kernel, channels: int) -> bool:
-    """Return True if every wavefront that writes has an atom in this number of channels."""
+def stands_for_all(system: System, kernel: Kernel, channels: int, *, alone: bool = False) -> bool:
+    """Return True if this number of channels represents all; see :func:`require_output_atoms`."""
     with suppress(ValueError):
         atoms = output_atoms(system, kernel, channels)
-        require_output_atoms(kernel, atoms, channels, system.dram.channels)
+        require_output_atoms(kernel, atoms, channels, system.dram.channels, alone=alone)
         return True
     return False

@@ -60,7 +60,14 @@ def varied(system: System, kernel: Kernel, seed: int, repetition: int) -> Variat
 
 
 def moved(
-    system: System, kernel: Kernel, seed: int, repetition: int, *, channels: int, mirror: bool
+    system: System,
+    kernel: Kernel,
+    seed: int,
+    repetition: int,
+    *,
+    channels: int,
+    mirror: bool,
+    alone: bool = False,
 ) -> Kernel:
     """Move a kernel's buffers by the page offsets of a repetition.
 
@@ -75,20 +82,20 @@ def moved(
     a, b = (int(one) * page for one in random.integers(0, pages, 2, endpoint=True))
     placement = replace(kernel.placement, a_atom=A_ATOM + a, b_atom=B_ATOM + b)
     kernel = replace(kernel, placement=placement)
-    at_home = _sampled(system, kernel, channels, mirror)
+    at_home = _sampled(system, kernel, channels, mirror, alone)
     for offset in random.permutation(pages + 1):
         output = OUTPUT_ATOM + int(offset) * page
         there = replace(kernel, placement=replace(placement, output_atom=output))
         if not there.is_mapped:
             continue
         with suppress(ValueError):
-            if _sampled(system, there, channels, mirror) <= at_home:
+            if _sampled(system, there, channels, mirror, alone) <= at_home:
                 return there
     return kernel
 
 
-def _sampled(system: System, kernel: Kernel, channels: int, mirror: bool) -> int:
-    """Symmetry by :func:`.sampling.symmetry` with a mirror, otherwise 0.
+def _sampled(system: System, kernel: Kernel, channels: int, mirror: bool, alone: bool) -> int:
+    """Symmetry by :func:`.sampling.symmetry` with a mirror, unless the GEMM is ``alone``; then 0.
 
     Raises
     ------
@@ -96,5 +103,5 @@ def _sampled(system: System, kernel: Kernel, channels: int, mirror: bool) -> int
         If the simulated channels and GPUs do not stand for all.
     """
     atoms = output_atoms(system, kernel, channels)
-    require_output_atoms(kernel, atoms, channels, system.dram.channels)
-    return symmetry(kernel, atoms, channels) if mirror else 0
+    require_output_atoms(kernel, atoms, channels, system.dram.channels, alone=alone)
+    return symmetry(kernel, atoms, channels) if mirror and not alone else 0

@@ -90,6 +90,11 @@ class Part:
     cut: dict[str, LaunchCounts] = field(default_factory=dict)
 
     @property
+    def alone(self) -> bool:
+        """Flag of a GEMM whose output no collective moves."""
+        return not self.chain.collectives
+
+    @property
     def kernels(self) -> tuple[Kernel, ...]:
         """Kernels to simulate, each once; those of T3's launches come first."""
         found = self.launches | self.whole
@@ -184,8 +189,16 @@ class Plan:
         ]
         if reason := self.network.every_gpu_because(schedules):
             return reason
-        alike = all(map(self._is_symmetric, (*self.kernels, *self._slices())))
+        alike = all(self._is_symmetric(kernel) for kernel, alone in self._sampled if not alone)
         return None if alike else "their chunks differ"
+
+    @property
+    def _sampled(self) -> Iterable[tuple[Kernel, bool]]:
+        """Kernels that the simulated channels and GPUs represent; True for a kernel whose output no
+        collective moves."""
+        for part in self.parts:
+            yield from ((kernel, part.alone) for kernel in part.kernels)
+        yield from ((kernel, False) for kernel in self._slices())
 
     def _slices(self) -> Iterable[Kernel]:
         """Yield the parts of kernels that configurations simulate as launches of their own.
@@ -262,8 +275,7 @@ class Plan:
                 part.whole = self._extrapolated({part.kernel: 1})
                 part.launches = self._extrapolated(part.tracked)
                 part.cut = {way: self._extrapolated(one) for way, one in part.equal.items()}
-            simulated = *self.kernels, *self._slices()
-            if all(stands_for_all(system, one, self.channels) for one in simulated):
+            if all(stands_for_all(system, one, channels, alone=a) for one, a in self._sampled):
                 break
         options.buildable(self.channels)
         self.sampling_band = _SAMPLING_BAND if self.channels < system.dram.channels else 0.0
@@ -356,10 +368,11 @@ class Plan:
     def _check_channels(self) -> None:
         """Check that the simulated channels stand for all."""
         workload, system = self.workload, self.system
-        for kernel in (*self.kernels, *self._slices()):
+        for kernel, alone in self._sampled:
             atoms = output_atoms(system, kernel, self.channels)
             try:
-                require_output_atoms(kernel, atoms, self.channels, system.dram.channels)
+                of = system.dram.channels
+                require_output_atoms(kernel, atoms, self.channels, of, alone=alone)
             except ValueError as error:
                 title = f"{workload.title} on {system.name}: channels"
                 raise InputError(title, str(error)) from error

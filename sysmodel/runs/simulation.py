@@ -115,6 +115,7 @@ class RunContext:
             repetition,
             channels=channels,
             mirror=mirror,
+            alone=not self.chain.collectives,
         )
 
     def of_every_gpu(
@@ -228,6 +229,7 @@ class Simulation:
             engine=context.options.engine,
             channels=context.channels,
             mirror=context.mirror,
+            alone=not chain.collectives,
             behind=behind,
             collective_cus=collective_cus,
             payload_share=payload_share,

@@ -6,10 +6,18 @@ import numpy as np
 import pytest
 
 from sysmodel.config.system import load_system
-from sysmodel.machine.sampling import output_atoms, samples
+from sysmodel.machine.sampling import (
+    output_atoms,
+    require_output_atoms,
+    samples,
+    stands_for_all,
+    symmetry,
+)
 from sysmodel.machine.tiling import kernel_of
 from sysmodel.runs.options import RunOptions
 from sysmodel.runs.plan import Plan
+from sysmodel.runs.program.activities import Gemm
+from sysmodel.runs.program.program import Program
 from sysmodel.runs.simulate import simulate
 from t3.experiments.validation.sampling import CHANNELS, GPUS, compare_sampling
 from tests.support.example_run import example_result
@@ -40,6 +48,34 @@ def test_mirror_agrees_with_real_gpus(gpus):
         tolerance = 0.05 if name == "t3-mca" else 0.02
         assert mirrored[name].total_ns == pytest.approx(real[name].total_ns, rel=tolerance), name
         require_equal_bytes(mirrored[name], real[name])
+
+
+def test_channels_and_gpus_of_a_gemm_alone():
+    """Fewer channels represent a GEMM without a collective: an atom of each workgroup is enough,
+    and its chunks may differ."""
+    program = Program("gemm", (Gemm("gemm"),))
+
+    def made(channels, gpus):
+        options = RunOptions(
+            engine="golden",
+            configurations=("sequential",),
+            program=program,
+            channels=channels,
+            gpus=gpus,
+        )
+        return Plan(workload(4096, 768, 4096, 8), load_system("h200"), options)
+
+    few = made(4, "mirror")
+    kernel, system = few.parts[0].kernel, few.system
+    assert few.mirror and not stands_for_all(system, kernel, 4)
+    atoms = output_atoms(system, kernel, 2)
+    with pytest.raises(ValueError, match="2 of 192 channels do not hold an atom of every workgr"):
+        require_output_atoms(kernel, atoms, 2, 192, alone=True)
+    with pytest.raises(ValueError, match="chunks"):
+        symmetry(kernel, atoms, 2)
+    sampled = [simulate(made(*one)) for one in ((4, "mirror"), (4, "all"), (64, "mirror"))]
+    first, *others = (one.configurations["sequential"].ns["gemm"] for one in sampled)
+    assert others == pytest.approx([first, first], rel=0.02)
 
 
 @pytest.mark.verify
