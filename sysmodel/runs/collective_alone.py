@@ -25,7 +25,8 @@ from .collective_result import CollectiveResult
 from .engines import EngineName
 from .library_choice import in_switch_protocol, running
 from .options import RunOptions
-from .simulation import RunContext, Simulation
+from .run_context import RunContext
+from .simulation import Simulation
 
 __all__ = ["simulate_collective"]
 

@@ -14,8 +14,9 @@ from sysmodel.machine.until import UNTIL_COLLECTIVE, UNTIL_QUIET
 from .collective_layout import ChunkAtoms, CollectiveLayout
 from .conservation import Moves
 from .program.activities import Collective
+from .run_context import RunContext
 from .run_network import RunNetwork
-from .simulation import RunContext, Simulation
+from .simulation import Simulation
 
 __all__ = [
     "LAST_ADDITION",

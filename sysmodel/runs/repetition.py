@@ -19,7 +19,7 @@ from .counters import new_counters
 from .cycle_result import CycleResult, GemmCycles, in_a_row
 from .plan import LaunchCounts, Part, Plan, kernels_of
 from .program.program import Chain
-from .simulation import RunContext
+from .run_context import RunContext
 from .waiting import gemm_alone, with_gemm, with_time_of
 
 __all__ = ["Contexts", "repetition_results"]

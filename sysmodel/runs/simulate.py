@@ -25,7 +25,7 @@ from .program.program import Program
 from .repetition import Contexts, repetition_results
 from .result import RunResult
 from .rivals import fastest_rival
-from .simulation import RunContext
+from .run_context import RunContext
 from .slots import SlotTimes
 
 __all__ = ["simulate"]

@@ -8,7 +8,8 @@ from sysmodel.gpu.slots import AWAITS_LINK
 from sysmodel.machine.until import UNTIL_GEMM
 
 from .cycle_result import CycleResult, GemmCycles
-from .simulation import RunContext, Simulation
+from .run_context import RunContext
+from .simulation import Simulation
 
 __all__ = ["gemm_alone", "with_gemm", "with_time_of", "with_waits"]
 

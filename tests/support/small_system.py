@@ -5,7 +5,7 @@ from sysmodel.config.workload import Workload
 from sysmodel.lib.progress import no_progress
 from sysmodel.runs.options import RunOptions
 from sysmodel.runs.plan import Plan
-from sysmodel.runs.simulation import RunContext
+from sysmodel.runs.run_context import RunContext
 
 __all__ = ["context_of", "scaled", "small_system", "workload"]
 

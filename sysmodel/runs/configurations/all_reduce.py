@@ -15,7 +15,8 @@ from sysmodel.machine.until import UNTIL_REDUCED
 from sysmodel.runs.conservation import Moves
 from sysmodel.runs.cycle_result import CycleResult
 from sysmodel.runs.equal_shares import equal_share
-from sysmodel.runs.simulation import RunContext, Simulation
+from sysmodel.runs.run_context import RunContext
+from sysmodel.runs.simulation import Simulation
 from sysmodel.runs.waiting import with_waits
 
 from .transparent import transparent

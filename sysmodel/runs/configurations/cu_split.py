@@ -5,7 +5,8 @@ from dataclasses import replace
 from sysmodel.machine.until import UNTIL_GEMM
 from sysmodel.runs.collective_kernels import chain_kernels, moves_of
 from sysmodel.runs.cycle_result import CycleResult
-from sysmodel.runs.simulation import RunContext, Simulation
+from sysmodel.runs.run_context import RunContext
+from sysmodel.runs.simulation import Simulation
 
 __all__ = ["cu_split", "two_batch"]
 

@@ -10,7 +10,8 @@ from sysmodel.machine.program import copy_writes
 from sysmodel.machine.until import UNTIL_COPIED, UNTIL_QUIET, UNTIL_REDUCED, UNTIL_SENT
 from sysmodel.runs.conservation import Moves
 from sysmodel.runs.cycle_result import CycleResult
-from sysmodel.runs.simulation import RunContext, Simulation
+from sysmodel.runs.run_context import RunContext
+from sysmodel.runs.simulation import Simulation
 from sysmodel.runs.waiting import with_waits
 
 __all__ = ["direct"]

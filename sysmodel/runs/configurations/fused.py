@@ -18,7 +18,8 @@ from sysmodel.runs.conservation import Moves
 from sysmodel.runs.cycle_result import CycleResult
 from sysmodel.runs.owner_stores import mirrored_atoms, owner_atoms, owner_places
 from sysmodel.runs.program.activities import Collective
-from sysmodel.runs.simulation import RunContext, Simulation
+from sysmodel.runs.run_context import RunContext
+from sysmodel.runs.simulation import Simulation
 from sysmodel.runs.waiting import with_waits
 
 __all__ = ["fused"]

@@ -11,7 +11,8 @@ from sysmodel.runs.counters import new_counters
 from sysmodel.runs.cycle_result import CycleResult
 from sysmodel.runs.equal_shares import equal_share
 from sysmodel.runs.library_choice import library_protocol, running
-from sysmodel.runs.simulation import RunContext, Simulation
+from sysmodel.runs.run_context import RunContext
+from sysmodel.runs.simulation import Simulation
 
 __all__ = ["library"]
 

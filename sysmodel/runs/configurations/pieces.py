@@ -15,7 +15,8 @@ from sysmodel.machine.until import UNTIL_GEMM
 from sysmodel.runs.conservation import unwritten
 from sysmodel.runs.counters import new_counters
 from sysmodel.runs.cycle_result import CycleResult, GemmCycles
-from sysmodel.runs.simulation import RunContext, Simulation
+from sysmodel.runs.run_context import RunContext
+from sysmodel.runs.simulation import Simulation
 
 __all__ = ["pieces"]
 

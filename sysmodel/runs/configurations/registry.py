@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from sysmodel.runs.plan import Plan
     from sysmodel.runs.program.activities import Collective
     from sysmodel.runs.program.program import Chain, Program
-    from sysmodel.runs.simulation import RunContext
+    from sysmodel.runs.run_context import RunContext
 
 __all__ = ["BASE", "CONFIGURATIONS", "LIBRARY", "Configuration", "evaluation_order"]
 

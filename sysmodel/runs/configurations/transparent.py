@@ -10,7 +10,8 @@ from sysmodel.machine.until import UNTIL_COPIED, UNTIL_QUIET, UNTIL_REDUCED, UNT
 from sysmodel.runs.conservation import Moves
 from sysmodel.runs.cycle_result import CycleResult
 from sysmodel.runs.program.activities import Collective
-from sysmodel.runs.simulation import RunContext, Simulation
+from sysmodel.runs.run_context import RunContext
+from sysmodel.runs.simulation import Simulation
 from sysmodel.runs.waiting import with_waits
 
 __all__ = ["scatter", "transparent"]
