@@ -69,7 +69,7 @@ class Machine:
         One GPU represents all.
     alone : bool
         No collective moves the outputs. The GPUs are then alike whatever their chunks are, and the
-        simulated channels need an atom of every workgroup only.
+        simulated channels need their share of the output only.
     collective_cus : int
         CUs reserved for collectives; 0 if kernel and collectives use all CUs, one after the other.
     mode : int

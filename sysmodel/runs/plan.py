@@ -89,10 +89,9 @@ class Part:
     equal: Mapping[str, Mapping[Kernel, int]] = field(default_factory=dict)
     cut: dict[str, LaunchCounts] = field(default_factory=dict)
 
-    @property
-    def alone(self) -> bool:
-        """Flag of a GEMM whose output no collective moves."""
-        return not self.chain.collectives
+    def is_alone(self, kernel: Kernel) -> bool:
+        """Test whether no collective moves the output of one of the part's kernels."""
+        return not self.chain.collectives or kernel.gpus == 1
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:
@@ -197,7 +196,7 @@ class Plan:
         """Kernels that the simulated channels and GPUs represent; True for a kernel whose output no
         collective moves."""
         for part in self.parts:
-            yield from ((kernel, part.alone) for kernel in part.kernels)
+            yield from ((kernel, part.is_alone(kernel)) for kernel in part.kernels)
         yield from ((kernel, False) for kernel in self._slices())
 
     def _slices(self) -> Iterable[Kernel]:

@@ -53,6 +53,8 @@ class RunContext:
     ----------
     step : str
         Number of the simulation among those of the plan, for the progress.
+    alone : bool
+        No collective moves the kernel's output.
     base : CycleResult or None
         Result of ``sequential`` on the kernel, once it is known.
     """
@@ -81,6 +83,7 @@ class RunContext:
         self.counts_clocks = counts_clocks
         self.step = ""
         self.base: CycleResult | None = None
+        self.alone = not self.chain.collectives or kernel.gpus == 1
         self.variation = varied(system, kernel, options.seed, repetition)
         self.kernel = moved(
             system,
@@ -89,7 +92,7 @@ class RunContext:
             repetition,
             channels=channels,
             mirror=mirror,
-            alone=not self.chain.collectives,
+            alone=self.alone,
         )
 
     def of_every_gpu(

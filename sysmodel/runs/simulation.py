@@ -87,7 +87,7 @@ class Simulation:
             engine=context.options.engine,
             channels=context.channels,
             mirror=context.mirror,
-            alone=not chain.collectives,
+            alone=context.alone,
             behind=behind,
             collective_cus=collective_cus,
             payload_share=payload_share,

@@ -6,13 +6,8 @@ import numpy as np
 import pytest
 
 from sysmodel.config.system import load_system
-from sysmodel.machine.sampling import (
-    output_atoms,
-    require_output_atoms,
-    samples,
-    stands_for_all,
-    symmetry,
-)
+from sysmodel.lib.errors import InputError
+from sysmodel.machine.sampling import output_atoms, samples, stands_for_all, symmetry
 from sysmodel.machine.tiling import kernel_of
 from sysmodel.runs.options import RunOptions
 from sysmodel.runs.plan import Plan
@@ -50,32 +45,44 @@ def test_mirror_agrees_with_real_gpus(gpus):
         require_equal_bytes(mirrored[name], real[name])
 
 
+def alone(size, channels, gpus="mirror"):
+    """Plan of a GEMM without collectives."""
+    options = RunOptions(
+        engine="golden",
+        configurations=("sequential",),
+        program=Program("gemm", (Gemm("gemm"),)),
+        channels=channels,
+        gpus=gpus,
+    )
+    return Plan(workload(*size, 8), load_system("h200"), options)
+
+
 def test_channels_and_gpus_of_a_gemm_alone():
-    """Fewer channels represent a GEMM without a collective: an atom of each workgroup is enough,
+    """Fewer channels represent a GEMM without a collective: their share of the output is enough,
     and its chunks may differ."""
-    program = Program("gemm", (Gemm("gemm"),))
-
-    def made(channels, gpus):
-        options = RunOptions(
-            engine="golden",
-            configurations=("sequential",),
-            program=program,
-            channels=channels,
-            gpus=gpus,
-        )
-        return Plan(workload(4096, 768, 4096, 8), load_system("h200"), options)
-
-    few = made(4, "mirror")
+    size = 4096, 768, 4096
+    few = alone(size, 2)
     kernel, system = few.parts[0].kernel, few.system
-    assert few.mirror and not stands_for_all(system, kernel, 4)
-    atoms = output_atoms(system, kernel, 2)
-    with pytest.raises(ValueError, match="2 of 192 channels do not hold an atom of every workgr"):
-        require_output_atoms(kernel, atoms, 2, 192, alone=True)
+    assert few.mirror and not stands_for_all(system, kernel, 2)
     with pytest.raises(ValueError, match="chunks"):
-        symmetry(kernel, atoms, 2)
-    sampled = [simulate(made(*one)) for one in ((4, "mirror"), (4, "all"), (64, "mirror"))]
+        symmetry(kernel, output_atoms(system, kernel, 2), 2)
+    sampled = [simulate(alone(size, *one)) for one in ((2, "mirror"), (2, "all"), (64, "mirror"))]
     first, *others = (one.configurations["sequential"].ns["gemm"] for one in sampled)
     assert others == pytest.approx([first, first], rel=0.02)
+
+
+def test_channels_with_another_share_of_the_output_do_not_represent_all():
+    with pytest.raises(InputError, match="do not hold an atom of every wavefront's tile"):
+        alone((1024, 128, 64), 2)
+
+
+def test_pieces_of_a_gemm_need_no_more_channels_than_the_gemm():
+    """A workgroup of the piece has no atom in half of the channels."""
+    options = RunOptions(engine="golden", configurations=("sequential", "chunked"), channels=8)
+    made = Plan(workload(1024, 6144, 2048, 8), load_system("mi300x"), options)
+    (piece,) = made.parts[0].cut["owners"]
+    atoms = output_atoms(made.system, piece.kernel, 128)
+    assert not atoms.per_wave.any(axis=1).all()
 
 
 @pytest.mark.verify
