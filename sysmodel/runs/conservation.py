@@ -4,6 +4,7 @@ The traffic of a collective by ring has a closed form of its own. The traffic of
 follows from their schedules, which are checked against closed forms elsewhere.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -98,8 +99,7 @@ def check_conservation(
         depend on the L2: at least every operand once, at most once for every request.
     """
     gpus = len(state.gpu)
-    sizes = (state.chunk_start[:, 1:] - state.chunk_start[:, :-1]).sum(axis=0)
-    wanted = conserved(sizes, state, how, whole=Fraction(1))
+    wanted = conserved(_simulated_sizes(state), state, how)
     if how.together and how.scatter is not None and how.gather is not None:
         for counter in _COUNTERS:
             wanted[counter, how.scatter] += wanted[counter, how.gather]
@@ -125,26 +125,38 @@ def check_conservation(
         )
 
 
-def conserved(sizes: np.ndarray, state: State, how: Moves, whole: Fraction) -> _Counts:
+def _simulated_sizes(state: State) -> np.ndarray:
+    """Output atoms of each chunk in the simulated channels."""
+    sizes: np.ndarray = (state.chunk_start[:, 1:] - state.chunk_start[:, :-1]).sum(axis=0)
+    return sizes
+
+
+def conserved(sizes: np.ndarray, state: State, how: Moves) -> _Counts:
     """Counts of all simulated GPUs that depend on the chunks alone, by counter and activity.
+
+    The L2 answers the same share of an activity's accesses in all channels as in the simulated
+    ones, which may hold more or less than their share of the atoms.
 
     Parameters
     ----------
     sizes : array
         Output atoms of each chunk in the counted channels.
-    whole : Fraction
-        Counted channels over simulated channels, by which the atoms in the L2 are scaled.
     """
-    gpus = len(state.gpu)
+    gpus, counts = len(state.gpu), {}
+    moved, simulated = (_of_gpus(one, gpus, how) for one in (sizes, _simulated_sizes(state)))
+    in_l2 = _in_l2(state, how)
+    for key in _exact(how):
+        whole = Fraction(moved[key], simulated[key]) if simulated[key] else 1
+        atoms = moved[key] - whole * in_l2.get(key, 0)
+        counts[key] = atoms * ATOM_BYTES // _COUNTERS[key[0]]
+    return counts
+
+
+def _of_gpus(sizes: np.ndarray, gpus: int, how: Moves) -> Counter[tuple[str, int]]:
+    """Atoms that all simulated GPUs move, by counter and activity."""
     moved = [_moved(np.roll(sizes, -g), how) for g in range(gpus)]
     moved += [one for number, schedule in how.others for one in _by(schedule, number, sizes, gpus)]
-    in_l2 = _in_l2(state, how)
-    return {
-        key: (sum(int(one.get(key, 0)) for one in moved) - whole * in_l2.get(key, 0))
-        * ATOM_BYTES
-        // _COUNTERS[key[0]]
-        for key in _exact(how)
-    }
+    return sum((Counter({key: int(n) for key, n in one.items()}) for one in moved), Counter())
 
 
 def _exact(how: Moves) -> list[tuple[str, int]]:

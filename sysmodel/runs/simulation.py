@@ -307,7 +307,7 @@ class Simulation:
         for name in counts.dtype.names or ():
             whole[name] = counts[name] * share.numerator // share.denominator
         sizes = machine.state.chunk_size
-        for (name, number), count in conserved(sizes, machine.state, how, machine.whole).items():
+        for (name, number), count in conserved(sizes, machine.state, how).items():
             whole[name][number] = count // machine.gpus
         whole["link_overhead_bytes"] = self._overhead_bytes(counts, whole, how)
         # A tile completes once, however many channels hold its atoms.

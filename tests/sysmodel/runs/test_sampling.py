@@ -45,6 +45,14 @@ def test_mirror_agrees_with_real_gpus(gpus):
         require_equal_bytes(mirrored[name], real[name])
 
 
+def test_bytes_of_an_output_that_stays_in_the_l2():
+    """The simulated channels hold more than their share of the output; no byte is negative."""
+    options = RunOptions(engine="golden", configurations=("sequential",), channels=64)
+    made = Plan(workload(2048, 2048, 512, 4), load_system("h200"), options)
+    found = simulate(made).configurations["sequential"].dram_bytes.as_dict()
+    assert [found[name] for name in ("gemm_write", "rs_read", "ag_read")] == [0, 0, 0]
+
+
 def alone(size, channels, gpus="mirror"):
     """Plan of a GEMM without collectives."""
     options = RunOptions(
