@@ -21,7 +21,7 @@ INTRODUCTION = (
     "engine: the output projection and the first feed-forward GEMM, the second one and the next "
     "layer's projection to queries, keys and values. *Rivals* are configurations that GPUs of "
     "today can run; [overlap by software](software-overlap.md) describes them. `cu-split-8` and "
-    "`cu-split-16` are left out, since they need a second batch; `two-batch` cuts the pair's own."
+    "`cu-split-16` are left out, since they need a second batch; `two-batch` halves the pair's own."
 )
 _HEADINGS = ("pair", "M x N x K", *RIVALS, *TRACKED, BOUND, "fastest:", "over it")
 
