@@ -127,6 +127,11 @@ def _rules(system: "System") -> Iterator[tuple[str, bool, str]]:
         t3.group_workgroups == 1 or 2 * t3.group_workgroups <= t3.credit_window_workgroups,
         f"at most half of t3.credit_window_workgroups, {t3.credit_window_workgroups // 2}",
     )
+    yield (
+        "fused.sum_compute_units",
+        system.fused.sum_compute_units <= system.gpu.compute_units,
+        f"at most gpu.compute_units, {system.gpu.compute_units}; 0 stands for all",
+    )
 
 
 def _capacities(system: "System") -> Iterator[tuple[str, bool, str]]:

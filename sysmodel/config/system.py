@@ -192,7 +192,7 @@ class System(Strict):
     @property
     def sum_cus(self) -> int:
         """CUs of the kernel that adds the contributions of a fused GEMM."""
-        return min(self.fused.sum_compute_units or self.gpu.compute_units, self.gpu.compute_units)
+        return self.fused.sum_compute_units or self.gpu.compute_units
 
     @property
     def dram_bytes_per_ns(self) -> float:
