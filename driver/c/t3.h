@@ -87,8 +87,8 @@ struct t3_transfer {
     uint32_t wave_rows;               /* rows of a wavefront */
     unsigned wave_run_atoms_log2;     /* atoms of a wavefront in a run; 15: the whole run */
     unsigned waves_inner_log2;        /* wavefronts beside each other in a run */
-    unsigned waves[4];                /* wavefronts: inner, at the edge of the rows, at the
-                                       * edge of the runs, at both edges */
+    unsigned waves[4];                /* wavefronts up to the last one with atoms: inner, at the
+                                       * edge of the rows, at the edge of the runs, at both edges */
     int64_t offset_bytes;             /* an atom's address at the receiver minus its address here */
 };
 

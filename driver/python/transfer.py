@@ -35,8 +35,9 @@ class Transfer:
     waves_inner : int
         Wavefronts next to each other in a run: 1, 2, 4 or 8.
     waves : tuple of int
-        Wavefronts of a workgroup: inner, at the edge of the rows, at the edge of the runs, at both
-        edges.
+        Wavefronts of a workgroup that end their tile: inner, at the edge of the rows, at the edge
+        of the runs, at both edges. These are the first ones, up to the last one that has atoms,
+        also if one before it has none.
     offset_bytes : int
         Difference between an atom's address here and at the receiver.
     """

@@ -18,10 +18,6 @@ def begin_stores(s, g, slot, now):
     gpu = s.gpu[g]
     kernel = s.kernel[g, gpu.slot_kernel[slot]]
     w = workgroup_at(kernel, gpu.dispatch_index[slot])
-    ends = 0
-    for v in range(kernel.waves):
-        if s.per_wave[w, v] > 0:
-            ends += 1
     enter(gpu, slot, STORES_OUTPUT, now)
     gpu.emit_from[slot] = now
     gpu.emission_held[slot] = 0
@@ -30,7 +26,7 @@ def begin_stores(s, g, slot, now):
     if kernel.mode == MODE_SCATTER and gpu.dispatch_index[slot] >= kernel.tracked_first:
         gpu.emitted[slot] = output_atoms
         output_atoms = 0
-    gpu.remaining[slot] = output_atoms + ends
+    gpu.remaining[slot] = output_atoms + _ending_waves(s, kernel, w)
     if gpu.remaining[slot] == 0:
         _finish(s, g, slot, now, 0)
     else:
@@ -95,9 +91,19 @@ def emit(s, g, slot, now):
         _emission_held(gpu, channel, slot, now)
         heap_push(gpu, now + 1, slot * 8 + STORE)
         return
+    for v in range(_ending_waves(s, kernel, w)):
+        _queue_store(s, g, channel, slot, w, -1 - v, now)
+
+
+@inlined
+def _ending_waves(s, kernel, w):
+    """Number of a workgroup's wavefronts that end their tile: all up to the last one that writes.
+    The tiles of some may have no atoms."""
+    ends = 0
     for v in range(kernel.waves):
         if s.per_wave[w, v] > 0:
-            _queue_store(s, g, channel, slot, w, -1 - v, now)
+            ends = v + 1
+    return ends
 
 
 @inlined

@@ -267,7 +267,7 @@ def ways_of(ways: int, context: int, contexts: int) -> int | None:
 
 def _waves(layout: OutputLayout) -> tuple[int, int, int, int]:
     inner, rows, runs, both = (
-        layout.live_waves(outer_edge, inner_edge)
+        layout.ending_waves(outer_edge, inner_edge)
         for inner_edge in (False, True)
         for outer_edge in (False, True)
     )

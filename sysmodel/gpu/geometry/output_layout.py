@@ -115,9 +115,20 @@ class OutputLayout:
 
     def live_waves(self, outer_edge: bool, inner_edge: bool) -> int:
         """Number of wavefronts of a workgroup that write to the output."""
+        outer, inner = self._live(outer_edge, inner_edge)
+        return outer * inner
+
+    def ending_waves(self, outer_edge: bool, inner_edge: bool) -> int:
+        """Number of wavefronts of a workgroup that end their tile: all up to the last one that
+        writes, since the DMA engine marks the tiles of the first so many wavefronts."""
+        outer, inner = self._live(outer_edge, inner_edge)
+        return (outer - 1) * self.inner_waves + inner
+
+    def _live(self, outer_edge: bool, inner_edge: bool) -> tuple[int, int]:
+        """Numbers of wavefronts that write, across the rows of the walk and along them."""
         inner = self.inner_extent_edge if inner_edge else self.inner_extent
         outer = self.outer_extent_edge if outer_edge else self.outer_extent
-        return -(-inner // self.wave_inner_extent) * -(-outer // self.wave_outer_extent)
+        return -(-outer // self.wave_outer_extent), -(-inner // self.wave_inner_extent)
 
     def walk(self, tile_row: np.ndarray, tile_column: np.ndarray) -> Walk:
         """Walk over each of the tiles with these tile rows and tile columns."""

@@ -66,6 +66,9 @@ def test_live_wavefronts_have_something_to_write(m, n, column_major):
     edges = zip(kernel.walk.outer_edge, kernel.walk.inner_edge, strict=True)
     live = [kernel.layout.live_waves(r, e) for r, e in edges]
     assert live == (per_wave > 0).sum(axis=1).tolist()
+    edges = zip(kernel.walk.outer_edge, kernel.walk.inner_edge, strict=True)
+    ending = [kernel.layout.ending_waves(r, e) for r, e in edges]
+    assert ending == [1 + np.flatnonzero(one)[-1] for one in per_wave]
 
 
 @pytest.mark.parametrize(
