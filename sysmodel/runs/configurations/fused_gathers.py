@@ -42,7 +42,7 @@ class _Gathers:
         chains = self._plan.options.program.chains
         for chain, behind in zip(chains, (*chains[1:], None), strict=True):
             if chain.gather is not None:
-                self._gather(chain.gather, behind)
+                self._gather(chain, chain.gather, behind)
         return CycleResult(
             cycles=self._cycles,
             total_cycles=self._sums.total_cycles - round(self._saved_ns / self._ns),
@@ -53,11 +53,12 @@ class _Gathers:
             timeline=self._sums.timeline,
         )
 
-    def _gather(self, gather: Collective, behind: Chain | None) -> None:
+    def _gather(self, chain: Chain, gather: Collective, behind: Chain | None) -> None:
         program, fused = self._plan.options.program, self._plan.system.fused
         number, gpus = program.number(gather), self._plan.workload.tp
-        # The library sends each chunk but one once.
-        chunk_bytes = int(self._sums.counts["link_bytes"][number]) / max(1, gpus - 1)
+        # The library may let switches copy the chunks, copy engines do not.
+        output_bytes = program.workload_of(chain.gemm, self._plan.workload).output_bytes
+        chunk_bytes = output_bytes / gpus
         copies = Copies(self._plan.system, self._plan.network.fabric)
         arrivals_ns = copies.gather(chunk_bytes, 0.0)
         copied_ns, library_ns = arrivals_ns[-1], self._cycles[gather.name] * self._ns

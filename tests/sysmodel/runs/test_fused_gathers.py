@@ -7,7 +7,7 @@ import pytest
 from sysmodel.config.system import system_on
 from sysmodel.runs.options import RunOptions
 from sysmodel.runs.plan import Plan
-from sysmodel.runs.program.activities import Gemm
+from sysmodel.runs.program.activities import Collective, Gemm
 from sysmodel.runs.program.files import load_program
 from sysmodel.runs.program.program import Program
 from sysmodel.runs.simulate import simulate
@@ -71,3 +71,29 @@ def test_a_costly_overlap_is_left_to_the_library():
     one, base = run(PAIR, gather_ns=1e6)["fused"], run(PAIR)["sequential"]
     assert one.chosen == {"ag": "by the library"}
     assert one.ns["next"] == base.ns["next"]
+
+
+def test_copy_engines_send_every_chunk_where_the_switch_would_copy():
+    """A library that multicasts sends each chunk once; copy engines, which need no launch, send it
+    to each other GPU."""
+    star = SYSTEM.topology
+    copying = star.switch.model_copy(update={"multicasts": True})
+    slow = scaled(SYSTEM, copy_engine={"payload_share": 1.0}, gpu={"kernel_launch_ns": 20_000.0})
+    system = slow.model_copy(update={"topology": star.model_copy(update={"switch": copying})})
+    activities = (
+        Gemm("gemm"),
+        Collective("rs", "reduce-scatter", "gemm"),
+        Collective("ag", "all-gather", "rs", "multicast"),
+    )
+    options = RunOptions(
+        engine="golden",
+        channels="all",
+        configurations=("sequential", "fused", "ideal"),
+        program=Program("multicast", activities),
+    )
+    plan = Plan(workload(M, COLUMNS, 256, N), system, options)
+    found = simulate(plan, counts_clocks=False).configurations
+    assert found["sequential"].link_bytes.payload["ag"] == CHUNK
+    assert found["fused"].chosen == {"ag": "by copy engines"}
+    assert found["fused"].link_bytes.payload["ag"] == (N - 1) * CHUNK
+    assert found["fused"].total_ns >= found["ideal"].total_ns
