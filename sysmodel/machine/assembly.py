@@ -113,8 +113,8 @@ class Assembly:
         found = []
         for kernel in self.kernels:
             atoms = output_atoms(self.system, kernel, self.channels)
-            of = self.system.dram.channels
-            require_output_atoms(kernel, atoms, self.channels, of, alone=self.alone)
+            if not self.alone:
+                require_output_atoms(kernel, atoms, self.channels, self.system.dram.channels)
             found.append(atoms)
         return found
 

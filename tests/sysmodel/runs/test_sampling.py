@@ -68,13 +68,15 @@ def alone(size, channels, gpus="mirror"):
 def test_channels_and_gpus_of_a_gemm_alone():
     """Fewer channels represent a GEMM without a collective: their share of the output is enough,
     and its chunks may differ."""
-    size = 4096, 768, 4096
-    few = alone(size, 2)
+    size = 4096, 3584, 1024
+    few = alone(size, 16)
     kernel, system = few.parts[0].kernel, few.system
-    assert few.mirror and not stands_for_all(system, kernel, 2)
+    assert few.mirror and not stands_for_all(system, kernel, 16)
     with pytest.raises(ValueError, match="chunks"):
-        symmetry(kernel, output_atoms(system, kernel, 2), 2)
-    sampled = [simulate(alone(size, *one)) for one in ((2, "mirror"), (2, "all"), (64, "mirror"))]
+        symmetry(kernel, output_atoms(system, kernel, 16), 16)
+    with pytest.raises(InputError, match="do not hold an atom of every wavefront's tile"):
+        alone(size, 2)
+    sampled = [simulate(alone(size, *one)) for one in ((16, "mirror"), (16, "all"), (64, "mirror"))]
     first, *others = (one.configurations["sequential"].ns["gemm"] for one in sampled)
     assert others == pytest.approx([first, first], rel=0.02)
 
@@ -86,7 +88,7 @@ def test_channels_with_another_share_of_the_output_do_not_represent_all():
 
 def test_pieces_of_a_gemm_need_no_more_channels_than_the_gemm():
     """A workgroup of the piece has no atom in half of the channels."""
-    options = RunOptions(engine="golden", configurations=("sequential", "chunked"), channels=8)
+    options = RunOptions(engine="golden", configurations=("sequential", "chunked"), channels=16)
     made = Plan(workload(1024, 6144, 2048, 8), load_system("mi300x"), options)
     (piece,) = made.parts[0].cut["owners"]
     atoms = output_atoms(made.system, piece.kernel, 128)
