@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING
 
+from sysmodel.gpu.atoms import ATOM_BYTES
+from sysmodel.gpu.kernel import Kernel
 from sysmodel.runs.chunked_times import whole_behind
 from sysmodel.runs.copied_counts import copied_counts, gathered_chunks
 from sysmodel.runs.copies import Copies
@@ -39,10 +41,11 @@ class _Gathers:
         self._chosen: dict[str, str] = dict(sums.chosen)
 
     def result(self) -> CycleResult:
-        chains = self._plan.options.program.chains
-        for chain, behind in zip(chains, (*chains[1:], None), strict=True):
-            if chain.gather is not None:
-                self._gather(chain, chain.gather, behind)
+        parts = self._plan.parts
+        followers = (*(one.chain for one in parts[1:]), None)
+        for part, behind in zip(parts, followers, strict=True):
+            if part.chain.gather is not None:
+                self._gather(part.kernel, part.chain.gather, behind)
         return CycleResult(
             cycles=self._cycles,
             total_cycles=self._sums.total_cycles - round(self._saved_ns / self._ns),
@@ -53,12 +56,11 @@ class _Gathers:
             timeline=self._sums.timeline,
         )
 
-    def _gather(self, chain: Chain, gather: Collective, behind: Chain | None) -> None:
+    def _gather(self, kernel: Kernel, gather: Collective, behind: Chain | None) -> None:
         program, fused = self._plan.options.program, self._plan.system.fused
         number, gpus = program.number(gather), self._plan.workload.tp
         # The library may let switches copy the chunks, copy engines do not.
-        output_bytes = program.workload_of(chain.gemm, self._plan.workload).output_bytes
-        chunk_bytes = output_bytes / gpus
+        chunk_bytes = int(kernel.chunk_atoms.sum()) * ATOM_BYTES / gpus
         copies = Copies(self._plan.system, self._plan.network.fabric)
         arrivals_ns = copies.gather(chunk_bytes, 0.0)
         copied_ns, library_ns = arrivals_ns[-1], self._cycles[gather.name] * self._ns
