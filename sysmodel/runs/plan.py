@@ -37,6 +37,7 @@ from .library_choice import Choice, chain_choice
 from .options import RunOptions, SimulatedGpus
 from .program.program import Chain
 from .result import SimulatedGemm
+from .run_context import is_alone
 from .run_network import RunNetwork
 
 __all__ = ["LaunchCounts", "Part", "Plan", "kernels_of"]
@@ -88,10 +89,6 @@ class Part:
     consumes: bool = False
     equal: Mapping[str, Mapping[Kernel, int]] = field(default_factory=dict)
     cut: dict[str, LaunchCounts] = field(default_factory=dict)
-
-    def is_alone(self, kernel: Kernel) -> bool:
-        """Test whether no collective moves the output of one of the part's kernels."""
-        return not self.chain.collectives or kernel.gpus == 1
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:
@@ -196,7 +193,7 @@ class Plan:
         """Kernels that the simulated channels and GPUs represent; True for a kernel whose output no
         collective moves."""
         for part in self.parts:
-            yield from ((kernel, part.is_alone(kernel)) for kernel in part.kernels)
+            yield from ((kernel, is_alone(part.chain, kernel)) for kernel in part.kernels)
         yield from ((kernel, False) for kernel in self._slices())
 
     def _slices(self) -> Iterable[Kernel]:

@@ -19,7 +19,12 @@ from .run_network import RunNetwork
 if TYPE_CHECKING:
     from .options import RunOptions
 
-__all__ = ["RunContext"]
+__all__ = ["RunContext", "is_alone"]
+
+
+def is_alone(chain: Chain, kernel: Kernel) -> bool:
+    """Test whether no collective moves the output of one of a chain's kernels."""
+    return not chain.collectives or kernel.gpus == 1
 
 
 class RunContext:
@@ -83,7 +88,7 @@ class RunContext:
         self.counts_clocks = counts_clocks
         self.step = ""
         self.base: CycleResult | None = None
-        self.alone = not self.chain.collectives or kernel.gpus == 1
+        self.alone = is_alone(self.chain, kernel)
         self.variation = varied(system, kernel, options.seed, repetition)
         self.kernel = moved(
             system,

@@ -221,6 +221,11 @@ def test_unknown_keys(problem):
     assert "allowed: " in problem(_FULL + "[power]\nwatts = 3\n")
 
 
+def test_sums_of_a_fused_gemm_on_more_compute_units_than_the_gpu_has(problem):
+    text = _changed("sum_compute_units", "999")
+    assert problem(text).startswith("fused.sum_compute_units: 999 is not allowed; allowed: at most")
+
+
 def test_more_tracker_banks_than_sets(problem):
     text = _changed("tracker_banks", "64").replace("tracker_sets = 256", "tracker_sets = 32")
     assert problem(text).startswith("t3.tracker_banks: 64 is not allowed; allowed: at most t3.tr")

@@ -81,6 +81,13 @@ def test_channels_and_gpus_of_a_gemm_alone():
     assert others == pytest.approx([first, first], rel=0.02)
 
 
+def test_a_plan_that_is_accepted_runs_its_pieces():
+    """The second piece of a GEMM lies elsewhere than the one that the plan checks."""
+    options = RunOptions(engine="golden", configurations=("sequential", "chunked"), channels=64)
+    made = Plan(workload(1024, 1536, 512, 4), load_system("h200"), options)
+    assert simulate(made).configurations["chunked"].total_ns > 0
+
+
 def test_channels_with_another_share_of_the_output_do_not_represent_all():
     with pytest.raises(InputError, match="do not hold an atom of every wavefront's tile"):
         alone((1024, 128, 64), 2)
